@@ -39,7 +39,7 @@ void write_large(const std::string& path) {
   c.golden = std::move(golden);
   c.outputs["npu"] = std::move(output);
   for (int i = 0; i < kLargeCases; ++i) {
-    c.name = assay::format("case{}", i);
+    c.name = assay::formatted("case{}", i);
     writer.write(c);
   }
   writer.commit();
@@ -57,7 +57,7 @@ const fs::path& folder() {
     assay::DatasetWriter writer((at / "cases.h5").string());
     for (int i = 0; i < kCases; ++i) {
       assay::Case c;
-      c.name = assay::format("layer{}/op{}", i / 100, i % 100);
+      c.name = assay::formatted("layer{}/op{}", i / 100, i % 100);
       c.op = "external";
       c.attributes["output_dtype"] = std::string("float32");
       c.golden = assay::Tensor::from_values(assay::format_named("float64"), {kElements}, golden);
@@ -108,10 +108,10 @@ void run(benchmark::State& state, const std::string& line) {
 }
 
 void gate_small_cases(benchmark::State& state) {
-  run(state, assay::format(ASSAY_TOOL " gate {}/cases.h5 --quiet", folder().string()));
+  run(state, assay::formatted(ASSAY_TOOL " gate {}/cases.h5 --quiet", folder().string()));
 }
 void h5py_allclose(benchmark::State& state) {
-  run(state, assay::format(ASSAY_PYTHON " {0}/close.py {0}/cases.h5", folder().string()));
+  run(state, assay::formatted(ASSAY_PYTHON " {0}/close.py {0}/cases.h5", folder().string()));
 }
 
 void run_large(benchmark::State& state, const std::string& line) {
@@ -120,17 +120,18 @@ void run_large(benchmark::State& state, const std::string& line) {
   state.SetBytesProcessed(state.iterations() * kLargeBytes);
 }
 void gate_large_cases(benchmark::State& state) {
-  run_large(state, assay::format(ASSAY_TOOL " gate {}/large.h5 --quiet", folder().string()));
+  run_large(state, assay::formatted(ASSAY_TOOL " gate {}/large.h5 --quiet", folder().string()));
 }
 void read_file(benchmark::State& state) {
-  run_large(state, assay::format(ASSAY_PYTHON " {0}/read.py {0}/large.h5", folder().string()));
+  run_large(state, assay::formatted(ASSAY_PYTHON " {0}/read.py {0}/large.h5", folder().string()));
 }
 void h5py_read(benchmark::State& state) {
-  run_large(state, assay::format(ASSAY_PYTHON " {0}/h5py_read.py {0}/large.h5", folder().string()));
+  run_large(state,
+            assay::formatted(ASSAY_PYTHON " {0}/h5py_read.py {0}/large.h5", folder().string()));
 }
 void allclose_large(benchmark::State& state) {
   run_large(state,
-            assay::format(ASSAY_PYTHON " {0}/close_large.py {0}/large.h5", folder().string()));
+            assay::formatted(ASSAY_PYTHON " {0}/close_large.py {0}/large.h5", folder().string()));
 }
 
 BENCHMARK(gate_small_cases)

@@ -51,7 +51,7 @@ std::vector<std::string> target_words(const AuditCommandOptions& o) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), words[i]) !=
         words.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw std::invalid_argument(format("the target '{}' is given twice", words[i]));
+      throw std::invalid_argument(formatted("the target '{}' is given twice", words[i]));
     }
   }
   return words;
@@ -83,9 +83,9 @@ Targets make_targets(const AuditCommandOptions& o, const ScratchFolder& scratch)
   if (!o.files.machine.empty()) request.machine = &machine_named(o.files.machine);
   request.benchmark = o.benchmark;
   for (const std::string& word : target_words(o)) {
-    if (auto adapter =
-            adapter_target(word, o.python, scratch.fresh(format("adapter{}", targets.all.size())),
-                           o.program.limits)) {
+    if (auto adapter = adapter_target(word, o.python,
+                                      scratch.fresh(formatted("adapter{}", targets.all.size())),
+                                      o.program.limits)) {
       const ProgramTarget* known = adapter.get();
       add(std::move(adapter), known, word);
       continue;
@@ -109,7 +109,7 @@ std::string repeat_line(const AuditCommandOptions& o, const Context& context,
   for (const std::string& path : o.files.golden) line += " " + shell_word(path);
   line += o.files.source.text();
   const auto option = [&line](const char* word, const std::string& value) {
-    if (!value.empty()) line += format(" {} {}", word, shell_word(value));
+    if (!value.empty()) line += formatted(" {} {}", word, shell_word(value));
   };
   for (const std::string& path : o.files.outputs) option("--outputs", path);
   option("--recorded", o.files.recorded);
@@ -118,7 +118,7 @@ std::string repeat_line(const AuditCommandOptions& o, const Context& context,
   // With two cases, for one lends the other its output; a case alone has nothing stale.
   if (escape.corruption != "stale") option("--case", exact_glob(name));
   option("--corruption", exact_glob(escape.corruption));
-  if (escape.is_drawn) line += format(" --seed {} --draws 1", escape.draw);
+  if (escape.is_drawn) line += formatted(" --seed {} --draws 1", escape.draw);
   line += " --no-searches";
   option("--standards", o.standards);
   option("--benchmark", o.benchmark);
@@ -153,7 +153,7 @@ class SavedOutputs {
   void save(const ProgramTarget* program, bool is_command, const audit::Trial& trial,
             audit::Escape& escape) {
     if (folder_.empty() || count_++ >= kMostSaved) return;
-    const std::string folder = format("{}/{:04}", folder_, count_);
+    const std::string folder = formatted("{}/{:04}", folder_, count_);
     fs::create_directories(folder);
     escape.saved = folder;
     const std::string absolute = fs::absolute(folder).lexically_normal().string();
@@ -166,12 +166,12 @@ class SavedOutputs {
   }
   std::string note() const {
     if (folder_.empty() || count_ == 0) return "";
-    return format(
-        "{} outputs that were let through are saved below {}{}",
-        grouped(static_cast<std::int64_t>(std::min(count_, kMostSaved))), folder_,
-        count_ > kMostSaved
-            ? format("; {} more are not", grouped(static_cast<std::int64_t>(count_ - kMostSaved)))
-            : "");
+    return formatted("{} outputs that were let through are saved below {}{}",
+                     grouped(static_cast<std::int64_t>(std::min(count_, kMostSaved))), folder_,
+                     count_ > kMostSaved
+                         ? formatted("; {} more are not",
+                                     grouped(static_cast<std::int64_t>(count_ - kMostSaved)))
+                         : "");
   }
 
  private:
@@ -188,8 +188,8 @@ int code_of(const audit::AuditResult& result, const std::optional<double>& min) 
     }
     unasked = unasked || t.audited == 0;
     if (!min || !t.score || t.score->share >= *min) continue;
-    print_error(format("error: {} has the score {:.4f}, and --min asks for {}", t.name,
-                       t.score->share, *min));
+    print_error(formatted("error: {} has the score {:.4f}, and --min asks for {}", t.name,
+                          t.score->share, *min));
     refuses = true;
   }
   if (refuses) return 1;
@@ -221,8 +221,8 @@ int run_audit_command(AuditCommandOptions o, const Context& context) {
   StatusLine line(context.quiet, 0);
   o.audit.progress = [&line](std::int64_t done, std::int64_t total) {
     if (!line.is_due()) return;
-    line.show(format("{} of {} outputs tried, {}", grouped(done), grouped(total),
-                     line.time_left(done, total)));
+    line.show(formatted("{} of {} outputs tried, {}", grouped(done), grouped(total),
+                        line.time_left(done, total)));
   };
   o.audit.save = [&](audit::Escape& escape, const audit::Trial& trial) {
     const std::string& word = targets.words[escape.target];

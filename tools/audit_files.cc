@@ -47,15 +47,15 @@ std::string array_of(const std::string& kind) {
 std::string write_one(const FileKind& kind, const std::string& folder, const std::string& stem,
                       const Tensor& tensor, bool golden) {
   if (kind.name == kDataset) {
-    const std::string path = format("{}/{}.h5", folder, stem);
+    const std::string path = formatted("{}/{}.h5", folder, stem);
     write_dataset(path, tensor, golden);
     return path;
   }
   const ArrayFormat& row = array_format_named(kind.name);
   const std::string path =
-      format("{}/{}", folder,
-             kind.name == "bin" ? raw_file_name(stem, tensor.format(), tensor.shape())
-                                : stem + std::string(row.endings.front()));
+      formatted("{}/{}", folder,
+                kind.name == "bin" ? raw_file_name(stem, tensor.format(), tensor.shape())
+                                   : stem + std::string(row.endings.front()));
   write_array_file(row, path, {{array_of(kind.name), tensor.view()}});
   return path;
 }

@@ -62,7 +62,7 @@ std::string last_line(const std::string& text) {
 
 std::string with_last_line(std::string words, const std::string& said) {
   const std::string line = last_line(said);
-  return line.empty() ? words : format("{}: {}", words, line);
+  return line.empty() ? words : formatted("{}: {}", words, line);
 }
 
 std::string printed(const std::string& said) {
@@ -78,7 +78,7 @@ struct ProgramTarget::Regex {
     if (error == 0) return;
     char words[256];
     regerror(error, &compiled, words, sizeof words);
-    throw std::invalid_argument(format("{} '{}': {}", option, text, words));
+    throw std::invalid_argument(formatted("{} '{}': {}", option, text, words));
   }
   ~Regex() { regfree(&compiled); }
   Regex(const Regex&) = delete;
@@ -181,11 +181,11 @@ std::string ProgramTarget::why_not(const audit::Subject& subject) {
   const std::string dtype(subject.clean.format().name);
   if (!o_.dtypes.empty() &&
       std::find(o_.dtypes.begin(), o_.dtypes.end(), dtype) == o_.dtypes.end()) {
-    return format("it does not know {}", dtype);
+    return formatted("it does not know {}", dtype);
   }
   for (const std::string& input : inputs_) {
     if (subject.test_case.inputs.count(input) == 0) {
-      return format("the command takes the input '{}', which the case does not have", input);
+      return formatted("the command takes the input '{}', which the case does not have", input);
     }
   }
   if (siblings_) {
@@ -204,9 +204,9 @@ std::string ProgramTarget::why_not(const audit::Subject& subject) {
         return std::string();
       });
     }
-    if (!missing.empty()) return format("the case has no output '{}' to compare", missing);
+    if (!missing.empty()) return formatted("the case has no output '{}' to compare", missing);
     if (!own) {
-      return format("the command does not take the output '{}'", subject.test_case.output_name);
+      return formatted("the command does not take the output '{}'", subject.test_case.output_name);
     }
   }
   try {
@@ -238,7 +238,7 @@ std::vector<std::string> ProgramTarget::filled(const audit::Trial& trial, const 
       if (place.kind == "junit") return junit;
       std::string shape;
       for (const std::int64_t extent : trial.output.shape()) {
-        shape += format("{}{}", shape.empty() ? "" : ",", extent);
+        shape += formatted("{}{}", shape.empty() ? "" : ",", extent);
       }
       return shape;
     }));
@@ -256,7 +256,7 @@ audit::Answer ProgramTarget::run(const audit::Trial& trial, Worker& worker) cons
   const std::string folder = worker.scratch.fresh("run"), junit = folder + "/junit.xml";
   const Ended ended = run_process({filled(trial, files, junit), folder, o_.limits});
   if (ended.how == Ended::How::kNotStarted) {
-    throw std::runtime_error(format("{}: {}", o_.words.front(), ended.text(o_.limits)));
+    throw std::runtime_error(formatted("{}: {}", o_.words.front(), ended.text(o_.limits)));
   }
   audit::Answer answer{false, "", printed(ended.said)};
   const std::string how = with_last_line(ended.text(o_.limits), ended.said);
@@ -266,13 +266,14 @@ audit::Answer ProgramTarget::run(const audit::Trial& trial, Worker& worker) cons
     std::error_code error;
     const bool there = fs::is_regular_file(junit, error);
     answer.passed = there && junit_passes(read_file(junit));
-    answer.because = there ? "what its JUnit file says" : format("it wrote no JUnit file; {}", how);
+    answer.because =
+        there ? "what its JUnit file says" : formatted("it wrote no JUnit file; {}", how);
   } else if (fails_ && fails_->matches(ended.said)) {
-    answer.because = format("it printed what --fail-regex matches; {}", how);
+    answer.because = formatted("it printed what --fail-regex matches; {}", how);
   } else if (passes_) {
     answer.passed = passes_->matches(ended.said);
-    answer.because = format("it printed {}what --pass-regex matches; {}",
-                            answer.passed ? "" : "nothing of ", how);
+    answer.because = formatted("it printed {}what --pass-regex matches; {}",
+                               answer.passed ? "" : "nothing of ", how);
   } else {
     answer.passed = ended.code == 0;
     answer.because = how;
@@ -287,23 +288,24 @@ audit::Answer ProgramTarget::ask(const audit::Trial& trial, Worker& worker) cons
         ProcessRequest{o_.words, worker.scratch.fresh("run"), o_.limits});
   }
   const std::string& name = trial.subject.test_case.output_name;
-  auto said = worker.process->ask(format("{}\t{}", files.outputs.at(name), files.goldens.at(name)));
+  auto said =
+      worker.process->ask(formatted("{}\t{}", files.outputs.at(name), files.goldens.at(name)));
   audit::Answer answer{false, "", printed(worker.process->said())};
   if (!said) {
     const Ended ended = worker.process->ended();
     worker.process.reset();  // another one answers what comes next
     if (ended.how == Ended::How::kNotStarted) {
-      throw std::runtime_error(format("{}: {}", o_.words.front(), ended.text(o_.limits)));
+      throw std::runtime_error(formatted("{}: {}", o_.words.front(), ended.text(o_.limits)));
     }
-    answer.because = with_last_line(format("no answer; {}", ended.text(o_.limits)), answer.said);
+    answer.because = with_last_line(formatted("no answer; {}", ended.text(o_.limits)), answer.said);
     return answer;
   }
   if (!said->empty() && said->back() == '\r') said->pop_back();
   answer.passed = *said == "pass";
   answer.because =
       answer.passed || *said == "fail"
-          ? with_last_line(format("it answered {}", *said), answer.said)
-          : format("it answered '{}', which is neither pass nor fail", said->substr(0, 100));
+          ? with_last_line(formatted("it answered {}", *said), answer.said)
+          : formatted("it answered '{}', which is neither pass nor fail", said->substr(0, 100));
   return answer;
 }
 
@@ -315,8 +317,8 @@ std::string ProgramTarget::save(const audit::Trial& trial, const std::string& fo
   }
   if (!o_.batch) return line;
   const std::string& name = trial.subject.test_case.output_name;
-  return format("printf '%s\\t%s\\n' {} {} | {}", shell_word(files.outputs.at(name)),
-                shell_word(files.goldens.at(name)), line);
+  return formatted("printf '%s\\t%s\\n' {} {} | {}", shell_word(files.outputs.at(name)),
+                   shell_word(files.goldens.at(name)), line);
 }
 
 bool junit_passes(const std::string& text) {

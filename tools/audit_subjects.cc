@@ -33,20 +33,21 @@ RightOutputs choose(const GateFileOptions& o, const CaseSource& golden, const Ca
   const std::vector<std::string> producers = producers_of(from, there);
   if (!o.recorded.empty()) {
     if (std::find(producers.begin(), producers.end(), o.recorded) == producers.end()) {
-      throw std::invalid_argument(format("{} has no outputs of '{}'{}; it has {}", from.path(),
-                                         o.recorded, did_you_mean_aside(o.recorded, producers),
-                                         joined(producers)));
+      throw std::invalid_argument(formatted("{} has no outputs of '{}'{}; it has {}", from.path(),
+                                            o.recorded, did_you_mean_aside(o.recorded, producers),
+                                            joined(producers)));
     }
     return {&from, o.recorded, nullptr};
   }
   if (producers.size() > 1) {
     throw std::invalid_argument(
-        format("{} has outputs of several producers; choose one with --recorded, or give "
-               "--rounded: {}",
-               from.path(), joined(producers)));
+        formatted("{} has outputs of several producers; choose one with --recorded, or give "
+                  "--rounded: {}",
+                  from.path(), joined(producers)));
   }
   if (producers.empty() && outputs != nullptr) {
-    throw std::invalid_argument(format("{} has no recorded outputs for these cases", from.path()));
+    throw std::invalid_argument(
+        formatted("{} has no recorded outputs for these cases", from.path()));
   }
   if (producers.empty()) return {};
   return {&from, producers.front(), nullptr};
@@ -79,16 +80,16 @@ audit::Subject subject_of(Case c, const RightOutputs& from, const std::string& o
     } else if (place) {
       subject.clean = from.recorded->read_output(c.name, from.producer, c.output_name);
     } else {
-      throw std::invalid_argument(format("there is no output of '{}'", from.producer));
+      throw std::invalid_argument(formatted("there is no output of '{}'", from.producer));
     }
     subject.producer = from.producer;
   } else {
     subject.clean = rounded_golden(c);
   }
   if (subject.clean.shape() != c.golden->shape()) {
-    throw std::invalid_argument(format("the output is {}, the golden result {}",
-                                       shape_text(subject.clean.shape()),
-                                       shape_text(c.golden->shape())));
+    throw std::invalid_argument(formatted("the output is {}, the golden result {}",
+                                          shape_text(subject.clean.shape()),
+                                          shape_text(c.golden->shape())));
   }
   if (subject.clean.size() == 0) throw std::invalid_argument("the output has no element");
   subject.test_case = std::move(c);
@@ -107,8 +108,8 @@ void add_case(const Case& c, const RightOutputs& from, AuditSubjects& found) {
       if (!of.golden && !of.golden_missing) return;  // it is not compared
       found.subjects.push_back(subject_of(output_case(c, output), from, operator_output(c).name));
     } catch (const std::invalid_argument& e) {
-      found.notes.push_back(
-          format("{}{} is left out: {}", c.name, output.empty() ? "" : ":" + output, reason_of(e)));
+      found.notes.push_back(formatted("{}{} is left out: {}", c.name,
+                                      output.empty() ? "" : ":" + output, reason_of(e)));
     }
   };
   if (c.results.empty()) add("");
@@ -181,8 +182,8 @@ AuditSubjects read_subjects(const GateFileOptions& o, bool rounded) {
   if (found.subjects.empty()) {
     const std::string path = joined(o.golden.empty() ? o.source.pairs : o.golden);
     throw NoCaseError(path, "",
-                      seen.empty() ? format("none of its {} cases was chosen", all)
-                                   : format("no case is left: {}", found.notes.front()));
+                      seen.empty() ? formatted("none of its {} cases was chosen", all)
+                                   : formatted("no case is left: {}", found.notes.front()));
   }
   add_others(found.subjects);
   return found;

@@ -20,7 +20,7 @@ std::int64_t positive(const std::string& word, const std::string& shape) {
   const auto value = read_number<std::int64_t>(word);
   if (!value || *value < 1 || *value > 1 << 20) {
     throw std::invalid_argument(
-        format("--shape {}: three whole numbers M,K,N from 1 to 1048576 are needed", shape));
+        formatted("--shape {}: three whole numbers M,K,N from 1 to 1048576 are needed", shape));
   }
   return *value;
 }
@@ -43,7 +43,7 @@ int run(const CalibrateOptions& o, const Context& context) {
   }
   if (!known) {
     throw std::invalid_argument(
-        format("--inputs {}: it may be normal, folded or shifted", o.inputs));
+        formatted("--inputs {}: it may be normal, folded or shifted", o.inputs));
   }
   plan.trials = o.trials;
   plan.seed = o.seed;
@@ -51,25 +51,27 @@ int run(const CalibrateOptions& o, const Context& context) {
   const abft::Calibration c = abft::calibrate(plan);
   if (c.rows == 0) {
     print_error(
-        format("error: none of {} rows has a finite checksum; try a smaller shape", c.skipped));
+        formatted("error: none of {} rows has a finite checksum; try a smaller shape", c.skipped));
     return 3;
   }
   if (context.quiet) return 0;
   const double u = unit_roundoff(*plan.dtype);
-  print(format("{} {}, {} x {} x {}, inputs {}: {} rows of {} products, seed {}\n",
-               plan.machine->name, plan.dtype->name, plan.m, plan.k, plan.n, o.inputs,
-               grouped(c.rows), grouped(plan.trials), plan.seed));
-  print(format("  largest |(A B) 1 - A (B 1)| / |A (B 1)|  {}  ({} u)\n", short_number(c.e_max, 6),
-               short_number(c.e_max / u, 4)));
-  print(format("  mean {}, deviation {}\n", short_number(c.mean, 4), short_number(c.deviation, 4)));
+  print(formatted("{} {}, {} x {} x {}, inputs {}: {} rows of {} products, seed {}\n",
+                  plan.machine->name, plan.dtype->name, plan.m, plan.k, plan.n, o.inputs,
+                  grouped(c.rows), grouped(plan.trials), plan.seed));
+  print(formatted("  largest |(A B) 1 - A (B 1)| / |A (B 1)|  {}  ({} u)\n",
+                  short_number(c.e_max, 6), short_number(c.e_max / u, 4)));
+  print(formatted("  mean {}, deviation {}\n", short_number(c.mean, 4),
+                  short_number(c.deviation, 4)));
   if (plan.dtype->precision >= 24) {
-    print(format("  expected largest of 100 000 products: {}  ({} u)\n",
-                 short_number(c.predicted, 6), short_number(c.predicted / u, 4)));
+    print(formatted("  expected largest of 100 000 products: {}  ({} u)\n",
+                    short_number(c.predicted, 6), short_number(c.predicted / u, 4)));
   }
   if (c.skipped > 0) {
-    print(format("  {} rows skipped: their checksum is 0, NaN or infinite\n", grouped(c.skipped)));
+    print(
+        formatted("  {} rows skipped: their checksum is 0, NaN or infinite\n", grouped(c.skipped)));
   }
-  print(format(
+  print(formatted(
       "Use it: assay gate FILE --abft v_abft,e_max={}\n",
       short_number(plan.dtype->precision >= 24 ? std::max(c.predicted, c.e_max) : c.e_max, 7)));
   return 0;

@@ -38,7 +38,7 @@ Shard shard_of(const std::string& text) {
     const int count = read_number<int>(parts.back()).value_or(0);
     if (parts.size() != 2 || index < 1 || index > count) {
       throw std::invalid_argument(
-          format("--shard {}: i/n is needed, i from 1 to n, such as 2/8", text));
+          formatted("--shard {}: i/n is needed, i from 1 to n, such as 2/8", text));
     }
     return {index, count};
   }
@@ -52,7 +52,7 @@ Shard shard_of(const std::string& text) {
   }
   if (shard.index < 1 || shard.index > shard.count) {
     throw std::invalid_argument(
-        format("the environment asks for shard {} of {}", shard.index, shard.count));
+        formatted("the environment asks for shard {} of {}", shard.index, shard.count));
   }
   return shard;
 }
@@ -70,14 +70,14 @@ class Progress {
       context_.listener->step(done_, total_);
     }
     if (!line_.is_due()) return;
-    line_.show(format("{} of {} matrices, {} million verdicts/s, {}", grouped(done_),
-                      grouped(total_), speed(), line_.time_left(done_, total_)));
+    line_.show(formatted("{} of {} matrices, {} million verdicts/s, {}", grouped(done_),
+                         grouped(total_), speed(), line_.time_left(done_, total_)));
   }
   void end() const {
     if (context_.quiet) return;
     line_.end();
-    print_error(format("{} matrices and {} verdicts in {}, {} million a second", grouped(done_),
-                       grouped(verdicts_), duration_text(line_.seconds()), speed()));
+    print_error(formatted("{} matrices and {} verdicts in {}, {} million a second", grouped(done_),
+                          grouped(verdicts_), duration_text(line_.seconds()), speed()));
   }
 
  private:
@@ -179,8 +179,8 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
     }
     if (!mine.empty()) run(mine);
     if (!context.quiet) {
-      print(format("shard {}/{} of {} is done: {}; `assay merge` puts the shards together\n",
-                   shard.index, shard.count, plan.name, o.out));
+      print(formatted("shard {}/{} of {} is done: {}; `assay merge` puts the shards together\n",
+                      shard.index, shard.count, plan.name, o.out));
     }
     return 0;
   }
@@ -229,8 +229,8 @@ const campaign::Cell& cell_named(const campaign::Plan& plan, const std::string& 
     if (cell.name == word) return cell;
   }
   const std::vector<std::string> names = names_of(plan.cells);
-  throw std::invalid_argument(format("the plan has no cell '{}'{}; it has 1 to {}: {}", word,
-                                     did_you_mean(word, names), names.size(), joined(names)));
+  throw std::invalid_argument(formatted("the plan has no cell '{}'{}; it has 1 to {}: {}", word,
+                                        did_you_mean(word, names), names.size(), joined(names)));
 }
 
 int run_replay(const ReplayFlags& o) {
@@ -245,64 +245,64 @@ int run_replay(const ReplayFlags& o) {
   }
   if (fault == cell.faults.size()) {
     throw std::invalid_argument(
-        format("cell {} has no drawn fault{} to replay; a census takes every element and bit",
-               cell.name, o.fault > 0 ? format(" {}", o.fault) : ""));
+        formatted("cell {} has no drawn fault{} to replay; a census takes every element and bit",
+                  cell.name, o.fault > 0 ? formatted(" {}", o.fault) : ""));
   }
   const campaign::FaultPlan& f = cell.faults[fault];
   if (o.trial < 0 || o.trial >= f.trials) {
-    throw std::invalid_argument(format("--trial {}: the plan has trials 0 to {} of '{}'", o.trial,
-                                       f.trials - 1, f.short_text()));
+    throw std::invalid_argument(formatted("--trial {}: the plan has trials 0 to {} of '{}'",
+                                          o.trial, f.trials - 1, f.short_text()));
   }
   const std::int64_t index = o.trial / f.per_matrix;
   const campaign::Matrix matrix = campaign::make_matrix(plan, cell, index, load_dataset_case);
   std::vector<campaign::MatrixGate> gates;
   for (const campaign::GateSpec& gate : cell.gates) gates.emplace_back(gate, cell, matrix);
   const campaign::Trial trial = campaign::run_trial(plan, cell, fault, o.trial, matrix, gates);
-  std::string text = format("cell   {}\nfault  {}: '{}', trial {} of {}, in matrix {}\n", cell.name,
-                            fault + 1, f.short_text(), o.trial, f.trials, index);
+  std::string text = formatted("cell   {}\nfault  {}: '{}', trial {} of {}, in matrix {}\n",
+                               cell.name, fault + 1, f.short_text(), o.trial, f.trials, index);
   if (cell.dataset.empty()) {
     if (cell.is_product()) {
-      text += format("inputs a {} and b {}, seed {}\n", cell.distribution_of("a").text(),
-                     cell.distribution_of("b").text(), plan.seed);
+      text += formatted("inputs a {} and b {}, seed {}\n", cell.distribution_of("a").text(),
+                        cell.distribution_of("b").text(), plan.seed);
     } else {
       // What `assay generate` makes them of.
-      text += format("inputs {}, sizes {}, seed {}\n", cell.inputs_text(), cell.sizes_text(),
-                     matrix.test_case.integer("seed").value_or(0));
+      text += formatted("inputs {}, sizes {}, seed {}\n", cell.inputs_text(), cell.sizes_text(),
+                        matrix.test_case.integer("seed").value_or(0));
     }
   }
   if (!trial.injectable) {
     print(text + (trial.what.empty()
                       ? std::string("not injectable: what it would break has that value already\n")
-                      : format("not injectable: {}\n", trial.what)));
+                      : formatted("not injectable: {}\n", trial.what)));
     return 0;
   }
-  text += format("broke  {}\n", trial.what);
+  text += formatted("broke  {}\n", trial.what);
   const Format& output = matrix.output.format();
   const std::int64_t columns = campaign::columns_of(matrix.output);
   constexpr std::size_t kShown = 8;
   for (std::size_t i = 0; i < trial.changes.size() && i < kShown; ++i) {
     const campaign::ElementChange& c = trial.changes[i];
     const std::int64_t p = c.row * columns + c.column;
-    text += format("  {}{}  {} became {}\n", cell.is_product() ? "c" : "result",
-                   shape_text(matrix.output.view().multi_index(p)),
-                   element_text(output, matrix.output.bits_at(p)), element_text(output, c.bits));
+    text += formatted("  {}{}  {} became {}\n", cell.is_product() ? "c" : "result",
+                      shape_text(matrix.output.view().multi_index(p)),
+                      element_text(output, matrix.output.bits_at(p)), element_text(output, c.bits));
   }
   if (trial.changes.size() > kShown) {
-    text += format("  and {} more\n", trial.changes.size() - kShown);
+    text += formatted("  and {} more\n", trial.changes.size() - kShown);
   }
   if (trial.masked) text += "masked: no value of the result changed\n";
   for (std::size_t g = 0; g < gates.size() && !trial.masked; ++g) {
     const campaign::GateAnswer& look = trial.looks[g];
-    text += format("{}: {}", cell.gates[g].text,
-                   look.not_checkable ? "not checkable"
-                   : look.flagged     ? "detected"
-                   : look.dismissed   ? "missed (above the threshold, and let through)"
-                                      : "missed");
+    text += formatted("{}: {}", cell.gates[g].text,
+                      look.not_checkable ? "not checkable"
+                      : look.flagged     ? "detected"
+                      : look.dismissed   ? "missed (above the threshold, and let through)"
+                                         : "missed");
     if (cell.gates[g].threshold && !look.not_checkable) {
-      text +=
-          format(", D {}, T {}", short_number(look.difference, 6), short_number(look.threshold, 6));
+      text += formatted(", D {}, T {}", short_number(look.difference, 6),
+                        short_number(look.threshold, 6));
     }
-    text += format(", D/T {}\n", short_number(look.ratio, 6));
+    text += formatted(", D/T {}\n", short_number(look.ratio, 6));
   }
   print(text);
   return 0;

@@ -51,7 +51,7 @@ config::DatasetCases list_dataset(const std::string& path, const std::string& gl
   while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0) {
     hash = fnv1a({buffer.data(), static_cast<std::size_t>(in.gcount())}, hash);
   }
-  found.digest = format("{:016x}", hash);
+  found.digest = formatted("{:016x}", hash);
   return found;
 }
 
@@ -96,8 +96,8 @@ std::vector<campaign::PublishedRate> published_rates(const CampaignFlags& o,
     }
     return rates;
   } catch (const std::exception& e) {
-    if (asked) throw std::invalid_argument(format("--published: {}", e.what()));
-    throw std::invalid_argument(format("{}: 'published': {}", source, e.what()));
+    if (asked) throw std::invalid_argument(formatted("--published: {}", e.what()));
+    throw std::invalid_argument(formatted("{}: 'published': {}", source, e.what()));
   }
 }
 

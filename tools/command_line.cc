@@ -136,9 +136,9 @@ int run(int argc, char** argv) {
              "            4 untrusted (the check could not have failed).");
   app.set_version_flag("--version", [] {
     const std::string commit = tools::commit();
-    return format("assay {} ({}HDF5 {}, SIMD target {})", tools::version(),
-                  commit.empty() ? "" : format("commit {}, ", commit), hdf5_version(),
-                  simd::target_name());
+    return formatted("assay {} ({}HDF5 {}, SIMD target {})", tools::version(),
+                     commit.empty() ? "" : formatted("commit {}, ", commit), hdf5_version(),
+                     simd::target_name());
   });
   app.name(name);
   app.require_subcommand(1);

@@ -39,7 +39,7 @@ Shape parse_shape(const std::string& option, const std::string& text) {
     const auto extent = read_number<std::int64_t>(part);
     if (!extent || *extent < 0) {
       throw std::invalid_argument(
-          format("{} '{}' must be extents joined by commas, or scalar", option, text));
+          formatted("{} '{}' must be extents joined by commas, or scalar", option, text));
     }
     shape.push_back(*extent);
   }
@@ -82,7 +82,7 @@ std::vector<Verdict> judge_files(ArraySource& actual, ArraySource& expected,
 ArrayRequest request_of(const CompareOptions& o, const SideOptions& side) {
   ArrayRequest request{side.path, side.dtype.empty() ? o.dtype : side.dtype, {}};
   if (!side.shape.empty()) {
-    request.shape = parse_shape(format("--shape-{}", side.word), side.shape);
+    request.shape = parse_shape(formatted("--shape-{}", side.word), side.shape);
   } else if (!o.shape.empty()) {
     request.shape = parse_shape("--shape", o.shape);
   }
@@ -104,15 +104,15 @@ void infer_shape(std::unique_ptr<ArraySource>& side, const ArrayRequest& request
   const bool fits =
       !other.shape_is_inferred() && element_count(other.shape()) == element_count(side->shape());
   if (!fits) {
-    notes.push_back(
-        format("{}: the shape {} follows from its size", request.path, shape_text(side->shape())));
+    notes.push_back(formatted("{}: the shape {} follows from its size", request.path,
+                              shape_text(side->shape())));
     return;
   }
   ArrayRequest shaped = request;
   shaped.shape = other.shape();
   side = open(shaped);
-  notes.push_back(format("{}: the shape {} is that of {}", request.path, shape_text(side->shape()),
-                         other_request.path));
+  notes.push_back(formatted("{}: the shape {} is that of {}", request.path,
+                            shape_text(side->shape()), other_request.path));
 }
 
 template <typename OpenActual, typename OpenExpected>
@@ -147,17 +147,17 @@ void refuse_unused(const CompareOptions& o, const std::vector<Seen>& seen) {
     if (none([&](const Seen& s) {
           return s.actual.format == asked || s.expected.format == asked;
         })) {
-      throw std::invalid_argument(format("--dtype {}: {} holds {}, {} {}; leave it out", o.dtype,
-                                         o.actual.path, actual.format->name, o.expected.path,
-                                         expected.format->name));
+      throw std::invalid_argument(formatted("--dtype {}: {} holds {}, {} {}; leave it out", o.dtype,
+                                            o.actual.path, actual.format->name, o.expected.path,
+                                            expected.format->name));
     }
   }
   if (!o.shape.empty()) {
     const Shape asked = parse_shape("--shape", o.shape);
     if (none([&](const Seen& s) { return s.actual.shape == asked || s.expected.shape == asked; })) {
-      throw std::invalid_argument(format("--shape {}: {} has the shape {}, {} {}; leave it out",
-                                         o.shape, o.actual.path, shape_text(actual.shape),
-                                         o.expected.path, shape_text(expected.shape)));
+      throw std::invalid_argument(formatted("--shape {}: {} has the shape {}, {} {}; leave it out",
+                                            o.shape, o.actual.path, shape_text(actual.shape),
+                                            o.expected.path, shape_text(expected.shape)));
     }
   }
   for (const auto& [side, array] :
@@ -167,16 +167,17 @@ void refuse_unused(const CompareOptions& o, const std::vector<Seen>& seen) {
     if (!side->dtype.empty()) {
       const Format* asked = &format_named(side->dtype);
       if (none([&](const Seen& s) { return (s.*which).format == asked; })) {
-        throw std::invalid_argument(format("--dtype-{} {}: {} holds {}; leave it out", side->word,
-                                           side->dtype, side->path, first.format->name));
+        throw std::invalid_argument(formatted("--dtype-{} {}: {} holds {}; leave it out",
+                                              side->word, side->dtype, side->path,
+                                              first.format->name));
       }
     }
     if (!side->shape.empty()) {
-      const Shape asked = parse_shape(format("--shape-{}", side->word), side->shape);
+      const Shape asked = parse_shape(formatted("--shape-{}", side->word), side->shape);
       if (none([&](const Seen& s) { return (s.*which).shape == asked; })) {
-        throw std::invalid_argument(format("--shape-{} {}: {} has the shape {}; leave it out",
-                                           side->word, side->shape, side->path,
-                                           shape_text(first.shape)));
+        throw std::invalid_argument(formatted("--shape-{} {}: {} has the shape {}; leave it out",
+                                              side->word, side->shape, side->path,
+                                              shape_text(first.shape)));
       }
     }
   }
@@ -194,22 +195,22 @@ std::vector<Verdict> judge_pair(const Pair& pair, const GateRequest& request,
     return verdicts;
   } catch (const std::bad_alloc&) {
     throw FileError(actual, "",
-                    format("and {}: comparing them needs more memory than there is", expected));
+                    formatted("and {}: comparing them needs more memory than there is", expected));
   }
 }
 
 std::string reproducer(const CompareOptions& o, const Context& context, const std::string& actual,
                        const std::string& expected) {
   std::string line =
-      format("{} compare {} {}", context.program, shell_word(actual), shell_word(expected));
+      formatted("{} compare {} {}", context.program, shell_word(actual), shell_word(expected));
   const auto add = [&](const std::string& option, const std::string& value) {
-    if (!value.empty()) line += format(" {} {}", option, shell_word(value));
+    if (!value.empty()) line += formatted(" {} {}", option, shell_word(value));
   };
   add("--dtype", o.dtype);
   add("--shape", o.shape);
   for (const SideOptions* side : {&o.actual, &o.expected}) {
-    add(format("--dtype-{}", side->word), side->dtype);
-    add(format("--shape-{}", side->word), side->shape);
+    add(formatted("--dtype-{}", side->word), side->dtype);
+    add(formatted("--shape-{}", side->word), side->shape);
   }
   return line + o.tolerance.text();
 }
@@ -228,8 +229,8 @@ int compare_one(const CompareOptions& o, const GateRequest& request, const Conte
       const bool judged = v.outcome == Outcome::kPass || v.outcome == Outcome::kFail;
       const bool named = judged && v.bound.standard != "custom";
       const std::string by = named ? " by " + report::standard_text(v.bound) : "";
-      print(format("{}{}: {}\n", outcome_word(v.outcome), by,
-                   v.outcome == Outcome::kPass ? explain(v) : explain(v, reproduce)));
+      print(formatted("{}{}: {}\n", outcome_word(v.outcome), by,
+                      v.outcome == Outcome::kPass ? explain(v) : explain(v, reproduce)));
       if (v.metrics && &v == &verdicts.back()) print("\n" + metrics_text(v));
     }
   }
@@ -254,7 +255,7 @@ std::vector<std::string> several_in(const SideOptions& side) {
 
 // "a, b in x.npz"; empty where there are none.
 std::string alone_text(const std::vector<std::string>& names, const std::string& file) {
-  return names.empty() ? "" : format("{} in {}", joined(names), file);
+  return names.empty() ? "" : formatted("{} in {}", joined(names), file);
 }
 
 // Arrays with the same name in both files, a row each.
@@ -308,15 +309,15 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
   if (seen.empty()) {
     throw NoCaseError(
         o.actual.path, "",
-        format("and {} have no array of the same name: {}; {}", o.expected.path,
-               alone_text(actual_alone, "the one"), alone_text(expected_alone, "the other")));
+        formatted("and {} have no array of the same name: {}; {}", o.expected.path,
+                  alone_text(actual_alone, "the one"), alone_text(expected_alone, "the other")));
   }
   refuse_unused(o, seen);
   const auto add_alone = [&](const std::vector<std::string>& names, const std::string& file) {
     for (const std::string& name : names) {
       CaseReport entry;
       entry.name = name;
-      entry.verdicts = {not_comparable(format("{} has no array of this name", file))};
+      entry.verdicts = {not_comparable(formatted("{} has no array of this name", file))};
       report.cases.push_back(std::move(entry));
     }
   };
@@ -330,7 +331,7 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
       if (!text.empty()) texts.push_back(text);
     }
     if (!texts.empty()) {
-      report.note = format(
+      report.note = formatted(
           "not compared, for the other file has no such array: {}; --strict makes them not "
           "comparable",
           joined(texts, "; "));
@@ -380,10 +381,10 @@ void add_compare(Context& context) {
                       "dtype of raw bytes, or what 8- and 16-bit patterns in a file are");
   command->add_option("--shape", options->shape, "shape of raw bytes, as in 64,512, or scalar");
   for (SideOptions* side : {&options->actual, &options->expected}) {
-    command->add_option(format("--dtype-{}", side->word), side->dtype,
-                        format("the same of the {} side alone", side->word));
-    command->add_option(format("--shape-{}", side->word), side->shape,
-                        format("the same of the {} side alone", side->word));
+    command->add_option(formatted("--dtype-{}", side->word), side->dtype,
+                        formatted("the same of the {} side alone", side->word));
+    command->add_option(formatted("--shape-{}", side->word), side->shape,
+                        formatted("the same of the {} side alone", side->word));
   }
   command->add_flag("--strict", options->strict,
                     "of two archives: arrays without a partner are not comparable (exit code 3)");

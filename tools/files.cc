@@ -53,7 +53,7 @@ std::string why_not_written(const std::string& path) {
   } else if (!fs::is_directory(folder, ignored)) {
     error = ENOTDIR;
   }
-  return error == 0 ? "" : format("{}: cannot be written: {}", path, std::strerror(error));
+  return error == 0 ? "" : formatted("{}: cannot be written: {}", path, std::strerror(error));
 }
 
 // A word of a command line, without the option that it may begin with.
@@ -121,8 +121,8 @@ std::string FileOptions::clear(const std::vector<std::string>& words) const {
   for (const Output& output : outputs_) {
     for (const std::string& value : output.option->results()) {
       if (value != "-" || output.takes_standard_output || output.is_folder) continue;
-      refusal =
-          format("{} writes no standard output; name a file, as in ./-", output.option->get_name());
+      refusal = formatted("{} writes no standard output; name a file, as in ./-",
+                          output.option->get_name());
     }
   }
   for (const Target& target : targets) {
@@ -140,16 +140,16 @@ std::string FileOptions::clear(const std::vector<std::string>& words) const {
           kept = true;
           if (target.output->in_place) continue;
           refuse(input.is_folder
-                     ? format("{} lies in {}, which is an input; {} must lie elsewhere",
-                              target.path, path, option)
-                     : format("{} is an input; {} would replace it", target.path, option));
+                     ? formatted("{} lies in {}, which is an input; {} must lie elsewhere",
+                                 target.path, path, option)
+                     : formatted("{} is an input; {} would replace it", target.path, option));
         }
       }
     }
     for (const Target& other : targets) {
       if (other.output == target.output || !same_place(other.path, target.path)) continue;
-      refuse(format("{} and {} would both write {}", option, other.output->option->get_name(),
-                    target.path));
+      refuse(formatted("{} and {} would both write {}", option, other.output->option->get_name(),
+                       target.path));
     }
     const auto names_it = [&](const std::string& word) {
       const std::string value = value_in(word);

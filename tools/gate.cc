@@ -108,7 +108,7 @@ void check_benchmark(const GateOptions& o, const GateFiles& found) {
   for (const GateFile& file : found.files) {
     if (o.benchmark == file.producer) {
       throw std::invalid_argument(
-          format("--benchmark {}: an output is no benchmark of itself", o.benchmark));
+          formatted("--benchmark {}: an output is no benchmark of itself", o.benchmark));
     }
     for (std::size_t i = 0; i < file.names.size(); ++i) {
       for (const SourcePlace* place :
@@ -122,7 +122,7 @@ void check_benchmark(const GateOptions& o, const GateFiles& found) {
     }
     sources.keep({});
   }
-  throw std::invalid_argument(format(
+  throw std::invalid_argument(formatted(
       "--benchmark: {}",
       unknown_word("producer", o.benchmark, std::vector<std::string>(known.begin(), known.end()))));
 }
@@ -163,7 +163,7 @@ class Gate {
       for (std::size_t k = 0; k < file.names.size(); ++k, ++job) {
         overridden_ += slots_[job].overridden ? 1 : 0;
         for (CaseReport& c : slots_[job].reports) {
-          if (!c.error.empty()) print_error(format("error: {}", c.error));
+          if (!c.error.empty()) print_error(formatted("error: {}", c.error));
           reports.push_back(std::move(c));
         }
       }
@@ -250,8 +250,8 @@ class Gate {
 
   std::string reproducer(const GateFile& file, const SourcePlace* outputs,
                          const std::string& name) const {
-    std::string line = format("{} gate{} --case {}", context_.program, file.golden.text(),
-                              shell_word(exact_glob(name)));
+    std::string line = formatted("{} gate{} --case {}", context_.program, file.golden.text(),
+                                 shell_word(exact_glob(name)));
     if (outputs != nullptr && !file.outputs.empty()) {
       line += " --outputs " + shell_word(outputs->path);
     }
@@ -266,12 +266,12 @@ class Gate {
     CaseReport report = unjudged(file, "(file)", file.error);
     report.file = file.golden.path;
     if (file.unreadable) {
-      print_error(format("error: {}", file.error));
+      print_error(formatted("error: {}", file.error));
       report.error = file.error;
       report.verdicts.clear();
     }
-    report.reproduce = format("{} gate{}{}{}", context_.program, file.golden.text(), file.options,
-                              o_.files.source.text());
+    report.reproduce = formatted("{} gate{}{}{}", context_.program, file.golden.text(),
+                                 file.options, o_.files.source.text());
     return report;
   }
 
@@ -372,9 +372,9 @@ class Gate {
     if (weights_.empty()) return;
     done_weights_ += weights_[job];
     if (!line_.is_due()) return;
-    line_.show(format("{} of {} cases, {} did not pass, {}", grouped(done_),
-                      grouped(static_cast<std::int64_t>(jobs_.size())), grouped(failed_),
-                      line_.time_left(done_weights_, all_weights_)));
+    line_.show(formatted("{} of {} cases, {} did not pass, {}", grouped(done_),
+                         grouped(static_cast<std::int64_t>(jobs_.size())), grouped(failed_),
+                         line_.time_left(done_weights_, all_weights_)));
   }
 
   const GateOptions& o_;
@@ -431,25 +431,25 @@ int apply_baseline(const GateOptions& o, const Context& context, const GateFiles
       if (c.remark != Remark::kDisappeared) continue;
       const std::string golden =
           !c.file.empty() ? " " + shell_word(c.file) : found.files.front().golden.text();
-      c.reproduce =
-          format("{} gate{} --case {}{}{}", context.program, golden, shell_word(exact_glob(c.name)),
-                 c.producer.empty() ? "" : " --recorded " + shell_word(c.producer), option);
+      c.reproduce = formatted(
+          "{} gate{} --case {}{}{}", context.program, golden, shell_word(exact_glob(c.name)),
+          c.producer.empty() ? "" : " --recorded " + shell_word(c.producer), option);
     }
     if (compared.compared > 0 || baseline->entries.empty()) return 0;
-    print_error(
-        format("error: {} has none of the cases that were judged; are names and producer ({}) the "
-               "same?",
-               o.baseline, found.files.front().producer));
+    print_error(formatted(
+        "error: {} has none of the cases that were judged; are names and producer ({}) the "
+        "same?",
+        o.baseline, found.files.front().producer));
     return exit_code(Outcome::kNotComparable);
   }
   if (unreadable || report_outcome(report) != Outcome::kPass) {
-    print_error(format("error: {} was not written, for not all cases pass", o.baseline));
+    print_error(formatted("error: {} was not written, for not all cases pass", o.baseline));
     return 0;
   }
   const Baseline fresh = updated(*baseline, report, is_chosen, o.repeat);
   write_file(o.baseline, report::baseline_json(fresh));
-  report.notes.push_back(format("the baseline {} has {} cases now", o.baseline,
-                                grouped(static_cast<std::int64_t>(fresh.entries.size()))));
+  report.notes.push_back(formatted("the baseline {} has {} cases now", o.baseline,
+                                   grouped(static_cast<std::int64_t>(fresh.entries.size()))));
   return 0;
 }
 
@@ -463,8 +463,8 @@ bool apply_known_failures(const GateOptions& o, GateReport& report) {
       c.reproduce += " --known-failures " + shell_word(o.known_failures);
   }
   for (const std::string& cases : unused) {
-    report.notes.push_back(format("{}: no case that was judged matches '{}'{}", o.known_failures,
-                                  cases, o.strict ? "" : "; --strict makes it a failure"));
+    report.notes.push_back(formatted("{}: no case that was judged matches '{}'{}", o.known_failures,
+                                     cases, o.strict ? "" : "; --strict makes it a failure"));
   }
   return o.strict && !unused.empty();
 }
@@ -525,8 +525,8 @@ int run_gate(const GateOptions& o, const Context& context) {
   }
   for (const std::string& name : found.without_golden) {
     if (o.strict) {
-      report.cases.push_back(
-          unjudged(found.files.front(), name, format("{} has no such case", report.golden_file)));
+      report.cases.push_back(unjudged(found.files.front(), name,
+                                      formatted("{} has no such case", report.golden_file)));
     } else {
       report.without_golden.push_back(name);
     }
@@ -541,8 +541,9 @@ int run_gate(const GateOptions& o, const Context& context) {
   const bool unreadable = std::any_of(report.cases.begin(), report.cases.end(),
                                       [](const CaseReport& c) { return !c.error.empty(); });
   if (gate.overridden() > 0) {
-    report.note = format("judged by{} of the command line, over the own bounds of {} case{}",
-                         o.tolerance.text(), gate.overridden(), gate.overridden() == 1 ? "" : "s");
+    report.note =
+        formatted("judged by{} of the command line, over the own bounds of {} case{}",
+                  o.tolerance.text(), gate.overridden(), gate.overridden() == 1 ? "" : "s");
   }
   const bool stale = apply_known_failures(o, report);
   const int baseline_code = apply_baseline(o, context, found, baseline, unreadable, report);
@@ -557,7 +558,7 @@ int run_gate(const GateOptions& o, const Context& context) {
   }
   write_reports(o, report);
   if (gate.save_failures() && !context.quiet && !o.brief && o.json != "-") {
-    print(format("\nfailing cases saved to {}\n", o.save_failures));
+    print(formatted("\nfailing cases saved to {}\n", o.save_failures));
   }
   if (unreadable) return 2;
   const int code = exit_code(report_outcome(report));
@@ -566,8 +567,8 @@ int run_gate(const GateOptions& o, const Context& context) {
   if (!o.mutate_min) return 0;
   const report::MutationScore score = report::mutation_score(report);
   if (score.applied > 0 && score.fraction() >= *o.mutate_min) return 0;
-  print_error(format("error: {} of {} mutations caught, and --mutate-min asks for {}", score.caught,
-                     score.applied, *o.mutate_min));
+  print_error(formatted("error: {} of {} mutations caught, and --mutate-min asks for {}",
+                        score.caught, score.applied, *o.mutate_min));
   return score.applied == 0 ? exit_code(Outcome::kUntrusted) : 1;
 }
 

@@ -62,10 +62,10 @@ GateFiles paired_files(const GateFileOptions& o) {
   const std::vector<Argument> golden = arguments_of(o.golden, o.source.layout);
   const std::vector<Argument> outputs = arguments_of(o.outputs, o.source.layout);
   if (outputs.size() > 1 && outputs.size() != golden.size()) {
-    throw std::invalid_argument(
-        format("{} GOLDEN and {} --outputs: give one --outputs for each GOLDEN, in the same order, "
-               "or one for all",
-               golden.size(), outputs.size()));
+    throw std::invalid_argument(formatted(
+        "{} GOLDEN and {} --outputs: give one --outputs for each GOLDEN, in the same order, "
+        "or one for all",
+        golden.size(), outputs.size()));
   }
   std::set<std::string> seen;
   for (std::size_t i = 0; i < golden.size(); ++i) {
@@ -77,7 +77,7 @@ GateFiles paired_files(const GateFileOptions& o) {
     std::set<std::string> partners;
     for (const std::string& path : golden[i].sources) {
       if (!seen.insert(fs::path(path).lexically_normal().string()).second) {
-        throw std::invalid_argument(format("{} is given twice", path));
+        throw std::invalid_argument(formatted("{} is given twice", path));
       }
       GateFile& file = found.files.emplace_back();
       file.golden.path = path;
@@ -91,7 +91,7 @@ GateFiles paired_files(const GateFileOptions& o) {
         if (theirs->within(other) == within) file.outputs = {{other, "", Side::kOutputs}};
       }
       if (file.outputs.empty()) {
-        file.missing = format("{} has no {}", theirs->text, within);
+        file.missing = formatted("{} has no {}", theirs->text, within);
       } else {
         partners.insert(file.outputs.front().path);
       }
@@ -99,8 +99,8 @@ GateFiles paired_files(const GateFileOptions& o) {
     if (!by_path) continue;
     for (const std::string& other : theirs->sources) {
       if (partners.count(other) == 0) {
-        found.notes.push_back(format("{} was not judged: {} has no {}", other, golden[i].text,
-                                     theirs->within(other)));
+        found.notes.push_back(formatted("{} was not judged: {} has no {}", other, golden[i].text,
+                                        theirs->within(other)));
       }
     }
   }
@@ -112,10 +112,10 @@ std::string without_output_note(const std::vector<std::string>& golden) {
   constexpr std::size_t kNamed = 10;
   const std::size_t named = std::min(kNamed, golden.size());
   const bool one = golden.size() == 1;
-  return format("{} no output, and {} not comparable: {}{}",
-                one ? "1 golden result has" : format("{} golden results have", golden.size()),
-                one ? "its case is" : "their cases are", joined(std::span(golden).first(named)),
-                named < golden.size() ? format(" and {} more", golden.size() - named) : "");
+  return formatted("{} no output, and {} not comparable: {}{}",
+                   one ? "1 golden result has" : formatted("{} golden results have", golden.size()),
+                   one ? "its case is" : "their cases are", joined(std::span(golden).first(named)),
+                   named < golden.size() ? formatted(" and {} more", golden.size() - named) : "");
 }
 
 // Reads the names of the cases of all files, and chooses.
@@ -175,18 +175,19 @@ void choose_cases(const GateFileOptions& o,
   }
   for (const std::string& glob : o.filter.chosen) {
     if (matched.count(glob) != 0 || is_known(glob)) continue;
-    throw NoCaseError(
-        joined(o.golden), "",
-        format("no case matches '{}'; the {} files have {} cases", glob, found.files.size(), all));
+    throw NoCaseError(joined(o.golden), "",
+                      formatted("no case matches '{}'; the {} files have {} cases", glob,
+                                found.files.size(), all));
   }
   for (const std::string& glob : o.filter.excluded) {
     if (matched.count(glob) == 0) {
-      found.notes.push_back(format("--exclude {}: no case matches it", shell_word(glob)));
+      found.notes.push_back(formatted("--exclude {}: no case matches it", shell_word(glob)));
     }
   }
   const bool none_known = std::none_of(o.filter.chosen.begin(), o.filter.chosen.end(), is_known);
   if (found.cases == 0 && all > 0 && none_known) {
-    throw NoCaseError(joined(o.golden), "", format("--exclude leaves none of its {} cases", all));
+    throw NoCaseError(joined(o.golden), "",
+                      formatted("--exclude leaves none of its {} cases", all));
   }
 }
 
@@ -206,9 +207,9 @@ void find_outputs(OpenSources& sources, GateFiles& found) {
         const auto [owner, fresh] = owners.emplace(name, file.golden.path);
         if (fresh) continue;
         throw std::invalid_argument(
-            format("case '{}' is in {} and in {}, and the same --outputs is for both; give one "
-                   "--outputs for each GOLDEN, in the same order",
-                   name, owner->second, file.golden.path));
+            formatted("case '{}' is in {} and in {}, and the same --outputs is for both; give one "
+                      "--outputs for each GOLDEN, in the same order",
+                      name, owner->second, file.golden.path));
       }
     }
     if (file.outputs.size() == 1) continue;
@@ -218,8 +219,8 @@ void find_outputs(OpenSources& sources, GateFiles& found) {
         if (!sources.at(file.outputs[i]).has_case(name)) continue;
         if (place < file.outputs.size()) {
           throw std::invalid_argument(
-              format("outputs of case '{}' are in {} and in {}; give one of them", name,
-                     file.outputs[place].path, file.outputs[i].path));
+              formatted("outputs of case '{}' are in {} and in {}; give one of them", name,
+                        file.outputs[place].path, file.outputs[i].path));
         }
         place = i;
       }
@@ -265,17 +266,17 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, OpenSources& 
   if (file.missing.empty()) producers = producers_until(asked);
   if (!any_present && file.missing.empty() && !file.names.empty()) {
     const std::string why =
-        format("has none of the {} cases of {}", file.names.size(), file.golden.path);
+        formatted("has none of the {} cases of {}", file.names.size(), file.golden.path);
     if (alone) throw NoCaseError(path, "", why);
-    file.missing = format("{}: {}", path, why);
+    file.missing = formatted("{}: {}", path, why);
   }
   if (!file.missing.empty() || file.names.empty()) {
     file.producer = asked;
   } else if (!asked.empty()) {
     if (!contains(producers, asked) && alone) {
       const std::string hint = o.recorded.empty() ? "" : did_you_mean_aside(asked, producers);
-      throw std::invalid_argument(
-          format("{} has no outputs of '{}'{}; it has {}", path, asked, hint, joined(producers)));
+      throw std::invalid_argument(formatted("{} has no outputs of '{}'{}; it has {}", path, asked,
+                                            hint, joined(producers)));
     }
     file.producer = asked;
   } else {
@@ -289,16 +290,16 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, OpenSources& 
       if (added.size() == 1) producers = added;
     }
     if (producers.empty() && !alone) {
-      file.missing = format("{} has no recorded outputs", path);
+      file.missing = formatted("{} has no recorded outputs", path);
     } else if (producers.empty()) {
-      throw std::invalid_argument(format(
+      throw std::invalid_argument(formatted(
           "{} has no recorded outputs for these cases; give --outputs FILE or --machine M", path));
     }
     if (producers.size() > 1) {
       throw std::invalid_argument(
-          format("{} has outputs of several producers; choose one with "
-                 "--recorded: {}",
-                 path, joined(producers)));
+          formatted("{} has outputs of several producers; choose one with "
+                    "--recorded: {}",
+                    path, joined(producers)));
     }
     if (!producers.empty()) file.producer = producers[0];
   }
@@ -393,15 +394,15 @@ GateFiles find_files(const GateFileOptions& options,
     if (!alone) sources.keep({});
   }
   if (!alone && found.cases > 0 && !any_outputs) {
-    throw std::invalid_argument(
-        format("none of the {} files has outputs for its cases; give --outputs FILE or --machine M",
-               found.files.size()));
+    throw std::invalid_argument(formatted(
+        "none of the {} files has outputs for its cases; give --outputs FILE or --machine M",
+        found.files.size()));
   }
   if (!alone && found.cases > 0 && !has_asked) {
     const std::vector<std::string> known(producers.begin(), producers.end());
-    throw std::invalid_argument(format("none of the {} files has outputs of '{}'{}; they have {}",
-                                       found.files.size(), asked, did_you_mean_aside(asked, known),
-                                       joined(known)));
+    throw std::invalid_argument(
+        formatted("none of the {} files has outputs of '{}'{}; they have {}", found.files.size(),
+                  asked, did_you_mean_aside(asked, known), joined(known)));
   }
   if (!options.outputs.empty()) find_without_golden(options, sources, found);
   return found;

@@ -38,8 +38,8 @@ std::vector<std::int64_t> sizes_of(const std::string& shape) {
     std::int64_t size = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
     if (error != std::errc() || end != word.data() + word.size() || size < 1) {
-      throw std::invalid_argument(
-          format("--shape {}: whole numbers of at least 1 are needed, as in 128,1024,256", shape));
+      throw std::invalid_argument(formatted(
+          "--shape {}: whole numbers of at least 1 are needed, as in 128,1024,256", shape));
     }
     sizes.push_back(size);
   }
@@ -64,14 +64,14 @@ std::map<std::string, Attribute> attributes_of(const CaseOptions& o) {
     const std::size_t equals = parameter.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == parameter.size()) {
       throw std::invalid_argument(
-          format("--parameter {}: NAME=VALUE is needed, as in split_k=256", parameter));
+          formatted("--parameter {}: NAME=VALUE is needed, as in split_k=256", parameter));
     }
     const std::string name = parameter.substr(0, equals);
     for (const char* own : {"seed", "distribution", "source", "why"}) {
       if (name != own) continue;
       throw std::invalid_argument(
-          format("--parameter {}: `generate` writes '{}' itself{}", parameter, own,
-                 own == std::string("source") ? "" : format("; give --{}", own)));
+          formatted("--parameter {}: `generate` writes '{}' itself{}", parameter, own,
+                    own == std::string("source") ? "" : formatted("; give --{}", own)));
     }
     std::string value = parameter.substr(equals + 1);
     // A dtype by its own name, whatever it was called.
@@ -107,7 +107,7 @@ std::vector<Inputs> inputs_of(const CaseOptions& o) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || text.find(',') < equals) {
       throw std::invalid_argument(
-          format("--input {}: NAME=DISTRIBUTION is needed, as in weight=normal,mean=1", text));
+          formatted("--input {}: NAME=DISTRIBUTION is needed, as in weight=normal,mean=1", text));
     }
     name(text.substr(0, equals), text.substr(equals + 1));
   }
@@ -128,10 +128,10 @@ std::vector<Inputs> inputs_of(const CaseOptions& o) {
 std::string source_of(const Recipe& recipe, const Case& c, const std::string& own_name) {
   std::string sizes;
   for (const std::int64_t size : recipe.sizes) {
-    sizes += format("{}{}", sizes.empty() ? "" : ",", size);
+    sizes += formatted("{}{}", sizes.empty() ? "" : ",", size);
   }
   std::string line =
-      format("assay generate {} --dtype {} --shape {}", c.op, recipe.dtype->name, sizes);
+      formatted("assay generate {} --dtype {} --shape {}", c.op, recipe.dtype->name, sizes);
   for (const auto& [name, value] : recipe.attributes) {
     line += name == "output_dtype"
                 ? " --output-dtype " + attribute_text(value)
@@ -142,22 +142,22 @@ std::string source_of(const Recipe& recipe, const Case& c, const std::string& ow
     const auto named = recipe.distributions.find(input);
     common = common || named == recipe.distributions.end();
     if (named != recipe.distributions.end()) {
-      line += " --input " + shell_word(format("{}={}", input, named->second.text()));
+      line += " --input " + shell_word(formatted("{}={}", input, named->second.text()));
     }
   }
   if (common) line += " --distribution " + shell_word(recipe.distribution.text());
-  line += format(" --seed {}", recipe.seed);
+  line += formatted(" --seed {}", recipe.seed);
   return own_name.empty() ? line : line + " --name " + shell_word(own_name);
 }
 
 std::string tensors_text(const Case& c) {
   std::string out;
   for (const auto& [input, tensor] : c.inputs) {
-    out += format("{}{} {} {}", out.empty() ? "" : ", ", input, tensor.format().name,
-                  shape_text(tensor.shape()));
+    out += formatted("{}{} {} {}", out.empty() ? "" : ", ", input, tensor.format().name,
+                     shape_text(tensor.shape()));
   }
   if (c.golden) {
-    out += format(", golden {} {}", c.golden->format().name, shape_text(c.golden->shape()));
+    out += formatted(", golden {} {}", c.golden->format().name, shape_text(c.golden->shape()));
   }
   return out;
 }
@@ -182,9 +182,9 @@ class CaseWriter {
     const std::map<std::string, Attribute> attributes = attributes_of(o);
     const std::size_t several = o.dtypes.size() * o.shapes.size() * inputs.size();
     if ((!o.name.empty() || !o.why.empty()) && (several > 1 || o.count > 1)) {
-      throw std::invalid_argument(format("{} is for one case; this makes {}",
-                                         o.name.empty() ? "--why" : "--name",
-                                         grouped(static_cast<std::int64_t>(several) * o.count)));
+      throw std::invalid_argument(formatted("{} is for one case; this makes {}",
+                                            o.name.empty() ? "--why" : "--name",
+                                            grouped(static_cast<std::int64_t>(several) * o.count)));
     }
     std::vector<const Format*> dtypes;
     for (const std::string& name : o.dtypes) dtypes.push_back(&format_named(name));
@@ -205,8 +205,8 @@ class CaseWriter {
   void commit() {
     out_.commit();
     if (quiet_) return;
-    print(format("{} {}, written to {}\n", grouped(static_cast<std::int64_t>(names_.size())),
-                 names_.size() == 1 ? "case" : "cases", o_.out));
+    print(formatted("{} {}, written to {}\n", grouped(static_cast<std::int64_t>(names_.size())),
+                    names_.size() == 1 ? "case" : "cases", o_.out));
   }
 
  private:
@@ -214,19 +214,19 @@ class CaseWriter {
     Case c = generate_case(o.op, recipe);
     if (!o.distributions.empty() && recipe.distributions.size() == c.inputs.size()) {
       throw std::invalid_argument(
-          format("--distribution serves no input: all of {} have one of their own", c.op));
+          formatted("--distribution serves no input: all of {} have one of their own", c.op));
     }
     if (!o.name.empty()) {
       if (!is_case_name(o.name)) {
         throw std::invalid_argument(
-            format("--name {}: parts of letters, digits, '_', '.' and '=' are needed, joined by "
-                   "'/', as in softmax/near_overflow",
-                   o.name));
+            formatted("--name {}: parts of letters, digits, '_', '.' and '=' are needed, joined by "
+                      "'/', as in softmax/near_overflow",
+                      o.name));
       }
       c.name = o.name;
     }
     if (!names_.insert(c.name).second) {
-      throw std::invalid_argument(format("case {} would be made twice", c.name));
+      throw std::invalid_argument(formatted("case {} would be made twice", c.name));
     }
     c.attributes["source"] = source_of(recipe, c, o.name);
     if (!o.why.empty()) c.attributes["why"] = o.why;
@@ -236,7 +236,7 @@ class CaseWriter {
     if (o_.golden) c.golden = golden_result(c, o_.threads);
     if (o_.tolerance) add_tolerance(c, o.why);
     out_.write(c);
-    if (!quiet_) print(format("{}: {}\n", c.name, tensors_text(c)));
+    if (!quiet_) print(formatted("{}: {}\n", c.name, tensors_text(c)));
   }
 
   // A case that was given a bound keeps it.
@@ -246,7 +246,7 @@ class CaseWriter {
     }
     for (const auto& [name, value] : explained_tolerance(c).attributes())
       c.attributes[name] = value;
-    if (!why.empty()) c.attributes["why"] = format("{}; {}", why, *c.text("why"));
+    if (!why.empty()) c.attributes["why"] = formatted("{}; {}", why, *c.text("why"));
   }
 
   const GenerateOptions& o_;
@@ -297,7 +297,7 @@ void check_complete(const CaseOptions& o) {
   if (o.shapes.empty()) missing.emplace_back("--shape");
   if (missing.empty()) return;
   throw std::invalid_argument(
-      format("{} {} needed", joined(missing, " and "), missing.size() == 1 ? "is" : "are"));
+      formatted("{} {} needed", joined(missing, " and "), missing.size() == 1 ? "is" : "are"));
 }
 
 CaseOptions parse_line(const std::string& line) {
@@ -311,7 +311,7 @@ CaseOptions parse_line(const std::string& line) {
   try {
     command.parse(words);
   } catch (const CLI::ExtrasError&) {
-    throw std::invalid_argument(format("not expected: {}", unexpected(command)));
+    throw std::invalid_argument(formatted("not expected: {}", unexpected(command)));
   } catch (const CLI::ParseError& e) {
     throw std::invalid_argument(e.what());
   }
@@ -342,10 +342,10 @@ std::size_t make_batch(const std::string& path, CaseWriter& writer) {
       ++sets;
     } catch (const std::invalid_argument& e) {
       ++refused;
-      print_error(format("error: {}: line {}: {}", path, first, e.what()));
+      print_error(formatted("error: {}: line {}: {}", path, first, e.what()));
     }
   }
-  if (sets == 0) throw std::invalid_argument(format("{}: no line makes a case", path));
+  if (sets == 0) throw std::invalid_argument(formatted("{}: no line makes a case", path));
   return refused;
 }
 
@@ -361,8 +361,8 @@ int run(const GenerateOptions& o, const Context& context) {
   }
   writer.commit();
   if (refused == 0) return 0;
-  print_error(format("error: {}: {} refused; {} has what the others make", o.from,
-                     refused == 1 ? "1 line is" : format("{} lines are", refused), o.out));
+  print_error(formatted("error: {}: {} refused; {} has what the others make", o.from,
+                        refused == 1 ? "1 line is" : formatted("{} lines are", refused), o.out));
   return 2;
 }
 
@@ -382,7 +382,7 @@ void add_generate(Context& context) {
   command->footer(std::string());
   command->footer([named, example] {
     const Operator* op = named->count() == 0 ? nullptr : find_operator(named->results()[0]);
-    return op == nullptr ? example : format("{}\n{}", operator_text(*op), example);
+    return op == nullptr ? example : formatted("{}\n{}", operator_text(*op), example);
   });
   // Besides a batch they would say nothing.
   const std::vector<CLI::Option*> of_cases = command->get_options(
@@ -401,8 +401,8 @@ void add_generate(Context& context) {
   on_run(context, command, [options, of_cases, &context] {
     for (const CLI::Option* option : of_cases) {
       if (options->from.empty() || option->count() == 0) continue;
-      throw std::invalid_argument(format("--from {}: its lines say what is made; leave {} out",
-                                         options->from, option->get_name()));
+      throw std::invalid_argument(formatted("--from {}: its lines say what is made; leave {} out",
+                                            options->from, option->get_name()));
     }
     return run(*options, context);
   });

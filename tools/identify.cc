@@ -26,7 +26,7 @@ std::string today() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   gmtime_r(&now, &parts);
-  return format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+  return formatted("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
 // Whether the data of some output told a parameter's value from every other that was tried.
@@ -57,10 +57,10 @@ void write_machine(const std::vector<identify::Finding>& findings, const Identif
       identify::Candidate known = *f->candidate;
       known.model = *row;
       if (!identify::same(known, *f->candidate)) {
-        throw std::invalid_argument(
-            format("--out {}: outputs of {} are explained by different models; choose the cases of "
-                   "one kernel with --case",
-                   o.out, model.input));
+        throw std::invalid_argument(formatted(
+            "--out {}: outputs of {} are explained by different models; choose the cases of "
+            "one kernel with --case",
+            o.out, model.input));
       }
       continue;
     }
@@ -93,7 +93,7 @@ void write_machine(const std::vector<identify::Finding>& findings, const Identif
     is_first = false;
   }
   if (rows.empty()) {
-    throw std::invalid_argument(format("--out {}: no model was found to write", o.out));
+    throw std::invalid_argument(formatted("--out {}: no model was found to write", o.out));
   }
   config::MachineRecord record = o.record;
   record.date = today();
@@ -210,7 +210,7 @@ void add_probes(Context& context) {
       }
     }
     out.commit();
-    if (!context.quiet) print(format("{} cases, written to {}\n", count, options->out));
+    if (!context.quiet) print(formatted("{} cases, written to {}\n", count, options->out));
     return 0;
   });
 }

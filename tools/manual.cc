@@ -137,7 +137,7 @@ std::string function_name(const std::string& program) {
 
 // A pattern of options and what is done where one of them stands before the cursor.
 std::string bash_case(const Words& names, const std::string& then) {
-  return names.empty() ? "" : format("        {}) {} ;;\n", joined(names, "|"), then);
+  return names.empty() ? "" : formatted("        {}) {} ;;\n", joined(names, "|"), then);
 }
 
 std::string bash_command(const CLI::App& command) {
@@ -151,7 +151,7 @@ std::string bash_command(const CLI::App& command) {
     if (values.empty()) {
       files.insert(files.end(), names.begin(), names.end());
     } else {
-      cases += bash_case(names, format("words={}", shell_word(joined(values, " "))));
+      cases += bash_case(names, formatted("words={}", shell_word(joined(values, " "))));
     }
   }
   for (const CLI::Option* positional : positionals_of(command)) {
@@ -159,11 +159,11 @@ std::string bash_command(const CLI::App& command) {
     words.insert(words.end(), more.begin(), more.end());
   }
   // Before the cursor no option that takes a value.
-  cases +=
-      format("        *) words={}; if [[ $cur == -* ]]; then words={}; fi ;;\n",
-             shell_word(words.empty() ? "" : joined(words, " ")), shell_word(joined(options, " ")));
-  return format("    {})\n      case $prev in\n{}{}      esac ;;\n", command.get_name(),
-                bash_case(files, ""), cases);
+  cases += formatted("        *) words={}; if [[ $cur == -* ]]; then words={}; fi ;;\n",
+                     shell_word(words.empty() ? "" : joined(words, " ")),
+                     shell_word(joined(options, " ")));
+  return formatted("    {})\n      case $prev in\n{}{}      esac ;;\n", command.get_name(),
+                   bash_case(files, ""), cases);
 }
 
 std::string bash_completion(const CLI::App& app) {
@@ -173,7 +173,7 @@ std::string bash_completion(const CLI::App& app) {
   for (const CLI::Option* option : options_of(app)) {
     for (const std::string& word : names_of_option(*option)) commands.push_back(word);
   }
-  std::string out = format(
+  std::string out = formatted(
       "# Completion of {0} for bash, made by `{0} completion bash`.\n"
       "{1}() {{\n"
       "  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}}\n"
@@ -190,7 +190,7 @@ std::string bash_completion(const CLI::App& app) {
       "  case ${{COMP_WORDS[1]}} in\n",
       name, function, shell_word(joined(commands, " ")));
   for (const CLI::App* command : commands_of(app)) out += bash_command(*command);
-  return out + format(
+  return out + formatted(
                    "  esac\n"
                    "  # Where nothing fits, -o default below gives names of files.\n"
                    "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
@@ -218,39 +218,39 @@ std::string zsh_text(std::string_view text) {
 // What fills a value: words of a table, else names of files.
 std::string zsh_action(const CLI::Option& option) {
   const Words words = words_of(option);
-  return words.empty() ? "_files" : format("({})", zsh_text(joined(words, " ")));
+  return words.empty() ? "_files" : formatted("({})", zsh_text(joined(words, " ")));
 }
 
 std::string zsh_command(const CLI::App& command) {
-  std::string out = format("    {})\n      _arguments", command.get_name());
+  std::string out = formatted("    {})\n      _arguments", command.get_name());
   for (const CLI::Option* option : options_of(command)) {
     for (const std::string& name : names_of_option(*option)) {
       const bool value = takes_value(*option), is_long = name.starts_with("--");
-      out += format(" \\\n        '{}{}{}[{}]{}'", is_repeated(*option) ? "*" : "", name,
-                    !value     ? ""
-                    : !is_long ? "+"
-                               : "=",
-                    zsh_text(option->get_description()),
-                    value ? format(":{}:{}", zsh_text(name), zsh_action(*option)) : "");
+      out += formatted(" \\\n        '{}{}{}[{}]{}'", is_repeated(*option) ? "*" : "", name,
+                       !value     ? ""
+                       : !is_long ? "+"
+                                  : "=",
+                       zsh_text(option->get_description()),
+                       value ? formatted(":{}:{}", zsh_text(name), zsh_action(*option)) : "");
     }
   }
   for (const CLI::Option* positional : positionals_of(command)) {
-    out += format(" \\\n        '{}:{}:{}'", is_repeated(*positional) ? "*" : "",
-                  zsh_text(positional->get_name()), zsh_action(*positional));
+    out += formatted(" \\\n        '{}:{}:{}'", is_repeated(*positional) ? "*" : "",
+                     zsh_text(positional->get_name()), zsh_action(*positional));
   }
   return out + " ;;\n";
 }
 
 std::string zsh_completion(const CLI::App& app) {
   const std::string name = app.get_name(), function = function_name(name);
-  std::string out = format(
+  std::string out = formatted(
       "#compdef {0}\n"
       "# Completion of {0} for zsh, made by `{0} completion zsh`.\n"
       "{1}() {{\n"
       "  local -a commands=(\n",
       name, function);
   for (const CLI::App* command : commands_of(app)) {
-    out += format("    '{}:{}'\n", command->get_name(), zsh_text(command->get_description()));
+    out += formatted("    '{}:{}'\n", command->get_name(), zsh_text(command->get_description()));
   }
   out +=
       "  )\n"
@@ -265,7 +265,7 @@ std::string zsh_completion(const CLI::App& app) {
       "  case $command in\n";
   for (const CLI::App* command : commands_of(app)) out += zsh_command(*command);
   // Found in $fpath its text is the function's own; read by `source`, it is registered.
-  return out + format(
+  return out + formatted(
                    "  esac\n"
                    "}}\n"
                    "if [[ $funcstack[1] == {0} ]]; then {0} \"$@\"; else compdef {0} {1}; fi\n",
@@ -302,8 +302,8 @@ std::string title(const CLI::App& app, std::string name) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   // Not hyphenated: names of options and standards would be torn.
-  return format(".TH {} 1 \"\" \"{} {}\" \"User Commands\"\n.nh\n", roff(name),
-                roff(app.get_name()), version());
+  return formatted(".TH {} 1 \"\" \"{} {}\" \"User Commands\"\n.nh\n", roff(name),
+                   roff(app.get_name()), version());
 }
 
 std::string option_entries(const std::vector<const CLI::Option*>& options) {
@@ -311,30 +311,31 @@ std::string option_entries(const std::vector<const CLI::Option*>& options) {
   for (const CLI::Option* option : options) {
     const std::string names =
         option->get_positional() ? option->get_name() : joined(names_of_option(*option));
-    out += format(".TP\n\\fB{}\\fR", roff(names));
+    out += formatted(".TP\n\\fB{}\\fR", roff(names));
     if (takes_value(*option) && !option->get_positional()) out += " \\fIVALUE\\fR";
     if (is_repeated(*option)) out += " ...";
     out += "\n" + roff(option->get_description());
     if (option->get_required()) out += " (required)";
     if (!option->get_default_str().empty()) {
-      out += format(" (default {})", roff(option->get_default_str()));
+      out += formatted(" (default {})", roff(option->get_default_str()));
     }
     out += "\n";
     const Words words = words_of(*option);
-    if (!words.empty()) out += format(".br\n{}\n", roff("one of " + joined(words)));
+    if (!words.empty()) out += formatted(".br\n{}\n", roff("one of " + joined(words)));
   }
   return out;
 }
 
 std::string page_of(const CLI::App& app, const CLI::App& command) {
   const std::string whole = app.get_name() + "-" + command.get_name();
-  std::string out = title(app, whole) + format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n\\fB{} {}\\fR",
-                                               roff(whole), roff(command.get_description()),
-                                               roff(app.get_name()), roff(command.get_name()));
+  std::string out =
+      title(app, whole) + formatted(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n\\fB{} {}\\fR", roff(whole),
+                                    roff(command.get_description()), roff(app.get_name()),
+                                    roff(command.get_name()));
   const std::vector<const CLI::Option*> positionals = positionals_of(command);
   for (const CLI::Option* p : positionals) {
     const std::string name = roff(p->get_name()) + (is_repeated(*p) ? " ..." : "");
-    out += p->get_required() ? " " + name : format(" [{}]", name);
+    out += p->get_required() ? " " + name : formatted(" [{}]", name);
   }
   out += " [\\fIOPTIONS\\fR]\n";
   if (!positionals.empty()) out += ".SH ARGUMENTS\n" + option_entries(positionals);
@@ -343,20 +344,21 @@ std::string page_of(const CLI::App& app, const CLI::App& command) {
   if (const std::size_t end = footer.find('\n'); end != std::string::npos) {
     out += ".SH EXAMPLE\n" + verbatim(footer.substr(end + 1));
   }
-  return out + format(".SH SEE ALSO\n\\fB{}\\fR(1)\n", roff(app.get_name()));
+  return out + formatted(".SH SEE ALSO\n\\fB{}\\fR(1)\n", roff(app.get_name()));
 }
 
 std::string page_of(const CLI::App& app) {
   const std::string name = roff(app.get_name()), what = app.get_description();
-  std::string out = title(app, app.get_name()) +
-                    format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n\\fB{}\\fR \\fISUBCOMMAND\\fR ...\n",
-                           name, roff(without_prefix(what, app.get_name() + ": ")), name) +
-                    ".SH SUBCOMMANDS\n";
+  std::string out =
+      title(app, app.get_name()) +
+      formatted(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n\\fB{}\\fR \\fISUBCOMMAND\\fR ...\n", name,
+                roff(without_prefix(what, app.get_name() + ": ")), name) +
+      ".SH SUBCOMMANDS\n";
   Words pages;
   for (const CLI::App* command : commands_of(app)) {
-    out += format(".TP\n\\fB{}\\fR\n{}\n", roff(command->get_name()),
-                  roff(command->get_description()));
-    pages.push_back(format("\\fB{}\\-{}\\fR(1)", name, roff(command->get_name())));
+    out += formatted(".TP\n\\fB{}\\fR\n{}\n", roff(command->get_name()),
+                     roff(command->get_description()));
+    pages.push_back(formatted("\\fB{}\\-{}\\fR(1)", name, roff(command->get_name())));
   }
   return out + ".SH OPTIONS\n" + option_entries(options_of(app)) + ".SH NOTES\n" +
          verbatim(app.get_footer()) + ".SH SEE ALSO\n" + joined(pages, ",\n") + "\n";

@@ -72,7 +72,7 @@ class Mpi {
     char host[MPI_MAX_PROCESSOR_NAME] = "";
     int length = 0;
     MPI_Get_processor_name(host, &length);
-    return format("rank {} ({})", rank_, std::string(host, static_cast<std::size_t>(length)));
+    return formatted("rank {} ({})", rank_, std::string(host, static_cast<std::size_t>(length)));
   }
 
   // Returns once the bytes are on their way.
@@ -350,7 +350,7 @@ int main(int argc, char** argv) {
   tools::Mpi mpi(&argc, &argv);
   CLI::App app{"assay-mpi: a campaign on all ranks of an MPI job; the results are those of assay"};
   app.footer("Exit codes: 0 done, 2 usage, unreadable file or an error on any rank.");
-  app.set_version_flag("--version", [] { return format("assay {}", tools::version()); });
+  app.set_version_flag("--version", [] { return formatted("assay {}", tools::version()); });
   app.name("assay-mpi");
   app.require_subcommand(1);
   tools::Context context{app};

@@ -81,7 +81,7 @@ int run_pack(const PackOptions& o, const Context& context) {
     for (const std::string& name : from.case_names(o.glob)) {
       const auto [before, is_new] = whence.emplace(name, from.path());
       if (!is_new) {
-        throw FileError(from.path(), name, format("is a case of {}, too", before->second));
+        throw FileError(from.path(), name, formatted("is a case of {}, too", before->second));
       }
       try {
         if (file != nullptr)
@@ -90,19 +90,19 @@ int run_pack(const PackOptions& o, const Context& context) {
           writer.write(from.read(name));
         if (outputs) add_outputs(writer, *outputs->cases, name);
       } catch (const FileError& e) {
-        print_error(format("error: {}", e.what()));
+        print_error(formatted("error: {}", e.what()));
         ++unreadable;
       }
     }
   }
   if (unreadable > 0) {
-    print_error(format("error: {} of {} cases cannot be packed; nothing was written", unreadable,
-                       whence.size()));
+    print_error(formatted("error: {} of {} cases cannot be packed; nothing was written", unreadable,
+                          whence.size()));
     return 2;
   }
   writer.commit();
   if (!context.quiet) {
-    print(format("{}: {} case{}\n", o.out, whence.size(), whence.size() == 1 ? "" : "s"));
+    print(formatted("{}: {} case{}\n", o.out, whence.size(), whence.size() == 1 ? "" : "s"));
   }
   return 0;
 }
@@ -128,13 +128,13 @@ int run_unpack(const UnpackOptions& o, const Context& context) {
   const std::vector<std::string> cases = opened.cases->case_names(o.glob);
   if (o.as == "ttk") {
     for (const std::string& lost : write_ttk(*opened.cases, cases, o.out)) {
-      print_error(format("note: TTK's layout has no place for {}; left out", lost));
+      print_error(formatted("note: TTK's layout has no place for {}; left out", lost));
     }
   } else {
     write_unpacked(opened, cases, array_format_named(o.as), o.out);
   }
   if (!context.quiet) {
-    print(format("{}: {} case{}\n", o.out, cases.size(), cases.size() == 1 ? "" : "s"));
+    print(formatted("{}: {} case{}\n", o.out, cases.size(), cases.size() == 1 ? "" : "s"));
   }
   return 0;
 }

@@ -21,7 +21,7 @@ std::vector<SavedResult> saved_results(const std::string& path) {
   try {
     return config::read_results(text);
   } catch (const std::invalid_argument& e) {
-    throw std::invalid_argument(format("{}: {}", path, e.what()));
+    throw std::invalid_argument(formatted("{}: {}", path, e.what()));
   }
 }
 
@@ -54,7 +54,7 @@ int run_regate(const RegateOptions& o, const Context& context) {
     entry.dtype = saved.format != nullptr ? std::string(saved.format->name) : "";
     entry.verdicts = judge_again(saved, request);
     entry.reproduce =
-        format("{} regate {}{}", context.program, shell_word(o.results), o.tolerance.text());
+        formatted("{} regate {}{}", context.program, shell_word(o.results), o.tolerance.text());
     report.cases.push_back(std::move(entry));
   }
   if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report));
@@ -65,8 +65,8 @@ int run_regate(const RegateOptions& o, const Context& context) {
     for (const CaseReport& c : report.cases) width = std::max(width, c.title().size());
     for (const CaseReport& c : report.cases) {
       for (const Verdict& v : c.verdicts) {
-        print(format("{:<{}}  {:<14}  {}: {}\n", c.title(), width, outcome_word(v.outcome),
-                     v.bound.standard.empty() ? "-" : v.bound.standard, v.because));
+        print(formatted("{:<{}}  {:<14}  {}: {}\n", c.title(), width, outcome_word(v.outcome),
+                        v.bound.standard.empty() ? "-" : v.bound.standard, v.because));
       }
     }
   }

@@ -45,7 +45,7 @@ int rewrite(const RewriteOptions& o, const Context& context,
                 change) {
   if (!o.glob.empty() && same_file(o.file, o.out)) {
     throw std::invalid_argument(
-        format("--out {} is the input, and with --case its other cases would be lost", o.out));
+        formatted("--out {} is the input, and with --case its other cases would be lost", o.out));
   }
   const DatasetFile in(o.file);
   const std::vector<std::string> cases = in.case_names(o.glob);
@@ -57,7 +57,7 @@ int rewrite(const RewriteOptions& o, const Context& context,
       (void)in.info(name);
     } catch (const FileError& e) {
       ++refused;
-      print_error(format("error: {}", e.what()));
+      print_error(formatted("error: {}", e.what()));
       continue;
     }
     out.copy(in, name);
@@ -70,21 +70,21 @@ int rewrite(const RewriteOptions& o, const Context& context,
         print(result.line + "\n");
     } catch (const std::invalid_argument& e) {
       ++failed;
-      print_error(format("error: {}: {}", o.file, e.what()));
+      print_error(formatted("error: {}: {}", o.file, e.what()));
     }
   }
   if (done == 0) {
-    print_error(format("error: {}: nothing was done for any of {} cases; {} is not written", o.file,
-                       cases.size(), o.out));
+    print_error(formatted("error: {}: nothing was done for any of {} cases; {} is not written",
+                          o.file, cases.size(), o.out));
     return refused > 0 ? 2 : 3;
   }
   if (refused > 0 && same_file(o.file, o.out)) {
     throw std::invalid_argument(
-        format("--out {} is the input, and what is refused of it would be lost", o.out));
+        formatted("--out {} is the input, and what is refused of it would be lost", o.out));
   }
   out.commit();
   if (!context.quiet) {
-    print(format("{} of {} cases, written to {}\n", done, cases.size(), o.out));
+    print(formatted("{} of {} cases, written to {}\n", done, cases.size(), o.out));
   }
   return refused > 0 ? 2 : failed > 0 ? 3 : 0;
 }
@@ -101,8 +101,8 @@ struct Agreement {
 };
 Agreement agreement(const Tensor& emulated, const Tensor& recorded, const std::string& producer) {
   if (&emulated.format() != &recorded.format() || emulated.shape() != recorded.shape()) {
-    return {recorded.size(), format("{}: not comparable, it is {} {}", producer,
-                                    recorded.format().name, shape_text(recorded.shape()))};
+    return {recorded.size(), formatted("{}: not comparable, it is {} {}", producer,
+                                       recorded.format().name, shape_text(recorded.shape()))};
   }
   const Format& f = emulated.format();
   Agreement result;
@@ -111,14 +111,14 @@ Agreement agreement(const Tensor& emulated, const Tensor& recorded, const std::s
     if (ours == theirs || (is_nan(f, ours) && is_nan(f, theirs))) continue;
     if (result.differ++ == 0) {
       result.text =
-          format("first at {}: {}, recorded {}", shape_text(emulated.view().multi_index(i)),
-                 element_text(f, ours), element_text(f, theirs));
+          formatted("first at {}: {}, recorded {}", shape_text(emulated.view().multi_index(i)),
+                    element_text(f, ours), element_text(f, theirs));
     }
   }
   result.text = result.differ == 0
-                    ? format("{}: all {} bit for bit", producer, grouped(emulated.size()))
-                    : format("{}: {} of {} differ, {}", producer, grouped(result.differ),
-                             grouped(emulated.size()), result.text);
+                    ? formatted("{}: all {} bit for bit", producer, grouped(emulated.size()))
+                    : formatted("{}: {} of {} differ, {}", producer, grouped(result.differ),
+                                grouped(emulated.size()), result.text);
   return result;
 }
 
@@ -131,13 +131,13 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
   const auto one = [&](const DatasetFile& in, DatasetWriter* out, const std::string& name) {
     Case whole = in.read(name, {.inputs = true, .golden = false, .outputs = o.verify});
     if (find_operator(whole.op) == nullptr) {
-      return CaseResult{
-          false, format("{}: skipped: assay does not emulate the operator '{}'", name, whole.op)};
+      return CaseResult{false, formatted("{}: skipped: assay does not emulate the operator '{}'",
+                                         name, whole.op)};
     }
     const Case c = computed_case(std::move(whole));
     const Tensor result = emulate(c, machine);
-    std::string line = format("{}: {} {} on {}", title_of(c), result.format().name,
-                              shape_text(result.shape()), machine.name);
+    std::string line = formatted("{}: {} {} on {}", title_of(c), result.format().name,
+                                 shape_text(result.shape()), machine.name);
     if (out != nullptr) {
       // A variant goes by the name of its row: commas are no part of a producer's name.
       const std::string row(machine.name), producer(machine.family());
@@ -149,7 +149,7 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
           ++accumulators;
           line += ", with its accumulator";
         } catch (const std::invalid_argument& e) {
-          line += format("; no accumulator: {}", reason_of(e));
+          line += formatted("; no accumulator: {}", reason_of(e));
         }
       }
       // Without one, what lies beside an output of that name in the file that was read goes.
@@ -178,10 +178,10 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
         }
       } catch (const FileError& e) {
         code = 2;
-        print_error(format("error: {}", e.what()));
+        print_error(formatted("error: {}", e.what()));
       } catch (const std::invalid_argument& e) {
         if (code == 0) code = 3;
-        print_error(format("error: {}: {}", o.file, e.what()));
+        print_error(formatted("error: {}: {}", o.file, e.what()));
       }
     }
   } else {
@@ -190,18 +190,18 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
                      return one(in, &out, name);
                    });
     if (o.with_accumulator && accumulators == 0 && code == 0) {
-      print_error(format("error: {}: no case has an accumulator that is cast", o.file));
+      print_error(formatted("error: {}: no case has an accumulator that is cast", o.file));
       code = 3;
     }
   }
   if (!o.verify || code == 2) return code;
   if (agree + differ == 0) {
-    print_error(format("error: {}: no recorded outputs to verify with", o.file));
+    print_error(formatted("error: {}: no recorded outputs to verify with", o.file));
     return 3;
   }
   if (!context.quiet) {
-    print(format("{} of {} recorded outputs agree bit for bit with {}\n", grouped(agree),
-                 grouped(agree + differ), machine.name));
+    print(formatted("{} of {} recorded outputs agree bit for bit with {}\n", grouped(agree),
+                    grouped(agree + differ), machine.name));
   }
   return differ > 0 ? 1 : code;
 }
@@ -212,10 +212,11 @@ int run_golden(const RewriteOptions& o, const Context& context) {
         Case whole = in.read(name, {.inputs = true, .golden = false, .outputs = false});
         if (whole.inputs.empty() || find_operator(whole.op) == nullptr) {
           return CaseResult{
-              false, format("{}: skipped: {}", name,
-                            whole.inputs.empty()
-                                ? std::string("it has no inputs")
-                                : format("assay does not compute the operator '{}'", whole.op))};
+              false,
+              formatted("{}: skipped: {}", name,
+                        whole.inputs.empty()
+                            ? std::string("it has no inputs")
+                            : formatted("assay does not compute the operator '{}'", whole.op))};
         }
         const Case c = computed_case(std::move(whole));
         const Tensor result = golden_result(c);
@@ -227,13 +228,13 @@ int run_golden(const RewriteOptions& o, const Context& context) {
             for (const auto& [attribute, value] : t.attributes()) {
               out.put_attribute(name, attribute, value, c.output_name);
             }
-            note = format(", rtol {}, atol {}", short_number(t.rtol), short_number(t.atol));
+            note = formatted(", rtol {}, atol {}", short_number(t.rtol), short_number(t.atol));
           } catch (const std::invalid_argument& e) {
-            note = format("; {}", e.what());
+            note = formatted("; {}", e.what());
           }
         }
-        return CaseResult{true, format("{}: {} {}{}", title_of(c), result.format().name,
-                                       shape_text(result.shape()), note)};
+        return CaseResult{true, formatted("{}: {} {}{}", title_of(c), result.format().name,
+                                          shape_text(result.shape()), note)};
       });
 }
 
@@ -252,15 +253,16 @@ void require_output(const CaseInfo& info, const FaultSpec& spec) {
   for (const auto& [name, output] : info.results) names.push_back(name);
   if (spec.output.empty() && !names.empty()) {
     throw CaseError(info.name,
-                    format("has several outputs; say which one breaks, as in output={}: {}",
-                           names[0], joined(names)));
+                    formatted("has several outputs; say which one breaks, as in output={}: {}",
+                              names[0], joined(names)));
   }
   if (spec.output.empty() || info.results.count(spec.output) != 0) return;
   throw CaseError(
       info.name,
-      names.empty() ? format("has one output, without a name: the fault has output={}", spec.output)
-                    : format("has no output '{}'{}; its outputs are {}", spec.output,
-                             did_you_mean_aside(spec.output, names), joined(names)));
+      names.empty()
+          ? formatted("has one output, without a name: the fault has output={}", spec.output)
+          : formatted("has no output '{}'{}; its outputs are {}", spec.output,
+                      did_you_mean_aside(spec.output, names), joined(names)));
 }
 
 int run_inject(const RewriteOptions& o, const Context& context) {
@@ -273,10 +275,11 @@ int run_inject(const RewriteOptions& o, const Context& context) {
     if (producers.size() != 1) {
       throw std::invalid_argument(
           producers.empty()
-              ? format("{} has no recorded outputs to put faults into; `assay emulate` makes some",
-                       o.file)
-              : format("{} has outputs of several producers; choose one with --recorded: {}",
-                       o.file, joined(producers)));
+              ? formatted(
+                    "{} has no recorded outputs to put faults into; `assay emulate` makes some",
+                    o.file)
+              : formatted("{} has outputs of several producers; choose one with --recorded: {}",
+                          o.file, joined(producers)));
     }
     producer = producers[0];
   }
@@ -288,28 +291,28 @@ int run_inject(const RewriteOptions& o, const Context& context) {
             info.results.empty() ? info.outputs : info.results.at(spec.output).outputs;
         if (recorded.count(producer) == 0) {
           return CaseResult{false,
-                            format("{}: skipped: no recorded output of '{}'", name, producer)};
+                            formatted("{}: skipped: no recorded output of '{}'", name, producer)};
         }
         Tensor tensor = in.read_output(name, producer, spec.output);
         const Injection injection = injected(tensor, spec, name);
         if (injection.flips.empty()) {
           return CaseResult{false,
-                            format("{}: not injectable: no element can take {}", name, o.fault)};
+                            formatted("{}: not injectable: no element can take {}", name, o.fault)};
         }
         std::string line = (spec.output.empty() ? name : name + ":" + spec.output) + ":";
         // A tile has 256 elements: the first few stand for them.
         constexpr std::size_t kShown = 8;
         const std::size_t shown = std::min(kShown, injection.flips.size());
         for (const Flip& flip : std::span(injection.flips).first(shown)) {
-          line += format(" {} {} -> {}", shape_text(tensor.view().multi_index(flip.linear)),
-                         element_text(tensor.format(), flip.before),
-                         element_text(tensor.format(), flip.after));
+          line += formatted(" {} {} -> {}", shape_text(tensor.view().multi_index(flip.linear)),
+                            element_text(tensor.format(), flip.before),
+                            element_text(tensor.format(), flip.after));
         }
         if (shown < injection.flips.size()) {
-          line += format(" and {} more", injection.flips.size() - shown);
+          line += formatted(" and {} more", injection.flips.size() - shown);
         }
         if (injection.not_injectable > 0) {
-          line += format(" ({} more not injectable)", injection.not_injectable);
+          line += formatted(" ({} more not injectable)", injection.not_injectable);
         }
         out.put_output(name, producer, tensor, {{"fault", spec.text()}}, spec.output);
         return CaseResult{true, line};

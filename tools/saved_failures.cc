@@ -13,10 +13,10 @@ SavedFailures::SavedFailures(const std::string& path, const GateFiles& found) : 
     for (const std::string& name : file.names) {
       const auto [first, fresh] = files.emplace(name, file.golden.path);
       if (fresh) continue;
-      throw std::invalid_argument(
-          format("--save-failures {}: case '{}' is in {} and in {}, and a file holds one case of "
-                 "a name; judge them apart",
-                 path, name, first->second, file.golden.path));
+      throw std::invalid_argument(formatted(
+          "--save-failures {}: case '{}' is in {} and in {}, and a file holds one case of "
+          "a name; judge them apart",
+          path, name, first->second, file.golden.path));
     }
   }
 }

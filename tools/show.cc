@@ -29,7 +29,7 @@ namespace {
 std::string tensor_list(const std::map<std::string, TensorInfo>& tensors) {
   std::vector<std::string> parts;
   for (const auto& [name, t] : tensors) {
-    parts.push_back(format("{} {} {}", name, t.dtype, shape_text(t.shape)));
+    parts.push_back(formatted("{} {} {}", name, t.dtype, shape_text(t.shape)));
   }
   return parts.empty() ? "-" : joined(parts);
 }
@@ -44,7 +44,7 @@ void verify_case(const DatasetFile& file, const CaseInfo& info, std::int64_t& wi
                  std::int64_t& without) {
   (void)file.read(info.name);
   const auto count = [&](const std::string& part) {
-    const std::string path = format("/cases/{}/{}", info.name, part);
+    const std::string path = formatted("/cases/{}/{}", info.name, part);
     ++(h5::FileLook::checksums(file).has(path) ? with : without);
   };
   for (const auto& [name, tensor] : info.inputs) count("inputs/" + name);
@@ -62,10 +62,10 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
   const CaseSource& file = *opened.cases;
   const std::vector<std::string> names = file.case_names(glob);
   const auto* dataset = dynamic_cast<const DatasetFile*>(&file);
-  std::string out = dataset != nullptr ? "" : format("layout: {}\n", opened.layout);
+  std::string out = dataset != nullptr ? "" : formatted("layout: {}\n", opened.layout);
   if (dataset == nullptr) out += notes_text(opened);
   for (const auto& [name, value] : dataset != nullptr ? dataset->attributes() : opened.attributes) {
-    out += printable(format("{}: {}", name, attribute_text(value))) + "\n";
+    out += printable(formatted("{}: {}", name, attribute_text(value))) + "\n";
   }
   std::vector<std::vector<std::string>> rows = {{"case", "op", "inputs", "golden", "outputs"}};
   std::vector<std::string> details;
@@ -80,7 +80,7 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
       info = file.info(name);
       if (verify) verify_case(*dataset, info, with, without);
     } catch (const FileError& e) {
-      print_error(format("error: {}", e.what()));
+      print_error(formatted("error: {}", e.what()));
       rows.push_back({name, "error", "-", "-", "-"});
       unreadable = true;
       continue;
@@ -93,11 +93,11 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
       for (const auto& [part, tensors] :
            {std::pair{"accumulators", &of.accumulators}, std::pair{"residuals", &of.residuals}}) {
         if (tensors->empty()) continue;
-        details.push_back(format("  {}{}: {}\n", before, part, tensor_list(*tensors)));
+        details.push_back(formatted("  {}{}: {}\n", before, part, tensor_list(*tensors)));
       }
       for (const auto& [key, value] : of.attributes) {
         if (!one && !is_note(key)) continue;
-        details.push_back(printable(format("  {}{}: {}", before, key, attribute_text(value))) +
+        details.push_back(printable(formatted("  {}{}: {}", before, key, attribute_text(value))) +
                           "\n");
       }
     };
@@ -118,11 +118,11 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
   }
   out += "\n" + columns_text(rows);
   for (const std::string& line : details) out += line;
-  out += format("\n{} {}\n", names.size(), names.size() == 1 ? "case" : "cases");
+  out += formatted("\n{} {}\n", names.size(), names.size() == 1 ? "case" : "cases");
   if (verify && !unreadable) {
-    out += format("{} datasets are as they were written, by their checksums; {} have none\n", with,
-                  without);
-    out += format("SHA-256 of the file: {}\n", sha256(read_file(path)));
+    out += formatted("{} datasets are as they were written, by their checksums; {} have none\n",
+                     with, without);
+    out += formatted("SHA-256 of the file: {}\n", sha256(read_file(path)));
   }
   if (!context.quiet) print(out);
   return unreadable ? 2 : 0;
@@ -151,28 +151,28 @@ std::string formats_table() {
                                                  "specials", "max", "min normal", "min subnormal"}};
   for (const Format& f : formats()) {
     if (!f.is_float()) {
-      rows.push_back({std::string(f.name), format("{}", f.bits), "-", "-", "-", "none",
+      rows.push_back({std::string(f.name), formatted("{}", f.bits), "-", "-", "-", "none",
                       element_text(f, encode(f, max_finite(f)))});
       continue;
     }
     const bool tapered = f.specials == Specials::kTapered;
-    rows.push_back({std::string(f.name), format("{}", f.bits),
-                    tapered ? "tapered" : format("{}", f.exponent_bits),
-                    tapered ? "1 to 3" : format("{}", f.mantissa_bits()),
-                    tapered ? "-" : format("{}", f.bias), specials_words(f),
+    rows.push_back({std::string(f.name), formatted("{}", f.bits),
+                    tapered ? "tapered" : formatted("{}", f.exponent_bits),
+                    tapered ? "1 to 3" : formatted("{}", f.mantissa_bits()),
+                    tapered ? "-" : formatted("{}", f.bias), specials_words(f),
                     short_number(max_finite(f), 6), short_number(min_normal(f), 4),
                     short_number(min_subnormal(f), 4)});
   }
   std::string complex = "\n";
   for (const Format& f : complex_formats()) {
-    complex += format("{}: complex numbers, two {} one after the other, the real part first\n",
-                      f.name, part_format(f).name);
+    complex += formatted("{}: complex numbers, two {} one after the other, the real part first\n",
+                         f.name, part_format(f).name);
   }
   return columns_text(rows) + complex;
 }
 
 std::string vector_unit_text(const VectorModel& unit) {
-  std::string out = format(
+  std::string out = formatted(
       "  vector unit: overflow {} ({}), subnormals {} ({}), multiply-add {} ({})\n"
       "    functions of {} ({}), tanh {} ({})\n    source: {}\n",
       unit.overflow.value == Overflow::kSaturate ? "saturating" : "IEEE",
@@ -183,35 +183,35 @@ std::string vector_unit_text(const VectorModel& unit) {
       provenance_word(unit.tanh_by_exp.how), unit.source);
   std::vector<std::vector<std::string>> rows;
   for (const VectorFormat& f : unit.formats) {
-    rows.push_back({format("    {}", f.input),
-                    format("computed in {} ({})", f.unit.value, provenance_word(f.unit.how)),
+    rows.push_back({formatted("    {}", f.input),
+                    formatted("computed in {} ({})", f.unit.value, provenance_word(f.unit.how)),
                     f.repeat.value == 0 ? std::string("no repeats")
-                                        : format("repeat of {} ({})", f.repeat.value,
-                                                 provenance_word(f.repeat.how))});
+                                        : formatted("repeat of {} ({})", f.repeat.value,
+                                                    provenance_word(f.repeat.how))});
   }
   return out + columns_text(rows);
 }
 
 std::string known_text(std::string_view text, Provenance how) {
-  return format("{} ({})", text, provenance_word(how));
+  return formatted("{} ({})", text, provenance_word(how));
 }
 
 // Where the accumulator meets a finished sum.
 std::string joined_text(const DotModel& d) {
   if (d.sum_bits.value == 0) return "";
-  std::string text = known_text(format(", their sum to {}, then the accumulator", d.sum_bits.value),
-                                d.sum_bits.how);
+  std::string text = known_text(
+      formatted(", their sum to {}, then the accumulator", d.sum_bits.value), d.sum_bits.how);
   if (d.interleave.value > 1) {
-    text += known_text(format(", {} interleaved sums", d.interleave.value), d.interleave.how);
+    text += known_text(formatted(", {} interleaved sums", d.interleave.value), d.interleave.how);
   }
-  if (d.reach.value > 0) text += known_text(format(", reach {}", d.reach.value), d.reach.how);
+  if (d.reach.value > 0) text += known_text(formatted(", reach {}", d.reach.value), d.reach.how);
   return text;
 }
 
 // What some rows have beside the others' columns.
 std::string last_text(const DotModel& d) {
   if (!format_named(d.accumulator.value).is_float()) {
-    return known_text(format("overflow {}", overflow_word(d.overflow.value)), d.overflow.how);
+    return known_text(formatted("overflow {}", overflow_word(d.overflow.value)), d.overflow.how);
   }
   std::vector<std::string> parts;
   if (d.round_products.value) parts.push_back(known_text("products rounded", d.round_products.how));
@@ -219,7 +219,7 @@ std::string last_text(const DotModel& d) {
     const char* of = !d.flush_sums.value    ? "inputs"
                      : d.flush_inputs.value ? "inputs and sums"
                                             : "sums";
-    parts.push_back(known_text(format("subnormal {} flushed", of),
+    parts.push_back(known_text(formatted("subnormal {} flushed", of),
                                d.flush_sums.value ? d.flush_sums.how : d.flush_inputs.how));
   }
   return joined(parts);
@@ -232,34 +232,36 @@ std::string machines_text() {
   for (const Machine* m : config::folder_machines()) all.push_back(m);
   for (const Machine* machine : all) {
     const Machine& m = *machine;
-    out += format("{}: {}\n  source: {}\n", m.name, m.summary, m.source);
+    out += formatted("{}: {}\n  source: {}\n", m.name, m.summary, m.source);
     std::vector<std::vector<std::string>> rows;
     for (const DotModel& d : m.dots) {
       const auto known = [](const auto& text, Provenance how) { return known_text(text, how); };
-      rows.push_back({format("  matmul {}", d.input),
-                      known(format("chunk {}", d.chunk.value), d.chunk.how),
-                      known(order_word(d.order.value), d.order.how),
-                      d.kept_bits.value == 0
-                          ? std::string("terms exact")
-                          : known(format("terms kept to {} bits, {}", d.kept_bits.value,
-                                         rounding_name(d.alignment.value)),
-                                  d.kept_bits.how) +
-                                (d.emax_floor.value == DotModel::kNoFloor
-                                     ? std::string()
-                                     : known(format(", emax at least {}", d.emax_floor.value),
-                                             d.emax_floor.how)) +
-                                joined_text(d),
-                      known(format("{}{}", d.accumulator.value,
-                                   d.mantissa_bits.value > 0 && d.mantissa_bits.value < 23
-                                       ? format(" of {} mantissa bits", d.mantissa_bits.value)
-                                       : std::string()),
-                            d.accumulator.how),
-                      known(format("rounded {}", rounding_name(d.rounding.value)), d.rounding.how),
-                      last_text(d)});
+      rows.push_back(
+          {formatted("  matmul {}", d.input),
+           known(formatted("chunk {}", d.chunk.value), d.chunk.how),
+           known(order_word(d.order.value), d.order.how),
+           d.kept_bits.value == 0
+               ? std::string("terms exact")
+               : known(formatted("terms kept to {} bits, {}", d.kept_bits.value,
+                                 rounding_name(d.alignment.value)),
+                       d.kept_bits.how) +
+                     (d.emax_floor.value == DotModel::kNoFloor
+                          ? std::string()
+                          : known(formatted(", emax at least {}", d.emax_floor.value),
+                                  d.emax_floor.how)) +
+                     joined_text(d),
+           known(formatted("{}{}", d.accumulator.value,
+                           d.mantissa_bits.value > 0 && d.mantissa_bits.value < 23
+                               ? formatted(" of {} mantissa bits", d.mantissa_bits.value)
+                               : std::string()),
+                 d.accumulator.how),
+           known(formatted("rounded {}", rounding_name(d.rounding.value)), d.rounding.how),
+           last_text(d)});
     }
     out += columns_text(rows);
     if (m.has_matrix_unit()) {
-      out += format("  bias: {} ({})\n",
+      out +=
+          formatted("  bias: {} ({})\n",
                     m.bias_first.value ? "where the accumulator starts" : "added last, in float32",
                     provenance_word(m.bias_first.how));
     }
@@ -284,25 +286,25 @@ std::string operators_text() {
 std::string other_names_text(const Standard& s) {
   std::vector<std::string> names;
   for (const std::string_view name : other_names(s)) names.emplace_back(name);
-  return names.empty() ? "" : format(", also {}", joined(names));
+  return names.empty() ? "" : formatted(", also {}", joined(names));
 }
 
 // A standard's rule for each dtype that it names, as its bound says it.
 std::string standard_text(const Standard& s) {
-  std::string out = format(
+  std::string out = formatted(
       "{}{}{}: {}\n  published: {}\n  expected value {}rounded to the output's dtype first; NaN {} "
       "NaN\n",
       s.name, other_names_text(s), s.name == kDefaultStandard ? " (default)" : "", s.source,
       s.publication.text(), s.round_expected ? "" : "not ",
       s.nan_equal ? "equals" : "differs from");
   if (const std::string_view hole = hole_of(s.name); !hole.empty()) {
-    out += format("  as it was published, which {},as_published judges by: {}\n", s.name, hole);
+    out += formatted("  as it was published, which {},as_published judges by: {}\n", s.name, hole);
   }
   if (s.growth != Growth::kNone) {
     out += s.growth == Growth::kLinear
                ? "  tolerances times the number of accumulations\n"
-               : format("  tolerances twice that from 2048 accumulations{}\n",
-                        s.growth == Growth::kAtb ? ", float32 twice again from 16384" : "");
+               : formatted("  tolerances twice that from 2048 accumulations{}\n",
+                           s.growth == Growth::kAtb ? ", float32 twice again from 16384" : "");
   }
   std::vector<std::vector<std::string>> rows = {{"  dtype", "rule"}};
   for (const auto& [dtype, rule] : standard_rules(s)) rows.push_back({"  " + dtype, rule});
@@ -325,9 +327,9 @@ std::string laws_text() {
       "  with probability delta (1e-6 unless given) at most\n";
   std::vector<std::vector<std::string>> rows = {{"  law", "draws", "golden result"}};
   for (const Law& law : laws()) {
-    std::string name = format("  {}", law.name);
+    std::string name = formatted("  {}", law.name);
     for (const LawParameter& p : law.parameters) {
-      name += format(",{}={}", p.name, p.otherwise ? number_text(*p.otherwise) : "");
+      name += formatted(",{}={}", p.name, p.otherwise ? number_text(*p.otherwise) : "");
     }
     rows.push_back({name, std::string(law.summary),
                     law.golden.empty() ? std::string("not needed") : std::string(law.golden)});
@@ -347,11 +349,11 @@ std::string chance_operators() {
 std::string standards_text() {
   std::string out;
   for (const Standard& s : standards()) out += standard_text(s);
-  out += format(
+  out += formatted(
       "accumulation, accumulation(MACHINE): what the machine's accumulation can do to an exact "
       "result,\n  by the sizes of the case's operands ({})\n",
       bounded_operators());
-  out += format(
+  out += formatted(
       "expected_error, expected_error(MACHINE): errors as chance makes them on the machine (none: "
       "float32 sums in\n  any order), the largest and the sum of their squares ({})\n",
       chance_operators());
@@ -369,22 +371,23 @@ std::string standards_text() {
 std::string thresholds_text() {
   std::string out;
   for (const Threshold& t : thresholds()) {
-    out += format("{}{}\n  T = {}\n  source: {}\n  valid: {}\n", t.name,
+    out +=
+        formatted("{}{}\n  T = {}\n  source: {}\n  valid: {}\n", t.name,
                   t.name == kDefaultThreshold ? " (default, groups of 16 columns, confirmed)" : "",
                   t.summary, t.source, t.validity);
     if (t.takes("variant")) {
       std::vector<std::string> variants = names_of(t.variants);
       variants[0] += " (default)";
-      out += format("  variants: {}\n", joined(variants));
+      out += formatted("  variants: {}\n", joined(variants));
     }
     std::vector<std::vector<std::string>> rows;
     for (const abft::ThresholdParameter* p : t.parameters) {
-      rows.push_back({format("  {}", p->name), std::string(p->words)});
+      rows.push_back({formatted("  {}", p->name), std::string(p->words)});
     }
     out += columns_text(rows) + "\n";
   }
   for (const abft::ArithmeticRow& row : abft::arithmetics()) {
-    out += format("arithmetic={}: {}\n", row.name, row.summary);
+    out += formatted("arithmetic={}: {}\n", row.name, row.summary);
   }
   return out +
          "\nas in: --abft rounding_variance,groups=0,columns=1 or --abft "
@@ -394,10 +397,10 @@ std::string thresholds_text() {
 std::string distributions_text() {
   std::string out;
   for (const Distribution& d : distributions()) {
-    out += format("{}: {}\n  source: {}\n", d.name, d.summary, d.source);
+    out += formatted("{}: {}\n  source: {}\n", d.name, d.summary, d.source);
     for (const DistributionParameter& p : d.parameters) {
       const std::string value = std::isnan(p.value) ? "" : number_text(p.value);
-      out += format("  {:<22}{}\n", format("{}={}", p.name, value), p.meaning);
+      out += formatted("  {:<22}{}\n", formatted("{}={}", p.name, value), p.meaning);
     }
     out += "\n";
   }
@@ -424,14 +427,14 @@ namespace {
 
 // "name=0.1", and what it takes and does.
 std::vector<std::string> parameter_line(const Parameter& p) {
-  return {format("  {}{}", p.name, p.otherwise.empty() ? "" : "=" + p.otherwise),
+  return {formatted("  {}{}", p.name, p.otherwise.empty() ? "" : "=" + p.otherwise),
           values_text(p) + (p.needed ? ", needed" : ""), p.words};
 }
 
 }  // namespace
 
 std::string operator_text(const Operator& op) {
-  std::string out = format("{}: {}\n  inputs: {}\n", op.name, op.summary, inputs_text(op));
+  std::string out = formatted("{}: {}\n  inputs: {}\n", op.name, op.summary, inputs_text(op));
   std::vector<std::vector<std::string>> rows;
   for (const OperatorInput& input : op.inputs) {
     if (!input.words.empty()) rows.push_back({"  " + input.name, "input", input.words});

@@ -20,7 +20,8 @@ std::optional<Shape> shape_of(const std::string& text, const char* option) {
   for (const std::string& part : every_part(text, ',')) {
     const auto extent = read_number<std::int64_t>(part);
     if (!extent || *extent < 0) {
-      throw std::invalid_argument(format("{} '{}' must be extents joined by commas", option, text));
+      throw std::invalid_argument(
+          formatted("{} '{}' must be extents joined by commas", option, text));
     }
     shape.push_back(*extent);
   }
@@ -74,10 +75,10 @@ std::string SourceOptions::text() const {
        {std::pair("--layout", &layout), std::pair("--table", &table), std::pair("--dtype", &dtype),
         std::pair("--golden-dtype", &golden_dtype), std::pair("--shape", &shape),
         std::pair("--golden-shape", &golden_shape)}) {
-    if (!value->empty()) out += format(" {} {}", option, shell_word(*value));
+    if (!value->empty()) out += formatted(" {} {}", option, shell_word(*value));
   }
   if (pairs.size() == 2) {
-    out += format(" --pairs {} {}", shell_word(pairs[0]), shell_word(pairs[1]));
+    out += formatted(" --pairs {} {}", shell_word(pairs[0]), shell_word(pairs[1]));
   }
   return out;
 }
@@ -85,12 +86,12 @@ std::string SourceOptions::text() const {
 std::string notes_text(const OpenedCases& opened) {
   std::string out;
   const std::string& path = opened.cases->path();
-  for (const std::string& note : opened.notes) out += format("note: {}: {}\n", path, note);
+  for (const std::string& note : opened.notes) out += formatted("note: {}: {}\n", path, note);
   for (const std::string& file : opened.without_golden) {
-    out += format("no golden result: {}\n", file);
+    out += formatted("no golden result: {}\n", file);
   }
-  for (const std::string& file : opened.without_output) out += format("no output: {}\n", file);
-  for (const std::string& what : opened.left_out) out += format("left out: {}\n", what);
+  for (const std::string& file : opened.without_output) out += formatted("no output: {}\n", file);
+  for (const std::string& what : opened.left_out) out += formatted("left out: {}\n", what);
   return out;
 }
 

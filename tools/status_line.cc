@@ -13,10 +13,10 @@
 namespace assay::tools {
 
 std::string duration_text(double seconds) {
-  if (seconds < 100) return format("{} s", short_number(seconds, 2));
+  if (seconds < 100) return formatted("{} s", short_number(seconds, 2));
   const auto whole = static_cast<std::int64_t>(seconds);
-  return whole < 7200 ? format("{} min {} s", whole / 60, whole % 60)
-                      : format("{} h {} min", whole / 3600, whole / 60 % 60);
+  return whole < 7200 ? formatted("{} min {} s", whole / 60, whole % 60)
+                      : formatted("{} h {} min", whole / 3600, whole / 60 % 60);
 }
 
 StatusLine::StatusLine(bool quiet, double log_seconds)

@@ -24,7 +24,7 @@ void make_directory(const std::string& option, const std::string& directory) {
   std::filesystem::create_directories(directory, error);
   if (!std::filesystem::is_directory(directory)) {
     throw std::invalid_argument(
-        format("{}: '{}' is no directory, and none can be made there", option, directory));
+        formatted("{}: '{}' is no directory, and none can be made there", option, directory));
   }
 }
 
@@ -67,7 +67,7 @@ void add_study(Context& context) {
   auto o = std::make_shared<StudyCommand>();
   std::vector<std::string> names;
   for (const study::Study& s : study::studies())
-    names.push_back(format("{} ({})", s.name, s.summary));
+    names.push_back(formatted("{} ({})", s.name, s.summary));
   CLI::App* command =
       subcommand(context, "study", "answer a question about arithmetic: tables, pictures, findings",
                  "assay study fp8 --svg pictures --json fp8.json");

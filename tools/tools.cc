@@ -56,11 +56,12 @@ CLI::Validator one_of(const std::string& kind, const std::vector<std::string>& w
 CLI::Validator in_range(double low, double high) {
   const auto problem = [low, high](const std::string& text) {
     const std::optional<double> value = read_number<double>(text);
-    return value && *value >= low && *value <= high ? ""
-                                                    : format("Value {} not in range {} to {}", text,
-                                                             short_number(low), short_number(high));
+    return value && *value >= low && *value <= high
+               ? ""
+               : formatted("Value {} not in range {} to {}", text, short_number(low),
+                           short_number(high));
   };
-  return {problem, format("FLOAT in [{} - {}]", low, high)};
+  return {problem, formatted("FLOAT in [{} - {}]", low, high)};
 }
 
 CLI::Validator in_range(std::int64_t low, std::int64_t high) {
@@ -68,9 +69,9 @@ CLI::Validator in_range(std::int64_t low, std::int64_t high) {
     const std::optional<std::int64_t> value = read_number<std::int64_t>(text);
     return value && *value >= low && *value <= high
                ? ""
-               : format("Value {} not in range {} to {}", text, low, high);
+               : formatted("Value {} not in range {} to {}", text, low, high);
   };
-  return {problem, format("INT in [{} - {}]", low, high)};
+  return {problem, formatted("INT in [{} - {}]", low, high)};
 }
 
 CLI::Validator in_range(int low, int high) {
@@ -84,21 +85,21 @@ std::string tolerance_problem(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   const bool good = end != text.c_str() && *end == '\0' && std::isfinite(value) && value >= 0;
-  return good ? "" : format("a tolerance is a number of at least 0, not '{}'", text);
+  return good ? "" : formatted("a tolerance is a number of at least 0, not '{}'", text);
 }
 
 std::string mismatches_problem(const std::string& text) {
   const std::optional<std::int64_t> value = read_number<std::int64_t>(text);
   return value && *value >= 0
              ? ""
-             : format("a number of misses is a whole number of at least 0, not '{}'", text);
+             : formatted("a number of misses is a whole number of at least 0, not '{}'", text);
 }
 
 std::string fraction_problem(const std::string& text) {
   const std::optional<double> value = read_number<double>(text);
   return value && *value >= 0 && *value <= 1
              ? ""
-             : format("a fraction is a number from 0 to 1, not '{}'", text);
+             : formatted("a fraction is a number from 0 to 1, not '{}'", text);
 }
 
 std::vector<std::string> command_names(const std::vector<const CLI::App*>& commands) {
@@ -220,16 +221,16 @@ std::string ToleranceOptions::text() const {
   for (const std::string& s : standards) out += " --standard " + shell_word(s);
   if (!file.empty()) out += " --standards " + shell_word(file);
   for (const auto& [option, value] : {std::pair("--rtol", rtol), std::pair("--atol", atol)}) {
-    if (!value.empty()) out += format(" {} {}", option, std::strtod(value.c_str(), nullptr));
+    if (!value.empty()) out += formatted(" {} {}", option, std::strtod(value.c_str(), nullptr));
   }
   if (equal_nan) out += " --equal-nan";
   if (nan_accepts) out += " --nan-accepts";
   if (!infinity.empty()) out += " --infinity " + infinity;
-  if (max_mismatches) out += format(" --max-mismatches {}", *max_mismatches);
+  if (max_mismatches) out += formatted(" --max-mismatches {}", *max_mismatches);
   if (max_mismatch_fraction) {
-    out += format(" --max-mismatch-fraction {}", *max_mismatch_fraction);
+    out += formatted(" --max-mismatch-fraction {}", *max_mismatch_fraction);
   }
-  if (max_blind) out += format(" --max-blind {}", *max_blind);
+  if (max_blind) out += formatted(" --max-blind {}", *max_blind);
   return out;
 }
 
@@ -246,7 +247,7 @@ namespace {
 
 // CLI11's error of arguments that it was left with, in our words.
 std::string not_expected(const Context& context) {
-  return format("not expected: {}", unexpected(context.app));
+  return formatted("not expected: {}", unexpected(context.app));
 }
 
 // Splits and reverses the arguments as CLI11 takes them. Throws std::invalid_argument where they
@@ -292,7 +293,8 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
   } catch (const CLI::ExtrasError&) {
     (void)context.files.clear(words);
     // CLI11 names them from the last to the first.
-    print_error(format("error: {}\nRun with --help for more information.", not_expected(context)));
+    print_error(
+        formatted("error: {}\nRun with --help for more information.", not_expected(context)));
     return 2;
   } catch (const CLI::ParseError& e) {
     // CLI11 exits with 100 and more on usage errors; 0 for --help and --version.
@@ -300,13 +302,13 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
     (void)context.files.clear(words);
     return 2;
   } catch (const NoCaseError& e) {
-    print_error(format("error: {}", e.what()));
+    print_error(formatted("error: {}", e.what()));
     return 3;
   } catch (const std::bad_alloc&) {
     print_error("error: out of memory");
     return 2;
   } catch (const std::exception& e) {
-    print_error(format("error: {}", e.what()));
+    print_error(formatted("error: {}", e.what()));
     return 2;
   }
   return context.exit_code;

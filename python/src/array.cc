@@ -52,7 +52,7 @@ bool is_native(const Format& f) {
 }
 
 std::string no_format(const std::string& held) {
-  return format(
+  return formatted(
       "{} is no dtype that assay knows; a tensor is of one of those of "
       "assay.list_dtypes()",
       held);
@@ -83,8 +83,8 @@ void check_codes(const TensorView& view) {
     const std::uint64_t bits = view.bits_at(i);
     if (is_valid_code(f, bits)) continue;
     throw py::value_error(
-        format("element {} is 0x{:x}, which is no {} (it has bits beyond the format)",
-               shape_text(view.multi_index(i)), bits, f.name));
+        formatted("element {} is 0x{:x}, which is no {} (it has bits beyond the format)",
+                  shape_text(view.multi_index(i)), bits, f.name));
   }
 }
 
@@ -98,8 +98,9 @@ Array reinterpreted(Array array, const std::string& dtype) {
   if (f.is_complex() && (patterns || &held == &part_format(f))) {
     TensorView& v = array.view;
     if (v.shape.empty() || v.shape.back() != 2) {
-      throw py::value_error(format("the parts of {} are in a last dimension of 2: not the shape {}",
-                                   f.name, tuple_text(v.shape)));
+      throw py::value_error(
+          formatted("the parts of {} are in a last dimension of 2: not the shape {}", f.name,
+                    tuple_text(v.shape)));
     }
     bool pairs = v.strides.back() == 1;
     for (std::size_t d = 0; d + 1 < v.strides.size(); ++d) pairs = pairs && v.strides[d] % 2 == 0;
@@ -116,10 +117,10 @@ Array reinterpreted(Array array, const std::string& dtype) {
   const bool nibble = f.name == "int4" && held.name == "int8";
   if (nibble || (f.name == "int4" && as_wide)) array = int4_codes(array.view);
   if (!same_bits && !nibble && !(as_wide && (f.is_float() || f.kind == Kind::kBool || narrow))) {
-    throw py::type_error(
-        format("an array of {} holds no {}, and nothing is converted here: round to it yourself, "
-               "or give its bit patterns as uint{}",
-               held.name, f.name, 8 * (f.is_complex() ? part_bytes : f.storage_bytes)));
+    throw py::type_error(formatted(
+        "an array of {} holds no {}, and nothing is converted here: round to it yourself, "
+        "or give its bit patterns as uint{}",
+        held.name, f.name, 8 * (f.is_complex() ? part_bytes : f.storage_bytes)));
   }
   array.view.format = &f;
   check_codes(array.view);
@@ -203,7 +204,7 @@ Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool
   }
   const auto refused = [&](const py::error_already_set& e) {
     return py::type_error(
-        format("a {} that cannot be taken as it is: {}", type, std::string(py::str(e.value()))));
+        formatted("a {} that cannot be taken as it is: {}", type, std::string(py::str(e.value()))));
   };
   if (py::hasattr(tensor, "__dlpack_device__")) {
     std::pair<int, int> device;
@@ -214,10 +215,10 @@ Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool
     }
     if (device.first != 1) {
       if (!copy || !py::hasattr(tensor, "cpu")) {
-        throw py::value_error(
-            format("this {} is on device type {} (id {}), and only the CPU's memory is read: pass "
-                   "its .cpu(), or assay.Tensor.of(tensor, copy=True)",
-                   type, device.first, device.second));
+        throw py::value_error(formatted(
+            "this {} is on device type {} (id {}), and only the CPU's memory is read: pass "
+            "its .cpu(), or assay.Tensor.of(tensor, copy=True)",
+            type, device.first, device.second));
       }
       tensor = tensor.attr("cpu")();
     }
@@ -260,19 +261,19 @@ py::array numpy_of(const Array& array) {
   try {
     ml_dtypes = py::module_::import("ml_dtypes");
   } catch (py::error_already_set&) {
-    throw py::type_error(format("numpy has no {}: install ml_dtypes, or use .bits", f.name));
+    throw py::type_error(formatted("numpy has no {}: install ml_dtypes, or use .bits", f.name));
   }
   if (!py::hasattr(ml_dtypes, name.c_str())) {
-    throw py::type_error(
-        format("neither numpy nor ml_dtypes {} has {}: use .bits",
-               std::string(py::str(py::getattr(ml_dtypes, "__version__", py::str("")))), f.name));
+    throw py::type_error(formatted(
+        "neither numpy nor ml_dtypes {} has {}: use .bits",
+        std::string(py::str(py::getattr(ml_dtypes, "__version__", py::str("")))), f.name));
   }
   return as_numpy(array, py::dtype::from_args(ml_dtypes.attr(name.c_str())), false);
 }
 
 py::array bits_of(const Array& array) {
   const Format& f = *array.view.format;
-  return as_numpy(array, py::dtype(format("uint{}", 8 * part_format(f).storage_bytes)),
+  return as_numpy(array, py::dtype(formatted("uint{}", 8 * part_format(f).storage_bytes)),
                   f.is_complex());
 }
 
@@ -285,8 +286,8 @@ py::object torch_of(const Array& array) {
   const bool bits_alone = f.padding > 0 || is_native(f);
   if (!bits_alone && !py::hasattr(torch, name.c_str())) {
     throw py::type_error(
-        format("PyTorch {} has no {}: use .bits",
-               std::string(py::str(py::getattr(torch, "__version__", py::str("")))), f.name));
+        formatted("PyTorch {} has no {}: use .bits",
+                  std::string(py::str(py::getattr(torch, "__version__", py::str("")))), f.name));
   }
   // PyTorch takes no negative strides.
   Array plain = array;
@@ -352,8 +353,8 @@ Array array_of(const py::object& object, const std::optional<std::string>& dtype
   if (py::isinstance<Array>(object)) {
     Array array = object.cast<Array>();
     if (dtype && &format_named(*dtype) != array.view.format) {
-      throw py::type_error(format("this is a tensor of {}, not of {}", array.view.format->name,
-                                  format_named(*dtype).name));
+      throw py::type_error(formatted("this is a tensor of {}, not of {}", array.view.format->name,
+                                     format_named(*dtype).name));
     }
     return array;
   }
@@ -362,12 +363,12 @@ Array array_of(const py::object& object, const std::optional<std::string>& dtype
   try {
     made = numpy().attr("asarray")(object);
   } catch (const py::error_already_set& e) {
-    throw py::value_error(format("a {} of which numpy makes no array: {}", type_name(object),
-                                 std::string(py::str(e.value()))));
+    throw py::value_error(formatted("a {} of which numpy makes no array: {}", type_name(object),
+                                    std::string(py::str(e.value()))));
   }
   const char kind = made.attr("dtype").attr("kind").cast<std::string>()[0];
   if (kind == 'O' || kind == 'U' || kind == 'S') {
-    throw py::type_error(format("a {} is no array of numbers", type_name(object)));
+    throw py::type_error(formatted("a {} is no array of numbers", type_name(object)));
   }
   return of_numpy(made, dtype);
 }
@@ -377,11 +378,11 @@ Array named_array(const std::string& name, const py::object& object,
   try {
     return array_of(object, dtype);
   } catch (const py::type_error& e) {
-    throw py::type_error(format("{}: {}", name, e.what()));
+    throw py::type_error(formatted("{}: {}", name, e.what()));
   } catch (const py::value_error& e) {
-    throw py::value_error(format("{}: {}", name, e.what()));
+    throw py::value_error(formatted("{}: {}", name, e.what()));
   } catch (const std::invalid_argument& e) {
-    throw std::invalid_argument(format("{}: {}", name, e.what()));
+    throw std::invalid_argument(formatted("{}: {}", name, e.what()));
   }
 }
 
@@ -445,7 +446,8 @@ void define_arrays(py::module_& m) {
            })
       .def("__repr__",
            [](const Array& a) {
-             return format("Tensor('{}', shape={})", a.view.format->name, tuple_text(a.view.shape));
+             return formatted("Tensor('{}', shape={})", a.view.format->name,
+                              tuple_text(a.view.shape));
            })
       .attr("__hash__") = py::none();
 }

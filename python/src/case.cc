@@ -13,15 +13,15 @@ py::object module_of_cases() { return py::module_::import("assay._case"); }
 
 std::string word(const py::handle& key) {
   if (py::isinstance<py::str>(key)) return py::cast<std::string>(key);
-  throw py::type_error(format("a name must be a str, not {}", std::string(py::repr(key))));
+  throw py::type_error(formatted("a name must be a str, not {}", std::string(py::repr(key))));
 }
 
 // A field of a Case that holds things by name.
 py::dict named_field(const py::object& from, const char* field) {
   const py::object value = from.attr(field);
   if (py::isinstance<py::dict>(value)) return py::reinterpret_borrow<py::dict>(value);
-  throw py::type_error(format("case {}: {} is a {}; it must be a dict",
-                              std::string(py::str(from.attr("name"))), field, type_name(value)));
+  throw py::type_error(formatted("case {}: {} is a {}; it must be a dict",
+                                 std::string(py::str(from.attr("name"))), field, type_name(value)));
 }
 
 // Copies arrays of Python's into a case.
@@ -63,7 +63,7 @@ class Maker {
   py::dict dict(const char* part) const { return named_field(from_, part); }
 
   Array array(const std::string& path, const py::handle& value) const {
-    return named_array(format("case {}: {}", made_.test_case.name, path),
+    return named_array(formatted("case {}: {}", made_.test_case.name, path),
                        py::reinterpret_borrow<py::object>(value));
   }
 
@@ -81,7 +81,7 @@ class Maker {
     } else if (is_list_of_arrays(value)) {
       std::size_t i = 0;
       for (const py::handle& one : py::reinterpret_borrow<py::sequence>(value)) {
-        add_input(format("{}/{}", name, i++), one);
+        add_input(formatted("{}/{}", name, i++), one);
       }
     } else if (parts_.inputs) {
       c.inputs.emplace(name, tensor("inputs/" + name, value));
@@ -122,9 +122,9 @@ class Maker {
     }
     for (const auto& [producer, values] : dict("outputs")) {
       if (named(values).empty()) {
-        throw CaseError(
-            c.name,
-            format("outputs of '{}' is an empty dict; it must hold one an output", word(producer)));
+        throw CaseError(c.name,
+                        formatted("outputs of '{}' is an empty dict; it must hold one an output",
+                                  word(producer)));
       }
       for (const auto& [name, value] : named(values)) {
         const bool known = c.results.count(word(name)) != 0;
@@ -140,8 +140,8 @@ class Maker {
       // A golden result that is yet to be computed.
       const bool pending = attributes.erase("pending") != 0;
       if (!pending && c.results.count(word(name)) == 0) {
-        throw CaseError(
-            c.name, format("output_attributes of '{}', which is none of its outputs", word(name)));
+        throw CaseError(c.name, formatted("output_attributes of '{}', which is none of its outputs",
+                                          word(name)));
       }
       CaseOutput& output = c.results[word(name)];
       output.golden_missing = output.golden_missing || pending;
@@ -161,7 +161,8 @@ class Maker {
     if (outputs.count(producer) != 0) return;
     throw CaseError(
         made_.test_case.name,
-        format("has no output of '{}' that an accumulator or residual could lie beside", producer));
+        formatted("has no output of '{}' that an accumulator or residual could lie beside",
+                  producer));
   }
 
   template <typename Add>
@@ -264,7 +265,7 @@ std::string MadeCase::producer_of(const TensorView& view) const {
 
 Case header_of(const py::object& object) {
   if (!py::isinstance(object, module_of_cases().attr("Case"))) {
-    throw py::type_error(format("an assay.Case is needed, not a {}", type_name(object)));
+    throw py::type_error(formatted("an assay.Case is needed, not a {}", type_name(object)));
   }
   Case c;
   c.name = word(object.attr("name"));
@@ -353,8 +354,8 @@ Attribute attribute_of(const std::string& name, const py::handle& value) {
   if (py::isinstance<py::bool_>(value)) return std::int64_t{value.cast<bool>() ? 1 : 0};
   if (py::isinstance<py::str>(value)) return value.cast<std::string>();
   const auto refuse = [&] {
-    throw py::type_error(format("attribute '{}' is a {}; it must be str, int, float or bool", name,
-                                type_name(value)));
+    throw py::type_error(formatted("attribute '{}' is a {}; it must be str, int, float or bool",
+                                   name, type_name(value)));
   };
   // An array of one element is a number, too; of others the conversion fails.
   if (PyIndex_Check(value.ptr()) != 0) {
@@ -364,8 +365,8 @@ Attribute attribute_of(const std::string& name, const py::handle& value) {
       int overflow = 0;
       const long long number = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
       if (overflow != 0) {
-        throw py::value_error(format("attribute '{}' is {}: integers have 64 bits", name,
-                                     std::string(py::str(whole))));
+        throw py::value_error(formatted("attribute '{}' is {}: integers have 64 bits", name,
+                                        std::string(py::str(whole))));
       }
       return std::int64_t{number};
     }

@@ -30,7 +30,7 @@ py::object shown(const py::object& progress) {
   if (progress.ptr() != Py_True) return progress;
   return py::cpp_function([](std::int64_t done, std::int64_t all) {
     const py::object out = py::module_::import("sys").attr("stderr");
-    out.attr("write")(format("\r{} of {}{}", done, all, done == all ? "\n" : ""));
+    out.attr("write")(formatted("\r{} of {}{}", done, all, done == all ? "\n" : ""));
     out.attr("flush")();
   });
 }
@@ -121,7 +121,7 @@ void define_commands(py::module_& m) {
       .def("__str__", [](const CampaignReport& r) { return r.text; })
       .def("__repr__",
            [](const CampaignReport& r) {
-             return format("<CampaignReport: {}>", r.text.substr(0, r.text.find('\n')));
+             return formatted("<CampaignReport: {}>", r.text.substr(0, r.text.find('\n')));
            })
       .def("_repr_html_", [](const CampaignReport& r) { return preformatted(r.text); });
   m.def("campaign", &campaign, py::arg("plan"), py::arg("progress") = py::none(),

@@ -26,7 +26,7 @@ void check_attributes(const Case& c) {
     for (const auto& [attribute, value] : result.attributes) {
       if (why.empty()) why = name_problem(c.op, attribute);
     }
-    if (!why.empty()) throw CaseError(c.name, format("output {}: {}", name, why));
+    if (!why.empty()) throw CaseError(c.name, formatted("output {}: {}", name, why));
   }
   if (const std::string why = value_problem(c.attributes); !why.empty()) {
     throw CaseError(c.name, why);
@@ -48,7 +48,7 @@ std::size_t write_cases(DatasetWriter& writer, const py::object& cases) {
   } else {
     if (!py::isinstance<py::iterable>(cases)) {
       throw py::type_error(
-          format("an assay.Case or an iterable of them is needed, not a {}", type_name(cases)));
+          formatted("an assay.Case or an iterable of them is needed, not a {}", type_name(cases)));
     }
     for (const py::handle& given : py::iter(cases)) one(given);
   }
@@ -62,7 +62,8 @@ std::size_t write(const py::object& path, const py::object& cases, const py::obj
   std::map<std::string, Attribute> root;
   if (!attributes.is_none()) {
     if (!py::isinstance<py::dict>(attributes)) {
-      throw py::type_error(format("attributes is a {}; it must be a dict", type_name(attributes)));
+      throw py::type_error(
+          formatted("attributes is a {}; it must be a dict", type_name(attributes)));
     }
     root = attributes_of(py::reinterpret_borrow<py::dict>(attributes));
   }
@@ -86,7 +87,7 @@ class Dataset {
 
   const std::string& path() const { return path_; }
   const OpenedCases& opened() const {
-    if (!opened_.cases) throw py::value_error(format("{} is closed", path_));
+    if (!opened_.cases) throw py::value_error(formatted("{} is closed", path_));
     return opened_;
   }
   void close() {
@@ -114,8 +115,8 @@ class Dataset {
   void rewrite(const Change& change) {
     const DatasetFile* file = as_file();
     if (file == nullptr) {
-      throw py::value_error(format("{} is no dataset file of assay ({}): assay.write() makes one",
-                                   path_, opened_.layout));
+      throw py::value_error(formatted(
+          "{} is no dataset file of assay ({}): assay.write() makes one", path_, opened_.layout));
     }
     DatasetWriter writer(path_);
     {
@@ -229,10 +230,12 @@ void define_files(py::module_& m) {
           "__getitem__",
           [](const Dataset& d, const py::object& key) {
             if (!py::isinstance<py::str>(key)) {
-              throw py::type_error(format("cases go by their names, not by a {}", type_name(key)));
+              throw py::type_error(
+                  formatted("cases go by their names, not by a {}", type_name(key)));
             }
             const auto name = key.cast<std::string>();
-            if (!has(d, name)) throw py::key_error(format("{} has no case '{}'", d.path(), name));
+            if (!has(d, name))
+              throw py::key_error(formatted("{} has no case '{}'", d.path(), name));
             return read(d, name, true, true, true);
           },
           py::arg("name"))
@@ -250,7 +253,7 @@ void define_files(py::module_& m) {
            })
       .def("__enter__", [](const py::object& d) { return d; })
       .def("__exit__", [](Dataset& d, const py::args&) { d.close(); })
-      .def("__repr__", [](const Dataset& d) { return format("<Dataset {}>", d.path()); });
+      .def("__repr__", [](const Dataset& d) { return formatted("<Dataset {}>", d.path()); });
   m.def("open", &open, py::arg("path"), py::kw_only(), py::arg("layout") = "",
         py::arg("dtype") = py::none(), py::arg("golden_dtype") = py::none(),
         py::arg("table") = py::none(),

@@ -79,8 +79,9 @@ IdentificationReport of_cases(const std::vector<Case>& given, const std::string&
   }
   if (outputs.empty()) {
     throw CaseError(given.front().name,
-                    producer.empty() ? "no recorded output to identify"
-                                     : format("no recorded output of '{}' to identify", producer));
+                    producer.empty()
+                        ? "no recorded output to identify"
+                        : formatted("no recorded output of '{}' to identify", producer));
   }
   return {identify::identify(outputs, options), ""};
 }
@@ -106,7 +107,7 @@ T taken(py::dict& keywords, const char* name, T otherwise) {
   try {
     return value.cast<T>();
   } catch (const py::cast_error&) {
-    throw py::type_error(format("{} cannot be {}", name, std::string(py::repr(value))));
+    throw py::type_error(formatted("{} cannot be {}", name, std::string(py::repr(value))));
   }
 }
 
@@ -124,7 +125,7 @@ std::vector<py::object> cases_in(const py::object& what) {
   }
   for (const py::handle& one : py::iter(what)) {
     if (!is_case(one)) {
-      throw py::type_error(format("identify() takes cases, not a {}", type_name(one)));
+      throw py::type_error(formatted("identify() takes cases, not a {}", type_name(one)));
     }
     cases.push_back(py::reinterpret_borrow<py::object>(one));
   }
@@ -138,13 +139,14 @@ IdentificationReport identify_any(const py::object& what, const py::object& outp
   const std::vector<py::object> objects = in_memory ? std::vector<py::object>() : cases_in(what);
   if (!in_memory && objects.empty()) {
     if (py::isinstance<py::str>(what) && find_operator(what.cast<std::string>()) != nullptr) {
-      throw py::type_error(format("identify(\"{0}\", output, ...) needs the output that {0} gave",
-                                  what.cast<std::string>()));
+      throw py::type_error(
+          formatted("identify(\"{0}\", output, ...) needs the output that {0} gave",
+                    what.cast<std::string>()));
     }
     if (!py::isinstance<py::str>(what) && !py::hasattr(what, "__fspath__")) {
-      throw py::type_error(
-          format("identify() takes a file, an operator's name and its output, or cases, not a {}",
-                 type_name(what)));
+      throw py::type_error(formatted(
+          "identify() takes a file, an operator's name and its output, or cases, not a {}",
+          type_name(what)));
     }
     return of_file(py::module_::import("os").attr("fspath")(what).cast<std::string>(), given);
   }
@@ -156,8 +158,8 @@ IdentificationReport identify_any(const py::object& what, const py::object& outp
   if (in_memory) {
     producer = "output";
     if (!py::isinstance<py::str>(what)) {
-      throw py::type_error(
-          format("identify(op, output, ...) takes an operator's name, not a {}", type_name(what)));
+      throw py::type_error(formatted("identify(op, output, ...) takes an operator's name, not a {}",
+                                     type_name(what)));
     }
     const py::object dtype = taken(keywords, "dtype", py::object(py::none()));
     const Array array = named_array("output", output, dtype_word(dtype));
@@ -170,8 +172,8 @@ IdentificationReport identify_any(const py::object& what, const py::object& outp
   } else {
     producer = taken(keywords, "recorded", std::string());
     for (const auto& [name, value] : keywords) {
-      throw py::type_error(format("identify() of cases got an unexpected keyword argument '{}'",
-                                  name.cast<std::string>()));
+      throw py::type_error(formatted("identify() of cases got an unexpected keyword argument '{}'",
+                                     name.cast<std::string>()));
     }
     for (const py::object& object : objects) cases.push_back(case_of(object).test_case);
   }
@@ -236,7 +238,7 @@ void define_finding(py::module_& m) {
       .def("__repr__",
            [](const Finding& f) {
              const std::string text = text_of(f);
-             return format("<Finding {}>", text.substr(0, text.find('\n')));
+             return formatted("<Finding {}>", text.substr(0, text.find('\n')));
            })
       .def("_repr_html_", [](const Finding& f) { return preformatted(text_of(f)); });
 }
@@ -262,7 +264,7 @@ void define_identify(py::module_& m) {
           [](const IdentificationReport& r, std::ptrdiff_t index) {
             const auto size = static_cast<std::ptrdiff_t>(r.findings.size());
             if (index < -size || index >= size) {
-              throw py::index_error(format("finding {} of {}", index, size));
+              throw py::index_error(formatted("finding {} of {}", index, size));
             }
             return r.findings[static_cast<std::size_t>(index < 0 ? index + size : index)];
           },
@@ -281,9 +283,9 @@ void define_identify(py::module_& m) {
              // Of one output what it is, of several how many.
              std::string all = text(r);
              all.pop_back();
-             return format("<IdentificationReport {}>", r.findings.size() == 1
-                                                            ? all.substr(0, all.find('\n'))
-                                                            : all.substr(all.rfind('\n') + 1));
+             return formatted("<IdentificationReport {}>", r.findings.size() == 1
+                                                               ? all.substr(0, all.find('\n'))
+                                                               : all.substr(all.rfind('\n') + 1));
            })
       .def("_repr_html_", [text](const IdentificationReport& r) { return preformatted(text(r)); });
   m.def("identify", &identify_any, py::arg("what"), py::arg("output") = py::none(),

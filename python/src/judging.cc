@@ -28,8 +28,8 @@ std::vector<std::string> words_of(const py::object& standard) {
   try {
     return standard.cast<std::vector<std::string>>();
   } catch (const py::cast_error&) {
-    throw py::type_error(format("standard cannot be {}: a name, or a list of names",
-                                std::string(py::repr(standard))));
+    throw py::type_error(formatted("standard cannot be {}: a name, or a list of names",
+                                   std::string(py::repr(standard))));
   }
 }
 
@@ -49,7 +49,7 @@ struct BoundOptions {
       try {
         to = value.cast<typename std::decay_t<decltype(to)>::value_type>();
       } catch (const py::cast_error&) {
-        throw py::type_error(format("{} cannot be {}", name, std::string(py::repr(value))));
+        throw py::type_error(formatted("{} cannot be {}", name, std::string(py::repr(value))));
       }
     };
     if (options.contains("standard")) {
@@ -61,8 +61,8 @@ struct BoundOptions {
     for (const auto& [name, value] :
          {std::pair{"rtol", request.rtol}, std::pair{"atol", request.atol}}) {
       if (value && !(*value >= 0)) {
-        throw py::value_error(
-            format("{}: a tolerance is a number of at least 0, not {}", name, number_text(*value)));
+        throw py::value_error(formatted("{}: a tolerance is a number of at least 0, not {}", name,
+                                        number_text(*value)));
       }
     }
     take("equal_nan", request.equal_nan);
@@ -109,7 +109,7 @@ int take_threads(py::dict& options) {
     const int count = threads.cast<int>();
     if (count >= 0) return count;
   } catch (const py::cast_error&) {
-    throw py::type_error(format("threads cannot be {}", std::string(py::repr(threads))));
+    throw py::type_error(formatted("threads cannot be {}", std::string(py::repr(threads))));
   }
   throw py::value_error("threads: a number of at least 0 (0: all), not " +
                         std::string(py::str(threads)));
@@ -123,14 +123,15 @@ bool take_flag(py::dict& options, const char* name, bool otherwise) {
   try {
     return value.cast<bool>();
   } catch (const py::cast_error&) {
-    throw py::type_error(format("{} is True or False, not {}", name, std::string(py::repr(value))));
+    throw py::type_error(
+        formatted("{} is True or False, not {}", name, std::string(py::repr(value))));
   }
 }
 
 void refuse_rest(const py::dict& options, const char* function) {
   for (const auto& [name, value] : options) {
-    throw py::type_error(
-        format("{}() got an unexpected keyword argument '{}'", function, name.cast<std::string>()));
+    throw py::type_error(formatted("{}() got an unexpected keyword argument '{}'", function,
+                                   name.cast<std::string>()));
   }
 }
 
@@ -166,7 +167,7 @@ std::string why_no_benchmark(const Bound& bound, const TensorView& actual,
                              const std::optional<TensorView>& benchmark) {
   if (!bound.needs_benchmark()) return "";
   if (!benchmark) {
-    return format(
+    return formatted(
         "the standard {} compares with a third party's output of the same case, and none is given: "
         "benchmark=ARRAY",
         bound.standard);
@@ -241,7 +242,7 @@ const Verdict& deciding(const std::vector<Verdict>& verdicts) {
 }
 
 std::string described(const TensorView& v) {
-  return format("{} {}", v.format->name, shape_text(v.shape));
+  return formatted("{} {}", v.format->name, shape_text(v.shape));
 }
 
 void assert_close(const py::object& actual, const py::object& expected,
@@ -266,10 +267,10 @@ void assert_close(const py::object& actual, const py::object& expected,
     const std::vector<Verdict> verdicts = judged(a, e, b, request);
     const FloatEnvironment environment;
     const std::string what =
-        format("the {} reference of shape {}", e.format->name, shape_text(e.shape));
-    text = format("Expected: {}\n  Actual: {}, which {}: {}{}",
-                  closeness_text(request.bounds, what, false, overridden, false), described(a),
-                  outcome_verb(outcome), explain(deciding(verdicts)), override_line(overridden));
+        formatted("the {} reference of shape {}", e.format->name, shape_text(e.shape));
+    text = formatted("Expected: {}\n  Actual: {}, which {}: {}{}",
+                     closeness_text(request.bounds, what, false, overridden, false), described(a),
+                     outcome_verb(outcome), explain(deciding(verdicts)), override_line(overridden));
   }
   raise_unless_pass(outcome, text);
 }
@@ -319,9 +320,10 @@ std::string only_producer(const Case& c, const std::vector<std::string>& names,
                           const std::optional<std::string>& producer) {
   if (producer) return *producer;
   if (names.size() == 1) return names.front();
-  throw CaseError(c.name, names.empty() ? "it has no recorded output: give one"
-                                        : format("it has outputs of {}: say which with producer=",
-                                                 joined(names)));
+  throw CaseError(c.name,
+                  names.empty()
+                      ? "it has no recorded output: give one"
+                      : formatted("it has outputs of {}: say which with producer=", joined(names)));
 }
 
 // The outputs of one case that are recorded in it, by producer.
@@ -369,7 +371,7 @@ CaseReport judge_case(const py::object& given, const py::object& output,
     origin.producer = only_producer(c, names, producer);
     const auto found = recorded.find(origin.producer);
     if (found == recorded.end()) {
-      throw CaseError(c.name, format("no recorded output of '{}'", origin.producer));
+      throw CaseError(c.name, formatted("no recorded output of '{}'", origin.producer));
     }
     view = found->second;
   }

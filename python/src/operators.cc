@@ -25,7 +25,7 @@ Case case_with_inputs(const std::string& op, const py::kwargs& keywords) {
   Case c = operator_case(op, keywords);
   if (c.inputs.empty()) {
     throw py::value_error(
-        format("{0} needs its inputs by name: {1}", op, inputs_text(*find_operator(op))));
+        formatted("{0} needs its inputs by name: {1}", op, inputs_text(*find_operator(op))));
   }
   return c;
 }
@@ -45,8 +45,8 @@ PythonInjection inject_fault(const py::object& output, const std::string& fault,
     try {
       spec.seed = seed.cast<std::uint64_t>();
     } catch (const py::cast_error&) {
-      throw py::value_error(
-          format("seed: a whole number from 0 to 2^64 - 1, not {}", std::string(py::repr(seed))));
+      throw py::value_error(formatted("seed: a whole number from 0 to 2^64 - 1, not {}",
+                                      std::string(py::repr(seed))));
     }
   }
   Tensor tensor = copy_of(array.view);
@@ -75,7 +75,7 @@ PythonInjection inject_fault(const py::object& output, const std::string& fault,
 std::string operators_text() {
   std::string text;
   for (const Operator& op : operators()) {
-    text += format("  {}: {}\n", op.name, inputs_text(op));
+    text += formatted("  {}: {}\n", op.name, inputs_text(op));
   }
   return text;
 }
@@ -96,13 +96,13 @@ Case operator_case(const std::string& op, const py::kwargs& keywords) {
       if (is_array(value)) {
         std::vector<std::string> names;
         for (const OperatorInput& input : row->inputs) names.push_back(input.name);
-        throw py::value_error(unknown_word(format("input of {}", op), name, names));
+        throw py::value_error(unknown_word(formatted("input of {}", op), name, names));
       }
       c.attributes[name] = attribute_of(name, value);
     } else if (is_list_of_arrays(value)) {
       std::size_t i = 0;
       for (const py::handle& one : py::reinterpret_borrow<py::sequence>(value)) {
-        c.inputs.emplace(format("{}/{}", name, i++),
+        c.inputs.emplace(formatted("{}/{}", name, i++),
                          copy_of(named_array(name, py::reinterpret_borrow<py::object>(one)).view));
       }
     } else {
@@ -172,8 +172,8 @@ void define_operators(py::module_& m) {
       .def_readonly("not_injectable", &PythonInjection::not_injectable,
                     "Places asked for that the output could not give.")
       .def("__repr__", [](const PythonInjection& i) {
-        return format("<Injection: {} changed, {} not injectable>", i.flips.size(),
-                      i.not_injectable);
+        return formatted("<Injection: {} changed, {} not injectable>", i.flips.size(),
+                         i.not_injectable);
       });
   m.def("inject", &inject_fault, py::arg("output"), py::arg("fault"), py::kw_only(),
         py::arg("seed") = py::none(), py::arg("stream") = "", py::arg("dtype") = py::none(),

@@ -88,7 +88,7 @@ py::list tests_of(const Verdict& v) {
 }
 
 std::string repr_of(const char* kind, Outcome outcome, const std::string& why) {
-  return format("<{} {}: {}>", kind, outcome_word(outcome), why);
+  return formatted("<{} {}: {}>", kind, outcome_word(outcome), why);
 }
 
 // The text of a case's report: of the verdict that decides.
@@ -123,9 +123,9 @@ void define_miss(py::module_& m) {
       .def_readonly("bound", &Miss::bound, "What the error may be here.")
       .def_readonly("ulps", &Miss::ulps, "None where either is NaN, and of complex elements.")
       .def("__repr__", [](const Miss& x) {
-        return format("<Miss {}: actual {}, expected {}, error {}, bound {}>", shape_text(x.index),
-                      number_text(x.actual), number_text(x.expected), number_text(x.error),
-                      number_text(x.bound));
+        return formatted("<Miss {}: actual {}, expected {}, error {}, bound {}>",
+                         shape_text(x.index), number_text(x.actual), number_text(x.expected),
+                         number_text(x.error), number_text(x.bound));
       });
 }
 
@@ -292,13 +292,13 @@ void define_case_report(py::module_& m) {
           "check",
           [](const CaseReport& c) {
             if (!c.passes())
-              raise_unless_pass(c.outcome(), format("{}: {}", c.title(), text_of(c)));
+              raise_unless_pass(c.outcome(), formatted("{}: {}", c.title(), text_of(c)));
           },
           "Raises AssertionError where it failed, NotComparable or Untrusted.")
       .def("__str__", &text_of)
       .def("__repr__",
            [](const CaseReport& c) {
-             return format("<CaseReport {} {}: {}>", c.title(), c.outcome_text(), c.because());
+             return formatted("<CaseReport {} {}: {}>", c.title(), c.outcome_text(), c.because());
            })
       .def("_repr_html_", [](const CaseReport& c) { return preformatted(text_of(c)); });
 }
@@ -306,7 +306,7 @@ void define_case_report(py::module_& m) {
 std::string text_of(const GateResult& r) {
   std::string text = gate_table(r.report, false);
   if (r.exit_code != exit_code(report_outcome(r.report))) {
-    text += format("\n`assay gate` exits with {}\n", r.exit_code);
+    text += formatted("\n`assay gate` exits with {}\n", r.exit_code);
   }
   return text;
 }
@@ -382,7 +382,7 @@ void define_gate_report(py::module_& m) {
       .def("__repr__",
            [](const GateResult& r) {
              const std::string line = gate_line(r.report);
-             return format("<GateReport {}>", line.substr(0, line.find('\n')));
+             return formatted("<GateReport {}>", line.substr(0, line.find('\n')));
            })
       .def("_repr_html_", [text](const GateResult& r) { return preformatted(text(r)); });
 }

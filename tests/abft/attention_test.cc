@@ -74,7 +74,7 @@ TEST(AttentionCheck, RightOutputsPassWhateverComputedThem) {
         if (tile >= 0) m.attributes["tile"] = tile;
         m.attributes["causal"] = std::int64_t{tile == 32};
         const Case c = m.made();
-        SCOPED_TRACE(format("{} {} tile {}", machine, dtype, tile));
+        SCOPED_TRACE(formatted("{} {} tile {}", machine, dtype, tile));
         Tensor output;
         try {
           output = emulated(c, machine);
@@ -104,7 +104,7 @@ TEST(AttentionCheck, RightOutputsPassOnHardData) {
         const bool tiny = std::string(values).find("1e-30") != std::string::npos;
         const bool narrow = std::string(output) == "float8_e4m3fn";
         if (narrow && (tiny || std::string(values) == "normal,mean=100")) continue;
-        SCOPED_TRACE(format("{} {} {}", data, values, output));
+        SCOPED_TRACE(formatted("{} {} {}", data, values, output));
         const Case c = Made{.output = output, .data = data, .values = values}.made();
         const AbftVerdict v = checked(c, emulated(c));
         EXPECT_EQ(v.flagged, 0) << v.because;
@@ -171,7 +171,7 @@ TEST(AttentionCheck, NoFalseAlarmOnOperandsOfEightBits) {
   for (const char* dtype : {"float8_e4m3fn", "float8_e5m2", "bfloat16", "float16"}) {
     for (const char* data : {"normal", "normal,deviation=4", "uniform,low=0,high=1"}) {
       for (const char* values : {"normal", "normal,mean=1"}) {
-        SCOPED_TRACE(format("{} {} {}", dtype, data, values));
+        SCOPED_TRACE(formatted("{} {} {}", dtype, data, values));
         const Case c = Made{.dtype = dtype,
                             .data = data,
                             .values = values,

@@ -118,7 +118,7 @@ TEST(Calibrate, ShiftedFloat16IsScaledIntoItsRange) {
   EXPECT_EQ(found.skipped, 0);
   const std::string scale = number_text(std::sqrt(65504 / (4.0 * 4096 * 16)));
   const std::vector<double> errors =
-      errors_of(plan, format("folded_normal,shift=0.5,scale={}", scale).c_str());
+      errors_of(plan, formatted("folded_normal,shift=0.5,scale={}", scale).c_str());
   double largest = 0;
   for (const double e : errors) largest = std::max(largest, std::abs(e));
   EXPECT_EQ(found.e_max, largest);

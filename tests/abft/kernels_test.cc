@@ -32,14 +32,14 @@ constexpr Stored kStored[] = {{Storage::kF64, "float64"},
                               {Storage::kBf16, "bfloat16"}};
 
 // Elements in a block of exactly their size, so that a read beyond it is seen by the sanitizer.
-struct Row {
+struct StoredRow {
   std::vector<std::byte> bytes;
   std::vector<double> values;  // as stored
   const void* data() const { return bytes.data(); }
 };
-Row row_of(const char* dtype, const std::vector<double>& values) {
+StoredRow row_of(const char* dtype, const std::vector<double>& values) {
   const Format& f = format_named(dtype);
-  Row row;
+  StoredRow row;
   row.bytes.resize(values.size() * static_cast<std::size_t>(f.storage_bytes));
   encode_array(f, values.data(), values.size(), row.bytes.data());
   row.values.resize(values.size());
@@ -47,7 +47,7 @@ Row row_of(const char* dtype, const std::vector<double>& values) {
   return row;
 }
 // Normals, subnormals, zeros of both signs and the largest values of the format.
-Row random_row(const char* dtype, std::size_t n, std::uint64_t stream) {
+StoredRow random_row(const char* dtype, std::size_t n, std::uint64_t stream) {
   const Format& f = format_named(dtype);
   Random random(55, stream);
   std::vector<double> values(n);
@@ -91,7 +91,7 @@ TEST_P(Kernels, GroupSums) {
   for (const Stored& s : kStored) {
     for (const std::size_t n : kLengths) {
       for (const std::size_t width : {1u, 3u, 8u, 16u, 1000u}) {
-        const Row row = random_row(s.dtype, n, ++stream);
+        const StoredRow row = random_row(s.dtype, n, ++stream);
         const std::size_t groups = (n + width - 1) / width;
         std::vector<double> sum(groups), square(groups);
         simd::group_sums(s.storage, row.data(), n, width, sum.data(), square.data());
@@ -117,7 +117,7 @@ TEST_P(Kernels, RowProducts) {
     for (const std::size_t n : kLengths) {
       for (const std::size_t count : {1u, 2u, 3u, 4u, 5u, 9u}) {
         const std::size_t step = n + 3;  // rows with a gap between them
-        const Row rows = random_row(s.dtype, (count - 1) * step + n, ++stream);
+        const StoredRow rows = random_row(s.dtype, (count - 1) * step + n, ++stream);
         const std::vector<double> x = reals(n, stream), y = reals(n, stream + 5000);
         std::vector<double> ax(count), aay(count);
         simd::row_products(s.storage, rows.data(), static_cast<std::ptrdiff_t>(step * bytes), count,
@@ -145,7 +145,7 @@ TEST_P(Kernels, OutputSums) {
     const Format& f = format_named(s.dtype);
     for (const std::size_t n : kLengths) {
       for (const std::size_t width : {1u, 3u, 16u, 1000u}) {
-        const Row row = random_row(s.dtype, n, ++stream);
+        const StoredRow row = random_row(s.dtype, n, ++stream);
         std::vector<simd::OutputSums> exact((n + width - 1) / width), bounded(exact.size());
         simd::output_sums(s.storage, row.data(), n, width, f.mantissa_bits(), min_subnormal(f),
                           true, exact.data());
@@ -181,7 +181,7 @@ TEST_P(Kernels, OutputSizes) {
   for (const Stored& s : kStored) {
     for (const std::size_t n : kLengths) {
       for (const std::size_t width : {1u, 3u, 16u, 1000u}) {
-        const Row row = random_row(s.dtype, n, ++stream);
+        const StoredRow row = random_row(s.dtype, n, ++stream);
         std::vector<simd::OutputSizes> sizes((n + width - 1) / width);
         simd::output_sizes(s.storage, row.data(), n, width, sizes.data());
         for (std::size_t g = 0; g < sizes.size(); ++g) {
@@ -207,7 +207,7 @@ TEST_P(Kernels, SpecialsReachTheirSumsWhereverTheyAre) {
         for (const double special : {kNan, kInfinity, -kInfinity}) {
           std::vector<double> values(n, 1.5);
           values[i] = special;
-          const Row row = row_of(s.dtype, values);
+          const StoredRow row = row_of(s.dtype, values);
           const auto same = [&](double got) {
             return std::isnan(special) ? std::isnan(got) : got == special;
           };
@@ -249,7 +249,7 @@ TEST_P(Kernels, RowExtremes) {
   std::uint64_t stream = 3000;
   for (const Stored& s : kStored) {
     for (const std::size_t n : kLengths) {
-      const Row row = random_row(s.dtype, n, ++stream);
+      const StoredRow row = random_row(s.dtype, n, ++stream);
       const simd::RowExtremes e = simd::row_extremes(s.storage, row.data(), n);
       Real sum = 0, size = 0;
       for (const double v : row.values) {

@@ -38,7 +38,7 @@ TEST(MatrixRows, ReadsInPlaceWhereItCan) {
 
 TEST(MatrixRows, ReadsTheSameValuesOfEveryFormatAndLayout) {
   for (const Format& f : formats()) {
-    if (f.specials == Specials::kScale) continue;
+    if (f.specials == assay::Specials::kScale) continue;
     Random random(3, 1);
     std::vector<double> values(35);
     for (double& v : values) v = std::round(random.normal() * 4) / 4;

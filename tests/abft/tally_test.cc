@@ -87,7 +87,7 @@ TEST(Tally, ThresholdsScaleWithTheOperands) {
   };
   for (const char* arithmetic : {"float64", "float32"}) {
     const AbftOptions options =
-        testing_checks::options_of(format("rounding_variance,arithmetic={}", arithmetic));
+        testing_checks::options_of(formatted("rounding_variance,arithmetic={}", arithmetic));
     const auto readings = [&](double by) {
       const Tensor a = scaled(made.a, by), c = scaled(made.c, by);
       const AbftChecker checker = AbftChecker::of_product(a, made.b, options);
@@ -112,7 +112,7 @@ TEST(Tally, VarianceOfOwnSumsByHand) {
   const auto variances = [&](const char* arithmetic) {
     const AbftChecker checker = AbftChecker::of_product(
         made.a, made.b,
-        testing_checks::options_of(format("rounding_variance,arithmetic={}", arithmetic)));
+        testing_checks::options_of(formatted("rounding_variance,arithmetic={}", arithmetic)));
     std::vector<Reading> read(static_cast<std::size_t>(checker.groups_per_row()));
     checker.read_row(0, made.c.bytes(), made.c.format(), read.data());
     return read;

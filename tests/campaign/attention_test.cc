@@ -22,10 +22,10 @@ using testing::HasSubstr;
 
 Plan attention_plan(const std::string& more) {
   return check_plan(config::parse_plan(
-      format(R"({{"schema": 1, "name": "n", "seed": 1, "cells": [{{"operator": "attention",
+      formatted(R"({{"schema": 1, "name": "n", "seed": 1, "cells": [{{"operator": "attention",
              "dtype": "bfloat16", "shape": [2, 5, 24, 20], "clean_rows": 10,
              "distribution": "normal", {}}}]}})",
-             more),
+                more),
       "p.json", ""));
 }
 
@@ -42,8 +42,9 @@ struct AttentionBench : testing_bench::Bench {
 TEST(AttentionCampaign, ACensusSaysWhatTheWholeCheckSays) {
   for (const char* threshold : {"rounding_variance", "rounding_variance,groups=0,confirm=0"}) {
     for (const char* attributes : {"{}", R"({"causal": 1, "tile": 8})"}) {
-      SCOPED_TRACE(format("{} {}", threshold, attributes));
-      const AttentionBench b(format(R"("gates": "{}", "attributes": {})", threshold, attributes));
+      SCOPED_TRACE(formatted("{} {}", threshold, attributes));
+      const AttentionBench b(
+          formatted(R"("gates": "{}", "attributes": {})", threshold, attributes));
       const Tensor& output = b.matrix.output;
       const Format& f = output.format();
       std::vector<int> bits(at(f.bits));

@@ -29,7 +29,7 @@ using testing::StartsWith;
 
 Plan small_plan(const std::string& cells, const std::string& more = "") {
   return check_plan(config::parse_plan(
-      format(R"({{"schema": 1, "name": "small", {}"cells": [{}]}})", more, cells), "small.json",
+      formatted(R"({{"schema": 1, "name": "small", {}"cells": [{}]}})", more, cells), "small.json",
       ""));
 }
 
@@ -108,7 +108,7 @@ TEST_F(EngineTest, AnyPartitionMergesToTheSameBytes) {
   for (const int shards : {1, 3, 8}) {
     std::vector<std::string> dirs;
     for (int i = shards; i >= 1; --i) {  // in any order
-      const std::string name = format("{} of {}", i, shards);
+      const std::string name = formatted("{} of {}", i, shards);
       shard(campaign, name, i, shards);
       dirs.push_back(dir(name));
     }
@@ -139,7 +139,7 @@ TEST_F(EngineTest, MergeRefuses) {
   };
   EXPECT_EQ(merge({"a", "b"}, campaign), "no error");
   EXPECT_EQ(merge({"a", "a"}, campaign),
-            format("{} and {} both hold block 0: the same shard twice?", dir("a"), dir("a")));
+            formatted("{} and {} both hold block 0: the same shard twice?", dir("a"), dir("a")));
   EXPECT_EQ(merge({"a"}, campaign),
             "7 of 14 blocks are in none of the folders (1, 3, 5, 7, 9, ...): a shard is missing or "
             "not done; run it again with --resume");
@@ -252,10 +252,10 @@ TEST(Engine, Shards) {
 TEST(Engine, BlocksCoverEveryMatrixOnce) {
   for (const int matrices : {1, 2, 63, 64, 65, 200, 1000}) {
     for (const char* precision : {"", R"("precision": {"half_width": 0.01, "looks": 4},)"}) {
-      const Campaign campaign(small_plan(format(R"({{"dtype": "bfloat16", "shape": [4, 8, 8], {}
+      const Campaign campaign(small_plan(formatted(R"({{"dtype": "bfloat16", "shape": [4, 8, 8], {}
             "distribution": "normal", "gates": "a_abft",
             "faults": [{{"fault": "flip,bit=3", "trials": {}, "per_matrix": 1}}]}})",
-                                                precision, matrices)),
+                                                   precision, matrices)),
                               {.threads = 1});
       std::int64_t next = 0, index = 0;
       for (const BlockAddress& b : campaign.blocks()) {
@@ -274,10 +274,10 @@ TEST(Engine, BlocksCoverEveryMatrixOnce) {
 // 64 matrices, looked at after 8, 16, 32 and 64.
 TEST(Engine, APrecisionStopsAtALook) {
   const auto cells = [](double half_width) {
-    return format(R"({{"dtype": "bfloat16", "shape": [8, 32, 32], "distribution": "normal",
+    return formatted(R"({{"dtype": "bfloat16", "shape": [8, 32, 32], "distribution": "normal",
       "gates": "v_abft", "precision": {{"half_width": {}, "looks": 4}},
       "faults": [{{"fault": "flip,bit=7", "trials": 4096, "per_matrix": 64}}]}})",
-                  half_width);
+                     half_width);
   };
   const auto run = [](const Campaign& campaign, Tallies& tallies) {
     const auto has = [&](const BlockAddress& b) { return tallies.count(b.index) != 0; };

@@ -36,16 +36,16 @@ using testing::StartsWith;
 
 Plan plan_of(const std::string& cells, int seed = 1) {
   return check_plan(config::parse_plan(
-      format(R"({{"schema": 1, "name": "n", "seed": {}, "cells": [{}]}})", seed, cells), "p.json",
-      ""));
+      formatted(R"({{"schema": 1, "name": "n", "seed": {}, "cells": [{}]}})", seed, cells),
+      "p.json", ""));
 }
 std::string cell_of(const std::string& op, const std::string& more) {
-  return format(R"({{"operator": "{}", "dtype": "bfloat16", "clean_rows": 4, {}}})", op, more);
+  return formatted(R"({{"operator": "{}", "dtype": "bfloat16", "clean_rows": 4, {}}})", op, more);
 }
 std::string bytes_of(const Tensor& t) {
   return {reinterpret_cast<const char*>(t.bytes()), at(t.size() * t.format().storage_bytes)};
 }
-std::string hash_of(const Tensor& t) { return format("{:016x}", fnv1a(bytes_of(t))); }
+std::string hash_of(const Tensor& t) { return formatted("{:016x}", fnv1a(bytes_of(t))); }
 
 struct OperatorBench : testing_bench::Bench {
   explicit OperatorBench(const std::string& cell) : Bench(plan_of(cell)) {}
@@ -210,7 +210,7 @@ TEST(OperatorGates, ElementByElement) {
       const bool given = gate[0] == 's';
       if (given && op == "exp") continue;  // has no such bounds
       const OperatorBench b(
-          cell_of(op, more + format(R"(, "distribution": "normal", "gates": "{}")", gate)));
+          cell_of(op, more + formatted(R"(, "distribution": "normal", "gates": "{}")", gate)));
       const Tensor& output = b.matrix.output;
       const Format& f = output.format();
       const testing_reference::Values golden = testing_reference::reference(b.matrix.test_case);
@@ -280,9 +280,9 @@ TEST(OperatorGates, ElementByElement) {
 TEST(OperatorFaults, OutputSitesOfAnyShape) {
   const auto bench = [](const std::string& fault) {
     return OperatorBench(
-        cell_of("softmax", format(R"("shape": [2, 20, 24], "distribution": "normal",
+        cell_of("softmax", formatted(R"("shape": [2, 20, 24], "distribution": "normal",
         "gates": "tolerance", "faults": [{{"fault": "{}", "trials": 4}}])",
-                                  fault)));
+                                     fault)));
   };
   const auto rows_of = [](const Trial& t) {
     std::set<std::int64_t> rows;
@@ -320,9 +320,9 @@ TEST(OperatorFaults, EveryInput) {
   for (const auto& [op, more] : cells) {
     const Plan named = plan_of(cell_of(op, more + R"(, "gates": "tolerance")"));
     for (const auto& [input, tensor] : make_matrix(named, named.cells[0], 0).test_case.inputs) {
-      const OperatorBench b(cell_of(op, more + format(R"(, "gates": "tolerance",
+      const OperatorBench b(cell_of(op, more + formatted(R"(, "gates": "tolerance",
           "faults": [{{"fault": "add,value=100,site=input,input={}", "trials": 3}}])",
-                                                      input)));
+                                                         input)));
       std::set<std::string> whats;
       for (std::int64_t number = 0; number < 3; ++number) {
         const Trial t = b.trial(number);
@@ -352,24 +352,26 @@ TEST(OperatorFaults, EveryInput) {
 TEST(OperatorFaults, WhatIsRefused) {
   const auto error = [](const std::string& op, const std::string& gate, const std::string& fault) {
     return error_of([&] {
-      const Plan plan = plan_of(cell_of(op, format(R"("shape": [4, 8, 8], "distribution": "normal",
+      const Plan plan =
+          plan_of(cell_of(op, formatted(R"("shape": [4, 8, 8], "distribution": "normal",
           "gates": "{}", "faults": [{{"fault": "{}", "trials": 2}}])",
-                                                   gate, fault)));
+                                        gate, fault)));
       const Campaign campaign(plan, {.threads = 1});
     });
   };
-  EXPECT_EQ(error("softmax", "a_abft", "zero"),
-            format("p.json: cell 1: gate {}: its checksums are those of a matmul, which softmax is "
-                   "not; take tolerance or standard:NAME, or the operator matmul",
-                   parse_threshold("a_abft").text()));
+  EXPECT_EQ(
+      error("softmax", "a_abft", "zero"),
+      formatted("p.json: cell 1: gate {}: its checksums are those of a matmul, which softmax is "
+                "not; take tolerance or standard:NAME, or the operator matmul",
+                parse_threshold("a_abft").text()));
   for (const char* site : {"accumulator", "checksum", "threshold"}) {
     EXPECT_EQ(
-        error("exp", "tolerance", format("zero,site={}", site)),
-        format("p.json: cell 1: fault 'zero,site={}': only a matmul has a site {}, and exp is "
-               "none; break its output (site=element, row, column, tile, periodic) or an "
-               "input (site=input,input=NAME)",
-               site, site));
-    EXPECT_EQ(error("matmul", "v_abft", format("zero,site={}", site)), "no error") << site;
+        error("exp", "tolerance", formatted("zero,site={}", site)),
+        formatted("p.json: cell 1: fault 'zero,site={}': only a matmul has a site {}, and exp is "
+                  "none; break its output (site=element, row, column, tile, periodic) or an "
+                  "input (site=input,input=NAME)",
+                  site, site));
+    EXPECT_EQ(error("matmul", "v_abft", formatted("zero,site={}", site)), "no error") << site;
   }
   EXPECT_EQ(error("exp", "tolerance", "zero,site=input,input=x,when=before"),
             "p.json: cell 1: fault 'zero,site=input,input=x,when=before': when=before speaks of a "
@@ -452,9 +454,9 @@ TEST(OperatorPlans, Datasets) {
   };
   const auto plan = [&](const std::string& cell) {
     return check_plan(
-        config::parse_plan(format(R"({{"schema": 1, "name": "n", "cells": [{{"dataset": "d.h5",
+        config::parse_plan(formatted(R"({{"schema": 1, "name": "n", "cells": [{{"dataset": "d.h5",
         "clean_rows": 1, {}}}]}})",
-                                  cell),
+                                     cell),
                            "p.json", "", list));
   };
   const auto error = [&](const std::string& cell) {

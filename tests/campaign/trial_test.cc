@@ -30,15 +30,15 @@ struct TrialBench : testing_bench::Bench {
                       const std::string& gates_json = R"(["rounding_variance", "v_abft"])",
                       const std::string& dtype = "bfloat16", const std::string& more = "")
       : Bench(check_plan(
-            config::parse_plan(format(R"({{"schema": 1, "name": "t", "cells": [{{"name": "c",
+            config::parse_plan(formatted(R"({{"schema": 1, "name": "t", "cells": [{{"name": "c",
           "dtype": "{}", {} "shape": [20, 48, 40], "distribution": "normal", "gates": {},
           "faults": [{}]}}]}})",
-                                      dtype, more, gates_json, faults),
+                                         dtype, more, gates_json, faults),
                                "t.json", ""))) {}
 };
 
 std::string drawn(const std::string& fault, int trials = 64) {
-  return format(R"({{"fault": "{}", "trials": {}}})", fault, trials);
+  return formatted(R"({{"fault": "{}", "trials": {}}})", fault, trials);
 }
 
 TEST(Trial, DoesNotDependOnOtherFaults) {
@@ -222,15 +222,16 @@ TEST(Trial, TheAccumulatorAfterItsLastStepIsTheSum) {
       std::string last;
       // The last step is the largest that is accepted.
       for (int step = 0; step < 48; ++step) {
-        const std::string fault = format("flip,bit={},site=accumulator,at=7:11,step={}", bit, step);
+        const std::string fault =
+            formatted("flip,bit={},site=accumulator,at=7:11,step={}", bit, step);
         const TrialBench bench(drawn(fault), R"("v_abft")", "bfloat16",
-                               format(R"("output_dtype": "{}",)", output));
+                               formatted(R"("output_dtype": "{}",)", output));
         if (error_of([&] { (void)bench.trial(); }) != "no error") break;
         last = fault;
         if (step > 0) continue;
       }
       const TrialBench bench(drawn(last), R"("v_abft")", "bfloat16",
-                             format(R"("output_dtype": "{}",)", output));
+                             formatted(R"("output_dtype": "{}",)", output));
       const Trial t = bench.trial();
       const Format& f = bench.matrix.output.format();
       const std::uint64_t right =
@@ -251,7 +252,7 @@ TEST(Trial, TheAccumulatorAfterItsLastStepIsTheSum) {
 TEST(Trial, InputsBeforeAndAfterEncoding) {
   for (const char* site : {"input_a", "input_b"}) {
     for (const char* at : {"0", "5:3", "19:30"}) {
-      const std::string fault = format("add,value=64,site={},at={}", site, at);
+      const std::string fault = formatted("add,value=64,site={},at={}", site, at);
       const TrialBench after(drawn(fault)), before(drawn(fault + ",when=before"));
       const Trial seen = after.trial(), hidden = before.trial();
       EXPECT_EQ(seen.what, hidden.what);

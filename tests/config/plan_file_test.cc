@@ -28,7 +28,7 @@ std::string message_of(const std::string& text) {
   return error_of([&] { (void)parse(text); });
 }
 std::string plan_of(const std::string& cell, const std::string& more = "") {
-  return format(R"({{"schema": 1, "name": "x", {}"cells": [{{{}}}]}})", more, cell);
+  return formatted(R"({{"schema": 1, "name": "x", {}"cells": [{{{}}}]}})", more, cell);
 }
 // A cell that is right but for one part, which replaces what it has under that key.
 std::string cell_with(const std::string& key, const std::string& value) {
@@ -43,9 +43,9 @@ std::string cell_with(const std::string& key, const std::string& value) {
     const bool replaced = name == key;
     there = there || replaced;
     if (replaced && value.empty()) continue;  // left out
-    cell += format("{}\"{}\": {}", cell.empty() ? "" : ", ", name, replaced ? value : word);
+    cell += formatted("{}\"{}\": {}", cell.empty() ? "" : ", ", name, replaced ? value : word);
   }
-  if (!there && !key.empty()) cell += format(", \"{}\": {}", key, value);
+  if (!there && !key.empty()) cell += formatted(", \"{}\": {}", key, value);
   return cell;
 }
 std::string message_with(const std::string& key, const std::string& value) {
@@ -226,10 +226,11 @@ TEST(PlanFile, OutOfRange) {
   EXPECT_EQ(message_with("faults", R"({"fault": "zero", "trials": 1, "per_matrix": 0})"),
             "p.json: cell 1: fault 1: 'per_matrix' must be at least 1");
   for (const char* bit : {"16", "-1", "1.5", "\"3\"", "4294967299"}) {
-    EXPECT_EQ(message_with("faults", format(R"({{"census": 1, "bits": [3, {}]}})", bit)),
-              format("p.json: cell 1: fault 1: 'bits' are whole numbers from 0 to 15 for bfloat16, "
-                     "not {}",
-                     bit));
+    EXPECT_EQ(
+        message_with("faults", formatted(R"({{"census": 1, "bits": [3, {}]}})", bit)),
+        formatted("p.json: cell 1: fault 1: 'bits' are whole numbers from 0 to 15 for bfloat16, "
+                  "not {}",
+                  bit));
   }
   EXPECT_EQ(message_with("faults", R"({"census": 1, "direction": "up"})"),
             "p.json: cell 1: fault 1: 'direction' is 0to1, 1to0 or both, not 'up'");
@@ -273,19 +274,20 @@ TEST(PlanFile, UnknownWords) {
 }
 
 TEST(PlanFile, Twice) {
-  EXPECT_EQ(message_with("gates", R"(["v_abft", "v_abft,variant=seed"])"),
-            format("p.json: cell 1: the gate {} is there twice", parse_threshold("v_abft").text()));
+  EXPECT_EQ(
+      message_with("gates", R"(["v_abft", "v_abft,variant=seed"])"),
+      formatted("p.json: cell 1: the gate {} is there twice", parse_threshold("v_abft").text()));
   const std::string cell = "{" + cell_with("", "") + "}";
-  EXPECT_EQ(message_of(format(R"({{"schema": 1, "name": "x", "cells": [{}, {}]}})", cell, cell)),
+  EXPECT_EQ(message_of(formatted(R"({{"schema": 1, "name": "x", "cells": [{}, {}]}})", cell, cell)),
             "p.json: cell 2: two cells are called 'bfloat16 4x8x6 normal': give them names");
 }
 
 // What only operators and formats of results can say is said when the plan is checked.
 TEST(PlanFile, ParsingComputesNothing) {
   const auto cell = [](const char* op, const char* more) {
-    return plan_of(format(R"("operator": "{}", "dtype": "bfloat16", "shape": [4, 8], {},
+    return plan_of(formatted(R"("operator": "{}", "dtype": "bfloat16", "shape": [4, 8], {},
                              "distribution": "normal", "gates": "tolerance", "clean_rows": 1)",
-                          op, more));
+                             op, more));
   };
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
            {cell("conv2d", R"("attributes": {})"), "'conv2d'"},

@@ -31,7 +31,7 @@ class PublishedFile : public testing::Test {
     return at == std::string::npos ? message : message.erase(at, path_.size() + 2);
   }
   ~PublishedFile() override { std::filesystem::remove(path_); }
-  std::string path_ = format("{}/published_{}.csv", testing::TempDir(), ::getpid());
+  std::string path_ = formatted("{}/published_{}.csv", testing::TempDir(), ::getpid());
 };
 
 TEST_F(PublishedFile, OursThatShips) {

@@ -33,14 +33,15 @@ constexpr std::string_view kScript = "/tests/datasets/array_files.py";
 int run_script(const std::string& command, const std::string& folder, std::string* said) {
   int status = -1;
   *said = output_of(
-      format("{} -B {}{} {} {}", ASSAY_PYTHON, ASSAY_SOURCE_DIR, kScript, command, folder),
+      formatted("{} -B {}{} {} {}", ASSAY_PYTHON, ASSAY_SOURCE_DIR, kScript, command, folder),
       &status);
   return status;
 }
 
 std::string hex_of(const std::byte* data, std::int64_t size) {
   std::string text;
-  for (std::int64_t i = 0; i < size; ++i) text += format("{:02x}", std::to_integer<int>(data[i]));
+  for (std::int64_t i = 0; i < size; ++i)
+    text += formatted("{:02x}", std::to_integer<int>(data[i]));
   return text;
 }
 
@@ -212,14 +213,14 @@ TEST(ArrayFile, WrittenIsReadAgainAndByOthers) {
       const bool sayable =
           (row.name != "pt" || !dtype_name(&DtypeNames::torch, f).empty()) &&
           (row.name != "safetensors" || !dtype_name(&DtypeNames::safetensors, f).empty());
-      const std::string name = format("{}_x_{}{}", row.name, f.name, ending);
+      const std::string name = formatted("{}_x_{}{}", row.name, f.name, ending);
       if (!sayable) {
         try {
           write_array_file(row, folder / name, {{"", x}});
           ADD_FAILURE() << name;
         } catch (const FileError& e) {
           EXPECT_THAT(e.what(),
-                      HasSubstr(format("{} has no dtype {}; npy, npz, ", row.name, f.name)));
+                      HasSubstr(formatted("{} has no dtype {}; npy, npz, ", row.name, f.name)));
         }
         EXPECT_FALSE(std::filesystem::exists(folder / name));
         continue;
@@ -229,7 +230,7 @@ TEST(ArrayFile, WrittenIsReadAgainAndByOthers) {
               : row.name == "npz"       ? "arr_0"
                                         : "",
               x}});
-      held.emplace(format("group/{}", f.name), x);
+      held.emplace(formatted("group/{}", f.name), x);
     }
     if (!row.is_archive) continue;
     held.emplace("scalar", array_of(format_named("float32"), {}));
@@ -240,7 +241,7 @@ TEST(ArrayFile, WrittenIsReadAgainAndByOthers) {
     arrays["transposed"] = wide.view().transposed();
     // Names that JSON and pickles have to quote.
     arrays["a \"quoted\\name\" \xc3\xa9"] = wide;
-    write(row, format("all{}", row.endings.front()), arrays);
+    write(row, formatted("all{}", row.endings.front()), arrays);
     // The dtypes that PyTorch 1.13 has.
     std::erase_if(arrays, [](const auto& one) {
       return dtype_name(&DtypeNames::torch_storage, *one.second.format).empty();
@@ -293,8 +294,8 @@ TEST(ArrayFile, WhatCannotBeWrittenIsRefused) {
 TEST(ArrayFile, NamesSayDtypeAndShape) {
   const auto said = [](const std::string& name) {
     const SaidByName s = said_by_name(name);
-    return format("{} {}", s.format != nullptr ? s.format->name : "-",
-                  s.shape ? shape_text(*s.shape) : "-");
+    return formatted("{} {}", s.format != nullptr ? s.format->name : "-",
+                     s.shape ? shape_text(*s.shape) : "-");
   };
   EXPECT_EQ(said("dir_float16/golden_0_bfloat16__shape_2x8x128.bin"), "bfloat16 [2, 8, 128]");
   EXPECT_EQ(said("golden_0_float32__shape_scalar.bin"), "float32 []");

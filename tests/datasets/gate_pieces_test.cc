@@ -30,8 +30,8 @@ PieceReading pieces(std::int64_t units) {
 std::string all_of(const std::vector<GatedCase>& gated) {
   std::string text;
   for (const GatedCase& one : gated) {
-    text += format("{}:{} {} {} {}\n", one.report.name, one.report.output, one.report.producer,
-                   one.report.dtype, shape_text(one.report.shape));
+    text += formatted("{}:{} {} {} {}\n", one.report.name, one.report.output, one.report.producer,
+                      one.report.dtype, shape_text(one.report.shape));
     for (Verdict v : one.report.verdicts) {
       v.where.clear();
       text += verdict_json(v) + (v.metrics ? metrics_text(v) : "");

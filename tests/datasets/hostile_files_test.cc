@@ -36,9 +36,10 @@ class HostileFiles : public ::testing::Test {
   static void SetUpTestSuite() {
     directory_ = new OwnDirectory;
     int status = -1;
-    const std::string said = output_of(format("{} -B {}/tests/datasets/make_files.py {}",
-                                              ASSAY_PYTHON, ASSAY_SOURCE_DIR, directory_->path()),
-                                       &status);
+    const std::string said =
+        output_of(formatted("{} -B {}/tests/datasets/make_files.py {}", ASSAY_PYTHON,
+                            ASSAY_SOURCE_DIR, directory_->path()),
+                  &status);
     ASSERT_EQ(status, 0) << said;
     manifest_ = new json(parsed(slurp(*directory_ / "manifest.json")));
   }

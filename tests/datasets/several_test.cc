@@ -292,10 +292,10 @@ TEST_F(Several, TheGoldenResultItselfIsNoOutput) {
   const std::string path = write({several()});
   int status = -1;
   const std::string said = output_of(
-      format("{} -c \"import h5py; f = h5py.File('{}', 'r+'); del f['cases/c/outputs/npu/h']; "
-             "del f['cases/c/accumulators']; "
-             "f['cases/c/outputs/npu/h'] = f['cases/c/golden/h']\"",
-             ASSAY_PYTHON, path),
+      formatted("{} -c \"import h5py; f = h5py.File('{}', 'r+'); del f['cases/c/outputs/npu/h']; "
+                "del f['cases/c/accumulators']; "
+                "f['cases/c/outputs/npu/h'] = f['cases/c/golden/h']\"",
+                ASSAY_PYTHON, path),
       &status);
   ASSERT_EQ(status, 0) << said;
   const DatasetFile file(path);

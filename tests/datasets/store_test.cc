@@ -71,7 +71,7 @@ class Store : public ::testing::Test {
  protected:
   // Writes cases to a file and returns its path.
   std::string write(const std::vector<Case>& cases, bool compress = false) {
-    const std::string path = directory_ / format("{}.h5", files_++);
+    const std::string path = directory_ / formatted("{}.h5", files_++);
     DatasetWriter writer(path, compress);
     for (const Case& c : cases) writer.write(c);
     writer.commit();
@@ -83,8 +83,8 @@ class Store : public ::testing::Test {
     std::string script = "import h5py, numpy as np\n";
     std::vector<std::string> paths;
     for (const std::string& line : lines) {
-      paths.push_back(directory_ / format("{}.h5", files_++));
-      script += format(
+      paths.push_back(directory_ / formatted("{}.h5", files_++));
+      script += formatted(
           "f = h5py.File('{}', 'w')\n"
           "f.attrs['assay_schema'] = 1\n"
           "c = f.create_group('cases/c')\n"
@@ -98,7 +98,7 @@ class Store : public ::testing::Test {
     spill(directory_ / "script.py", script);
     int status = -1;
     const std::string said =
-        output_of(format("{} {}", ASSAY_PYTHON, directory_ / "script.py"), &status);
+        output_of(formatted("{} {}", ASSAY_PYTHON, directory_ / "script.py"), &status);
     EXPECT_EQ(status, 0) << said;
     return paths;
   }
@@ -124,7 +124,7 @@ TEST_F(Store, EveryCodeOfEveryFormatComesBack) {
     std::vector<Case> cases;
     for (const Format& f : formats()) {
       Case c;
-      c.name = format("codes/{}", f.name);
+      c.name = formatted("codes/{}", f.name);
       c.op = "external";
       c.inputs.emplace("x", codes_of(f));
       c.golden = codes_of(f);
@@ -192,7 +192,7 @@ TEST_F(Store, WhatCannotLieBesideAnOutputIsRefused) {
       "t = c.create_dataset('outputs/npu', data=np.zeros((2, 3), 'f2')); "
       "t.attrs['dtype'] = 'float16'; ";
   const auto beside = [&](const std::string& name, const std::string& data) {
-    return output + format(
+    return output + formatted(
                         "b = c.create_dataset('{}', data=np.zeros({})); b.attrs['dtype'] = "
                         "str(b.dtype)",
                         name, data);

@@ -86,7 +86,7 @@ class Writer : public ::testing::Test {
     const std::string script = directory_ / "script.py";
     spill(script, "import h5py, numpy as np\n" + lines);
     int status = -1;
-    const std::string said = output_of(format("{} {}", ASSAY_PYTHON, script), &status);
+    const std::string said = output_of(formatted("{} {}", ASSAY_PYTHON, script), &status);
     EXPECT_EQ(status, 0) << said;
     std::filesystem::remove(script);
     return said;
@@ -117,44 +117,44 @@ TEST_F(Writer, CopiesFollowReplacements) {
   for (const std::string& name : from.case_names()) {
     EXPECT_NE(written.read(name).golden->format().name, from.read(name).golden->format().name);
   }
-  EXPECT_EQ(python(format("print(list(h5py.File('{}')))\n", path_)), "['cases', 'checksums']\n");
+  EXPECT_EQ(python(formatted("print(list(h5py.File('{}')))\n", path_)), "['cases', 'checksums']\n");
 }
 
 TEST_F(Writer, CopyKeepsWhatAssayDoesNotKnow) {
   const std::string source = directory_ / "source.h5";
   python(
-      format("f = h5py.File('{}', 'w')\n"
-             "f.attrs['assay_schema'] = 1\n"
-             "c = f.create_group('cases/a/b')\n"
-             "c.attrs['op'] = 'relu'\n"
-             "c.attrs['list'] = np.arange(5)\n"
-             "c.attrs['half'] = np.float16(0.5)\n"
-             "c.attrs['flag'] = True\n"
-             "c.attrs['pair'] = np.array((1, 2.0), dtype=[('i', 'i4'), ('f', 'f8')])\n"
-             "x = c.create_dataset('inputs/x', data=np.arange(2000, dtype='>f4'),\n"
-             "                     chunks=(300,), compression='gzip', fletcher32=True)\n"
-             "x.attrs['dtype'] = 'float32'\n"
-             "x.attrs['unit'] = ['m', 's']\n"
-             "c['inputs'].attrs['note'] = 'kept'\n"
-             "c.create_dataset('extra/log', data=[1, 2, 3])\n"
-             "c['inputs/y'] = h5py.SoftLink('/cases/a/b/inputs/x')\n",
-             source));
+      formatted("f = h5py.File('{}', 'w')\n"
+                "f.attrs['assay_schema'] = 1\n"
+                "c = f.create_group('cases/a/b')\n"
+                "c.attrs['op'] = 'relu'\n"
+                "c.attrs['list'] = np.arange(5)\n"
+                "c.attrs['half'] = np.float16(0.5)\n"
+                "c.attrs['flag'] = True\n"
+                "c.attrs['pair'] = np.array((1, 2.0), dtype=[('i', 'i4'), ('f', 'f8')])\n"
+                "x = c.create_dataset('inputs/x', data=np.arange(2000, dtype='>f4'),\n"
+                "                     chunks=(300,), compression='gzip', fletcher32=True)\n"
+                "x.attrs['dtype'] = 'float32'\n"
+                "x.attrs['unit'] = ['m', 's']\n"
+                "c['inputs'].attrs['note'] = 'kept'\n"
+                "c.create_dataset('extra/log', data=[1, 2, 3])\n"
+                "c['inputs/y'] = h5py.SoftLink('/cases/a/b/inputs/x')\n",
+                source));
   const DatasetFile from(source);
   DatasetWriter writer(path_);
   writer.copy(from, "a/b");
   writer.put_output("a/b", "npu", constant(2, 4), {{"clock", "1.8 GHz"}});
   writer.commit();
-  EXPECT_EQ(
-      python(format("c = h5py.File('{}', 'r')['cases/a/b']\n"
-                    "x = c['inputs/x']\n"
-                    "print(list(c.attrs['list']), c.attrs['half'].dtype, c.attrs['flag'],\n"
-                    "      c.attrs['pair'], list(x.attrs['unit']), x.dtype, x.chunks,\n"
-                    "      x.fletcher32, x[1999], c['inputs'].attrs['note'],\n"
-                    "      list(c['extra/log']), type(c.get('inputs/y', getlink=True)).__name__,\n"
-                    "      c['outputs/npu'].attrs['clock'])\n",
-                    path_)),
-      "[0, 1, 2, 3, 4] float16 True (1, 2.) ['m', 's'] >f4 (300,) True 1999.0 kept "
-      "[1, 2, 3] HardLink b'1.8 GHz'\n");
+  EXPECT_EQ(python(formatted(
+                "c = h5py.File('{}', 'r')['cases/a/b']\n"
+                "x = c['inputs/x']\n"
+                "print(list(c.attrs['list']), c.attrs['half'].dtype, c.attrs['flag'],\n"
+                "      c.attrs['pair'], list(x.attrs['unit']), x.dtype, x.chunks,\n"
+                "      x.fletcher32, x[1999], c['inputs'].attrs['note'],\n"
+                "      list(c['extra/log']), type(c.get('inputs/y', getlink=True)).__name__,\n"
+                "      c['outputs/npu'].attrs['clock'])\n",
+                path_)),
+            "[0, 1, 2, 3, 4] float16 True (1, 2.) ['m', 's'] >f4 (300,) True 1999.0 kept "
+            "[1, 2, 3] HardLink b'1.8 GHz'\n");
   EXPECT_EQ(bytes_of(DatasetFile(path_).read("a/b").inputs.at("y")),
             bytes_of(from.read("a/b").inputs.at("x")));
 }
@@ -193,7 +193,7 @@ TEST_F(Writer, TheSameContentIsTheSameFile) {
     clock_is_ahead += 3600;
     DatasetWriter writer(directory_ / name, true);
     writer.write_attributes({{"description", "d"}});
-    for (int i = 0; i < 20; ++i) writer.write(case_of(format("c/{}", i), noise(2000)));
+    for (int i = 0; i < 20; ++i) writer.write(case_of(formatted("c/{}", i), noise(2000)));
     writer.commit();
   }
   clock_is_ahead = 0;
@@ -208,9 +208,9 @@ TEST_F(Writer, RefusesWhatNoReaderWouldAccept) {
     return error.starts_with(path_) ? error.substr(path_.size()) : error;
   };
   for (const char* name : {"", "a b", "a-b", "a//b", "/a", "inputs/a", "..", "a/golden"}) {
-    EXPECT_EQ(
-        said([&] { writer.write(constant_case(name)); }),
-        format(": /cases/{}: is no case name: parts of letters, digits, '_', '.' and '='", name));
+    EXPECT_EQ(said([&] { writer.write(constant_case(name)); }),
+              formatted(": /cases/{}: is no case name: parts of letters, digits, '_', '.' and '='",
+                        name));
   }
   EXPECT_EQ(said([&] { writer.write(constant_case("c")); }), ": /cases/c: is there already");
   EXPECT_EQ(said([&] { writer.write(constant_case("c/d")); }),
@@ -298,17 +298,17 @@ const std::vector<std::pair<const char*, std::function<void(DatasetWriter&)>>>& 
       {"one large dataset", [](DatasetWriter& w) { w.write(case_of("c", noise(1 << 18))); }},
       {"many small cases",
        [](DatasetWriter& w) {
-         for (int i = 0; i < 500; ++i) w.write(constant_case(format("c/{}", i)));
+         for (int i = 0; i < 500; ++i) w.write(constant_case(formatted("c/{}", i)));
        }},
       {"middling datasets",
        [](DatasetWriter& w) {
-         for (int i = 0; i < 20; ++i) w.write(case_of(format("c/{}", i), noise(5000)));
+         for (int i = 0; i < 20; ++i) w.write(case_of(formatted("c/{}", i), noise(5000)));
        }},
       {"attributes",
        [](DatasetWriter& w) {
          w.write(constant_case("c"));
          for (int i = 0; i < 100; ++i) {
-           w.put_attribute("c", format("a{}", i), std::string(2000, 'x'));
+           w.put_attribute("c", formatted("a{}", i), std::string(2000, 'x'));
          }
        }},
       {"outputs put over each other",
@@ -353,8 +353,8 @@ TEST_F(Writer, AFullDiskGivesOneErrorAndNoCrash) {
       // A disk of the child's own; where that is not allowed, the next test has to do.
       if (unshare(CLONE_NEWNS) != 0 ||
           mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-          mount("none", directory_.path().c_str(), "tmpfs", 0, format("size={}", kRoom).c_str()) !=
-              0) {
+          mount("none", directory_.path().c_str(), "tmpfs", 0,
+                formatted("size={}", kRoom).c_str()) != 0) {
         return 77;
       }
       return fill_disk(directory_.path(), "No space left on device", compress);
@@ -455,18 +455,19 @@ TEST_F(Writer, H5pyReadsTheTrueValues) {
     writer.write(codes_and_values(name));
   }
   writer.commit();
-  EXPECT_EQ(python(format("f = h5py.File('{}', 'r')\n"
-                          "for name in 'float16', 'bfloat16', 'float8_e5m2':\n"
-                          "    c = f['cases/' + name]\n"
-                          "    x = c['inputs/x'][:].astype('f8')\n"
-                          "    same = np.array_equal(x, c['golden'][:], equal_nan=True)\n"
-                          "    print(name, c['inputs/x'].attrs['dtype'].decode(), x.size, same)\n"
-                          "print(f.attrs['assay_schema'], c.attrs['op'].decode())\n",
-                          path_)),
-            "float16 float16 65536 True\n"
-            "bfloat16 bfloat16 65536 True\n"
-            "float8_e5m2 float8_e5m2 256 True\n"
-            "1 cast\n");
+  EXPECT_EQ(
+      python(formatted("f = h5py.File('{}', 'r')\n"
+                       "for name in 'float16', 'bfloat16', 'float8_e5m2':\n"
+                       "    c = f['cases/' + name]\n"
+                       "    x = c['inputs/x'][:].astype('f8')\n"
+                       "    same = np.array_equal(x, c['golden'][:], equal_nan=True)\n"
+                       "    print(name, c['inputs/x'].attrs['dtype'].decode(), x.size, same)\n"
+                       "print(f.attrs['assay_schema'], c.attrs['op'].decode())\n",
+                       path_)),
+      "float16 float16 65536 True\n"
+      "bfloat16 bfloat16 65536 True\n"
+      "float8_e5m2 float8_e5m2 256 True\n"
+      "1 cast\n");
 }
 
 TEST_F(Writer, H5dumpShowsTheTrueValues) {
@@ -483,10 +484,10 @@ TEST_F(Writer, H5dumpShowsTheTrueValues) {
   for (const char* name : {"float16", "bfloat16", "float8_e5m2"}) {
     int status = -1;
     const std::string text =
-        output_of(format("/usr/bin/h5dump -d /cases/c/inputs/{} {}", name, path_), &status);
+        output_of(formatted("/usr/bin/h5dump -d /cases/c/inputs/{} {}", name, path_), &status);
     EXPECT_EQ(status, 0);
     EXPECT_THAT(text, AllOf(HasSubstr("(0): 1, -1.5, 96, 0.25, -6.10352e-05\n"),
-                            HasSubstr(format("(0): \"{}\"\n", name))));
+                            HasSubstr(formatted("(0): \"{}\"\n", name))));
   }
 }
 

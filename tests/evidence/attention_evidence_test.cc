@@ -24,7 +24,7 @@ constexpr std::int64_t kQueries = 128, kKeys = 1024, kDepth = 64;
 Case attention(const std::string& dtype, const std::string& output, const std::string& scores,
                const std::string& values, std::int64_t tile, std::uint64_t seed) {
   Case c;
-  c.name = format("seed{}", seed);
+  c.name = formatted("seed{}", seed);
   c.op = "attention";
   c.attributes["output_dtype"] = output;
   if (tile >= 0) c.attributes["tile"] = tile;
@@ -59,7 +59,7 @@ TEST(AttentionEvidence, FlipsOfEachBit) {
   constexpr int kMatrices = 12;
   for (const RateRow& row : table) {
     std::string line =
-        format("{:>8} {:>13} {:22} {:13}", row.dtype, row.output, row.scores, row.values);
+        formatted("{:>8} {:>13} {:22} {:13}", row.dtype, row.output, row.scores, row.values);
     std::vector<campaign::Rate> rates(row.seen.size());
     for (int m = 0; m < kMatrices; ++m) {
       const Case c = attention(row.dtype, row.output, row.scores, row.values, -1,
@@ -90,7 +90,7 @@ TEST(AttentionEvidence, FlipsOfEachBit) {
         continue;
       }
       const double percent = 100 * static_cast<double>(r.events) / static_cast<double>(r.trials);
-      line += format(" {:4.1f}", percent);
+      line += formatted(" {:4.1f}", percent);
       if (row.seen[bit] < 0) continue;
       // Five deviations, and what rows of one matrix have in common.
       const double p = std::min(0.98, std::max(0.02, row.seen[bit] / 100));

@@ -21,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(Chunk, OtherChunkTest, testing::Values(1, 2, 8, 16),
                          [](const auto& row) { return std::to_string(row.param); });
 
 TEST_P(OtherChunkTest, DoesNotFit) {
-  EXPECT_GT(emax_grid::distance(format("ascend910b,chunk={}", GetParam()), 1024, 12), 0.25);
+  EXPECT_GT(emax_grid::distance(formatted("ascend910b,chunk={}", GetParam()), 1024, 12), 0.25);
 }
 
 abft::Calibration calibrated(const char* machine, const char* dtype) {

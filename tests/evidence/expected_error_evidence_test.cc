@@ -22,7 +22,7 @@ struct Recording {
 class RecordedProducts : public testing::TestWithParam<Recording> {};
 
 TEST_P(RecordedProducts, HaveTheExpectedErrors) {
-  const DatasetFile file(format("{}/datasets/samples/{}.h5", ASSAY_SOURCE_DIR, GetParam().file));
+  const DatasetFile file(formatted("{}/datasets/samples/{}.h5", ASSAY_SOURCE_DIR, GetParam().file));
   std::size_t judged = 0;
   double sum = 0;
   for (const std::string& name : file.case_names()) {

@@ -31,7 +31,7 @@ struct Rates {
 // has it, the root mean square of D / sigma.
 inline Rates simulated(const std::string& script, const std::vector<int>& bits) {
   const std::string command =
-      format("{} '{}/tests/evidence/'{}", ASSAY_PYTHON, ASSAY_SOURCE_DIR, script);
+      formatted("{} '{}/tests/evidence/'{}", ASSAY_PYTHON, ASSAY_SOURCE_DIR, script);
   std::string said;
   FILE* pipe = popen(command.c_str(), "r");
   char buffer[256];
@@ -52,10 +52,10 @@ inline Rates simulated(const std::string& script, const std::vector<int>& bits) 
 // bfloat16 products of 128 x 1024 x 256 on ascend910b, every flip of so many matrices.
 inline Rates of_campaign(const std::string& distribution, const std::string& gate, int matrices) {
   const campaign::Plan plan = campaign::check_plan(
-      config::parse_plan(format(R"({{"schema": 1, "name": "r", "cells": [{{"dtype": "bfloat16",
+      config::parse_plan(formatted(R"({{"schema": 1, "name": "r", "cells": [{{"dtype": "bfloat16",
         "shape": [128, 1024, 256], "distribution": "{}", "clean_rows": {}, "machine": "ascend910b",
         "gates": ["{}"], "faults": [{{"census": {}}}]}}]}})",
-                                distribution, 128 * matrices, gate, matrices),
+                                   distribution, 128 * matrices, gate, matrices),
                          "r.json", ""));
   const campaign::Campaign campaign(plan, {});
   std::map<std::int64_t, campaign::BlockTally> blocks;

@@ -22,14 +22,14 @@ TEST(ResidualEvidence, EveryBitIsSeenAsASimulationSaysItIs) {
     std::vector<int> bits(10);
     std::iota(bits.begin(), bits.end(), 0);
     const Rates ours = of_campaign(distribution, "residual_compensated", 24),
-                theirs = simulated(format("residual_rates.py {} 24", distribution), bits);
+                theirs = simulated(formatted("residual_rates.py {} 24", distribution), bits);
     EXPECT_EQ(ours.alarms, 0);
     EXPECT_EQ(theirs.alarms, 0);
     EXPECT_NEAR(theirs.rms_z, 0.95, 0.1) << "u^2 Q / 5";
     for (const int bit : bits) {
       for (const int down : {0, 1}) {
         const Counts &a = ours.bits.at(bit)[down], &b = theirs.bits.at(bit)[down];
-        const std::string where = format("{} bit {} {}", distribution, bit, down);
+        const std::string where = formatted("{} bit {} {}", distribution, bit, down);
         ASSERT_GT(a.flips, 1e5) << where;
         ASSERT_GT(b.flips, 1e5) << where;
         const double all = (a.seen + b.seen) / (a.flips + b.flips);

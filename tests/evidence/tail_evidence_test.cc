@@ -29,9 +29,9 @@ TEST(TailEvidence, SeesWhatTheBestCheckOfTheseSumsSees) {
   for (const Cell& cell : cells) {
     const Rates ours = of_campaign(cell.distribution, cell.gate, 4 * cell.matrices);
     std::string words;
-    for (const int bit : cell.bits) words += format(" {}", bit);
+    for (const int bit : cell.bits) words += formatted(" {}", bit);
     const Rates best = simulated(
-        format("tail_rates.py {} {} {}{}", cell.distribution, cell.width, cell.matrices, words),
+        formatted("tail_rates.py {} {} {}{}", cell.distribution, cell.width, cell.matrices, words),
         cell.bits);
     EXPECT_EQ(ours.alarms, 0) << cell.distribution;
     EXPECT_EQ(best.alarms, 0) << cell.distribution;

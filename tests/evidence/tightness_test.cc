@@ -63,11 +63,11 @@ struct Means {
 };
 // Means over several products.
 Means means_of(const PublishedRow& row) {
-  constexpr std::uint64_t kProducts = 8;
+  constexpr std::uint64_t kDrawnProducts = 8;
   const Format& f = format_named(row.dtype);
   const DotModel& model = dot_model(machine_named("ascend910b"), f);
   Means m;
-  for (std::uint64_t product = 0; product < kProducts; ++product) {
+  for (std::uint64_t product = 0; product < kDrawnProducts; ++product) {
     const Tensor a = uniform_matrix(f, row.n, 2 * product),
                  b = uniform_matrix(f, row.n, 2 * product + 1);
     const std::vector<double> av = a.view().values(), bv = b.view().values();
@@ -86,7 +86,7 @@ Means means_of(const PublishedRow& row) {
     for (std::int64_t i = 0; i < row.n; ++i) {
       abft::Reading r;
       checker.read_row(i, c.bytes() + i * row.n * f.storage_bytes, f, &r);
-      const double share = 1 / (static_cast<double>(row.n) * static_cast<double>(kProducts));
+      const double share = 1 / (static_cast<double>(row.n) * static_cast<double>(kDrawnProducts));
       m.threshold += meant(row).times * r.threshold * share;
       m.difference += r.difference * share;
     }

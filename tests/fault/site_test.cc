@@ -138,7 +138,7 @@ TEST(InjectAtASite, ChangesThePlace) {
     for (const Shape& shape : {Shape{3, 20, 18}, Shape{20, 18}, Shape{50}, Shape{}}) {
       Tensor t(f, shape);
       for (std::int64_t i = 0; i < t.size(); ++i) t.set_bits(i, encode(f, 1.0));
-      const FaultSpec spec = parse_fault(format("zero,count=2,seed=4,site={}", site));
+      const FaultSpec spec = parse_fault(formatted("zero,count=2,seed=4,site={}", site));
       const Injection done = inject(t, spec, 1);
       std::int64_t zeros = 0;
       for (std::int64_t i = 0; i < t.size(); ++i) zeros += t.bits_at(i) == 0 ? 1 : 0;
@@ -192,7 +192,7 @@ TEST(InjectAtASite, PlacesDoNotDependOnTheChange) {
     Tensor t(format_named("float16"), {30, 40});
     for (std::int64_t i = 0; i < t.size(); ++i) t.set_bits(i, 0x4200);
     Positions positions;
-    for (const Flip& flip : inject(t, parse_fault(format("{},seed=8,count=5", what)), 6).flips) {
+    for (const Flip& flip : inject(t, parse_fault(formatted("{},seed=8,count=5", what)), 6).flips) {
       positions.push_back(flip.linear);
     }
     return positions;
@@ -391,12 +391,13 @@ TEST(InjectAtASite, RefusesWhatLiesInTheComputation) {
     Tensor t(format_named("float32"), {2, 2});
     for (std::int64_t i = 0; i < 4; ++i) t.set_bits(i, 0x3f800000);
     const bool named = row.parts.find("input") != std::string_view::npos;
-    const FaultSpec spec = parse_fault(format("zero,site={}{}", row.name, named ? ",input=x" : ""));
+    const FaultSpec spec =
+        parse_fault(formatted("zero,site={}{}", row.name, named ? ",input=x" : ""));
     EXPECT_EQ(
         error_of([&] { inject(t, spec, 0); }),
-        format("fault '{}': site {} does not lie in the output: only a campaign, which computes "
-               "the case again, can break it",
-               spec.text(), row.name));
+        formatted("fault '{}': site {} does not lie in the output: only a campaign, which computes "
+                  "the case again, can break it",
+                  spec.text(), row.name));
   }
 }
 
@@ -404,10 +405,10 @@ TEST(FaultHelp, NamesEveryChangeAndSite) {
   std::string all;
   for (const std::string& line : fault_help()) all += "\n" + line;
   for (const ChangeRow& row : change_rows()) {
-    EXPECT_NE(all.find(format("\n{} ", row.name)), std::string::npos) << row.name;
+    EXPECT_NE(all.find(formatted("\n{} ", row.name)), std::string::npos) << row.name;
   }
   for (const SiteRow& row : site_rows()) {
-    EXPECT_NE(all.find(format("\nsite={} ", row.name)), std::string::npos) << row.name;
+    EXPECT_NE(all.find(formatted("\nsite={} ", row.name)), std::string::npos) << row.name;
   }
 }
 

@@ -21,7 +21,7 @@ const oracle::Reference& reference_of(std::string_view name) {
 }
 
 void hold(bool good, const Format& f, double value, const std::string& what) {
-  if (!good) finding(format("{}: {:a}: {}", f.name, value, what));
+  if (!good) finding(formatted("{}: {:a}: {}", f.name, value, what));
 }
 
 bool is_oracles(const Format& f) {
@@ -40,15 +40,15 @@ void check_value(const Format& f, double value) {
         continue;
       }
       const double expected = reference.rounded(value, mode, overflow);
-      const std::string how = format("{}, {}", rounding_name(mode),
-                                     overflow == Overflow::kSaturate ? "saturating" : "IEEE");
+      const std::string how = formatted("{}, {}", rounding_name(mode),
+                                        overflow == Overflow::kSaturate ? "saturating" : "IEEE");
       hold(is_valid_code(f, code), f, value, "no code: " + how);
       if (std::isnan(value) && overflow == Overflow::kIeee) {
         hold(std::isnan(decode(f, code)), f, value, "NaN is lost: " + how);
         continue;
       }
       hold(oracle::same(oracle::value(f.name, code), expected), f, value,
-           format("becomes {:a}, not {:a}: {}", oracle::value(f.name, code), expected, how));
+           formatted("becomes {:a}, not {:a}: {}", oracle::value(f.name, code), expected, how));
       hold(oracle::same(round_to(f, value, mode, overflow), expected), f, value,
            "round_to: " + how);
     }
@@ -58,7 +58,8 @@ void check_value(const Format& f, double value) {
 void check_code(const Format& f, std::uint64_t code) {
   const double value = decode(f, code);
   if (is_oracles(f)) {
-    hold(oracle::same(value, oracle::value(f.name, code)), f, value, format("decode {:#x}", code));
+    hold(oracle::same(value, oracle::value(f.name, code)), f, value,
+         formatted("decode {:#x}", code));
   }
   // Whole arrays, by vectors: eleven of the same.
   constexpr std::size_t kCount = 11;
@@ -68,7 +69,7 @@ void check_code(const Format& f, std::uint64_t code) {
   double values[kCount];
   decode_array(f, codes, kCount, values);
   for (const double v : values) {
-    hold(oracle::same(v, value), f, value, format("decode_array {:#x}", code));
+    hold(oracle::same(v, value), f, value, formatted("decode_array {:#x}", code));
   }
   const std::optional<std::int64_t> place = ordinal(f, code);
   hold(place.has_value() != std::isnan(value), f, value, "ordinal");
@@ -108,9 +109,9 @@ void check_stochastic(const Format& f, double value, std::uint64_t random, int b
   // Overflow goes by its own rules.
   if (std::abs(value) > max_finite(f) || !(value == value) || f.specials == Specials::kScale)
     return;
-  hold(oracle::same(zero, low), f, value, format("{:a} by no random bits", zero));
+  hold(oracle::same(zero, low), f, value, formatted("{:a} by no random bits", zero));
   hold(oracle::same(drawn, up) || oracle::same(drawn, down) || drawn == 0, f, value,
-       format("{:a} by random bits", drawn));
+       formatted("{:a} by random bits", drawn));
 }
 
 }  // namespace

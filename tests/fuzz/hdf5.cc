@@ -179,7 +179,7 @@ bool is_read_here(std::span<const std::uint8_t> input) {
   if (WIFSIGNALED(status)) return false;  // which the program calls damaged
   const int code = WEXITSTATUS(status);
   if (code > 1 && code != kHdf5Died && code != kTooMuchMemory) {
-    finding(format("the process that looked ended with {}", code));
+    finding(formatted("the process that looked ended with {}", code));
   }
   return code == 0;
 }

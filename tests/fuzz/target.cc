@@ -63,16 +63,17 @@ bool refuses(const std::string& what, void (*read)(const void* context), const v
   } catch (const std::invalid_argument& e) {
     reason = e.what();
   } catch (const std::exception& e) {
-    finding(format("{}: threw {}: {}", what, typeid(e).name(), e.what()));
+    finding(formatted("{}: threw {}: {}", what, typeid(e).name(), e.what()));
   }
   // The library's own have no reason but the name of a function.
-  if (reason.empty() || reason.starts_with("sto")) finding(format("{}: says '{}'", what, reason));
+  if (reason.empty() || reason.starts_with("sto"))
+    finding(formatted("{}: says '{}'", what, reason));
   return true;
 }
 
 MemoryFile::MemoryFile(std::span<const std::uint8_t> bytes)
     : descriptor_(memfd_create("fuzz", MFD_CLOEXEC)),
-      path_(format("/proc/self/fd/{}", descriptor_)) {
+      path_(formatted("/proc/self/fd/{}", descriptor_)) {
   std::size_t done = 0;
   while (descriptor_ >= 0 && done < bytes.size()) {
     const ssize_t n = write(descriptor_, bytes.data() + done, bytes.size() - done);

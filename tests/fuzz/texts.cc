@@ -27,7 +27,7 @@ namespace assay::fuzz {
 namespace {
 
 void hold_same(const char* what, const std::string& before, const std::string& after) {
-  if (before != after) finding(format("{}: '{}' is read as '{}'", what, before, after));
+  if (before != after) finding(formatted("{}: '{}' is read as '{}'", what, before, after));
 }
 
 // Of a text that is read, what is written is read again, and written as before.
@@ -37,7 +37,7 @@ void hold_words(const char* what, const std::string& text, Read read) {
   if (refuses(what, [&] { written = read(text).text(); })) return;
   std::string again;
   if (refuses(what, [&] { again = read(written).text(); })) {
-    finding(format("{}: '{}' is written as '{}', which is refused", what, text, written));
+    finding(formatted("{}: '{}' is written as '{}', which is refused", what, text, written));
   }
   hold_same(what, written, again);
 }

@@ -288,7 +288,7 @@ TEST(OutputCase, IndicesTakeTheBoundOfTheirValues) {
   indices.attributes["value_output"] = std::string("values");
   indices.attributes["standard"] = std::string("indices");
   const auto standard = [&] { return output_case(c, "indices").text("standard"); };
-  EXPECT_EQ(standard(), format("indices({})", kDefaultStandard));
+  EXPECT_EQ(standard(), formatted("indices({})", kDefaultStandard));
   c.results["values"].attributes["standard"] = std::string("triton_ascend,ulp(4)");
   EXPECT_EQ(standard(), "indices(triton_ascend), indices(ulp(4))");
   for (const char* name : {"rtol", "atol"}) {

@@ -79,7 +79,7 @@ std::vector<Judged> all_judged() {
 class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
  protected:
   std::string file() const {
-    return format("{}/datasets/samples/{}.h5", ASSAY_SOURCE_DIR, GetParam().file);
+    return formatted("{}/datasets/samples/{}.h5", ASSAY_SOURCE_DIR, GetParam().file);
   }
   std::string producer() const {
     return GetParam().machine.empty() ? GetParam().producer : GetParam().machine;
@@ -97,7 +97,7 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
     if (GetParam().machine.empty()) {
       const auto recorded = c.outputs.find(producer());
       if (recorded != c.outputs.end()) return recorded->second;
-      why_not = format("there is no recorded output of '{}'", producer());
+      why_not = formatted("there is no recorded output of '{}'", producer());
       return std::nullopt;
     }
     try {
@@ -177,15 +177,15 @@ std::string without_reproducer(const std::string& text) {
 
 TEST_P(Callers, SayTheSame) {
   const std::vector<std::string> names = all_standards();
-  const std::string line = format("assay gate {}{}{} --json r.json -q", shell_word(file()),
-                                  GetParam().options(), options());
+  const std::string line = formatted("assay gate {}{}{} --json r.json -q", shell_word(file()),
+                                     GetParam().options(), options());
   ASSERT_LT(run(line).code, 5);
   const auto cases = json("r.json")["cases"];
   std::string runner_text;
   if (!GetParam().machine.empty()) {
     runner_text =
-        without_reproducer(run(format("{} {}{}{}", shell_word(ASSAY_RUNNER), shell_word(file()),
-                                      GetParam().options(), options()))
+        without_reproducer(run(formatted("{} {}{}{}", shell_word(ASSAY_RUNNER), shell_word(file()),
+                                         GetParam().options(), options()))
                                .out);
   }
   std::string expected_text;
@@ -203,7 +203,7 @@ TEST_P(Callers, SayTheSame) {
     if (!output) {
       EXPECT_EQ(row["outcome"], "not_comparable");
       EXPECT_EQ(row["because"], why_not);
-      expected_text += format("{}: not_comparable: {}\n", name, why_not);
+      expected_text += formatted("{}: not_comparable: {}\n", name, why_not);
       continue;
     }
     Origin origin;
@@ -218,7 +218,7 @@ TEST_P(Callers, SayTheSame) {
       ASSERT_EQ(report.verdicts.size(), 1u);
       EXPECT_EQ(report.outcome(), Outcome::kNotComparable);
       for (const MatchReport& match : matched) EXPECT_EQ(match.text, report.because());
-      expected_text += format("{}: not_comparable: {}\n", name, report.because());
+      expected_text += formatted("{}: not_comparable: {}\n", name, report.because());
       continue;
     }
     ASSERT_EQ(report.verdicts.size(), names.size());
@@ -238,7 +238,7 @@ TEST_P(Callers, SayTheSame) {
       for (std::size_t w = 0; w < v.worst.size(); ++w) {
         EXPECT_EQ(told["worst"][w]["index"], v.worst[w].index);
       }
-      expected_text += format("{}: {}: {}\n", name, outcome_word(v.outcome), explain(v));
+      expected_text += formatted("{}: {}: {}\n", name, outcome_word(v.outcome), explain(v));
       expect_campaign(c, *output, names[s], v);
     }
   }
@@ -252,13 +252,13 @@ TEST_P(Callers, SayTheSame) {
 TEST_P(Callers, SayTheSameWhereNothingIsAsked) {
   const std::string unnamed = unnamed_file();
   const std::string line =
-      format("assay gate {}{} --json r.json -q", shell_word(unnamed), GetParam().options());
+      formatted("assay gate {}{} --json r.json -q", shell_word(unnamed), GetParam().options());
   ASSERT_LT(run(line).code, 5);
   std::string runner_text, expected_text;
   if (!GetParam().machine.empty()) {
-    runner_text = without_reproducer(
-        run(format("{} {}{}", shell_word(ASSAY_RUNNER), shell_word(unnamed), GetParam().options()))
-            .out);
+    runner_text = without_reproducer(run(formatted("{} {}{}", shell_word(ASSAY_RUNNER),
+                                                   shell_word(unnamed), GetParam().options()))
+                                         .out);
   }
   const nlohmann::json cases = json("r.json")["cases"];
   const DatasetFile golden(unnamed);
@@ -271,7 +271,7 @@ TEST_P(Callers, SayTheSameWhereNothingIsAsked) {
     const std::optional<Tensor> output = output_of(c, why_not);
     if (!output) {
       EXPECT_EQ(row["outcome"], "not_comparable");
-      expected_text += format("{}: not_comparable: {}\n", name, why_not);
+      expected_text += formatted("{}: not_comparable: {}\n", name, why_not);
       continue;
     }
     Origin origin;
@@ -289,7 +289,7 @@ TEST_P(Callers, SayTheSameWhereNothingIsAsked) {
     const MatchReport close = CloseTo(c).producer(producer()).check(*output);
     EXPECT_EQ(close.outcome, v.outcome);
     EXPECT_EQ(close.text, explain(v));
-    expected_text += format("{}: {}: {}\n", name, outcome_word(v.outcome), close.text);
+    expected_text += formatted("{}: {}: {}\n", name, outcome_word(v.outcome), close.text);
     expect_campaign(c, *output, "", v);
   }
   if (!GetParam().machine.empty()) {
@@ -299,15 +299,15 @@ TEST_P(Callers, SayTheSameWhereNothingIsAsked) {
 
 // The case's own words, without a standard of the request; checksums beside them.
 TEST_P(Callers, SayTheSameOfTheCasesOwnBoundsAndChecksums) {
-  const std::string line = format("assay gate {}{} --abft rounding_variance --json r.json -q",
-                                  shell_word(file()), GetParam().options());
+  const std::string line = formatted("assay gate {}{} --abft rounding_variance --json r.json -q",
+                                     shell_word(file()), GetParam().options());
   ASSERT_LT(run(line).code, 5);
   std::string runner_text;
   if (!GetParam().machine.empty()) {
-    runner_text =
-        without_reproducer(run(format("{} {}{} --abft rounding_variance", shell_word(ASSAY_RUNNER),
-                                      shell_word(file()), GetParam().options()))
-                               .out);
+    runner_text = without_reproducer(
+        run(formatted("{} {}{} --abft rounding_variance", shell_word(ASSAY_RUNNER),
+                      shell_word(file()), GetParam().options()))
+            .out);
   }
   std::string expected_text;
   const nlohmann::json cases = json("r.json")["cases"];
@@ -319,17 +319,17 @@ TEST_P(Callers, SayTheSameOfTheCasesOwnBoundsAndChecksums) {
     std::string why_not;
     const std::optional<Tensor> output = output_of(c, why_not);
     if (!output) {
-      expected_text += format("{}: not_comparable: {}\n", name, why_not);
+      expected_text += formatted("{}: not_comparable: {}\n", name, why_not);
       continue;
     }
     const MatchReport close = CloseTo(c).producer(producer()).check(*output);
-    expected_text += format("{}: {}: {}\n", name, outcome_word(close.outcome), close.text);
+    expected_text += formatted("{}: {}: {}\n", name, outcome_word(close.outcome), close.text);
     MatchReport decides = close;
     if (row.contains("abft")) {
       const MatchReport sums = AbftClose(c).producer(producer()).check(*output);
       EXPECT_EQ(row["abft"]["outcome"], outcome_word(sums.outcome));
       EXPECT_THAT(sums.text, testing::StartsWith(row["abft"]["because"].get<std::string>()));
-      expected_text += format("{}: abft: {}: {}\n", name, outcome_word(sums.outcome), sums.text);
+      expected_text += formatted("{}: abft: {}: {}\n", name, outcome_word(sums.outcome), sums.text);
       if (worse(close.outcome, sums.outcome) != close.outcome) decides = sums;
     }
     EXPECT_EQ(row["outcome"], outcome_word(decides.outcome));

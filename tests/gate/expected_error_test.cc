@@ -575,7 +575,7 @@ TEST(TimesExpected, StandsInTheWordsOfDerivedTolerances) {
   ASSERT_TRUE(times);
   EXPECT_THAT(*times, AllOf(Gt(1), Lt(10)));
   EXPECT_THAT(explained_tolerance(quotients).why,
-              EndsWith(format("; {} times the expected error", times_text(*times))));
+              EndsWith(formatted("; {} times the expected error", times_text(*times))));
   EXPECT_EQ(times_text(0.123), "0.12");
   EXPECT_EQ(times_text(99.4), "99");
   EXPECT_EQ(times_text(20344.0), "20 000");

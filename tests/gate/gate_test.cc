@@ -293,8 +293,8 @@ TEST_F(Runner, TensorsAlone) {
   write("b.bin", read("a.bin"));
   for (const char* standard : {"accumulation", "cann_l0", "rocblas_sum", "torch", "ulp(2)"}) {
     const MatchReport match = MeetsStandard(standard, golden).check(view(out));
-    const Ran ran = run(format("assay compare a.bin b.bin --dtype float32 --shape 4 --standard {}",
-                               shell_word(standard)));
+    const Ran ran = run(formatted(
+        "assay compare a.bin b.bin --dtype float32 --shape 4 --standard {}", shell_word(standard)));
     const std::string because = split(match.text, ';').front();
     EXPECT_THAT(ran.out, HasSubstr(because)) << standard;
     EXPECT_EQ(ran.code, exit_code(match.outcome)) << standard;

@@ -48,7 +48,7 @@ Case drawn(const Operator& op, const char* dtype, double scale,
   // Where a result is no number, units differ in what they make of it.
   const bool positive = op.name == "log" || op.name == "sqrt" || op.name == "rsqrt";
   recipe.distribution = parse_distribution(
-      format("{},scale={}", positive ? "folded_normal" : "normal", short_number(scale)));
+      formatted("{},scale={}", positive ? "folded_normal" : "normal", short_number(scale)));
   recipe.attributes = attributes;
   if (op.name == "dot") recipe.sizes = {6, 48};
   if (op.name == "attention") recipe.sizes = {6, 40, 8};
@@ -162,7 +162,7 @@ TEST_P(EveryOperator, NoRightResultFailsItsOwnBound) {
           continue;  // a dtype or parameter that the operator does not take
         }
         for (const Machine& machine : machines()) {
-          SCOPED_TRACE(format("{} on {}", c.name, machine.name));
+          SCOPED_TRACE(formatted("{} on {}", c.name, machine.name));
           expect_no_failure(c, machine, counts);
         }
       }
@@ -333,7 +333,7 @@ TEST_F(Default, HonestBfloat16ProductsPass) {
   const Ran ran = run("assay gate mm.h5 --outputs npu.h5 --json r.json --html r.html");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, HasSubstr("accumulation (operator)"));
-  EXPECT_THAT(ran.out, HasSubstr(format("note (12 times): {}", kAnyOrder)));
+  EXPECT_THAT(ran.out, HasSubstr(formatted("note (12 times): {}", kAnyOrder)));
   EXPECT_THAT(read("r.html"), HasSubstr("accumulation (operator): the bound of accumulation"));
   const nlohmann::json report = json("r.json");
   for (const auto& row : report["cases"]) {
@@ -343,9 +343,10 @@ TEST_F(Default, HonestBfloat16ProductsPass) {
   // An rtol of 5e-3 lies between half an ulp and one.
   EXPECT_THAT(run("assay gate mm.h5 --outputs npu.h5 --standard triton_ascend -q"), Code(1));
   for (const char* machine : {"ascend910b", "hopper", "ampere", "cpu_fma", "exact"}) {
-    ASSERT_THAT(run(format("assay emulate mm.h5 --machine {} --out e.h5 -q", machine)), Exits(0));
+    ASSERT_THAT(run(formatted("assay emulate mm.h5 --machine {} --out e.h5 -q", machine)),
+                Exits(0));
     EXPECT_THAT(run("assay gate mm.h5 --outputs e.h5 -q"), Exits(0)) << machine;
-    EXPECT_THAT(run(format("assay gate mm.h5 --machine {} -q", machine)), Exits(0)) << machine;
+    EXPECT_THAT(run(formatted("assay gate mm.h5 --machine {} -q", machine)), Exits(0)) << machine;
   }
   // A product that is dropped is seen.
   record("mm.h5", "bad.h5", [](const Case& c) {

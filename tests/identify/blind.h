@@ -69,14 +69,14 @@ inline BlindResult blind(int first, int last, std::uint64_t seed) {
       const bool wrong = f.outcome == Outcome::kNone || (f.outcome == Outcome::kFound && !alike);
       excluded = excluded || wrong;
       if (!alike) {
-        why += format("model {}: {}, {}, {}: {} {}\n", i, text_of_model(model), f.case_name,
-                      divisions[p].text, outcome_word(f.outcome), f.model);
+        why += formatted("model {}: {}, {}, {}: {} {}\n", i, text_of_model(model), f.case_name,
+                         divisions[p].text, outcome_word(f.outcome), f.model);
         for (const auto& [name, value] : f.parameters) {
-          why += format("  {}={}\n", name, attribute_text(value));
+          why += formatted("  {}={}\n", name, attribute_text(value));
         }
       }
     }
-    if (!some) why += format("model {}: {}: undecided\n", i, text_of_model(model));
+    if (!some) why += formatted("model {}: {}: undecided\n", i, text_of_model(model));
     for (const std::string& rival : findings[0].rivals) {
       if (!some) why += "  also fits: " + rival + "\n";
     }

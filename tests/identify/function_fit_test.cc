@@ -78,7 +78,7 @@ TEST(FunctionFit, FindsTheMachineThatEmulatedIt) {
   for (const char* op : {"exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "silu", "gelu"}) {
     for (const char* dtype : {"float16", "bfloat16", "float32"}) {
       for (const char* machine : {"exact", "ascend910b", "hopper"}) {
-        SCOPED_TRACE(format("{} {} {}", op, dtype, machine));
+        SCOPED_TRACE(formatted("{} {} {}", op, dtype, machine));
         const Case c = case_of(op, some_values(dtype));
         const FunctionReport report = identify_function(c, emulate(c, machine_named(machine)));
         EXPECT_EQ(report.outcome(), "found");

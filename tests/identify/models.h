@@ -67,7 +67,7 @@ inline DotModel random_model(Random& random, bool rare) {
 }
 
 inline std::string text_of_model(const DotModel& m) {
-  return format(
+  return formatted(
       "{}, chunk {}, {}, {} {} of {} bits, kept {} {}, floor {}, products {}, flush {} {}", m.input,
       m.chunk.value, order_word(m.order.value), m.accumulator.value,
       rounding_name(m.rounding.value), m.mantissa_bits.value, m.kept_bits.value,
@@ -86,7 +86,7 @@ struct Division {
 
 inline Division parts_of_size(std::int64_t k, std::int64_t terms) {
   Division d;
-  d.text = format("parts of {}", terms);
+  d.text = formatted("parts of {}", terms);
   for (std::int64_t i = 0; terms > 0 && i < k; i += terms) {
     d.parts.push_back({{i, std::min(k, i + terms)}});
   }
@@ -112,7 +112,7 @@ inline Division random_division(Random& random, std::int64_t k, bool rare) {
     case 1: {
       const std::int64_t first = 1 + below(k - 1);
       d.parts = {{{0, first}}, {{first, k}}};
-      d.text = format("{}, then the rest", first);
+      d.text = formatted("{}, then the rest", first);
       break;
     }
     case 2: {
@@ -122,7 +122,7 @@ inline Division random_division(Random& random, std::int64_t k, bool rare) {
       for (std::int64_t i = 0; i < k; i += piece) {
         d.parts[static_cast<std::size_t>(i / piece % dealt)].emplace_back(i, i + piece);
       }
-      d.text = format("pieces of {} dealt to {}", piece, dealt);
+      d.text = formatted("pieces of {} dealt to {}", piece, dealt);
       break;
     }
     default:

@@ -115,8 +115,8 @@ inline BlindTrials try_random_models(std::uint64_t from, std::uint64_t count) {
     else
       (fits || f.has_more ? t.undecided : t.excluded) += 1;
     if ((!found || !fits) && t.first.empty()) {
-      t.first = format("trial {}, {} of {}: {}\n{}", trial, n, input.name, sum_order_text(model),
-                       sum_order_report(f));
+      t.first = formatted("trial {}, {} of {}: {}\n{}", trial, n, input.name, sum_order_text(model),
+                          sum_order_report(f));
     }
   }
   return t;

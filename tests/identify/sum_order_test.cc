@@ -55,8 +55,8 @@ TEST(SumOrderTest, TritonsBlocksOnAnH200) {
       stage.warp = 32;
       const Format& sums = format_named(dtype);
       const SumOrderModel expected{{stage}, &sums, &sums};
-      const SumOrderFinding f =
-          find_sum_order({recorded_sums(file.read(format("block/{}/{}", dtype, block)), "h200")});
+      const SumOrderFinding f = find_sum_order(
+          {recorded_sums(file.read(formatted("block/{}/{}", dtype, block)), "h200")});
       EXPECT_EQ(model_of(f), sum_order_text(expected));
       EXPECT_EQ(f.sums, 64);
       EXPECT_LT(f.by_chance, 1e-20);
@@ -116,7 +116,7 @@ TEST(SumOrderTest, OtherKernelsOfAnH200) {
     stage.vector = std::clamp<std::int64_t>(1024 / stage.lanes, 1, 4);
     stage.warp = warps > 1 ? 32 : 0;
     const SumOrderFinding f =
-        find_sum_order({recorded_sums(file.read(format("triton/warps_{}", warps)), "h200")});
+        find_sum_order({recorded_sums(file.read(formatted("triton/warps_{}", warps)), "h200")});
     EXPECT_EQ(model_of(f), sum_order_text({{stage}, &kFloat32, &kFloat32}));
   }
 }
@@ -129,10 +129,11 @@ TEST(SumOrderTest, Numpy) {
     if (kAddressSanitizer && n != 100) continue;
     const Ended done = run_process(
         {.words = {ASSAY_PYTHON, "-B", "-c",
-                   format("import numpy\n"
-                          "x = numpy.random.default_rng({0}).normal(size=(48, {0})).astype('f4')\n"
-                          "x.astype('f8').tofile('x'); x.sum(axis=1).astype('f8').tofile('sums')\n",
-                          n)},
+                   formatted(
+                       "import numpy\n"
+                       "x = numpy.random.default_rng({0}).normal(size=(48, {0})).astype('f4')\n"
+                       "x.astype('f8').tofile('x'); x.sum(axis=1).astype('f8').tofile('sums')\n",
+                       n)},
          .folder = folder});
     ASSERT_EQ(done.code, 0) << done.said;
     const auto read = [&](const char* name) {

@@ -61,7 +61,7 @@ TEST(BlindnessTest, OfEveryStandardIsWhatZerosInPlaceShow) {
       const auto bound = standard_bound(standard, f, 64);
       if (!bound || bound->rule == Rule::kGiven) continue;
       for (const double scale : {1.0, 1e-3, 1e-6, 30.0}) {
-        SCOPED_TRACE(format("{} of {}, scale {}", standard, dtype, scale));
+        SCOPED_TRACE(formatted("{} of {}, scale {}", standard, dtype, scale));
         std::vector<double> values = normals(120, scale, 1);
         for (std::size_t i = 0; i < values.size(); ++i) {
           values[i] = i % 10 == 3 ? 0 : round_to(f, values[i]);

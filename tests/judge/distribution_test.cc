@@ -49,7 +49,7 @@ Tensor tensor_of(const Values& values, const char* dtype = "float32", Shape shap
 }
 
 Verdict verdict_of(const std::string& law, const TensorView& actual, const TensorView& expected) {
-  const auto bound = standard_bound(format("distribution({})", law), *actual.format);
+  const auto bound = standard_bound(formatted("distribution({})", law), *actual.format);
   return judge(actual, expected, *bound);
 }
 Verdict verdict_of(const std::string& law, const Tensor& actual) {
@@ -85,13 +85,13 @@ std::vector<RightDraws> right_draws() {
     };
   };
   for (const char* dtype : {"float64", "float32", "float16", "bfloat16", "float8_e4m3fn"}) {
-    all.push_back({format("uniform {}", dtype), "uniform", dtype,
+    all.push_back({formatted("uniform {}", dtype), "uniform", dtype,
                    [](std::uint64_t seed) { return uniforms(kFew, seed); }});
-    all.push_back({format("uniform from -6 to 2, {}", dtype), "uniform,low=-6,high=2", dtype,
+    all.push_back({formatted("uniform from -6 to 2, {}", dtype), "uniform,low=-6,high=2", dtype,
                    of_uniforms([](double u) { return 8 * u - 6; })});
-    all.push_back({format("normal {}", dtype), "normal", dtype,
+    all.push_back({formatted("normal {}", dtype), "normal", dtype,
                    [](std::uint64_t seed) { return normals(kFew, seed); }});
-    all.push_back({format("exponential {}", dtype), "exponential,rate=0.5", dtype,
+    all.push_back({formatted("exponential {}", dtype), "exponential,rate=0.5", dtype,
                    of_uniforms([](double u) { return -2 * std::log1p(-u); })});
   }
   all.push_back(
@@ -108,7 +108,7 @@ std::vector<RightDraws> right_draws() {
   all.push_back({"a coin", "integers,low=-1,high=0", "int8",
                  of_uniforms([](double u) { return std::floor(2 * u) - 1; })});
   for (const double p : {0.003, 0.1, 0.5}) {
-    all.push_back({format("bernoulli {}", p), format("bernoulli,p={}", p), "float16",
+    all.push_back({formatted("bernoulli {}", p), formatted("bernoulli,p={}", p), "float16",
                    [p](std::uint64_t seed) { return bernoullis(kFew, seed, p); }});
   }
   return all;
@@ -460,7 +460,7 @@ TEST(Distribution, AVerdictSaysStatisticsPValuesAndWhatIsNotTold) {
 TEST(Distribution, WrongWordsAreNamed) {
   const auto error = [](const char* law) {
     return error_of(
-        [&] { (void)standard_bound(format("distribution({})", law), format_named("float32")); });
+        [&] { (void)standard_bound(formatted("distribution({})", law), format_named("float32")); });
   };
   EXPECT_THAT(error("unifrom"), HasSubstr("did you mean 'uniform'?"));
   EXPECT_THAT(error("uniform,lo=1"), HasSubstr("did you mean 'low'?"));

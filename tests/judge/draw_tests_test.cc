@@ -74,7 +74,8 @@ TEST(DrawTests, RepeatsSayWhereTheStretchesLie) {
     Draws again = draws;
     for (std::size_t i = 0; i < 3; ++i) again.symbols[997 + i] = again.symbols[from + i];
     const DrawTest test = repeats_test(again, 1e-9);
-    EXPECT_EQ(test.words, format("the 3 values from draw {} on come again from draw 997 on", from));
+    EXPECT_EQ(test.words,
+              formatted("the 3 values from draw {} on come again from draw 997 on", from));
     EXPECT_EQ(test.statistic, 3);
     EXPECT_NEAR(test.p_value, 5e5 * 0x1p-72, 1e-20);
     again.symbols[997] = 7;
@@ -90,7 +91,8 @@ Tensor drawn(const char* dtype, const std::function<double(Random&)>& draw) {
 }
 
 Verdict judged(const std::string& law, const Tensor& actual, const Tensor& expected) {
-  return judge(actual, expected, *standard_bound(format("distribution({})", law), actual.format()));
+  return judge(actual, expected,
+               *standard_bound(formatted("distribution({})", law), actual.format()));
 }
 
 bool passes(const Verdict& v, const char* test) {
@@ -124,7 +126,7 @@ TEST(DrawTests, ExponentialNumbersOfAnyRate) {
       return drawn("float32", [=](Random& r) { return -std::log1p(-r.uniform()) / other; });
     };
     const Tensor right = draw(of_law), wrong = draw(1.25 * of_law);
-    const std::string law = format("exponential,rate={}", rate);
+    const std::string law = formatted("exponential,rate={}", rate);
     EXPECT_EQ(judged(law, right, right).outcome, Outcome::kPass) << rate;
     const Verdict v = judged(law, wrong, wrong);
     EXPECT_EQ(v.outcome, Outcome::kFail) << rate;

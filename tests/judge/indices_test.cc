@@ -207,7 +207,7 @@ TEST(Indices, WhatCannotBeComparedSaysWhy) {
     const Verdict v = judged({.source = floats({2, 3}, {1, 2, 3, 4, 5, 6}), .axis = axis},
                              indices({2, 1}, {0, 1}), indices({2, 1}, {0, 1}));
     EXPECT_EQ(v.outcome, Outcome::kNotComparable);
-    EXPECT_EQ(v.because, format("axis {} is none of an input of shape [2, 3]", axis));
+    EXPECT_EQ(v.because, formatted("axis {} is none of an input of shape [2, 3]", axis));
   }
   EXPECT_EQ(because(floats({2, 1}, {0, 1}), floats({2, 1}, {0, 1})),
             "the output is float32, and indices are integers");

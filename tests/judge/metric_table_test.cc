@@ -32,14 +32,14 @@ TEST(MetricTable, NamesAreUniqueAndDocumented) {
     const bool has_field = !std::holds_alternative<std::monostate>(metric.field);
     EXPECT_TRUE(has_field || metric.limit) << metric.name;
     if (has_field) {
-      EXPECT_THAT(json, HasSubstr(format("`{}`", metric.name)));
+      EXPECT_THAT(json, HasSubstr(formatted("`{}`", metric.name)));
     }
     if (metric.better != Better::kNeither) {
       EXPECT_FALSE(metric.words.empty()) << metric.name;
     }
   }
   for (const std::string& name : statistic_names()) {
-    EXPECT_THAT(judging, HasSubstr(format("`{}`", name)));
+    EXPECT_THAT(judging, HasSubstr(formatted("`{}`", name)));
   }
 }
 

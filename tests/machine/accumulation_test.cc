@@ -168,8 +168,8 @@ TEST(SumBounds, HoldForEveryMachineAndWhatItFlushes) {
             const Sum s = draw(model, data, k, random);
             const double error = sum_error(model, s);
             if (!std::isfinite(error)) continue;  // an overflow is no rounding
-            SCOPED_TRACE(format("{} {} data {} K {} start {}", name, model.input,
-                                static_cast<int>(data), k, s.start));
+            SCOPED_TRACE(formatted("{} {} data {} K {} start {}", name, model.input,
+                                   static_cast<int>(data), k, s.start));
             ASSERT_EQ(why_no_sum_bounds(model, k, s.start != 0), "");
             ASSERT_LE(error, bound_of(model, s));
             ASSERT_LE(error, element_bound_of(model, s).chance);

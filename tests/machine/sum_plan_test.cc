@@ -54,14 +54,14 @@ SumStage any_stage(Random& random) {
 
 std::string plan_text(const SumPlan& plan) {
   const auto text = [](const SumStage& s) {
-    return format(
+    return formatted(
         "family {} lanes {} vector {} accumulators {} orders {} {} warp {} first {} round {} "
         "tail {} {} leaf {}",
         static_cast<int>(s.family), s.lanes, s.vector, s.accumulators,
         static_cast<int>(s.accumulator_order), static_cast<int>(s.lane_order), s.warp,
         s.warps_first, s.round, s.tail_lanes, s.tail_accumulators, s.leaf);
   };
-  return format("{}, block {}, {}", text(plan.first), plan.block, text(plan.second));
+  return formatted("{}, block {}, {}", text(plan.first), plan.block, text(plan.second));
 }
 
 template <typename T>
@@ -138,7 +138,7 @@ std::string additions(const SumPlan& plan, std::int64_t n) {
   const SumSchedule schedule(plan, n);
   for (const auto* stage : {&schedule.first(), &schedule.second()}) {
     for (const Additions& a : *stage) {
-      for (std::int64_t i = 0; i < a.count; ++i) text += format("{}+{} ", a.to + i, a.from + i);
+      for (std::int64_t i = 0; i < a.count; ++i) text += formatted("{}+{} ", a.to + i, a.from + i);
     }
   }
   if (!text.empty()) text.pop_back();

@@ -34,12 +34,12 @@ namespace {
 
 std::string bits_text(std::span<const double> values) {
   std::string text;
-  for (const double v : values) text += format("{:x} ", std::bit_cast<std::uint64_t>(v));
+  for (const double v : values) text += formatted("{:x} ", std::bit_cast<std::uint64_t>(v));
   return text;
 }
 std::string bits_text(const Tensor& t) {
   std::string text;
-  for (std::int64_t i = 0; i < t.size(); ++i) text += format("{:x} ", t.bits_at(i));
+  for (std::int64_t i = 0; i < t.size(); ++i) text += formatted("{:x} ", t.bits_at(i));
   return text;
 }
 std::string bits_text(const Case& c) {
@@ -90,7 +90,7 @@ std::vector<Door> doors() {
     bound.atol = rule == Rule::kTolerance ? 2 * kTiny32 : 0;
     bound.ulps = 2;
     all.push_back(
-        {format("judge by rule {}", static_cast<int>(rule)),
+        {formatted("judge by rule {}", static_cast<int>(rule)),
          sub({0, kTiny32, kNormal32, 3 * kTiny32, 1, NAN, INFINITY, -INFINITY},
              {kTiny32, 4 * kTiny32, kNormal32 - kTiny32, 0, 1.001, 1, INFINITY, NAN}, bound)});
   }
@@ -173,7 +173,7 @@ std::vector<Door> doors() {
   }
   for (const char* op : {"softmax", "exp", "gelu", "layernorm", "reduce_sum"}) {
     for (const char* dtype : {"float32", "float16"}) {
-      all.push_back({format("a case of {} in {}", op, dtype), [=] {
+      all.push_back({formatted("a case of {} in {}", op, dtype), [=] {
                        Recipe recipe{&format_named(dtype), {4, 40}};
                        recipe.distribution = parse_distribution("normal,mean=0.1,deviation=1e-5");
                        const Case c = generate_case(op, recipe);
@@ -212,8 +212,8 @@ std::vector<Door> doors() {
                    const std::vector<double> tiny(64, 0x3p-1073);
                    vector_apply(unit, VectorOp::kAdd, 64, tiny.data(), tiny.data(), tiny.data(),
                                 sum.data());
-                   return format("{:x} ", std::bit_cast<std::uint32_t>(c[0])) + bits_text(exact) +
-                          bits_text(sum);
+                   return formatted("{:x} ", std::bit_cast<std::uint32_t>(c[0])) +
+                          bits_text(exact) + bits_text(sum);
                  }});
   all.push_back({"judging in pieces", [] {
                    Bound bound;

@@ -300,7 +300,7 @@ TEST(ReduceTest, BoundsAcceptEveryPlan) {
                 planned(op, random_tensor(input, {6, n}, stream++, n % 2 == 0 ? 0.5 : 8), words);
             c.attributes["output_dtype"] = "float32";
             if (own) c.attributes["sum_dtype"] = std::string(input);
-            SCOPED_TRACE(format("{} {} {} {}", op, input, asked_order(c).name, n));
+            SCOPED_TRACE(formatted("{} {} {} {}", op, input, asked_order(c).name, n));
             const auto out = on("hopper", c), golden = golden_result(c).view().values();
             std::vector<double> bounds;
             try {

@@ -184,7 +184,7 @@ TEST(OperatorTable, EveryParameterRefusesWhatItDoesNotTake) {
   for (const Operator* op : rows()) {
     for (const Parameter& p : op->parameters) {
       for (const Attribute& value : wrong_values(p)) {
-        SCOPED_TRACE(format("{} {}={}", op->name, p.name, attribute_text(value)));
+        SCOPED_TRACE(formatted("{} {}={}", op->name, p.name, attribute_text(value)));
         Case c = small_case(*op);
         c.attributes[p.name] = value;
         const auto text = testing::AllOf(testing::StartsWith("case t: "), HasSubstr(p.name));
@@ -213,21 +213,22 @@ TEST(OperatorTable, ANearWordIsSuggested) {
       Case c = small_case(*op);
       c.attributes[p.name + "x"] = std::int64_t{1};
       EXPECT_THAT(error_of([&] { golden_result(c); }),
-                  HasSubstr(format("case t: {} does not know the parameter '{}x': did you mean "
-                                   "'{}'?; it knows ",
-                                   op->name, p.name, p.name)));
+                  HasSubstr(formatted("case t: {} does not know the parameter '{}x': did you mean "
+                                      "'{}'?; it knows ",
+                                      op->name, p.name, p.name)));
       c = small_case(*op);
       if (p.kind == ParameterKind::kWord) {
         c.attributes[p.name] = p.choices.back() + "x";
         EXPECT_EQ(error_of([&] { golden_result(c); }),
-                  format("case t: {} is '{}x': did you mean '{}'?; it may be {}", p.name,
-                         p.choices.back(), p.choices.back(), joined(p.choices)));
+                  formatted("case t: {} is '{}x': did you mean '{}'?; it may be {}", p.name,
+                            p.choices.back(), p.choices.back(), joined(p.choices)));
       } else if (p.kind == ParameterKind::kDtype) {
         c.attributes[p.name] = "float33";
-        EXPECT_EQ(error_of([&] { golden_result(c); }),
-                  format("case t: {} 'float33' is no dtype that assay knows; `assay list formats` "
-                         "shows all: did you mean 'float32'?",
-                         p.name));
+        EXPECT_EQ(
+            error_of([&] { golden_result(c); }),
+            formatted("case t: {} 'float33' is no dtype that assay knows; `assay list formats` "
+                      "shows all: did you mean 'float32'?",
+                      p.name));
       }
     }
     EXPECT_EQ(find_parameter(*op, ""), nullptr);
@@ -242,7 +243,8 @@ TEST(OperatorTable, ANeededParameterIsAskedFor) {
       needing.insert(op->name);
       Case c = small_case(*op);
       c.attributes.erase(p.name);
-      const std::string text = format("{} needs the attribute {}, {}", op->name, p.name, p.words);
+      const std::string text =
+          formatted("{} needs the attribute {}, {}", op->name, p.name, p.words);
       EXPECT_EQ(error_of([&] { emulate(c, ascend()); }), "case t: " + text);
       Recipe recipe = cases::small_recipe(op->name);
       recipe.attributes.erase(p.name);
@@ -259,10 +261,10 @@ TEST(OperatorTable, ElementBoundsAreTheRows) {
     if (op->element_bounds == nullptr) {
       EXPECT_THAT(
           error_of([&] { accumulation_bounds(c, ascend()); }),
-          HasSubstr(
-              format("the bound of accumulation is known for matmul, dot, scaled_matmul, "
-                     "reduce_sum, reduce_mean, softmax, layernorm, rmsnorm and attention, not {}{}",
-                     op->name, op->no_element_bounds.empty() ? "" : ": " + op->no_element_bounds)));
+          HasSubstr(formatted(
+              "the bound of accumulation is known for matmul, dot, scaled_matmul, "
+              "reduce_sum, reduce_mean, softmax, layernorm, rmsnorm and attention, not {}{}",
+              op->name, op->no_element_bounds.empty() ? "" : ": " + op->no_element_bounds)));
       continue;
     }
     const Tensor bounds = accumulation_bounds(c, ascend());
@@ -354,7 +356,7 @@ std::string page_table(const std::vector<std::string>& names) {
   };
   for (const std::string& name : names) {
     const Operator& op = *find_operator(name);
-    out += format("| `{}` | {} | {} |\n", name, cell(op.summary), inputs_text(op));
+    out += formatted("| `{}` | {} | {} |\n", name, cell(op.summary), inputs_text(op));
   }
   out += "\n| parameter | takes | default | |\n| --- | --- | --- | --- |\n";
   for (const Parameter& p : find_operator(names.front())->parameters) {
@@ -370,8 +372,8 @@ std::string page_table(const std::vector<std::string>& names) {
         defaults.push_back(value);
       }
     }
-    out += format("| `{}` | {} | {} | {} |\n", p.name, values_text(p), joined(defaults, "; "),
-                  cell(p.words));
+    out += formatted("| `{}` | {} | {} | {} |\n", p.name, values_text(p), joined(defaults, "; "),
+                     cell(p.words));
   }
   return out + "\n";
 }
@@ -401,7 +403,7 @@ TEST(OperatorPages, TablesAreTheRows) {
     wanted += page.substr(at);
     if (wanted == page) continue;
     const std::string received =
-        format("{}/{}.received.md", ASSAY_BINARY_DIR, entry.path().stem().string());
+        formatted("{}/{}.received.md", ASSAY_BINARY_DIR, entry.path().stem().string());
     std::ofstream(received) << wanted;
     ADD_FAILURE() << "the table of the page is not what the rows say; to take theirs:\ncp "
                   << received << " " << entry.path().string();

@@ -167,7 +167,7 @@ TEST(Html, ManyCasesAreBounded) {
   GateReport report = sample("a");
   const CaseReport broken = report.cases[1];
   report.cases.assign(1500, broken);
-  for (std::size_t i = 0; i < report.cases.size(); ++i) report.cases[i].name = format("c{}", i);
+  for (std::size_t i = 0; i < report.cases.size(); ++i) report.cases[i].name = formatted("c{}", i);
   const std::string page = gate_html(report);
   const auto data = data_of(page);
   EXPECT_EQ(data["rows"].size(), 1500u);

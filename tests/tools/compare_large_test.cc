@@ -274,7 +274,7 @@ with zipfile.ZipFile("x.pt", "a", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
     z.write("a.raw", "archive/data/0")
 )py");
   for (const char* pair : {"x.safetensors x.pb", "x.pt x.safetensors"}) {
-    EXPECT_THAT(capped(format("assay compare {} --standard bit_equal --quiet", pair)), Exits(0))
+    EXPECT_THAT(capped(formatted("assay compare {} --standard bit_equal --quiet", pair)), Exits(0))
         << pair;
   }
 }

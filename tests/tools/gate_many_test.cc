@@ -191,14 +191,15 @@ TEST_F(GateMany, ProducersOfSeveralFiles) {
 
 TEST_F(GateMany, ThreadsChangeNothing) {
   std::vector<Case> cases;
-  for (int i = 0; i < 200; ++i) cases.push_back(product(format("c{}", i), i % 17 == 3 ? 0.5 : 0));
+  for (int i = 0; i < 200; ++i)
+    cases.push_back(product(formatted("c{}", i), i % 17 == 3 ? 0.5 : 0));
   cases[40].golden.reset();
   make("a.h5", cases);
   make("b.h5", {product("x", 0.5), product("y")});
   std::string first[3];
   for (const char* threads : {"1", "2", "7"}) {
     const Ran ran =
-        run(format("assay gate a.h5 b.h5 --threads {} --json r.json --junit r.xml", threads));
+        run(formatted("assay gate a.h5 b.h5 --threads {} --json r.json --junit r.xml", threads));
     EXPECT_THAT(ran, Exits(1));
     std::string json = without_seconds(read("r.json"));
     json.erase(json.find("\"command\""), json.find("\"golden\"") - json.find("\"command\""));
@@ -215,7 +216,7 @@ TEST_F(GateMany, ThreadsChangeNothing) {
 
 TEST_F(GateMany, RowsOfMoreThanFiftyCases) {
   std::vector<Case> cases;
-  for (int i = 0; i < 51; ++i) cases.push_back(product(format("c{}", i)));
+  for (int i = 0; i < 51; ++i) cases.push_back(product(formatted("c{}", i)));
   make("g.h5", cases);
   Ran ran = run("assay gate g.h5");
   EXPECT_THAT(ran.out, StartsWith("51 that pass, not shown; --all lists every case\n\n"
@@ -242,7 +243,7 @@ TEST_F(GateMany, RowsOfMoreThanFiftyCases) {
 // On a terminal the line is written over; logs have nothing of it.
 TEST_F(GateMany, ProgressOnTerminalsAlone) {
   std::vector<Case> cases;
-  for (int i = 0; i < 3000; ++i) cases.push_back(product(format("c{}", i)));
+  for (int i = 0; i < 3000; ++i) cases.push_back(product(formatted("c{}", i)));
   make("g.h5", cases);
   const std::string terminal = "TERM=xterm script -qec 'assay gate g.h5 --threads 1' /dev/null";
   const std::string shown = run("env -u CI " + terminal).out;

@@ -27,7 +27,7 @@ TEST_F(GatePage, SaysWhatRanWhereAndWhen) {
   EXPECT_THAT(run(gate + "r.html"), Exits(0));
   const std::string page = read("r.html");
   const auto fact = [](const std::string& name, const std::string& html) {
-    return HasSubstr(format("<dt>{}</dt><dd>{}</dd>\n", name, html));
+    return HasSubstr(formatted("<dt>{}</dt><dd>{}</dd>\n", name, html));
   };
   EXPECT_THAT(page, fact("command",
                          "<code>assay gate g.h5 --standard torch --standard &#39;ulp(3)&#39; "
@@ -65,13 +65,13 @@ TEST_F(GatePage, MapsTheMissesOfWhatFails) {
 TEST_F(GatePage, PicturesDoNotDependOnThreads) {
   std::vector<Case> cases;
   for (int i = 0; i < 520; ++i) {
-    cases.push_back(recorded(format("c{}", i), "float32", {2}, {1, 2}, {1, i == 3 ? 2 : 2.5}));
+    cases.push_back(recorded(formatted("c{}", i), "float32", {2}, {1, 2}, {1, i == 3 ? 2 : 2.5}));
   }
   make("g.h5", cases);
   for (const char* threads : {"1", "4"}) {
-    EXPECT_THAT(
-        run(format("assay gate g.h5 --standard torch -q --threads {0} --html {0}.html", threads)),
-        Code(1));
+    EXPECT_THAT(run(formatted("assay gate g.h5 --standard torch -q --threads {0} --html {0}.html",
+                              threads)),
+                Code(1));
   }
   const auto one = data("1.html"), four = data("4.html");
   EXPECT_EQ(one, four);

@@ -132,7 +132,7 @@ TEST_F(GateStandards, BenchmarkIsChosenNamedAndNeverTheTarget) {
 }
 
 TEST_F(GateStandards, AccumulationOfAMachine) {
-  const std::string gate = format("assay gate {} --recorded h200 --case 'layer0/*'", sample());
+  const std::string gate = formatted("assay gate {} --recorded h200 --case 'layer0/*'", sample());
   EXPECT_THAT(run(gate + " --standard 'accumulation(hopper)' -q"), Exits(0));
   make("g.h5", {product("x")});
   const Ran ran = run("assay gate g.h5 --standard accumulation");
@@ -140,15 +140,16 @@ TEST_F(GateStandards, AccumulationOfAMachine) {
   EXPECT_THAT(run(gate + " --standard 'accumulation(hoper)'").err,
               HasSubstr("unknown machine 'hoper': did you mean 'hopper'?"));
   // The emulated machine is whose accumulation it is.
-  EXPECT_THAT(run(format("assay gate {} --machine ampere --standard accumulation --case "
-                         "'layer0/*' -q",
-                         sample())),
+  EXPECT_THAT(run(formatted("assay gate {} --machine ampere --standard accumulation --case "
+                            "'layer0/*' -q",
+                            sample())),
               Exits(0));
-  EXPECT_THAT(run(format("assay inject {0} --recorded h200 --fault flip,bit=10,seed=1 --out b.h5 -q"
-                         " && assay gate {0} --outputs b.h5 --recorded h200 --case 'layer0/*' "
-                         "--standard 'accumulation(hopper)' -q",
-                         sample())),
-              Code(1));
+  EXPECT_THAT(
+      run(formatted("assay inject {0} --recorded h200 --fault flip,bit=10,seed=1 --out b.h5 -q"
+                    " && assay gate {0} --outputs b.h5 --recorded h200 --case 'layer0/*' "
+                    "--standard 'accumulation(hopper)' -q",
+                    sample())),
+      Code(1));
 }
 
 TEST_F(GateStandards, OwnStandardsFromAFile) {
@@ -226,9 +227,9 @@ TEST_F(GateStandards, MutateMinIsAnExitCode) {
 }
 
 TEST_F(GateStandards, ChecksumsSeeMutations) {
-  const Ran ran = run(
-      format("assay gate {} --recorded h200 --case layer0/qkv.dgrad --mutate --abft --json r.json",
-             sample()));
+  const Ran ran = run(formatted(
+      "assay gate {} --recorded h200 --case layer0/qkv.dgrad --mutate --abft --json r.json",
+      sample()));
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, HasSubstr("abft  let through"));
   const auto saved = json("r.json");
@@ -239,16 +240,16 @@ TEST_F(GateStandards, ChecksumsSeeMutations) {
 
 TEST_F(GateStandards, EveryReportSaysWhichVersion) {
   const std::string gate =
-      format("assay gate {} --recorded h200 --case layer0/qkv.dgrad", sample());
+      formatted("assay gate {} --recorded h200 --case layer0/qkv.dgrad", sample());
   for (const auto& [asked, version] :
        {std::pair("cann_ecosystem", "cann_ecosystem@2026-07"), std::pair("atb", "atb@2026-05"),
         std::pair("cann_ecosystem@2025", "cann_ecosystem@2025"),
         std::pair("mixed", "ttk_mixed@2026-09")}) {
     const Ran ran =
-        run(format("{} --standard {} --json r.json --junit r.xml --html r.html", gate, asked));
+        run(formatted("{} --standard {} --json r.json --junit r.xml --html r.html", gate, asked));
     EXPECT_THAT(ran.out, HasSubstr(version));
     EXPECT_THAT(read("r.xml"),
-                HasSubstr(format("<property name=\"standard\" value=\"{}\"/>", version)));
+                HasSubstr(formatted("<property name=\"standard\" value=\"{}\"/>", version)));
     EXPECT_THAT(read("r.html"), HasSubstr(version));
     EXPECT_EQ(json("r.json")["cases"][0]["bound"]["standard"], version);
   }
@@ -264,7 +265,7 @@ TEST_F(GateStandards, PublishedOnesAsAFile) {
   EXPECT_EQ(file["standards"][0]["repository"], "triton-lang/triton-ascend");
   // A name that is taken is refused; under another one the file is one of the user's own.
   const std::string gate =
-      format("assay gate {} --recorded h200 --case layer0/qkv.dgrad", sample());
+      formatted("assay gate {} --recorded h200 --case layer0/qkv.dgrad", sample());
   EXPECT_THAT(run(gate + " --standards s.json --standard torch").err,
               HasSubstr("the name is taken by a published standard"));
   auto own = file["standards"][0];
@@ -283,10 +284,10 @@ TEST_F(GateStandards, ListHasEveryStandard) {
   const Ran ran = run("assay list standards");
   EXPECT_THAT(ran, Exits(0));
   for (const Standard& s : standards()) {
-    EXPECT_THAT(ran.out, HasSubstr(format("{}: {}\n  published: {}\n",
-                                          s.name == kDefaultStandard ? " (default)" : "", s.source,
-                                          s.publication.text())));
-    EXPECT_THAT(ran.out, HasSubstr(format("{}", s.name)));
+    EXPECT_THAT(ran.out, HasSubstr(formatted("{}: {}\n  published: {}\n",
+                                             s.name == kDefaultStandard ? " (default)" : "",
+                                             s.source, s.publication.text())));
+    EXPECT_THAT(ran.out, HasSubstr(formatted("{}", s.name)));
   }
   EXPECT_THAT(ran.out, HasSubstr("cann_ecosystem@2026-07, also cann_ecosystem: "));
   EXPECT_THAT(ran.out, AllOf(HasSubstr("rtol 0.00390625 * max(1, |expected|)"),

@@ -50,7 +50,7 @@ TEST_F(Messages, PatternOfAFailureThroughEveryDoor) {
   EXPECT_EQ(json("r.json")["cases"][2]["where"], zero);
   // Rules on statistics, and two arrays without a case.
   for (const char* standard : {"cann_ecosystem", "msprobe", "mlu_ops", "cutlass", "ulp(2)"}) {
-    EXPECT_THAT(run(format("assay gate g.h5 --case turned --standard '{}'", standard)).out,
+    EXPECT_THAT(run(formatted("assay gate g.h5 --case turned --standard '{}'", standard)).out,
                 HasSubstr("where: the transpose of the output would pass"))
         << standard;
   }
@@ -64,23 +64,23 @@ TEST_F(Messages, PatternOfAFailureThroughEveryDoor) {
 TEST_F(Messages, DtypesByTheNamesThatOthersHave) {
   const auto names = {"bfloat16", "bf16", "torch.bfloat16"};
   for (const char* name : names) {
-    EXPECT_THAT(run(format("assay generate matmul --dtype {} --shape 4,8,4 --output-dtype fp32 "
-                           "--seed 1 --out g.h5",
-                           name)),
+    EXPECT_THAT(run(formatted("assay generate matmul --dtype {} --shape 4,8,4 --output-dtype fp32 "
+                              "--seed 1 --out g.h5",
+                              name)),
                 Exits(0));
     // What is written is the format's own name.
     EXPECT_THAT(run("assay inspect g.h5").out,
                 AllOf(HasSubstr("bfloat16"), Not(HasSubstr("bf16")), Not(HasSubstr("fp32"))))
         << name;
-    const Ran ran = run(
-        format("assay gate g.h5 --machine hopper --standard {}=atb --standard float=torch", name));
+    const Ran ran = run(formatted(
+        "assay gate g.h5 --machine hopper --standard {}=atb --standard float=torch", name));
     EXPECT_THAT(ran, Exits(0)) << name;
     EXPECT_THAT(ran.out, AllOf(HasSubstr("torch"), Not(HasSubstr("atb")))) << name;
   }
   write("raw", std::string("\x80\x3f\x00\x40", 4));
   write("same", read("raw"));
   for (const char* name : names) {
-    EXPECT_THAT(run(format("assay compare raw same --dtype {} --shape 2", name)), Exits(0));
+    EXPECT_THAT(run(formatted("assay compare raw same --dtype {} --shape 2", name)), Exits(0));
   }
   write("s.json", R"({"standards": [{"name": "own", "why": "a test",
     "dtypes": {"bf16": {"ulp": 1}, "fp32": {"rtol": 1e-3, "atol": 1e-3}}}]})");
@@ -181,7 +181,7 @@ TEST_F(Messages, FewFailuresOfManyCases) {
     std::vector<double> output = waves();
     if (i % 50 == 7) output[35] += 1;
     if (i == 2) output.assign(256, 0);
-    cases.push_back(waves_as(format("case{:03}", i), output));
+    cases.push_back(waves_as(formatted("case{:03}", i), output));
     if (i == 1)
       cases.back().golden =
           Tensor::from_values(format_named("float64"), {16, 16}, std::vector<double>(256, 0.0));

@@ -111,19 +111,19 @@ TEST_P(Missing, AnOutputWithoutAGoldenResultIsListed) {
   const Ran ran = gate();
   if (*c.without_golden == '\0') {
     EXPECT_THAT(ran, Code(3));
-    EXPECT_THAT(ran.out, HasSubstr(format("{}: not_comparable: case {} has no golden result",
-                                          c.without_output, c.without_output)));
+    EXPECT_THAT(ran.out, HasSubstr(formatted("{}: not_comparable: case {} has no golden result",
+                                             c.without_output, c.without_output)));
     return;
   }
   EXPECT_THAT(ran, Code(std::string(c.layout) == "msprobe" ? 3 : 0)) << ran.out << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr(format("1 output without a golden case was not judged: {}; "
-                                        "--strict makes it not comparable\n",
-                                        c.without_golden)));
+  EXPECT_THAT(ran.out, HasSubstr(formatted("1 output without a golden case was not judged: {}; "
+                                           "--strict makes it not comparable\n",
+                                           c.without_golden)));
   EXPECT_EQ(json("r.json")["outputs_without_golden"], nlohmann::json({c.without_golden}));
   EXPECT_THAT(read("r.xml"),
-              HasSubstr(format("name=\"{}\" time=\"0.000\">\n    <skipped message=\"an output "
-                               "without a golden case\"/>",
-                               c.without_golden)));
+              HasSubstr(formatted("name=\"{}\" time=\"0.000\">\n    <skipped message=\"an output "
+                                  "without a golden case\"/>",
+                                  c.without_golden)));
   EXPECT_THAT(read("r.html"), HasSubstr("1 output without a golden case was not judged"));
   EXPECT_THAT(gate(" --strict"), Code(3));
 }

@@ -72,7 +72,7 @@ TEST_F(Sources, ListNamesEveryLayout) {
   EXPECT_EQ(ran.code, 0);
   for (const char* name :
        {"dataset", "unpacked", "ttk_manual", "ttk_dump", "msprobe", "sample", "sides", "arrays"}) {
-    EXPECT_THAT(ran.out, HasSubstr(format("\n{} ", name)));
+    EXPECT_THAT(ran.out, HasSubstr(formatted("\n{} ", name)));
   }
 }
 

@@ -33,8 +33,9 @@ std::int64_t elements_in(const ArrayRequest& array) {
   const Format& f = known_format(array);
   const auto width = static_cast<std::uintmax_t>(f.storage_bytes);
   if (bytes % width != 0) {
-    throw FileError(array.path, "",
-                    format("has {} bytes, which is no whole number of {} elements", bytes, f.name));
+    throw FileError(
+        array.path, "",
+        formatted("has {} bytes, which is no whole number of {} elements", bytes, f.name));
   }
   return static_cast<std::int64_t>(bytes / width);
 }
@@ -148,7 +149,7 @@ void settle_output_dtype(const CaseRecord& record, CaseOutputRecord& result, Inf
 }
 
 std::string arrays_text(int count, const std::string& first) {
-  return count == 1 ? first : format("{} arrays, the first {}", count, first);
+  return count == 1 ? first : formatted("{} arrays, the first {}", count, first);
 }
 
 }  // namespace
@@ -178,22 +179,22 @@ void settle_arrays(std::vector<CaseRecord>& records, const RawDefaults& outputs,
     }
   }
   if (inferred.dtype_of_other > 0) {
-    notes.push_back(format("the dtype is that of the other side: {}",
-                           arrays_text(inferred.dtype_of_other, inferred.first_dtype)));
+    notes.push_back(formatted("the dtype is that of the other side: {}",
+                              arrays_text(inferred.dtype_of_other, inferred.first_dtype)));
   }
   if (inferred.output_dtype > 0) {
     notes.push_back(
-        format("the output dtype is that of the outputs, for the golden results have "
-               "more precision: {}",
-               arrays_text(inferred.output_dtype, inferred.first_output)));
+        formatted("the output dtype is that of the outputs, for the golden results have "
+                  "more precision: {}",
+                  arrays_text(inferred.output_dtype, inferred.first_output)));
   }
   if (inferred.shape_of_other > 0) {
-    notes.push_back(format("the shape is that of the other side, for the sizes agree: {}",
-                           arrays_text(inferred.shape_of_other, inferred.first_shape)));
+    notes.push_back(formatted("the shape is that of the other side, for the sizes agree: {}",
+                              arrays_text(inferred.shape_of_other, inferred.first_shape)));
   }
   if (inferred.shape_of_size > 0) {
-    notes.push_back(format("the shape is not known, one dimension of all elements is taken: {}",
-                           arrays_text(inferred.shape_of_size, inferred.first_size)));
+    notes.push_back(formatted("the shape is not known, one dimension of all elements is taken: {}",
+                              arrays_text(inferred.shape_of_size, inferred.first_size)));
   }
 }
 
@@ -264,7 +265,7 @@ const CaseOutputRecord& ArrayCases::result(const std::string& name,
   if (r.results.size() == 1 && output.empty()) return r.results.begin()->second;
   const auto at = r.results.find(output);
   if (at == r.results.end()) {
-    throw FileError(path_, name, format("there is no output '{}'", output));
+    throw FileError(path_, name, formatted("there is no output '{}'", output));
   }
   return at->second;
 }
@@ -372,7 +373,7 @@ Tensor ArrayCases::read_output(const std::string& name, const std::string& produ
   const CaseOutputRecord& of = result(name, output);
   const auto at = of.outputs.find(producer);
   if (at == of.outputs.end()) {
-    throw FileError(path_, name, format("there is no output of '{}'", producer));
+    throw FileError(path_, name, formatted("there is no output of '{}'", producer));
   }
   return read_array(at->second);
 }

@@ -124,8 +124,8 @@ std::string choose(const std::string& file, const std::vector<std::string>& name
   if (asked.empty()) {
     if (names.size() == 1) return names.front();
     throw FileError(file, "",
-                    format("holds {} arrays ({}): name one, as in {}:/{}", names.size(),
-                           listed(names), file, names.front()));
+                    formatted("holds {} arrays ({}): name one, as in {}:/{}", names.size(),
+                              listed(names), file, names.front()));
   }
   std::ptrdiff_t found = std::count(names.begin(), names.end(), asked);
   if (found == 0 && asked.ends_with(".npy")) {
@@ -139,7 +139,7 @@ std::string choose(const std::string& file, const std::vector<std::string>& name
     const bool unnamed = names.size() == 1 && names.front().empty();
     throw FileError(file, asked,
                     unnamed ? "does not exist; the file holds one array without a name"
-                            : format("does not exist; the file holds {}", listed(names)));
+                            : formatted("does not exist; the file holds {}", listed(names)));
   }
   return asked;
 }

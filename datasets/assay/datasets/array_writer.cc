@@ -34,12 +34,12 @@ std::string kinds_with(const Format& format) {
 void write_array_file(const ArrayFormat& row, const std::string& path,
                       const std::map<std::string, TensorView>& arrays) {
   if (row.write == nullptr) {
-    throw FileError(path, "", format("{} files are read, and not written", row.name));
+    throw FileError(path, "", formatted("{} files are read, and not written", row.name));
   }
   if (arrays.empty()) throw FileError(path, "", "there is no array to write");
   if (!row.is_archive && arrays.size() > 1) {
     throw FileError(path, "",
-                    format("a file of {} holds one array, not {}", row.name, arrays.size()));
+                    formatted("a file of {} holds one array, not {}", row.name, arrays.size()));
   }
   const DtypeColumn column = needed_column(row);
   for (const auto& [name, view] : arrays) {
@@ -48,8 +48,8 @@ void write_array_file(const ArrayFormat& row, const std::string& path,
     }
     if (column != nullptr && dtype_name(column, *view.format).empty()) {
       throw FileError(path, name,
-                      format("{} has no dtype {}; {} can say it", row.name, view.format->name,
-                             kinds_with(*view.format)));
+                      formatted("{} has no dtype {}; {} can say it", row.name, view.format->name,
+                                kinds_with(*view.format)));
     }
   }
   try {

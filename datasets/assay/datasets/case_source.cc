@@ -13,10 +13,10 @@ std::vector<std::string> CaseSource::case_names(const std::string& glob) const {
     if (glob_match(glob, name)) matching.push_back(name);
   }
   if (matching.empty()) {
-    throw NoCaseError(
-        path(), "",
-        format("no case matches '{}'{}; it has {} case{}, the first is '{}'", glob,
-               did_you_mean_aside(glob, all), all.size(), all.size() == 1 ? "" : "s", all.front()));
+    throw NoCaseError(path(), "",
+                      formatted("no case matches '{}'{}; it has {} case{}, the first is '{}'", glob,
+                                did_you_mean_aside(glob, all), all.size(),
+                                all.size() == 1 ? "" : "s", all.front()));
   }
   return matching;
 }

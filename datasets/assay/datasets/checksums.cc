@@ -19,7 +19,7 @@ XXH3_state_t* state_of(void* state) { return static_cast<XXH3_state_t*>(state); 
 TensorSum::TensorSum(std::string_view dtype, const Shape& shape) : state_(XXH3_createState()) {
   if (state_ == nullptr) throw std::bad_alloc();
   XXH3_64bits_reset(state_of(state_));
-  const std::string head = format("{} {}\n", dtype, shape_text(shape));
+  const std::string head = formatted("{} {}\n", dtype, shape_text(shape));
   XXH3_64bits_update(state_of(state_), head.data(), head.size());
 }
 TensorSum::~TensorSum() { XXH3_freeState(state_of(state_)); }
@@ -93,7 +93,7 @@ std::vector<std::string> Checksums::cases() const {
 
 std::string Checksums::text() const {
   std::string text;
-  for (const auto& [name, sum] : lines_) text += format("{:016x} {}\n", sum, name);
+  for (const auto& [name, sum] : lines_) text += formatted("{:016x} {}\n", sum, name);
   return text;
 }
 
@@ -112,7 +112,7 @@ bool Checksums::read(std::string_view text) {
 }
 
 std::string table_sum(std::string_view text) {
-  return format("xxh3 {:016x}", XXH3_64bits(text.data(), text.size()));
+  return formatted("xxh3 {:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
 }  // namespace assay::h5

@@ -134,7 +134,7 @@ std::string undo_deflate(Bytes& bytes, std::size_t limit) {
     return "";
   }
   if (status == Z_BUF_ERROR) return full ? "inflates to more than its size" : "ends too early";
-  return format("cannot be inflated ({})", detail);
+  return formatted("cannot be inflated ({})", detail);
 }
 
 // ---------------------------------------------------------------------------------- one chunk
@@ -163,7 +163,7 @@ std::string undo_filters(const Chunks& layout, StoredChunk& chunk) {
     }
   }
   if (chunk.bytes.size != layout.chunk_bytes) {
-    return format("holds {} bytes instead of {}", chunk.bytes.size, layout.chunk_bytes);
+    return formatted("holds {} bytes instead of {}", chunk.bytes.size, layout.chunk_bytes);
   }
   return "";
 }
@@ -218,7 +218,7 @@ std::string decode(const Chunks& layout, std::vector<StoredChunk>& batch, const 
   for (const StoredChunk& chunk : batch) {
     if (chunk.problem.empty()) continue;
     const Shape offset(chunk.offset.begin(), chunk.offset.end());
-    return damaged(format("its chunk at {} {}", shape_text(offset), chunk.problem));
+    return damaged(formatted("its chunk at {} {}", shape_text(offset), chunk.problem));
   }
   batch.clear();
   return "";
@@ -266,7 +266,8 @@ std::string describe(const StoredArray& array, Chunks& layout) {
     count *= static_cast<double>(layout.counts.back());
   }
   if (count > static_cast<double>(kMaxChunks)) {
-    return format("is cut into {:.0f} chunks, more than the {} that are read", count, kMaxChunks);
+    return formatted("is cut into {:.0f} chunks, more than the {} that are read", count,
+                     kMaxChunks);
   }
   unsigned options = 0;
   if (H5Pget_chunk_opts(array.created, &options) < 0)
@@ -301,7 +302,8 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
   }
   // HDF5 answers with the nominal length of an unfiltered chunk whatever its index says.
   if (layout.filters.empty() && H5Dget_storage_size(array.dataset) != stored * layout.chunk_bytes) {
-    return damaged(format("its {} chunks do not hold {} bytes each", stored, layout.chunk_bytes));
+    return damaged(
+        formatted("its {} chunks do not hold {} bytes each", stored, layout.chunk_bytes));
   }
 
   std::vector<StoredChunk> batch;
@@ -345,22 +347,22 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
       if (H5Dget_chunk_info_by_coord(array.dataset, offset.data(), &skipped, &address, &bytes) <
               0 ||
           address != HADDR_UNDEF) {
-        return damaged(format("its chunk at {} cannot be found", at()));
+        return damaged(formatted("its chunk at {} cannot be found", at()));
       }
       continue;
     }
     if (bytes == 0) continue;  // never written
     // Deflate makes incompressible data longer, by far less than this.
     if (bytes > 2 * layout.chunk_bytes + 1024) {
-      return damaged(format("its chunk at {} is stored as {} bytes, more than its {} can take",
-                            at(), bytes, layout.chunk_bytes));
+      return damaged(formatted("its chunk at {} is stored as {} bytes, more than its {} can take",
+                               at(), bytes, layout.chunk_bytes));
     }
     if (first >= range.begin) ++found;
     StoredChunk chunk{std::move(offset), 0, Bytes(bytes), ""};
     if (H5Dread_chunk(array.dataset, H5P_DEFAULT, chunk.offset.data(), &chunk.skipped,
                       chunk.bytes.data.get()) < 0) {
-      return damaged(format("its chunk at {} cannot be read",
-                            shape_text(Shape(chunk.offset.begin(), chunk.offset.end()))));
+      return damaged(formatted("its chunk at {} cannot be read",
+                               shape_text(Shape(chunk.offset.begin(), chunk.offset.end()))));
     }
     batch_bytes += bytes + layout.chunk_bytes;
     batch.push_back(std::move(chunk));
@@ -370,7 +372,8 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
     }
   }
   if (range.end == size && found < stored) {
-    return damaged(format("only {} of its {} chunks hold data that belong to it", found, stored));
+    return damaged(
+        formatted("only {} of its {} chunks hold data that belong to it", found, stored));
   }
   return decode(layout, batch, range);
 }
@@ -388,7 +391,7 @@ std::string read_stored(const StoredArray& array, std::byte* to) {
   const hsize_t bytes = static_cast<hsize_t>(count) * array.element_bytes;
   const hsize_t stored = H5Dget_storage_size(array.dataset);
   if (stored == 0) return fill(array, count, to);
-  if (stored != bytes) return damaged(format("holds {} bytes instead of {}", stored, bytes));
+  if (stored != bytes) return damaged(formatted("holds {} bytes instead of {}", stored, bytes));
   if (H5Dread(array.dataset, array.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0) {
     return damaged("its data cannot be read");
   }
@@ -527,7 +530,7 @@ std::string read_stored_range(const StoredArray& array, std::int64_t begin, std:
   const hsize_t bytes = static_cast<hsize_t>(size) * array.element_bytes;
   const hsize_t stored = H5Dget_storage_size(array.dataset);
   if (stored == 0) return fill(array, count, to);
-  if (stored != bytes) return damaged(format("holds {} bytes instead of {}", stored, bytes));
+  if (stored != bytes) return damaged(formatted("holds {} bytes instead of {}", stored, bytes));
   std::vector<hsize_t> index;
   return read_contiguous(array, index, begin, count, to) ? "" : damaged("its data cannot be read");
 }

@@ -38,7 +38,7 @@ class Parser {
   }
 
   [[noreturn]] void refuse(std::size_t line, const std::string& why) const {
-    throw FileError(path_, format("line {}", line), why);
+    throw FileError(path_, formatted("line {}", line), why);
   }
 
  private:
@@ -90,7 +90,7 @@ CsvTable read_csv(const std::string& path) {
   if (error) throw FileError(path, "", error.message());
   if (bytes > kMostTableBytes) {
     throw FileError(path, "",
-                    format("has {} bytes, over the {} of a table", bytes, kMostTableBytes));
+                    formatted("has {} bytes, over the {} of a table", bytes, kMostTableBytes));
   }
   const std::string text = read_file(path);
   if (text.starts_with(kArchive)) {
@@ -107,8 +107,8 @@ CsvTable read_csv(const std::string& path) {
       continue;
     }
     if (row.cells.size() != table.header.size()) {
-      parser.refuse(row.line, format("has {} cells, and the header {}", row.cells.size(),
-                                     table.header.size()));
+      parser.refuse(row.line, formatted("has {} cells, and the header {}", row.cells.size(),
+                                        table.header.size()));
     }
     table.rows.push_back(std::move(row));
   }

@@ -126,7 +126,7 @@ std::string answer(const std::string& question, std::unique_ptr<DatasetFile>& fi
     text = e.what();
     if (text.starts_with(": ")) text.erase(0, 2);  // behind the name of the file, which has none
   } catch (const std::exception& e) {
-    text = format("cannot be looked at: {}", e.what());
+    text = formatted("cannot be looked at: {}", e.what());
   }
   file.reset();
   return text;
@@ -200,12 +200,13 @@ struct FileCheck::Impl {
     }
     pid = -1;
     if (too_long || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)) {
-      return format("took more than {} s", seconds);
+      return formatted("took more than {} s", seconds);
     }
     if (WIFSIGNALED(status)) {
-      return format("was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+      return formatted("was ended by signal {} ({})", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
     }
-    return format("ended with exit status {}", WEXITSTATUS(status));
+    return formatted("ended with exit status {}", WEXITSTATUS(status));
   }
 
   void start(int fd) {
@@ -251,10 +252,11 @@ struct FileCheck::Impl {
   }
 
   [[noreturn]] void cannot(int error) const {
-    throw FileError(path, "",
-                    format("cannot be looked at in a process of its own ({}: {}); --trust reads it "
-                           "without",
-                           program, std::strerror(error)));
+    throw FileError(
+        path, "",
+        formatted("cannot be looked at in a process of its own ({}: {}); --trust reads it "
+                  "without",
+                  program, std::strerror(error)));
   }
 
   // Reads an answer to its end; false where none came, in time or at all.
@@ -292,11 +294,11 @@ struct FileCheck::Impl {
     }
     const std::string how = end(too_long);
     said = question.empty()
-               ? format(
+               ? formatted(
                      "the program that looks at files, {}, does not answer ({}); --trust reads "
                      "it without",
                      program, how)
-               : format("the process that looked at it {}; the file is damaged or hostile", how);
+               : formatted("the process that looked at it {}; the file is damaged or hostile", how);
     throw FileError(path, object, said);
   }
 

@@ -75,31 +75,31 @@ void check_results(const Case& c, const Computed& computed) {
   if (c.results.empty()) {
     if (!computed.results.empty()) {
       throw std::runtime_error(
-          format("it returned outputs by name ({}), and the case has one, "
-                 "without a name",
-                 keys_of(computed.results)));
+          formatted("it returned outputs by name ({}), and the case has one, "
+                    "without a name",
+                    keys_of(computed.results)));
     }
     if (computed.output.empty()) throw std::runtime_error("it returned an empty tensor");
     return;
   }
   const std::string has = keys_of(c.results);
   if (computed.results.empty()) {
-    throw std::runtime_error(
-        format("it returned one tensor, and the case has several outputs: return {} by name", has));
+    throw std::runtime_error(formatted(
+        "it returned one tensor, and the case has several outputs: return {} by name", has));
   }
   for (const auto& [name, tensor] : computed.results) {
     if (c.results.count(name) == 0) {
-      throw std::runtime_error(format(
+      throw std::runtime_error(formatted(
           "it returned '{}', which is no output of the case; its outputs are {}", name, has));
     }
     if (tensor.empty())
-      throw std::runtime_error(format("it returned an empty tensor as '{}'", name));
+      throw std::runtime_error(formatted("it returned an empty tensor as '{}'", name));
   }
   for (const auto& [name, output] : c.results) {
     const bool compared = output.golden || output.golden_missing;
     if (compared && computed.results.count(name) == 0) {
-      throw std::runtime_error(format("it did not return the output '{}'; it returned {}", name,
-                                      keys_of(computed.results)));
+      throw std::runtime_error(formatted("it did not return the output '{}'; it returned {}", name,
+                                         keys_of(computed.results)));
     }
   }
 }
@@ -110,7 +110,7 @@ ComputedCase compute(const Case& c, const OutputSource& source) {
     made.computed = source.compute(c);
     check_results(c, made.computed);
   } catch (const std::exception& e) {
-    made.failure = format("the operator threw: {}", e.what());
+    made.failure = formatted("the operator threw: {}", e.what());
   }
   return made;
 }
@@ -130,18 +130,20 @@ GatedCase gate_recorded(const CaseSource& golden, const Case& c, const OutputSou
                         const GateRequest& request, Origin origin) {
   const CaseSource& file = *source.recorded;
   if (!file.has_case(c.name)) {
-    return {not_judged(c, Outcome::kNotComparable, format("{} has no such case", file.path())), {}};
+    return {not_judged(c, Outcome::kNotComparable, formatted("{} has no such case", file.path())),
+            {}};
   }
   const CaseInfo info = file.info(c.name);
   const std::map<std::string, TensorInfo>* outputs = &info.outputs;
   if (!c.output_name.empty() || !info.results.empty()) {
     const auto result = info.results.find(c.output_name);
     if (result == info.results.end()) {
-      const std::string wanted = c.output_name.empty() ? "the one output of the case"
-                                                       : format("the output '{}'", c.output_name);
+      const std::string wanted = c.output_name.empty()
+                                     ? "the one output of the case"
+                                     : formatted("the output '{}'", c.output_name);
       const std::string has = info.results.empty() ? "one without a name" : keys_of(info.results);
       return {not_judged(c, Outcome::kNotComparable,
-                         format("{} does not have {}; it has {}", file.path(), wanted, has)),
+                         formatted("{} does not have {}; it has {}", file.path(), wanted, has)),
               {}};
     }
     outputs = &result->second.outputs;
@@ -149,7 +151,7 @@ GatedCase gate_recorded(const CaseSource& golden, const Case& c, const OutputSou
   const auto recorded = outputs->find(source.name);
   if (recorded == outputs->end()) {
     return {not_judged(c, Outcome::kNotComparable,
-                       format("there is no recorded output of '{}'", source.name)),
+                       formatted("there is no recorded output of '{}'", source.name)),
             {}};
   }
   origin.machine = recorded->second.machine;
@@ -175,9 +177,10 @@ GatedCase gate_by_machine(const Case& c, const OperatorOutput& of, const OutputS
     gated.report =
         gate_emulated(c, *source.machine, request, origin, &gated.output, &gated.epilogue);
   } else {
-    gated.report = not_judged(
-        c, Outcome::kNotComparable,
-        of.name.empty() ? of.why_not : format("emulation computes the output '{}' alone", of.name));
+    gated.report = not_judged(c, Outcome::kNotComparable,
+                              of.name.empty()
+                                  ? of.why_not
+                                  : formatted("emulation computes the output '{}' alone", of.name));
   }
   return gated;
 }
@@ -216,7 +219,7 @@ Case read_to_judge(const CaseSource& golden, const std::string& name, const Outp
 void note_uncompared(const std::vector<std::string>& names, CaseReport& report) {
   if (names.empty()) return;
   for (Verdict& v : report.verdicts) {
-    v.notes.push_back(format("not to be compared, as the case says: {}", joined(names)));
+    v.notes.push_back(formatted("not to be compared, as the case says: {}", joined(names)));
   }
 }
 
@@ -242,7 +245,7 @@ std::vector<GatedCase> gate_several(Case c, const Judge& judge) {
   if (compared.empty()) {
     gated.push_back(
         {not_judged(c, Outcome::kNotComparable,
-                    format("none of its outputs is to be compared: {}", joined(uncompared))),
+                    formatted("none of its outputs is to be compared: {}", joined(uncompared))),
          {}});
   }
   return gated;
@@ -374,7 +377,8 @@ void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file
   for (Verdict& verdict : verdicts) {
     if (verdict.sites == 0) continue;  // there was nothing to compare
     verdict.outcome = Outcome::kUntrusted;
-    verdict.because = format("the output is the golden result itself: the same bytes of {}", file);
+    verdict.because =
+        formatted("the output is the golden result itself: the same bytes of {}", file);
     verdict.where.clear();
   }
 }

@@ -47,10 +47,10 @@ void forget_damage() { seen = false; }
 std::string damaged(const std::string& what) {
   note_damage();
   const Innermost error = take_error();
-  return format("{}; {}{}", what,
-                error.is_memory ? "there is too little memory, or the file is corrupt"
-                                : "the file is truncated or corrupt",
-                error.text.empty() ? "" : format(" ({})", error.text));
+  return formatted("{}; {}{}", what,
+                   error.is_memory ? "there is too little memory, or the file is corrupt"
+                                   : "the file is truncated or corrupt",
+                   error.text.empty() ? "" : formatted(" ({})", error.text));
 }
 
 }  // namespace assay::h5

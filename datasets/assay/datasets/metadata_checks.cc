@@ -75,14 +75,14 @@ const MetadataChecks::Heap& MetadataChecks::heap_at(std::uint64_t at) {
 
 MetadataChecks::Heap MetadataChecks::read_heap(std::uint64_t at) const {
   const auto bad = [&](const std::string& why) {
-    return Heap{format("the global heap at {} {}", at, why), {}};
+    return Heap{formatted("the global heap at {} {}", at, why), {}};
   };
   const std::vector<std::byte> start = read_(at, kHeapHeader);
   if (start.size() < kHeapHeader || !begins_with(start, "GCOL")) return bad("is none");
-  if (number(start, 4, 1) != 1) return bad(format("has version {}", number(start, 4, 1)));
+  if (number(start, 4, 1) != 1) return bad(formatted("has version {}", number(start, 4, 1)));
   const std::uint64_t size = number(start, 8, length_bytes_);
   if (size < kSmallestHeap || at > file_size_ || size > file_size_ - at) {
-    return bad(format("is said to have {} bytes", size));
+    return bad(formatted("is said to have {} bytes", size));
   }
   const std::vector<std::byte> heap = read_(at, size);
   if (heap.size() != size) return bad("cannot be read");
@@ -95,10 +95,10 @@ MetadataChecks::Heap MetadataChecks::read_heap(std::uint64_t at) const {
                                  : object <= left - kHeapObjectHeader &&
                                        aligned(object) <= left - kHeapObjectHeader;
     if (!fits) {
-      return bad(format("has an object of {} bytes where {} are left", object, left));
+      return bad(formatted("has an object of {} bytes where {} are left", object, left));
     }
     if (index != 0 && !result.sizes.emplace(index, object).second) {
-      return bad(format("has two objects of number {}", index));
+      return bad(formatted("has two objects of number {}", index));
     }
     place += index == 0 ? object : kHeapObjectHeader + aligned(object);
   }
@@ -120,7 +120,7 @@ std::string MetadataChecks::header_problem(std::uint64_t at, std::span<const std
     const std::size_t begin = 6 + ((flags & 0x20) != 0 ? 16 : 0) + ((flags & 0x10) != 0 ? 4 : 0);
     const std::size_t width = std::size_t{1} << (flags & 3);
     const std::uint64_t size = number(bytes, begin, width);
-    if (size > file_size_) return format("the object header at {} has {} bytes", at, size);
+    if (size > file_size_) return formatted("the object header at {} has {} bytes", at, size);
     const auto header = whole(begin + width + size);
     if (header.size() <= begin + width) return "";
     return messages_problem(header.subspan(begin + width), true, (flags & 4) != 0);
@@ -184,7 +184,7 @@ std::string MetadataChecks::attribute_problem(std::span<const std::byte> message
       // HDF5 1.10 refuses another one, and frees what it has of it twice when it closes the file.
       const auto* name = reinterpret_cast<const char*>(message.data() + at);
       if (sizes[0] == 0 || strnlen(name, sizes[0]) != sizes[0] - 1) {
-        return format("an attribute's name is said to have {} bytes", sizes[0]);
+        return formatted("an attribute's name is said to have {} bytes", sizes[0]);
       }
     }
     if (i == 1) type = message.subspan(at, sizes[i]);
@@ -204,18 +204,19 @@ std::string MetadataChecks::references_problem(std::span<const std::byte> type,
     const auto index = static_cast<std::uint32_t>(number(data, at + 4 + offset_bytes_, 4));
     if (address == 0) continue;  // an empty one
     if (is_undefined(address, offset_bytes_) || address > file_size_) {
-      return format("an attribute lies at {}, beyond the file", address);
+      return formatted("an attribute lies at {}, beyond the file", address);
     }
     const Heap& heap = heap_at(base_ + address);
     if (!heap.problem.empty()) return heap.problem;
     const auto object = heap.sizes.find(index);
     if (object == heap.sizes.end()) {
-      return format("an attribute is object {} of the global heap at {}, which has no such object",
-                    index, base_ + address);
+      return formatted(
+          "an attribute is object {} of the global heap at {}, which has no such object", index,
+          base_ + address);
     }
     if (object->second != length * element) {
-      return format("an attribute of {} bytes lies in {} bytes of the global heap at {}",
-                    length * element, object->second, base_ + address);
+      return formatted("an attribute of {} bytes lies in {} bytes of the global heap at {}",
+                       length * element, object->second, base_ + address);
     }
   }
   return "";

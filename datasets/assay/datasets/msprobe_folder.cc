@@ -38,8 +38,9 @@ ArrayRequest array_of(const std::string& folder, const config::MsprobeTensor& te
                       const std::string& call) {
   const std::string list = in_folder(folder, "dump.json");
   if (tensor.data_name.find('/') != std::string::npos || tensor.data_name.empty()) {
-    throw FileError(list, call + ": " + tensor.place,
-                    format("its data_name '{}' is no file of dump_tensor_data", tensor.data_name));
+    throw FileError(
+        list, call + ": " + tensor.place,
+        formatted("its data_name '{}' is no file of dump_tensor_data", tensor.data_name));
   }
   return {in_folder(in_folder(folder, "dump_tensor_data"), tensor.data_name), "", {}};
 }
@@ -70,7 +71,7 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
     if (error) throw FileError(list, "", error.message());
     if (bytes > kMostListBytes) {
       throw FileError(list, "",
-                      format("has {} bytes, over the {} of a list", bytes, kMostListBytes));
+                      formatted("has {} bytes, over the {} of a list", bytes, kMostListBytes));
     }
     std::vector<config::MsprobeCall> calls;
     try {
@@ -107,9 +108,9 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
     }
   }
   if (without_data > 0) {
-    opened.notes.push_back(format("{} call{} no tensor among {} outputs: left out", without_data,
-                                  without_data == 1 ? " has" : "s have",
-                                  without_data == 1 ? "its" : "their"));
+    opened.notes.push_back(formatted("{} call{} no tensor among {} outputs: left out", without_data,
+                                     without_data == 1 ? " has" : "s have",
+                                     without_data == 1 ? "its" : "their"));
   }
   settle_arrays(records, {options.dtype, options.shape},
                 {options.golden_dtype, options.golden_shape}, opened.notes);
@@ -124,8 +125,8 @@ std::string first_call_text(const std::vector<std::string>& calls,
   const std::set<std::string> differ(not_passed.begin(), not_passed.end());
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (differ.count(calls[i]) == 0) continue;
-    return format("the first call that differs is {}, call {} of {}", calls[i], i + 1,
-                  calls.size());
+    return formatted("the first call that differs is {}, call {} of {}", calls[i], i + 1,
+                     calls.size());
   }
   return "";
 }

@@ -35,7 +35,7 @@ NpyHeader npy_header(const std::string& path, const std::string& text) {
   try {
     header = parse_literal(text);
   } catch (const std::invalid_argument& e) {
-    bad(format("is damaged: {}", e.what()));
+    bad(formatted("is damaged: {}", e.what()));
   }
   if (header.dict() == nullptr) bad("is no dict");
   NpyHeader result;
@@ -43,8 +43,8 @@ NpyHeader npy_header(const std::string& path, const std::string& text) {
   for (const LiteralItem& item : *header.dict()) {
     const std::string key = item.key.text() != nullptr ? *item.key.text() : "";
     const std::size_t at = key == "descr" ? 0 : key == "fortran_order" ? 1 : 2;
-    if (at == 2 && key != "shape") bad(format("has the key {}", literal_text(item.key)));
-    if (std::exchange(has[at], true)) bad(format("has '{}' twice", key));
+    if (at == 2 && key != "shape") bad(formatted("has the key {}", literal_text(item.key)));
+    if (std::exchange(has[at], true)) bad(formatted("has '{}' twice", key));
     if (at == 0) {
       result.descr = item.value;
     } else if (at == 1) {
@@ -54,7 +54,7 @@ NpyHeader npy_header(const std::string& path, const std::string& text) {
       if (item.value.list() == nullptr) bad("has a 'shape' that is no tuple");
       for (const Literal& extent : *item.value.list()) {
         if (extent.integer() == nullptr || *extent.integer() < 0) {
-          bad(format("has the extent {}", literal_text(extent)));
+          bad(formatted("has the extent {}", literal_text(extent)));
         }
         result.shape.push_back(*extent.integer());
       }
@@ -63,7 +63,7 @@ NpyHeader npy_header(const std::string& path, const std::string& text) {
   }
   for (const auto& [key, found] : {std::pair("descr", has[0]), std::pair("fortran_order", has[1]),
                                    std::pair("shape", has[2])}) {
-    if (!found) bad(format("has no '{}'", key));
+    if (!found) bad(formatted("has no '{}'", key));
   }
   return result;
 }
@@ -81,7 +81,7 @@ NpyType npy_type(const std::string& path, const Literal& literal) {
   // "'<f4'": byte order, kind, width.
   const std::string descr = literal_text(literal);
   if (descr.size() < 5 || literal.text() == nullptr) {
-    throw FileError(path, "", format("holds records ({}); one plain array is needed", descr));
+    throw FileError(path, "", formatted("holds records ({}); one plain array is needed", descr));
   }
   const char order = descr[1], kind = descr[2];
   const std::string digits = descr.substr(3, descr.size() - 4);
@@ -93,13 +93,13 @@ NpyType npy_type(const std::string& path, const Literal& literal) {
   // Where NumPy has no bfloat16, its bits lie in unsigned integers of 16 bits: they must be said.
   const bool is_uint16 = kind == 'u' && width == 2;
   const Format* known =
-      is_uint16 ? nullptr : find_dtype(&DtypeNames::npy, format("{}{}", kind, width));
+      is_uint16 ? nullptr : find_dtype(&DtypeNames::npy, formatted("{}{}", kind, width));
   // ml_dtypes gives its 8-bit floats either kind.
   const bool bytes = (kind == 'V' && (width == 1 || width == 2 || width == 4)) ||
                      (kind == 'f' && width == 1) || is_uint16;
   if (width == 0 || (known == nullptr && !bytes)) {
     throw FileError(path, "",
-                    format("holds elements of type {}, which assay does not read", descr));
+                    formatted("holds elements of type {}, which assay does not read", descr));
   }
   return {known, width, order == '>' && width > 1};
 }
@@ -117,8 +117,8 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
   const int version = std::to_integer<int>(start[6]);
   if (version < 1 || version > 3 || std::to_integer<int>(start[7]) != 0) {
     throw FileError(path, "",
-                    format("is of version {}.{} of .npy; 1.0, 2.0 and 3.0 are read", version,
-                           std::to_integer<int>(start[7])));
+                    formatted("is of version {}.{} of .npy; 1.0, 2.0 and 3.0 are read", version,
+                              std::to_integer<int>(start[7])));
   }
   const std::int64_t length_size = std::to_integer<int>(start[6]) == 1 ? 2 : 4;
   std::int64_t length = 0;
@@ -132,7 +132,7 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
   if (length > kMaxHeader) {
     throw FileError(
         path, "",
-        format("has an .npy header of {} bytes, over the {} that are read", length, kMaxHeader));
+        formatted("has an .npy header of {} bytes, over the {} that are read", length, kMaxHeader));
   }
   // From the beginning, so that checksums of what is read in order stay whole.
   std::string header(static_cast<std::size_t>(offset), ' ');
@@ -145,9 +145,9 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
   const Format* const known = said_format(type.format, type.width, request);
   if (known == nullptr) {
     throw FileError(path, "",
-                    format("holds {}-byte patterns; say with --dtype what they are "
-                           "(bfloat16, float8_e4m3fn, ...)",
-                           type.width));
+                    formatted("holds {}-byte patterns; say with --dtype what they are "
+                              "(bfloat16, float8_e4m3fn, ...)",
+                              type.width));
   }
   const Format& f = *known;
   const double array_bytes = bytes_needed(path, f, shape);
@@ -157,9 +157,9 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
   if (array_bytes < static_cast<double>(size - offset)) {
     throw FileError(path, "",
                     in_order ? std::string("has more bytes than its array: the archive is corrupt")
-                             : format("has {} bytes behind its array: two files in one, or one "
-                                      "written over a longer one",
-                                      size - offset - static_cast<std::int64_t>(array_bytes)));
+                             : formatted("has {} bytes behind its array: two files in one, or one "
+                                         "written over a longer one",
+                                         size - offset - static_cast<std::int64_t>(array_bytes)));
   }
   const StoredPlace place = place_within(*bytes, offset, static_cast<std::int64_t>(array_bytes));
   if (in_order && column_major && shape.size() > 1) bytes = spooled(path, *bytes);
@@ -215,13 +215,13 @@ std::string npy_bytes(const TensorView& complex_view) {
   const std::string_view known = dtype_name(&DtypeNames::npy, *view.format);
   const int width = view.format->storage_bytes;
   const std::string descr =
-      known.empty() ? format("|V{}", width) : format("{}{}", width == 1 ? '|' : '<', known);
+      known.empty() ? formatted("|V{}", width) : formatted("{}{}", width == 1 ? '|' : '<', known);
   std::string shape = "(";
-  for (const std::int64_t extent : view.shape) shape += format("{}, ", extent);
+  for (const std::int64_t extent : view.shape) shape += formatted("{}, ", extent);
   if (view.rank() > 1) shape.resize(shape.size() - 2);
   if (view.rank() == 1) shape.resize(shape.size() - 1);
   std::string header =
-      format("{{'descr': '{}', 'fortran_order': False, 'shape': {}), }}", descr, shape);
+      formatted("{{'descr': '{}', 'fortran_order': False, 'shape': {}), }}", descr, shape);
   // As NumPy has it: the data begin at a multiple of 64 bytes, behind a line's end.
   constexpr std::size_t kStart = 10;
   header.resize((kStart + header.size() + 1 + 63) / 64 * 64 - kStart - 1, ' ');

@@ -128,8 +128,8 @@ class OnnxFile : public ArrayFile {
     const auto refuse = [&](const std::string& why) { throw FileError(path_, "", why); };
     const Format* f = find_dtype(&DtypeNames::onnx, std::to_string(data_type_));
     if (f == nullptr) {
-      refuse(format("holds elements of TensorProto.DataType {}, which assay does not read",
-                    data_type_));
+      refuse(formatted("holds elements of TensorProto.DataType {}, which assay does not read",
+                       data_type_));
     }
     const bool packed = f->bits == 4;
     const double needed = bytes_needed(path_, *f, shape_, packed);
@@ -152,15 +152,15 @@ class OnnxFile : public ArrayFile {
   void check_size(const Format& f, double size, double needed) const {
     if (size == needed) return;
     throw FileError(path_, "",
-                    format("has {:.0f} bytes of elements; {} of shape {} needs {:.0f}", size,
-                           f.name, shape_text(shape_), needed));
+                    formatted("has {:.0f} bytes of elements; {} of shape {} needs {:.0f}", size,
+                              f.name, shape_text(shape_), needed));
   }
 
   // Elements that lie in a field of numbers, of which the low bytes are the element.
   std::shared_ptr<ByteSource> held(const Format& f, double needed) const {
     if (field_ != nullptr && !field_->holds(f)) {
       throw FileError(path_, "",
-                      format("holds its elements in a field that is not one of {}", f.name));
+                      formatted("holds its elements in a field that is not one of {}", f.name));
     }
     // Of complex elements the parts are numbers, one after the other.
     const auto width = static_cast<std::size_t>(part_format(f).storage_bytes);
@@ -170,8 +170,8 @@ class OnnxFile : public ArrayFile {
       const std::uint64_t beyond = width == 8 ? 0 : numbers_[i] >> 8 * width;
       if (beyond != 0 && beyond != ~std::uint64_t{0} >> 8 * width) {
         throw FileError(path_, "",
-                        format("element {} is {}, which is no {}", i,
-                               static_cast<std::int64_t>(numbers_[i]), f.name));
+                        formatted("element {} is {}, which is no {}", i,
+                                  static_cast<std::int64_t>(numbers_[i]), f.name));
       }
       for (std::size_t b = 0; b < width; ++b) {
         bytes[i * width + b] = static_cast<std::byte>(numbers_[i] >> 8 * b & 0xFF);

@@ -106,9 +106,9 @@ const Layout& layout_of(const std::string& path, const std::string& layout) {
   std::vector<std::string> known;
   for (const Layout& row : kLayouts) known.emplace_back(row.name);
   throw FileError(path, "",
-                  format("is in no layout that assay knows ({}); `assay list layouts` says what "
-                         "they look like, and --layout which one it is",
-                         joined(known)));
+                  formatted("is in no layout that assay knows ({}); `assay list layouts` says what "
+                            "they look like, and --layout which one it is",
+                            joined(known)));
 }
 
 }  // namespace

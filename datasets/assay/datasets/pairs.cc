@@ -45,13 +45,13 @@ NamePattern::NamePattern(std::string text) : text_(std::move(text)) {
       parts_.push_back({c == '?' ? Of::kOne
                         : deep   ? Of::kDeepRun
                                  : Of::kRun,
-                        format("*{}", ++runs)});
+                        formatted("*{}", ++runs)});
     } else if (c == '{') {
       flush();
       const std::size_t end = text_.find('}', i);
       const std::string name = end == std::string::npos ? "" : text_.substr(i + 1, end - i - 1);
       if (name.empty() || !std::all_of(name.begin(), name.end(), is_word_character)) {
-        throw std::invalid_argument(format(
+        throw std::invalid_argument(formatted(
             "pattern '{}': {{name}} is a word in braces, as in {{i}}, at character {}", text_, i));
       }
       parts_.push_back({Of::kWord, name});
@@ -67,7 +67,7 @@ bool NamePattern::match_from(std::size_t part, std::string_view rest, Stands& st
                              int& steps) const {
   using Of = Part::Kind;
   if (++steps > kMostSteps) {
-    throw std::invalid_argument(format("pattern '{}' has too many '*' to be matched", text_));
+    throw std::invalid_argument(formatted("pattern '{}' has too many '*' to be matched", text_));
   }
   if (part == parts_.size()) return rest.empty();
   const Part& p = parts_[part];
@@ -161,8 +161,8 @@ PairedFiles paired_files(const NamePattern& pattern) {
     const auto [at, added] = files.emplace(std::move(key), path);
     if (!added) {
       throw FileError(path, "",
-                      format("and {} are the same of '{}': which of them is meant?", at->second,
-                             pattern.text()));
+                      formatted("and {} are the same of '{}': which of them is meant?", at->second,
+                                pattern.text()));
     }
   }
   if (files.empty()) throw FileError(pattern.text(), "", "matches no file");
@@ -188,10 +188,10 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
       for (const std::string& name : p.names()) names.push_back(braces(name));
       return joined(names);
     };
-    throw std::invalid_argument(
-        format("the patterns '{}' and '{}' must have the same wildcards, but one has {}, the other "
-               "{}",
-               outputs, golden, said(of_outputs), said(of_golden)));
+    throw std::invalid_argument(formatted(
+        "the patterns '{}' and '{}' must have the same wildcards, but one has {}, the other "
+        "{}",
+        outputs, golden, said(of_outputs), said(of_golden)));
   }
   OpenedCases opened;
   opened.layout = "pairs";
@@ -214,8 +214,8 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
   }
   if (records.empty()) {
     throw NoCaseError(outputs, "",
-                      format("no file has a partner: the first is {}, and of '{}' {}",
-                             opened.without_golden.front(), golden, expected.begin()->second));
+                      formatted("no file has a partner: the first is {}, and of '{}' {}",
+                                opened.without_golden.front(), golden, expected.begin()->second));
   }
   for (const auto& [key, file] : expected) {
     opened.without_output.push_back(file);

@@ -63,7 +63,7 @@ enum Opcode : std::uint8_t {
 };
 
 [[noreturn]] void damaged(const char* how) {
-  throw std::invalid_argument(format("its pickle is damaged: {}", how));
+  throw std::invalid_argument(formatted("its pickle is damaged: {}", how));
 }
 
 class Machine {
@@ -77,7 +77,7 @@ class Machine {
       const auto opcode = static_cast<std::uint8_t>(take(1)[0]);
       if (opcode == kStop) break;
       if (!step(opcode)) {
-        throw std::invalid_argument(format(
+        throw std::invalid_argument(formatted(
             "its pickle has the opcode 0x{:02x} at byte {}, which tensors do not need; it is "
             "not executed",
             opcode, at));
@@ -110,8 +110,8 @@ class Machine {
 
   void push(Value value) {
     if (out_.values.size() >= kMostValues) {
-      throw std::invalid_argument(
-          format("its pickle makes more than {} values, which is more than is read", kMostValues));
+      throw std::invalid_argument(formatted(
+          "its pickle makes more than {} values, which is more than is read", kMostValues));
     }
     out_.values.push_back(std::move(value));
     stack_.push_back(static_cast<Ref>(out_.values.size() - 1));
@@ -151,9 +151,9 @@ class Machine {
   }
 
   void global(std::string_view module, std::string_view name) {
-    const std::string text = format("{} {}", module, name);
+    const std::string text = formatted("{} {}", module, name);
     if (text != kOrderedDict && !allowed_(text)) {
-      throw std::invalid_argument(format(
+      throw std::invalid_argument(formatted(
           "its pickle names {}.{}, which is no part of a tensor; it is not executed, and the "
           "file is not read",
           module, name));
@@ -278,7 +278,7 @@ class Machine {
       case kProto:
         if (const std::uint64_t protocol = number(1); protocol < 2 || protocol > 5) {
           throw std::invalid_argument(
-              format("its pickle has protocol {}; 2 to 5 are read", protocol));
+              formatted("its pickle has protocol {}; 2 to 5 are read", protocol));
         }
         return true;
       case kFrame:

@@ -183,7 +183,7 @@ std::string text_of(ByteSource& bytes, std::int64_t most, const std::string& pat
                     const std::string& what) {
   if (bytes.size() > most) {
     throw FileError(path, what,
-                    format("has {} bytes, over the {} that are read", bytes.size(), most));
+                    formatted("has {} bytes, over the {} that are read", bytes.size(), most));
   }
   std::string text(static_cast<std::size_t>(bytes.size()), '\0');
   bytes.read(0, bytes.size(), reinterpret_cast<std::byte*>(text.data()));

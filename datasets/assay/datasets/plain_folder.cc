@@ -29,8 +29,8 @@ void add_arrays(Arrays& arrays, const std::string& file, const std::string& name
     const auto [at, added] = arrays.emplace(whole, request);
     if (!added) {
       throw FileError(file, "",
-                      format("and {} have one name, '{}': which of them is meant?",
-                             array_file(at->second.path), whole));
+                      formatted("and {} have one name, '{}': which of them is meant?",
+                                array_file(at->second.path), whole));
     }
   }
 }
@@ -44,7 +44,7 @@ void add_output(CaseRecord& record, CaseOutputRecord& result, const std::string&
   if (!added) {
     throw FileError(
         array.path, "",
-        format("and {} are both of the producer {}", array_file(at->second.path), safe));
+        formatted("and {} are both of the producer {}", array_file(at->second.path), safe));
   }
 }
 
@@ -111,15 +111,16 @@ OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& op
     if (!is_plain_folder(whole)) continue;
     if (is_one_of(kInputNames, folder)) {
       opened.notes.push_back(
-          format("{} is left out: nothing says to which operators these inputs belong", whole));
+          formatted("{} is left out: nothing says to which operators these inputs belong", whole));
       continue;
     }
     const bool is_golden = is_one_of(kGoldenNames, folder);
     if (is_golden && !golden_folder.empty()) {
-      throw FileError(path, "",
-                      format("{} and {} are both called as golden results are; give one of them as "
-                             "the golden side and the outputs beside it",
-                             golden_folder, folder));
+      throw FileError(
+          path, "",
+          formatted("{} and {} are both called as golden results are; give one of them as "
+                    "the golden side and the outputs beside it",
+                    golden_folder, folder));
     }
     if (is_golden) golden_folder = folder;
     for (auto& [name, array] : arrays_under(whole)) {

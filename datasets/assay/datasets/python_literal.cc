@@ -33,9 +33,9 @@ class Parser {
  private:
   [[noreturn]] void refuse(const std::string& wanted) const {
     throw std::invalid_argument(
-        format("'{}' is no Python literal: at character {}, {}",
-               text_.size() > 80 ? std::string(text_.substr(0, 77)) + "..." : std::string(text_),
-               at_ + 1, wanted));
+        formatted("'{}' is no Python literal: at character {}, {}",
+                  text_.size() > 80 ? std::string(text_.substr(0, 77)) + "..." : std::string(text_),
+                  at_ + 1, wanted));
   }
 
   char peek() {
@@ -79,7 +79,7 @@ class Parser {
     Literal::List items;
     bool comma = false;
     while (peek() != close) {
-      if (!items.empty() && !comma) refuse(format("',' or '{}' is expected", close));
+      if (!items.empty() && !comma) refuse(formatted("',' or '{}' is expected", close));
       items.push_back(value(depth + 1));
       comma = take(',');
     }
@@ -185,7 +185,7 @@ Literal parse_literal(std::string_view text) { return Parser(text).whole(); }
 std::string literal_text(const Literal& literal) {
   if (literal.is_none()) return "None";
   if (const bool* flag = literal.flag()) return *flag ? "True" : "False";
-  if (const std::int64_t* integer = literal.integer()) return format("{}", *integer);
+  if (const std::int64_t* integer = literal.integer()) return formatted("{}", *integer);
   if (const double* real = std::get_if<double>(&literal.value)) {
     const std::string text = number_text(*real);
     return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;

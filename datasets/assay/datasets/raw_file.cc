@@ -74,19 +74,20 @@ class RawFile : public ArrayFile {
     }
     if (!said.wrong_shape.empty()) {
       throw FileError(path_, "",
-                      format("its name says the shape '{}', which must be extents joined "
-                             "by x, or scalar",
-                             said.wrong_shape));
+                      formatted("its name says the shape '{}', which must be extents joined "
+                                "by x, or scalar",
+                                said.wrong_shape));
     }
     add_sidecar(said);
     const Format* f = said.format;
     if (f == nullptr && !request.dtype.empty()) f = &format_named(request.dtype);
     if (f == nullptr) {
-      throw FileError(path_, "",
-                      format("is read as raw bytes, and nothing says what they are: give --dtype, "
-                             "name it as in x_bfloat16.bin, or write {}.json with {{\"dtype\": "
-                             "\"bfloat16\", \"shape\": [2, 3]}}",
-                             std::filesystem::path(path_).filename().string()));
+      throw FileError(
+          path_, "",
+          formatted("is read as raw bytes, and nothing says what they are: give --dtype, "
+                    "name it as in x_bfloat16.bin, or write {}.json with {{\"dtype\": "
+                    "\"bfloat16\", \"shape\": [2, 3]}}",
+                    std::filesystem::path(path_).filename().string()));
     }
     if (!said.shape) said.shape = request.shape;
     const std::int64_t size = bytes_->size();
@@ -97,14 +98,14 @@ class RawFile : public ArrayFile {
       const double needed = bytes_needed(path_, *f, layout.shape, layout.packed);
       if (needed != static_cast<double>(size)) {
         throw FileError(path_, "",
-                        format("has {} bytes; {} of shape {} needs {:.0f}", size, f->name,
-                               shape_text(layout.shape), needed));
+                        formatted("has {} bytes; {} of shape {} needs {:.0f}", size, f->name,
+                                  shape_text(layout.shape), needed));
       }
     } else {
       if (size % f->storage_bytes != 0) {
         throw FileError(path_, "",
-                        format("has {} bytes, which are no whole elements of {} ({} bytes each)",
-                               size, f->name, f->storage_bytes));
+                        formatted("has {} bytes, which are no whole elements of {} ({} bytes each)",
+                                  size, f->name, f->storage_bytes));
       }
       layout.shape = {size / f->storage_bytes};
       layout.shape_is_inferred = true;
@@ -136,12 +137,12 @@ class RawFile : public ArrayFile {
     }
     if (f != nullptr && said.format != nullptr && f != said.format) {
       throw FileError(beside, "",
-                      format("says {}, the name of {} {}", f->name, path_, said.format->name));
+                      formatted("says {}, the name of {} {}", f->name, path_, said.format->name));
     }
     if (header.shape && said.shape && header.shape != said.shape) {
       throw FileError(beside, "",
-                      format("says the shape {}, the name of {} {}", shape_text(*header.shape),
-                             path_, shape_text(*said.shape)));
+                      formatted("says the shape {}, the name of {} {}", shape_text(*header.shape),
+                                path_, shape_text(*said.shape)));
     }
     if (f != nullptr) said.format = f;
     if (header.shape) said.shape = header.shape;
@@ -199,8 +200,8 @@ void pair_parts(ArrayLayout& layout, const ArrayRequest& request) {
   if (!asked && !(pairs && said->name == "complex32")) return;
   const auto refuse = [&](std::string_view why) {
     throw FileError(request.path, "",
-                    format("holds {} of shape {}, which are no pairs of {}: {}",
-                           layout.format->name, shape_text(layout.shape), said->name, why));
+                    formatted("holds {} of shape {}, which are no pairs of {}: {}",
+                              layout.format->name, shape_text(layout.shape), said->name, why));
   };
   if (!pairs) refuse("the last extent must be even");
   Strides& strides = layout.strides;
@@ -227,8 +228,8 @@ void write_raw(const std::string& path, const std::map<std::string, TensorView>&
   if ((said.format != nullptr && said.format != view.format) ||
       (said.shape && *said.shape != view.shape)) {
     throw FileError(path, "",
-                    format("its name says another dtype or shape than {} of {}", view.format->name,
-                           shape_text(view.shape)));
+                    formatted("its name says another dtype or shape than {} of {}",
+                              view.format->name, shape_text(view.shape)));
   }
   if (said.format == nullptr || !said.shape) {
     write_file(path + ".json", config::raw_header(std::string(view.format->name), view.shape));
@@ -241,7 +242,7 @@ std::string raw_file_name(std::string_view stem, const Format& format, const Sha
   for (const std::int64_t extent : shape) {
     extents += (extents.empty() ? "" : "x") + std::to_string(extent);
   }
-  return assay::format("{}_{}{}{}.bin", stem, format.name, kShapeMark, extents);
+  return assay::formatted("{}_{}{}{}.bin", stem, format.name, kShapeMark, extents);
 }
 
 }  // namespace assay

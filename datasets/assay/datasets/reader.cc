@@ -65,7 +65,7 @@ Handle open_hdf5(const std::string& path, int fd, bool lock) {
   Handle file = h5::file(H5Fopen(name, H5F_ACC_RDONLY, access.get()));
   if (!file.valid()) {
     note_damage();
-    throw FileError(path, "", format("is truncated, corrupt or locked ({})", last_error()));
+    throw FileError(path, "", formatted("is truncated, corrupt or locked ({})", last_error()));
   }
   return file;
 }
@@ -82,11 +82,11 @@ OpenedFile open_file(const std::string& path) {
   });
   struct stat status;
   if (stat(path.c_str(), &status) != 0) {
-    throw FileError(path, "", format("cannot be opened: {}", std::strerror(errno)));
+    throw FileError(path, "", formatted("cannot be opened: {}", std::strerror(errno)));
   }
   if (S_ISDIR(status.st_mode)) throw FileError(path, "", "is a directory, not a dataset file");
   if (!S_ISREG(status.st_mode)) throw FileError(path, "", "is not a regular file");
-  if (fd < 0) throw FileError(path, "", format("cannot be read: {}", std::strerror(error)));
+  if (fd < 0) throw FileError(path, "", formatted("cannot be read: {}", std::strerror(error)));
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
     throw FileError(path, "", "is not a regular file");
   }
@@ -110,9 +110,9 @@ void Reader::refuse(const std::string& object, const std::string& reason) const 
 
 void Reader::refuse_changed(const std::string& object, const std::string& what) const {
   refuse(object,
-         format("{} (by the checksum of when assay wrote the file); the file was damaged or "
-                "changed, and --trust reads it as it is",
-                what));
+         formatted("{} (by the checksum of when assay wrote the file); the file was damaged or "
+                   "changed, and --trust reads it as it is",
+                   what));
 }
 
 void Reader::read_checksums(const std::string& said) {
@@ -137,7 +137,7 @@ void Reader::read_checksums(const std::string& said) {
 void Reader::check_attribute(const std::string& object, const std::string& name,
                              const Attribute& value) const {
   if (checksums_.lines().empty() || checksums_.agrees(object + "@" + name, sum_of(value))) return;
-  refuse_changed(object, format("its attribute '{}' is not what was written", name));
+  refuse_changed(object, formatted("its attribute '{}' is not what was written", name));
 }
 
 bool Reader::check_path(const std::string& object) const {
@@ -169,10 +169,11 @@ bool Reader::check_path(const std::string& object) const {
       }
       if (exists > 0) refuse(object, damaged("its link cannot be read"));
       H5Eclear2(H5E_DEFAULT);
-      if (in_target) refuse(object, format("is a soft link to {}, which does not exist", target));
+      if (in_target)
+        refuse(object, formatted("is a soft link to {}, which does not exist", target));
       return false;
     }
-    const std::string via = next == object ? "is" : format("leads to {},", next);
+    const std::string via = next == object ? "is" : formatted("leads to {},", next);
     if (info.type == H5L_TYPE_HARD) {
       at = next;
       if (found_.size() >= kMaxFound) found_.clear();
@@ -189,9 +190,9 @@ bool Reader::check_path(const std::string& object) const {
       ahead.insert(ahead.begin(), parts.begin(), parts.end());
       of_target += parts.size();
     } else if (info.type == H5L_TYPE_EXTERNAL) {
-      refuse(object, format("{} an external link; a dataset file must hold all its data", via));
+      refuse(object, formatted("{} an external link; a dataset file must hold all its data", via));
     } else {
-      refuse(object, format("{} a link of an unknown, user-defined kind", via));
+      refuse(object, formatted("{} a link of an unknown, user-defined kind", via));
     }
   }
   return true;
@@ -307,7 +308,7 @@ std::optional<Attribute> Reader::read_attribute(const std::string& object, const
     default:
       break;
   }
-  if (!ok) refuse(object, damaged(format("its attribute '{}' cannot be read", name)));
+  if (!ok) refuse(object, damaged(formatted("its attribute '{}' cannot be read", name)));
   return value;
 }
 
@@ -328,7 +329,7 @@ std::vector<std::string> Reader::names_of_attributes(const std::string& object_p
        line != lines.end() && line->first.starts_with(prefix); ++line) {
     const std::string name = line->first.substr(prefix.size());
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      refuse_changed(object_path, format("its attribute '{}' is missing", name));
+      refuse_changed(object_path, formatted("its attribute '{}' is missing", name));
     }
   }
   return names;
@@ -350,17 +351,17 @@ std::map<std::string, Attribute> Reader::attributes(const std::string& object_pa
   for (const std::string& name : names) {
     const Handle attr = h5::attribute(H5Aopen(object.get(), name.c_str(), H5P_DEFAULT));
     if (!attr.valid()) {
-      refuse(object_path, damaged(format("its attribute '{}' cannot be opened", name)));
+      refuse(object_path, damaged(formatted("its attribute '{}' cannot be opened", name)));
     }
     if (auto value = read_attribute(object_path, name, attr.get())) {
       check_attribute(object_path, name, *value);
       values.emplace(name, std::move(*value));
     } else if (checksums_.has(object_path + "@" + name)) {
-      refuse_changed(object_path, format("its attribute '{}' is not what was written", name));
+      refuse_changed(object_path, formatted("its attribute '{}' is not what was written", name));
     } else if (std::find(required.begin(), required.end(), name) != required.end()) {
-      refuse(
-          object_path,
-          format("its attribute '{}' must be one value: a UTF-8 string, a number or a bool", name));
+      refuse(object_path,
+             formatted("its attribute '{}' must be one value: a UTF-8 string, a number or a bool",
+                       name));
     }
   }
   if (all_names != nullptr) *all_names = std::move(names);
@@ -391,9 +392,10 @@ void Reader::check_storage(const std::string& object, hid_t dataset, hid_t creat
                                                nullptr, sizeof name, name, &config);
     if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE &&
         filter != H5Z_FILTER_FLETCHER32) {
-      refuse(object, format("uses the filter '{}' ({}); only deflate, shuffle and fletcher32 are "
-                            "read",
-                            name, filter));
+      refuse(object,
+             formatted("uses the filter '{}' ({}); only deflate, shuffle and fletcher32 are "
+                       "read",
+                       name, filter));
     }
   }
   if (layout != H5D_CHUNKED) return;
@@ -403,9 +405,9 @@ void Reader::check_storage(const std::string& object, hid_t dataset, hid_t creat
   double bytes = static_cast<double>(H5Tget_size(element.get()));
   for (int d = 0; d < rank; ++d) bytes *= static_cast<double>(chunk[d]);
   if (bytes > static_cast<double>(max_bytes_)) {
-    refuse(object, format("has chunks of {:.0f} bytes, over the reader's cap of {}; "
-                          "ASSAY_MAX_DATASET_GIB raises it",
-                          bytes, max_bytes_));
+    refuse(object, formatted("has chunks of {:.0f} bytes, over the reader's cap of {}; "
+                             "ASSAY_MAX_DATASET_GIB raises it",
+                             bytes, max_bytes_));
   }
 }
 
@@ -443,17 +445,17 @@ Shape Reader::shape_of(const std::string& object, hid_t dataset, const Format& f
     bytes *= static_cast<double>(std::max<hsize_t>(extents[d], 1));
   }
   if (bytes > static_cast<double>(max_bytes_)) {
-    refuse(object, format("declares {:.0f} bytes, over the reader's cap of {}; "
-                          "ASSAY_MAX_DATASET_GIB raises it",
-                          bytes, max_bytes_));
+    refuse(object, formatted("declares {:.0f} bytes, over the reader's cap of {}; "
+                             "ASSAY_MAX_DATASET_GIB raises it",
+                             bytes, max_bytes_));
   }
   // Deflate makes data at most some thousand times shorter; what has never been written is no data.
   constexpr double kMostPerByte = 1100, kFree = 0x1p28;
   hsize_t size = 0;
   if (H5Fget_filesize(file_, &size) >= 0 &&
       bytes > std::max(kFree, kMostPerByte * static_cast<double>(size))) {
-    refuse(object, format("declares {:.0f} bytes, more than a file of {} bytes can hold", bytes,
-                          static_cast<std::int64_t>(size)));
+    refuse(object, formatted("declares {:.0f} bytes, more than a file of {} bytes can hold", bytes,
+                             static_cast<std::int64_t>(size)));
   }
   return Shape(extents, extents + rank);
 }
@@ -523,8 +525,8 @@ bool Reader::is_absent(const std::string& object) const {
   const auto attributes_here = attributes(object, {"absent"});
   const auto* flag = std::get_if<std::int64_t>(&attributes_here.at("absent"));
   if (flag == nullptr || (*flag != 0 && *flag != 1)) {
-    refuse(object, format("its attribute 'absent' must be a bool, but it is '{}'",
-                          attribute_text(attributes_here.at("absent"))));
+    refuse(object, formatted("its attribute 'absent' must be a bool, but it is '{}'",
+                             attribute_text(attributes_here.at("absent"))));
   }
   if (*flag == 0) return false;
   if (kind_of(object) != ObjectKind::kDataset) refuse(object, "must be a dataset");
@@ -579,7 +581,7 @@ Tensor Reader::read_opened(const std::string& object, const OpenDataset& opened)
       refuse(object, why);
     }
   } catch (const std::bad_alloc&) {
-    refuse(object, format("needs {:.0f} bytes of memory, more than there are", bytes));
+    refuse(object, formatted("needs {:.0f} bytes of memory, more than there are", bytes));
   }
   if (opened.swap_bytes) swap_bytes(f, tensor.bytes(), tensor.size());
   to_codes(f, tensor.bytes(), tensor.size());

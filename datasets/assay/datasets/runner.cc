@@ -43,9 +43,10 @@ Arguments parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const auto value = [&]() -> std::string {
-      if (i + 1 == argc) throw std::invalid_argument(format("{} needs a value", word));
+      if (i + 1 == argc) throw std::invalid_argument(formatted("{} needs a value", word));
       if (*argv[++i] == '\0') {
-        throw std::invalid_argument(format("{}: the value is empty; is a variable not set?", word));
+        throw std::invalid_argument(
+            formatted("{}: the value is empty; is a variable not set?", word));
       }
       return argv[i];
     };
@@ -64,16 +65,16 @@ Arguments parse(int argc, char** argv) {
     else if (word == "--ctest")
       a.ctest = true, a.ctest_prefix = value();
     else if (word.starts_with("-"))
-      throw std::invalid_argument(format("unknown option {}", word));
+      throw std::invalid_argument(formatted("unknown option {}", word));
     else if (word.empty())
       throw std::invalid_argument("the dataset file's name is empty; is a variable not set?");
     else if (a.file.empty())
       a.file = word;
     else
-      throw std::invalid_argument(format("one dataset file at a time; '{}' is a second", word));
+      throw std::invalid_argument(formatted("one dataset file at a time; '{}' is a second", word));
   }
   if (a.file.empty()) {
-    throw std::invalid_argument(format(
+    throw std::invalid_argument(formatted(
         "usage: {} FILE [--case GLOB] [--machine M] [--standard S]... [--benchmark PRODUCER] "
         "[--abft THRESHOLD] [--ctest PREFIX]",
         a.program));
@@ -83,7 +84,7 @@ Arguments parse(int argc, char** argv) {
 }
 
 // A CMake bracket argument: nothing in it is interpreted.
-std::string bracket(std::string_view text) { return format("[==[{}]==]", text); }
+std::string bracket(std::string_view text) { return formatted("[==[{}]==]", text); }
 
 // Of a case that is refused none: its test says why.
 std::vector<std::string> labels_of(const DatasetFile& file, const std::string& name) {
@@ -114,7 +115,7 @@ void check_benchmark(const Arguments& a, const DatasetFile& file) {
     for (const std::string& producer : file.producers_of(name)) known.insert(producer);
   }
   if (known.count(a.request.benchmark) != 0) return;
-  throw std::invalid_argument(format(
+  throw std::invalid_argument(formatted(
       "--benchmark: {}", unknown_word("producer", a.request.benchmark,
                                       std::vector<std::string>(known.begin(), known.end()))));
 }
@@ -124,13 +125,13 @@ void print_ctest(const Arguments& a, const DatasetFile& file) {
     std::vector<std::string> labels = labels_of(file, name);
     if (a.machine != nullptr) labels.emplace_back(a.machine->name);
     labels.insert(labels.end(), a.labels.begin(), a.labels.end());
-    const std::string command = format("{} {} --case {}{}", bracket(a.program), bracket(a.file),
-                                       bracket(name), a.text(bracket));
+    const std::string command = formatted("{} {} --case {}{}", bracket(a.program), bracket(a.file),
+                                          bracket(name), a.text(bracket));
     const std::string test = bracket(a.ctest_prefix + name);
-    std::puts(format("add_test({} {})", test, command).c_str());
-    std::puts(
-        format("set_tests_properties({} PROPERTIES LABELS {})", test, bracket(joined(labels, ";")))
-            .c_str());
+    std::puts(formatted("add_test({} {})", test, command).c_str());
+    std::puts(formatted("set_tests_properties({} PROPERTIES LABELS {})", test,
+                        bracket(joined(labels, ";")))
+                  .c_str());
   }
 }
 
@@ -151,7 +152,7 @@ std::vector<CaseReport> run_case(const Arguments& a, const DatasetFile& file,
       for (const auto& [registered, function] : operators) known.push_back(registered);
       CaseReport report;
       report.name = name;
-      report.verdicts = {not_comparable(format(
+      report.verdicts = {not_comparable(formatted(
           "no function is registered for the operator '{}'; registered: {}", op, joined(known)))};
       return {std::move(report)};
     }
@@ -171,13 +172,13 @@ std::vector<CaseReport> run_case(const Arguments& a, const DatasetFile& file,
 // One line a verdict, or the whole explanation of a failure.
 void print_report(const CaseReport& c) {
   for (const Verdict& v : c.verdicts) {
-    std::puts(format("{}: {}: {}", c.title(), outcome_word(v.outcome),
-                     explain(v, v.outcome == Outcome::kPass ? "" : c.reproduce))
+    std::puts(formatted("{}: {}: {}", c.title(), outcome_word(v.outcome),
+                        explain(v, v.outcome == Outcome::kPass ? "" : c.reproduce))
                   .c_str());
   }
   if (c.abft) {
-    std::puts(format("{}: abft: {}: {}", c.title(), outcome_word(c.abft->outcome),
-                     explain(*c.abft, c.abft->outcome == Outcome::kPass ? "" : c.reproduce))
+    std::puts(formatted("{}: abft: {}: {}", c.title(), outcome_word(c.abft->outcome),
+                        explain(*c.abft, c.abft->outcome == Outcome::kPass ? "" : c.reproduce))
                   .c_str());
   }
 }
@@ -198,7 +199,7 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
     if (!a.glob.empty() && is_case_name(a.glob)) {
       // One case by its name: the others need not be looked at.
       if (!file.has_case(a.glob)) {
-        throw NoCaseError(a.file, "", format("has no case '{}'", a.glob));
+        throw NoCaseError(a.file, "", formatted("has no case '{}'", a.glob));
       }
       names = {a.glob};
     } else {
@@ -213,23 +214,23 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
       try {
         outputs = run_case(a, file, name, operators, environment);
       } catch (const FileError& e) {
-        std::fputs(format("error: {}\n", e.what()).c_str(), stderr);
+        std::fputs(formatted("error: {}\n", e.what()).c_str(), stderr);
         unreadable = true;
         continue;
       }
       for (CaseReport& c : outputs) {
-        c.reproduce = format("{} {} --case {}{}", shell_word(a.program), shell_word(a.file), name,
-                             a.text(shell_word));
+        c.reproduce = formatted("{} {} --case {}{}", shell_word(a.program), shell_word(a.file),
+                                name, a.text(shell_word));
         print_report(c);
         report.cases.push_back(std::move(c));
       }
     }
     return unreadable ? 2 : exit_code(report_outcome(report));
   } catch (const NoCaseError& e) {
-    std::fputs(format("error: {}\n", e.what()).c_str(), stderr);
+    std::fputs(formatted("error: {}\n", e.what()).c_str(), stderr);
     return 3;
   } catch (const std::exception& e) {
-    std::fputs(format("error: {}\n", e.what()).c_str(), stderr);
+    std::fputs(formatted("error: {}\n", e.what()).c_str(), stderr);
     return 2;
   }
 }

@@ -46,13 +46,14 @@ class SafetensorsFile : public ArrayFile {
     const Format* f = find_dtype(&DtypeNames::safetensors, array.dtype);
     if (f == nullptr) {
       throw FileError(path_, name,
-                      format("holds elements of {}, which assay does not read", array.dtype));
+                      formatted("holds elements of {}, which assay does not read", array.dtype));
     }
     const double needed = bytes_needed(path_, *f, *array.shape, is_packed(*f));
     if (needed != static_cast<double>(array.end - array.begin)) {
-      throw FileError(path_, name,
-                      format("has {} bytes; {} of shape {} needs {:.0f}", array.end - array.begin,
-                             array.dtype, shape_text(*array.shape), needed));
+      throw FileError(
+          path_, name,
+          formatted("has {} bytes; {} of shape {} needs {:.0f}", array.end - array.begin,
+                    array.dtype, shape_text(*array.shape), needed));
     }
     const std::int64_t offset = data_ + array.begin;
     return plain_array(request.path, bytes_,
@@ -74,15 +75,16 @@ class SafetensorsFile : public ArrayFile {
       length = length << 8 | std::to_integer<std::uint64_t>(start[i]);
     }
     if (length > static_cast<std::uint64_t>(size - kLength)) {
-      throw FileError(path_, "",
-                      format("is truncated in its header, or no safetensors file: the header would "
-                             "have {} bytes, the file has {}",
-                             length, size));
+      throw FileError(
+          path_, "",
+          formatted("is truncated in its header, or no safetensors file: the header would "
+                    "have {} bytes, the file has {}",
+                    length, size));
     }
     if (length > kMostHeader) {
       throw FileError(
           path_, "",
-          format("has a header of {} bytes, over the {} that are read", length, kMostHeader));
+          formatted("has a header of {} bytes, over the {} that are read", length, kMostHeader));
     }
     std::string text(static_cast<std::size_t>(length), ' ');
     bytes_->read(kLength, static_cast<std::int64_t>(length),
@@ -102,17 +104,17 @@ class SafetensorsFile : public ArrayFile {
       if (array.end > size) {
         throw FileError(
             path_, array.name,
-            format("is truncated: its bytes end at {}, the file's at {}", array.end, size));
+            formatted("is truncated: its bytes end at {}, the file's at {}", array.end, size));
       }
       if (array.begin != at) {
         throw FileError(path_, array.name,
-                        format("its bytes begin at {}, but those of the array before end at {}",
-                               array.begin, at));
+                        formatted("its bytes begin at {}, but those of the array before end at {}",
+                                  array.begin, at));
       }
       at = array.end;
     }
     if (at != size) {
-      throw FileError(path_, "", format("has {} bytes behind its arrays", size - at));
+      throw FileError(path_, "", formatted("has {} bytes behind its arrays", size - at));
     }
   }
 

@@ -38,7 +38,7 @@ Sides sides_of(const std::string& path) {
       continue;
     }
     const auto [at, added] = side->emplace(name, whole);
-    if (!added) throw FileError(whole, "", format("and {} have one name", at->second));
+    if (!added) throw FileError(whole, "", formatted("and {} have one name", at->second));
   }
   return sides;
 }
@@ -78,7 +78,7 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
   for (const auto& [name, file] : sides.outputs) opened.without_golden.push_back(file);
   for (const std::string& file : sides.others) {
     opened.left_out.push_back(
-        format("{} has neither '{}' nor '{}' in its name", file, kGolden, kOutput));
+        formatted("{} has neither '{}' nor '{}' in its name", file, kGolden, kOutput));
   }
   // Nothing but the code of the project says what its inputs hold, unless their names do.
   std::vector<std::string> left_out;
@@ -94,7 +94,7 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
   }
   if (!left_out.empty()) {
     opened.notes.push_back(
-        format("inputs of which nothing says the dtype are left out: {}", joined(left_out)));
+        formatted("inputs of which nothing says the dtype are left out: {}", joined(left_out)));
   }
   std::vector<CaseRecord> records;
   records.push_back(std::move(record));

@@ -15,7 +15,7 @@ std::int64_t dataset_size_cap() {
   if (text == nullptr) return kDefault << 30;
   const std::optional<std::int64_t> asked = read_number<std::int64_t>(text);
   if (!asked || *asked < 1) {
-    throw std::invalid_argument(format(
+    throw std::invalid_argument(formatted(
         "ASSAY_MAX_DATASET_GIB must be a whole number of GiB of at least 1, not '{}'", text));
   }
   return std::min(*asked, kMost) << 30;

@@ -51,8 +51,8 @@ struct DatasetFile::Impl {
     schema = std::get<std::int64_t>(found->second);
     if (std::find(std::begin(kSchemas), std::end(kSchemas), schema) == std::end(kSchemas)) {
       throw FileError(path, "/",
-                      format("has assay_schema {}; this version reads schemas 1 and 2",
-                             attribute_text(found->second)));
+                      formatted("has assay_schema {}; this version reads schemas 1 and 2",
+                                attribute_text(found->second)));
     }
     const auto sums = root.find(h5::kChecksumsAttribute);
     const auto* sum = sums == root.end() ? nullptr : std::get_if<std::string>(&sums->second);
@@ -161,12 +161,13 @@ struct DatasetFile::Impl {
       reader.refuse(at, "contains itself");
     }
     if (walk.above.size() > kMaxDepth) {
-      reader.refuse(at, format("lies more than {} groups deep", kMaxDepth));
+      reader.refuse(at, formatted("lies more than {} groups deep", kMaxDepth));
     }
     if (!walk.seen.insert(address).second && ++walk.second_ways > kMaxSecondWays) {
-      reader.refuse(at, format("lies in a maze: more than {} links lead to groups that others lead "
-                               "to",
-                               kMaxSecondWays));
+      reader.refuse(at,
+                    formatted("lies in a maze: more than {} links lead to groups that others lead "
+                              "to",
+                              kMaxSecondWays));
     }
     walk.above.push_back(address);
     return reader.links_in(at);
@@ -227,8 +228,8 @@ struct DatasetFile::Impl {
     const auto machine = attributes.find("machine");
     if (machine == attributes.end()) return "";
     if (const auto* name = std::get_if<std::string>(&machine->second)) return *name;
-    reader.refuse(output, format("its attribute 'machine' must be a string, but it is '{}'",
-                                 attribute_text(machine->second)));
+    reader.refuse(output, formatted("its attribute 'machine' must be a string, but it is '{}'",
+                                    attribute_text(machine->second)));
   }
 
   // ------------------------------------------------------------------------- one or several
@@ -291,15 +292,15 @@ struct DatasetFile::Impl {
     if (!has_several(name)) {
       if (output.empty()) return;
       reader.refuse(case_path(name),
-                    format("has no output '{}'; it has one, without a name", output));
+                    formatted("has no output '{}'; it has one, without a name", output));
     }
     std::vector<std::string> names;
     for (const auto& [known, has_golden] : outputs_of(name)) names.push_back(known);
     if (std::find(names.begin(), names.end(), output) != names.end()) return;
     reader.refuse(case_path(name),
                   output.empty()
-                      ? format("has several outputs, and one must be named: {}", joined(names))
-                      : format("has no output '{}'; its outputs are {}", output, joined(names)));
+                      ? formatted("has several outputs, and one must be named: {}", joined(names))
+                      : formatted("has no output '{}'; its outputs are {}", output, joined(names)));
   }
 
   // The producers of one output.
@@ -343,8 +344,8 @@ struct DatasetFile::Impl {
     for (const std::string& producer : producers) {
       std::string at = path_of(name, part, producer);
       if (std::find(outputs.begin(), outputs.end(), producer) == outputs.end()) {
-        reader.refuse(at, format("belongs to no recorded output; the case has those of {}",
-                                 outputs.empty() ? "nobody" : joined(outputs)));
+        reader.refuse(at, formatted("belongs to no recorded output; the case has those of {}",
+                                    outputs.empty() ? "nobody" : joined(outputs)));
       }
       if (!output.empty()) {
         const std::vector<std::string> recorded = names_in(name, "outputs/" + producer);
@@ -352,8 +353,8 @@ struct DatasetFile::Impl {
         for (const std::string& beside : names_in(name, part + "/" + producer)) {
           has |= beside == output;
           if (std::find(recorded.begin(), recorded.end(), beside) != recorded.end()) continue;
-          reader.refuse(at + "/" + beside, format("belongs to no recorded output; '{}' has {}",
-                                                  producer, joined(recorded)));
+          reader.refuse(at + "/" + beside, formatted("belongs to no recorded output; '{}' has {}",
+                                                     producer, joined(recorded)));
         }
         if (!has) continue;
         at += "/" + output;
@@ -414,12 +415,12 @@ struct DatasetFile::Impl {
       const std::vector<std::string> members = reader.links_in(at);
       if (members.empty()) reader.refuse(at, "is a list without tensors");
       for (std::size_t i = 0; i < members.size(); ++i) {
-        const std::string index = format("{}", i);
+        const std::string index = formatted("{}", i);
         if (std::find(members.begin(), members.end(), index) == members.end()) {
           reader.refuse(at,
-                        format("is a list of {}, whose datasets must be named 0 to {}; there is "
-                               "no '{}'",
-                               members.size(), members.size() - 1, index));
+                        formatted("is a list of {}, whose datasets must be named 0 to {}; there is "
+                                  "no '{}'",
+                                  members.size(), members.size() - 1, index));
         }
         add(operand + "/" + index);
       }
@@ -585,9 +586,10 @@ Tensor DatasetFile::read_output(const std::string& name, const std::string& prod
   impl_->check_output(name, output);
   const std::vector<std::string> producers = impl_->producers_of(name, output);
   if (std::find(producers.begin(), producers.end(), producer) == producers.end()) {
-    impl_->reader.refuse(case_path(name), format("has no recorded output {}of '{}'; it has {}",
-                                                 output.empty() ? "" : format("'{}' ", output),
-                                                 producer, joined(producers)));
+    impl_->reader.refuse(
+        case_path(name),
+        formatted("has no recorded output {}of '{}'; it has {}",
+                  output.empty() ? "" : formatted("'{}' ", output), producer, joined(producers)));
   }
   return impl_->reader.read_tensor(Impl::path_of(name, "outputs/" + producer, output));
 }

@@ -189,8 +189,8 @@ class Finder {
   }
 
   static std::string unread(std::string_view global) {
-    return format("holds elements of {}, which assay does not read",
-                  global.substr(global.rfind(' ') + 1));
+    return formatted("holds elements of {}, which assay does not read",
+                     global.substr(global.rfind(' ') + 1));
   }
 
   // ("storage", class, key, location, elements); an untyped one counts bytes.
@@ -272,14 +272,14 @@ class TorchFile : public ArrayFile {
     const auto refuse = [&](const std::string& why) { throw FileError(path_, t.name, why); };
     const auto member = members_.find(folder_ + "data/" + t.storage);
     if (member == members_.end()) {
-      refuse(format("its storage {} is not in the archive", t.storage));
+      refuse(formatted("its storage {} is not in the archive", t.storage));
     }
     std::shared_ptr<ByteSource> bytes = archive_.open(member->second);
     if (bytes->size() != t.storage_bytes) {
       refuse(
-          format("its storage {} has {} bytes where the pickle says {}: the file is truncated "
-                 "or corrupt",
-                 t.storage, bytes->size(), t.storage_bytes));
+          formatted("its storage {} has {} bytes where the pickle says {}: the file is truncated "
+                    "or corrupt",
+                    t.storage, bytes->size(), t.storage_bytes));
     }
     const double needed = bytes_needed(path_, *t.format, t.shape);
     const std::int64_t width = t.format->storage_bytes;
@@ -293,12 +293,13 @@ class TorchFile : public ArrayFile {
         last += static_cast<double>(t.shape[d] - 1) * static_cast<double>(t.strides[d]);
       }
       if ((last + 1) * static_cast<double>(width) > static_cast<double>(t.storage_bytes)) {
-        refuse(format("reaches beyond its storage {}, which has {} bytes", t.storage,
-                      t.storage_bytes));
+        refuse(formatted("reaches beyond its storage {}, which has {} bytes", t.storage,
+                         t.storage_bytes));
       }
       // An expanded tensor repeats its elements.
       if (needed > static_cast<double>(kMostPerDeflatedByte * file_place(path_).size)) {
-        refuse(format("repeats the {} bytes of its storage to {:.0f}, which is more than is read",
+        refuse(
+            formatted("repeats the {} bytes of its storage to {:.0f}, which is more than is read",
                       t.storage_bytes, needed));
       }
       layout.offset = t.offset * width;
@@ -330,7 +331,7 @@ class TorchFile : public ArrayFile {
         text_of(*archive_.open(record->second), 64, path_, folder_ + "byteorder");
     if (order != "little" && order != "big") {
       throw FileError(path_, folder_ + "byteorder",
-                      format("is '{}', neither little nor big", order));
+                      formatted("is '{}', neither little nor big", order));
     }
     return order == "big";
   }
@@ -358,7 +359,7 @@ void add_integer(std::string& to, std::int64_t value) {
   add_number(to, static_cast<std::uint64_t>(value), 8);
 }
 void add_global(std::string& to, std::string_view module, std::string_view name) {
-  to += assay::format("c{}\n{}\n", module, name);
+  to += assay::formatted("c{}\n{}\n", module, name);
 }
 void add_extents(std::string& to, const std::vector<std::int64_t>& extents) {
   to += '(';
@@ -406,7 +407,7 @@ void write_torch(const std::string& path, const std::map<std::string, TensorView
     const std::size_t key = entries.size() - 1;
     if (!is_alone) add_text(pickled, name);
     add_tensor(pickled, view, key);
-    entries.push_back({assay::format("archive/data/{}", key), bytes_of(view)});
+    entries.push_back({assay::formatted("archive/data/{}", key), bytes_of(view)});
   }
   pickled += is_alone ? "." : "u.";
   entries[0] = {"archive/data.pkl", std::move(pickled)};

@@ -61,14 +61,14 @@ std::unique_ptr<Rows> find_rows(const std::string& folder, const OpenOptions& op
     if (tables.size() > 1) {
       throw FileError(
           folder, "",
-          format("has the case tables {}; say with --table which one it is", joined(tables)));
+          formatted("has the case tables {}; say with --table which one it is", joined(tables)));
     }
     if (tables.empty()) {
       for (const std::string& name : names_in(folder)) {
         if (!name.ends_with(".xlsx")) continue;
         opened.notes.push_back(
-            format("{} is an Excel workbook, which assay does not read; save its sheet as CSV",
-                   in_folder(folder, name)));
+            formatted("{} is an Excel workbook, which assay does not read; save its sheet as CSV",
+                      in_folder(folder, name)));
       }
       opened.notes.push_back(
           "there is no case table (--table FILE.csv): operators, attributes and tolerances are not "
@@ -76,7 +76,7 @@ std::unique_ptr<Rows> find_rows(const std::string& folder, const OpenOptions& op
       return rows;
     }
     path = tables[0];
-    opened.notes.push_back(format("the case table is {}", path));
+    opened.notes.push_back(formatted("the case table is {}", path));
   }
   rows->table = read_ttk_table(path);
   rows->table.given = !options.table.empty();
@@ -99,16 +99,16 @@ std::string named_file(const TtkTable& table, const TtkCase& row, const std::str
   const bool leads_out =
       path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
   if (leads_out && !table.given) {
-    throw FileError(table.csv.path, format("line {}", row.line),
-                    format("names {}, which is not in the table's folder; give the table by "
-                           "--table to have it read",
-                           file));
+    throw FileError(table.csv.path, formatted("line {}", row.line),
+                    formatted("names {}, which is not in the table's folder; give the table by "
+                              "--table to have it read",
+                              file));
   }
   const std::string beside = (fs::path(table.csv.path).parent_path() / path).string();
   if (!is_file(beside) && is_file(file) && table.given) return file;
   if (!is_file(beside)) {
-    throw FileError(table.csv.path, format("line {}", row.line),
-                    format("names {}, which is no file", file));
+    throw FileError(table.csv.path, formatted("line {}", row.line),
+                    formatted("names {}, which is no file", file));
   }
   return beside;
 }
@@ -119,7 +119,7 @@ void add_named_files(CaseRecord& record, const TtkTable& table, const TtkCase& r
     return ArrayRequest{named_file(table, row, file), "", {}};
   };
   for (std::size_t i = 0; i < row.input_files.size(); ++i) {
-    const std::string name = format("input_{}", i);
+    const std::string name = formatted("input_{}", i);
     const bool known = record.inputs.count(name) != 0 || record.absent_inputs.count(name) != 0;
     if (!row.input_files[i].empty() && !known) {
       record.inputs.emplace(name, array(row.input_files[i]));
@@ -127,12 +127,12 @@ void add_named_files(CaseRecord& record, const TtkTable& table, const TtkCase& r
   }
   for (std::size_t i = 0; i < row.golden_files.size(); ++i) {
     if (row.golden_files[i].empty()) continue;
-    CaseOutputRecord& result = record.results[format("output_{}", i)];
+    CaseOutputRecord& result = record.results[formatted("output_{}", i)];
     if (!result.golden && !result.not_compared) result.golden = array(row.golden_files[i]);
   }
   for (std::size_t i = 0; i < row.xpu_files.size(); ++i) {
     if (row.xpu_files[i].empty()) continue;
-    CaseOutputRecord& result = record.results[format("output_{}", i)];
+    CaseOutputRecord& result = record.results[formatted("output_{}", i)];
     if (!result.outputs.contains("xpu")) result.outputs["xpu"] = array(row.xpu_files[i]);
   }
 }
@@ -144,11 +144,11 @@ void add_row(CaseRecord& record, const TtkCase* row, const OpenOptions& options)
     return;
   }
   for (std::size_t i = 0; i < row->inputs.size(); ++i) {
-    const auto at = record.inputs.find(format("input_{}", i));
+    const auto at = record.inputs.find(formatted("input_{}", i));
     if (at != record.inputs.end()) add_what_row_says(at->second, row->inputs[i]);
   }
   for (std::size_t i = 0; i < row->outputs.size(); ++i) {
-    const auto at = record.results.find(format("output_{}", i));
+    const auto at = record.results.find(formatted("output_{}", i));
     if (at == record.results.end()) continue;
     CaseOutputRecord& result = at->second;
     if (result.golden) {
@@ -238,7 +238,7 @@ ManualSet manual_set(const std::string& folder) {
     const auto [at, added] =
         sets[file->ending].emplace(std::pair(file->kind, file->index), std::pair(*file, name));
     if (!added) {
-      throw FileError(folder, name, format("and {} are the same array", at->second.second));
+      throw FileError(folder, name, formatted("and {} are the same array", at->second.second));
     }
   }
   for (const std::string_view ending : kDumpEndings) {
@@ -248,8 +248,8 @@ ManualSet manual_set(const std::string& folder) {
     for (const auto& [key, file] : at->second) {
       if (key.second != next[key.first]) {
         throw FileError(folder, "",
-                        format("has {}_{} in .{} files, but no {}_{}", key.first, key.second,
-                               ending, key.first, next[key.first]));
+                        formatted("has {}_{} in .{} files, but no {}_{}", key.first, key.second,
+                                  ending, key.first, next[key.first]));
       }
       ++next[key.first];
     }
@@ -272,7 +272,7 @@ CaseRecord manual_record(const std::string& folder, const std::string& name, con
       }
       const ArrayRequest array{path, ttk_dtype(file.dtype), file.shape};
       if (file.kind == "golden") {
-        CaseOutputRecord& result = record.results[format("output_{}", file.index)];
+        CaseOutputRecord& result = record.results[formatted("output_{}", file.index)];
         if (none) {
           result.not_compared = true;
           continue;
@@ -284,9 +284,9 @@ CaseRecord manual_record(const std::string& folder, const std::string& name, con
         }
         result.golden = array;
       } else if (none) {
-        record.absent_inputs.insert(format("{}_{}", file.kind, file.index));
+        record.absent_inputs.insert(formatted("{}_{}", file.kind, file.index));
       } else {
-        record.inputs.emplace(format("{}_{}", file.kind, file.index), array);
+        record.inputs.emplace(formatted("{}_{}", file.kind, file.index), array);
       }
     }
     if (row != nullptr && !row->outputs.empty()) {
@@ -294,16 +294,16 @@ CaseRecord manual_record(const std::string& folder, const std::string& name, con
         const auto index = static_cast<std::size_t>(*index_of(output.substr(7)));
         if (index >= row->outputs.size()) {
           throw FileError(folder, "",
-                          format("has golden result {}, and the case table {} outputs (line {})",
-                                 index, row->outputs.size(), row->line));
+                          formatted("has golden result {}, and the case table {} outputs (line {})",
+                                    index, row->outputs.size(), row->line));
         }
         const TtkTensor& tensor = row->outputs[index];
         if (result.golden && result.golden->shape && tensor.shape &&
             *result.golden->shape != *tensor.shape) {
           throw FileError(
               result.golden->path, "",
-              format("has the shape {}, and the case table {} (line {})",
-                     shape_text(*result.golden->shape), shape_text(*tensor.shape), row->line));
+              formatted("has the shape {}, and the case table {} (line {})",
+                        shape_text(*result.golden->shape), shape_text(*tensor.shape), row->line));
         }
       }
     }
@@ -375,7 +375,7 @@ OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options)
     }
     const bool known = row != by_folder.end();
     if (rows->given && !known) {
-      opened.left_out.push_back(format("{} is no case of {}", whole, rows->table.csv.path));
+      opened.left_out.push_back(formatted("{} is no case of {}", whole, rows->table.csv.path));
       continue;
     }
     if (known) found.insert(row->second->name);
@@ -384,8 +384,8 @@ OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options)
   }
   for (const auto& [name, row] : rows->by_name) {
     if (found.count(name) == 0) {
-      opened.left_out.push_back(
-          format("case {} of {} (line {}) has no folder", name, rows->table.csv.path, row->line));
+      opened.left_out.push_back(formatted("case {} of {} (line {}) has no folder", name,
+                                          rows->table.csv.path, row->line));
     }
   }
   settle_arrays(records, {options.dtype, options.shape},
@@ -462,18 +462,18 @@ CaseRecord dump_record(const std::string& name, const DumpedCase& dumped,
   const auto preferred = {"", "dyn", "const", "bin", "geir", "fail"};
   if (const auto* inputs = first_of(dumped.inputs, preferred)) {
     for (const auto& [index, path] : *inputs) {
-      record.inputs.emplace(format("input_{}", index), ArrayRequest{path, "", {}});
+      record.inputs.emplace(formatted("input_{}", index), ArrayRequest{path, "", {}});
     }
   }
   if (const auto* golden = first_of(dumped.golden, preferred)) {
     for (const auto& [index, path] : *golden) {
-      record.results[format("output_{}", index)].golden = ArrayRequest{path, "", {}};
+      record.results[formatted("output_{}", index)].golden = ArrayRequest{path, "", {}};
     }
   }
   for (const auto* side : {&dumped.outputs, &dumped.third}) {
     for (const auto& [producer, arrays] : *side) {
       for (const auto& [index, path] : arrays) {
-        record.results[format("output_{}", index)].outputs.emplace(
+        record.results[formatted("output_{}", index)].outputs.emplace(
             producer.empty() ? producer_of_no_variant : producer, ArrayRequest{path, "", {}});
       }
     }
@@ -503,7 +503,7 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
   std::map<std::string, DumpedCase> dumped;
   const auto add = [](std::map<int, std::string>& arrays, int index, const std::string& file) {
     const auto [at, added] = arrays.emplace(index, file);
-    if (!added) throw FileError(file, "", format("and {} are the same array", at->second));
+    if (!added) throw FileError(file, "", formatted("and {} are the same array", at->second));
   };
   for (const std::string& file : files_under(path)) {
     const std::size_t slash = file.rfind('/');
@@ -514,7 +514,7 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
     const auto parsed = dump_file(stem, *rows);
     const bool third = parsed && parsed->kind == "golden" && parsed->variant == "xpu";
     if (!parsed || (slash != std::string::npos && !third)) {
-      opened.left_out.push_back(format("{} is not named as an array of a dump", whole));
+      opened.left_out.push_back(formatted("{} is not named as an array of a dump", whole));
       continue;
     }
     DumpedCase& of = dumped[parsed->testcase];
@@ -537,7 +537,7 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
         dump_record(name, of, options.producer.empty() ? "npu" : safe_word(options.producer));
     const auto row = rows->by_name.find(name);
     if (rows->given && row == rows->by_name.end()) {
-      opened.notes.push_back(format("case {} is not in {}", name, rows->table.csv.path));
+      opened.notes.push_back(formatted("case {} is not in {}", name, rows->table.csv.path));
     }
     try {
       if (row != rows->by_name.end()) add_named_files(record, rows->table, *row->second);
@@ -553,9 +553,9 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
     records.push_back(std::move(record));
   }
   if (copies > 0) {
-    opened.notes.push_back(
-        format("the fail_ copies of {} case{} are left out, for the outputs themselves are there",
-               copies, copies == 1 ? "" : "s"));
+    opened.notes.push_back(formatted(
+        "the fail_ copies of {} case{} are left out, for the outputs themselves are there", copies,
+        copies == 1 ? "" : "s"));
   }
   settle_arrays(records, {options.dtype, options.shape},
                 {options.golden_dtype, options.golden_shape}, opened.notes);

@@ -140,17 +140,17 @@ std::string why_no_twin(const OperatorTwin& twin, const TtkCase& row, Attributes
     const TtkTensor& input = row.inputs[i];
     if (input.absent) continue;
     if (i >= twin.operands.size() || input.item >= 0) {
-      return format("input {} has no operand of {}", i, twin.ours);
+      return formatted("input {} has no operand of {}", i, twin.ours);
     }
     ++present;
   }
   if (twin.operands == kAb && (present != 2 || row.inputs[0].shape != row.inputs[1].shape)) {
-    return format("{} takes operands of one shape", twin.ours);
+    return formatted("{} takes operands of one shape", twin.ours);
   }
   // Our bias has the dtype of the result.
   if (twin.operands == kProduct && row.inputs.size() > 2 && !row.inputs[2].absent &&
       !row.outputs.empty() && row.inputs[2].dtype != row.outputs[0].dtype) {
-    return format("the bias of {} has the dtype of the result", twin.ours);
+    return formatted("the bias of {} has the dtype of the result", twin.ours);
   }
   for (const auto& [name, value] : twin.fixed) to[std::string(name)] = value;
   for (const auto& [key, value] : row.attributes) {
@@ -159,7 +159,7 @@ std::string why_no_twin(const OperatorTwin& twin, const TtkCase& row, Attributes
     const auto at = std::find_if(twin.attributes.begin(), twin.attributes.end(),
                                  [&](const AttributeTwin& a) { return a.theirs == name; });
     if (at == twin.attributes.end() || !at->convert(value, at->ours, to)) {
-      return format("{} has no attribute that is {} = {}", twin.ours, name, literal_text(value));
+      return formatted("{} has no attribute that is {} = {}", twin.ours, name, literal_text(value));
     }
   }
   return "";
@@ -202,7 +202,7 @@ void name_operator(CaseRecord& record, const TtkCase& row) {
         record.absent_inputs.insert(operand);
         continue;
       }
-      auto input = record.inputs.extract(format("input_{}", i));
+      auto input = record.inputs.extract(formatted("input_{}", i));
       if (input.empty()) continue;
       input.key() = operand;
       record.inputs.insert(std::move(input));
@@ -231,10 +231,10 @@ void name_operator(CaseRecord& record, const TtkCase& row) {
   std::map<std::string, ArrayRequest> inputs;
   for (std::size_t i = 0; i < row.inputs.size(); ++i) {
     const TtkTensor& tensor = row.inputs[i];
-    const std::string name = tensor.item < 0 ? format("input_{}", tensor.place)
-                                             : format("input_{}/{}", tensor.place, tensor.item);
+    const std::string name = tensor.item < 0 ? formatted("input_{}", tensor.place)
+                                             : formatted("input_{}/{}", tensor.place, tensor.item);
     if (tensor.absent) record.absent_inputs.insert(name);
-    const auto at = record.inputs.find(format("input_{}", i));
+    const auto at = record.inputs.find(formatted("input_{}", i));
     if (at == record.inputs.end()) continue;
     inputs.emplace(name, std::move(at->second));
     record.inputs.erase(at);

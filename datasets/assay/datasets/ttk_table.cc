@@ -19,7 +19,7 @@ class RowReader {
   RowReader(const CsvTable& csv, const CsvRow& row) : csv_(csv), row_(row) {}
 
   [[noreturn]] void refuse(const std::string& column, const std::string& why) const {
-    throw FileError(csv_.path, format("line {}, {}", row_.line, column), why);
+    throw FileError(csv_.path, formatted("line {}, {}", row_.line, column), why);
   }
 
   std::string text(const std::string& column) const {
@@ -44,7 +44,7 @@ class RowReader {
     bool known = true;
     for (const Literal& extent : *literal.list()) {
       if (extent.integer() == nullptr) {
-        refuse(column, format("{} is no shape", literal_text(literal)));
+        refuse(column, formatted("{} is no shape", literal_text(literal)));
       }
       known = known && *extent.integer() >= 0;
       shape.push_back(*extent.integer());
@@ -84,13 +84,13 @@ class RowReader {
         int item = 0;
         for (const Literal& of_list : *at.list()) {
           if (!is_shape(of_list)) {
-            refuse(column, format("{} is no shape", literal_text(of_list)));
+            refuse(column, formatted("{} is no shape", literal_text(of_list)));
           }
           tensors.push_back(
               {.place = place, .item = item++, .dtype = "", .shape = shape(column, of_list)});
         }
       } else {
-        refuse(column, format("{} is no shape", literal_text(at)));
+        refuse(column, formatted("{} is no shape", literal_text(at)));
       }
       ++place;
     }
@@ -121,7 +121,7 @@ class RowReader {
       }
       if (item.list() == nullptr || item.list()->size() != 2) {
         refuse(column,
-               format("{} is no pair of rtol and the share that may miss", literal_text(item)));
+               formatted("{} is no pair of rtol and the share that may miss", literal_text(item)));
       }
       pairs.emplace_back(
           std::pair(number(column, (*item.list())[0]), number(column, (*item.list())[1])));
@@ -135,8 +135,8 @@ class RowReader {
     std::vector<std::string> files;
     add_files(column, literal(column), files);
     if (files.empty() || files.size() == tensors.size()) return files;
-    refuse(column, format("names {} files, and the row has {} tensors there", files.size(),
-                          tensors.size()));
+    refuse(column, formatted("names {} files, and the row has {} tensors there", files.size(),
+                             tensors.size()));
   }
 
   Literal::Dict attributes() const {
@@ -145,7 +145,7 @@ class RowReader {
     if (cell.dict() == nullptr) refuse("attributes", "a dict is expected");
     for (const auto& [key, value] : *cell.dict()) {
       if (key.text() == nullptr) {
-        refuse("attributes", format("the key {} is no string", literal_text(key)));
+        refuse("attributes", formatted("the key {} is no string", literal_text(key)));
       }
     }
     return *cell.dict();
@@ -166,12 +166,12 @@ class RowReader {
     }
     if (literal.is_none()) return;
     const std::string* const file = literal.text();
-    if (file == nullptr) refuse(column, format("{} is no file name", literal_text(literal)));
+    if (file == nullptr) refuse(column, formatted("{} is no file name", literal_text(literal)));
     const bool known =
         std::any_of(std::begin(kInputEndings), std::end(kInputEndings),
                     [&](std::string_view ending) { return file->ends_with(ending); });
     if (!file->empty() && !known) {
-      refuse(column, format("{} is no .bin, .npy or .pt file", *file));
+      refuse(column, formatted("{} is no .bin, .npy or .pt file", *file));
     }
     files.push_back(*file);
   }
@@ -181,7 +181,7 @@ class RowReader {
     if (literal.integer() != nullptr) value = static_cast<double>(*literal.integer());
     if (const double* real = std::get_if<double>(&literal.value)) value = *real;
     if (value < 0) {
-      refuse(column, format("{} is no number of at least 0", literal_text(literal)));
+      refuse(column, formatted("{} is no number of at least 0", literal_text(literal)));
     }
     return value;
   }
@@ -198,7 +198,7 @@ class RowReader {
     for (TtkTensor& tensor : tensors) {
       const auto place = static_cast<std::size_t>(tensor.place);
       if (places.size() > 1 && place >= places.size()) {
-        refuse(column, format("there are {} dtypes, and more shapes", places.size()));
+        refuse(column, formatted("there are {} dtypes, and more shapes", places.size()));
       }
       const Literal* of = &places[places.size() == 1 ? 0 : place];
       if (of->list() != nullptr) {
@@ -211,7 +211,7 @@ class RowReader {
       }
       if (of->is_none()) continue;
       if (of->text() == nullptr) {
-        refuse(column, format("{} is no dtype", literal_text(*of)));
+        refuse(column, formatted("{} is no dtype", literal_text(*of)));
       }
       tensor.dtype = *of->text();
     }
@@ -249,7 +249,7 @@ TtkTable read_ttk_table(const std::string& path) {
   TtkTable table{.csv = read_csv(path), .cases = {}};
   for (const char* needed : {"testcase_name", "op_name"}) {
     if (table.csv.column(needed) < 0) {
-      throw FileError(path, "line 1", format("has no column {}", needed));
+      throw FileError(path, "line 1", formatted("has no column {}", needed));
     }
   }
   std::set<std::string> names;
@@ -259,7 +259,7 @@ TtkTable read_ttk_table(const std::string& path) {
     c.name = reader.text("testcase_name");
     if (c.name.empty()) reader.refuse("testcase_name", "is empty");
     if (!names.insert(c.name).second) {
-      reader.refuse("testcase_name", format("'{}' is there twice", c.name));
+      reader.refuse("testcase_name", formatted("'{}' is there twice", c.name));
     }
     c.op = reader.text("op_name");
     c.line = row.line;

@@ -92,13 +92,13 @@ std::string words(hid_t t) {
   const std::size_t bits = 8 * H5Tget_size(t);
   switch (H5Tget_class(t)) {
     case H5T_INTEGER:
-      return format("a{} {}-bit integer", H5Tget_sign(t) == H5T_SGN_NONE ? "n unsigned" : " signed",
-                    bits);
+      return formatted("a{} {}-bit integer",
+                       H5Tget_sign(t) == H5T_SGN_NONE ? "n unsigned" : " signed", bits);
     case H5T_FLOAT: {
       std::size_t s, e, es, m, ms;
       H5Tget_fields(t, &s, &e, &es, &m, &ms);
-      return format("a {}-bit float (exponent {} bits, mantissa {}, bias {})", bits, es, ms,
-                    H5Tget_ebias(t));
+      return formatted("a {}-bit float (exponent {} bits, mantissa {}, bias {})", bits, es, ms,
+                       H5Tget_ebias(t));
     }
     case H5T_STRING:
       return "a string";
@@ -107,7 +107,7 @@ std::string words(hid_t t) {
     case H5T_ENUM:
       return "an enumeration";
     case H5T_OPAQUE:
-      return format("{} opaque bytes", bits / 8);
+      return formatted("{} opaque bytes", bits / 8);
     case H5T_REFERENCE:
       return "a reference";
     case H5T_ARRAY:
@@ -161,7 +161,7 @@ TypeMatch match_type(hid_t t, const Format& f) {
       }
     }
   }
-  if (!match.ok) match.why_not = format("stored as {}, which cannot hold {}", words(t), f.name);
+  if (!match.ok) match.why_not = formatted("stored as {}, which cannot hold {}", words(t), f.name);
   return match;
 }
 
@@ -193,8 +193,8 @@ std::string invalid_element(const TensorView& piece, const Shape& shape, std::in
     const std::uint64_t bits = elements.bits_at(i);
     if (!is_valid_code(f, bits)) {
       const TensorView whole{nullptr, &f, shape, contiguous_strides(shape)};
-      return format("element {} is 0x{:x}, which is no {} (it has bits beyond the format)",
-                    shape_text(whole.multi_index(begin + i)), bits, f.name);
+      return formatted("element {} is 0x{:x}, which is no {} (it has bits beyond the format)",
+                       shape_text(whole.multi_index(begin + i)), bits, f.name);
     }
   }
   return "";

@@ -63,7 +63,7 @@ CaseRecord record_of(const std::string& folder, const config::ManifestCase& list
   }
   try {
     for (const auto& [name, array] : listed.arrays) {
-      const std::string where = format("case {}: {}", listed.name, name);
+      const std::string where = formatted("case {}: {}", listed.name, name);
       const ArrayName parsed = parse_name(name, several);
       if (parsed.kind.empty() || (parsed.kind == "inputs" && parsed.output.empty()) ||
           (several && parsed.kind != "inputs" && listed.results.count(parsed.output) == 0)) {
@@ -73,7 +73,7 @@ CaseRecord record_of(const std::string& folder, const config::ManifestCase& list
       }
       if (!stays_inside(array.file)) {
         throw FileError(in_folder(folder, config::kManifestName), where,
-                        format("the file {} is not in the folder", array.file));
+                        formatted("the file {} is not in the folder", array.file));
       }
       const ArrayRequest request{in_folder(folder, array.file), array.dtype, array.shape};
       if (parsed.kind == "inputs") {
@@ -158,7 +158,8 @@ OpenedCases open_unpacked(const std::string& path, const OpenOptions& /*options*
   const std::uintmax_t bytes = fs::file_size(list, error);
   if (error) throw FileError(list, "", error.message());
   if (bytes > kMostManifest) {
-    throw FileError(list, "", format("has {} bytes, over the {} of a list", bytes, kMostManifest));
+    throw FileError(list, "",
+                    formatted("has {} bytes, over the {} of a list", bytes, kMostManifest));
   }
   config::Manifest manifest;
   try {
@@ -248,7 +249,8 @@ void write_raw(const std::string& path, const Tensor& tensor) {
 
 std::string shape_token(const Shape& shape) {
   std::string token;
-  for (const std::int64_t extent : shape) token += format("{}{}", token.empty() ? "" : "x", extent);
+  for (const std::int64_t extent : shape)
+    token += formatted("{}{}", token.empty() ? "" : "x", extent);
   return token.empty() ? "scalar" : token;
 }
 
@@ -272,7 +274,7 @@ class TtkWriter {
     make_folder(manual);
     for (const std::string& operand : operands(names)) {
       const auto at = case_.inputs.find(operand);
-      const std::string stem = format("{}/input_{}_", manual, input_shapes_.size());
+      const std::string stem = formatted("{}/input_{}_", manual, input_shapes_.size());
       if (at == case_.inputs.end()) {
         write_file(stem + "none.bin", "");
         input_shapes_.emplace_back();
@@ -322,15 +324,16 @@ class TtkWriter {
     if (golden) {
       dtype = ttk_dtype_of(golden->format());
       shape = golden->shape();
-      write_raw(format("{}/golden_{}_{}__shape_{}.bin", manual, index, dtype, shape_token(*shape)),
-                *golden);
+      write_raw(
+          formatted("{}/golden_{}_{}__shape_{}.bin", manual, index, dtype, shape_token(*shape)),
+          *golden);
     } else {
-      write_file(format("{}/golden_{}_none.bin", manual, index), "");
+      write_file(formatted("{}/golden_{}_none.bin", manual, index), "");
     }
     for (const auto& [producer, tensor] : outputs) {
       const std::string dump = folder_ + "/dump_" + producer;
       make_folder(dump);
-      write_raw(format("{}/{}_output_{}.bin", dump, testcase_, index), tensor);
+      write_raw(formatted("{}/{}_output_{}.bin", dump, testcase_, index), tensor);
       dtype = ttk_dtype_of(tensor.format());
       shape = tensor.shape();
     }
@@ -357,13 +360,13 @@ class TtkWriter {
     const auto lose = [&](const char* name, const std::string& read) {
       const auto at = of.attributes.find(name);
       if (at == of.attributes.end() || (attribute_text(at->second) == read)) return;
-      lost.insert(format("the attribute {}", name));
+      lost.insert(formatted("the attribute {}", name));
     };
     lose("standard", rtol ? "" : "ttk_mixed");
     lose("equal_nan", "1");
     lose("round_expected", "0");
     for (const auto& [name, value] : own) {
-      if (kSaid.count(name) == 0) lost.insert(format("the attribute {}", name));
+      if (kSaid.count(name) == 0) lost.insert(formatted("the attribute {}", name));
     }
   }
 
@@ -371,7 +374,7 @@ class TtkWriter {
     for (const auto& [name, value] : case_.attributes) {
       const bool has_twin = !ttk_names(case_.op, {{name, value}}).attributes.empty();
       if (!has_twin && kSaid.count(name) == 0 && !name.starts_with("x_")) {
-        lost.insert(format("the attribute {}", name));
+        lost.insert(formatted("the attribute {}", name));
       }
     }
     if (!case_.epilogues.empty()) lost.insert("accumulators and residuals");

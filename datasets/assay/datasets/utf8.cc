@@ -43,7 +43,7 @@ std::string printable(const std::string& text, bool lines) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if ((byte < 0x20 && !(lines && c == '\n')) || byte == 0x7F || (byte >= 0x80 && !valid)) {
-      result += format("\\x{:02x}", byte);
+      result += formatted("\\x{:02x}", byte);
     } else {
       result += c;
     }

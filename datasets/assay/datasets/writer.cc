@@ -62,7 +62,7 @@ struct DatasetWriter::Impl {
 
   void check_disk() const {
     if (disk_error != 0) {
-      throw FileError(path, "", format("cannot be written: {}", std::strerror(disk_error)));
+      throw FileError(path, "", formatted("cannot be written: {}", std::strerror(disk_error)));
     }
   }
 
@@ -90,7 +90,7 @@ struct DatasetWriter::Impl {
         h5::attribute(H5Acreate2(at, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT));
     if (!attr.valid() || (data != nullptr && H5Awrite(attr.get(), memory, data) < 0) ||
         !attr.reset()) {
-      fail(object, format("its attribute '{}' cannot be written", name));
+      fail(object, formatted("its attribute '{}' cannot be written", name));
     }
   }
 
@@ -103,7 +103,7 @@ struct DatasetWriter::Impl {
     const void* data = nullptr;
     const char* characters = nullptr;
     if (const auto* text = std::get_if<std::string>(&value)) {
-      if (!h5::is_utf8(*text)) fail(object, format("its attribute '{}' must be UTF-8", name));
+      if (!h5::is_utf8(*text)) fail(object, formatted("its attribute '{}' must be UTF-8", name));
       const bool fixed = text->size() <= kMostFixedLength;
       characters = text->c_str();  // ends in a zero, which is all of an empty string
       type = h5::type(H5Tcopy(H5T_C_S1));
@@ -178,7 +178,7 @@ struct DatasetWriter::Impl {
         static_cast<std::size_t>(std::max<hssize_t>(H5Sget_simple_extent_npoints(space.get()), 0));
     std::vector<std::byte> data(count * H5Tget_size(memory.get()));
     if (count > 0 && H5Aread(attr, memory.get(), data.data()) < 0) {
-      fail(object, format("its attribute '{}' cannot be copied", name));
+      fail(object, formatted("its attribute '{}' cannot be copied", name));
     }
     create_attribute(object, opened(object).get(), name, stored.get(), space.get(), memory.get(),
                      count > 0 ? data.data() : nullptr);
@@ -195,7 +195,7 @@ struct DatasetWriter::Impl {
     for (const std::string& name : reader.attribute_names(object)) {
       if (H5Aexists_by_name(file.get(), object.c_str(), name.c_str(), H5P_DEFAULT) > 0) continue;
       const h5::Handle attr = h5::attribute(H5Aopen(source.get(), name.c_str(), H5P_DEFAULT));
-      if (!attr.valid()) fail(object, format("its attribute '{}' cannot be copied", name));
+      if (!attr.valid()) fail(object, formatted("its attribute '{}' cannot be copied", name));
       const auto value = values.find(name);
       copy_attribute(object, name, attr.get(), value == values.end() ? nullptr : &value->second);
       const auto line = known.lines().find(object + "@" + name);
@@ -406,7 +406,7 @@ struct DatasetWriter::Impl {
     for (const std::string& part : split(name, '/')) {
       if (!exists(parent += "/" + part)) break;
       if (H5Aexists_by_name(file.get(), parent.c_str(), "op", H5P_DEFAULT) > 0) {
-        throw FileError(path, at, format("lies inside the case {}; cases do not nest", parent));
+        throw FileError(path, at, formatted("lies inside the case {}; cases do not nest", parent));
       }
     }
   }
@@ -423,7 +423,7 @@ struct DatasetWriter::Impl {
     if (!is_case_name(name) || name.find('/') != std::string::npos) {
       throw FileError(
           path, object,
-          format("'{}' is no name of {}: letters, digits, '_', '.' and '='", name, what));
+          formatted("'{}' is no name of {}: letters, digits, '_', '.' and '='", name, what));
     }
   }
 
@@ -433,7 +433,7 @@ struct DatasetWriter::Impl {
     std::set<std::string> names = c.absent_inputs;
     for (const auto& [name, tensor] : c.inputs) {
       if (!names.insert(name).second) {
-        throw FileError(path, at, format("its input '{}' is there and absent", name));
+        throw FileError(path, at, formatted("its input '{}' is there and absent", name));
       }
     }
     std::map<std::string, std::size_t> lists;
@@ -444,14 +444,15 @@ struct DatasetWriter::Impl {
     }
     for (const auto& [list, count] : lists) {
       for (std::size_t i = 0; i < count; ++i) {
-        if (names.count(format("{}/{}", list, i)) != 0) continue;
-        throw FileError(path, at,
-                        format("the {} inputs of the list '{}' must be {}/0 to {}/{}; there is no "
-                               "{}/{}",
-                               count, list, list, list, count - 1, list, i));
+        if (names.count(formatted("{}/{}", list, i)) != 0) continue;
+        throw FileError(
+            path, at,
+            formatted("the {} inputs of the list '{}' must be {}/0 to {}/{}; there is no "
+                      "{}/{}",
+                      count, list, list, list, count - 1, list, i));
       }
       if (names.count(list) == 0) continue;
-      throw FileError(path, at, format("its input '{}' is a tensor and a list", list));
+      throw FileError(path, at, formatted("its input '{}' is a tensor and a list", list));
     }
   }
 
@@ -471,8 +472,9 @@ struct DatasetWriter::Impl {
     const bool has_name = !output.empty();
     if (several.emplace(name, has_name).first->second == has_name) return;
     throw FileError(path, case_path(name),
-                    has_name ? format("has one output, without a name; '{}' is none of it", output)
-                             : "has several outputs; say which one is written");
+                    has_name
+                        ? formatted("has one output, without a name; '{}' is none of it", output)
+                        : "has several outputs; say which one is written");
   }
 };
 
@@ -537,8 +539,8 @@ void DatasetWriter::write(const Case& c) {
       if (!why.empty()) {
         throw FileError(
             impl_->path, at,
-            format("beside {}: {}",
-                   path_of(c.name, "outputs/" + name, output).substr(at.size() + 1), why));
+            formatted("beside {}: {}",
+                      path_of(c.name, "outputs/" + name, output).substr(at.size() + 1), why));
       }
       put_epilogue(c.name, name, epilogue, output);
     }
@@ -635,7 +637,7 @@ void DatasetWriter::put_attribute(const std::string& name, const std::string& at
 void DatasetWriter::commit() {
   const auto fail = [&](int error) {
     impl_->check_disk();
-    throw FileError(impl_->path, "", format("cannot be written: {}", std::strerror(error)));
+    throw FileError(impl_->path, "", formatted("cannot be written: {}", std::strerror(error)));
   };
   if (!impl_->file.valid()) throw FileError(impl_->path, "", "has been committed already");
   impl_->complete_copies();
@@ -649,7 +651,7 @@ void DatasetWriter::commit() {
 std::string hdf5_version() {
   unsigned major, minor, release;
   H5get_libversion(&major, &minor, &release);
-  return format("{}.{}.{}", major, minor, release);
+  return formatted("{}.{}.{}", major, minor, release);
 }
 
 bool hdf5_is_threadsafe() {

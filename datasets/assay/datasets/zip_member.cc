@@ -38,7 +38,7 @@ Archive open_archive(const std::string& path) {
     zip_error_init_with_code(&error, code);
     const std::string why = zip_error_strerror(&error);
     zip_error_fini(&error);
-    throw FileError(path, "", format("cannot be read as a zip archive: {}", why));
+    throw FileError(path, "", formatted("cannot be read as a zip archive: {}", why));
   }
   return archive;
 }
@@ -86,10 +86,10 @@ class ZipMember : public ByteSource {
         refuse("has another size than the archive says: the archive is corrupt");
       case ZIP_ER_ZLIB:
       case ZIP_ER_COMPRESSED_DATA:
-        refuse(
-            format("cannot be inflated ({}): the archive is corrupt", zip_error_strerror(error)));
+        refuse(formatted("cannot be inflated ({}): the archive is corrupt",
+                         zip_error_strerror(error)));
       default:
-        refuse(format("cannot be read: {}", zip_error_strerror(error)));
+        refuse(formatted("cannot be read: {}", zip_error_strerror(error)));
     }
   }
 
@@ -162,8 +162,8 @@ std::unique_ptr<ByteSource> ZipArchive::open(std::size_t index) const {
   }
   if (stat.encryption_method != ZIP_EM_NONE) refuse("is encrypted");
   if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE) {
-    refuse(format("is compressed by method {}; only stored and deflated members are read",
-                  stat.comp_method));
+    refuse(formatted("is compressed by method {}; only stored and deflated members are read",
+                     stat.comp_method));
   }
   if (stat.comp_method == ZIP_CM_STORE && stat.comp_size != stat.size) {
     refuse("has two different sizes");
@@ -171,8 +171,8 @@ std::unique_ptr<ByteSource> ZipArchive::open(std::size_t index) const {
   const auto file_size = static_cast<std::uint64_t>(file_place(path_).size);
   if (stat.comp_size > file_size) refuse("is truncated: its data end too early");
   if (stat.size / static_cast<std::uint64_t>(kMostPerDeflatedByte) > stat.comp_size) {
-    refuse(format("says that it has {} bytes, which {} deflated ones cannot hold", stat.size,
-                  stat.comp_size));
+    refuse(formatted("says that it has {} bytes, which {} deflated ones cannot hold", stat.size,
+                     stat.comp_size));
   }
   return std::make_unique<ZipMember>(path_, archive_, std::move(member));
 }
@@ -181,7 +181,8 @@ std::string zipped(const std::vector<ZipEntry>& entries) {
   zip_error_t error;
   zip_error_init(&error);
   const auto refuse = [](zip_error_t* why) {
-    throw std::runtime_error(format("no zip archive could be made: {}", zip_error_strerror(why)));
+    throw std::runtime_error(
+        formatted("no zip archive could be made: {}", zip_error_strerror(why)));
   };
   struct FreeSource {
     void operator()(zip_source_t* source) const { zip_source_free(source); }

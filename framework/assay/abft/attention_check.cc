@@ -44,8 +44,8 @@ Attention attention_of(const Case& c) {
   };
   if (rank < 2 || !same_batch(k) || !same_batch(v) || q[rank - 1] != k[rank - 1] ||
       k[rank - 2] != v[rank - 2]) {
-    throw CaseError(c.name, format("q {}, k {} and v {} do not fit", shape_text(q), shape_text(k),
-                                   shape_text(v)));
+    throw CaseError(c.name, formatted("q {}, k {} and v {} do not fit", shape_text(q),
+                                      shape_text(k), shape_text(v)));
   }
   a.queries = q[rank - 2], a.depth = q[rank - 1], a.keys = k[rank - 2], a.width = v[rank - 1];
   a.batch = element_count(std::span(q).first(rank - 2));
@@ -62,28 +62,28 @@ std::string why_not(const Attention& a, const Format& output, const AbftOptions&
   const ThresholdSpec& spec = options.spec;
   if (spec.threshold->name != kDefaultThreshold || spec.columns ||
       spec.arithmetic != Arithmetic::kFloat64) {
-    return format("attention is checked by {} alone, by rows and in float64, not by {}",
-                  kDefaultThreshold, spec.text());
+    return formatted("attention is checked by {} alone, by rows and in float64, not by {}",
+                     kDefaultThreshold, spec.text());
   }
   for (const Tensor* t : {&a.q, &a.k, &a.v}) {
     if (&t->format() != &a.q.format() || !t->format().is_float() || t->format().precision > 24) {
-      return format(
+      return formatted(
           "attention is checked of q, k and v of one float dtype of up to 24 bits; they "
           "are {}, {} and {}",
           a.q.format().name, a.k.format().name, a.v.format().name);
     }
   }
   if (!output.is_float()) {
-    return format("attention gives floats; the output is {}", output.name);
+    return formatted("attention gives floats; the output is {}", output.name);
   }
   if (const DotModel* m = options.model) {
     const int bits = m->mantissa_bits.value;
     if (m->accumulator.value != "float32" || (bits > 0 && bits < 23)) {
-      return format("the check of attention needs sums in float32, not in {}{}",
-                    m->accumulator.value, bits > 0 ? format(" of {} bits", bits + 1) : "");
+      return formatted("the check of attention needs sums in float32, not in {}{}",
+                       m->accumulator.value, bits > 0 ? formatted(" of {} bits", bits + 1) : "");
     }
   } else if (a.q.format().bits <= 8) {
-    return format(
+    return formatted(
         "matrix units sum products of {} with as few as 14 bits; say whose sums they are "
         "by the attribute machine, or by --machine (in a matcher .machine(NAME))",
         a.q.format().name);
@@ -513,8 +513,8 @@ AbftVerdict check_attention(const Case& c, const TensorView& output, const AbftO
     a.emplace(attention_of(c));
     reason = why_not(*a, *output.format, options);
     if (reason.empty() && output.shape != a->output) {
-      reason = format("the output's shape is {}, the attention's is {}", shape_text(output.shape),
-                      shape_text(a->output));
+      reason = formatted("the output's shape is {}, the attention's is {}",
+                         shape_text(output.shape), shape_text(a->output));
     }
   } catch (const std::invalid_argument& e) {
     reason = reason_of(e);

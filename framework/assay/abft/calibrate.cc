@@ -33,7 +33,7 @@ DistributionSpec distribution_of(const CalibrationPlan& plan) {
   std::string_view drawn = "normal,mean=1";
   if (plan.inputs == CalibrationInputs::kFolded) drawn = "folded_normal,mean=1";
   if (plan.inputs == CalibrationInputs::kShifted) drawn = "folded_normal,shift=0.5";
-  return parse_distribution(format("{},scale={}", drawn, number_text(scale)));
+  return parse_distribution(formatted("{},scale={}", drawn, number_text(scale)));
 }
 
 // An operand of one trial, as the working format holds it.
@@ -93,8 +93,8 @@ Calibration calibrate(const CalibrationPlan& plan) {
   const FloatEnvironment environment;
   if (plan.m < 1 || plan.k < 1 || plan.n < 1 || plan.trials < 1) {
     throw std::invalid_argument(
-        format("a calibration needs M, K, N and trials of at least 1; given {}, {}, {} and {}",
-               plan.m, plan.k, plan.n, plan.trials));
+        formatted("a calibration needs M, K, N and trials of at least 1; given {}, {}, {} and {}",
+                  plan.m, plan.k, plan.n, plan.trials));
   }
   if (!plan.machine->has_matrix_unit()) {
     throw std::invalid_argument(
@@ -105,7 +105,7 @@ Calibration calibrate(const CalibrationPlan& plan) {
   const DotModel& model = dot_model(*plan.machine, *plan.dtype);
   if (!plan.dtype->is_float()) {
     throw std::invalid_argument(
-        format("{} products are exact: there is no e_max", plan.dtype->name));
+        formatted("{} products are exact: there is no e_max", plan.dtype->name));
   }
   const DistributionSpec inputs = distribution_of(plan);
   std::vector<TrialErrors> parts(at(plan.trials));

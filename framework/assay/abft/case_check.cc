@@ -41,15 +41,15 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
   };
   if (output.format->is_complex()) {
     return refuse(
-        format("the output is {}, and checksums are sums of real numbers", output.format->name));
+        formatted("the output is {}, and checksums are sums of real numbers", output.format->name));
   }
   if (c.is_attention()) return check_attention(c, output, options);
   const bool product = c.is_product();
   if (!product && !c.golden) {
     return refuse(
-        format("checksums need a product's operands a and b, or a golden result; case {} has "
-               "neither",
-               c.name));
+        formatted("checksums need a product's operands a and b, or a golden result; case {} has "
+                  "neither",
+                  c.name));
   }
   if (std::string why_not = c.why_not_output(*output.format); !why_not.empty()) {
     return refuse(std::move(why_not));
@@ -61,12 +61,12 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
   }
   const TensorView golden = c.golden->view();
   if (golden.rank() < 2) {
-    return refuse(format("checksums need a matrix; the golden result has shape {}",
-                         shape_text(golden.shape)));
+    return refuse(formatted("checksums need a matrix; the golden result has shape {}",
+                            shape_text(golden.shape)));
   }
   if (golden.shape != output.shape) {
-    return refuse(format("the output's shape is {}, the golden result's is {}",
-                         shape_text(output.shape), shape_text(golden.shape)));
+    return refuse(formatted("the output's shape is {}, the golden result's is {}",
+                            shape_text(output.shape), shape_text(golden.shape)));
   }
   const Shape matrix(golden.shape.end() - 2, golden.shape.end());
   const std::int64_t bytes = element_count(matrix) * golden.format->storage_bytes;
@@ -85,15 +85,15 @@ AbftVerdict abft_check_partials(const TensorView& a, const TensorView& b,
   const FloatEnvironment environment;
   if (a.rank() != 2 || b.rank() != 2 || a.shape[1] != b.shape[0]) {
     throw std::invalid_argument(
-        format("a {} and b {} do not multiply", shape_text(a.shape), shape_text(b.shape)));
+        formatted("a {} and b {} do not multiply", shape_text(a.shape), shape_text(b.shape)));
   }
   const std::int64_t k = a.shape[1];
-  if (k_block < 1) throw std::invalid_argument(format("blocks of K of {} columns", k_block));
+  if (k_block < 1) throw std::invalid_argument(formatted("blocks of K of {} columns", k_block));
   const std::int64_t blocks = (k + k_block - 1) / k_block;
   if (partials.shape != Shape{blocks, a.shape[0], b.shape[1]}) {
     throw std::invalid_argument(
-        format("partial products of shape {}: {} blocks of K {} are [{}, {}, {}]",
-               shape_text(partials.shape), blocks, k_block, blocks, a.shape[0], b.shape[1]));
+        formatted("partial products of shape {}: {} blocks of K {} are [{}, {}, {}]",
+                  shape_text(partials.shape), blocks, k_block, blocks, a.shape[0], b.shape[1]));
   }
   const Tensor packed = partials.is_contiguous() ? Tensor() : copy_of(partials);
   const TensorView all_partials = packed.empty() ? partials : packed.view();
@@ -118,7 +118,7 @@ AbftVerdict abft_check_partials(const TensorView& a, const TensorView& b,
   }
   all.spec = options.spec.text();
   all.format = &f;
-  summarize(all, *options.spec.threshold, format("checks of {} blocks of K", blocks));
+  summarize(all, *options.spec.threshold, formatted("checks of {} blocks of K", blocks));
   return all;
 }
 

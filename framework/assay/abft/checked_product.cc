@@ -96,37 +96,37 @@ std::string CheckedProduct::why_not(const Format& output) const {
   const Threshold& t = threshold();
   const Arithmetic arithmetic = options.spec.arithmetic;
   if (from_golden && !t.golden_suffices) {
-    return format("{} needs the operands, and only a golden result is there", t.name);
+    return formatted("{} needs the operands, and only a golden result is there", t.name);
   }
   if (t.takes_residuals && (!output.is_float() || is_own_accumulation(output))) {
-    return format("{} outputs are not cast: there is no residual", output.name);
+    return formatted("{} outputs are not cast: there is no residual", output.name);
   }
   if (!output.is_float()) {
     const bool wide =
         output.bits > 32 || (!from_golden && (input_a->bits > 32 || input_b->bits > 32));
     if (!integer_product(output)) {
       return output.bits < 64 ? ""
-                              : format("sums of {} are beyond what float64 holds", output.name);
+                              : formatted("sums of {} are beyond what float64 holds", output.name);
     }
-    return wide ? format("products of {} and {} into {}: integers are checked up to 32 bits",
-                         input_a->name, input_b->name, output.name)
+    return wide ? formatted("products of {} and {} into {}: integers are checked up to 32 bits",
+                            input_a->name, input_b->name, output.name)
                 : "";
   }
   if (output.specials == assay::Specials::kTapered || output.specials == assay::Specials::kScale) {
-    return format("the spacing of {} is no power of two of its exponent", output.name);
+    return formatted("the spacing of {} is no power of two of its exponent", output.name);
   }
   if (output.precision > 24) {
-    return format("{} results would need checksums in more than float64", output.name);
+    return formatted("{} results would need checksums in more than float64", output.name);
   }
   if (from_golden && rounds_sums(arithmetic)) {
-    return format("arithmetic={} needs the operands, and only a golden result is there",
-                  arithmetic_name(arithmetic));
+    return formatted("arithmetic={} needs the operands, and only a golden result is there",
+                     arithmetic_name(arithmetic));
   }
   if (arithmetic == Arithmetic::kMachine) {
     if (options.model == nullptr) return "arithmetic=machine needs to know the machine";
     if (input_a->name != options.model->input || input_b->name != options.model->b_input() ||
         options.model->b_input() != output.name) {
-      return format(
+      return formatted(
           "arithmetic=machine sums by the matrix unit, which reads {}: operands are {} "
           "and {}, the output is {}",
           options.model->input, input_a->name, input_b->name, output.name);

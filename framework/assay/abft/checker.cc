@@ -112,7 +112,8 @@ struct AbftChecker::Impl {
            (rows.m * rows.groups() + (columns ? columns->m * columns->groups() : 0));
   }
   void require_row(std::int64_t row) const {
-    if (row < 0 || row >= rows.m) throw std::invalid_argument(format("row {} of {}", row, rows.m));
+    if (row < 0 || row >= rows.m)
+      throw std::invalid_argument(formatted("row {} of {}", row, rows.m));
   }
   void require_format(const Format& output) const {
     const std::string reason = rows.why_not(output);
@@ -147,13 +148,13 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
   const FloatEnvironment environment;
   if (a.rank() != 2 || b.rank() != 2 || a.shape[1] != b.shape[0]) {
     throw std::invalid_argument(
-        format("a {} and b {} do not multiply: a matrix product takes [M, K] "
-               "and [K, N]",
-               shape_text(a.shape), shape_text(b.shape)));
+        formatted("a {} and b {} do not multiply: a matrix product takes [M, K] "
+                  "and [K, N]",
+                  shape_text(a.shape), shape_text(b.shape)));
   }
   if (!bias.empty() && static_cast<std::int64_t>(bias.size()) != b.shape[1]) {
     throw std::invalid_argument(
-        format("a bias of {} values does not fit {} columns", bias.size(), b.shape[1]));
+        formatted("a bias of {} values does not fit {} columns", bias.size(), b.shape[1]));
   }
   const auto set = [&](CheckedProduct& to, const TensorView& left, const TensorView& right) {
     to.options = options;
@@ -180,8 +181,8 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
 AbftChecker AbftChecker::of_golden(const TensorView& golden, AbftOptions options) {
   const FloatEnvironment environment;
   if (golden.rank() != 2) {
-    throw std::invalid_argument(format("checksums need a matrix; the golden result has shape {}",
-                                       shape_text(golden.shape)));
+    throw std::invalid_argument(formatted("checksums need a matrix; the golden result has shape {}",
+                                          shape_text(golden.shape)));
   }
   const auto set = [&](CheckedProduct& to, const TensorView& matrix) {
     to.options = options;
@@ -320,7 +321,7 @@ ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, d
   impl_->require_row(row);
   const CheckedProduct& d = impl_->rows;
   if (column < 0 || column >= d.n) {
-    throw std::invalid_argument(format("column {} of {}", column, d.n));
+    throw std::invalid_argument(formatted("column {} of {}", column, d.n));
   }
   const std::int64_t first = column / d.width() * d.width();
   return bound_of_element(impl_->sources(d), output, row, first,
@@ -356,18 +357,18 @@ std::string AbftChecker::Impl::why_not(const Residual& residual) const {
                  "case, in a matcher .accumulator(c) or .residual(r)"
                : "";
   }
-  if (!compensated) return format("{} has no use for residuals", spec().threshold->name);
+  if (!compensated) return formatted("{} has no use for residuals", spec().threshold->name);
   const Shape& shape = residual.values.shape;
   if (residual.kind == Residual::Kind::kAccumulator) {
     if (shape == Shape{rows.m, rows.n}) return "";
-    return format("an accumulator of shape {}: C before its cast is [{}, {}]", shape_text(shape),
-                  rows.m, rows.n);
+    return formatted("an accumulator of shape {}: C before its cast is [{}, {}]", shape_text(shape),
+                     rows.m, rows.n);
   }
   if (columns) {
     return "checks of columns need C before its cast, not R of each row";
   }
   if (shape == Shape{rows.m, rows.groups()}) return "";
-  return format(
+  return formatted(
       "residuals of shape {}: R of checks of {} columns is [{}, {}]; groups=N asks for checks as "
       "wide as those that the kernel summed, groups=0 for whole rows",
       shape_text(shape), rows.width(), rows.m, rows.groups());
@@ -384,8 +385,8 @@ AbftVerdict AbftChecker::Impl::check(const TensorView& c, const Residual& residu
     return verdict;
   };
   if (c.shape != Shape{rows.m, rows.n}) {
-    return refuse(format("the output's shape is {}, the product's is [{}, {}]", shape_text(c.shape),
-                         rows.m, rows.n));
+    return refuse(formatted("the output's shape is {}, the product's is [{}, {}]",
+                            shape_text(c.shape), rows.m, rows.n));
   }
   if (const std::string reason = rows.why_not(*c.format); !reason.empty()) return refuse(reason);
   if (const std::string reason = why_not(residual); !reason.empty()) return refuse(reason);

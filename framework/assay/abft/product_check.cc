@@ -71,7 +71,7 @@ AbftVerdict check_batch(const TensorView& output, const AbftOptions& options,
       std::all_of(all.flags.begin(), all.flags.end(),
                   [&](const AbftFlag& flag) { return flag.batch == all.flags.front().batch; });
   if (batches > 1 && all.outcome == Outcome::kFail && one_matrix) {
-    all.because = format("matrix {} of the batch: {}", all.flags.front().batch, all.because);
+    all.because = formatted("matrix {} of the batch: {}", all.flags.front().batch, all.because);
   }
   all.spec = options.spec.text();
   all.format = output.format;
@@ -87,7 +87,7 @@ AbftVerdict check_product(const ProductOperands& product, const TensorView& outp
   };
   if (output.format->is_complex()) {
     return refuse(
-        format("the output is {}, and checksums are sums of real numbers", output.format->name));
+        formatted("the output is {}, and checksums are sums of real numbers", output.format->name));
   }
   Shape shape;
   try {
@@ -96,8 +96,8 @@ AbftVerdict check_product(const ProductOperands& product, const TensorView& outp
     return refuse(reason_of(e));
   }
   if (shape != output.shape) {
-    return refuse(format("the output's shape is {}, the product's is {}", shape_text(output.shape),
-                         shape_text(shape)));
+    return refuse(formatted("the output's shape is {}, the product's is {}",
+                            shape_text(output.shape), shape_text(shape)));
   }
   const bool takes_residuals = options.spec.threshold->takes_residuals;
   const Residual taken = takes_residuals ? residual : Residual{};

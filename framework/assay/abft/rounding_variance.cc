@@ -17,14 +17,14 @@ std::string why_not_on(const DotModel* model) {
   const Rounding rounding = model->rounding.value;
   if (model->accumulator.value != "float32" ||
       (rounding != Rounding::kNearestEven && rounding != Rounding::kTowardZero)) {
-    return format(
+    return formatted(
         "rounding_variance needs a float32 accumulator rounded by nearest_even or "
         "toward_zero, not {} by {}",
         model->accumulator.value, rounding_name(rounding));
   }
   const int bits = model->mantissa_bits.value;
   if (bits > 0 && bits < 23 && model->promotion_interval.value == 0) {
-    return format(
+    return formatted(
         "rounding_variance does not hold for an accumulator of {} mantissa bits that is "
         "never promoted: its errors reach those of the outputs, with their sign",
         bits);
@@ -151,7 +151,7 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
 
 std::string why_not_rounding_variance(const CheckedProduct& product, const Format& output) {
   if (product.from_golden && is_own_accumulation(output) && !product.options.golden_tolerance) {
-    return format(
+    return formatted(
         "a golden result alone does not bound the accumulation errors of {} results; "
         "give the operands",
         output.name);

@@ -113,14 +113,14 @@ std::string calibration_note(std::int64_t measured, double rms_z, double mean_z)
   const double cube = 1 - 2 / (9 * n) + kQuantile * std::sqrt(2 / (9 * n));
   const double limit = std::sqrt(cube * cube * cube);
   if (rms_z > limit) {
-    return format(
+    return formatted(
         "rms z {} over {} checks is above {}: truncating casts, accumulators of less "
         "precision or correlated errors; its thresholds are not to be trusted alone",
         short_number(rms_z), grouped(measured), short_number(limit));
   }
   const double most = kQuantile / std::sqrt(n);
   if (std::abs(mean_z) > most) {
-    return format(
+    return formatted(
         "mean z {} over {} checks is off 0 by more than {}: casts or accumulators "
         "that err to one side",
         short_number(mean_z), grouped(measured), short_number(most));
@@ -130,9 +130,9 @@ std::string calibration_note(std::int64_t measured, double rms_z, double mean_z)
 
 std::string checks_text(const ThresholdSpec& spec, std::int64_t columns) {
   const bool whole = spec.groups_of(columns) == 1;
-  return format("{}{}",
-                whole ? "row checks" : format("checks of {} columns", spec.width_of(columns)),
-                spec.columns ? " and of columns" : "");
+  return formatted("{}{}",
+                   whole ? "row checks" : formatted("checks of {} columns", spec.width_of(columns)),
+                   spec.columns ? " and of columns" : "");
 }
 
 void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& what) {
@@ -145,8 +145,8 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
     v.because = "there are no elements to check";
   } else if (v.flagged > 0) {
     v.outcome = Outcome::kFail;
-    v.because = format("{} of {} {} {} above {}", grouped(v.flagged), grouped(v.checks), what,
-                       v.flagged == 1 ? "is" : "are", threshold.name);
+    v.because = formatted("{} of {} {} {} above {}", grouped(v.flagged), grouped(v.checks), what,
+                          v.flagged == 1 ? "is" : "are", threshold.name);
     if (v.columns_are_off) v.notes.push_back("each column is off by a constant: a bias?");
     if (!v.all_looked_at) {
       v.notes.push_back("so many are above it that not each was looked at by its elements");
@@ -158,36 +158,36 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
   } else if (v.not_checkable + v.uninformative == v.checks) {
     v.because = "no check says anything: every difference and every threshold is 0";
   } else if (2 * made < v.checks) {
-    v.because = format("only {} of {} {} say anything", grouped(made), grouped(v.checks), what);
+    v.because = formatted("only {} of {} {} say anything", grouped(made), grouped(v.checks), what);
   } else {
     v.outcome = Outcome::kPass;
-    v.because = format("none of {} {} above {} (largest D/T {})", grouped(v.checks), what,
-                       threshold.name, short_number(v.worst_ratio));
+    v.because = formatted("none of {} {} above {} (largest D/T {})", grouped(v.checks), what,
+                          threshold.name, short_number(v.worst_ratio));
   }
   if (v.confirmed_clean > 0) {
-    v.notes.push_back(
-        format("{} above the threshold, and clean element by element", grouped(v.confirmed_clean)));
+    v.notes.push_back(formatted("{} above the threshold, and clean element by element",
+                                grouped(v.confirmed_clean)));
   }
   if (v.right_specials > 0) {
-    v.notes.push_back(
-        format("{} infinite or NaN element{} right, for the reference, rounded, is so too; {} not "
-               "checkable for {}",
-               grouped(v.right_specials), v.right_specials == 1 ? " is" : "s are",
-               grouped(v.special_checks), v.right_specials == 1 ? "it" : "them"));
+    v.notes.push_back(formatted(
+        "{} infinite or NaN element{} right, for the reference, rounded, is so too; {} not "
+        "checkable for {}",
+        grouped(v.right_specials), v.right_specials == 1 ? " is" : "s are",
+        grouped(v.special_checks), v.right_specials == 1 ? "it" : "them"));
   }
   const std::int64_t others = v.not_checkable - v.special_checks;
   if (others > 0 && v.not_checkable < v.checks) {
-    v.notes.push_back(format("{} not checkable: their operands or checksums hold NaN or infinity",
-                             grouped(others)));
+    v.notes.push_back(formatted(
+        "{} not checkable: their operands or checksums hold NaN or infinity", grouped(others)));
   }
   if (v.blind > 0) {
-    v.notes.push_back(format("{} see nothing: what {} is above the largest of them",
-                             grouped(v.blind),
-                             v.from_golden ? "the case's own bound allows their elements"
-                                           : "the roundings of the weights may add"));
+    v.notes.push_back(formatted("{} see nothing: what {} is above the largest of them",
+                                grouped(v.blind),
+                                v.from_golden ? "the case's own bound allows their elements"
+                                              : "the roundings of the weights may add"));
   }
   if (v.narrow > 0) {
-    v.notes.push_back(format(
+    v.notes.push_back(formatted(
         "{} checks span fewer than 3 ulps, where rounding errors are not independent, and there "
         "are no operands to confirm from",
         grouped(v.narrow)));

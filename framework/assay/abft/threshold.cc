@@ -54,8 +54,9 @@ Sampling sampling_of(const SpecText& text, const SpecText::Setting& setting) {
     sampling = {read_number<int>(parts[0]).value_or(0), read_number<int>(parts[1]).value_or(0)};
   }
   if (sampling.width < 1 || sampling.period < sampling.width) {
-    text.refuse(format("{} must be WIDTH/PERIOD, as in 16/32: of every 32 the first 16; not '{}'",
-                       setting.key, setting.value));
+    text.refuse(
+        formatted("{} must be WIDTH/PERIOD, as in 16/32: of every 32 the first 16; not '{}'",
+                  setting.key, setting.value));
   }
   return sampling;
 }
@@ -73,10 +74,10 @@ std::string flag_text(bool value, bool by_default) {
   return value == by_default ? "" : value ? "1" : "0";
 }
 std::string number_or_nothing(const std::optional<double>& value) {
-  return value ? format("{}", *value) : "";
+  return value ? formatted("{}", *value) : "";
 }
 std::string sampling_text(const Sampling& s, const Sampling& by_default) {
-  return s == by_default ? "" : format("{}/{}", s.width, s.period);
+  return s == by_default ? "" : formatted("{}/{}", s.width, s.period);
 }
 
 using Spec = ThresholdSpec;
@@ -88,7 +89,7 @@ constexpr ThresholdParameter kGroups = {
     .read = [](Spec& s, Text text) { s.groups = columns_or_rows(text, *text.find("groups")); },
     .written =
         [](const Spec& s) {
-          return s.groups >= 0 && s.threshold->takes("groups") ? format("{}", s.groups) : "";
+          return s.groups >= 0 && s.threshold->takes("groups") ? formatted("{}", s.groups) : "";
         }};
 constexpr ThresholdParameter kBlocks = {
     .name = "blocks",
@@ -96,7 +97,7 @@ constexpr ThresholdParameter kBlocks = {
     .read = [](Spec& s, Text text) { s.groups = columns_or_rows(text, *text.find("blocks")); },
     .written =
         [](const Spec& s) {
-          return s.groups >= 0 && !s.threshold->takes("groups") ? format("{}", s.groups) : "";
+          return s.groups >= 0 && !s.threshold->takes("groups") ? formatted("{}", s.groups) : "";
         }};
 constexpr ThresholdParameter kColumns = {
     .name = "columns",
@@ -121,7 +122,7 @@ constexpr ThresholdParameter kDelta = {
     .written =
         [](const Spec& s) {
           const bool has_budget = s.threshold->takes("delta");
-          return has_budget && s.delta != Spec().delta ? format("{}", s.delta) : "";
+          return has_budget && s.delta != Spec().delta ? formatted("{}", s.delta) : "";
         }};
 constexpr ThresholdParameter kKappa = {
     .name = "kappa",
@@ -190,7 +191,7 @@ constexpr ThresholdParameter kRaise = {
     .name = "raise",
     .words = "sampled: the threshold times this",
     .read = [](Spec& s, Text text) { s.raise = above_zero(text, *text.find("raise")); },
-    .written = [](const Spec& s) { return s.raise == 1 ? "" : format("{}", s.raise); }};
+    .written = [](const Spec& s) { return s.raise == 1 ? "" : formatted("{}", s.raise); }};
 constexpr ThresholdParameter kRecheck = {
     .name = "recheck",
     .words = "1, sampled: a detection is checked again with everything",
@@ -204,7 +205,7 @@ constexpr ThresholdParameter kTop = {
           s.top = text.whole(*text.find("top"), 0, std::numeric_limits<int>::max(),
                              "a number of values, or 0 for all");
         },
-    .written = [](const Spec& s) { return s.top == 0 ? "" : format("{}", s.top); }};
+    .written = [](const Spec& s) { return s.top == 0 ? "" : formatted("{}", s.top); }};
 constexpr ThresholdParameter kLambda = {
     .name = "lambda",
     .words = "probabilistic, with this lambda",
@@ -401,7 +402,7 @@ std::string ThresholdSpec::text() const {
   std::string out(threshold->name);
   for (const ThresholdParameter* p : kAllParameters) {
     const std::string value = p->written(*this);
-    if (!value.empty()) out += format(",{}={}", p->name, value);
+    if (!value.empty()) out += formatted(",{}={}", p->name, value);
   }
   return out;
 }

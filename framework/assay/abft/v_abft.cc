@@ -71,7 +71,7 @@ const VariantRow& row_of(std::string_view variant) {
   for (const VariantRow& row : kVariantRows) {
     if (row.variant == variant) return row;
   }
-  throw std::invalid_argument(format("v_abft has no variant '{}'", variant));
+  throw std::invalid_argument(formatted("v_abft has no variant '{}'", variant));
 }
 
 std::optional<double> e_max_of(std::string_view variant, std::string_view by, double depth) {
@@ -94,11 +94,12 @@ VAbftConstants v_abft_constants(const ThresholdSpec& spec, const Format& output,
     return {spec.e_max.value_or(3 * unit_roundoff(output)), spec.c.value_or(4)};
   }
   if (!e_max && row.of_operands) {
-    throw std::invalid_argument(format("{} has no e_max for {} operands", spec.variant, by.name));
+    throw std::invalid_argument(
+        formatted("{} has no e_max for {} operands", spec.variant, by.name));
   }
   if (!e_max && !spec.e_max) {
     throw std::invalid_argument(
-        format("v_abft: the variant {} has no e_max for {}", spec.variant, output.name));
+        formatted("v_abft: the variant {} has no e_max for {}", spec.variant, output.name));
   }
   return {spec.e_max ? *spec.e_max : *e_max, spec.c.value_or(row.c)};
 }

@@ -358,12 +358,12 @@ std::vector<Corruption> make_corruptions() {
                     }});
   }
   for (int bit = 0; bit < 64; ++bit) {
-    rows.push_back(
-        fault_row(format("flip,bit={}", bit), kBits, format("bit {} of an element flipped", bit)));
+    rows.push_back(fault_row(formatted("flip,bit={}", bit), kBits,
+                             formatted("bit {} of an element flipped", bit)));
   }
   for (int bit = 0; bit + 4 <= 64; bit += 4) {
-    rows.push_back(fault_row(format("burst,bit={},length=4", bit), kBits,
-                             format("bits {} to {} of an element flipped", bit, bit + 3)));
+    rows.push_back(fault_row(formatted("burst,bit={},length=4", bit), kBits,
+                             formatted("bits {} to {} of an element flipped", bit, bit + 3)));
   }
   for (const FaultRow& row : kFaults) {
     rows.push_back(fault_row(std::string(row.text), row.of, std::string(row.meaning)));

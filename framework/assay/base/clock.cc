@@ -16,14 +16,14 @@ std::string utc_now() {
     const auto seconds = read_number<std::int64_t>(text);
     if (!seconds || *seconds < 0) {
       throw std::invalid_argument(
-          format("SOURCE_DATE_EPOCH is '{}', not a number of seconds", text));
+          formatted("SOURCE_DATE_EPOCH is '{}', not a number of seconds", text));
     }
     now = static_cast<std::time_t>(*seconds);
   }
   std::tm date{};
   gmtime_r(&now, &date);
-  return format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", date.tm_year + 1900, date.tm_mon + 1,
-                date.tm_mday, date.tm_hour, date.tm_min, date.tm_sec);
+  return formatted("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", date.tm_year + 1900, date.tm_mon + 1,
+                   date.tm_mday, date.tm_hour, date.tm_min, date.tm_sec);
 }
 
 }  // namespace assay

@@ -27,7 +27,7 @@ std::string read_file(const std::string& path) {
   struct stat status;
   if (fd >= 0 && fstat(fd, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
     close(fd);
-    throw std::runtime_error(format("{}: cannot be read: it is not a regular file", path));
+    throw std::runtime_error(formatted("{}: cannot be read: it is not a regular file", path));
   }
   std::FILE* in = fd >= 0 ? fdopen(fd, "rb") : nullptr;
   std::string text;
@@ -40,7 +40,7 @@ std::string read_file(const std::string& path) {
   }
   if (in != nullptr) std::fclose(in);
   if (error != 0) {
-    throw std::runtime_error(format("{}: cannot be read: {}", path, std::strerror(error)));
+    throw std::runtime_error(formatted("{}: cannot be read: {}", path, std::strerror(error)));
   }
   return text;
 }

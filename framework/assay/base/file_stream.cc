@@ -50,7 +50,7 @@ void FileStream::commit() {
 
 void FileStream::fail(int error) {
   throw std::runtime_error(
-      format("{}: cannot be written: {}", path_, std::strerror(error != 0 ? error : EIO)));
+      formatted("{}: cannot be written: {}", path_, std::strerror(error != 0 ? error : EIO)));
 }
 
 }  // namespace assay

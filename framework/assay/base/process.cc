@@ -62,7 +62,7 @@ struct Pair {
 
 [[noreturn]] void fail(const char* what) {
   throw std::runtime_error(
-      format("a process cannot be started: {}: {}", what, std::strerror(errno)));
+      formatted("a process cannot be started: {}: {}", what, std::strerror(errno)));
 }
 
 // What they write we read.
@@ -317,17 +317,17 @@ bool read_some(int fd, std::string& to) {
 std::string Ended::text(const ProcessLimits& limits) const {
   switch (how) {
     case How::kExit:
-      return format("exit status {}", code);
+      return formatted("exit status {}", code);
     case How::kSignal:
-      return format("ended by signal {} ({})", code, strsignal(code));
+      return formatted("ended by signal {} ({})", code, strsignal(code));
     case How::kTime:
-      return format("ended after {} s", short_number(limits.seconds));
+      return formatted("ended after {} s", short_number(limits.seconds));
     case How::kOutput:
-      return format("ended after it had printed {} bytes", grouped(limits.output));
+      return formatted("ended after it had printed {} bytes", grouped(limits.output));
     case How::kNotStarted:
       break;
   }
-  return format("cannot be started: {}", said);
+  return formatted("cannot be started: {}", said);
 }
 
 Ended run_process(const ProcessRequest& request) {

@@ -64,7 +64,7 @@ std::string sha256(std::string_view text) {
     add_block(hash, reinterpret_cast<const unsigned char*>(padded.data()) + at);
   }
   std::string digits;
-  for (const std::uint32_t word : hash) digits += format("{:08x}", word);
+  for (const std::uint32_t word : hash) digits += formatted("{:08x}", word);
   return digits;
 }
 

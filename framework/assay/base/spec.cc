@@ -45,20 +45,20 @@ void SpecText::check_keys(std::string_view taker, std::span<const std::string> k
     const std::string& key = setting.key;
     if (key.empty()) refuse("KEY=VALUE is needed after each comma");
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      refuse(format("{} takes no '{}'{}; it takes {}", taker, key, did_you_mean_aside(key, known),
-                    joined(known)));
+      refuse(formatted("{} takes no '{}'{}; it takes {}", taker, key,
+                       did_you_mean_aside(key, known), joined(known)));
     }
-    if (find(key) != &setting) refuse(format("'{}' is given twice", key));
+    if (find(key) != &setting) refuse(formatted("'{}' is given twice", key));
   }
 }
 
 void SpecText::refuse(const std::string& what) const {
-  throw std::invalid_argument(format("{} '{}': {}", kind_, text_, what));
+  throw std::invalid_argument(formatted("{} '{}': {}", kind_, text_, what));
 }
 
 void SpecText::refuse_value(const Setting& setting, std::string_view wanted,
                             std::string_view value) const {
-  refuse(format("{} must be {}, not '{}'", setting.key, wanted, value));
+  refuse(formatted("{} must be {}, not '{}'", setting.key, wanted, value));
 }
 
 double SpecText::number(const Setting& setting, const NumberRange& range) const {
@@ -89,8 +89,8 @@ bool SpecText::flag(const Setting& setting) const {
 std::size_t SpecText::choice(const Setting& setting, std::span<const std::string> words) const {
   const auto found = std::find(words.begin(), words.end(), setting.value);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  refuse(format("{} must be one of {}, not '{}'{}", setting.key, joined(words), setting.value,
-                did_you_mean_aside(setting.value, words)));
+  refuse(formatted("{} must be one of {}, not '{}'{}", setting.key, joined(words), setting.value,
+                   did_you_mean_aside(setting.value, words)));
 }
 
 }  // namespace assay

@@ -107,8 +107,8 @@ class SpecText {
     if (!wanted.empty()) refuse_value(setting, wanted, text);
     refuse_value(setting,
                  high == std::numeric_limits<T>::max()
-                     ? format("a whole number of at least {}", low)
-                     : format("a whole number from {} to {}", low, high),
+                     ? formatted("a whole number of at least {}", low)
+                     : formatted("a whole number from {} to {}", low, high),
                  text);
   }
 

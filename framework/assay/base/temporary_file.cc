@@ -59,7 +59,7 @@ std::string folder_of(const std::string& path) {
 std::string hidden_name(const std::string& target) {
   std::uint64_t drawn[2] = {};
   if (getrandom(drawn, sizeof drawn, 0) != static_cast<ssize_t>(sizeof drawn)) return "";
-  return format("{}/.assay.{:016x}{:016x}.tmp", folder_of(target), drawn[0], drawn[1]);
+  return formatted("{}/.assay.{:016x}{:016x}.tmp", folder_of(target), drawn[0], drawn[1]);
 }
 
 // No signal ends the process between two steps, of those that this thread would take.
@@ -83,7 +83,7 @@ class Undisturbed {
 TemporaryFile::TemporaryFile(const std::string& path) : target_(target_of(path)) {
   constexpr mode_t kMode = 0666;  // less the umask
   descriptor_ = open(folder_of(target_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kMode);
-  if (descriptor_ >= 0 && access(format("/proc/self/fd/{}", descriptor_).c_str(), F_OK) != 0) {
+  if (descriptor_ >= 0 && access(formatted("/proc/self/fd/{}", descriptor_).c_str(), F_OK) != 0) {
     close(std::exchange(descriptor_, -1));  // without /proc it would never get a name
     errno = EOPNOTSUPP;
   }
@@ -116,7 +116,7 @@ int TemporaryFile::commit(bool sync) {
   const Undisturbed undisturbed;
   if (name_.empty()) {
     const auto link_to = [&](const std::string& name) {
-      return linkat(AT_FDCWD, format("/proc/self/fd/{}", descriptor_).c_str(), AT_FDCWD,
+      return linkat(AT_FDCWD, formatted("/proc/self/fd/{}", descriptor_).c_str(), AT_FDCWD,
                     name.c_str(), AT_SYMLINK_FOLLOW);
     };
     // One step, where nothing is to be replaced: no moment at which a second name could be left.

@@ -11,7 +11,7 @@
 namespace assay {
 
 std::string grouped(std::int64_t count) {
-  std::string digits = format("{}", count);
+  std::string digits = formatted("{}", count);
   const std::size_t first = digits[0] == '-' ? 1 : 0;
   for (std::size_t at = digits.size(); at > first + 3;) {
     at -= 3;
@@ -21,7 +21,7 @@ std::string grouped(std::int64_t count) {
 }
 
 std::string shape_text(std::span<const std::int64_t> shape) {
-  return format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
+  return formatted("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
 }
 
 std::string_view without_prefix(std::string_view text, std::string_view prefix) {
@@ -30,25 +30,25 @@ std::string_view without_prefix(std::string_view text, std::string_view prefix) 
 
 std::string number_text(double value) {
   if (std::isnan(value)) return "nan";
-  return format("{}", value);
+  return formatted("{}", value);
 }
 
 std::string short_number(double value, int digits) {
   if (std::isnan(value)) return "nan";
-  return format("{:.{}g}", value, digits);
+  return formatted("{:.{}g}", value, digits);
 }
 
 std::string percent_text(std::int64_t part, std::int64_t whole) {
   const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   if (part < whole && percent >= 99.95)
-    return format("{:.{}g} %", percent, percent >= 99.9995 ? 8 : 5);
-  if (percent >= 0.1) return format("{:.1f} %", percent);
-  return format("{:.{}g} %", percent, percent < 1e-4 ? 3 : 2);
+    return formatted("{:.{}g} %", percent, percent >= 99.9995 ? 8 : 5);
+  if (percent >= 0.1) return formatted("{:.1f} %", percent);
+  return formatted("{:.{}g} %", percent, percent < 1e-4 ? 3 : 2);
 }
 
 std::string joined(std::span<const std::string> parts, std::string_view separator) {
   if (parts.empty()) return "(none)";
-  return format("{}", fmt::join(parts.begin(), parts.end(), separator));
+  return formatted("{}", fmt::join(parts.begin(), parts.end(), separator));
 }
 
 std::string columns_text(std::span<const std::vector<std::string>> rows) {
@@ -61,7 +61,7 @@ std::string columns_text(std::span<const std::vector<std::string>> rows) {
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      line += i + 1 == row.size() ? row[i] : format("{:<{}}  ", row[i], widths[i]);
+      line += i + 1 == row.size() ? row[i] : formatted("{:<{}}  ", row[i], widths[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
@@ -178,7 +178,7 @@ std::vector<std::string> shell_words(std::string_view line) {
     }
     words.back() += c;
   }
-  if (quote != 0) throw std::invalid_argument(format("a quote {} is not closed", quote));
+  if (quote != 0) throw std::invalid_argument(formatted("a quote {} is not closed", quote));
   return words;
 }
 

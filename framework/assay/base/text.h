@@ -7,11 +7,17 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace assay {
 
-using fmt::format;
+// fmt::format, by a name of its own: arguments of the standard library bring std::format beside
+// any other `format`, where the library has one.
+template <typename... T>
+std::string formatted(fmt::format_string<T...> text, T&&... values) {
+  return fmt::format(text, std::forward<T>(values)...);
+}
 
 // "1032" -> "1 032": groups of three, as the failure text prints counts.
 std::string grouped(std::int64_t count);

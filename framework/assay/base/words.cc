@@ -6,18 +6,18 @@ namespace assay {
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> known) {
   const std::string near = nearest_word(word, known);
-  return near.empty() ? "" : format(": did you mean '{}'?", near);
+  return near.empty() ? "" : formatted(": did you mean '{}'?", near);
 }
 
 std::string did_you_mean_aside(std::string_view word, std::span<const std::string> known) {
   const std::string near = nearest_word(word, known);
-  return near.empty() ? "" : format(" (did you mean '{}'?)", near);
+  return near.empty() ? "" : formatted(" (did you mean '{}'?)", near);
 }
 
 std::string unknown_word(std::string_view kind, std::string_view word,
                          std::span<const std::string> known) {
-  return format("unknown {} '{}'{}; known: {}", kind, word, did_you_mean(word, known),
-                joined(known));
+  return formatted("unknown {} '{}'{}; known: {}", kind, word, did_you_mean(word, known),
+                   joined(known));
 }
 
 }  // namespace assay

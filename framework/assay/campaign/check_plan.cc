@@ -31,7 +31,7 @@ void check_gate(const GateSpec& gate, const Format& output) {
   if (gate.threshold || gate.text == "tolerance") return;
   if (standard_bound(gate.standard, output, 1)) return;
   throw std::invalid_argument(
-      format("the standard {} has no row for {}", gate.standard, output.name));
+      formatted("the standard {} has no row for {}", gate.standard, output.name));
 }
 
 // The bits of a census, each once, in order.
@@ -42,9 +42,9 @@ std::vector<int> read_bits(const std::vector<std::string>& words, const Format& 
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), bit);
     const bool whole = error == std::errc() && end == word.data() + word.size();
     if (!whole || bit < output.padding || bit >= output.padding + output.bits) {
-      throw std::invalid_argument(format("'bits' are whole numbers from {} to {} for {}, not {}",
-                                         output.padding, output.padding + output.bits - 1,
-                                         output.name, word));
+      throw std::invalid_argument(formatted("'bits' are whole numbers from {} to {} for {}, not {}",
+                                            output.padding, output.padding + output.bits - 1,
+                                            output.name, word));
     }
     bits.push_back(bit);
   }
@@ -59,7 +59,7 @@ void at_place(const std::string& where, const Check& check) {
   try {
     check();
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(format("{}: {}", where, error.what()));
+    throw std::invalid_argument(formatted("{}: {}", where, error.what()));
   }
 }
 
@@ -74,7 +74,7 @@ Plan check_plan(UncheckedPlan unchecked) {
       for (const GateSpec& gate : cell.gates) check_gate(gate, *cell.output);
     });
     for (std::size_t f = 0; f < cell.faults.size(); ++f) {
-      at_place(format("{}: fault {}", from.place, f + 1), [&] {
+      at_place(formatted("{}: fault {}", from.place, f + 1), [&] {
         if (!cell.faults[f].fault.output.empty()) {
           throw std::invalid_argument(
               "output= goes with `assay inject`: a campaign breaks the output that the "

@@ -351,8 +351,8 @@ ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tens
   each.threads = 1;
   each.spec.columns = false;
   if (output.shape().size() != 2) {
-    throw std::invalid_argument(format("a campaign's checksums need one matrix; {} is {}", c.name,
-                                       shape_text(output.shape())));
+    throw std::invalid_argument(formatted("a campaign's checksums need one matrix; {} is {}",
+                                          c.name, shape_text(output.shape())));
   }
   const TensorView a = matmul_matrix(c, "a", 0), b = matmul_matrix(c, "b", 0);
   const std::vector<double> bias = matmul_bias(c);
@@ -634,7 +634,7 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(
   if (!after) return std::nullopt;
   const double shift = decode(kept, *after) - decode(kept, before);
   ChangedChecksum result;
-  result.what = format("{} to {}", element_text(kept, before), element_text(kept, *after));
+  result.what = formatted("{} to {}", element_text(kept, before), element_text(kept, *after));
   result.look.not_checkable = true;
   std::vector<simd::BoundForm> forms(at(side.groups));
   std::vector<simd::OutputStats> stats(at(side.groups));

@@ -184,7 +184,7 @@ void Campaign::run(const std::vector<BlockAddress>& blocks,
 std::vector<std::int64_t> blocks_of_shard(std::int64_t count, int shard, int shards) {
   if (shards < 1 || shard < 1 || shard > shards) {
     throw std::invalid_argument(
-        format("shard {}/{}: shards are counted from 1 to their number", shard, shards));
+        formatted("shard {}/{}: shards are counted from 1 to their number", shard, shards));
   }
   std::vector<std::int64_t> mine;
   for (std::int64_t b = shard - 1; b < count; b += shards) mine.push_back(b);

@@ -21,8 +21,9 @@ ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix&
   if (!cell.dataset.empty()) {
     const std::vector<ElementCheck> checks = element_checks(c, output, request, origin);
     if (checks.size() == 1) return checks.front();
-    throw std::invalid_argument(format("case {} names {} standards; ask for one, as in standard:{}",
-                                       c.name, checks.size(), checks.front().standard));
+    throw std::invalid_argument(
+        formatted("case {} names {} standards; ask for one, as in standard:{}", c.name,
+                  checks.size(), checks.front().standard));
   }
   Case on_machine = c;  // accumulators of few bits have bounds of their own
   on_machine.attributes.emplace("machine", std::string(cell.machine->name));
@@ -68,7 +69,7 @@ MatrixGate::MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& mat
 }
 
 void MatrixGate::refuse(const char* why) const {
-  throw std::invalid_argument(format("cell {}: gate {}: {}", cell_->name, gate_->text, why));
+  throw std::invalid_argument(formatted("cell {}: gate {}: {}", cell_->name, gate_->text, why));
 }
 
 void MatrixGate::check_plan() const {

@@ -20,7 +20,7 @@ void draw_matmul(const Plan& plan, const Cell& cell, std::int64_t index, Case& c
                            const Shape& shape) {
     const DistributionSpec& spec = cell.distribution_of(name);
     const std::string stream =
-        format("{} {} {} {} {}", name, cell.dtype->name, shape_text(whole), spec.text(), index);
+        formatted("{} {} {} {} {}", name, cell.dtype->name, shape_text(whole), spec.text(), index);
     c.inputs.emplace(name, draw(spec, f, shape, plan.seed, stream_of(stream), 1));
   };
   operand("a", *cell.dtype, {m, k}, {cell.rows_a_matrix(), k});
@@ -37,12 +37,12 @@ Case generated(const Plan& plan, const Cell& cell, std::int64_t index) {
   recipe.distribution = cell.distribution;
   recipe.distributions = cell.distributions;
   recipe.threads = 1;
-  std::string drawn_from = format("{} {} {} {}", plan.seed, cell.dtype->name,
-                                  shape_text(cell.shape), cell.inputs_text());
+  std::string drawn_from = formatted("{} {} {} {}", plan.seed, cell.dtype->name,
+                                     shape_text(cell.shape), cell.inputs_text());
   for (const auto& [name, value] : cell.attributes) {
-    if (name != "output_dtype") drawn_from += format(" {}={}", name, attribute_text(value));
+    if (name != "output_dtype") drawn_from += formatted(" {}={}", name, attribute_text(value));
   }
-  recipe.seed = stream_of(format("{} {}", drawn_from, index)) >> 1;  // a case's is below 2^63
+  recipe.seed = stream_of(formatted("{} {}", drawn_from, index)) >> 1;  // a case's is below 2^63
   return generate_case(cell.op, recipe);
 }
 
@@ -53,7 +53,7 @@ Case drawn_case(const Plan& plan, const Cell& cell, std::int64_t index) {
   } else {
     c = generated(plan, cell, index);
   }
-  c.name = format("{}/{}", cell.name, index);
+  c.name = formatted("{}/{}", cell.name, index);
   return c;
 }
 
@@ -88,7 +88,7 @@ Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index, const
         const auto found = c.outputs.find(cell.recorded);
         if (found == c.outputs.end()) {
           throw std::invalid_argument(
-              format("case {} has no results of {}", c.name, cell.recorded));
+              formatted("case {} has no results of {}", c.name, cell.recorded));
         }
         matrix.output = std::move(found->second);
         if (takes_residuals(cell)) matrix.epilogue = std::move(c.epilogues[cell.recorded]);
@@ -98,7 +98,7 @@ Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index, const
     matrix.output = emulate(c, *cell.machine, 1);
     matrix.epilogue = emulated_epilogue(cell, c);
   } catch (const std::invalid_argument& e) {
-    throw std::invalid_argument(format("cell {}: {}", cell.name, e.what()));
+    throw std::invalid_argument(formatted("cell {}: {}", cell.name, e.what()));
   }
   return matrix;
 }
@@ -106,7 +106,7 @@ Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index, const
 void settle_result(const Plan& plan, Cell& cell) {
   const Tensor output = emulate(drawn_case(plan, cell, 0), *cell.machine, 1);
   if (output.size() == 0) {
-    throw std::invalid_argument(format("{} of {} has no elements", cell.op, cell.sizes_text()));
+    throw std::invalid_argument(formatted("{} of {} has no elements", cell.op, cell.sizes_text()));
   }
   cell.output = &output.format();
   cell.rows = output.size() / columns_of(output);

@@ -17,17 +17,17 @@ std::string_view direction_word(const std::optional<fault::Direction>& d) {
 
 // FNV-1a of 64 bits from two different starts.
 std::string digest(std::string_view text) {
-  return format("{:016x}{:016x}", fnv1a(text), fnv1a(text, 0x84222325cbf29ce4));
+  return formatted("{:016x}{:016x}", fnv1a(text), fnv1a(text, 0x84222325cbf29ce4));
 }
 
 }  // namespace
 
 std::string FaultPlan::text() const {
-  if (!census) return format("{} drawn {} times, {} a matrix", fault.text(), trials, per_matrix);
+  if (!census) return formatted("{} drawn {} times, {} a matrix", fault.text(), trials, per_matrix);
   std::vector<std::string> words;
   for (const int b : bits) words.push_back(std::to_string(b));
-  return format("census of {} matrices, bits {}, {}", trials,
-                words.empty() ? "all" : joined(words, " "), direction_word(direction));
+  return formatted("census of {} matrices, bits {}, {}", trials,
+                   words.empty() ? "all" : joined(words, " "), direction_word(direction));
 }
 
 std::string FaultPlan::short_text() const {
@@ -49,13 +49,13 @@ const DistributionSpec& Cell::distribution_of(const std::string& input) const {
 
 std::string Cell::sizes_text() const {
   std::string text;
-  for (const std::int64_t size : shape) text += format("{}{}", text.empty() ? "" : "x", size);
+  for (const std::int64_t size : shape) text += formatted("{}{}", text.empty() ? "" : "x", size);
   return text;
 }
 
 std::string Cell::inputs_text() const {
   std::string text = distribution.text();
-  for (const auto& [input, spec] : distributions) text += format(", {}: {}", input, spec.text());
+  for (const auto& [input, spec] : distributions) text += formatted(", {}: {}", input, spec.text());
   return text;
 }
 
@@ -92,67 +92,68 @@ void check_cell(const Cell& cell) {
   for (const GateSpec& gate : cell.gates) {
     if (!gate.threshold || has_checksums) continue;
     throw std::invalid_argument(
-        format("gate {}: its checksums are those of a {}, which {} is not; take tolerance or "
-               "standard:NAME, or the operator {}",
-               gate.text, products_text(), cell.op, products_text()));
+        formatted("gate {}: its checksums are those of a {}, which {} is not; take tolerance or "
+                  "standard:NAME, or the operator {}",
+                  gate.text, products_text(), cell.op, products_text()));
   }
   for (const FaultPlan& plan : cell.faults) {
     if (plan.census || cell.is_product()) continue;
     const FaultSpec& fault = plan.fault;
     const auto refuse = [&](const std::string& why) {
-      throw std::invalid_argument(format("fault '{}': {}", plan.short_text(), why));
+      throw std::invalid_argument(formatted("fault '{}': {}", plan.short_text(), why));
     };
     if (fault.site_row().needs_product) {
       refuse(
-          format("only a {} has a site {}, and {} is none; break its output (site=element, "
-                 "row, column, tile, periodic) or an input (site=input,input=NAME)",
-                 products_text(), fault.site_row().name, cell.op));
+          formatted("only a {} has a site {}, and {} is none; break its output (site=element, "
+                    "row, column, tile, periodic) or an input (site=input,input=NAME)",
+                    products_text(), fault.site_row().name, cell.op));
     }
     if (fault.before_encoding) {
-      refuse(format("when=before speaks of a checksum, and {} has none; leave it out", cell.op));
+      refuse(formatted("when=before speaks of a checksum, and {} has none; leave it out", cell.op));
     }
     if (fault.site == fault::Site::kInput && !cell.recorded.empty()) {
       refuse(
-          format("it computes the case again, and these results were recorded by {}; leave out "
-                 "'recorded'",
-                 cell.recorded));
+          formatted("it computes the case again, and these results were recorded by {}; leave out "
+                    "'recorded'",
+                    cell.recorded));
     }
   }
 }
 
 void set_fingerprint(Plan& plan, const std::vector<std::string>& digests) {
-  std::string text = format("assay plan 1, seed {}\n", plan.seed);
+  std::string text = formatted("assay plan 1, seed {}\n", plan.seed);
   for (const Cell& c : plan.cells) {
-    text += format("cell {}\n", c.name);
+    text += formatted("cell {}\n", c.name);
     if (c.dataset.empty()) {
-      text += format("  {} on {}, {} to {}, {}, rows {}, ", c.op, c.machine->name, c.dtype->name,
-                     c.output->name, fmt::join(c.shape, " x "), c.rows_a_matrix());
+      text += formatted("  {} on {}, {} to {}, {}, rows {}, ", c.op, c.machine->name, c.dtype->name,
+                        c.output->name, fmt::join(c.shape, " x "), c.rows_a_matrix());
       if (c.is_product()) {
-        text += format("a {}, b {}", c.distribution_of("a").text(), c.distribution_of("b").text());
+        text +=
+            formatted("a {}, b {}", c.distribution_of("a").text(), c.distribution_of("b").text());
         if (c.distributions.count("bias") != 0) {
-          text += format(", bias {}", c.distribution_of("bias").text());
+          text += formatted(", bias {}", c.distribution_of("bias").text());
         }
       } else {
-        text += format("inputs {}", c.inputs_text());
+        text += formatted("inputs {}", c.inputs_text());
       }
       text += "\n";
     } else {
-      text += format("  case {} on {}{}{}\n", c.case_name, c.machine->name,
-                     c.recorded.empty() ? "" : ", recorded by " + c.recorded,
-                     c.recorded_on_machine ? " on this machine" : "");
+      text += formatted("  case {} on {}{}{}\n", c.case_name, c.machine->name,
+                        c.recorded.empty() ? "" : ", recorded by " + c.recorded,
+                        c.recorded_on_machine ? " on this machine" : "");
     }
     for (const auto& [name, value] : c.attributes) {
-      text += format("  attribute {} = {}\n", name, attribute_text(value));
+      text += formatted("  attribute {} = {}\n", name, attribute_text(value));
     }
-    for (const GateSpec& g : c.gates) text += format("  gate {}\n", g.text);
-    for (const FaultPlan& f : c.faults) text += format("  {}\n", f.text());
-    text += format("  clean rows {}\n", c.clean_rows);
+    for (const GateSpec& g : c.gates) text += formatted("  gate {}\n", g.text);
+    for (const FaultPlan& f : c.faults) text += formatted("  {}\n", f.text());
+    text += formatted("  clean rows {}\n", c.clean_rows);
     if (c.precision) {
-      text += format("  +-{} at {}, {} looks\n", c.precision->half_width, c.precision->confidence,
-                     c.precision->looks);
+      text += formatted("  +-{} at {}, {} looks\n", c.precision->half_width,
+                        c.precision->confidence, c.precision->looks);
     }
   }
-  for (const std::string& d : digests) text += format("dataset {}\n", d);
+  for (const std::string& d : digests) text += formatted("dataset {}\n", d);
   plan.canonical = std::move(text);
   plan.fingerprint = digest(plan.canonical);
 }

@@ -147,7 +147,7 @@ std::vector<std::string> variants_left_out(const Plan& plan,
       is_ours = is_ours || names(p, cell);
       compared = compared || (names(p, cell) && has_gate(cell));
     }
-    const std::string variant = p.variant.empty() ? "" : format("{} {}", p.algorithm, p.variant);
+    const std::string variant = p.variant.empty() ? "" : formatted("{} {}", p.algorithm, p.variant);
     if (!is_ours || compared || variant.empty()) continue;
     if (std::find(left_out.begin(), left_out.end(), variant) == left_out.end()) {
       left_out.push_back(variant);

@@ -18,19 +18,19 @@ namespace {
 void require_confidence(double confidence) {
   if (confidence > 0 && confidence < 1) return;
   throw std::invalid_argument(
-      format("a confidence is above 0 and below 1, not {}", number_text(confidence)));
+      formatted("a confidence is above 0 and below 1, not {}", number_text(confidence)));
 }
 
 void require_rate(Rate rate) {
   if (rate.events >= 0 && rate.events <= rate.trials) return;
-  throw std::invalid_argument(format("a rate has 0 to {} events of {} trials, not {}", rate.trials,
-                                     rate.trials, rate.events));
+  throw std::invalid_argument(formatted("a rate has 0 to {} events of {} trials, not {}",
+                                        rate.trials, rate.trials, rate.events));
 }
 
 void require(Rate rate, double confidence) {
   require_confidence(confidence);
   if (rate.trials < 1) {
-    throw std::invalid_argument(format("a rate needs trials, not {}", rate.trials));
+    throw std::invalid_argument(formatted("a rate needs trials, not {}", rate.trials));
   }
   require_rate(rate);
 }
@@ -168,7 +168,7 @@ ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidenc
 static double clusters_failed(const ClusteredRate& rate, double confidence) {
   require(rate.rate, confidence);
   if (rate.clusters < 1) {
-    throw std::invalid_argument(format("a bound by clusters needs some, not {}", rate.clusters));
+    throw std::invalid_argument(formatted("a bound by clusters needs some, not {}", rate.clusters));
   }
   return static_cast<double>(rate.clusters) * static_cast<double>(rate.rate.events) /
          static_cast<double>(rate.rate.trials);
@@ -199,9 +199,9 @@ Interval bootstrap(const std::vector<Rate>& clusters, double confidence, std::ui
   // What (1 - confidence) loses to rounding must not move a whole number to the one below.
   const double outside = (static_cast<double>(replicates) + 1) * ((1 - confidence) / 2) + 1e-9;
   if (outside < 1) {
-    throw std::invalid_argument(format("a bootstrap of confidence {} needs {} replicates, not {}",
-                                       number_text(confidence),
-                                       std::ceil(2 / (1 - confidence) - 1e-9) - 1, replicates));
+    throw std::invalid_argument(
+        formatted("a bootstrap of confidence {} needs {} replicates, not {}",
+                  number_text(confidence), std::ceil(2 / (1 - confidence) - 1e-9) - 1, replicates));
   }
   std::vector<double> rates(static_cast<std::size_t>(replicates));
   for (std::size_t r = 0; r < rates.size(); ++r) {
@@ -227,14 +227,14 @@ std::int64_t sample_size(double p, double half_width, double confidence,
   const FloatEnvironment environment;
   require_confidence(confidence);
   if (!(p >= 0 && p <= 1)) {
-    throw std::invalid_argument(format("a rate is 0 to 1, not {}", number_text(p)));
+    throw std::invalid_argument(formatted("a rate is 0 to 1, not {}", number_text(p)));
   }
   if (!(half_width > 0 && half_width < 1)) {
     throw std::invalid_argument(
-        format("a half width is above 0 and below 1, not {}", number_text(half_width)));
+        formatted("a half width is above 0 and below 1, not {}", number_text(half_width)));
   }
   if (population && *population < 1) {
-    throw std::invalid_argument(format("a population is at least 1, not {}", *population));
+    throw std::invalid_argument(formatted("a population is at least 1, not {}", *population));
   }
   const double t = two_sided_quantile(confidence), e2 = half_width * half_width;
   const double spread = t * t * p * (1 - p);
@@ -245,8 +245,8 @@ std::int64_t sample_size(double p, double half_width, double confidence,
     if (spread == 0) n = 0;
   }
   if (!(n <= 0x1p62)) {
-    throw std::invalid_argument(format("a half width of {} would need {} trials",
-                                       number_text(half_width), short_number(n)));
+    throw std::invalid_argument(formatted("a half width of {} would need {} trials",
+                                          number_text(half_width), short_number(n)));
   }
   const auto whole = static_cast<std::int64_t>(std::ceil(n));
   return std::clamp<std::int64_t>(whole, 1, population.value_or(std::int64_t{1} << 62));
@@ -254,7 +254,7 @@ std::int64_t sample_size(double p, double half_width, double confidence,
 
 double split_confidence(double confidence, std::int64_t looks) {
   require_confidence(confidence);
-  if (looks < 1) throw std::invalid_argument(format("looks are at least 1, not {}", looks));
+  if (looks < 1) throw std::invalid_argument(formatted("looks are at least 1, not {}", looks));
   return 1 - (1 - confidence) / static_cast<double>(looks);
 }
 

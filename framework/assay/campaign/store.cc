@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr const char* kBlocks = "blocks";
 
 std::string block_path(const std::string& dir, std::int64_t index) {
-  return (fs::path(dir) / kBlocks / format("{:06}.txt", index)).string();
+  return (fs::path(dir) / kBlocks / formatted("{:06}.txt", index)).string();
 }
 
 BlockTally read_block(const std::string& path, const BlockAddress& block,
@@ -30,15 +30,15 @@ BlockTally read_block(const std::string& path, const BlockAddress& block,
   try {
     return parse_block(text, block, fingerprint);
   } catch (const std::runtime_error& e) {
-    throw std::runtime_error(format("{}: {}", path, e.what()));
+    throw std::runtime_error(formatted("{}: {}", path, e.what()));
   }
 }
 
 [[noreturn]] void other_plan(const std::string& dir) {
-  throw std::runtime_error(
-      format("{}: holds results of another plan (its campaign.txt has another fingerprint); give "
-             "another folder",
-             dir));
+  throw std::runtime_error(formatted(
+      "{}: holds results of another plan (its campaign.txt has another fingerprint); give "
+      "another folder",
+      dir));
 }
 
 }  // namespace
@@ -50,19 +50,19 @@ CampaignStore::CampaignStore(std::string dir, const Plan& plan, const std::strin
   std::error_code error;
   fs::create_directories(blocks, error);
   if (error) {
-    throw std::runtime_error(format("{}: cannot be made: {}", blocks.string(), error.message()));
+    throw std::runtime_error(formatted("{}: cannot be made: {}", blocks.string(), error.message()));
   }
   const std::string lock = (root / "lock").string();
   lock_ = ::open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
   if (lock_ < 0) {
-    throw std::runtime_error(format("{}: cannot be written: {}", lock, std::strerror(errno)));
+    throw std::runtime_error(formatted("{}: cannot be written: {}", lock, std::strerror(errno)));
   }
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock_);
-    throw std::runtime_error(
-        format("{}: another process works in this folder; wait for it, or give each shard a folder "
-               "of its own",
-               dir_));
+    throw std::runtime_error(formatted(
+        "{}: another process works in this folder; wait for it, or give each shard a folder "
+        "of its own",
+        dir_));
   }
   try {
     const std::string note = (root / "campaign.txt").string();
@@ -79,12 +79,12 @@ CampaignStore::CampaignStore(std::string dir, const Plan& plan, const std::strin
     // Without results, a folder belongs to nobody: the plan before was refused, or stopped at once.
     if (any && fs::exists(note) && stored_plan(dir_).fingerprint != fingerprint_) other_plan(dir_);
     if (any && !resume) {
-      throw std::runtime_error(
-          format("{}: already holds results; go on with --resume, or give another folder", dir_));
+      throw std::runtime_error(formatted(
+          "{}: already holds results; go on with --resume, or give another folder", dir_));
     }
     write_file((root / "plan.json").string(), plan_text);
-    write_file(
-        note, format("fingerprint {}\nfolder {}\n\n{}", fingerprint_, plan_folder, plan.canonical));
+    write_file(note, formatted("fingerprint {}\nfolder {}\n\n{}", fingerprint_, plan_folder,
+                               plan.canonical));
   } catch (...) {
     ::close(lock_);  // no destructor runs
     throw;
@@ -107,7 +107,7 @@ BlockTally CampaignStore::load(const BlockAddress& block) const {
   try {
     return read_block(path(block), block, fingerprint_);
   } catch (const std::runtime_error& e) {
-    throw std::runtime_error(format("{}; remove it and run again with --resume", e.what()));
+    throw std::runtime_error(formatted("{}; remove it and run again with --resume", e.what()));
   }
 }
 
@@ -115,10 +115,10 @@ StoredPlan stored_plan(const std::string& dir) {
   const std::string note = read_file((fs::path(dir) / "campaign.txt").string());
   StoredPlan stored;
   const auto field = [&](const char* name) {
-    const std::string key = format("{} ", name);
+    const std::string key = formatted("{} ", name);
     const std::size_t begin = note.find(key);
     if (begin == std::string::npos) {
-      throw std::runtime_error(format("{}/campaign.txt: has no line '{}'", dir, name));
+      throw std::runtime_error(formatted("{}/campaign.txt: has no line '{}'", dir, name));
     }
     const std::size_t from = begin + key.size();
     return note.substr(from, note.find('\n', from) - from);
@@ -139,8 +139,8 @@ std::vector<std::string> merged_blocks(const std::vector<std::string>& dirs,
       const std::string path = block_path(dirs[d], static_cast<std::int64_t>(b));
       if (!fs::exists(path)) continue;
       if (!paths[b].empty()) {
-        throw std::runtime_error(format("{} and {} both hold block {}: the same shard twice?",
-                                        dirs[owner[b]], dirs[d], b));
+        throw std::runtime_error(formatted("{} and {} both hold block {}: the same shard twice?",
+                                           dirs[owner[b]], dirs[d], b));
       }
       paths[b] = path;
       owner[b] = d;
@@ -153,10 +153,10 @@ std::vector<std::string> merged_blocks(const std::vector<std::string>& dirs,
   if (!missing.empty()) {
     const std::size_t count = missing.size();
     if (missing.size() > 5) missing.resize(5);
-    throw std::runtime_error(
-        format("{} of {} blocks are in none of the folders ({}{}): a shard is missing or not done; "
-               "run it again with --resume",
-               count, paths.size(), joined(missing), count > 5 ? ", ..." : ""));
+    throw std::runtime_error(formatted(
+        "{} of {} blocks are in none of the folders ({}{}): a shard is missing or not done; "
+        "run it again with --resume",
+        count, paths.size(), joined(missing), count > 5 ? ", ..." : ""));
   }
   return paths;
 }

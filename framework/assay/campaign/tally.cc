@@ -106,8 +106,8 @@ void all_numbers(Archive& io, Tally& t) {
 }
 
 std::string head(const BlockAddress& a, std::string_view fingerprint) {
-  return format("{} {} block {} cell {} matrices {} {}\n", kMagic, fingerprint, a.index, a.cell,
-                a.first, a.last);
+  return formatted("{} {} block {} cell {} matrices {} {}\n", kMagic, fingerprint, a.index, a.cell,
+                   a.first, a.last);
 }
 
 }  // namespace
@@ -126,8 +126,9 @@ double ratio_edge(int bin) {
 }
 
 std::string Series::text() const {
-  if (bit < 0) return format("fault {}", fault + 1);
-  return format("bit {}, {}", bit, direction == fault::Direction::kZeroToOne ? "0 to 1" : "1 to 0");
+  if (bit < 0) return formatted("fault {}", fault + 1);
+  return formatted("bit {}, {}", bit,
+                   direction == fault::Direction::kZeroToOne ? "0 to 1" : "1 to 0");
 }
 
 std::vector<Series> series_of(const Cell& cell) {
@@ -156,7 +157,7 @@ std::string block_text(const BlockAddress& address, std::string_view fingerprint
   Writer writer;
   writer.text = head(address, fingerprint);
   all_numbers(writer, tally);
-  return format("{}check {:016x}\n", writer.text, fnv1a(writer.text));
+  return formatted("{}check {:016x}\n", writer.text, fnv1a(writer.text));
 }
 
 BlockTally parse_block(std::string_view text, const BlockAddress& address,
@@ -166,13 +167,13 @@ BlockTally parse_block(std::string_view text, const BlockAddress& address,
     throw std::runtime_error("it is no block of a campaign");
   }
   if (check == std::string_view::npos ||
-      text.substr(check) != format("check {:016x}\n", fnv1a(text.substr(0, check)))) {
+      text.substr(check) != formatted("check {:016x}\n", fnv1a(text.substr(0, check)))) {
     throw std::runtime_error("it is damaged: its check does not fit");
   }
   const std::string expected = head(address, fingerprint);
   if (text.substr(0, expected.size()) != expected) {
     throw std::runtime_error(
-        format("it belongs to another plan or place: '{}'", text.substr(0, text.find('\n'))));
+        formatted("it belongs to another plan or place: '{}'", text.substr(0, text.find('\n'))));
   }
   Reader reader(text.substr(expected.size(), check - expected.size()));
   BlockTally tally;

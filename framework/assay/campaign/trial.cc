@@ -21,7 +21,7 @@ const Format& float32() {
 }
 
 std::string change_text(const Format& f, std::uint64_t before, std::uint64_t after) {
-  return format("{} to {}", element_text(f, before), element_text(f, after));
+  return formatted("{} to {}", element_text(f, before), element_text(f, after));
 }
 
 // One fault of a cell in one matrix: puts it in and lets the gates look.
@@ -34,7 +34,7 @@ class FaultTrial {
         matrix_(matrix),
         gates_(gates),
         random_(plan.seed + spec_.seed,
-                stream_of(format("fault {} {} {}", cell.name, spec_.text(), number))),
+                stream_of(formatted("fault {} {} {}", cell.name, spec_.text(), number))),
         n_(columns_of(matrix.output)) {}
 
   Trial make() {
@@ -69,7 +69,7 @@ class FaultTrial {
     try {
       return fault::position_in(shape, *spec_.at, whose);
     } catch (const std::invalid_argument& e) {
-      throw std::invalid_argument(format("fault '{}': {}", spec_.text(), e.what()));
+      throw std::invalid_argument(formatted("fault '{}': {}", spec_.text(), e.what()));
     }
   }
 
@@ -121,10 +121,10 @@ class FaultTrial {
     if (!flips.empty()) {
       const fault::Flip& first = flips.front();
       trial_.what =
-          format("element {}: {}", shape_text(matrix_.output.view().multi_index(first.linear)),
-                 change_text(output(), first.before, first.after));
+          formatted("element {}: {}", shape_text(matrix_.output.view().multi_index(first.linear)),
+                    change_text(output(), first.before, first.after));
     }
-    if (flips.size() > 1) trial_.what += format(" and {} more", flips.size() - 1);
+    if (flips.size() > 1) trial_.what += formatted(" and {} more", flips.size() - 1);
     look();
   }
 
@@ -180,8 +180,8 @@ class FaultTrial {
     }
     std::vector<std::string> names;
     for (const auto& [name, tensor] : c.inputs) names.push_back(name);
-    throw std::invalid_argument(format("fault '{}': this {} has no input '{}'; it has {}",
-                                       spec_.text(), c.op, spec_.input, joined(names)));
+    throw std::invalid_argument(formatted("fault '{}': this {} has no input '{}'; it has {}",
+                                          spec_.text(), c.op, spec_.input, joined(names)));
   }
 
   void break_input() {
@@ -194,8 +194,8 @@ class FaultTrial {
     const auto after = fault::change_bits(spec_.change, *whole.format, before, random_);
     trial_.injectable = after.has_value();
     if (!after) return;
-    trial_.what = format("{}{}: {}", spec_.input, shape_text(whole.multi_index(p)),
-                         change_text(*whole.format, before, *after));
+    trial_.what = formatted("{}{}: {}", spec_.input, shape_text(whole.multi_index(p)),
+                            change_text(*whole.format, before, *after));
     if (is_operand && !spec_.before_encoding) {
       const std::int64_t i = p / whole.shape[1], j = p % whole.shape[1];
       Case changed = part(is_a ? i : -1, is_a ? -1 : j);
@@ -215,7 +215,7 @@ class FaultTrial {
     } catch (const std::invalid_argument& e) {
       // What the fault makes of an input may be refused: an index of nothing, an infinite corner.
       trial_.injectable = false;
-      trial_.what += format("; refused: {}", e.what());
+      trial_.what += formatted("; refused: {}", e.what());
       return;
     }
     take_changes(changed.output, changed.epilogue.accumulator);
@@ -243,8 +243,8 @@ class FaultTrial {
   void break_accumulator() {
     if (!is_product()) {
       throw std::invalid_argument(
-          format("fault '{}': it is put into a product of two matrices; this result is {}",
-                 spec_.text(), shape_text(matrix_.output.shape())));
+          formatted("fault '{}': it is put into a product of two matrices; this result is {}",
+                    spec_.text(), shape_text(matrix_.output.shape())));
     }
     const std::int64_t p = place(matrix_.output.shape(), "an output"), i = p / n_, j = p % n_;
     const Case one = part(i, j);
@@ -262,8 +262,8 @@ class FaultTrial {
       throw std::invalid_argument("an accumulator of a product split over K is not emulated");
     }
     if (spec_.step && *spec_.step >= steps) {
-      throw std::invalid_argument(format("fault '{}': K = {} in chunks of {} has steps 0 to {}",
-                                         spec_.text(), k, chunk, steps - 1));
+      throw std::invalid_argument(formatted("fault '{}': K = {} in chunks of {} has steps 0 to {}",
+                                            spec_.text(), k, chunk, steps - 1));
     }
     const std::int64_t step = spec_.step ? *spec_.step : below(steps);
     const std::int64_t done = std::min(k, (step + 1) * chunk);
@@ -275,8 +275,8 @@ class FaultTrial {
     const auto after = fault::change_bits(spec_.change, float32(), before, random_);
     trial_.injectable = after.has_value();
     if (!after) return;
-    trial_.what = format("accumulator of [{}, {}] after {} of {} products: {}", i, j, done, k,
-                         change_text(float32(), before, *after));
+    trial_.what = formatted("accumulator of [{}, {}] after {} of {} products: {}", i, j, done, k,
+                            change_text(float32(), before, *after));
     sum = std::bit_cast<float>(static_cast<std::uint32_t>(*after));
     if (done < k) {
       dot_matmul(*unit.model, 1, 1, k - done, a.data() + done, b.data() + done, &sum, 1);
@@ -304,7 +304,7 @@ class FaultTrial {
         if (changed) {
           look = changed->look;
           trial_.injectable = true;
-          trial_.what = format("checksum of B, row {}: {}", kk, changed->what);
+          trial_.what = formatted("checksum of B, row {}: {}", kk, changed->what);
         }
       }
       trial_.looks.push_back(look);
@@ -330,7 +330,7 @@ class FaultTrial {
                   r.difference,      changed.threshold};
           trial_.injectable = true;
           trial_.what =
-              format("threshold of row {}: {}", i, change_text(float32(), before, *after));
+              formatted("threshold of row {}: {}", i, change_text(float32(), before, *after));
         }
       }
       trial_.looks.push_back(look);
@@ -354,7 +354,7 @@ Trial run_trial(const Plan& plan, const Cell& cell, std::size_t fault, std::int6
   try {
     return FaultTrial(plan, cell, fault, number, matrix, gates).make();
   } catch (const std::invalid_argument& e) {
-    throw std::invalid_argument(format("cell {}: {}", cell.name, e.what()));
+    throw std::invalid_argument(formatted("cell {}: {}", cell.name, e.what()));
   }
 }
 

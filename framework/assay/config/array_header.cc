@@ -27,7 +27,8 @@ Table parse(const std::string& text) {
     if (event == Table::parse_event_t::object_end) keys.pop_back();
     if (event == Table::parse_event_t::key &&
         !keys.back().insert(value.get<std::string>()).second) {
-      throw std::invalid_argument(format("{}: stands twice in its JSON", value.get<std::string>()));
+      throw std::invalid_argument(
+          formatted("{}: stands twice in its JSON", value.get<std::string>()));
     }
     return true;
   };
@@ -36,7 +37,7 @@ Table parse(const std::string& text) {
     if (!table.is_object()) throw std::invalid_argument("its JSON is no object {...}");
     return table;
   } catch (const Table::exception& e) {
-    throw std::invalid_argument(format("its header is no JSON: {}", e.what()));
+    throw std::invalid_argument(formatted("its header is no JSON: {}", e.what()));
   }
 }
 
@@ -48,7 +49,7 @@ std::vector<std::int64_t> whole_numbers(const Table& object, const char* key,
   };
   if (found == object.end() || !found->is_array() ||
       !std::all_of(found->begin(), found->end(), is_extent)) {
-    wrong(where, format("'{}' must be a list of whole numbers of at least 0", key));
+    wrong(where, formatted("'{}' must be a list of whole numbers of at least 0", key));
   }
   return found->get<std::vector<std::int64_t>>();
 }
@@ -99,7 +100,7 @@ ArrayHeader read_raw_header(const std::string& text) {
   const Table table = parse(text);
   for (const auto& [key, value] : table.items()) {
     if (key != "dtype" && key != "shape") {
-      throw std::invalid_argument(format("unknown key '{}'; known: dtype, shape", key));
+      throw std::invalid_argument(formatted("unknown key '{}'; known: dtype, shape", key));
     }
   }
   ArrayHeader header;

@@ -14,7 +14,7 @@ double value_of(const Json& json, const std::string& where) {
   if (json == "inf") return std::numeric_limits<double>::infinity();
   const double value = json.is_number() ? json.get<double>() : -1;
   if (!(value >= 0)) {
-    wrong(where, format("a number of at least 0 is expected, not {}", json.dump()));
+    wrong(where, formatted("a number of at least 0 is expected, not {}", json.dump()));
   }
   return value;
 }
@@ -37,7 +37,7 @@ BaselineEntry entry_of(const Json& json, const std::string& where) {
   for (const std::string_view metric : baseline_metrics()) known.emplace_back(metric);
   check_keys(json["metrics"], known, where + ": metrics");
   for (const auto& [metric, value] : json["metrics"].items()) {
-    const std::string at = format("{}: {}", where, metric);
+    const std::string at = formatted("{}: {}", where, metric);
     BaselineValue& seen = entry.metrics[metric];
     if (!value.is_array()) {
       seen.low = seen.high = value_of(value, at);
@@ -65,7 +65,7 @@ Baseline read_baseline(const std::string& path) {
   Baseline baseline;
   for (const Json& entry : json["baseline"]) {
     baseline.entries.push_back(
-        entry_of(entry, format("{}: entry {}", path, baseline.entries.size() + 1)));
+        entry_of(entry, formatted("{}: entry {}", path, baseline.entries.size() + 1)));
   }
   return baseline;
 }

@@ -19,13 +19,13 @@ constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;
 
 const Json& member(const Json& object, const char* key, const std::string& where) {
   if (!object.is_object()) wrong(where, "an object {...} is expected");
-  if (!object.contains(key)) wrong(where, format("'{}' is missing", key));
+  if (!object.contains(key)) wrong(where, formatted("'{}' is missing", key));
   return object[key];
 }
 
 const Json& list(const Json& object, const char* key, const std::string& where) {
   const Json& value = member(object, key, where);
-  if (!value.is_array()) wrong(where, format("'{}' must be a list", key));
+  if (!value.is_array()) wrong(where, formatted("'{}' must be a list", key));
   return value;
 }
 
@@ -53,7 +53,7 @@ void hold(bool holds, const std::string& where, const char* what) {
 
 campaign::MeasuredRate rate(const Json& object, const char* key, const std::string& where) {
   const Json& json = member(object, key, where);
-  const std::string here = format("{}: '{}'", where, key);
+  const std::string here = formatted("{}: '{}'", where, key);
   campaign::MeasuredRate r;
   r.rate = {count(json, "events", here), count(json, "trials", here)};
   hold(r.rate.events <= r.rate.trials, here, "there are more events than trials");
@@ -122,7 +122,7 @@ fault::Direction direction(const Json& json, const std::string& where) {
   const std::string text = word(json, "direction", where);
   if (text == "0to1") return fault::Direction::kZeroToOne;
   if (text == "1to0") return fault::Direction::kOneToZero;
-  wrong(where, format("'direction' must be 0to1 or 1to0, not '{}'", text));
+  wrong(where, formatted("'direction' must be 0to1 or 1to0, not '{}'", text));
 }
 
 int bit(const Json& json, const std::string& where) {
@@ -163,7 +163,7 @@ std::vector<campaign::SavedPublished> published(const Json& gate, const std::str
   std::vector<campaign::SavedPublished> all;
   if (!gate.contains("published")) return all;
   for (const Json& json : list(gate, "published", where)) {
-    const std::string here = format("{}: published {}", where, all.size() + 1);
+    const std::string here = formatted("{}: published {}", where, all.size() + 1);
     campaign::SavedPublished p;
     (void)member(json, "trials", here);
     p.variant = text_of(json, "variant", here);
@@ -188,7 +188,7 @@ std::vector<campaign::SavedPublished> published(const Json& gate, const std::str
 campaign::GateResult gate_result(SavedCell& cell, const Json& json, const std::string& where) {
   campaign::GateResult gate;
   gate.gate = word(json, "gate", where);
-  const std::string here = format("{}: gate '{}'", where, gate.gate);
+  const std::string here = formatted("{}: gate '{}'", where, gate.gate);
   const Json& clean = member(json, "clean", here);
   const std::string of_clean = here + ": 'clean'";
   campaign::CleanCounts& c = gate.clean;
@@ -209,7 +209,7 @@ campaign::GateResult gate_result(SavedCell& cell, const Json& json, const std::s
   // Sums over the gate's faults, or over its census's bits, must be numbers, too.
   std::int64_t room = std::int64_t{1} << 53;
   for (const Json& one : list(json, "faults", here)) {
-    const std::string place = format("{}: fault {}", here, gate.series.size() + 1);
+    const std::string place = formatted("{}: fault {}", here, gate.series.size() + 1);
     gate.series.push_back(series(cell, one, place));
     const campaign::FaultCounts& f = gate.series.back().faults;
     for (const std::int64_t n : {f.injected, f.masked, f.not_injectable, f.not_finite}) {
@@ -221,7 +221,7 @@ campaign::GateResult gate_result(SavedCell& cell, const Json& json, const std::s
     for (const Json& one : list(json, "classes", here)) {
       campaign::ClassResult of;
       of.name = word(one, "class", here);
-      const std::string place = format("{}: class '{}'", here, of.name);
+      const std::string place = formatted("{}: class '{}'", here, of.name);
       of.faults = fault_counts(one, place);
       of.detected = rate(one, "detected", place);
       of.detections = detection_counts(one, of.faults, of.detected, place);
@@ -246,7 +246,7 @@ bool same_faults(const campaign::GateResult& a, const campaign::GateResult& b) {
 SavedCell cell_of(const Json& json, const std::string& source) {
   SavedCell cell;
   cell.name = word(json, "name", source + ": a cell");
-  const std::string where = format("{}: cell '{}'", source, cell.name);
+  const std::string where = formatted("{}: cell '{}'", source, cell.name);
   cell.op = word(json, "operator", where);
   cell.machine = word(json, "machine", where);
   cell.dtype = word(json, "dtype", where);
@@ -268,10 +268,10 @@ SavedCell cell_of(const Json& json, const std::string& source) {
   for (const Json& one : list(json, "gates", where)) {
     cell.result.gates.push_back(gate_result(cell, one, where));
     const campaign::GateResult& gate = cell.result.gates.back();
-    cell.published.push_back(published(one, format("{}: gate '{}'", where, gate.gate)));
+    cell.published.push_back(published(one, formatted("{}: gate '{}'", where, gate.gate)));
     if (!same_faults(cell.result.gates.front(), gate)) {
-      wrong(where, format("gate '{}' has other faults than gate '{}'", gate.gate,
-                          cell.result.gates.front().gate));
+      wrong(where, formatted("gate '{}' has other faults than gate '{}'", gate.gate,
+                             cell.result.gates.front().gate));
     }
   }
   hold(!cell.result.gates.empty(), where, "'gates' must not be empty");
@@ -297,7 +297,7 @@ campaign::SavedCampaign parse_campaign_results(const std::string& text, const st
   if (!json.is_object()) wrong(source, "it is no result of a campaign: it must be an object {...}");
   if (!json.contains("campaign")) wrong(source, what_it_is(json));
   const std::int64_t schema = count(json, "schema", source);
-  if (schema != 1) wrong(source, format("schema {} is not known; this is schema 1's", schema));
+  if (schema != 1) wrong(source, formatted("schema {} is not known; this is schema 1's", schema));
   campaign::SavedCampaign saved;
   saved.source = source;
   saved.name = word(json, "campaign", source);
@@ -326,8 +326,8 @@ campaign::SavedCampaign read_campaign_results(const std::string& path) {
   }
   const std::uintmax_t size = fs::file_size(path, error);
   if (!error && size > kMostBytes) {
-    wrong(path, format("has {} MiB; a campaign's results of more than {} are not read",
-                       grouped(static_cast<std::int64_t>(size >> 20)), kMostBytes >> 20));
+    wrong(path, formatted("has {} MiB; a campaign's results of more than {} are not read",
+                          grouped(static_cast<std::int64_t>(size >> 20)), kMostBytes >> 20));
   }
   return parse_campaign_results(read_file(path), path);
 }

@@ -50,7 +50,7 @@ void check_keys(const Json& object, const std::vector<std::string>& known,
 
 std::string text_of(const Json& object, const char* key, const std::string& where) {
   if (!object.contains(key)) return "";
-  if (!object[key].is_string()) wrong(where, format("'{}' must be a string", key));
+  if (!object[key].is_string()) wrong(where, formatted("'{}' must be a string", key));
   return object[key].get<std::string>();
 }
 
@@ -64,8 +64,8 @@ std::optional<double> number_of(const Json& object, const char* key, const std::
   if (!object.contains(key)) return std::nullopt;
   const double value = object[key].is_number() ? object[key].get<double>() : NAN;
   if (!(value >= 0 && value <= most) || !std::isfinite(value)) {
-    wrong(where, format("'{}' must be a number {}, not {}", key,
-                        most == 1 ? "from 0 to 1" : "of at least 0", object[key].dump()));
+    wrong(where, formatted("'{}' must be a number {}, not {}", key,
+                           most == 1 ? "from 0 to 1" : "of at least 0", object[key].dump()));
   }
   return value;
 }
@@ -74,7 +74,7 @@ std::optional<std::int64_t> count_of(const Json& object, const char* key,
                                      const std::string& where) {
   const auto value = number_of(object, key, where, 0x1p53);
   if (!value) return std::nullopt;
-  if (*value != std::floor(*value)) wrong(where, format("'{}' must be a whole number", key));
+  if (*value != std::floor(*value)) wrong(where, formatted("'{}' must be a whole number", key));
   return static_cast<std::int64_t>(*value);
 }
 
@@ -92,21 +92,21 @@ bool has_control(const std::string& text) {
 
 Json parse_json(const std::string& text, const std::string& source) {
   if (depth_of(text) > kDeepest) {
-    wrong(source, format("holds values within values more than {} deep", kDeepest));
+    wrong(source, formatted("holds values within values more than {} deep", kDeepest));
   }
   // The parser would take the last of two, and nobody would know which was meant. What ends in
   // tables must not steer the terminal.
   std::vector<std::set<std::string>> keys;
   const auto look = [&](int, Json::parse_event_t event, Json& parsed) {
     if (parsed.is_string() && has_control(parsed.get_ref<const std::string&>())) {
-      wrong(source, format("the text {} holds a control character", parsed.dump()));
+      wrong(source, formatted("the text {} holds a control character", parsed.dump()));
     }
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key) {
       const std::string key = parsed.get<std::string>();
       if (!keys.back().insert(key).second) {
-        wrong(source, format("has the key '{}' twice in one object", key));
+        wrong(source, formatted("has the key '{}' twice in one object", key));
       }
     }
     return true;
@@ -114,9 +114,9 @@ Json parse_json(const std::string& text, const std::string& source) {
   try {
     return Json::parse(text, look);
   } catch (const Json::parse_error& e) {
-    wrong(source, format("is no JSON: {}", e.what()));
+    wrong(source, formatted("is no JSON: {}", e.what()));
   } catch (const Json::out_of_range& e) {  // 1e999
-    wrong(source, format("holds a number beyond those of float64: {}", e.what()));
+    wrong(source, formatted("holds a number beyond those of float64: {}", e.what()));
   }
 }
 

@@ -15,7 +15,7 @@ std::vector<KnownFailure> read_known_failures(const std::string& path) {
   }
   std::vector<KnownFailure> list;
   for (const Json& entry : json["known_failures"]) {
-    const std::string where = format("{}: entry {}", path, list.size() + 1);
+    const std::string where = formatted("{}: entry {}", path, list.size() + 1);
     check_keys(entry, {"cases", "reason", "expires", "output", "standard"}, where);
     KnownFailure failure{text_of(entry, "cases", where), text_of(entry, "reason", where),
                          text_of(entry, "expires", where), text_of(entry, "output", where),
@@ -23,8 +23,8 @@ std::vector<KnownFailure> read_known_failures(const std::string& path) {
     if (failure.cases.empty()) wrong(where, "'cases' is missing, a glob of case names");
     if (failure.reason.empty()) wrong(where, "'reason' is missing; why is the failure accepted?");
     if (!is_date(failure.expires)) {
-      wrong(where, format("'expires' must be a day as in \"2027-01-31\", not {}",
-                          entry.contains("expires") ? entry["expires"].dump() : "missing"));
+      wrong(where, formatted("'expires' must be a day as in \"2027-01-31\", not {}",
+                             entry.contains("expires") ? entry["expires"].dump() : "missing"));
     }
     list.push_back(std::move(failure));
   }

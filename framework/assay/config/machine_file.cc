@@ -38,7 +38,7 @@ ModelEntry model_entry_of(const Json& json, const std::string& where) {
     words.emplace_back(provenance_word(p));
     if (word == words.back()) return {json["value"], p, where};
   }
-  wrong(where, format("'how' is '{}'; it may be {}", word, joined(words)));
+  wrong(where, formatted("'how' is '{}'; it may be {}", word, joined(words)));
 }
 
 int whole(const ModelEntry& e, int low, int high) {
@@ -47,15 +47,15 @@ int whole(const ModelEntry& e, int low, int high) {
     if (value >= low && value <= high) return static_cast<int>(value);
   }
   wrong(e.where,
-        format("a whole number from {} to {} is needed, not {}", low, high, e.value.dump()));
+        formatted("a whole number from {} to {} is needed, not {}", low, high, e.value.dump()));
 }
 bool flag(const ModelEntry& e) {
   if (!e.value.is_boolean())
-    wrong(e.where, format("true or false is needed, not {}", e.value.dump()));
+    wrong(e.where, formatted("true or false is needed, not {}", e.value.dump()));
   return e.value.get<bool>();
 }
 std::string word(const ModelEntry& e) {
-  if (!e.value.is_string()) wrong(e.where, format("a word is needed, not {}", e.value.dump()));
+  if (!e.value.is_string()) wrong(e.where, formatted("a word is needed, not {}", e.value.dump()));
   return e.value.get<std::string>();
 }
 std::string_view float_name(const ModelEntry& e) {
@@ -65,7 +65,7 @@ std::string_view float_name(const ModelEntry& e) {
   } catch (const std::invalid_argument& error) {
     wrong(e.where, error.what());
   }
-  wrong(e.where, format("'{}' is no float format", word(e)));
+  wrong(e.where, formatted("'{}' is no float format", word(e)));
 }
 Rounding rounding_in(const ModelEntry& e) {
   const std::string name = word(e);
@@ -215,11 +215,11 @@ DotModel read_row(const Json& json, const std::string& source) {
                  .chunk = assumed(1),
                  .accumulator = assumed(std::string_view("float32")),
                  .rounding = assumed(Rounding::kNearestEven)};
-  const std::string where = format("{}: {}", source, model.input);
+  const std::string where = formatted("{}: {}", source, model.input);
   check_keys(json, keys, where);
   for (const RowKey& key : kRowKeys) {
     if (!json.contains(key.name)) continue;
-    const std::string place = format("{}: {}", where, key.name);
+    const std::string place = formatted("{}: {}", where, key.name);
     key.read(model, model_entry_of(json[std::string(key.name)], place));
   }
   if (!json.contains("chunk")) wrong(where, "'chunk' is missing");
@@ -259,20 +259,21 @@ void parse(const std::string& text, Stored& to) {
   if (!json.contains("schema") || json["schema"] != 1) wrong(source, "'schema' must be 1");
   to.name = text_of(json, "name", source);
   if (!is_name(to.name) || to.name.ends_with(".json")) {
-    wrong(source, format("'name' is '{}'; letters, digits, '_', '-' and '.' are needed", to.name));
+    wrong(source,
+          formatted("'name' is '{}'; letters, digits, '_', '-' and '.' are needed", to.name));
   }
   const std::vector<std::string> taken = names_of(machines());
   if (std::find(taken.begin(), taken.end(), to.name) != taken.end()) {
-    wrong(source, format("the name '{}' is taken by a machine of assay's own", to.name));
+    wrong(source, formatted("the name '{}' is taken by a machine of assay's own", to.name));
   }
   to.summary = text_of(json, "summary", source);
   if (to.summary.empty()) to.summary = "a machine of the user's own";
   std::vector<std::string> parts;
   for (const char* key : {"device", "driver", "date", "evidence"}) {
     const std::string value = text_of(json, key, source);
-    if (!value.empty()) parts.push_back(format("{} {}", key, value));
+    if (!value.empty()) parts.push_back(formatted("{} {}", key, value));
   }
-  to.source = parts.empty() ? to.path : format("{}: {}", to.path, joined(parts));
+  to.source = parts.empty() ? to.path : formatted("{}: {}", to.path, joined(parts));
   to.vector_unit = text_of(json, "vector_unit", source);
   if (!to.vector_unit.empty()) (void)row_named("machine", machines(), to.vector_unit);
   Known<bool> bias_first = assumed(true);
@@ -288,7 +289,7 @@ void parse(const std::string& text, Stored& to) {
     to.dots.push_back(read_row(row, source));
     for (std::size_t i = 0; i + 1 < to.dots.size(); ++i) {
       if (to.dots[i].input == to.dots.back().input) {
-        wrong(source, format("there are two rows of {}", to.dots[i].input));
+        wrong(source, formatted("there are two rows of {}", to.dots[i].input));
       }
     }
   }
@@ -349,8 +350,8 @@ const Machine& read_machine(const std::string& path) {
     parse(text, all.machines.back());
     for (std::size_t i = 0; i + 1 < all.machines.size(); ++i) {
       if (all.machines[i].name != all.machines.back().name) continue;
-      wrong(path,
-            format("the name '{}' is that of {}, too", all.machines[i].name, all.machines[i].path));
+      wrong(path, formatted("the name '{}' is that of {}, too", all.machines[i].name,
+                            all.machines[i].path));
     }
   } catch (...) {
     all.machines.pop_back();

@@ -15,7 +15,7 @@ void add_tensors(std::vector<MsprobeTensor>& tensors, const Json& value, const s
   if (value.is_array()) {
     std::size_t i = 0;
     for (const Json& item : value) {
-      add_tensors(tensors, item, format("{}_{}", place, i++), where, depth + 1);
+      add_tensors(tensors, item, formatted("{}_{}", place, i++), where, depth + 1);
     }
   } else if (value.is_object() && value.contains("data_name")) {
     tensors.push_back({place, text_of(value, "dtype", where), text_of(value, "data_name", where)});

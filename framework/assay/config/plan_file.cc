@@ -42,15 +42,16 @@ std::vector<Json> list_of(const Json& object, const char* key) {
 }
 
 std::string word_of(const Json& value, const char* key, const std::string& where) {
-  if (!value.is_string()) wrong(where, format("'{}' must be a string, not {}", key, value.dump()));
+  if (!value.is_string())
+    wrong(where, formatted("'{}' must be a string, not {}", key, value.dump()));
   return value.get<std::string>();
 }
 
 std::int64_t positive_of(const Json& object, const char* key, const std::string& where,
                          std::optional<std::int64_t> otherwise = {}) {
   const auto value = count_of(object, key, where);
-  if (!value && !otherwise) wrong(where, format("'{}' is missing", key));
-  if (value && *value < 1) wrong(where, format("'{}' must be at least 1", key));
+  if (!value && !otherwise) wrong(where, formatted("'{}' is missing", key));
+  if (value && *value < 1) wrong(where, formatted("'{}' must be at least 1", key));
   return value ? *value : *otherwise;
 }
 
@@ -102,7 +103,7 @@ campaign::FaultPlan read_fault(const Json& json, const std::string& where,
   } else if (direction == "1to0") {
     plan.direction = fault::Direction::kOneToZero;
   } else if (!direction.empty() && direction != "both") {
-    wrong(where, format("'direction' is 0to1, 1to0 or both, not '{}'", direction));
+    wrong(where, formatted("'direction' is 0to1, 1to0 or both, not '{}'", direction));
   }
   for (const Json& bit : list_of(json, "bits")) bits.push_back(bit.dump());
   return plan;
@@ -117,7 +118,7 @@ void read_common(campaign::Cell& cell, const Json& json, const std::string& wher
     }
     for (const auto& [key, value] : json["attributes"].items()) {
       if (value.is_number_integer() && !is_int64(value)) {
-        wrong(where, format("attribute '{}' is {}, beyond int64", key, value.dump()));
+        wrong(where, formatted("attribute '{}' is {}, beyond int64", key, value.dump()));
       } else if (value.is_number_integer()) {
         cell.attributes[key] = value.get<std::int64_t>();
       } else if (value.is_number()) {
@@ -149,7 +150,7 @@ campaign::UncheckedCell with_judges(campaign::Cell cell, const Json& json,
   for (const Json& gate : list_of(json, "gates")) {
     cell.gates.push_back(read_gate(word_of(gate, "gates", where), where));
     if (!seen.insert(cell.gates.back().text).second) {
-      wrong(where, format("the gate {} is there twice", cell.gates.back().text));
+      wrong(where, formatted("the gate {} is there twice", cell.gates.back().text));
     }
   }
   if (cell.gates.empty()) {
@@ -157,8 +158,8 @@ campaign::UncheckedCell with_judges(campaign::Cell cell, const Json& json,
   }
   const std::vector<Json> faults = list_of(json, "faults");
   for (std::size_t i = 0; i < faults.size(); ++i) {
-    cell.faults.push_back(
-        read_fault(faults[i], format("{}: fault {}", where, i + 1), unchecked.bits.emplace_back()));
+    cell.faults.push_back(read_fault(faults[i], formatted("{}: fault {}", where, i + 1),
+                                     unchecked.bits.emplace_back()));
   }
   if (cell.faults.empty() && cell.clean_rows == 0) {
     wrong(where, "there is nothing to do: give 'faults' or 'clean_rows'");
@@ -197,7 +198,7 @@ void read_distribution(campaign::Cell& cell, const Json& json, const std::string
     } else {
       if (draw.empty()) draw = "normal";  // as of `assay generate`
       name = draw;
-      for (const auto& [input, spec] : inputs) name += format(" {}={}", input, spec);
+      for (const auto& [input, spec] : inputs) name += formatted(" {}={}", input, spec);
     }
     if (json.contains("name")) name = text_of(json, "name", where);
     for (const Json& called : list_of(json, "published")) {
@@ -220,8 +221,8 @@ std::vector<std::int64_t> read_shape(const Json& json, bool is_product, const st
   }
   const bool fits = json.is_array() && shape.size() == json.size() && !shape.empty();
   if (!fits || (is_product && shape.size() != 3)) {
-    wrong(where, format("'shape' is {}, each from 1 to 1048576, or a list of those, not {}",
-                        is_product ? "[M, K, N]" : "a list of sizes", json.dump()));
+    wrong(where, formatted("'shape' is {}, each from 1 to 1048576, or a list of those, not {}",
+                           is_product ? "[M, K, N]" : "a list of sizes", json.dump()));
   }
   return shape;
 }
@@ -231,7 +232,7 @@ std::vector<std::int64_t> whole_numbers(const Json& json, const char* key,
   std::vector<std::int64_t> numbers;
   for (const Json& number : list_of(json, key)) {
     if (!number.is_number_integer() || number.get<std::int64_t>() < 0) {
-      wrong(where, format("'{}' holds whole numbers, not {}", key, number.dump()));
+      wrong(where, formatted("'{}' holds whole numbers, not {}", key, number.dump()));
     }
     numbers.push_back(number.get<std::int64_t>());
   }
@@ -257,7 +258,7 @@ campaign::PublishedVariant read_variant(const Json& json, const std::string& whe
   campaign::PublishedVariant v;
   v.gate = read_gate(text_of(json, "gate", where), where).text;
   for (const Json& name : list_of(json, "names")) {
-    if (!name.is_string()) wrong(where, format("'names' holds texts, not {}", name.dump()));
+    if (!name.is_string()) wrong(where, formatted("'names' holds texts, not {}", name.dump()));
     v.names.push_back(name.get<std::string>());
   }
   if (v.names.empty()) wrong(where, "'names' is missing: what the table calls this threshold");
@@ -271,7 +272,7 @@ void require_gate(const campaign::UncheckedPlan& plan, const std::string& gate,
       if (g.text == gate) return;
     }
   }
-  wrong(where, format("no cell has the gate {}", gate));
+  wrong(where, formatted("no cell has the gate {}", gate));
 }
 
 struct Reader {
@@ -283,7 +284,7 @@ struct Reader {
 
   void add(campaign::UncheckedCell cell) {
     if (!names.insert(cell.cell.name).second) {
-      wrong(cell.place, format("two cells are called '{}': give them names", cell.cell.name));
+      wrong(cell.place, formatted("two cells are called '{}': give them names", cell.cell.name));
     }
     plan.cells.push_back(std::move(cell));
   }
@@ -304,7 +305,8 @@ struct Reader {
   void read_dataset(const campaign::Cell& common, const Json& json, const std::string& where) {
     for (const char* key :
          {"dtype", "shape", "distribution", "rows", "output_dtype", "attributes"}) {
-      if (json.contains(key)) wrong(where, format("a dataset's cases bring their own '{}'", key));
+      if (json.contains(key))
+        wrong(where, formatted("a dataset's cases bring their own '{}'", key));
     }
     if (!list) wrong(where, "datasets cannot be read here");
     const std::string file = text_of(json, "dataset", where);
@@ -315,10 +317,10 @@ struct Reader {
       std::erase_if(cases.cases, [&](const auto& entry) { return entry.op != common.op; });
     }
     if (cases.cases.empty()) {
-      wrong(where, format("no case of {} matches '{}'{}", path, glob,
-                          json.contains("operator") ? " with the operator " + common.op : ""));
+      wrong(where, formatted("no case of {} matches '{}'{}", path, glob,
+                             json.contains("operator") ? " with the operator " + common.op : ""));
     }
-    plan.digests.push_back(format("{} {}", file, cases.digest));
+    plan.digests.push_back(formatted("{} {}", file, cases.digest));
     for (const DatasetCases::Entry& entry : cases.cases) {
       campaign::Cell cell = common;
       cell.dataset = path;
@@ -329,14 +331,14 @@ struct Reader {
       cell.shape = entry.shape;
       cell.recorded = text_of(json, "recorded", where);
       cell.recorded_on_machine = !cell.recorded.empty() && json.contains("machine");
-      cell.name = common.name.empty() ? entry.name : format("{} {}", common.name, entry.name);
+      cell.name = common.name.empty() ? entry.name : formatted("{} {}", common.name, entry.name);
       add(with_judges(std::move(cell), json, where));
     }
   }
 
   void read_drawn(const campaign::Cell& common, const Json& json, const std::string& where) {
     for (const char* key : {"case", "recorded"}) {
-      if (json.contains(key)) wrong(where, format("'{}' goes with 'dataset'", key));
+      if (json.contains(key)) wrong(where, formatted("'{}' goes with 'dataset'", key));
     }
     const std::vector<Json> dtypes = list_of(json, "dtype"),
                             distributions = list_of(json, "distribution");
@@ -349,12 +351,12 @@ struct Reader {
     }
     if (dtypes.empty()) wrong(where, "'dtype' is missing");
     if (shapes.empty()) {
-      wrong(where, format("'shape' is missing: {}",
-                          common.is_product() ? "[M, K, N]" : "sizes, as of `assay generate`"));
+      wrong(where, formatted("'shape' is missing: {}",
+                             common.is_product() ? "[M, K, N]" : "sizes, as of `assay generate`"));
     }
     if (json.contains("rows") && !common.is_product()) {
-      wrong(where, format("'rows' is for {}; all of the result of {} is computed",
-                          campaign::products_text(), common.op));
+      wrong(where, formatted("'rows' is for {}; all of the result of {} is computed",
+                             campaign::products_text(), common.op));
     }
     if (distributions.empty())
       wrong(where, "'distribution' is missing: `assay list distributions`");
@@ -367,15 +369,16 @@ struct Reader {
           cell.shape = read_shape(shape, cell.is_product(), where);
           cell.rows = count_of(json, "rows", where).value_or(0);
           if (cell.rows > cell.shape[0]) {
-            wrong(where, format("'rows' is {}, more than M = {}", cell.rows, cell.shape[0]));
+            wrong(where, formatted("'rows' is {}, more than M = {}", cell.rows, cell.shape[0]));
           }
           std::string name;
           read_distribution(cell, distribution, where, name);
-          cell.name = format("{}{}{} {} {}", common.name.empty() ? "" : common.name + " ",
-                             cell.is_product() ? "" : cell.op + " ", cell.dtype->name,
-                             cell.sizes_text(), name);
+          cell.name = formatted("{}{}{} {} {}", common.name.empty() ? "" : common.name + " ",
+                                cell.is_product() ? "" : cell.op + " ", cell.dtype->name,
+                                cell.sizes_text(), name);
           at_place(where, [&] { read_output(cell, text_of(json, "output_dtype", where)); });
-          if (list_of(json, "machine").size() > 1) cell.name += format(" {}", cell.machine->name);
+          if (list_of(json, "machine").size() > 1)
+            cell.name += formatted(" {}", cell.machine->name);
           add(with_judges(std::move(cell), json, where));
         }
       }
@@ -391,7 +394,7 @@ struct Reader {
     campaign::Cell common;
     common.name = text_of(json, "name", where);
     const std::string place =
-        common.name.empty() ? where : format("{}: cell '{}'", source, common.name);
+        common.name.empty() ? where : formatted("{}: cell '{}'", source, common.name);
     read_common(common, json, place);
     std::vector<Json> ops = list_of(json, "operator"), machines = list_of(json, "machine");
     if (ops.empty()) ops = {common.op};
@@ -431,11 +434,11 @@ campaign::UncheckedPlan parse_plan(const std::string& text, const std::string& s
   }
   const std::vector<Json> remarks = list_of(json, "remarks");
   for (std::size_t i = 0; i < remarks.size(); ++i) {
-    plan.remarks.push_back(read_remark(remarks[i], format("{}: remark {}", source, i + 1)));
+    plan.remarks.push_back(read_remark(remarks[i], formatted("{}: remark {}", source, i + 1)));
   }
   const std::vector<Json> variants = list_of(json, "variants");
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    plan.variants.push_back(read_variant(variants[i], format("{}: variant {}", source, i + 1)));
+    plan.variants.push_back(read_variant(variants[i], formatted("{}: variant {}", source, i + 1)));
   }
   const Json defaults = json.contains("defaults") ? json["defaults"] : Json::object();
   check_keys(defaults, kCellKeys, source + ": defaults");
@@ -443,10 +446,10 @@ campaign::UncheckedPlan parse_plan(const std::string& text, const std::string& s
   if (cells.empty()) wrong(source, "'cells' is missing: there is nothing to do");
   Reader reader{source, folder, list, unchecked, {}};
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    reader.read_cell(cells[i], defaults, format("{}: cell {}", source, i + 1));
+    reader.read_cell(cells[i], defaults, formatted("{}: cell {}", source, i + 1));
   }
   for (std::size_t i = 0; i < plan.variants.size(); ++i) {
-    require_gate(unchecked, plan.variants[i].gate, format("{}: variant {}", source, i + 1));
+    require_gate(unchecked, plan.variants[i].gate, formatted("{}: variant {}", source, i + 1));
   }
   return unchecked;
 }

@@ -22,7 +22,7 @@ class Line {
   Line(const std::vector<std::string>& head, const std::string& text, const std::string& where)
       : head_(head), fields_(split_fields(text, head.size())), where_(where) {
     if (fields_.size() != head.size()) {
-      wrong(where, format("{} fields are expected, as in the head", head.size()));
+      wrong(where, formatted("{} fields are expected, as in the head", head.size()));
     }
   }
   // The last field may hold commas of its own.
@@ -46,7 +46,7 @@ class Line {
     const std::string text = field(name);
     if (text.empty()) return std::nullopt;
     const auto value = read_number<std::int64_t>(text);
-    if (!value || *value < 0) wrong(where_, format("'{}' is no {}", text, name));
+    if (!value || *value < 0) wrong(where_, formatted("'{}' is no {}", text, name));
     return value;
   }
 
@@ -64,9 +64,10 @@ std::vector<std::string> read_head(const std::string& line, const std::string& w
   for (const char* name : kNeeded) {
     if (!has(name)) {
       wrong(where,
-            format("the head has no column '{}'; needed are {}, and algorithm or method "
-                   "(docs/campaigns.md)",
-                   name, joined(std::vector<std::string>(std::begin(kNeeded), std::end(kNeeded)))));
+            formatted("the head has no column '{}'; needed are {}, and algorithm or method "
+                      "(docs/campaigns.md)",
+                      name,
+                      joined(std::vector<std::string>(std::begin(kNeeded), std::end(kNeeded)))));
     }
   }
   if (!has("algorithm") && !has("method")) {
@@ -97,12 +98,12 @@ std::optional<campaign::PublishedRate> read_rate(const Line& line, const std::st
   if (!r.shape.empty() && r.shape.size() != 3) wrong(where, "give all of M, K, N, or none");
   if (!bit.empty() && bit != "none") r.bit = static_cast<int>(*line.whole("bit"));
   if (const auto value = read_number<double>(rate)) {
-    if (!(*value >= 0 && *value <= 100)) wrong(where, format("{} is no percentage", rate));
+    if (!(*value >= 0 && *value <= 100)) wrong(where, formatted("{} is no percentage", rate));
     r.rate = *value / 100;
   } else if (rate == "not_injectable" || rate == "void") {
     r.word = rate;
   } else {
-    wrong(where, format("'{}' is no rate", rate));
+    wrong(where, formatted("'{}' is no rate", rate));
   }
   const auto trials = line.whole("trials");
   r.trials = trials ? *trials : line.whole("n_injected").value_or(kTrialsUnknown);
@@ -119,7 +120,7 @@ std::vector<campaign::PublishedRate> read_published(const std::string& path) {
   for (int number = 1; std::getline(in, text); ++number) {
     if (!text.empty() && text.back() == '\r') text.pop_back();
     if (text.empty() || text[0] == '#') continue;
-    const std::string where = format("{}: line {}", path, number);
+    const std::string where = formatted("{}: line {}", path, number);
     if (head.empty()) {
       head = read_head(text, where);
       continue;

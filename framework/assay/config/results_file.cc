@@ -18,13 +18,13 @@ namespace {
 using AnyJson = nlohmann::json;
 
 [[noreturn]] void not_as_expected(const std::string& key, const char* expected) {
-  throw std::invalid_argument(format("'{}' must be {}", key, expected));
+  throw std::invalid_argument(formatted("'{}' must be {}", key, expected));
 }
 
 const AnyJson& member(const AnyJson& object, const char* key) {
   if (!object.is_object() || !object.contains(key)) {
     throw std::invalid_argument(
-        format("has no '{}'; it may come from an older assay: judge the tensors again", key));
+        formatted("has no '{}'; it may come from an older assay: judge the tensors again", key));
   }
   return object[key];
 }
@@ -150,7 +150,7 @@ std::vector<SavedResult> read_results(std::string_view source) {
   }
   if (json["schema"] != 1) {
     throw std::invalid_argument(
-        format("has schema {}; this assay reads schema 1", json["schema"].dump()));
+        formatted("has schema {}; this assay reads schema 1", json["schema"].dump()));
   }
   std::vector<SavedResult> results;
   const bool gate = json.contains("cases");

@@ -20,7 +20,7 @@ const std::vector<std::string> kRowKeys = {
 
 bool flag_of(const Json& json, const char* key, const std::string& where, bool otherwise) {
   if (!json.contains(key)) return otherwise;
-  if (!json[key].is_boolean()) wrong(where, format("'{}' must be true or false", key));
+  if (!json[key].is_boolean()) wrong(where, formatted("'{}' must be true or false", key));
   return json[key].get<bool>();
 }
 
@@ -29,21 +29,22 @@ void read_parameters(Limit& limit, const Json* values, const std::string& name,
                      const std::string& where) {
   const int parameters = metric_of(limit.statistic).limit->parameters;
   if ((parameters > 0) != (values != nullptr)) {
-    wrong(where, parameters > 0 ? format("'{}' needs its entry in 'parameters'", name)
+    wrong(where, parameters > 0 ? formatted("'{}' needs its entry in 'parameters'", name)
                                 : "unused entry in 'parameters'");
   }
   if (values == nullptr) return;
   const Json list = values->is_array() ? *values : Json::array({*values});
   if (list.size() != static_cast<std::size_t>(parameters) ||
       !std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number(); })) {
-    wrong(where, format("the parameter of '{}' must be {}", name,
-                        parameters == 2 ? "[limit of |expected|, error that counts]" : "a number"));
+    wrong(where,
+          formatted("the parameter of '{}' must be {}", name,
+                    parameters == 2 ? "[limit of |expected|, error that counts]" : "a number"));
   }
   limit.parameter = list[0].get<double>();
   if (parameters == 2) limit.second = list[1].get<double>();
   const bool is_quantile = name.starts_with("quantile");
   if (is_quantile && !(limit.parameter >= 0 && limit.parameter <= 1)) {
-    wrong(where, format("the parameter of '{}' must be from 0 to 1, as in 0.99", name));
+    wrong(where, formatted("the parameter of '{}' must be from 0 to 1, as in 0.99", name));
   }
 }
 
@@ -64,12 +65,12 @@ LimitRow read_limit(const std::string& name, const Json& limits, const Json* par
       keys.emplace_back(by.name);
       senses.emplace_back(by.name);
       if (!value.contains(by.name)) continue;
-      if (limit.sense) wrong(at, format("one of {}, not several", joined(senses)));
+      if (limit.sense) wrong(at, formatted("one of {}, not several", joined(senses)));
       limit.sense = by.sense;
       limit.limit = *number_of(value, keys.back().c_str(), at);
     }
     check_keys(value, keys, at);
-    if (!limit.sense) wrong(at, format("one of {} is needed", joined(senses)));
+    if (!limit.sense) wrong(at, formatted("one of {} is needed", joined(senses)));
     row.grows = flag_of(value, "grows", at, false);
     if (value.contains("parameter")) parameters = &value["parameter"];
   }
@@ -100,7 +101,7 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
   rule.dtype = dtype;
   const bool tolerance = row.contains("rtol") || row.contains("atol");
   const auto goes_with = [&](const char* key, bool with, const char* what) {
-    if (row.contains(key) && !with) wrong(where, format("'{}' goes with {}", key, what));
+    if (row.contains(key) && !with) wrong(where, formatted("'{}' goes with {}", key, what));
   };
   if (tolerance + row.contains("ulp") + row.contains("bits") > 1) {
     wrong(where, row.contains("bits") ? "give bits, or ulp, or rtol and atol, not both"
@@ -115,7 +116,7 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
     const auto* const named = std::find_if(rules.data(), rules.data() + rules.size(),
                                            [&](const auto& r) { return r.name == word; });
     if (named == rules.data() + rules.size()) {
-      wrong(where, format("'rule' is one of {}, not '{}'", joined(names_of(rules)), word));
+      wrong(where, formatted("'rule' is one of {}, not '{}'", joined(names_of(rules)), word));
     }
     rule.rule = named->rule;
   }
@@ -158,7 +159,7 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
   if (parameters != nullptr) {
     for (const auto& [name, value] : parameters->items()) {
       if (row.contains("limits") && row["limits"].contains(name)) continue;
-      wrong(where, format("'parameters' has '{}', and 'limits' does not", name));
+      wrong(where, formatted("'parameters' has '{}', and 'limits' does not", name));
     }
   }
   if (row.contains("any_of")) {
@@ -180,7 +181,7 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
 
 CustomStandard read_standard(const Json& json, const std::string& source) {
   const std::string name = json.is_object() ? text_of(json, "name", source) : "";
-  const std::string where = format("{}: standard '{}'", source, name);
+  const std::string where = formatted("{}: standard '{}'", source, name);
   check_keys(json,
              {"name", "why", "repository", "commit", "path", "date", "round_expected", "nan",
               "infinity", "max_mismatches", "max_mismatch_fraction", "growth", "dtypes"},
@@ -201,7 +202,7 @@ CustomStandard read_standard(const Json& json, const std::string& source) {
   rest.round_expected = flag_of(json, "round_expected", where, true);
   const std::string nan = text_of(json, "nan", where);
   if (nan != "" && nan != "never" && nan != "equal" && nan != "accept") {
-    wrong(where, format("'nan' is one of never, equal, accept, not '{}'", nan));
+    wrong(where, formatted("'nan' is one of never, equal, accept, not '{}'", nan));
   }
   rest.nan_equal = nan == "equal";
   rest.nan_accepts = nan == "accept";
@@ -213,7 +214,7 @@ CustomStandard read_standard(const Json& json, const std::string& source) {
     const std::optional<Growth> named = growth_named(growth);
     if (!named) {
       wrong(where,
-            format("'growth' is one of none, twice_from_2048, atb, linear, not '{}'", growth));
+            formatted("'growth' is one of none, twice_from_2048, atb, linear, not '{}'", growth));
     }
     rest.growth = *named;
   }
@@ -231,7 +232,7 @@ CustomStandard read_standard(const Json& json, const std::string& source) {
     }
     for (const ToleranceRow& other : standard.rows) {
       if (other.dtype == known)
-        wrong(where, format("'{}' is there twice: '{}' is its name, too", known, dtype));
+        wrong(where, formatted("'{}' is there twice: '{}' is its name, too", known, dtype));
     }
     read_row(standard, known, row, where + ": " + dtype);
   }
@@ -251,7 +252,7 @@ std::vector<CustomStandard> parse_standards(const std::string& text, const std::
     standards.push_back(read_standard(entry, source));
     for (std::size_t i = 0; i + 1 < standards.size(); ++i) {
       if (standards[i].name == standards.back().name) {
-        wrong(source, format("standard '{}' is there twice", standards[i].name));
+        wrong(source, formatted("standard '{}' is there twice", standards[i].name));
       }
     }
   }

@@ -194,8 +194,8 @@ Changed added(const Change& c, const Format& f, std::uint64_t bits) {
 
 void require_bit(const Format& f, std::int64_t bit) {
   if (bit >= f.padding && bit < f.padding + f.bits) return;
-  throw std::invalid_argument(format("{} has no bit {}; its bits are {} to {}", f.name, bit,
-                                     f.padding, f.padding + f.bits - 1));
+  throw std::invalid_argument(formatted("{} has no bit {}; its bits are {} to {}", f.name, bit,
+                                        f.padding, f.padding + f.bits - 1));
 }
 
 // `of`: what has those bits, `name` of it.
@@ -203,8 +203,8 @@ void require_count(std::string_view what, std::int64_t count, std::int64_t most,
                    std::string_view of, std::string_view name) {
   if (count >= 1 && count <= most) return;
   throw std::invalid_argument(
-      count < 1 ? format("{} must be at least 1, not {}", what, count)
-                : format("{} is {}, but {}{} has only {} bits", what, count, of, name, most));
+      count < 1 ? formatted("{} must be at least 1, not {}", what, count)
+                : formatted("{} is {}, but {}{} has only {} bits", what, count, of, name, most));
 }
 
 }  // namespace
@@ -248,13 +248,14 @@ void require_fits(const Change& c, const Format& f) {
       require_bit(f, c.bit);
       if (f.is_float() && f.is_signed() && c.bit == f.padding + f.bits - 1) {
         throw std::invalid_argument(
-            format("bit {} of {} is its sign: a carry is at one of {} to {}", c.bit, f.name,
-                   f.padding, c.bit - 1));
+            formatted("bit {} of {} is its sign: a carry is at one of {} to {}", c.bit, f.name,
+                      f.padding, c.bit - 1));
       }
       return;
     case ChangeKind::kAdd:
       if (!std::isfinite(c.value)) {
-        throw std::invalid_argument(format("value must be finite, not {}", number_text(c.value)));
+        throw std::invalid_argument(
+            formatted("value must be finite, not {}", number_text(c.value)));
       }
       if ((c.value == 0) == (c.ulps == 0)) {
         throw std::invalid_argument("add takes a value or ulps other than 0, one of the two");

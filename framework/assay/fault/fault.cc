@@ -12,8 +12,8 @@ namespace assay::fault {
 std::int64_t position_in(const Shape& shape, const std::vector<std::int64_t>& at,
                          std::string_view whose) {
   const auto outside = [&] {
-    return std::invalid_argument(format("there is no element {} in {} of shape {}", shape_text(at),
-                                        whose, shape_text(shape)));
+    return std::invalid_argument(formatted("there is no element {} in {} of shape {}",
+                                           shape_text(at), whose, shape_text(shape)));
   };
   for (const std::int64_t index : at) {
     if (index < 0) throw outside();
@@ -73,10 +73,10 @@ class SitePlaces {
 
 void require_in_output(const FaultSpec& spec) {
   if (spec.site_row().in_output) return;
-  throw std::invalid_argument(
-      format("fault '{}': site {} does not lie in the output: only a campaign, which computes the "
-             "case again, can break it",
-             spec.text(), spec.site_row().name));
+  throw std::invalid_argument(formatted(
+      "fault '{}': site {} does not lie in the output: only a campaign, which computes the "
+      "case again, can break it",
+      spec.text(), spec.site_row().name));
 }
 
 std::vector<std::int64_t> positions_of(const FaultSpec& spec, const Shape& shape, Random& random) {
@@ -118,8 +118,8 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   const Format& f = output.format();
   if (f.is_complex()) {
     throw std::invalid_argument(
-        format("the output is {}, and faults are put into real numbers: record its parts as {}",
-               f.name, part_format(f).name));
+        formatted("the output is {}, and faults are put into real numbers: record its parts as {}",
+                  f.name, part_format(f).name));
   }
   require_fits(spec.change, f);
   require_in_output(spec);

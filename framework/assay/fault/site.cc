@@ -67,11 +67,11 @@ std::int64_t tiles(std::int64_t extent) { return (extent + kTileSide - 1) / kTil
 
 void require_every(Site site, std::int64_t every) {
   if (site != Site::kPeriodic || every >= 1) return;
-  throw std::invalid_argument(format("every must be at least 1, not {}", every));
+  throw std::invalid_argument(formatted("every must be at least 1, not {}", every));
 }
 
 std::invalid_argument not_in_output(Site site) {
-  return std::invalid_argument(format(
+  return std::invalid_argument(formatted(
       "site {} does not lie in the output, so that it has no places there", row_of(site).name));
 }
 

@@ -39,8 +39,8 @@ const ChangeRow& change_named(const SpecText& text) {
   }
   const std::vector<std::string> known = names_of(change_rows());
   throw std::invalid_argument(
-      format("fault '{}' must begin with what it does, as in flip,bit=14{}; known: {}", text.text(),
-             did_you_mean(text.name(), known), joined(known)));
+      formatted("fault '{}' must begin with what it does, as in flip,bit=14{}; known: {}",
+                text.text(), did_you_mean(text.name(), known), joined(known)));
 }
 
 const SiteRow& site_named(const SpecText& text, std::string_view name) {
@@ -55,14 +55,14 @@ constexpr int kMostBits = 64;
 
 void require_some_element_has(const SpecText& text, std::uint64_t bit) {
   if (bit < kMostBits) return;
-  text.refuse(format("no element has a bit {}: they are 0 to {}", bit, kMostBits - 1));
+  text.refuse(formatted("no element has a bit {}: they are 0 to {}", bit, kMostBits - 1));
 }
 
 std::uint64_t bits_of(const SpecText& text, const SpecText::Setting& setting) {
   std::uint64_t mask = 0;
   for (const auto bit : text.whole_list<std::uint64_t>(setting, ':', 0)) {
     require_some_element_has(text, bit);
-    if (((mask >> bit) & 1) != 0) text.refuse(format("bit {} is given twice", bit));
+    if (((mask >> bit) & 1) != 0) text.refuse(formatted("bit {} is given twice", bit));
     mask |= std::uint64_t{1} << bit;
   }
   return mask;
@@ -77,8 +77,8 @@ void read_addend(Change& change, const SpecText& text, const SpecText::Setting& 
     change.ulps = read_number<std::int64_t>(setting.value).value_or(0);
   }
   if (!std::isfinite(change.value) || (change.value == 0 && change.ulps == 0)) {
-    text.refuse(format("{} must be a {} other than 0, not '{}'", setting.key,
-                       is_value ? "finite number" : "whole number", setting.value));
+    text.refuse(formatted("{} must be a {} other than 0, not '{}'", setting.key,
+                          is_value ? "finite number" : "whole number", setting.value));
   }
 }
 
@@ -135,14 +135,14 @@ void refuse_words_of_other_sites(const SpecText& text, const SiteRow& site,
       const std::vector<std::string> words = split(other.parts, ' ');
       if (std::find(words.begin(), words.end(), setting.key) == words.end()) continue;
       text.refuse(
-          format("{} goes with site={}, not with site={}", setting.key, other.name, site.name));
+          formatted("{} goes with site={}, not with site={}", setting.key, other.name, site.name));
     }
   }
 }
 
 void require_needs(const SpecText& text, const FaultSpec& spec) {
   const auto refuse = [&](const std::string& what) {
-    throw std::invalid_argument(format("fault '{}' {}", text.text(), what));
+    throw std::invalid_argument(formatted("fault '{}' {}", text.text(), what));
   };
   const ChangeRow& change = row_of(spec.change.kind);
   const std::vector<std::string> needs = split(change.needs, ' ');
@@ -150,15 +150,15 @@ void require_needs(const SpecText& text, const FaultSpec& spec) {
     return text.find(key) != nullptr;
   });
   if (given == 0 && change.needs == "bit") {
-    refuse(format("needs a bit, as in {},bit=14", change.name));
+    refuse(formatted("needs a bit, as in {},bit=14", change.name));
   }
-  if (given == 0 && !needs.empty()) refuse(format("needs {}", joined(needs, " or ")));
-  if (given > 1) refuse(format("takes {}, not both", joined(needs, " or ")));
+  if (given == 0 && !needs.empty()) refuse(formatted("needs {}", joined(needs, " or ")));
+  if (given > 1) refuse(formatted("takes {}, not both", joined(needs, " or ")));
   if (change.kind == ChangeKind::kBurst && spec.change.bit + spec.change.length > kMostBits) {
-    refuse(format("goes beyond bit {}, the highest that an element has", kMostBits - 1));
+    refuse(formatted("goes beyond bit {}, the highest that an element has", kMostBits - 1));
   }
   if (change.moves && !spec.site_row().in_output) {
-    refuse(format("moves elements of the output: it has no site {}", spec.site_row().name));
+    refuse(formatted("moves elements of the output: it has no site {}", spec.site_row().name));
   }
   if (spec.change.kind == ChangeKind::kStuckLane && spec.site == Site::kElement) {
     refuse("needs a place of several elements, as in site=periodic,every=16");
@@ -176,7 +176,7 @@ void require_needs(const SpecText& text, const FaultSpec& spec) {
 std::vector<std::string> fault_help() {
   std::vector<std::string> lines;
   const auto add = [&](std::string_view word, std::string_view help) {
-    lines.push_back(format("{:<22}{}", word, help));
+    lines.push_back(formatted("{:<22}{}", word, help));
   };
   for (const ChangeRow& row : change_rows()) {
     add(row.name, row.help);
@@ -204,7 +204,8 @@ std::vector<std::string> fault_help() {
   }
   lines.emplace_back();
   for (const SiteRow& row : site_rows()) {
-    add(format("site={}", row.name), format("{}{}", row.help, row.in_output ? "" : " [campaigns]"));
+    add(formatted("site={}", row.name),
+        formatted("{}{}", row.help, row.in_output ? "" : " [campaigns]"));
   }
   add("  output=NAME", "which one, of a case that has several outputs [inject]");
   add("  at=I:J",
@@ -226,40 +227,40 @@ std::string FaultSpec::text() const {
   std::string out(row.name);
   for (const std::string& part : split(row.parts, ' ')) {
     if (part == "bit")
-      out += format(",bit={}", c.bit);
+      out += formatted(",bit={}", c.bit);
     else if (part == "direction")
-      out += format(",direction={}", word_of(kDirections, c.direction));
+      out += formatted(",direction={}", word_of(kDirections, c.direction));
     else if (part == "length")
-      out += format(",length={}", c.length);
+      out += formatted(",length={}", c.length);
     else if (part == "k" && c.mask == 0)
-      out += format(",k={}", c.k);
+      out += formatted(",k={}", c.k);
     else if (part == "carry")
-      out += format(",carry={}", word_of(kCarries, c.carry));
+      out += formatted(",carry={}", word_of(kCarries, c.carry));
     else if (part == "rows")
-      out += format(",rows={}", c.rows);
+      out += formatted(",rows={}", c.rows);
     else if (part == "value" && c.ulps == 0)
-      out += format(",value={}", number_text(c.value));
+      out += formatted(",value={}", number_text(c.value));
     else if (part == "ulps" && c.ulps != 0)
-      out += format(",ulps={}", c.ulps);
+      out += formatted(",ulps={}", c.ulps);
     if (part != "bits" || c.mask == 0) continue;
     std::vector<std::string> bits;
     for (int bit = 0; bit < 64; ++bit) {
-      if (((c.mask >> bit) & 1) != 0) bits.push_back(format("{}", bit));
+      if (((c.mask >> bit) & 1) != 0) bits.push_back(formatted("{}", bit));
     }
     out += ",bits=" + joined(bits, ":");
   }
   const SiteRow& at_site = site_row();
-  if (site != Site::kElement) out += format(",site={}", at_site.name);
-  if (site == Site::kInput && at_site.input.empty()) out += format(",input={}", input);
-  if (site == Site::kPeriodic) out += format(",every={}", every);
-  if (step) out += format(",step={}", *step);
+  if (site != Site::kElement) out += formatted(",site={}", at_site.name);
+  if (site == Site::kInput && at_site.input.empty()) out += formatted(",input={}", input);
+  if (site == Site::kPeriodic) out += formatted(",every={}", every);
+  if (step) out += formatted(",step={}", *step);
   if (before_encoding) out += ",when=before";
   if (!output.empty()) out += ",output=" + output;
-  if (at) out += format(",at={}", fmt::join(*at, ":"));
+  if (at) out += formatted(",at={}", fmt::join(*at, ":"));
   // A fault at a given place has a seed where something else of it is drawn.
   const bool drawn = draws(c) || (site == Site::kAccumulator && !step);
-  if (!at || (drawn && seed != 0)) out += format(",seed={}", seed);
-  if (!at) out += format(",count={}", count);
+  if (!at || (drawn && seed != 0)) out += formatted(",seed={}", seed);
+  if (!at) out += formatted(",count={}", count);
   return out;
 }
 

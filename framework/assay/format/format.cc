@@ -226,14 +226,15 @@ std::uint64_t nan_code(const Format& f, bool is_negative) {
     case Specials::kFinite:
       break;
   }
-  throw std::invalid_argument(format("{} has no NaN, so a NaN cannot be stored in it", f.name));
+  throw std::invalid_argument(formatted("{} has no NaN, so a NaN cannot be stored in it", f.name));
 }
 
 std::uint64_t encode_integer(const Format& f, double value, const Encoding& how) {
   require_real(f);
   if (f.kind == Kind::kBool) return value != 0 ? 1 : 0;
   if (std::isnan(value)) {
-    throw std::invalid_argument(format("{} has no NaN, so a NaN cannot be stored in it", f.name));
+    throw std::invalid_argument(
+        formatted("{} has no NaN, so a NaN cannot be stored in it", f.name));
   }
   const double low = f.is_signed() ? -std::ldexp(1.0, f.precision) : 0.0;
   const double limit = std::ldexp(1.0, f.precision);  // one beyond the largest
@@ -305,25 +306,25 @@ const Format* find_format(std::string_view name) {
 
 const Format& format_named(std::string_view name) {
   if (const Format* found = find_format(name)) return *found;
-  throw std::invalid_argument(family_of(name).empty()
-                                  ? format("unknown dtype '{}'{}; `assay list formats` shows all",
-                                           name, did_you_mean(name, all_names()))
-                                  : no_dtype(name));
+  throw std::invalid_argument(
+      family_of(name).empty() ? formatted("unknown dtype '{}'{}; `assay list formats` shows all",
+                                          name, did_you_mean(name, all_names()))
+                              : no_dtype(name));
 }
 
 std::string no_dtype(std::string_view name) {
   if (const std::vector<std::string> family = family_of(name); !family.empty()) {
-    return format("'{}' may be {}: which one?", name, joined(family));
+    return formatted("'{}' may be {}: which one?", name, joined(family));
   }
-  return format("'{}' is no dtype that assay knows; `assay list formats` shows all", name);
+  return formatted("'{}' is no dtype that assay knows; `assay list formats` shows all", name);
 }
 
 const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Specials specials) {
   const auto require = [&](bool met, std::string_view what) {
     if (met) return;
     throw std::invalid_argument(
-        format("custom float of {} exponent bits, {} mantissa bits, bias {}: {}", exponent_bits,
-               mantissa_bits, bias, what));
+        formatted("custom float of {} exponent bits, {} mantissa bits, bias {}: {}", exponent_bits,
+                  mantissa_bits, bias, what));
   };
   require(specials != Specials::kScale && specials != Specials::kTapered,
           "its specials must be kInfNan, kNanOnly, kFnuz or kFinite");
@@ -361,12 +362,12 @@ const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Speci
   const bool fnuz = specials == Specials::kFnuz;
   const int usual_bias = (1 << (exponent_bits - 1)) - (fnuz ? 0 : 1);
   Row& row = rows.emplace_back();
-  row.name = format("float{}_e{}m{}{}{}", made.bits, exponent_bits, mantissa_bits,
-                    bias == usual_bias ? "" : format("b{}", bias),
-                    fnuz                             ? "fnuz"
-                    : specials == Specials::kNanOnly ? "fn"
-                    : specials == Specials::kFinite  ? "fin"
-                                                     : "");
+  row.name = formatted("float{}_e{}m{}{}{}", made.bits, exponent_bits, mantissa_bits,
+                       bias == usual_bias ? "" : formatted("b{}", bias),
+                       fnuz                             ? "fnuz"
+                       : specials == Specials::kNanOnly ? "fn"
+                       : specials == Specials::kFinite  ? "fin"
+                                                        : "");
   row.format = made;
   row.format.name = row.name;
   return row.format;
@@ -374,14 +375,14 @@ const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Speci
 
 const Format& part_format(const Format& f) {
   if (!f.is_complex()) return f;
-  return format_named(format("float{}", f.bits / 2));
+  return format_named(formatted("float{}", f.bits / 2));
 }
 
 void require_real(const Format& f) {
   if (!f.is_complex()) return;
   throw std::invalid_argument(
-      format("{} is complex, and this takes real numbers: give the parts of it as {}", f.name,
-             part_format(f).name));
+      formatted("{} is complex, and this takes real numbers: give the parts of it as {}", f.name,
+                part_format(f).name));
 }
 
 bool is_nan(const Format& f, std::uint64_t bits) {
@@ -449,9 +450,9 @@ std::uint64_t encode(const Format& f, double value, const Encoding& how) {
   const Rounding mode = how.rounding;
   if (mode == Rounding::kStochastic && (how.random_bits < 1 || how.random_bits > 64)) {
     throw std::invalid_argument(
-        format("stochastic rounding takes 1 to 64 random bits, not {}: set Encoding::random and "
-               "random_bits",
-               how.random_bits));
+        formatted("stochastic rounding takes 1 to 64 random bits, not {}: set Encoding::random and "
+                  "random_bits",
+                  how.random_bits));
   }
   if (!f.is_float()) return encode_integer(f, value, how);
   const bool is_negative = std::signbit(value);
@@ -631,24 +632,24 @@ static std::string decimal_text(const Format& f, std::uint64_t bits) {
   // float32 does.
   const bool in_float32 =
       f.precision <= 24 && max_finite(f) < 0x1p128 && min_subnormal(f) >= 0x1p-149;
-  return in_float32 && !is_nan(f, bits) ? format("{}", static_cast<float>(value))
+  return in_float32 && !is_nan(f, bits) ? formatted("{}", static_cast<float>(value))
                                         : number_text(value);
 }
 
 std::string element_text(const Format& f, std::uint64_t bits) {
   require_real(f);
   if (!f.is_float()) {
-    return f.is_signed() ? format("{}", sign_extend(bits, f.bits)) : format("{}", bits);
+    return f.is_signed() ? formatted("{}", sign_extend(bits, f.bits)) : formatted("{}", bits);
   }
-  return format("{} (0x{:0{}x})", decimal_text(f, bits), bits, f.storage_bytes * 2);
+  return formatted("{} (0x{:0{}x})", decimal_text(f, bits), bits, f.storage_bytes * 2);
 }
 
 std::string complex_text(const Format& f, std::uint64_t real, std::uint64_t imaginary) {
   const Format& part = part_format(f);
   const std::string of_imaginary = decimal_text(part, imaginary);
-  return format("{}{}{}j (0x{:0{}x}, 0x{:0{}x})", decimal_text(part, real),
-                of_imaginary.starts_with('-') ? "" : "+", of_imaginary, real,
-                part.storage_bytes * 2, imaginary, part.storage_bytes * 2);
+  return formatted("{}{}{}j (0x{:0{}x}, 0x{:0{}x})", decimal_text(part, real),
+                   of_imaginary.starts_with('-') ? "" : "+", of_imaginary, real,
+                   part.storage_bytes * 2, imaginary, part.storage_bytes * 2);
 }
 
 }  // namespace assay

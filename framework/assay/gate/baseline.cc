@@ -91,7 +91,8 @@ struct Allowed {
 Allowed allowed(std::string_view metric, const BaselineEntry& old, const Verdict& v) {
   const BaselineValue was = old.metrics.at(std::string(metric));
   if (old.repeats > 1) {
-    return {was.high + (was.high - was.low), format("what its {} repeats differ by", old.repeats)};
+    return {was.high + (was.high - was.low),
+            formatted("what its {} repeats differ by", old.repeats)};
   }
   for (const LimitReading& r : v.readings) {
     if (metric != "rmse" || r.limit.statistic != Statistic::kErrorSquares) continue;
@@ -166,8 +167,8 @@ BaselineComparison compare_with_baseline(GateReport& report, const Baseline& bas
       const Allowed limit = allowed(metric, *was, *v);
       if (value <= limit.most) continue;
       const double high = was->metrics.at(std::string(metric)).high;
-      worse.push_back(format("{} is {} and was {}, more than its noise ({})", words_of(metric),
-                             short_number(value), short_number(high), limit.why));
+      worse.push_back(formatted("{} is {} and was {}, more than its noise ({})", words_of(metric),
+                                short_number(value), short_number(high), limit.why));
     }
     if (worse.empty()) continue;
     c.remark = Remark::kWorse;
@@ -186,12 +187,12 @@ BaselineComparison compare_with_baseline(GateReport& report, const Baseline& bas
   }
   std::vector<std::string>& notes = result.notes;
   if (fresh > 0) {
-    notes.push_back(format("{} {} not in the baseline; --update-baseline takes {} up",
-                           grouped(static_cast<std::int64_t>(fresh)),
-                           fresh == 1 ? "case is" : "cases are", fresh == 1 ? "it" : "them"));
+    notes.push_back(formatted("{} {} not in the baseline; --update-baseline takes {} up",
+                              grouped(static_cast<std::int64_t>(fresh)),
+                              fresh == 1 ? "case is" : "cases are", fresh == 1 ? "it" : "them"));
   }
   if (other_bounds > 0) {
-    notes.push_back(format(
+    notes.push_back(formatted(
         "of {} {} the baseline knows the errors, but by another standard: how much of the bound "
         "they use was not compared",
         grouped(static_cast<std::int64_t>(other_bounds)), other_bounds == 1 ? "case" : "cases"));

@@ -19,7 +19,7 @@ namespace assay {
 std::int64_t accumulations_of(const Case& c) {
   if (const auto given = c.integer("accumulations")) {
     if (*given < 1) {
-      throw CaseError(c.name, format("accumulations must be at least 1, but it is {}", *given));
+      throw CaseError(c.name, formatted("accumulations must be at least 1, but it is {}", *given));
     }
     return *given;
   }
@@ -31,7 +31,7 @@ namespace {
 void check_tolerance(double value, std::string_view name, std::string_view where) {
   if (std::isnan(value) || value < 0) {
     throw std::invalid_argument(
-        format("{}: {} must be a number of at least 0, but it is {}", where, name, value));
+        formatted("{}: {} must be a number of at least 0, but it is {}", where, name, value));
   }
 }
 
@@ -75,7 +75,7 @@ std::vector<std::string> of_indices(const Case& c, const std::vector<std::string
       names.push_back(with_values(*rule, name));
     } else {
       notes.push_back(
-          format("{} does not judge the values at indices; judged by {}", name, own[0]));
+          formatted("{} does not judge the values at indices; judged by {}", name, own[0]));
     }
   }
   return names.empty() ? own : names;
@@ -105,9 +105,9 @@ void loosen(Bound& bound, const std::string& name, const Case& c, const Format& 
 }
 
 std::string no_row(std::string_view standard, const Format& output, const BoundRequest& request) {
-  return format("standard {} has no tolerance for {}{}; {}", standard, output.name,
-                output.is_complex() ? ", whose elements are complex numbers" : "",
-                standards_with(output, request.custom));
+  return formatted("standard {} has no tolerance for {}{}; {}", standard, output.name,
+                   output.is_complex() ? ", whose elements are complex numbers" : "",
+                   standards_with(output, request.custom));
 }
 
 template <typename T>
@@ -115,8 +115,8 @@ void check_budget(const std::optional<T>& value, T most, std::string_view name,
                   std::string_view where) {
   if (value && !(*value >= T{0} && *value <= most)) {
     throw std::invalid_argument(
-        format("{}: {} must be {}, but it is {}", where, name,
-               most == T{1} ? "from 0 to 1" : "a whole number of at least 0", *value));
+        formatted("{}: {} must be {}, but it is {}", where, name,
+                  most == T{1} ? "from 0 to 1" : "a whole number of at least 0", *value));
   }
 }
 
@@ -124,7 +124,7 @@ void check_budget(const std::optional<T>& value, T most, std::string_view name,
 // says of its NaN and infinities holds for its data, whatever judges them; its budgets are part of
 // its own bound and do not hold where the request gives another (`asked`).
 void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bool asked) {
-  const std::string where = format("case {}", c.name);
+  const std::string where = formatted("case {}", c.name);
   if (const auto equal = c.flag("equal_nan")) bound.nan_equal = *equal;
   if (const auto word = c.text("infinity")) bound.infinity = infinity_named(*word, where);
   if (!asked) {
@@ -167,10 +167,10 @@ void refuse_policies(const Bound& bound, const BoundRequest& request) {
       !request.max_mismatches && !request.max_mismatch_fraction && !request.rtol && !request.atol) {
     return;
   }
-  throw std::invalid_argument(
-      format("standard {} takes no tolerance, budget or policy beside it: ask for the one or the "
-             "other",
-             bound.standard));
+  throw std::invalid_argument(formatted(
+      "standard {} takes no tolerance, budget or policy beside it: ask for the one or the "
+      "other",
+      bound.standard));
 }
 
 // The operator's own bound where the case has its operands, else the default.
@@ -235,8 +235,8 @@ ChosenBound default_bound(const Case& c, const Format& output, const BoundReques
   }
   if (!why_no_own.empty()) {
     chosen.notes.push_back(
-        format("judged by {}, the default, for the operator's own bound is not known: {}",
-               kDefaultStandard, why_no_own));
+        formatted("judged by {}, the default, for the operator's own bound is not known: {}",
+                  kDefaultStandard, why_no_own));
   }
   return chosen;
 }
@@ -306,7 +306,7 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
       tolerance_used = true;
     } else if (case_tolerance) {
       if (tolerance_used) continue;
-      bound = with_tolerance(bound, c.real("rtol"), c.real("atol"), format("case {}", c.name));
+      bound = with_tolerance(bound, c.real("rtol"), c.real("atol"), formatted("case {}", c.name));
       if (const auto rounds = c.flag("round_expected")) bound->round_expected = *rounds;
       origin = "case";
       tolerance_used = true;

@@ -44,9 +44,9 @@ void add_value_bound(const Case& several, Case& c) {
   if (!values) return;
   if (several.results.count(*values) == 0) {
     throw CaseError(c.name,
-                    format("the value_output of '{}' is '{}', which is none of its outputs: "
-                           "{}",
-                           c.output_name, *values, joined(names_of_outputs(several))));
+                    formatted("the value_output of '{}' is '{}', which is none of its outputs: "
+                              "{}",
+                              c.output_name, *values, joined(names_of_outputs(several))));
   }
   const auto& own = several.results.at(c.output_name).attributes;
   if (own.count("rtol") + own.count("atol") > 0) return;
@@ -59,10 +59,10 @@ void add_value_bound(const Case& several, Case& c) {
   if (c.text("standard").value_or("") != "indices") return;
   std::vector<std::string> standards;
   for (const std::string& name : case_standards(of_values)) {
-    standards.push_back(format("indices({})", name));
+    standards.push_back(formatted("indices({})", name));
   }
   c.attributes["standard"] =
-      standards.empty() ? format("indices({})", kDefaultStandard) : joined(standards);
+      standards.empty() ? formatted("indices({})", kDefaultStandard) : joined(standards);
 }
 
 }  // namespace
@@ -75,21 +75,21 @@ OperatorOutput operator_output(const Case& c) {
     attributes.attributes = output.attributes;
     if (!attributes.flag(kOperatorOutput).value_or(false)) continue;
     if (!found.name.empty()) {
-      throw CaseError(c.name, format("its outputs '{}' and '{}' both have operator_output = 1",
-                                     found.name, name));
+      throw CaseError(c.name, formatted("its outputs '{}' and '{}' both have operator_output = 1",
+                                        found.name, name));
     }
     found.name = name;
   }
   if (!found.name.empty()) return found;
   const Operator* op = find_operator(c.op);
   if (op == nullptr) {
-    found.why_not = format("assay does not know the operator '{}'", c.op);
+    found.why_not = formatted("assay does not know the operator '{}'", c.op);
   } else if (c.results.count(op->output) != 0) {
     found.name = op->output;
   } else if (c.results.size() == 1) {
     found.name = c.results.begin()->first;
   } else {
-    found.why_not = format(
+    found.why_not = formatted(
         "{} computes one output, which is called '{}' or has the attribute operator_output = 1, "
         "and "
         "the case has {}",
@@ -129,7 +129,7 @@ IndexSource index_source(const Case& c, std::string_view standard) {
   }
   const auto input = c.inputs.find(*of);
   if (input == c.inputs.end()) {
-    return {.why_not = format("the indices are of '{}', which is no input of the case", *of)};
+    return {.why_not = formatted("the indices are of '{}', which is no input of the case", *of)};
   }
   const auto rule = index_rule(standard);
   if (rule && rule->flattened && c.attributes.count("axis") != 0) {
@@ -144,9 +144,10 @@ void say_output(CaseReport& report, const Case& several, const std::string& outp
   if (find_operator(several.op) == nullptr) return;
   const OperatorOutput computed = operator_output(several);
   if (computed.name == output) return;
-  const std::string why = computed.name.empty() ? computed.why_not
-                                                : format("of the outputs of {} assay computes {}",
-                                                         several.op, computed.name);
+  const std::string why =
+      computed.name.empty()
+          ? computed.why_not
+          : formatted("of the outputs of {} assay computes {}", several.op, computed.name);
   for (Verdict& v : report.verdicts) v.notes.push_back("judged by standards alone: " + why);
 }
 

@@ -15,7 +15,7 @@ namespace {
 std::string variable(const char* name, std::string& text) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') return "";
-  text += format("{}{}={}", text.empty() ? "" : ", ", name, value);
+  text += formatted("{}{}={}", text.empty() ? "" : ", ", name, value);
   return value;
 }
 
@@ -26,7 +26,7 @@ std::optional<double> tolerance_variable(const char* name, std::string& text) {
   const double number = std::strtod(value.c_str(), &end);
   if (*end != '\0' || !(number >= 0)) {
     throw std::invalid_argument(
-        format("the environment's {}='{}' must be a number of at least 0", name, value));
+        formatted("the environment's {}='{}' must be a number of at least 0", name, value));
   }
   return number;
 }
@@ -42,7 +42,7 @@ EnvironmentOverride EnvironmentOverride::read() {
   if (const std::string flag = variable("ASSAY_EQUAL_NAN", found.text); !flag.empty()) {
     if (flag != "0" && flag != "1") {
       throw std::invalid_argument(
-          format("the environment's ASSAY_EQUAL_NAN='{}' must be 0 or 1", flag));
+          formatted("the environment's ASSAY_EQUAL_NAN='{}' must be 0 or 1", flag));
     }
     found.request.equal_nan = flag == "1";
   }
@@ -85,17 +85,17 @@ std::string closeness_text(const BoundRequest& request, std::string_view what, b
     bound += (bound.empty() ? "" : " and ") +
              (s == "bit_equal" ? std::string("bit equality") : "standard " + s);
   }
-  if (request.rtol) bound += format("{}rtol {}", bound.empty() ? "" : ", ", *request.rtol);
-  if (request.atol) bound += format("{}atol {}", bound.empty() ? "" : ", ", *request.atol);
+  if (request.rtol) bound += formatted("{}rtol {}", bound.empty() ? "" : ", ", *request.rtol);
+  if (request.atol) bound += formatted("{}atol {}", bound.empty() ? "" : ", ", *request.atol);
   if (request.equal_nan) {
-    bound += format("{}NaN {} NaN", bound.empty() ? "" : ", ",
-                    *request.equal_nan ? "equal to" : "unequal to");
+    bound += formatted("{}NaN {} NaN", bound.empty() ? "" : ", ",
+                       *request.equal_nan ? "equal to" : "unequal to");
   }
   if (bound.empty()) {
-    bound = of_case ? "the case's bound" : format("standard {}", kDefaultStandard);
+    bound = of_case ? "the case's bound" : formatted("standard {}", kDefaultStandard);
   }
   if (!overridden.empty()) bound += "; overridden by the environment: " + overridden;
-  return format("is {}close to {} ({})", negated ? "not " : "", what, bound);
+  return formatted("is {}close to {} ({})", negated ? "not " : "", what, bound);
 }
 
 std::string_view outcome_verb(Outcome outcome) {

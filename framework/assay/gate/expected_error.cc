@@ -302,7 +302,7 @@ std::string likely_arithmetic(const Case& c, const Machine& machine, const Tenso
         names += (names.empty() ? "" : " or ") + std::string(name);
       }
     }
-    if (!names.empty()) return format("errors like those of {} inputs", names);
+    if (!names.empty()) return formatted("errors like those of {} inputs", names);
   }
   // Of the others only their size is known, beyond what right results have: the nearest, within a
   // factor of 2 in the root.
@@ -326,11 +326,11 @@ std::string likely_arithmetic(const Case& c, const Machine& machine, const Tenso
       for (const std::int64_t parts : {2, 4, 8}) {
         if (parts > matmul_shape(c).k) continue;
         consider(split_errors(c, parts, format_named(narrow)),
-                 format("K in {} parts that are rounded to {}", parts, narrow));
+                 formatted("K in {} parts that are rounded to {}", parts, narrow));
       }
     }
   }
-  return likely.empty() ? "" : format("errors as large as those of {}", likely);
+  return likely.empty() ? "" : formatted("errors as large as those of {}", likely);
 }
 
 namespace {
@@ -437,7 +437,7 @@ DerivedTolerance explained_tolerance(const Case& c) {
                                     [&](std::int64_t, double exact) {
                                       return tolerance.atol + tolerance.rtol * std::abs(exact);
                                     });
-  if (times) tolerance.why += format("; {} times the expected error", times_text(*times));
+  if (times) tolerance.why += formatted("; {} times the expected error", times_text(*times));
   return tolerance;
 }
 

@@ -77,8 +77,8 @@ std::string why_no_nan(const Case& c, const Machine* machine) {
   }
   const std::vector<double> golden = c.golden->view().values();
   if (std::none_of(golden.begin(), golden.end(), [](double v) { return std::isnan(v); })) return "";
-  return format("the golden result holds NaN, which {} makes 0; the parameter saturate says so",
-                machine->name);
+  return formatted("the golden result holds NaN, which {} makes 0; the parameter saturate says so",
+                   machine->name);
 }
 
 using BoundsByMachine = std::map<std::string_view, std::shared_ptr<const Tensor>>;
@@ -91,8 +91,8 @@ std::shared_ptr<const Tensor> element_bounds_on(const Case& c, const Machine& ma
   if (bounds) return bounds;
   Tensor own = accumulation_bounds(c, machine, threads);
   if (c.golden && own.shape() != c.golden->shape()) {
-    throw CaseError(c.name, format("{} of these inputs is {}, the golden result {}", c.op,
-                                   shape_text(own.shape()), shape_text(c.golden->shape())));
+    throw CaseError(c.name, formatted("{} of these inputs is {}, the golden result {}", c.op,
+                                      shape_text(own.shape()), shape_text(c.golden->shape())));
   }
   if (rounded_golden(c) != nullptr) {
     std::vector<double> values = own.view().values();
@@ -139,8 +139,8 @@ void hold_against_machine(const Case& c, const Format& output, const Machine& ma
     const Verdict v =
         check.judge(right, golden, {.metrics = false, .threads = threads, .patterns = false});
     if (v.outcome == Outcome::kFail || v.misses > 0) {
-      throw CaseError(c.name, format("right results of these operands, by {}, have others: {}",
-                                     one->name, v.because));
+      throw CaseError(c.name, formatted("right results of these operands, by {}, have others: {}",
+                                        one->name, v.because));
     }
     for (Limit& limit : check.bound->limits) {
       for (const LimitReading& r : v.readings) {
@@ -165,9 +165,9 @@ void allow_for_golden(const Case& c, const Format& output, ElementCheck& check) 
   bound.rtol += unit_roundoff(*golden);
   bound.atol += min_subnormal(*golden) / 2;
   check.notes.push_back(
-      format("the golden result is {}: its own error counts beside the output's; `assay golden` "
-             "computes one in float64",
-             golden->name));
+      formatted("the golden result is {}: its own error counts beside the output's; `assay golden` "
+                "computes one in float64",
+                golden->name));
 }
 
 // The error test of a check, on a machine, or what right results do that its theory does not.
@@ -179,8 +179,8 @@ void add_error_test(const Case& c, const Format& output, const Machine& machine,
   const auto golden = std::make_shared<const Tensor>(c.golden ? *c.golden : golden_result(c));
   const ExpectedErrors errors = expected_errors(c, machine, threads);
   if (static_cast<std::int64_t>(errors.mean.size()) != golden->size()) {
-    throw CaseError(c.name, format("{} of these inputs has {} elements, the golden result {}", c.op,
-                                   errors.mean.size(), golden->size()));
+    throw CaseError(c.name, formatted("{} of these inputs has {} elements, the golden result {}",
+                                      c.op, errors.mean.size(), golden->size()));
   }
   const ErrorTest test = error_test(errors, *golden, output);
   check.element_bounds = test.bounds;
@@ -205,8 +205,8 @@ void add_expected_error(const Case& c, const Format& output, const Machine* behi
     return;
   } catch (const std::invalid_argument& e) {
     check.notes.push_back(
-        format("judged by the operator's own bound, for the expected error is not known: {}",
-               reason_of(e)));
+        formatted("judged by the operator's own bound, for the expected error is not known: {}",
+                  reason_of(e)));
   }
   try {
     Bound own = own_bound(c, output, behind);
@@ -247,7 +247,7 @@ void note_times_expected(const Case& c, const Machine* behind, ElementCheck& che
                                     : tolerance_at(*check.bound, exact);
       });
   if (!times || !(*times > kNoted)) return;
-  check.notes.push_back(format(
+  check.notes.push_back(formatted(
       "the bound is more than {} times the error that is expected of right results: arithmetic of "
       "less precision may pass it; the standard expected_error would tell",
       times_text(std::pow(10.0, std::floor(std::log10(*times))))));
@@ -263,7 +263,7 @@ Benchmark find_benchmark(const Case& c, const GateRequest& request, const Origin
   const std::string& judged = origin.producer;
   const std::string& asked = request.benchmark;
   if (!asked.empty() && asked == judged) {
-    return {nullptr, format("benchmark '{}': an output is no benchmark of itself", asked)};
+    return {nullptr, formatted("benchmark '{}': an output is no benchmark of itself", asked)};
   }
   std::map<std::string, std::function<std::shared_ptr<const Tensor>()>> found;
   const auto may_serve = [&](const std::string& producer) {
@@ -284,21 +284,23 @@ Benchmark find_benchmark(const Case& c, const GateRequest& request, const Origin
   }
   if (found.size() == 1) return {found.begin()->second(), ""};
   if (!asked.empty()) {
-    return {nullptr, format("there is no recorded output of the benchmark '{}'", asked)};
+    return {nullptr, formatted("there is no recorded output of the benchmark '{}'", asked)};
   }
   if (found.empty()) {
-    return {nullptr, judged.empty()
-                         ? "the standard compares with a benchmark's output, and the case has none"
-                         : format("the standard compares with a benchmark's output, and there is "
-                                  "none but '{}'",
-                                  judged)};
+    return {nullptr,
+            judged.empty()
+                ? "the standard compares with a benchmark's output, and the case has none"
+                : formatted("the standard compares with a benchmark's output, and there is "
+                            "none but '{}'",
+                            judged)};
   }
   std::vector<std::string> producers;
   for (const auto& [producer, read] : found) producers.push_back(producer);
-  return {nullptr,
-          format("the standard compares with a benchmark's output; choose one with --benchmark: {} "
-                 "(in a matcher .benchmark(NAME), in CMake BENCHMARK NAME)",
-                 joined(producers))};
+  return {
+      nullptr,
+      formatted("the standard compares with a benchmark's output; choose one with --benchmark: {} "
+                "(in a matcher .benchmark(NAME), in CMake BENCHMARK NAME)",
+                joined(producers))};
 }
 
 // Whether all that judges the case are laws of what is drawn, which may do without a golden result.
@@ -321,9 +323,9 @@ TensorView expected_of(const Case& c, const TensorView& output) {
 std::string unfit(const Case& c, const Format& output, const GateRequest& request) {
   if (!c.golden && !tests_draws_alone(c, output, request)) {
     const std::string of =
-        c.output_name.empty() ? "" : format("the output '{}' of ", c.output_name);
-    return format("{}case {} has no golden result; `assay golden` computes one from the inputs", of,
-                  c.name);
+        c.output_name.empty() ? "" : formatted("the output '{}' of ", c.output_name);
+    return formatted("{}case {} has no golden result; `assay golden` computes one from the inputs",
+                     of, c.name);
   }
   return c.why_not_output(output);
 }
@@ -334,8 +336,8 @@ std::string lone_tolerance(const Case& c, const Bound& bound) {
   const bool is_own = bound.origin == "case" && bound.standard == "custom";
   if (!is_own || has_rtol == has_atol) return "";
   return has_rtol
-             ? format("the case gives rtol without atol, which is {}", number_text(bound.atol))
-             : format("the case gives atol without rtol, which is {}", number_text(bound.rtol));
+             ? formatted("the case gives rtol without atol, which is {}", number_text(bound.atol))
+             : formatted("the case gives atol without rtol, which is {}", number_text(bound.rtol));
 }
 
 JudgeOptions judge_options(const GateRequest& request) {
@@ -422,8 +424,8 @@ std::string why_no_draws(const Case& c, Bound& bound) {
         bound, [&](std::string_view name) -> std::optional<double> { return c.real(name); });
     const std::string_view needed = parse_law(bound.distribution).law->golden;
     if (open.empty() && !needed.empty() && !c.golden && c.inputs.count("x") == 0) {
-      return format("the law needs {}: the case has neither a golden result nor an input x",
-                    needed);
+      return formatted("the law needs {}: the case has neither a golden result nor an input x",
+                       needed);
     }
     return open;
   } catch (const std::invalid_argument& e) {

@@ -42,8 +42,8 @@ void mark(CaseReport& c, const std::vector<const KnownFailure*>& entries,
     if (c.judged() != Outcome::kPass) continue;  // that decides
     c.remark = Remark::kUnexpectedPass;
     c.remark_text =
-        format("listed as a known failure ({}), and it passes: remove '{}' from the list",
-               entry->reason, entry->cases);
+        formatted("listed as a known failure ({}), and it passes: remove '{}' from the list",
+                  entry->reason, entry->cases);
     return;
   }
   if (c.judged() != Outcome::kFail) return;
@@ -64,11 +64,11 @@ void mark(CaseReport& c, const std::vector<const KnownFailure*>& entries,
   const std::string because = c.because();
   if (expired != nullptr) {
     c.remark = Remark::kExpired;
-    c.remark_text = format("a known failure that was accepted until {} ({}): {}", expired->expires,
-                           expired->reason, because);
+    c.remark_text = formatted("a known failure that was accepted until {} ({}): {}",
+                              expired->expires, expired->reason, because);
   } else if (excuse != nullptr) {
     c.remark = Remark::kKnownFailure;
-    c.remark_text = format("known until {} ({}): {}", excuse->expires, excuse->reason, because);
+    c.remark_text = formatted("known until {} ({}): {}", excuse->expires, excuse->reason, because);
   }
 }
 

@@ -31,8 +31,8 @@ AbftVerdict gate_product(const ProductOperands& product, const TensorView& outpu
   const Threshold& threshold = *checksums.options.spec.threshold;
   if (residual.kind != Residual::Kind::kNone && !threshold.takes_residuals) {
     throw std::invalid_argument(
-        format("{} has no use for an accumulator or a residual; residual_compensated has",
-               threshold.name));
+        formatted("{} has no use for an accumulator or a residual; residual_compensated has",
+                  threshold.name));
   }
   if (!checksums.why_not.empty()) {
     return abft::not_checkable(output, checksums.options, checksums.why_not);

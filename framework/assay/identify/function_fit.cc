@@ -192,7 +192,7 @@ std::vector<const VectorModel*> distinct_units() {
 std::string parameters_text(const std::map<std::string, Attribute>& parameters) {
   std::string text;
   for (const auto& [name, value] : parameters) {
-    text += format(", {}={}", name, attribute_text(value));
+    text += formatted(", {}={}", name, attribute_text(value));
   }
   return text;
 }
@@ -258,8 +258,8 @@ void miss(FunctionBound& bound, std::size_t i) {
 // A function of a library, computed in the row's dtype and rounded to the output's.
 FunctionBound by_row(const RecordedFunction& r, const FunctionError& row) {
   const FunctionLibrary& library = function_library(row.library);
-  FunctionBound bound{format("{}: {} in {}, {} ({})", row.library, row.name, row.dtype, row.text(),
-                             provenance_word(library.how))};
+  FunctionBound bound{formatted("{}: {} in {}, {} ({})", row.library, row.name, row.dtype,
+                                row.text(), provenance_word(library.how))};
   for (std::size_t i = 0; i < r.x.size(); ++i) {
     if (std::isnan(r.exact[i]) || std::isnan(r.y[i])) {
       if (std::isnan(r.exact[i]) != std::isnan(r.y[i])) miss(bound, i);
@@ -279,8 +279,8 @@ std::optional<FunctionBound> by_formula(const RecordedFunction& r, const VectorM
   try {
     const DerivedTolerance t = derived_tolerance(r.test_case, &machine_named(unit.machine));
     const FunctionLibrary& library = function_library(unit.functions.value);
-    FunctionBound bound{format("{} of {}, each step rounded ({})", r.test_case.op, library.name,
-                               provenance_word(library.how))};
+    FunctionBound bound{formatted("{} of {}, each step rounded ({})", r.test_case.op, library.name,
+                                  provenance_word(library.how))};
     for (std::size_t i = 0; i < r.x.size(); ++i) {
       const double nearest = round_to(r.format(), r.exact[i]);
       const bool same = r.y[i] == nearest || (std::isnan(nearest) && std::isnan(r.y[i]));
@@ -312,8 +312,8 @@ void add_bounds(const RecordedFunction& r, FunctionReport& report) {
 
 std::string element_at(const Case& c, const Tensor& output, std::int64_t at) {
   const Tensor& x = c.input("x");
-  return format("x = {}, output {}", element_text(x.format(), x.bits_at(at)),
-                element_text(output.format(), output.bits_at(at)));
+  return formatted("x = {}, output {}", element_text(x.format(), x.bits_at(at)),
+                   element_text(output.format(), output.bits_at(at)));
 }
 
 }  // namespace
@@ -334,18 +334,18 @@ bool is_identifiable_function(const Case& c) {
 FunctionReport identify_function(const Case& c, const Tensor& output, int threads) {
   const FloatEnvironment environment;
   if (!is_identifiable_function(c)) {
-    throw CaseError(c.name,
-                    format("{} is no function of each element; {} are",
-                           c.op.empty() ? "a case without an operator" : c.op,
-                           joined(std::vector<std::string>(kFunctions.begin(), kFunctions.end()))));
+    throw CaseError(
+        c.name, formatted("{} is no function of each element; {} are",
+                          c.op.empty() ? "a case without an operator" : c.op,
+                          joined(std::vector<std::string>(kFunctions.begin(), kFunctions.end()))));
   }
   if (const std::string why = c.why_not_output(output.format()); !why.empty()) {
     throw CaseError(c.name, why);
   }
   const Tensor& x = c.input("x");
   if (x.shape() != output.shape()) {
-    throw CaseError(c.name, format("the output is {}, x is {}", shape_text(output.shape()),
-                                   shape_text(x.shape())));
+    throw CaseError(c.name, formatted("the output is {}, x is {}", shape_text(output.shape()),
+                                      shape_text(x.shape())));
   }
   Case bare;  // a golden result that a file has may be rounded
   bare.name = c.name, bare.op = c.op, bare.attributes = c.attributes;
@@ -370,40 +370,40 @@ FunctionReport identify_function(const Case& c, const Tensor& output, int thread
 std::string function_text(const FunctionReport& report, const Case& c, const Tensor& output) {
   const UlpErrors& e = report.errors;
   std::string out =
-      format("{}: {} of {} elements\n", c.name, report.outcome(), grouped(report.elements));
+      formatted("{}: {} of {} elements\n", c.name, report.outcome(), grouped(report.elements));
   for (const FunctionCandidate& fit : report.fits) {
-    out += format("  every bit: {}\n", fit.name);
+    out += formatted("  every bit: {}\n", fit.name);
   }
   for (const FunctionCandidate& near : report.nearest) {
     if (!report.fits.empty()) break;
-    out += format("  {} of {} elements differ: {} (first {})\n", grouped(near.differ),
-                  grouped(report.elements), near.name, element_at(c, output, near.first));
+    out += formatted("  {} of {} elements differ: {} (first {})\n", grouped(near.differ),
+                     grouped(report.elements), near.name, element_at(c, output, near.first));
   }
   for (const FunctionBound& bound : report.bounds) {
-    out += bound.outside == 0
-               ? format("  within {}\n", bound.name)
-               : format("  {} of {} elements outside {} (first {})\n", grouped(bound.outside),
-                        grouped(report.elements), bound.name, element_at(c, output, bound.first));
+    out += bound.outside == 0 ? formatted("  within {}\n", bound.name)
+                              : formatted("  {} of {} elements outside {} (first {})\n",
+                                          grouped(bound.outside), grouped(report.elements),
+                                          bound.name, element_at(c, output, bound.first));
   }
   if (e.elements > 0) {
-    out += format("  error in ulps of {}: largest {} ({}), mean {}; {} of {} not the nearest\n",
-                  output.format().name, short_number(e.largest, 4), element_at(c, output, e.at),
-                  short_number(e.mean, 4), grouped(e.inexact), grouped(e.elements));
+    out += formatted("  error in ulps of {}: largest {} ({}), mean {}; {} of {} not the nearest\n",
+                     output.format().name, short_number(e.largest, 4), element_at(c, output, e.at),
+                     short_number(e.mean, 4), grouped(e.inexact), grouped(e.elements));
   }
   if (report.special > 0) {
-    out += format("  NaN or infinity where it is wrong: {} (first {})\n", grouped(report.special),
-                  element_at(c, output, report.special_at));
+    out += formatted("  NaN or infinity where it is wrong: {} (first {})\n",
+                     grouped(report.special), element_at(c, output, report.special_at));
   }
   if (report.flushed > 0) {
-    out += format("  zeros where the result is none: {}\n", grouped(report.flushed));
+    out += formatted("  zeros where the result is none: {}\n", grouped(report.flushed));
   }
   out += report.inversions == 0
              ? "  monotonic where the function is\n"
-             : format("  not monotonic at {} places (first above x = {})\n",
-                      grouped(report.inversions), short_number(report.inversion_at, 9));
+             : formatted("  not monotonic at {} places (first above x = {})\n",
+                         grouped(report.inversions), short_number(report.inversion_at, 9));
   if (report.unsteady > 0) {
-    out += format("  equal inputs with different outputs: {} (first x = {})\n",
-                  grouped(report.unsteady), short_number(report.unsteady_at, 9));
+    out += formatted("  equal inputs with different outputs: {} (first x = {})\n",
+                     grouped(report.unsteady), short_number(report.unsteady_at, 9));
   }
   std::vector<std::vector<std::string>> rows = {
       {"  x from", "to", "largest", "mean", "not nearest", "elements"}};

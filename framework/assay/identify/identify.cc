@@ -44,7 +44,7 @@ bool tells_more(const Sums& x, const Sums& y) {
 std::string one_line(const CandidateText& text) {
   std::string line = text.machine;
   for (const auto& [name, value] : text.parameters) {
-    line += format(" {}={}", name, attribute_text(value));
+    line += formatted(" {}={}", name, attribute_text(value));
   }
   return line;
 }
@@ -106,10 +106,10 @@ Finding explained(const Sums& s, const SearchResult& result, bool by_others,
     }
   }
   if (hardly > 0) {
-    f.note = format(
+    f.note = formatted(
         "{} that {} no row {} every bit as well, and would give others in less than one "
         "sum of {}",
-        hardly == 1 ? "a model" : format("{} models", hardly), hardly == 1 ? "is" : "are",
+        hardly == 1 ? "a model" : formatted("{} models", hardly), hardly == 1 ? "is" : "are",
         hardly == 1 ? "gives" : "give", Rival::kSeldom);
   }
   f.outcome = rivals.empty() && !result.has_more ? Outcome::kFound : Outcome::kUndecided;

@@ -35,11 +35,11 @@ double drawn(Random& random, const Format& format, int low, int high) {
 
 Case made(const Probe& probe, const Format& format, const Format* output, std::uint64_t seed) {
   Case c;
-  c.name = assay::format("probe/{}/{}", format.name, probe.kind);
+  c.name = assay::formatted("probe/{}/{}", format.name, probe.kind);
   c.op = "matmul";
   c.attributes["output_dtype"] = std::string(output != nullptr ? output->name : "float32");
   c.attributes["seed"] = static_cast<std::int64_t>(seed);
-  c.attributes["source"] = assay::format("assay probes {} --seed {}", format.name, seed);
+  c.attributes["source"] = assay::formatted("assay probes {} --seed {}", format.name, seed);
   Random random(seed, stream_of(c.name));
   const std::int64_t k = probe.k;
   const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
@@ -78,7 +78,7 @@ std::vector<Case> probes(const Format& format, const Format* output, std::uint64
   if (!format.is_float() || format.is_complex() || !format.is_signed() ||
       !holds_format(format_named("float32"), format)) {
     throw std::invalid_argument(
-        assay::format("probes are of floats that float32 holds, not of {}", format.name));
+        assay::formatted("probes are of floats that float32 holds, not of {}", format.name));
   }
   const int top = largest_exponent(format) - 1,
             bottom = std::ilogb(min_subnormal(format)) + std::min(format.precision - 1, 4);
@@ -95,8 +95,8 @@ std::vector<Case> probes(const Format& format, const Format* output, std::uint64
   // Small terms low in the range, so that the large ones reach far above them.
   const int base = std::max(low, -10);
   for (const int lift : {2, 4, 7, 10, 13}) {
-    all.push_back({assay::format("near_{}", lift), 128, base, within(base + 2), lift, 8});
-    all.push_back({assay::format("far_{}", lift), 128, base, within(base + 2), lift, 64});
+    all.push_back({assay::formatted("near_{}", lift), 128, base, within(base + 2), lift, 8});
+    all.push_back({assay::formatted("far_{}", lift), 128, base, within(base + 2), lift, 64});
   }
   if (format.exponent_bits >= 5) {
     const int least = format.exponent_bits >= 8 ? -70 : format.min_exponent() - 4;

@@ -109,7 +109,7 @@ bool equivalent_orders(const Case& c, const Order& a, const Order& b, int thread
 std::string one_line(const Order& order) {
   std::string line(order.machine->name);
   for (const auto& [name, value] : order.parameters) {
-    line += format(" {}={}", name, attribute_text(value));
+    line += formatted(" {}={}", name, attribute_text(value));
   }
   return line;
 }
@@ -122,7 +122,7 @@ std::optional<SumOrderFinding> trees_of(const Case& c, int threads, Finding& f) 
     f.tried += found.tried;
     return found;
   } catch (const std::invalid_argument& e) {
-    f.note = format("trees of kernels were not searched: {}", reason_of(e));
+    f.note = formatted("trees of kernels were not searched: {}", reason_of(e));
     return std::nullopt;
   }
 }
@@ -137,8 +137,8 @@ void list_trees(const SumOrderFinding& found, std::size_t first, Finding& f) {
 // Why sums say too little for a tree that gives all of them; empty where they do not.
 std::string why_by_chance(const SumOrderFinding& found) {
   if (found.by_chance <= kMostByChance) return "";
-  return format("too few sums, {}, for {} trees: some {} wrong ones would give them by chance",
-                grouped(found.sums), grouped(found.tried), short_number(found.by_chance, 2));
+  return formatted("too few sums, {}, for {} trees: some {} wrong ones would give them by chance",
+                   grouped(found.sums), grouped(found.tried), short_number(found.by_chance, 2));
 }
 
 // Where no machine's own order gives the sums.
@@ -200,7 +200,8 @@ Finding identify_reduction(const Case& c, Finding f, int threads) {
     }
   }
   if (nearest == nullptr) {
-    throw CaseError(c.name, format("no machine's vector unit sums {}", c.input("x").format().name));
+    throw CaseError(c.name,
+                    formatted("no machine's vector unit sums {}", c.input("x").format().name));
   }
   f.agree = most;
   f.of = recorded.size();
@@ -260,7 +261,7 @@ Finding identify_reduction(const Case& c, Finding f, int threads) {
   constexpr std::int64_t kFewest = 4;
   const bool knows_trees = found && found->outcome != SumOrderOutcome::kNone;
   const bool is_few = !knows_trees && f.elements < kFewest;
-  if (is_few) f.note = format("too few sums, {}, to tell orders apart", f.elements);
+  if (is_few) f.note = formatted("too few sums, {}, to tell orders apart", f.elements);
   const bool is_open = !f.rivals.empty() || is_few || (knows_trees && !f.note.empty());
   f.outcome = is_open ? Outcome::kUndecided : Outcome::kFound;
   return f;

@@ -87,8 +87,8 @@ const std::vector<SpaceParameter>& rows() {
            [](const Sums&, const Candidate& c) {
              return c.compute == nullptr
                         ? std::string("none")
-                        : format("{} {}{}", c.compute->name, rounding_name(c.compute_rounding),
-                                 c.in_two_terms ? " in two terms" : "");
+                        : formatted("{} {}{}", c.compute->name, rounding_name(c.compute_rounding),
+                                    c.in_two_terms ? " in two terms" : "");
            },
        .others =
            [](const Sums& s, const Candidate& c) {
@@ -101,7 +101,8 @@ const std::vector<SpaceParameter>& rows() {
            }},
       {.name = "chunk",
        .matters = always,
-       .value = [](const Sums&, const Candidate& c) { return format("{}", c.model.chunk.value); },
+       .value = [](const Sums&,
+                   const Candidate& c) { return formatted("{}", c.model.chunk.value); },
        .others =
            [](const Sums&, const Candidate& c) {
              return changed(c, range(1, 64),
@@ -131,7 +132,7 @@ const std::vector<SpaceParameter>& rows() {
       {.name = "kept_bits",
        .matters = always,
        .value = [](const Sums&,
-                   const Candidate& c) { return format("{}", c.model.kept_bits.value); },
+                   const Candidate& c) { return formatted("{}", c.model.kept_bits.value); },
        .others =
            [](const Sums&, const Candidate& c) {
              std::vector<int> values = range(kLeastKeptBits, kMostKeptBits);
@@ -155,7 +156,7 @@ const std::vector<SpaceParameter>& rows() {
        .value =
            [](const Sums&, const Candidate& c) {
              const int floor = c.model.emax_floor.value;
-             return floor == DotModel::kNoFloor ? std::string("none") : format("{}", floor);
+             return floor == DotModel::kNoFloor ? std::string("none") : formatted("{}", floor);
            },
        .others =
            [](const Sums&, const Candidate& c) {
@@ -167,7 +168,7 @@ const std::vector<SpaceParameter>& rows() {
       {.name = "mantissa_bits",
        .matters = [](const Sums& s, const Candidate&) { return !s.sums_in_float16; },
        .value = [](const Sums&,
-                   const Candidate& c) { return format("{}", c.model.mantissa_bits.value); },
+                   const Candidate& c) { return formatted("{}", c.model.mantissa_bits.value); },
        .others =
            [](const Sums&, const Candidate& c) {
              return changed(c, range(kLeastMantissa, full_mantissa(c.model.accumulator.value)),
@@ -264,7 +265,7 @@ const std::vector<SpaceParameter>& rows() {
            }},
       {.name = "interval",
        .matters = always,
-       .value = [](const Sums&, const Candidate& c) { return format("{}", c.split.terms); },
+       .value = [](const Sums&, const Candidate& c) { return formatted("{}", c.split.terms); },
        .others =
            [](const Sums& s, const Candidate& c) {
              return changed(
@@ -274,7 +275,7 @@ const std::vector<SpaceParameter>& rows() {
       {.name = "split_first",
        .matters = [](const Sums& s,
                      const Candidate& c) { return is_cut(s, c) && c.split.dealt == 0; },
-       .value = [](const Sums&, const Candidate& c) { return format("{}", c.split.first); },
+       .value = [](const Sums&, const Candidate& c) { return formatted("{}", c.split.first); },
        .others =
            [](const Sums&, const Candidate& c) {
              std::vector<std::int64_t> values = {0};
@@ -284,7 +285,7 @@ const std::vector<SpaceParameter>& rows() {
       {.name = "split_parts",
        .matters = [](const Sums& s,
                      const Candidate& c) { return is_cut(s, c) && c.split.first == 0; },
-       .value = [](const Sums&, const Candidate& c) { return format("{}", c.split.dealt); },
+       .value = [](const Sums&, const Candidate& c) { return formatted("{}", c.split.dealt); },
        .others =
            [](const Sums& s, const Candidate& c) {
              std::vector<std::int64_t> values;  // fewer than there are pieces
@@ -336,7 +337,7 @@ const std::vector<SpaceParameter>& rows() {
            }},
       {.name = "inner_interval",
        .matters = [](const Sums&, const Candidate& c) { return c.inner_interval > 0; },
-       .value = [](const Sums&, const Candidate& c) { return format("{}", c.inner_interval); },
+       .value = [](const Sums&, const Candidate& c) { return formatted("{}", c.inner_interval); },
        .others =
            [](const Sums&, const Candidate& c) {
              return changed(c, std::array{0, 32, 64, 128, 256, 512}, [](Candidate& to, int v) {
@@ -589,26 +590,26 @@ struct TextKey {
   bool may_be_hidden = false;  // by others, so that it means nothing: plain()
 };
 constexpr TextKey kTextKeys[] = {
-    {"chunk", [](const DotModel& m) { return format("{}", m.chunk.value); }},
+    {"chunk", [](const DotModel& m) { return formatted("{}", m.chunk.value); }},
     {"accumulator", [](const DotModel& m) { return std::string(m.accumulator.value); }},
     {"order", [](const DotModel& m) { return std::string(order_word(m.order.value)); }},
     {"rounding", [](const DotModel& m) { return std::string(rounding_name(m.rounding.value)); }},
-    {"kept_bits", [](const DotModel& m) { return format("{}", m.kept_bits.value); }},
+    {"kept_bits", [](const DotModel& m) { return formatted("{}", m.kept_bits.value); }},
     {"alignment", [](const DotModel& m) { return std::string(rounding_name(m.alignment.value)); },
      true},
     {"emax_floor",
      [](const DotModel& m) {
        const int floor = m.emax_floor.value;
-       return format("{}", floor == DotModel::kNoFloor ? kFloorless : floor);
+       return formatted("{}", floor == DotModel::kNoFloor ? kFloorless : floor);
      },
      true},
-    {"mantissa_bits", [](const DotModel& m) { return format("{}", m.mantissa_bits.value); }},
+    {"mantissa_bits", [](const DotModel& m) { return formatted("{}", m.mantissa_bits.value); }},
     {"round_products", [](const DotModel& m) { return flag_text(m.round_products.value); }, true},
     {"flush_inputs", [](const DotModel& m) { return flag_text(m.flush_inputs.value); }},
     {"flush_sums", [](const DotModel& m) { return flag_text(m.flush_sums.value); }},
-    {"sum_bits", [](const DotModel& m) { return format("{}", m.sum_bits.value); }},
-    {"interleave", [](const DotModel& m) { return format("{}", m.interleave.value); }, true},
-    {"reach", [](const DotModel& m) { return format("{}", m.reach.value); }, true},
+    {"sum_bits", [](const DotModel& m) { return formatted("{}", m.sum_bits.value); }},
+    {"interleave", [](const DotModel& m) { return formatted("{}", m.interleave.value); }, true},
+    {"reach", [](const DotModel& m) { return formatted("{}", m.reach.value); }, true},
 };
 
 }  // namespace
@@ -648,12 +649,12 @@ CandidateText text_of(const Sums& s, const Candidate& c) {
       }
       const bool of_alignment = key.name == "alignment" || key.name == "emax_floor";
       if (of_alignment && c.model.kept_bits.value == 0) continue;
-      text.machine += format(",{}={}", key.name, value);
+      text.machine += formatted(",{}={}", key.name, value);
       ++text.changes;
     }
     text.has_rows_unit = text.changes == 0;
     if (!s.is_dot() && !s.start.empty() && c.bias_first != base.bias_first) {
-      text.machine += format(",bias_first={}", flag_text(c.bias_first));
+      text.machine += formatted(",bias_first={}", flag_text(c.bias_first));
       ++text.changes;
     }
     if (row->promotion_interval.value > 0 && c.split.terms == 0) {

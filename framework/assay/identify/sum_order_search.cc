@@ -136,22 +136,22 @@ class Search {
       const std::string_view name = f->name;
       if (name != "float16" && name != "bfloat16" && name != "float32" && name != "float64") {
         throw std::invalid_argument(
-            format("orders of summation are searched in float16, bfloat16, "
-                   "float32 and float64, not in {}",
-                   name));
+            formatted("orders of summation are searched in float16, bfloat16, "
+                      "float32 and float64, not in {}",
+                      name));
       }
     }
     if (r.input != &input || r.output != &output_) {
       throw std::invalid_argument("recordings of one kernel have one dtype of x and one of sums");
     }
     if (r.terms < 2 || r.terms > kMostSumTerms) {
-      throw std::invalid_argument(
-          format("orders are searched of sums of 2 to {} numbers, not {}", kMostSumTerms, r.terms));
+      throw std::invalid_argument(formatted(
+          "orders are searched of sums of 2 to {} numbers, not {}", kMostSumTerms, r.terms));
     }
     if (r.x.size() / static_cast<std::size_t>(r.terms) != r.sums.size() ||
         r.x.size() % static_cast<std::size_t>(r.terms) != 0) {
       throw std::invalid_argument(
-          format("{} numbers are no {} rows of {}", r.x.size(), r.sums.size(), r.terms));
+          formatted("{} numbers are no {} rows of {}", r.x.size(), r.sums.size(), r.terms));
     }
     for (std::size_t i = 0; i < r.sums.size(); ++i) {
       const double* x = r.x.data() + i * static_cast<std::size_t>(r.terms);
@@ -382,9 +382,9 @@ class Search {
         field(other) = v;
         const auto divides = [](const SumStage& s) { return s.warp == 0 || s.lanes % s.warp == 0; };
         if (v == value || !divides(other.plan.first) || !divides(other.plan.second)) continue;
-        others.emplace_back(format("{}", v), other);
+        others.emplace_back(formatted("{}", v), other);
       }
-      add(name, format("{}", value), others);
+      add(name, formatted("{}", value), others);
     };
     const auto order = [&](const std::string& name, auto&& field) {
       static constexpr std::pair<const char*, MeetOrder> kMeets[] = {
@@ -451,19 +451,20 @@ class Search {
 
 RecordedSums recorded_sums(const Case& c, const std::string& producer) {
   if (c.op != "reduce_sum") {
-    throw CaseError(c.name, format("orders of summation are searched of reduce_sum, not {}", c.op));
+    throw CaseError(c.name,
+                    formatted("orders of summation are searched of reduce_sum, not {}", c.op));
   }
   const Tensor& x = c.input("x");
   const auto found = c.outputs.find(producer);
   if (found == c.outputs.end()) {
-    throw CaseError(c.name, format("it has no output that {} recorded", producer));
+    throw CaseError(c.name, formatted("it has no output that {} recorded", producer));
   }
   const auto axis = c.integer("axis");
   const AxisExtent e = axis ? extent_along(c, *axis) : AxisExtent{1, x.size(), 1};
   const Tensor& sums = found->second;
   if (sums.size() != e.outer * e.inner) {
-    throw CaseError(c.name, format("{} recorded {} sums; x {} has {} along its axis", producer,
-                                   sums.size(), shape_text(x.shape()), e.outer * e.inner));
+    throw CaseError(c.name, formatted("{} recorded {} sums; x {} has {} along its axis", producer,
+                                      sums.size(), shape_text(x.shape()), e.outer * e.inner));
   }
   RecordedSums r{&x.format(), &sums.format(), e.n, {}, sums.view().values()};
   const std::vector<double> values = x.view().values();
@@ -489,32 +490,32 @@ std::string sum_order_report(const SumOrderFinding& found) {
   std::string text;
   switch (found.outcome) {
     case SumOrderOutcome::kFound:
-      text = format("found: {}\n", sum_order_text(found.nearest));
+      text = formatted("found: {}\n", sum_order_text(found.nearest));
       break;
     case SumOrderOutcome::kUndecided:
-      text = format("undecided: {}{} {} every sum, with partial sums in {}\n",
-                    found.has_more ? "at least " : "", found.fits.size(),
-                    found.fits.size() == 1 ? "tree gives" : "trees give",
-                    joined(found.formats, " or "));
+      text = formatted("undecided: {}{} {} every sum, with partial sums in {}\n",
+                       found.has_more ? "at least " : "", found.fits.size(),
+                       found.fits.size() == 1 ? "tree gives" : "trees give",
+                       joined(found.formats, " or "));
       for (std::size_t i = 0; i < std::min(kShown, found.fits.size()); ++i) {
-        text += format("  {}\n", sum_order_text(found.fits[i]));
+        text += formatted("  {}\n", sum_order_text(found.fits[i]));
       }
       if (found.fits.size() > kShown) {
-        text += format("  and {} more\n", found.fits.size() - kShown);
+        text += formatted("  and {} more\n", found.fits.size() - kShown);
       }
       break;
     case SumOrderOutcome::kNone:
-      text = format("nothing fits; the nearest gives {} of {} sums: {}\n", found.agree, found.sums,
-                    sum_order_text(found.nearest));
+      text = formatted("nothing fits; the nearest gives {} of {} sums: {}\n", found.agree,
+                       found.sums, sum_order_text(found.nearest));
       break;
   }
-  text += format("  {} sums, {} models tried; by chance {} wrong ones would give every sum\n",
-                 found.sums, found.tried, short_number(found.by_chance, 2));
+  text += formatted("  {} sums, {} models tried; by chance {} wrong ones would give every sum\n",
+                    found.sums, found.tried, short_number(found.by_chance, 2));
   for (const SumOrderEvidence& e : found.evidence) {
     text += e.rival.empty()
-                ? format("  {} {}: no other value makes another tree\n", e.parameter, e.value)
-                : format("  {} {}: {} of {} sums would differ with {}\n", e.parameter, e.value,
-                         e.differ, found.sums, e.rival);
+                ? formatted("  {} {}: no other value makes another tree\n", e.parameter, e.value)
+                : formatted("  {} {}: {} of {} sums would differ with {}\n", e.parameter, e.value,
+                            e.differ, found.sums, e.rival);
   }
   return text;
 }

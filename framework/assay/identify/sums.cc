@@ -173,21 +173,21 @@ Sums sums_of(const Case& c, const std::string& producer) {
   s.producer = producer;
   s.op = c.op;
   if (c.op != "matmul" && c.op != "dot" && c.op != "scaled_matmul") {
-    throw CaseError(c.name, format("{} is no sum of products that identify explains", c.op));
+    throw CaseError(c.name, formatted("{} is no sum of products that identify explains", c.op));
   }
   s.a_format = &c.input("a").format();
   s.b_format = &c.input("b").format();
   s.output = &c.output_format();
   for (const Format* f : {s.a_format, s.b_format, s.output}) {
     if (!f->is_float() || f->is_complex()) {
-      throw CaseError(c.name, format("identify explains sums of floats, not of {}", f->name));
+      throw CaseError(c.name, formatted("identify explains sums of floats, not of {}", f->name));
     }
   }
   for (const Format* f : {s.a_format, s.b_format}) {
     if (!holds_format(format_named("float32"), *f)) {
       throw CaseError(
           c.name,
-          format("identify explains sums of values that float32 holds, not of {}", f->name));
+          formatted("identify explains sums of values that float32 holds, not of {}", f->name));
     }
   }
   if (c.op == "dot") {
@@ -197,8 +197,9 @@ Sums sums_of(const Case& c, const std::string& producer) {
     if (c.op == "scaled_matmul") read_scales(c, s);
   }
   if (&recorded.format() != s.output || recorded.size() != s.count) {
-    throw CaseError(c.name, format("the output of {} is {} {}, which is none of this case",
-                                   producer, recorded.format().name, shape_text(recorded.shape())));
+    throw CaseError(c.name,
+                    formatted("the output of {} is {} {}, which is none of this case", producer,
+                              recorded.format().name, shape_text(recorded.shape())));
   }
   for (std::int64_t i = 0; i < s.count; ++i) s.recorded.push_back(recorded.bits_at(i));
   note_what_is_exercised(s);

@@ -84,7 +84,7 @@ double blind_share_by_trial(const TensorView& expected, const Format& output,
 
 std::string blind_words(std::int64_t blind, std::int64_t nonzero, bool sampled,
                         std::string_view rule) {
-  return format(
+  return formatted(
       "the check is blind to {}{} of the {} elements that are not zero ({}): as zeros "
       "they would pass {}",
       sampled ? "about " : "", grouped(blind), grouped(nonzero), percent_text(blind, nonzero),
@@ -108,10 +108,10 @@ std::string tolerance_that_sees(const Verdict& v,
       static_cast<std::ptrdiff_t>(std::floor(v.bound.max_blind * static_cast<double>(seen.size())));
   std::nth_element(seen.begin(), seen.begin() + place, seen.end());
   const double share = 1 - v.bound.max_blind;
-  return format("; an absolute tolerance below {} would see {}",
-                short_number(seen[static_cast<std::size_t>(place)]),
-                share == 0.5 ? std::string("half of what is not zero")
-                             : format("{} % of what is not zero", short_number(100 * share)));
+  return formatted("; an absolute tolerance below {} would see {}",
+                   short_number(seen[static_cast<std::size_t>(place)]),
+                   share == 0.5 ? std::string("half of what is not zero")
+                                : formatted("{} % of what is not zero", short_number(100 * share)));
 }
 
 }  // namespace assay

@@ -27,7 +27,7 @@ std::optional<std::uint64_t> parse_ulps(std::string_view name) {
   const auto ulps = read_number<std::uint64_t>(*digits);
   if (!ulps) {
     throw std::invalid_argument(
-        format("standard '{}': ulp(n) needs a whole number n, as in ulp(4)", name));
+        formatted("standard '{}': ulp(n) needs a whole number n, as in ulp(4)", name));
   }
   return ulps;
 }
@@ -74,10 +74,10 @@ double growth_factor(const Standard& s, const Format& output, std::int64_t accum
              (accumulations >= 16384 && output.name == "float32" ? 2 : 1);
     case Growth::kLinear:
       if (accumulations < 1) {
-        throw AccumulationsUnknown(
-            format("standard {} grows with the number of accumulations, which is not known: give "
-                   "the case the attribute 'accumulations'",
-                   s.name));
+        throw AccumulationsUnknown(formatted(
+            "standard {} grows with the number of accumulations, which is not known: give "
+            "the case the attribute 'accumulations'",
+            s.name));
       }
       return static_cast<double>(accumulations);
   }
@@ -160,7 +160,7 @@ Infinity infinity_named(std::string_view word, std::string_view where) {
     names.emplace_back(infinity_word(policy));
   }
   throw std::invalid_argument(
-      format("{}: infinity is one of {}, not '{}'", where, joined(names), word));
+      formatted("{}: infinity is one of {}, not '{}'", where, joined(names), word));
 }
 
 bool Bound::is_plain() const {
@@ -196,7 +196,7 @@ std::string Bound::text() const {
   const std::string relative = short_number(rtol, 6), at_least = short_number(floor, 6);
   switch (rule) {
     case Rule::kUlps:
-      text = format("{} ulp", ulps);
+      text = formatted("{} ulp", ulps);
       break;
     case Rule::kBits:
       text = "bit equality";
@@ -204,16 +204,16 @@ std::string Bound::text() const {
     case Rule::kTolerance:
       text = rtol == 0 && atol == 0
                  ? "equality"
-                 : format("atol {} + rtol {} * |expected|", short_number(atol, 6), relative);
+                 : formatted("atol {} + rtol {} * |expected|", short_number(atol, 6), relative);
       break;
     case Rule::kEither:
-      text = format("atol {} or rtol {} * |expected|", short_number(atol, 6), relative);
+      text = formatted("atol {} or rtol {} * |expected|", short_number(atol, 6), relative);
       break;
     case Rule::kLargest:
-      text = format("rtol {} * max({}, |expected|)", relative, at_least);
+      text = formatted("rtol {} * max({}, |expected|)", relative, at_least);
       break;
     case Rule::kSymmetric:
-      text = format("rtol {} * max({}, |actual| + |expected|)", relative, at_least);
+      text = formatted("rtol {} * max({}, |actual| + |expected|)", relative, at_least);
       break;
     case Rule::kGiven:
       text = by_chance ? "the expected error" : "the bound of accumulation";
@@ -226,18 +226,19 @@ std::string Bound::text() const {
       of_values.rtol = rtol;
       of_values.atol = atol;
       const bool named = words && !words->values.empty() && rtol == 0 && atol == 0;
-      return format("values at the {}indices{}: {}", words && words->flattened ? "flattened " : "",
-                    words && words->unsorted ? ", in any order" : "",
-                    named ? words->values : of_values.text());
+      return formatted("values at the {}indices{}: {}",
+                       words && words->flattened ? "flattened " : "",
+                       words && words->unsorted ? ", in any order" : "",
+                       named ? words->values : of_values.text());
     }
     case Rule::kDistribution:
-      return format("draws of {}, false alarms {}", distribution,
-                    short_number(parse_law(distribution).delta));
+      return formatted("draws of {}, false alarms {}", distribution,
+                       short_number(parse_law(distribution).delta));
   }
-  if (or_ulps > 0) text += format(" or {} ulp", or_ulps);
+  if (or_ulps > 0) text += formatted(" or {} ulp", or_ulps);
   if (small_value > 0) {
-    text += format(" (atol {} where |expected| < {})", short_number(small_atol, 6),
-                   short_number(small_value, 6));
+    text += formatted(" (atol {} where |expected| < {})", short_number(small_atol, 6),
+                      short_number(small_value, 6));
   }
   return limits.empty() ? text : text + ", " + limits_text();
 }
@@ -288,10 +289,10 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   if (const auto published = published_name(name)) {
     auto of = standard_bound(*published, output, accumulations, custom);
     if (hole_of(*published).empty()) {
-      throw std::invalid_argument(
-          format("standard '{}': assay judges by {} as it was published, as far as is known; leave "
-                 "as_published out",
-                 name, *published));
+      throw std::invalid_argument(formatted(
+          "standard '{}': assay judges by {} as it was published, as far as is known; leave "
+          "as_published out",
+          name, *published));
     }
     if (!of || !is_published_for(*published, output)) return std::nullopt;
     of->standard = name;
@@ -310,9 +311,9 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     if (!values->empty()) {
       const auto inner = standard_bound(*values, format_named("float32"), 1, custom);
       if (inner && !judges_single_elements(*inner)) {
-        throw std::invalid_argument(
-            format("standard '{}': {} does not judge single elements, as the values at indices are",
-                   name, *values));
+        throw std::invalid_argument(formatted(
+            "standard '{}': {} does not judge single elements, as the values at indices are", name,
+            *values));
       }
     }
     if (output.is_complex()) return std::nullopt;
@@ -358,10 +359,10 @@ std::string standards_with(const Format& output, std::span<const CustomStandard>
   names.pop_back();
   constexpr std::size_t kShown = 5;
   if (names.size() > kShown) {
-    last = format("{} others (`assay list standards`)", names.size() + 1 - kShown);
+    last = formatted("{} others (`assay list standards`)", names.size() + 1 - kShown);
     names.resize(kShown);
   }
-  return format("{} and {} have one", joined(names), last);
+  return formatted("{} and {} have one", joined(names), last);
 }
 
 StandardWord standard_word(std::string_view word) {

@@ -206,7 +206,7 @@ double magnitude_at(const TensorView& view, std::int64_t linear) {
 
 std::string complex_number(double real, double imaginary, int digits) {
   const std::string other = short_number(imaginary, digits);
-  return format("{}{}{}j", short_number(real, digits), other.starts_with('-') ? "" : "+", other);
+  return formatted("{}{}{}j", short_number(real, digits), other.starts_with('-') ? "" : "+", other);
 }
 
 std::string value_text(const TensorView& view, std::int64_t linear, int digits) {
@@ -217,8 +217,8 @@ std::string value_text(const TensorView& view, std::int64_t linear, int digits) 
 
 std::string why_not_complex(const Bound& bound) {
   const auto needs = [&](std::string_view what) {
-    return format("standard {} takes real numbers, and the output is complex: {}", bound.standard,
-                  what);
+    return formatted("standard {} takes real numbers, and the output is complex: {}",
+                     bound.standard, what);
   };
   switch (bound.rule) {
     case Rule::kUlps:

@@ -99,8 +99,8 @@ struct Support {
 template <typename Function>
 void look_at_continuous(Drawn& d, double scale, const Support& support, const Function& function) {
   if (!d.actual.format->is_float()) {
-    d.why_not = format("the law {} is one of floats, the output is {}", d.spec.law->name,
-                       d.actual.format->name);
+    d.why_not = formatted("the law {} is one of floats, the output is {}", d.spec.law->name,
+                          d.actual.format->name);
     return;
   }
   const Slack slack(*d.actual.format, scale);
@@ -131,7 +131,7 @@ void look_at_continuous(Drawn& d, double scale, const Support& support, const Fu
              [&d](double limit) { return serial_test(d.draws, limit); },
              [&d](double limit) { return repeats_test(d.draws, limit); }};
   d.untold = [&d, mean_half](double limit) {
-    return format(
+    return formatted(
         "a distribution function that is less than {} off is not told from the law by {} draws, of "
         "which {} is what rounding to {} leaves open",
         short_number(function_resolution(d.size(), limit) + mean_half), grouped(d.size()),
@@ -145,12 +145,12 @@ void look_at_continuous(Drawn& d, double scale, const Support& support, const Fu
 void look_at_uniform(Drawn& d) {
   const double low = d.get("low"), high = d.get("high");
   if (!(low < high)) {
-    d.why_not = format("the law uniform needs low below high, not {} and {}", number_text(low),
-                       number_text(high));
+    d.why_not = formatted("the law uniform needs low below high, not {} and {}", number_text(low),
+                          number_text(high));
     return;
   }
   d.impossible =
-      format("outside the law's range from {} to {}", number_text(low), number_text(high));
+      formatted("outside the law's range from {} to {}", number_text(low), number_text(high));
   look_at_continuous(d, high - low, {low, high, d.get("open_low") != 0, d.get("open_high") != 0},
                      [=](double x) { return std::clamp((x - low) / (high - low), 0.0, 1.0); });
   if (d.why_not.empty()) d.tests.push_back([&d](double) { return mean_test(d.draws); });
@@ -202,8 +202,8 @@ DrawTest counts_test(std::string_view name, const std::vector<Counted>& counts, 
     if (of_all >= test.p_value) continue;
     test.p_value = of_all;
     test.statistic = static_cast<double>(c.count) / static_cast<double>(n);
-    test.words = format("{} of {} {}, {} expected", grouped(c.count), grouped(n), c.words,
-                        short_number(expected, 6));
+    test.words = formatted("{} of {} {}, {} expected", grouped(c.count), grouped(n), c.words,
+                           short_number(expected, 6));
   }
   return test;
 }
@@ -237,14 +237,14 @@ void look_at_two(Drawn& d, double share, const char* words, const At& at) {
   }
   const std::vector<Counted> counts = {{words, share, ones}};
   d.tests = {[=](double) {
-               return counts_test(format("share of {}", words), counts, told, kShareSlack, true);
+               return counts_test(formatted("share of {}", words), counts, told, kShareSlack, true);
              },
              [&d](double limit) { return serial_test(d.draws, limit); },
              [&d](double limit) { return repeats_test(d.draws, limit); }};
   d.untold = [=](double limit) {
-    return format("a share of {} that is less than some {} off is not told from {} by {} draws",
-                  words, short_number(share_resolution(told, share, limit)), number_text(share),
-                  grouped(told));
+    return formatted("a share of {} that is less than some {} off is not told from {} by {} draws",
+                     words, short_number(share_resolution(told, share, limit)), number_text(share),
+                     grouped(told));
   };
   d.constant_passes = [=](double limit) {
     return binomial_p_value(0, told, share, kShareSlack) >= limit ||
@@ -266,8 +266,8 @@ void look_at_bernoulli(Drawn& d) {
 
 void look_at_dropout(Drawn& d) {
   if (d.expected.shape != d.actual.shape) {
-    d.why_not = format("the output's shape is {}, what is dropped from has {}",
-                       shape_text(d.actual.shape), shape_text(d.expected.shape));
+    d.why_not = formatted("the output's shape is {}, what is dropped from has {}",
+                          shape_text(d.actual.shape), shape_text(d.expected.shape));
     return;
   }
   const Format& f = *d.actual.format;
@@ -276,7 +276,7 @@ void look_at_dropout(Drawn& d) {
   const double unit = f.is_float() ? unit_roundoff(f) : 0;
   const double least = f.is_float() ? min_subnormal(f) : 0;
   const double largest = f.is_float() ? max_finite(f) : 0x1p53;
-  d.impossible = format("neither 0 nor {} times what was expected", short_number(factor, 6));
+  d.impossible = formatted("neither 0 nor {} times what was expected", short_number(factor, 6));
   look_at_two(d, p, "zeros", [&](std::int64_t i) -> std::optional<bool> {
     const double x = d.actual.value_at(i), e = d.expected.value_at(i) * factor;
     // NaN, infinity and what the output's format overflows at may be kept or dropped.
@@ -297,16 +297,16 @@ void look_at_dropout(Drawn& d) {
 void look_at_integers(Drawn& d) {
   const double low = d.get("low"), high = d.get("high"), values = high - low + 1;
   if (!(low <= high)) {
-    d.why_not = format("the law integers needs low of at most high, not {} and {}",
-                       number_text(low), number_text(high));
+    d.why_not = formatted("the law integers needs low of at most high, not {} and {}",
+                          number_text(low), number_text(high));
     return;
   }
-  d.impossible = format("no whole number from {} to {}", number_text(low), number_text(high));
+  d.impossible = formatted("no whole number from {} to {}", number_text(low), number_text(high));
   Draws& draws = d.draws;
   std::vector<Counted> counts;
   if (values <= static_cast<double>(kMostCountedValues)) {
     for (double v = low; v <= high; ++v) {
-      counts.push_back({format("are {}", number_text(v)), 1 / values, 0});
+      counts.push_back({formatted("are {}", number_text(v)), 1 / values, 0});
     }
   }
   for (std::int64_t i = 0; i < d.size(); ++i) {
@@ -333,7 +333,7 @@ void look_at_integers(Drawn& d) {
         [&d, counts](double) { return counts_test("counts", counts, d.size(), 1e-9, true); });
   }
   d.untold = [&d](double limit) {
-    return format(
+    return formatted(
         "a distribution function that is less than {} off is not told from the law by {} "
         "draws",
         short_number(function_resolution(d.size(), limit)), grouped(d.size()));
@@ -350,7 +350,7 @@ void look_at_categorical(Drawn& d) {
   const bool one_row = shape.size() == 1;
   if (shape.empty() || shape.back() < 2 ||
       (!one_row && Shape(shape.begin(), shape.end() - 1) != d.actual.shape)) {
-    d.why_not = format(
+    d.why_not = formatted(
         "draws of shape {} need probabilities of shape [classes], or of their own "
         "shape with classes after it; the golden result is {}",
         shape_text(d.actual.shape), shape_text(shape));
@@ -358,7 +358,7 @@ void look_at_categorical(Drawn& d) {
   }
   const std::int64_t classes = shape.back();
   const auto k = static_cast<std::size_t>(classes);
-  d.impossible = format("no class from 0 to {} with a probability above 0", classes - 1);
+  d.impossible = formatted("no class from 0 to {} with a probability above 0", classes - 1);
   std::vector<double> row(k), means(k);
   std::vector<std::int64_t> counts(k);
   double own = 0, own_expected = 0, largest = 0, cubes = 0, range = 0;
@@ -372,13 +372,14 @@ void look_at_categorical(Drawn& d) {
         row[j] = d.expected.value_at((one_row ? 0 : i * classes) + static_cast<std::int64_t>(j));
         if (!(row[j] >= 0) || !std::isfinite(row[j])) {
           d.why_not =
-              format("the golden result holds {}, which is no probability", number_text(row[j]));
+              formatted("the golden result holds {}, which is no probability", number_text(row[j]));
           return;
         }
         sum += row[j];
       }
       if (!(std::abs(sum - 1) <= 1e-3)) {
-        d.why_not = format("the probabilities of draw {} sum to {}, not to 1", i, number_text(sum));
+        d.why_not =
+            formatted("the probabilities of draw {} sum to {}, not to 1", i, number_text(sum));
         return;
       }
       for (double& p : row) p /= sum;
@@ -419,10 +420,10 @@ void look_at_categorical(Drawn& d) {
   std::int64_t below = 0;
   double share = 0;
   for (std::size_t j = 0; j < k; ++j) {
-    each.push_back({format("are class {}", j), means[j] / n, counts[j]});
+    each.push_back({formatted("are class {}", j), means[j] / n, counts[j]});
     below += counts[j];
     share += means[j] / n;
-    if (j + 1 < k) up_to.push_back({format("are at most class {}", j), share, below});
+    if (j + 1 < k) up_to.push_back({formatted("are at most class {}", j), share, below});
   }
   d.tests = {[=](double) { return counts_test("counts", each, told, kProbabilitySlack, one_row); },
              [=](double) {
@@ -435,15 +436,15 @@ void look_at_categorical(Drawn& d) {
                    std::max(0.0, std::abs(own - own_expected) / n - kProbabilitySlack);
                DrawTest test{.name = "probability of what was drawn", .statistic = own / n};
                test.p_value = std::min(1.0, 2 * std::exp(-2 * n * off * off / (largest * largest)));
-               test.words = format("{} in the mean, expected {}", short_number(own / n, 5),
-                                   short_number(own_expected / n, 5));
+               test.words = formatted("{} in the mean, expected {}", short_number(own / n, 5),
+                                      short_number(own_expected / n, 5));
                return test;
              },
              [&d](double limit) { return serial_test(d.draws, limit); },
              [&d](double limit) { return repeats_test(d.draws, limit); }};
   const double most = *std::max_element(means.begin(), means.end()) / n;
   d.untold = [=](double limit) {
-    return format(
+    return formatted(
         "the share of a class of probability {} is not told from one that is less than "
         "some {} off by {} draws",
         short_number(most),
@@ -499,7 +500,7 @@ double LawSpec::get(std::string_view parameter) const {
   for (std::size_t i = 0; i < law->parameters.size(); ++i) {
     if (law->parameters[i].name == parameter) return values[i].value_or(kNan);
   }
-  throw std::logic_error(format("the law {} has no parameter {}", law->name, parameter));
+  throw std::logic_error(formatted("the law {} has no parameter {}", law->name, parameter));
 }
 
 std::string LawSpec::text() const {
@@ -507,9 +508,9 @@ std::string LawSpec::text() const {
   for (std::size_t i = 0; i < law->parameters.size(); ++i) {
     const LawParameter& p = law->parameters[i];
     if (!values[i] || (p.low == 0 && p.whole && p.otherwise == values[i])) continue;
-    text += format(",{}={}", p.name, number_text(*values[i]));
+    text += formatted(",{}={}", p.name, number_text(*values[i]));
   }
-  if (delta != LawSpec{}.delta) text += format(",delta={}", number_text(delta));
+  if (delta != LawSpec{}.delta) text += formatted(",delta={}", number_text(delta));
   return text;
 }
 
@@ -541,7 +542,7 @@ LawSpec parse_law(std::string_view text) {
     const double value =
         spec.number(s, {.low = p.low, .high = p.high, .low_is_open = p.open, .whole = p.whole});
     if (p.open && std::isfinite(p.high) && value >= p.high) {
-      spec.refuse(format("{} must be below {}, not {}", p.name, number_text(p.high), s.value));
+      spec.refuse(formatted("{} must be below {}, not {}", p.name, number_text(p.high), s.value));
     }
     made.values[place] = value;
   }
@@ -561,11 +562,12 @@ std::string complete_law(Bound& bound,
     if (given.find(p.name) != nullptr) continue;
     const std::optional<double> value = attribute(p.name);
     if (value) {
-      const std::string text = format("{},{}={}", bound.distribution, p.name, number_text(*value));
+      const std::string text =
+          formatted("{},{}={}", bound.distribution, p.name, number_text(*value));
       (void)parse_law(text);
       bound.distribution = text;
     } else if (!spec.values[i]) {
-      return format(
+      return formatted(
           "the law {} needs {}, {}: give it in the standard, as in "
           "distribution({},{}=0.5), or as the case's attribute {}",
           spec.law->name, p.name, p.meaning, spec.law->name, p.name, p.name);
@@ -601,9 +603,10 @@ Verdict judge_distribution(const TensorView& actual, const TensorView& expected,
     const std::int64_t first = *drawn.first_impossible;
     return settled(
         Outcome::kFail,
-        format("{} of {} elements cannot be draws of {}: they are {}; the first is element {}, {}",
-               grouped(verdict.misses), grouped(verdict.sites), spec.text(), drawn.impossible,
-               grouped(first), short_number(actual.value_at(first), 9)));
+        formatted(
+            "{} of {} elements cannot be draws of {}: they are {}; the first is element {}, {}",
+            grouped(verdict.misses), grouped(verdict.sites), spec.text(), drawn.impossible,
+            grouped(first), short_number(actual.value_at(first), 9)));
   }
   if (!drawn.why_not.empty()) return settled(Outcome::kNotComparable, drawn.why_not);
   const double limit = spec.delta / static_cast<double>(drawn.tests.size());
@@ -616,31 +619,32 @@ Verdict judge_distribution(const TensorView& actual, const TensorView& expected,
     const double p = std::max(test.p_value, std::numeric_limits<double>::min());
     verdict.worst_ratio = std::max(verdict.worst_ratio, std::log(p) / std::log(limit));
     const std::string words =
-        format("{} {} (p {})", test.name, test.words, short_number(test.p_value));
+        formatted("{} {} (p {})", test.name, test.words, short_number(test.p_value));
     if (!test.passed) failed += (failed.empty() ? "" : "; ") + words;
     if (test.p_value < smallest) smallest = test.p_value, least = words;
     verdict.tests.push_back(std::move(test));
   }
-  const std::string sample = format("{} draws", grouped(verdict.sites));
+  const std::string sample = formatted("{} draws", grouped(verdict.sites));
   verdict.notes.push_back(drawn.untold(limit));
   std::string all;
   for (const DrawTest& test : verdict.tests) {
-    all += format("{}{} {} (p {})", all.empty() ? "" : "; ", test.name, test.words,
-                  short_number(test.p_value));
+    all += formatted("{}{} {} (p {})", all.empty() ? "" : "; ", test.name, test.words,
+                     short_number(test.p_value));
   }
-  verdict.notes.push_back(format("tests of {} draws, each fails below p {}: {}",
-                                 grouped(verdict.sites), short_number(limit), all));
+  verdict.notes.push_back(formatted("tests of {} draws, each fails below p {}: {}",
+                                    grouped(verdict.sites), short_number(limit), all));
   if (!failed.empty()) {
     return settled(Outcome::kFail,
-                   format("{} are not of {}: {}; right draws fail with probability {} at most",
-                          sample, spec.text(), failed, short_number(spec.delta)));
+                   formatted("{} are not of {}: {}; right draws fail with probability {} at most",
+                             sample, spec.text(), failed, short_number(spec.delta)));
   }
   if (drawn.constant_passes(limit)) {
-    return settled(Outcome::kUntrusted,
-                   format("{} are too few: the same value throughout would pass as well", sample));
+    return settled(
+        Outcome::kUntrusted,
+        formatted("{} are too few: the same value throughout would pass as well", sample));
   }
-  return settled(Outcome::kPass, format("{} agree with {}: the least p-value of {} tests is {}",
-                                        sample, spec.text(), verdict.tests.size(), least));
+  return settled(Outcome::kPass, formatted("{} agree with {}: the least p-value of {} tests is {}",
+                                           sample, spec.text(), verdict.tests.size(), least));
 }
 
 }  // namespace assay

@@ -80,7 +80,7 @@ DrawTest function_test(const Draws& draws) {
   }
   DrawTest test{.name = "distribution function", .statistic = off};
   test.p_value = at_most_one(2 * std::exp(-2 * n * off * off));
-  test.words = format("at most {} off, where it is {}", short_number(off), short_number(at));
+  test.words = formatted("at most {} off, where it is {}", short_number(off), short_number(at));
   return test;
 }
 
@@ -94,7 +94,7 @@ DrawTest mean_test(const Draws& draws) {
   const double off = beyond(sum, open);
   DrawTest test{.name = "mean of F", .statistic = 0.5 + sum / n};
   test.p_value = at_most_one(2 * std::exp(-off * off / (2 * n * draws.proxy)));
-  test.words = format("{}, expected 0.5", short_number(test.statistic, 5));
+  test.words = formatted("{}, expected 0.5", short_number(test.statistic, 5));
   return test;
 }
 
@@ -111,8 +111,8 @@ DrawTest ends_test(const Draws& draws) {
   DrawTest test{.name = "ends", .statistic = std::max(inner_low, inner_high)};
   test.p_value = at_most_one(4 * least);
   test.words =
-      format("nothing in the lower {} and the upper {} of the law",
-             short_number(std::max(0.0, inner_low)), short_number(std::max(0.0, inner_high)));
+      formatted("nothing in the lower {} and the upper {} of the law",
+                short_number(std::max(0.0, inner_low)), short_number(std::max(0.0, inner_high)));
   return test;
 }
 
@@ -141,7 +141,7 @@ DrawTest serial_test(const Draws& draws, double limit) {
     if (p >= test.p_value) continue;
     test.statistic = sum / expected;
     test.p_value = p;
-    test.words = format("{} between elements {} apart", short_number(test.statistic), lag);
+    test.words = formatted("{} between elements {} apart", short_number(test.statistic), lag);
   }
   test.p_value = at_most_one(test.p_value);
   return test;
@@ -162,7 +162,7 @@ DrawTest repeats_test(const Draws& draws, double limit) {
   while (symbols.size() / (mask + 1) > kMostWindows) mask = 2 * mask + 1;
   auto windows = windows_of(symbols, length, mask);
   std::sort(windows.begin(), windows.end());
-  test.words = format("no {} values come twice", length);
+  test.words = formatted("no {} values come twice", length);
   for (std::size_t i = 0; i + 1 < windows.size(); ++i) {
     auto a = static_cast<std::size_t>(windows[i].second),
          b = static_cast<std::size_t>(windows[i + 1].second);
@@ -178,9 +178,9 @@ DrawTest repeats_test(const Draws& draws, double limit) {
     test.statistic = static_cast<double>(same);
     test.p_value = at_most_one(std::exp(std::log(pairs) - static_cast<double>(same) * share));
     test.words =
-        format("the {} values from draw {} on come again from draw {} on",
-               grouped(static_cast<std::int64_t>(same)), grouped(static_cast<std::int64_t>(a)),
-               grouped(static_cast<std::int64_t>(b)));
+        formatted("the {} values from draw {} on come again from draw {} on",
+                  grouped(static_cast<std::int64_t>(same)), grouped(static_cast<std::int64_t>(a)),
+                  grouped(static_cast<std::int64_t>(b)));
     break;
   }
   return test;
@@ -194,7 +194,7 @@ DrawTest normal_mean_test(std::span<const double> x, std::span<const double> sla
   const auto n = static_cast<double>(x.size());
   DrawTest test{.name = "mean", .statistic = mean + sum / n};
   test.p_value = std::erfc(beyond(sum, open) / (deviation * std::sqrt(2 * n)));
-  test.words = format("{}, expected {}", short_number(test.statistic, 5), short_number(mean, 5));
+  test.words = formatted("{}, expected {}", short_number(test.statistic, 5), short_number(mean, 5));
   return test;
 }
 
@@ -214,7 +214,7 @@ DrawTest normal_deviation_test(std::span<const double> x, std::span<const double
   const double lower = boost::math::gamma_p(n / 2, most / 2);
   test.p_value = at_most_one(2 * std::min(upper, lower));
   test.words =
-      format("{}, expected {}", short_number(test.statistic, 5), short_number(deviation, 5));
+      formatted("{}, expected {}", short_number(test.statistic, 5), short_number(deviation, 5));
   return test;
 }
 

@@ -380,11 +380,11 @@ std::string broken_limits(const std::vector<LimitReading>& readings) {
   for (const LimitReading& r : readings) {
     if (holds(readings, r)) continue;
     const bool in_group = r.limit.group != 0;
-    text += format("{}{} is {}",
-                   text.empty() ? ""
-                   : in_group   ? ", and "
-                                : "; ",
-                   r.limit.text(), short_number(r.value, 4));
+    text += formatted("{}{} is {}",
+                      text.empty() ? ""
+                      : in_group   ? ", and "
+                                   : "; ",
+                      r.limit.text(), short_number(r.value, 4));
   }
   return text;
 }
@@ -397,8 +397,8 @@ std::string one_ulp_words(const Verdict& verdict, const ElementFindings& found) 
       bound.rule == Rule::kBits) {
     return "";
   }
-  return format("; {} within one {} ulp: the bound asks for less than that",
-                verdict.misses == 1 ? "it is" : "all of them are", verdict.format->name);
+  return formatted("; {} within one {} ulp: the bound asks for less than that",
+                   verdict.misses == 1 ? "it is" : "all of them are", verdict.format->name);
 }
 
 // The blind elements: those of the rule by elements, with what the budget forgives, or those of the
@@ -422,7 +422,7 @@ std::string difference_words(const Bound& bound, std::int64_t misses) {
   const std::string verb = misses == 1 ? "differs" : "differ";
   switch (bound.rule) {
     case Rule::kUlps:
-      return format("{} by more than {}", verb, bound.text());
+      return formatted("{} by more than {}", verb, bound.text());
     case Rule::kBits:
       return verb + " in " + (misses == 1 ? "its" : "their") + " bits";
     case Rule::kStatistics:
@@ -430,9 +430,9 @@ std::string difference_words(const Bound& bound, std::int64_t misses) {
     default:
       break;
   }
-  if (bound.by_chance) return format("{} by more than the expected error", verb);
+  if (bound.by_chance) return formatted("{} by more than the expected error", verb);
   if (bound.is_plain() && bound.rtol == 0 && bound.atol == 0) return verb;
-  return format("{} by more than {}", verb, bound.text());
+  return formatted("{} by more than {}", verb, bound.text());
 }
 
 }  // namespace
@@ -533,23 +533,23 @@ void settle(Verdict& verdict, ElementFindings found,
   }
   set_blind(verdict, found, statistics);
   const std::string counts =
-      format("{} of {} elements ({})", grouped(verdict.misses), grouped(verdict.sites),
-             percent_text(verdict.misses, verdict.sites));
+      formatted("{} of {} elements ({})", grouped(verdict.misses), grouped(verdict.sites),
+                percent_text(verdict.misses, verdict.sites));
   const bool misses = verdict.misses > verdict.forgiven;
   const std::string budget =
       bound.max_mismatches || bound.max_mismatch_fraction
-          ? format("; {} are allowed", grouped(bound.forgiven(verdict.sites)))
+          ? formatted("; {} are allowed", grouped(bound.forgiven(verdict.sites)))
           : "";
   if (misses && found.unmeetable == verdict.misses) {
     verdict.outcome = Outcome::kUntrusted;
-    verdict.because = format(
+    verdict.because = formatted(
         "{} miss {}, which is below half a {} ulp there: the correctly rounded "
         "result misses it too",
         counts, bound.text(), verdict.format->name);
   } else if (misses) {
     verdict.outcome = Outcome::kFail;
-    verdict.because = format("{} {}{}{}", counts, difference_words(bound, verdict.misses), budget,
-                             one_ulp_words(verdict, found));
+    verdict.because = formatted("{} {}{}{}", counts, difference_words(bound, verdict.misses),
+                                budget, one_ulp_words(verdict, found));
     if (found.positions.size() == static_cast<std::size_t>(verdict.misses)) {
       verdict.where = location_pattern(found.positions, verdict.shape);
     }
@@ -560,12 +560,12 @@ void settle(Verdict& verdict, ElementFindings found,
     verdict.outcome = Outcome::kUntrusted;
     verdict.because =
         bound.limits.empty()
-            ? format(
+            ? formatted(
                   "an output of zeros would pass too: the expected result is within {} "
                   "everywhere{}{}",
                   bound.text(), budget, tolerance_that_sees(verdict, sizes))
-            : format("an output of zeros, or the negated one, would pass too: {} holds for it",
-                     bound.text());
+            : formatted("an output of zeros, or the negated one, would pass too: {} holds for it",
+                        bound.text());
   } else if (bound.rule == Rule::kTolerance &&
              !(std::isfinite(bound.atol) && std::isfinite(bound.rtol))) {
     verdict.outcome = Outcome::kUntrusted;
@@ -574,12 +574,12 @@ void settle(Verdict& verdict, ElementFindings found,
     verdict.outcome = Outcome::kUntrusted;
     verdict.because = blind_words(verdict) + tolerance_that_sees(verdict, sizes);
   } else if (verdict.misses > 0) {
-    verdict.because = format("{} {}{}", counts, difference_words(bound, verdict.misses), budget);
+    verdict.because = formatted("{} {}{}", counts, difference_words(bound, verdict.misses), budget);
   } else {
     verdict.because =
         bound.rule == Rule::kStatistics
-            ? format("{} over {} elements", bound.text(), grouped(verdict.sites))
-            : format("all {} elements within {}", grouped(verdict.sites), bound.text());
+            ? formatted("{} over {} elements", bound.text(), grouped(verdict.sites))
+            : formatted("all {} elements within {}", grouped(verdict.sites), bound.text());
   }
 }
 

@@ -48,7 +48,7 @@ Rows rows_of(const Shape& output, const Shape& source, std::int64_t axis) {
   const auto rank = static_cast<std::int64_t>(source.size());
   const std::int64_t along = axis < 0 ? axis + rank : axis;
   if (along < 0 || along >= rank) {
-    rows.why_not = format("axis {} is none of an input of shape {}", axis, shape_text(source));
+    rows.why_not = formatted("axis {} is none of an input of shape {}", axis, shape_text(source));
     return rows;
   }
   const auto at = static_cast<std::size_t>(along);
@@ -56,7 +56,7 @@ Rows rows_of(const Shape& output, const Shape& source, std::int64_t axis) {
   reduced.erase(reduced.begin() + along);
   if (output.size() == source.size()) wanted[at] = output[at];
   if (output != wanted && output != reduced) {
-    rows.why_not = format(
+    rows.why_not = formatted(
         "indices of shape {} along axis {} do not fit an input of shape {}: all other extents "
         "agree, "
         "or the axis is left out",
@@ -232,10 +232,10 @@ std::optional<IndexRule> index_rule(std::string_view standard) {
                        : word == kFlattened ? &rule.flattened
                                             : nullptr;
     if (flag != nullptr ? std::exchange(*flag, true) : !rule.values.empty()) {
-      throw std::invalid_argument(
-          format("standard '{}': indices(...) takes one standard of single elements, and the words "
-                 "{} and {}, each once",
-                 standard, kUnsorted, kFlattened));
+      throw std::invalid_argument(formatted(
+          "standard '{}': indices(...) takes one standard of single elements, and the words "
+          "{} and {}, each once",
+          standard, kUnsorted, kFlattened));
     }
     if (flag == nullptr) rule.values = word;
   }
@@ -252,9 +252,9 @@ std::string with_values(const IndexRule& rule, std::string_view values) {
   std::string words(values);
   for (const auto& [is_set, word] :
        {std::pair(rule.unsorted, kUnsorted), std::pair(rule.flattened, kFlattened)}) {
-    if (is_set) words += format("{}{}", words.empty() ? "" : ",", word);
+    if (is_set) words += formatted("{}{}", words.empty() ? "" : ",", word);
   }
-  return words.empty() ? std::string(kIndices) : format("{}({})", kIndices, words);
+  return words.empty() ? std::string(kIndices) : formatted("{}({})", kIndices, words);
 }
 
 bool judges_single_elements(const Bound& bound) {
@@ -275,10 +275,11 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
     return verdict;
   };
   if (!options.index_source) {
-    return settled(Outcome::kNotComparable,
-                   format("standard {} needs the input that the indices point into (`assay gate`), "
-                          "and there is none",
-                          bound.standard));
+    return settled(
+        Outcome::kNotComparable,
+        formatted("standard {} needs the input that the indices point into (`assay gate`), "
+                  "and there is none",
+                  bound.standard));
   }
   if (std::string why = why_not_comparable(actual, expected); !why.empty()) {
     return settled(Outcome::kNotComparable, std::move(why));
@@ -286,15 +287,15 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   for (const TensorView* side : {&actual, &expected}) {
     if (!side->format->is_float() && side->format->kind != Kind::kBool) continue;
     return settled(Outcome::kNotComparable,
-                   format("the {} is {}, and indices are integers",
-                          side == &actual ? "output" : "golden result", side->format->name));
+                   formatted("the {} is {}, and indices are integers",
+                             side == &actual ? "output" : "golden result", side->format->name));
   }
   const TensorView& source = *options.index_source;
   if (source.format->is_complex()) {
     return settled(Outcome::kNotComparable,
-                   format("the indices point into {}, and values at them are compared as real "
-                          "numbers",
-                          source.format->name));
+                   formatted("the indices point into {}, and values at them are compared as real "
+                             "numbers",
+                             source.format->name));
   }
   const IndexRule rule = index_rule(bound.standard).value_or(IndexRule{});
   const Rows rows = rule.flattened ? one_row(actual.shape, source.shape)
@@ -309,10 +310,11 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
     const auto linear = static_cast<std::int64_t>(i);
     return settled(
         Outcome::kNotComparable,
-        format("the golden result's index {} at {} {}", short_number(expected.value_at(linear), 17),
-               shape_text(expected.multi_index(linear)),
-               golden_flaws[i] == Flaw::kRange ? format("is none of 0 to {}", rows.n - 1)
-                                               : "stands twice in its row"));
+        formatted("the golden result's index {} at {} {}",
+                  short_number(expected.value_at(linear), 17),
+                  shape_text(expected.multi_index(linear)),
+                  golden_flaws[i] == Flaw::kRange ? formatted("is none of 0 to {}", rows.n - 1)
+                                                  : "stands twice in its row"));
   }
   verdict.sites = actual.size();
 
@@ -356,37 +358,39 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   if (verdict.special_misses > 0 || of_values.misses > budget) {
     std::vector<std::string> parts;
     if (out_of_range > 0) {
-      parts.push_back(format("{} out of range (0 to {})", grouped(out_of_range), rows.n - 1));
+      parts.push_back(formatted("{} out of range (0 to {})", grouped(out_of_range), rows.n - 1));
     }
-    if (twice > 0) parts.push_back(format("{} a second time in the row", grouped(twice)));
+    if (twice > 0) parts.push_back(formatted("{} a second time in the row", grouped(twice)));
     if (of_values.misses > 0) {
-      parts.push_back(format("{} at a value that differs{} ({})", grouped(of_values.misses),
-                             rule.unsorted ? " from that of the same rank" : "", values.text()));
+      parts.push_back(formatted("{} at a value that differs{} ({})", grouped(of_values.misses),
+                                rule.unsorted ? " from that of the same rank" : "", values.text()));
     }
-    return settled(Outcome::kFail, format("{} of {} indices are wrong: {}", grouped(verdict.misses),
-                                          grouped(verdict.sites), joined(parts)));
+    return settled(Outcome::kFail,
+                   formatted("{} of {} indices are wrong: {}", grouped(verdict.misses),
+                             grouped(verdict.sites), joined(parts)));
   }
   verdict.forgiven = of_values.misses;
   const double blind = blind_share(expected, source, rows, values);
   if (blind > bound.max_blind) {
-    return settled(Outcome::kUntrusted,
-                   format("the check could not have failed: {:.3g} % of the indices could be any "
-                          "other of their row, where all values are within the bound ({})",
-                          100 * blind, values.text()));
+    return settled(
+        Outcome::kUntrusted,
+        formatted("the check could not have failed: {:.3g} % of the indices could be any "
+                  "other of their row, where all values are within the bound ({})",
+                  100 * blind, values.text()));
   }
   if (blind >= kNotedBlindness) {
     verdict.notes.push_back(
-        format("{:.3g} % of the indices could be any other of their row, where "
-               "all values are within the bound",
-               100 * blind));
+        formatted("{:.3g} % of the indices could be any other of their row, where "
+                  "all values are within the bound",
+                  100 * blind));
   }
   return settled(
       Outcome::kPass,
-      format("the values at all {} indices are right ({}{}); {} of the indices differ from "
-             "the golden ones",
-             grouped(verdict.sites), values.text(),
-             verdict.forgiven > 0 ? format(", {} forgiven", verdict.forgiven) : "",
-             others == 0 ? "none" : grouped(others)));
+      formatted("the values at all {} indices are right ({}{}); {} of the indices differ from "
+                "the golden ones",
+                grouped(verdict.sites), values.text(),
+                verdict.forgiven > 0 ? formatted(", {} forgiven", verdict.forgiven) : "",
+                others == 0 ? "none" : grouped(others)));
 }
 
 }  // namespace assay

@@ -33,8 +33,8 @@ LimitSense Limit::how() const { return sense.value_or(metric_of(statistic).limit
 std::string Limit::text() const {
   const Metric& metric = metric_of(statistic);
   const std::string_view words = metric.limit->words.empty() ? metric.words : metric.limit->words;
-  return format("{} {} {}", fmt::format(fmt::runtime(words), short_number(parameter)),
-                row_of(how()).sign, short_number(limit));
+  return formatted("{} {} {}", fmt::format(fmt::runtime(words), short_number(parameter)),
+                   row_of(how()).sign, short_number(limit));
 }
 
 bool Limit::met(double value) const { return row_of(how()).met(value, limit); }

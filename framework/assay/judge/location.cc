@@ -42,7 +42,7 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
       const bool in_column =
           columns > 1 && std::all_of(positions.begin(), positions.end(),
                                      [&](std::int64_t p) { return p % columns == column; });
-      return in_column ? format("all in column {}", column)
+      return in_column ? formatted("all in column {}", column)
                        : location_pattern(positions, Shape{size});
     }
     std::vector<std::int64_t> within;
@@ -50,8 +50,8 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
     const std::string pattern = location_pattern(within, matrix);
     if (size == elements) return pattern;
     const TensorView batch{nullptr, nullptr, Shape(shape.begin(), shape.end() - 2), {}};
-    return format("in matrix {}{}", shape_text(batch.multi_index(first)),
-                  pattern.empty() ? "" : ": " + pattern);
+    return formatted("in matrix {}{}", shape_text(batch.multi_index(first)),
+                     pattern.empty() ? "" : ": " + pattern);
   }
   const std::int64_t columns = shape.empty() ? 1 : shape.back();
   std::int64_t low_row = positions.front() / columns, high_row = positions.back() / columns;
@@ -62,8 +62,8 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
   }
   const std::int64_t rows = size / columns;
   if (shape.size() >= 2 && rows > 1 && columns > 1) {
-    if (low_row == high_row) return format("all in row {}", low_row);
-    if (low_column == high_column) return format("all in column {}", low_column);
+    if (low_row == high_row) return formatted("all in row {}", low_row);
+    if (low_column == high_column) return formatted("all in column {}", low_column);
   }
   const std::int64_t step = positions[1] - positions[0];
   bool regular = true;
@@ -72,12 +72,12 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
   }
   if (regular && step == 1) {
     return positions.back() == size - 1
-               ? format("the tail: every element from position {} on", grouped(positions[0]))
-               : format("a run of {} elements from position {}", grouped(count),
-                        grouped(positions[0]));
+               ? formatted("the tail: every element from position {} on", grouped(positions[0]))
+               : formatted("a run of {} elements from position {}", grouped(count),
+                           grouped(positions[0]));
   }
   if (regular && step > 0 && positions.back() + step >= size && positions.front() < step) {
-    return format("every {} elements, beginning with element {}", grouped(step), positions[0]);
+    return formatted("every {} elements, beginning with element {}", grouped(step), positions[0]);
   }
   const std::int64_t box = (high_row - low_row + 1) * (high_column - low_column + 1);
   if (shape.size() >= 2 && count * 2 >= box && box * 2 <= size) {
@@ -87,8 +87,8 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
       return extent > 1 && (extent & (extent - 1)) == 0 && low % extent == 0;
     };
     const bool block = aligned(low_row, high_row) && aligned(low_column, high_column);
-    return format("in {}tile: rows {} to {}, columns {} to {}", block ? "an aligned " : "a ",
-                  low_row, high_row, low_column, high_column);
+    return formatted("in {}tile: rows {} to {}, columns {} to {}", block ? "an aligned " : "a ",
+                     low_row, high_row, low_column, high_column);
   }
   if (shape.size() == 2 && rows > 2 && columns > 2) {
     const bool edges = std::all_of(positions.begin(), positions.end(), [&](std::int64_t p) {

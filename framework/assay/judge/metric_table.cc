@@ -412,7 +412,7 @@ double Metric::value(const Metrics& m) const {
 std::string Metric::text(const Metrics& m) const {
   if (real_only && m.is_complex) return "-";
   if (const auto* count = std::get_if<std::uint64_t Metrics::*>(&field)) {
-    return format("{}{}", m.*(*count), unit);
+    return formatted("{}{}", m.*(*count), unit);
   }
   if (const auto* count = std::get_if<std::int64_t Metrics::*>(&field)) {
     return grouped(m.*(*count)) + std::string(unit);

@@ -305,20 +305,20 @@ class Search {
     const std::string is = value == 0 ? "0" : element_text(out_, value);
     if (begin == 0) {
       says_where_ = true;
-      return format("every element of the output is {}{}", is,
-                    question(value, some, "was it", true));
+      return formatted("every element of the output is {}{}", is,
+                       question(value, some, "was it", true));
     }
     const auto in_tail = misses_.end() - std::lower_bound(misses_.begin(), misses_.end(), begin);
     if (in_tail >= static_cast<std::ptrdiff_t>(kFewest) &&
         share(static_cast<std::size_t>(in_tail), misses_.size()) >= kExplains) {
       says_where_ = true;
       begin = *std::lower_bound(misses_.begin(), misses_.end(), begin);
-      return format("from position {} on, every element of the output is {} ({}){}", grouped(begin),
-                    is, explains(static_cast<std::size_t>(in_tail)),
-                    question(value, some, "was the tail", true));
+      return formatted("from position {} on, every element of the output is {} ({}){}",
+                       grouped(begin), is, explains(static_cast<std::size_t>(in_tail)),
+                       question(value, some, "was the tail", true));
     }
-    return format("the output is {} at {} of {}{}", is, grouped(count), misses_text(),
-                  question(value, some, "were they", false));
+    return formatted("the output is {} at {} of {}{}", is, grouped(count), misses_text(),
+                     question(value, some, "were they", false));
   }
 
   // What such a value may come from. `throughout`: all elements, or those from one on, have it.
@@ -331,7 +331,7 @@ class Search {
     if (std::abs(v) == max_finite(out_)) return ": does it saturate?";
     for (const Format& f : formats()) {
       if (f.bits >= 8 && f.kind != Kind::kBool && std::abs(v) == max_finite(f)) {
-        return format(": does it saturate as {} does?", f.name);
+        return formatted(": does it saturate as {} does?", f.name);
       }
     }
     const auto all_expected = [&](const auto& is) {
@@ -345,7 +345,7 @@ class Search {
     if (v == 0 && !throughout && all_expected([](double e) { return e < 0; })) {
       return ": are negative values cut to zero?";
     }
-    return format(": {} ever written?", what);
+    return formatted(": {} ever written?", what);
   }
 
   bool is_miss(std::int64_t position) const {
@@ -388,11 +388,11 @@ class Search {
         std::swap(strides[low], strides[high]);
         std::string says = "the transpose of the output";
         if (shape[low] != shape[high]) {
-          says = format("the output read as {} {}", shape_text(stored),
-                        rank == 2 ? std::string("and transposed")
-                                  : format("with dimensions {} and {} exchanged", low, high));
+          says = formatted("the output read as {} {}", shape_text(stored),
+                           rank == 2 ? std::string("and transposed")
+                                     : formatted("with dimensions {} and {} exchanged", low, high));
         } else if (rank > 2) {
-          says = format("the output with dimensions {} and {} exchanged", low, high);
+          says = formatted("the output with dimensions {} and {} exchanged", low, high);
         }
         add_move(all, std::move(says), [shape, strides](std::int64_t p) {
           std::int64_t from = 0;
@@ -421,12 +421,12 @@ class Search {
     if (in_rows.size() == 2) {
       const std::int64_t one = *in_rows.begin(), two = *in_rows.rbegin();
       add_move(
-          all, format("the output with rows {} and {} exchanged", one, two),
+          all, formatted("the output with rows {} and {} exchanged", one, two),
           [=](std::int64_t p) { return other(p / columns, one, two) * columns + p % columns; });
     }
     if (in_columns.size() == 2) {
       const std::int64_t one = *in_columns.begin(), two = *in_columns.rbegin();
-      add_move(all, format("the output with columns {} and {} exchanged", one, two),
+      add_move(all, formatted("the output with columns {} and {} exchanged", one, two),
                [=](std::int64_t p) { return p - p % columns + other(p % columns, one, two); });
     }
   }
@@ -441,9 +441,9 @@ class Search {
       const bool column = d + 1 == rank, row = d + 2 == rank;
       for (const int step : {1, -1}) {
         const std::string says =
-            column ? format("the output moved one column to the {}", step > 0 ? "left" : "right")
-            : row  ? format("the output moved one row {}", step > 0 ? "up" : "down")
-                   : format("the output moved by {} along dimension {}", -step, d);
+            column ? formatted("the output moved one column to the {}", step > 0 ? "left" : "right")
+            : row  ? formatted("the output moved one row {}", step > 0 ? "up" : "down")
+                   : formatted("the output moved by {} along dimension {}", -step, d);
         add_move(all, says, [extent = shape[d], stride = strides[d], step](std::int64_t p) {
           const std::int64_t i = p / stride % extent;
           return p + ((i + step + extent) % extent - i) * stride;
@@ -452,10 +452,10 @@ class Search {
     }
     const std::int64_t size = actual_.size();
     for (const int step : {1, -1}) {
-      add_move(
-          all,
-          format("the output moved by one element towards its {}", step > 0 ? "beginning" : "end"),
-          [size, step](std::int64_t p) { return (p + step + size) % size; });
+      add_move(all,
+               formatted("the output moved by one element towards its {}",
+                         step > 0 ? "beginning" : "end"),
+               [size, step](std::int64_t p) { return (p + step + size) % size; });
     }
   }
 
@@ -488,7 +488,7 @@ class Search {
           (std::abs(by - 1) < 0.02 && !many) || !known.insert(text).second) {
         continue;
       }
-      Change change{.says = format("the output times {}", text), .bits = {}, .format = &out_};
+      Change change{.says = formatted("the output times {}", text), .bits = {}, .format = &out_};
       change.is_factor = true;
       change.is_fitted = std::abs(by) != std::exp2(std::round(std::log2(std::abs(by))));
       change.bits = [this, by](std::int64_t p) {
@@ -514,8 +514,8 @@ class Search {
       const bool comparable = !f.is_float() || expected_.format->is_float();
       if (!same_width || !numbers || !comparable || !holds_codes_alone(f, as_stored)) continue;
       const bool coarser = f.is_float() && f.precision < out_.precision;
-      Change change{.says = format("the output read as {}{}", f.name,
-                                   coarser ? ", and judged to that precision," : ""),
+      Change change{.says = formatted("the output read as {}{}", f.name,
+                                      coarser ? ", and judged to that precision," : ""),
                     .bits = as_stored,
                     .format = &f};
       change.is_reading = true;
@@ -535,7 +535,7 @@ class Search {
     if (chance_of_flip() > kChanceOfFlip) return;
     for (int bit = out_.padding; bit < out_.padding + out_.bits; ++bit) {
       Change change{
-          .says = format("the output with bit {} flipped back", bit),
+          .says = formatted("the output with bit {} flipped back", bit),
           .bits = [this, bit](std::int64_t p) { return bits_[p] ^ std::uint64_t{1} << bit; },
           .format = &out_};
       change.is_flip = true;
@@ -613,14 +613,16 @@ class Search {
 
   std::string misses_text() const {
     const std::string_view word = by_limits_ ? "elements that are far off" : "misses";
-    return format("{} {}{}", grouped(static_cast<std::int64_t>(misses_.size())),
-                  misses_.size() == 1 && !by_limits_ ? "miss" : word,
-                  looks_at_all() ? ""
-                                 : format(" among {} elements that were looked at",
-                                          grouped(static_cast<std::int64_t>(looked_.size()))));
+    return formatted("{} {}{}", grouped(static_cast<std::int64_t>(misses_.size())),
+                     misses_.size() == 1 && !by_limits_ ? "miss" : word,
+                     looks_at_all()
+                         ? ""
+                         : formatted(" among {} elements that were looked at",
+                                     grouped(static_cast<std::int64_t>(looked_.size()))));
   }
   std::string explains(std::size_t passes) const {
-    return format("explains {} of {}", grouped(static_cast<std::int64_t>(passes)), misses_text());
+    return formatted("explains {} of {}", grouped(static_cast<std::int64_t>(passes)),
+                     misses_text());
   }
 
   // What a change does to all elements; "" where it explains too few misses after all.
@@ -647,16 +649,16 @@ class Search {
     if (change.is_fitted && broken > passes) return "";
     if (by_limits_) {
       if (!meets) return "";
-      return format("{} would pass", change.says);
+      return formatted("{} would pass", change.says);
     }
     if (broken == 0 && left == 0 && meets && looks_at_all()) {
-      return format("{} would pass ({})", change.says, explains(passes));
+      return formatted("{} would pass ({})", change.says, explains(passes));
     }
-    return format("{} {}{}", change.says, explains(passes),
-                  broken == 0
-                      ? ""
-                      : format(", but would miss at {} other{}",
-                               grouped(static_cast<std::int64_t>(broken)), broken == 1 ? "" : "s"));
+    return formatted("{} {}{}", change.says, explains(passes),
+                     broken == 0 ? ""
+                                 : formatted(", but would miss at {} other{}",
+                                             grouped(static_cast<std::int64_t>(broken)),
+                                             broken == 1 ? "" : "s"));
   }
 
   const TensorView& actual_;

@@ -39,7 +39,7 @@ PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& b
   const FloatEnvironment environment;
   if (!can_judge(bound)) {
     throw std::invalid_argument(
-        format("standard {} judges an array as a whole, not in pieces", bound.standard));
+        formatted("standard {} judges an array as a whole, not in pieces", bound.standard));
   }
   options_.miss_map = false;  // it is of a whole array
   sum_.bound = bound;
@@ -78,8 +78,8 @@ void PiecewiseJudge::add(const TensorView& actual, const TensorView& expected) {
 
 StatisticsResult PiecewiseJudge::statistics(const Pass& again) const {
   if (!again) {
-    throw std::invalid_argument(
-        format("standard {} has limits, for which all pieces may be read again", bound_.standard));
+    throw std::invalid_argument(formatted(
+        "standard {} has limits, for which all pieces may be read again", bound_.standard));
   }
   const StatisticsPieces pieces = [&](const std::function<void(const StatisticsPiece&)>& take) {
     std::int64_t begin = 0;

@@ -58,8 +58,8 @@ std::int64_t misses_of_isclose(const Sides& s) {
 }
 
 std::string share_words(const Sides& s, std::int64_t misses) {
-  return format("{} of {} elements miss, where {} of them may", grouped(misses),
-                grouped(s.actual.size()), short_number(*s.bound.max_mismatch_fraction));
+  return formatted("{} of {} elements miss, where {} of them may", grouped(misses),
+                   grouped(s.actual.size()), short_number(*s.bound.max_mismatch_fraction));
 }
 
 // TTK subtracts the share of elements that agree from 1, in float64.
@@ -104,7 +104,7 @@ Ruling atb(const Sides& s) {
   const Verdict v = judge(actual, expected, s.bound,
                           {.metrics = false, .worst = 0, .blindness = false, .patterns = false});
   return {v.misses == 0 && all_hold(v.readings), v.misses,
-          format("with 0 for NaN and infinity: {}", v.because)};
+          formatted("with 0 for NaN and infinity: {}", v.because)};
 }
 
 // TTK's cross_check: positions with a NaN or an infinity on any of three sides are settled apart
@@ -144,8 +144,8 @@ Ruling cross_check(const Sides& s) {
   }
   if (misses > 0) {
     return {false, misses,
-            format("{} of {} elements differ as NaN and infinity do", grouped(misses),
-                   grouped(s.actual.size()))};
+            formatted("{} of {} elements differ as NaN and infinity do", grouped(misses),
+                      grouped(s.actual.size()))};
   }
   const double n = static_cast<double>(std::max<std::int64_t>(large, 1));
   const auto value_of = [&](const Limit& limit) {
@@ -167,7 +167,7 @@ Ruling cross_check(const Sides& s) {
   for (const Limit& limit : s.bound.limits) {
     const double value = value_of(limit);
     if (!limit.met(value)) {
-      return {false, 0, format("it is {}, and asked is {}", short_number(value), limit.text())};
+      return {false, 0, formatted("it is {}, and asked is {}", short_number(value), limit.text())};
     }
   }
   return {true, 0, "all ratios to the third party's errors hold"};
@@ -232,7 +232,8 @@ std::string_view hole_of(std::string_view standard) {
 
 bool is_published_for(std::string_view standard, const Format& output) {
   const Published* const row = find_published(standard);
-  return row != nullptr && row->dtypes.find(format(" {} ", output.name)) != std::string_view::npos;
+  return row != nullptr &&
+         row->dtypes.find(formatted(" {} ", output.name)) != std::string_view::npos;
 }
 
 Verdict judge_published(const TensorView& actual, const TensorView& expected, const Bound& bound,
@@ -253,10 +254,10 @@ Verdict judge_published(const TensorView& actual, const TensorView& expected, co
     return verdict;
   }
   Ruling ruling = row.judge({actual, expected, benchmark, own});
-  verdict.notes.push_back(format("judged by {} as it was published: {}", name, row.hole));
+  verdict.notes.push_back(formatted("judged by {} as it was published: {}", name, row.hole));
   if (verdict.outcome != Outcome::kPass && ruling.passed) {
     verdict.notes.push_back(
-        format("{} itself says {}: {}", name, outcome_word(verdict.outcome), verdict.because));
+        formatted("{} itself says {}: {}", name, outcome_word(verdict.outcome), verdict.because));
   }
   verdict.outcome = ruling.passed ? Outcome::kPass : Outcome::kFail;
   verdict.because = std::move(ruling.because);

@@ -30,22 +30,23 @@ double percentile(const std::vector<double>& sorted, double share) {
 }  // namespace
 
 std::string Recheck::text() const {
-  return format("median ratio {} over {} seeds, 95 percent interval {} to {} ({} draws): {}",
-                short_number(median, 4), seeds, short_number(low, 4), short_number(high, 4), draws,
-                fails ? "worse than the benchmark" : "not shown to be worse than the benchmark");
+  return formatted("median ratio {} over {} seeds, 95 percent interval {} to {} ({} draws): {}",
+                   short_number(median, 4), seeds, short_number(low, 4), short_number(high, 4),
+                   draws,
+                   fails ? "worse than the benchmark" : "not shown to be worse than the benchmark");
 }
 
 Recheck recheck_ratios(std::span<const double> ratios, std::uint64_t seed, int draws) {
   const FloatEnvironment environment;
   if (ratios.size() < static_cast<std::size_t>(kRecheckLeastSeeds)) {
-    throw std::invalid_argument(format("a re-check needs at least {} seeds, and there are {}",
-                                       kRecheckLeastSeeds, ratios.size()));
+    throw std::invalid_argument(formatted("a re-check needs at least {} seeds, and there are {}",
+                                          kRecheckLeastSeeds, ratios.size()));
   }
   if (draws < 1) throw std::invalid_argument("a re-check needs at least one draw");
   for (const double ratio : ratios) {
     if (!(ratio >= 0)) {
       throw std::invalid_argument(
-          format("a re-check takes ratios of at least 0, not {}", number_text(ratio)));
+          formatted("a re-check takes ratios of at least 0, not {}", number_text(ratio)));
     }
   }
   Recheck result;

@@ -61,17 +61,18 @@ Decision by_tolerance(const Metrics& m, const Bound& b) {
   const bool passes = (same_rounding && ((no_stricter_atol && b.rtol >= m.required_rtol) ||
                                          (no_stricter_rtol && b.atol >= m.required_atol))) ||
                       (stored && b.atol >= m.max_abs_error);
-  if (passes) return {Outcome::kPass, format("all elements are within {}", b.text())};
+  if (passes) return {Outcome::kPass, formatted("all elements are within {}", b.text())};
   const bool fails = same_rounding && ((no_looser_atol && below(b.rtol, m.required_rtol)) ||
                                        (no_looser_rtol && below(b.atol, m.required_atol)));
-  if (fails) return {Outcome::kFail, format("some elements differ by more than {}", b.text())};
+  if (fails) return {Outcome::kFail, formatted("some elements differ by more than {}", b.text())};
   if (!same_rounding) {
-    return undecided(format("the expected values were judged {}, and {} they have to be {}",
-                            m.required_rounded ? "as rounded to the output's dtype" : "as stored",
-                            b.standard.empty() ? "now" : "by " + b.standard,
-                            b.round_expected ? "rounded" : "as stored"));
+    return undecided(
+        formatted("the expected values were judged {}, and {} they have to be {}",
+                  m.required_rounded ? "as rounded to the output's dtype" : "as stored",
+                  b.standard.empty() ? "now" : "by " + b.standard,
+                  b.round_expected ? "rounded" : "as stored"));
   }
-  return undecided(format(
+  return undecided(formatted(
       "they say what would pass at atol {} (rtol {}) and at rtol {} (atol {}), which does not "
       "decide {}; judge the tensors again",
       short_number(m.required_at_atol), short_number(m.required_rtol),
@@ -79,13 +80,15 @@ Decision by_tolerance(const Metrics& m, const Bound& b) {
 }
 
 Decision by_ulps(const SavedResult& saved, const Metrics& m, const Bound& b) {
-  if (m.max_ulps <= b.ulps) return {Outcome::kPass, format("all elements are within {}", b.text())};
+  if (m.max_ulps <= b.ulps)
+    return {Outcome::kPass, formatted("all elements are within {}", b.text())};
   const auto [fewest, most] = m.ulps.at_least(static_cast<double>(b.ulps) + 1);
-  const std::string count = fewest == most && fewest > 0
-                                ? format("{} of {} elements", grouped(fewest), grouped(saved.sites))
-                                : std::string("some elements");
-  return {Outcome::kFail, format("{} differ by more than {}; the largest distance is {} ulp", count,
-                                 b.text(), m.max_ulps)};
+  const std::string count =
+      fewest == most && fewest > 0
+          ? formatted("{} of {} elements", grouped(fewest), grouped(saved.sites))
+          : std::string("some elements");
+  return {Outcome::kFail, formatted("{} differ by more than {}; the largest distance is {} ulp",
+                                    count, b.text(), m.max_ulps)};
 }
 
 // Whether zeros, or the negated expected values, are known to meet every limit.
@@ -110,49 +113,50 @@ bool zeros_would_hold(const Metrics& m, const Bound& b) {
 Decision by_limits(const Metrics& m, const Bound& b) {
   if (b.round_expected && m.expected_rounds) {
     return undecided(
-        format("{} rounds the expected values first, and the metrics were not", b.standard));
+        formatted("{} rounds the expected values first, and the metrics were not", b.standard));
   }
   std::vector<LimitReading> readings;
   for (const Limit& limit : b.limits) {
     if (limit.needs_benchmark()) {
-      return undecided(format("{} compares with a benchmark's output", b.standard));
+      return undecided(formatted("{} compares with a benchmark's output", b.standard));
     }
     const auto saved =
         read_statistic({.output = &m}, limit.statistic, limit.parameter, limit.second);
-    if (!saved) return undecided(format("they lack what {} limits: {}", b.standard, limit.text()));
+    if (!saved)
+      return undecided(formatted("they lack what {} limits: {}", b.standard, limit.text()));
     const bool low = limit.met(saved->low), high = limit.met(saved->high);
     if (low != high) {
-      return undecided(format("{} is between {} and {}", limit.text(), short_number(saved->low, 4),
-                              short_number(saved->high, 4)));
+      return undecided(formatted("{} is between {} and {}", limit.text(),
+                                 short_number(saved->low, 4), short_number(saved->high, 4)));
     }
     readings.push_back({limit, saved->low, low});
     if (limit.group == 0 && !low) {
       return {Outcome::kFail,
-              format("{} does not hold: it is {}", limit.text(), short_number(saved->low, 4))};
+              formatted("{} does not hold: it is {}", limit.text(), short_number(saved->low, 4))};
     }
   }
   for (const LimitReading& r : readings) {
     if (holds(readings, r)) continue;
-    return {Outcome::kFail, format("none of the alternatives of {} holds", b.standard)};
+    return {Outcome::kFail, formatted("none of the alternatives of {} holds", b.standard)};
   }
   if (zeros_would_hold(m, b)) {
     return {Outcome::kUntrusted,
-            format("an output of zeros, or the negated one, would pass too: {} holds for it",
-                   b.text())};
+            formatted("an output of zeros, or the negated one, would pass too: {} holds for it",
+                      b.text())};
   }
-  return {Outcome::kPass, format("all limits of {} hold", b.standard)};
+  return {Outcome::kPass, formatted("all limits of {} hold", b.standard)};
 }
 
 Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
   Decision decision;
   if (b.as_published) {
-    return undecided(format("{} looks at the elements as the original does", b.standard));
+    return undecided(formatted("{} looks at the elements as the original does", b.standard));
   }
   if (b.rule == Rule::kDistribution) {
-    return undecided(format("{} tests the draws themselves", b.standard));
+    return undecided(formatted("{} tests the draws themselves", b.standard));
   }
   if (b.rule == Rule::kIndices) {
-    return undecided(format("{} looks at the values that the indices lead to", b.standard));
+    return undecided(formatted("{} looks at the values that the indices lead to", b.standard));
   }
   if (b.nan_accepts || b.infinity != Infinity::kSign || b.small_value != 0 ||
       b.forgiven(saved.sites) > 0) {
@@ -160,7 +164,7 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
         "policies for NaN and infinity, small values and budgets are about single elements");
   }
   if (b.rule != Rule::kStatistics && !b.limits.empty()) {
-    return undecided(format("{} limits elements and statistics at once", b.standard));
+    return undecided(formatted("{} limits elements and statistics at once", b.standard));
   }
   if (b.rule == Rule::kBits) {
     decision = m.bit_identical ? Decision{Outcome::kPass, "the bits are the same"}
@@ -169,8 +173,8 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
     const auto special = special_misses(m, b);
     if (!special) return undecided("where NaN or infinity meet a rounded expected value");
     if (*special > 0) {
-      return {Outcome::kFail, format("{} of {} elements differ by NaN or infinity",
-                                     grouped(*special), grouped(saved.sites))};
+      return {Outcome::kFail, formatted("{} of {} elements differ by NaN or infinity",
+                                        grouped(*special), grouped(saved.sites))};
     }
     if (b.rule == Rule::kUlps)
       decision = by_ulps(saved, m, b);
@@ -179,20 +183,21 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
     else if (b.rule == Rule::kStatistics)
       return by_limits(m, b);
     else
-      return undecided(format("the rule of {} is about single elements", b.standard));
+      return undecided(formatted("the rule of {} is about single elements", b.standard));
     // A bound that the correctly rounded result misses too is not to be trusted.
     const bool half_ulp = b.rule == Rule::kTolerance && !b.round_expected && m.expected_rounds &&
                           b.rtol < unit_roundoff(*saved.format);
     if (decision.outcome == Outcome::kFail && half_ulp) {
       return undecided(
-          format("whether {} is met by the correctly rounded result, or by nothing", b.text()));
+          formatted("whether {} is met by the correctly rounded result, or by nothing", b.text()));
     }
   }
   if (decision.outcome != Outcome::kPass) return decision;
   if (!zeros_would_miss(saved, m, b)) {
-    return {Outcome::kUntrusted,
-            format("an output of zeros would pass too: the expected result is within {} everywhere",
-                   b.text())};
+    return {
+        Outcome::kUntrusted,
+        formatted("an output of zeros would pass too: the expected result is within {} everywhere",
+                  b.text())};
   }
   if (b.rule == Rule::kTolerance && !(std::isfinite(b.atol) && std::isfinite(b.rtol))) {
     return {Outcome::kUntrusted, "the tolerance is infinite: any finite output would pass"};
@@ -211,8 +216,8 @@ Verdict regate(const SavedResult& saved, const Bound& bound) {
   if (saved.sites == 0 || saved.metrics.empty() || saved.format == nullptr) {
     verdict.outcome = Outcome::kNotComparable;
     verdict.because =
-        format("no metrics were saved{}",
-               saved.because.empty() ? "" : format(", for it was judged: {}", saved.because));
+        formatted("no metrics were saved{}",
+                  saved.because.empty() ? "" : formatted(", for it was judged: {}", saved.because));
     return verdict;
   }
   for (const Metrics& m : saved.metrics) {

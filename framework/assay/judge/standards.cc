@@ -45,8 +45,8 @@ constexpr GrowthWord kGrowthWords[] = {{Growth::kNone, "none"},
 }  // namespace
 
 std::string Publication::text() const {
-  return format("{}{}{}{}{}, {}", repository, commit.empty() ? "" : "@", commit,
-                path.empty() ? "" : ", ", path, date);
+  return formatted("{}{}{}{}{}, {}", repository, commit.empty() ? "" : "@", commit,
+                   path.empty() ? "" : ", ", path, date);
 }
 
 std::span<const ToleranceRule> tolerance_rules() {
@@ -109,7 +109,7 @@ std::vector<std::pair<std::string, std::string>> standard_rules(const Standard& 
     const Bound bound = *standard_bound(s.name, dtype, 1);
     return bound.text() +
            (bound.max_mismatch_fraction
-                ? format(", of all but {}", number_text(*bound.max_mismatch_fraction))
+                ? formatted(", of all but {}", number_text(*bound.max_mismatch_fraction))
                 : std::string());
   };
   std::vector<std::pair<std::string, std::string>> rules;
@@ -128,9 +128,9 @@ std::vector<std::pair<std::string, std::string>> standard_rules(const Standard& 
     std::string rule = text(*other);
     if (r.in_epsilon) {
       rule = s.rule == Rule::kSymmetric
-                 ? format("eps * max({}, |actual| + |expected|)", short_number(r.floor))
-                 : format("eps * |expected| (atol eps where |expected| < {})",
-                          short_number(r.small_value));
+                 ? formatted("eps * max({}, |actual| + |expected|)", short_number(r.floor))
+                 : formatted("eps * |expected| (atol eps where |expected| < {})",
+                             short_number(r.small_value));
     }
     rules.emplace_back("other floats", rule);
   }

@@ -588,8 +588,8 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
     return result;
   }
   if (compares && benchmark->shape != expected.shape) {
-    result.why_not = format("the benchmark's output is {}, the expected result {}",
-                            shape_text(benchmark->shape), shape_text(expected.shape));
+    result.why_not = formatted("the benchmark's output is {}, the expected result {}",
+                               shape_text(benchmark->shape), shape_text(expected.shape));
     return result;
   }
   const StatisticsPieces all = [&](const std::function<void(const StatisticsPiece&)>& take) {
@@ -608,8 +608,8 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
     other = measure(pieces, Subject::kBenchmark, options.threads);
     if (other->broken >= 0) {
       result.why_not =
-          format("the benchmark's output is {} at position {}, where a finite value is expected",
-                 number_text(benchmark->value_at(other->broken)), other->broken);
+          formatted("the benchmark's output is {} at position {}, where a finite value is expected",
+                    number_text(benchmark->value_at(other->broken)), other->broken);
       return result;
     }
   }

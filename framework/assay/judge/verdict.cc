@@ -63,15 +63,15 @@ Verdict not_comparable(std::string because) {
 
 std::string why_not_comparable(const TensorView& actual, const TensorView& expected) {
   if (actual.shape != expected.shape) {
-    return format("the output's shape is {}, the expected one is {}; nothing is broadcast",
-                  shape_text(actual.shape), shape_text(expected.shape));
+    return formatted("the output's shape is {}, the expected one is {}; nothing is broadcast",
+                     shape_text(actual.shape), shape_text(expected.shape));
   }
   if (actual.format->is_complex() != expected.format->is_complex()) {
-    return format("the output is {}, the expected result {}: one is complex and one is real",
-                  actual.format->name, expected.format->name);
+    return formatted("the output is {}, the expected result {}: one is complex and one is real",
+                     actual.format->name, expected.format->name);
   }
   if (actual.format->is_float() && !expected.format->is_float()) {
-    return format(
+    return formatted(
         "the output is {}, the expected result {}: integers are no golden result of a float output",
         actual.format->name, expected.format->name);
   }
@@ -87,7 +87,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   for (const double tolerance : {bound.rtol, bound.atol}) {
     if (tolerance >= 0) continue;
     throw std::invalid_argument(
-        format("judge: a tolerance is a number of at least 0, not {}", short_number(tolerance)));
+        formatted("judge: a tolerance is a number of at least 0, not {}", short_number(tolerance)));
   }
   const auto refuse = [&](std::string because) {
     Verdict refused = not_comparable(std::move(because));
@@ -115,10 +115,10 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   }
   if (bound.rule == Rule::kGiven &&
       (!options.element_bounds || options.element_bounds->shape != actual.shape)) {
-    return refuse(
-        format("standard {} needs the {} of each element, computed from the case's operands and a "
-               "machine (`assay gate`), and there is none",
-               bound.standard, bound.by_chance ? "expected error" : "bound"));
+    return refuse(formatted(
+        "standard {} needs the {} of each element, computed from the case's operands and a "
+        "machine (`assay gate`), and there is none",
+        bound.standard, bound.by_chance ? "expected error" : "bound"));
   }
   Verdict verdict;
   verdict.bound = bound;
@@ -162,10 +162,10 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   }
   for (const LimitReading& r : verdict.readings) {
     if (!r.limit.needs_weights() || !(r.value < r.limit.parameter)) continue;
-    verdict.notes.push_back(
-        format("computed in more precision than claimed: squared errors are {} of those expected, "
-               "and chance leaves at least {}",
-               short_number(r.value, 3), short_number(r.limit.parameter, 3)));
+    verdict.notes.push_back(formatted(
+        "computed in more precision than claimed: squared errors are {} of those expected, "
+        "and chance leaves at least {}",
+        short_number(r.value, 3), short_number(r.limit.parameter, 3)));
   }
   if (bound.needs_benchmark() && same_memory(actual, *benchmark)) {
     cannot_fail(verdict, "the benchmark is the output itself");

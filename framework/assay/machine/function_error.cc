@@ -128,14 +128,14 @@ FunctionError::Range FunctionError::range(double x, double exact) const {
 }
 
 std::string FunctionError::text() const {
-  if (relative > 0) return format("relative 2^{}", short_number(std::log2(relative), 4));
+  if (relative > 0) return formatted("relative 2^{}", short_number(std::log2(relative), 4));
   const std::string steps =
       per_argument > 0
-          ? format("{} + floor({} |x|) ulps", short_number(ulps), short_number(per_argument, 4))
-          : format("{} {}", short_number(ulps), ulps == 1 ? "ulp" : "ulps");
+          ? formatted("{} + floor({} |x|) ulps", short_number(ulps), short_number(per_argument, 4))
+          : formatted("{} {}", short_number(ulps), ulps == 1 ? "ulp" : "ulps");
   if (absolute == 0) return steps;
-  return format("absolute 2^{} in [{}, {}], else {}", short_number(std::log2(absolute), 4),
-                short_number(low), short_number(high), steps);
+  return formatted("absolute 2^{} in [{}, {}], else {}", short_number(std::log2(absolute), 4),
+                   short_number(low), short_number(high), steps);
 }
 
 std::span<const FunctionLibrary> function_libraries() { return kLibraries; }
@@ -171,16 +171,16 @@ const FunctionError* find_function_error_or_default(const FunctionLibrary& libra
 std::string function_libraries_text() {
   std::string out;
   for (const FunctionLibrary& library : kLibraries) {
-    out += format("functions of {}: {} ({})\n  source: {}\n", library.name, library.summary,
-                  provenance_word(library.how), library.source);
+    out += formatted("functions of {}: {} ({})\n  source: {}\n", library.name, library.summary,
+                     provenance_word(library.how), library.source);
     std::string_view dtype;
     for (const FunctionError& row : kErrors) {
       if (row.library != library.name) continue;
       const bool next = row.dtype != dtype;
       if (next && !dtype.empty()) out += "\n";
       dtype = row.dtype;
-      out += next ? format("  {}: ", dtype) : std::string("; ");
-      out += format("{} {}", row.function, row.text());
+      out += next ? formatted("  {}: ", dtype) : std::string("; ");
+      out += formatted("{} {}", row.function, row.text());
     }
     out += "\n\n";
   }

@@ -399,7 +399,8 @@ const Machine& machine_variant(std::string_view text) {
   std::vector<std::string> keys = names_of(kUnitParameters);
   keys.emplace_back(kBiasFirst);
   given.check_keys("a matrix unit", keys);
-  if (!base.has_matrix_unit()) given.refuse(format("{} has no matrix unit to change", base.name));
+  if (!base.has_matrix_unit())
+    given.refuse(formatted("{} has no matrix unit to change", base.name));
   Known<bool> bias_first = base.bias_first;
   for (const SpecText::Setting& setting : given.settings()) {
     if (setting.key == kBiasFirst) {
@@ -414,8 +415,8 @@ const Machine& machine_variant(std::string_view text) {
       has_row = true;
     }
     if (!has_row) {
-      given.refuse(
-          format("{} is of sums of integers, which {} does not take", parameter.name, base.name));
+      given.refuse(formatted("{} is of sums of integers, which {} does not take", parameter.name,
+                             base.name));
     }
   }
   // Where some rows have no use for a parameter, others may.
@@ -426,7 +427,7 @@ const Machine& machine_variant(std::string_view text) {
     if (why.empty()) break;
   }
   if (!why.empty()) given.refuse(why);
-  variant->summary = format("{}, with other parameters", base.name);
+  variant->summary = formatted("{}, with other parameters", base.name);
   variant->machine = {.name = variant->name,
                       .summary = variant->summary,
                       .dots = variant->dots,
@@ -450,7 +451,7 @@ const DotModel& dot_model(const Machine& machine, const Format& input) {
     names.emplace_back(model.input);
   }
   throw std::invalid_argument(
-      format("the matrix unit of {} takes {}, not {}", machine.name, joined(names), input.name));
+      formatted("the matrix unit of {} takes {}, not {}", machine.name, joined(names), input.name));
 }
 
 }  // namespace assay

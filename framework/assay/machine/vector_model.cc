@@ -127,8 +127,8 @@ const VectorModel& vector_model(const Machine& machine) {
   std::vector<std::string> names;
   for (const VectorModel& model : kModels) names.emplace_back(model.machine);
   throw std::invalid_argument(
-      format("assay has no vector unit of the machine {}; it has those of {}", machine.name,
-             joined(names)));
+      formatted("assay has no vector unit of the machine {}; it has those of {}", machine.name,
+                joined(names)));
 }
 
 const VectorFormat& vector_format(const VectorModel& model, const Format& input) {
@@ -137,8 +137,8 @@ const VectorFormat& vector_format(const VectorModel& model, const Format& input)
     if (row.input == input.name) return row;
     names.emplace_back(row.input);
   }
-  throw std::invalid_argument(
-      format("the vector unit of {} takes {}, not {}", model.machine, joined(names), input.name));
+  throw std::invalid_argument(formatted("the vector unit of {} takes {}, not {}", model.machine,
+                                        joined(names), input.name));
 }
 
 }  // namespace assay

@@ -80,13 +80,14 @@ std::vector<std::string> any_machine_notes(const Case& c) {
   const bool half = start != nullptr && start->name == "float16" && &c.output_format() == start;
   const std::string sums =
       row.kept_bits.value > 0
-          ? format("sums that keep {} bits and are never promoted, the widest errors known for {}",
-                   row.kept_bits.value, operand->name)
-          : format("{} sums in any order", half ? start->name : row.accumulator.value);
+          ? formatted(
+                "sums that keep {} bits and are never promoted, the widest errors known for {}",
+                row.kept_bits.value, operand->name)
+          : formatted("{} sums in any order", half ? start->name : row.accumulator.value);
   return {
-      format("no machine is named: bounded as {}; name one with --machine M or the attribute "
-             "machine for a tighter bound",
-             sums)};
+      formatted("no machine is named: bounded as {}; name one with --machine M or the attribute "
+                "machine for a tighter bound",
+                sums)};
 }
 
 SumBounds sum_bounds(const Case& c, const Machine& machine, const DotModel& model, std::int64_t m,
@@ -99,15 +100,15 @@ SumBounds sum_bounds(const Case& c, const Machine& machine, const DotModel& mode
     one.chunk = row.chunk;
     one.kept_bits = row.kept_bits;
     const std::string why = why_no_sum_bounds(one, k, !start.empty());
-    if (!why.empty()) throw CaseError(c.name, format("no bound of accumulation: {}", why));
+    if (!why.empty()) throw CaseError(c.name, formatted("no bound of accumulation: {}", why));
     SumBounds bounds = sum_bounds(one, m, n, k, a, b, start, threads);
     const Format accumulator = accumulator_format(one);
     const double most = max_finite(accumulator);
     for (std::size_t i = 0; i < bounds.size.size(); ++i) {
       if (!(bounds.size[i] + bounds.error[i] <= most)) {
         throw CaseError(c.name,
-                        format("no bound of accumulation: sums of at most {} may overflow {}",
-                               short_number(bounds.size[i], 4), model.accumulator.value));
+                        formatted("no bound of accumulation: sums of at most {} may overflow {}",
+                                  short_number(bounds.size[i], 4), model.accumulator.value));
       }
       if (!widest.error.empty()) bounds.error[i] = std::max(bounds.error[i], widest.error[i]);
     }
@@ -130,7 +131,8 @@ std::vector<double> finite_values(const Case& c, const char* name, const TensorV
   std::vector<double> values = view.values();
   for (const double v : values) {
     if (!std::isfinite(v)) {
-      throw CaseError(c.name, format("no bound of accumulation: {} holds NaN or infinity", name));
+      throw CaseError(c.name,
+                      formatted("no bound of accumulation: {} holds NaN or infinity", name));
     }
   }
   return values;
@@ -150,18 +152,20 @@ Tensor accumulation_bounds(const Case& c, const Machine& machine, int threads) {
   known.pop_back();
   throw CaseError(
       c.name,
-      format("the bound of accumulation is known for {} and {}, not {}{}", joined(known), last,
-             c.op.empty() ? "a case without an operator" : c.op,
-             op == nullptr || op->no_element_bounds.empty() ? "" : ": " + op->no_element_bounds));
+      formatted(
+          "the bound of accumulation is known for {} and {}, not {}{}", joined(known), last,
+          c.op.empty() ? "a case without an operator" : c.op,
+          op == nullptr || op->no_element_bounds.empty() ? "" : ": " + op->no_element_bounds));
 }
 
 void require_matrix_unit(const Case& c, const Machine& machine) {
   if (machine.has_matrix_unit()) return;
   throw CaseError(
       c.name,
-      format("machine {} is the reference and has no matrix unit whose sums could be bounded; name "
-             "another, as in accumulation(hopper)",
-             machine.name));
+      formatted(
+          "machine {} is the reference and has no matrix unit whose sums could be bounded; name "
+          "another, as in accumulation(hopper)",
+          machine.name));
 }
 
 const Machine* named_machine(const Case& c) {
@@ -184,8 +188,8 @@ DerivedTolerance accumulation_tolerance(const Format& output, const Machine& mac
   const double rtol = unit_roundoff(output);
   const double most = bounds.empty() ? 0 : *std::max_element(bounds.begin(), bounds.end());
   return {rtol, (1 + rtol) * most + min_subnormal(output) / 2,
-          format("rtol: half a {} ulp; atol: the largest bound of accumulation on {}", output.name,
-                 machine.name)};
+          formatted("rtol: half a {} ulp; atol: the largest bound of accumulation on {}",
+                    output.name, machine.name)};
 }
 
 }  // namespace assay

@@ -12,7 +12,7 @@ AxisExtent extent_along(const Case& c, std::int64_t axis) {
   const Shape& shape = c.input("x").shape();
   const auto rank = static_cast<std::int64_t>(shape.size());
   if (axis < -rank || axis >= rank) {
-    throw CaseError(c.name, format("axis {} is no dimension of x {}", axis, shape_text(shape)));
+    throw CaseError(c.name, formatted("axis {} is no dimension of x {}", axis, shape_text(shape)));
   }
   const auto at = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
   return {element_count(std::span(shape).first(at)), shape[at],

@@ -51,17 +51,18 @@ Attention attention_of(const Case& c, const Format& output) {
   if (rank < 2 || !same(k, rank - 2) || !same(v, rank - 2) || q[rank - 1] != k[rank - 1] ||
       k[rank - 2] != v[rank - 2]) {
     throw CaseError(
-        c.name, format("q {}, k {} and v {} do not fit; attention takes [..., L, D], [..., S, D] "
-                       "and [..., S, E]",
-                       shape_text(q), shape_text(k), shape_text(v)));
+        c.name,
+        formatted("q {}, k {} and v {} do not fit; attention takes [..., L, D], [..., S, D] "
+                  "and [..., S, E]",
+                  shape_text(q), shape_text(k), shape_text(v)));
   }
   a.queries = q[rank - 2], a.depth = q[rank - 1], a.keys = k[rank - 2], a.width = v[rank - 1];
   a.output = q;
   a.output.back() = a.width;
   a.batch = element_count(std::span(q).first(rank - 2));
   if (a.batch * a.queries * a.keys * a.depth * a.width == 0) {
-    throw CaseError(
-        c.name, format("attention of no elements: q is {}, v is {}", shape_text(q), shape_text(v)));
+    throw CaseError(c.name, formatted("attention of no elements: q is {}, v is {}", shape_text(q),
+                                      shape_text(v)));
   }
   a.causal = flag_of(c, "causal");
   a.scale = c.real("scale").value_or(1 / std::sqrt(static_cast<double>(a.depth)));
@@ -282,7 +283,7 @@ Tensor run_attention(const Call& call) {
   (void)dot_model(call.machine, a.input);  // throws here, not on a thread
   if (!fits_float32(block_arithmetic(arithmetic_of(call, a.input)))) {
     throw CaseError(call.test_case.name,
-                    format("attention computes in float32; q is {}", a.input.name));
+                    formatted("attention computes in float32; q is {}", a.input.name));
   }
   Tensor result(call.output, a.output);
   parallel_for(a.parts(), call.threads,
@@ -304,9 +305,10 @@ void require_subnormals(const Case& c, const Machine& machine) {
   for (const DotModel& row : machine.dots) {
     const bool flushes = row.flush_inputs.value || row.flush_sums.value;
     if (flushes && row.input == c.input("q").format().name) {
-      throw CaseError(c.name, format("no tolerance can be derived: the matrix unit of {} flushes "
-                                     "subnormals",
-                                     machine.name));
+      throw CaseError(c.name,
+                      formatted("no tolerance can be derived: the matrix unit of {} flushes "
+                                "subnormals",
+                                machine.name));
     }
   }
 }
@@ -522,9 +524,9 @@ DerivedTolerance attention_tolerance(const Case& c) {
   const double largest = bounds.empty() ? 0 : *std::max_element(bounds.begin(), bounds.end());
   const double rtol = roundoff.output;
   return {rtol, largest + roundoff.tiny,
-          format("atol: the rounding of every step, at most {} of an element{}",
-                 short_number(largest, 3),
-                 rtol > 0 ? format("; rtol: rounding to {}", c.output_format().name) : "")};
+          formatted("atol: the rounding of every step, at most {} of an element{}",
+                    short_number(largest, 3),
+                    rtol > 0 ? formatted("; rtol: rounding to {}", c.output_format().name) : "")};
 }
 
 // Sizes are batch dimensions, then L, S and D (of v, too), each at least 1.

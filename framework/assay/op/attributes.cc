@@ -162,20 +162,21 @@ std::string name_problem(std::string_view op_name, std::string_view name) {
   std::string takes;
   if (op != nullptr) {
     const std::vector<std::string> parameters = names_of(op->parameters);
-    takes = format("; {} takes {}", op_name, joined(parameters));
+    takes = formatted("; {} takes {}", op_name, joined(parameters));
     if (near.empty()) names = parameters;
   }
-  return format("its attribute '{0}' is unknown{1}{2}; a note of your own is named {3}{0}", name,
-                near.empty() ? did_you_mean(name, names) : format(": did you mean '{}'?", near),
-                takes, kNotePrefix);
+  return formatted(
+      "its attribute '{0}' is unknown{1}{2}; a note of your own is named {3}{0}", name,
+      near.empty() ? did_you_mean(name, names) : formatted(": did you mean '{}'?", near), takes,
+      kNotePrefix);
 }
 
 std::string value_problem(const std::map<std::string, Attribute>& attributes) {
   for (const KnownAttribute& known : known_attributes()) {
     const auto found = attributes.find(std::string(known.name));
     if (found != attributes.end() && !known.is_kind(found->second)) {
-      return format("its attribute '{}' must be {}, but it is '{}'", known.name, known.kind,
-                    attribute_text(found->second));
+      return formatted("its attribute '{}' must be {}, but it is '{}'", known.name, known.kind,
+                       attribute_text(found->second));
     }
   }
   const auto dtype = attributes.find("output_dtype");

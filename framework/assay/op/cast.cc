@@ -196,7 +196,7 @@ void convert_each(const Case& c, const Conversion& how, std::int64_t begin, std:
     const std::uint64_t bits = x.bits_at(i);
     if (!keeps_nan && how.overflow == Overflow::kIeee && is_nan(how.from, bits)) {
       throw CaseError(
-          c.name, format("x holds NaN, which {} has not; saturate = 1 makes it 0", how.to.name));
+          c.name, formatted("x holds NaN, which {} has not; saturate = 1 makes it 0", how.to.name));
     }
     result.set_bits(i, code_of(bits));
   }
@@ -255,14 +255,14 @@ DerivedTolerance cast_tolerance(const Case& c) {
       if (std::isnan(v) || std::isfinite(round_to(to, v))) continue;
       throw CaseError(
           c.name,
-          format("no tolerance can be derived: {} is beyond {}'s largest number, which some "
-                 "units make NaN and others hold; the parameter saturate says which",
-                 short_number(v, 6), to.name));
+          formatted("no tolerance can be derived: {} is beyond {}'s largest number, which some "
+                    "units make NaN and others hold; the parameter saturate says which",
+                    short_number(v, 6), to.name));
     }
   }
   return {0, 0,
-          format("a conversion to {} is exact or rounded once, as its golden result",
-                 c.output_format().name)};
+          formatted("a conversion to {} is exact or rounded once, as its golden result",
+                    c.output_format().name)};
 }
 
 }  // namespace

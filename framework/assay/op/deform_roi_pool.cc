@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kMostSamples = 1 << 20;  // of one bin
 
 [[noreturn]] void refuse(const Case& c, const std::string& what) {
-  throw CaseError(c.name, format("deform_roi_pool: {}", what));
+  throw CaseError(c.name, formatted("deform_roi_pool: {}", what));
 }
 
 // The case's operands and parameters, checked.
@@ -44,14 +44,14 @@ struct Pool {
 
 double parameter(const Case& c, const char* name) {
   const double value = number_of(c, name);
-  if (!std::isfinite(static_cast<float>(value))) refuse(c, format("{} is not finite", name));
+  if (!std::isfinite(static_cast<float>(value))) refuse(c, formatted("{} is not finite", name));
   return value;
 }
 
 std::vector<double> finite(const Case& c, const char* name) {
   std::vector<double> values = c.input(name).view().values();
   for (const double v : values) {
-    if (!std::isfinite(v)) refuse(c, format("{} holds NaN or infinity", name));
+    if (!std::isfinite(v)) refuse(c, formatted("{} holds NaN or infinity", name));
   }
   return values;
 }
@@ -63,19 +63,19 @@ Pool pool_of(const Case& c) {
     if (std::string(name) == "offset" && !has_offset) continue;
     const Format& f = c.input(name).format();
     if (f.name != "float32" && f.name != "float16") {
-      refuse(c, format("{} is {}; it takes float32 and float16", name, f.name));
+      refuse(c, formatted("{} is {}; it takes float32 and float16", name, f.name));
     }
   }
   if (!c.output_format().is_float()) {
-    refuse(c, format("output_dtype is {}; the result is float", c.output_format().name));
+    refuse(c, formatted("output_dtype is {}; the result is float", c.output_format().name));
   }
   if (input.shape().size() != 4 || input.size() == 0) {
-    refuse(c,
-           format("input is {}; it takes (N, C, H, W), none of them 0", shape_text(input.shape())));
+    refuse(c, formatted("input is {}; it takes (N, C, H, W), none of them 0",
+                        shape_text(input.shape())));
   }
   if (rois.shape().size() != 2 || rois.shape()[1] != 5 || rois.shape()[0] == 0) {
-    refuse(c,
-           format("rois is {}; it takes (n, 5) with at least one roi", shape_text(rois.shape())));
+    refuse(c, formatted("rois is {}; it takes (n, 5) with at least one roi",
+                        shape_text(rois.shape())));
   }
   Pool p{input.shape()[0],
          input.shape()[1],
@@ -92,16 +92,16 @@ Pool pool_of(const Case& c) {
   if (has_offset) {
     const Shape wanted = {p.rois, 2, p.pooled_height, p.pooled_width};
     if (c.input("offset").shape() != wanted) {
-      refuse(c, format("offset is {}; {} rois need {}", shape_text(c.input("offset").shape()),
-                       p.rois, shape_text(wanted)));
+      refuse(c, formatted("offset is {}; {} rois need {}", shape_text(c.input("offset").shape()),
+                          p.rois, shape_text(wanted)));
     }
     p.shifts = finite(c, "offset");
   }
   for (std::int64_t roi = 0; roi < p.rois; ++roi) {
     const double index = p.box(roi, 0);
     if (index != std::floor(index) || index < 0 || index >= static_cast<double>(p.batch)) {
-      refuse(c,
-             format("roi {} is of image {}; the batch has {}", roi, number_text(index), p.batch));
+      refuse(c, formatted("roi {} is of image {}; the batch has {}", roi, number_text(index),
+                          p.batch));
     }
   }
   return p;
@@ -124,8 +124,8 @@ RoiExtent<Real> extent_of(const Case& c, const Pool& p, std::int64_t roi, int d)
   if (p.sampling_ratio <= 0) {
     const Real count = std::ceil(s.bin);
     if (!(count <= static_cast<Real>(kMostSamples))) {
-      refuse(c, format("roi {} takes {} samples along one side of a bin, more than {}", roi,
-                       number_text(static_cast<double>(count)), kMostSamples));
+      refuse(c, formatted("roi {} takes {} samples along one side of a bin, more than {}", roi,
+                          number_text(static_cast<double>(count)), kMostSamples));
     }
     s.samples = std::max<std::int64_t>(static_cast<std::int64_t>(count), 0);
   }
@@ -134,7 +134,8 @@ RoiExtent<Real> extent_of(const Case& c, const Pool& p, std::int64_t roi, int d)
 
 void limit_samples(const Case& c, std::int64_t roi, std::int64_t a, std::int64_t b) {
   if (b > 0 && a > kMostSamples / b) {
-    refuse(c, format("roi {} takes {} x {} samples a bin, more than {}", roi, a, b, kMostSamples));
+    refuse(c,
+           formatted("roi {} takes {} x {} samples a bin, more than {}", roi, a, b, kMostSamples));
   }
 }
 
@@ -332,7 +333,8 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
       const double own = u * reach * (40 + 20 * std::abs(p.gamma) * shift);
       const bool same_size = static_cast<double>(rounded.bin) == side.bin;
       if (p.sampling_ratio <= 0 && !same_size && std::abs(side.bin - std::round(side.bin)) <= own) {
-        refuse(c, format("no tolerance can be derived: float32 may take another number of samples "
+        refuse(c,
+               formatted("no tolerance can be derived: float32 may take another number of samples "
                          "of roi {}",
                          roi));
       }
@@ -340,7 +342,8 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
         for (std::int64_t pw = 0; pw < p.pooled_width; ++pw) {
           if (weights_of(p, side, d, d == 1 ? ph : pw, p.shift(roi, d, ph, pw)).nearest_edge <=
               own) {
-            refuse(c, format("no tolerance can be derived: float32 may find a sample of roi {} on "
+            refuse(c,
+                   formatted("no tolerance can be derived: float32 may find a sample of roi {} on "
                              "the other side of an edge",
                              roi));
           }
@@ -366,10 +369,11 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
   const double atol =
       (2 * error * step + (7 + samples) * u * largest) * (1 + unit_roundoff(output)) +
       min_subnormal(output);
-  return {unit_roundoff(output), atol,
-          format("rtol: half a {} ulp; atol: coordinates off by at most {}, pixels {} apart and at "
-                 "most {}",
-                 output.name, short_number(error), short_number(step), short_number(largest))};
+  return {
+      unit_roundoff(output), atol,
+      formatted("rtol: half a {} ulp; atol: coordinates off by at most {}, pixels {} apart and at "
+                "most {}",
+                output.name, short_number(error), short_number(step), short_number(largest))};
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ void check_shapes(const Case& c) {
   const Shape &a = c.input("a").shape(), &b = c.input("b").shape(), &start = c.input("c").shape();
   if (a.size() != 2 || a != b || start != Shape{a[0]}) {
     throw CaseError(c.name,
-                    format("a {}, b {} and c {} do not fit; dot takes [n, K], [n, K] and [n]",
-                           shape_text(a), shape_text(b), shape_text(start)));
+                    formatted("a {}, b {} and c {} do not fit; dot takes [n, K], [n, K] and [n]",
+                              shape_text(a), shape_text(b), shape_text(start)));
   }
 }
 
@@ -106,12 +106,12 @@ void MatrixUnit::hold(std::vector<double>& sums) const {
 MatrixUnit exact_unit(const Case& c) {
   const Format &a = c.input("a").format(), &b = c.input("b").format();
   if (&a != &b && a.bits != b.bits) {
-    throw CaseError(c.name, format("a is {} and b is {}; {} takes operands of one width", a.name,
-                                   b.name, c.op));
+    throw CaseError(c.name, formatted("a is {} and b is {}; {} takes operands of one width", a.name,
+                                      b.name, c.op));
   }
   for (const Format* f : {&a, &b}) {
     if (!f->is_float() && f->name != "int8") {
-      throw CaseError(c.name, format("{} takes float and int8 operands, not {}", c.op, f->name));
+      throw CaseError(c.name, formatted("{} takes float and int8 operands, not {}", c.op, f->name));
     }
   }
   MatrixUnit unit;
@@ -121,9 +121,10 @@ MatrixUnit exact_unit(const Case& c) {
     if (asked == nullptr || a.name != "float32" || b.name != "float32" ||
         (asked->name != "tfloat32" && asked->name != "hfloat32" && asked->name != "bfloat16")) {
       throw CaseError(
-          c.name, format("compute_dtype is '{}' for {} operands; float32 operands can be rounded "
-                         "to tfloat32, hfloat32 or bfloat16",
-                         *word, a.name));
+          c.name,
+          formatted("compute_dtype is '{}' for {} operands; float32 operands can be rounded "
+                    "to tfloat32, hfloat32 or bfloat16",
+                    *word, a.name));
     }
   }
   unit.compute_rounding = *find_rounding(word_of(c, "compute_rounding"));
@@ -254,11 +255,11 @@ namespace {
 std::string what_is_not_modelled(const MatrixUnit& unit) {
   if (unit.in_two_terms) return "operands in two terms (compute_terms)";
   if (unit.split.part != nullptr)
-    return format("sums of parts of K rounded to {}", unit.split.part->name);
+    return formatted("sums of parts of K rounded to {}", unit.split.part->name);
   if (unit.split.sum != nullptr)
-    return format("sums of parts of K rounded to {}", unit.split.sum->name);
+    return formatted("sums of parts of K rounded to {}", unit.split.sum->name);
   if (unit.output_rounding != Rounding::kNearestEven) {
-    return format("an output rounded {}", rounding_name(unit.output_rounding));
+    return formatted("an output rounded {}", rounding_name(unit.output_rounding));
   }
   if (unit.round_before_bias) return "a sum rounded before its bias is added";
   return "";
@@ -270,7 +271,7 @@ void require_known_errors(const Case& c) {
   const Operator* op = find_operator(c.op);
   if (op == nullptr || !op->product) return;
   const std::string what = what_is_not_modelled(exact_unit(c));
-  if (!what.empty()) throw CaseError(c.name, format("the errors of {} are not modelled", what));
+  if (!what.empty()) throw CaseError(c.name, formatted("the errors of {} are not modelled", what));
 }
 
 bool may_be_product(const Case& c) {
@@ -282,7 +283,7 @@ std::string why_machine_is_needed(const Case& c) {
   for (const char* name : {"a", "b"}) {
     const Format& f = c.input(name).format();
     if (!f.is_float() || f.bits > 8) continue;
-    return format(
+    return formatted(
         "matrix units sum products of {} with as few as 14 bits; say whose sums they are by the "
         "attribute machine, as in machine=hopper",
         f.name);
@@ -423,9 +424,10 @@ DerivedTolerance dot_tolerance(const Case& c) {
   if (const Machine* machine = machine_of(c); machine != nullptr && sums_in_float16(c, output)) {
     const DotModel& row = dot_model(*machine, a.format());
     if (row.flush_inputs.value || row.flush_sums.value) {
-      throw CaseError(c.name, format("no tolerance can be derived: {} flushes subnormals, and sums "
-                                     "in float16",
-                                     machine->name));
+      throw CaseError(c.name,
+                      formatted("no tolerance can be derived: {} flushes subnormals, and sums "
+                                "in float16",
+                                machine->name));
     }
   }
   const std::vector<double> rows = a.view().values(), by = b.view().values();
@@ -447,11 +449,11 @@ DerivedTolerance dot_tolerance(const Case& c) {
   const double sum_error =
       h / (1 - h) * largest + static_cast<double>(k + 1) * min_subnormal(accumulator) / 2;
   const double rtol = unit_roundoff(output);
-  return {
-      rtol, (1 + rtol) * sum_error + min_subnormal(output) / 2,
-      format("rtol: half a {} ulp; atol: n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, "
-             "the error of {} accumulation in any order (K = {}, sum at most {})",
-             output.name, accumulator.name, k, short_number(largest, 4))};
+  return {rtol, (1 + rtol) * sum_error + min_subnormal(output) / 2,
+          formatted(
+              "rtol: half a {} ulp; atol: n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, "
+              "the error of {} accumulation in any order (K = {}, sum at most {})",
+              output.name, accumulator.name, k, short_number(largest, 4))};
 }
 
 // Sizes are n, K. c is of the output's dtype.

@@ -50,10 +50,10 @@ Operands operands_of(const Case& c, const Operation& operation, const Format& ou
       shaped = name;
       result.shape = shape;
     } else if (shape != result.shape) {
-      throw CaseError(c.name,
-                      format("{} is {} and {} is {}; {} takes operands of one shape, or scalars of "
-                             "rank 0: nothing else broadcasts",
-                             shaped, shape_text(result.shape), name, shape_text(shape), c.op));
+      throw CaseError(
+          c.name, formatted("{} is {} and {} is {}; {} takes operands of one shape, or scalars of "
+                            "rank 0: nothing else broadcasts",
+                            shaped, shape_text(result.shape), name, shape_text(shape), c.op));
     }
   }
   return result;
@@ -213,9 +213,9 @@ DerivedTolerance elementwise_tolerance(const Case& c) {
   require_result_range(c, input, output);
   if (operation.op != VectorOp::kFma || c.flag("fused").value_or(false)) {
     return {rtol, bounds.tiny,
-            format("rtol, atol: one rounding of the exact result{}, and half the smallest "
-                   "subnormal; without overflow",
-                   bounds.output > 0 ? format(" and one to {}", output.name) : "")};
+            formatted("rtol, atol: one rounding of the exact result{}, and half the smallest "
+                      "subnormal; without overflow",
+                      bounds.output > 0 ? formatted(" and one to {}", output.name) : "")};
   }
   const std::vector<double> a = c.input("a").view().values(), b = c.input(second).view().values();
   double largest = 0;
@@ -227,10 +227,10 @@ DerivedTolerance elementwise_tolerance(const Case& c) {
     largest = std::max(largest, product);
   }
   require_range(c, unit_format(c, input), "a product", largest);
-  return {
-      rtol, (1 + rtol) * (bounds.unit * largest + bounds.tiny) + bounds.tiny,
-      format("rtol: the rounding of the sum; atol: the product may be rounded first (at most {})",
-             short_number(largest, 4))};
+  return {rtol, (1 + rtol) * (bounds.unit * largest + bounds.tiny) + bounds.tiny,
+          formatted(
+              "rtol: the rounding of the sum; atol: the product may be rounded first (at most {})",
+              short_number(largest, 4))};
 }
 
 // axpy's a is one number.

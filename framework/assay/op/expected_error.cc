@@ -52,8 +52,8 @@ ExpectedErrors expected_errors(const Case& c, const Machine& machine, int thread
     for (const Operator& row : operators()) {
       if (row.expected_errors != nullptr) known.push_back(row.name);
     }
-    throw CaseError(c.name, format("the expected error is known for {}, not {}", joined(known),
-                                   c.op.empty() ? "a case without an operator" : c.op));
+    throw CaseError(c.name, formatted("the expected error is known for {}, not {}", joined(known),
+                                      c.op.empty() ? "a case without an operator" : c.op));
   }
   check_parameters(c, *op);
   return op->expected_errors(c, machine, threads);

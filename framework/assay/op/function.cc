@@ -222,7 +222,7 @@ Path path_of(const Case& c, const VectorModel& model, const Format& computed) {
   const FunctionError* row = find_function_error_or_default(*library, name, *unit);
   if (row == nullptr) {
     throw std::logic_error(
-        format("no row for {} in {} of the library {}", name, unit->name, library->name));
+        formatted("no row for {} in {} of the library {}", name, unit->name, library->name));
   }
   return {row, unit, by_exp,
           c.flag("saturate").value_or(model.overflow.value == Overflow::kSaturate),
@@ -297,9 +297,9 @@ DerivedTolerance path_tolerance(const Case& c, const Path& path, const Format& o
   const double flushed = path.fast ? min_normal(unit) : 0;
   const double tiny = (4 + 2 * std::min(row.ulps_at(reach.largest), 1e3)) * bounds.tiny;
   return {rtol, (1 + rtol) * absolute * (1 + 8 * u) + tiny + flushed,
-          format("rtol, atol: {} in {} within {} ({}){}; without overflow{}", row.function,
-                 unit.name, row.text(), row.library, steps,
-                 bounds.output > 0 ? format(", and one rounding to {}", output.name) : "")};
+          formatted("rtol, atol: {} in {} within {} ({}){}; without overflow{}", row.function,
+                    unit.name, row.text(), row.library, steps,
+                    bounds.output > 0 ? formatted(", and one rounding to {}", output.name) : "")};
 }
 
 template <Function function>

@@ -23,10 +23,10 @@ const Operator& maker_of(std::string_view op) {
   if (found != nullptr && found->generate != nullptr) return *found;
   if (found != nullptr) {
     throw std::invalid_argument(
-        format("no cases of '{}' can be made; of {} they can", op, joined(making)));
+        formatted("no cases of '{}' can be made; of {} they can", op, joined(making)));
   }
-  throw std::invalid_argument(format("unknown operator '{}'{}; cases can be made of {}", op,
-                                     did_you_mean(op, all), joined(making)));
+  throw std::invalid_argument(formatted("unknown operator '{}'{}; cases can be made of {}", op,
+                                        did_you_mean(op, all), joined(making)));
 }
 
 // What may stand in a case's name: '-' is written m (minus), what joins is written '.'.
@@ -51,7 +51,7 @@ std::string case_name(const Recipe& recipe, const Operator& row, const Case& c,
                       const std::string& distributions) {
   std::string dtypes(recipe.dtype->name), sizes;
   for (const std::int64_t size : recipe.sizes) {
-    sizes += format("{}{}", sizes.empty() ? "" : "x", size);
+    sizes += formatted("{}{}", sizes.empty() ? "" : "x", size);
   }
   for (const auto& [name, value] : recipe.attributes) {
     if (name == "output_dtype") {
@@ -62,7 +62,7 @@ std::string case_name(const Recipe& recipe, const Operator& row, const Case& c,
   }
   for (const auto& [name, tensor] : c.inputs) {
     for (const OperatorInput& input : row.inputs) {
-      if (input.name == name && input.optional) sizes += format("_{}", name);
+      if (input.name == name && input.optional) sizes += formatted("_{}", name);
     }
   }
   std::string drawn;
@@ -72,7 +72,7 @@ std::string case_name(const Recipe& recipe, const Operator& row, const Case& c,
     if (colon != std::string::npos) part.replace(colon, 2, "_");
     drawn += (drawn.empty() ? "" : "__") + name_part(part);
   }
-  return format("{}/{}/{}/{}/seed{}", c.op, dtypes, sizes, drawn, recipe.seed);
+  return formatted("{}/{}/{}/{}/seed{}", c.op, dtypes, sizes, drawn, recipe.seed);
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ Case generate_case(std::string_view op, const Recipe& recipe) {
   const FloatEnvironment environment;
   const Operator& row = maker_of(op);
   if (recipe.seed > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    throw std::invalid_argument(format("a case's seed must be below 2^63, not {}", recipe.seed));
+    throw std::invalid_argument(formatted("a case's seed must be below 2^63, not {}", recipe.seed));
   }
   Case c;
   c.op = std::string(op);
@@ -107,7 +107,7 @@ Case generate_case(std::string_view op, const Recipe& recipe) {
     const std::string near =
         input.size() < 3 ? "" : did_you_mean_aside(input, names_of(row.inputs));
     throw std::invalid_argument(
-        format("{} has no input '{}'{}: {}", op, input, near, inputs_text(row)));
+        formatted("{} has no input '{}'{}: {}", op, input, near, inputs_text(row)));
   }
   if (c.attributes.count("distribution") == 0) describe_inputs(recipe, c);
   c.attributes["seed"] = static_cast<std::int64_t>(recipe.seed);
@@ -127,10 +127,10 @@ void describe_inputs(const Recipe& recipe, Case& c, const std::map<std::string, 
       const std::string text = spec.text();
       if (all.empty()) first = text;
       same = same && text == first;
-      all += format("{}{}: {}", all.empty() ? "" : "; ", input, text);
-      what = format("{}{}{}", spec.distribution->summary, what.empty() ? "" : ", ", what);
+      all += formatted("{}{}: {}", all.empty() ? "" : "; ", input, text);
+      what = formatted("{}{}{}", spec.distribution->summary, what.empty() ? "" : ", ", what);
     }
-    why += format("{}{}: {}", why.empty() ? "" : "; ", input, what);
+    why += formatted("{}{}: {}", why.empty() ? "" : "; ", input, what);
   }
   c.attributes["distribution"] = same ? first : all;
   c.attributes["why"] = why;
@@ -141,7 +141,7 @@ void check_sizes(const Recipe& recipe, const Case& c, std::size_t least, std::si
   const std::vector<std::int64_t>& sizes = recipe.sizes;
   if (sizes.size() < least || sizes.size() > most ||
       *std::min_element(sizes.begin(), sizes.end()) < 1) {
-    throw std::invalid_argument(format("{} takes {}; given {}", c.op, words, shape_text(sizes)));
+    throw std::invalid_argument(formatted("{} takes {}; given {}", c.op, words, shape_text(sizes)));
   }
 }
 

@@ -89,9 +89,9 @@ KSplit split_of(const Case& c) {
     const auto word = c.text(name);
     if (!word || *word == "float32") return nullptr;
     if (*word != "float16" && *word != "bfloat16") {
-      throw CaseError(c.name, format("{} is '{}'; sums of parts of K are float32, float16 or "
-                                     "bfloat16",
-                                     name, *word));
+      throw CaseError(c.name, formatted("{} is '{}'; sums of parts of K are float32, float16 or "
+                                        "bfloat16",
+                                        name, *word));
     }
     return &format_named(*word);
   };

@@ -159,8 +159,8 @@ SumBounds bounds_of_sums(const Case& c, const Machine& machine, const MatrixUnit
       for (const Format* f : {&stored, &summed}) {
         if (!(all.size[i] + all.error[i] <= max_finite(*f))) {
           throw CaseError(c.name,
-                          format("no bound of accumulation: sums of at most {} may overflow {}",
-                                 short_number(all.size[i], 4), f->name));
+                          formatted("no bound of accumulation: sums of at most {} may overflow {}",
+                                    short_number(all.size[i], 4), f->name));
         }
       }
     }
@@ -277,10 +277,11 @@ DerivedTolerance matmul_tolerance(const Case& c) {
   // Besides a sum's relative roundings those below float32's normal numbers.
   const auto k = static_cast<double>(s.k);
   const double before_bias = unit.round_before_bias && !bias.empty() ? rtol * largest + tiny : 0;
-  return {rtol, (1 + rtol) * (k * 0x1p-24 * largest + (k + 1) * 0x1p-150 + before_bias) + tiny,
-          format("rtol: half a {} ulp; atol: K 2^-24 max sum_k |a_ik b_kj|, the error of float32 "
-                 "accumulation in any order (K = {}, sum at most {})",
-                 output.name, s.k, short_number(largest, 4))};
+  return {
+      rtol, (1 + rtol) * (k * 0x1p-24 * largest + (k + 1) * 0x1p-150 + before_bias) + tiny,
+      formatted("rtol: half a {} ulp; atol: K 2^-24 max sum_k |a_ik b_kj|, the error of float32 "
+                "accumulation in any order (K = {}, sum at most {})",
+                output.name, s.k, short_number(largest, 4))};
 }
 
 // Sizes are M, K, N, batch dimensions before them. A bias is of the output's dtype.

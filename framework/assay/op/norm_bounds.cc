@@ -25,9 +25,9 @@ struct Errors {
 };
 
 [[noreturn]] void no_digit(const Norm& norm, const char* what) {
-  throw CaseError(norm.test_case.name, format("no tolerance can be derived: the roundings of {} "
-                                              "leave no digit of {}",
-                                              norm.test_case.op, what));
+  throw CaseError(norm.test_case.name, formatted("no tolerance can be derived: the roundings of {} "
+                                                 "leave no digit of {}",
+                                                 norm.test_case.op, what));
 }
 
 // The largest relative error beside what `tiny` does; bounds[i] for each element.
@@ -171,15 +171,15 @@ DerivedTolerance norm_tolerance(const Case& c, NormKind kind) {
   if (norm.is_softmax()) {
     const double rtol = roundoff.of(bounds.relative);
     return {rtol, 4 * roundoff.tiny,
-            format("rtol: u |x - max| through exp, the sum and the quotient, at most {}",
-                   short_number(rtol, 3))};
+            formatted("rtol: u |x - max| through exp, the sum and the quotient, at most {}",
+                      short_number(rtol, 3))};
   }
   const double largest = *std::max_element(bounds.values.begin(), bounds.values.end());
   const double rtol = roundoff.output;
   return {rtol, (1 + rtol) * largest + roundoff.tiny,
-          format("atol: the rounding of every step, at most {} of an element{}",
-                 short_number(largest, 3),
-                 rtol > 0 ? format("; rtol: rounding to {}", output.name) : "")};
+          formatted("atol: the rounding of every step, at most {} of an element{}",
+                    short_number(largest, 3),
+                    rtol > 0 ? formatted("; rtol: rounding to {}", output.name) : "")};
 }
 
 }  // namespace assay

@@ -17,14 +17,14 @@ Norm norm_of(const Case& c, NormKind kind, const Format& output) {
   const Format& input = operand_format(c, operands, output);
   const AxisExtent e = extent_along(c, integer_of(c, "axis"));
   if (e.outer * e.n * e.inner == 0) {
-    throw CaseError(c.name,
-                    format("{} of no elements: x is {}", c.op, shape_text(c.input("x").shape())));
+    throw CaseError(
+        c.name, formatted("{} of no elements: x is {}", c.op, shape_text(c.input("x").shape())));
   }
   for (const char* name : {"weight", "bias"}) {
     if (!(name == std::string_view("weight") ? has_weight : has_bias)) continue;
     if (c.input(name).shape() != Shape{e.n}) {
-      throw CaseError(c.name, format("{} is {}; {} takes [{}], as long as x along axis", name,
-                                     shape_text(c.input(name).shape()), c.op, e.n));
+      throw CaseError(c.name, formatted("{} is {}; {} takes [{}], as long as x along axis", name,
+                                        shape_text(c.input(name).shape()), c.op, e.n));
     }
   }
   const double eps = kind == NormKind::kSoftmax ? 0 : number_of(c, "eps");

@@ -66,8 +66,8 @@ const Operator& operator_of(const Case& c) {
     return *found;
   }
   const std::vector<std::string> names = names_of(operators());
-  throw CaseError(c.name, format("assay does not emulate the operator '{}'{}; it emulates {}", c.op,
-                                 did_you_mean_aside(c.op, names), joined(names)));
+  throw CaseError(c.name, formatted("assay does not emulate the operator '{}'{}; it emulates {}",
+                                    c.op, did_you_mean_aside(c.op, names), joined(names)));
 }
 
 // What a machine or a format refuses knows nothing of cases.
@@ -179,21 +179,23 @@ Tensor emulate_accumulator(const Case& c, const Machine& machine, int threads) {
   const Format& output = c.output_format();
   return naming(c, [&] {
     if (!op.product) {
-      throw CaseError(c.name, format("{} is no product: it has no accumulator that is cast", c.op));
+      throw CaseError(c.name,
+                      formatted("{} is no product: it has no accumulator that is cast", c.op));
     }
     if (!output.is_float() || output.precision >= 24) {
-      throw CaseError(c.name, format("{} outputs are not cast: there is no residual", output.name));
+      throw CaseError(c.name,
+                      formatted("{} outputs are not cast: there is no residual", output.name));
     }
     if (machine.name == kReferenceMachine || !product_model(c, machine, output)) {
-      throw CaseError(
-          c.name, format("{} sums exactly: there is no accumulator before the cast", machine.name));
+      throw CaseError(c.name, formatted("{} sums exactly: there is no accumulator before the cast",
+                                        machine.name));
     }
     const Format& accumulator = format_named("float32");
     Tensor result = op.run({c, machine, accumulator, threads});
     if (is_registered(op) && &result.format() != &accumulator) {
-      throw CaseError(c.name, format("the operator {} does not give its accumulator: asked for "
-                                     "float32 it returns {}",
-                                     c.op, result.format().name));
+      throw CaseError(c.name, formatted("the operator {} does not give its accumulator: asked for "
+                                        "float32 it returns {}",
+                                        c.op, result.format().name));
     }
     return portable(op, std::move(result));
   });
@@ -237,8 +239,8 @@ DerivedTolerance derived_tolerance(const Case& c, const Machine* machine) {
 }
 
 void no_tolerance(const Case& c) {
-  throw CaseError(c.name, format("no tolerance can be derived for {} with {} results", c.op,
-                                 c.output_format().name));
+  throw CaseError(c.name, formatted("no tolerance can be derived for {} with {} results", c.op,
+                                    c.output_format().name));
 }
 
 const Format& first_input_format(const Case& c) {
@@ -277,14 +279,14 @@ std::string Case::why_not_output(const Format& output) const {
   const Format& wanted = output_format();
   if (&wanted == &output) return "";
   const std::string differs =
-      format("the output is {}, the case's output dtype is {}", output.name, wanted.name);
+      formatted("the output is {}, the case's output dtype is {}", output.name, wanted.name);
   if (attributes.count("output_dtype") != 0) return differs;
   const bool of_golden = inputs.empty() && unread_inputs.empty();
   const std::string at = output_name.empty() ? "" : "golden/" + output_name;
-  const std::string line = format(
+  const std::string line = formatted(
       "import h5py; h5py.File(\"{}\", \"r+\")[\"cases/{}{}\"].attrs[\"output_dtype\"] = \"{}\"",
       file, name, at.empty() ? "" : "/" + at, output.name);
-  return format(
+  return formatted(
       "{}, which is that of its {}, as the case does not say it. Where {} is meant, give {} "
       "the attribute output_dtype = {}{}",
       differs, of_golden ? "golden result" : "inputs", output.name, at.empty() ? "the case" : at,

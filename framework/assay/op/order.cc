@@ -126,8 +126,8 @@ void read_stage(const Case& c, bool second, SumStage& stage) {
   }
   if (stage.warp > 0 && stage.lanes % stage.warp != 0) {
     const char* prefix = second ? "second_" : "";
-    throw CaseError(c.name, format("{}warp is {}, which does not divide {}lanes, {}", prefix,
-                                   stage.warp, prefix, stage.lanes));
+    throw CaseError(c.name, formatted("{}warp is {}, which does not divide {}lanes, {}", prefix,
+                                      stage.warp, prefix, stage.lanes));
   }
 }
 
@@ -154,14 +154,14 @@ std::optional<SumPlan> asked_plan(const Case& c, const std::string& order,
   if (lanes || halves) {
     plan.first.family = lanes ? SumFamily::kLanes : SumFamily::kHalves;
     if (c.attributes.count("lanes") == 0) {
-      throw CaseError(c.name, format("the order {} needs lanes, at least 1", order));
+      throw CaseError(c.name, formatted("the order {} needs lanes, at least 1", order));
     }
     if (halves && !size) {
       throw CaseError(c.name, "the order halves needs block_size, at least 1");
     }
     read_stage(c, false, plan.first);
   } else if (const std::string name = given_field(c, false); !name.empty()) {
-    throw CaseError(c.name, format("{} goes with the orders lanes and halves alone", name));
+    throw CaseError(c.name, formatted("{} goes with the orders lanes and halves alone", name));
   }
   if (halves)
     plan.first.leaf = *size;
@@ -174,9 +174,10 @@ std::optional<SumPlan> asked_plan(const Case& c, const std::string& order,
                             : in_another     ? "second_dtype"
                                              : "";
   if (!given.empty() && plan.block == 0) {
-    throw CaseError(c.name, format("{} goes with block_size in the orders block and lanes, whose "
-                                   "sums it adds",
-                                   given));
+    throw CaseError(c.name,
+                    formatted("{} goes with block_size in the orders block and lanes, whose "
+                              "sums it adds",
+                              given));
   }
   plan.second.family =
       std::find_if(std::begin(kSeconds), std::end(kSeconds), [&](const SecondName& row) {
@@ -184,7 +185,7 @@ std::optional<SumPlan> asked_plan(const Case& c, const std::string& order,
       })->family;
   const bool second_lanes = plan.second.family == SumFamily::kLanes;
   if (!field.empty() && !second_lanes) {
-    throw CaseError(c.name, format("{} goes with the second_order lanes alone", field));
+    throw CaseError(c.name, formatted("{} goes with the second_order lanes alone", field));
   }
   if (second_lanes) {
     if (c.attributes.count("second_lanes") == 0) {
@@ -276,7 +277,7 @@ std::vector<Parameter> plan_parameters(std::vector<Parameter> own) {
   for (const StageField& field : kFields) {
     if (!field.in_second) continue;
     own.push_back(field_parameter(field, second_name(field.name),
-                                  format("{} of the sums of blocks", field.name)));
+                                  formatted("{} of the sums of blocks", field.name)));
     if (field.name == std::string_view("lanes")) {
       own.back().otherwise.clear();
       own.back().words +=
@@ -350,8 +351,9 @@ VectorArithmetic SumOrder::last(const VectorArithmetic& unit) const {
 const Format& last_format(const Case& c, const SumOrder& order, const Format& unit) {
   const Format& last = *order.last({&unit}).format;
   if (last.precision < unit.precision || last.exponent_bits < unit.exponent_bits) {
-    throw CaseError(c.name, format("second_dtype is {}, which does not hold the {} sums of blocks",
-                                   last.name, unit.name));
+    throw CaseError(c.name,
+                    formatted("second_dtype is {}, which does not hold the {} sums of blocks",
+                              last.name, unit.name));
   }
   return last;
 }
@@ -364,7 +366,7 @@ SumOrder sum_order(const Call& call, const Format& input) {
   order.chunk = vector_format(model, compute_format(c, input)).repeat.value;
   if (order.chunk == 0) {
     throw CaseError(c.name,
-                    format("{} has no repeats, so no order {}", call.machine.name, order.name));
+                    formatted("{} has no repeats, so no order {}", call.machine.name, order.name));
   }
   return order;
 }
@@ -399,9 +401,9 @@ SumRoundings sum_roundings(const Case& c, std::int64_t n, const Format& input,
   const double wide = std::min(bounds.unit, unit_roundoff(last_format(c, order, unit)));
   r.total = static_cast<double>(r.steps) * bounds.unit + static_cast<double>(r.wide) * wide;
   if (r.total >= 0.5) {
-    throw CaseError(c.name,
-                    format("no tolerance can be derived: {} roundings of a {} sum leave no digit",
-                           r.steps + r.wide, unit.name));
+    throw CaseError(
+        c.name, formatted("no tolerance can be derived: {} roundings of a {} sum leave no digit",
+                          r.steps + r.wide, unit.name));
   }
   return r;
 }

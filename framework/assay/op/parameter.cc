@@ -15,7 +15,8 @@ namespace assay {
 namespace {
 
 std::string ill_typed(const Parameter& p, std::string_view wanted, const Attribute& value) {
-  return format("attribute '{}' must be {}, but it is '{}'", p.name, wanted, attribute_text(value));
+  return formatted("attribute '{}' must be {}, but it is '{}'", p.name, wanted,
+                   attribute_text(value));
 }
 
 std::string number_problem(const Parameter& p, const Attribute& value) {
@@ -32,9 +33,9 @@ std::string number_problem(const Parameter& p, const Attribute& value) {
     return ill_typed(p, "an integer", value);
   }
   const std::string text = attribute_text(value);
-  if (!std::isfinite(number)) return format("{} is {}; it must be finite", p.name, text);
-  if (number < p.least) return format("{} is {}, below {}", p.name, text, number_text(p.least));
-  if (number > p.most) return format("{} is {}, above {}", p.name, text, number_text(p.most));
+  if (!std::isfinite(number)) return formatted("{} is {}; it must be finite", p.name, text);
+  if (number < p.least) return formatted("{} is {}, below {}", p.name, text, number_text(p.least));
+  if (number > p.most) return formatted("{} is {}, above {}", p.name, text, number_text(p.most));
   return "";
 }
 
@@ -49,8 +50,8 @@ std::string word_problem(const Parameter& p, const Attribute& value) {
       return "";  // which blocks a tensor takes, its shape says (scale_grid)
     default:
       if (std::find(p.choices.begin(), p.choices.end(), *word) != p.choices.end()) return "";
-      return format("{} is '{}'{}; it may be {}", p.name, *word, did_you_mean(*word, p.choices),
-                    joined(p.choices));
+      return formatted("{} is '{}'{}; it may be {}", p.name, *word, did_you_mean(*word, p.choices),
+                       joined(p.choices));
   }
 }
 
@@ -76,7 +77,7 @@ Attribute otherwise_of(const Case& c, std::string_view name) {
   const auto value = found == nullptr ? std::nullopt : default_value(*found);
   if (value) return *value;
   throw std::logic_error(
-      format("the operator '{}' has no parameter '{}' with a fixed value", c.op, name));
+      formatted("the operator '{}' has no parameter '{}' with a fixed value", c.op, name));
 }
 
 }  // namespace
@@ -102,8 +103,8 @@ std::string_view kind_word(ParameterKind kind) {
 std::string inputs_text(const Operator& op) {
   std::vector<std::string> parts;
   for (const OperatorInput& input : op.inputs) {
-    parts.push_back(format("{}{}{}{}", input.optional ? "optional " : "", input.name,
-                           input.shape.empty() ? "" : " ", input.shape));
+    parts.push_back(formatted("{}{}{}{}", input.optional ? "optional " : "", input.name,
+                              input.shape.empty() ? "" : " ", input.shape));
   }
   return joined(parts);
 }
@@ -124,8 +125,8 @@ std::string values_text(const Parameter& p) {
       break;
   }
   std::string text = p.kind == ParameterKind::kInteger ? "integer" : "number";
-  if (std::isfinite(p.least)) text += format(", at least {}", number_text(p.least));
-  if (std::isfinite(p.most)) text += format(", at most {}", number_text(p.most));
+  if (std::isfinite(p.least)) text += formatted(", at least {}", number_text(p.least));
+  if (std::isfinite(p.most)) text += formatted(", at most {}", number_text(p.most));
   return text;
 }
 
@@ -148,7 +149,7 @@ std::optional<Attribute> default_value(const Parameter& p) {
   }
   if (end != nullptr && *end != '\0') {
     throw std::invalid_argument(
-        format("the default '{}' of {} is no {}", p.otherwise, p.name, kind_word(p.kind)));
+        formatted("the default '{}' of {} is no {}", p.otherwise, p.name, kind_word(p.kind)));
   }
   return value;
 }
@@ -172,12 +173,12 @@ std::string parameter_problem(const Operator& op,
     const std::vector<std::string> known = names_of(op.parameters);
     std::vector<std::string> near = known;
     for (const KnownAttribute& a : known_attributes()) near.emplace_back(a.name);
-    return format("{} does not know the parameter '{}'{}; it knows {}", op.name, name,
-                  did_you_mean(name, near), joined(known));
+    return formatted("{} does not know the parameter '{}'{}; it knows {}", op.name, name,
+                     did_you_mean(name, near), joined(known));
   }
   for (const Parameter& p : op.parameters) {
     if (!p.needed || attributes.count(p.name) != 0) continue;
-    return format("{} needs the attribute {}, {}", op.name, p.name, p.words);
+    return formatted("{} needs the attribute {}, {}", op.name, p.name, p.words);
   }
   return "";
 }

@@ -35,15 +35,15 @@ const Format& codes_format(const Case& c, bool give_scales) {
   const std::string attribute = give_scales ? "quantized_dtype" : "output_dtype";
   const auto word = c.text(attribute);
   if (!word) {
-    throw CaseError(c.name, format("quantize needs the attribute {}, the format of the values{}",
-                                   attribute, give_scales ? " that the scales are for" : ""));
+    throw CaseError(c.name, formatted("quantize needs the attribute {}, the format of the values{}",
+                                      attribute, give_scales ? " that the scales are for" : ""));
   }
   const Format& f = format_named(*word);
   if (!is_code_format(f)) {
-    throw CaseError(c.name,
-                    format("{} is {}; values are quantized to int8 or a float format of at most 16 "
-                           "bits",
-                           attribute, f.name));
+    throw CaseError(
+        c.name, formatted("{} is {}; values are quantized to int8 or a float format of at most 16 "
+                          "bits",
+                          attribute, f.name));
   }
   return f;
 }
@@ -51,7 +51,8 @@ const Format& codes_format(const Case& c, bool give_scales) {
 Quantization quantization_of(const Case& c) {
   const Format& x = c.input("x").format();
   if (!x.is_float() || !holds_format(format_named("float32"), x)) {
-    throw CaseError(c.name, format("quantize takes float32 or a narrower float x, not {}", x.name));
+    throw CaseError(c.name,
+                    formatted("quantize takes float32 or a narrower float x, not {}", x.name));
   }
   const bool give_scales = word_of(c, "result") == "scales";
   const Format& codes = codes_format(c, give_scales);
@@ -60,9 +61,9 @@ Quantization quantization_of(const Case& c) {
     const Format& output = c.output_format();
     const bool exponents = output.specials == Specials::kScale;
     if (!output.is_float() || (exponents && !power_of_two)) {
-      throw CaseError(c.name, format("output_dtype is {}; scales are float, and {} is "
-                                     "for scales = power_of_two",
-                                     output.name, "float8_e8m0fnu"));
+      throw CaseError(c.name, formatted("output_dtype is {}; scales are float, and {} is "
+                                        "for scales = power_of_two",
+                                        output.name, "float8_e8m0fnu"));
     }
   } else if (c.text("quantized_dtype")) {
     throw CaseError(c.name,
@@ -159,7 +160,8 @@ Tensor changed_by_blocks(const Case& c, const ScaleGrid& grid, const Format& cod
       change(line.data() + j, end - j, scale);
     });
     if (!has_nan && std::any_of(line.begin(), line.end(), [](T v) { return std::isnan(v); })) {
-      throw CaseError(c.name, format("x holds NaN or infinity, which {} cannot say", codes.name));
+      throw CaseError(c.name,
+                      formatted("x holds NaN or infinity, which {} cannot say", codes.name));
     }
     encode_array(output, line.data(), line.size(),
                  result.bytes() + row * grid.columns * output.storage_bytes);
@@ -214,9 +216,10 @@ DerivedTolerance quantize_tolerance(const Case& c) {
     if (scale >= 0x1p-126 && scale <= 0x1p126) continue;
     if (std::isnan(scale) || std::isinf(scale)) continue;  // so are its values, exactly
     throw CaseError(
-        c.name, format("no tolerance can be derived: a scale, amax / {}, is {}, outside float32's "
-                       "normal numbers",
-                       number_text(q.largest), short_number(scale, 3)));
+        c.name,
+        formatted("no tolerance can be derived: a scale, amax / {}, is {}, outside float32's "
+                  "normal numbers",
+                  number_text(q.largest), short_number(scale, 3)));
   }
   if (q.give_scales) {
     // Powers of two are found exactly: no float32 amax / largest is rounded across one, for an
@@ -242,8 +245,8 @@ DerivedTolerance quantize_tolerance(const Case& c) {
   const double scaled = q.power_of_two ? 0 : roundoffs / (1 - roundoffs);
   const double u = unit_roundoff(output);
   return {u + scaled * (1 + u), min_subnormal(output) / 2,
-          format("rtol, atol: one rounding to {}, and half its smallest subnormal{}", output.name,
-                 q.power_of_two ? "" : "; two of float32 before it")};
+          formatted("rtol, atol: one rounding to {}, and half its smallest subnormal{}",
+                    output.name, q.power_of_two ? "" : "; two of float32 before it")};
 }
 
 // In the arithmetic of T: float on a machine, double for the reference.
@@ -252,9 +255,10 @@ Tensor dequantized(const Case& c, const Format& output, int threads) {
   const Tensor& x = c.input("x");
   if (!holds_format(format_named("float32"), x.format()) || !output.is_float()) {
     throw CaseError(
-        c.name, format("dequantize takes codes that float32 holds and gives a float result; x is "
-                       "{}, output_dtype {}",
-                       x.format().name, output.name));
+        c.name,
+        formatted("dequantize takes codes that float32 holds and gives a float result; x is "
+                  "{}, output_dtype {}",
+                  x.format().name, output.name));
   }
   const ScaleGrid grid = scale_grid(c, "scaling", word_of(c, "scaling"), x.shape());
   const std::vector<double> scales = scale_values(c, "scale", grid);
@@ -280,11 +284,12 @@ DerivedTolerance dequantize_tolerance(const Case& c) {
   if (!output.is_float() || output.specials == Specials::kTapered) no_tolerance(c);
   const bool one = &output == &format_named("float32");
   const double u = one ? 0 : unit_roundoff(output);
-  return {kRoundoff + u + kRoundoff * u,
-          (min_subnormal(format_named("float32")) + (one ? 0 : min_subnormal(output))) / 2,
-          format("rtol, atol: the product rounded to float32{}, and half the smallest subnormal; "
-                 "without overflow",
-                 one ? "" : format(", then to {}", output.name))};
+  return {
+      kRoundoff + u + kRoundoff * u,
+      (min_subnormal(format_named("float32")) + (one ? 0 : min_subnormal(output))) / 2,
+      formatted("rtol, atol: the product rounded to float32{}, and half the smallest subnormal; "
+                "without overflow",
+                one ? "" : formatted(", then to {}", output.name))};
 }
 
 }  // namespace

@@ -77,8 +77,8 @@ Reduction reduction_of(const Case& c, const Format& output, int threads, Reduce 
                        Overflow overflow) {
   Reduction r{c, output, threads, what, reduced_extent(c), overflow};
   if (r.e.n == 0 && what != Reduce::kSum) {
-    throw CaseError(c.name,
-                    format("{} of no elements: x is {}", c.op, shape_text(c.input("x").shape())));
+    throw CaseError(
+        c.name, formatted("{} of no elements: x is {}", c.op, shape_text(c.input("x").shape())));
   }
   return r;
 }
@@ -317,7 +317,7 @@ DerivedTolerance reduce_tolerance(const Case& c) {
     const double rtol = &input == &output ? 0 : unit_roundoff(output);
     return {rtol, rtol == 0 ? 0 : min_subnormal(output) / 2,
             rtol == 0 ? std::string("a maximum is exact")
-                      : format("rtol, atol: the maximum's rounding to {}", output.name)};
+                      : formatted("rtol, atol: the maximum's rounding to {}", output.name)};
   }
   const RoundoffBounds bounds = roundoff_bounds(c, input, output);
   const SumRoundings roundings = sum_roundings(c, e.n, input, bounds);
@@ -333,11 +333,12 @@ DerivedTolerance reduce_tolerance(const Case& c) {
   const double error = roundings.factor() * largest / (mean ? static_cast<double>(e.n) : 1.0);
   // Sums of subnormals are exact; a quotient and a conversion are not.
   const double tiny = mean || rtol > 0 ? bounds.tiny : 0;
-  return {rtol, (1 + rtol) * error + tiny,
-          format("atol: h u / (1 - h u) sum |x| with h = {} roundings of the order {} (sum at most "
-                 "{}){}",
-                 roundings.steps + roundings.wide, order.name, short_number(largest, 4),
-                 rtol > 0 ? "; rtol: what follows the sum" : "")};
+  return {
+      rtol, (1 + rtol) * error + tiny,
+      formatted("atol: h u / (1 - h u) sum |x| with h = {} roundings of the order {} (sum at most "
+                "{}){}",
+                roundings.steps + roundings.wide, order.name, short_number(largest, 4),
+                rtol > 0 ? "; rtol: what follows the sum" : "")};
 }
 
 template <Reduce what>

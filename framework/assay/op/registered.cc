@@ -23,10 +23,10 @@ void check_name(std::string_view name) {
   if (name.empty()) throw std::invalid_argument("an operator to register needs a name");
   // The names of cases that are made of it begin with it, which a few words may not.
   if (!is_plain(name) || !is_case_name(name)) {
-    throw std::invalid_argument(
-        format("the operator name '{}' cannot be used: a name has letters, digits and underscores, "
-               "a letter first, and is none of inputs, outputs and golden",
-               name));
+    throw std::invalid_argument(formatted(
+        "the operator name '{}' cannot be used: a name has letters, digits and underscores, "
+        "a letter first, and is none of inputs, outputs and golden",
+        name));
   }
 }
 
@@ -36,12 +36,12 @@ void check_names(const Operator& row, const std::vector<Row>& named, std::string
   std::set<std::string> seen;
   for (const Row& each : named) {
     if (!is_plain(each.name)) {
-      refuse_row(row, format("the {} name '{}' has other characters than letters, digits and "
-                             "underscores, or no letter first",
-                             what, each.name));
+      refuse_row(row, formatted("the {} name '{}' has other characters than letters, digits and "
+                                "underscores, or no letter first",
+                                what, each.name));
     }
     if (!seen.insert(each.name).second) {
-      refuse_row(row, format("it has the {} '{}' twice", what, each.name));
+      refuse_row(row, formatted("it has the {} '{}' twice", what, each.name));
     }
   }
 }
@@ -49,15 +49,16 @@ void check_names(const Operator& row, const std::vector<Row>& named, std::string
 // A parameter by itself: its default must be one that a case could give.
 void check_parameter(const Operator& row, const Parameter& p) {
   if (is_case_attribute(p.name) && p.name != "output_dtype") {
-    refuse_row(row, format("its parameter '{}' is an attribute that says something else of every "
-                           "case",
-                           p.name));
+    refuse_row(row,
+               formatted("its parameter '{}' is an attribute that says something else of every "
+                         "case",
+                         p.name));
   }
   if (p.kind == ParameterKind::kWord && p.choices.empty()) {
-    refuse_row(row, format("its parameter '{}' is a word without choices", p.name));
+    refuse_row(row, formatted("its parameter '{}' is a word without choices", p.name));
   }
   if (p.needed && !p.otherwise.empty()) {
-    refuse_row(row, format("its parameter '{}' is needed and has a default", p.name));
+    refuse_row(row, formatted("its parameter '{}' is needed and has a default", p.name));
   }
   std::string problem;
   try {
@@ -77,12 +78,12 @@ void check_parameter(const Operator& row, const Parameter& p) {
 std::string kind_of(const Case& c, const Operator& op) {
   std::string kind = c.op;
   for (const auto& [name, tensor] : c.inputs) {
-    kind += format(" {} {} {}", name, tensor.format().name, shape_text(tensor.shape()));
+    kind += formatted(" {} {} {}", name, tensor.format().name, shape_text(tensor.shape()));
   }
   for (const Parameter& p : op.parameters) {
     const auto value = c.attributes.find(p.name);
     if (value != c.attributes.end())
-      kind += format(" {}={}", p.name, attribute_text(value->second));
+      kind += formatted(" {}={}", p.name, attribute_text(value->second));
   }
   return kind;
 }
@@ -90,7 +91,8 @@ std::string kind_of(const Case& c, const Operator& op) {
 }  // namespace
 
 void refuse_row(const Operator& row, std::string_view why) {
-  throw std::invalid_argument(format("the operator '{}' cannot be registered: {}", row.name, why));
+  throw std::invalid_argument(
+      formatted("the operator '{}' cannot be registered: {}", row.name, why));
 }
 
 void check_row(const Operator& row) {
@@ -102,9 +104,10 @@ void check_row(const Operator& row) {
   check_names(row, row.parameters, "parameter");
   for (const Parameter& p : row.parameters) check_parameter(row, p);
   if (!is_plain(row.output)) {
-    refuse_row(row, format("the name '{}' of its output has other characters than letters, digits "
-                           "and underscores, or no letter first",
-                           row.output));
+    refuse_row(row,
+               formatted("the name '{}' of its output has other characters than letters, digits "
+                         "and underscores, or no letter first",
+                         row.output));
   }
   if (row.run == nullptr) refuse_row(row, "it has no `run`");
   if (row.reference == nullptr) {
@@ -128,10 +131,10 @@ Tensor reference_result(const Operator& op, const ReferenceCall& call) {
   Tensor golden = op.reference(call);
   if (golden.empty() || &golden.format() != &call.output) {
     const Case& c = call.test_case;
-    throw CaseError(c.name,
-                    format("the reference of '{}' gave {}; the golden result of a {} result is {}",
-                           op.name, golden.empty() ? "nothing" : golden.format().name,
-                           c.output_format().name, call.output.name));
+    throw CaseError(
+        c.name, formatted("the reference of '{}' gave {}; the golden result of a {} result is {}",
+                          op.name, golden.empty() ? "nothing" : golden.format().name,
+                          c.output_format().name, call.output.name));
   }
   return golden;
 }
@@ -140,8 +143,8 @@ void check_result(const Case& c, const Operator& op, const Tensor& result, int t
   const Format& output = c.output_format();
   if (result.empty() || &result.format() != &output) {
     throw CaseError(c.name,
-                    format("the operator '{}' gave {}; the case's output dtype is {}", op.name,
-                           result.empty() ? "nothing" : result.format().name, output.name));
+                    formatted("the operator '{}' gave {}; the case's output dtype is {}", op.name,
+                              result.empty() ? "nothing" : result.format().name, output.name));
   }
   static std::mutex mutex;
   static std::set<std::string> checked;
@@ -153,9 +156,9 @@ void check_result(const Case& c, const Operator& op, const Tensor& result, int t
   const Shape golden =
       c.golden ? c.golden->shape() : reference_result(op, {c, golden_format(c), threads}).shape();
   if (result.shape() != golden) {
-    throw CaseError(c.name,
-                    format("the operator '{}' gave a result of shape {}; its golden result has {}",
-                           op.name, shape_text(result.shape()), shape_text(golden)));
+    throw CaseError(
+        c.name, formatted("the operator '{}' gave a result of shape {}; its golden result has {}",
+                          op.name, shape_text(result.shape()), shape_text(golden)));
   }
   if (c.golden) return;
   const std::lock_guard lock(mutex);

@@ -24,9 +24,9 @@ Reach reach_of(const Recipe& recipe, const Case& c, std::int64_t extent, const c
   const double reach = scale > 0 ? std::floor(static_cast<double>(extent) / scale) : 0;
   if (!(reach >= 1)) {
     throw std::invalid_argument(
-        format("deform_roi_pool: at spatial_scale {} an image of {} pixels holds no region of "
-               "whole numbers; give rois a distribution",
-               number_text(scale), extent));
+        formatted("deform_roi_pool: at spatial_scale {} an image of {} pixels holds no region of "
+                  "whole numbers; give rois a distribution",
+                  number_text(scale), extent));
   }
   const double end = std::min(reach, most);
   const double two = std::ceil(2 * static_cast<double>(integer_of(c, bins)) / scale);

@@ -36,10 +36,10 @@ void add_quantized(const Recipe& recipe, Case& c, const Operand& operand,
     return;
   }
   if (!is_code_format(codes)) {
-    throw std::invalid_argument(
-        format("{}: numbers are quantized to int8 or a float of at most 16 bits, not {}; give {} a "
-               "distribution, and {} is drawn as it is",
-               c.op, codes.name, operand.scale, operand.name));
+    throw std::invalid_argument(formatted(
+        "{}: numbers are quantized to int8 or a float of at most 16 bits, not {}; give {} a "
+        "distribution, and {} is drawn as it is",
+        c.op, codes.name, operand.scale, operand.name));
   }
   Case numbers;
   numbers.name = c.name;
@@ -48,7 +48,7 @@ void add_quantized(const Recipe& recipe, Case& c, const Operand& operand,
   // quantize names blocks by the rows as they are stored; a row across is a block of one column.
   const bool row = scaling == "row", block = scaling != "tensor" && !row;
   numbers.attributes["scaling"] = operand.across && row
-                                      ? format("{}x1", operand.shape[operand.shape.size() - 2])
+                                      ? formatted("{}x1", operand.shape[operand.shape.size() - 2])
                                   : operand.across && block ? turned(scaling)
                                                             : scaling;
   const std::string scales = word_of(c, "scales");
@@ -62,13 +62,13 @@ void add_quantized(const Recipe& recipe, Case& c, const Operand& operand,
   numbers.attributes["quantized_dtype"] = std::string(codes.name);
   const Tensor found = quantized(float32);
   c.inputs[operand.scale] = Tensor::from_values(float32, grid.shape, found.view().values());
-  const std::string each = block ? format(" of each block {}", scaling)
-                           : row ? format(" of each {}", operand.across ? "column" : "row")
+  const std::string each = block ? formatted(" of each block {}", scaling)
+                           : row ? formatted(" of each {}", operand.across ? "column" : "row")
                                  : "";
-  const std::string quotient = format("amax / {}{}", number_text(max_finite(codes)), each);
-  rules[operand.name] = {true, format("quantized to {}", codes.name)};
+  const std::string quotient = formatted("amax / {}{}", number_text(max_finite(codes)), each);
+  rules[operand.name] = {true, formatted("quantized to {}", codes.name)};
   rules[operand.scale] = {
-      false, scales == "free" ? quotient : format("the power of two at or above {}", quotient)};
+      false, scales == "free" ? quotient : formatted("the power of two at or above {}", quotient)};
 }
 
 }  // namespace

@@ -81,20 +81,20 @@ ScaledProduct product_of(const Case& c) {
   const Format &a = c.input("a").format(), &b = c.input("b").format();
   const bool integers = a.name == "int8" && b.name == "int8";
   if (!integers && !(a.is_float() && b.is_float())) {
-    throw CaseError(c.name,
-                    format("a is {} and b is {}; scaled_matmul takes two float operands, or two of "
-                           "int8",
-                           a.name, b.name));
+    throw CaseError(
+        c.name, formatted("a is {} and b is {}; scaled_matmul takes two float operands, or two of "
+                          "int8",
+                          a.name, b.name));
   }
   if (!c.output_format().is_float()) {
-    throw CaseError(c.name, format("scaled_matmul gives a float result, output_dtype is {}",
-                                   c.output_format().name));
+    throw CaseError(c.name, formatted("scaled_matmul gives a float result, output_dtype is {}",
+                                      c.output_format().name));
   }
   for (const Format* f : {&a, &b}) {
     if (!holds_format(format_named("float32"), *f)) {
       throw CaseError(
           c.name,
-          format("scaled_matmul takes operands whose values float32 holds, not {}", f->name));
+          formatted("scaled_matmul takes operands whose values float32 holds, not {}", f->name));
     }
   }
   const std::string word = word_of(c, "scale_order");
@@ -105,7 +105,7 @@ ScaledProduct product_of(const Case& c) {
   if (p.integers && p.shape.k > (std::int64_t{1} << 31) / (128 * 128) - 1) {
     throw CaseError(
         c.name,
-        format("K is {}; sums of more than 131071 products of int8 may leave int32", p.shape.k));
+        formatted("K is {}; sums of more than 131071 products of int8 may leave int32", p.shape.k));
   }
   return p;
 }
@@ -120,14 +120,14 @@ DotModel unit_model(const Case& c, const Machine& machine) {
       if (&a != &b) model.other_input = dot_model(machine, b).input;
       return model;
     } catch (const std::invalid_argument& error) {
-      throw CaseError(c.name, format("{}; compute_dtype converts operands first", error.what()));
+      throw CaseError(c.name, formatted("{}; compute_dtype converts operands first", error.what()));
     }
   }
   const Format& compute = format_named(*word);
   for (const Format* f : {&a, &b}) {
     if (!compute.is_float() || !holds_format(compute, *f)) {
-      throw CaseError(
-          c.name, format("compute_dtype {} does not hold all values of {}", compute.name, f->name));
+      throw CaseError(c.name, formatted("compute_dtype {} does not hold all values of {}",
+                                        compute.name, f->name));
     }
   }
   return dot_model(machine, compute);
@@ -379,11 +379,11 @@ DerivedTolerance scaled_matmul_tolerance(const Case& c) {
   const std::int64_t stretches = static_cast<std::int64_t>(p.cuts.size()) - 1;
   const double n = static_cast<double>(s.k + stretches + 2) * 0x1p-24;
   if (n >= 0.5) no_tolerance(c);
-  return {
-      rtol, (1 + rtol) * (n / (1 - n) * largest + n * 0x1p-126) + min_subnormal(output) / 2,
-      format("rtol: half a {} ulp; atol: n 2^-24 / (1 - n 2^-24) max sum_k |a_ik b_kj| with their "
-             "scales, n = K + {} stretches + 2 roundings of float32 (K = {}, sum at most {})",
-             output.name, stretches, s.k, short_number(largest, 4))};
+  return {rtol, (1 + rtol) * (n / (1 - n) * largest + n * 0x1p-126) + min_subnormal(output) / 2,
+          formatted(
+              "rtol: half a {} ulp; atol: n 2^-24 / (1 - n 2^-24) max sum_k |a_ik b_kj| with their "
+              "scales, n = K + {} stretches + 2 roundings of float32 (K = {}, sum at most {})",
+              output.name, stretches, s.k, short_number(largest, 4))};
 }
 
 }  // namespace

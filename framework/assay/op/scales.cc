@@ -69,9 +69,9 @@ ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::str
   const auto block = block_of(scaling);
   if (!block || rank < 2) {
     throw CaseError(
-        c.name, format("{} is '{}' of a tensor {}; it may be tensor, row, or blocks of a matrix "
-                       "such as 1x128 and 128x128",
-                       attribute, scaling, shape_text(x)));
+        c.name, formatted("{} is '{}' of a tensor {}; it may be tensor, row, or blocks of a matrix "
+                          "such as 1x128 and 128x128",
+                          attribute, scaling, shape_text(x)));
   }
   grid.block_rows = across ? block->second : block->first;
   grid.block_columns = across ? block->first : block->second;
@@ -83,13 +83,13 @@ ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::str
 std::vector<double> scale_values(const Case& c, const std::string& name, const ScaleGrid& grid) {
   const Tensor& scales = c.input(name);
   if (scales.shape() != grid.shape) {
-    throw CaseError(c.name, format("{} is {}; its tensor has scales of the shape {}", name,
-                                   shape_text(scales.shape()), shape_text(grid.shape)));
+    throw CaseError(c.name, formatted("{} is {}; its tensor has scales of the shape {}", name,
+                                      shape_text(scales.shape()), shape_text(grid.shape)));
   }
   if (!scales.format().is_float() || !holds_format(format_named("float32"), scales.format())) {
-    throw CaseError(c.name, format("{} is {}; scales are float32, or of a format "
-                                   "whose values float32 holds",
-                                   name, scales.format().name));
+    throw CaseError(c.name, formatted("{} is {}; scales are float32, or of a format "
+                                      "whose values float32 holds",
+                                      name, scales.format().name));
   }
   std::vector<double> values = scales.view().values();
   if (word_of(c, "scales") == kFreeScales) return values;
@@ -97,7 +97,7 @@ std::vector<double> scale_values(const Case& c, const std::string& name, const S
     int exponent = 0;
     if (std::isfinite(v) && std::frexp(v, &exponent) != 0.5) {
       throw CaseError(c.name,
-                      format("{} holds {}, and scales is 'power_of_two'", name, number_text(v)));
+                      formatted("{} holds {}, and scales is 'power_of_two'", name, number_text(v)));
     }
   }
   return values;

@@ -96,9 +96,10 @@ const Format* sums_format(const Case& c, const char* parameter) {
   for (const char* name : {"float16", "bfloat16", "float32", "float64"}) {
     if (f == &format_named(name)) return f;
   }
-  throw CaseError(c.name, format("{} is '{}'; sums are computed in float16, bfloat16, float32 or "
-                                 "float64",
-                                 parameter, *word));
+  throw CaseError(c.name,
+                  formatted("{} is '{}'; sums are computed in float16, bfloat16, float32 or "
+                            "float64",
+                            parameter, *word));
 }
 
 namespace {
@@ -108,8 +109,8 @@ const Format* asked_sums(const Case& c, const Format& operands) {
   const Format* f = sums_format(c, "sum_dtype");
   if (f != nullptr &&
       (f->precision < operands.precision || f->exponent_bits < operands.exponent_bits)) {
-    throw CaseError(c.name, format("sum_dtype is {}, which does not hold the {} operands", f->name,
-                                   operands.name));
+    throw CaseError(c.name, formatted("sum_dtype is {}, which does not hold the {} operands",
+                                      f->name, operands.name));
   }
   return f;
 }
@@ -123,9 +124,9 @@ const Format& compute_format(const Case& c, const Format& input) {
   const bool holds = wide != nullptr && (wide->name == "float32" || wide->is_float64()) &&
                      wide->precision >= input.precision;
   if (wide != &input && !holds) {
-    throw CaseError(
-        c.name, format("compute_dtype is '{}'; {} operands can be widened to {}", *word, input.name,
-                       input.is_float64() ? "float64" : "float32 or float64"));
+    throw CaseError(c.name,
+                    formatted("compute_dtype is '{}'; {} operands can be widened to {}", *word,
+                              input.name, input.is_float64() ? "float64" : "float32 or float64"));
   }
   return *wide;
 }
@@ -146,17 +147,17 @@ const Format& operand_format(const Case& c, const std::vector<const char*>& name
   for (const char* name : names) {
     const Format& f = c.input(name).format();
     if (!f.is_float()) {
-      throw CaseError(c.name, format("{} takes float operands; {} is {}", c.op, name, f.name));
+      throw CaseError(c.name, formatted("{} takes float operands; {} is {}", c.op, name, f.name));
     }
     if (&f != &first) {
-      throw CaseError(c.name, format("{} takes operands of one dtype; {} is {}, {} is {}", c.op,
-                                     names.front(), first.name, name, f.name));
+      throw CaseError(c.name, formatted("{} takes operands of one dtype; {} is {}, {} is {}", c.op,
+                                        names.front(), first.name, name, f.name));
     }
   }
   if (!output.is_float()) {
-    throw CaseError(c.name, format("{} gives a float result, output_dtype is {}; the "
-                                   "operator cast converts",
-                                   c.op, output.name));
+    throw CaseError(c.name, formatted("{} gives a float result, output_dtype is {}; the "
+                                      "operator cast converts",
+                                      c.op, output.name));
   }
   return first;
 }
@@ -186,12 +187,13 @@ void require_range(const Case& c, const Format& arithmetic, const char* what, do
   const bool widens = op != nullptr && find_parameter(*op, "compute_dtype") != nullptr;
   throw CaseError(
       c.name,
-      format("no tolerance can be derived: {} may reach {}, beyond {}'s largest number, {}, where "
-             "units saturate or overflow{}",
-             what, short_number(value, 4), arithmetic.name, short_number(max_finite(arithmetic), 6),
-             widens && arithmetic.name == "float16"
-                 ? "; compute_dtype=float32 says that they compute in float32"
-                 : ""));
+      formatted(
+          "no tolerance can be derived: {} may reach {}, beyond {}'s largest number, {}, where "
+          "units saturate or overflow{}",
+          what, short_number(value, 4), arithmetic.name, short_number(max_finite(arithmetic), 6),
+          widens && arithmetic.name == "float16"
+              ? "; compute_dtype=float32 says that they compute in float32"
+              : ""));
 }
 
 void require_result_range(const Case& c, const Format& input, const Format& output) {

@@ -96,26 +96,27 @@ td,th { padding:.3rem 1rem .3rem 0; vertical-align:top; } td { border-bottom:1px
 )";
 
 std::string table_html(const AuditTable& table) {
-  std::string out = format("<h2>{}</h2>\n<div class=wide><table>\n<tr>", xml_escaped(table.title));
+  std::string out =
+      formatted("<h2>{}</h2>\n<div class=wide><table>\n<tr>", xml_escaped(table.title));
   for (const std::string& column : table.columns) out += "<th>" + xml_escaped(column);
   out += "\n";
   for (const auto& row : table.rows) {
     out += "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string text = xml_escaped(row[i]);
-      out += i == 0 ? format("<td><code>{}</code>", text) : "<td>" + text;
+      out += i == 0 ? formatted("<td><code>{}</code>", text) : "<td>" + text;
     }
     out += "\n";
   }
   out += "</table></div>\n";
-  if (!table.note.empty()) out += format("<p class=soft>{}</p>\n", xml_escaped(table.note));
+  if (!table.note.empty()) out += formatted("<p class=soft>{}</p>\n", xml_escaped(table.note));
   return out;
 }
 
 std::string totals(const audit::AuditResult& result) {
-  return format("{} right output{}, {} verdicts, in {} s", result.subjects,
-                result.subjects == 1 ? "" : "s", grouped(result.trials),
-                short_number(result.seconds));
+  return formatted("{} right output{}, {} verdicts, in {} s", result.subjects,
+                   result.subjects == 1 ? "" : "s", grouped(result.trials),
+                   short_number(result.seconds));
 }
 
 }  // namespace
@@ -125,15 +126,15 @@ std::string audit_text(const audit::AuditResult& result, int listed) {
   for (const AuditTable& table : audit_tables(result, listed)) {
     std::vector<std::vector<std::string>> lines = {table.columns};
     lines.insert(lines.end(), table.rows.begin(), table.rows.end());
-    out += format("{}{}\n{}", out.empty() ? "" : "\n", table.title, columns_text(lines));
+    out += formatted("{}{}\n{}", out.empty() ? "" : "\n", table.title, columns_text(lines));
     if (!table.note.empty()) out += table.note + "\n";
   }
   std::string first;  // a line that repeats one
   for (const audit::Escape& e : result.escapes) {
     if (first.empty() && !e.repeat.empty()) first = e.repeat;
   }
-  if (!first.empty()) out += format("\nreproduce the first: {}\n", first);
-  return out + format("\n{}\n", totals(result));
+  if (!first.empty()) out += formatted("\nreproduce the first: {}\n", first);
+  return out + formatted("\n{}\n", totals(result));
 }
 
 std::string audit_json(const audit::AuditResult& result, const AuditHead& head) {
@@ -161,7 +162,7 @@ std::string audit_json(const audit::AuditResult& result, const AuditHead& head) 
 }
 
 std::string audit_html(const audit::AuditResult& result, const AuditHead& head) {
-  std::string out = format(
+  std::string out = formatted(
       "<!doctype html>\n<html lang=en>\n<meta charset=utf-8>\n<title>assay audit: {0}</title>\n"
       "<style>{1}</style>\n<h1>What do these checks let through?</h1>\n"
       "<p class=soft>{0}<br><code>{2}</code><br>assay {3}; {4}</p>\n",
@@ -173,7 +174,7 @@ std::string audit_html(const audit::AuditResult& result, const AuditHead& head) 
     if (e.repeat.empty()) continue;
     repeats.rows.push_back(
         {e.repeat, result.targets[e.target].name, e.subject,
-         e.corruption + (e.is_drawn ? format(", draw {}", e.draw) : std::string())});
+         e.corruption + (e.is_drawn ? formatted(", draw {}", e.draw) : std::string())});
   }
   if (!repeats.rows.empty()) out += table_html(repeats);
   AuditTable classes{"classes", {"class", "what is wrong in it"}, {}};

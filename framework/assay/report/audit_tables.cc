@@ -14,11 +14,13 @@ using audit::AuditResult;
 using audit::TargetResult;
 
 // Cut, so that it is never "1" of what is not all.
-std::string score_text(double score) { return format("{:.3f}", std::floor(1000 * score) / 1000); }
+std::string score_text(double score) {
+  return formatted("{:.3f}", std::floor(1000 * score) / 1000);
+}
 
 // "3 / 4": caught of those that were tried.
 std::string caught_text(const audit::Caught& c) {
-  return c.tried == 0 ? "-" : format("{} / {}", c.caught, c.tried);
+  return c.tried == 0 ? "-" : formatted("{} / {}", c.caught, c.tried);
 }
 
 AuditTable scores(const AuditResult& result) {
@@ -30,8 +32,8 @@ AuditTable scores(const AuditResult& result) {
   for (const TargetResult& t : result.targets) {
     std::vector<std::string> row = {t.name};
     row.push_back(t.score ? score_text(t.score->share) : "-");
-    row.push_back(t.score ? format("{} to {}", score_text(t.score->interval.low),
-                                   score_text(t.score->interval.high))
+    row.push_back(t.score ? formatted("{} to {}", score_text(t.score->interval.low),
+                                      score_text(t.score->interval.high))
                           : "-");
     std::int64_t escaped = 0, tried = 0;
     for (const audit::Caught& c : t.classes) {
@@ -39,10 +41,10 @@ AuditTable scores(const AuditResult& result) {
       escaped += c.escaped;
       tried += c.tried;
     }
-    row.push_back(tried == 0 ? "-" : format("{}", escaped));
+    row.push_back(tried == 0 ? "-" : formatted("{}", escaped));
     table.rows.push_back(std::move(row));
   }
-  table.note = format(
+  table.note = formatted(
       "score: the mean over classes of the share caught; let through: passed, and more wrong than "
       "{} allows",
       result.yardstick);
@@ -57,7 +59,7 @@ AuditTable findings(const AuditResult& result, int listed) {
     // Of many cases with the same finding one line.
     std::vector<std::pair<std::string, std::vector<std::string>>> by_words;
     for (const audit::Finding& f : t.findings) {
-      const std::string words = format("{}: {}", finding_words(f.kind), f.because);
+      const std::string words = formatted("{}: {}", finding_words(f.kind), f.because);
       auto at = std::find_if(by_words.begin(), by_words.end(),
                              [&](const auto& one) { return one.first == words; });
       if (at == by_words.end()) at = by_words.insert(by_words.end(), {words, {}});
@@ -70,11 +72,11 @@ AuditTable findings(const AuditResult& result, int listed) {
         continue;
       }
       const std::string more =
-          subjects.size() > 1 ? format(" and {} more", subjects.size() - 1) : "";
+          subjects.size() > 1 ? formatted(" and {} more", subjects.size() - 1) : "";
       table.rows.push_back({t.name, subjects.front() + more, words});
     }
   }
-  if (left_out > 0) table.note = format("{} more are in the JSON and the page", left_out);
+  if (left_out > 0) table.note = formatted("{} more are in the JSON and the page", left_out);
   return table;
 }
 
@@ -98,17 +100,17 @@ AuditTable escapes(const AuditResult& result, int listed) {
       }
       const audit::Caught& caught = result.targets[t].corruptions[c];
       table.rows.push_back(
-          {result.targets[t].name, row.name, format("{} of {}", caught.escaped, caught.tried),
-           format("{} of {}", grouped(at->second->changed), grouped(at->second->size)),
+          {result.targets[t].name, row.name, formatted("{} of {}", caught.escaped, caught.tried),
+           formatted("{} of {}", grouped(at->second->changed), grouped(at->second->size)),
            at->second->subject, row.meaning});
     }
   }
-  if (left_out > 0) table.note = format("{} more: --all lists them", left_out);
+  if (left_out > 0) table.note = formatted("{} more: --all lists them", left_out);
   return table;
 }
 
 std::string least_text(const audit::Sight& s) {
-  return s.least ? grouped(*s.least) : format("> {}", grouped(s.most));
+  return s.least ? grouped(*s.least) : formatted("> {}", grouped(s.most));
 }
 
 // A row a target and dtype: the smallest error of each kind, and the blind elements.
@@ -117,7 +119,7 @@ AuditTable sights(const AuditResult& result) {
   table.note = "blind: so many of the smallest elements could be 0 together, and it passes";
   for (const audit::SightKind& kind : audit::sight_kinds()) {
     table.columns.emplace_back(kind.heading);
-    table.note += format("\n{}: {}", kind.heading, kind.meaning);
+    table.note += formatted("\n{}: {}", kind.heading, kind.meaning);
   }
   table.columns.insert(table.columns.end(), {"blind", "case"});
   for (const TargetResult& t : result.targets) {
@@ -130,7 +132,7 @@ AuditTable sights(const AuditResult& result) {
         row.push_back(seen == t.sights.end() ? "-" : least_text(*seen));
       }
       row.push_back(b.nonzero == 0 ? "-"
-                                   : format("{} of {}", grouped(b.blind), grouped(b.nonzero)));
+                                   : formatted("{} of {}", grouped(b.blind), grouped(b.nonzero)));
       row.push_back(b.subject);
       table.rows.push_back(std::move(row));
     }
@@ -146,7 +148,7 @@ AuditTable sizes(const AuditResult& result) {
       if (!s.flips()) continue;
       std::vector<std::string> points;
       for (const auto& p : s.points) {
-        points.push_back(format("{} of {}", p.passed ? "passes" : "caught", grouped(p.size)));
+        points.push_back(formatted("{} of {}", p.passed ? "passes" : "caught", grouped(p.size)));
       }
       table.rows.push_back({t.name, s.dtype, s.corruption, joined(points)});
     }

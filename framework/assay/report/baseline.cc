@@ -39,8 +39,8 @@ std::string baseline_json(const Baseline& baseline) {
   });
   std::string text = "{\"schema\": 1, \"baseline\": [";
   for (const BaselineEntry* e : sorted) {
-    text += format("{}\n  {}", e == sorted.front() ? "" : ",",
-                   entry_json(*e).dump(-1, ' ', false, Json::error_handler_t::replace));
+    text += formatted("{}\n  {}", e == sorted.front() ? "" : ",",
+                      entry_json(*e).dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   return text + "\n]}\n";
 }

@@ -70,32 +70,33 @@ std::string clean_table(const campaign::CellResult& result) {
   std::size_t width = 0;
   for (const campaign::GateResult& g : result.gates) width = std::max(width, g.gate.size() + 2);
   for (const campaign::GateResult& g : result.gates) {
-    out += format("    {}", padded(g.gate, width));
+    out += formatted("    {}", padded(g.gate, width));
     if (g.clean.rows == 0) {
       out += "none looked at\n";
       continue;
     }
-    out += format("{} of {} rows alarmed, ", grouped(g.alarms.rate.events),
-                  grouped(g.alarms.rate.trials));
+    out += formatted("{} of {} rows alarmed, ", grouped(g.alarms.rate.events),
+                     grouped(g.alarms.rate.trials));
     if (nothing_seen(g.alarms)) {
       const Bounds bounds = bounds_of(g.alarms);
-      out += format("< {} % by rows if they are independent, < {} % by matrices if not",
-                    short_number(100 * bounds.by_trials, 2),
-                    short_number(100 * bounds.by_matrices, 2));
+      out += formatted("< {} % by rows if they are independent, < {} % by matrices if not",
+                       short_number(100 * bounds.by_trials, 2),
+                       short_number(100 * bounds.by_matrices, 2));
     } else {
       out += rate_text(g.alarms) + " %";
     }
     if (g.alarms.rate.events > 0) {
-      out += format("; {} of {} matrices", grouped(g.alarmed_matrices), grouped(g.clean_matrices));
+      out +=
+          formatted("; {} of {} matrices", grouped(g.alarmed_matrices), grouped(g.clean_matrices));
     }
-    out += format("; largest D/T {}", short_number(g.clean.worst));
+    out += formatted("; largest D/T {}", short_number(g.clean.worst));
     if (g.is_void()) out += ", void";
-    if (std::isfinite(g.rms_z)) out += format(", rms z {}", short_number(g.rms_z));
+    if (std::isfinite(g.rms_z)) out += formatted(", rms z {}", short_number(g.rms_z));
     if (g.clean.dismissed > 0) {
-      out += format("; {} above T, clean element by element", grouped(g.clean.dismissed));
+      out += formatted("; {} above T, clean element by element", grouped(g.clean.dismissed));
     }
     if (g.clean.not_checkable > 0) {
-      out += format("; {} not checkable", grouped(g.clean.not_checkable));
+      out += formatted("; {} not checkable", grouped(g.clean.not_checkable));
     }
     out += "\n";
   }
@@ -124,7 +125,8 @@ std::string notes_text(const std::vector<campaign::CellResult>& results) {
         "independent, b by matrices if those of a matrix are not\n";
   }
   if (no_interval) {
-    out += format("[-]: no interval, for fewer than {} matrices do not say how much they differ\n",
+    out +=
+        formatted("[-]: no interval, for fewer than {} matrices do not say how much they differ\n",
                   campaign::kLeastClusters);
   }
   if (is_void) {
@@ -143,8 +145,8 @@ std::string fault_table(const campaign::Cell& cell, const campaign::CellResult& 
   for (const campaign::FaultPlan& f : cell.faults) {
     if (!f.census) width = std::max(width, f.short_text().size() + 2);
   }
-  std::string out = format("  detected, in % of the injected\n    {}{}", padded("fault", width),
-                           padded("injected", 16));
+  std::string out = formatted("  detected, in % of the injected\n    {}{}", padded("fault", width),
+                              padded("injected", 16));
   for (const campaign::GateResult& g : result.gates) out += padded(head(g.gate), kGateWidth);
   while (out.back() == ' ') out.pop_back();
   out += "\n";
@@ -165,13 +167,13 @@ std::string fault_table(const campaign::Cell& cell, const campaign::CellResult& 
       }
     }
     std::string name = r.series.bit < 0 ? cell.faults[r.series.fault].short_text()
-                       : last > s       ? format("bits {} to {}, {}", r.series.bit,
-                                                 first[last].series.bit, direction_text(r.series))
-                                  : format("bit {}, {}", r.series.bit, direction_text(r.series));
+                       : last > s       ? formatted("bits {} to {}, {}", r.series.bit,
+                                                    first[last].series.bit, direction_text(r.series))
+                                  : formatted("bit {}, {}", r.series.bit, direction_text(r.series));
     std::int64_t injected = 0;
     for (std::size_t t = s; t <= last; ++t) injected += first[t].faults.injected;
-    std::string line = format("    {}{}", padded(name, width),
-                              padded(injected > 0 ? grouped(injected) : "not injectable", 16));
+    std::string line = formatted("    {}{}", padded(name, width),
+                                 padded(injected > 0 ? grouped(injected) : "not injectable", 16));
     for (const campaign::GateResult& g : result.gates) {
       campaign::MeasuredRate sum = g.series[s].detected;
       for (std::size_t t = s + 1; t <= last; ++t) {
@@ -188,8 +190,8 @@ std::string fault_table(const campaign::Cell& cell, const campaign::CellResult& 
   const std::vector<campaign::ClassResult>& classes = result.gates.front().classes;
   if (!classes.empty()) out += "    by class\n";
   for (std::size_t c = 0; c < classes.size(); ++c) {
-    std::string line = format("      {}{}", padded(classes[c].name, width - 2),
-                              padded(grouped(classes[c].faults.injected), 16));
+    std::string line = formatted("      {}{}", padded(classes[c].name, width - 2),
+                                 padded(grouped(classes[c].faults.injected), 16));
     for (const campaign::GateResult& g : result.gates) {
       line += padded(detected_text(g.classes[c].detected, g), kGateWidth);
     }
@@ -197,9 +199,9 @@ std::string fault_table(const campaign::Cell& cell, const campaign::CellResult& 
     out += line + "\n";
   }
   std::vector<std::string> notes;
-  if (masked > 0) notes.push_back(format("{} changed no value (masked)", grouped(masked)));
-  if (not_finite > 0) notes.push_back(format("{} became infinite or NaN", grouped(not_finite)));
-  if (!notes.empty()) out += format("    {}\n", joined(notes, "; "));
+  if (masked > 0) notes.push_back(formatted("{} changed no value (masked)", grouped(masked)));
+  if (not_finite > 0) notes.push_back(formatted("{} became infinite or NaN", grouped(not_finite)));
+  if (!notes.empty()) out += formatted("    {}\n", joined(notes, "; "));
   return out;
 }
 
@@ -213,7 +215,7 @@ Json rate_json(const campaign::MeasuredRate& r) {
     json["interval_by"] = "matrices";
   } else {
     json["interval"] = nullptr;
-    json["interval_by"] = format("none: fewer than {} matrices", campaign::kLeastClusters);
+    json["interval_by"] = formatted("none: fewer than {} matrices", campaign::kLeastClusters);
   }
   if (nothing_seen(r) || all_seen(r)) {
     const Bounds bounds = bounds_of(r);
@@ -228,7 +230,7 @@ Json rate_json(const campaign::MeasuredRate& r) {
 std::string ratios_text(const campaign::RatioCounts& counts) {
   std::vector<std::string> bins;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] > 0) bins.push_back(format("{}:{}", i, counts[i]));
+    if (counts[i] > 0) bins.push_back(formatted("{}:{}", i, counts[i]));
   }
   return bins.empty() ? "" : joined(bins, " ");
 }
@@ -256,12 +258,12 @@ Json series_json(const campaign::Cell& cell, const campaign::SeriesResult& s) {
 
 // low,high,interval_by,matrices,bound_by_trials,bound_by_matrices
 std::string rate_csv(const campaign::MeasuredRate& r) {
-  std::string out = r.interval ? format("{},{},matrices", r.interval->low, r.interval->high)
+  std::string out = r.interval ? formatted("{},{},matrices", r.interval->low, r.interval->high)
                                : std::string(r.rate.trials > 0 ? "-,-,-" : ",,");
-  out += format(",{}", r.clusters);
+  out += formatted(",{}", r.clusters);
   if (!nothing_seen(r) && !all_seen(r)) return out + ",,";
   const Bounds bounds = bounds_of(r);
-  return out + format(",{},{}", bounds.by_trials, bounds.by_matrices);
+  return out + formatted(",{},{}", bounds.by_trials, bounds.by_matrices);
 }
 
 std::string csv_word(const std::string& text) {
@@ -302,7 +304,7 @@ Json published_json(const std::vector<campaign::Comparison>& published, const st
 
 std::string rate_percent(double rate) {
   const double p = 100 * rate;
-  return p == 0 ? "0" : p >= 99.995 && p < 100 ? format("{:.4f}", p) : short_number(p, 4);
+  return p == 0 ? "0" : p >= 99.995 && p < 100 ? formatted("{:.4f}", p) : short_number(p, 4);
 }
 
 std::string rate_text(const campaign::MeasuredRate& r) {
@@ -310,35 +312,36 @@ std::string rate_text(const campaign::MeasuredRate& r) {
   const double rate = static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials);
   if (nothing_seen(r)) {
     const Bounds bounds = bounds_of(r);
-    return format("< {} / {}", short_number(100 * bounds.by_trials, 2),
-                  short_number(100 * bounds.by_matrices, 2));
+    return formatted("< {} / {}", short_number(100 * bounds.by_trials, 2),
+                     short_number(100 * bounds.by_matrices, 2));
   }
   if (all_seen(r)) {
     const Bounds bounds = bounds_of(r);
-    return format("100 (> {:.6g} / {})", 100 * bounds.by_trials,
-                  short_number(100 * bounds.by_matrices, 4));
+    return formatted("100 (> {:.6g} / {})", 100 * bounds.by_trials,
+                     short_number(100 * bounds.by_matrices, 4));
   }
   if (!r.interval) return rate_percent(rate) + " [-]";
-  return format("{} [{}, {}]", rate_percent(rate), rate_percent(r.interval->low),
-                rate_percent(r.interval->high));
+  return formatted("{} [{}, {}]", rate_percent(rate), rate_percent(r.interval->low),
+                   rate_percent(r.interval->high));
 }
 
 std::string campaign_text(const campaign::Plan& plan,
                           const std::vector<campaign::CellResult>& results, bool bits_in_full) {
-  std::string out = format("{}: {} {}, seed {}, plan {}\n", plan.name, plan.cells.size(),
-                           plan.cells.size() == 1 ? "cell" : "cells", plan.seed, plan.fingerprint);
+  std::string out =
+      formatted("{}: {} {}, seed {}, plan {}\n", plan.name, plan.cells.size(),
+                plan.cells.size() == 1 ? "cell" : "cells", plan.seed, plan.fingerprint);
   for (const campaign::CellResult& result : results) {
     const campaign::Cell& cell = plan.cells[result.cell];
-    out += format("\n{} on {}: {} {}\n", cell.name,
-                  cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded,
-                  grouped(result.matrices), result.matrices == 1 ? "matrix" : "matrices");
+    out += formatted("\n{} on {}: {} {}\n", cell.name,
+                     cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded,
+                     grouped(result.matrices), result.matrices == 1 ? "matrix" : "matrices");
     if (cell.precision) {
       out += result.precise
-                 ? format("  precise to +-{} % after {} of {} matrices\n",
-                          short_number(100 * cell.precision->half_width), result.matrices,
-                          result.planned)
-                 : format("  not yet precise to +-{} % after all {} matrices\n",
-                          short_number(100 * cell.precision->half_width), result.planned);
+                 ? formatted("  precise to +-{} % after {} of {} matrices\n",
+                             short_number(100 * cell.precision->half_width), result.matrices,
+                             result.planned)
+                 : formatted("  not yet precise to +-{} % after all {} matrices\n",
+                             short_number(100 * cell.precision->half_width), result.planned);
     }
     if (cell.clean_rows > 0) out += clean_table(result);
     out += fault_table(cell, result, bits_in_full);
@@ -430,36 +433,36 @@ std::string campaign_csv(const campaign::Plan& plan,
     // Other operators have sizes of their own, which are in the cell's name.
     const bool has_mkn = cell.is_product() && cell.shape.size() == 3;
     for (const campaign::GateResult& g : result.gates) {
-      const std::string start =
-          format("{},{},{},{},{}", csv_word(cell.name),
-                 csv_word(cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded),
-                 cell.dtype->name, has_mkn ? format("{}", fmt::join(cell.shape, ",")) : ",,",
-                 csv_word(g.gate));
+      const std::string start = formatted(
+          "{},{},{},{},{}", csv_word(cell.name),
+          csv_word(cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded),
+          cell.dtype->name, has_mkn ? formatted("{}", fmt::join(cell.shape, ",")) : ",,",
+          csv_word(g.gate));
       const auto rate = [](const campaign::MeasuredRate& r) {
         const std::string share = r.rate.trials == 0
                                       ? ""
-                                      : format("{}", static_cast<double>(r.rate.events) /
-                                                         static_cast<double>(r.rate.trials));
-        return format("{},{}", share, rate_csv(r));
+                                      : formatted("{}", static_cast<double>(r.rate.events) /
+                                                            static_cast<double>(r.rate.trials));
+        return formatted("{},{}", share, rate_csv(r));
       };
       const std::string is_void = g.is_void() ? "void" : "";
       if (g.clean.rows > 0) {
-        out += format("{},none,,,{},{},{},,,,{},{},{},\n", start, g.alarms.rate.trials,
-                      g.alarms.rate.events, rate(g.alarms), g.clean.not_checkable,
-                      g.clean.dismissed, is_void);
+        out += formatted("{},none,,,{},{},{},,,,{},{},{},\n", start, g.alarms.rate.trials,
+                         g.alarms.rate.events, rate(g.alarms), g.clean.not_checkable,
+                         g.clean.dismissed, is_void);
       }
       for (const campaign::SeriesResult& s : g.series) {
         const bool census = s.series.bit >= 0;
-        out += format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", start,
-                      census ? "flip" : csv_word(cell.faults[s.series.fault].fault.text()),
-                      census ? std::to_string(s.series.bit) : "",
-                      !census                                              ? ""
-                      : s.series.direction == fault::Direction::kZeroToOne ? "0to1"
-                                                                           : "1to0",
-                      s.faults.injected, s.detections.detected, rate(s.detected), s.faults.masked,
-                      s.faults.not_injectable, s.faults.not_finite, s.detections.not_checkable,
-                      s.detections.dismissed, is_void,
-                      csv_word(cell.faults[s.series.fault].class_name));
+        out += formatted("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", start,
+                         census ? "flip" : csv_word(cell.faults[s.series.fault].fault.text()),
+                         census ? std::to_string(s.series.bit) : "",
+                         !census                                              ? ""
+                         : s.series.direction == fault::Direction::kZeroToOne ? "0to1"
+                                                                              : "1to0",
+                         s.faults.injected, s.detections.detected, rate(s.detected),
+                         s.faults.masked, s.faults.not_injectable, s.faults.not_finite,
+                         s.detections.not_checkable, s.detections.dismissed, is_void,
+                         csv_word(cell.faults[s.series.fault].class_name));
       }
     }
   }
@@ -475,12 +478,12 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons,
   for (const campaign::Comparison& c : comparisons) {
     if (c.cell + c.gate != cell) {
       cell = c.cell + c.gate;
-      out += format("  {}, {}\n", c.cell, c.gate);
+      out += formatted("  {}, {}\n", c.cell, c.gate);
     }
     const campaign::PublishedRate& p = *c.published;
     const std::string what =
         p.bit < 0 ? "runs with an alarm"
-                  : format("bit {}, {}", p.bit, p.direction == "0to1" ? "0 to 1" : "1 to 0");
+                  : formatted("bit {}, {}", p.bit, p.direction == "0to1" ? "0 to 1" : "1 to 0");
     const std::string theirs = p.rate             ? short_number(100 * *p.rate, 6)
                                : p.word == "void" ? "void"
                                                   : "not injectable";
@@ -491,27 +494,28 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons,
     if (p.word == "void") {
       verdict = "";
     } else if (!p.remark.empty()) {
-      verdict = format("defect: {}", p.remark);
+      verdict = formatted("defect: {}", p.remark);
       ++defects;
     } else if (!c.judged) {
-      verdict = format("not judged: fewer than {} matrices", campaign::kLeastClusters);
+      verdict = formatted("not judged: fewer than {} matrices", campaign::kLeastClusters);
     } else if (c.agrees) {
       ++agree;
     } else {
-      verdict = c.why.empty() ? "differs" : format("differs: {}", c.why);
+      verdict = c.why.empty() ? "differs" : formatted("differs: {}", c.why);
       ++differ;
       explained += c.why.empty() ? 0 : 1;
     }
-    out += format("    {:<18} {:>15}   {:<32} {}\n", what, theirs, ours, verdict);
+    out += formatted("    {:<18} {:>15}   {:<32} {}\n", what, theirs, ours, verdict);
     while (out[out.size() - 2] == ' ') out.erase(out.size() - 2, 1);
   }
-  out += format("  {} cells agree, {} differ{}, {} are held to be defects of the publication\n",
-                grouped(agree), grouped(differ),
-                explained > 0 ? format(" ({} for a reason that is known)", grouped(explained)) : "",
-                grouped(defects));
+  out += formatted(
+      "  {} cells agree, {} differ{}, {} are held to be defects of the publication\n",
+      grouped(agree), grouped(differ),
+      explained > 0 ? formatted(" ({} for a reason that is known)", grouped(explained)) : "",
+      grouped(defects));
   for (const std::string& variant : left_out) {
-    out += format("  not compared: {}; no gate of the plan is of this threshold (its 'variants')\n",
-                  variant);
+    out += formatted(
+        "  not compared: {}; no gate of the plan is of this threshold (its 'variants')\n", variant);
   }
   return out;
 }

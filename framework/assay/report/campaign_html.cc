@@ -39,7 +39,7 @@ struct Group {
 };
 
 std::string letter(std::size_t run) {
-  return run < 26 ? std::string(1, static_cast<char>('A' + run)) : format("R{}", run + 1);
+  return run < 26 ? std::string(1, static_cast<char>('A' + run)) : formatted("R{}", run + 1);
 }
 
 std::vector<Group> groups_of(const std::vector<campaign::SavedCampaign>& results) {
@@ -68,10 +68,10 @@ std::vector<Group> groups_of(const std::vector<campaign::SavedCampaign>& results
         const std::vector<campaign::GateResult>& of = group.cells[i]->result.gates;
         for (std::size_t g = 0; g < of.size(); ++g) {
           if (of[g].gate != gates[color]) continue;
-          group.lines.push_back({results.size() > 1
-                                     ? format("{} \u00b7 {}", gates[color], letter(group.runs[i]))
-                                     : gates[color],
-                                 color, group.runs[i], group.cells[i], g});
+          group.lines.push_back(
+              {results.size() > 1 ? formatted("{} \u00b7 {}", gates[color], letter(group.runs[i]))
+                                  : gates[color],
+               color, group.runs[i], group.cells[i], g});
         }
       }
     }
@@ -79,7 +79,9 @@ std::vector<Group> groups_of(const std::vector<campaign::SavedCampaign>& results
   return groups;
 }
 
-std::string cell_html(const std::string& text) { return format("<td>{}</td>", xml_escaped(text)); }
+std::string cell_html(const std::string& text) {
+  return formatted("<td>{}</td>", xml_escaped(text));
+}
 // A name may break behind its commas.
 std::string breakable(const std::string& name) {
   std::string out;
@@ -90,23 +92,23 @@ std::string breakable(const std::string& name) {
   return out;
 }
 std::string name_cell(const std::string& text) {
-  return format("<td class=name>{}</td>", breakable(text));
+  return formatted("<td class=name>{}</td>", breakable(text));
 }
 std::string number_cell(const std::string& text) {
-  return format("<td class=num>{}</td>", xml_escaped(text));
+  return formatted("<td class=num>{}</td>", xml_escaped(text));
 }
 
 std::string table(const std::string& heads, const std::string& rows) {
-  return format(
+  return formatted(
       "<div class=scroll><table><thead><tr>{}</tr></thead>\n<tbody>{}</tbody></table>"
       "</div>\n",
       heads, rows);
 }
 
 std::string folded(const std::string& summary, const std::string& body) {
-  return body.empty()
-             ? ""
-             : format("<details><summary>{}</summary>\n{}</details>\n", xml_escaped(summary), body);
+  return body.empty() ? ""
+                      : formatted("<details><summary>{}</summary>\n{}</details>\n",
+                                  xml_escaped(summary), body);
 }
 
 bool is_bounded(const campaign::MeasuredRate& r) {
@@ -120,7 +122,8 @@ std::string void_mark(const campaign::GateResult& gate) {
 std::string legend(const std::vector<CampaignLine>& lines) {
   std::string out = "<div class=legend>";
   for (const CampaignLine& line : lines) {
-    out += format("<span>{} {}{}</span>\n", plot_key(line.color, line.run, line.result().is_void()),
+    out +=
+        formatted("<span>{} {}{}</span>\n", plot_key(line.color, line.run, line.result().is_void()),
                   xml_escaped(line.name), void_mark(line.result()));
   }
   bool published = false;
@@ -141,19 +144,19 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
       const campaign::MeasuredRate& a = g.alarms;
       rows += "<tr>";
       if (&line == &group.lines.front()) {
-        rows +=
-            format("<td class=name rowspan={}>{}</td>", group.lines.size(), breakable(group.name));
+        rows += formatted("<td class=name rowspan={}>{}</td>", group.lines.size(),
+                          breakable(group.name));
       }
-      rows += format("<td class=name>{}{}</td>", breakable(g.gate), void_mark(g));
+      rows += formatted("<td class=name>{}{}</td>", breakable(g.gate), void_mark(g));
       if (runs > 1) rows += cell_html(letter(line.run));
       if (a.rate.trials == 0) {
-        rows += format("<td colspan=6 class=soft>{}</td>",
-                       g.clean.rows == 0
-                           ? "no clean rows were looked at"
-                           : format("none of {} rows could be checked", grouped(g.clean.rows)));
+        rows += formatted("<td colspan=6 class=soft>{}</td>",
+                          g.clean.rows == 0 ? "no clean rows were looked at"
+                                            : formatted("none of {} rows could be checked",
+                                                        grouped(g.clean.rows)));
       } else {
         const bool none = a.rate.events == 0;
-        rows += number_cell(format("{} of {}", grouped(a.rate.events), grouped(a.rate.trials)));
+        rows += number_cell(formatted("{} of {}", grouped(a.rate.events), grouped(a.rate.trials)));
         rows += number_cell(none ? "0" : rate_text(a));
         rows += number_cell(
             none ? short_number(100 * campaign::upper_bound(a.rate, campaign::kConfidence), 2)
@@ -162,8 +165,8 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
             none
                 ? short_number(100 * campaign::upper_bound_by_clusters(a, campaign::kConfidence), 2)
                 : "");
-        rows +=
-            number_cell(format("{} of {}", grouped(g.alarmed_matrices), grouped(g.clean_matrices)));
+        rows += number_cell(
+            formatted("{} of {}", grouped(g.alarmed_matrices), grouped(g.clean_matrices)));
         rows += number_cell(short_number(g.clean.worst));
       }
       rows += number_cell(std::isnan(g.rms_z) ? "-" : short_number(g.rms_z));
@@ -180,13 +183,14 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
               "</tr>\n";
     }
   }
-  return table(format("<th>cell<th>gate{}<th class=num>rows that alarmed<th class=num>%, interval"
-                      "<th class=num>&lt; %, by rows<th class=num>&lt; %, by matrices<th "
-                      "class=num>matrices with an alarm<th class=num>largest D/T<th class=num>rms "
-                      "z<th class=num>not checkable<th class=num>let through<th "
-                      "class=num>all faults detected, %",
-                      runs > 1 ? "<th>of" : ""),
-               rows);
+  return table(
+      formatted("<th>cell<th>gate{}<th class=num>rows that alarmed<th class=num>%, interval"
+                "<th class=num>&lt; %, by rows<th class=num>&lt; %, by matrices<th "
+                "class=num>matrices with an alarm<th class=num>largest D/T<th class=num>rms "
+                "z<th class=num>not checkable<th class=num>let through<th "
+                "class=num>all faults detected, %",
+                runs > 1 ? "<th>of" : ""),
+      rows);
 }
 
 // -- Faults
@@ -194,17 +198,17 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
 std::string rate_cell(const campaign::MeasuredRate& r, const CampaignLine& line) {
   if (r.rate.trials == 0) return "<td class=\"num bar\">-</td>";
   const bool interval = r.interval.has_value();
-  return format("<td class=\"num bar\" title=\"{}\">{}{}{}</td>", xml_escaped(rate_words(r)),
-                xml_escaped(rate_text(r)), void_mark(line.result()),
-                rate_bar(static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials),
-                         interval ? r.interval->low : NAN, interval ? r.interval->high : NAN,
-                         line.color, line.result().is_void()));
+  return formatted("<td class=\"num bar\" title=\"{}\">{}{}{}</td>", xml_escaped(rate_words(r)),
+                   xml_escaped(rate_text(r)), void_mark(line.result()),
+                   rate_bar(static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials),
+                            interval ? r.interval->low : NAN, interval ? r.interval->high : NAN,
+                            line.color, line.result().is_void()));
 }
 
 std::string line_heads(const std::vector<CampaignLine>& lines) {
   std::string heads;
   for (const CampaignLine& line : lines) {
-    heads += format("<th class=num>{}", breakable(line.name));
+    heads += formatted("<th class=num>{}", breakable(line.name));
   }
   return heads;
 }
@@ -256,9 +260,9 @@ std::string series_table(const Group& group, bool census) {
     }
   }
   if (rows.empty()) return "";
-  return table(format("<th>fault{}<th class=num>injected<th class=num>masked<th class=num>not "
-                      "injectable<th class=num>not finite",
-                      classes ? "<th>class" : "") +
+  return table(formatted("<th>fault{}<th class=num>injected<th class=num>masked<th class=num>not "
+                         "injectable<th class=num>not finite",
+                         classes ? "<th>class" : "") +
                    line_heads(group.lines),
                rows);
 }
@@ -301,12 +305,13 @@ std::string operating_points(const std::vector<CampaignLine>& lines) {
   for (const CampaignLine& line : lines) {
     const std::vector<campaign::RocPoint> points = campaign::roc(line.result());
     if (points.empty()) continue;
-    rows += format("<tr><td class=name>{}{}</td>", breakable(line.name), void_mark(line.result()));
+    rows +=
+        formatted("<tr><td class=name>{}{}</td>", breakable(line.name), void_mark(line.result()));
     const campaign::RocPoint* at_one =
         first_point(points, [](const campaign::RocPoint& p) { return p.multiple >= 1; });
     const auto cells = [&](const campaign::RocPoint* p, bool multiple, bool alarms) {
       if (multiple) {
-        rows += number_cell(p == nullptr ? "-" : format("{} T", short_number(p->multiple)));
+        rows += number_cell(p == nullptr ? "-" : formatted("{} T", short_number(p->multiple)));
       }
       if (alarms) rows += number_cell(p == nullptr ? "-" : rate_percent(p->false_alarms));
       rows += number_cell(p == nullptr ? "-" : rate_percent(p->detections));
@@ -338,7 +343,7 @@ std::string roc_tables(const std::vector<CampaignLine>& lines) {
               number_cell(short_number(100 * p.detections, 6)) + "</tr>\n";
     }
     if (rows.empty()) continue;
-    out += format("<h4>{}</h4>\n", xml_escaped(line.name)) +
+    out += formatted("<h4>{}</h4>\n", xml_escaped(line.name)) +
            table(
                "<th class=num>threshold, T<th class=num>false alarms, % of clean rows<th "
                "class=num>detected, %",
@@ -357,7 +362,7 @@ std::string ratio_tables(const std::vector<CampaignLine>& lines) {
               number_cell(grouped(s.faulty)) + "</tr>\n";
     }
     if (rows.empty()) continue;
-    out += format("<h4>{}</h4>\n", xml_escaped(line.name)) +
+    out += formatted("<h4>{}</h4>\n", xml_escaped(line.name)) +
            table("<th>D/T, above and up to<th class=num>clean rows<th class=num>faults", rows);
   }
   return out;
@@ -392,7 +397,7 @@ std::string published_table(const Group& group) {
         kind = "soft";
         ++defects;
       } else if (!p.agrees) {
-        verdict = format("not judged: fewer than {} matrices", campaign::kLeastClusters);
+        verdict = formatted("not judged: fewer than {} matrices", campaign::kLeastClusters);
         kind = "soft";
       } else if (*p.agrees) {
         ++agree;
@@ -401,24 +406,25 @@ std::string published_table(const Group& group) {
         kind = "warn";
         ++differ;
       }
-      const std::string what = p.bit < 0 ? "runs with an alarm"
-                                         : format("bit {}, {}", p.bit, direction_name(p.direction));
+      const std::string what = p.bit < 0
+                                   ? "runs with an alarm"
+                                   : formatted("bit {}, {}", p.bit, direction_name(p.direction));
       rows += "<tr>" + name_cell(line.name) +
               cell_html(what + (p.variant.empty() ? "" : ", " + p.variant)) +
               number_cell(p.rate             ? short_number(100 * *p.rate, 6)
                           : p.word == "void" ? "void"
                                              : "not injectable") +
               number_cell(grouped(p.trials)) +
-              format("<td class=num>{}{}</td>",
-                     ours.rate.trials == 0 ? "not injectable" : xml_escaped(rate_text(ours)),
-                     p.bit >= 0 && ours.rate.events > 0 ? void_mark(gate) : "") +
-              format("<td class=\"{}\">{}</td></tr>\n", kind, xml_escaped(verdict));
+              formatted("<td class=num>{}{}</td>",
+                        ours.rate.trials == 0 ? "not injectable" : xml_escaped(rate_text(ours)),
+                        p.bit >= 0 && ours.rate.events > 0 ? void_mark(gate) : "") +
+              formatted("<td class=\"{}\">{}</td></tr>\n", kind, xml_escaped(verdict));
     }
   }
   if (rows.empty()) return "";
-  return folded(format("Published figures beside ours: {} agree, {} differ, {} are held to be "
-                       "defects of the publication",
-                       grouped(agree), grouped(differ), grouped(defects)),
+  return folded(formatted("Published figures beside ours: {} agree, {} differ, {} are held to be "
+                          "defects of the publication",
+                          grouped(agree), grouped(differ), grouped(defects)),
                 table("<th>gate<th>of<th class=num>published, %<th class=num>trials<th "
                       "class=num>ours, %<th>verdict",
                       rows));
@@ -478,7 +484,7 @@ std::string comparison(const std::vector<Group>& groups,
     rows += "<tr>" + name_cell(p.cell) + name_cell(p.gate) + cell_html(p.what) +
             number_cell(rate_text(p.first)) + (results.size() > 2 ? cell_html(letter(p.run)) : "") +
             number_cell(rate_text(p.other)) +
-            number_cell(format("{:+.2f}", rate(p.other) - rate(p.first))) + "</tr>\n";
+            number_cell(formatted("{:+.2f}", rate(p.other) - rate(p.first))) + "</tr>\n";
   }
   for (const Group& group : groups) {
     std::vector<std::string> missing;
@@ -488,23 +494,23 @@ std::string comparison(const std::vector<Group>& groups,
       }
     }
     if (!missing.empty()) {
-      alone += format("<li>{}: not in {}", xml_escaped(group.name), joined(missing));
+      alone += formatted("<li>{}: not in {}", xml_escaped(group.name), joined(missing));
     }
   }
-  out += format(
+  out += formatted(
       "<p>Of {} rates that A and another result both have, the 95 % intervals of {} lie apart. Of "
       "many a few do so by chance; and some that overlap may differ.{}</p>\n",
       grouped(compared), grouped(apart),
-      without > 0 ? format(" {} more have no interval, for they are of fewer than {} matrices.",
-                           grouped(without), campaign::kLeastClusters)
+      without > 0 ? formatted(" {} more have no interval, for they are of fewer than {} matrices.",
+                              grouped(without), campaign::kLeastClusters)
                   : "");
   if (!rows.empty()) {
-    out += table(format("<th>cell<th>gate<th>rate<th class=num>A, %{}<th class=num>{}, %<th "
-                        "class=num>difference",
-                        results.size() > 2 ? "<th>beside" : "", results.size() > 2 ? "it" : "B"),
+    out += table(formatted("<th>cell<th>gate<th>rate<th class=num>A, %{}<th class=num>{}, %<th "
+                           "class=num>difference",
+                           results.size() > 2 ? "<th>beside" : "", results.size() > 2 ? "it" : "B"),
                  rows);
   }
-  if (!alone.empty()) out += format("<p>Cells that not all have:</p><ul>{}</ul>\n", alone);
+  if (!alone.empty()) out += formatted("<p>Cells that not all have:</p><ul>{}</ul>\n", alone);
   return out;
 }
 
@@ -512,24 +518,25 @@ std::string comparison(const std::vector<Group>& groups,
 
 std::string facts(const campaign::SavedCell& cell) {
   std::vector<std::string> inputs;
-  for (const auto& [name, draw] : cell.inputs) inputs.push_back(format("{}: {}", name, draw));
-  return format("{} on {}, {}{}, shape {}{}; {} {}", cell.op, cell.machine, cell.dtype,
-                cell.output_dtype == cell.dtype ? "" : " to " + cell.output_dtype,
-                shape_text(cell.shape), inputs.empty() ? "" : "; " + joined(inputs, "; "),
-                grouped(cell.result.matrices), cell.result.matrices == 1 ? "matrix" : "matrices");
+  for (const auto& [name, draw] : cell.inputs) inputs.push_back(formatted("{}: {}", name, draw));
+  return formatted("{} on {}, {}{}, shape {}{}; {} {}", cell.op, cell.machine, cell.dtype,
+                   cell.output_dtype == cell.dtype ? "" : " to " + cell.output_dtype,
+                   shape_text(cell.shape), inputs.empty() ? "" : "; " + joined(inputs, "; "),
+                   grouped(cell.result.matrices),
+                   cell.result.matrices == 1 ? "matrix" : "matrices");
 }
 
 std::string group_html(const Group& group, std::size_t number, std::size_t runs, bool open) {
-  std::string out = format("<details class=cell id=cell{}{}><summary>{}</summary>\n", number,
-                           open ? " open" : "", xml_escaped(group.name));
+  std::string out = formatted("<details class=cell id=cell{}{}><summary>{}</summary>\n", number,
+                              open ? " open" : "", xml_escaped(group.name));
   for (std::size_t i = 0; i < group.cells.size(); ++i) {
-    out +=
-        format("<p class=\"facts soft\">{}{}</p>\n", runs > 1 ? letter(group.runs[i]) + ": " : "",
-               xml_escaped(facts(*group.cells[i])));
+    out += formatted("<p class=\"facts soft\">{}{}</p>\n",
+                     runs > 1 ? letter(group.runs[i]) + ": " : "",
+                     xml_escaped(facts(*group.cells[i])));
   }
   out += legend(group.lines);
   const std::string pictures = bits_plots(group.lines) + roc_plot(group.lines);
-  if (!pictures.empty()) out += format("<div class=charts>{}</div>\n", pictures);
+  if (!pictures.empty()) out += formatted("<div class=charts>{}</div>\n", pictures);
   out += operating_points(group.lines);
   out += class_table(group);
   const std::string drawn = series_table(group, false);
@@ -538,7 +545,7 @@ std::string group_html(const Group& group, std::size_t number, std::size_t runs,
   out += published_table(group);
   const std::string ratios = ratio_plots(group.lines);
   if (!ratios.empty()) {
-    out += format(
+    out += formatted(
         "<h3>D/T of clean rows and of faults</h3>\n<div class=legend><span>"
         "<span class=\"swatch c1\"></span> clean rows</span><span><span class=\"swatch "
         "c2\"></span> faults</span></div>\n<div class=charts>{}</div>\n",
@@ -554,14 +561,14 @@ std::string source_table(const std::vector<campaign::SavedCampaign>& results) {
   for (std::size_t run = 0; run < results.size(); ++run) {
     const campaign::SavedCampaign& r = results[run];
     rows += "<tr>" + (results.size() > 1 ? cell_html(letter(run)) : "") + name_cell(r.name) +
-            format("<td class=name><code>{}</code></td>", xml_escaped(r.source)) +
+            formatted("<td class=name><code>{}</code></td>", xml_escaped(r.source)) +
             number_cell(r.seed) +
-            format("<td class=name><code>{}</code></td>", xml_escaped(r.fingerprint)) +
+            formatted("<td class=name><code>{}</code></td>", xml_escaped(r.fingerprint)) +
             number_cell(grouped(static_cast<std::int64_t>(r.cells.size()))) + "</tr>\n";
   }
-  return table(format("{}<th>campaign<th>file<th class=num>seed<th>fingerprint of the plan<th "
-                      "class=num>cells",
-                      results.size() > 1 ? "<th>result" : ""),
+  return table(formatted("{}<th>campaign<th>file<th class=num>seed<th>fingerprint of the plan<th "
+                         "class=num>cells",
+                         results.size() > 1 ? "<th>result" : ""),
                rows);
 }
 
@@ -599,7 +606,7 @@ std::string notes(const std::vector<Group>& groups) {
         "are independent, b by matrices if those of a matrix are not.\n";
   }
   if (no_interval) {
-    out += format(
+    out += formatted(
         "<li>[-]: no interval, for fewer than {} matrices do not say how much they "
         "differ.\n",
         campaign::kLeastClusters);
@@ -641,12 +648,12 @@ std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
     if (std::find(names.begin(), names.end(), r.name) == names.end()) names.push_back(r.name);
   }
   const std::string title =
-      format("Fault campaign{}: {}", names.size() > 1 ? "s" : "", joined(names));
+      formatted("Fault campaign{}: {}", names.size() > 1 ? "s" : "", joined(names));
   const auto number = [](std::size_t n) { return grouped(static_cast<std::int64_t>(n)); };
-  std::string body = format("<h1>{}</h1>\n", xml_escaped(title));
+  std::string body = formatted("<h1>{}</h1>\n", xml_escaped(title));
   for (const campaign::SavedCampaign& r : results) {
     if (&r == &results.front() || r.about != results.front().about) {
-      body += format("<p class=soft>{}</p>\n", xml_escaped(r.about));
+      body += formatted("<p class=soft>{}</p>\n", xml_escaped(r.about));
     }
   }
   body += "<div class=cards>\n";
@@ -664,7 +671,7 @@ std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
   if (groups.size() > 1 && groups.size() <= kOpen) {
     body += "<ul>\n";
     for (std::size_t i = 0; i < groups.size(); ++i) {
-      body += format("<li><a href=\"#cell{}\">{}</a>\n", i + 1, xml_escaped(groups[i].name));
+      body += formatted("<li><a href=\"#cell{}\">{}</a>\n", i + 1, xml_escaped(groups[i].name));
     }
     body += "</ul>\n";
   }
@@ -675,7 +682,7 @@ std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
   return page_html({.title = "assay: " + title,
                     .style = std::string(kPlotStyle) + kCampaignStyle,
                     .body = body,
-                    .footer = format("assay {}; made by: {}", version, command)});
+                    .footer = formatted("assay {}; made by: {}", version, command)});
 }
 
 }  // namespace assay::report

@@ -18,7 +18,7 @@ constexpr int kSteps = (simd::kRatioBins - 2) / kStepBins;
 
 std::vector<PlotTick> percent_ticks() {
   std::vector<PlotTick> ticks;
-  for (int p = 0; p <= 100; p += 20) ticks.push_back({double(p), format("{}", p)});
+  for (int p = 0; p <= 100; p += 20) ticks.push_back({double(p), formatted("{}", p)});
   return ticks;
 }
 
@@ -38,8 +38,8 @@ std::string published_words(const campaign::SavedPublished& p) {
                               : !p.agrees       ? "not judged"
                               : *p.agrees       ? "ours agrees"
                                                 : "ours differs";
-  return format("published: {} % of {}; {}", short_number(100 * *p.rate, 6), grouped(p.trials),
-                verdict);
+  return formatted("published: {} % of {}; {}", short_number(100 * *p.rate, 6), grouped(p.trials),
+                   verdict);
 }
 
 std::vector<PlotSeries> bit_series(const std::vector<CampaignLine>& lines,
@@ -62,8 +62,8 @@ std::vector<PlotSeries> bit_series(const std::vector<CampaignLine>& lines,
       if (s.detected.rate.trials == 0) continue;
       PlotPoint point{s.series.bit + offset,
                       100 * share_of(s.detected.rate.events, s.detected.rate.trials),
-                      format("{}{}, {}: {}", line.name, gate.is_void() ? " (void)" : "",
-                             series_name(*line.cell, s.series), rate_words(s.detected))};
+                      formatted("{}{}, {}: {}", line.name, gate.is_void() ? " (void)" : "",
+                                series_name(*line.cell, s.series), rate_words(s.detected))};
       if (s.detected.interval) {
         point.low = 100 * s.detected.interval->low;
         point.high = 100 * s.detected.interval->high;
@@ -75,7 +75,7 @@ std::vector<PlotSeries> bit_series(const std::vector<CampaignLine>& lines,
       if (p.bit < 0 || p.direction != direction || !p.rate) continue;
       bits.insert(p.bit);
       theirs.points.push_back({p.bit + offset, 100 * *p.rate,
-                               format("{}, bit {}: {}", line.name, p.bit, published_words(p))});
+                               formatted("{}, bit {}: {}", line.name, p.bit, published_words(p))});
     }
     if (!series.points.empty()) all.push_back(std::move(series));
     if (!theirs.points.empty()) all.push_back(std::move(theirs));
@@ -90,7 +90,7 @@ PlotAxis bit_axis(const std::set<int>& bits) {
   const int span = *bits.rbegin() - *bits.begin();
   const int step = span < 17 ? 1 : span < 33 ? 2 : 8;
   for (int b = *bits.begin(); b <= *bits.rbegin(); b += step) {
-    axis.ticks.push_back({double(b), format("{}", b)});
+    axis.ticks.push_back({double(b), formatted("{}", b)});
   }
   return axis;
 }
@@ -107,11 +107,11 @@ std::int64_t in_step(const campaign::RatioCounts& counts, int step) {
 
 // 10^(e + 2) as a percentage that is read at a glance.
 std::string percent_tick(int e) {
-  return e < -6 ? format("1e{}", e + 2) : short_number(std::pow(10.0, e + 2), 4);
+  return e < -6 ? formatted("1e{}", e + 2) : short_number(std::pow(10.0, e + 2), 4);
 }
 
 std::string ratio_tick(int exponent) {
-  return exponent < 0 ? format("1/{}", 1 << -exponent) : format("{}", 1 << exponent);
+  return exponent < 0 ? formatted("1/{}", 1 << -exponent) : formatted("{}", 1 << exponent);
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ std::string direction_name(fault::Direction direction) {
 }
 
 std::string series_name(const campaign::SavedCell& cell, const campaign::Series& series) {
-  if (series.bit >= 0) return format("bit {}, {}", series.bit, direction_name(series.direction));
+  if (series.bit >= 0) return formatted("bit {}, {}", series.bit, direction_name(series.direction));
   std::vector<std::string> parts;
   for (const std::string& part : split(cell.faults[series.fault].text, ',')) {
     const bool is_said = part != "seed=0" && part != "count=1" && part != "direction=either";
@@ -133,14 +133,15 @@ std::string series_name(const campaign::SavedCell& cell, const campaign::Series&
 std::string rate_words(const campaign::MeasuredRate& r) {
   if (r.rate.trials == 0) return "none could be injected";
   std::string words =
-      format("{} % of {} ({})", rate_percent(share_of(r.rate.events, r.rate.trials)),
-             grouped(r.rate.trials), grouped(r.rate.events));
+      formatted("{} % of {} ({})", rate_percent(share_of(r.rate.events, r.rate.trials)),
+                grouped(r.rate.trials), grouped(r.rate.events));
   if (!r.interval) {
-    return words + format("; no interval, for {} {} do not say how much they differ",
-                          grouped(r.clusters), r.clusters == 1 ? "matrix" : "matrices");
+    return words + formatted("; no interval, for {} {} do not say how much they differ",
+                             grouped(r.clusters), r.clusters == 1 ? "matrix" : "matrices");
   }
-  return words + format("; 95 % interval {} to {} %, by {} matrices", rate_percent(r.interval->low),
-                        rate_percent(r.interval->high), grouped(r.clusters));
+  return words + formatted("; 95 % interval {} to {} %, by {} matrices",
+                           rate_percent(r.interval->low), rate_percent(r.interval->high),
+                           grouped(r.clusters));
 }
 
 std::string bits_plots(const std::vector<CampaignLine>& lines) {
@@ -148,7 +149,7 @@ std::string bits_plots(const std::vector<CampaignLine>& lines) {
   for (const fault::Direction direction :
        {fault::Direction::kZeroToOne, fault::Direction::kOneToZero}) {
     std::set<int> bits;
-    Plot plot{.title = format("Detected by bit, flips of {}", direction_name(direction)),
+    Plot plot{.title = formatted("Detected by bit, flips of {}", direction_name(direction)),
               .x = {},
               .y = {.label = "detected, %", .low = 0, .high = 100, .ticks = percent_ticks()}};
     plot.series = bit_series(lines, direction, bits);
@@ -194,9 +195,10 @@ std::string roc_plot(const std::vector<CampaignLine>& lines) {
       series.points.push_back(
           {p.false_alarms > 0 ? std::log10(p.false_alarms) : none + 0.5 * aside(i, lines.size()),
            100 * p.detections,
-           format("{}, {}: {} % of clean rows alarm, {} % of faults are detected", lines[i].name,
-                  is_threshold ? "at its threshold T" : format("at {} T", short_number(p.multiple)),
-                  rate_percent(p.false_alarms), rate_percent(p.detections)),
+           formatted(
+               "{}, {}: {} % of clean rows alarm, {} % of faults are detected", lines[i].name,
+               is_threshold ? "at its threshold T" : formatted("at {} T", short_number(p.multiple)),
+               rate_percent(p.false_alarms), rate_percent(p.detections)),
            NAN, NAN, is_threshold});
     }
     if (!series.points.empty()) plot.series.push_back(std::move(series));
@@ -224,8 +226,8 @@ std::vector<RatioStep> ratio_steps(const campaign::GateResult& gate) {
                    clean[0], faulty[0]});
   for (int s = first; s <= last; ++s) {
     const double from = upper_edge(s - 1);
-    steps.push_back({format("{} to {}", short_number(std::exp2(from), 4),
-                            short_number(std::exp2(upper_edge(s)), 4)),
+    steps.push_back({formatted("{} to {}", short_number(std::exp2(from), 4),
+                               short_number(std::exp2(upper_edge(s)), 4)),
                      from, upper_edge(s), in_step(clean, s), in_step(faulty, s)});
   }
   RatioStep above{"above, infinite or NaN", upper_edge(last) + 0.6, upper_edge(last) + 1.2};
@@ -277,8 +279,8 @@ std::string ratio_plots(const std::vector<CampaignLine>& lines) {
         if (n == 0) continue;
         series.bars.push_back(
             {steps[s].left, steps[s].right, std::log10(share_of(n, all)),
-             format("D/T {}: {} of {} {} ({} %)", steps[s].from_to, grouped(n), grouped(all),
-                    is_clean ? "clean rows" : "faults", rate_percent(share_of(n, all)))});
+             formatted("D/T {}: {} of {} {} ({} %)", steps[s].from_to, grouped(n), grouped(all),
+                       is_clean ? "clean rows" : "faults", rate_percent(share_of(n, all)))});
       }
       plot.series.push_back(std::move(series));
     }

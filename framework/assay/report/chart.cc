@@ -19,7 +19,7 @@ constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
 std::string color_of(std::size_t i) { return kColors[i % std::size(kColors)]; }
 
 // A tenth of a pixel is fine enough.
-std::string at(double v) { return format("{:.1f}", v); }
+std::string at(double v) { return formatted("{:.1f}", v); }
 
 // One axis: which values it shows, and where.
 class Axis {
@@ -78,13 +78,13 @@ class Axis {
 
 std::string text(double x, double y, const char* anchor, const std::string& words,
                  const std::string& more = "") {
-  return format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\"{}>{}</text>\n", at(x), at(y), anchor,
-                more, xml_escaped(words));
+  return formatted("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\"{}>{}</text>\n", at(x), at(y), anchor,
+                   more, xml_escaped(words));
 }
 
 std::string line(double x1, double y1, double x2, double y2, const char* color) {
-  return format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\"/>\n", at(x1), at(y1),
-                at(x2), at(y2), color);
+  return formatted("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\"/>\n", at(x1),
+                   at(y1), at(x2), at(y2), color);
 }
 
 // Names in rows below the chart, as many a row as fit.
@@ -118,7 +118,8 @@ std::string bars(const study::StudyChart& chart, const Axis& x, const Axis& y, d
       if (!y.shows(series.y[i]) || series.y[i] == 0) continue;
       const double left = x.place(series.x[i]) - 0.4 * slot + wide * static_cast<double>(s);
       const double top = y.place(series.y[i]);
-      out += format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", at(left),
+      out +=
+          formatted("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", at(left),
                     at(top), at(wide), at(std::max(y.start() - top, 0.5)), color_of(s));
     }
   }
@@ -133,11 +134,12 @@ std::string lines(const study::StudyChart& chart, const Axis& x, const Axis& y) 
     for (std::size_t i = 0; i < series.y.size(); ++i) {
       if (!x.shows(series.x[i]) || !y.shows(series.y[i])) continue;
       const std::string px = at(x.place(series.x[i])), py = at(y.place(series.y[i]));
-      points += format("{}{},{}", points.empty() ? "" : " ", px, py);
-      marks += format("<circle cx=\"{}\" cy=\"{}\" r=\"2.5\" fill=\"{}\"/>\n", px, py, color_of(s));
+      points += formatted("{}{},{}", points.empty() ? "" : " ", px, py);
+      marks +=
+          formatted("<circle cx=\"{}\" cy=\"{}\" r=\"2.5\" fill=\"{}\"/>\n", px, py, color_of(s));
     }
-    out += format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n",
-                  points, color_of(s)) +
+    out += formatted("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n",
+                     points, color_of(s)) +
            marks;
   }
   return out;
@@ -173,7 +175,7 @@ std::string chart_svg(const study::StudyChart& chart) {
   const bool labelled = !chart.labels.empty();
   x.settle(!is_bars);
 
-  std::string out = format(
+  std::string out = formatted(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
       "{1}\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n"
       "<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",
@@ -197,11 +199,11 @@ std::string chart_svg(const study::StudyChart& chart) {
   out += line(kLeft, bottom, right, bottom, "#222") + line(kLeft, kTop, kLeft, bottom, "#222");
   out += text((kLeft + right) / 2, bottom + 38, "middle", chart.x_label);
   out += text(0, 0, "middle", chart.y_label,
-              format(" transform=\"translate(18 {}) rotate(-90)\"", at((kTop + bottom) / 2)));
+              formatted(" transform=\"translate(18 {}) rotate(-90)\"", at((kTop + bottom) / 2)));
   for (std::size_t i = 0; i < legend.x.size(); ++i) {
     const double top = bottom + 38 + legend.y[i];
-    out += format("<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"10\" fill=\"{}\"/>\n",
-                  at(legend.x[i]), at(top - 9), color_of(i));
+    out += formatted("<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"10\" fill=\"{}\"/>\n",
+                     at(legend.x[i]), at(top - 9), color_of(i));
     out += text(legend.x[i] + 19, top, "start", chart.series[i].name);
   }
   return out + "</svg>\n";
@@ -229,7 +231,7 @@ std::string rows_svg(const RowsChart& chart) {
   x.settle(true);
   const double start = chart.logarithmic ? left : x.place(0);
 
-  std::string out = format(
+  std::string out = formatted(
       "<svg class=rows width=\"100%\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
       "style=\"font:11.5px ui-monospace,monospace;fill:var(--ink)\">\n",
       kWidth, at(bottom + 26), xml_escaped(chart.title));
@@ -244,7 +246,7 @@ std::string rows_svg(const RowsChart& chart) {
     if (named) {
       const std::string fitted =
           wide(r.label) > kMostLabel
-              ? format(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", at(kMostLabel))
+              ? formatted(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", at(kMostLabel))
               : "";
       out += text(left - 6, top + row / 2 + 4, "end", r.label, fitted);
     }
@@ -254,7 +256,7 @@ std::string rows_svg(const RowsChart& chart) {
     const double end = r.value > 0 || !beyond ? x.place(r.value) : left;
     const double from = beyond ? std::min(end, right - 1) : std::min(start, end);
     const double width = beyond ? 1 : std::max(std::abs(end - start), 1.0);
-    out += format(
+    out += formatted(
         "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>{}: {}</title>"
         "</rect>\n",
         at(from), at(top + (row - bar) / 2), at(width), at(bar), r.color, xml_escaped(r.label),

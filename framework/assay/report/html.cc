@@ -45,7 +45,7 @@ std::string_view kind_of(const CaseReport& c, Outcome outcome) {
 }
 
 std::string color_of(const CaseReport& c, Outcome outcome) {
-  return format("var(--{})", kind_of(c, outcome));
+  return formatted("var(--{})", kind_of(c, outcome));
 }
 
 std::string metric_heads() {
@@ -59,43 +59,46 @@ std::string metric_heads() {
 std::string metric_cells(const Verdict& v) {
   std::string cells;
   for (const std::string_view name : kMetricColumns) {
-    cells += format("<td class=num>{}</td>", v.metrics ? find_metric(name)->cell(*v.metrics) : "-");
+    cells +=
+        formatted("<td class=num>{}</td>", v.metrics ? find_metric(name)->cell(*v.metrics) : "-");
   }
   return cells;
 }
 
 // The name of a case, after its file where there are several.
 std::string name_cells(const CaseReport& c, bool several) {
-  return format("{}<td><code>{}</code></td>",
-                several ? format("<td><code>{}</code></td>", xml_escaped(c.file)) : "",
-                xml_escaped(c.title()));
+  return formatted("{}<td><code>{}</code></td>",
+                   several ? formatted("<td><code>{}</code></td>", xml_escaped(c.file)) : "",
+                   xml_escaped(c.title()));
 }
 
 // Its outcome, coloured.
 std::string outcome_cell(const CaseReport& c, Outcome outcome) {
-  return format("<td class={}><b>{}</b></td>", kind_of(c, outcome), c.outcome_text(outcome));
+  return formatted("<td class={}><b>{}</b></td>", kind_of(c, outcome), c.outcome_text(outcome));
 }
 
 std::string plain_row(const CaseReport& c, const Verdict& v, bool several) {
   const bool judged = v.sites > 0;
   std::string notes;
   for (const std::string& note : notes_of(v)) {
-    notes += format("<div class=soft>{}</div>", xml_escaped(note));
+    notes += formatted("<div class=soft>{}</div>", xml_escaped(note));
   }
-  const auto number = [](const std::string& text) { return format("<td class=num>{}</td>", text); };
-  return format(
+  const auto number = [](const std::string& text) {
+    return formatted("<td class=num>{}</td>", text);
+  };
+  return formatted(
       "<tr>{}{}<td>{} {}</td><td>{}</td>{}{}{}{}<td>{}</td></tr>\n", name_cells(c, several),
       outcome_cell(c, v.outcome), xml_escaped(c.dtype), shape_text(c.shape),
       xml_escaped(c.producer), number(judged ? grouped(v.misses) : "-"),
       number(judged ? short_number(v.worst_ratio) : "-"), number(blind_cell(v)), metric_cells(v),
       xml_escaped(v.bound.standard.empty()
                       ? "-"
-                      : format("{}: {}", standard_text(v.bound), v.bound.text())) +
+                      : formatted("{}: {}", standard_text(v.bound), v.bound.text())) +
           notes);
 }
 
 std::string plain_row(const CaseReport& c, const AbftVerdict& a, bool several) {
-  return format(
+  return formatted(
       "<tr>{}{}<td>{} {}</td><td>{}</td><td class=num>{}</td><td class=num>{}</td>"
       "<td class=num>-</td><td class=num>-</td><td class=num>-</td><td class=num>-</td>"
       "<td>abft {}</td></tr>\n",
@@ -122,7 +125,7 @@ class Plain {
     std::string page;
     if (!explanations_.empty()) page += "<h2>What did not pass</h2>\n" + explanations_;
     page += left_out(explained_, kPlainExplanations, "did not pass");
-    page += format(
+    page += formatted(
         "<h2>Cases</h2>\n<div class=scroll><table>\n<tr>{}<th>case<th>outcome<th>output<th>of"
         "<th class=num>misses<th class=num>max error / bound<th class=num>blind{}<th>bound</tr>\n"
         "{}</table></div>\n",
@@ -133,7 +136,7 @@ class Plain {
  private:
   static std::string left_out(std::size_t count, std::size_t most, const char* what) {
     if (count <= most) return "";
-    return format(
+    return formatted(
         "<p>... and {} more {}: a browser that runs JavaScript shows them, and --json has them "
         "all.</p>\n",
         grouped(static_cast<std::int64_t>(count - most)), what);
@@ -142,8 +145,9 @@ class Plain {
   void explain_as(const CaseReport& c, std::string_view kind, std::string_view word,
                   const std::string& text) {
     if (++explained_ > kPlainExplanations) return;
-    explanations_ += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
-                            xml_escaped(c.title()), kind, word, xml_escaped(text));
+    explanations_ +=
+        formatted("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
+                  xml_escaped(c.title()), kind, word, xml_escaped(text));
   }
   // `row` makes it.
   template <typename Row>
@@ -159,8 +163,8 @@ class Plain {
     }
     if (!c.error.empty() || (c.verdicts.empty() && !c.abft)) {
       add_row([&] {
-        return format("<tr>{}<td class=fail><b>{}</b></td></tr>\n", name_cells(c, several_),
-                      c.outcome_text());
+        return formatted("<tr>{}<td class=fail><b>{}</b></td></tr>\n", name_cells(c, several_),
+                         c.outcome_text());
       });
       return;
     }
@@ -173,7 +177,7 @@ class Plain {
     add_row([&] { return plain_row(c, *c.abft, several_); });
     if (c.abft->outcome == Outcome::kPass || c.remark != Remark::kNone) return;
     explain_as(c, kind_of(c, c.abft->outcome),
-               format("checksums: {}", outcome_word(c.abft->outcome)),
+               formatted("checksums: {}", outcome_word(c.abft->outcome)),
                explain(*c.abft, c.reproduce));
   }
 
@@ -190,9 +194,9 @@ std::string counted_text(const std::map<std::string, std::int64_t>& counts) {
   constexpr std::size_t kNamed = 12;
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < std::min(kNamed, order.size()); ++i) {
-    parts.push_back(format("{} ({})", order[i].first, grouped(order[i].second)));
+    parts.push_back(formatted("{} ({})", order[i].first, grouped(order[i].second)));
   }
-  if (order.size() > kNamed) parts.push_back(format("{} more", order.size() - kNamed));
+  if (order.size() > kNamed) parts.push_back(formatted("{} more", order.size() - kNamed));
   return joined(parts);
 }
 
@@ -208,20 +212,20 @@ std::string facts(const GateReport& report) {
   }
   std::string out = "<dl class=facts>\n";
   const auto fact = [&](const char* name, const std::string& html) {
-    if (!html.empty()) out += format("<dt>{}</dt><dd>{}</dd>\n", name, html);
+    if (!html.empty()) out += formatted("<dt>{}</dt><dd>{}</dd>\n", name, html);
   };
   const auto code = [](const std::string& text) {
-    return text.empty() ? "" : format("<code>{}</code>", xml_escaped(text));
+    return text.empty() ? "" : formatted("<code>{}</code>", xml_escaped(text));
   };
   fact("command", code(report.command));
   fact("golden results", code(report.golden_file));
   std::string files;
   for (std::size_t i = 0; i < std::min(kListedFiles, report.files.size()); ++i) {
-    files += format("{}{}", i > 0 ? "<br>" : "", code(report.files[i]));
+    files += formatted("{}{}", i > 0 ? "<br>" : "", code(report.files[i]));
   }
   if (report.files.size() > kListedFiles) {
-    files += format("<br>and {} more",
-                    grouped(static_cast<std::int64_t>(report.files.size() - kListedFiles)));
+    files += formatted("<br>and {} more",
+                       grouped(static_cast<std::int64_t>(report.files.size() - kListedFiles)));
   }
   fact("files", files);
   if (!standards.empty()) fact("standards", xml_escaped(counted_text(standards)));
@@ -229,9 +233,9 @@ std::string facts(const GateReport& report) {
   fact("machine", xml_escaped(report.machine));
   fact("date", xml_escaped(report.date));
   fact("host", code(report.host));
-  std::string made = format("assay {}", report.version);
-  if (!report.commit.empty()) made += format(", commit {}", report.commit);
-  if (!report.simd_target.empty()) made += format(", SIMD target {}", report.simd_target);
+  std::string made = formatted("assay {}", report.version);
+  if (!report.commit.empty()) made += formatted(", commit {}", report.commit);
+  if (!report.simd_target.empty()) made += formatted(", SIMD target {}", report.simd_target);
   fact("made by", xml_escaped(made));
   return out + "</dl>\n";
 }
@@ -245,13 +249,13 @@ std::string operators(const GateReport& report) {
   for (const auto& [name, by_outcome] : counts) names.push_back(name);
   std::stable_sort(names.begin(), names.end(), natural_less);
   constexpr std::size_t kFew = 8;
-  std::string out = format(
+  std::string out = formatted(
       "<details{}><summary>{} {}</summary>\n<div class=scroll><table class=operators>"
       "<tr><th>operator<th class=num>cases",
       names.size() <= kFew ? " open" : "", names.size(),
       names.size() == 1 ? "operator" : "operators");
   for (const OutcomeColumn& column : kOutcomes) {
-    if (all[column.word] > 0) out += format("<th class=num>{}", column.words);
+    if (all[column.word] > 0) out += formatted("<th class=num>{}", column.words);
   }
   out += "</tr>\n";
   for (std::size_t i = 0; i < std::min(kListedOperators, names.size()); ++i) {
@@ -259,19 +263,20 @@ std::string operators(const GateReport& report) {
     std::int64_t cases = 0;
     for (const auto& [word, count] : of_operator) cases += count;
     const std::string name = xml_escaped(names[i]);
-    out += format("<tr><td><a href=\"#cases\" data-operator=\"{}\">{}</a><td class=num>{}", name,
-                  names[i].empty() ? "(no operator)" : name, grouped(cases));
+    out += formatted("<tr><td><a href=\"#cases\" data-operator=\"{}\">{}</a><td class=num>{}", name,
+                     names[i].empty() ? "(no operator)" : name, grouped(cases));
     for (const OutcomeColumn& column : kOutcomes) {
       if (all[column.word] == 0) continue;
       const std::int64_t count = of_operator[column.word];
-      out += format("<td class=\"num {}\">{}", count == 0 ? "soft" : column.kind, grouped(count));
+      out +=
+          formatted("<td class=\"num {}\">{}", count == 0 ? "soft" : column.kind, grouped(count));
     }
     out += "</tr>\n";
   }
   out += "</table></div>\n";
   if (names.size() > kListedOperators) {
-    out += format("<p>... and {} more operators, which the table of cases has.</p>\n",
-                  grouped(static_cast<std::int64_t>(names.size() - kListedOperators)));
+    out += formatted("<p>... and {} more operators, which the table of cases has.</p>\n",
+                     grouped(static_cast<std::int64_t>(names.size() - kListedOperators)));
   }
   return out + "</details>\n";
 }
@@ -307,13 +312,13 @@ std::string charts(const GateReport& report) {
     });
     chart.rows.resize(kChartRows);
     chart.title +=
-        format(", the worst {} of {}", kChartRows, grouped(static_cast<std::int64_t>(all)));
+        formatted(", the worst {} of {}", kChartRows, grouped(static_cast<std::int64_t>(all)));
   };
   keep_worst(ratios, 1);
   keep_worst(snrs, -1);
   if (ratios.rows.empty()) return "";
-  return format("<div class=charts><div>{}</div><div>{}</div></div>\n", rows_svg(ratios),
-                rows_svg(snrs));
+  return formatted("<div class=charts><div>{}</div><div>{}</div></div>\n", rows_svg(ratios),
+                   rows_svg(snrs));
 }
 
 }  // namespace
@@ -325,7 +330,8 @@ std::string gate_html(const GateReport& report) {
   for (const OutcomeColumn& column : kOutcomes) {
     if (column.word == outcome) kind = column.kind;
   }
-  std::string body = format("<h1>Precision gate: <span class={}>{}</span></h1>\n", kind, outcome);
+  std::string body =
+      formatted("<h1>Precision gate: <span class={}>{}</span></h1>\n", kind, outcome);
   body += "<div class=cards>\n";
   std::int64_t cases = 0;
   for (const auto& [word, count] : counts) cases += count;
@@ -339,16 +345,16 @@ std::string gate_html(const GateReport& report) {
   body += "</div>\n" + facts(report);
   for (const std::string& note :
        {report.note, report.without_golden.empty() ? "" : without_golden_text(report)}) {
-    if (!note.empty()) body += format("<p>{}</p>\n", xml_escaped(note));
+    if (!note.empty()) body += formatted("<p>{}</p>\n", xml_escaped(note));
   }
-  for (const std::string& note : report.notes) body += format("<p>{}</p>\n", xml_escaped(note));
+  for (const std::string& note : report.notes) body += formatted("<p>{}</p>\n", xml_escaped(note));
   if (!report.cases.empty()) {
     body += operators(report) + charts(report) + "<div id=cases></div>\n";
-    body += format("<noscript>{}</noscript>\n", Plain(report).text());
+    body += formatted("<noscript>{}</noscript>\n", Plain(report).text());
   }
-  std::string footer = format("assay {}", report.version);
-  if (!report.date.empty()) footer += format(", {}", report.date);
-  return page_html({.title = format("assay: {} - {}", outcome, report.golden_file),
+  std::string footer = formatted("assay {}", report.version);
+  if (!report.date.empty()) footer += formatted(", {}", report.date);
+  return page_html({.title = formatted("assay: {} - {}", outcome, report.golden_file),
                     .style = kGateStyle,
                     .body = body,
                     .data = report.cases.empty() ? "" : gate_data_json(report),

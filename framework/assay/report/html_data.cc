@@ -102,7 +102,7 @@ Row row_of(const CaseReport& c, Outcome outcome) {
   row.texts[kFile] = c.file;
   row.texts[kOperator] = c.op;
   row.texts[kOutcome] = c.error.empty() ? c.outcome_text(outcome) : c.outcome_text();
-  row.texts[kOutput] = c.dtype.empty() ? "" : format("{} {}", c.dtype, shape_text(c.shape));
+  row.texts[kOutput] = c.dtype.empty() ? "" : formatted("{} {}", c.dtype, shape_text(c.shape));
   row.texts[kProducer] = c.producer;
   for (std::size_t i = kMisses; i < kBound; ++i) row.texts[i] = "-";
   row.texts[kBound] = "-";
@@ -124,26 +124,26 @@ std::string histogram_json(std::string_view title, const Histogram& h) {
   }
   std::string out;
   for (const auto& [octave, count] : octaves) {
-    out += format("{}[{},{}]", out.empty() ? "" : ",", octave, count);
+    out += formatted("{}[{},{}]", out.empty() ? "" : ",", octave, count);
   }
-  return format("[{},{},[{}]]", json_text(title), h.below, out);
+  return formatted("[{},{},[{}]]", json_text(title), h.below, out);
 }
 
 // [rows, columns, rows of a block, columns of a block, blocks across, [block, misses, ...]].
 std::string map_json(const MissMap& map) {
   std::string out;
   for (std::size_t i = 0; i < map.counts.size(); ++i) {
-    if (map.counts[i] > 0) out += format("{}{},{}", out.empty() ? "" : ",", i, map.counts[i]);
+    if (map.counts[i] > 0) out += formatted("{}{},{}", out.empty() ? "" : ",", i, map.counts[i]);
   }
-  return format("[{},{},{},{},{},[{}]]", map.rows, map.columns, map.block_rows, map.block_columns,
-                map.across, out);
+  return formatted("[{},{},{},{},{},[{}]]", map.rows, map.columns, map.block_rows,
+                   map.block_columns, map.across, out);
 }
 
 // What is behind a row: an object whose keys are left out where there is nothing.
 class Detail {
  public:
   void add(std::string_view key, const std::string& json) {
-    if (!json.empty()) json_ += format("{}\"{}\":{}", json_.empty() ? "" : ",", key, json);
+    if (!json.empty()) json_ += formatted("{}\"{}\":{}", json_.empty() ? "" : ",", key, json);
   }
   void add_text(std::string_view key, std::string_view text) {
     if (!text.empty()) add(key, json_text(text));
@@ -162,17 +162,17 @@ std::string detail_of(const CaseReport& c, const Verdict& v, bool pictured) {
     std::string rows;
     for (const Miss& miss : v.worst) {
       const MissWords w = miss_words(v, miss);
-      rows += format("{}[{},{},{},{},{},{}]", rows.empty() ? "" : ",", json_text(w.index),
-                     json_text(w.actual), json_text(w.expected), json_text(w.error),
-                     json_text(w.bound), json_text(w.ulps));
+      rows += formatted("{}[{},{},{},{},{},{}]", rows.empty() ? "" : ",", json_text(w.index),
+                        json_text(w.actual), json_text(w.expected), json_text(w.error),
+                        json_text(w.bound), json_text(w.ulps));
     }
-    detail.add("worst", format("[{},[{}]]", json_text(worst_heading(v)), rows));
+    detail.add("worst", formatted("[{},[{}]]", json_text(worst_heading(v)), rows));
   }
   std::string lines;
   for (const ExplanationLine& line : lines_of(v)) {
     if (line.label == "note: ") continue;  // the row has them
-    lines +=
-        format("{}[{},{}]", lines.empty() ? "" : ",", json_text(line.label), json_text(line.text));
+    lines += formatted("{}[{},{}]", lines.empty() ? "" : ",", json_text(line.label),
+                       json_text(line.text));
   }
   if (!lines.empty()) detail.add("lines", "[" + lines + "]");
   if (pictured && v.metrics) {
@@ -180,7 +180,7 @@ std::string detail_of(const CaseReport& c, const Verdict& v, bool pictured) {
                       ulps = histogram_json("distance in ulp", v.metrics->ulps);
     if (!errors.empty() || !ulps.empty()) {
       detail.add("histograms",
-                 format("[{}{}{}]", errors, errors.empty() || ulps.empty() ? "" : ",", ulps));
+                 formatted("[{}{}{}]", errors, errors.empty() || ulps.empty() ? "" : ",", ulps));
     }
   }
   if (pictured && v.miss_map) detail.add("map", map_json(*v.miss_map));
@@ -216,7 +216,7 @@ void add_rows(const CaseReport& c, bool pictured, std::vector<Row>& rows) {
       row.texts[kMetrics + i] = find_metric(kMetricColumns[i])->cell(*v.metrics);
     }
     if (!v.bound.standard.empty()) {
-      row.texts[kBound] = format("{}: {}", standard_text(v.bound), v.bound.text());
+      row.texts[kBound] = formatted("{}: {}", standard_text(v.bound), v.bound.text());
     }
     row.texts[kNotes] = joined(notes_of(v), "\n");
     if (notes_of(v).empty()) row.texts[kNotes].clear();
@@ -264,7 +264,7 @@ std::string gate_data_json(const GateReport& report) {
   }
   std::vector<const std::string*> texts;
   const std::vector<std::size_t> places = strings.order(texts);
-  std::string out = format("{{\"several_files\":{},\"metrics\":[", !report.files.empty());
+  std::string out = formatted("{{\"several_files\":{},\"metrics\":[", !report.files.empty());
   for (const std::string_view name : kMetricColumns) {
     out += (out.back() == '[' ? "" : ",") + json_text(find_metric(name)->heading());
   }
@@ -274,9 +274,9 @@ std::string gate_data_json(const GateReport& report) {
   details = 0;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     out += r == 0 ? "[" : ",\n[";
-    for (const std::size_t number : numbers[r]) out += format("{},", places[number]);
-    out += format("{},{},", rows[r].rank, static_cast<int>(rows[r].kind));
-    out += rows[r].detail.empty() ? std::string("-1]") : format("{}]", details++);
+    for (const std::size_t number : numbers[r]) out += formatted("{},", places[number]);
+    out += formatted("{},{},", rows[r].rank, static_cast<int>(rows[r].kind));
+    out += rows[r].detail.empty() ? std::string("-1]") : formatted("{}]", details++);
   }
   out += "],\n\"details\":[";
   details = 0;

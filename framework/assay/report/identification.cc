@@ -16,64 +16,65 @@ std::string title_of(const Finding& f) {
 std::string model_text(const Finding& f) {
   std::string text = f.model.empty() ? "a model that no machine of the table has" : f.model;
   for (const auto& [name, value] : f.parameters) {
-    text += format(" {}={}", name, attribute_text(value));
+    text += formatted(" {}={}", name, attribute_text(value));
   }
   return text;
 }
 
 std::string evidence_line(const Evidence& e) {
-  std::string line = format("    {} {}: ", e.parameter, e.value);
+  std::string line = formatted("    {} {}: ", e.parameter, e.value);
   line += e.rival.empty() ? std::string("nothing else was told apart")
-                          : format("{} would change {} of {} elements", e.rival, grouped(e.differ),
-                                   grouped(e.of));
+                          : formatted("{} would change {} of {} elements", e.rival,
+                                      grouped(e.differ), grouped(e.of));
   constexpr std::size_t kShown = 6;
   if (!e.same.empty()) {
     std::vector<std::string> shown(
         e.same.begin(),
         e.same.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, e.same.size())));
-    line += format("; the data do not tell it from {}{}", joined(shown),
-                   e.same.size() > kShown ? format(" and {} more", e.same.size() - kShown) : "");
+    line +=
+        formatted("; the data do not tell it from {}{}", joined(shown),
+                  e.same.size() > kShown ? formatted(" and {} more", e.same.size() - kShown) : "");
   }
   return line + "\n";
 }
 
 std::string function_text(const Finding& f, std::string out) {
   if (f.outcome == identify::Outcome::kFound) {
-    out += format("{}, all {} elements\n", model_text(f), grouped(f.elements));
+    out += formatted("{}, all {} elements\n", model_text(f), grouped(f.elements));
   } else if (f.outcome == identify::Outcome::kUndecided) {
     out += "undecided: no candidate gives every bit, and a known bound of the error is kept\n";
   } else {
-    out += format("nothing fits of {} candidates, and no known bound of the error is kept\n",
-                  grouped(f.tried));
+    out += formatted("nothing fits of {} candidates, and no known bound of the error is kept\n",
+                     grouped(f.tried));
   }
   // The first line says the same.
   return out + f.function_lines.substr(f.function_lines.find('\n') + 1);
 }
 
 std::string finding_text(const Finding& f) {
-  std::string out = format("{} ({}): ", title_of(f), f.producer);
-  if (!f.why.empty()) return out + format("not identified: {}\n", f.why);
+  std::string out = formatted("{} ({}): ", title_of(f), f.producer);
+  if (!f.why.empty()) return out + formatted("not identified: {}\n", f.why);
   if (f.function) return function_text(f, out);
   switch (f.outcome) {
     case identify::Outcome::kFound:
-      out += format("{}, all {} elements{}\n", model_text(f), grouped(f.elements),
-                    f.by_others ? "; other outputs of these dtypes decided it" : "");
+      out += formatted("{}, all {} elements{}\n", model_text(f), grouped(f.elements),
+                       f.by_others ? "; other outputs of these dtypes decided it" : "");
       break;
     case identify::Outcome::kUndecided:
-      out += format("undecided: {}, all {} elements, but others fit as well\n", model_text(f),
-                    grouped(f.elements));
+      out += formatted("undecided: {}, all {} elements, but others fit as well\n", model_text(f),
+                       grouped(f.elements));
       break;
     case identify::Outcome::kNone:
-      out += format(
+      out += formatted(
           "nothing fits of {} models; nearest {}: {} of {} elements agree, the others "
           "are up to {} ulps off\n",
           grouped(f.tried), model_text(f), grouped(f.agree), grouped(f.of), f.largest_ulps);
-      if (!f.note.empty()) out += format("    {}\n", f.note);
+      if (!f.note.empty()) out += formatted("    {}\n", f.note);
       return out;
   }
-  if (!f.note.empty()) out += format("    {}\n", f.note);
+  if (!f.note.empty()) out += formatted("    {}\n", f.note);
   for (const Evidence& e : f.evidence) out += evidence_line(e);
-  for (const std::string& rival : f.rivals) out += format("    also fits: {}\n", rival);
+  for (const std::string& rival : f.rivals) out += formatted("    also fits: {}\n", rival);
   return out;
 }
 
@@ -172,9 +173,9 @@ std::string identification_text(const std::vector<Finding>& findings) {
      : f.outcome == identify::Outcome::kNone ? none
                                              : undecided) += 1;
   }
-  out += format("{} found, {} undecided, {} explained by nothing", grouped(found),
-                grouped(undecided), grouped(none));
-  return out + (left > 0 ? format("; {} left out\n", grouped(left)) : "\n");
+  out += formatted("{} found, {} undecided, {} explained by nothing", grouped(found),
+                   grouped(undecided), grouped(none));
+  return out + (left > 0 ? formatted("; {} left out\n", grouped(left)) : "\n");
 }
 
 std::string identification_json(const std::vector<Finding>& findings, const std::string& file) {

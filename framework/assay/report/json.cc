@@ -18,7 +18,7 @@ namespace {
 
 // nlohmann-json writes NaN and infinity as null; here they stay what they are.
 std::string hex_bits(const Format& f, std::uint64_t bits) {
-  return format("0x{:0{}x}", bits, f.storage_bytes * 2);
+  return formatted("0x{:0{}x}", bits, f.storage_bytes * 2);
 }
 
 Json field_json(const Tally& t) {
@@ -32,7 +32,7 @@ Json field_json(const Tally& t) {
 // "bin:count bin:count": one line, for a line a bin would be most of the file.
 Json field_json(const Histogram& h) {
   std::vector<std::string> bins;
-  for (const auto& [bin, count] : h.bins) bins.push_back(format("{}:{}", bin, count));
+  for (const auto& [bin, count] : h.bins) bins.push_back(formatted("{}:{}", bin, count));
   return {{"per_octave", h.per_octave},
           {"below", h.below},
           {"bins", bins.empty() ? "" : joined(bins, " ")},
@@ -343,9 +343,9 @@ struct SuiteCounts {
     seconds += other.seconds;
   }
   std::string attributes(std::string_view name) const {
-    return format("name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\"{} time=\"{:.3f}\"",
-                  xml_escaped(name), tests, failures, errors,
-                  skipped > 0 ? format(" skipped=\"{}\"", skipped) : "", seconds);
+    return formatted("name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\"{} time=\"{:.3f}\"",
+                     xml_escaped(name), tests, failures, errors,
+                     skipped > 0 ? formatted(" skipped=\"{}\"", skipped) : "", seconds);
   }
 };
 
@@ -354,10 +354,10 @@ std::string properties(const CaseReport& c) {
   std::string list;
   for (const Verdict& v : c.verdicts) {
     if (v.bound.standard.empty()) continue;
-    list += format("      <property name=\"standard\" value=\"{}\"/>\n",
-                   xml_escaped(standard_text(v.bound)));
+    list += formatted("      <property name=\"standard\" value=\"{}\"/>\n",
+                      xml_escaped(standard_text(v.bound)));
   }
-  return list.empty() ? "" : format("    <properties>\n{}    </properties>\n", list);
+  return list.empty() ? "" : formatted("    <properties>\n{}    </properties>\n", list);
 }
 
 std::string testcase(const CaseReport& c, SuiteCounts& counts) {
@@ -365,20 +365,20 @@ std::string testcase(const CaseReport& c, SuiteCounts& counts) {
   counts.seconds += c.seconds;
   const auto element = [&](const std::string& content) {
     const std::string all = properties(c) + content;
-    return format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"{}", xml_escaped(c.op),
-                  xml_escaped(c.title()), c.seconds,
-                  all.empty() ? "/>\n" : format(">\n{}  </testcase>\n", all));
+    return formatted("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"{}",
+                     xml_escaped(c.op), xml_escaped(c.title()), c.seconds,
+                     all.empty() ? "/>\n" : formatted(">\n{}  </testcase>\n", all));
   };
   if (!c.error.empty()) {
     ++counts.errors;
-    return element(format("    <error type=\"error\" message=\"{}\">{}</error>\n",
-                          xml_escaped(c.error), xml_escaped(explain_error(c))));
+    return element(formatted("    <error type=\"error\" message=\"{}\">{}</error>\n",
+                             xml_escaped(c.error), xml_escaped(explain_error(c))));
   }
   if (c.remark == Remark::kKnownFailure) {
     ++counts.skipped;
-    return element(format("    <skipped message=\"{}\">{}</skipped>\n",
-                          xml_escaped("known failure: " + c.remark_text),
-                          c.reproduce.empty() ? "" : xml_escaped("reproduce: " + c.reproduce)));
+    return element(formatted("    <skipped message=\"{}\">{}</skipped>\n",
+                             xml_escaped("known failure: " + c.remark_text),
+                             c.reproduce.empty() ? "" : xml_escaped("reproduce: " + c.reproduce)));
   }
   const Outcome outcome = c.outcome();
   if (outcome == Outcome::kPass) {
@@ -386,7 +386,7 @@ std::string testcase(const CaseReport& c, SuiteCounts& counts) {
     for (const Verdict& v : c.verdicts) {
       for (const std::string& note : notes_of(v)) notes += xml_escaped(note) + "\n";
     }
-    return element(notes.empty() ? "" : format("    <system-out>{}</system-out>\n", notes));
+    return element(notes.empty() ? "" : formatted("    <system-out>{}</system-out>\n", notes));
   }
   // JUnit knows failure and error: what could not be judged is an error.
   const char* kind = outcome == Outcome::kFail ? "failure" : "error";
@@ -397,8 +397,8 @@ std::string testcase(const CaseReport& c, SuiteCounts& counts) {
                            : deciding != nullptr || !c.abft
                                ? explain(leading_verdict(c), c.reproduce)
                                : explain(*c.abft, c.reproduce);
-  return element(format("    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", kind, c.outcome_text(),
-                        xml_escaped(c.because()), xml_escaped(text)));
+  return element(formatted("    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", kind,
+                           c.outcome_text(), xml_escaped(c.because()), xml_escaped(text)));
 }
 
 }  // namespace
@@ -417,7 +417,7 @@ std::string gate_junit(const GateReport& report) {
     bodies[i] += testcase(c, counts[i]);
   }
   for (const std::string& name : report.without_golden) {
-    bodies[0] += format(
+    bodies[0] += formatted(
         "  <testcase classname=\"\" name=\"{}\" time=\"0.000\">\n"
         "    <skipped message=\"an output without a golden case\"/>\n  </testcase>\n",
         xml_escaped(name));
@@ -426,17 +426,18 @@ std::string gate_junit(const GateReport& report) {
   }
   const std::string head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
   if (report.files.empty()) {
-    return head + format("<testsuite {}>\n{}</testsuite>\n",
-                         counts[0].attributes(report.golden_file), bodies[0]);
+    return head + formatted("<testsuite {}>\n{}</testsuite>\n",
+                            counts[0].attributes(report.golden_file), bodies[0]);
   }
   SuiteCounts all;
   std::string suites;
   for (std::size_t i = 0; i < files.size(); ++i) {
     all.add(counts[i]);
-    suites += format("<testsuite {}>\n{}</testsuite>\n", counts[i].attributes(files[i]), bodies[i]);
+    suites +=
+        formatted("<testsuite {}>\n{}</testsuite>\n", counts[i].attributes(files[i]), bodies[i]);
   }
-  return head +
-         format("<testsuites {}>\n{}</testsuites>\n", all.attributes(report.golden_file), suites);
+  return head + formatted("<testsuites {}>\n{}</testsuites>\n", all.attributes(report.golden_file),
+                          suites);
 }
 
 }  // namespace assay::report

@@ -46,23 +46,23 @@ std::string mutation_table(const GateReport& report) {
     }
   }
   std::string out =
-      format("\nmutations of the {} of {} outputs that passed\n{:<20}{:>8}{:>12}{}  {}\n", passed,
-             report.cases.size(), "mutation", "applied", "elementwise", any_abft ? "  abft" : "",
-             "let through");
+      formatted("\nmutations of the {} of {} outputs that passed\n{:<20}{:>8}{:>12}{}  {}\n",
+                passed, report.cases.size(), "mutation", "applied", "elementwise",
+                any_abft ? "  abft" : "", "let through");
   for (const Row& row : rows) {
     const std::size_t shown = std::min<std::size_t>(row.through.size(), 3);
     std::string through =
         row.applied == 0 ? "not applicable" : joined(std::span(row.through).first(shown));
     if (row.applied > 0 && row.through.empty()) through = "none";
-    if (row.through.size() > shown) through += format(", {} more", row.through.size() - shown);
-    out += format("{:<20}{:>8}{:>12}{}  {}\n", row.name, row.applied, row.elementwise,
-                  any_abft ? format("{:>6}", row.abft) : "", through);
+    if (row.through.size() > shown) through += formatted(", {} more", row.through.size() - shown);
+    out += formatted("{:<20}{:>8}{:>12}{}  {}\n", row.name, row.applied, row.elementwise,
+                     any_abft ? formatted("{:>6}", row.abft) : "", through);
   }
   const MutationScore score = mutation_score(report);
   // Never "100 %" of what is not all.
   out += score.applied == 0 ? "no mutation could be applied\n"
-                            : format("caught {} of {} ({} %)\n", score.caught, score.applied,
-                                     short_number(std::floor(1000 * score.fraction()) / 10));
+                            : formatted("caught {} of {} ({} %)\n", score.caught, score.applied,
+                                        short_number(std::floor(1000 * score.fraction()) / 10));
   return out;
 }
 

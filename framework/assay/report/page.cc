@@ -100,30 +100,30 @@ std::string script_json(std::string_view json) {
 }
 
 std::string page_card(std::string_view kind, std::string_view number, std::string_view word) {
-  return format("<div class=card><b class={}>{}</b>{}</div>\n", number == "0" ? "soft" : kind,
-                xml_escaped(number), xml_escaped(word));
+  return formatted("<div class=card><b class={}>{}</b>{}</div>\n", number == "0" ? "soft" : kind,
+                   xml_escaped(number), xml_escaped(word));
 }
 
 std::string page_html(const Page& page) {
   // Only a script with this content runs (Content Security Policy, level 2).
   const std::string scripts =
-      page.script.empty() ? "'none'" : format("'sha256-{}'", base64_of_hex(sha256(page.script)));
+      page.script.empty() ? "'none'" : formatted("'sha256-{}'", base64_of_hex(sha256(page.script)));
   std::string out = "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n";
-  out += format(
+  out += formatted(
       "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; base-uri 'none'; "
       "form-action 'none'; style-src 'unsafe-inline'; script-src {}\">\n"
       "<meta name=viewport content=\"width=device-width,initial-scale=1\">\n",
       scripts);
-  out += format("<title>{}</title>\n<style>{}{}</style></head><body>\n", xml_escaped(page.title),
-                kStyle, page.style);
+  out += formatted("<title>{}</title>\n<style>{}{}</style></head><body>\n", xml_escaped(page.title),
+                   kStyle, page.style);
   out += page.body;
-  if (!page.footer.empty()) out += format("<footer>{}</footer>\n", xml_escaped(page.footer));
+  if (!page.footer.empty()) out += formatted("<footer>{}</footer>\n", xml_escaped(page.footer));
   if (!page.data.empty()) {
     out += "<script type=\"application/json\" id=data>";
     out += script_json(page.data);
     out += "</script>\n";
   }
-  if (!page.script.empty()) out += format("<script>{}</script>\n", page.script);
+  if (!page.script.empty()) out += formatted("<script>{}</script>\n", page.script);
   return out + "</body></html>\n";
 }
 

@@ -12,17 +12,17 @@ constexpr double kWidth = 460, kHeight = 300, kTop = 20, kBottom = 46;
 constexpr double kLetter = 6.6;  // the width of a digit at the font's size, and a little more
 constexpr std::size_t kColors = 7, kRuns = 4;
 
-std::string at(double v) { return format("{:.1f}", v); }
+std::string at(double v) { return formatted("{:.1f}", v); }
 
 double drawn_width(const std::string& text) { return kLetter * static_cast<double>(text.size()); }
 
 // "c1 r0": beyond the last colour the first is taken again.
 std::string classes(std::size_t color, std::size_t run, bool faint) {
-  return format("c{} r{}{}", color % kColors + 1, run % kRuns, faint ? " faint" : "");
+  return formatted("c{} r{}{}", color % kColors + 1, run % kRuns, faint ? " faint" : "");
 }
 
 std::string title(const std::string& words) {
-  return words.empty() ? "" : format("<title>{}</title>", xml_escaped(words));
+  return words.empty() ? "" : formatted("<title>{}</title>", xml_escaped(words));
 }
 
 class Frame {
@@ -42,25 +42,25 @@ class Frame {
     const double bottom = kHeight - kBottom;
     std::string out;
     for (const PlotTick& t : y_.ticks) {
-      out +=
-          format("<path class=grid d=\"M{} {}H{}\"/><text x={} y={} class=e>{}</text>\n", at(left_),
-                 at(y(t.at)), at(right_), at(left_ - 6), at(y(t.at) + 4), xml_escaped(t.label));
+      out += formatted("<path class=grid d=\"M{} {}H{}\"/><text x={} y={} class=e>{}</text>\n",
+                       at(left_), at(y(t.at)), at(right_), at(left_ - 6), at(y(t.at) + 4),
+                       xml_escaped(t.label));
     }
     for (const PlotTick& t : x_.ticks) {
-      out += format("<path class=axis d=\"M{} {}v5\"/><text x={} y={} class=m>{}</text>\n",
-                    at(x(t.at)), at(bottom), at(x(t.at)), at(bottom + 18), xml_escaped(t.label));
+      out += formatted("<path class=axis d=\"M{} {}v5\"/><text x={} y={} class=m>{}</text>\n",
+                       at(x(t.at)), at(bottom), at(x(t.at)), at(bottom + 18), xml_escaped(t.label));
     }
     for (const PlotTick& l : plot.lines) {
-      out += format("<path class=ref d=\"M{} {}V{}\"/><text x={} y={} class=m>{}</text>\n",
-                    at(x(l.at)), at(kTop), at(bottom), at(x(l.at)), at(kTop - 6),
-                    xml_escaped(l.label));
+      out += formatted("<path class=ref d=\"M{} {}V{}\"/><text x={} y={} class=m>{}</text>\n",
+                       at(x(l.at)), at(kTop), at(bottom), at(x(l.at)), at(kTop - 6),
+                       xml_escaped(l.label));
     }
-    out += format("<path class=axis d=\"M{} {}V{}H{}\"/>\n", at(left_), at(kTop), at(bottom),
-                  at(right_));
-    out += format("<text x={} y={} class=m>{}</text>\n", at((left_ + right_) / 2), at(kHeight - 8),
-                  xml_escaped(x_.label));
-    out += format("<text transform=\"translate(13 {}) rotate(-90)\" class=m>{}</text>\n",
-                  at((kTop + bottom) / 2), xml_escaped(y_.label));
+    out += formatted("<path class=axis d=\"M{} {}V{}H{}\"/>\n", at(left_), at(kTop), at(bottom),
+                     at(right_));
+    out += formatted("<text x={} y={} class=m>{}</text>\n", at((left_ + right_) / 2),
+                     at(kHeight - 8), xml_escaped(x_.label));
+    out += formatted("<text transform=\"translate(13 {}) rotate(-90)\" class=m>{}</text>\n",
+                     at((kTop + bottom) / 2), xml_escaped(y_.label));
     return out;
   }
 
@@ -76,8 +76,8 @@ std::string bars(const Frame& frame, const PlotSeries& series, double bottom) {
   std::string out;
   for (const PlotBar& b : series.bars) {
     const double left = frame.x(b.from), top = frame.y(b.y);
-    out += format("<rect class=bar x={} y={} width={} height={}>{}</rect>\n", at(left), at(top),
-                  at(frame.x(b.to) - left), at(std::max(bottom - top, 0.5)), title(b.title));
+    out += formatted("<rect class=bar x={} y={} width={} height={}>{}</rect>\n", at(left), at(top),
+                     at(frame.x(b.to) - left), at(std::max(bottom - top, 0.5)), title(b.title));
   }
   return out;
 }
@@ -85,7 +85,7 @@ std::string bars(const Frame& frame, const PlotSeries& series, double bottom) {
 std::string points(const Frame& frame, const PlotSeries& series) {
   std::string lines, whiskers, marks, run;
   const auto end_line = [&] {
-    if (!run.empty()) lines += format("<polyline points=\"{}\"/>\n", run);
+    if (!run.empty()) lines += formatted("<polyline points=\"{}\"/>\n", run);
     run.clear();
   };
   for (const PlotPoint& p : series.points) {
@@ -94,21 +94,21 @@ std::string points(const Frame& frame, const PlotSeries& series) {
       continue;
     }
     const std::string px = at(frame.x(p.x)), py = at(frame.y(p.y));
-    run += format("{}{},{}", run.empty() ? "" : " ", px, py);
+    run += formatted("{}{},{}", run.empty() ? "" : " ", px, py);
     if (!std::isnan(p.low) && !std::isnan(p.high)) {
-      whiskers += format("M{} {}V{}", px, at(frame.y(p.low)), at(frame.y(p.high)));
+      whiskers += formatted("M{} {}V{}", px, at(frame.y(p.low)), at(frame.y(p.high)));
     }
     marks += series.joined
-                 ? format("<circle class={} cx={} cy={} r={}>{}</circle>\n", p.large ? "big" : "p",
-                          px, py, p.large ? 5 : 2.8, title(p.title))
-                 : format(
+                 ? formatted("<circle class={} cx={} cy={} r={}>{}</circle>\n",
+                             p.large ? "big" : "p", px, py, p.large ? 5 : 2.8, title(p.title))
+                 : formatted(
                        "<path class=o d=\"M{} {}l4.5 4.5l-4.5 4.5l-4.5 -4.5z\">{}"
                        "</path>\n",
                        px, at(frame.y(p.y) - 4.5), title(p.title));
   }
   end_line();
   if (!series.joined) lines.clear();
-  if (!whiskers.empty()) lines += format("<path class=w d=\"{}\"/>\n", whiskers);
+  if (!whiskers.empty()) lines += formatted("<path class=w d=\"{}\"/>\n", whiskers);
   return lines + marks;
 }
 
@@ -143,13 +143,13 @@ figure { margin:0; } figcaption { font-weight:600; margin:0 0 .3rem; overflow-wr
 std::string plot_figure(const Plot& plot) {
   const Frame frame(plot);
   const std::string name = xml_escaped(plot.title);
-  std::string out = format(
+  std::string out = formatted(
       "<figure><figcaption>{}</figcaption>\n<svg class=plot viewBox=\"0 0 {} {}\" role=img "
       "aria-label=\"{}\">\n",
       name, kWidth, kHeight, name);
   out += frame.axes(plot);
   for (const PlotSeries& s : plot.series) {
-    out += format("<g class=\"{}\">\n", classes(s.color, s.run, s.faint));
+    out += formatted("<g class=\"{}\">\n", classes(s.color, s.run, s.faint));
     out += bars(frame, s, kHeight - kBottom);
     out += points(frame, s);
     out += "</g>\n";
@@ -158,7 +158,7 @@ std::string plot_figure(const Plot& plot) {
 }
 
 std::string plot_key(std::size_t color, std::size_t run, bool faint) {
-  return format(
+  return formatted(
       "<svg class=\"key {}\" viewBox=\"0 0 34 12\" aria-hidden=true><polyline points=\"0,6 34,6\"/>"
       "<circle class=p cx=17 cy=6 r=2.8></circle></svg>",
       classes(color, run, faint));
@@ -166,12 +166,12 @@ std::string plot_key(std::size_t color, std::size_t run, bool faint) {
 
 std::string rate_bar(double rate, double low, double high, std::size_t color, bool faint) {
   if (std::isnan(rate)) return "";
-  std::string out = format(
+  std::string out = formatted(
       "<svg class=\"rate {}\" viewBox=\"0 0 100 8\" preserveAspectRatio=none aria-hidden=true>"
       "<rect class=room width=100 height=8></rect><rect class=bar width={} height=8></rect>",
       classes(color, 0, faint), at(100 * rate));
   if (!std::isnan(low) && !std::isnan(high)) {
-    out += format("<path class=w d=\"M{} 4H{}\"></path>", at(100 * low), at(100 * high));
+    out += formatted("<path class=w d=\"M{} 4H{}\"></path>", at(100 * low), at(100 * high));
   }
   return out + "</svg>";
 }

@@ -17,7 +17,7 @@ std::string cell_text(const study::StudyCell& cell) {
 
 std::string exact_text(const study::StudyCell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  if (const auto* count = std::get_if<std::int64_t>(&cell)) return format("{}", *count);
+  if (const auto* count = std::get_if<std::int64_t>(&cell)) return formatted("{}", *count);
   return number_text(std::get<double>(cell));
 }
 
@@ -56,7 +56,7 @@ std::string study_text(const study::StudyResult& result) {
   for (const std::string& drawing : result.drawings) out += "\n" + drawing;
   out += "\nFindings:\n";
   for (const study::StudyFinding& finding : result.findings) {
-    out += format("  {}  {}\n", finding.holds ? "yes" : "NO ", finding.text);
+    out += formatted("  {}  {}\n", finding.holds ? "yes" : "NO ", finding.text);
   }
   return out;
 }

@@ -18,7 +18,7 @@ namespace {
 std::string special_counts(const Metrics& m, const Tally& tally) {
   std::vector<std::string> parts;
   const auto add = [&](std::int64_t count, const char* word) {
-    if (count > 0) parts.push_back(format("{} {}", grouped(count), word));
+    if (count > 0) parts.push_back(formatted("{} {}", grouped(count), word));
   };
   add(tally.nan, "NaN");
   add(tally.positive_inf, m.is_complex ? "infinite" : "+inf");
@@ -32,9 +32,9 @@ bool has_specials(const Tally& tally) {
 
 std::string miss_line(const Verdict& v, const Miss& miss) {
   const MissWords words = miss_words(v, miss);
-  return format("  {}: actual {}, expected {}, error {}{}{}", words.index, words.actual,
-                words.expected, words.error, words.bound.empty() ? "" : ", bound " + words.bound,
-                words.ulps.empty() ? "" : format(", {} ulp", words.ulps));
+  return formatted("  {}: actual {}, expected {}, error {}{}{}", words.index, words.actual,
+                   words.expected, words.error, words.bound.empty() ? "" : ", bound " + words.bound,
+                   words.ulps.empty() ? "" : formatted(", {} ulp", words.ulps));
 }
 
 // Three digits, rounded up: a tolerance that is offered must pass.
@@ -71,7 +71,7 @@ constexpr std::size_t kFewCases = 50;
 bool has_nothing_to_say(const CaseReport& c) { return c.passes() && c.remark == Remark::kNone; }
 // The name of a case as explanations have it.
 std::string place_of(const CaseReport& c) {
-  return c.file.empty() ? c.title() : format("{}: {}", c.file, c.title());
+  return c.file.empty() ? c.title() : formatted("{}: {}", c.file, c.title());
 }
 
 const char* color_of(Outcome outcome) {
@@ -110,10 +110,11 @@ std::string noted(const GateReport& report) {
   std::string out;
   for (std::size_t i = 0; i < std::min(kNoted, texts.size()); ++i) {
     const auto& [text, count] = texts[i];
-    out += format("note{}: {}\n", count > 1 ? format(" ({} times)", count) : "", text);
+    out += formatted("note{}: {}\n", count > 1 ? formatted(" ({} times)", count) : "", text);
   }
   if (texts.size() > kNoted) {
-    out += format("... and {} more notes; --json or --html has them all\n", texts.size() - kNoted);
+    out +=
+        formatted("... and {} more notes; --json or --html has them all\n", texts.size() - kNoted);
   }
   return out;
 }
@@ -124,7 +125,7 @@ std::string standard_text(const Bound& bound) {
   if (bound.origin == "case" && bound.standard == "custom") return "case's own";
   const bool unasked =
       bound.origin == "case" || bound.origin == "operator" || bound.origin == "default";
-  return unasked ? format("{} ({})", bound.standard, bound.origin) : bound.standard;
+  return unasked ? formatted("{} ({})", bound.standard, bound.origin) : bound.standard;
 }
 
 std::string blind_cell(const Verdict& v) {
@@ -138,7 +139,7 @@ std::vector<std::string> notes_of(const Verdict& v) {
   if (v.blind_share() >= kNotedBlindness && !said) {
     std::string note = blind_words(v);
     if (v.blind_share() > kMaxBlind && !v.bound.max_blind_why.empty()) {
-      note += format("; the case allows it: {}", v.bound.max_blind_why);
+      note += formatted("; the case allows it: {}", v.bound.max_blind_why);
     }
     notes.push_back(std::move(note));
   }
@@ -181,7 +182,7 @@ std::string why_text(const Verdict& v) {
   for (const char* owner : {"case", "operator"}) {
     if (v.outcome == Outcome::kPass || v.bound.origin != owner) continue;
     if (v.outcome == Outcome::kNotComparable && v.bound.origin == "operator") continue;
-    text += format(" (the {}'s own bound)", owner);
+    text += formatted(" (the {}'s own bound)", owner);
   }
   return text;
 }
@@ -189,9 +190,10 @@ std::string why_text(const Verdict& v) {
 std::vector<ExplanationLine> lines_of(const Verdict& v) {
   std::vector<ExplanationLine> lines;
   if (v.metrics && (has_specials(v.metrics->actual) || has_specials(v.metrics->expected))) {
-    lines.push_back({"special values: ",
-                     format("actual {}; expected {}", special_counts(*v.metrics, v.metrics->actual),
-                            special_counts(*v.metrics, v.metrics->expected))});
+    lines.push_back(
+        {"special values: ",
+         formatted("actual {}; expected {}", special_counts(*v.metrics, v.metrics->actual),
+                   special_counts(*v.metrics, v.metrics->expected))});
   }
   if (!v.where.empty()) lines.push_back({"where: ", v.where});
   for (std::string& note : notes_of(v)) lines.push_back({"note: ", std::move(note)});
@@ -203,29 +205,31 @@ std::vector<ExplanationLine> lines_of(const Verdict& v) {
       const Offer offer = offer_of(v);
       lines.push_back(
           {"would pass with ",
-           format("{}atol {} (at this rtol)",
-                  offer.rtol.empty() ? "" : format("rtol {} (at this atol) or ", offer.rtol),
-                  offer.atol)});
+           formatted("{}atol {} (at this rtol)",
+                     offer.rtol.empty() ? "" : formatted("rtol {} (at this atol) or ", offer.rtol),
+                     offer.atol)});
     } else if (v.bound.rule == Rule::kUlps) {
-      lines.push_back({"would pass with ", format("ulp({})", v.metrics->max_ulps)});
+      lines.push_back({"would pass with ", formatted("ulp({})", v.metrics->max_ulps)});
     }
   }
   return lines;
 }
 
 std::string worst_heading(const Verdict& v) {
-  return v.misses > static_cast<std::int64_t>(v.worst.size()) ? format("worst {}", v.worst.size())
-                                                              : std::string("which are");
+  return v.misses > static_cast<std::int64_t>(v.worst.size())
+             ? formatted("worst {}", v.worst.size())
+             : std::string("which are");
 }
 
 std::string explain(const Verdict& v, const std::string& reproduce) {
   std::string text = why_text(v);
   if (!v.worst.empty()) {
-    text += format("\n{}:", worst_heading(v));
-    for (const Miss& miss : v.worst) text += format("\n{}", miss_line(v, miss));
+    text += formatted("\n{}:", worst_heading(v));
+    for (const Miss& miss : v.worst) text += formatted("\n{}", miss_line(v, miss));
   }
-  for (const ExplanationLine& line : lines_of(v)) text += format("\n{}{}", line.label, line.text);
-  if (!reproduce.empty()) text += format("\nreproduce: {}", reproduce);
+  for (const ExplanationLine& line : lines_of(v))
+    text += formatted("\n{}{}", line.label, line.text);
+  if (!reproduce.empty()) text += formatted("\nreproduce: {}", reproduce);
   return text;
 }
 
@@ -233,46 +237,46 @@ std::string explain(const AbftVerdict& v, const std::string& reproduce) {
   std::string text = v.because;
   for (const std::string& note : v.notes) text += "; " + note;
   for (const AbftFlag& flag : v.flags) {
-    const std::string batch = flag.batch > 0 ? format("matrix {}, ", flag.batch) : "";
+    const std::string batch = flag.batch > 0 ? formatted("matrix {}, ", flag.batch) : "";
     const std::string_view source = v.from_golden ? "golden says" : "the operands say";
-    text += format("\n  {}{} {}, {} {} to {}: ", batch, flag.is_column ? "column" : "row",
-                   flag.index, flag.is_column ? "rows" : "columns", flag.first, flag.last);
+    text += formatted("\n  {}{} {}, {} {} to {}: ", batch, flag.is_column ? "column" : "row",
+                      flag.index, flag.is_column ? "rows" : "columns", flag.first, flag.last);
     // An infinite or NaN element leaves no difference to speak of.
     const bool special = flag.element && !std::isfinite(flag.element->actual);
     if (!special) {
-      text += format("D {}, T {}, D/T {}", short_number(flag.reading.difference, 4),
-                     short_number(flag.reading.threshold, 4),
-                     short_number(flag.reading.difference / flag.reading.threshold, 4));
+      text += formatted("D {}, T {}, D/T {}", short_number(flag.reading.difference, 4),
+                        short_number(flag.reading.threshold, 4),
+                        short_number(flag.reading.difference / flag.reading.threshold, 4));
       if (std::isfinite(flag.reading.z()))
-        text += format(", z {}", short_number(flag.reading.z(), 4));
+        text += formatted(", z {}", short_number(flag.reading.z(), 4));
     }
     if (!flag.element) continue;
     const AbftFlag::Element& e = *flag.element;
     if (special) {
-      text += format("{} in the output at [{}, {}], {} {}",
-                     std::isnan(e.actual) ? "NaN"
-                     : e.actual > 0       ? "infinity"
-                                          : "-infinity",
-                     e.row, e.column, source, short_number(e.reference, 8));
+      text += formatted("{} in the output at [{}, {}], {} {}",
+                        std::isnan(e.actual) ? "NaN"
+                        : e.actual > 0       ? "infinity"
+                                             : "-infinity",
+                        e.row, e.column, source, short_number(e.reference, 8));
     } else {
-      text += format("\n    element [{}, {}]: actual {}, {} {}", e.row, e.column,
-                     element_text(*v.format, e.bits), source, short_number(e.reference, 8));
+      text += formatted("\n    element [{}, {}]: actual {}, {} {}", e.row, e.column,
+                        element_text(*v.format, e.bits), source, short_number(e.reference, 8));
     }
     if (e.flipped_bit) {
-      text += format("; a flip of bit {} explains it: {}", *e.flipped_bit,
-                     element_text(*v.format, e.repaired_bits));
+      text += formatted("; a flip of bit {} explains it: {}", *e.flipped_bit,
+                        element_text(*v.format, e.repaired_bits));
     }
   }
   if (v.flagged > static_cast<std::int64_t>(v.flags.size()) && !v.flags.empty()) {
-    text += format("\n  ... and {} more",
-                   grouped(v.flagged - static_cast<std::int64_t>(v.flags.size())));
+    text += formatted("\n  ... and {} more",
+                      grouped(v.flagged - static_cast<std::int64_t>(v.flags.size())));
   }
   if (!reproduce.empty()) text += "\nreproduce: " + reproduce;
   return text;
 }
 
 std::string explain_error(const CaseReport& c) {
-  return c.reproduce.empty() ? c.error : format("{}\nreproduce: {}", c.error, c.reproduce);
+  return c.reproduce.empty() ? c.error : formatted("{}\nreproduce: {}", c.error, c.reproduce);
 }
 
 std::string explain_remark(const CaseReport& c) {
@@ -294,11 +298,11 @@ std::string metrics_text(const Verdict& v) {
     return " at " + shape_text(shape_only.multi_index(linear));
   };
   const auto quantiles = [](double median, double p99) {
-    return format(" (median {}, p99 {})", short_number(median), short_number(p99));
+    return formatted(" (median {}, p99 {})", short_number(median), short_number(p99));
   };
   std::string out;
   const auto line = [&](std::string_view name, const std::string& value) {
-    out += format("  {:<20}{}\n", name, value);
+    out += formatted("  {:<20}{}\n", name, value);
   };
   // Metrics of the table; what follows the number.
   const auto row = [&](const char* name, const std::string& more = "") {
@@ -306,15 +310,17 @@ std::string metrics_text(const Verdict& v) {
   };
   const auto pair = [&](const char* first, const char* second) {
     const Metric &one = *find_metric(first), &other = *find_metric(second);
-    line(format("{}, {}", one.words, other.words), one.text(m) + ", " + other.text(m));
+    line(formatted("{}, {}", one.words, other.words), one.text(m) + ", " + other.text(m));
   };
-  line("elements", format("{} ({} with both sides finite)", grouped(v.sites), grouped(m.compared)));
+  line("elements",
+       formatted("{} ({} with both sides finite)", grouped(v.sites), grouped(m.compared)));
   line("mismatches",
-       v.misses == 0 ? "0" : format("{} ({})", grouped(v.misses), percent_text(v.misses, v.sites)));
-  line("blind", v.blind
-                    ? format("{} of the {} elements that are not zero{}", grouped(*v.blind),
-                             grouped(v.nonzero), *v.blind > 0 ? format(" ({})", blind_cell(v)) : "")
-                    : "not known");
+       v.misses == 0 ? "0"
+                     : formatted("{} ({})", grouped(v.misses), percent_text(v.misses, v.sites)));
+  line("blind", v.blind ? formatted("{} of the {} elements that are not zero{}", grouped(*v.blind),
+                                    grouped(v.nonzero),
+                                    *v.blind > 0 ? formatted(" ({})", blind_cell(v)) : "")
+                        : "not known");
   line("bit-identical", m.bit_identical ? "yes" : "no");
   row("max_abs_error", place(m.max_abs_index));
   row("mean_abs_error", quantiles(m.median_abs_error, m.p99_abs_error));
@@ -325,30 +331,31 @@ std::string metrics_text(const Verdict& v) {
   row("bias");
   row("error_balance");
   row("max_ulp");
-  row("mean_ulp",
-      m.is_complex ? ""
-                   : format(" (p99 {}; over 1 ulp {}, over 32 ulp {})", short_number(m.p99_ulps, 6),
-                            grouped(m.over_1_ulp), grouped(m.over_32_ulps)));
+  row("mean_ulp", m.is_complex ? ""
+                               : formatted(" (p99 {}; over 1 ulp {}, over 32 ulp {})",
+                                           short_number(m.p99_ulps, 6), grouped(m.over_1_ulp),
+                                           grouped(m.over_32_ulps)));
   row("snr_db");
   row("psnr_db");
-  line(find_metric("cosine")->words, format("{:.9f}", m.cosine));
+  line(find_metric("cosine")->words, formatted("{:.9f}", m.cosine));
   row("relative_l2");
   pair("diff1", "diff2");
   row("deepgemm_diff");
   if (v.bound.is_plain()) {
     const Offer offer = offer_of(v);
     const std::string rtol = offer.rtol.empty() ? ""
-                                                : format("rtol {} at atol {}, or ", offer.rtol,
-                                                         short_number(v.bound.atol));
-    line("would pass with", v.special_misses > 0 ? "no tolerance: NaN or infinity differ"
-                                                 : format("{}atol {} at rtol {}", rtol, offer.atol,
-                                                          short_number(v.bound.rtol)));
+                                                : formatted("rtol {} at atol {}, or ", offer.rtol,
+                                                            short_number(v.bound.atol));
+    line("would pass with",
+         v.special_misses > 0
+             ? "no tolerance: NaN or infinity differ"
+             : formatted("{}atol {} at rtol {}", rtol, offer.atol, short_number(v.bound.rtol)));
   }
-  line("special values", format("actual {}; expected {}", special_counts(m, m.actual),
-                                special_counts(m, m.expected)));
-  line("zeros, subnormals",
-       format("actual {}, {}; expected {}, {}", grouped(m.actual.zero), grouped(m.actual.subnormal),
-              grouped(m.expected.zero), grouped(m.expected.subnormal)));
+  line("special values", formatted("actual {}; expected {}", special_counts(m, m.actual),
+                                   special_counts(m, m.expected)));
+  line("zeros, subnormals", formatted("actual {}, {}; expected {}, {}", grouped(m.actual.zero),
+                                      grouped(m.actual.subnormal), grouped(m.expected.zero),
+                                      grouped(m.expected.subnormal)));
   return out;
 }
 
@@ -356,11 +363,11 @@ std::string without_golden_text(const GateReport& report) {
   constexpr std::size_t kNamed = 10;
   const std::vector<std::string>& names = report.without_golden;
   const std::size_t named = std::min(kNamed, names.size());
-  return format("{} without a golden case {} not judged: {}{}; --strict makes {} not comparable",
-                names.size() == 1 ? "1 output" : format("{} outputs", names.size()),
-                names.size() == 1 ? "was" : "were", joined(std::span(names).first(named)),
-                named < names.size() ? format(" and {} more", names.size() - named) : "",
-                names.size() == 1 ? "it" : "them");
+  return formatted("{} without a golden case {} not judged: {}{}; --strict makes {} not comparable",
+                   names.size() == 1 ? "1 output" : formatted("{} outputs", names.size()),
+                   names.size() == 1 ? "was" : "were", joined(std::span(names).first(named)),
+                   named < names.size() ? formatted(" and {} more", names.size() - named) : "",
+                   names.size() == 1 ? "it" : "them");
 }
 
 std::string gate_line(const GateReport& report) {
@@ -373,12 +380,12 @@ std::string gate_line(const GateReport& report) {
   for (const std::string_view word : kWords) {
     if (counts[word] == 0) continue;
     cases += counts[word];
-    totals += format("{}{} {}", totals.empty() ? "" : ", ", counts[word], word);
+    totals += formatted("{}{} {}", totals.empty() ? "" : ", ", counts[word], word);
   }
   const bool several = cases < static_cast<std::int64_t>(report.cases.size());
-  return format("{} {}{}{}{}\n", cases, cases == 1 ? "case" : "cases",
-                several ? format(" of {} outputs", report.cases.size()) : "",
-                totals.empty() ? "" : ": ", totals);
+  return formatted("{} {}{}{}{}\n", cases, cases == 1 ? "case" : "cases",
+                   several ? formatted(" of {} outputs", report.cases.size()) : "",
+                   totals.empty() ? "" : ": ", totals);
 }
 
 std::string gate_table(const GateReport& report, bool color, std::size_t explained, bool all) {
@@ -454,7 +461,8 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     out += line + "\n";
   }
   if (!lists_all && passed > 0) {
-    out += format("{}{} {}, not shown; --all lists every case\n", rows.size() > 1 ? "... and " : "",
+    out +=
+        formatted("{}{} {}, not shown; --all lists every case\n", rows.size() > 1 ? "... and " : "",
                   grouped(passed), passed == 1 ? "that passes" : "that pass");
   }
   out += '\n';
@@ -470,7 +478,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
       return;
     }
     ++shown;
-    out += format("\n{}: {}: {}\n", place_of(c), word, text());
+    out += formatted("\n{}: {}: {}\n", place_of(c), word, text());
   };
   for (const CaseReport* c : worst_first) {
     if (!c->error.empty()) {
@@ -493,8 +501,8 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     }
   }
   if (unshown > 0) {
-    out +=
-        format("\n... and {} more that did not pass; --json or --html lists them all\n", unshown);
+    out += formatted("\n... and {} more that did not pass; --json or --html lists them all\n",
+                     unshown);
   }
   return out;
 }

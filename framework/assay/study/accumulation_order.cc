@@ -195,7 +195,7 @@ class Trees {
     agree_ += same ? 1 : 0;
     if (is_drawn || !same) {
       result_.drawings.push_back(
-          format("{} of {} on {}, {}:\n{}", op, dtype, machine, order, text));
+          formatted("{} of {} on {}, {}:\n{}", op, dtype, machine, order, text));
     }
     table_.add({op, machine, dtype, order, terms, text.substr(0, text.find('\n')),
                 std::string(same ? "yes" : "no")});
@@ -205,7 +205,7 @@ class Trees {
     result_.tables.push_back(std::move(table_));
     result_.findings.push_back(
         {agree_ == count_,
-         format("{} of {} trees are those of the rows of the tables", agree_, count_)});
+         formatted("{} of {} trees are those of the rows of the tables", agree_, count_)});
   }
 
  private:
@@ -229,7 +229,7 @@ StudyResult study_accumulation_order(const StudyOptions& options) {
   Trees trees(result);
   for (const Reduce& r : kReduces) {
     const std::string order =
-        r.row == ReduceOrder::kBlock ? format("{} {}", r.order, r.chunk) : std::string(r.order);
+        r.row == ReduceOrder::kBlock ? formatted("{} {}", r.order, r.chunk) : std::string(r.order);
     trees.add("reduce_sum", r.machine, r.dtype, order, r.terms,
               expected_tree(r.row, r.chunk, r.terms),
               r.chunk > 1 && r.dtype == std::string("float16"), [&] {
@@ -257,7 +257,7 @@ StudyResult study_accumulation_order(const StudyOptions& options) {
         row.promotion_interval.value = static_cast<int>(interval);
         const bool both = needs_both(factors_of(format_named(dtype), model.flush_inputs.value));
         trees.add(both ? "dot" : "matmul", std::string(machine.name), dtype,
-                  interval > 0 ? format("promotion every {}", interval) : "as it is", terms,
+                  interval > 0 ? formatted("promotion every {}", interval) : "as it is", terms,
                   expected_tree(row, terms),
                   machine.name == "ascend910b" || machine.name == "hopper",
                   [&] { return probe_product(machine, dtype, interval, terms, options.threads); });

@@ -79,13 +79,14 @@ void errors(const StudyOptions& options, StudyResult& result) {
     worst_two = std::max(worst_two, two_most);
   }
   result.tables.push_back(std::move(table));
-  result.findings.push_back({worst_one <= 0.5 + 1e-6,
-                             format("one rounding is never more than half an ulp off (largest {})",
-                                    short_number(worst_one))});
   result.findings.push_back(
-      {worst_two > 1e4, format("two roundings lose all digits where the sum cancels (largest {} "
-                               "ulps)",
-                               short_number(worst_two))});
+      {worst_one <= 0.5 + 1e-6,
+       formatted("one rounding is never more than half an ulp off (largest {})",
+                 short_number(worst_one))});
+  result.findings.push_back(
+      {worst_two > 1e4, formatted("two roundings lose all digits where the sum cancels (largest {} "
+                                  "ulps)",
+                                  short_number(worst_two))});
   result.charts.push_back({.name = "errors",
                            .title = "Error of a x + b, b normal",
                            .x_label = "ulps of the exact value (the last bar: and more)",
@@ -132,11 +133,11 @@ void indices(StudyResult& result) {
   }
   result.tables.push_back(std::move(table));
   result.findings.push_back(
-      {jump == 2000, format("0.999998 in place of 1 is 2e-6 off, and {} off behind an index",
-                            number_text(jump))});
+      {jump == 2000, formatted("0.999998 in place of 1 is 2e-6 off, and {} off behind an index",
+                               number_text(jump))});
   result.findings.push_back(
       {flips > 1000 && largest == 2000,
-       format(
+       formatted(
            "{} of {} inputs a x + b flip int(y) by their second rounding, {} off behind the index",
            flips, tried, number_text(largest))});
 }
@@ -215,7 +216,7 @@ void edges(const StudyOptions& options, StudyResult& result) {
       table.add({box[2], box[4], i / samples % 7, i % samples, exactly(y1), exactly(y2)});
     }
   }
-  table.title = format(
+  table.title = formatted(
       "deform_roi_pool: {} of all {} coordinates y of rois of whole numbers (y1 "
       "below 256, up to 256 high, P = 7, scale 1/16) have another integer part; "
       "the first ten",
@@ -231,12 +232,13 @@ void edges(const StudyOptions& options, StudyResult& result) {
     for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
   }
   const double in_a_million = 1e6 * static_cast<double>(flips) / static_cast<double>(coordinates);
-  result.findings.push_back({in_a_million > 20 && in_a_million < 400,
-                             format("of all rois of whole numbers {} in a million coordinates flip",
-                                    short_number(in_a_million))});
+  result.findings.push_back(
+      {in_a_million > 20 && in_a_million < 400,
+       formatted("of all rois of whole numbers {} in a million coordinates flip",
+                 short_number(in_a_million))});
   result.findings.push_back(
       {most >= 300,
-       format(
+       formatted(
            "bilinear samples hide a flip, but at the image's end, where they become 0: of an image "
            "of 1000s {} rois then differ by up to {}",
            at_edge.size() / 5, short_number(most))});
@@ -291,12 +293,13 @@ void pooling(const StudyOptions& options, StudyResult& result) {
   }
   result.tables.push_back(std::move(table));
   result.findings.push_back({lowest > 0.02 && highest < 0.12,
-                             format("{} to {} percent of deform_roi_pool's coordinates differ",
-                                    short_number(100 * lowest), short_number(100 * highest))});
+                             formatted("{} to {} percent of deform_roi_pool's coordinates differ",
+                                       short_number(100 * lowest), short_number(100 * highest))});
   result.findings.push_back(
       {grid_flips > 50 && grid_flips < 250 && random_flips < 5,
-       format("integer parts flip for integer rois ({} in a million), hardly for random ones ({})",
-              short_number(grid_flips), short_number(random_flips))});
+       formatted(
+           "integer parts flip for integer rois ({} in a million), hardly for random ones ({})",
+           short_number(grid_flips), short_number(random_flips))});
 }
 
 }  // namespace

@@ -163,8 +163,8 @@ std::vector<std::string> columns_with_snr(std::vector<std::string> first) {
 void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult& result) {
   std::vector<Method> methods;
   for (double scale = 1; scale <= 64; scale *= 2) {
-    methods.push_back(
-        {.text = scale == 1 ? "no scale" : format("scale {}", number_text(scale)), .scale = scale});
+    methods.push_back({.text = scale == 1 ? "no scale" : formatted("scale {}", number_text(scale)),
+                       .scale = scale});
   }
   methods.push_back({.text = "scale 64, chunks of 512", .scale = 64, .chunk = 512});
   methods.push_back({.text = "scale 64, chunks of 128", .scale = 64, .chunk = 128});
@@ -172,9 +172,9 @@ void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult
   methods.push_back({.text = "block scale, 128", .chunk = 128, .block_scale = true});
   StudyTable table{
       .name = "rounded_products",
-      .title = format("(a) products and running sum rounded to e4m3, half up; K = {}, "
-                      "deviation 0.01; the block scales amax / 224 with an e8m8 accumulator",
-                      kLength),
+      .title = formatted("(a) products and running sum rounded to e4m3, half up; K = {}, "
+                         "deviation 0.01; the block scales amax / 224 with an e8m8 accumulator",
+                         kLength),
       .columns = columns_with_snr({"method", "repeats"})};
   StudyChart chart{.name = "rounded_products",
                    .title = "(a) SNR of one dot product",
@@ -195,16 +195,18 @@ void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult
   result.tables.push_back(std::move(table));
   result.charts.push_back(std::move(chart));
   const double scaled = snr[6];
-  result.findings.push_back({snr[0] > -1 && snr[0] < 1,
-                             format("(a) without a scale the SNR is {} dB", short_number(snr[0]))});
-  result.findings.push_back({scaled > 1 && scaled < 10 && scaled > snr[0] + 1,
-                             format("(a) a scale of 64 raises it to {} dB", short_number(scaled))});
+  result.findings.push_back(
+      {snr[0] > -1 && snr[0] < 1,
+       formatted("(a) without a scale the SNR is {} dB", short_number(snr[0]))});
+  result.findings.push_back(
+      {scaled > 1 && scaled < 10 && scaled > snr[0] + 1,
+       formatted("(a) a scale of 64 raises it to {} dB", short_number(scaled))});
   result.findings.push_back({snr[7] > scaled && snr[8] > snr[7],
-                             format("(a) chunks raise it further: {} dB (512), {} dB (128)",
-                                    short_number(snr[7]), short_number(snr[8]))});
+                             formatted("(a) chunks raise it further: {} dB (512), {} dB (128)",
+                                       short_number(snr[7]), short_number(snr[8]))});
   result.findings.push_back({snr[9] > snr[8] && snr[10] > snr[9],
-                             format("(a) block scales most: {} dB (512), {} dB (128)",
-                                    short_number(snr[9]), short_number(snr[10]))});
+                             formatted("(a) block scales most: {} dB (512), {} dB (128)",
+                                       short_number(snr[9]), short_number(snr[10]))});
 }
 
 // Model (a) with vectors that are more and more correlated, short and long ones.
@@ -223,14 +225,14 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
                     .y_label = "error",
                     .log_y = true};
   StudyChart snr{.name = "correlated_snr",
-                 .title = format("(a) SNR of correlated vectors, K = {}", kLong),
+                 .title = formatted("(a) SNR of correlated vectors, K = {}", kLong),
                  .x_label = "rho",
                  .y_label = "SNR, dB"};
   // The results at the first rho, 0, and at the last, 0.99, by [method][length].
   Ratio first[3][2], last[3][2];
   for (std::size_t m = 0; m < 3; ++m) {
     for (std::size_t l = 0; l < 2; ++l) {
-      StudySeries error{.name = format("{}, K = {}", methods[m].text, lengths[l])};
+      StudySeries error{.name = formatted("{}, K = {}", methods[m].text, lengths[l])};
       StudySeries decibels{.name = methods[m].text};
       for (const double rho : rhos) {
         const Ratio r = run(options, repeats, methods[m], lengths[l], rho);
@@ -258,9 +260,10 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
   };
   result.findings.push_back(
       {growth(0, 0) > 1 && growth(0, 1) > growth(0, 0),
-       format("(a) from rho 0 to 0.99 the error of scale 64 grows {} times at K = {}, {} times at "
-              "K = {}",
-              short_number(growth(0, 0)), lengths[0], short_number(growth(0, 1)), lengths[1])});
+       formatted(
+           "(a) from rho 0 to 0.99 the error of scale 64 grows {} times at K = {}, {} times at "
+           "K = {}",
+           short_number(growth(0, 0)), lengths[0], short_number(growth(0, 1)), lengths[1])});
   const auto width = [](const Ratio& r) { return r.at(0.9) - r.at(0.1); };
   bool narrower = true, better_worst = true;
   for (std::size_t m = 0; m < 3; ++m) {
@@ -269,7 +272,7 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
   }
   result.findings.push_back(
       {narrower && better_worst,
-       format(
+       formatted(
            "(a) the SNR's distribution narrows ({} to {} dB between its tenths, one sum; {} to {} "
            "dB, block scale) and its worst case improves ({} to {} dB, {} to {} dB)",
            short_number(width(first[0][1])), short_number(width(last[0][1])),
@@ -280,7 +283,7 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
       last[0][1].at(1) < first[0][1].at(1) && last[1][1].at(1) < first[1][1].at(1);
   result.findings.push_back(
       {lower_best,
-       format(
+       formatted(
            "(a) its best case falls ({} to {} dB with one sum, {} to {} dB with chunks; with block "
            "scales, whose errors stay small, {} to {} dB)",
            short_number(first[0][1].at(1)), short_number(last[0][1].at(1)),
@@ -290,9 +293,10 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
   const auto gain = [&](std::size_t m) { return last[m][1].db() - last[0][1].db(); };
   result.findings.push_back(
       {gain(1) > 5 && gain(2) > gain(1) + 10,
-       format("(a) correlated vectors gain most from promotion and block scales: {} and {} dB over "
-              "one sum",
-              short_number(gain(1)), short_number(gain(2)))});
+       formatted(
+           "(a) correlated vectors gain most from promotion and block scales: {} and {} dB over "
+           "one sum",
+           short_number(gain(1)), short_number(gain(2)))});
 }
 
 // The values times `scale`, rounded to float8_e4m3fn (to nearest, ties to even).
@@ -308,9 +312,9 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
   promoted.promotion_interval.value = 128;
   StudyTable table{
       .name = "tensor_core",
-      .title = format("(b) exact products in the tensor core's 14-bit accumulator; K = {}, "
-                      "deviation 0.01, against the dot product before rounding to e4m3",
-                      kLong),
+      .title = formatted("(b) exact products in the tensor core's 14-bit accumulator; K = {}, "
+                         "deviation 0.01, against the dot product before rounding to e4m3",
+                         kLong),
       .columns = columns_with_snr({"method", "repeats"})};
   StudyChart chart{.name = "tensor_core",
                    .title = "(b) SNR of one dot product",
@@ -330,8 +334,8 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
       });
       Ratio r;
       for (std::size_t i = 0; i < exact.size(); ++i) r.add(exact[i], got[i]);
-      std::vector<StudyCell> row = {format("{}{}", scale == 1 ? "no scale" : "scale 64",
-                                           promotes ? ", promotion every 128" : ""),
+      std::vector<StudyCell> row = {formatted("{}{}", scale == 1 ? "no scale" : "scale 64",
+                                              promotes ? ", promotion every 128" : ""),
                                     repeats};
       append_snr(row, r);
       chart.series.push_back(histogram(std::get<std::string>(row[0]), r.each, -10, 80, 18));
@@ -341,8 +345,9 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
   }
   result.tables.push_back(std::move(table));
   result.charts.push_back(std::move(chart));
-  result.findings.push_back({plain > 20 && plain < 25,
-                             format("(b) without a scale the SNR is {} dB", short_number(plain))});
+  result.findings.push_back(
+      {plain > 20 && plain < 25,
+       formatted("(b) without a scale the SNR is {} dB", short_number(plain))});
 
   StudyTable biased{
       .name = "promotion",
@@ -389,9 +394,9 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
   result.charts.push_back(std::move(lines));
   result.findings.push_back(
       {without > 0.05 && without < 0.085 && with > 0.0002 && with < 0.001,
-       format("(b) long biased sums need promotion: uniform(0, 1), K = 4096, is {} percent off "
-              "without, {} with one every 128",
-              short_number(100 * without), short_number(100 * with))});
+       formatted("(b) long biased sums need promotion: uniform(0, 1), K = 4096, is {} percent off "
+                 "without, {} with one every 128",
+                 short_number(100 * without), short_number(100 * with))});
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr std::int64_t kElements = 1 << 20;
 struct Order {
   const char* name;
   std::int64_t block = 0;  // the attribute block_size; 0: the order has none
-  std::string text() const { return block > 0 ? format("{} {}", name, block) : name; }
+  std::string text() const { return block > 0 ? formatted("{} {}", name, block) : name; }
 };
 constexpr Order kOrders[] = {
     {.name = "pairwise"},
@@ -55,9 +55,9 @@ void orders(const StudyOptions& options, StudyResult& result) {
   const std::int64_t draws = options.repeats > 0 ? options.repeats : 5;
   StudyTable table{
       .name = "orders",
-      .title = format("The sum of 2^20 normal values on the Ascend 910B's vector unit: largest "
-                      "difference from the same values' pairwise sum in float64, over {} draws",
-                      draws),
+      .title = formatted("The sum of 2^20 normal values on the Ascend 910B's vector unit: largest "
+                         "difference from the same values' pairwise sum in float64, over {} draws",
+                         draws),
       .columns = {"dtype", "order", "draws", "largest difference", "mean difference"}};
   StudyChart chart{.name = "orders",
                    .title = "Difference from the pairwise reference",
@@ -113,13 +113,14 @@ void orders(const StudyOptions& options, StudyResult& result) {
   result.tables.push_back(std::move(ratios));
   result.findings.push_back(
       {f32 > 0 && f32 < 0.5 && ratio > 100,
-       format("between orders float32 sums differ by up to {}, float16 sums by {}: {} times",
-              short_number(f32), short_number(f16), short_number(ratio))});
+       formatted("between orders float32 sums differ by up to {}, float16 sums by {}: {} times",
+                 short_number(f32), short_number(f16), short_number(ratio))});
   result.findings.push_back(
       {blocks32 < 0.02 && blocks16 > 0.05 && blocks16 / blocks32 > 20,
-       format("between block sizes by {} and {}: {} times, for the sums of blocks are added one by "
-              "one",
-              short_number(blocks32), short_number(blocks16), short_number(blocks16 / blocks32))});
+       formatted(
+           "between block sizes by {} and {}: {} times, for the sums of blocks are added one by "
+           "one",
+           short_number(blocks32), short_number(blocks16), short_number(blocks16 / blocks32))});
 }
 
 // The published experiment as it was made, on a GPU: blocks summed by Triton's tl.sum in the dtype
@@ -180,10 +181,11 @@ void published(const StudyOptions& options, StudyResult& result) {
   const double f16 = most["float16"], f32 = most["float32"], ratio = f16 / f32;
   result.findings.push_back(
       {f32 > 0 && f32 < 0.001 && f16 > 0.2 && f16 < 5 && ratio > 1000,
-       format("blocks summed in float16 and float32, their sums in float32 on an H200's trees: "
-              "between block sizes {} and {}, {} times (published, on an A100: 0.777 and 0.00015, "
-              "5094 times; recorded on an H200: 1.41 and 0.00018)",
-              short_number(f16), short_number(f32), short_number(ratio))});
+       formatted(
+           "blocks summed in float16 and float32, their sums in float32 on an H200's trees: "
+           "between block sizes {} and {}, {} times (published, on an A100: 0.777 and 0.00015, "
+           "5094 times; recorded on an H200: 1.41 and 0.00018)",
+           short_number(f16), short_number(f32), short_number(ratio))});
 }
 
 // Rows [row, row + rows) and columns [column, column + columns) of a matrix.
@@ -256,7 +258,7 @@ void tiles(const StudyOptions& options, StudyResult& result) {
           }
         }
       }
-      by_mn += compare(format("M, N {}", tile), tiled);
+      by_mn += compare(formatted("M, N {}", tile), tiled);
     }
     least_by_k =
         std::min(least_by_k, compare("K 32", product(a, b, 32, unit.machine, options.threads)));
@@ -266,7 +268,7 @@ void tiles(const StudyOptions& options, StudyResult& result) {
       {by_mn == 0, "tiles of M and N do not change the order of K: the results are bit-identical"});
   result.findings.push_back(
       {least_by_k > 0,
-       format("tiles of K do: at least {} of 65536 elements have other bits", least_by_k)});
+       formatted("tiles of K do: at least {} of 65536 elements have other bits", least_by_k)});
 }
 
 // The smallest example: three numbers whose sum is 0 or 1.
@@ -281,8 +283,8 @@ void examples(StudyResult& result) {
   table.add({std::string("(2^24 - 2^24) + 1"), kept});
   result.tables.push_back(std::move(table));
   result.findings.push_back(
-      {lost == 0 && kept == 1, format("(2^24 + 1) - 2^24 is {} or {}, by the order",
-                                      number_text(lost), number_text(kept))});
+      {lost == 0 && kept == 1, formatted("(2^24 + 1) - 2^24 is {} or {}, by the order",
+                                         number_text(lost), number_text(kept))});
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ constexpr Study kStudies[] = {
 void StudyTable::add(std::vector<StudyCell> row) {
   if (row.size() != columns.size()) {
     throw std::logic_error(
-        format("table {}: {} cells for {} columns", name, row.size(), columns.size()));
+        formatted("table {}: {} cells for {} columns", name, row.size(), columns.size()));
   }
   rows.push_back(std::move(row));
 }
@@ -43,7 +43,7 @@ const StudyTable& StudyResult::table(std::string_view table_name) const {
   for (const StudyTable& t : tables) {
     if (t.name == table_name) return t;
   }
-  throw std::invalid_argument(format("study {} has no table '{}'", name, table_name));
+  throw std::invalid_argument(formatted("study {} has no table '{}'", name, table_name));
 }
 
 std::span<const Study> studies() { return kStudies; }

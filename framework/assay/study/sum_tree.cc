@@ -104,12 +104,12 @@ std::string range_of(const SumTree& t) {
   const std::int64_t step = terms.size() > 1 ? terms[1] - terms[0] : 1;
   for (std::size_t i = 1; i < terms.size(); ++i) {
     if (terms[i] - terms[i - 1] != step) {
-      return format("{} terms from {} to {}", terms.size(), terms.front(), terms.back());
+      return formatted("{} terms from {} to {}", terms.size(), terms.front(), terms.back());
     }
   }
-  if (terms.size() == 1) return format("term {}", terms[0]);
-  return format("terms {} to {}{}", terms.front(), terms.back(),
-                step == 1 ? "" : format(" in steps of {}", step));
+  if (terms.size() == 1) return formatted("term {}", terms[0]);
+  return formatted("terms {} to {}{}", terms.front(), terms.back(),
+                   step == 1 ? "" : formatted(" in steps of {}", step));
 }
 
 std::string_view word_of(SumNode kind) {
@@ -143,8 +143,8 @@ bool is_pairwise(const SumTree& t) {
 std::string heading(const SumTree& t) {
   if (t.kind == SumNode::kTerm) return range_of(t);
   const std::int64_t n = t.terms();
-  if (n > 2 && is_pairwise(t)) return format("tree of adjacent pairs: {}", range_of(t));
-  return format("{} of {}: {}", word_of(t.kind), t.children.size(), range_of(t));
+  if (n > 2 && is_pairwise(t)) return formatted("tree of adjacent pairs: {}", range_of(t));
+  return formatted("{} of {}: {}", word_of(t.kind), t.children.size(), range_of(t));
 }
 
 bool all_terms(const SumTree& t) {
@@ -189,8 +189,8 @@ void draw(const SumTree& t, const std::string& indent, std::string& out) {
     ++links;
   }
   if (links > 1) {
-    out += format("{}chain of {}, each the {} of what came before and {} more: {}\n", indent, links,
-                  word_of(t.kind), t.children.size() - 1, range_of(t));
+    out += formatted("{}chain of {}, each the {} of what came before and {} more: {}\n", indent,
+                     links, word_of(t.kind), t.children.size() - 1, range_of(t));
     if (t.children[1].kind != SumNode::kTerm) {
       out += indent + "  the last:\n";
       draw_children(t, 1, indent + "    ", out);
@@ -292,7 +292,8 @@ bool operator==(const SumTree& a, const SumTree& b) {
 SumTree reveal_sum_tree(const SumProbe& probe) {
   const std::int64_t n = probe.terms;
   if (n < 1 || n > 512) {
-    throw std::invalid_argument(format("a summation tree is probed for 1 to 512 terms, not {}", n));
+    throw std::invalid_argument(
+        formatted("a summation tree is probed for 1 to 512 terms, not {}", n));
   }
   const auto size = static_cast<std::size_t>(n);
   std::vector<std::int64_t> lost(size * size, 0);
@@ -306,12 +307,12 @@ SumTree reveal_sum_tree(const SumProbe& probe) {
     const std::vector<double> sums = probe.sums(values);
     if (static_cast<std::int64_t>(sums.size()) != rows) {
       throw std::invalid_argument(
-          format("the probed operator gave {} sums for {} rows", sums.size(), rows));
+          formatted("the probed operator gave {} sums for {} rows", sums.size(), rows));
     }
     for (std::int64_t row = 0; row < rows; ++row) {
       const double kept = sums[static_cast<std::size_t>(row)] / probe.unit;
       if (!(kept >= 0 && kept <= static_cast<double>(n - 2) && kept == std::floor(kept))) {
-        throw std::runtime_error(format(
+        throw std::runtime_error(formatted(
             "no summation tree explains the probe of terms {} and {}: it kept {} of {} units", i,
             i + 1 + row, number_text(kept), n - 2));
       }
@@ -330,10 +331,10 @@ SumTree reveal_sum_tree(const SumProbe& probe) {
       const std::int64_t seen = lost[static_cast<std::size_t>(i * n + j)];
       const std::int64_t by_tree = predicted[static_cast<std::size_t>(i * n + j)];
       if (by_tree != seen) {
-        throw std::runtime_error(
-            format("no summation tree explains the probe of terms {} and {}: it lost {} units, not "
-                   "{}",
-                   i, j, seen, by_tree));
+        throw std::runtime_error(formatted(
+            "no summation tree explains the probe of terms {} and {}: it lost {} units, not "
+            "{}",
+            i, j, seen, by_tree));
       }
     }
   }
@@ -378,7 +379,7 @@ SumTree expected_tree(const SumPlan& plan, std::int64_t n) {
 }
 
 std::string sum_tree_line(const SumTree& t) {
-  if (t.kind == SumNode::kTerm) return format("{}", t.term);
+  if (t.kind == SumNode::kTerm) return formatted("{}", t.term);
   std::vector<std::string> parts;
   for (const SumTree& child : t.children) parts.push_back(sum_tree_line(child));
   switch (t.kind) {

@@ -16,21 +16,21 @@ const Attribute* find(const Case& c, std::string_view name) {
 }
 
 [[noreturn]] void wrong_type(const Case& c, std::string_view name, std::string_view wanted) {
-  throw CaseError(c.name, format("attribute '{}' must be {}, but it is '{}'", name, wanted,
-                                 attribute_text(*find(c, name))));
+  throw CaseError(c.name, formatted("attribute '{}' must be {}, but it is '{}'", name, wanted,
+                                    attribute_text(*find(c, name))));
 }
 
 // Whether outputs are narrower than the accumulator of their products.
 bool is_cast(const Format& output) { return output.is_float() && output.precision < 24; }
 std::string not_cast(const Format& output) {
-  return format("{} outputs are not cast: there is no residual", output.name);
+  return formatted("{} outputs are not cast: there is no residual", output.name);
 }
 bool is_wide(const Format& f) { return f.name == "float32" || f.name == "float64"; }
 
 }  // namespace
 
 std::string attribute_text(const Attribute& attribute) {
-  if (const auto* i = std::get_if<std::int64_t>(&attribute)) return format("{}", *i);
+  if (const auto* i = std::get_if<std::int64_t>(&attribute)) return formatted("{}", *i);
   if (const auto* d = std::get_if<double>(&attribute)) return number_text(*d);
   return std::get<std::string>(attribute);
 }
@@ -39,7 +39,7 @@ std::string Epilogue::why_no_accumulator(const Format& f, const Shape& accumulat
                                          const Format& output, const Shape& shape) {
   if (!is_cast(output)) return not_cast(output);
   if (is_wide(f) && accumulator == shape) return "";
-  return format(
+  return formatted(
       "an accumulator {} {} of the output {} {}: before its cast it is float32 (or float64) and of "
       "the same shape",
       f.name, shape_text(accumulator), output.name, shape_text(shape));
@@ -52,7 +52,7 @@ std::string Epilogue::why_no_residual(const Format& f, const Shape& residual, co
               residual.back() <= shape.back();
   for (std::size_t d = 0; fits && d + 1 < shape.size(); ++d) fits = residual[d] == shape[d];
   if (fits) return "";
-  return format(
+  return formatted(
       "a residual {} {} of the output {} {}: R is float32 (or float64), [..., M, checks of a row]",
       f.name, shape_text(residual), output.name, shape_text(shape));
 }
@@ -110,8 +110,8 @@ const Tensor& Case::input(const std::string& operand) const {
   if (at != inputs.end()) return at->second;
   std::vector<std::string> names;
   for (const auto& [known, tensor] : inputs) names.push_back(known);
-  throw CaseError(name, format("{} needs the input '{}'; its inputs are {}",
-                               op.empty() ? "the operator" : op, operand, joined(names)));
+  throw CaseError(name, formatted("{} needs the input '{}'; its inputs are {}",
+                                  op.empty() ? "the operator" : op, operand, joined(names)));
 }
 
 const Format* Case::input_format(const std::string& operand) const {
@@ -126,7 +126,7 @@ const Tensor& Case::golden_tensor() const {
     throw CaseError(name, "has several outputs; one_output() gives the case of one");
   }
   throw std::invalid_argument(
-      format("case {} has no golden result; `assay golden` computes one from the inputs", name));
+      formatted("case {} has no golden result; `assay golden` computes one from the inputs", name));
 }
 
 Case one_output(const Case& c, const std::string& output) {
@@ -134,9 +134,10 @@ Case one_output(const Case& c, const std::string& output) {
   if (result == c.results.end()) {
     std::vector<std::string> names;
     for (const auto& [name, other] : c.results) names.push_back(name);
-    throw CaseError(c.name, format("has no output '{}'; {}", output,
-                                   names.empty() ? "it has one, without a name"
-                                                 : format("its outputs are {}", joined(names))));
+    throw CaseError(c.name,
+                    formatted("has no output '{}'; {}", output,
+                              names.empty() ? "it has one, without a name"
+                                            : formatted("its outputs are {}", joined(names))));
   }
   const CaseOutput& of = result->second;
   Case one;

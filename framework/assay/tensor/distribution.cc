@@ -267,7 +267,7 @@ void check(const DrawCall& call) {
   const Distribution& row = *call.spec.distribution;
   const std::string obstacle = row.obstacle == nullptr ? "" : row.obstacle(call);
   if (!obstacle.empty()) {
-    throw std::invalid_argument(format("distribution '{}': {}", call.spec.text(), obstacle));
+    throw std::invalid_argument(formatted("distribution '{}': {}", call.spec.text(), obstacle));
   }
 }
 
@@ -299,7 +299,8 @@ std::span<const Distribution> distributions() { return kDistributions; }
 double DistributionSpec::get(std::string_view parameter) const {
   const std::size_t i = index_of(*distribution, parameter);
   if (i == distribution->parameters.size()) {
-    throw std::invalid_argument(format("{} has no parameter '{}'", distribution->name, parameter));
+    throw std::invalid_argument(
+        formatted("{} has no parameter '{}'", distribution->name, parameter));
   }
   return values[i];
 }
@@ -311,7 +312,7 @@ std::string DistributionSpec::text() const {
   for (std::size_t i = 0; i < distribution->parameters.size(); ++i) {
     const Parameter& p = distribution->parameters[i];
     if (values[i] == p.value || std::isnan(values[i])) continue;
-    out += format(",{}={}", p.name, number_text(values[i]));
+    out += formatted(",{}={}", p.name, number_text(values[i]));
   }
   return out;
 }
@@ -366,8 +367,9 @@ void draw_part(const DistributionSpec& spec, const Format& format, const Shape& 
   const FloatEnvironment environment;
   const std::int64_t size = element_count(shape);
   if (begin < 0 || count < 0 || begin > size || count > size - begin) {
-    throw std::invalid_argument(assay::format("elements {} to {} are outside a tensor of shape {}",
-                                              begin, begin + count, shape_text(shape)));
+    throw std::invalid_argument(
+        assay::formatted("elements {} to {} are outside a tensor of shape {}", begin, begin + count,
+                         shape_text(shape)));
   }
   const DrawCall call{spec, format, shape, seed, stream};
   check(call);

@@ -330,7 +330,7 @@ void fill_block_constant(const DrawCall& call, std::int64_t begin, std::size_t n
 std::string problem_of_bounds(const DistributionSpec& spec) {
   const double low = spec.get("low"), high = spec.get("high");
   if (low < high) return "";
-  return format("low must be below high, not {} and {}", number_text(low), number_text(high));
+  return formatted("low must be below high, not {} and {}", number_text(low), number_text(high));
 }
 
 std::string problem_of_truncation(const DistributionSpec& spec) {
@@ -347,7 +347,7 @@ std::string problem_of_fractions(const DistributionSpec& spec) {
   for (const char* kind : {"zeros", "negative_zeros", "infinities", "nans", "largest"}) {
     sum += spec.get(kind);
   }
-  return sum <= 1 ? "" : format("the fractions add up to {}, above 1", short_number(sum, 6));
+  return sum <= 1 ? "" : formatted("the fractions add up to {}, above 1", short_number(sum, 6));
 }
 
 std::string obstacle_of_axis(const DrawCall& call) {
@@ -355,7 +355,8 @@ std::string obstacle_of_axis(const DrawCall& call) {
   const auto rank = static_cast<double>(call.shape.size());
   const double axis = call.spec.get("axis");
   if (axis >= -rank && axis < rank) return "";
-  return format("a tensor of shape {} has no axis {}", shape_text(call.shape), number_text(axis));
+  return formatted("a tensor of shape {} has no axis {}", shape_text(call.shape),
+                   number_text(axis));
 }
 
 std::string obstacle_of_outliers(const DrawCall& call) {
@@ -364,12 +365,13 @@ std::string obstacle_of_outliers(const DrawCall& call) {
   const Channels channels = along_axis(call);
   const Outliers outliers = outliers_of(call, channels.extent);
   if (outliers.count <= channels.extent || channels.extent == 0) return "";
-  return format("there are not {} channels in shape {}", outliers.count, shape_text(call.shape));
+  return formatted("there are not {} channels in shape {}", outliers.count, shape_text(call.shape));
 }
 
 std::string obstacle_of_subnormals(const DrawCall& call) {
-  return subnormal_count(call.format) > 0 ? ""
-                                          : format("{} has no subnormal numbers", call.format.name);
+  return subnormal_count(call.format) > 0
+             ? ""
+             : formatted("{} has no subnormal numbers", call.format.name);
 }
 
 }  // namespace assay

@@ -30,7 +30,7 @@ AbftMatcher AbftMatcher::threshold(const std::string& spec) const {
 AbftMatcher AbftMatcher::false_alarm_budget(double delta) const {
   if (!(delta > 0 && delta < 1)) {
     throw std::invalid_argument(
-        format("a false-alarm budget is a probability between 0 and 1, not {}", delta));
+        formatted("a false-alarm budget is a probability between 0 and 1, not {}", delta));
   }
   return with([&](auto& m) { m.delta_ = delta; });
 }
@@ -40,7 +40,7 @@ ThresholdSpec AbftMatcher::spec() const {
   if (groups_ && (*groups_ != 0 || spec.group_width() != 0)) {
     if (!spec.threshold->takes("groups")) {
       throw std::invalid_argument(
-          format("{} checks whole rows; groups are rounding_variance's", spec.threshold->name));
+          formatted("{} checks whole rows; groups are rounding_variance's", spec.threshold->name));
     }
     if (*groups_ < 0) throw std::invalid_argument("a group has at least one column");
     spec.groups = *groups_;
@@ -94,7 +94,7 @@ MatchReport AbftMatcher::check(const TensorView& actual) const {
     if (residual_) epilogue.residual = copy_of(residual_->tensor());
     if (!epilogue.empty()) {
       if (!request.checksums->threshold->takes_residuals) {
-        throw std::invalid_argument(format(
+        throw std::invalid_argument(formatted(
             "{} has no use for an accumulator or a residual; residual_compensated has, as in "
             ".threshold(\"residual_compensated\")",
             request.checksums->threshold->name));
@@ -112,17 +112,17 @@ MatchReport AbftMatcher::check(const TensorView& actual) const {
 std::string AbftMatcher::describe(bool negated) const {
   std::string what;
   if (const Case* c = first_.as_case()) {
-    what = format("case {}", c->name);
+    what = formatted("case {}", c->name);
   } else if (second_) {
-    what = format("the operands {} {} and {} {}", first_.tensor().format->name,
-                  shape_text(first_.tensor().shape), second_->tensor().format->name,
-                  shape_text(second_->tensor().shape));
+    what = formatted("the operands {} {} and {} {}", first_.tensor().format->name,
+                     shape_text(first_.tensor().shape), second_->tensor().format->name,
+                     shape_text(second_->tensor().shape));
   } else {
-    what = format("the {} golden result of shape {}", first_.tensor().format->name,
-                  shape_text(first_.tensor().shape));
+    what = formatted("the {} golden result of shape {}", first_.tensor().format->name,
+                     shape_text(first_.tensor().shape));
   }
-  return format("{} with {} by checksums (threshold {})", negated ? "does not agree" : "agrees",
-                what, spec().text());
+  return formatted("{} with {} by checksums (threshold {})", negated ? "does not agree" : "agrees",
+                   what, spec().text());
 }
 
 AbftMatcher AbftClose(Reference golden_or_case) { return AbftMatcher(std::move(golden_or_case)); }

@@ -21,7 +21,7 @@ bool near_whole(const Format& f, double y, int ulps) {
 }
 
 std::string more(std::size_t count) {
-  return count > kNamed ? format("\n  and {} more", count - kNamed) : "";
+  return count > kNamed ? formatted("\n  and {} more", count - kNamed) : "";
 }
 
 }  // namespace
@@ -30,14 +30,15 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
   const FloatEnvironment environment;
   const TensorView expected = reference_.tensor_or_golden(), y = coordinates_.tensor_or_golden();
   if (actual.shape != expected.shape) {
-    return {Outcome::kNotComparable, format("the shapes differ: {} and {}",
-                                            shape_text(actual.shape), shape_text(expected.shape))};
+    return {Outcome::kNotComparable,
+            formatted("the shapes differ: {} and {}", shape_text(actual.shape),
+                      shape_text(expected.shape))};
   }
   const bool fits = y.shape.size() >= actual.shape.size() &&
                     std::equal(actual.shape.begin(), actual.shape.end(), y.shape.begin());
   if (!fits) {
-    return {Outcome::kNotComparable, format("coordinates {} do not belong to elements {}",
-                                            shape_text(y.shape), shape_text(actual.shape))};
+    return {Outcome::kNotComparable, formatted("coordinates {} do not belong to elements {}",
+                                               shape_text(y.shape), shape_text(actual.shape))};
   }
   // Differences are the misses of the gate: of the case's own bound, or of what is asked for.
   GateRequest request;
@@ -55,8 +56,8 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
     if (v.outcome == Outcome::kNotComparable) return {v.outcome, v.because};
     if (v.bound.rule == Rule::kStatistics) {
       return {Outcome::kNotComparable,
-              format("standard {} says nothing of single elements; give .rtol() and .atol()",
-                     v.bound.standard)};
+              formatted("standard {} says nothing of single elements; give .rtol() and .atol()",
+                        v.bound.standard)};
     }
     misses.insert(misses.end(), v.worst.begin(), v.worst.end());
   }
@@ -74,9 +75,9 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
     }
     const bool is_near = !std::isnan(nearest);
     std::vector<std::string>& kind = is_near ? amplified : others;
-    kind.push_back(format("{}: {} in place of {}{}", shape_text(miss.index),
-                          number_text(miss.actual), number_text(miss.expected),
-                          is_near ? format(", at y = {}", short_number(nearest, 9)) : ""));
+    kind.push_back(formatted("{}: {} in place of {}{}", shape_text(miss.index),
+                             number_text(miss.actual), number_text(miss.expected),
+                             is_near ? formatted(", at y = {}", short_number(nearest, 9)) : ""));
   }
   const auto list = [](const std::vector<std::string>& kind) {
     std::string text;
@@ -85,20 +86,20 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
   };
   if (amplified.empty() && others.empty()) {
     return {actual.size() == 0 ? Outcome::kUntrusted : Outcome::kFail,
-            format("none of {} elements differs", actual.size())};
+            formatted("none of {} elements differs", actual.size())};
   }
-  std::string text = format("{} of {} elements at an index about to change{}", amplified.size(),
-                            actual.size(), list(amplified));
-  if (!others.empty()) text += format("\n{} elsewhere{}", others.size(), list(others));
+  std::string text = formatted("{} of {} elements at an index about to change{}", amplified.size(),
+                               actual.size(), list(amplified));
+  if (!others.empty()) text += formatted("\n{} elsewhere{}", others.size(), list(others));
   return {others.empty() ? Outcome::kPass : Outcome::kFail, text};
 }
 
 std::string AmplificationMatcher::describe(bool negated) const {
   std::string by = reference_.as_case() != nullptr ? std::string("the case's bound")
-                                                   : format("standard {}", kDefaultStandard);
-  if (rtol_ || atol_) by = format("rtol {}, atol {}", rtol_.value_or(0), atol_.value_or(0));
-  return format("{} from {} only where a coordinate is within {} ulps of a whole number ({})",
-                negated ? "does not differ" : "differs", reference_.text(), ulps_, by);
+                                                   : formatted("standard {}", kDefaultStandard);
+  if (rtol_ || atol_) by = formatted("rtol {}, atol {}", rtol_.value_or(0), atol_.value_or(0));
+  return formatted("{} from {} only where a coordinate is within {} ulps of a whole number ({})",
+                   negated ? "does not differ" : "differs", reference_.text(), ulps_, by);
 }
 
 }  // namespace assay

@@ -9,8 +9,8 @@ namespace assay {
 
 DeterministicMatcher::DeterministicMatcher(int runs) : runs_(runs) {
   if (runs < 2) {
-    throw std::invalid_argument(
-        format("Deterministic compares runs with each other: at least 2 are needed, not {}", runs));
+    throw std::invalid_argument(formatted(
+        "Deterministic compares runs with each other: at least 2 are needed, not {}", runs));
   }
 }
 
@@ -18,9 +18,9 @@ std::string DeterministicMatcher::compare(const TensorView& first, const TensorV
                                           int run) const {
   const FloatEnvironment environment;
   if (first.format != again.format || first.shape != again.shape) {
-    return format("which differs in run {} of {}: it gives {} {}, run 1 gave {} {}", run, runs_,
-                  again.format->name, shape_text(again.shape), first.format->name,
-                  shape_text(first.shape));
+    return formatted("which differs in run {} of {}: it gives {} {}, run 1 gave {} {}", run, runs_,
+                     again.format->name, shape_text(again.shape), first.format->name,
+                     shape_text(first.shape));
   }
   std::int64_t differing = 0, at = -1;
   const TensorView first_parts = parts_of(first), again_parts = parts_of(again);
@@ -41,7 +41,7 @@ std::string DeterministicMatcher::compare(const TensorView& first, const TensorV
     if (differing++ == 0) at = i;
   }
   if (differing == 0) return "";
-  return format(
+  return formatted(
       "which differs in run {} of {}, in {} of {} elements, first at {}: {} in run 1, {} "
       "in run {}",
       run, runs_, grouped(differing), grouped(first.size()), shape_text(first.multi_index(at)),
@@ -49,15 +49,15 @@ std::string DeterministicMatcher::compare(const TensorView& first, const TensorV
 }
 
 std::string DeterministicMatcher::same(const TensorView& first) const {
-  return format("which gives the same {} {} in {} runs", first.format->name,
-                shape_text(first.shape), runs_);
+  return formatted("which gives the same {} {} in {} runs", first.format->name,
+                   shape_text(first.shape), runs_);
 }
 
 void DeterministicMatcher::DescribeTo(std::ostream* os) const {
-  *os << format("gives the same bits in {} runs", runs_);
+  *os << formatted("gives the same bits in {} runs", runs_);
 }
 void DeterministicMatcher::DescribeNegationTo(std::ostream* os) const {
-  *os << format("gives other bits in one of {} runs", runs_);
+  *os << formatted("gives other bits in one of {} runs", runs_);
 }
 
 }  // namespace assay

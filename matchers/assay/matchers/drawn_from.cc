@@ -15,7 +15,7 @@ DrawnFromMatcher::DrawnFromMatcher(std::string law, std::optional<Reference> ref
 MatchReport DrawnFromMatcher::check(const TensorView& actual) const {
   const FloatEnvironment environment;
   GateRequest request;
-  request.bounds.standards = {format("distribution({})", law_)};
+  request.bounds.standards = {formatted("distribution({})", law_)};
   request.bounds.origin = "matcher";
   CaseReport report;
   if (const Case* c = reference_ ? reference_->as_case() : nullptr) {
@@ -28,8 +28,8 @@ MatchReport DrawnFromMatcher::check(const TensorView& actual) const {
 }
 
 std::string DrawnFromMatcher::describe(bool negated) const {
-  return format("is {}drawn from {}{}", negated ? "not " : "", law_,
-                reference_ ? " of " + reference_->text() : "");
+  return formatted("is {}drawn from {}{}", negated ? "not " : "", law_,
+                   reference_ ? " of " + reference_->text() : "");
 }
 
 DrawnFromMatcher DrawnFrom(std::string law) {

@@ -41,10 +41,11 @@ MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actu
   const FloatEnvironment environment;
   const Case* c = reference_.as_case();
   if (c == nullptr || c->results.empty()) {
-    return {Outcome::kNotComparable,
-            c == nullptr ? "outputs by name are compared with a case that has several outputs"
-                         : format("case {} has one output, without a name: give that tensor alone",
-                                  c->name)};
+    return {
+        Outcome::kNotComparable,
+        c == nullptr
+            ? "outputs by name are compared with a case that has several outputs"
+            : formatted("case {} has one output, without a name: give that tensor alone", c->name)};
   }
   std::string overridden;
   const GateRequest request = said_request(overridden);
@@ -52,14 +53,14 @@ MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actu
   std::vector<std::string> parts;
   const auto add = [&](Outcome outcome, const std::string& name, const std::string& text) {
     worst = worse(worst, outcome);
-    parts.push_back(format("{} {}: {}", name, outcome_verb(outcome), text));
+    parts.push_back(formatted("{} {}: {}", name, outcome_verb(outcome), text));
   };
   std::set<std::string> given;
   for (const NamedView& output : actual) {
     given.insert(output.name);
     const auto known = c->results.find(output.name);
     if (known == c->results.end()) {
-      add(Outcome::kFail, output.name, format("case {} has no such output", c->name));
+      add(Outcome::kFail, output.name, formatted("case {} has no such output", c->name));
       continue;
     }
     if (!known->second.golden && !known->second.golden_missing) continue;  // not compared

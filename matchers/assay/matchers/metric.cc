@@ -30,11 +30,11 @@ MetricsRead read_metrics(const TensorView& actual, const TensorView& expected, b
     return {MatchReport{v.outcome, v.because}, {}};
   }
   if (v.special_misses > 0) {
-    std::string text = format("NaN or infinity differ in {} of {} elements",
-                              grouped(v.special_misses), grouped(v.sites));
+    std::string text = formatted("NaN or infinity differ in {} of {} elements",
+                                 grouped(v.special_misses), grouped(v.sites));
     for (const Miss& miss : v.worst) {
-      text += format("\n  {}: actual {}, expected {}", shape_text(miss.index),
-                     value_text(actual, miss.linear, 9), value_text(expected, miss.linear, 9));
+      text += formatted("\n  {}: actual {}, expected {}", shape_text(miss.index),
+                        value_text(actual, miss.linear, 9), value_text(expected, miss.linear, 9));
     }
     return {MatchReport{Outcome::kFail, text}, *v.metrics};
   }
@@ -52,12 +52,12 @@ std::optional<MatchReport> unfit(const Reference& reference, const Metric& metri
   if (metric.real_only && actual.format != nullptr && actual.format->is_complex()) {
     return MatchReport{
         Outcome::kNotComparable,
-        format("{} needs an order of the values, and complex numbers have none", metric.words)};
+        formatted("{} needs an order of the values, and complex numbers have none", metric.words)};
   }
   const Case* c = reference.as_case();
   if (c == nullptr) return std::nullopt;
   if (!c->golden) {
-    return MatchReport{Outcome::kNotComparable, format("case {} has no golden result", c->name)};
+    return MatchReport{Outcome::kNotComparable, formatted("case {} has no golden result", c->name)};
   }
   std::string why_not = c->why_not_output(*actual.format);
   if (why_not.empty()) return std::nullopt;
@@ -93,16 +93,16 @@ MatchReport passed(std::string text, const Metrics& m, const TensorView& actual,
 std::string context(const Metrics& m, const TensorView& actual, const TensorView& expected) {
   const auto number = [&](const char* name) {
     const Metric& metric = metric_named(name);
-    return format("{} {}", metric.words, metric.text(m));
+    return formatted("{} {}", metric.words, metric.text(m));
   };
   std::string text = "\n" + number("max_abs_error");
   if (m.max_abs_index >= 0) {
     text +=
-        format(" at {}: actual {}, expected {}", shape_text(actual.multi_index(m.max_abs_index)),
-               value_text(actual, m.max_abs_index, 9), value_text(expected, m.max_abs_index, 9));
+        formatted(" at {}: actual {}, expected {}", shape_text(actual.multi_index(m.max_abs_index)),
+                  value_text(actual, m.max_abs_index, 9), value_text(expected, m.max_abs_index, 9));
   }
-  return text + format("\n{}, {}, {}, over {} finite elements", number("snr_db"), number("cosine"),
-                       number("relative_l2"), grouped(m.compared));
+  return text + formatted("\n{}, {}, {}, over {} finite elements", number("snr_db"),
+                          number("cosine"), number("relative_l2"), grouped(m.compared));
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ MetricMatcher::MetricMatcher(Reference reference, std::string_view metric, doubl
     : reference_(std::move(reference)), metric_(&metric_named(metric)), limit_(limit) {
   const FloatEnvironment environment;
   if (std::isnan(limit)) {
-    throw std::invalid_argument(format("the limit of {} must be a number, not NaN", metric));
+    throw std::invalid_argument(formatted("the limit of {} must be a number, not NaN", metric));
   }
 }
 
@@ -128,15 +128,15 @@ MatchReport MetricMatcher::check(const TensorView& actual) const {
   const double value = metric_->value(reading.metrics);
   if (!met(reading.metrics)) {
     return {Outcome::kFail,
-            format("{} {}, {} {}", metric_->words, metric_->text(value),
-                   larger_is_better(*metric_) ? "below" : "above", metric_->text(limit_)) +
+            formatted("{} {}, {} {}", metric_->words, metric_->text(value),
+                      larger_is_better(*metric_) ? "below" : "above", metric_->text(limit_)) +
                 context(reading.metrics, actual, expected)};
   }
-  return passed(format("{} {} over {} elements", metric_->words, metric_->text(value),
-                       grouped(reading.metrics.compared)),
+  return passed(formatted("{} {} over {} elements", metric_->words, metric_->text(value),
+                          grouped(reading.metrics.compared)),
                 reading.metrics, actual, expected,
-                format("{} {} {}", metric_->words,
-                       larger_is_better(*metric_) ? ">=" : "<=", metric_->text(limit_)),
+                formatted("{} {} {}", metric_->words,
+                          larger_is_better(*metric_) ? ">=" : "<=", metric_->text(limit_)),
                 max_blind_.value_or(kMaxBlind),
                 [&](const TensorView& output, const TensorView& sample) {
                   const MetricsRead trial = read_metrics(output, sample, true);
@@ -145,8 +145,9 @@ MatchReport MetricMatcher::check(const TensorView& actual) const {
 }
 
 std::string MetricMatcher::describe(bool negated) const {
-  return format("{} {} {} {} against {}", negated ? "does not have" : "has", metric_->words,
-                larger_is_better(*metric_) ? ">=" : "<=", metric_->text(limit_), reference_.text());
+  return formatted("{} {} {} {} against {}", negated ? "does not have" : "has", metric_->words,
+                   larger_is_better(*metric_) ? ">=" : "<=", metric_->text(limit_),
+                   reference_.text());
 }
 
 NoWorseMatcher::NoWorseMatcher(Reference benchmark, Reference golden)
@@ -158,7 +159,7 @@ NoWorseMatcher NoWorseMatcher::by(std::string_view metric) const {
   const Metric& row = metric_named(metric);
   if (larger_is_better(row)) {
     throw std::invalid_argument(
-        format("NoWorseThan compares errors, and {} is none: larger is better", metric));
+        formatted("NoWorseThan compares errors, and {} is none: larger is better", metric));
   }
   return with([&](auto& m) { m.metric_ = &row; });
 }
@@ -166,7 +167,7 @@ NoWorseMatcher NoWorseMatcher::factor(double value) const {
   const FloatEnvironment environment;
   if (!(value > 0 && std::isfinite(value))) {
     throw std::invalid_argument(
-        format("NoWorseThan's factor must be above 0, but it is {}", value));
+        formatted("NoWorseThan's factor must be above 0, but it is {}", value));
   }
   return with([&](auto& m) { m.factor_ = value; });
 }
@@ -174,7 +175,7 @@ NoWorseMatcher NoWorseMatcher::floor(double value) const {
   const FloatEnvironment environment;
   if (!(value >= 0 && std::isfinite(value))) {
     throw std::invalid_argument(
-        format("NoWorseThan's floor must be at least 0, but it is {}", value));
+        formatted("NoWorseThan's floor must be at least 0, but it is {}", value));
   }
   return with([&](auto& m) { m.floor_ = value; });
 }
@@ -201,19 +202,19 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
   const double theirs = metric_->value(of_benchmark.metrics);
   const double limit = factor_ * std::max(theirs, floor_);
   const double ours = metric_->value(reading.metrics);
-  const std::string numbers = format("{} {}, the benchmark's {}", metric_->words,
-                                     metric_->text(ours), metric_->text(theirs));
+  const std::string numbers = formatted("{} {}, the benchmark's {}", metric_->words,
+                                        metric_->text(ours), metric_->text(theirs));
   const std::string allowed =
-      format("allowed is {} x the benchmark's{}", short_number(factor_, 4),
-             theirs < floor_ ? format(", its floor {} taken", short_number(floor_, 4)) : "");
+      formatted("allowed is {} x the benchmark's{}", short_number(factor_, 4),
+                theirs < floor_ ? formatted(", its floor {} taken", short_number(floor_, 4)) : "");
   if (!(ours <= limit)) {
     const std::string ratio =
-        theirs > 0 ? format(": {} times as large", short_number(ours / theirs, 4)) : "";
+        theirs > 0 ? formatted(": {} times as large", short_number(ours / theirs, 4)) : "";
     return {Outcome::kFail,
             numbers + ratio + "; " + allowed + context(reading.metrics, actual, golden)};
   }
   return passed(numbers + "; " + allowed, reading.metrics, actual, golden,
-                format("{} <= {}", metric_->words, metric_->text(limit)),
+                formatted("{} <= {}", metric_->words, metric_->text(limit)),
                 max_blind_.value_or(kMaxBlind),
                 [&](const TensorView& output, const TensorView& sample) {
                   const MetricsRead trial = read_metrics(output, sample, true);
@@ -223,9 +224,9 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
 
 std::string NoWorseMatcher::describe(bool negated) const {
   const TensorView b = benchmark_.tensor_or_golden();
-  return format("is {} than the {} benchmark of shape {} against {} ({} at most {} x)",
-                negated ? "worse" : "no worse", b.format->name, shape_text(b.shape), golden_.text(),
-                metric_->words, short_number(factor_, 4));
+  return formatted("is {} than the {} benchmark of shape {} against {} ({} at most {} x)",
+                   negated ? "worse" : "no worse", b.format->name, shape_text(b.shape),
+                   golden_.text(), metric_->words, short_number(factor_, 4));
 }
 
 MetricMatcher SnrAtLeast(Reference reference, double decibels) {

@@ -8,13 +8,13 @@
 namespace assay {
 namespace {
 
-std::string percent(double rate) { return format("{:.6g} %", 100 * rate); }
+std::string percent(double rate) { return formatted("{:.6g} %", 100 * rate); }
 
 // A bound rounded towards the limit would seem to meet it.
 std::string bound_text(double bound, double limit) {
   std::string text = percent(bound);
   for (int digits = 7; digits <= 17 && bound != limit && text == percent(limit); ++digits) {
-    text = format("{:.{}g} %", 100 * bound, digits);
+    text = formatted("{:.{}g} %", 100 * bound, digits);
   }
   return text;
 }
@@ -26,9 +26,9 @@ RateMatcher::RateMatcher(double limit, double confidence, bool at_least)
   const FloatEnvironment environment;
   const auto require = [&](double value, const char* what) {
     if (value > 0 && value < 1) return;
-    throw std::invalid_argument(format("{}'s {} must be above 0 and below 1, but it is {}",
-                                       at_least ? "DetectionRateAtLeast" : "FalseAlarmRateAtMost",
-                                       what, number_text(value)));
+    throw std::invalid_argument(formatted(
+        "{}'s {} must be above 0 and below 1, but it is {}",
+        at_least ? "DetectionRateAtLeast" : "FalseAlarmRateAtMost", what, number_text(value)));
   };
   require(limit, "rate");
   require(confidence, "confidence");
@@ -59,7 +59,7 @@ bool RateMatcher::MatchAndExplain(const Rate& rate, testing::MatchResultListener
   const FloatEnvironment environment;
   const char* const bad = at_least_ ? "miss" : "false alarm";
   if (rate.trials == 0 && rate.events == 0) {
-    *listener << format(
+    *listener << formatted(
         "which cannot be trusted: there are no trials; {} without a {} would show it",
         grouped(*needed(rate)), bad);
     return false;
@@ -67,28 +67,29 @@ bool RateMatcher::MatchAndExplain(const Rate& rate, testing::MatchResultListener
   const bool matches = shows(rate);
   const double bound = at_least_ ? campaign::lower_bound(rate, confidence_)
                                  : campaign::upper_bound(rate, confidence_);
-  *listener << format("which is {} of {} trials, {}; its {} bound at {} confidence is {}",
-                      grouped(rate.events), grouped(rate.trials),
-                      percent(static_cast<double>(rate.events) / static_cast<double>(rate.trials)),
-                      at_least_ ? "lower" : "upper", percent(confidence_),
-                      bound_text(bound, limit_));
+  *listener << formatted(
+      "which is {} of {} trials, {}; its {} bound at {} confidence is {}", grouped(rate.events),
+      grouped(rate.trials),
+      percent(static_cast<double>(rate.events) / static_cast<double>(rate.trials)),
+      at_least_ ? "lower" : "upper", percent(confidence_), bound_text(bound, limit_));
   if (matches) return true;
   const std::optional<std::int64_t> more = needed(rate);
-  *listener << format(", {} {}\n{}", at_least_ ? "below" : "above", percent(limit_),
-                      more ? format("{} more trial{} with no further {} would show it",
-                                    grouped(*more), *more == 1 ? "" : "s", bad)
-                           : std::string("no affordable number of further trials would show it"));
+  *listener << formatted(", {} {}\n{}", at_least_ ? "below" : "above", percent(limit_),
+                         more
+                             ? formatted("{} more trial{} with no further {} would show it",
+                                         grouped(*more), *more == 1 ? "" : "s", bad)
+                             : std::string("no affordable number of further trials would show it"));
   return false;
 }
 
 void RateMatcher::describe(std::ostream* os, const char* verb) const {
-  *os << format("{} a {} of at {} {} with {} confidence", verb,
-                at_least_ ? "detection rate" : "false alarm rate", at_least_ ? "least" : "most",
-                percent(limit_), percent(confidence_));
+  *os << formatted("{} a {} of at {} {} with {} confidence", verb,
+                   at_least_ ? "detection rate" : "false alarm rate", at_least_ ? "least" : "most",
+                   percent(limit_), percent(confidence_));
 }
 
 void campaign::PrintTo(const Rate& rate, std::ostream* os) {
-  *os << format("{} of {} trials", grouped(rate.events), grouped(rate.trials));
+  *os << formatted("{} of {} trials", grouped(rate.events), grouped(rate.trials));
 }
 
 }  // namespace assay

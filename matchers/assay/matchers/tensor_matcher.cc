@@ -26,8 +26,8 @@ void Reference::keep(const TensorView& temporary) {
 }
 
 std::string Reference::text() const {
-  if (case_ != nullptr) return format("the golden result of case {}", case_->name);
-  return format("the {} reference of shape {}", view_.format->name, shape_text(view_.shape));
+  if (case_ != nullptr) return formatted("the golden result of case {}", case_->name);
+  return formatted("the {} reference of shape {}", view_.format->name, shape_text(view_.shape));
 }
 
 std::string current_test_command() {
@@ -37,8 +37,8 @@ std::string current_test_command() {
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
   const std::string program =
       length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "the test program";
-  return format("{} --gtest_filter={}", shell_word(program),
-                shell_word(format("{}.{}", test->test_suite_name(), test->name())));
+  return formatted("{} --gtest_filter={}", shell_word(program),
+                   shell_word(formatted("{}.{}", test->test_suite_name(), test->name())));
 }
 
 bool explain_match(const MatchReport& report, testing::MatchResultListener* listener) {
