@@ -7,9 +7,9 @@
     mutants.py --mutant FILE:LINE:TEXT   one mutant: that line with the text in its place
     mutants.py --selftest                checks the changes on small texts
 
-One line of one source is changed (changes.py), that source alone is compiled as the build tree's
-compile_commands.json says, and linked before the archives with the objects of the room's tests: its
-symbols then stand for those of the archive. Nothing is written into the build tree. A mutant is
+One line of one source is changed (changes.py), that source, with those that the build tree compiles
+together with it, is compiled as its compile_commands.json says, and linked before the archives with the
+objects of the room's tests: its symbols then stand for those of the archive. Nothing is written into the build tree. A mutant is
 killed where a test fails, the program ends otherwise than by itself or takes too long; one that does
 not compile is drawn anew. Those of equivalent.txt change nothing that could be seen, and are counted
 apart. The same seed draws the same mutants of the same sources, by any number of jobs."""
@@ -49,13 +49,24 @@ class Build:
         self.directory = pathlib.Path(directory).resolve()
         commands = json.loads((self.directory / "compile_commands.json").read_text())
         self.commands = {entry["file"]: entry for entry in commands}
+        # Of sources that are compiled together: the file that includes them.
+        self.together = {}
+        for file in self.commands:
+            if "/Unity/" in file:
+                for source in re.findall(r'^#include "(.*)"$', pathlib.Path(file).read_text(), re.M):
+                    self.together[source] = file
         self.ninja = (self.directory / "build.ninja").read_text()
-        first = next(f for f in self.commands if "/framework/assay/" in f)
+        first = next(f for f in [*self.commands, *self.together] if "/framework/assay/" in f)
         self.root = pathlib.Path(first[:first.index("/framework/assay/")])
 
     def compile(self, source, text_file, made, optimise):
         """The command that compiles `text_file` as though it were `source`."""
-        entry = self.commands[str(source)]
+        group = self.together.get(str(source))
+        if group:
+            all_of_it = made.with_suffix(".cxx")
+            all_of_it.write_text(pathlib.Path(group).read_text().replace(f'"{source}"', f'"{text_file}"'))
+            text_file = all_of_it
+        entry = self.commands[group or str(source)]
         words, command = shlex.split(entry["command"]), []
         at = 0
         while at < len(words):

@@ -164,10 +164,8 @@ struct DatasetFile::Impl {
       reader.refuse(at, formatted("lies more than {} groups deep", kMaxDepth));
     }
     if (!walk.seen.insert(address).second && ++walk.second_ways > kMaxSecondWays) {
-      reader.refuse(at,
-                    formatted("lies in a maze: more than {} links lead to groups that others lead "
-                              "to",
-                              kMaxSecondWays));
+      reader.refuse(at, formatted("lies in a maze: more than {} links lead where others lead to",
+                                  kMaxSecondWays));
     }
     walk.above.push_back(address);
     return reader.links_in(at);

@@ -3,14 +3,15 @@
 #include <cmath>
 
 #if LDBL_MANT_DIG != 113
-// glibc's functions of binary128, which its headers declare to some compilers alone.
+// glibc's functions of binary128, which its headers declare to some compilers alone, and to others
+// with a type of their own: by other names, then.
 extern "C" {
-__float128 sqrtf128(__float128) noexcept;
-__float128 expf128(__float128) noexcept;
-__float128 logf128(__float128) noexcept;
-__float128 log10f128(__float128) noexcept;
-__float128 tanhf128(__float128) noexcept;
-__float128 erfcf128(__float128) noexcept;
+__float128 binary128_sqrt(__float128) noexcept __asm__("sqrtf128");
+__float128 binary128_exp(__float128) noexcept __asm__("expf128");
+__float128 binary128_log(__float128) noexcept __asm__("logf128");
+__float128 binary128_log10(__float128) noexcept __asm__("log10f128");
+__float128 binary128_tanh(__float128) noexcept __asm__("tanhf128");
+__float128 binary128_erfc(__float128) noexcept __asm__("erfcf128");
 }
 #endif
 
@@ -24,12 +25,12 @@ Quad log10(Quad x) { return std::log10(x); }
 Quad tanh(Quad x) { return std::tanh(x); }
 Quad erfc(Quad x) { return std::erfc(x); }
 #else
-Quad sqrt(Quad x) { return sqrtf128(x); }
-Quad exp(Quad x) { return expf128(x); }
-Quad log(Quad x) { return logf128(x); }
-Quad log10(Quad x) { return log10f128(x); }
-Quad tanh(Quad x) { return tanhf128(x); }
-Quad erfc(Quad x) { return erfcf128(x); }
+Quad sqrt(Quad x) { return binary128_sqrt(x); }
+Quad exp(Quad x) { return binary128_exp(x); }
+Quad log(Quad x) { return binary128_log(x); }
+Quad log10(Quad x) { return binary128_log10(x); }
+Quad tanh(Quad x) { return binary128_tanh(x); }
+Quad erfc(Quad x) { return binary128_erfc(x); }
 #endif
 
 }  // namespace assay::quad

@@ -287,12 +287,9 @@ Benchmark find_benchmark(const Case& c, const GateRequest& request, const Origin
     return {nullptr, formatted("there is no recorded output of the benchmark '{}'", asked)};
   }
   if (found.empty()) {
-    return {nullptr,
-            judged.empty()
-                ? "the standard compares with a benchmark's output, and the case has none"
-                : formatted("the standard compares with a benchmark's output, and there is "
-                            "none but '{}'",
-                            judged)};
+    return {nullptr, "the standard compares with a benchmark's output, and " +
+                         (judged.empty() ? "the case has none"
+                                         : formatted("there is none but '{}'", judged))};
   }
   std::vector<std::string> producers;
   for (const auto& [producer, read] : found) producers.push_back(producer);
