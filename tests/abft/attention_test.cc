@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/abft/abft.h"
@@ -433,6 +434,86 @@ TEST(AttentionCheck, WhereWeightsAreLostNothingIsClaimed) {
   EXPECT_EQ(v.blind, v.checks);
   EXPECT_THAT(v.notes, testing::Contains(HasSubstr(
                            "see nothing: what the roundings of the weights may add is above")));
+}
+
+// Outputs that overflow as they must are right, each counted, and their checks say nothing.
+TEST(AttentionCheck, InfinitiesThatAreRight) {
+  Case c = Made{.output = "float16"}.made();
+  // Of the three checks of a row the first has two such outputs.
+  for (std::int64_t j = 0; j < 160; ++j) {
+    for (const std::int64_t column : {3, 5}) {
+      c.inputs["v"].set_bits(j * 48 + column, encode(format_named("bfloat16"), 1e5));
+    }
+  }
+  Tensor output = emulated(c, "hopper");
+  ASSERT_TRUE(std::isinf(output.view().value_at(47 * 48 + 5)));
+  const AbftVerdict v = checked(c, output);
+  EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+  EXPECT_EQ(v.checks, 3 * 48);
+  EXPECT_EQ(v.not_checkable, 48);
+  EXPECT_EQ(v.special_checks, 48);
+  EXPECT_EQ(v.right_specials, 2 * 48);
+  output.set_bits(9 * 48 + 4, 0x7c00);
+  const AbftVerdict wrong = checked(c, output);
+  EXPECT_EQ(wrong.outcome, Outcome::kFail);
+  EXPECT_EQ(wrong.flagged, 1);
+  EXPECT_EQ(wrong.special_checks, 47);
+  EXPECT_EQ(wrong.right_specials, 2 * 47);
+  // Beside right ones a finite output is looked at, for their sum says nothing of it: one that
+  // should be infinite, and one that is off.
+  for (const auto& [column, value] : {std::pair{5, 65504.0}, {4, 9.0}}) {
+    Tensor finite = emulated(c, "hopper");
+    finite.set_bits(20 * 48 + column, encode(format_named("float16"), value));
+    const AbftVerdict one = checked(c, finite);
+    EXPECT_EQ(one.outcome, Outcome::kFail) << column;
+    EXPECT_EQ(one.flagged, 1) << column;
+    EXPECT_EQ(one.special_checks, 47) << column;
+  }
+}
+
+// What becomes 0 where weights are rounded may be lost, all of one sign: the check allows for the
+// sum of it, at most half the smallest number each. Weights of 2^(scale k), the largest of them 1.
+TEST(AttentionRows, WhatRoundingToZeroTakesIsAllowedFor) {
+  const Format& f = format_named("float8_e4m3fn");
+  const DotModel& model = dot_model(machine_named("hopper,kept_bits=25,mantissa_bits=23"), f);
+  struct Key {
+    double k, v;
+  };
+  const auto threshold = [&](const std::vector<Key>& kinds, std::int64_t of_each, double scale,
+                             std::int64_t tile) {
+    std::vector<double> keys, values;
+    for (const Key& kind : kinds) {
+      keys.insert(keys.end(), static_cast<std::size_t>(of_each), kind.k);
+      values.insert(values.end(), static_cast<std::size_t>(16 * of_each), kind.v);
+    }
+    const auto count = static_cast<std::int64_t>(keys.size());
+    Case c;
+    c.name = "case";
+    c.op = "attention";
+    c.attributes["output_dtype"] = std::string("bfloat16");
+    c.attributes["scale"] = scale * std::log(2.0);
+    c.attributes["tile"] = tile;
+    c.inputs["q"] = Tensor::from_values(f, {1, 1}, std::vector<double>{1});
+    c.inputs["k"] = Tensor::from_values(f, {count, 1}, keys);
+    c.inputs["v"] = Tensor::from_values(f, {count, 16}, values);
+    AbftOptions options;
+    options.model = &model;
+    const std::vector<double> zeros(16, 0.0);
+    return abft::AttentionRows(c, format_named("bfloat16"), options)
+        .row(0)
+        .read(0, zeros.data())
+        .threshold;
+  };
+  // Divided by their sum of 2500 first, weights of 1 and 1/4 are below the smallest number, 2^-9,
+  // and below half of it as well.
+  const double all = 16 * (1 * 1 + 0.25 * 2) / (1 + 0.25);
+  EXPECT_NEAR(threshold({{0, 1}, {-2, -2}}, 2000, 1, 0), all, 1e-3 * all);
+  // Not divided: 2^-9.5 may lose 2^-10, half the smallest number, and 2^-10.45 and 2^-11.4 all
+  // that they are. The largest weight has a value of 0.
+  const double light = std::exp2(-10.45), lightest = std::exp2(-11.4);
+  const double lost =
+      16 * (0x1p-10 + 2 * light + 4 * lightest) / (1 + std::exp2(-9.5) + light + lightest);
+  EXPECT_NEAR(threshold({{0, 0}, {-20, 1}, {-22, 2}, {-24, -4}}, 8, 0.475, 32), lost, 1e-3 * lost);
 }
 
 }  // namespace

@@ -359,5 +359,42 @@ TEST(ElementBound, OfAGoldenResultAlone) {
   EXPECT_TRUE(checker.element_bound(1, 17, reference + 2 * b.bound, f).outside);
 }
 
+// Of several elements at once, from any of a row's columns on: each as it is alone.
+TEST(ElementBound, OfSeveralElementsFromAnyColumnOn) {
+  const std::int64_t m = 3, n = 40, k = 30;
+  for (const char* out : {"bfloat16", "float32"}) {
+    const Made made = random_product(m, n, k, "bfloat16", out, 0, 8);
+    const AbftChecker checker = AbftChecker::of_product(made.a, made.b, {});
+    const Format& f = made.c.format();
+    for (const auto& [first, count] : {std::pair<std::int64_t, std::int64_t>(0, 40),
+                                       {0, 1},
+                                       {1, 39},
+                                       {16, 16},
+                                       {17, 5},
+                                       {39, 1}}) {
+      for (std::int64_t row = 0; row < m; ++row) {
+        SCOPED_TRACE(testing::Message() << out << " " << row << " " << first << " " << count);
+        std::vector<ElementBound> bounds(at(count));
+        checker.element_bounds(row, first, count, f, bounds.data());
+        for (std::int64_t j = 0; j < count; ++j) {
+          const std::int64_t column = first + j;
+          Real reference = made.problem.bias_at(row, column);
+          for (std::int64_t kk = 0; kk < k; ++kk) {
+            reference += Real(made.problem.a(row, kk)) * made.problem.b(kk, column);
+          }
+          const double wanted = static_cast<double>(reference);
+          EXPECT_NEAR(bounds[at(j)].reference, wanted, 1e-14 * std::abs(wanted));
+          const ElementBound alone =
+              checker.element_bound(row, column, made.problem.c(row, column), f);
+          EXPECT_EQ(bounds[at(j)].reference, alone.reference);
+          EXPECT_EQ(bounds[at(j)].bound, alone.bound);
+          EXPECT_EQ(bounds[at(j)].worst_bound, alone.worst_bound);
+          EXPECT_FALSE(alone.outside);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay::abft

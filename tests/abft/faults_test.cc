@@ -396,5 +396,47 @@ TEST(AbftRefusal, Shapes) {
   EXPECT_EQ(v.because, "the output's shape is [3, 2], the product's is [3, 4]");
 }
 
+// The same wherever it is: its row's check of its columns says nothing, and no other.
+TEST_P(AbftFault, AnOverflowThatTheOperandsShareIsRightInEveryRow) {
+  const std::int64_t m = 4, n = 40;
+  for (std::int64_t row = 0; row < m; ++row) {
+    for (const std::int64_t column : {0, 17, 39}) {
+      SCOPED_TRACE(testing::Message() << row << " " << column);
+      Matrix left{m, 2, std::vector<double>(8, 1)}, right{2, n, std::vector<double>(80, 1)};
+      Matrix product{m, n, std::vector<double>(160, 2)};
+      for (std::int64_t k = 0; k < 2; ++k) left(row, k) = right(k, column) = 200;
+      for (std::int64_t i = 0; i < m; ++i) product(i, column) = 400;
+      for (std::int64_t j = 0; j < n; ++j) product(row, j) = 400;
+      product(row, column) = kInfinity;
+      const Tensor a = tensor_of("float16", left), b = tensor_of("float16", right);
+      Tensor c = tensor_of("float16", product);
+      for (const bool columns : {false, true}) {
+        for (const char* confirm : {",confirm=0", ",confirm=1"}) {
+          const AbftVerdict v = checked(
+              a, b, c, std::string("rounding_variance") + confirm + (columns ? ",columns=1" : ""));
+          EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+          EXPECT_EQ(v.not_checkable, columns ? 2 : 1);
+          EXPECT_EQ(v.special_checks, columns ? 2 : 1);
+          EXPECT_EQ(v.right_specials, 1);
+          EXPECT_TRUE(v.flags.empty());
+        }
+      }
+      // Of the wrong sign, or beside the right one as well.
+      c.set_bits(row * n + column, encode(c.format(), -kInfinity));
+      AbftVerdict v = checked(a, b, c);
+      EXPECT_EQ(v.flagged, 1);
+      ASSERT_EQ(v.flags.size(), 1u);
+      EXPECT_EQ(v.flags[0].element->row, row);
+      EXPECT_EQ(v.flags[0].element->column, column);
+      c = tensor_of("float16", product);
+      c.set_bits(row * n + 20, encode(c.format(), kInfinity));
+      v = checked(a, b, c);
+      EXPECT_EQ(v.flagged, 1);
+      ASSERT_EQ(v.flags.size(), 1u);
+      EXPECT_EQ(v.flags[0].element->column, 20);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay::abft

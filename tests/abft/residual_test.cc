@@ -359,5 +359,30 @@ TEST(Residual, WhatHasNoAccumulatorSaysWhy) {
             "case y: exp is no product: it has no accumulator that is cast");
 }
 
+// Of a check's casts the one that is furthest off its bound speaks, and the first of several.
+TEST(Residual, TheCastThatIsFurthestOffSpeaks) {
+  const auto speaks = [](std::vector<double> before, const std::vector<double>& ulps_off) {
+    std::vector<double> cast;
+    const Format& f = format_named("bfloat16");
+    for (std::size_t j = 0; j < before.size(); ++j) {
+      cast.push_back(before[j] + ulps_off[j] * ulp_of(f, before[j]));
+    }
+    const Shape row = {1, static_cast<std::int64_t>(before.size())};
+    const Tensor a = Tensor::from_values(f, {1, 1}, std::vector<double>{1}),
+                 b = Tensor::from_values(f, row, before), c = Tensor::from_values(f, row, cast),
+                 sums = Tensor::from_values(format_named("float32"), row, before);
+    const AbftVerdict v = AbftChecker::of_product(a, b, options_of("residual_compensated"))
+                              .check(c, Residual::accumulator(sums));
+    EXPECT_EQ(v.flagged, 1);
+    return v.flags.at(0).reading;
+  };
+  // Half an ulp is 2^-8 of a power of two.
+  EXPECT_EQ(speaks({1, 2, 4, 8}, {1, 1, 1, 1}).difference, 0x1p-7);
+  EXPECT_EQ(speaks({8, 4, 2, 1}, {1, 1, 1, 1}).difference, 0x1p-4);
+  EXPECT_EQ(speaks({1, 2, 4, 8}, {0, 1, 1, 0}).threshold, 0x1p-7);
+  EXPECT_EQ(speaks({1, 2, 4, 8}, {1, 1, 2, 2}).difference, 0x1p-4);
+  EXPECT_EQ(speaks({1, 2, 4, 8}, {1, 3, 2, 2}).difference, 3 * 0x1p-6);
+}
+
 }  // namespace
 }  // namespace assay::abft

@@ -139,5 +139,24 @@ TEST(Tally, VarianceOfOwnSumsByHand) {
   }
 }
 
+// The largest ratio first, and of equal ratios the first matrix, row and columns.
+TEST(Tally, TheOrderOfFlags) {
+  const auto flag = [](double difference, double threshold, std::int64_t batch, std::int64_t index,
+                       std::int64_t first) {
+    AbftFlag f;
+    f.batch = batch, f.index = index, f.first = first;
+    f.reading.difference = difference, f.reading.threshold = threshold;
+    return f;
+  };
+  const std::vector<AbftFlag> ordered = {
+      flag(INFINITY, 1, 9, 9, 9), flag(8, 1, 5, 5, 5), flag(4, 1, 0, 0, 16), flag(8, 2, 0, 1, 0),
+      flag(4, 1, 0, 1, 16),       flag(4, 1, 1, 0, 0), flag(9, 3, 0, 0, 0),  flag(3, 2, 0, 0, 0)};
+  for (std::size_t i = 0; i < ordered.size(); ++i) {
+    for (std::size_t j = 0; j < ordered.size(); ++j) {
+      EXPECT_EQ(larger(ordered[i], ordered[j]), i < j) << i << " " << j;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay::abft

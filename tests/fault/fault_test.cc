@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/text.h"
 #include "assay/format/format.h"
 
 namespace assay::fault {
@@ -402,6 +403,35 @@ TEST(FaultHelp, NamesEveryPart) {
        {"flip", "bit=N", "direction=either", "0to1", "1to0", "at=I:J", "seed=N", "count=N"}) {
     EXPECT_THAT(all, testing::HasSubstr(part));
   }
+}
+
+bool takes_a_bit(const ChangeRow& row) {
+  return formatted(" {} ", row.parts).find(" bit ") != std::string::npos;
+}
+
+// Elements have at most 64 bits, whatever is done with one of them.
+TEST(ParseFault, BitsThatNoElementHas) {
+  for (const ChangeRow& row : change_rows()) {
+    if (!takes_a_bit(row)) continue;
+    EXPECT_EQ(parse_fault(formatted("{},bit=63", row.name)).change.bit, 63) << row.name;
+    for (const int bit : {64, 65, 2147483647}) {
+      const std::string text = formatted("{},bit={}", row.name, bit);
+      EXPECT_EQ(parse_error(text),
+                formatted("fault '{}': no element has a bit {}: they are 0 to 63", text, bit));
+    }
+  }
+}
+
+// Changes, sites with what goes with all of them, and an example: with a line between.
+TEST(FaultHelp, ItsPartsStandApart) {
+  const std::vector<std::string> lines = fault_help();
+  std::vector<std::string> after;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].empty()) after.push_back(lines.at(i + 1));
+  }
+  ASSERT_EQ(after.size(), 2u);
+  EXPECT_THAT(after[0], testing::StartsWith("site=element "));
+  EXPECT_THAT(after[1], testing::StartsWith("as in: flip,bit=14"));
 }
 
 }  // namespace

@@ -412,5 +412,17 @@ TEST(FaultHelp, NamesEveryChangeAndSite) {
   }
 }
 
+// What lies where, and of what there is one in a matrix product alone: by hand.
+TEST(Site, WhatIsOfProductsAlone) {
+  std::vector<std::string_view> in_output, of_products;
+  for (const SiteRow& row : site_rows()) {
+    if (row.in_output) in_output.push_back(row.name);
+    if (row.needs_product) of_products.push_back(row.name);
+  }
+  EXPECT_EQ(in_output,
+            (std::vector<std::string_view>{"element", "row", "column", "tile", "periodic"}));
+  EXPECT_EQ(of_products, (std::vector<std::string_view>{"accumulator", "checksum", "threshold"}));
+}
+
 }  // namespace
 }  // namespace assay::fault

@@ -288,6 +288,23 @@ TEST(Int64Test, SaturatesAtItsRange) {
   EXPECT_EQ(encode(int64, -2.5, Rounding::kDown), ~std::uint64_t{2});
 }
 
+// The largest and the smallest code stand for all beyond the range, up to twice as far and further.
+TEST(Int64Test, EveryIntegerSaturatesJustBeyondItsRange) {
+  for (const Format& f : formats()) {
+    if (f.is_float() || f.kind == Kind::kBool) continue;
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - f.bits);
+    const std::uint64_t largest = f.is_signed() ? all >> 1 : all;
+    const std::uint64_t smallest = f.is_signed() ? largest + 1 : 0;
+    const double limit = std::ldexp(1.0, f.is_signed() ? f.bits - 1 : f.bits);
+    for (const double times : {1.0, 1 + 0x1p-52, 1.25, 1.5, 2 - 0x1p-52, 2.0, 3.0, 4.0, 0x1p64}) {
+      for (const Rounding mode : kRoundings) {
+        EXPECT_EQ(encode(f, times * limit, mode), largest) << f.name << " " << times;
+        EXPECT_EQ(encode(f, -times * limit, mode), smallest) << f.name << " " << times;
+      }
+    }
+  }
+}
+
 TEST(IntegerNanTest, IsRefused) {
   for (const char* name : {"int4", "uint4", "int8", "uint8", "int16", "uint16", "int32", "uint32",
                            "int64", "uint64"}) {

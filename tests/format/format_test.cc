@@ -216,5 +216,20 @@ TEST(ExampleTest, OfTheHeader) {
   EXPECT_EQ(custom_float(4, 4, 7, Specials::kNanOnly).name, "float9_e4m4fn");
 }
 
+// Of an integer all bits but the sign are its precision, and it has no other fields.
+TEST(FormatsTest, IntegersHaveNoExponent) {
+  int seen = 0;
+  for (const Format& f : formats()) {
+    if (f.is_float()) continue;
+    EXPECT_EQ(f.exponent_bits, 0) << f.name;
+    EXPECT_EQ(f.bias, 0) << f.name;
+    EXPECT_EQ(f.padding, 0) << f.name;
+    EXPECT_EQ(f.specials, Specials::kFinite) << f.name;
+    EXPECT_EQ(f.precision, f.is_signed() ? f.bits - 1 : f.bits) << f.name;
+    ++seen;
+  }
+  EXPECT_EQ(seen, 11);
+}
+
 }  // namespace
 }  // namespace assay

@@ -258,5 +258,38 @@ TEST(ComplexJudge, IsTheSameHoweverItIsRead) {
   EXPECT_EQ(judge(turned.view().transposed(), grid, bits).outcome, Outcome::kPass);
 }
 
+TEST(ComplexJudge, AMissHasBothPartsOfBothSides) {
+  for (const char* golden : {"complex64", "complex128"}) {
+    const Verdict v = judge(complex_tensor("complex64", {{1, 2}, {3, 4}}),
+                            complex_tensor(golden, {{1, 2}, {5, 8}}), tolerance(0, 0));
+    ASSERT_EQ(v.worst.size(), 1u);
+    const Miss& miss = v.worst[0];
+    EXPECT_EQ(miss.actual, 3);
+    EXPECT_EQ(miss.expected, 5);
+    EXPECT_EQ(miss.actual_bits, 0x40400000u);
+    EXPECT_EQ(miss.expected_bits, 0x40a00000u);
+    ASSERT_TRUE(miss.imaginary);
+    EXPECT_EQ(miss.imaginary->actual, 4);
+    EXPECT_EQ(miss.imaginary->expected, 8);
+    EXPECT_EQ(miss.imaginary->actual_bits, 0x40800000u);
+    EXPECT_EQ(miss.imaginary->expected_bits, 0x41000000u);
+  }
+}
+
+// Of complex elements a sign, an order and a size in ulps have no meaning: by hand, which metrics
+// need one.
+TEST(ComplexJudge, WhichMetricsNeedRealNumbers) {
+  std::vector<std::string_view> names;
+  for (const Metric& metric : metric_table()) {
+    if (metric.real_only) names.push_back(metric.name);
+  }
+  EXPECT_THAT(names,
+              testing::UnorderedElementsAre(
+                  "bias", "error_balance", "ulp_compared", "max_ulp", "mean_ulp", "p99_ulp",
+                  "over_1_ulp", "over_32_ulp", "small_limit", "small_error", "small_values",
+                  "small_value_errors", "ulp_histogram", "share_ulp", "max_abs_ulp", "small_errors",
+                  "mare_ratio_from", "mere_ratio_from", "rmse_ratio_from", "noise_ratio"));
+}
+
 }  // namespace
 }  // namespace assay

@@ -247,5 +247,31 @@ TEST(MissMap, CountsWhatAScalarLoopCounts) {
   }
 }
 
+// A tile is at least half full, and at most half of the tensor.
+TEST(Location, ATileIsHalfFull) {
+  const auto board = [](std::int64_t first_row, std::int64_t last_row, std::int64_t first_column,
+                        std::int64_t last_column, std::int64_t columns) {
+    Positions p;
+    for (std::int64_t r = first_row; r <= last_row; ++r) {
+      for (std::int64_t c = first_column; c <= last_column; ++c) {
+        if ((r + c) % 2 == 0) p.push_back(r * columns + c);
+      }
+    }
+    return p;
+  };
+  for (const auto& [last_row, last_column] :
+       {std::pair(6, 14), std::pair(12, 8), std::pair(4, 30), std::pair(20, 6)}) {
+    Positions p = board(3, last_row, 5, last_column, 64);
+    EXPECT_EQ(location_pattern(p, {64, 64}),
+              formatted("in a tile: rows 3 to {}, columns 5 to {}", last_row, last_column));
+    // One of its second row is missing, which is no corner.
+    p.erase(std::find_if(p.begin(), p.end(), [](std::int64_t at) { return at >= 4 * 64; }));
+    EXPECT_EQ(location_pattern(p, {64, 64}), "");
+  }
+  EXPECT_EQ(location_pattern(board(0, 7, 0, 7, 8), {16, 8}),
+            "in an aligned tile: rows 0 to 7, columns 0 to 7");
+  EXPECT_EQ(location_pattern(board(0, 7, 0, 7, 8), {15, 8}), "");
+}
+
 }  // namespace
 }  // namespace assay

@@ -203,5 +203,26 @@ TEST(Regate, LimitsInGroups) {
   }
 }
 
+// Where all that is finite is 0, zeros in place of the output miss at a NaN or an infinity alone.
+TEST(Regate, OneSpecialIsEnoughForZerosToMiss) {
+  Bound limits;
+  limits.rule = Rule::kStatistics;
+  limits.standard = "custom";
+  limits.limits = {{.statistic = Statistic::kMere, .limit = 1}};
+  limits.nan_equal = true;
+  Bound ulps = within_ulps(4), bits = same_bits();
+  ulps.nan_equal = true;
+  for (const Bound& bound : {tolerance(1, 1, true, true), ulps, bits, limits}) {
+    for (const double special : {kNan, kInfinity, -kInfinity, 0.0}) {
+      SCOPED_TRACE(testing::Message() << bound.text() << " " << special);
+      const Tensor t = vector_of("float32", {0, 0, special}), same = t;
+      const Verdict v = judge(t, same, bound);
+      EXPECT_EQ(v.outcome, special == 0 ? Outcome::kUntrusted : Outcome::kPass) << v.because;
+      const Verdict again = regate(saved_of(v), bound);
+      EXPECT_EQ(again.outcome, v.outcome) << again.because;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -612,5 +612,57 @@ TEST(Recheck, RefusesWhatSaysTooLittle) {
   EXPECT_THAT(error_of([&] { recheck_ratios(r); }), HasSubstr("not nan"));
 }
 
+// The mixed tolerances of CANN and of TTK: rtol and atol, outside of which 1 % may lie, and the
+// largest error, or 32 ulp where that is more.
+TEST(StandardTable, MixedTolerances) {
+  struct Row {
+    const char* dtype;
+    double rtol, atol, most;
+  };
+  const std::vector<Row> mixed = {
+      {"float16", 0x1p-9, 0x1p-9, 0.1},    {"bfloat16", 0x1p-6, 0x1p-6, 1},
+      {"float32", 0x1p-10, 0x1p-16, 0.01}, {"hfloat32", 0x1p-9, 0x1p-10, 0.1},
+      {"float8_e4m3fn", 0.25, 0x1p-4, 1},  {"float8_e5m2", 0.5, 0.125, 0.1}};
+  const Row of_float64 = {"float64", 0x1p-10, 0x1p-16, 0.01},
+            hf32 = {"float32", 0x1p-9, 0x1p-10, 0.1};
+  std::vector<Row> ttk = mixed, first = mixed;
+  ttk.push_back(of_float64);
+  first.push_back(of_float64);
+  first[4].most = 4;
+  first[5].most = 8;
+  const std::vector<Row> tight = {
+      {"float16", 0x1p-10, 0x1p-10, 0.1},  {"bfloat16", 0x1p-7, 0x1p-7, 0.1},
+      {"float32", 0x1p-13, 0x1p-13, 0.01}, {"hfloat32", 0x1p-10, 0x1p-10, 0.1},
+      {"float8_e4m3fn", 0.125, 0.125, 1},  {"float8_e5m2", 0.25, 0.25, 1}};
+  struct {
+    const char* standard;
+    std::vector<Row> rows;
+    bool or_ulps;
+  } const tables[] = {
+      {"cann_ecosystem@2026-07", mixed, true},  {"cann_ecosystem_hf32@2026-07", {hf32}, true},
+      {"cann_ecosystem@2026-09", tight, true},  {"ttk_mixed@2026-09", ttk, true},
+      {"ttk_mixed_hf32@2026-09", {hf32}, true}, {"ttk_mixed@2026-07", first, false},
+      {"ttk_mixed_hf32@2026-07", {hf32}, false}};
+  for (const auto& table : tables) {
+    for (const Row& row : table.rows) {
+      SCOPED_TRACE(std::string(table.standard) + " " + row.dtype);
+      const Bound b = bound_of(table.standard, row.dtype);
+      EXPECT_EQ(b.rule, Rule::kTolerance);
+      EXPECT_EQ(b.rtol, row.rtol);
+      EXPECT_EQ(b.atol, row.atol);
+      EXPECT_EQ(b.max_mismatch_fraction, 0.01);
+      ASSERT_EQ(b.limits.size(), table.or_ulps ? 2u : 1u);
+      EXPECT_EQ(b.limits[0].statistic, Statistic::kMaxAbs);
+      EXPECT_EQ(b.limits[0].limit, row.most);
+      EXPECT_EQ(b.limits[0].sense, LimitSense::kAtMost);
+      if (!table.or_ulps) continue;
+      EXPECT_EQ(b.limits[1].statistic, Statistic::kMaxAbsUlps);
+      EXPECT_EQ(b.limits[1].limit, 32);
+      EXPECT_NE(b.limits[1].group, 0);
+      EXPECT_EQ(b.limits[1].group, b.limits[0].group) << "one of both is enough";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay

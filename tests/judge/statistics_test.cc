@@ -355,5 +355,85 @@ TEST(Statistics, SavedOnesAreTheJudges) {
   EXPECT_NE(regate(saved, bound).outcome, Outcome::kFail);
 }
 
+// Of the errors 0, 1, 4, 9, ... 4096 in some order the quantile (i + t) / 64 lies between i^2 and
+// (i + 1)^2.
+TEST(StatisticsOfFewElements, QuantilesLieBetweenTwoErrors) {
+  std::vector<double> e, a;
+  for (int i = 0; i <= 64; ++i) {
+    const int root = i * 27 % 65;
+    e.push_back(i % 2 == 0 ? 2 : -2);
+    a.push_back(e.back() + (i % 3 == 0 ? 1 : -1) * root * root);
+  }
+  const Tensor ta = vector_of("float64", a), te = vector_of("float64", e);
+  for (const int i : {0, 1, 6, 23, 40, 63}) {
+    for (const double t : {0.0, 0.25, 0.5}) {
+      const double q = (i + t) / 64, wanted = i * i + t * (2 * i + 1);
+      const Limit limits[] = {
+          {.statistic = Statistic::kQuantileAbs, .limit = 1, .parameter = q},
+          {.statistic = Statistic::kQuantileRelative, .limit = 1, .parameter = q},
+          {.statistic = Statistic::kQuantileAbs, .limit = 1, .parameter = 1}};
+      const auto r = judge_statistics(ta, te, nullptr, false, limits).readings;
+      EXPECT_EQ(r.at(0).value, wanted) << q;
+      EXPECT_EQ(r.at(1).value, wanted / 2) << q;
+      EXPECT_EQ(r.at(2).value, 4096);
+    }
+  }
+}
+
+// A mean is the float64 that is nearest to it, of terms of which one is 2^53 and one 2^110 times
+// smaller than the largest. Where 0 is expected the relative error is that over 2^-52.
+TEST(StatisticsOfFewElements, AMeanOfTermsOfAllSizesIsTheNearest) {
+  for (const int size : {800, 801, 850, 900, 960}) {
+    const Tensor a = vector_of("float64", {std::ldexp(1.0, size - 52), std::ldexp(1.0, size - 53),
+                                           std::ldexp(1.0, size - 110), 1}),
+                 e = vector_of("float64", {0, 1, 1, 1});
+    const Limit limit{.statistic = Statistic::kMeanRelative, .limit = 1};
+    const auto r = judge_statistics(a, e, nullptr, false, std::span(&limit, 1)).readings;
+    // (1 + 2^-53 + 2^-110) 2^size / 4 is above the middle of two neighbours.
+    EXPECT_EQ(r.at(0).value, std::ldexp(1 + 0x1p-52, size - 2)) << size;
+  }
+}
+
+// Ulps are those of the elements that are finite on both sides: whatever stands opposite to NaN or
+// infinity is left out. What the output's format has no number for is as far off as its infinity,
+// and where it has none, infinitely far.
+TEST(StatisticsOfFewElements, UlpsAreOfFiniteElements) {
+  struct Pair {
+    double actual, expected, mean, share;
+  };
+  const auto expect = [](const char* dtype, double one_up, const std::vector<Pair>& pairs) {
+    for (const Pair& p : pairs) {
+      SCOPED_TRACE(testing::Message() << dtype << " " << p.actual << " for " << p.expected);
+      // One of four elements is one step off.
+      const Tensor a = vector_of(dtype, {one_up, 2, 3, 4, p.actual}),
+                   e = vector_of("float64", {1, 2, 3, 4, p.expected});
+      const Limit limits[] = {{.statistic = Statistic::kMeanUlps, .limit = 1},
+                              {.statistic = Statistic::kShareUlps, .limit = 1, .parameter = 0}};
+      const auto r = judge_statistics(a, e, nullptr, false, limits).readings;
+      EXPECT_EQ(r.at(0).value, p.mean);
+      EXPECT_EQ(r.at(1).value, p.share);
+    }
+  };
+  std::vector<Pair> left_out;
+  for (const double x : {kNan, kInfinity, -kInfinity}) {
+    for (const double y : {kNan, kInfinity, -kInfinity, 1.0, 1e6}) {
+      left_out.push_back({x, y, 0.25, 0.25});
+      if (std::isfinite(y) && y < 100) left_out.push_back({y, x, 0.25, 0.25});
+    }
+  }
+  expect("float16", 1 + 0x1p-10, left_out);
+  expect("bfloat16", 1 + 0x1p-7, left_out);
+  expect("float16", 1 + 0x1p-10,
+         {{65504, 1e6, 0.4, 0.4}, {-65504, -1e6, 0.4, 0.4}, {65504, 65504, 0.2, 0.2}});
+  expect("float8_e4m3fn", 1.125,
+         {{kNan, kNan, 0.25, 0.25},
+          {kNan, 1, 0.25, 0.25},
+          {1, kNan, 0.25, 0.25},
+          {448, kInfinity, 0.25, 0.25},
+          {kNan, 1000, 0.25, 0.25},
+          {448, 1000, kInfinity, 0.4},
+          {448, 448, 0.2, 0.2}});
+}
+
 }  // namespace
 }  // namespace assay

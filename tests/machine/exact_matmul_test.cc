@@ -322,5 +322,21 @@ TEST_P(ExactMatmulTest, NegativeZeros) {
     EXPECT_TRUE(std::signbit(v));  // as float64 arithmetic, and the dot models
 }
 
+// Products near the end of float64's range, which no tile may drop: a few that are far below it,
+// and sums that leave it.
+TEST_P(ExactMatmulTest, TilesOfHugeProducts) {
+  Random random(32, 7);
+  for (const int exponent : {480, 490, 495, 497, 500, 505, 508, 511}) {
+    Product p = zeros(13, 40, 140);
+    for (auto* operand : {&p.a, &p.b}) {
+      for (double& v : *operand) {
+        v = std::ldexp(static_cast<double>(random.below(255)) - 127, exponent - 7);
+      }
+    }
+    for (double& v : p.c) v = random.normal();
+    expect_dot2(p, "exponent " + std::to_string(exponent));
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/text.h"
 #include "error_of.h"
 
 namespace assay {
@@ -313,6 +314,40 @@ TEST(VariantsTest, ParametersOfSomeRowsAlone) {
             "a finished sum: give sum_bits");
   EXPECT_EQ(error_of([] { machine_variant("cpu_fma,sum_bits=31"); }),
             "machine 'cpu_fma,sum_bits=31': sum_bits is of terms that are aligned: give kept_bits");
+}
+
+// Each whole number that a variant sets has a smallest and a largest value, and both are taken.
+TEST(VariantsTest, RangesOfWholeNumbers) {
+  struct Range {
+    const char *base, *name;
+    std::int64_t low, high;
+    int (*value)(const DotModel& model);
+  };
+  constexpr const char *kHopper = "hopper", *kJoined = "hopper,sum_bits=30";
+  const Range ranges[] = {
+      {kHopper, "chunk", 1, 1 << 20, [](const DotModel& m) { return m.chunk.value; }},
+      {kHopper, "kept_bits", 0, 40, [](const DotModel& m) { return m.kept_bits.value; }},
+      {kHopper, "emax_floor", -300, 300, [](const DotModel& m) { return m.emax_floor.value; }},
+      {kHopper, "mantissa_bits", 1, 23, [](const DotModel& m) { return m.mantissa_bits.value; }},
+      {kHopper, "promotion_interval", 0, 1 << 30,
+       [](const DotModel& m) { return m.promotion_interval.value; }},
+      {kHopper, "sum_bits", 0, 60, [](const DotModel& m) { return m.sum_bits.value; }},
+      {kJoined, "interleave", 1, 64, [](const DotModel& m) { return m.interleave.value; }},
+      {kJoined, "reach", 0, 300, [](const DotModel& m) { return m.reach.value; }}};
+  for (const Range& r : ranges) {
+    const auto text = [&](std::int64_t value) {
+      return formatted("{},{}={}", r.base, r.name, value);
+    };
+    for (const std::int64_t value : {r.low, r.low + 1, r.high}) {
+      const DotModel& model = dot_model(machine_variant(text(value)), format_named("float16"));
+      EXPECT_EQ(r.value(model), value) << r.name;
+    }
+    for (const std::int64_t value : {r.low - 1, r.high + 1}) {
+      EXPECT_EQ(error_of([&] { machine_variant(text(value)); }),
+                formatted("machine '{}': {} must be a whole number from {} to {}, not '{}'",
+                          text(value), r.name, r.low, r.high, value));
+    }
+  }
 }
 
 }  // namespace

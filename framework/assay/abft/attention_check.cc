@@ -242,13 +242,16 @@ class Checker {
     return r;
   }
 
-  // Looks at the infinite and NaN outputs of a check.
+  // Looks at the infinite and NaN outputs of a check, and at those beside them, whose sum says
+  // nothing.
   Specials settle(Reading& r, const Row& row, std::int64_t g, const double* c) const {
     const std::int64_t first = g * width_;
+    const auto is_special = [&](std::int64_t j) { return !std::isfinite(c[first + j]); };
+    const std::int64_t count = r.checkable ? end_of(g) - first : 0;
+    bool others = false;
+    for (std::int64_t j = 0; confirms() && j < count; ++j) others = others || is_special(j);
     const Specials found = specials_among(
-        r.checkable ? end_of(g) - first : 0, false,
-        [&](std::int64_t j) { return !std::isfinite(c[first + j]); },
-        [](std::int64_t) { return true; },
+        count, others, is_special, [](std::int64_t) { return true; },
         [&](std::int64_t j) { return excess(element(row, first + j), c[first + j]) > 1; });
     r.settle(found.right, found.wrong);
     return found;

@@ -14,7 +14,7 @@
 namespace assay::identify {
 namespace {
 
-constexpr std::size_t kFew = 3;  // lanes that are not worth a vector
+constexpr std::size_t kTooFew = 3;  // lanes that are not worth a vector
 
 // Whether its sums are gone through as LaneSums does.
 bool takes_lanes(const Sums& s, const Candidate& c) {
@@ -183,7 +183,7 @@ Group left_of(const Sums& s, const Operands& operands, std::span<const Candidate
     lanes.set_lanes(std::move(kept));
   };
   set_lanes();
-  for (tried = 0; tried < elements.size() && group.size() > kFew; ++tried) {
+  for (tried = 0; tried < elements.size() && group.size() > kTooFew; ++tried) {
     const std::int64_t element = elements[tried];
     lanes.set_terms(operands.a.data() + s.a_row[at(element)] * s.k,
                     operands.b.data() + s.b_row[at(element)] * s.k);
@@ -222,7 +222,7 @@ std::vector<double> ManySums::of(std::span<const Pairing> pairings) {
   const Sums& s = trial_.sums();
   const Candidate& c = trial_.candidate();
   std::vector<double> sums, turned;
-  if (!lanes_ || pairings.size() <= kFew) {
+  if (!lanes_ || pairings.size() <= kTooFew) {
     for (const Pairing& p : pairings) sums.push_back(trial_.other_sum(p));
     return sums;
   }
@@ -255,7 +255,7 @@ std::int64_t ManySums::agreeing(std::span<const std::int64_t> elements,
   std::vector<Pairing> pairings;
   // Most candidates differ soon.
   for (std::size_t i = 0; i < elements.size() && differ <= most_that_differ;) {
-    const std::size_t count = std::min(i < kFew ? 1 : kAtOnce, elements.size() - i);
+    const std::size_t count = std::min(i < kTooFew ? 1 : kAtOnce, elements.size() - i);
     pairings.clear();
     for (const std::int64_t element : elements.subspan(i, count)) {
       pairings.push_back({s.a_row[at(element)], s.b_row[at(element)], 0, element});
@@ -292,7 +292,7 @@ std::vector<char> agreeing(const Sums& s, AllOperands& operands,
                  for (std::size_t i = first; i < std::min(groups.size(), first + block); ++i) {
                    const Operands& o = operands.of(candidates[groups[i][0]]);
                    std::size_t tried = 0;
-                   const Group left = groups[i].size() > kFew
+                   const Group left = groups[i].size() > kTooFew
                                           ? left_of(s, o, candidates, groups[i], elements, tried)
                                           : groups[i];
                    for (const std::size_t place : left) {
