@@ -37,6 +37,9 @@ struct Eight {
 
   Part part[kParts];
 
+  // Not the implicit one, which is compiled for no target: on ARM vectors have constructors of
+  // theirs.
+  HWY_INLINE Eight() {}
   static HWY_INLINE Eight set(T value) {
     Eight x;
     ASSAY_UNROLL_PARTS
