@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/quad.h"
 #include "assay/base/random.h"
 #include "assay/format/convert.h"
 
@@ -41,19 +42,19 @@ double half_ulp(double v) { return ulp_of(bf16(), v) / 2; }
 // P(sum of uniform numbers within half an ulp of 0 > q): with y = sum h - q,
 // sum over subsets J of (-1)^|J| (y - sum_J 2 h)^n / (n! product 2 h), where y - sum_J 2 h > 0.
 double exact_tail(const std::map<int, int>& counts, double q) {
-  __float128 scale = 1;
+  Quad scale = 1;
   double y = -q;
   int n = 0;
   for (const auto& [octave, count] : counts) {
     for (int i = 0; i < count; ++i) scale *= 2 * std::ldexp(1.0, -octave) * ++n;
     y += count * std::ldexp(1.0, -octave);
   }
-  __float128 sum = 0;
-  const std::function<void(std::map<int, int>::const_iterator, __float128, __float128)> add =
-      [&](auto at, __float128 left, __float128 weight) {
+  Quad sum = 0;
+  const std::function<void(std::map<int, int>::const_iterator, Quad, Quad)> add =
+      [&](auto at, Quad left, Quad weight) {
         if (left <= 0) return;
         if (at == counts.end()) {
-          __float128 power = weight;
+          Quad power = weight;
           for (int i = 0; i < n; ++i) power *= left;
           sum += power;
           return;
@@ -61,7 +62,7 @@ double exact_tail(const std::map<int, int>& counts, double q) {
         const auto& [octave, count] = *at;
         for (int k = 0; k <= count; ++k) {
           add(std::next(at), left - k * 2 * std::ldexp(1.0, -octave), weight);
-          weight *= -static_cast<__float128>(count - k) / (k + 1);
+          weight *= -static_cast<Quad>(count - k) / (k + 1);
         }
       };
   add(counts.begin(), y, 1);
