@@ -152,13 +152,19 @@ void chunk_tile_guarded_impl(int chunk, std::int64_t k, const double* a, const d
   tile<true>(chunk, k, a, b, c, c_stride, guard, &settle);
 }
 
+// What is lost where `after` = before + added is rounded (TwoSum).
+HWY_INLINE V sum_error(V before, V added, V after) {
+  const V z = hn::Sub(after, before);
+  return hn::Add(hn::Sub(before, hn::Sub(after, z)), hn::Sub(added, z));
+}
+
 // c + error += sum + rest, where the last is no part of c.
 HWY_INLINE void add_in_two(V sum, V rest, double* HWY_RESTRICT c, double* HWY_RESTRICT error) {
   const D d;
-  const V before = hn::LoadU(d, c), after = hn::Add(before, sum), z = hn::Sub(after, before);
-  const V lost = hn::Add(hn::Sub(before, hn::Sub(after, z)), hn::Sub(sum, z));
+  const V before = hn::LoadU(d, c), after = hn::Add(before, sum);
+  const V both = hn::Add(sum_error(before, sum, after), rest);
   hn::StoreU(after, d, c);
-  hn::StoreU(hn::Add(hn::LoadU(d, error), hn::Add(lost, rest)), d, error);
+  hn::StoreU(hn::Add(hn::LoadU(d, error), both), d, error);
 }
 
 void exact_tile_impl(std::int64_t k, const double* HWY_RESTRICT a, const double* HWY_RESTRICT b,
@@ -339,9 +345,7 @@ void axpy_compensated_impl(std::int64_t n, double a, const double* HWY_RESTRICT 
     const auto bv = hn::LoadU(d, b + j), cv = hn::LoadU(d, c + j);
     const auto product = hn::Mul(av, bv);
     const auto sum = hn::Add(cv, product);
-    const auto z = hn::Sub(sum, cv);
-    const auto sum_error = hn::Add(hn::Sub(cv, hn::Sub(sum, z)), hn::Sub(product, z));
-    const auto both = hn::Add(sum_error, product_error(d, av, bv, product));
+    const auto both = hn::Add(sum_error(cv, product, sum), product_error(d, av, bv, product));
     hn::StoreU(sum, d, c + j);
     hn::StoreU(hn::Add(hn::LoadU(d, error + j), both), d, error + j);
   }
@@ -349,8 +353,8 @@ void axpy_compensated_impl(std::int64_t n, double a, const double* HWY_RESTRICT 
     const double product = a * b[j];
     const double sum = c[j] + product;
     const double z = sum - c[j];
-    const double sum_error = (c[j] - (sum - z)) + (product - z);
-    error[j] += sum_error + std::fma(a, b[j], -product);
+    const double lost = (c[j] - (sum - z)) + (product - z);
+    error[j] += lost + std::fma(a, b[j], -product);
     c[j] = sum;
   }
 }
