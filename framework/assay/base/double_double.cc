@@ -1,7 +1,5 @@
 #include "assay/base/double_double.h"
 
-#include <limits>
-
 #include "assay/base/constants.h"
 
 namespace assay {

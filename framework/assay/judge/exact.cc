@@ -1,7 +1,6 @@
 #include "assay/judge/exact.h"
 
 #include <cmath>
-#include <limits>
 
 #include "assay/base/constants.h"
 

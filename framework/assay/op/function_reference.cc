@@ -1,7 +1,6 @@
 #include "assay/op/function_reference.h"
 
 #include <cmath>
-#include <limits>
 
 #include "assay/base/constants.h"
 #include "assay/base/double_double.h"
