@@ -1,6 +1,7 @@
 #include "assay/base/parallel.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <chrono>
@@ -10,10 +11,12 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "assay/base/interruptible.h"
+#include "assay/base/sanitized.h"
 
 namespace assay {
 namespace {
@@ -43,6 +46,30 @@ TEST(ParallelForTest, UsesAsManyThreadsAsAsked) {
   });
   EXPECT_EQ(ids.size(), 3u);
   EXPECT_EQ(ids.count(std::this_thread::get_id()), 1u);
+}
+
+// A process under a limit of memory or of processes has no room for threads.
+TEST(ParallelForTest, DoesTheWorkAloneWhereNoThreadCanBeHad) {
+  if (kAddressSanitizer || kThreadSanitizer) GTEST_SKIP() << "its thread creation aborts";
+  pthread_attr_t usual, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(pthread_attr_init(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, std::size_t{1} << 47), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  EXPECT_THROW(std::thread([] {}).join(), std::system_error);
+  std::set<std::thread::id> ids;
+  int calls = 0;
+  parallel_for(100, 4, [&](std::int64_t) {
+    ids.insert(std::this_thread::get_id());
+    ++calls;
+  });
+  EXPECT_EQ(calls, 100);
+  EXPECT_EQ(ids, std::set{std::this_thread::get_id()});
+  EXPECT_THROW(parallel_for(100, 4, [](std::int64_t) { throw std::runtime_error("part"); }),
+               std::runtime_error);
+  ASSERT_EQ(pthread_setattr_default_np(&usual), 0);
+  pthread_attr_destroy(&usual);
+  pthread_attr_destroy(&huge);
 }
 
 TEST(ParallelForTest, StopsWhereItIsAskedTo) {

@@ -4,7 +4,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -46,8 +49,15 @@ void parallel_for(std::int64_t parts, int threads, const std::function<void(std:
       }
     }
   };
+  // A thread that cannot be had (a limit of processes or of memory) costs speed, not the result: its
+  // parts are taken by the others, of which this one is always there.
   std::vector<std::thread> pool;
-  for (std::int64_t i = 1; i < workers; ++i) pool.emplace_back(work);
+  try {
+    pool.reserve(static_cast<std::size_t>(workers - 1));
+    while (std::ssize(pool) < workers - 1) pool.emplace_back(work);
+  } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
+  }
   work();
   for (std::thread& thread : pool) thread.join();
   if (failure) std::rethrow_exception(failure);
