@@ -25,7 +25,7 @@ constexpr std::size_t kPositionsOfPart = 65536, kPositionsOfAll = 1 << 20;
 class ElementJudge {
  public:
   ElementJudge(const TensorView& actual, const TensorView& expected, const Bound& bound,
-               const JudgeOptions& options, bool metrics, std::int64_t offset, std::int64_t sites)
+               const JudgeOptions& options, bool metrics, std::int64_t offset)
       : actual_(actual),
         expected_(expected),
         bound_(bound),
@@ -38,25 +38,24 @@ class ElementJudge {
     of_exact_ =
         !bound.round_expected && (bound.rule == Rule::kTolerance || bound.rule == Rule::kGiven);
     integers_ = !out_.is_float();
-    // The kernel's arithmetic is the rule's, but for an infinite tolerance. What zeros would miss
-    // is counted element by element where some misses are forgiven.
-    const bool finite = std::isfinite(bound.rtol) && std::isfinite(bound.atol);
-    kernel_ = bound.is_plain() && !integers_ && bound.forgiven(sites) == 0 && finite;
+    blocks_ = blocks();
     limits_alone_ = bound.rule == Rule::kStatistics && !integers_ && metrics &&
                     bound.infinity != Infinity::kSaturating;
-    float32_ = (kernel_ || limits_alone_) && is_float32(actual) && is_float32(expected);
-    const double near_zero = static_cast<double>(bound.or_ulps) * min_subnormal(out_);
-    by_blocks_ = !integers_ && finite && bound.small_value == 0 && near_zero <= bound.atol &&
-                 bound.infinity != Infinity::kSaturating &&
-                 (bound.rule == Rule::kLargest || bound.rule == Rule::kSymmetric ||
-                  bound.rule == Rule::kEither);
+    float32_ = is_float32(actual) && is_float32(expected);
+    if (blocks_ == Blocks::kUlps) ordinals_ = ordinals_of(out_);
+    tolerance_ = {.form = form(),
+                  .rtol = bound.rtol,
+                  .atol = bound.atol,
+                  .floor = bound.floor,
+                  .small_value = bound.small_value,
+                  .small_atol = bound.small_atol};
   }
 
   ElementFindings run(std::int64_t begin, std::int64_t end) const {
     ElementFindings found;
     if (metrics_) found.metrics.emplace(out_, bound_);
     if (options_.miss_map) found.miss_map.emplace(actual_.shape);
-    if (float32_ && !metrics_) {
+    if (float32_ && blocks_ == Blocks::kPlain && !metrics_) {
       // Straight from the tensors: no copy of either is made.
       const float *fa = floats(actual_) + begin, *fe = floats(expected_) + begin;
       if (all_close(found, fa, fe, static_cast<std::size_t>(end - begin))) return found;
@@ -69,6 +68,10 @@ class ElementJudge {
   }
 
  private:
+  // Whether a kernel judges many elements at once, and by which rule; what misses in them, and
+  // where, is then found element by element.
+  enum class Blocks : std::uint8_t { kNone, kPlain, kTolerance, kUlps, kBits };
+
   // What the rule says of one element.
   struct Finding {
     double error = 0, bound = 0;
@@ -79,6 +82,42 @@ class ElementJudge {
     // budget forgives.
     bool missed_by_zero = false, missed_by_zero_for_good = false;
   };
+
+  Blocks blocks() const {
+    if (integers_ || bound_.as_published) return Blocks::kNone;
+    // The kernels' arithmetic is the rule's, but for an infinite tolerance.
+    const bool finite = std::isfinite(bound_.rtol) && std::isfinite(bound_.atol);
+    if (bound_.is_plain()) return finite ? Blocks::kPlain : Blocks::kNone;
+    if (bound_.infinity == Infinity::kSaturating) return Blocks::kNone;
+    // Bits beyond a format's own, which no value shows, are compared element by element.
+    const bool by_values = has_ordinals(out_) && out_.bits == 8 * out_.storage_bytes;
+    switch (bound_.rule) {
+      case Rule::kBits:
+        return by_values ? Blocks::kBits : Blocks::kNone;
+      case Rule::kUlps:
+        return by_values && bound_.ulps < (std::uint64_t{1} << 53) ? Blocks::kUlps : Blocks::kNone;
+      case Rule::kTolerance:
+      case Rule::kLargest:
+      case Rule::kSymmetric:
+      case Rule::kEither:
+      case Rule::kGiven:
+        break;
+      default:
+        return Blocks::kNone;
+    }
+    // Where a zero is near enough in ulp, it must be within the tolerance too.
+    const double near_zero = static_cast<double>(bound_.or_ulps) * min_subnormal(out_);
+    const bool sees_zeros =
+        near_zero <= bound_.atol && (bound_.small_value == 0 || near_zero <= bound_.small_atol);
+    return finite && sees_zeros ? Blocks::kTolerance : Blocks::kNone;
+  }
+
+  simd::ToleranceForm form() const {
+    return bound_.rule == Rule::kLargest     ? simd::ToleranceForm::kLargest
+           : bound_.rule == Rule::kSymmetric ? simd::ToleranceForm::kSymmetric
+           : bound_.rule == Rule::kEither    ? simd::ToleranceForm::kEither
+                                             : simd::ToleranceForm::kSum;
+  }
 
   static bool is_float32(const TensorView& v) {
     return v.format->name == "float32" && v.is_contiguous() &&
@@ -94,10 +133,11 @@ class ElementJudge {
     if (direct) {
       const auto* fe = floats(expected_) + first;
       metrics->add(floats(actual_) + first, fe, n, offset_ + first);
-      if (kernel_ ? !metrics->may_miss() : !metrics->met_special()) {
-        if (kernel_) all_close(found, fe, fe, n);
+      if (blocks_ == Blocks::kPlain && !metrics->may_miss()) {
+        all_close(found, fe, fe, n);
         return;
       }
+      if (limits_alone_ && !metrics->met_special()) return;
     }
     double a[kMetricsBlock], e[kMetricsBlock], raw[kMetricsBlock], errors[kMetricsBlock];
     actual_.read(first, count, a);
@@ -116,56 +156,95 @@ class ElementJudge {
       compare_nan_bits(*metrics, actual_, expected_, first, n, a, rounded);
     }
     const double* judged = rounds_ ? e : raw;
-    if (kernel_ && all_close(found, a, judged, n)) return;
     if (limits_alone_ && !metrics->met_special()) return;
-    if (by_blocks_ && all_within(found, a, judged, n)) return;
-    for (std::size_t i = 0; i < n; ++i) {
-      judge_element(found, first + static_cast<std::int64_t>(i), a[i], judged[i], raw[i]);
+    if (none_misses(found, first, a, judged, n)) return;
+    // Some do: only in these strips of the block each element is looked at.
+    constexpr std::size_t kStrip = 16;
+    for (std::size_t begin = 0; begin < n; begin += kStrip) {
+      const std::size_t end = std::min(n, begin + kStrip);
+      if (none_misses(found, first + static_cast<std::int64_t>(begin), a + begin, judged + begin,
+                      end - begin)) {
+        continue;
+      }
+      for (std::size_t i = begin; i < end; ++i) {
+        judge_element(found, first + static_cast<std::int64_t>(i), a[i], judged[i], raw[i]);
+      }
     }
   }
 
-  // Whether no element misses, by the kernel's rule; then what zeros would miss is counted. NaN and
-  // infinity always miss.
-  template <typename T>
-  bool all_close(ElementFindings& found, const T* a, const T* e, std::size_t n) const {
-    const simd::Comparison c = simd::compare(a, e, n, bound_.atol, bound_.rtol);
+  // Whether none of n elements from `first` on misses, as far as kernels tell: then what zeros
+  // would miss is counted, and the ratios of errors to bounds are taken. NaN and infinity always
+  // miss.
+  bool none_misses(ElementFindings& found, std::int64_t first, const double* a, const double* e,
+                   std::size_t n) const {
+    switch (blocks_) {
+      case Blocks::kNone:
+        return false;
+      case Blocks::kPlain:
+        return all_close(found, a, e, n);
+      case Blocks::kTolerance:
+        return all_within(found, first, a, e, n);
+      case Blocks::kUlps:
+        return all_near(found, a, e, n);
+      case Blocks::kBits:
+        return all_equal(found, a, e, n);
+    }
+    return false;
+  }
+
+  static bool count(ElementFindings& found, std::size_t n, const simd::Comparison& c) {
     if (c.misses > 0) return false;
-    const auto all = static_cast<std::int64_t>(n);
-    found.misses_of_zeros += all - c.zero_within;
-    found.nonzero += all - c.zero;
+    found.misses_of_zeros += static_cast<std::int64_t>(n) - c.zero_within;
+    found.nonzero += static_cast<std::int64_t>(n) - c.zero;
     found.blind += c.zero_within - c.zero;
     return true;
   }
 
-  // Whether no element of a block misses, by a rule with a floor; then their ratios are taken, and
-  // what zeros would miss. NaN and infinity are never within. Free of branches, for compilers to
-  // make vectors of it.
-  bool all_within(ElementFindings& found, const double* a, const double* e, std::size_t n) const {
-    const bool symmetric = bound_.rule == Rule::kSymmetric;
-    const double rtol = bound_.rtol, floor = bound_.floor;
-    const double atol = bound_.rule == Rule::kEither ? bound_.atol : 0;
-    constexpr double kMost = std::numeric_limits<double>::max();
-    double worst = 0;
-    std::int64_t outside = 0, missed_by_zero = 0, nonzero = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double size = std::abs(e[i]), error = std::abs(a[i] - e[i]);
-      const double of_zero = std::min(std::max(atol, rtol * std::max(floor, size)), kMost);
-      const double limit =
-          symmetric ? std::min(rtol * std::max(floor, size + std::abs(a[i])), kMost) : of_zero;
-      const bool within = symmetric ? (error < limit) | (error == 0) : error <= limit;
-      const bool zero_within = symmetric ? (size < of_zero) | (size == 0) : size <= of_zero;
-      outside += within ? 0 : 1;
-      missed_by_zero += zero_within ? 0 : 1;
-      nonzero += size != 0 ? 1 : 0;
-      const double ratio = error / limit;
-      const bool worse = (error > 0) & (limit > 0) & (ratio > worst);
-      worst = worse ? ratio : worst;
+  template <typename T>
+  bool all_close(ElementFindings& found, const T* a, const T* e, std::size_t n) const {
+    return count(found, n, simd::compare(a, e, n, bound_.atol, bound_.rtol));
+  }
+
+  bool all_within(ElementFindings& found, std::int64_t first, const double* a, const double* e,
+                  std::size_t n) const {
+    double own[kMetricsBlock];
+    const bool given = bound_.rule == Rule::kGiven;
+    if (given) {
+      // A result beyond the output's range is an infinity, whatever its bound.
+      const double most = max_finite(out_);
+      for (std::size_t i = 0; i < n; ++i) {
+        if (!(std::abs(e[i]) <= most)) return false;
+      }
+      options_.element_bounds->read(first, static_cast<std::int64_t>(n), own);
     }
-    if (outside > 0) return false;
-    found.worst_ratio = std::max(found.worst_ratio, worst);
-    found.misses_of_zeros += missed_by_zero;
-    found.nonzero += nonzero;
-    found.blind += nonzero - missed_by_zero;  // zero is always within the bound of zero
+    const simd::ToleranceComparison c = simd::compare(a, e, given ? own : nullptr, n, tolerance_);
+    if (!count(found, n, c)) return false;
+    found.worst_ratio = std::max(found.worst_ratio, c.worst_ratio);
+    return true;
+  }
+
+  bool all_near(ElementFindings& found, const double* a, const double* e, std::size_t n) const {
+    const simd::UlpComparison c = simd::compare(a, e, n, ordinals_, bound_.ulps);
+    if (!count(found, n, c)) return false;
+    if (bound_.ulps > 0) {
+      found.worst_ratio =
+          std::max(found.worst_ratio, c.worst_error / static_cast<double>(bound_.ulps));
+    }
+    return true;
+  }
+
+  // By values, each of which has one code; zero has one for each sign.
+  static bool all_equal(ElementFindings& found, const double* a, const double* e, std::size_t n) {
+    if (std::memcmp(a, e, n * sizeof(double)) != 0) return false;
+    std::int64_t special = 0, zeros = 0, positive_zeros = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      special += std::isfinite(e[i]) ? 0 : 1;
+      zeros += e[i] == 0 ? 1 : 0;
+      positive_zeros += e[i] == 0 && !std::signbit(e[i]) ? 1 : 0;
+    }
+    if (special > 0) return false;
+    found.misses_of_zeros += static_cast<std::int64_t>(n) - positive_zeros;
+    found.nonzero += static_cast<std::int64_t>(n) - zeros;
     return true;
   }
 
@@ -368,8 +447,10 @@ class ElementJudge {
   const bool metrics_;
   bool rounds_, integers_;
   bool of_exact_;  // the bound is one on the distance from the exact result
-  // The rule is the vector kernel's; of float32 tensors without a copy; or that of all_within().
-  bool kernel_, float32_, by_blocks_;
+  Blocks blocks_;
+  bool float32_;  // both tensors are, and lie as the kernels read them
+  simd::Tolerance tolerance_ = {};
+  simd::Ordinals ordinals_ = {};
   // Limits on statistics, which leave nothing to say of elements that are finite.
   bool limits_alone_;
 };
@@ -484,7 +565,7 @@ void ElementFindings::merge(ElementFindings later, std::size_t listed) {
 
 void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
                     const JudgeOptions& options, bool metrics, std::int64_t offset,
-                    std::int64_t sites, ElementFindings& found) {
+                    ElementFindings& found) {
   const auto judge_by = [&](const auto& run) {
     for_parts(actual.size(), options.threads, run,
               [&](ElementFindings& part) { found.merge(std::move(part), options.worst); });
@@ -494,7 +575,7 @@ void judge_elements(const TensorView& actual, const TensorView& expected, const 
       return judge_complex(actual, expected, bound, options, metrics, offset, begin, end);
     });
   }
-  const ElementJudge elements(actual, expected, bound, options, metrics, offset, sites);
+  const ElementJudge elements(actual, expected, bound, options, metrics, offset);
   judge_by([&](std::int64_t begin, std::int64_t end) { return elements.run(begin, end); });
 }
 

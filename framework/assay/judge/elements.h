@@ -41,11 +41,11 @@ struct ElementFindings {
 };
 
 // Judges `actual` against `expected`, which judge() has found comparable, and adds what it finds to
-// `found`: these elements follow the `offset` ones that it is about, of `sites` in all. `metrics`:
-// whether all error metrics are taken.
+// `found`: these elements follow the `offset` ones that it is about. `metrics`: whether all error
+// metrics are taken.
 void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
                     const JudgeOptions& options, bool metrics, std::int64_t offset,
-                    std::int64_t sites, ElementFindings& found);
+                    ElementFindings& found);
 
 // Fills in what the findings say: counts, the worst elements, outcome, reason and pattern.
 // `verdict` has bound, format, shape and sites; `statistics` are those of the bound's limits, empty

@@ -35,20 +35,13 @@ void merge_tally(Tally& a, const Tally& b) {
 
 simd::MetricsSpec spec_of(const Format& f, const Bound& bound) {
   simd::MetricsSpec spec{};
-  spec.min_normal = min_normal(f);
-  spec.min_subnormal = min_subnormal(f);
+  static_cast<simd::Ordinals&>(spec) = ordinals_of(f);
   spec.rtol = bound.rtol;
   spec.atol = bound.atol;
   spec.judged_rounded = bound.round_expected;
-  const bool binary = f.specials != Specials::kTapered && f.specials != Specials::kScale &&
-                      (f.mantissa_bits() < 52 || f.is_float64());
-  spec.ulp_rule = !f.is_float() ? simd::UlpRule::kDifference
-                  : binary      ? simd::UlpRule::kOrdinal
-                                : simd::UlpRule::kGiven;
-  if (spec.ulp_rule == simd::UlpRule::kOrdinal) {
-    spec.drop = 52 - f.mantissa_bits();
-    spec.rebias = static_cast<std::uint64_t>(f.min_exponent() + 1022) << f.mantissa_bits();
-  }
+  spec.ulp_rule = !f.is_float()     ? simd::UlpRule::kDifference
+                  : has_ordinals(f) ? simd::UlpRule::kOrdinal
+                                    : simd::UlpRule::kGiven;
   if (const Limit* small = small_value_limit(f)) {
     spec.small_domain = small->parameter;
     spec.small_error = small->second;
@@ -115,6 +108,20 @@ double share(Quad x, Quad y) { return x == 0 ? 0 : static_cast<double>(x / y); }
 
 }  // namespace
 
+bool has_ordinals(const Format& f) {
+  return f.is_float() && f.specials != Specials::kTapered && f.specials != Specials::kScale &&
+         (f.mantissa_bits() < 52 || f.is_float64());
+}
+
+simd::Ordinals ordinals_of(const Format& f) {
+  simd::Ordinals of{.min_normal = min_normal(f), .min_subnormal = min_subnormal(f)};
+  if (has_ordinals(f)) {
+    of.drop = 52 - f.mantissa_bits();
+    of.rebias = static_cast<std::uint64_t>(f.min_exponent() + 1022) << f.mantissa_bits();
+  }
+  return of;
+}
+
 MetricsPass::MetricsPass(const Format& output, const Bound& bound)
     : format_(&part_format(output)),
       bound_(&bound),
@@ -122,11 +129,12 @@ MetricsPass::MetricsPass(const Format& output, const Bound& bound)
       spec_(spec_of(*format_, bound)),
       tables_(std::exchange(spare_tables, {})) {
   if (tables_.empty()) tables_.resize(simd::kTableCounters);
+  if (!bound.is_plain()) records_.ratio = kInfinity;
 }
 
 void MetricsPass::record(double judged_error, double judged) {
   const double judged_size = std::abs(judged);
-  if (judged_error > 0) {
+  if (judged_error > 0 && records_.ratio < kInfinity) {
     records_.ratio = std::max(records_.ratio, judged_error / tolerance_at(*bound_, judged));
   }
   // The smallest that pass, as the rule computes them: one step up where division or subtraction

@@ -38,7 +38,8 @@ class MetricsPass {
   // balance, ulps, small values). No arrays are written to; n and `first` are in elements.
   void add_complex(const double* actual, const double* expected, const double* rounded,
                    std::size_t n, std::int64_t first);
-  // In the last block: whether some element may exceed the bound, whether a side (or the rounded
+  // In the last block: whether some element may exceed the bound (it may, of a rule that is not
+  // plain), whether a side (or the rounded
   // expected value) of some element is NaN or infinite, whether NaN met NaN.
   bool may_miss() const { return may_miss_; }
   bool met_special() const { return met_special_; }
@@ -57,7 +58,8 @@ class MetricsPass {
   Metrics finite_result() const;
   // The root of the mean of the squares of the finite expected values; 0 of none.
   double expected_rms() const;
-  // Largest error / bound over finite elements, as the tolerance rule compares them.
+  // Largest error / bound over finite elements, as the tolerance rule compares them; infinite where
+  // the rule is not plain.
   double worst_ratio() const { return records_.ratio; }
 
  private:
@@ -94,6 +96,13 @@ class MetricsPass {
   // Finite elements whose expected value is NaN in the output's format.
   std::int64_t rounded_to_nan_ = 0;
 };
+
+// Whether the order of a format's values is that of simd::Ordinals: of all floats but tapered ones,
+// scales, and those as precise as float64 with another range.
+bool has_ordinals(const Format& format);
+// Of such a format; of others its smallest values alone.
+simd::Ordinals ordinals_of(const Format& format);
+
 inline constexpr auto kMetricsBlock = static_cast<std::int64_t>(MetricsPass::kBlock);
 
 }  // namespace assay

@@ -1,81 +1,22 @@
 #include "assay/judge/statistics.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "assay/base/constants.h"
-#include "assay/base/double_double.h"
 #include "assay/base/quad.h"
 #include "assay/base/text.h"
-#include "assay/format/convert.h"
 #include "assay/judge/blindness.h"
 #include "assay/judge/exact.h"
-#include "assay/judge/parts.h"
+#include "assay/judge/subject_passes.h"
 
 namespace assay {
 namespace {
-
-// Whose values are held against the expected ones.
-enum class Subject : std::uint8_t { kOutput, kBenchmark, kZeros };
-
-// What there is to judge. Of the benchmark and of zeros the elements count at which the output and
-// the expected value are finite.
-struct Tensors : StatisticsPiece {
-  Tensors(const StatisticsPiece& piece, bool rounds_expected)
-      : StatisticsPiece(piece), rounds(rounds_expected) {}
-  bool rounds;  // the expected values, to the output's format
-
-  const Format& format() const { return *actual.format; }
-
-  // `values` of the subject, `expected` as compared, `rounded` to the output's format (for ulps).
-  // The position of an element where the benchmark is not finite and has to be, else -1.
-  std::int64_t read(Subject subject, std::int64_t first, std::int64_t count, double* values,
-                    double* e, double* rounded) const {
-    const auto n = static_cast<std::size_t>(count);
-    actual.read(first, count, values);
-    expected.read(first, count, e);
-    std::memcpy(rounded, e, n * sizeof(double));
-    if (expected.format != &format()) round_array(format(), rounded, n);
-    if (rounds) std::memcpy(e, rounded, n * sizeof(double));
-    if (subject == Subject::kOutput) return -1;
-    double other[kMetricsBlock] = {};
-    if (subject == Subject::kBenchmark) benchmark->read(first, count, other);
-    std::int64_t broken = -1;
-    for (std::size_t i = 0; i < n; ++i) {
-      const bool counts = std::isfinite(values[i]) && std::isfinite(e[i]);
-      values[i] = counts ? other[i] : kNan;
-      if (counts && !std::isfinite(other[i]) && broken < 0) {
-        broken = first + static_cast<std::int64_t>(i);
-      }
-    }
-    return broken;
-  }
-};
-
-// All of it, piece by piece.
-struct Pieces {
-  const Format& format;  // of the output
-  const StatisticsPieces& pass;
-  bool rounds;
-  const std::function<StatisticsSample()>& sample;
-
-  // for_parts() over every piece; `run` is given the piece as well.
-  template <typename Run, typename Take>
-  void for_all_parts(int threads, const Run& run, const Take& take) const {
-    pass([&](const StatisticsPiece& piece) {
-      const Tensors tensors(piece, rounds);
-      for_parts(
-          tensors.actual.size(), threads,
-          [&](std::int64_t begin, std::int64_t end) { return run(tensors, begin, end); }, take);
-    });
-  }
-};
 
 // A subject's metrics; where the benchmark is not finite and has to be, else -1.
 struct Measured {
@@ -89,10 +30,12 @@ Measured measured(const MetricsPass& pass) {
 }
 
 // Of the elements whose expected value is at least `from` in size.
-Measured measure(const Pieces& pieces, Subject subject, int threads, double from = 0) {
+Measured measure(const SubjectPieces& pieces, StatisticSubject subject, int threads,
+                 double from = 0) {
   // No error exceeds this bound, so that the pass looks for none.
   static const Bound kAnything = [] {
     Bound bound;
+    bound.rule = Rule::kStatistics;
     bound.atol = std::numeric_limits<double>::max();
     return bound;
   }();
@@ -104,7 +47,7 @@ Measured measure(const Pieces& pieces, Subject subject, int threads, double from
   std::int64_t broken = -1;
   pieces.for_all_parts(
       threads,
-      [&](const Tensors& tensors, std::int64_t begin, std::int64_t end) {
+      [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
         MeasuredPart part;
         part.pass.emplace(tensors.format(), kAnything);
         double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock],
@@ -117,7 +60,7 @@ Measured measure(const Pieces& pieces, Subject subject, int threads, double from
           for (std::size_t i = 0; from > 0 && i < n; ++i) {
             if (!(std::abs(e[i]) >= from)) values[i] = kNan;
           }
-          const bool exact = from == 0 && subject == Subject::kOutput &&
+          const bool exact = from == 0 && subject == StatisticSubject::kOutput &&
                              exact_errors(tensors.actual, tensors.expected, first, n, errors);
           part.pass->add(values, e, rounded, n, tensors.begin + first, exact ? errors : nullptr);
         }
@@ -134,229 +77,6 @@ Measured measure(const Pieces& pieces, Subject subject, int threads, double from
   Measured result = sum ? measured(*sum) : Measured{};
   result.broken = broken;
   return result;
-}
-
-// Whether an element is one that the limit counts; e is the expected value, `rounded` in the
-// output's format.
-bool counts(const Limit& limit, const Format& format, double value, double e, double rounded) {
-  const double error = std::abs(value - e), size = std::abs(e);
-  switch (limit.statistic) {
-    case Statistic::kShareRelative:
-      return error != 0 && !(error / size < limit.parameter);
-    case Statistic::kShareUlps: {
-      if (error == 0) return 0 > limit.parameter;
-      const auto distance = ulp_distance(format, encode(format, value), encode(format, rounded));
-      return (distance ? static_cast<double>(*distance) : kInfinity) > limit.parameter;
-    }
-    case Statistic::kSmallErrors:
-      return size < limit.parameter && error > limit.second;
-    case Statistic::kShareAbs:
-      return error > limit.parameter;
-    default:
-      return false;
-  }
-}
-
-// Calls add(part, format, value, e, rounded) for the elements of a subject at which
-// output and expected value are finite, and take(part) for each part in order.
-template <typename Part, typename Add, typename Take>
-void for_elements(const Pieces& pieces, Subject subject, int threads, const Add& add,
-                  const Take& take) {
-  pieces.for_all_parts(
-      threads,
-      [&](const Tensors& tensors, std::int64_t begin, std::int64_t end) {
-        Part part{};
-        double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock];
-        for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
-          const std::int64_t n = std::min(kMetricsBlock, end - first);
-          tensors.read(subject, first, n, values, e, rounded);
-          for (std::int64_t i = 0; i < n; ++i) {
-            if (!std::isfinite(values[i]) || !std::isfinite(e[i])) continue;
-            add(part, tensors.format(), values[i], e[i], rounded[i]);
-          }
-        }
-        return part;
-      },
-      take);
-}
-
-// How many elements of a subject the limit counts: from the metrics where they hold it exactly.
-std::int64_t count_elements(const Pieces& pieces, Subject subject, const Metrics& metrics,
-                            const Limit& limit, int threads) {
-  const auto known = counted(metrics, limit.statistic, limit.parameter, limit.second);
-  if (known && known->first == known->second) return known->first;
-  std::int64_t sum = 0;
-  for_elements<std::int64_t>(
-      pieces, subject, threads,
-      [&](std::int64_t& count, const Format& format, double value, double e, double rounded) {
-        count += counts(limit, format, value, e, rounded) ? 1 : 0;
-      },
-      [&](std::int64_t count) { sum += count; });
-  return sum;
-}
-
-// sum w (value - e)^2 of the output or of zeros, over the elements that are finite.
-double weighted_squares(const Pieces& pieces, Subject subject, int threads) {
-  double sum = 0;
-  pieces.for_all_parts(
-      threads,
-      [&](const Tensors& tensors, std::int64_t begin, std::int64_t end) {
-        double part = 0, values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock],
-               w[kMetricsBlock];
-        for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
-          const std::int64_t n = std::min(kMetricsBlock, end - first);
-          tensors.read(subject, first, n, values, e, rounded);
-          tensors.error_weights->read(first, n, w);
-          for (std::int64_t i = 0; i < n; ++i) {
-            const double error = values[i] - e[i];
-            if (std::isfinite(error)) part += w[i] * error * error;
-          }
-        }
-        return part;
-      },
-      [&](double part) { sum += part; });
-  return sum;
-}
-
-// A sum in double-double arithmetic, of terms that have no room there in binary128.
-class WideSum {
- public:
-  void add(double term) {
-    if (has_room(term, 0x1p800)) {
-      ordinary_ = ordinary_ + term;
-    } else {
-      extreme_ += Quad{term};
-    }
-  }
-  // (x - y)^2
-  void add_square(double x, double y) {
-    if (has_room(x - y, 0x1p400)) {
-      const DoubleDouble difference = exact_sum(x, -y);
-      ordinary_ = ordinary_ + difference * difference;
-    } else {
-      const Quad difference = Quad{x} - y;
-      extreme_ += difference * difference;
-    }
-  }
-  void add(const WideSum& other) {
-    ordinary_ = ordinary_ + other.ordinary_;
-    extreme_ += other.extreme_;
-  }
-  Quad value() const { return Quad{ordinary_.high} + ordinary_.low + extreme_; }
-
- private:
-  // Of a size between 1 / most and most.
-  static bool has_room(double x, double most) {
-    const double size = std::abs(x);
-    return size == 0 || (size > 1 / most && size < most);
-  }
-
-  DoubleDouble ordinary_;
-  Quad extreme_ = 0;
-};
-
-// sum (value - e)^2 / sum value^2 of the output.
-double normalised_squares(const Pieces& pieces, int threads) {
-  struct Sums {
-    WideSum errors, values;
-  } sums;
-  for_elements<Sums>(
-      pieces, Subject::kOutput, threads,
-      [](Sums& part, const Format&, double value, double e, double) {
-        part.errors.add_square(value, e);
-        part.values.add_square(value, 0);
-      },
-      [&](const Sums& part) {
-        sums.errors.add(part.errors);
-        sums.values.add(part.values);
-      });
-  const Quad errors = sums.errors.value();
-  return errors == 0 ? 0 : static_cast<double>(errors / sums.values.value());
-}
-
-// |value - expected| over the size of what is expected; where that is 0, over the spacing of
-// float64 at 1, as Polygraphy does.
-double relative_error(double value, double e) {
-  const double error = std::abs(value - e);
-  return error == 0 ? 0 : error / (e == 0 ? 0x1p-52 : std::abs(e));
-}
-
-// Largest and sum of the relative errors of the output.
-std::pair<double, Quad> relative_errors(const Pieces& pieces, int threads) {
-  std::pair<double, WideSum> all;
-  for_elements<std::pair<double, WideSum>>(
-      pieces, Subject::kOutput, threads,
-      [](auto& part, const Format&, double value, double e, double) {
-        const double error = relative_error(value, e);
-        part.first = std::max(part.first, error);
-        part.second.add(error);
-      },
-      [&](const auto& part) {
-        all.first = std::max(all.first, part.first);
-        all.second.add(part.second);
-      });
-  return {all.first, all.second.value()};
-}
-
-// The largest |(e + 0.3) - 0.3 - e| in the output's format, a float32 operation rounded to it.
-double rounding_of_expected(const Pieces& pieces, int threads) {
-  double largest = 0;
-  for_elements<double>(
-      pieces, Subject::kOutput, threads,
-      [&](double& part, const Format&, double, double, double e) {
-        constexpr float kShift = 0.3F;
-        const auto rounded = [&](double value) { return round_to(pieces.format, value); };
-        const double there = rounded(e + static_cast<double>(kShift));
-        const double back = rounded(there - static_cast<double>(kShift));
-        const double off = std::abs(rounded(back - e));
-        if (off > part) part = off;
-      },
-      [&](double part) { largest = std::max(largest, part); });
-  return largest;
-}
-
-// The n-th smallest error of a subject, the smallest being the 0th. Errors are not negative, so
-// that their bits have their order; 16 bits are found a pass, and memory does not grow with the
-// elements.
-template <typename ErrorOf>
-double select_error(const Pieces& pieces, Subject subject, int threads, std::int64_t n,
-                    const ErrorOf& error_of) {
-  constexpr int kBits = 16;
-  std::uint64_t prefix = 0;
-  for (int shift = 64 - kBits; shift >= 0; shift -= kBits) {
-    std::vector<std::int64_t> counts(std::size_t{1} << kBits);
-    for_elements<std::vector<std::int32_t>>(
-        pieces, subject, threads,
-        [&](std::vector<std::int32_t>& part, const Format&, double value, double e, double) {
-          const auto bits = std::bit_cast<std::uint64_t>(error_of(value, e));
-          if (shift + kBits < 64 && bits >> (shift + kBits) != prefix) return;
-          if (part.empty()) part.resize(counts.size());
-          ++part[bits >> shift & (counts.size() - 1)];
-        },
-        [&](const std::vector<std::int32_t>& part) {
-          for (std::size_t digit = 0; digit < part.size(); ++digit) counts[digit] += part[digit];
-        });
-    std::uint64_t digit = 0;
-    while (digit + 1 < counts.size() && n >= counts[digit]) n -= counts[digit++];
-    prefix = prefix << kBits | digit;
-  }
-  return std::bit_cast<double>(prefix);
-}
-
-// The quantile of the errors of a subject, between two of them by linear interpolation.
-double error_quantile(const Pieces& pieces, Subject subject, int threads, const Limit& limit,
-                      std::int64_t elements) {
-  const bool relative = limit.statistic == Statistic::kQuantileRelative;
-  const auto error_of = [relative](double value, double e) {
-    return relative ? relative_error(value, e) : std::abs(value - e);
-  };
-  const double rank = limit.parameter * static_cast<double>(elements - 1);
-  const auto below = static_cast<std::int64_t>(std::floor(rank));
-  const double low = select_error(pieces, subject, threads, below, error_of);
-  const double part = rank - static_cast<double>(below);
-  if (part == 0) return low;
-  const double high = select_error(pieces, subject, threads, below + 1, error_of);
-  return high == low ? low : low + part * (high - low);
 }
 
 bool counts_elements(Statistic statistic) {
@@ -380,7 +100,8 @@ bool is_of_large(Statistic statistic) {
 // The statistics of the output, and of the two subjects that every sound check refuses.
 class Statistics {
  public:
-  Statistics(const Pieces& pieces, int threads, Measured output, std::optional<Measured> benchmark)
+  Statistics(const SubjectPieces& pieces, int threads, Measured output,
+             std::optional<Measured> benchmark)
       : pieces_(pieces),
         threads_(threads),
         output_(std::move(output)),
@@ -389,9 +110,9 @@ class Statistics {
   double of_output(const Limit& limit) {
     if (output_.metrics.compared == 0) return 0;
     if (limit.needs_weights()) {
-      return weighted_squares(pieces_, Subject::kOutput, threads_);
+      return weighted_squares(pieces_, StatisticSubject::kOutput, threads_);
     }
-    if (is_of_large(limit.statistic)) return large_ratio(limit, Subject::kOutput, 1);
+    if (is_of_large(limit.statistic)) return large_ratio(limit, StatisticSubject::kOutput, 1);
     if (is_relative(limit.statistic) && output_.metrics.errors_at_zero > 0) {
       const auto [largest, sum] = relative_errors(pieces_, threads_);
       if (limit.statistic == Statistic::kMaxRelative) return largest;
@@ -399,10 +120,10 @@ class Statistics {
     }
     if (limit.statistic == Statistic::kNmse) return normalised_squares(pieces_, threads_);
     if (limit.statistic == Statistic::kNoiseRatio) return over_noise(output_.metrics, 1);
-    if (is_quantile(limit.statistic)) return quantile(limit, Subject::kOutput);
+    if (is_quantile(limit.statistic)) return quantile(limit, StatisticSubject::kOutput);
     if (counts_elements(limit.statistic)) {
-      return share(limit,
-                   count_elements(pieces_, Subject::kOutput, output_.metrics, limit, threads_));
+      return share(limit, count_elements(pieces_, StatisticSubject::kOutput, output_.metrics, limit,
+                                         threads_));
     }
     return read(limit, output_.metrics);
   }
@@ -412,18 +133,61 @@ class Statistics {
   double of_trivial(const Limit& limit, int times) {
     if (const auto known = of_trivial_from_sums(limit, times)) return *known;
     if (limit.needs_weights()) {
-      return times * times * weighted_squares(pieces_, Subject::kZeros, threads_);
+      return times * times * weighted_squares(pieces_, StatisticSubject::kZeros, threads_);
     }
-    if (is_of_large(limit.statistic)) return large_ratio(limit, Subject::kZeros, times);
-    if (is_quantile(limit.statistic)) return times * quantile(limit, Subject::kZeros);
-    if (!zeros_) zeros_ = measure(pieces_, Subject::kZeros, threads_);
+    if (is_of_large(limit.statistic)) return large_ratio(limit, StatisticSubject::kZeros, times);
+    if (is_quantile(limit.statistic)) return times * quantile(limit, StatisticSubject::kZeros);
+    if (!zeros_) zeros_ = measure(pieces_, StatisticSubject::kZeros, threads_);
     if (limit.statistic == Statistic::kNoiseRatio) return over_noise(zeros_->metrics, times);
     if (!counts_elements(limit.statistic)) return times * read(limit, zeros_->metrics);
     // What is counted of errors twice as large is counted of these at half the size.
     Limit scaled = limit;
     (limit.statistic == Statistic::kSmallErrors ? scaled.second : scaled.parameter) /= times;
-    return share(limit,
-                 count_elements(pieces_, Subject::kZeros, zeros_->metrics, scaled, threads_));
+    return share(limit, count_elements(pieces_, StatisticSubject::kZeros, zeros_->metrics, scaled,
+                                       threads_));
+  }
+
+  // Whether the first elements alone, an eighth of them at most, break a limit on ulps or on a
+  // quantile, whatever the others are: sums and counts only grow.
+  bool trivial_fails_early(const Limit& limit, int times) const {
+    const bool is_most = limit.how() == LimitSense::kBelow || limit.how() == LimitSense::kAtMost;
+    const std::int64_t elements = output_.metrics.compared;
+    if (!is_most || elements == 0) return false;
+    double sum = 0;
+    const auto first_ones_fail = [&](const auto& term, const auto& fails) {
+      for_first_elements(
+          pieces_, StatisticSubject::kZeros, std::max<std::int64_t>(elements / 8, kMetricsBlock),
+          [&](double value, double e, double rounded) { sum += term(value, e, rounded); }, fails);
+      return fails();
+    };
+    const auto mean_fails = [&] { return !limit.met(sum / static_cast<double>(elements)); };
+    if (limit.statistic == Statistic::kMeanUlps) {
+      return first_ones_fail(
+          [&](double, double, double rounded) {
+            const auto apart = ulp_distance(pieces_.format, 0, encode(pieces_.format, rounded));
+            return times * static_cast<double>(apart.value_or(0));
+          },
+          mean_fails);
+    }
+    if (limit.statistic == Statistic::kShareUlps) {
+      // So many ulps from zero lies one value.
+      const auto ulps = static_cast<std::int64_t>(std::min(limit.parameter / times, 0x1p53));
+      const auto last = at_ordinal(pieces_.format, ulps);
+      if (!last) return false;
+      const double within = decode(pieces_.format, *last);
+      return first_ones_fail(
+          [&](double, double, double rounded) { return std::abs(rounded) > within ? 1 : 0; },
+          mean_fails);
+    }
+    if (!is_quantile(limit.statistic)) return false;
+    // All errors from that of the quantile's rank on.
+    const auto from = std::floor(limit.parameter * static_cast<double>(elements - 1));
+    const double most = static_cast<double>(elements) - from;
+    return first_ones_fail(
+        [&](double value, double e, double) {
+          return limit.met(times * quantile_error(limit, value, e)) ? 0 : 1;
+        },
+        [&] { return sum >= most; });
   }
 
   // Elements that count, and whose expected value is not 0.
@@ -450,9 +214,9 @@ class Statistics {
   }
 
   // `times` the error of a subject over the benchmark's, of the elements that are large enough.
-  double large_ratio(const Limit& limit, Subject subject, int times) {
+  double large_ratio(const Limit& limit, StatisticSubject subject, int times) {
     const Metrics &own = large(subject, limit.parameter),
-                  &other = large(Subject::kBenchmark, limit.parameter);
+                  &other = large(StatisticSubject::kBenchmark, limit.parameter);
     if (own.compared == 0) return 0;
     const double Metrics::*const error =
         limit.statistic == Statistic::kLargeMareRatio   ? &Metrics::mare
@@ -461,8 +225,12 @@ class Statistics {
     return own.*error == 0 ? 0 : times * own.*error / std::max(other.*error, limit.parameter);
   }
 
-  double quantile(const Limit& limit, Subject subject) const {
-    return error_quantile(pieces_, subject, threads_, limit, output_.metrics.compared);
+  double quantile(const Limit& limit, StatisticSubject subject) {
+    const auto [at, added] = quantiles_.try_emplace({subject, limit.statistic, limit.parameter});
+    if (added) {
+      at->second = error_quantile(pieces_, subject, threads_, limit, output_.metrics.compared);
+    }
+    return at->second;
   }
 
   double over_noise(const Metrics& metrics, int times) {
@@ -472,7 +240,7 @@ class Statistics {
     return metrics.max_abs_error == 0 ? 0 : times * metrics.max_abs_error / *noise_;
   }
 
-  const Metrics& large(Subject subject, double from) {
+  const Metrics& large(StatisticSubject subject, double from) {
     const auto [at, added] = large_.try_emplace({subject, from});
     if (added) at->second = measure(pieces_, subject, threads_, from).metrics;
     return at->second;
@@ -482,22 +250,24 @@ class Statistics {
   double share(const Limit& limit, std::int64_t count) const {
     std::int64_t of = output_.metrics.compared;
     if (limit.needs_benchmark()) {
-      of = std::max<std::int64_t>(
-          count_elements(pieces_, Subject::kBenchmark, benchmark_->metrics, limit, threads_), 1);
+      of = std::max<std::int64_t>(count_elements(pieces_, StatisticSubject::kBenchmark,
+                                                 benchmark_->metrics, limit, threads_),
+                                  1);
     }
     return static_cast<double>(count) / static_cast<double>(of);
   }
 
-  const Pieces& pieces_;
+  const SubjectPieces& pieces_;
   int threads_;
   Measured output_;
   std::optional<Measured> benchmark_, zeros_;
-  std::map<std::pair<Subject, double>, Metrics> large_;
+  std::map<std::pair<StatisticSubject, double>, Metrics> large_;
+  std::map<std::tuple<StatisticSubject, Statistic, double>, double> quantiles_;
   std::optional<double> noise_;
 };
 
 // What the limits do not see, of the elements that are finite on both sides.
-double blind_share_of(const Pieces& pieces, std::span<const Limit> limits) {
+double blind_share_of(const SubjectPieces& pieces, std::span<const Limit> limits) {
   const StatisticsSample sample = pieces.sample();
   std::vector<std::int64_t> finite;
   for (std::int64_t i = 0; i < sample.actual.size(); ++i) {
@@ -521,23 +291,31 @@ double blind_share_of(const Pieces& pieces, std::span<const Limit> limits) {
   });
 }
 
-// Whether a trivial subject meets every limit. What needs no look at the elements comes first: a
-// limit that fails by itself settles it.
+// Whether a trivial subject meets every limit. What needs few looks at the elements, or none, comes
+// first: limits that fail by themselves settle it.
 bool trivial_holds(Statistics& statistics, std::span<const Limit> limits, int times) {
-  for (const Limit& limit : limits) {
-    const auto known = statistics.of_trivial_from_sums(limit, times);
-    if (limit.group == 0 && known && !limit.met(*known)) return false;
-  }
   std::vector<LimitReading> readings;
-  for (const Limit& limit : limits) {
-    const double value = statistics.of_trivial(limit, times);
-    readings.push_back({limit, value, limit.met(value)});
+  for (const Limit& limit : limits) readings.push_back({limit, 0, true});
+  for (LimitReading& r : readings) {
+    if (const auto known = statistics.of_trivial_from_sums(r.limit, times)) {
+      r.met = r.limit.met(*known);
+    }
+  }
+  if (!all_hold(readings)) return false;
+  for (LimitReading& r : readings) {
+    if (!r.met || !statistics.trivial_fails_early(r.limit, times)) continue;
+    r.met = false;
+    if (!all_hold(readings)) return false;
+  }
+  for (LimitReading& r : readings) {
+    r.value = statistics.of_trivial(r.limit, times);
+    r.met = r.limit.met(r.value);
   }
   return all_hold(readings);
 }
 
 // `other`: the metrics of the benchmark, where a limit needs them.
-StatisticsResult judge_pieces(const Pieces& pieces, std::span<const Limit> limits,
+StatisticsResult judge_pieces(const SubjectPieces& pieces, std::span<const Limit> limits,
                               const StatisticsOptions& options, std::optional<Measured> other) {
   StatisticsResult result;
   // The pass is over the expected values as they are stored.
@@ -545,7 +323,7 @@ StatisticsResult judge_pieces(const Pieces& pieces, std::span<const Limit> limit
   const bool usable = pass != nullptr && (!pieces.rounds || !pass->expected_rounds());
   Statistics statistics(
       pieces, options.threads,
-      usable ? measured(*pass) : measure(pieces, Subject::kOutput, options.threads),
+      usable ? measured(*pass) : measure(pieces, StatisticSubject::kOutput, options.threads),
       std::move(other));
   for (const Limit& limit : limits) {
     const double value = statistics.of_output(limit);
@@ -601,11 +379,11 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
     if (compares) sampled.benchmark = elements_at(*benchmark, positions);
     return sampled;
   };
-  const Pieces pieces{*actual.format, all, round_expected && expected.format != actual.format,
-                      sample};
+  const SubjectPieces pieces{*actual.format, all,
+                             round_expected && expected.format != actual.format, sample};
   std::optional<Measured> other;
   if (compares) {
-    other = measure(pieces, Subject::kBenchmark, options.threads);
+    other = measure(pieces, StatisticSubject::kBenchmark, options.threads);
     if (other->broken >= 0) {
       result.why_not =
           formatted("the benchmark's output is {} at position {}, where a finite value is expected",

@@ -132,7 +132,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   }
   ElementFindings found;
   judge_elements(actual, expected, bound, options, options.metrics || !bound.limits.empty(), 0,
-                 verdict.sites, found);
+                 found);
   std::optional<StatisticsResult> statistics;
   const TensorView* benchmark = options.benchmark ? &*options.benchmark : nullptr;
   if (!bound.limits.empty()) {

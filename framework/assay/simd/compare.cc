@@ -9,6 +9,8 @@
 #include <cmath>
 #include <limits>
 
+#include "assay/simd/ordinals-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -76,6 +78,133 @@ Comparison compare_f32(const float* actual, const float* expected, std::size_t n
   return compare_all(actual, expected, n, atol, rtol);
 }
 
+// Calls look(k, load) for each vector from element k on, where load(p) reads p[k], p[k + 1], ...;
+// the last one is filled up with zeros. Returns how many these are.
+template <class D, class Look>
+HWY_INLINE std::size_t for_vectors(D d, std::size_t n, const Look& look) {
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t k = 0;
+  for (; k + lanes <= n; k += lanes) {
+    look([&](const double* p) HWY_ATTR { return hn::LoadU(d, p + k); });
+  }
+  if (k == n) return 0;
+  HWY_ALIGN double last[HWY_MAX_BYTES / sizeof(double)];
+  look([&](const double* p) HWY_ATTR {
+    hn::Store(hn::Zero(d), d, last);
+    for (std::size_t i = k; i < n; ++i) last[i - k] = p[i];
+    return hn::Load(d, last);
+  });
+  return lanes - (n - k);
+}
+
+// What a kernel counts.
+struct Counts {
+  std::size_t hits = 0, zero_within = 0, zero = 0;
+
+  // Of n elements and `filling` zeros beside them, each of which is within its bound.
+  Comparison of(std::size_t n, std::size_t filling) const {
+    return {static_cast<std::int64_t>(n + filling - hits),
+            static_cast<std::int64_t>(zero_within - filling),
+            static_cast<std::int64_t>(zero - filling)};
+  }
+};
+
+template <ToleranceForm kForm>
+HWY_INLINE ToleranceComparison compare_form(const double* actual, const double* expected,
+                                            const double* own, std::size_t n, const Tolerance& t) {
+  const hn::ScalableTag<double> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto zero = hn::Zero(d), largest = hn::Set(d, std::numeric_limits<double>::max());
+  const auto atol = hn::Set(d, t.atol), rtol = hn::Set(d, t.rtol), floor = hn::Set(d, t.floor);
+  const auto small_value = hn::Set(d, t.small_value), small_atol = hn::Set(d, t.small_atol);
+  // Not hn::Min, of which targets differ where a side is NaN.
+  const auto at_most_largest = [&](V x) HWY_ATTR {
+    return hn::IfThenElse(hn::Gt(x, largest), largest, x);
+  };
+  const auto tolerance = [&](V size, V by, V added) HWY_ATTR {
+    V of;
+    if constexpr (kForm == ToleranceForm::kSum) {
+      of = hn::Add(atol, hn::Mul(rtol, size));
+    } else if constexpr (kForm == ToleranceForm::kEither) {
+      of = hn::Max(atol, hn::Mul(rtol, size));
+    } else {
+      of = hn::Mul(rtol, hn::Max(floor, by));
+    }
+    of = hn::IfThenElse(hn::Lt(size, small_value), small_atol, at_most_largest(of));
+    return own == nullptr ? of : at_most_largest(hn::Add(of, added));
+  };
+  const auto within = [&](V error, V limit) HWY_ATTR {
+    const auto finite = hn::Le(error, largest);
+    if constexpr (kForm == ToleranceForm::kSymmetric) {
+      return hn::And(finite, hn::Or(hn::Lt(error, limit), hn::Eq(error, zero)));
+    } else {
+      return hn::And(finite, hn::Le(error, limit));
+    }
+  };
+  Counts counts;
+  V worst = hn::Zero(d);
+  const std::size_t filling = for_vectors(d, n, [&](const auto& load) HWY_ATTR {
+    const V a = load(actual), e = load(expected), size = hn::Abs(e);
+    const V added = own == nullptr ? zero : load(own);
+    const V error = hn::Abs(hn::Sub(a, e));
+    const V of_zero = tolerance(size, size, added);
+    const V limit = kForm == ToleranceForm::kSymmetric
+                        ? tolerance(size, hn::Add(size, hn::Abs(a)), added)
+                        : of_zero;
+    counts.hits += hn::CountTrue(d, within(error, limit));
+    counts.zero_within += hn::CountTrue(d, within(size, of_zero));
+    counts.zero += hn::CountTrue(d, hn::Eq(e, zero));
+    const auto tells = hn::And(hn::Gt(error, zero), hn::Gt(limit, zero));
+    worst = hn::Max(worst, hn::IfThenElseZero(tells, hn::Div(error, limit)));
+  });
+  return {counts.of(n, filling), hn::GetLane(hn::MaxOfLanes(d, worst))};
+}
+
+ToleranceComparison compare_by_tolerance(const double* actual, const double* expected,
+                                         const double* own, std::size_t n, const Tolerance& t) {
+  switch (t.form) {
+    case ToleranceForm::kSum:
+      return compare_form<ToleranceForm::kSum>(actual, expected, own, n, t);
+    case ToleranceForm::kEither:
+      return compare_form<ToleranceForm::kEither>(actual, expected, own, n, t);
+    case ToleranceForm::kLargest:
+      return compare_form<ToleranceForm::kLargest>(actual, expected, own, n, t);
+    case ToleranceForm::kSymmetric:
+      return compare_form<ToleranceForm::kSymmetric>(actual, expected, own, n, t);
+  }
+  return {};
+}
+
+UlpComparison compare_by_ulps(const double* actual, const double* expected, std::size_t n,
+                              const Ordinals& ordinals, std::uint64_t most) {
+  const hn::ScalableTag<double> d;
+  using V = hn::Vec<decltype(d)>;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto zero = hn::Zero(d), largest = hn::Set(d, std::numeric_limits<double>::max());
+  const auto limit = hn::Set(d, static_cast<double>(most));
+  const auto exponent = hn::Set(du, std::uint64_t{0x7ff} << 52);
+  const auto spacing_at_1 =
+      hn::Set(d, 1.0 / static_cast<double>(std::uint64_t{1} << (52 - ordinals.drop)));
+  const auto min_subnormal = hn::Set(d, ordinals.min_subnormal);
+  Counts counts;
+  V worst = hn::Zero(d);
+  const std::size_t filling = for_vectors(d, n, [&](const auto& load) HWY_ATTR {
+    const V a = load(actual), e = load(expected), size = hn::Abs(e);
+    const auto finite = hn::And(hn::Le(hn::Abs(a), largest), hn::Le(size, largest));
+    const V apart = ordinal_distance(d, ordinals, a, e);
+    counts.hits += hn::CountTrue(d, hn::And(finite, hn::Le(apart, limit)));
+    const V from_zero = ordinal_distance(d, ordinals, zero, size);
+    counts.zero_within +=
+        hn::CountTrue(d, hn::And(hn::Le(size, largest), hn::Le(from_zero, limit)));
+    counts.zero += hn::CountTrue(d, hn::Eq(e, zero));
+    const V octave = hn::BitCast(d, hn::And(hn::BitCast(du, size), exponent));
+    const V spacing = hn::Max(hn::Mul(octave, spacing_at_1), min_subnormal);
+    const V error = hn::IfThenElseZero(finite, hn::Abs(hn::Sub(a, e)));
+    worst = hn::Max(worst, hn::Div(error, spacing));
+  });
+  return {counts.of(n, filling), hn::GetLane(hn::MaxOfLanes(d, worst))};
+}
+
 }  // namespace assay::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -84,6 +213,8 @@ namespace assay::simd {
 
 HWY_EXPORT(compare_f64);
 HWY_EXPORT(compare_f32);
+HWY_EXPORT(compare_by_tolerance);
+HWY_EXPORT(compare_by_ulps);
 
 Comparison compare(const double* actual, const double* expected, std::size_t n, double atol,
                    double rtol) {
@@ -92,6 +223,14 @@ Comparison compare(const double* actual, const double* expected, std::size_t n, 
 Comparison compare(const float* actual, const float* expected, std::size_t n, double atol,
                    double rtol) {
   return HWY_DYNAMIC_DISPATCH(compare_f32)(actual, expected, n, atol, rtol);
+}
+ToleranceComparison compare(const double* actual, const double* expected, const double* own,
+                            std::size_t n, const Tolerance& tolerance) {
+  return HWY_DYNAMIC_DISPATCH(compare_by_tolerance)(actual, expected, own, n, tolerance);
+}
+UlpComparison compare(const double* actual, const double* expected, std::size_t n,
+                      const Ordinals& ordinals, std::uint64_t most) {
+  return HWY_DYNAMIC_DISPATCH(compare_by_ulps)(actual, expected, n, ordinals, most);
 }
 
 }  // namespace assay::simd

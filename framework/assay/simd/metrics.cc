@@ -10,6 +10,8 @@
 #include <cstring>
 #include <limits>
 
+#include "assay/simd/ordinals-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -87,42 +89,6 @@ HWY_INLINE void count_bins(const std::uint16_t* counters, std::size_t first, std
   }
 }
 
-// A whole number of up to 64 bits, rounded once.
-HWY_INLINE V to_float64(VU x) {
-  const D d;
-  const DU du;
-  const auto low =
-      hn::Or(hn::And(x, hn::Set(du, 0xffffffffu)), hn::BitCast(du, hn::Set(d, 0x1p52)));
-  const auto high = hn::Or(hn::ShiftRight<32>(x), hn::BitCast(du, hn::Set(d, 0x1p84)));
-  const auto upper = hn::Sub(hn::BitCast(d, high), hn::Set(d, 0x1p84 + 0x1p52));
-  return hn::Add(upper, hn::BitCast(d, low));
-}
-
-// Where the magnitude x stands among the format's values; x is one of them.
-HWY_INLINE VU ordinal(const MetricsSpec& spec, V x) {
-  const D d;
-  const DU du;
-  const auto normal =
-      hn::Sub(hn::ShiftRightSame(hn::BitCast(du, x), spec.drop), hn::Set(du, spec.rebias));
-  if (spec.drop == 0) return normal;  // float64's own bits
-  const auto magic = hn::Set(d, spec.min_subnormal * 0x1p52);
-  const auto small = hn::Sub(hn::BitCast(du, hn::Add(x, magic)), hn::BitCast(du, magic));
-  return hn::IfThenElse(hn::RebindMask(du, hn::Lt(x, hn::Set(d, spec.min_normal))), small, normal);
-}
-
-HWY_INLINE V ordinal_distance(const MetricsSpec& spec, V a, V r) {
-  const D d;
-  const DU du;
-  const auto oa = ordinal(spec, hn::Abs(a)), orr = ordinal(spec, hn::Abs(r));
-  const auto opposite = hn::RebindMask(
-      du, hn::TestBit(hn::BitCast(du, hn::Xor(a, r)), hn::Set(du, std::uint64_t{1} << 63)));
-  const auto less =
-      hn::Lt(hn::BitCast(hn::RebindToSigned<D>(), oa), hn::BitCast(hn::RebindToSigned<D>(), orr));
-  const auto apart = hn::IfThenElse(hn::RebindMask(du, less), hn::Sub(orr, oa), hn::Sub(oa, orr));
-  (void)d;
-  return to_float64(hn::IfThenElse(opposite, hn::Add(oa, orr), apart));
-}
-
 HWY_INLINE V load(const double* p) { return hn::LoadU(D(), p); }
 HWY_INLINE V load(const float* p) {
   return hn::PromoteTo(D(), hn::LoadU(hn::Rebind<float, D>(), p));
@@ -139,19 +105,24 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
   const hn::RebindToSigned<D> di;
   const std::size_t lanes = hn::Lanes(d);
   const auto zero = hn::Zero(d), one = hn::Set(d, 1.0);
-  const auto largest = hn::Set(d, std::numeric_limits<double>::max());
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const auto largest = hn::Set(d, kMost);
   const auto min_normal = hn::Set(d, spec.min_normal);
   const auto floor = hn::Set(d, 1e-7);
   // What exceeds a record is looked at more closely by the caller: these may be a little too low.
+  // Without a relative part they are exact, so that errors that tie with the largest, which is
+  // usual of errors in ulp, are no records; nor is a ratio to the bound, which then goes with the
+  // error.
   constexpr double kBelow = 1 - 0x1p-40;
   const auto rtol = hn::Set(d, spec.rtol * kBelow);
-  const auto ratio_rtol = hn::Set(d, records.ratio * spec.rtol * kBelow);
-  const auto ratio_atol = hn::Set(d, records.ratio * spec.atol * kBelow);
-  const auto needed_atol = hn::Set(d, records.atol * kBelow);
+  const bool exceeds = records.ratio <= kMost && spec.rtol > 0;
+  const auto ratio_rtol = hn::Set(d, exceeds ? records.ratio * spec.rtol * kBelow : 0.0);
+  const auto ratio_atol = hn::Set(d, exceeds ? records.ratio * spec.atol * kBelow : kMost);
+  const auto needed_atol = hn::Set(d, spec.rtol > 0 ? records.atol * kBelow : records.atol);
   // No rtol mends an error where 0 is expected: then there is nothing more to find.
-  const bool mends = records.rtol <= std::numeric_limits<double>::max();
+  const bool mends = records.rtol <= kMost;
   const auto needed_rtol = hn::Set(d, mends ? records.rtol * kBelow : 0.0);
-  const auto atol = hn::Set(d, mends ? spec.atol * kBelow : std::numeric_limits<double>::max());
+  const auto atol = hn::Set(d, mends ? spec.atol * kBelow : kMost);
   const auto over_1e3 = hn::Set(d, 1e-3);
   const auto below_1e4 = hn::Set(d, std::nextafter(1e-4, 0.0));
   const auto domain = hn::Set(d, spec.small_domain), domain_error = hn::Set(d, spec.small_error);
@@ -207,7 +178,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
           const auto bits_apart =
               hn::Abs(hn::BitCast(di, hn::Sub(hn::BitCast(du, a), hn::BitCast(du, r))));
           const auto apart = hn::ShiftRightSame(hn::BitCast(du, bits_apart), spec.drop);
-          ulps = wide ? to_float64(apart)
+          ulps = wide ? to_float64(d, apart)
                       : hn::Sub(hn::BitCast(d, hn::Or(apart, hn::BitCast(du, two52))), two52);
         }
       } else {
@@ -243,7 +214,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
             hn::IfThenElse(none, zero, hn::Div(hn::Abs(error), hn::IfThenElse(none, one, size_e)));
         divided = hn::IfThenElse(none, hn::Abs(error), rel);
         if (spec.ulp_rule == UlpRule::kOrdinal) {
-          ulps = ordinal_distance(spec, ulps_a, r);
+          ulps = ordinal_distance(d, spec, ulps_a, r);
         } else if (spec.ulp_rule == UlpRule::kDifference) {
           ulps = hn::Abs(hn::Sub(ulps_a, r));
         } else {

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "assay/simd/ordinals.h"
+
 namespace assay::simd {
 
 // Elements of a block at most; also what the buffers of the caller must hold.
@@ -34,14 +36,8 @@ enum class UlpRule {
 };
 
 // What is fixed for all blocks: the output's format and the bound.
-struct MetricsSpec {
-  double min_normal;  // of the output's format; below are its subnormals
+struct MetricsSpec : Ordinals {
   UlpRule ulp_rule;
-  // Ordinal of a magnitude x: (bits of x >> drop) - rebias where x >= min_normal, else x in units
-  // of the smallest subnormal.
-  int drop;
-  std::uint64_t rebias;
-  double min_subnormal;
   double rtol, atol;
   bool judged_rounded;  // the bound is about the rounded expected value
   // Elements whose |expected| is below `small_domain`, and of these the errors above `small_error`,
@@ -49,7 +45,8 @@ struct MetricsSpec {
   double small_domain, small_error;
 };
 
-// The largest so far; groups of elements that exceed one of them are marked.
+// The largest so far; groups of elements that exceed one of them are marked. Nothing exceeds an
+// infinite one.
 struct MetricsRecords {
   double ratio, atol, rtol;
 };

@@ -1,0 +1,267 @@
+#include "assay/judge/subject_passes.h"
+
+#include <bit>
+#include <optional>
+#include <vector>
+
+#include "assay/base/double_double.h"
+
+namespace assay {
+namespace {
+
+// Whether an element is one that the limit counts; e is the expected value, `rounded` in the
+// output's format.
+bool counts(const Limit& limit, const Format& format, double value, double e, double rounded) {
+  const double error = std::abs(value - e), size = std::abs(e);
+  switch (limit.statistic) {
+    case Statistic::kShareRelative:
+      return error != 0 && !(error / size < limit.parameter);
+    case Statistic::kShareUlps: {
+      if (error == 0) return 0 > limit.parameter;
+      const auto distance = ulp_distance(format, encode(format, value), encode(format, rounded));
+      return (distance ? static_cast<double>(*distance) : kInfinity) > limit.parameter;
+    }
+    case Statistic::kSmallErrors:
+      return size < limit.parameter && error > limit.second;
+    case Statistic::kShareAbs:
+      return error > limit.parameter;
+    default:
+      return false;
+  }
+}
+
+// Calls add(part, format, value, e, rounded) for the elements of a subject at which
+// output and expected value are finite, and take(part) for each part in order.
+template <typename Part, typename Add, typename Take>
+void for_elements(const SubjectPieces& pieces, StatisticSubject subject, int threads,
+                  const Add& add, const Take& take) {
+  pieces.for_all_parts(
+      threads,
+      [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
+        Part part{};
+        double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock];
+        for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
+          const std::int64_t n = std::min(kMetricsBlock, end - first);
+          tensors.read(subject, first, n, values, e, rounded);
+          for (std::int64_t i = 0; i < n; ++i) {
+            if (!std::isfinite(values[i]) || !std::isfinite(e[i])) continue;
+            add(part, tensors.format(), values[i], e[i], rounded[i]);
+          }
+        }
+        return part;
+      },
+      take);
+}
+
+// A sum in double-double arithmetic, of terms that have no room there in binary128.
+class WideSum {
+ public:
+  void add(double term) {
+    if (has_room(term, 0x1p800)) {
+      ordinary_ = ordinary_ + term;
+    } else {
+      extreme_ += Quad{term};
+    }
+  }
+  // (x - y)^2
+  void add_square(double x, double y) {
+    if (has_room(x - y, 0x1p400)) {
+      const DoubleDouble difference = exact_sum(x, -y);
+      ordinary_ = ordinary_ + difference * difference;
+    } else {
+      const Quad difference = Quad{x} - y;
+      extreme_ += difference * difference;
+    }
+  }
+  void add(const WideSum& other) {
+    ordinary_ = ordinary_ + other.ordinary_;
+    extreme_ += other.extreme_;
+  }
+  Quad value() const { return Quad{ordinary_.high} + ordinary_.low + extreme_; }
+
+ private:
+  // Of a size between 1 / most and most.
+  static bool has_room(double x, double most) {
+    const double size = std::abs(x);
+    return size == 0 || (size > 1 / most && size < most);
+  }
+
+  DoubleDouble ordinary_;
+  Quad extreme_ = 0;
+};
+
+// |value - expected| over the size of what is expected; where that is 0, over the spacing of
+// float64 at 1, as Polygraphy does.
+double relative_error(double value, double e) {
+  const double error = std::abs(value - e);
+  return error == 0 ? 0 : error / (e == 0 ? 0x1p-52 : std::abs(e));
+}
+
+// The n-th smallest error of a subject, the smallest being the 0th, and the one after it. Errors
+// are not negative, so that their bits have their order. Each pass counts them by 16 bits more of
+// what leads to the n-th, until those that share these bits are few and the next pass collects
+// them: memory does not grow with the elements.
+template <typename ErrorOf>
+std::pair<double, double> select_errors(const SubjectPieces& pieces, StatisticSubject subject,
+                                        int threads, std::int64_t n, const ErrorOf& error_of) {
+  constexpr int kBits = 16;
+  constexpr std::int64_t kFew = std::int64_t{1} << 22;
+  int shift = 64;
+  std::uint64_t prefix = 0;
+  std::int64_t alike = kFew + 1;
+  const auto has_prefix = [&](std::uint64_t bits) {
+    return shift == 64 || bits >> shift == prefix;
+  };
+  while (shift > 0 && alike > kFew) {
+    std::vector<std::int64_t> counts(std::size_t{1} << kBits);
+    for_elements<std::vector<std::int32_t>>(
+        pieces, subject, threads,
+        [&](std::vector<std::int32_t>& part, const Format&, double value, double e, double) {
+          const auto bits = std::bit_cast<std::uint64_t>(error_of(value, e));
+          if (!has_prefix(bits)) return;
+          if (part.empty()) part.resize(counts.size());
+          ++part[bits >> (shift - kBits) & (counts.size() - 1)];
+        },
+        [&](const std::vector<std::int32_t>& part) {
+          for (std::size_t digit = 0; digit < part.size(); ++digit) counts[digit] += part[digit];
+        });
+    std::uint64_t digit = 0;
+    while (digit + 1 < counts.size() && n >= counts[digit]) n -= counts[digit++];
+    prefix = prefix << kBits | digit;
+    shift -= kBits;
+    alike = counts[digit];
+  }
+  double at = std::bit_cast<double>(prefix);  // where all bits are known
+  if (shift > 0) {
+    std::vector<double> errors;
+    for_elements<std::vector<double>>(
+        pieces, subject, threads,
+        [&](std::vector<double>& part, const Format&, double value, double e, double) {
+          const double error = error_of(value, e);
+          if (has_prefix(std::bit_cast<std::uint64_t>(error))) part.push_back(error);
+        },
+        [&](const std::vector<double>& part) {
+          errors.insert(errors.end(), part.begin(), part.end());
+        });
+    const auto place = errors.begin() + static_cast<std::ptrdiff_t>(n);
+    std::nth_element(errors.begin(), place, errors.end());
+    at = *place;
+    if (place + 1 != errors.end()) return {at, *std::min_element(place + 1, errors.end())};
+  } else if (n + 1 < alike) {
+    return {at, at};
+  }
+  double next = kInfinity;
+  for_elements<std::optional<double>>(
+      pieces, subject, threads,
+      [&](std::optional<double>& part, const Format&, double value, double e, double) {
+        const double error = error_of(value, e);
+        if (error > at && !(part && *part <= error)) part = error;
+      },
+      [&](const std::optional<double>& part) { next = std::min(next, part.value_or(kInfinity)); });
+  return {at, next};
+}
+
+}  // namespace
+
+std::int64_t count_elements(const SubjectPieces& pieces, StatisticSubject subject,
+                            const Metrics& metrics, const Limit& limit, int threads) {
+  const auto known = counted(metrics, limit.statistic, limit.parameter, limit.second);
+  if (known && known->first == known->second) return known->first;
+  std::int64_t sum = 0;
+  for_elements<std::int64_t>(
+      pieces, subject, threads,
+      [&](std::int64_t& count, const Format& format, double value, double e, double rounded) {
+        count += counts(limit, format, value, e, rounded) ? 1 : 0;
+      },
+      [&](std::int64_t count) { sum += count; });
+  return sum;
+}
+
+double weighted_squares(const SubjectPieces& pieces, StatisticSubject subject, int threads) {
+  double sum = 0;
+  pieces.for_all_parts(
+      threads,
+      [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
+        double part = 0, values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock],
+               w[kMetricsBlock];
+        for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
+          const std::int64_t n = std::min(kMetricsBlock, end - first);
+          tensors.read(subject, first, n, values, e, rounded);
+          tensors.error_weights->read(first, n, w);
+          for (std::int64_t i = 0; i < n; ++i) {
+            const double error = values[i] - e[i];
+            if (std::isfinite(error)) part += w[i] * error * error;
+          }
+        }
+        return part;
+      },
+      [&](double part) { sum += part; });
+  return sum;
+}
+
+double normalised_squares(const SubjectPieces& pieces, int threads) {
+  struct Sums {
+    WideSum errors, values;
+  } sums;
+  for_elements<Sums>(
+      pieces, StatisticSubject::kOutput, threads,
+      [](Sums& part, const Format&, double value, double e, double) {
+        part.errors.add_square(value, e);
+        part.values.add_square(value, 0);
+      },
+      [&](const Sums& part) {
+        sums.errors.add(part.errors);
+        sums.values.add(part.values);
+      });
+  const Quad errors = sums.errors.value();
+  return errors == 0 ? 0 : static_cast<double>(errors / sums.values.value());
+}
+
+std::pair<double, Quad> relative_errors(const SubjectPieces& pieces, int threads) {
+  std::pair<double, WideSum> all;
+  for_elements<std::pair<double, WideSum>>(
+      pieces, StatisticSubject::kOutput, threads,
+      [](auto& part, const Format&, double value, double e, double) {
+        const double error = relative_error(value, e);
+        part.first = std::max(part.first, error);
+        part.second.add(error);
+      },
+      [&](const auto& part) {
+        all.first = std::max(all.first, part.first);
+        all.second.add(part.second);
+      });
+  return {all.first, all.second.value()};
+}
+
+double rounding_of_expected(const SubjectPieces& pieces, int threads) {
+  double largest = 0;
+  for_elements<double>(
+      pieces, StatisticSubject::kOutput, threads,
+      [&](double& part, const Format&, double, double, double e) {
+        constexpr float kShift = 0.3F;
+        const auto rounded = [&](double value) { return round_to(pieces.format, value); };
+        const double there = rounded(e + static_cast<double>(kShift));
+        const double back = rounded(there - static_cast<double>(kShift));
+        const double off = std::abs(rounded(back - e));
+        if (off > part) part = off;
+      },
+      [&](double part) { largest = std::max(largest, part); });
+  return largest;
+}
+
+double quantile_error(const Limit& limit, double value, double e) {
+  return limit.statistic == Statistic::kQuantileRelative ? relative_error(value, e)
+                                                         : std::abs(value - e);
+}
+
+double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int threads,
+                      const Limit& limit, std::int64_t elements) {
+  const auto error_of = [&](double value, double e) { return quantile_error(limit, value, e); };
+  const double rank = limit.parameter * static_cast<double>(elements - 1);
+  const auto below = static_cast<std::int64_t>(std::floor(rank));
+  const auto [low, high] = select_errors(pieces, subject, threads, below, error_of);
+  const double part = rank - static_cast<double>(below);
+  return part == 0 || high == low ? low : low + part * (high - low);
+}
+
+}  // namespace assay

@@ -1,0 +1,114 @@
+// Passes over the elements of an output, a benchmark's output or zeros, piece by piece: what the
+// statistics of judge/statistics.h take of them where the metrics do not hold it exactly.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "assay/base/constants.h"
+#include "assay/base/quad.h"
+#include "assay/format/convert.h"
+#include "assay/judge/parts.h"
+#include "assay/judge/statistics.h"
+
+namespace assay {
+
+// Whose values are held against the expected ones.
+enum class StatisticSubject : std::uint8_t { kOutput, kBenchmark, kZeros };
+
+// What there is to judge. Of the benchmark and of zeros the elements count at which the output and
+// the expected value are finite.
+struct SubjectTensors : StatisticsPiece {
+  SubjectTensors(const StatisticsPiece& piece, bool rounds_expected)
+      : StatisticsPiece(piece), rounds(rounds_expected) {}
+  bool rounds;  // the expected values, to the output's format
+
+  const Format& format() const { return *actual.format; }
+
+  // `values` of the subject, `expected` as compared, `rounded` to the output's format (for ulps).
+  // The position of an element where the benchmark is not finite and has to be, else -1.
+  std::int64_t read(StatisticSubject subject, std::int64_t first, std::int64_t count,
+                    double* values, double* e, double* rounded) const {
+    const auto n = static_cast<std::size_t>(count);
+    actual.read(first, count, values);
+    expected.read(first, count, e);
+    std::memcpy(rounded, e, n * sizeof(double));
+    if (expected.format != &format()) round_array(format(), rounded, n);
+    if (rounds) std::memcpy(e, rounded, n * sizeof(double));
+    if (subject == StatisticSubject::kOutput) return -1;
+    double other[kMetricsBlock] = {};
+    if (subject == StatisticSubject::kBenchmark) benchmark->read(first, count, other);
+    std::int64_t broken = -1;
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool counts = std::isfinite(values[i]) && std::isfinite(e[i]);
+      values[i] = counts ? other[i] : kNan;
+      if (counts && !std::isfinite(other[i]) && broken < 0) {
+        broken = first + static_cast<std::int64_t>(i);
+      }
+    }
+    return broken;
+  }
+};
+
+// All of it, piece by piece.
+struct SubjectPieces {
+  const Format& format;  // of the output
+  const StatisticsPieces& pass;
+  bool rounds;
+  const std::function<StatisticsSample()>& sample;
+
+  // for_parts() over every piece; `run` is given the piece as well.
+  template <typename Run, typename Take>
+  void for_all_parts(int threads, const Run& run, const Take& take) const {
+    pass([&](const StatisticsPiece& piece) {
+      const SubjectTensors tensors(piece, rounds);
+      for_parts(
+          tensors.actual.size(), threads,
+          [&](std::int64_t begin, std::int64_t end) { return run(tensors, begin, end); }, take);
+    });
+  }
+};
+
+// Calls add(value, e, rounded) for the elements of a subject, in order, at which output and
+// expected value are finite: of a block of them after another, of `most` elements at most, until
+// enough() says so.
+template <typename Add, typename Enough>
+void for_first_elements(const SubjectPieces& pieces, StatisticSubject subject, std::int64_t most,
+                        const Add& add, const Enough& enough) {
+  pieces.pass([&](const StatisticsPiece& piece) {
+    const SubjectTensors tensors(piece, pieces.rounds);
+    const std::int64_t size = std::min(piece.actual.size(), most - piece.begin);
+    double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock];
+    for (std::int64_t first = 0; first < size && !enough(); first += kMetricsBlock) {
+      const std::int64_t n = std::min(kMetricsBlock, size - first);
+      tensors.read(subject, first, n, values, e, rounded);
+      for (std::int64_t i = 0; i < n; ++i) {
+        if (std::isfinite(values[i]) && std::isfinite(e[i])) add(values[i], e[i], rounded[i]);
+      }
+    }
+  });
+}
+
+// How many elements of a subject the limit counts: from the metrics where they hold it exactly.
+std::int64_t count_elements(const SubjectPieces& pieces, StatisticSubject subject,
+                            const Metrics& metrics, const Limit& limit, int threads);
+// sum w (value - e)^2 of the output or of zeros, over the elements that are finite.
+double weighted_squares(const SubjectPieces& pieces, StatisticSubject subject, int threads);
+// sum (value - e)^2 / sum value^2 of the output.
+double normalised_squares(const SubjectPieces& pieces, int threads);
+// Largest and sum of the relative errors of the output.
+std::pair<double, Quad> relative_errors(const SubjectPieces& pieces, int threads);
+// The largest |(e + 0.3) - 0.3 - e| in the output's format, a float32 operation rounded to it.
+double rounding_of_expected(const SubjectPieces& pieces, int threads);
+// The error whose quantile a limit is about.
+double quantile_error(const Limit& limit, double value, double e);
+// The quantile of the errors of a subject, of so many elements, between two of them by linear
+// interpolation.
+double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int threads,
+                      const Limit& limit, std::int64_t elements);
+
+}  // namespace assay

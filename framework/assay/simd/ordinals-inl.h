@@ -1,0 +1,62 @@
+// The distance of two values in representable values, for every target alike. Compiled once a
+// target.
+#if defined(ASSAY_SIMD_ORDINALS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ASSAY_SIMD_ORDINALS_INL_H_
+#undef ASSAY_SIMD_ORDINALS_INL_H_
+#else
+#define ASSAY_SIMD_ORDINALS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include "assay/simd/ordinals.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::simd::HWY_NAMESPACE {
+
+// A whole number of up to 64 bits, rounded once.
+template <class D, class VU>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> to_float64(D d, VU x) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::RebindToUnsigned<D> du;
+  const auto low =
+      hn::Or(hn::And(x, hn::Set(du, 0xffffffffu)), hn::BitCast(du, hn::Set(d, 0x1p52)));
+  const auto high = hn::Or(hn::ShiftRight<32>(x), hn::BitCast(du, hn::Set(d, 0x1p84)));
+  const auto upper = hn::Sub(hn::BitCast(d, high), hn::Set(d, 0x1p84 + 0x1p52));
+  return hn::Add(upper, hn::BitCast(d, low));
+}
+
+// Where the magnitude x stands among the format's values; x is one of them.
+template <class D>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<hwy::HWY_NAMESPACE::RebindToUnsigned<D>> ordinal(
+    D d, const Ordinals& of, hwy::HWY_NAMESPACE::Vec<D> x) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::RebindToUnsigned<D> du;
+  const auto normal =
+      hn::Sub(hn::ShiftRightSame(hn::BitCast(du, x), of.drop), hn::Set(du, of.rebias));
+  if (of.drop == 0) return normal;  // float64's own bits
+  const auto magic = hn::Set(d, of.min_subnormal * 0x1p52);
+  const auto small = hn::Sub(hn::BitCast(du, hn::Add(x, magic)), hn::BitCast(du, magic));
+  return hn::IfThenElse(hn::RebindMask(du, hn::Lt(x, hn::Set(d, of.min_normal))), small, normal);
+}
+
+// How many representable values a and r, values of the format, are apart.
+template <class D>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> ordinal_distance(D d, const Ordinals& of,
+                                                       hwy::HWY_NAMESPACE::Vec<D> a,
+                                                       hwy::HWY_NAMESPACE::Vec<D> r) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::RebindToUnsigned<D> du;
+  const hn::RebindToSigned<D> di;
+  const auto oa = ordinal(d, of, hn::Abs(a)), orr = ordinal(d, of, hn::Abs(r));
+  const auto opposite = hn::RebindMask(
+      du, hn::TestBit(hn::BitCast(du, hn::Xor(a, r)), hn::Set(du, std::uint64_t{1} << 63)));
+  const auto less = hn::Lt(hn::BitCast(di, oa), hn::BitCast(di, orr));
+  const auto apart = hn::IfThenElse(hn::RebindMask(du, less), hn::Sub(orr, oa), hn::Sub(oa, orr));
+  return to_float64(d, hn::IfThenElse(opposite, hn::Add(oa, orr), apart));
+}
+
+}  // namespace assay::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // ASSAY_SIMD_ORDINALS_INL_H_

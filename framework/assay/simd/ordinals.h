@@ -1,0 +1,16 @@
+// What the order of a binary float format's values follows from.
+#pragma once
+
+#include <cstdint>
+
+namespace assay::simd {
+
+// A binary float format, at most as precise and as wide as float64. The ordinal of a magnitude x is
+// (bits of x >> drop) - rebias where x >= min_normal, else x in units of the smallest subnormal.
+struct Ordinals {
+  double min_normal = 0, min_subnormal = 0;
+  int drop = 0;  // bits of float64's mantissa that the format does not have
+  std::uint64_t rebias = 0;
+};
+
+}  // namespace assay::simd
