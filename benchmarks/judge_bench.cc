@@ -95,6 +95,9 @@ void msprobe(benchmark::State& state) { by_standard(state, "msprobe"); }
 void msprobe_ulp(benchmark::State& state) { by_standard(state, "msprobe_ulp"); }
 void deepgemm(benchmark::State& state) { by_standard(state, "deepgemm"); }
 void mixed(benchmark::State& state) { by_standard(state, "ttk_mixed"); }
+void ulp4(benchmark::State& state) { by_standard(state, "ulp(4)"); }
+void onednn(benchmark::State& state) { by_standard(state, "onednn_eltwise"); }
+void cutlass(benchmark::State& state) { by_standard(state, "cutlass"); }
 void tensorrt_quantile(benchmark::State& state) { by_standard(state, "tensorrt_quantile"); }
 
 // Many small cases, each with its bounds chosen and all metrics.
@@ -178,6 +181,9 @@ BENCHMARK(msprobe)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime()
 BENCHMARK(msprobe_ulp)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
 BENCHMARK(deepgemm)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
 BENCHMARK(mixed)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
+BENCHMARK(ulp4)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
+BENCHMARK(onednn)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
+BENCHMARK(cutlass)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
 BENCHMARK(tensorrt_quantile)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
 BENCHMARK(small_cases)->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(2);
 BENCHMARK(numpy_metrics)->Unit(benchmark::kMillisecond)->Iterations(1)->UseManualTime();
@@ -200,6 +206,9 @@ int main(int argc, char** argv) {
        {"standard msprobe_ulp: all metrics", "msprobe_ulp", "all_metrics"},
        {"standard deepgemm: all metrics", "deepgemm", "all_metrics"},
        {"standard ttk_mixed: all metrics", "mixed", "all_metrics"},
+       {"standard ulp(4): all metrics", "ulp4", "all_metrics"},
+       {"standard onednn_eltwise: all metrics", "onednn", "all_metrics"},
+       {"standard cutlass: all metrics", "cutlass", "all_metrics"},
        {"standard tensorrt_quantile: all metrics", "tensorrt_quantile", "all_metrics"},
        {"all metrics, bfloat16, 16 Mi: numpy.allclose of float32", "all_metrics_bfloat16",
         "numpy_allclose_small"},

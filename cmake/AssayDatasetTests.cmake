@@ -5,6 +5,7 @@
 #   [STANDARD s...]        judged by these standards instead of the cases' own; "ulp(4)" in quotes
 #   [BENCHMARK producer]   whose recorded output dual-benchmark standards compare with
 #   [ABFT [threshold]]     checks matrix products by checksums as well (`assay list thresholds`)
+#   [SAMPLE rows=n,seed=n] products and attention without a golden result: so many rows are judged
 #   [CASES glob]           only these cases
 #   [LABELS l...]          beside the labels that each case has: op, dtype and its tags
 #   [WHOLE]                one test a file instead of one a case
@@ -15,11 +16,11 @@
 # glob that matches none, is a failing test. A keyword whose value is empty is an error, for it is
 # mostly a variable that is not set.
 function(assay_add_dataset_tests target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "CASES;MACHINE;BENCHMARK" "DATASETS;STANDARD;ABFT;LABELS;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "CASES;MACHINE;BENCHMARK;SAMPLE" "DATASETS;STANDARD;ABFT;LABELS;PROPERTIES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "assay_add_dataset_tests(${target}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
-  foreach(keyword CASES MACHINE BENCHMARK DATASETS STANDARD ABFT LABELS PROPERTIES)
+  foreach(keyword CASES MACHINE BENCHMARK SAMPLE DATASETS STANDARD ABFT LABELS PROPERTIES)
     set(empty FALSE)
     if(keyword IN_LIST ARGN)
       list(FIND arg_${keyword} "" at)
@@ -47,6 +48,9 @@ function(assay_add_dataset_tests target)
     list(APPEND options --abft ${arg_ABFT})
   elseif("ABFT" IN_LIST ARGN)
     list(APPEND options --abft rounding_variance)
+  endif()
+  if(arg_SAMPLE)
+    list(APPEND options --sample ${arg_SAMPLE})
   endif()
   if(arg_CASES)
     list(APPEND options --case ${arg_CASES})

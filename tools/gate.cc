@@ -45,7 +45,8 @@ constexpr std::uintmax_t kSmallCase = std::uintmax_t{256} << 10;
 
 struct GateOptions {
   GateFileOptions files;
-  std::string json, junit, html, csv, save_failures, abft, benchmark, baseline, known_failures;
+  std::string json, junit, html, csv, save_failures, abft, sample, benchmark, baseline;
+  std::string known_failures;
   int threads = 0;
   bool mutate = false, strict = false, all = false, brief = false;
   bool update_baseline = false, repeat = false;
@@ -258,6 +259,7 @@ class Gate {
     line += file.options + o_.files.source.text() + o_.tolerance.text();
     if (!o_.benchmark.empty()) line += " --benchmark " + shell_word(o_.benchmark);
     if (request_.checksums) line += " --abft " + shell_word(request_.checksums->text());
+    if (request_.sample) line += " --sample " + shell_word(request_.sample->text());
     return line;
   }
 
@@ -488,6 +490,7 @@ int run_gate(const GateOptions& o, const Context& context) {
   GateRequest request;
   request.bounds = o.tolerance.request();
   if (!o.abft.empty()) request.checksums = parse_threshold(o.abft);
+  if (!o.sample.empty()) request.sample = parse_row_sample(o.sample);
   request.benchmark = o.benchmark;
   if (!o.files.machine.empty()) request.machine = &machine_named(o.files.machine);
   request.mutate = o.mutate;
@@ -632,6 +635,11 @@ void add_gate(Context& context) {
                    "thresholds`; default rounding_variance; residual_compensated takes what lies "
                    "beside the outputs, or the emulator's accumulator)")
       ->expected(1);
+  auto* sample = command->add_option("--sample", o.sample,
+                                     "products and attention without a golden result: compute it "
+                                     "of so many rows, drawn at random, "
+                                     "and judge these; the checksums look at all of the output");
+  sample->type_name("rows=N,seed=N");
   command->add_option("--benchmark", o.benchmark,
                       "producer that dual-benchmark standards compare with (default: the one other "
                       "producer of the case)");
@@ -654,6 +662,7 @@ void add_gate(Context& context) {
   auto* mutate = command->add_flag(
       "--mutate", o.mutate,
       "corrupt each output that passed in fixed ways, and say which the gate would let through");
+  mutate->excludes(sample);
   command
       ->add_option("--mutate-min", o.mutate_min,
                    "exit 1 where a smaller fraction of the mutations is caught")

@@ -405,7 +405,9 @@ TEST(AttentionCheck, WhatDoesNotHoldIsRefused) {
   EXPECT_THAT(refused(c, "rounding_variance,columns=1"), HasSubstr("by rows and in float64"));
   Case other = c;
   other.inputs["k"] = Made{.depth = 33}.made().input("k");
-  EXPECT_EQ(refused(other), "q [48, 32], k [160, 33] and v [160, 48] do not fit");
+  EXPECT_EQ(refused(other),
+            "q [48, 32], k [160, 33] and v [160, 48] do not fit; attention takes [..., L, D], "
+            "[..., S, D] and [..., S, E]");
   other = c;
   other.inputs["v"] = Made{.dtype = "float16"}.made().input("v");
   EXPECT_EQ(refused(other),

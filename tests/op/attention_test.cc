@@ -1,6 +1,7 @@
 // attention: golden results against plain loops, the machines' steps, tolerances.
 #include "assay/op/attention.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -256,6 +257,49 @@ TEST(AttentionTest, TolerancesRejectOtherOperators) {
   };
   EXPECT_GT(misses("causal", std::int64_t{0}), 2000);
   EXPECT_GT(misses("scale", 1.0), 2000);
+}
+
+TEST(AttentionTest, PositionsSayWhatAQuerySees) {
+  const Attribute yes = std::int64_t{1};
+  Case causal = attention("float16", {2, 12, 8}, 12, 31);
+  causal.attributes["causal"] = yes;
+  // The last rows of a sequence, as where keys were cached before.
+  Case later = causal;
+  later.inputs["q"] = Tensor(format_named("float16"), {2, 5, 8});
+  for (std::int64_t i = 0; i < 2 * 5 * 8; ++i) {
+    const std::int64_t batch = i / 40, row = i % 40 / 8 + 7;
+    later.inputs["q"].set_bits(i, causal.input("q").bits_at((batch * 12 + row) * 8 + i % 8));
+  }
+  for (const Shape& shape : {Shape{5}, Shape{2, 5}}) {
+    std::vector<double> positions;
+    for (std::int64_t i = 0; i < element_count(shape); ++i) {
+      positions.push_back(static_cast<double>(7 + i % 5));
+    }
+    later.inputs["positions"] = Tensor::from_values(format_named("int64"), shape, positions);
+    for (const char* machine : {"exact", "ascend910b", "cpu_fma"}) {
+      const Tensor all = emulate(causal, machine_named(machine));
+      const Tensor some = emulate(later, machine_named(machine));
+      for (std::int64_t i = 0; i < 2 * 5 * 8; ++i) {
+        const std::int64_t at = (i / 40 * 12 + i % 40 / 8 + 7) * 8 + i % 8;
+        ASSERT_EQ(some.bits_at(i), all.bits_at(at)) << machine << " " << i;
+      }
+    }
+  }
+  const auto refused = [&](const char* dtype, const Shape& shape, double position) {
+    const std::vector<double> same(static_cast<std::size_t>(element_count(shape)), position);
+    later.inputs["positions"] = Tensor::from_values(format_named(dtype), shape, same);
+    return error_of([&] { (void)golden_result(later); });
+  };
+  EXPECT_THAT(refused("int32", {4}, 1),
+              testing::HasSubstr("positions are int32 [4]; they must be signed integers [5] or "
+                                 "[2, 5]"));
+  EXPECT_THAT(refused("float32", {5}, 1), testing::HasSubstr("positions are float32 [5]; "));
+  EXPECT_THAT(refused("int32", {5}, -1),
+              testing::HasSubstr("the position -1 of a query is below 0: it would see no key"));
+  EXPECT_EQ(refused("int32", {5}, 1e9), "no error");
+  later.attributes.erase("causal");
+  EXPECT_THAT(refused("int32", {5}, 1),
+              testing::HasSubstr("positions say what is causal: the parameter causal is 1"));
 }
 
 }  // namespace

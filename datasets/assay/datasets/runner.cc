@@ -33,6 +33,7 @@ struct Arguments {
     for (const std::string& s : request.bounds.standards) out += " --standard " + quote(s);
     if (!request.benchmark.empty()) out += " --benchmark " + quote(request.benchmark);
     if (request.checksums) out += " --abft " + quote(request.checksums->text());
+    if (request.sample) out += " --sample " + quote(request.sample->text());
     return out;
   }
 };
@@ -60,6 +61,8 @@ Arguments parse(int argc, char** argv) {
       a.request.benchmark = value();
     else if (word == "--abft")
       a.request.checksums = parse_threshold(value());
+    else if (word == "--sample")
+      a.request.sample = parse_row_sample(value());
     else if (word == "--label")
       a.labels.push_back(value());
     else if (word == "--ctest")
@@ -76,7 +79,7 @@ Arguments parse(int argc, char** argv) {
   if (a.file.empty()) {
     throw std::invalid_argument(formatted(
         "usage: {} FILE [--case GLOB] [--machine M] [--standard S]... [--benchmark PRODUCER] "
-        "[--abft THRESHOLD] [--ctest PREFIX]",
+        "[--abft THRESHOLD] [--sample rows=N,seed=N] [--ctest PREFIX]",
         a.program));
   }
   check_request(a.request.bounds);

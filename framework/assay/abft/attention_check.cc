@@ -16,6 +16,7 @@
 #include "assay/base/text.h"
 #include "assay/machine/machine.h"
 #include "assay/simd/checksum.h"
+#include "assay/tensor/attention_shape.h"
 
 namespace assay::abft {
 namespace {
@@ -24,37 +25,13 @@ constexpr std::int64_t kRows = 128;  // queries that are worked on at a time
 static_assert(kRows <= simd::kProductRows);
 constexpr double kUnit = 0x1p-24;  // the unit roundoff of float32
 
-struct Attention {
+struct Attention : AttentionShape {
   const Tensor &q, &k, &v;
-  std::int64_t batch = 1, queries = 0, keys = 0, depth = 0, width = 0;
-  Shape output = {};
-  bool causal = false;
-  double scale = 1;
   std::optional<std::int64_t> tile = {};
-
-  std::int64_t seen(std::int64_t i) const { return causal ? std::min(keys, i + 1) : keys; }
 };
 
 Attention attention_of(const Case& c) {
-  Attention a{c.input("q"), c.input("k"), c.input("v")};
-  const Shape &q = a.q.shape(), &k = a.k.shape(), &v = a.v.shape();
-  const std::size_t rank = q.size();
-  const auto same_batch = [&](const Shape& other) {
-    return other.size() == rank && std::equal(q.begin(), q.end() - 2, other.begin());
-  };
-  if (rank < 2 || !same_batch(k) || !same_batch(v) || q[rank - 1] != k[rank - 1] ||
-      k[rank - 2] != v[rank - 2]) {
-    throw CaseError(c.name, formatted("q {}, k {} and v {} do not fit", shape_text(q),
-                                      shape_text(k), shape_text(v)));
-  }
-  a.queries = q[rank - 2], a.depth = q[rank - 1], a.keys = k[rank - 2], a.width = v[rank - 1];
-  a.batch = element_count(std::span(q).first(rank - 2));
-  a.output = q;
-  a.output.back() = a.width;
-  a.causal = c.flag("causal").value_or(false);
-  a.scale = c.real("scale").value_or(1 / std::sqrt(static_cast<double>(a.depth)));
-  a.tile = c.integer("tile");
-  return a;
+  return {attention_shape(c), c.input("q"), c.input("k"), c.input("v"), c.integer("tile")};
 }
 
 // Why the check says nothing of such outputs; empty where it does.
@@ -350,7 +327,7 @@ class Checker {
 
   // The weights of query i, of its products with the keys, into the memory that `row` has.
   void weigh(std::int64_t i, const double* q, const double* products, Row& row) const {
-    const std::int64_t seen = a_.seen(i);
+    const std::int64_t seen = a_.seen(batch_, i);
     // Lanes, for compilers to make vectors of them.
     constexpr std::int64_t kLanes = 8;
     double highs[kLanes], lows[kLanes], checks[kLanes] = {};

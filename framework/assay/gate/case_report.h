@@ -23,6 +23,14 @@ struct MutationResult {
   bool caught() const { return elementwise != Outcome::kPass || (abft && *abft != Outcome::kPass); }
 };
 
+// Which rows of an output were looked at, where its golden results were computed of these alone.
+struct SampledRowsReport {
+  std::int64_t rows = 0, of = 0;
+  std::uint64_t seed = 0;
+  // Of so large a share of wrong rows, or a larger one, the sample has one with 95 percent.
+  double seen_share = 0;
+};
+
 // What is known of a case beside its verdicts: from a baseline (gate/baseline.h) or a list of known
 // failures (gate/known_failures.h).
 enum class Remark : std::uint8_t {
@@ -41,9 +49,10 @@ struct CaseReport {
   std::string output = {};                // which one, of a case that has several; else empty
   Shape shape;
   std::vector<std::string> tags;
-  std::vector<Verdict> verdicts;               // one a standard
-  std::optional<AbftVerdict> abft;             // the checksums', where they were asked for
-  std::vector<MutationResult> mutations = {};  // of an output that passed, where asked for
+  std::vector<Verdict> verdicts;                 // one a standard
+  std::optional<AbftVerdict> abft;               // the checksums', where they were asked for
+  std::optional<SampledRowsReport> sample = {};  // what the verdicts are about; empty: all of it
+  std::vector<MutationResult> mutations = {};    // of an output that passed, where asked for
   std::string error;  // why it could not be read; then there are no verdicts
   double seconds = 0;
   std::string reproduce;  // a command line that judges this case again

@@ -10,8 +10,10 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/fault/mutation.h"
+#include "assay/gate/benchmark.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/gate/expected_error.h"
+#include "assay/gate/sampled.h"
 #include "assay/judge/distribution.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/attributes.h"
@@ -253,53 +255,6 @@ void note_times_expected(const Case& c, const Machine* behind, ElementCheck& che
       times_text(std::pow(10.0, std::floor(std::log10(*times))))));
 }
 
-// The output that dual-benchmark standards compare with, or why there is none.
-struct Benchmark {
-  std::shared_ptr<const Tensor> output;
-  std::string why_not;
-};
-
-Benchmark find_benchmark(const Case& c, const GateRequest& request, const Origin& origin) {
-  const std::string& judged = origin.producer;
-  const std::string& asked = request.benchmark;
-  if (!asked.empty() && asked == judged) {
-    return {nullptr, formatted("benchmark '{}': an output is no benchmark of itself", asked)};
-  }
-  std::map<std::string, std::function<std::shared_ptr<const Tensor>()>> found;
-  const auto may_serve = [&](const std::string& producer) {
-    return asked.empty() ? producer != judged : producer == asked;
-  };
-  for (const auto& [producer, recorded] : c.outputs) {
-    if (!may_serve(producer)) continue;
-    // It lies in the case, which outlives the check.
-    found[producer] = [&tensor = recorded] {
-      return std::shared_ptr<const Tensor>(std::shared_ptr<const Tensor>(), &tensor);
-    };
-  }
-  for (const RecordedOutput& recorded :
-       origin.recorded ? origin.recorded() : std::vector<RecordedOutput>()) {
-    if (!may_serve(recorded.producer)) continue;
-    found.emplace(recorded.producer,
-                  [read = recorded.read] { return std::make_shared<const Tensor>(read()); });
-  }
-  if (found.size() == 1) return {found.begin()->second(), ""};
-  if (!asked.empty()) {
-    return {nullptr, formatted("there is no recorded output of the benchmark '{}'", asked)};
-  }
-  if (found.empty()) {
-    return {nullptr, "the standard compares with a benchmark's output, and " +
-                         (judged.empty() ? "the case has none"
-                                         : formatted("there is none but '{}'", judged))};
-  }
-  std::vector<std::string> producers;
-  for (const auto& [producer, read] : found) producers.push_back(producer);
-  return {
-      nullptr,
-      formatted("the standard compares with a benchmark's output; choose one with --benchmark: {} "
-                "(in a matcher .benchmark(NAME), in CMake BENCHMARK NAME)",
-                joined(producers))};
-}
-
 // Whether all that judges the case are laws of what is drawn, which may do without a golden result.
 bool tests_draws_alone(const Case& c, const Format& output, const GateRequest& request) {
   const std::vector<ChosenBound> all = choose_bounds(c, output, request.bounds);
@@ -321,8 +276,10 @@ std::string unfit(const Case& c, const Format& output, const GateRequest& reques
   if (!c.golden && !tests_draws_alone(c, output, request)) {
     const std::string of =
         c.output_name.empty() ? "" : formatted("the output '{}' of ", c.output_name);
-    return formatted("{}case {} has no golden result; `assay golden` computes one from the inputs",
-                     of, c.name);
+    const std::string no_rows = request.sample ? why_no_rows(c) : "";
+    return formatted(
+        "{}case {} has no golden result; `assay golden` computes one from the inputs{}", of, c.name,
+        no_rows.empty() ? "" : ", and " + no_rows);
   }
   return c.why_not_output(output);
 }
@@ -598,7 +555,13 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
   report.dtype = output.format->name;
   report.shape = output.shape;
   std::vector<ElementCheck> checks;
-  if (request.elements) {
+  if (request.sample && request.mutate) {
+    throw std::invalid_argument("mutations are tried on whole outputs, not on a sample of rows");
+  }
+  const bool by_sample = is_judged_by_sample(c, request);
+  if (by_sample) {
+    report.verdicts = judge_sampled(c, output, request, origin, report);
+  } else if (request.elements) {
     if (std::string why_not = unfit(c, *output.format, request); !why_not.empty()) {
       report.verdicts = {not_comparable(std::move(why_not))};
     } else {
@@ -606,8 +569,16 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
       report.verdicts = judge_by(checks, output, expected_of(c, output), judge_options(request));
     }
   }
+  if (request.sample && c.golden) {
+    for (Verdict& v : report.verdicts) {
+      v.notes.emplace_back(
+          "judged as a whole, by its golden result: rows are drawn where there is "
+          "none");
+    }
+  }
   std::optional<ChecksumOptions> checksums;
-  if (request.checksums && (!request.elements || may_be_product(c) || c.is_attention())) {
+  if ((request.checksums || by_sample) &&
+      (!request.elements || may_be_product(c) || c.is_attention())) {
     checksums = checksum_options(c, *output.format, request, origin);
     report.abft = checksums->check(c, output, origin.epilogue);
     if (request.elements && c.is_attention() && report.abft->outcome == Outcome::kNotComparable) {
@@ -687,7 +658,7 @@ std::vector<Verdict> gate_tensors(const TensorView& output, const TensorView& ex
 }
 
 bool needs_inputs(const Case& header, const GateRequest& request) {
-  if (request.checksums || request.mutate) return true;
+  if (request.checksums || request.mutate || request.sample) return true;
   if (find_operator(header.op) != nullptr && !names_bound(header, request.bounds)) return true;
   std::vector<std::string> standards = request.bounds.standards;
   for (const std::string& own : case_standards(header)) standards.push_back(own);

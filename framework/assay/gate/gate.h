@@ -18,6 +18,7 @@
 #include "assay/gate/bounds.h"
 #include "assay/gate/case_report.h"
 #include "assay/machine/machine.h"
+#include "assay/op/row_sample.h"
 #include "assay/tensor/case.h"
 
 namespace assay {
@@ -36,6 +37,9 @@ struct GateRequest {
   // The producer that dual-benchmark standards compare with; empty: the one other than the
   // output's.
   std::string benchmark = {};
+  // Of a product or attention without a golden result: so many rows are drawn, their golden results
+  // computed, and these rows judged; the checksums look at all of it.
+  std::optional<RowSample> sample = {};
   bool mutate = false;  // try the mutations (fault/mutation.h) on an output that passes
   bool metrics = true;
   bool miss_map = false;  // count where the misses lie

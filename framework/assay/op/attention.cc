@@ -19,6 +19,7 @@
 #include "assay/op/expected_error.h"
 #include "assay/op/generate.h"
 #include "assay/op/order.h"
+#include "assay/tensor/attention_shape.h"
 
 namespace assay {
 namespace {
@@ -26,46 +27,17 @@ namespace {
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr std::int64_t kRows = 256;  // queries of a part
 
-struct Attention {
+struct Attention : AttentionShape {
   const Case& test_case;
   const Format& input;
-  std::int64_t batch = 1, queries = 0, keys = 0, depth = 0, width = 0;  // depth of q, width of v
-  Shape output = {};
-  bool causal = false;
-  double scale = 1;
   std::int64_t tile = 0;
 
   std::int64_t parts() const { return batch * ((queries + kRows - 1) / kRows); }
-  // Keys that query i sees.
-  std::int64_t seen(std::int64_t i) const { return causal ? std::min(keys, i + 1) : keys; }
 };
 
 Attention attention_of(const Case& c, const Format& output) {
-  Attention a{c, operand_format(c, {"q", "k", "v"}, output)};
-  const Shape &q = c.input("q").shape(), &k = c.input("k").shape(), &v = c.input("v").shape();
-  const std::size_t rank = q.size();
-  const auto same = [&](const Shape& other, std::size_t count) {
-    return other.size() == rank &&
-           std::equal(q.begin(), q.begin() + static_cast<int>(count), other.begin());
-  };
-  if (rank < 2 || !same(k, rank - 2) || !same(v, rank - 2) || q[rank - 1] != k[rank - 1] ||
-      k[rank - 2] != v[rank - 2]) {
-    throw CaseError(
-        c.name,
-        formatted("q {}, k {} and v {} do not fit; attention takes [..., L, D], [..., S, D] "
-                  "and [..., S, E]",
-                  shape_text(q), shape_text(k), shape_text(v)));
-  }
-  a.queries = q[rank - 2], a.depth = q[rank - 1], a.keys = k[rank - 2], a.width = v[rank - 1];
-  a.output = q;
-  a.output.back() = a.width;
-  a.batch = element_count(std::span(q).first(rank - 2));
-  if (a.batch * a.queries * a.keys * a.depth * a.width == 0) {
-    throw CaseError(c.name, formatted("attention of no elements: q is {}, v is {}", shape_text(q),
-                                      shape_text(v)));
-  }
-  a.causal = flag_of(c, "causal");
-  a.scale = c.real("scale").value_or(1 / std::sqrt(static_cast<double>(a.depth)));
+  Attention a{{}, c, operand_format(c, {"q", "k", "v"}, output)};
+  static_cast<AttentionShape&>(a) = attention_shape(c);
   a.tile = integer_of(c, "tile");
   if (a.tile == 0) a.tile = a.keys;
   return a;
@@ -107,7 +79,8 @@ class MachineRows {
 
   void run(Tensor& result) {
     // Keys that none of these queries sees have weights 0, and change nothing.
-    const std::int64_t keys = a_.seen(first_ + rows_ - 1);
+    std::int64_t keys = 0;
+    for (std::int64_t i = 0; i < rows_; ++i) keys = std::max(keys, a_.seen(batch_, first_ + i));
     const bool running = a_.tile < a_.keys;
     for (std::int64_t begin = 0; begin < keys; begin += a_.tile) {
       take(begin, std::min(a_.tile, keys - begin), running);
@@ -136,7 +109,7 @@ class MachineRows {
     const auto scale = static_cast<float>(a_.scale);
     for (std::int64_t i = 0; i < rows_; ++i) {
       float* row = scores.data() + i * n;
-      const std::int64_t seen = std::clamp<std::int64_t>(a_.seen(first_ + i) - begin, 0, n);
+      const std::int64_t seen = std::clamp<std::int64_t>(a_.seen(batch_, first_ + i) - begin, 0, n);
       vector_apply(unit_, VectorOp::kMul, seen, row, {&scale, true}, row, row);
       std::fill(row + seen, row + n, kMinusInfinity);
       if (running)
@@ -251,7 +224,7 @@ Weights exact_weights(const Attention& a, std::int64_t batch, std::int64_t first
   for (std::int64_t i = 0; i < rows; ++i) {
     const double* scores = w.scores.data() + i * a.keys;
     double* weights = w.weights.data() + i * a.keys;
-    const std::int64_t seen = a.seen(first + i);
+    const std::int64_t seen = a.seen(batch, first + i);
     w.sums.push_back(exponentials_of(seen, scores, a.scale, weights));
   }
   return w;
@@ -268,7 +241,8 @@ void reference_part(const ReferenceCall& call, const Attention& a, std::int64_t 
   for (std::int64_t i = 0; i < rows; ++i) {
     double* row = out.data() + i * a.width;
     if (a.causal) {  // what is not seen is no part of the sum: 0 times infinity is NaN
-      exact_matmul(1, a.width, a.seen(first + i), w.weights.data() + i * a.keys, v.data(), row, 1);
+      exact_matmul(1, a.width, a.seen(batch, first + i), w.weights.data() + i * a.keys, v.data(),
+                   row, 1);
     }
     const Quad sum = w.sums[static_cast<std::size_t>(i)];
     for (std::int64_t j = 0; j < a.width; ++j) row[j] = static_cast<double>(row[j] / sum);
@@ -349,7 +323,7 @@ Tensor attention_bounds(const Case& c) {
     for (std::int64_t i = 0; i < rows; ++i) {
       // How far a score may be off, and how far it lies below the maximum.
       double off = 0, most = -std::numeric_limits<double>::infinity(), least = -most;
-      for (std::int64_t j = 0; j < a.seen(first + i); ++j) {
+      for (std::int64_t j = 0; j < a.seen(batch, first + i); ++j) {
         const auto at = static_cast<std::size_t>(i * a.keys + j);
         const double score = a.scale * w.scores[at];
         off = std::max(off, product(a.depth) * std::abs(a.scale) * sizes[at] +
@@ -471,7 +445,7 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
     for (std::int64_t i = 0; i < rows; ++i) {
       const std::int64_t at = i * a.keys;
       by_row.push_back(chance_weights(a, unit, exact.scores.data() + at, scores.mean.data() + at,
-                                      scores.variance.data() + at, a.seen(first + i)));
+                                      scores.variance.data() + at, a.seen(batch, first + i)));
       std::copy(by_row.back().operand.begin(), by_row.back().operand.end(), weights.begin() + at);
     }
     const ExpectedErrors sums =
@@ -551,20 +525,25 @@ std::vector<Operator> attention_operators() {
            .summary = "softmax(scale q k^T) v",
            .inputs = {{.name = "q", .shape = "(..., L, D)"},
                       {.name = "k", .shape = "(..., S, D)"},
-                      {.name = "v", .shape = "(..., S, E)"}},
+                      {.name = "v", .shape = "(..., S, E)"},
+                      {.name = "positions",
+                       .shape = "(..., L) or (L)",
+                       .optional = true,
+                       .words = "of queries among the keys, for causal"}},
            .parameters = unit_parameters(
-               order_parameters(
-                   {{.name = "causal", .otherwise = "0", .words = "query i sees keys 0 to i alone"},
-                    {.name = "scale",
-                     .kind = ParameterKind::kNumber,
-                     .words = "what scores are multiplied by; 1 / sqrt(D) where "
-                              "nothing is said"},
-                    {.name = "tile",
-                     .kind = ParameterKind::kInteger,
-                     .otherwise = "0",
-                     .least = 0,
-                     .words = "so many keys are taken at a time, with a running "
-                              "maximum and sum; 0: all at once"}}),
+               order_parameters({{.name = "causal",
+                                  .otherwise = "0",
+                                  .words = "query i sees keys 0 to i alone, or to its position"},
+                                 {.name = "scale",
+                                  .kind = ParameterKind::kNumber,
+                                  .words = "what scores are multiplied by; 1 / sqrt(D) where "
+                                           "nothing is said"},
+                                 {.name = "tile",
+                                  .kind = ParameterKind::kInteger,
+                                  .otherwise = "0",
+                                  .least = 0,
+                                  .words = "so many keys are taken at a time, with a running "
+                                           "maximum and sum; 0: all at once"}}),
                false),
            .output = "o",
            .run = run_attention,

@@ -9,9 +9,9 @@ namespace assay {
 
 // The row of attention: q (..., L, D), k (..., S, D), v (..., S, E) of one float dtype and the same
 // batch dimensions -> (..., L, E). `scale` (default 1 / sqrt(D)); `causal`: query i sees keys 0 to
-// i; `tile`: keys are taken so many at a time with a running maximum and sum (Dao et al.,
-// FlashAttention, 2022), 0 (default): all at once. `order` and `block_size` are those of the sums
-// of a row (of a tile).
+// i, or to positions[i] where the case has these integers (..., L) or (L); `tile`: keys are taken
+// so many at a time with a running maximum and sum (Dao et al., FlashAttention, 2022), 0 (default):
+// all at once. `order` and `block_size` are those of the sums of a row (of a tile).
 //
 // A machine takes both products on its matrix unit, with float32 results, and everything between on
 // its vector unit in float32; the weights go into the second product in the operands' dtype. Golden

@@ -264,6 +264,12 @@ Json case_json(const CaseReport& c) {
     entry["verdicts"] = Json::array();
     for (const Verdict& v : c.verdicts) entry["verdicts"].push_back(outcome_json(v));
   }
+  if (c.sample) {
+    entry["sample"] = {{"rows", c.sample->rows},
+                       {"of", c.sample->of},
+                       {"seed", c.sample->seed},
+                       {"seen_share", c.sample->seen_share}};
+  }
   if (c.abft) entry["abft"] = abft_json(*c.abft);
   for (const MutationResult& m : c.mutations) {
     Json mutation = {{"mutation", m.name}, {"applied", m.applied}};

@@ -40,6 +40,11 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
   ElementwiseMatcher benchmark(const std::string& name) const {
     return with([&](auto& m) { m.request_.benchmark = name; });
   }
+  // Of a case that is a product or attention without a golden result: so many rows are drawn, their
+  // golden results computed, and these rows judged; checksums look at all of the output.
+  ElementwiseMatcher sample_rows(std::int64_t rows, std::uint64_t seed = 1) const {
+    return with([&](auto& m) { m.request_.sample = RowSample{rows, seed}; });
+  }
 
   MatchReport check(const TensorView& actual) const;
   MatchReport check_outputs(const std::vector<NamedView>& actual) const;
