@@ -1,5 +1,6 @@
 // `assay gate` over many small cases of one file, against what a script of h5py and numpy takes to
 // read the same arrays and compare them; and over large cases of another, against reading them.
+// `assay compare` of two .npy files against numpy.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -85,6 +86,18 @@ file = h5py.File(sys.argv[1], "r")
 for case in file["cases"].values():
     assert numpy.allclose(case["outputs/npu"][()], case["golden"][()], 1e-5, 1e-5)
 )";
+    std::ofstream(at / "make_npy.py") << R"(import sys, numpy
+expected = numpy.random.default_rng(1).random(1 << 26, "f4") * 2 - 1
+numpy.save(sys.argv[1] + "/expected.npy", expected)
+numpy.save(sys.argv[1] + "/actual.npy", expected * numpy.float32(1 + 1e-7))
+)";
+    if (std::system(assay::formatted(ASSAY_PYTHON " {0}/make_npy.py {0}", at.string()).c_str()) !=
+        0) {
+      std::exit(2);
+    }
+    std::ofstream(at / "close_npy.py") << R"(import sys, numpy
+assert numpy.allclose(numpy.load(sys.argv[1]), numpy.load(sys.argv[2]), 1e-5, 1e-5)
+)";
     std::ofstream(at / "close.py") << R"(import sys, h5py, numpy
 file = h5py.File(sys.argv[1], "r")
 def walk(group):
@@ -104,7 +117,6 @@ void run(benchmark::State& state, const std::string& line) {
   for (auto _ : state) {
     if (std::system(line.c_str()) != 0) state.SkipWithError("it failed");
   }
-  state.SetItemsProcessed(state.iterations() * kCases);
 }
 
 void gate_small_cases(benchmark::State& state) {
@@ -116,7 +128,6 @@ void h5py_allclose(benchmark::State& state) {
 
 void run_large(benchmark::State& state, const std::string& line) {
   run(state, line);
-  state.SetItemsProcessed(0);
   state.SetBytesProcessed(state.iterations() * kLargeBytes);
 }
 void gate_large_cases(benchmark::State& state) {
@@ -133,7 +144,23 @@ void allclose_large(benchmark::State& state) {
   run_large(state,
             assay::formatted(ASSAY_PYTHON " {0}/close_large.py {0}/large.h5", folder().string()));
 }
+void compare_npy(benchmark::State& state) {
+  run(state,
+      assay::formatted(ASSAY_TOOL " compare {0}/actual.npy {0}/expected.npy --rtol 1e-5 --atol "
+                                  "1e-5 --quiet",
+                       folder().string()));
+}
+void allclose_npy(benchmark::State& state) {
+  run(state, assay::formatted(ASSAY_PYTHON " {0}/close_npy.py {0}/actual.npy {0}/expected.npy",
+                              folder().string()));
+}
 
+BENCHMARK(compare_npy)->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(5)->UseRealTime();
+BENCHMARK(allclose_npy)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1)
+    ->Repetitions(5)
+    ->UseRealTime();
 BENCHMARK(gate_small_cases)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1)
@@ -164,6 +191,8 @@ int main(int argc, char** argv) {
       argc, argv,
       {{"gate, 20 000 cases of 1000 elements: h5py and numpy.allclose", "gate_small_cases",
         "h5py_allclose", 0},
+       {"compare, two .npy of 256 MiB, all metrics: numpy load and allclose", "compare_npy",
+        "allclose_npy", 3},
        {"gate, 3 cases of 512 MiB: reading the file", "gate_large_cases", "read_file", 0},
        {"gate, 3 cases of 512 MiB: reading them by h5py", "gate_large_cases", "h5py_read", 0},
        {"gate, 3 cases of 512 MiB: h5py and numpy.allclose", "gate_large_cases", "allclose_large",
