@@ -3,9 +3,16 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "assay/audit/search.h"
 #include "assay/fault/change.h"
@@ -262,6 +269,133 @@ TEST(Audit, OneUlpIsNeverLetThrough) {
   const AuditResult result = audit_of({subject_of("bfloat16", {64})}, loose, options);
   EXPECT_EQ(result.targets[0].corruptions[0].tried + result.targets[0].corruptions[1].tried, 2);
   for (const Escape& e : result.escapes) EXPECT_NE(e.corruption, "one_ulp");
+}
+
+// A target that looks at files, made of functions.
+class FileJudge : public Target {
+ public:
+  std::function<Answer(const Trial& trial)> answer;
+  std::string not_asked;
+  const std::string& name() const override { return name_; }
+  bool reads_files() const override { return true; }
+  std::string why_not(const Subject&) override { return not_asked; }
+  Answer judge(const Trial& trial) override { return answer(trial); }
+
+ private:
+  std::string name_ = "files";
+};
+
+AuditResult audit_of_files(const std::function<Answer(const Trial&)>& answer,
+                           const AuditOptions& options = {}, const std::string& not_asked = "",
+                           const Subject& subject = subject_of("float32", {64})) {
+  auto target = std::make_unique<FileJudge>();
+  target->answer = answer;
+  target->not_asked = not_asked;
+  std::vector<std::unique_ptr<Target>> targets;
+  targets.push_back(std::move(target));
+  return run_audit({subject}, targets, options);
+}
+
+// Why a target passes what is obviously wrong, as far as that can be found out.
+TEST(Audit, WhyEverythingPasses) {
+  const auto because = [](const std::function<Answer(const Trial&)>& answer) {
+    const AuditResult result = audit_of_files(answer);
+    EXPECT_EQ(result.targets[0].findings.size(), 1u);
+    EXPECT_EQ(result.targets[0].findings[0].kind, Finding::Kind::kPassesWrong);
+    EXPECT_EQ(result.targets[0].audited, 0);
+    return result.targets[0].findings[0].because;
+  };
+  for (const char* said : {"1 of 64 FAILED", "Error: far off", "mismatch at 3"}) {
+    EXPECT_EQ(because([&](const Trial& trial) -> Answer {
+                const bool right = changed_elements(trial.subject.clean, trial.output) == 0;
+                return {true, "exit status 0", right ? "64 passed" : said};
+              }),
+              "it prints that it failed, and ends as if it had passed: mend its exit status, or "
+              "give --fail-regex")
+        << said;
+  }
+  // It prints that always.
+  EXPECT_EQ(because([](const Trial& trial) -> Answer {
+              return {trial.file == FileChange::kNone, "", "0 failed"};
+            }),
+            "it passes whatever the output is");
+  EXPECT_EQ(because([](const Trial&) -> Answer {
+              return {true, "", ""};
+            }),
+            "it passes without the golden file, too: it does not look at it, as where a file is "
+            "compared with itself");
+  EXPECT_EQ(because([](const Trial& trial) -> Answer {
+              return {trial.file != FileChange::kMissingGolden, "", ""};
+            }),
+            "it passes without the output file, too: it does not look at it");
+}
+
+TEST(Audit, WhatCannotBeAsked) {
+  const auto exact = [](const Trial& trial) -> Answer {
+    return {changed_elements(trial.subject.clean, trial.output) == 0, "", ""};
+  };
+  const AuditResult none = audit_of_files(exact, {}, "it says nothing of this dtype");
+  ASSERT_EQ(none.targets[0].findings.size(), 1u);
+  EXPECT_EQ(none.targets[0].findings[0].kind, Finding::Kind::kNotComparable);
+  EXPECT_EQ(none.targets[0].findings[0].subject, "float32");
+  EXPECT_EQ(none.targets[0].findings[0].because, "it says nothing of this dtype");
+  EXPECT_EQ(none.trials, 0);
+  const AuditResult empty = audit_of_files(exact, {}, "", subject_of("float32", {0}));
+  ASSERT_EQ(empty.targets[0].findings.size(), 1u);
+  EXPECT_EQ(empty.targets[0].findings[0].kind, Finding::Kind::kNotComparable);
+  EXPECT_EQ(empty.targets[0].findings[0].because, "the output has no element");
+}
+
+TEST(Audit, UnknownCorruptions) {
+  AuditOptions options;
+  options.only = {"one_*", "one_ulps"};
+  try {
+    (void)audit_of(
+        {subject_of("float32", {64})}, [](const Tensor&, const Tensor&) { return true; }, options);
+    FAIL() << "nothing was thrown";
+  } catch (const std::invalid_argument& e) {
+    EXPECT_THAT(e.what(),
+                testing::StartsWith("unknown corruption 'one_ulps': did you mean 'one_ulp'?; "
+                                    "known: "));
+  }
+}
+
+// Each that is let through is handed to the caller, with the output as it was tried.
+TEST(Audit, EscapesAreSaved) {
+  AuditOptions options{.draws = 3, .seed = 5, .only = {"one_nan", "scaled"}, .searches = false};
+  std::vector<std::string> saved;
+  options.save = [&](Escape& escape, const Trial& trial) {
+    EXPECT_EQ(changed_elements(trial.subject.clean, trial.output), escape.changed);
+    EXPECT_EQ(escape.size, 64);
+    saved.push_back(escape.corruption);
+    escape.saved = "here";
+  };
+  std::vector<std::pair<std::int64_t, std::int64_t>> progress;
+  options.progress = [&](std::int64_t done, std::int64_t total) {
+    progress.emplace_back(done, total);
+  };
+  // NaN passes here, and a factor of 1.01.
+  const AuditResult result = audit_of(
+      {subject_of("float32", {64})},
+      [](const Tensor& clean, const Tensor& output) {
+        for (std::int64_t i = 0; i < clean.size(); ++i) {
+          const double right = clean.view().value_at(i), got = output.view().value_at(i);
+          if (std::fabs(got - right) > 0.1 * std::fabs(right)) return false;
+        }
+        return true;
+      },
+      options);
+  ASSERT_FALSE(result.escapes.empty());
+  EXPECT_EQ(saved.size(), result.escapes.size());
+  for (const Escape& e : result.escapes) EXPECT_EQ(e.saved, "here");
+  EXPECT_EQ(std::count(saved.begin(), saved.end(), "scaled"), 1);
+  EXPECT_GE(std::count(saved.begin(), saved.end(), "one_nan"), 1);
+  // One look first, then the trials, each told once, whatever thread it was on.
+  ASSERT_FALSE(progress.empty());
+  for (std::size_t i = 0; i < progress.size(); ++i) {
+    EXPECT_EQ(progress[i].first, static_cast<std::int64_t>(i + 1));
+  }
+  EXPECT_EQ(progress.back().first, progress.back().second);
 }
 
 }  // namespace

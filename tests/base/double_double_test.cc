@@ -66,8 +66,24 @@ TEST_F(DoubleDoubleTest, Exponentials) {
     set(a_, x);
     mpfr_exp(c_, a_, MPFR_RNDN);
     EXPECT_LE(error(exp(x)), 0x1p-103) << x.high;
+    EXPECT_LE(error(quick_exp(x)), 0x1p-72) << x.high;
   }
   EXPECT_EQ(exp(DoubleDouble(0)).high, 1);
+  EXPECT_EQ(quick_exp(DoubleDouble(0)).high, 1);
+}
+
+// The rounding is sure where no number within the error is nearer to another float64.
+TEST(IsSureTest, AsFarAsHalfAnUlp) {
+  constexpr double kHalfUlp = 0x1p-53;
+  for (const double sign : {1.0, -1.0}) {
+    EXPECT_TRUE(is_sure({sign, 0}, 0x1p-55));
+    EXPECT_TRUE(is_sure({sign, sign * kHalfUlp * 0.75}, 0x1p-56));
+    EXPECT_TRUE(is_sure({sign, sign * -kHalfUlp * 0.25}, 0x1p-56));
+    // Next to the middle of two float64, above and below.
+    EXPECT_FALSE(is_sure({sign * 1.5, sign * kHalfUlp * (1 - 0x1p-9)}, 0x1p-60));
+    EXPECT_FALSE(is_sure({sign * 1.5, sign * -kHalfUlp * (1 - 0x1p-9)}, 0x1p-60));
+    EXPECT_TRUE(is_sure({sign * 1.5, sign * kHalfUlp * (1 - 0x1p-9)}, 0x1p-64));
+  }
 }
 
 TEST_F(DoubleDoubleTest, Hypotenuses) {

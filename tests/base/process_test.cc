@@ -1,15 +1,21 @@
 #include "assay/base/process.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace assay {
 namespace {
@@ -190,6 +196,92 @@ TEST_F(ProcessTest, SaysWhyOneThatAnswersCannotBeStarted) {
   LineProcess process({{"no-such-program-here"}, folder_.string(), {}});
   EXPECT_FALSE(process.ask("one").has_value());
   EXPECT_EQ(process.ended().text({}), "cannot be started: No such file or directory");
+}
+
+// While one lives no file can be opened but `free` of them.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t free) {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    // What is below the first free one is open, and so is every one up to a number that is known.
+    do {
+      filled_.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    } while (filled_.back() >= 0 && filled_.back() < 63);
+    EXPECT_GE(filled_.back(), 63) << "this program may have too few files open";
+    const auto next = static_cast<rlim_t>(filled_.back() + 1);
+    const struct rlimit few = {next + free, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~FewDescriptors() {
+    setrlimit(RLIMIT_NOFILE, &before_);
+    for (const int fd : filled_) close(fd);
+  }
+
+ private:
+  struct rlimit before_ = {};
+  std::vector<int> filled_;
+};
+
+// A caller that has as many files open as it may: one for an empty input, two for each pipe.
+TEST_F(ProcessTest, SaysWhyThereIsNoProcess) {
+  const auto message = [&](rlim_t free, const auto& start) -> std::string {
+    const FewDescriptors few(free);
+    try {
+      start();
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const auto run = [&] { (void)sh("exit 0"); };
+  const std::string none = "a process cannot be started: ";
+  EXPECT_EQ(message(0, run), none + "/dev/null: Too many open files");
+  EXPECT_EQ(message(1, run), none + "pipe: Too many open files");
+  EXPECT_EQ(message(3, run), none + "socketpair: Too many open files");
+  EXPECT_EQ(message(5, run), none + "pipe: Too many open files");
+  const auto answer = [&] { LineProcess process(request("cat")); };
+  EXPECT_EQ(message(0, answer), none + "socketpair: Too many open files");
+  EXPECT_EQ(message(2, answer), none + "pipe: Too many open files");
+  EXPECT_EQ(sh("exit 3").text({}), "exit status 3") << "nothing stays open";
+}
+
+// Where the files of this process just suffice, but not those of the one that starts the program.
+TEST_F(ProcessTest, TellsThatItsSupervisorHasTooFewFiles) {
+  int refused = 0;
+  for (rlim_t free = 7; free < 24; ++free) {
+    const Ended done = [free, this] {
+      const FewDescriptors few(free);
+      try {
+        return sh("exit 3");
+      } catch (const std::runtime_error&) {
+        return Ended{.how = How::kNotStarted, .said = "Too many open files"};
+      }
+    }();
+    if (done.how == How::kNotStarted) {
+      ++refused;
+      EXPECT_THAT(done.said, testing::HasSubstr("Too many open files")) << free;
+    } else {
+      EXPECT_EQ(done.text({}), "exit status 3") << free;
+    }
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_LT(refused, 17);
+}
+
+// Whoever kills the supervisor, the program is called killed.
+TEST_F(ProcessTest, TellsThatItsSupervisorWasKilled) {
+  const Ended done = sh("kill -KILL $PPID");
+  EXPECT_EQ(done.how, How::kSignal);
+  EXPECT_EQ(done.code, SIGKILL);
+  EXPECT_EQ(done.text({}), "ended by signal 9 (Killed)");
+}
+
+// A question that nobody reads is no signal to the one who asks.
+TEST_F(ProcessTest, EndsOneThatTakesNoQuestions) {
+  LineProcess process(request("exec <&-; sleep 100", {.seconds = 60}));
+  EXPECT_FALSE(process.ask(std::string(1 << 22, 'q')).has_value());
+  EXPECT_EQ(process.ended().how, How::kSignal);
+  EXPECT_EQ(process.ended().code, SIGKILL);
 }
 
 }  // namespace

@@ -3,10 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "assay/base/file.h"
 #include "assay/report/campaign_html.h"
 #include "error_of.h"
 
@@ -213,6 +219,68 @@ TEST(CampaignResults, DamagedInAnyWay) {
     }
   }
   EXPECT_GT(taken, 20) << "of names, of counts that nothing contradicts";
+}
+
+// Of an operator that is no product: what its inputs were drawn from by their names.
+TEST(CampaignResults, InputsByName) {
+  auto json = nlohmann::ordered_json::parse(kResults);
+  auto& cell = json["cells"][0];
+  cell.erase("a");
+  cell.erase("b");
+  cell["draw"] = "normal";
+  cell["inputs"] = {{"weight", "uniform"}, {"bias", "normal,mean=1"}};
+  EXPECT_EQ(parse_campaign_results(json.dump(), "r").cells[0].inputs,
+            (std::vector<std::pair<std::string, std::string>>{
+                {"draw", "normal"}, {"weight", "uniform"}, {"bias", "normal,mean=1"}}));
+  EXPECT_EQ(message("/cells/0/inputs", 3), "r: cell 'c': 'inputs' must be an object {...}");
+  EXPECT_EQ(message("/cells/0/inputs", {{"x", 3}}), "r: cell 'c': 'x' must be a string");
+}
+
+// Other files of assay's schema are called what they are.
+TEST(CampaignResults, WhatElseItMayBe) {
+  const auto error = [](const char* text) {
+    return error_of([&] { (void)parse_campaign_results(text, "r"); });
+  };
+  EXPECT_EQ(error(R"({"schema": 1, "cases": []})"),
+            "r: it is a result of `assay gate` or `compare`; a gate writes its page itself: `assay "
+            "gate ... --html FILE`");
+  EXPECT_EQ(error(R"({"schema": 1, "cells": []})"),
+            "r: it is a plan; `assay campaign PLAN --out FOLDER` makes results of it");
+  EXPECT_EQ(error(R"({"schema": 1})"), "r: it is no result of a campaign: 'campaign' is missing");
+  EXPECT_EQ(error("[]"), "r: it is no result of a campaign: it must be an object {...}");
+}
+
+// A campaign's folder stands for the results in it.
+TEST(CampaignResults, OfAFileOrAFolder) {
+  namespace fs = std::filesystem;
+  std::string pattern = (fs::path(testing::TempDir()) / "assay_results_XXXXXX").string();
+  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+  const fs::path folder = pattern;
+  const std::string file = (folder / "results.json").string();
+  const auto error = [](const std::string& path) {
+    return error_of([&] { (void)read_campaign_results(path); });
+  };
+  EXPECT_EQ(error(folder.string()),
+            folder.string() + ": is no folder of a campaign: it has no results.json");
+  fs::create_directory(folder / "blocks");
+  EXPECT_EQ(error(folder.string()),
+            folder.string() +
+                ": its campaign is not finished: `assay campaign PLAN --out FOLDER --resume` goes "
+                "on with it, `assay merge` joins shards");
+  write_file(file, kResults);
+  EXPECT_EQ(read_campaign_results(file).name, "small");
+  const campaign::SavedCampaign of_folder = read_campaign_results(folder.string());
+  EXPECT_EQ(of_folder.name, "small");
+  EXPECT_EQ(of_folder.source, file);
+  write_file(file, "{}");
+  EXPECT_EQ(error(folder.string()),
+            file + ": it is no result of a campaign: 'campaign' is missing");
+  fs::resize_file(file, (std::uintmax_t{64} << 20) + 1);
+  EXPECT_EQ(error(file),
+            file + ": has 67 108 865 bytes; a campaign's results of more than 64 MiB are not read");
+  fs::remove_all(folder);
+  EXPECT_EQ(failure_of([&] { (void)read_campaign_results(file); }),
+            file + ": cannot be read: No such file or directory");
 }
 
 }  // namespace

@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
+
+#include "error_of.h"
 
 namespace assay::config {
 namespace {
@@ -189,6 +193,74 @@ TEST_F(MachineFile, FoldersAreListed) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0]->name, "in_folder");
   unsetenv("ASSAY_MACHINES");
+}
+
+TEST_F(MachineFile, WrongValuesOfARow) {
+  int count = 0;
+  const auto row = [&](const std::string& key) {
+    return message(named("row" + std::to_string(count++),
+                         R"("matrix_unit": [{"input": "fp16", "chunk": 4, )" + key + "}]"));
+  };
+  EXPECT_EQ(row(R"("flush_sums": 1)"), "float16: flush_sums: true or false is needed, not 1");
+  EXPECT_EQ(row(R"("order": 3)"), "float16: order: a word is needed, not 3");
+  EXPECT_EQ(row(R"("order": "fuse")"),
+            "float16: order: unknown order 'fuse': did you mean 'fused'?; known: fused, "
+            "sequential, pairwise");
+  EXPECT_THAT(row(R"("rounding": "nearest_evn")"),
+              testing::StartsWith("float16: rounding: unknown rounding 'nearest_evn': did you mean "
+                                  "'nearest_even'?; known: "));
+  EXPECT_THAT(row(R"("accumulator": "float23")"),
+              testing::StartsWith("float16: accumulator: unknown dtype 'float23': did you mean "
+                                  "'float32'?"));
+  EXPECT_EQ(row(R"("chunks": 3)").substr(0, 54),
+            "float16: unknown key 'chunks': did you mean 'chunk'?; ");
+  EXPECT_EQ(row(R"("sum_bits": {"how": "measured"})"), "float16: sum_bits: 'value' is missing");
+  EXPECT_EQ(message(named("bias", kUnit + R"(, "bias_first": "yes")")),
+            "bias_first: true or false is needed, not \"yes\"");
+}
+
+// The rows of a text, of which nothing is kept: the same name may come again.
+TEST_F(MachineFile, RowsOfAText) {
+  const std::string text = named("of_text", R"("matrix_unit": [{"input": "fp16", "chunk": 8},
+      {"input": "int8", "overflow": {"value": "wrap", "how": "measured"}}])");
+  for (int time = 0; time < 2; ++time) {
+    const std::vector<DotModel> rows = parse_machine(text, "m");
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[0].input, "float16");
+    EXPECT_EQ(rows[0].chunk.value, 8);
+    EXPECT_EQ(rows[1].overflow.value, IntegerOverflow::kWrap);
+    EXPECT_EQ(rows[1].overflow.how, Provenance::kMeasured);
+  }
+  EXPECT_EQ(error_of([] { (void)parse_machine("{}", "m"); }), "m: 'schema' must be 1");
+  use_machine_files();
+  EXPECT_THAT(error_of([] { (void)machine_named("of_text"); }),
+              testing::StartsWith("unknown machine 'of_text'"));
+  set_machine_finder(nullptr);
+}
+
+// Where ASSAY_MACHINES names no folders those of the user's home are looked at, by name as well.
+TEST_F(MachineFile, FoldersOfTheHome) {
+  const std::filesystem::path machines = folder_ / ".config" / "assay" / "machines";
+  std::filesystem::create_directories(machines);
+  std::ofstream(machines / "own.json") << named("at_home", kUnit);
+  const char* const before = std::getenv("HOME");
+  const std::string home = before == nullptr ? "" : before;
+  unsetenv("ASSAY_MACHINES");
+  unsetenv("HOME");
+  EXPECT_TRUE(folder_machines().empty());
+  ASSERT_EQ(setenv("HOME", folder_.c_str(), 1), 0);
+  use_machine_files();
+  EXPECT_EQ(machine_named("at_home").dots.size(), 1u) << "it was not read before";
+  EXPECT_THAT(error_of([] { (void)machine_named("at_hom"); }),
+              testing::StartsWith("unknown machine 'at_hom'"));
+  set_machine_finder(nullptr);
+  ASSERT_EQ(folder_machines().size(), 1u);
+  EXPECT_EQ(folder_machines()[0]->name, "at_home");
+  if (before == nullptr) {
+    unsetenv("HOME");
+  } else {
+    setenv("HOME", home.c_str(), 1);
+  }
 }
 
 }  // namespace

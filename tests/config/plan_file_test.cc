@@ -336,5 +336,93 @@ TEST(PlanFile, Datasets) {
             "p.json: cell 1: no case of /plans/d.h5 matches 'none'");
 }
 
+// What a published table calls a gate's threshold.
+TEST(PlanFile, Variants) {
+  const std::string cell = cell_with("gates", R"(["v_abft", "a_abft"])");
+  const campaign::Plan plan = parse(plan_of(cell, R"("variants": [
+      {"gate": "v_abft,variant=seed", "names": ["V", "V e_max=8e-3"]},
+      {"gate": "a_abft", "names": ""}], )"));
+  ASSERT_EQ(plan.variants.size(), 2u);
+  EXPECT_EQ(plan.variants[0].gate, parse_threshold("v_abft").text());
+  EXPECT_THAT(plan.variants[0].names, ElementsAre("V", "V e_max=8e-3"));
+  EXPECT_EQ(plan.variants[1].gate, parse_threshold("a_abft").text());
+  EXPECT_THAT(plan.variants[1].names, ElementsAre(""));
+  const auto error = [&](const std::string& variant) {
+    return message_of(plan_of(cell, formatted(R"("variants": {}, )", variant)));
+  };
+  EXPECT_EQ(error("[3]"), "p.json: variant 1: an object {...} is expected");
+  EXPECT_EQ(error(R"([{"gate": "v_abft", "names": "x"}, {"gat": "v_abft"}])"),
+            "p.json: variant 2: unknown key 'gat': did you mean 'gate'?; known: gate, names");
+  EXPECT_EQ(error(R"({"gate": "v_abft", "names": [3]})"),
+            "p.json: variant 1: 'names' holds texts, not 3");
+  EXPECT_EQ(error(R"({"gate": "v_abft"})"),
+            "p.json: variant 1: 'names' is missing: what the table calls this threshold");
+  EXPECT_THAT(error(R"({"gate": "v_abf", "names": "x"})"),
+              AllOf(StartsWith("p.json: variant 1: "), HasSubstr("did you mean 'v_abft'?")));
+  EXPECT_EQ(error(R"({"gate": "tolerance", "names": "x"})"),
+            "p.json: variant 1: no cell has the gate tolerance");
+}
+
+TEST(PlanFile, Remarks) {
+  const campaign::Plan plan = parse(plan_of(cell_with("", ""), R"("remarks": [
+      {"algorithm": "V-ABFT", "dtype": "bf16", "distribution": "n", "direction": "0to1",
+       "shape": [8, 16, 8], "bits": 9, "remark": "known"}, {"remark": "of all"}], )"));
+  ASSERT_EQ(plan.remarks.size(), 2u);
+  EXPECT_EQ(plan.remarks[0].algorithm, "V-ABFT");
+  EXPECT_EQ(plan.remarks[0].dtype, "bf16");
+  EXPECT_EQ(plan.remarks[0].distribution, "n");
+  EXPECT_EQ(plan.remarks[0].direction, "0to1");
+  EXPECT_THAT(plan.remarks[0].shape, ElementsAre(8, 16, 8));
+  EXPECT_THAT(plan.remarks[0].bits, ElementsAre(9)) << "one is as a list of one";
+  EXPECT_TRUE(plan.remarks[1].shape.empty() && plan.remarks[1].bits.empty());
+  const auto error = [&](const std::string& remark) {
+    return message_of(plan_of(cell_with("", ""), formatted(R"("remarks": [{}], )", remark)));
+  };
+  EXPECT_EQ(error("{}"), "p.json: remark 1: 'remark' is missing");
+  for (const char* bit : {"-1", "1.5", "\"9\"", "9223372036854775808"}) {
+    EXPECT_EQ(error(formatted(R"({{"bits": [7, {}], "remark": "r"}})", bit)),
+              formatted("p.json: remark 1: 'bits' holds whole numbers, not {}", bit));
+  }
+  EXPECT_EQ(error(R"({"bit": 9, "remark": "r"})"),
+            "p.json: remark 1: unknown key 'bit': did you mean 'bits'?; known: algorithm, dtype, "
+            "distribution, direction, shape, bits, remark");
+}
+
+TEST(PlanFile, OneFaultATrial) {
+  EXPECT_EQ(message_with("faults", R"({"fault": "flip,bit=3,count=2", "trials": 4})"),
+            "p.json: cell 1: fault 1: a trial is one fault: 'count' is for `assay inject`, here "
+            "'trials' says how many");
+}
+
+// Operators other than products have inputs of their own names, which may be drawn alone.
+TEST(PlanFile, DistributionsOfOtherOperators) {
+  const auto cell = [](const std::string& distribution) {
+    return plan_of(R"("operator": "add", "dtype": "float32", "shape": [4, 8], "gates": "tolerance",
+                      "clean_rows": 1, "distribution": )" +
+                   distribution);
+  };
+  const campaign::Plan plan = parse(cell(R"({"a": "uniform", "name": "mixed"})"));
+  EXPECT_EQ(plan.cells[0].distribution_of("a").text(), parse_distribution("uniform").text());
+  EXPECT_EQ(plan.cells[0].distribution_of("b").text(), parse_distribution("normal").text());
+  EXPECT_EQ(plan.cells[0].name, "add float32 4x8 mixed");
+  EXPECT_EQ(parse(cell(R"({"a": "uniform"})")).cells[0].name, "add float32 4x8 normal a=uniform");
+  EXPECT_EQ(message_of(cell("3")), "p.json: cell 1: distribution: an object {...} is expected");
+}
+
+TEST(PlanFile, FilesThatItNames) {
+  EXPECT_THAT(files_named(R"({"published": "t.csv", "defaults": {"dataset": "a.h5"},
+                  "cells": [{"dataset": "sub/b.h5"}, {"dtype": "float16"}, {"dataset": "/c.h5"}]})",
+                          "/plans"),
+              ElementsAre("/plans/t.csv", "/plans/a.h5", "/plans/sub/b.h5", "/c.h5"));
+  EXPECT_THAT(files_named(R"({"published": "t.csv"})", ""), ElementsAre("t.csv"));
+  EXPECT_THAT(files_named(R"({"cells": {"dataset": "a.h5"}})", "/plans"),
+              ElementsAre("/plans/a.h5"))
+      << "one cell may stand alone";
+  for (const char* none : {"", "{", "[]", "3", "{}", R"({"published": 3, "cells": 3})",
+                           R"({"defaults": [], "cells": [3, {"dataset": 3}]})"}) {
+    EXPECT_TRUE(files_named(none, "/plans").empty()) << none;
+  }
+}
+
 }  // namespace
 }  // namespace assay::config

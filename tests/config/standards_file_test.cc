@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 
+#include "assay/base/file.h"
 #include "assay/judge/standards.h"
+#include "error_of.h"
 
 namespace assay::config {
 namespace {
@@ -160,6 +163,60 @@ TEST(StandardsFile, MistakesAreNamed) {
   EXPECT_THAT(
       refusal_of(R"({"standards": [{"name": "torch", "why": "x", "dtypes": {"*": {"rtol": 1}}}]})"),
       HasSubstr("taken by a published standard"));
+}
+
+TEST(StandardsFile, ParametersAreNumbers) {
+  const auto error = [](const char* name, const char* parameter) {
+    return refusal_of(of_float32(std::string(R"({"limits": {")") + name +
+                                 R"(": {"at_most": 1, "parameter": )" + parameter + "}}}"));
+  };
+  const std::string place = "own.json: standard 'own': float32: limits: ";
+  for (const char* parameter : {"\"4\"", "[1, 2]", "[]"}) {
+    EXPECT_EQ(error("share_ulp", parameter),
+              place + "the parameter of 'share_ulp' must be a number")
+        << parameter;
+  }
+  for (const char* parameter : {"1", "[1]", "[1, null]", "[1, 2, 3]"}) {
+    EXPECT_EQ(error("small_errors", parameter),
+              place +
+                  "the parameter of 'small_errors' must be [limit of |expected|, error that "
+                  "counts]")
+        << parameter;
+  }
+}
+
+TEST(StandardsFile, Names) {
+  for (const char* name : {"", "a b", "a,b", "a=b", "a(b"}) {
+    EXPECT_EQ(refusal_of(std::string(R"({"standards": [{"name": ")") + name +
+                         R"(", "why": "w", "dtypes": {"*": {"rtol": 1}}}]})"),
+              std::string("own.json: standard '") + name +
+                  "': 'name' must be a word without blanks, commas, '=' and brackets");
+  }
+  const std::string one = R"({"name": "own", "why": "w", "dtypes": {"*": {"rtol": 1}}})";
+  EXPECT_EQ(refusal_of(R"({"standards": [)" + one + ", " + one + "]}"),
+            "own.json: standard 'own' is there twice");
+  EXPECT_EQ(refusal_of(file_of(R"("dtypes": {"float16": {"rtol": 1}, "fp16": {"rtol": 2}})")),
+            "own.json: standard 'own': 'float16' is there twice: 'fp16' is its name, too");
+}
+
+TEST(StandardsFile, SmallValuesGoWithATolerance) {
+  EXPECT_EQ(refusal_of(of_float32(R"({"ulp": 1, "small_value": 1, "small_atol": 1})")),
+            "own.json: standard 'own': float32: small_value goes with rtol or atol, which judge "
+            "all other elements");
+}
+
+TEST(StandardsFile, OfAFile) {
+  const std::string path = testing::TempDir() + "/own_standards.json";
+  write_file(path, of_float32(R"({"rtol": 0.25})"));
+  const auto custom = read_standards(path);
+  ASSERT_EQ(custom.size(), 1u);
+  EXPECT_EQ(custom[0].name, "own");
+  EXPECT_EQ(standard_bound("own", format_named("float32"), 0, custom)->rtol, 0.25);
+  write_file(path, "[]");
+  EXPECT_EQ(error_of([&] { (void)read_standards(path); }), path + ": an object {...} is expected");
+  std::filesystem::remove(path);
+  EXPECT_EQ(failure_of([&] { (void)read_standards(path); }),
+            path + ": cannot be read: No such file or directory");
 }
 
 }  // namespace

@@ -60,6 +60,9 @@ TEST(OperatorsTest, RunOnEveryMachine) {
   }
 }
 
+// assay's own rows, before any test of this program registers others, which may keep their NaN.
+const std::size_t kOwnOperators = operators().size();
+
 // Processors disagree about the sign of infinity less infinity; results do not.
 TEST(OperatorsTest, NansArePositiveButOfConversions) {
   std::set<std::string> made;
@@ -69,12 +72,13 @@ TEST(OperatorsTest, NansArePositiveButOfConversions) {
       const std::uint64_t code = result.bits_at(i);
       if (!f.is_float() || f.is_complex() || !is_nan(f, code)) continue;
       made.insert(op.name);
-      if (op.name != "cast") {
+      if (!op.keeps_nan_signs) {
         ASSERT_FALSE(std::signbit(decode(f, code))) << op.name << " " << machine << " " << i;
       }
     }
   };
-  for (const Operator& op : operators()) {
+  for (std::size_t row = 0; row < kOwnOperators; ++row) {
+    const Operator& op = operators()[row];
     Case c = generate_case(op.name, cases::small_recipe(op.name));
     Tensor& first = c.inputs.at(op.inputs.front().name);
     if (!first.format().has_infinity()) continue;

@@ -2,7 +2,13 @@
 #include "assay/report/audit.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "assay/report/audit_tables.h"
 #include "document.h"
 
 namespace assay::report {
@@ -101,6 +107,62 @@ TEST(AuditReport, Json) {
   EXPECT_EQ(one["sizes"][1]["flips"], false);
   EXPECT_TRUE(json["targets"][1]["score"].is_null());
   EXPECT_EQ(json["targets"][1]["findings"][0]["finding"], "passes_wrong");
+}
+
+const AuditTable& table_of(const std::vector<AuditTable>& tables, const std::string& title) {
+  for (const AuditTable& t : tables) {
+    if (t.title == title) return t;
+  }
+  throw std::invalid_argument(title);
+}
+
+// Of many cases with one finding one line; of a target four findings, unless all are asked for.
+TEST(AuditReport, FindingsAreCollected) {
+  audit::AuditResult r = result();
+  std::vector<audit::Finding>& findings = r.targets[1].findings;
+  findings.clear();
+  for (const char* subject : {"x", "y", "z"}) {
+    findings.push_back({audit::Finding::Kind::kRefusesRight, subject, "exit status 1"});
+  }
+  findings.push_back({audit::Finding::Kind::kNotComparable, "x", "no such dtype"});
+  for (const char* why : {"a", "b", "c", "d"}) {
+    findings.push_back({audit::Finding::Kind::kPassesWrong, "y", why});
+  }
+  const AuditTable few = table_of(audit_tables(r, 1), "not audited");
+  using Rows = std::vector<std::vector<std::string>>;
+  const Rows first = {{"other", "x and 2 more", "does not pass the right output: exit status 1"},
+                      {"other", "x", "not comparable: no such dtype"},
+                      {"other", "y", "passes an obviously wrong output: a"},
+                      {"other", "y", "passes an obviously wrong output: b"}};
+  EXPECT_EQ(few.rows, first);
+  EXPECT_EQ(few.note, "2 more are in the JSON and the page");
+  const AuditTable all = table_of(audit_tables(r, -1), "not audited");
+  EXPECT_EQ(all.rows.size(), 6u);
+  EXPECT_EQ(all.note, "");
+  const auto json = parsed(audit_json(r, {"g.h5", "assay audit", "1"}))["targets"][1]["findings"];
+  EXPECT_EQ(json.size(), 8u);
+}
+
+// Of each class so many corruptions that are let through.
+TEST(AuditReport, EscapesOfAClassAreCut) {
+  audit::AuditResult r = result();
+  audit::Escape other = r.escapes[0];
+  other.corruption = "all_nan";
+  other.meaning = row("all_nan").meaning;
+  other.is_drawn = true;
+  other.draw = 7;
+  other.saved = "out.npy";
+  r.escapes.push_back(other);
+  r.targets[0].corruptions = {{1, 0, 1}, {1, 0, 1}};
+  const AuditTable one = table_of(audit_tables(r, 1), "let through");
+  ASSERT_EQ(one.rows.size(), 1u);
+  EXPECT_EQ(one.rows[0][1], "all_nan") << "in the order of corruptions";
+  EXPECT_EQ(one.note, "1 more: --all lists them");
+  EXPECT_EQ(table_of(audit_tables(r, 2), "let through").rows.size(), 2u);
+  EXPECT_EQ(table_of(audit_tables(r, -1), "let through").note, "");
+  const auto json = parsed(audit_json(r, {"g.h5", "assay audit", "1"}))["targets"][0];
+  EXPECT_EQ(json["let_through"][1]["draw"], 7);
+  EXPECT_EQ(json["let_through"][1]["saved"], "out.npy");
 }
 
 TEST(AuditReport, PageEscapesWhatItIsGiven) {

@@ -7,7 +7,9 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "assay/report/campaign.h"
 #include "assay/report/campaign_plots.h"
 #include "assay/report/plot.h"
 #include "report/samples.h"
@@ -80,6 +82,174 @@ TEST(CampaignHtml, VoidGatesAndTooFewMatrices) {
   EXPECT_THAT(page, HasSubstr("v_abft (void), bit 7, 0 to 1: 20 % of 50 (10); no interval, for 3 "
                               "matrices do not say how much they differ"));
   EXPECT_THAT(page, HasSubstr("<g class=\"c1 r0 faint\">"));
+}
+
+// Three results beside each other: what lies apart, what has no interval, and what not all have.
+TEST(CampaignHtml, SideBySide) {
+  campaign::SavedCampaign first = small(2, 10), second = small(2, 10), third = small(60, 10);
+  second.name = "again";
+  second.about = "with another seed";
+  // Of 50 faults 10 and 45: Wilson's intervals are 11.24 to 33.04 and 78.64 to 95.65 %.
+  second.cells[0].result.gates[0].series[0].detected = rate_of(45, 50, 10);
+  third.cells[0].result.gates[0].series[0].series.bit = 8;
+  campaign::SavedCell more = third.cells[0];
+  more.name = "more <of it>";
+  third.cells.push_back(more);
+  const std::string page = campaign_html({first, second, third}, "c", "v");
+  EXPECT_THAT(page, HasSubstr("<title>assay: Fault campaigns: by hand, again</title>"));
+  EXPECT_THAT(page, HasSubstr(">3</b>results</div>"));
+  EXPECT_THAT(page, HasSubstr("<p class=soft>with another seed</p>"));
+  // False alarms of both others, and the faults of the second: the third has another bit.
+  EXPECT_THAT(page, HasSubstr("<p>Of 3 rates that A and another result both have, the 95 % "
+                              "intervals of 2 lie apart."));
+  EXPECT_THAT(page, HasSubstr("<th class=num>A, %<th>beside<th class=num>it, %"));
+  EXPECT_THAT(page,
+              HasSubstr("<td class=name>cell</td><td class=name>v_abft</td><td>bit 7, 0 to 1</td>"
+                        "<td class=num>" +
+                        rate_text(rate_of(10, 50, 10)) + "</td><td>B</td><td class=num>" +
+                        rate_text(rate_of(45, 50, 10)) + "</td><td class=num>+70.00</td></tr>"));
+  EXPECT_THAT(page,
+              HasSubstr("<td>false alarms</td><td class=num>" + rate_text(rate_of(2, 100, 10)) +
+                        "</td><td>C</td><td class=num>" + rate_text(rate_of(60, 100, 10)) +
+                        "</td><td class=num>+58.00</td></tr>"));
+  EXPECT_THAT(page, HasSubstr("<p>Cells that not all have:</p><ul><li>more &lt;of it&gt;: not in "
+                              "A, B</ul>"));
+  EXPECT_THAT(page, HasSubstr("<ul>\n<li><a href=\"#cell1\">cell</a>\n<li><a href=\"#cell2\">more "
+                              "&lt;of it&gt;</a>\n</ul>"));
+  EXPECT_THAT(page, HasSubstr("v_abft \u00b7 C"));
+  EXPECT_THAT(page, HasSubstr("<p class=\"facts soft\">C: matmul on exact"));
+  EXPECT_THAT(page, HasSubstr("<th>result<th>campaign"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"num bar\">-</td>")) << "a bit that a result lacks";
+}
+
+TEST(CampaignHtml, TwoResultsOfTooFewMatrices) {
+  const std::string page = campaign_html({small(1, 3), small(1, 3)}, "c", "v");
+  EXPECT_THAT(page, HasSubstr("<p>Of 0 rates that A and another result both have, the 95 % "
+                              "intervals of 0 lie apart."));
+  EXPECT_THAT(page, HasSubstr(" 2 more have no interval, for they are of fewer than 4 matrices."));
+  EXPECT_THAT(page, Not(HasSubstr("<th class=num>difference")));
+  EXPECT_THAT(page, Not(HasSubstr("Cells that not all have")));
+  EXPECT_THAT(page, HasSubstr("<title>assay: Fault campaign: by hand</title>")) << "named once";
+}
+
+TEST(CampaignHtml, BesideOneOther) {
+  campaign::SavedCampaign other = small(60, 10);
+  other.cells[0].result.gates[0].series.clear();
+  other.cells[0].faults.clear();
+  const std::string page = campaign_html({small(2, 10), other}, "c", "v");
+  EXPECT_THAT(page, HasSubstr("<p>Of 1 rates that A and another result both have, the 95 % "
+                              "intervals of 1 lie apart."));
+  EXPECT_THAT(page, HasSubstr("<th class=num>A, %<th class=num>B, %<th class=num>difference"));
+}
+
+// More results than there are letters.
+TEST(CampaignHtml, ManyResults) {
+  const std::string page =
+      campaign_html(std::vector<campaign::SavedCampaign>(28, small(2, 10)), "c", "v");
+  EXPECT_THAT(page, HasSubstr("<td>Z</td>"));
+  EXPECT_THAT(page, HasSubstr("<td>R27</td>"));
+  EXPECT_THAT(page, HasSubstr("v_abft \u00b7 R28"));
+}
+
+TEST(CampaignHtml, CleanRowsThatSayNothing) {
+  campaign::SavedCampaign saved = small(0, 10);
+  campaign::GateResult& gate = saved.cells[0].result.gates[0];
+  gate.alarms = {};
+  EXPECT_THAT(campaign_html({saved}, "c", "v"),
+              HasSubstr("<td colspan=6 class=soft>none of 100 rows could be checked</td>"));
+  gate.clean.rows = 0;
+  EXPECT_THAT(campaign_html({saved}, "c", "v"),
+              HasSubstr("<td colspan=6 class=soft>no clean rows were looked at</td>"));
+}
+
+// Classes of faults, and faults that were drawn.
+TEST(CampaignHtml, Classes) {
+  campaign::SavedCampaign saved = small(2, 10);
+  campaign::SavedCell& cell = saved.cells[0];
+  cell.faults.push_back({"zero,seed=0", "zeros"});
+  campaign::GateResult& gate = cell.result.gates[0];
+  campaign::SeriesResult drawn;
+  drawn.series.fault = 1;
+  drawn.series.bit = -1;
+  drawn.faults.injected = 40;
+  drawn.faults.masked = 3;
+  drawn.detected = rate_of(20, 40, 10);
+  gate.series.push_back(drawn);
+  gate.classes = {{"zeros", drawn.faults, {}, drawn.detected}};
+  campaign::SavedCampaign without = saved;
+  without.cells[0].result.gates[0].classes[0].name = "others";
+  const std::string page = campaign_html({saved, without}, "c", "v");
+  EXPECT_THAT(page, HasSubstr("<h3>Detected by class of fault, %</h3>"));
+  EXPECT_THAT(page, HasSubstr("<tr><td class=name>zeros</td><td class=num>40</td><td class=\"num "
+                              "bar\" title="));
+  EXPECT_THAT(page, HasSubstr("<tr><td class=name>others</td><td class=num>40</td><td class=\"num "
+                              "bar\">-</td><td class=\"num bar\" title="));
+  EXPECT_THAT(page, HasSubstr("<h3>Detected by fault, %</h3>"));
+  EXPECT_THAT(page, HasSubstr("<td class=name>zeros</td><td class=num>40</td><td "
+                              "class=num>3</td><td class=num>0</td><td class=num>0</td>"));
+}
+
+// Every verdict on a published figure.
+TEST(CampaignHtml, Published) {
+  campaign::SavedCampaign saved = small(2, 10);
+  campaign::SavedPublished p;
+  p.bit = 7;
+  p.direction = fault::Direction::kZeroToOne;
+  p.rate = 0.25;
+  p.trials = 10000;
+  p.agrees = true;
+  std::vector<campaign::SavedPublished> all(7, p);
+  all[0].variant = "april";
+  all[1].agrees = false;
+  all[2].agrees = false;
+  all[2].why = "a < b";
+  all[3].agrees.reset();
+  all[4].remark = "columns exchanged";
+  all[5].rate.reset();
+  all[5].word = "void";
+  all[6].bit = -1;
+  all.push_back(p);
+  all.back().bit = 9;
+  all.back().rate.reset();
+  all.back().word = "not_injectable";
+  saved.cells[0].published = {all};
+  const std::string page = campaign_html({saved}, "c", "v");
+  EXPECT_THAT(page, HasSubstr("Published figures beside ours: 3 agree, 2 differ, 1 held to be "
+                              "defects of the publication"));
+  const std::string ours = "<td class=num>" + rate_text(rate_of(10, 50, 10)) + "</td>";
+  const std::string row = "<tr><td class=name>v_abft</td><td>bit 7, 0 to 1";
+  for (const std::string& text : std::vector<std::string>{
+           row + ", april</td><td class=num>25</td><td class=num>10 000</td>" + ours +
+               "<td class=\"pass\">agrees</td></tr>",
+           row + "</td><td class=num>25</td><td class=num>10 000</td>" + ours +
+               "<td class=\"warn\">differs</td></tr>",
+           ours + "<td class=\"warn\">differs: a &lt; b</td></tr>",
+           ours + "<td class=\"soft\">not judged: fewer than 4 matrices</td></tr>",
+           ours + "<td class=\"soft\">held to be a defect of the publication: columns "
+                  "exchanged</td></tr>",
+           row + "</td><td class=num>void</td><td class=num>10 000</td>" + ours +
+               "<td class=\"\"></td></tr>",
+           "<td>runs with an alarm</td><td class=num>25</td><td class=num>10 000</td><td "
+           "class=num>" +
+               rate_text(rate_of(2, 10, 10)) + "</td><td class=\"pass\">agrees</td></tr>",
+           "<td>bit 9, 0 to 1</td><td class=num>not injectable</td><td class=num>10 000</td><td "
+           "class=num>not injectable</td><td class=\"pass\">agrees</td></tr>"}) {
+    EXPECT_THAT(page, HasSubstr(text));
+  }
+  EXPECT_THAT(page, HasSubstr("<span>\u25c7 published</span>"));
+}
+
+// Gates that judge elements, and rows that were let through.
+TEST(CampaignHtml, NotesOfOtherGates) {
+  campaign::SavedCampaign saved = small(0, 10);
+  saved.cells[0].result.gates[0].gate = "tolerance";
+  std::string page = campaign_html({saved}, "c", "v");
+  EXPECT_THAT(page, HasSubstr("<li>Of a tolerance or a standard T is an element's bound."));
+  EXPECT_THAT(page, Not(HasSubstr("<li>Let through: ")));
+  saved.cells[0].result.gates[0].clean.dismissed = 4;
+  page = campaign_html({saved}, "c", "v");
+  EXPECT_THAT(page, HasSubstr("<li>Let through: above the threshold, and found clean element by "
+                              "element."));
 }
 
 // Half octaves from the first that holds anything to the last, with an end on each side.

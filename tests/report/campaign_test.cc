@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "assay/campaign/statistics.h"
+#include "assay/config/campaign_results_file.h"
 #include "assay/config/plan_file.h"
 #include "document.h"
 #include "report/samples.h"
@@ -259,6 +261,145 @@ TEST(CampaignCsv, ASmallResult) {
   EXPECT_NE(lines[2].find(",matrices,8,0.02951"), std::string::npos) << lines[2];
   EXPECT_NE(lines[2].find(",7,13,0,0,0,,"), std::string::npos) << lines[2];
   EXPECT_NE(lines[4].find(",flip,5,0to1,100,10,0.1,"), std::string::npos) << lines[4];
+}
+
+// Published rates of the first gate: what they are called, ours, and what is made of both.
+struct Beside {
+  Small small;
+  std::vector<campaign::PublishedRate> rates{7};
+  std::vector<campaign::Comparison> comparisons;
+
+  Beside() {
+    const std::string cell = small.plan.cells[0].name, gate = small.plan.cells[0].gates[0].text;
+    for (campaign::PublishedRate& p : rates) {
+      p.bit = 5;
+      p.direction = "0to1";
+      p.rate = 0.125;
+      p.trials = 10000;
+    }
+    rates[0].bit = -1;
+    rates[0].direction = "none";
+    rates[0].rate = 0;
+    rates[1].variant = "april";
+    rates[2].direction = "1to0";
+    rates[3].rate.reset();
+    rates[3].word = "not_injectable";
+    rates[4].rate.reset();
+    rates[4].word = "void";
+    rates[5].remark = "their table has two columns exchanged";
+    for (const campaign::PublishedRate& p : rates) {
+      campaign::Comparison c;
+      c.published = &p;
+      c.cell = cell;
+      c.gate = gate;
+      c.ours = rate_of(10, 100);
+      comparisons.push_back(c);
+    }
+    comparisons[0].ours = rate_of(0, 1000);
+    comparisons[0].agrees = true;
+    comparisons[1].agrees = true;
+    comparisons[2].why = "known";
+    comparisons[3].ours = rate_of(0, 0);
+    comparisons[5].is_void = true;
+    comparisons[6].judged = false;
+    comparisons[6].gate = "a_abft";
+  }
+};
+
+TEST(PublishedText, EveryVerdict) {
+  Beside b;
+  const std::string cell = b.small.plan.cells[0].name, gate = b.small.plan.cells[0].gates[0].text;
+  EXPECT_EQ(
+      published_text(b.comparisons, {"V-ABFT june"}),
+      "\npublished and reproduced, in %\n  " + cell + ", " + gate +
+          "\n"
+          "    runs with an alarm               0   < 0.3 / 31                       agrees\n"
+          "    bit 5, 0 to 1                 12.5   10 [5.523, 17.44]                agrees\n"
+          "    bit 5, 1 to 0                 12.5   10 [5.523, 17.44]                differs: "
+          "known\n"
+          "    bit 5, 0 to 1       not injectable   not injectable                   differs\n"
+          "    bit 5, 0 to 1                 void   10 [5.523, 17.44]\n"
+          "    bit 5, 0 to 1                 12.5   10 [5.523, 17.44] void           defect: "
+          "their table has two columns exchanged\n"
+          "  " +
+          cell +
+          ", a_abft\n"
+          "    bit 5, 0 to 1                 12.5   10 [5.523, 17.44]                not "
+          "judged: fewer than 4 matrices\n"
+          "  2 cells agree, 2 differ (1 for a reason that is known), 1 held to be "
+          "defects of the publication\n"
+          "  not compared: V-ABFT june; no gate of the plan is of this threshold (its "
+          "'variants')\n");
+}
+
+TEST(PublishedText, OfNothing) {
+  EXPECT_EQ(published_text({}, {}), "");
+  EXPECT_EQ(published_text({}, {"x"}),
+            "\npublished and reproduced, in %\n"
+            "  0 cells agree, 0 differ, 0 held to be defects of the publication\n"
+            "  not compared: x; no gate of the plan is of this threshold (its 'variants')\n");
+}
+
+// Each stands with its gate, and comes back from the file.
+TEST(CampaignJson, PublishedRates) {
+  Beside b;
+  const std::string text = campaign_json(b.small.plan, b.small.results, b.comparisons);
+  const auto gates = parsed(text)["cells"][0]["gates"];
+  EXPECT_EQ(gates[1]["published"], parsed(R"([{"bit": 5, "direction": "0to1", "rate": 0.125,
+      "trials": 10000, "agrees": null}])"));
+  EXPECT_EQ(gates[0]["published"], parsed(R"([
+      {"rate": 0.0, "trials": 10000, "agrees": true},
+      {"variant": "april", "bit": 5, "direction": "0to1", "rate": 0.125, "trials": 10000,
+       "agrees": true},
+      {"bit": 5, "direction": "1to0", "rate": 0.125, "trials": 10000, "agrees": false,
+       "why": "known"},
+      {"bit": 5, "direction": "0to1", "word": "not_injectable", "trials": 10000, "agrees": false},
+      {"bit": 5, "direction": "0to1", "word": "void", "trials": 10000, "agrees": false},
+      {"bit": 5, "direction": "0to1", "rate": 0.125, "trials": 10000,
+       "remark": "their table has two columns exchanged", "agrees": false}])"));
+  const auto saved = config::parse_campaign_results(text, "r").cells.at(0).published.at(0);
+  ASSERT_EQ(saved.size(), 6u);
+  EXPECT_EQ(saved[1].variant, "april");
+  EXPECT_EQ(saved[2].why, "known");
+  EXPECT_EQ(saved[4].word, "void");
+  EXPECT_EQ(saved[5].remark, "their table has two columns exchanged");
+}
+
+// A dataset's cell says its case and who recorded it; an operator with parameters has these.
+TEST(CampaignJson, CellsOfDatasets) {
+  Small small;
+  campaign::Cell& cell = small.plan.cells[0];
+  cell.dataset = "/plans/d.h5";
+  cell.case_name = "mm/a";
+  cell.recorded = "h200, driver 1";
+  cell.attributes = {{"axis", std::int64_t{1}}, {"scale", 0.5}, {"mode", std::string("x")}};
+  const auto json = parsed(campaign_json(small.plan, small.results))["cells"][0];
+  EXPECT_EQ(json["case"], "mm/a");
+  EXPECT_EQ(json["machine"], "h200, driver 1");
+  EXPECT_FALSE(json.contains("rows") || json.contains("a"));
+  EXPECT_EQ(json["attributes"], parsed(R"({"axis": 1, "scale": 0.5, "mode": "x"})"));
+  EXPECT_NE(campaign_csv(small.plan, small.results).find(",\"h200, driver 1\",bfloat16,4,8,6,"),
+            std::string::npos);
+}
+
+// What was not looked at, and what could not be injected.
+TEST(CampaignText, NothingToSay) {
+  Small small;
+  campaign::CellResult& r = small.results[0];
+  for (campaign::GateResult& gate : r.gates) {
+    gate.clean.rows = 0;
+    gate.alarms = {};
+    gate.series[3].faults.injected = 0;
+    gate.series[3].detected = {};
+    gate.classes.clear();
+  }
+  const std::string text = campaign_text(small.plan, small.results);
+  EXPECT_NE(text.find("  none looked at\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("not injectable\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("by class"), std::string::npos);
+  const auto json = parsed(campaign_json(small.plan, small.results))["cells"][0]["gates"][0];
+  EXPECT_EQ(json["clean"]["upper_bound"], 1) << "nothing is known of it";
+  EXPECT_EQ(json["clean"]["alarms"], parsed(R"({"events": 0, "trials": 0, "matrices": 0})"));
 }
 
 }  // namespace

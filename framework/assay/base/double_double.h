@@ -50,7 +50,16 @@ inline DoubleDouble operator/(const DoubleDouble& a, const DoubleDouble& b) {
 }
 
 DoubleDouble sqrt(const DoubleDouble& x);  // of what is not negative
-DoubleDouble exp(const DoubleDouble& x);   // |x| at most 600; relative error below 2^-103
+// |x| at most 600; relative error below 2^-103, of the quick one below 2^-72.
+DoubleDouble exp(const DoubleDouble& x);
+DoubleDouble quick_exp(const DoubleDouble& x);
+
+// Whether every number within this relative error of x, above or below it, is rounded to the same
+// float64, which then is x.high (Ziv, ACM TOMS 17(3), 1991). x.high is normal.
+inline bool is_sure(const DoubleDouble& x, double relative_error) {
+  const double off = std::abs(x.high) * relative_error;
+  return x.high + (x.low + off) == x.high && x.high + (x.low - off) == x.high;
+}
 
 // The root of x^2 + y^2, within 0.5001 ulp where it is normal; as std::hypot of NaN and infinity.
 double hypot(double x, double y);

@@ -168,7 +168,14 @@ enum : int { kIn = 3, kOut, kError, kControl, kStatus, kFirstFree };
 [[noreturn]] void supervise(Launch l) {
   setsid();  // a terminal's signals are for the parent, whose end is seen
   int* const all[] = {&l.in, &l.out, &l.error, &l.control, &l.status};
-  for (int* fd : all) *fd = fcntl(*fd, F_DUPFD, kFirstFree + 16);
+  const int status = l.status;
+  for (int* fd : all) {
+    *fd = fcntl(*fd, F_DUPFD, +kFirstFree);
+    if (*fd >= 0) continue;
+    // No number that high may be had where few files may be open at all.
+    write_report(status, {Report::kNotStarted, errno == EINVAL ? EMFILE : errno});
+    _exit(0);
+  }
   int next = kIn;
   for (int* fd : all) *fd = dup2(*fd, next++);
   fcntl(kStatus, F_SETFD, FD_CLOEXEC);

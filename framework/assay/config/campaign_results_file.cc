@@ -326,8 +326,8 @@ campaign::SavedCampaign read_campaign_results(const std::string& path) {
   }
   const std::uintmax_t size = fs::file_size(path, error);
   if (!error && size > kMostBytes) {
-    wrong(path, formatted("has {} MiB; a campaign's results of more than {} are not read",
-                          grouped(static_cast<std::int64_t>(size >> 20)), kMostBytes >> 20));
+    wrong(path, formatted("has {} bytes; a campaign's results of more than {} MiB are not read",
+                          grouped(static_cast<std::int64_t>(size)), kMostBytes >> 20));
   }
   return parse_campaign_results(read_file(path), path);
 }

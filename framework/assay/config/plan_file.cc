@@ -470,9 +470,7 @@ std::vector<std::string> files_named(const std::string& text, const std::string&
   if (!json.is_object()) return paths;
   add(json, "published");
   if (json.contains("defaults")) add(json["defaults"], "dataset");
-  if (json.contains("cells") && json["cells"].is_array()) {
-    for (const Json& cell : json["cells"]) add(cell, "dataset");
-  }
+  for (const Json& cell : list_of(json, "cells")) add(cell, "dataset");
   return paths;
 }
 

@@ -158,7 +158,7 @@ std::string audit_json(const audit::AuditResult& result, const AuditHead& head) 
   }
   json["targets"] = std::move(targets);
   // What programs print may be any bytes.
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dumped(json, 1);
 }
 
 std::string audit_html(const audit::AuditResult& result, const AuditHead& head) {

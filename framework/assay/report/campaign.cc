@@ -419,7 +419,7 @@ std::string campaign_json(const campaign::Plan& plan,
     }
     json["cells"].push_back(c);
   }
-  return json.dump(1) + "\n";
+  return dumped(json, 1);
 }
 
 std::string campaign_csv(const campaign::Plan& plan,
@@ -509,8 +509,8 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons,
     while (out[out.size() - 2] == ' ') out.erase(out.size() - 2, 1);
   }
   out += formatted(
-      "  {} cells agree, {} differ{}, {} are held to be defects of the publication\n",
-      grouped(agree), grouped(differ),
+      "  {} cells agree, {} differ{}, {} held to be defects of the publication\n", grouped(agree),
+      grouped(differ),
       explained > 0 ? formatted(" ({} for a reason that is known)", grouped(explained)) : "",
       grouped(defects));
   for (const std::string& variant : left_out) {

@@ -422,7 +422,7 @@ std::string published_table(const Group& group) {
     }
   }
   if (rows.empty()) return "";
-  return folded(formatted("Published figures beside ours: {} agree, {} differ, {} are held to be "
+  return folded(formatted("Published figures beside ours: {} agree, {} differ, {} held to be "
                           "defects of the publication",
                           grouped(agree), grouped(differ), grouped(defects)),
                 table("<th>gate<th>of<th class=num>published, %<th class=num>trials<th "

@@ -98,13 +98,14 @@ std::string plain_row(const CaseReport& c, const Verdict& v, bool several) {
 }
 
 std::string plain_row(const CaseReport& c, const AbftVerdict& a, bool several) {
+  const bool judged = a.checks > 0;
   return formatted(
       "<tr>{}{}<td>{} {}</td><td>{}</td><td class=num>{}</td><td class=num>{}</td>"
       "<td class=num>-</td><td class=num>-</td><td class=num>-</td><td class=num>-</td>"
       "<td>abft {}</td></tr>\n",
       name_cells(c, several), outcome_cell(c, a.outcome), xml_escaped(c.dtype), shape_text(c.shape),
-      xml_escaped(c.producer), grouped(a.flagged), short_number(a.worst_ratio),
-      xml_escaped(a.spec));
+      xml_escaped(c.producer), judged ? grouped(a.flagged) : "-",
+      judged ? short_number(a.worst_ratio) : "-", xml_escaped(a.spec));
 }
 
 // The page without its script: rows and explanations, failures first where there are too many.

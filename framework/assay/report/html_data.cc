@@ -188,9 +188,11 @@ std::string detail_of(const CaseReport& c, const Verdict& v, bool pictured) {
   return detail.text();
 }
 
-// Without elements to speak of: in one text.
-std::string detail_of(const CaseReport& c, std::string_view why, std::string_view text) {
+// Without elements to speak of: in one text. `decides`: the row has the case's outcome.
+std::string detail_of(const CaseReport& c, bool decides, std::string_view why,
+                      std::string_view text) {
   Detail detail;
+  if (decides && why != c.remark_text) detail.add_text("remark", c.remark_text);
   detail.add_text("why", why);
   detail.add_text("text", text);
   detail.add_text("reproduce", c.reproduce);
@@ -198,11 +200,10 @@ std::string detail_of(const CaseReport& c, std::string_view why, std::string_vie
 }
 
 void add_rows(const CaseReport& c, bool pictured, std::vector<Row>& rows) {
-  const std::size_t first = rows.size();
   if (!c.error.empty() || (c.verdicts.empty() && !c.abft)) {
     Row& row = rows.emplace_back(row_of(c, c.judged()));
     row.kind = kBad;
-    row.detail = detail_of(c, c.because(), "");
+    row.detail = detail_of(c, true, c.because(), "");
     return;
   }
   for (const Verdict& v : c.verdicts) {
@@ -226,17 +227,18 @@ void add_rows(const CaseReport& c, bool pictured, std::vector<Row>& rows) {
   if (c.abft) {
     const AbftVerdict& a = *c.abft;
     Row& row = rows.emplace_back(row_of(c, a.outcome));
-    row.texts[kMisses] = grouped(a.flagged);
-    row.texts[kRatio] = short_number(a.worst_ratio);
+    if (a.checks > 0) {
+      row.texts[kMisses] = grouped(a.flagged);
+      row.texts[kRatio] = short_number(a.worst_ratio);
+    }
     row.texts[kBound] = "abft " + a.spec;
     if (!a.notes.empty()) row.texts[kNotes] = joined(a.notes, "\n");
-    if (a.outcome != Outcome::kPass) row.detail = detail_of(c, "checksums", explain(a));
-  }
-  // A remark is said somewhere, whichever verdict decides.
-  const bool said = std::any_of(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(),
-                                [](const Row& row) { return !row.detail.empty(); });
-  if (c.remark != Remark::kNone && !said) {
-    rows[first].detail = detail_of(c, c.remark_text, "");
+    const bool decides = a.outcome == c.judged() && c.deciding_verdict() == nullptr;
+    if (a.outcome != Outcome::kPass) {
+      row.detail = detail_of(c, decides, "checksums", explain(a));
+    } else if (c.remark != Remark::kNone && decides) {
+      row.detail = detail_of(c, false, c.remark_text, "");
+    }
   }
 }
 

@@ -182,7 +182,7 @@ std::string identification_json(const std::vector<Finding>& findings, const std:
   Json cases = Json::array();
   for (const Finding& f : findings) cases.push_back(finding_json(f));
   const Json all = {{"schema", 1}, {"file", file}, {"cases", cases}};
-  return all.dump(1) + "\n";
+  return dumped(all, 1);
 }
 
 }  // namespace assay::report

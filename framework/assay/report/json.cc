@@ -228,10 +228,6 @@ const Verdict& leading_verdict(const CaseReport& c) {
   return kNone;
 }
 
-std::string dumped(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
 
 std::string verdict_json(const Verdict& verdict) {
@@ -239,7 +235,7 @@ std::string verdict_json(const Verdict& verdict) {
   if (verdict.format != nullptr) json["dtype"] = verdict.format->name;
   json["shape"] = verdict.shape;
   json.update(outcome_json(verdict));
-  return dumped(json);
+  return dumped(json, 2);
 }
 
 namespace {
@@ -315,13 +311,13 @@ void write_gate_json(const GateReport& report, const std::function<void(std::str
                          {"fraction", number(score.fraction())}};
   }
   json["cases"] = Json::array();
-  std::string text = dumped(json);
+  std::string text = dumped(json, 2);
   if (report.cases.empty()) return write(text);
   text.resize(text.rfind("[]"));
   text += "[";
   for (const CaseReport& c : report.cases) {
     text += &c == &report.cases.front() ? "\n" : ",\n";
-    const std::string entry = dumped(case_json(c));
+    const std::string entry = dumped(case_json(c), 2);
     for (std::size_t at = 0; at < entry.size();) {
       const std::size_t end = entry.find('\n', at);
       text.append("    ").append(entry, at, end - at);

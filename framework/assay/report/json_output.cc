@@ -11,4 +11,8 @@ Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json(number_text(value));
 }
 
+std::string dumped(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace assay::report

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace assay::report {
 
@@ -9,5 +10,9 @@ using Json = nlohmann::ordered_json;
 
 // JSON has neither NaN nor infinity: they are the strings "nan", "inf" and "-inf".
 Json number(double value);
+
+// The text of a report, with a line end; -1: on one line. What is no UTF-8, as a file's name may
+// be, is replaced.
+std::string dumped(const Json& json, int indent);
 
 }  // namespace assay::report

@@ -100,8 +100,10 @@ std::string script_json(std::string_view json) {
 }
 
 std::string page_card(std::string_view kind, std::string_view number, std::string_view word) {
-  return formatted("<div class=card><b class={}>{}</b>{}</div>\n", number == "0" ? "soft" : kind,
-                   xml_escaped(number), xml_escaped(word));
+  const std::string_view shown = number == "0" ? "soft" : kind;
+  return formatted("<div class=card><b{}>{}</b>{}</div>\n",
+                   shown.empty() ? "" : formatted(" class={}", shown), xml_escaped(number),
+                   xml_escaped(word));
 }
 
 std::string page_html(const Page& page) {

@@ -87,7 +87,7 @@ std::string standards_json(std::span<const Standard> standards) {
     json["dtypes"] = dtypes_json(s);
     list.push_back(std::move(json));
   }
-  return Json{{"standards", list}}.dump(2) + "\n";
+  return dumped(Json{{"standards", list}}, 2);
 }
 
 }  // namespace assay::report

@@ -111,7 +111,7 @@ std::string study_json(const study::StudyResult& result) {
                     {"tables", std::move(tables)},
                     {"charts", std::move(charts)},
                     {"drawings", result.drawings}};
-  return all.dump(1) + "\n";
+  return dumped(all, 1);
 }
 
 }  // namespace assay::report
