@@ -41,6 +41,7 @@ set(assay_framework_headers
   assay/op/generate.h
   assay/op/operator.h
   assay/op/parameter.h
+  assay/op/row_sample.h
   assay/report/html.h
   assay/report/json.h
   assay/report/mutations.h

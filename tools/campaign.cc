@@ -32,16 +32,7 @@ Shard shard_of(const std::string& text) {
     return word != nullptr ? read_number<int>(word) : std::nullopt;
   };
   Shard shard;
-  if (!text.empty()) {
-    const std::vector<std::string> parts = every_part(text, '/');
-    const int index = read_number<int>(parts.front()).value_or(0);
-    const int count = read_number<int>(parts.back()).value_or(0);
-    if (parts.size() != 2 || index < 1 || index > count) {
-      throw std::invalid_argument(
-          formatted("--shard {}: i/n is needed, i from 1 to n, such as 2/8", text));
-    }
-    return {index, count};
-  }
+  if (!text.empty()) return parse_shard(text);
   // Slurm counts from SLURM_ARRAY_TASK_MIN, GoogleTest from 0.
   if (const auto count = number("SLURM_ARRAY_TASK_COUNT")) {
     const auto id = number("SLURM_ARRAY_TASK_ID");

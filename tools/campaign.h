@@ -10,6 +10,7 @@
 #include "assay/campaign/published.h"
 #include "assay/campaign/results.h"
 #include "assay/config/plan_file.h"
+#include "shard.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -19,10 +20,6 @@ struct CampaignFlags {
   std::vector<std::string> dirs;
   bool resume = false, exact = false, full = false;
   int threads = 0;
-};
-
-struct Shard {
-  int index = 1, count = 1;
 };
 
 using BlockDone = std::function<void(const campaign::BlockAddress&, const campaign::BlockTally&)>;

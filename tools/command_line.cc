@@ -62,6 +62,7 @@ void tools::add_commands(Context& context) {
   add_inject(context);
   add_compare(context);
   add_calibrate(context);
+  add_join(context);
   add_regate(context);
   add_study(context);
   add_identify(context);

@@ -28,6 +28,7 @@
 #include "gate_files.h"
 #include "memory_budget.h"
 #include "saved_failures.h"
+#include "shard.h"
 #include "sources.h"
 #include "status_line.h"
 #include "tools.h"
@@ -46,6 +47,7 @@ constexpr std::uintmax_t kSmallCase = std::uintmax_t{256} << 10;
 struct GateOptions {
   GateFileOptions files;
   std::string json, junit, html, csv, save_failures, abft, sample, benchmark, baseline;
+  std::string shard;
   std::string known_failures;
   int threads = 0;
   bool mutate = false, strict = false, all = false, brief = false;
@@ -102,41 +104,20 @@ CaseReport unjudged(const GateFile& file, const std::string& name, std::string b
   return report;
 }
 
-// A wrong name is refused also where no standard asks for a benchmark.
-void check_benchmark(const GateOptions& o, const GateFiles& found) {
-  OpenSources sources(o.files);
-  std::set<std::string> known;
-  for (const GateFile& file : found.files) {
-    if (o.benchmark == file.producer) {
-      throw std::invalid_argument(
-          formatted("--benchmark {}: an output is no benchmark of itself", o.benchmark));
-    }
-    for (std::size_t i = 0; i < file.names.size(); ++i) {
-      for (const SourcePlace* place :
-           {&file.golden, file.missing.empty() ? file.outputs_of(i) : nullptr}) {
-        if (place == nullptr || !sources.at(*place).has_case(file.names[i])) continue;
-        for (const std::string& producer : sources.at(*place).producers_of(file.names[i])) {
-          known.insert(producer);
-        }
-      }
-      if (known.count(o.benchmark) != 0) return;
-    }
-    sources.keep({});
-  }
-  throw std::invalid_argument(formatted(
-      "--benchmark: {}",
-      unknown_word("producer", o.benchmark, std::vector<std::string>(known.begin(), known.end()))));
-}
-
 // Judges all cases of all files, on several threads; what comes of it does not depend on them.
 class Gate {
  public:
-  Gate(const GateOptions& o, const GateRequest& request, const Context& context,
+  Gate(const GateOptions& o, const GateRequest& request, const Shard& shard, const Context& context,
        const GateFiles& found)
       : o_(o), request_(request), context_(context), found_(found), line_(context.quiet, 0) {
     if (!o.save_failures.empty()) failures_.emplace(o.save_failures, found);
+    // A shard has every n-th case from its own number on.
+    const auto n = static_cast<std::size_t>(shard.count);
+    std::size_t number = n - static_cast<std::size_t>(shard.index - 1);
     for (std::size_t i = 0; i < found.files.size(); ++i) {
-      for (std::size_t k = 0; k < found.files[i].names.size(); ++k) jobs_.push_back({i, k});
+      for (std::size_t k = 0; k < found.files[i].names.size(); ++k, ++number) {
+        if (number % n == 0) jobs_.push_back({i, k});
+      }
     }
     slots_.resize(jobs_.size());
   }
@@ -159,9 +140,9 @@ class Gate {
     line_.end();
     std::vector<CaseReport> reports;
     std::size_t job = 0;
-    for (const GateFile& file : found_.files) {
-      if (!file.error.empty()) reports.push_back(broken(file));
-      for (std::size_t k = 0; k < file.names.size(); ++k, ++job) {
+    for (std::size_t i = 0; i < found_.files.size(); ++i) {
+      if (!found_.files[i].error.empty()) reports.push_back(broken(found_.files[i]));
+      for (; job < jobs_.size() && jobs_[job].file == i; ++job) {
         overridden_ += slots_[job].overridden ? 1 : 0;
         for (CaseReport& c : slots_[job].reports) {
           if (!c.error.empty()) print_error(formatted("error: {}", c.error));
@@ -500,19 +481,26 @@ int run_gate(const GateOptions& o, const Context& context) {
     baseline = fresh ? Baseline{} : config::read_baseline(o.baseline);
   }
   if (!o.known_failures.empty()) (void)config::read_known_failures(o.known_failures);
-  const GateFiles found = find_files(o.files, [&](const std::string& glob) {
+  const Shard shard = o.shard.empty() ? Shard{} : parse_shard(o.shard);
+  GateFiles found = find_files(o.files, [&](const std::string& glob) {
     return baseline && std::any_of(baseline->entries.begin(), baseline->entries.end(),
                                    [&](const auto& e) { return glob_match(glob, e.name); });
   });
-  if (!o.benchmark.empty()) check_benchmark(o, found);
+  if (!o.benchmark.empty()) check_benchmark(o.benchmark, o.files, found);
 
-  Gate gate(o, request, context, found);
+  if (shard.index > 1) {
+    // What is said of files and of what is in no case is the first shard's to say.
+    found.notes.clear(), found.without_golden.clear(), found.left_out.clear();
+    for (GateFile& file : found.files) file.error.clear();
+  }
+  Gate gate(o, request, shard, context, found);
   GateReport report;
   report.golden_file =
       joined(o.files.source.pairs.empty() ? o.files.golden : o.files.source.pairs, " ");
   if (found.files.size() > 1) {
     for (const GateFile& file : found.files) report.files.push_back(file.golden.path);
   }
+  report.shard = o.shard;
   report.command = context.command_line;
   report.version = version();
   report.commit = commit();
@@ -564,6 +552,7 @@ int run_gate(const GateOptions& o, const Context& context) {
     print(formatted("\nfailing cases saved to {}\n", o.save_failures));
   }
   if (unreadable) return 2;
+  if (report.cases.empty() && shard.count > 1) return 0;  // there are fewer cases than shards
   const int code = exit_code(report_outcome(report));
   if (code == 1 || stale) return 1;
   if (code != 0 || baseline_code != 0) return code != 0 ? code : baseline_code;
@@ -654,11 +643,18 @@ void add_gate(Context& context) {
   command->add_flag("--baseline-repeat", o.repeat,
                     "with --update-baseline: this run repeats those before; what they differ by is "
                     "noise");
-  files.input(command->add_option("--known-failures", o.known_failures,
-                                  "list of cases that may fail until a day (docs/gate.md)"));
+  auto* known =
+      files.input(command->add_option("--known-failures", o.known_failures,
+                                      "list of cases that may fail until a day (docs/gate.md)"));
   command->add_flag("--strict", o.strict,
                     "outputs without a golden case and what else is in no case are not comparable "
                     "(exit code 3), and known failures that match no case fail");
+  command
+      ->add_option("--shard", o.shard,
+                   "i/n: every n-th case from the i-th on; `assay join` puts the --json of all "
+                   "shards together")
+      ->excludes(baseline)
+      ->excludes(known);
   auto* mutate = command->add_flag(
       "--mutate", o.mutate,
       "corrupt each output that passed in fixed ways, and say which the gate would let through");

@@ -408,4 +408,30 @@ GateFiles find_files(const GateFileOptions& options,
   return found;
 }
 
+void check_benchmark(const std::string& benchmark, const GateFileOptions& options,
+                     const GateFiles& found) {
+  OpenSources sources(options);
+  std::set<std::string> known;
+  for (const GateFile& file : found.files) {
+    if (benchmark == file.producer) {
+      throw std::invalid_argument(
+          formatted("--benchmark {}: an output is no benchmark of itself", benchmark));
+    }
+    for (std::size_t i = 0; i < file.names.size(); ++i) {
+      for (const SourcePlace* place :
+           {&file.golden, file.missing.empty() ? file.outputs_of(i) : nullptr}) {
+        if (place == nullptr || !sources.at(*place).has_case(file.names[i])) continue;
+        for (const std::string& producer : sources.at(*place).producers_of(file.names[i])) {
+          known.insert(producer);
+        }
+      }
+      if (known.count(benchmark) != 0) return;
+    }
+    sources.keep({});
+  }
+  throw std::invalid_argument(formatted(
+      "--benchmark: {}",
+      unknown_word("producer", benchmark, std::vector<std::string>(known.begin(), known.end()))));
+}
+
 }  // namespace assay::tools

@@ -93,4 +93,9 @@ struct GateFiles {
 GateFiles find_files(const GateFileOptions& options,
                      const std::function<bool(const std::string& glob)>& is_known);
 
+// Refuses a --benchmark that no case has, or that is judged itself, by std::invalid_argument; also
+// where no standard asks for one.
+void check_benchmark(const std::string& benchmark, const GateFileOptions& options,
+                     const GateFiles& found);
+
 }  // namespace assay::tools

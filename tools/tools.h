@@ -45,6 +45,7 @@ void add_study(Context& context);
 void add_identify(Context& context);
 void add_probes(Context& context);
 void add_campaign(Context& context);
+void add_join(Context& context);
 void add_merge(Context& context);
 void add_replay(Context& context);
 void add_report(Context& context);

@@ -280,6 +280,22 @@ TEST(AbftLocate, ManyFaultsAreCountedAndFiveListed) {
   }
 }
 
+// 64 checks are looked at together; each of 16 columns takes 16 * 15 multiply-adds.
+TEST(AbftConfirm, AfterSoMuchWorkTheRestIsBelieved) {
+  const Made made = random_product(200, 16, 15, "bfloat16", "bfloat16", 0, 15);
+  Tensor c = made.c;
+  for (std::int64_t i = 0; i < 200; ++i) c.set_bits(i * 16, c.bits_at(i * 16) ^ 0x4000);
+  constexpr double kOfABatch = 64 * 16 * 15;
+  for (const double most : {0.0, kOfABatch - 1, 3 * kOfABatch - 1, 3 * kOfABatch, 4e9}) {
+    AbftOptions options = options_of("rounding_variance");
+    options.closer_look = most;
+    const AbftVerdict v = AbftChecker::of_product(made.a, made.b, options).check(c.view());
+    EXPECT_EQ(v.flagged, 200) << most;
+    EXPECT_EQ(v.all_looked_at, most >= 3 * kOfABatch) << most;
+    EXPECT_EQ(v.notes.size(), v.all_looked_at ? 0u : 1u) << most;
+  }
+}
+
 // --- Products that are wrong as a whole ---------------------------------------------------------
 
 struct WrongProduct : testing::TestWithParam<const char*> {

@@ -42,9 +42,11 @@ struct WithAccumulator {
     c = emulate(product, machine_named("ascend910b"), 1);
     before = emulate_accumulator(product, machine_named("ascend910b"), 1);
   }
-  AbftChecker checker(const std::string& spec = "residual_compensated") const {
+  AbftChecker checker(const std::string& spec = "residual_compensated",
+                      double closer_look = AbftOptions().closer_look) const {
     AbftOptions options = options_of(spec);
     options.model = model;
+    options.closer_look = closer_look;
     return AbftChecker::of_product(product.input("a"), product.input("b"), options);
   }
   // R of each check as a kernel's epilogue sums it: float32, of what it wrote.
@@ -129,6 +131,22 @@ TEST(Residual, FaultsOfTheCastAreSeenByR) {
   const AbftVerdict v = p.checker().check(p.c, Residual::sums(p.sums(16)));
   EXPECT_EQ(v.outcome, Outcome::kFail);
   EXPECT_EQ(v.flagged, 1);
+}
+
+// Of 128 sums above their threshold 64 are looked at together, and the others unless that was
+// enough.
+TEST(Residual, AfterSoMuchWorkTheRestIsBelieved) {
+  const WithAccumulator p;
+  const Tensor r = p.sums(8);
+  Tensor c = p.c;
+  for (std::int64_t e = 0; e < kRows * kColumns; e += 8) c.set_bits(e, c.bits_at(e) ^ 0x4000);
+  for (const bool all : {true, false}) {
+    const AbftVerdict v =
+        p.checker("residual_compensated,groups=8", all ? 1e12 : 0).check(c, Residual::sums(r));
+    EXPECT_EQ(v.outcome, Outcome::kFail);
+    EXPECT_GE(v.flagged, kRows * kColumns / 8);
+    EXPECT_EQ(v.all_looked_at, all);
+  }
 }
 
 // Errors of equal products and of equal columns add up, which no variance knows: a closer look

@@ -362,7 +362,7 @@ TEST_F(CampaignTool, PublishedOnTheCommandLine) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("runs with an alarm               0   < 31 / 31"),
                              HasSubstr(" differs: as printed there\n  1 cells agree, 1 differ (1 "
-                                       "for a reason that is known), 0 are held")));
+                                       "for a reason that is known), 0 held")));
   EXPECT_EQ(alone("assay merge out --published t.csv").out, ran.out);
   EXPECT_THAT(alone("assay campaign p.json").out, Not(HasSubstr("published")));
   write("t.csv", "algorithm\n");

@@ -335,9 +335,10 @@ TEST_F(ReportTool, WhatIsNoResult) {
   EXPECT_THAT(refused("bin"),
               Exits(2, "error: bin: is no folder of a campaign: it has no results.json"));
   run("truncate -s 65M large.json");
-  EXPECT_THAT(refused("large.json"), Exits(2,
-                                           "error: large.json: has 65 MiB; a campaign's results "
-                                           "of more than 64 are not read"));
+  EXPECT_THAT(refused("large.json"),
+              Exits(2,
+                    "error: large.json: has 68 157 440 bytes; a campaign's results "
+                    "of more than 64 MiB are not read"));
   write("deep.json", std::string(100000, '['));
   EXPECT_THAT(refused("deep.json"),
               Exits(2, "error: deep.json: holds values within values more than 256 deep"));

@@ -25,17 +25,6 @@ struct Source {
   bool lock;
 };
 
-struct File {
-  H5FD_t base;  // HDF5's part; must come first
-  int fd;
-  bool lock;
-  haddr_t size, allocated;  // of the file; what HDF5 takes for its end
-  std::unique_ptr<MetadataChecks> checks;
-};
-
-File* cast(H5FD_t* base) { return reinterpret_cast<File*>(base); }
-const File* cast(const H5FD_t* base) { return reinterpret_cast<const File*>(base); }
-
 // How many bytes were there; -1 where the system refuses.
 ssize_t read_at(int fd, std::uint64_t at, std::byte* to, std::size_t size) {
   std::size_t done = 0;
@@ -49,6 +38,62 @@ ssize_t read_at(int fd, std::uint64_t at, std::byte* to, std::size_t size) {
   return static_cast<ssize_t>(done);
 }
 
+// Small reads in blocks that are kept: HDF5 takes a hundred of a few bytes each for a case. Others
+// go to the file. One thread at a time, as HDF5 has it.
+class BlockReader {
+ public:
+  explicit BlockReader(int fd) : fd_(fd) {}
+
+  // As read_at().
+  ssize_t read(std::uint64_t at, std::byte* to, std::size_t size) {
+    if (size > kBlock / 4) return read_at(fd_, at, to, size);
+    std::size_t done = 0;
+    while (done < size) {
+      const std::uint64_t number = (at + done) / kBlock;
+      const std::size_t offset = (at + done) % kBlock;
+      const Block* block = block_of(number);
+      if (block == nullptr) return -1;
+      if (block->bytes.size() <= offset) break;  // the file ends before
+      const std::size_t n = std::min(size - done, block->bytes.size() - offset);
+      std::memcpy(to + done, block->bytes.data() + offset, n);
+      done += n;
+    }
+    return static_cast<ssize_t>(done);
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 16384, kBlocks = 256;
+  struct Block {
+    std::uint64_t number = 0;
+    std::vector<std::byte> bytes = {};  // as many as the file has there; none: not read
+  };
+
+  const Block* block_of(std::uint64_t number) {
+    Block& block = blocks_[number % kBlocks];
+    if (!block.bytes.empty() && block.number == number) return &block;
+    block.bytes.resize(kBlock);
+    const ssize_t n = read_at(fd_, number * kBlock, block.bytes.data(), kBlock);
+    block.number = number;
+    block.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    return n < 0 ? nullptr : &block;
+  }
+
+  int fd_;
+  std::vector<Block> blocks_ = std::vector<Block>(kBlocks);
+};
+
+struct File {
+  H5FD_t base;  // HDF5's part; must come first
+  int fd;
+  bool lock;
+  haddr_t size, allocated;  // of the file; what HDF5 takes for its end
+  std::unique_ptr<BlockReader> blocks;
+  std::unique_ptr<MetadataChecks> checks;
+};
+
+File* cast(H5FD_t* base) { return reinterpret_cast<File*>(base); }
+const File* cast(const H5FD_t* base) { return reinterpret_cast<const File*>(base); }
+
 herr_t fail(const char* why) {
   H5Epush2(H5E_DEFAULT, __FILE__, "read", __LINE__, H5E_ERR_CLS, H5E_VFL, H5E_READERROR, "%s", why);
   return -1;
@@ -60,11 +105,17 @@ H5FD_t* open_file(const char*, unsigned, hid_t access, haddr_t) {
   if (fstat(source->fd, &status) != 0) return nullptr;
   const int fd = fcntl(source->fd, F_DUPFD_CLOEXEC, 3);
   if (fd < 0) return nullptr;
-  auto* file = new File{{}, fd, source->lock, static_cast<haddr_t>(status.st_size), 0, nullptr};
-  const auto read = [fd](std::uint64_t at, std::size_t size) {
+  auto* file = new File{{},
+                        fd,
+                        source->lock,
+                        static_cast<haddr_t>(status.st_size),
+                        0,
+                        std::make_unique<BlockReader>(fd),
+                        nullptr};
+  const auto read = [blocks = file->blocks.get()](std::uint64_t at, std::size_t size) {
     std::vector<std::byte> bytes(size);
-    bytes.resize(
-        static_cast<std::size_t>(std::max<ssize_t>(read_at(fd, at, bytes.data(), size), 0)));
+    const ssize_t n = blocks->read(at, bytes.data(), size);
+    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
     return bytes;
   };
   file->checks = std::make_unique<MetadataChecks>(read, file->size);
@@ -82,7 +133,7 @@ herr_t close_file(H5FD_t* base) {
 herr_t read_file(H5FD_t* base, H5FD_mem_t kind, hid_t, haddr_t at, std::size_t size, void* data) {
   File* file = cast(base);
   auto* bytes = static_cast<std::byte*>(data);
-  const ssize_t n = at < file->size ? read_at(file->fd, at, bytes, size) : 0;
+  const ssize_t n = at < file->size ? file->blocks->read(at, bytes, size) : 0;
   if (n < 0) return fail(std::strerror(errno));
   const auto done = static_cast<std::size_t>(n);
   std::memset(bytes + done, 0, size - done);

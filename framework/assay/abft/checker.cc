@@ -68,14 +68,13 @@ namespace {
 Confirmation explain_flags(const RowReader& reader, const CheckedProduct& d,
                            std::vector<AbftFlag>& flags) {
   constexpr std::size_t kBatch = 64;  // rows at once
-  constexpr double kBudget = 4e9;     // multiply-adds, after which the rest is believed
   Confirmation done;
   std::map<std::int64_t, std::size_t> place;  // of a row among those that were looked at
   std::vector<double> explained;              // by place, all checks of the row
   std::vector<AbftFlag> faults;
   double work = 0;
   for (std::size_t next = 0; next < flags.size(); next += kBatch) {
-    if (work > kBudget && !faults.empty()) {
+    if (work > d.options.closer_look && !faults.empty()) {
       done.all_looked_at = false;
       break;
     }
@@ -513,9 +512,10 @@ void AbftChecker::Impl::look_at_flags(CheckTally& tally, Closer closer, const Ro
   std::stable_sort(tally.flags.begin(), tally.flags.end(), larger);
   tally.flagged = static_cast<std::int64_t>(tally.flags.size());
   if (closer != Closer::kNot) {
-    const Confirmation done = closer == Closer::kElements
-                                  ? confirm_flags(from, c, tally.flags, d.options.threads)
-                                  : explain_flags(reader, d, tally.flags);
+    const Confirmation done =
+        closer == Closer::kElements
+            ? confirm_flags(from, c, tally.flags, d.options.closer_look, d.options.threads)
+            : explain_flags(reader, d, tally.flags);
     tally.confirmed_clean = done.clean;
     tally.flagged -= done.clean;
     tally.all_looked_at = done.all_looked_at;

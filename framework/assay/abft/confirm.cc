@@ -15,8 +15,6 @@ namespace assay::abft {
 namespace {
 
 constexpr std::int64_t kBatch = 64;  // flags looked at between two looks at the budget
-// Multiply-adds after which, with a fault found, the rest of the flags is believed.
-constexpr double kBudget = 4e9;
 
 // Columns first to last of a row.
 struct Span {
@@ -301,7 +299,7 @@ bool columns_are_off(const Sources& from, const TensorView& c) {
 void locate(const Sources& from, const TensorView& c, AbftFlag& flag) { look_at(from, c, flag); }
 
 Confirmation confirm_flags(const Sources& from, const TensorView& c, std::vector<AbftFlag>& flags,
-                           int threads) {
+                           double most_work, int threads) {
   Confirmation done;
   std::vector<AbftFlag> faults;
   double work = 0;
@@ -309,7 +307,7 @@ Confirmation confirm_flags(const Sources& from, const TensorView& c, std::vector
       from.operands != nullptr ? static_cast<double>(from.operands->a.columns()) : 1;
   const auto total = static_cast<std::int64_t>(flags.size());
   std::int64_t next = 0;
-  for (; next < total && !(work > kBudget && !faults.empty()); next += kBatch) {
+  for (; next < total && !(work > most_work && !faults.empty()); next += kBatch) {
     const std::int64_t count = std::min(kBatch, total - next);
     std::vector<double> outside(at(count));
     parallel_for(count, threads,

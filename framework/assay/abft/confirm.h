@@ -39,9 +39,10 @@ struct Confirmation {
 // most ulp/2 plus the bound of the accumulation, element_bound() or, where
 // is_chain(), chain_bound() of Accumulation in machine/accumulation.h (golden result alone: 2^-16
 // of the root mean square of what the check sums; integers must be equal). Removes the flags that
-// are clean; of the others keeps the first few, with their element.
+// are clean; of the others keeps the first few, with their element. `most_work`: multiply-adds
+// after which, with a fault found, the rest is believed.
 Confirmation confirm_flags(const Sources& from, const TensorView& c, std::vector<AbftFlag>& flags,
-                           int threads);
+                           double most_work, int threads);
 
 // Infinite and NaN elements of columns first to last of a row of C: how many are right, and whether
 // an element is wrong. `others`: looks at the finite elements beside right ones as well, for their

@@ -96,6 +96,7 @@ struct GateReport {
   std::string date = {};     // "2026-11-22 15:04:05 UTC"
   std::string host = {};     // where it ran
   std::string machine = {};  // that the command line names
+  std::string shard = {};    // "3/16", of a run that judges a part of the cases; else empty
   std::string note;          // what a reader should know of all verdicts, such as an override
   std::vector<std::string> notes = {};           // further ones
   std::vector<std::string> without_golden = {};  // cases that have an output alone; not judged

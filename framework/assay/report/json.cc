@@ -300,6 +300,7 @@ void write_gate_json(const GateReport& report, const std::function<void(std::str
                {"golden", report.golden_file},
                {"outcome", any_error ? "error" : outcome_word(report_outcome(report))}};
   if (!report.files.empty()) json["golden"] = report.files;
+  if (!report.shard.empty()) json["shard"] = report.shard;
   if (!report.note.empty()) json["note"] = report.note;
   if (!report.notes.empty()) json["notes"] = report.notes;
   if (!report.without_golden.empty()) json["outputs_without_golden"] = report.without_golden;

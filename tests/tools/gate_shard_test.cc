@@ -1,0 +1,125 @@
+// assay gate --shard and assay join: many processes judge the cases of a file.
+#include "assay/base/text.h"
+#include "program.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class GateShard : public ProgramTest {
+ protected:
+  void SetUp() override {
+    python(R"py(
+import h5py, numpy as np
+with h5py.File("g.h5", "w") as f:
+    f.attrs["assay_schema"] = 1
+    for i in range(11):
+        group = f.create_group(f"cases/c{i:02}")
+        group.attrs["op"] = "external"
+        golden = np.linspace(1, 2, 40, dtype="f4") + np.float32(i)
+        output = golden.copy()
+        if i in (4, 9): output[3] *= np.float32(1.5)
+        for name, values in (("golden", golden), ("outputs/npu", output)):
+            group.create_dataset(name, data=values).attrs["dtype"] = "float32"
+)py");
+  }
+  // Without what differs from run to run.
+  nlohmann::ordered_json stripped(const std::string& path) const {
+    auto report = json(path);
+    report.erase("command");
+    for (auto& c : report["cases"]) {
+      c.erase("seconds");
+      c.erase("reproduce");
+    }
+    return report;
+  }
+};
+
+TEST_F(GateShard, JoinedShardsAreTheWholeRun) {
+  EXPECT_THAT(run("assay gate g.h5 --json whole.json -q"), Exits(1));
+  for (const int count : {1, 3, 16}) {
+    std::string parts;
+    for (int i = count; i >= 1; --i) {  // in any order
+      const std::string part = formatted("part-{}.json", i);
+      const Ran ran = run(formatted("assay gate g.h5 --shard {}/{} --json {} -q", i, count, part));
+      const bool has_wrong =
+          count == 1 || (count == 3 && i != 3) || (count == 16 && (i == 5 || i == 10));
+      EXPECT_THAT(ran, Exits(has_wrong ? 1 : 0)) << i << "/" << count;
+      EXPECT_EQ(json(part)["shard"], formatted("{}/{}", i, count));
+      parts += " " + part;
+    }
+    const Ran joined = run("assay join" + parts + " --json all.json");
+    EXPECT_THAT(joined, Exits(1)) << count;
+    EXPECT_THAT(joined.out, AllOf(HasSubstr("11 cases: 9 pass, 2 fail\n"),
+                                  HasSubstr("\nc04: fail: 1 of 40 elements")));
+    EXPECT_EQ(stripped("all.json"), stripped("whole.json")) << count;
+  }
+  // A result of join is one of the whole run for those that read it.
+  EXPECT_THAT(run("assay regate all.json --standard torch"), Exits(1));
+}
+
+TEST_F(GateShard, PassesWhereAllDo) {
+  for (const char* shard : {"1/2", "2/2"}) {
+    EXPECT_THAT(
+        run(formatted(
+            "assay gate g.h5 --rtol 0.6 --atol 0 --max-blind 1 --shard {} --json {}.json -q", shard,
+            shard[0])),
+        Exits(0));
+  }
+  EXPECT_THAT(run("assay join 1.json 2.json --json -"), Exits(0));
+  const Ran one = run("assay join 1.json");
+  EXPECT_EQ(one.code, 2);
+  EXPECT_EQ(one.err, "error: shard 2 of 2 is missing\n");
+}
+
+TEST_F(GateShard, WhatIsNoShardIsRefused) {
+  const Ran wrong = run("assay gate g.h5 --shard 4/3");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("--shard 4/3: i/n is needed, i from 1 to n, such as 2/8"));
+  write("b.json", R"({"schema": 1, "baseline": []})");
+  EXPECT_EQ(run("assay gate g.h5 --shard 1/3 --baseline b.json").code, 2);
+  // Its own output is no part.
+  EXPECT_EQ(run("assay gate g.h5 --shard 1/1 --json p.json -q").code, 1);
+  EXPECT_EQ(run("assay join p.json --json p.json").code, 2);
+  EXPECT_EQ(json("p.json")["shard"], "1/1") << "it is left as it was";
+}
+
+// The script of the job array, as its tasks run it.
+TEST_F(GateShard, SlurmScript) {
+  const std::string script = ASSAY_SOURCE_DIR "/examples/slurm/gate.sbatch";
+  const auto task = [&](const std::string& what) {
+    return run("export ASSAY=" ASSAY_TOOL "; " + what);
+  };
+  for (const char* i : {"1", "2", "3"}) {
+    EXPECT_THAT(
+        task(formatted("SLURM_ARRAY_TASK_ID={} bash {} shard . 3 g.h5 --recorded npu", i, script)),
+        Exits(0));
+  }
+  EXPECT_THAT(task(formatted("bash {} join . 3", script)), Exits(1));
+  EXPECT_EQ(json("result.json")["cases"].size(), 11u);
+  // A task that cannot begin has no part, and fails.
+  EXPECT_EQ(task(formatted("SLURM_ARRAY_TASK_ID=2 bash {} shard . 3 none.h5", script)).code, 2);
+  EXPECT_EQ(task(formatted("bash {} join . 3", script)).code, 2);
+  EXPECT_EQ(task(formatted("bash {} shard .", script)).err,
+            "usage: gate.sbatch [shard|join] OUT SHARDS [GOLDEN OPTIONS...]\n");
+}
+
+// What concerns files and not cases is said once.
+TEST_F(GateShard, BrokenFilesAreTheFirstShards) {
+  write("bad.h5", "no file of HDF5");
+  for (int i = 1; i <= 2; ++i) {
+    EXPECT_EQ(run(formatted("assay gate g.h5 bad.h5 --shard {0}/2 --json {0}.json -q", i)).code,
+              i == 1 ? 2 : 1);
+  }
+  EXPECT_EQ(run("assay gate g.h5 bad.h5 --json whole.json -q").code, 2);
+  const Ran joined = run("assay join 2.json 1.json --json all.json");
+  EXPECT_THAT(joined, Exits(2));
+  EXPECT_THAT(joined.out, HasSubstr("12 cases: 9 pass, 2 fail, 1 error\n"));
+  EXPECT_EQ(json("all.json")["outcome"], "error");
+  EXPECT_EQ(json("all.json")["cases"].size(), json("whole.json")["cases"].size());
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,73 @@
+// assay join: one result of the shards of a gate.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/config/gate_parts_file.h"
+#include "assay/gate/case_report.h"
+#include "tools.h"
+
+namespace assay::tools {
+namespace {
+
+constexpr std::size_t kExplained = 5;
+
+struct JoinOptions {
+  std::vector<std::string> parts;
+  std::string json;
+};
+
+int code_of(const std::string& outcome) {
+  for (const Outcome o : {Outcome::kPass, Outcome::kFail, Outcome::kNotComparable}) {
+    if (outcome == outcome_word(o)) return exit_code(o);
+  }
+  return outcome == "error" ? 2 : exit_code(Outcome::kUntrusted);
+}
+
+int run_join(const JoinOptions& o, const Context& context) {
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const std::string& path : o.parts) texts.emplace_back(path, read_file(path));
+  const config::JoinedGate whole = config::join_gate(texts);
+  if (!o.json.empty() && o.json != "-") write_file(o.json, whole.json);
+  if (o.json == "-") {
+    print(whole.json);
+  } else if (!context.quiet) {
+    std::int64_t total = 0;
+    std::vector<std::string> counts;
+    for (const char* outcome : {"pass", "fail", "not_comparable", "untrusted", "error"}) {
+      const auto found = whole.counts.find(outcome);
+      if (found == whole.counts.end()) continue;
+      total += found->second;
+      counts.push_back(formatted("{} {}", grouped(found->second), outcome));
+    }
+    print(formatted("{} case{}: {}\n", grouped(total), total == 1 ? "" : "s", joined(counts)));
+    for (std::size_t i = 0; i < std::min(kExplained, whole.unpassed.size()); ++i) {
+      print(whole.unpassed[i] + "\n");
+    }
+    if (whole.unpassed.size() > kExplained) {
+      print(formatted("... and {} more\n",
+                      grouped(static_cast<std::int64_t>(whole.unpassed.size() - kExplained))));
+    }
+  }
+  return code_of(whole.outcome);
+}
+
+}  // namespace
+
+void add_join(Context& context) {
+  auto options = std::make_shared<JoinOptions>();
+  CLI::App* command =
+      subcommand(context, "join", "one result of the shards of a gate",
+                 "assay join part-1.json part-2.json part-3.json --json result.json");
+  context.files
+      .input(
+          command->add_option("PART", options->parts, "JSON of `assay gate --shard`, all of them"))
+      ->required();
+  context.files.output_or_standard_output(command->add_option(
+      "--json", options->json, "write the result as JSON ('-': standard output)"));
+  on_run(context, command, [options, &context] { return run_join(*options, context); });
+}
+
+}  // namespace assay::tools

@@ -1,0 +1,15 @@
+// A part of a work that several processes share.
+#pragma once
+
+#include <string>
+
+namespace assay::tools {
+
+struct Shard {
+  int index = 1, count = 1;  // index: from 1
+};
+
+// "2/8". Throws std::invalid_argument, as of --shard.
+Shard parse_shard(const std::string& text);
+
+}  // namespace assay::tools
