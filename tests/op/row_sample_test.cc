@@ -109,7 +109,7 @@ TEST(RowSampleTest, ResultsAreTheRowsOfTheWhole) {
   for (const auto& [name, c] : sampled_cases()) {
     const Tensor golden = golden_result(c), emulated = emulate(c, machine_named("ascend910b"));
     for (const std::int64_t rows : {1, 5, 7, 1000}) {
-      for (const std::uint64_t seed : {1, 2}) {
+      for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{2}}) {
         const SampledRows sampled = sample_rows(c, {.rows = rows, .seed = seed});
         const std::string of = formatted("{}, {} rows, seed {}", name, rows, seed);
         EXPECT_GE(std::ssize(sampled.rows), std::min(rows, sampled.of)) << of;
