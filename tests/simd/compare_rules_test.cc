@@ -1,0 +1,238 @@
+// Tolerances with floors, bounds of each element and ulps, over whole arrays: against the rules as
+// they are written down.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "assay/base/constants.h"
+#include "assay/base/random.h"
+#include "assay/simd/compare.h"
+#include "target_fixture.h"
+
+namespace assay::simd {
+namespace {
+
+constexpr double kLargestFloat64 = std::numeric_limits<double>::max();
+
+struct RulePairs {
+  std::vector<double> actual, expected, own;
+};
+
+double tolerance_of(const Tolerance& t, double e, double by, double own) {
+  const double size = std::abs(e);
+  double of = 0;
+  switch (t.form) {
+    case ToleranceForm::kSum: {
+      volatile double relative = t.rtol * size;  // rounded on its own, never fused
+      of = t.atol + relative;
+      break;
+    }
+    case ToleranceForm::kEither:
+      of = std::max(t.atol, t.rtol * size);
+      break;
+    case ToleranceForm::kLargest:
+      of = t.rtol * std::max(t.floor, size);
+      break;
+    case ToleranceForm::kSymmetric:
+      of = t.rtol * std::max(t.floor, by);
+      break;
+  }
+  of = size < t.small_value ? t.small_atol : std::min(of, kLargestFloat64);
+  return std::isnan(own) ? own : std::min(of + own, kLargestFloat64);
+}
+
+ToleranceComparison by_tolerance(const RulePairs& p, bool given, const Tolerance& t) {
+  ToleranceComparison c;
+  const bool symmetric = t.form == ToleranceForm::kSymmetric;
+  const auto within = [&](double error, double limit) {
+    if (!std::isfinite(error)) return false;
+    return symmetric ? error < limit || error == 0 : error <= limit;
+  };
+  for (std::size_t i = 0; i < p.actual.size(); ++i) {
+    const double a = p.actual[i], e = p.expected[i], size = std::abs(e), error = std::abs(a - e);
+    const double own = given ? p.own[i] : 0;
+    const double of_zero = tolerance_of(t, e, size, own);
+    const double limit = symmetric ? tolerance_of(t, e, size + std::abs(a), own) : of_zero;
+    c.misses += within(error, limit) ? 0 : 1;
+    c.zero_within += within(size, of_zero) ? 1 : 0;
+    c.zero += e == 0 ? 1 : 0;
+    if (error > 0 && limit > 0) c.worst_ratio = std::max(c.worst_ratio, error / limit);
+  }
+  return c;
+}
+
+void expect_counts(const Comparison& is, const Comparison& should, const std::string& of) {
+  EXPECT_EQ(is.misses, should.misses) << of;
+  EXPECT_EQ(is.zero_within, should.zero_within) << of;
+  EXPECT_EQ(is.zero, should.zero) << of;
+}
+
+class CompareRulesTest : public OnEveryTarget {};
+
+INSTANTIATE_TEST_SUITE_P(OnTarget, CompareRulesTest, testing::ValuesIn(available_targets()),
+                         target_of);
+
+// Pairs of which the tolerance t holds most; zeros, small values and ties among them.
+RulePairs pairs_near(const Tolerance& t, std::size_t n, std::uint64_t stream) {
+  Random random(12, stream);
+  RulePairs p{std::vector<double>(n), std::vector<double>(n), std::vector<double>(n)};
+  for (std::size_t i = 0; i < n; ++i) {
+    double& e = p.expected[i];
+    e = std::ldexp(random.normal(), static_cast<int>(random.below(12)) - 8);
+    if (random.below(8) == 0) e = random.below(2) == 0 ? 0.0 : -0.0;
+    p.own[i] = random.below(3) == 0 ? 1e-3 * random.uniform() : 0;
+    const double limit = tolerance_of(t, e, 2 * std::abs(e), 0);
+    const double part = random.below(40) == 0 ? 1.5 : random.below(3) == 0 ? 1 : random.uniform();
+    p.actual[i] = e + (random.below(2) == 0 ? part : -part) * limit;
+    if (random.below(4) == 0) p.actual[i] = e;
+  }
+  return p;
+}
+
+constexpr ToleranceForm kForms[] = {ToleranceForm::kSum, ToleranceForm::kEither,
+                                    ToleranceForm::kLargest, ToleranceForm::kSymmetric};
+
+TEST_P(CompareRulesTest, TolerancesOfEveryFormAndLength) {
+  std::uint64_t stream = 0;
+  for (const ToleranceForm form : kForms) {
+    for (const double small : {0.0, 0.25}) {
+      const Tolerance t{.form = form,
+                        .rtol = 0x1p-7,
+                        .atol = form == ToleranceForm::kSymmetric ? 0 : 3e-3,
+                        .floor = 0.5,
+                        .small_value = small,
+                        .small_atol = 1e-3};
+      for (const std::size_t n : {0u, 1u, 2u, 3u, 7u, 8u, 9u, 15u, 16u, 17u, 100u, 1024u}) {
+        const RulePairs p = pairs_near(t, n, ++stream);
+        for (const bool given : {false, true}) {
+          const ToleranceComparison is =
+              compare(p.actual.data(), p.expected.data(), given ? p.own.data() : nullptr, n, t);
+          const ToleranceComparison should = by_tolerance(p, given, t);
+          const std::string of = "form " + std::to_string(static_cast<int>(form)) + ", n " +
+                                 std::to_string(n) + (given ? ", given" : "");
+          expect_counts(is, should, of);
+          EXPECT_EQ(is.worst_ratio, should.worst_ratio) << of;
+        }
+      }
+    }
+  }
+}
+
+// NaN and infinity are never within, nor is what a bound of NaN belongs to; an infinite bound is
+// the largest number.
+TEST_P(CompareRulesTest, SpecialsAreMisses) {
+  constexpr std::size_t kCount = 21;
+  for (const ToleranceForm form : kForms) {
+    for (std::size_t at = 0; at < kCount; ++at) {
+      for (const double special : {kNan, kInfinity, -kInfinity}) {
+        const Tolerance t{.form = form, .rtol = 1, .atol = 1, .floor = 1};
+        RulePairs p{std::vector<double>(kCount, 1.0), std::vector<double>(kCount, 1.0),
+                    std::vector<double>(kCount, 0.0)};
+        p.actual[at] = special;
+        const auto misses = [&](const double* own) {
+          return compare(p.actual.data(), p.expected.data(), own, kCount, t).misses;
+        };
+        ASSERT_EQ(misses(nullptr), 1);
+        p.expected[at] = special;
+        ASSERT_EQ(misses(nullptr), 1);
+        p.actual[at] = 1;
+        ASSERT_EQ(misses(nullptr), 1);
+        p.expected[at] = 1;
+        p.own[at] = special;
+        ASSERT_EQ(misses(p.own.data()),
+                  special == kInfinity || form == ToleranceForm::kSymmetric ? 0 : 1)
+            << special;
+      }
+    }
+  }
+}
+
+// Float formats by their bits: exponent, mantissa.
+struct BinaryFormat {
+  int exponent_bits, mantissa_bits;
+
+  int min_exponent() const { return 2 - (1 << (exponent_bits - 1)); }
+  Ordinals ordinals() const {
+    return {.min_normal = std::ldexp(1.0, min_exponent()),
+            .min_subnormal = std::ldexp(1.0, min_exponent() - mantissa_bits),
+            .drop = 52 - mantissa_bits,
+            .rebias = static_cast<std::uint64_t>(min_exponent() + 1022) << mantissa_bits};
+  }
+  // The value of an ordinal.
+  double value(std::int64_t ordinal) const {
+    const auto size = static_cast<std::uint64_t>(std::abs(ordinal));
+    const auto field = static_cast<int>(size >> mantissa_bits);
+    const auto mantissa = static_cast<double>(size & ((std::uint64_t{1} << mantissa_bits) - 1));
+    const double x = field == 0 ? std::ldexp(mantissa, min_exponent() - mantissa_bits)
+                                : std::ldexp(1 + std::ldexp(mantissa, -mantissa_bits),
+                                             field - 1 + min_exponent());
+    return ordinal < 0 ? -x : x;
+  }
+  std::int64_t largest() const {
+    return ((std::int64_t{1} << exponent_bits) - 1) * (std::int64_t{1} << mantissa_bits) - 1;
+  }
+  double spacing(double x) const {
+    const double octave = std::max(std::abs(x), std::ldexp(1.0, min_exponent()));
+    return std::ldexp(1.0, std::ilogb(octave) - mantissa_bits);
+  }
+};
+
+TEST_P(CompareRulesTest, UlpsAreSteps) {
+  Random random(12, 99);
+  for (const BinaryFormat f : {BinaryFormat{8, 7}, BinaryFormat{5, 10}, BinaryFormat{8, 23},
+                               BinaryFormat{4, 3}, BinaryFormat{11, 52}}) {
+    for (const std::size_t n : {1u, 5u, 8u, 31u, 400u}) {
+      for (const std::uint64_t most : {0u, 1u, 4u, 1000u}) {
+        std::vector<double> actual(n), expected(n);
+        UlpComparison should;
+        for (std::size_t i = 0; i < n; ++i) {
+          const auto any =
+              static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(f.largest()) + 1));
+          // Some around zero, where signs change and subnormals are.
+          const std::int64_t e =
+              (random.below(3) == 0 ? any % 9 : any) * (random.below(2) == 0 ? 1 : -1);
+          const auto step = static_cast<std::int64_t>(random.below(2 * most + 2));
+          const std::int64_t a =
+              std::clamp(e + (random.below(2) == 0 ? step : -step) / 2, -f.largest(), f.largest());
+          actual[i] = f.value(a);
+          expected[i] = f.value(e);
+          const auto apart = static_cast<std::uint64_t>(std::abs(a - e));
+          should.misses += apart > most ? 1 : 0;
+          should.zero_within += static_cast<std::uint64_t>(std::abs(e)) <= most ? 1 : 0;
+          should.zero += e == 0 ? 1 : 0;
+          const double error = std::abs(actual[i] - expected[i]) / f.spacing(expected[i]);
+          should.worst_error = std::max(should.worst_error, error);
+        }
+        const UlpComparison is = compare(actual.data(), expected.data(), n, f.ordinals(), most);
+        expect_counts(is, should, std::to_string(f.mantissa_bits) + " bits");
+        EXPECT_EQ(is.worst_error, should.worst_error) << f.mantissa_bits;
+      }
+    }
+  }
+}
+
+TEST_P(CompareRulesTest, UlpsOfSpecialsAreMisses) {
+  const Ordinals bfloat16 = BinaryFormat{8, 7}.ordinals();
+  for (std::size_t at = 0; at < 11; ++at) {
+    for (const double special : {kNan, kInfinity, -kInfinity}) {
+      std::vector<double> actual(11, 1.0), expected(11, 1.0);
+      const auto misses = [&] {
+        return compare(actual.data(), expected.data(), 11, bfloat16, std::uint64_t{1} << 40).misses;
+      };
+      actual[at] = special;
+      ASSERT_EQ(misses(), 1);
+      expected[at] = special;
+      ASSERT_EQ(misses(), 1);
+      actual[at] = 1;
+      ASSERT_EQ(misses(), 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::simd
