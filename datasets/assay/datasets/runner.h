@@ -26,12 +26,12 @@ namespace assay {
 using CaseFunction = std::function<Computed(const Case&)>;
 
 // Command line: FILE [--case GLOB] [--machine M] [--standard S]... [--benchmark PRODUCER] [--abft
-// THRESHOLD] [--sample rows=N,seed=N] [--ctest PREFIX [--label L]...]. Judges the result of every case that matches -- of
-// its operator's function in `operators`, or with --machine of its emulation -- and prints one line
-// a case, or the whole explanation of a failure. Exit codes: 0 pass, 1 fail, 2 usage or unreadable
-// file, 3 not comparable (nothing matched, no function for a case's op, no emulation of it), 4
-// untrusted. With --ctest: prints CTest's add_test lines instead, one a case, labelled by op, dtype
-// and tags, and by the machine.
+// THRESHOLD] [--sample rows=N,seed=N] [--ctest PREFIX [--label L]...]. Judges the result of every
+// case that matches -- of its operator's function in `operators`, or with --machine of its
+// emulation -- and prints one line a case, or the whole explanation of a failure. Exit codes: 0
+// pass, 1 fail, 2 usage or unreadable file, 3 not comparable (nothing matched, no function for a
+// case's op, no emulation of it), 4 untrusted. With --ctest: prints CTest's add_test lines instead,
+// one a case, labelled by op, dtype and tags, and by the machine.
 int run_dataset_tests(int argc, char** argv,
                       const std::map<std::string, CaseFunction>& operators = {});
 

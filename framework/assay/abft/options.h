@@ -15,8 +15,8 @@ struct AbftOptions {
   // own bound, for nothing says how it was accumulated. Empty: 2^-16 of the root mean square of
   // what a check sums.
   std::function<double(double expected)> golden_tolerance = {};
-  // Multiply-adds of a closer look at checks above their threshold, after which, with a fault found,
-  // the rest of them is believed; AbftVerdict::all_looked_at says so.
+  // Multiply-adds of a closer look at checks above their threshold, after which, with a fault
+  // found, the rest of them is believed; AbftVerdict::all_looked_at says so.
   double closer_look = 4e9;
   int threads = 0;
 };

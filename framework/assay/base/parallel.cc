@@ -49,8 +49,8 @@ void parallel_for(std::int64_t parts, int threads, const std::function<void(std:
       }
     }
   };
-  // A thread that cannot be had (a limit of processes or of memory) costs speed, not the result: its
-  // parts are taken by the others, of which this one is always there.
+  // A thread that cannot be had (a limit of processes or of memory) costs speed, not the result:
+  // its parts are taken by the others, of which this one is always there.
   std::vector<std::thread> pool;
   try {
     pool.reserve(static_cast<std::size_t>(workers - 1));
