@@ -55,6 +55,7 @@ COMMANDS = {
     "audit": ("audit cases.h5 --rounded --target torch --draws 1 --no-searches --json new.json --html new.html",
               ["new.json", "new.html"], None),
     "regate": ("regate result.json --standard torch --json new.json", ["new.json"], None),
+    "join": ("join part.json --json new.json", ["new.json"], 1),
     "study": ("study reduction --json new.json", ["new.json"], None),
     "standards": ("list standards --json new.json", ["new.json"], 0),
 }
@@ -81,6 +82,7 @@ def write_inputs(assay, folder):
 
     run("pack plain.h5 --out cases.h5")
     run("gate cases.h5 --recorded npu --json result.json", 1)
+    run("gate cases.h5 --recorded npu --shard 1/1 --json part.json", 1)
     run("generate matmul --dtype float16 --shape 32,128,32 --output-dtype float32 --out made.h5")
     run("emulate made.h5 --machine hopper --out product.h5")
     for made in "plain.h5", "made.h5":

@@ -44,7 +44,7 @@ class Options : public ProgramTest {
     write("a.raw", std::string(24, 'a'));
     write("b.raw", std::string(24, 'a'));
     run("assay gate g.h5 --json r.json --quiet; assay campaign plan.json --out shard "
-        "--json c.json --quiet");
+        "--json c.json --quiet; assay gate g.h5 --shard 1/1 --json part.json --quiet");
   }
 
   // Without what would make a campaign a shard where the tests are shards themselves.
@@ -66,6 +66,7 @@ class Options : public ProgramTest {
          {"a.raw", "b.raw", "own.json"},
          {"--json"}},
         {"regate r.json --standard torch" + standards, {"r.json", "own.json"}, {"--json"}},
+        {"join part.json", {"part.json"}, {"--json"}},
         {"campaign plan.json --published own.csv",
          {"plan.json", "g.h5", "rates.csv", "own.csv"},
          {"--json", "--csv"}},
