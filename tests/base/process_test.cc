@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "assay/base/sanitized.h"
+#include "error_of.h"
 
 namespace assay {
 namespace {
@@ -227,14 +228,9 @@ class FewDescriptors {
 // A caller that has as many files open as it may: one for an empty input, two for each pipe.
 TEST_F(ProcessTest, SaysWhyThereIsNoProcess) {
   if (kAddressSanitizer) GTEST_SKIP() << "its checks of types open pipes themselves";
-  const auto message = [&](rlim_t free, const auto& start) -> std::string {
+  const auto message = [&](rlim_t free, const auto& start) {
     const FewDescriptors few(free);
-    try {
-      start();
-    } catch (const std::runtime_error& error) {
-      return error.what();
-    }
-    return "no error";
+    return failure_of(start);
   };
   const auto run = [&] { (void)sh("exit 0"); };
   const std::string none = "a process cannot be started: ";

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "assay/base/text.h"
+#include "error_of.h"
 
 namespace assay::config {
 namespace {
@@ -35,12 +35,7 @@ std::string refusal(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     parts.emplace_back(formatted("{}.json", parts.size() + 1), text);
   }
-  try {
-    (void)join_gate(parts);
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return "no error";
+  return error_of([&] { (void)join_gate(parts); });
 }
 
 TEST(GateParts, CasesTakeTurns) {

@@ -17,6 +17,7 @@
 #include "assay/machine/machine.h"
 #include "assay/op/operator.h"
 #include "cases.h"
+#include "error_of.h"
 
 namespace assay {
 namespace {
@@ -25,12 +26,7 @@ using cases::operation;
 using cases::random_tensor;
 
 std::string refusal_of(std::string_view text) {
-  try {
-    (void)parse_row_sample(text);
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return "";
+  return error_of([&] { (void)parse_row_sample(text); });
 }
 
 TEST(RowSampleTest, TextsSayRowsAndSeed) {

@@ -133,13 +133,13 @@ herr_t close_file(H5FD_t* base) {
 herr_t read_file(H5FD_t* base, H5FD_mem_t kind, hid_t, haddr_t at, std::size_t size, void* data) {
   File* file = cast(base);
   auto* bytes = static_cast<std::byte*>(data);
-  const ssize_t n = at < file->size ? file->blocks->read(at, bytes, size) : 0;
-  if (n < 0) return fail(std::strerror(errno));
-  const auto done = static_cast<std::size_t>(n);
-  std::memset(bytes + done, 0, size - done);
-  // Elements may look like anything.
-  if (kind == H5FD_MEM_DRAW && reading_elements > 0) return 0;
   try {
+    const ssize_t n = at < file->size ? file->blocks->read(at, bytes, size) : 0;
+    if (n < 0) return fail(std::strerror(errno));
+    const auto done = static_cast<std::size_t>(n);
+    std::memset(bytes + done, 0, size - done);
+    // Elements may look like anything.
+    if (kind == H5FD_MEM_DRAW && reading_elements > 0) return 0;
     const std::string why = file->checks->problem(at, {bytes, size}, kind == H5FD_MEM_OHDR);
     return why.empty() ? 0 : fail(why.c_str());
   } catch (const std::exception& e) {  // out of memory; HDF5 is C

@@ -119,8 +119,7 @@ DoubleDouble sqrt(const DoubleDouble& x) {
 // By the powers of 2 that a table holds and the series of what is left, whose terms from the fifth
 // on need no more than float64.
 DoubleDouble exp(const DoubleDouble& x) {
-  const auto [rest, power, exponent] = reduced(x);
-  const DoubleDouble& t = rest;
+  const auto [t, power, exponent] = reduced(x);
   const double tail = kTail[0] + t.high * (kTail[1] + t.high * (kTail[2] + t.high * kTail[3]));
   const DoubleDouble y = t + t * t * (kHalf + t * (kSixth + t * (k24th + t * tail)));
   return scaled(power + power * y, exponent);
