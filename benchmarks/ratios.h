@@ -15,6 +15,7 @@ struct Ratio {
   std::string what;
   std::string ours, peer;  // benchmark names; the ratio is peer's time over ours
   double asked = 0;        // 0: no figure was asked for
+  double of = 1;           // multiplies the ratio: 1/n where n threads are to bring n times
 };
 
 // Keeps the fastest repetition of each benchmark: the machine's other work only adds time.
@@ -41,7 +42,7 @@ inline int run_with_ratios(int argc, char** argv, const std::vector<Ratio>& rati
   for (const Ratio& r : ratios) {
     const auto ours = times.best.find(r.ours), peer = times.best.find(r.peer);
     if (ours == times.best.end() || peer == times.best.end()) continue;
-    std::printf("%-64s %8.3f ", r.what.c_str(), peer->second / ours->second);
+    std::printf("%-64s %8.3f ", r.what.c_str(), peer->second / ours->second * r.of);
     if (r.asked > 0)
       std::printf("%8.3f\n", r.asked);
     else

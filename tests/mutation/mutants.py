@@ -188,10 +188,18 @@ def run(command, directory, seconds, environment):
         return status, output.read(1 << 20).decode(errors="replace")
 
 
-def program_of(options, room):
-    """The test program that is to see the mutants of a room: its own, unless --room-tests says else."""
+def programs_of(options, room):
+    """The test programs that are to see the mutants of a room: its own, unless --room-tests says else."""
     named = dict(pair.split("=") for pair in options.room_tests.split(",") if pair)
-    return f"bin/{named.get(room, room)}_test"
+    return [f"bin/{name}_test" for name in named.get(room, room).split("+")]
+
+
+def parts_of(build, options, room):
+    """What is run for a mutant of a room, one after the other: (program, names of tests, seconds)."""
+    refused = options.tests_filter.lstrip("-").split(":")
+    return [(program, names, seconds) for program in programs_of(options, room)
+            for names, seconds in phases(
+                durations(build, program, options.durations, options.longest), refused)]
 
 
 def judged(build, options, room, source, lines_changed, parts):
@@ -204,21 +212,24 @@ def judged(build, options, room, source, lines_changed, parts):
     try:
         text = directory / source.name
         text.write_text(lines_changed)
-        made, program = directory / "mutant.o", directory / f"{room}_test"
+        made = directory / "mutant.o"
         started = time.monotonic()
         done = subprocess.run(build.compile(source, text, made, options.optimise), env=environment,
                               cwd=build.directory, capture_output=True, text=True)
         if done.returncode != 0:
             return {"verdict": "not compiled", "by": first_error(done.stderr)}
-        done = subprocess.run(build.link(program_of(options, room), [made], program, options.linker),
-                              env=environment, cwd=build.directory, capture_output=True, text=True)
-        if done.returncode != 0:
-            return {"verdict": "not compiled", "by": "link: " + first_error(done.stderr)}
+        for name in dict.fromkeys(name for name, _, _ in parts):
+            done = subprocess.run(
+                build.link(name, [made], directory / pathlib.Path(name).name, options.linker),
+                env=environment, cwd=build.directory, capture_output=True, text=True)
+            if done.returncode != 0:
+                return {"verdict": "not compiled", "by": "link: " + first_error(done.stderr)}
         compiled = time.monotonic()
-        for names, seconds in parts:
+        for name, names, seconds in parts:
             flags = directory / "flags"
             flags.write_text("--gtest_filter=" + ":".join(names) + "\n")
             limit = 20 + options.patience * seconds
+            program = directory / pathlib.Path(name).name
             status, output = run([program, f"--gtest_flagfile={flags}"], directory, limit,
                                  environment)
             result = {"seconds": round(time.monotonic() - compiled, 1),
@@ -289,9 +300,7 @@ def draw_all(options):
                 print(f"{path.relative_to(build.root)}:{mutant.line} ({mutant.kind})\n"
                       f"- {mutant.before.strip()}\n+ {mutant.after.strip()}")
         return 0
-    refused = options.tests_filter.lstrip("-").split(":")
-    parts = {room: phases(durations(build, program_of(options, room), options.durations, options.longest),
-                          refused) for room in rooms}
+    parts = {room: parts_of(build, options, room) for room in rooms}
     results, lock, stop = [], threading.Lock(), threading.Event()
     ends = time.monotonic() + options.minutes * 60
 
@@ -358,8 +367,7 @@ def one_mutant(options):
     build = Build(options.build)
     path = build.root / name
     room = path.parent.name
-    parts = phases(durations(build, program_of(options, room), options.durations, options.longest),
-                   options.tests_filter.lstrip("-").split(":"))
+    parts = parts_of(build, options, room)
     lines = path.read_text().split("\n")
     print(f"- {lines[int(line) - 1].strip()}\n+ {after.strip()}")
     lines[int(line) - 1] = after
@@ -380,8 +388,8 @@ def main():
     parser.add_argument("--durations", type=pathlib.Path,
                         help="how long the tests take: measured once and kept in this file")
     parser.add_argument("--tests-filter", default=NOT_THESE, help="tests that are not run: -A.*:B.c")
-    parser.add_argument("--room-tests", default="", metavar="gate=matchers,...",
-                        help="whose test program sees a room's mutants, where it is not the room's own")
+    parser.add_argument("--room-tests", default="", metavar="gate=gate+matchers,...",
+                        help="whose test programs see a room's mutants, where it is not the room's own alone")
     parser.add_argument("--longest", default=10.0, type=float,
                         help="seconds; tests that take longer are not run")
     parser.add_argument("--patience", default=4.0, type=float,
