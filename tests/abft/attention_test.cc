@@ -325,6 +325,57 @@ TEST(AttentionRows, CountsOfABatch) {
   EXPECT_EQ(rows.groups_per_row() * rows.group_width(), rows.columns());
 }
 
+// An element that is off is one of its own group, not of those beside it. Without confirmation
+// every flagged check is a fault.
+TEST(AttentionRows, AnElementIsWrongInItsOwnGroup) {
+  const Case c = Made{.queries = 3}.made();
+  const Tensor output = emulated(c);
+  const auto elements_with = [&](std::int64_t column) {
+    std::vector<double> elements;
+    for (std::int64_t e = 0; e < 48; ++e) {
+      elements.push_back(output.view().value_at(48 + e) + (e == column ? 1 : 0));
+    }
+    return elements;
+  };
+  AbftOptions options;
+  for (const bool confirms : {true, false}) {
+    options.spec = parse_threshold(confirms ? "rounding_variance" : "rounding_variance,confirm=0");
+    const abft::AttentionRows rows(c, output.format(), options);
+    ASSERT_EQ(rows.group_width(), 16);
+    for (const std::int64_t column : {-1, 0, 3, 15, 16, 31, 32, 47}) {
+      const abft::AttentionRow row = rows.row(1);
+      const std::vector<double> elements = elements_with(column);
+      for (std::int64_t g = 0; g < 3; ++g) {
+        const bool wrong = column >= 0 && column / 16 == g;
+        EXPECT_EQ(row.is_wrong(g, elements.data()), wrong || !confirms) << column << " " << g;
+      }
+    }
+  }
+}
+
+// The sums over the keys by hand, u^2 (S + 8) / 6 times the sum of the squares of weights times
+// values: of weights 1 and 1/4, and of values of both signs, whose sums are 0.
+TEST(AttentionRows, SquaresAreOfWeightsTimesValues) {
+  const Format& f = format_named("bfloat16");
+  Case c;
+  c.name = "case";
+  c.op = "attention";
+  c.attributes["output_dtype"] = std::string("float32");
+  c.attributes["scale"] = std::log(2.0);
+  std::vector<double> values;
+  for (const double size : {2.0, 3.0}) {
+    for (int e = 0; e < 16; ++e) values.push_back(e % 2 == 0 ? size : -size);
+  }
+  c.inputs["q"] = Tensor::from_values(f, {1, 1}, std::vector<double>{1});
+  c.inputs["k"] = Tensor::from_values(f, {2, 1}, std::vector<double>{0, -2});
+  c.inputs["v"] = Tensor::from_values(f, {2, 16}, values);
+  const std::vector<double> zeros(16, 0.0);
+  const double variance =
+      abft::AttentionRows(c, format_named("float32"), {}).row(0).read(0, zeros.data()).variance;
+  const double squares = 16 * (2 * 2 + 0.75 * 0.75) / (1.25 * 1.25);
+  EXPECT_NEAR(variance / (0x1p-48 * (2 + 8) * squares / 6), 1, 1e-5);
+}
+
 // A chunk that holds all of a sum is one rounding, however much longer it could be.
 TEST(AttentionRows, AChunkOfTheWholeSumIsOneRounding) {
   const Case c = Made{.queries = 4, .keys = 64, .depth = 64}.made();

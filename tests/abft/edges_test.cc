@@ -214,6 +214,18 @@ TEST(AbftEdges, Int64BeyondFloat64) {
       Outcome::kPass);
 }
 
+// The sum of sixteen biases of 2^60 is 0 in 64 bits: they are not summed there.
+TEST(AbftEdges, BiasesWhoseSumIsZeroIn64Bits) {
+  const Tensor a = tensor_of("int8", {1, 2, {3, -5}}),
+               b = tensor_of("int8", {2, 16, std::vector<double>(32, 1)}),
+               c = tensor_of("int32", {1, 16, std::vector<double>(16, -2)});
+  EXPECT_EQ(AbftChecker::of_product(a, b, {}).check(c).outcome, Outcome::kPass);
+  for (const double bias : {1.0, 0x1p31, 0x1p59, 0x1p60, 0x1p61, 0x1p62}) {
+    const AbftVerdict v = AbftChecker::of_product(a, b, {}, std::vector<double>(16, bias)).check(c);
+    EXPECT_EQ(v.outcome, Outcome::kFail) << bias << " " << v.because;
+  }
+}
+
 // What check() refuses, read_row() refuses; it must not read what is not there.
 TEST(AbftEdges, ReadRowRefusesWhatCheckRefuses) {
   const auto refuses = [](const char* spec, const Format& format) {

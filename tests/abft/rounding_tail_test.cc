@@ -162,6 +162,32 @@ TEST(RoundingTail, OfCoarseErrorsBoundsTheBinomialTail) {
   }
 }
 
+// Chernoff's bound is the least of (K(s) + kappa^2 / 2) / s, K(s) = sum 2 log cosh(s h / 2), here
+// by halving an interval of log s.
+TEST(RoundingTail, OfCoarseErrorsIsTheLeastOfItsBounds) {
+  for (const std::map<int, int>& counts :
+       {std::map<int, int>{{0, 16}}, {{0, 64}}, {{0, 3}, {1, 20}, {4, 9}}, {{0, 200}, {3, 56}}}) {
+    for (const double kappa : {4.0, 6.5}) {
+      const auto bound = [&](double log_s) {
+        const double s = std::exp(log_s);
+        double sum = kappa * kappa / 2;
+        for (const auto& [octave, count] : counts) {
+          sum += 2 * count * std::log(std::cosh(s * std::ldexp(0.5, -octave)));
+        }
+        return sum / s;
+      };
+      double least = -6, most = 4;
+      while (most - least > 1e-7) {
+        const double low = least + (most - least) / 3, high = most - (most - least) / 3;
+        (bound(low) < bound(high) ? most : least) = bound(low) < bound(high) ? high : low;
+      }
+      const double wanted = bound(least);
+      EXPECT_NEAR(tail_of(bf16(), values_of(counts), kappa, true), wanted, 1e-11 * wanted)
+          << testing::PrintToString(counts) << " kappa " << kappa;
+    }
+  }
+}
+
 // It is never above what it replaces, grows with kappa and with every element, and by no more than
 // the element's own half ulp.
 TEST(RoundingTail, IsBoundedAndMonotone) {

@@ -51,6 +51,26 @@ TEST(Tally, MatricesOfABatchAreAdded) {
   EXPECT_DOUBLE_EQ(all.mean_z, 0.25);
 }
 
+// What holds of one matrix, and what must hold of all.
+TEST(Tally, WhatIsSaidOfMatricesIsSaidOfTheBatch) {
+  for (const bool first_has : {false, true}) {
+    for (const bool second_has : {false, true}) {
+      AbftVerdict all, first, second;
+      first.from_golden = first.columns_are_off = first.all_looked_at = first.calibrated =
+          first_has;
+      second.from_golden = second.columns_are_off = second.all_looked_at = second.calibrated =
+          second_has;
+      all.all_looked_at = all.calibrated = true;
+      add_counts(all, first);
+      add_counts(all, second);
+      EXPECT_EQ(all.from_golden, first_has || second_has);
+      EXPECT_EQ(all.columns_are_off, first_has || second_has);
+      EXPECT_EQ(all.all_looked_at, first_has && second_has);
+      EXPECT_EQ(all.calibrated, first_has && second_has);
+    }
+  }
+}
+
 // A bias that is missing is one of all of C: where it is missing in every row, not in each second.
 TEST(Tally, EachColumnIsOffByAConstant) {
   const testing_oracle::Made made =

@@ -137,6 +137,16 @@ TEST(ParallelForTest, AnErrorEndsTheLoopEarly) {
   EXPECT_LT(calls, 1000);
 }
 
+TEST(ParallelRanges, TakeEveryElementOnce) {
+  for (const std::int64_t count : {0, 1, 65536, 65537, 200000}) {
+    std::vector<std::atomic<int>> times(static_cast<std::size_t>(count));
+    parallel_ranges(count, 3, [&](std::int64_t begin, std::int64_t n) {
+      for (std::int64_t i = begin; i < begin + n; ++i) ++times[static_cast<std::size_t>(i)];
+    });
+    for (const auto& once : times) ASSERT_EQ(once, 1) << count;
+  }
+}
+
 TEST(DefaultThreadsTest, FollowsTheEnvironment) {
   const char* before = std::getenv("ASSAY_THREADS");
   const std::string saved = before != nullptr ? before : "";

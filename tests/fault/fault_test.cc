@@ -399,8 +399,8 @@ TEST(Stream, IsFnv1a) {
 TEST(FaultHelp, NamesEveryPart) {
   std::string all;
   for (const std::string& line : fault_help()) all += line + "\n";
-  for (const char* part :
-       {"flip", "bit=N", "direction=either", "0to1", "1to0", "at=I:J", "seed=N", "count=N"}) {
+  for (const char* part : {"flip", "bit=N", "direction=either", "0to1", "1to0", "output=NAME",
+                           "at=I:J", "seed=N", "count=N"}) {
     EXPECT_THAT(all, testing::HasSubstr(part));
   }
 }

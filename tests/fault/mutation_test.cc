@@ -41,6 +41,7 @@ TEST(Mutations, OfElements) {
   EXPECT_EQ(after("sign", {}, t), (std::vector<double>{-1, -2, -3, -4}));
   EXPECT_EQ(after("zero", {}, t), (std::vector<double>{0, 0, 0, 0}));
   EXPECT_EQ(after("off_by_one", {}, t), (std::vector<double>{2, 3, 4, 4}));
+  EXPECT_EQ(after("off_by_one", {}, counted("float32", {2})), (std::vector<double>{2, 2}));
   EXPECT_EQ(after("one_ulp", {}, t),
             (std::vector<double>{1 + 0x1p-23, 2 + 0x1p-22, 3 + 0x1p-22, 4 + 0x1p-21}));
   const Tensor integers = counted("int8", {3});

@@ -28,6 +28,10 @@ TEST(ComplexFormat, HasTwoParts) {
     EXPECT_EQ(min_normal(f), min_normal(part_format(f)));
     EXPECT_EQ(min_subnormal(f), min_subnormal(part_format(f)));
     EXPECT_EQ(unit_roundoff(f), unit_roundoff(part_format(f)));
+    // It has no fields of its own.
+    EXPECT_EQ(f.precision, 0) << name;
+    EXPECT_EQ(f.exponent_bits, 0) << name;
+    EXPECT_EQ(f.bias, 0) << name;
   }
   for (const Format& f : formats()) EXPECT_EQ(&part_format(f), &f);
   EXPECT_EQ(&format_named("torch.complex64"), &format_named("cfloat"));

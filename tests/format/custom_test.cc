@@ -50,12 +50,18 @@ constexpr Asked kAsked[] = {
     {"float24_e7m16fn", 7, 16, 63, Specials::kNanOnly},
     {"float43_e10m32fnuz", 10, 32, 512, Specials::kFnuz},
     {"float61_e8m52", 8, 52, 127, Specials::kInfNan},
+    // As wide as bfloat16, but with numbers from 2^128 on, which float32 does not hold.
+    {"float13_e8m4fin", 8, 4, 127, Specials::kFinite},
+    {"float12_e8m3fn", 8, 3, 127, Specials::kNanOnly},
 };
 
-// Of 16 bits as float16 has them, but with another bias, and with its bias, but other fields.
-constexpr Asked kLikeFloat16[] = {
+// Of 16 bits as float16 or bfloat16 has them, but with another bias, and with its bias, but other
+// fields.
+constexpr Asked kLikeOthersOf16Bits[] = {
     {"float16_e5m10b14", 5, 10, 14, Specials::kInfNan},
     {"float16_e6m9b15", 6, 9, 15, Specials::kInfNan},
+    {"float16_e8m7b126", 8, 7, 126, Specials::kInfNan},
+    {"float16_e7m8b127", 7, 8, 127, Specials::kInfNan},
 };
 
 const Format& made(const Asked& a) {
@@ -344,9 +350,9 @@ TEST(CustomTieTest, WithoutMantissaBits) {
   EXPECT_EQ(encode(f, 1.5, Rounding::kToOdd), 15u);
 }
 
-// Arrays of a format that is nearly float16 are read as what they are.
-TEST(CustomArrays, ThatAreNearlyFloat16) {
-  for (const Asked& asked : kLikeFloat16) {
+// Arrays of a format that is nearly float16 or bfloat16 are read as what they are.
+TEST(CustomArrays, ThatAreNearlyOthersOf16Bits) {
+  for (const Asked& asked : kLikeOthersOf16Bits) {
     const Format& f = made(asked);
     EXPECT_EQ(f.name, asked.name);
     std::vector<std::uint16_t> codes;

@@ -138,6 +138,26 @@ TEST(Baseline, GrowsByItsNoiseAlone) {
   EXPECT_THAT(remark(twice, 4.01), HasSubstr("more than its noise (what its 2 repeats differ by)"));
 }
 
+// By a theory of its errors, by as much as their root mean square may differ between right results:
+// of squares between a quarter and four times what is expected, by a factor of 4. Other metrics
+// know nothing of that.
+TEST(Baseline, GrowsByItsExpectedError) {
+  const auto remark = [](double errors, double least) {
+    CaseReport c = passed("x", errors);
+    c.verdicts[0].metrics->max_abs_error = c.verdicts[0].metrics->p99_ulps = 1;
+    LimitReading reading;
+    reading.limit = {.statistic = Statistic::kErrorSquares, .limit = 4, .parameter = least};
+    c.verdicts[0].readings = {reading};
+    GateReport report = report_with({c});
+    (void)compare_with_baseline(report, baseline_of(report_with({passed("x", 2)})), every);
+    return report.cases.at(0).remark_text;
+  };
+  EXPECT_EQ(remark(7.99, 0.25), "");
+  EXPECT_THAT(remark(8.01, 0.25), HasSubstr("more than its noise (what its expected error allows"));
+  EXPECT_EQ(remark(2.19, 0), "") << "where the least is not known, by a tenth";
+  EXPECT_THAT(remark(2.21, 0), HasSubstr("more than its noise (10 %"));
+}
+
 TEST(KnownFailures, DaysOfTheCalendar) {
   for (const char* day : {"2027-01-31", "2028-02-29", "0001-12-01"}) EXPECT_TRUE(is_date(day));
   for (const char* text :
@@ -166,6 +186,28 @@ TEST(KnownFailures, AreExcusedUntilTheirDay) {
   EXPECT_EQ(marked(passed("softmax/x", 1), "2027-01-31"), Remark::kUnexpectedPass);
   GateReport other = report_with({passed("matmul/x", 1)});
   EXPECT_THAT(mark_known_failures(other, {entry}, "2027-01-31"), ElementsAre("softmax/*"));
+}
+
+// Of several entries that hold for one failure the one that holds longest is named, and of those
+// the first.
+TEST(KnownFailures, OfSeveralTheLongestIsNamed) {
+  CaseReport failed = passed("softmax/x", 1);
+  failed.verdicts[0].outcome = Outcome::kFail;
+  const auto entry = [](const char* reason, const char* expires) {
+    return KnownFailure{
+        .cases = "softmax/*", .reason = reason, .expires = expires, .output = {}, .standard = {}};
+  };
+  const auto said = [&](const std::vector<KnownFailure>& entries) {
+    GateReport report = report_with({failed});
+    (void)mark_known_failures(report, entries, "2027-01-31");
+    return report.cases[0].remark_text;
+  };
+  const KnownFailure soon = entry("issue 7", "2027-02-01"), late = entry("issue 8", "2027-03-01"),
+                     as_late = entry("issue 9", "2027-03-01");
+  EXPECT_THAT(said({soon, late}), HasSubstr("known until 2027-03-01 (issue 8)"));
+  EXPECT_THAT(said({late, soon}), HasSubstr("known until 2027-03-01 (issue 8)"));
+  EXPECT_THAT(said({late, as_late}), HasSubstr("(issue 8)"));
+  EXPECT_THAT(said({as_late, late}), HasSubstr("(issue 9)"));
 }
 
 // The worst outcome of a case comes first where cases are listed, and its exit status says it.

@@ -1,6 +1,7 @@
 // Which bound a case is judged by, asked of the function that chooses it.
 #include "assay/gate/bounds.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,6 +18,8 @@
 
 namespace assay {
 namespace {
+
+using testing::HasSubstr;
 
 const Format& float32() { return format_named("float32"); }
 
@@ -61,6 +64,14 @@ TEST(ChooseBounds, BudgetsAreShares) {
   EXPECT_EQ(chosen(own, {})[0].bound->max_blind, 1.0);
   own.attributes["max_blind"] = 1.01;
   EXPECT_NE(error_of([&] { (void)chosen(own, {}); }), "no error");
+  own.attributes["max_blind"] = 1.0;
+  own.attributes["max_mismatches"] = std::int64_t{-1};
+  EXPECT_THAT(error_of([&] { (void)chosen(own, {}); }),
+              HasSubstr("max_mismatches must be a whole number of at least 0, but it is -1"));
+  own.attributes["max_mismatches"] = std::int64_t{0};
+  own.attributes["max_mismatch_fraction"] = 1.5;
+  EXPECT_THAT(error_of([&] { (void)chosen(own, {}); }),
+              HasSubstr("max_mismatch_fraction must be from 0 to 1, but it is 1.5"));
 }
 
 TEST(NamesBound, WhatSpeaksOfEveryDtype) {

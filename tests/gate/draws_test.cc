@@ -122,6 +122,16 @@ TEST_F(GateDraws, WithoutAGoldenResultDropoutDropsFromTheInput) {
                         "result nor an input x"));
 }
 
+TEST(GateCaseOfDraws, AreHeldAgainstTheInputWithoutAGoldenResult) {
+  Case c = dropout("x", 0.1, 0.1);
+  const Tensor x = *c.golden, output = c.outputs.at("npu");
+  c.golden.reset();
+  c.inputs["x"] = x;
+  EXPECT_EQ(gate_case(c, output).outcome(), Outcome::kPass);
+  c.inputs["x"] = tensor_of(uniforms(3));
+  EXPECT_EQ(gate_case(c, output).outcome(), Outcome::kFail) << "another tensor's elements";
+}
+
 TEST_F(GateDraws, MutationsAreTried) {
   make("noise.h5", {noise("right", uniforms(3))});
   EXPECT_THAT(run("assay gate noise.h5 --standard 'distribution(uniform)' --mutate"), Exits(0));

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -482,6 +483,108 @@ TEST(ErrorTest, CountsTheLastRounding) {
   }
 }
 
+// Half of 1e-9 is left to both sides of n elements alike: kappa = sqrt(2 ln(4 n / 1e-9)), by the
+// bound exp(-kappa^2 / 2) of a normal's tail. Deviations count 1.15 times, and the mean may be off
+// by the drift.
+TEST(ErrorTest, BoundsOfElementsByHand) {
+  ExpectedErrors errors;
+  errors.resize(4);
+  errors.variance = {1, 0.25, 1, 0};
+  errors.mean = {0, 0, -3, 0};
+  errors.drift = {0, 0, 0.5, 0.125};
+  const Tensor golden =
+      Tensor::from_values(format_named("float64"), {4}, std::vector<double>{0, 0, 0, 1});
+  const ErrorTest test = error_test(errors, golden, format_named("float32"));
+  const double kappa = std::sqrt(2 * (std::log(16.0) + 9 * std::log(10.0)));
+  const double by_hand[] = {1.15 * kappa, 1.15 * kappa / 2, 3.5 + 1.15 * kappa, 0.125};
+  for (std::int64_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(test.bounds->view().value_at(i), by_hand[i], 1e-13) << i;
+  }
+  EXPECT_LE(4 * std::erfc(kappa / std::sqrt(2.0)), kErrorBudget / 2);
+}
+
+// An element's square weighs by what is expected of it: the last rounding's twelfth of a squared
+// ulp, and what chance and the mean add to that.
+TEST(ErrorTest, WeightsByHand) {
+  ExpectedErrors errors;
+  errors.resize(3);
+  errors.last = &format_named("bfloat16");
+  constexpr double kUlp = 0x1p-7, kSquare = kUlp * kUlp;
+  errors.variance = {kSquare / 16, kSquare, kSquare};
+  errors.mean = {0, 0, -kUlp / 2};
+  errors.drift = {0, 0, kUlp / 4};
+  const Tensor golden =
+      Tensor::from_values(format_named("float64"), {3}, std::vector<double>{1.5, 1.5, 1.5});
+  const ErrorTest test = error_test(errors, golden, *errors.last);
+  const auto weight = [&](std::int64_t i) { return test.weights->view().value_at(i); };
+  EXPECT_NEAR(weight(0) / weight(1), (1.0 / 12 + 1) / (1.0 / 12 + 1.0 / 16), 1e-9);
+  EXPECT_NEAR(weight(1) / weight(2), (1.0 / 12 + 1 + 9.0 / 16) / (1.0 / 12 + 1), 1e-9);
+}
+
+// An element that chance may carry beyond the largest number has no expected square, and leaves
+// those of the others what they are.
+TEST(ErrorTest, LeavesOutWhatMayOverflow) {
+  ExpectedErrors errors;
+  errors.resize(2);
+  errors.last = &format_named("float16");
+  errors.variance = {4 * 0x1p-20, 400};  // two ulps, and 20
+  const Tensor golden =
+      Tensor::from_values(format_named("float64"), {2}, std::vector<double>{1.5, 65500});
+  const ErrorTest test = error_test(errors, golden, *errors.last);
+  const double expected = std::sqrt((4 + 1.0 / 12) / 2) * 0x1p-10;
+  EXPECT_NEAR(test.rms, expected, 1e-6 * expected);
+  ASSERT_TRUE(test.squares);
+  EXPECT_THAT(test.squares->limit, AllOf(Gt(1), Lt(1000)));
+}
+
+// Conversions are named together where they leave nearly the same of the errors, not where one
+// leaves half as much again.
+TEST(LikelyArithmetic, NamesTheConversionThatLeavesLeast) {
+  // The first element tells the three of 11 and 12 bits from those of fewer; the second, below
+  // float16's normal range, is halved by float16 alone.
+  constexpr double kThird = 0x1p-15 + 0x1p-25;
+  Case c;
+  c.name = "x";
+  c.op = "matmul";
+  const Format& single = format_named("float32");
+  c.inputs["a"] = Tensor::from_values(single, {1, 1}, std::vector<double>{1});
+  c.inputs["b"] =
+      Tensor::from_values(single, {1, 2}, std::vector<double>{1 + 0x1p-10 + 0x1p-13, kThird});
+  const Tensor golden = golden_result(c);
+  ErrorTest test;
+  test.weights = std::make_shared<const Tensor>(
+      Tensor::from_values(format_named("float64"), {1, 2}, std::vector<double>{1, 1}));
+  const auto named = [&](double part) {
+    const Tensor output = Tensor::from_values(
+        single, {1, 2}, std::vector<double>{1 + 0x1p-10, 0x1p-15 + part * 0x1p-25});
+    return likely_arithmetic(c, ascend(), output, golden, test, 1);
+  };
+  // Squares left: 81 and 49; 33^2 and 31^2, or 1.13 times; 65^2 and 63^2, or 1.06 times.
+  EXPECT_EQ(named(9.0 / 16), "errors like those of tfloat32 or hfloat32 inputs");
+  EXPECT_EQ(named(33.0 / 64), "errors like those of tfloat32 or hfloat32 inputs");
+  EXPECT_EQ(named(65.0 / 128), "errors like those of tfloat32 or hfloat32 or float16 inputs");
+  EXPECT_EQ(named(7.0 / 16), "errors like those of float16 inputs");
+}
+
+// How large the errors are is nothing to it: here their squares weigh less than 1.
+TEST(LikelyArithmetic, IsFoundAmongLargeNumbers) {
+  const Case c = drawn({"matmul",
+                        "float32",
+                        {16, 512, 16},
+                        "normal,scale=64",
+                        {{"output_dtype", std::string("bfloat16")}}});
+  EXPECT_THAT(judged(c, summed_in(c, "bfloat16"), "expected_error(ascend910b)").because,
+              HasSubstr("errors as large as those of bfloat16 accumulation"));
+}
+
+// Accumulators of few bits round to nearest, also on a machine whose own are cut.
+TEST(LikelyArithmetic, IsFoundOnAMachineThatTruncates) {
+  const Case c = drawn(
+      {"matmul", "float16", {24, 512, 24}, "normal", {{"output_dtype", std::string("float32")}}});
+  EXPECT_THAT(judged(c, summed_in(c, "float16"), "expected_error(hopper)").because,
+              HasSubstr("errors as large as those of float16 accumulation"));
+}
+
 // How many times the error of right results a bound is: of their own errors, too.
 TEST(TimesExpected, IsThatOfRightResults) {
   const Machine& machine = machine_named("ascend910b");
@@ -579,6 +682,8 @@ TEST(TimesExpected, StandsInTheWordsOfDerivedTolerances) {
   EXPECT_EQ(times_text(0.123), "0.12");
   EXPECT_EQ(times_text(99.4), "99");
   EXPECT_EQ(times_text(20344.0), "20 000");
+  EXPECT_EQ(times_text(9.5e14), "950 000 000 000 000");
+  EXPECT_EQ(times_text(1.5e15), "1.5e+15");
   EXPECT_EQ(times_text(3.2e30), "3.2e+30");
 }
 

@@ -50,6 +50,20 @@ Case dual(const std::map<std::string, double>& off) {
   return c;
 }
 
+// A product of small whole numbers, and one element of it off by a little.
+Case product(std::int64_t k, const char* dtype = "float32") {
+  Case c;
+  c.name = "p";
+  c.op = "matmul";
+  c.attributes["output_dtype"] = std::string(dtype);
+  const std::vector<double> a(static_cast<std::size_t>(2 * k), 0.25),
+      b(static_cast<std::size_t>(16 * k), 0.5);
+  c.inputs.emplace("a", Tensor::from_values(format_named("float16"), {2, k}, a));
+  c.inputs.emplace("b", Tensor::from_values(format_named("float16"), {k, 16}, b));
+  c.golden = golden_result(c);
+  return c;
+}
+
 TEST(AttributeNames, ASlipIsTheCasesFaultForEveryCaller) {
   Case c = dual({{"p", 0.0}});
   const Tensor& output = c.outputs.at("p");
@@ -63,6 +77,21 @@ TEST(AttributeNames, ASlipIsTheCasesFaultForEveryCaller) {
   EXPECT_THAT(error_of([&] { (void)gate_case(c, output); }), testing::StartsWith(refusal));
   EXPECT_THAT(error_of([&] { (void)gate_emulated(c, machine_named("exact"), {}); }),
               testing::StartsWith(refusal));
+}
+
+// Also where no standard is asked: a slip could change what a checksum is compared with.
+TEST(AttributeNames, ASlipIsSaidWhateverIsAsked) {
+  Case c = product(16);
+  const Tensor output = emulate(c, machine_named("hopper"));
+  GateRequest request;
+  request.elements = false;
+  request.checksums = parse_threshold("rounding_variance");
+  EXPECT_EQ(gate_case(c, output, request).outcome(), Outcome::kPass);
+  c.attributes["splitk"] = std::int64_t{8};
+  const std::string refusal = "case p: its attribute 'splitk' is unknown: did you mean 'split_k'?";
+  EXPECT_THAT(error_of([&] { (void)gate_case(c, output, request); }), testing::StartsWith(refusal));
+  c.golden.reset();
+  EXPECT_THAT(error_of([&] { (void)gate_case(c, output); }), testing::StartsWith(refusal));
 }
 
 TEST(AttributeNames, HalfAToleranceIsSaid) {
@@ -109,20 +138,6 @@ TEST(Benchmark, IsMissing) {
             "there is no recorded output of the benchmark 'other'");
 }
 
-// A product of small whole numbers, and one element of it off by a little.
-Case product(std::int64_t k, const char* dtype = "float32") {
-  Case c;
-  c.name = "p";
-  c.op = "matmul";
-  c.attributes["output_dtype"] = std::string(dtype);
-  const std::vector<double> a(static_cast<std::size_t>(2 * k), 0.25),
-      b(static_cast<std::size_t>(16 * k), 0.5);
-  c.inputs.emplace("a", Tensor::from_values(format_named("float16"), {2, k}, a));
-  c.inputs.emplace("b", Tensor::from_values(format_named("float16"), {k, 16}, b));
-  c.golden = golden_result(c);
-  return c;
-}
-
 // Two machines' accumulations in one request, each with bounds of its own.
 TEST(Accumulation, OfSeveralMachinesAtOnce) {
   const Case c = product(512);
@@ -139,6 +154,37 @@ TEST(Accumulation, OfSeveralMachinesAtOnce) {
   EXPECT_EQ(report.verdicts[0].outcome, Outcome::kPass);
   EXPECT_EQ(report.verdicts[1].outcome, Outcome::kFail);
   EXPECT_EQ(report.because(), report.verdicts[1].because) << "the reason is the failing one's";
+}
+
+// A golden result that was rounded itself may be as far off as the output, by the same roundings.
+TEST(Accumulation, AllowsForARoundedGoldenResult) {
+  Case c = product(512);
+  GateRequest request;
+  request.bounds.standards = {"accumulation(hopper)"};
+  const auto bound = [&] {
+    const ElementCheck check = element_checks(c, format_named("float32"), request).front();
+    return check.element_bounds->view().value_at(0);
+  };
+  ASSERT_EQ(c.golden->format().name, "float64");
+  const double of_exact = bound();
+  ASSERT_GT(of_exact, 0);
+  c.golden =
+      Tensor::from_values(format_named("float32"), c.golden->shape(), c.golden->view().values());
+  EXPECT_EQ(bound(), 2 * of_exact);
+}
+
+// Rows are drawn where there is no golden result, but not of every operator.
+TEST(GateSampled, SaysWhereNoRowsAreDrawn) {
+  Case c = dual({});
+  const Tensor output = *c.golden;
+  c.golden.reset();
+  const std::string without =
+      "case x has no golden result; `assay golden` computes one from the inputs";
+  EXPECT_EQ(gate_case(c, output).because(), without);
+  GateRequest request;
+  request.sample = RowSample{};
+  EXPECT_EQ(gate_case(c, output, request).because(),
+            without + ", and rows are drawn of products and of attention alone");
 }
 
 // Bounds that hold on every machine need no machine's name.

@@ -138,6 +138,72 @@ TEST(Standards, Ulps) {
   }
 }
 
+// What is compared by values of the output's dtype is compared with the expected one as it is
+// there, whatever the bound says of rounding.
+TEST(Standards, UlpsAndBitsAreOfTheRoundedValue) {
+  Bound bound;
+  bound.round_expected = false;
+  for (const Rule rule : {Rule::kUlps, Rule::kBits}) {
+    bound.rule = rule;
+    const Verdict v =
+        judge(vector_of("bfloat16", {1 + 0x1p-6, 2}), vector_of("float64", {1 + 0x1p-9, 2}), bound);
+    ASSERT_EQ(v.worst.size(), 1u);
+    EXPECT_EQ(v.worst[0].expected, 1);
+    EXPECT_EQ(v.worst[0].error, 0x1p-6);
+  }
+}
+
+// The tolerance of each rule with one, by hand.
+TEST(Standards, ToleranceOfAnElement) {
+  Bound bound;
+  bound.rtol = 0.5;
+  bound.atol = 3;
+  bound.floor = 16;
+  const auto of = [&](Rule rule, double expected, double actual) {
+    bound.rule = rule;
+    return tolerance_at(bound, expected, actual);
+  };
+  EXPECT_EQ(of(Rule::kTolerance, -10, 100), 8);
+  EXPECT_EQ(of(Rule::kGiven, -10, 100), 8);
+  EXPECT_EQ(of(Rule::kEither, -10, 100), 5);
+  EXPECT_EQ(of(Rule::kEither, 4, 100), 3);
+  EXPECT_EQ(of(Rule::kLargest, -10, 100), 8);
+  EXPECT_EQ(of(Rule::kLargest, -40, 100), 20);
+  EXPECT_EQ(of(Rule::kSymmetric, -10, 4), 8);
+  EXPECT_EQ(of(Rule::kSymmetric, -10, -30), 20);
+  EXPECT_EQ(of(Rule::kSymmetric, 10, 30), 20);
+  bound.small_value = 11;
+  bound.small_atol = 0.25;
+  for (const Rule rule : {Rule::kTolerance, Rule::kEither, Rule::kLargest, Rule::kSymmetric}) {
+    EXPECT_EQ(of(rule, -10, 100), 0.25);
+    EXPECT_GT(of(rule, -11, 100), 1);
+  }
+}
+
+// Both sizes count: 9 and 1 are 8 apart, which is below 7/8 of their sum, and not below 3/4 of it.
+TEST(Standards, SymmetricTakesBothSizes) {
+  Bound bound;
+  bound.rule = Rule::kSymmetric;
+  const auto misses = [&](double rtol) {
+    bound.rtol = rtol;
+    return judge(vector_of("float64", {9, 2}), vector_of("float64", {1, 2}), bound).misses;
+  };
+  EXPECT_EQ(misses(0.75), 1) << "8 is not below 7.5";
+  EXPECT_EQ(misses(0.875), 0) << "8 is below 8.75";
+}
+
+TEST(Standards, WhichNeedTheOperands) {
+  for (const char* name :
+       {"accumulation", "accumulation(hopper)", "bfloat16=accumulation", "expected_error",
+        "expected_error(ascend910b)", "rocblas_sum", "atb", "distribution(dropout,p=0.5)"}) {
+    EXPECT_TRUE(needs_operands(name)) << name;
+  }
+  for (const char* name :
+       {"torch", "numpy", "ulp(4)", "bit_equal", "float16=torch", "distribution(uniform)"}) {
+    EXPECT_FALSE(needs_operands(name)) << name;
+  }
+}
+
 TEST(Standards, BitEqual) {
   const Bound b = bound_of("bit_equal", "float8_e5m2");
   EXPECT_EQ(b.rule, Rule::kBits);

@@ -138,6 +138,19 @@ TEST(ComplexJudge, ExpectedValuesAreRoundedPartByPart) {
   EXPECT_THAT(stored.because, HasSubstr("the correctly rounded result misses it too"));
 }
 
+// An output that is farther off than the rounded result is wrong, though that would miss as well.
+TEST(ComplexJudge, GarbageUnderABoundThatNothingMeetsFails) {
+  const Tensor golden = complex_tensor("complex128", {{1 + 0x1p-12, 0}, {0, -1 - 0x1p-12}});
+  const Bound bound = tolerance(0, 1e-6, false);
+  EXPECT_EQ(judge(complex_tensor("complex32", {{1, 0}, {0, -1}}), golden, bound).outcome,
+            Outcome::kUntrusted);
+  for (const std::complex<double> garbage : {std::complex<double>{1.5, 0}, {1, 0.5}, {0.5, 0.5}}) {
+    EXPECT_EQ(judge(complex_tensor("complex32", {garbage, {0, -1}}), golden, bound).outcome,
+              Outcome::kFail)
+        << garbage;
+  }
+}
+
 TEST(ComplexJudge, ZerosAndBlindElements) {
   const ComplexValues expected = {{3, 4}, {0.003, 0.004}, {0, 0}};
   const Verdict v = judge(complex_tensor("complex64", expected),
@@ -170,6 +183,20 @@ TEST(ComplexJudge, MetricsWithoutMeaningAreNotShown) {
     EXPECT_EQ(find_metric(name)->text(*v.metrics), "-") << name;
   }
   EXPECT_THAT(metrics_text(v), HasSubstr("max ulp"));
+}
+
+// Of vectors in the plane the cosine is that of the angle between them: of equal lengths 5 and
+// real part 24 of 3+4i times conj(4+3i), 24 / 25.
+TEST(ComplexJudge, TheCosineIsThatOfTheAngle) {
+  const auto cosine = [](const ComplexValues& actual, const ComplexValues& expected) {
+    return judge(complex_tensor("complex128", actual), complex_tensor("complex128", expected),
+                 tolerance(0, 0))
+        .metrics->cosine;
+  };
+  EXPECT_NEAR(cosine({{3, 4}}, {{4, 3}}), 0.96, 1e-14);
+  EXPECT_NEAR(cosine({{6, 8}}, {{4, 3}}), 0.96, 1e-14);
+  EXPECT_NEAR(cosine({{-4, 3}}, {{3, 4}}), 0, 1e-14);
+  EXPECT_NEAR(cosine({{-3, -4}, {0, 1}}, {{3, 4}, {0, -1}}), -1, 1e-14);
 }
 
 TEST(ComplexJudge, TextsOfElements) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -221,6 +222,8 @@ TEST(DistributionDefects, AnEndThatIsOpenIsNoValue) {
             "1 of 16 384 elements cannot be draws of uniform,low=0,high=1,open_high=1: they are "
             "outside the law's range from 0 to 1; the first is element 77, 1");
   EXPECT_EQ(v.misses, 1);
+  EXPECT_EQ(v.special_misses, 0);
+  EXPECT_TRUE(v.worst.empty()) << "no one value was to be drawn there";
   values[77] = std::nan("");
   EXPECT_EQ(verdict_of("uniform", tensor_of(values)).special_misses, 1);
 }
@@ -475,6 +478,18 @@ TEST(Distribution, WrongWordsAreNamed) {
   EXPECT_EQ(verdict_of("uniform,low=1", t).outcome, Outcome::kNotComparable);
   EXPECT_THAT(verdict_of("normal", tensor_of({1, 2, 3}, "int32")).because,
               HasSubstr("the law normal is one of floats, the output is int32"));
+}
+
+TEST(Distribution, ALawSaysWhatItHasNot) {
+  const LawSpec spec = parse_law("uniform,low=-1");
+  EXPECT_EQ(spec.get("low"), -1);
+  EXPECT_EQ(spec.get("high"), 1);
+  try {
+    (void)spec.get("mean");
+    ADD_FAILURE() << "it has a mean";
+  } catch (const std::logic_error& error) {
+    EXPECT_STREQ(error.what(), "the law uniform has no parameter mean");
+  }
 }
 
 TEST(Distribution, StandardsAreToldApartByCommasOutsideOfBrackets) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -96,6 +97,24 @@ TEST(StandardTable, WhichRoundTheExpectedValue) {
        {"cann_ecosystem@2025", "cann_small_values", "cann_l0", "cann_l1", "cann_l2", "atb",
         "catlass", "msprobe", "mlu_ops", "cutlass", "accumulation"}) {
     EXPECT_FALSE(bound_of(name, "float32").round_expected) << name;
+  }
+}
+
+TEST(StandardTable, WhichTakeNanForNan) {
+  const auto takes_nan = [](const char* name) {
+    return standard_bound(name, format_named("float32"), 64)->nan_equal;
+  };
+  for (const char* name :
+       {"triton_ascend", "numpy", "tensorflow", "rocblas_sum", "iree@2026-04", "iree@2026-05",
+        "onnx", "xla", "jax", "cann_ecosystem@2026-07", "cann_ecosystem@2026-09",
+        "ttk_mixed@2026-07", "ttk_mixed@2026-09", "ttk_close", "ttk_cross_check_l0"}) {
+    EXPECT_TRUE(takes_nan(name)) << name;
+  }
+  for (const char* name :
+       {"torch", "numpy_allclose", "transformer_engine", "onednn", "cutlass", "deepgemm",
+        "flash_attention", "hipblaslt", "ggml_nmse", "tensorrt", "cann_ecosystem@2025", "cann_l0",
+        "atb", "catlass", "msprobe", "mlu_ops"}) {
+    EXPECT_FALSE(takes_nan(name)) << name;
   }
 }
 
@@ -602,6 +621,22 @@ TEST(Recheck, IntervalOfAMedian) {
   const Recheck result = recheck_ratios(r);
   EXPECT_NEAR(result.high - result.low, 0.0196, 0.004);
   EXPECT_EQ(recheck_ratios(r, 5).low, recheck_ratios(r, 5).low);
+}
+
+// Of 201 ratios 88 are low: a sample's median is, where 101 of its ratios and more are, which has a
+// probability of 3.8 percent (binomial, of 88 / 201), between 2.5 and 5. Of 80 it is below 2.5.
+TEST(Recheck, TheEndsAreTwoAndAHalfPercent) {
+  const auto of = [](std::size_t few, double value, double others) {
+    std::vector<double> r(201, others);
+    std::fill_n(r.begin(), few, value);
+    return recheck_ratios(r, 7, 8000);
+  };
+  EXPECT_EQ(of(88, 0.5, 2).low, 0.5);
+  EXPECT_FALSE(of(88, 0.5, 2).fails);
+  EXPECT_EQ(of(80, 0.5, 2).low, 2);
+  EXPECT_TRUE(of(80, 0.5, 2).fails);
+  EXPECT_EQ(of(88, 2, 0.5).high, 2);
+  EXPECT_EQ(of(80, 2, 0.5).high, 0.5);
 }
 
 TEST(Recheck, RefusesWhatSaysTooLittle) {

@@ -380,6 +380,46 @@ TEST(StatisticsOfFewElements, QuantilesLieBetweenTwoErrors) {
   }
 }
 
+// The median of zeros' errors 1/4, 1/4, 1/4, 4 and 4 is within 1, and so is that of the negated
+// ones; of the errors 1/4, 1/4, 4, 4 and 4 it is not.
+TEST(StatisticsOfFewElements, ZerosThatAMedianForgives) {
+  const Limit limit{.statistic = Statistic::kQuantileAbs, .limit = 1, .parameter = 0.5};
+  for (const double third : {0.25, 4.0}) {
+    const Tensor e = vector_of("float64", {4, 0.25, third, 0.25, 4});
+    const StatisticsResult r = judge_statistics(e, e, nullptr, false, std::span(&limit, 1));
+    EXPECT_TRUE(r.met);
+    EXPECT_EQ(r.trivial_met, third < 1) << third;
+  }
+}
+
+// Where nothing is finite on both sides every statistic is 0.
+TEST(StatisticsOfFewElements, OfNoneEveryStatisticIsZero) {
+  const Tensor none = vector_of("float32", {kNan, kInfinity, kNan});
+  const TensorView benchmark = none.view();
+  for (const Limit& limit : every_limit()) {
+    if (limit.needs_weights()) continue;
+    const auto r = judge_statistics(none, none, &benchmark, true, std::span(&limit, 1)).readings;
+    ASSERT_EQ(r.size(), 1u) << limit.text();
+    EXPECT_EQ(r[0].value, 0) << limit.text();
+  }
+}
+
+// The rounding of what is expected, by hand. bfloat16 has steps of 1/128 above 1 and 1/256 below:
+// 1 + 0.3 is rounded to 166/128, less 0.3 to 255/256, 1/256 off. 3 + 0.3 is rounded to 211/64, less
+// 0.3 to 3. An error of 1/64 is twice 2/256, or more than any noise.
+TEST(StatisticsOfFewElements, TheNoiseOfRounding) {
+  const Limit limit{.statistic = Statistic::kNoiseRatio, .limit = 1};
+  const auto ratio = [&](double expected, double benchmark) {
+    const Tensor a = vector_of("bfloat16", {expected + 0x1p-6}),
+                 e = vector_of("float64", {expected}), b = vector_of("float64", {benchmark});
+    const TensorView view = b.view();
+    return judge_statistics(a, e, &view, true, std::span(&limit, 1)).readings.at(0).value;
+  };
+  EXPECT_EQ(ratio(1, 1), 2);
+  EXPECT_EQ(ratio(1, 1 + 0x1p-8), 1);
+  EXPECT_EQ(ratio(3, 3), kInfinity);
+}
+
 // A mean is the float64 that is nearest to it, of terms of which one is 2^53 and one 2^110 times
 // smaller than the largest. Where 0 is expected the relative error is that over 2^-52.
 TEST(StatisticsOfFewElements, AMeanOfTermsOfAllSizesIsTheNearest) {

@@ -262,6 +262,11 @@ TEST(SumBounds, SaysWhereThereAreNone) {
   DotModel model = dot_model(machine_named("hopper"), format_named("float8_e5m2"));
   EXPECT_EQ(why_no_sum_bounds(model, 64, false), "");
   EXPECT_EQ(why_no_sum_bounds(model, std::int64_t{1} << 20, false), "the roundings leave no digit");
+  // 1024 roundings of float16 sums come to 1024 2^-11, which is one half.
+  model = dot_model(machine_named("cpu_fma"), format_named("float16"));
+  model.accumulator.value = "float16";
+  EXPECT_EQ(why_no_sum_bounds(model, 1023, false), "");
+  EXPECT_EQ(why_no_sum_bounds(model, 1024, false), "the roundings leave no digit");
 }
 
 // By hand: 10 products in chunks of 4, promoted every 6: chunks of 4, 2 and 4 products.
@@ -360,6 +365,14 @@ TEST(Accumulation, BiasAndVarianceByHand) {
   model.flush_sums.value = true;
   EXPECT_EQ(Accumulation(&model, 8).noise(p, 6).flushed, 4 * 2 * 0x1p-126);
   EXPECT_EQ(Accumulation(&model, 8).noise({.columns = 4}, 6).flushed, 0) << "of zeros alone";
+}
+
+// Of sums far below the normal range nothing is left but roundings to multiples of 2^-149, each of
+// which has a twelfth of the square.
+TEST(Accumulation, VarianceBelowTheNormalRangeByHand) {
+  const Accumulation sums(nullptr, 6);
+  const AccumulationNoise noise = sums.noise({.square = 0x1p-600, .columns = 4}, 6);
+  EXPECT_DOUBLE_EQ(noise.variance, 6 * 4 * std::pow(0x1p-149, 2) / 12);
 }
 
 // Aligned terms: how many of them lose bits depends on how large the partial sums are, which are

@@ -342,6 +342,10 @@ TEST(JoinedSumTest, Float16ByHand) {
   EXPECT_EQ(sum({0x1p-12, 0x1p-14}, {0x1p-12, 0x1p-14 * 0x1p-4}, 1), 1);  // a tie, to even
   EXPECT_EQ(sum({0}, {1}, 0), 0);
   EXPECT_FALSE(std::signbit(sum({-0.0}, {1}, -0.0)));
+  // A product that is 0 says nothing of E, however large its other factor is.
+  EXPECT_EQ(sum({0, 1 + 0x1p-10}, {0x1p15, 0x1p-14}, 0x1p-40), 0x1p-14 + 0x1p-24);
+  EXPECT_EQ(sum({0x1p-14, 0}, {0x1p-12, 0x1p15}, 0), 0x1p-26);
+  EXPECT_EQ(sum({0x1p-14, 0x1p15}, {0x1p-12, 0}, 0), 0x1p-26);
 }
 
 TEST(JoinedSumTest, BeyondFloat32) {

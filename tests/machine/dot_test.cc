@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/random.h"
 #include "assay/base/sanitized.h"
 #include "assay/simd/targets.h"
 #include "inputs.h"
@@ -235,6 +236,28 @@ TEST(EngineTieTest, OneBitBeyondFloat64Decides) {
     for (const double factor : b) p.b.insert(p.b.end(), static_cast<std::size_t>(side), factor);
     ASSERT_EQ(by_oracle(model, p), std::vector<float>(p.c.size(), 1 + 0x1p-23f));
     expect_oracle(model, p, "54 bits");
+  }
+}
+
+// Sums of aligned terms about 2^118, up to which tiles take them: products are some 20 bits below,
+// and the last of them are cut.
+TEST(EngineMixTest, AlignedSumsOfLargeAccumulators) {
+  Random random(118, 1);
+  for (const char* machine : {"hopper", "ampere", "blackwell"}) {
+    for (const char* input : {"bfloat16", "tfloat32"}) {
+      const DotModel& model = dot_model(machine_named(machine), format_named(input));
+      const Format& f = format_named(input);
+      for (const double size : {0x1p116, 0x1p117, 0x1p118, 0x1p119, 0x1p125}) {
+        Problem p{9, 20, 40, {}, {}, {}};
+        const auto draw = [&] { return round_to(f, random.normal() * 0x1p48); };
+        for (std::int64_t i = 0; i < p.m * p.k; ++i) p.a.push_back(draw());
+        for (std::int64_t i = 0; i < p.k * p.n; ++i) p.b.push_back(draw());
+        for (std::int64_t i = 0; i < p.m * p.n; ++i) {
+          p.c.push_back(static_cast<float>(size * (2 * random.uniform() - 1)));
+        }
+        expect_oracle(model, p, std::string(machine) + " " + input);
+      }
+    }
   }
 }
 

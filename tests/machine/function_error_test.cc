@@ -58,6 +58,15 @@ TEST(FunctionErrorTest, CudasFigures) {
   EXPECT_EQ(function_library("cann").how, Provenance::kAssumed);
 }
 
+// What is taken for a vendor that publishes nothing.
+TEST(FunctionErrorTest, CannsFigures) {
+  for (const char* dtype : {"float16", "float32"}) {
+    for (const char* function : {"exp", "log", "sqrt", "rsqrt", "tanh", "erf"}) {
+      EXPECT_EQ(row_of("cann", function, dtype).ulps, 1) << function << " " << dtype;
+    }
+  }
+}
+
 // What a CPU's library is taken to be within.
 TEST(FunctionErrorTest, TheCLibrarysFigures) {
   for (const char* dtype : {"float32", "float64"}) {
@@ -87,6 +96,9 @@ TEST(FunctionErrorTest, Ranges) {
   const double beyond = 0x1.ffffffp127;  // rounds to infinity
   EXPECT_EQ(exp.range(88.72, beyond).high, HUGE_VAL);
   EXPECT_EQ(exp.range(88.72, beyond).low, max_finite(format_named("float32")) - 0x1p104);
+  const double most = max_finite(format_named("float32"));
+  EXPECT_EQ(exp.range(88.73, most + 2.5 * 0x1p104).low, most - 0x1p104);
+  EXPECT_EQ(exp.range(88.73, most + 3.5 * 0x1p104).low, HUGE_VAL);
   EXPECT_EQ(exp.range(100, 1e43).low, HUGE_VAL);
   EXPECT_EQ(exp.range(-1000, 0).low, -0x1p-148);  // 2 subnormals
   const FunctionError& fast = row_of("cuda_fast", "exp", "float32");
@@ -95,6 +107,7 @@ TEST(FunctionErrorTest, Ranges) {
   const FunctionError& log = row_of("cuda_fast", "log", "float32");
   EXPECT_NEAR(log.range(1, 0).high, std::exp2(-21.41), 1e-13);
   EXPECT_GE(log.range(1, 0).high, std::exp2(-21.41));
+  EXPECT_EQ(log.range(1, 0).low, -log.range(1, 0).high);
   EXPECT_EQ(log.range(4, 1.5).high, 1.5 + 3 * 0x1p-23);
   EXPECT_EQ(row_of("cuda_fast", "tanh", "float32").range(1, 0.5).low, 0.5 - 0x1p-12);
 }

@@ -170,6 +170,7 @@ TEST(MachinesTest, OtherUnits) {
   EXPECT_EQ(plain.chunk.how, Provenance::kMeasured);
   const DotModel &wraps = dot_model(machine_named("hopper"), format_named("int8")),
                  &holds = dot_model(machine_named("ascend910b"), format_named("int8"));
+  EXPECT_EQ(wraps.chunk.value, 32);
   EXPECT_EQ(wraps.overflow.value, IntegerOverflow::kWrap);
   EXPECT_EQ(wraps.overflow.how, Provenance::kMeasured);
   EXPECT_EQ(holds.overflow.value, IntegerOverflow::kSaturate);

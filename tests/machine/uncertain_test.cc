@@ -75,6 +75,20 @@ TEST(Uncertain, RoundingOfOddMultiplesHasTheirMoments) {
   }
 }
 
+// A power of two moves the lowest bit of a number, and leaves it known; of any other quotient
+// nothing is known.
+TEST(Uncertain, QuotientsByPowersOfTwoAreExact) {
+  Uncertain number = Uncertain::exact(3);
+  number.divide_by(-4);
+  EXPECT_EQ(number.value, -0.75);
+  EXPECT_EQ(number.grid, -2);
+  EXPECT_TRUE(number.known && number.odd);
+  Uncertain third = Uncertain::exact(3);
+  third.divide_by(6);
+  EXPECT_LT(third.grid, -1074);
+  EXPECT_FALSE(third.known || third.odd);
+}
+
 // As long as nothing is rounded the lowest bit of a sum is known.
 TEST(Uncertain, SumsOfExactNumbersAreExact) {
   Uncertain sum = Uncertain::exact(0.75);
@@ -189,6 +203,18 @@ TEST(SumErrorsOfSubnormals, SumsAreSaidToBeFlushed) {
   EXPECT_FALSE(flushes("cpu_fma", 0x1p-80, 0x1p-60));
 }
 
+// Of a chunk whose products are added one by one, the last rounding that may be left out is where
+// it meets the accumulator: those inside it are there. An odd multiple of 2^-45 is rounded to
+// 2^-23.
+TEST(SumErrorsOfOneProduct, ChunksAreRoundedInside) {
+  const DotModel& model =
+      dot_model(machine_named("ascend910b,order=sequential"), format_named("float32"));
+  ASSERT_GT(model.chunk.value, 1);
+  const SumErrors errors =
+      sum_errors(model, 1, 1, 1, {1 + 0x1p-23}, {1 + 0x1p-22}, {}, StartOfSum::kFirst, true);
+  EXPECT_DOUBLE_EQ(errors.variance[0], 0x1p-46 / 12 * (1 - 4 * 0x1p-44));
+}
+
 // Before it is promoted a part is rounded in the accumulator, also where the promotion, being the
 // last rounding, is left out.
 TEST(SumErrorsOfOneProduct, PartsAreRoundedBeforeThePromotion) {
@@ -212,6 +238,25 @@ TEST(SumErrorsOfJoinedSums, ChunksAreAlignedByThemselves) {
   EXPECT_EQ(errors(8).variance, errors(9).variance);
   EXPECT_EQ(errors(8).mean, errors(9).mean);
   EXPECT_NE(errors(7).variance, errors(8).variance) << "in the same chunk it is not";
+}
+
+// What lies farther below a chunk than a unit reaches is lost, and nothing else is: 25 binary
+// places of 8-bit floats.
+TEST(SumErrorsOfJoinedSums, LoseWhatIsOutOfReach) {
+  const DotModel& model = dot_model(machine_named("cdna3"), format_named("float8_e4m3fnuz"));
+  ASSERT_EQ(model.chunk.value, 16);
+  ASSERT_EQ(model.reach.value, 25);
+  const auto errors = [&](double first, double second) {
+    std::vector<double> a(17, 0.0), b(17, 0.0);
+    a[0] = b[0] = first;
+    a[16] = b[16] = second;
+    return sum_errors(model, 1, 1, 17, a, b, {}, StartOfSum::kFirst, true);
+  };
+  for (const double first : {1.0, 0x1p-5}) {
+    EXPECT_EQ(errors(first, 1).mean[0], 0) << first;
+    EXPECT_EQ(errors(first, 1).variance[0], 0) << first;
+  }
+  EXPECT_EQ(errors(0x1p-7, 64).mean[0], -0x1p-14);  // 26 below 2^12
 }
 
 }  // namespace

@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 #include <mpfr.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -210,6 +213,51 @@ TEST_P(OnTarget, ReductionsAreTheOracleColumnByColumn) {
       }
     }
   }
+}
+
+// Numbers that end where a page begins which nobody may read.
+template <typename T>
+class BeforeAGap {
+ public:
+  explicit BeforeAGap(std::size_t count) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t bytes = count * sizeof(T), whole = (bytes + page - 1) / page * page;
+    size_ = whole + page;
+    at_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at_ == MAP_FAILED || mprotect(static_cast<char*>(at_) + whole, page, PROT_NONE) != 0) {
+      throw std::runtime_error("no page can be kept from being read");
+    }
+    data_ = reinterpret_cast<T*>(static_cast<char*>(at_) + whole - bytes);
+    std::fill_n(data_, count, T{1});
+  }
+  BeforeAGap(const BeforeAGap&) = delete;
+  BeforeAGap& operator=(const BeforeAGap&) = delete;
+  ~BeforeAGap() { munmap(at_, size_); }
+  T* data() const { return data_; }
+
+ private:
+  std::size_t size_ = 0;
+  void* at_ = nullptr;
+  T* data_ = nullptr;
+};
+
+template <typename T>
+void expect_sums_of_ones() {
+  for (const ReduceOrder order : kOrders) {
+    for (const std::int64_t n : {2, 3, 4, 7, 16}) {
+      for (const std::int64_t w : {1, 2, 9}) {
+        const BeforeAGap<T> x(static_cast<std::size_t>(n * w));
+        std::vector<T> sums(static_cast<std::size_t>(w));
+        reduce_sum(unit_of("float32"), order, 4, n, w, x.data(), sums.data());
+        for (const T sum : sums) EXPECT_EQ(sum, static_cast<T>(n)) << n << " rows of " << w;
+      }
+    }
+  }
+}
+
+TEST_P(OnTarget, ReductionsReadNothingBehindTheirRows) {
+  expect_sums_of_ones<double>();
+  expect_sums_of_ones<float>();
 }
 
 // -- Orders

@@ -575,5 +575,30 @@ TEST(MatmulErrorTest, ShapesAndParameters) {
             "case t: matmul needs the input 'a'; its inputs are b");
 }
 
+// Results of more elements than one range of threads: whatever the number of threads, and as the
+// last rows give alone.
+TEST(LargeMatmul, IsTheSameByAnyThreadsAndInParts) {
+  constexpr std::int64_t kM = 270, kN = 260, kK = 8, kLast = 5;
+  for (const char* machine : {"exact", "ascend910b", "hopper"}) {
+    for (const char* extra : {"", "round_before_bias", "output_rounding", "no bias"}) {
+      SCOPED_TRACE(std::string(machine) + " " + extra);
+      Case c =
+          matmul(random_tensor("bfloat16", {2, kM, kK}, 1), random_tensor("bfloat16", {kK, kN}, 2));
+      if (std::string(extra) != "no bias") c.inputs["bias"] = random_tensor("bfloat16", {kN}, 3);
+      if (std::string(extra) == "round_before_bias") c.attributes[extra] = std::int64_t{1};
+      if (std::string(extra) == "output_rounding") c.attributes[extra] = std::string("toward_zero");
+      c.attributes["output_dtype"] = std::string("bfloat16");
+      const Machine& m = machine_named(machine);
+      const Tensor whole = emulate(c, m, 1);
+      EXPECT_EQ(whole.view().values(), emulate(c, m, 3).view().values());
+      EXPECT_EQ(golden_result(c, 1).view().values(3), golden_result(c, 3).view().values());
+      Case last = c;
+      last.inputs["a"] = copy_of(c.input("a").view().at(1).slice(kM - kLast, kLast));
+      EXPECT_EQ(emulate(last, m, 1).view().values(),
+                whole.view().at(1).slice(kM - kLast, kLast).values());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -57,12 +57,23 @@ void Checksums::erase(const std::string& object, const std::string& attribute) {
   lines_.erase(object + "@" + attribute);
 }
 
+std::array<Checksums::Range, 3> Checksums::ranges_of(const std::string& object) const {
+  const auto beginning = [&](char mark) {
+    return Range{lines_.lower_bound(object + mark),
+                 lines_.lower_bound(object + static_cast<char>(mark + 1))};
+  };
+  // In their order, so that what ends a range is not erased before it.
+  return {lines_.equal_range(object), beginning('/'), beginning('@')};
+}
+
 void Checksums::erase_all(const std::string& object) {
-  std::erase_if(lines_, [&](const auto& line) {
-    return line.first.starts_with(object) &&
-           (line.first.size() == object.size() || line.first[object.size()] == '@' ||
-            line.first[object.size()] == '/');
-  });
+  for (const auto& [begin, end] : ranges_of(object)) lines_.erase(begin, end);
+}
+
+Checksums Checksums::all_of(const std::string& object) const {
+  Checksums some;
+  for (const auto& [begin, end] : ranges_of(object)) some.lines_.insert(begin, end);
+  return some;
 }
 
 bool Checksums::agrees(const std::string& line, std::uint64_t sum) const {

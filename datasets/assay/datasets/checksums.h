@@ -6,11 +6,13 @@
 // results and attributes that is, is refused, for nobody can tell it from damage.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/tensor/case.h"
@@ -47,6 +49,7 @@ class Checksums {
   void erase(const std::string& object, const std::string& attribute);
   // The object's line and those of its attributes, and of all that lies in it.
   void erase_all(const std::string& object);
+  Checksums all_of(const std::string& object) const;
 
   // By the path of a dataset, or "path@name" of an attribute.
   const std::map<std::string, std::uint64_t>& lines() const { return lines_; }
@@ -64,7 +67,13 @@ class Checksums {
   bool read(std::string_view text);
 
  private:
-  std::map<std::string, std::uint64_t> lines_;
+  using Lines = std::map<std::string, std::uint64_t>;
+  using Range = std::pair<Lines::const_iterator, Lines::const_iterator>;
+  // Where all of an object stands. A file of many cases has a long table, of which this is a few
+  // lines.
+  std::array<Range, 3> ranges_of(const std::string& object) const;
+
+  Lines lines_;
 };
 
 // Of a table's text, as assay_checksums has it.

@@ -51,7 +51,7 @@ struct DatasetWriter::Impl {
   struct Copied {
     h5::Handle file;
     std::string path, name;
-    h5::Checksums sums;  // of its file
+    h5::Checksums sums;  // what its file says of it
   };
   std::vector<Copied> copied;
   std::set<std::string> left_out;  // of what is copied
@@ -586,7 +586,7 @@ void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {
   impl_->create_group(at);
   impl_->copy_attributes(h5::Reader(from.path(), source, 0), source, at, from.checksums());
   H5Iinc_ref(source);  // until the members have come
-  impl_->copied.push_back({{source, H5Idec_ref}, from.path(), name, from.checksums()});
+  impl_->copied.push_back({{source, H5Idec_ref}, from.path(), name, from.checksums().all_of(at)});
   impl_->check_disk();
 }
 

@@ -10,8 +10,6 @@
 #include "assay/base/text.h"
 
 namespace assay::abft {
-namespace {}  // namespace
-
 bool is_own_accumulation(const Format& output) { return output.precision >= 24; }
 
 std::int64_t CheckedProduct::columns_of(std::int64_t group) const {
@@ -20,7 +18,8 @@ std::int64_t CheckedProduct::columns_of(std::int64_t group) const {
 
 bool CheckedProduct::integer_product(const Format& output) const {
   if (from_golden || output.is_float() || input_a->is_float() || input_b->is_float()) return false;
-  const auto whole = [](double v) { return v == std::trunc(v) && std::abs(v) < 0x1p62; };
+  // Beyond 32 bits no output holds a bias, and the sum of a group of them could be 0 in 64 bits.
+  const auto whole = [](double v) { return v == std::trunc(v) && std::abs(v) < 0x1p32; };
   return std::all_of(operands.bias.begin(), operands.bias.end(), whole) &&
          std::all_of(operands.row_bias.begin(), operands.row_bias.end(), whole);
 }

@@ -63,4 +63,13 @@ void parallel_for(std::int64_t parts, int threads, const std::function<void(std:
   if (failure) std::rethrow_exception(failure);
 }
 
+void parallel_ranges(std::int64_t count, int threads,
+                     const std::function<void(std::int64_t, std::int64_t)>& body) {
+  constexpr std::int64_t kRange = 1 << 16;
+  parallel_for((count + kRange - 1) / kRange, threads, [&](std::int64_t range) {
+    const std::int64_t begin = range * kRange;
+    body(begin, std::min(kRange, count - begin));
+  });
+}
+
 }  // namespace assay

@@ -14,4 +14,9 @@ int default_threads();
 // exception that a part throws is rethrown here, after all threads have stopped.
 void parallel_for(std::int64_t parts, int threads, const std::function<void(std::int64_t)>& body);
 
+// The same for `count` elements, each of which takes little: body(begin, count of these) for
+// ranges.
+void parallel_ranges(std::int64_t count, int threads,
+                     const std::function<void(std::int64_t, std::int64_t)>& body);
+
 }  // namespace assay

@@ -7,6 +7,7 @@
 
 #include "assay/base/float_environment.h"
 #include "assay/base/index.h"
+#include "assay/base/large_memory.h"
 #include "assay/base/parallel.h"
 #include "assay/simd/gemm.h"
 
@@ -148,7 +149,7 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
   const std::int64_t panels = (n + columns - 1) / columns, width = panels * columns;
   const std::int64_t stretches = (k + kStretch - 1) / kStretch;
 
-  std::vector<double> packed_b(at(width * k));  // [panel][k][column]
+  std::vector<double> packed_b = large_vector<double>(at(width * k));  // [panel][k][column]
   std::vector<Digits> of_b(at(panels * stretches));
   std::vector<std::uint8_t> bad_columns(at(width));
   parallel_for(panels, threads, [&](std::int64_t panel) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "assay/base/index.h"
+#include "assay/base/large_memory.h"
 #include "assay/base/parallel.h"
 #include "assay/machine/dot.h"
 #include "assay/simd/aligned.h"
@@ -201,7 +202,7 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
   constexpr bool kExponents = Kernel::kExponents;
 
   // B once: [panel][k][column].
-  std::vector<T> packed_b(at(padded_n * p.k));
+  std::vector<T> packed_b = large_vector<T>(at(padded_n * p.k));
   std::vector<std::int16_t> exponents_b(kExponents ? packed_b.size() : 0);
   std::vector<std::uint8_t> bad_columns(at(padded_n));
   std::vector<Extent> b_extents(at(panel_count * stretches));

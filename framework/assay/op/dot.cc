@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -42,14 +44,17 @@ bool sums_in_float16(const Case& c, const Format& output) {
 
 }  // namespace
 
-std::vector<double> MatrixUnit::operand(const TensorView& matrix) const {
-  std::vector<double> values = matrix.values();
+std::vector<double> MatrixUnit::operand(const TensorView& matrix, int threads) const {
+  std::vector<double> values = matrix.values(threads);
   if (compute == nullptr || in_two_terms) return values;
-  if (compute_rounding == Rounding::kNearestEven) {
-    round_array(*compute, values.data(), values.size());
-  } else {
-    for (double& v : values) v = round_to(*compute, v, compute_rounding);
-  }
+  parallel_ranges(std::ssize(values), threads, [&](std::int64_t begin, std::int64_t count) {
+    const std::span range(values.data() + begin, static_cast<std::size_t>(count));
+    if (compute_rounding == Rounding::kNearestEven) {
+      round_array(*compute, range.data(), range.size());
+    } else {
+      for (double& v : range) v = round_to(*compute, v, compute_rounding);
+    }
+  });
   return values;
 }
 

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <span>
 #include <stdexcept>
 
 #include "assay/base/error.h"
+#include "assay/base/index.h"
+#include "assay/base/large_memory.h"
+#include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
@@ -21,30 +26,37 @@ namespace {
 // the product of a matrix a and a matrix b to `values`, which hold the bias or 0.
 template <typename Multiply>
 Tensor multiplied(const Case& c, const MatrixUnit& unit, const Format& output, Rounding rounding,
-                  const Multiply& multiply) {
+                  int threads, const Multiply& multiply) {
   const MatmulShape s = matmul_shape(c);
   const std::vector<double> bias = matmul_bias(c);
   Tensor result(output, s.output);
   const auto count = static_cast<std::size_t>(s.m * s.n);
   const auto bytes = count * static_cast<std::size_t>(output.storage_bytes);
-  std::vector<double> values(count);
+  std::vector<double> values = large_vector<double>(count);
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
-    const std::vector<double> a = unit.operand(matmul_matrix(c, "a", batch)),
-                              b = unit.operand(matmul_matrix(c, "b", batch));
-    for (std::size_t i = 0; i < count; ++i) values[i] = bias.empty() ? 0.0 : bias[i % bias.size()];
-    multiply(s, a, b, values);
-    if (rounding != Rounding::kNearestEven) {
-      for (double& v : values) v = round_to(output, v, rounding);
+    const std::vector<double> a = unit.operand(matmul_matrix(c, "a", batch), threads),
+                              b = unit.operand(matmul_matrix(c, "b", batch), threads);
+    if (bias.empty()) {
+      if (batch > 0) std::fill(values.begin(), values.end(), 0.0);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) values[i] = bias[i % bias.size()];
     }
-    encode_array(output, values.data(), count,
-                 result.bytes() + static_cast<std::size_t>(batch) * bytes);
+    multiply(s, a, b, values);
+    std::byte* const to = result.bytes() + static_cast<std::size_t>(batch) * bytes;
+    parallel_ranges(std::ssize(values), threads, [&](std::int64_t begin, std::int64_t elements) {
+      const std::span range(values.data() + begin, static_cast<std::size_t>(elements));
+      if (rounding != Rounding::kNearestEven) {
+        for (double& v : range) v = round_to(output, v, rounding);
+      }
+      encode_array(output, range.data(), range.size(), to + begin * output.storage_bytes);
+    });
   }
   return result;
 }
 
 Tensor multiplied_exactly(const Case& c, const MatrixUnit& unit, const Format& output,
                           int threads) {
-  return multiplied(c, unit, output, Rounding::kNearestEven,
+  return multiplied(c, unit, output, Rounding::kNearestEven, threads,
                     [&](const MatmulShape& s, const std::vector<double>& a,
                         const std::vector<double>& b, std::vector<double>& values) {
                       exact_matmul(s.m, s.n, s.k, a.data(), b.data(), values.data(), threads);
@@ -59,22 +71,25 @@ Tensor run_matmul(const Call& call) {
   const bool has_bias = c.inputs.count("bias") != 0,
              first = call.machine.bias_first.value && !unit.round_before_bias;
   return multiplied(
-      c, unit, call.output, unit.output_rounding,
+      c, unit, call.output, unit.output_rounding, call.threads,
       [&](const MatmulShape& s, const std::vector<double>& a, const std::vector<double>& b,
           std::vector<double>& values) {
-        std::vector<float> sums(values.size(), 0.0f);
-        if (first) sums.assign(values.begin(), values.end());
+        std::vector<float> sums = large_vector(values.size(), 0.0f);
+        if (first && has_bias) sums.assign(values.begin(), values.end());
         const MatrixUnit::Summed p = unit.summed(s.m, s.n, s.k, a, b);
         dot_matmul(p.model, s.m, s.n, p.k, p.a.data(), p.b.data(), sums.data(), call.threads,
                    p.parts);
-        for (std::size_t i = 0; i < values.size(); ++i) {
-          if (unit.round_before_bias && has_bias) {
-            sums[i] = static_cast<float>(
-                round_to(c.output_format(), static_cast<double>(sums[i]), unit.output_rounding));
-          }
-          values[i] = static_cast<double>(
-              first || !has_bias ? sums[i] : sums[i] + static_cast<float>(values[i]));
-        }
+        parallel_ranges(
+            std::ssize(values), call.threads, [&](std::int64_t begin, std::int64_t count) {
+              for (std::size_t i = at(begin); i < at(begin + count); ++i) {
+                if (unit.round_before_bias && has_bias) {
+                  sums[i] = static_cast<float>(round_to(
+                      c.output_format(), static_cast<double>(sums[i]), unit.output_rounding));
+                }
+                values[i] = static_cast<double>(
+                    first || !has_bias ? sums[i] : sums[i] + static_cast<float>(values[i]));
+              }
+            });
       });
 }
 

@@ -8,6 +8,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
+#include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/op/accumulation.h"
@@ -83,16 +84,18 @@ Tensor naming(const Case& c, const Run& run) {
 }
 
 template <typename Code>
-void clear_signs(Tensor& tensor, std::int64_t count, Code sign, Code least_nan) {
+void clear_signs(Tensor& tensor, std::int64_t count, Code sign, Code least_nan, int threads) {
   auto* codes = reinterpret_cast<Code*>(tensor.bytes());
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto size = static_cast<Code>(codes[i] & ~sign);
-    codes[i] = size >= least_nan ? size : codes[i];
-  }
+  parallel_ranges(count, threads, [&](std::int64_t begin, std::int64_t of_these) {
+    for (std::int64_t i = begin; i < begin + of_these; ++i) {
+      const auto size = static_cast<Code>(codes[i] & ~sign);
+      codes[i] = size >= least_nan ? size : codes[i];
+    }
+  });
 }
 
 // Of formats whose NaN have a sign.
-Tensor with_positive_nans(Tensor result) {
+Tensor with_positive_nans(Tensor result, int threads) {
   const Format& part = part_format(result.format());
   if (part.specials != Specials::kInfNan && part.specials != Specials::kNanOnly) return result;
   if (!part.is_float()) return result;
@@ -103,7 +106,7 @@ Tensor with_positive_nans(Tensor result) {
   const std::int64_t count = result.size() * (result.format().is_complex() ? 2 : 1);
   const auto clear = [&](auto code) {
     using Code = decltype(code);
-    clear_signs(result, count, static_cast<Code>(sign), static_cast<Code>(least));
+    clear_signs(result, count, static_cast<Code>(sign), static_cast<Code>(least), threads);
   };
   switch (part.storage_bytes) {
     case 1:
@@ -122,9 +125,9 @@ Tensor with_positive_nans(Tensor result) {
 }
 
 // A result by assay's own code, its NaN the same on every host.
-Tensor portable(const Operator& op, Tensor result) {
+Tensor portable(const Operator& op, Tensor result, int threads) {
   return op.keeps_nan_signs || is_registered(op) ? std::move(result)
-                                                 : with_positive_nans(std::move(result));
+                                                 : with_positive_nans(std::move(result), threads);
 }
 
 // The dtype of any input, by the names that first inputs have, else of the golden result.
@@ -165,11 +168,11 @@ Tensor emulate(const Case& c, const Machine& machine, int threads) {
   const Format& output = c.output_format();
   return naming(c, [&] {
     if (machine.name == kReferenceMachine) {
-      return portable(op, reference_result(op, {c, output, threads}));
+      return portable(op, reference_result(op, {c, output, threads}), threads);
     }
     Tensor result = op.run({c, machine, output, threads});
     if (is_registered(op)) check_result(c, op, result, threads);
-    return portable(op, std::move(result));
+    return portable(op, std::move(result), threads);
   });
 }
 
@@ -197,7 +200,7 @@ Tensor emulate_accumulator(const Case& c, const Machine& machine, int threads) {
                                         "float32 it returns {}",
                                         c.op, result.format().name));
     }
-    return portable(op, std::move(result));
+    return portable(op, std::move(result), threads);
   });
 }
 
@@ -205,7 +208,7 @@ Tensor golden_result(const Case& c, int threads) {
   const FloatEnvironment environment;
   const Operator& op = operator_of(c);
   return naming(c, [&] {
-    return portable(op, reference_result(op, {c, golden_format(c), threads}));
+    return portable(op, reference_result(op, {c, golden_format(c), threads}), threads);
   });
 }
 

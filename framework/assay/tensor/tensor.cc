@@ -7,6 +7,8 @@
 #include <stdexcept>
 
 #include "assay/base/float_environment.h"
+#include "assay/base/large_memory.h"
+#include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 
@@ -101,9 +103,11 @@ void TensorView::read(std::int64_t begin, std::int64_t count, double* to) const 
   }
 }
 
-std::vector<double> TensorView::values() const {
-  std::vector<double> all(static_cast<std::size_t>(size()));
-  read(0, size(), all.data());
+std::vector<double> TensorView::values(int threads) const {
+  std::vector<double> all = large_vector<double>(static_cast<std::size_t>(size()));
+  parallel_ranges(size(), threads, [&](std::int64_t begin, std::int64_t count) {
+    read(begin, count, all.data() + begin);
+  });
   return all;
 }
 
@@ -151,6 +155,7 @@ Tensor::Tensor(const Format& format, Shape shape) : format_(&format), shape_(std
   const std::size_t bytes = std::max<std::size_t>((byte_count() + 63) / 64 * 64, 64);
   data_.reset(static_cast<std::byte*>(std::aligned_alloc(64, bytes)));
   if (!data_) throw std::bad_alloc();
+  prefer_huge_pages(data_.get(), bytes);
 }
 
 Tensor::Tensor(const Tensor& other) {

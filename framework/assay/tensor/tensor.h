@@ -56,8 +56,8 @@ struct TensorView {
   std::vector<std::int64_t> multi_index(std::int64_t linear) const;
   // Copies the values [begin, begin + count) in row-major order as float64.
   void read(std::int64_t begin, std::int64_t count, double* to) const;
-  // All values in row-major order.
-  std::vector<double> values() const;
+  // All values in row-major order, by `threads` threads (0: default_threads()).
+  std::vector<double> values(int threads = 1) const;
   // The sub-tensor at `index` of the first dimension.
   TensorView at(std::int64_t index) const;
   // The `count` sub-tensors from `begin` on.

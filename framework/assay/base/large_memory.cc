@@ -1,0 +1,20 @@
+#include "assay/base/large_memory.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+
+namespace assay {
+
+void prefer_huge_pages(void* memory, std::size_t bytes) {
+  constexpr std::uintptr_t kHuge = 2 << 20;
+  constexpr std::size_t kLarge = 4 * kHuge;
+  if (bytes < kLarge) return;
+  // Whole pages alone: what lies beside them is not ours.
+  const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + kHuge - 1) / kHuge * kHuge;
+  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / kHuge * kHuge;
+  // Advice: where it is not taken, pages are small.
+  (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
+}  // namespace assay

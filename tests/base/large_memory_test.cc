@@ -1,0 +1,24 @@
+#include "assay/base/large_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace assay {
+namespace {
+
+TEST(LargeVector, HoldsWhatItIsGiven) {
+  EXPECT_TRUE(large_vector<double>(0).empty());
+  // Below and beyond what huge pages are asked for, and no multiple of them.
+  for (const std::size_t count : {1u, 1000u, 1u << 20, (3u << 20) + 5}) {
+    const std::vector<double> zeros = large_vector<double>(count);
+    EXPECT_EQ(zeros.size(), count);
+    EXPECT_TRUE(std::all_of(zeros.begin(), zeros.end(), [](double v) { return v == 0; }));
+    const std::vector<std::int16_t> sevens = large_vector(count, std::int16_t{7});
+    EXPECT_EQ(std::count(sevens.begin(), sevens.end(), 7), static_cast<std::ptrdiff_t>(count));
+  }
+}
+
+}  // namespace
+}  // namespace assay
