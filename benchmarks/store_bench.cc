@@ -1,11 +1,14 @@
-// Reading a dataset against read() of the same bytes, both from the page cache.
+// Reading a dataset against read() of the same bytes, both from the page cache; writing many small
+// cases against h5py.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
+#include "assay/base/text.h"
 #include "assay/datasets/store.h"
 #include "ratios.h"
 
@@ -57,6 +60,54 @@ void plain_read(benchmark::State& state) {
   }
 }
 
+constexpr int kCases = 5000;
+
+// Each case with two inputs and a golden result of 100 elements.
+void write_cases(benchmark::State& state) {
+  const assay::Format& format = assay::format_named("float32");
+  assay::Case c;
+  c.op = "add";
+  for (const char* name : {"a", "b"}) {
+    c.inputs[name] = assay::Tensor::from_values(format, {100}, std::vector<double>(100, 1.0));
+  }
+  c.golden = assay::Tensor::from_values(format, {100}, std::vector<double>(100, 2.0));
+  for (auto _ : state) {
+    assay::DatasetWriter writer(path() + ".cases");
+    for (int i = 0; i < kCases; ++i) {
+      c.name = assay::formatted("layer{}/op{}", i / 100, i % 100);
+      writer.write(c);
+    }
+    writer.commit();
+  }
+}
+
+// The same datasets and attributes, but the checksums.
+void h5py_write_cases(benchmark::State& state) {
+  const std::string script = path() + ".py";
+  std::ofstream(script) << R"(import sys, h5py, numpy
+one = numpy.ones(100, "f4")
+with h5py.File(sys.argv[1], "w") as file:
+    for i in range(int(sys.argv[2])):
+        case = file.create_group(f"cases/layer{i // 100}/op{i % 100}")
+        case.attrs["op"] = "add"
+        for name in ("inputs/a", "inputs/b", "golden"):
+            case.create_dataset(name, data=one).attrs["dtype"] = "float32"
+)";
+  for (auto _ : state) {
+    if (std::system(assay::formatted(ASSAY_PYTHON " {0} {0}.h5 {1}", script, kCases).c_str()) !=
+        0) {
+      state.SkipWithError("it failed");
+    }
+  }
+  for (const char* end : {"", ".h5"}) std::filesystem::remove(script + end);
+}
+
+BENCHMARK(write_cases)->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(3)->UseRealTime();
+BENCHMARK(h5py_write_cases)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1)
+    ->Repetitions(3)
+    ->UseRealTime();
 BENCHMARK(dataset_read)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
 BENCHMARK(plain_read)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
 
@@ -64,7 +115,9 @@ BENCHMARK(plain_read)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTim
 
 int main(int argc, char** argv) {
   const int status = assay_bench::run_with_ratios(
-      argc, argv, {{"dataset read, 256 MiB: read()", "dataset_read", "plain_read", 0.8}});
-  std::filesystem::remove(path());
+      argc, argv,
+      {{"dataset read, 256 MiB: read()", "dataset_read", "plain_read", 0.8},
+       {"5000 cases written: by h5py, without checksums", "write_cases", "h5py_write_cases"}});
+  for (const char* end : {"", ".cases"}) std::filesystem::remove(path() + end);
   return status;
 }

@@ -540,16 +540,16 @@ TEST(ErrorTest, LeavesOutWhatMayOverflow) {
 // Conversions are named together where they leave nearly the same of the errors, not where one
 // leaves half as much again.
 TEST(LikelyArithmetic, NamesTheConversionThatLeavesLeast) {
-  // The first element tells the three of 11 and 12 bits from those of fewer; the second, below
-  // float16's normal range, is halved by float16 alone.
-  constexpr double kThird = 0x1p-15 + 0x1p-25;
+  // The first element tells the three of 11 and 12 bits from those of fewer; of the second, below
+  // float16's normal range, float16 alone takes the last bit.
+  constexpr double kSmall = 0x1p-15 + 0x1p-25;
   Case c;
   c.name = "x";
   c.op = "matmul";
   const Format& single = format_named("float32");
   c.inputs["a"] = Tensor::from_values(single, {1, 1}, std::vector<double>{1});
   c.inputs["b"] =
-      Tensor::from_values(single, {1, 2}, std::vector<double>{1 + 0x1p-10 + 0x1p-13, kThird});
+      Tensor::from_values(single, {1, 2}, std::vector<double>{1 + 0x1p-10 + 0x1p-13, kSmall});
   const Tensor golden = golden_result(c);
   ErrorTest test;
   test.weights = std::make_shared<const Tensor>(
@@ -566,15 +566,16 @@ TEST(LikelyArithmetic, NamesTheConversionThatLeavesLeast) {
   EXPECT_EQ(named(7.0 / 16), "errors like those of float16 inputs");
 }
 
-// How large the errors are is nothing to it: here their squares weigh less than 1.
+// How large the errors are is nothing to it: their squares weigh less than 1 where numbers are
+// large, and inputs beyond those of float8_e4m3fn and float16 were in neither.
 TEST(LikelyArithmetic, IsFoundAmongLargeNumbers) {
-  const Case c = drawn({"matmul",
-                        "float32",
-                        {16, 512, 16},
-                        "normal,scale=64",
-                        {{"output_dtype", std::string("bfloat16")}}});
-  EXPECT_THAT(judged(c, summed_in(c, "bfloat16"), "expected_error(ascend910b)").because,
-              HasSubstr("errors as large as those of bfloat16 accumulation"));
+  for (const char* scale : {"normal,scale=64", "normal,scale=1000", "normal,scale=1e6"}) {
+    const Case c = drawn(
+        {"matmul", "float32", {16, 512, 16}, scale, {{"output_dtype", std::string("bfloat16")}}});
+    EXPECT_THAT(judged(c, summed_in(c, "bfloat16"), "expected_error(ascend910b)").because,
+                HasSubstr("errors as large as those of bfloat16 accumulation"))
+        << scale;
+  }
 }
 
 // Accumulators of few bits round to nearest, also on a machine whose own are cut.
