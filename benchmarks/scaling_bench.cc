@@ -71,7 +71,7 @@ const fs::path& folder() {
     fs::create_directories(made);
     assay::DatasetWriter writer((made / "cases.h5").string());
     const std::vector<double> values(1000, 1.0);
-    for (int i = 0; i < 20000; ++i) {
+    for (int i = 0; i < 4000; ++i) {
       assay::Case c;
       c.name = assay::formatted("layer{}/op{}", i / 100, i % 100);
       c.op = "external";
@@ -151,7 +151,7 @@ int main(int argc, char** argv) {
     call(assay::formatted("campaign {0}/plan.json --quiet --threads {1}", folder().string(),
                           threads));
   });
-  add("gate", "gate, 20 000 cases of 1000 elements", 0.9, [](int threads) {
+  add("gate", "gate, 4000 cases of 1000 elements", 0.9, [](int threads) {
     call(assay::formatted("gate {}/cases.h5 --quiet --threads {}", folder().string(), threads));
   });
   add("sum", "sum of two float32 arrays, 64 Mi", 0, sum);

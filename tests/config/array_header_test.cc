@@ -64,12 +64,10 @@ TEST(SafetensorsHeader, WrongHeaders) {
   EXPECT_EQ(header_error("[]"), "its JSON is no object {...}");
   EXPECT_EQ(header_error("3"), "its JSON is no object {...}");
   // U+0000 would end the message that names it.
-  EXPECT_EQ(header_error(R"({"\u0000a": {}})"),
-            R"(the text "\u0000a" of its JSON holds a control character)");
-  EXPECT_EQ(
-      header_error(R"({"a": {"dtype": "F32\u001b[2J", "shape": [], "data_offsets": [0, 4]}})"),
-      R"(the text "F32\u001b[2J" of its JSON holds a control character)");
-  EXPECT_EQ(header_error(R"({"__metadata__": {"note": "\u001b[1m"}})"), "no error");
+  EXPECT_EQ(header_error(R"({"\u0000a": {}})"), R"(the text "\u0000a" of its JSON holds U+0000)");
+  EXPECT_EQ(header_error(R"({"a": {"dtype": "F32\u0000", "shape": [], "data_offsets": [0, 4]}})"),
+            R"(the text "F32\u0000" of its JSON holds U+0000)");
+  EXPECT_EQ(header_error(R"({"__metadata__": {"note": "\u0000"}})"), "no error");
   EXPECT_EQ(header_error(R"({"a": {}, "a": {}})"), "a: stands twice in its JSON");
   EXPECT_EQ(header_error(R"({"a": {"dtype": "F32", "dtype": "F16"}})"),
             "dtype: stands twice in its JSON");

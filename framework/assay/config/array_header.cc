@@ -25,10 +25,10 @@ Table parse(const std::string& text) {
   const auto callback = [&](int depth, Table::parse_event_t event, Table& value) {
     if (depth > kDeepestHeader) throw std::invalid_argument("its JSON is nested too deeply");
     if (depth == 1 && event == Table::parse_event_t::key) of = value.get<std::string>();
-    // What others keep in a file's metadata is not read.
-    if (value.is_string() && of != "__metadata__" && has_control(value.get<std::string>())) {
-      throw std::invalid_argument(
-          formatted("the text {} of its JSON holds a control character", value.dump()));
+    // It would end the message that names it. What others keep in a file's metadata is not read.
+    if (value.is_string() && of != "__metadata__" &&
+        value.get_ref<const std::string&>().find('\0') != std::string::npos) {
+      throw std::invalid_argument(formatted("the text {} of its JSON holds U+0000", value.dump()));
     }
     if (event == Table::parse_event_t::object_start) keys.emplace_back();
     if (event == Table::parse_event_t::object_end) keys.pop_back();

@@ -78,12 +78,17 @@ std::optional<std::int64_t> count_of(const Json& object, const char* key,
   return static_cast<std::int64_t>(*value);
 }
 
+namespace {
+
+// Whether a character is there that is not printed, but for those that end lines and make columns.
 bool has_control(const std::string& text) {
   return std::any_of(text.begin(), text.end(), [](char c) {
     const auto code = static_cast<unsigned char>(c);
     return (code < 0x20 && c != '\n' && c != '\r' && c != '\t') || code == 0x7f;
   });
 }
+
+}  // namespace
 
 Json parse_json(const std::string& text, const std::string& source) {
   if (depth_of(text) > kDeepest) {

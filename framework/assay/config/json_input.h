@@ -15,10 +15,6 @@ using Json = nlohmann::ordered_json;
 // Throws std::invalid_argument: "own.json: standard 'x': float16: WHAT".
 [[noreturn]] void wrong(const std::string& where, const std::string& what);
 
-// Whether a character is there that is not printed, but for those that end lines and make columns.
-// One of a name would steer the terminal in messages, and U+0000 would end them.
-bool has_control(const std::string& text);
-
 Json parse_json(const std::string& text, const std::string& source);
 
 // These throw as wrong() does: what is no object, an unknown key ("did you mean"), a value of

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <stdexcept>
 #include <unordered_map>
 #include <vector>
@@ -294,11 +293,12 @@ std::string likely_arithmetic(const Case& c, const Machine& machine, const Tenso
     if (!narrow) continue;
     std::vector<double> result = golden_result(*narrow, threads).view().values();
     // Inputs that the format cannot hold leave no finite result, where the output has one.
-    const auto overflows = [&](std::size_t i) {
-      return std::isfinite(values[i]) && std::isfinite(expected[i]) && !std::isfinite(result[i]);
-    };
-    const auto all = std::views::iota(std::size_t{0}, result.size());
-    if (std::ranges::any_of(all, overflows)) continue;
+    bool overflows = false;
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      overflows |=
+          std::isfinite(values[i]) && std::isfinite(expected[i]) && !std::isfinite(result[i]);
+    }
+    if (overflows) continue;
     conversions.emplace_back(distance_from(std::move(result)), name);
   }
   if (!conversions.empty()) {
