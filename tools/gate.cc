@@ -258,11 +258,13 @@ class Gate {
     return report;
   }
 
-  // Each thread opens files for itself, and keeps those that it needs.
+  // Each thread opens files for itself, and keeps those that it needs; the first one has those that
+  // are open.
   OpenSources& sources() {
     const std::lock_guard lock(mutex_);
+    const bool first = sources_.empty() && found_.open != nullptr;
     const auto [own, fresh] = sources_.try_emplace(std::this_thread::get_id(), nullptr);
-    if (fresh) own->second = std::make_unique<OpenSources>(o_.files);
+    if (fresh) own->second = first ? found_.open : std::make_shared<OpenSources>(o_.files);
     return *own->second;
   }
 
@@ -373,7 +375,7 @@ class Gate {
   std::int64_t all_weights_ = 0;
   std::int64_t overridden_ = 0;
   std::mutex mutex_;  // of what follows
-  std::map<std::thread::id, std::unique_ptr<OpenSources>> sources_;
+  std::map<std::thread::id, std::shared_ptr<OpenSources>> sources_;
   StatusLine line_;
   std::int64_t done_ = 0, failed_ = 0, done_weights_ = 0;
   std::set<std::size_t> pictured_;  // jobs whose misses are mapped

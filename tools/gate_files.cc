@@ -378,10 +378,12 @@ const SourcePlace* GateFile::outputs_of(std::size_t name) const {
 GateFiles find_files(const GateFileOptions& options,
                      const std::function<bool(const std::string& glob)>& is_known) {
   GateFiles found = paired_files(options);
-  OpenSources sources(options);
+  const bool alone = found.files.size() == 1;
+  const auto open = std::make_shared<OpenSources>(options);
+  if (alone) found.open = open;
+  OpenSources& sources = *open;
   choose_cases(options, is_known, sources, found);
   find_outputs(sources, found);
-  const bool alone = found.files.size() == 1;
   bool any_outputs = false, has_asked = false;
   const std::string& asked = options.recorded.empty() ? options.machine : options.recorded;
   std::set<std::string> producers;

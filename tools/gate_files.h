@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,8 @@ struct GateFiles {
   std::vector<std::string> left_out = {};  // what is in no case for another reason, in sentences
   std::vector<std::string> notes = {};
   std::size_t cases = 0;  // that were chosen
+  // Of a file alone what was opened to find its cases, so that it is looked at once.
+  std::shared_ptr<OpenSources> open = {};
 };
 
 // Finds the golden files and their outputs:

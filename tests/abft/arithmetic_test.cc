@@ -209,6 +209,21 @@ TEST(Partials, BlocksOfK) {
             "partial products of shape [3, 4, 20]: 6 blocks of K 8 are [6, 4, 20]");
 }
 
+// A block may be one column of A and one row of B: its product has one term an element.
+TEST(Partials, BlocksOfOneColumn) {
+  const Format& f = format_named("float32");
+  const Tensor a = Tensor::from_values(f, {2, 2}, std::vector<double>{1, 2, 3, 4});
+  const Tensor b = Tensor::from_values(f, {2, 3}, std::vector<double>{5, 6, 7, 8, 9, 10});
+  Tensor partials = Tensor::from_values(
+      f, {2, 2, 3}, std::vector<double>{5, 6, 7, 15, 18, 21, 16, 18, 20, 32, 36, 40});
+  const AbftOptions options = options_of("rounding_variance");
+  const AbftVerdict clean = abft_check_partials(a, b, partials.view(), 1, options);
+  EXPECT_EQ(clean.outcome, Outcome::kPass) << clean.because;
+  EXPECT_EQ(clean.checks, 2 * 2);
+  partials.set_bits(9, encode(f, 33));
+  EXPECT_EQ(abft_check_partials(a, b, partials.view(), 1, options).outcome, Outcome::kFail);
+}
+
 TEST(Repair, FlipsAreUndoneAndTheRestIsRecomputed) {
   for (const char* spec : {"rounding_variance", "rounding_variance,columns=1"}) {
     const Made made = random_product(12, 40, 64, "bfloat16", "bfloat16", 0, 33);
@@ -265,6 +280,20 @@ TEST(Calibration, TruncatingCast) {
   const AbftVerdict clean = checked(made.a, made.b, made.c);
   EXPECT_LT(clean.rms_z, 1.1);
   EXPECT_TRUE(clean.notes.empty());
+}
+
+// A group whose largest element is no larger than its threshold says nothing of that element: here
+// 1, half of whose ulp is 2^-8, beside what the case's own bound allows.
+TEST(Calibration, BlindGroupsOfAGoldenResult) {
+  const Tensor c = Tensor::from_values(format_named("bfloat16"), {1, 1}, std::vector<double>{1});
+  const auto blind = [&](double tolerance) {
+    AbftOptions options;
+    options.golden_tolerance = [=](double) { return tolerance; };
+    return AbftChecker::of_golden(c, options).check(c).blind;
+  };
+  EXPECT_EQ(blind(1 - 0x1p-8), 1) << "the threshold is 1";
+  EXPECT_EQ(blind(1 - 0x1p-8 - 0x1p-40), 0);
+  EXPECT_EQ(blind(1), 1);
 }
 
 TEST(Calibration, NarrowRowsOfAGoldenResult) {

@@ -396,6 +396,38 @@ TEST(AttentionRows, AChunkOfTheWholeSumIsOneRounding) {
   EXPECT_LT(threshold(64), threshold(63)) << "two roundings";
 }
 
+// Where sums are truncated each rounding may take an ulp of every weight times value, all of one
+// sign: 20 equal weights in chunks of 8 have three roundings, 16 in chunks of 16 one. Scores of 0
+// have no error of their own.
+TEST(AttentionRows, EachTruncationMayTakeAnUlp) {
+  const Format& f = format_named("bfloat16");
+  const auto threshold = [&](std::int64_t keys, int chunk, Rounding rounding) {
+    DotModel model = dot_model(machine_named("ascend910b"), f);
+    model.chunk.value = chunk;
+    model.rounding.value = rounding;
+    Case c;
+    c.name = "case";
+    c.op = "attention";
+    c.attributes["output_dtype"] = std::string("bfloat16");
+    c.inputs["q"] = Tensor::from_values(f, {1, 1}, std::vector<double>{0});
+    const auto count = static_cast<std::size_t>(keys);
+    c.inputs["k"] = Tensor::from_values(f, {keys, 1}, std::vector<double>(count, 0.0));
+    c.inputs["v"] = Tensor::from_values(f, {keys, 16}, std::vector<double>(16 * count, 2.0));
+    AbftOptions options;
+    options.model = &model;
+    const std::vector<double> zeros(16, 0.0);
+    return abft::AttentionRows(c, f, options).row(0).read(0, zeros.data()).threshold;
+  };
+  const auto beside = [&](std::int64_t keys, int chunk) {
+    return threshold(keys, chunk, Rounding::kTowardZero) -
+           threshold(keys, chunk, Rounding::kNearestEven);
+  };
+  const double ulps = 0x1p-23 * 16 * 2;
+  EXPECT_NEAR(beside(20, 8), 3 * ulps, 1e-9 * ulps);
+  EXPECT_NEAR(beside(16, 8), 2 * ulps, 1e-9 * ulps);
+  EXPECT_NEAR(beside(16, 16), ulps, 1e-9 * ulps);
+}
+
 // Of several flips that bring an element back within its bound the closest is named.
 TEST(AttentionCheck, TheClosestFlipIsNamed) {
   const Case c = Made{.output = "float32", .queries = 4}.made();

@@ -13,6 +13,7 @@
 #include "abft/oracle.h"
 #include "assay/abft/terms.h"
 #include "assay/base/index.h"
+#include "assay/simd/checksum.h"
 #include "simd/target_fixture.h"
 
 namespace assay::abft {
@@ -205,6 +206,37 @@ TEST(GroupedProducts, OfValuesAndOfTheirSigns) {
   EXPECT_EQ(products(true), (std::vector<double>{2 - 4, 20 - 40, 1 - 8, 10 - 80}));
   const double least = 0x1p-149;
   EXPECT_EQ(products(false), (std::vector<double>{4 - 12, 40 - 120, 5 - 8 * least, 50}));
+}
+
+// More rows than a kernel takes at once: each comes to its own place.
+TEST(GroupedProducts, OfManyRows) {
+  const std::int64_t m = 2 * simd::kProductRows + 7, k = 3, groups = 2;
+  Random random(8, 900);
+  std::vector<double> values(at(m * k));
+  for (double& v : values) v = static_cast<double>(random.below(17)) - 8;
+  const Tensor a = Tensor::from_values(format_named("bfloat16"), {m, k}, values);
+  const auto b = [](std::int64_t kk, std::int64_t g) {
+    return static_cast<double>(3 * kk - 5 * g);
+  };
+  for (const bool sign : {false, true}) {
+    const std::vector<double> products = grouped_products(
+        MatrixRows(a), groups, sign,
+        [&](std::int64_t kk, double* to) {
+          for (std::int64_t g = 0; g < groups; ++g) to[g] = b(kk, g);
+        },
+        1);
+    ASSERT_EQ(products.size(), at(m * groups));
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t g = 0; g < groups; ++g) {
+        double sum = 0;
+        for (std::int64_t kk = 0; kk < k; ++kk) {
+          const double v = values[at(i * k + kk)];
+          sum += (sign && v != 0 ? std::copysign(1, v) : v) * b(kk, g);
+        }
+        ASSERT_EQ(products[at(i * groups + g)], sum) << i << " " << g;
+      }
+    }
+  }
 }
 
 // float32's largest values squared, twice, stay far inside float64.

@@ -13,6 +13,7 @@
 #include "assay/base/constants.h"
 #include "assay/base/index.h"
 #include "assay/format/convert.h"
+#include "assay/machine/dot.h"
 #include "assay/op/operator.h"
 
 namespace assay::abft {
@@ -189,6 +190,68 @@ TEST(Residual, ErrorsThatAddUpAreClean) {
     EXPECT_EQ(verdict(",kappa=5").outcome, Outcome::kFail);
   }
   EXPECT_GT(dismissed, 10);
+}
+
+// What errors of one sign may come to goes with the sizes of the row and of the group's columns.
+// Sums of up to 64 ones are exact, so that the bias that is expected of an accumulator that
+// truncates is all error: 0.7 u of partial sums of 1 + ... + 64 = 2080 a column. At worst a
+// rounding takes 2 u of its sum, and one into float32 2 u of the whole.
+TEST(Residual, ExplainedErrorsAreThoseOfTheirRowAndGroup) {
+  const Format& f = format_named("float32");
+  DotModel model = dot_model(machine_named("cpu_fma"), f);
+  model.rounding.value = Rounding::kTowardZero;
+  const std::int64_t m = 3, n = 32, k = 64;
+  std::vector<double> a(at(m * k)), b(at(k * n));
+  for (std::size_t e = 0; e < a.size(); ++e) a[e] = std::ldexp(1.0, static_cast<int>(e / at(k)));
+  for (std::size_t e = 0; e < b.size(); ++e) b[e] = e % at(n) < 16 ? 1 : 32;
+  AbftOptions options = options_of("residual_compensated");
+  options.model = &model;
+  const std::vector<double> explained =
+      AbftChecker::of_product(Tensor::from_values(f, {m, k}, a), Tensor::from_values(f, {k, n}, b),
+                              options)
+          .explained(format_named("bfloat16"));
+  ASSERT_EQ(explained.size(), at(m * 2));
+  const double one = 16 * 0x1p-24 * ((0.7 + 2) * 2080 + 2 * 64);
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t g = 0; g < 2; ++g) {
+      const double wanted = one * std::ldexp(g == 0 ? 1 : 32, static_cast<int>(i));
+      EXPECT_NEAR(explained[at(i * 2 + g)], wanted, 1e-12 * wanted) << i << " " << g;
+    }
+  }
+}
+
+// Columns are the rows of the transposed product, whose factors have each other's formats: aligned
+// as float16, whose exponents end at -14, products of 2^-40 would be cut to nothing, and a fault
+// could be one of those errors.
+TEST(Residual, ColumnsHaveTheFormatsOfTheirFactors) {
+  const Format &half = format_named("float16"), &wide = format_named("bfloat16");
+  DotModel model = dot_model(machine_named("hopper"), half);
+  model.other_input = wide.name;
+  const std::int64_t m = 16, n = 16, k = 64;
+  Random random(5, 3);
+  std::vector<double> values(at(m * k)), small(at(k * n));
+  for (double& v : values) v = random.normal();
+  for (double& v : small) v = std::ldexp(random.normal(), -40);
+  const Tensor a = Tensor::from_values(half, {m, k}, values),
+               b = Tensor::from_values(wide, {k, n}, small);
+  values = a.view().values(), small = b.view().values();
+  std::vector<float> sums(at(m * n), 0.0f);
+  dot_matmul(model, m, n, k, values.data(), small.data(), sums.data(), 1);
+  std::vector<double> accumulated(sums.begin(), sums.end());
+  AbftOptions options = options_of("residual_compensated,columns=1");
+  options.model = &model;
+  const AbftChecker checker = AbftChecker::of_product(a, b, options);
+  const auto verdict = [&] {
+    const Tensor before = Tensor::from_values(format_named("float32"), {m, n}, accumulated);
+    const Tensor c = Tensor::from_values(wide, {m, n}, accumulated);
+    return checker.check(c, Residual::accumulator(before));
+  };
+  const AbftVerdict clean = verdict();
+  EXPECT_EQ(clean.outcome, Outcome::kPass) << clean.because;
+  accumulated[5 * 16 + 9] += 0x1p-52;
+  const AbftVerdict v = verdict();
+  EXPECT_EQ(v.flagged, 2) << "a row and a column";
+  EXPECT_EQ(v.confirmed_clean, 0);
 }
 
 TEST(Residual, RepairTakesTheResidual) {

@@ -188,6 +188,49 @@ TEST(RoundingTail, OfCoarseErrorsIsTheLeastOfItsBounds) {
   }
 }
 
+// The slope is the s of that least bound, s K'(s) - K(s) = kappa^2 / 2, here by halving: changes of
+// log s end where the square of one is beyond what a campaign sees.
+TEST(RoundingTail, SlopeIsWhereTheBoundIsLeast) {
+  for (const int n : {16, 40}) {
+    for (const double kappa : {4.0, 5.0, 6.0, 6.62, 6.64, 6.66}) {
+      double least = 1e-3, most = 1e3;
+      while (most > least * (1 + 1e-14)) {
+        const double s = std::sqrt(least * most);
+        const double rest = n * (s * std::tanh(s / 2) - 2 * std::log(std::cosh(s / 2)));
+        (rest < kappa * kappa / 2 ? least : most) = s;
+      }
+      const double slope = rounding_tail(bf16(), values_of({{0, n}}), kappa, true).slope;
+      EXPECT_NEAR(slope, least, 1e-7 * least) << n << " kappa " << kappa;
+    }
+  }
+}
+
+// Next to the largest sum, sum h, the distribution is one power: P(sum > sum h - y) is
+// y^n / (n! product 2 h) for y below the smallest 2 h. With Stirling's formula for n!, which is a
+// 12 n-th too small, that is the saddlepoint's.
+TEST(RoundingTail, NextToTheLargestSumIsOnePower) {
+  const std::map<int, int> counts = {{0, 16}, {1, 16}, {2, 4}};
+  const double largest = 16 + 8 + 1, log_widths = (16 - 4) * std::log(2.0);
+  for (const double kappa : {28.0, 30.0, 33.0}) {
+    const double y = std::exp((std::lgamma(37) + log_widths - kappa * kappa / 2) / 36);
+    ASSERT_LT(y, 0.5);
+    const double below = largest - tail_of(bf16(), values_of(counts), kappa, false);
+    EXPECT_LE(below, y) << kappa;
+    EXPECT_GE(below, y * (1 - 1e-4)) << kappa;
+  }
+}
+
+// Of a budget that is small beside the divisor half is left: of a sum that is normal,
+// s sigma = kappa / sqrt(2), and q as many deviations.
+TEST(RoundingTail, OfASmallBudgetHalfIsLeft) {
+  const double deviation = std::sqrt(4096 / 3.0);
+  for (const double kappa : {0.2, 0.3}) {
+    const double wanted = kappa * deviation / std::sqrt(2.0);
+    EXPECT_NEAR(tail_of(bf16(), values_of({{0, 4096}}), kappa, false), wanted, 1e-5 * wanted);
+    EXPECT_NEAR(least_rounding_tail(deviation, 1, kappa, false), wanted, 1e-5 * wanted);
+  }
+}
+
 // It is never above what it replaces, grows with kappa and with every element, and by no more than
 // the element's own half ulp.
 TEST(RoundingTail, IsBoundedAndMonotone) {

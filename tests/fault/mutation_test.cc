@@ -135,6 +135,35 @@ TEST(Mutations, OfProducts) {
   EXPECT_EQ(after("fp16_accumulation", product(32, each), out), std::vector<double>{4096});
 }
 
+// Each row of each matrix loses its own products: a(i, k) = i + 1 and b(k, j) = j + 1 of the second
+// of two matrices twice as much, of 20 products the last four.
+TEST(Mutations, OfEveryElementOfProducts) {
+  constexpr std::int64_t kBatch = 2, kRows = 24, kColumns = 21, kLength = 20;
+  const Format& single = format_named("float32");
+  std::vector<double> a, b, whole, without;
+  for (std::int64_t matrix = 0; matrix < kBatch; ++matrix) {
+    const auto times = static_cast<double>(matrix + 1);
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      a.insert(a.end(), kLength, static_cast<double>(i + 1));
+      for (std::int64_t j = 0; j < kColumns; ++j) {
+        const double one = times * static_cast<double>((i + 1) * (j + 1));
+        whole.push_back(20 * one);
+        without.push_back(16 * one);
+      }
+    }
+    for (std::int64_t k = 0; k < kLength; ++k) {
+      for (std::int64_t j = 0; j < kColumns; ++j) b.push_back(times * static_cast<double>(j + 1));
+    }
+  }
+  Case c;
+  c.op = "matmul";
+  c.inputs["a"] = Tensor::from_values(single, {kBatch, kRows, kLength}, a);
+  c.inputs["b"] = Tensor::from_values(single, {kBatch, kLength, kColumns}, b);
+  const Tensor out = Tensor::from_values(single, {kBatch, kRows, kColumns}, whole);
+  EXPECT_EQ(after("dropped_k_chunk", c, out), without);
+  EXPECT_EQ(out.view().values(), whole);
+}
+
 TEST(Mutations, Truncation) {
   Case c;
   c.golden = Tensor::from_values(format_named("float64"), {2}, std::vector<double>{1.999, -1.999});

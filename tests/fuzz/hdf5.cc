@@ -20,6 +20,7 @@
 #include "assay/datasets/array_file.h"
 #include "assay/datasets/file_look.h"
 #include "assay/datasets/metadata_checks.h"
+#include "assay/datasets/opened_file.h"
 #include "assay/datasets/reader.h"
 #include "assay/datasets/store.h"
 #include "target.h"

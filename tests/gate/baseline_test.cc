@@ -188,6 +188,29 @@ TEST(KnownFailures, AreExcusedUntilTheirDay) {
   EXPECT_THAT(mark_known_failures(other, {entry}, "2027-01-31"), ElementsAre("softmax/*"));
 }
 
+// An entry of an output speaks of that one alone, one without of every output.
+TEST(KnownFailures, OfOneOutput) {
+  CaseReport values = passed("topk/x", 1), indices = values;
+  values.output = "values";
+  indices.output = "indices";
+  for (CaseReport* c : {&values, &indices}) c->verdicts[0].outcome = Outcome::kFail;
+  const auto marked = [&](const std::string& output) {
+    GateReport report = report_with({values, indices});
+    const KnownFailure entry = {.cases = "topk/*",
+                                .reason = "issue 7",
+                                .expires = "2027-01-31",
+                                .output = output,
+                                .standard = {}};
+    const auto unused = mark_known_failures(report, {entry}, "2027-01-31");
+    EXPECT_EQ(unused.empty(), output != "other");
+    return std::pair(report.cases[0].remark, report.cases[1].remark);
+  };
+  EXPECT_EQ(marked("values"), std::pair(Remark::kKnownFailure, Remark::kNone));
+  EXPECT_EQ(marked("ind*"), std::pair(Remark::kNone, Remark::kKnownFailure));
+  EXPECT_EQ(marked(""), std::pair(Remark::kKnownFailure, Remark::kKnownFailure));
+  EXPECT_EQ(marked("other"), std::pair(Remark::kNone, Remark::kNone));
+}
+
 // Of several entries that hold for one failure the one that holds longest is named, and of those
 // the first.
 TEST(KnownFailures, OfSeveralTheLongestIsNamed) {
@@ -208,6 +231,25 @@ TEST(KnownFailures, OfSeveralTheLongestIsNamed) {
   EXPECT_THAT(said({late, soon}), HasSubstr("known until 2027-03-01 (issue 8)"));
   EXPECT_THAT(said({late, as_late}), HasSubstr("(issue 8)"));
   EXPECT_THAT(said({as_late, late}), HasSubstr("(issue 9)"));
+}
+
+// The gate passes with what passes and with failures that are known, not with what could not be
+// read, whatever was known of it, nor with a pass that should not be one.
+TEST(CaseReport, PassesWithWhatIsKnown) {
+  for (const Outcome outcome :
+       {Outcome::kPass, Outcome::kFail, Outcome::kUntrusted, Outcome::kNotComparable}) {
+    CaseReport c = passed("x", 1);
+    c.verdicts[0].outcome = outcome;
+    EXPECT_EQ(c.passes(), outcome == Outcome::kPass);
+    for (const Remark remark : {Remark::kWorse, Remark::kUnexpectedPass, Remark::kExpired}) {
+      c.remark = remark;
+      EXPECT_FALSE(c.passes());
+    }
+    c.remark = Remark::kKnownFailure;
+    EXPECT_TRUE(c.passes());
+    c.error = "its file ends too early";
+    EXPECT_FALSE(c.passes());
+  }
 }
 
 // The worst outcome of a case comes first where cases are listed, and its exit status says it.

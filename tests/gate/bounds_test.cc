@@ -74,6 +74,21 @@ TEST(ChooseBounds, BudgetsAreShares) {
               HasSubstr("max_mismatch_fraction must be from 0 to 1, but it is 1.5"));
 }
 
+// A case's budgets go with its own bound, and with the default where it has none; they do not hold
+// for a tolerance that the request gives, whatever standards it names beside it.
+TEST(ChooseBounds, BudgetsOfTheCaseAreNotTheRequests) {
+  Case c;
+  c.attributes["max_mismatches"] = std::int64_t{3};
+  const std::vector<ChosenBound> both = chosen(c, {.standards = {"ulp(4)"}, .rtol = 0.5});
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0].bound->rule, Rule::kUlps);
+  EXPECT_EQ(both[1].bound->rtol, 0.5);
+  for (const ChosenBound& one : both) EXPECT_EQ(one.bound->max_mismatches, std::nullopt);
+  EXPECT_EQ(chosen(c, {})[0].bound->origin, "default");
+  EXPECT_EQ(chosen(c, {})[0].bound->max_mismatches, 3);
+  EXPECT_EQ(default_bound(c, float32(), {}, "").bound->max_mismatches, 3);
+}
+
 TEST(NamesBound, WhatSpeaksOfEveryDtype) {
   const Case none;
   EXPECT_FALSE(names_bound(none, {}));
@@ -285,6 +300,22 @@ TEST(OutputCase, OfTheOperatorAndOfNone) {
   EXPECT_EQ(other.op, "external");
   EXPECT_EQ(other.text("output_dtype"), "float16");
   EXPECT_EQ(computed_case(c).output_name, own);
+}
+
+// Of a case whose one output has another name than the operator's row gives it, that is meant.
+TEST(OutputCase, TheOnlyOutputIsTheOperators) {
+  Case c;
+  c.name = "one";
+  c.op = "softmax";
+  ASSERT_EQ(find_operator("softmax")->output, std::string("y"));
+  c.results["shares"].golden = Tensor::from_values(float32(), {1}, std::vector<double>{1});
+  EXPECT_EQ(operator_output(c).name, "shares");
+  EXPECT_EQ(operator_output(c).why_not, "");
+  EXPECT_EQ(output_case(c, "shares").op, "softmax");
+  EXPECT_EQ(computed_case(c).output_name, "shares");
+  c.results["sums"] = c.results["shares"];
+  EXPECT_EQ(operator_output(c).name, "");
+  EXPECT_THAT(operator_output(c).why_not, HasSubstr("and the case has shares, sums"));
 }
 
 // Indices are judged by the bound of the output that has their values: its tolerance, where it has

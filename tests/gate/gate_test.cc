@@ -187,6 +187,33 @@ TEST(GateSampled, SaysWhereNoRowsAreDrawn) {
             without + ", and rows are drawn of products and of attention alone");
 }
 
+// The benchmark of drawn rows is these rows of the other output that has the whole's shape.
+TEST(GateSampled, BenchmarksAreDrawnToo) {
+  Case c = product(64);
+  std::vector<double> a(50 * 64);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i % 37) - 18;
+  c.inputs["a"] = Tensor::from_values(format_named("float16"), {50, 64}, a);
+  c.golden.reset();
+  const Tensor right = golden_result(c);
+  const auto off = [&](double by) {
+    std::vector<double> values = right.view().values();
+    for (double& v : values) v *= by;
+    return Tensor::from_values(format_named("float32"), right.shape(), values);
+  };
+  c.outputs["target"] = off(1.02);
+  c.outputs["bench"] = off(1.001);
+  c.outputs["other"] = floats({1, 2}, {2});  // of another shape, so none of its rows can be drawn
+  GateRequest request;
+  request.sample = RowSample{.rows = 8, .seed = 1};
+  request.bounds.standards = {"cann_l0"};
+  const auto verdict = [&](const char* producer) {
+    return gate_case(c, c.outputs.at(producer), request).verdicts.at(0);
+  };
+  EXPECT_EQ(verdict("target").outcome, Outcome::kFail);
+  EXPECT_THAT(verdict("target").because, HasSubstr("over the benchmark's <= 10 is "));
+  EXPECT_EQ(verdict("bench").outcome, Outcome::kPass) << verdict("bench").because;
+}
+
 // Bounds that hold on every machine need no machine's name.
 TEST(Accumulation, OfOperatorsOnAnyMachine) {
   Case c = dual({});

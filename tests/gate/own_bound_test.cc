@@ -254,6 +254,20 @@ TEST(OwnBound, CountsTheGoldenResultsOwnError) {
                                    kManyTimes));
 }
 
+// By half a spacing of its format at most: relative to the value, and below the normal range.
+TEST(OwnBound, WidensByHalfAnUlpOfTheGoldenResult) {
+  Case c = generate_case("exp", {&format_named("float32"), {16}});
+  const auto bound = [&] { return *element_checks(c, format_named("float32"), {}).at(0).bound; };
+  c.golden = golden_result(c);
+  ASSERT_EQ(c.golden->format().name, "float64");
+  const Bound exact = bound();
+  ASSERT_EQ(exact.standard, "derived");
+  c.golden =
+      Tensor::from_values(format_named("float16"), c.golden->shape(), c.golden->view().values());
+  EXPECT_NEAR(bound().rtol - exact.rtol, 0x1p-11, 1e-15);
+  EXPECT_NEAR(bound().atol - exact.atol, 0x1p-25, 1e-15);
+}
+
 TEST(OwnBound, FallsBackWithItsReason) {
   Recipe recipe{&format_named("float32"), {4, 8, 4}};
   recipe.attributes["output_dtype"] = std::string("float32");

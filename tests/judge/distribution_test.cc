@@ -263,6 +263,15 @@ TEST(DistributionDefects, OfShares) {
   expect_found(verdict_of("bernoulli,p=0.1", tensor_of(periodic)), "repeats");
 }
 
+// One of two draws at 1/4: at least one comes with 7/16, at most one with 15/16, and twice the less
+// of both is the p-value, also next to the count that is expected.
+TEST(DistributionRates, ShareOfFewDrawsIsBinomial) {
+  const Verdict v = verdict_of("bernoulli,p=0.25", tensor_of({1, 0}));
+  ASSERT_FALSE(v.tests.empty());
+  EXPECT_EQ(v.tests[0].name, "share of ones");
+  EXPECT_NEAR(v.tests[0].p_value, 14.0 / 16, 1e-6);
+}
+
 TEST(DistributionDefects, OfIntegers) {
   Values values = uniforms(kDraws, 8);
   for (double& v : values) v = std::floor(10 * v);

@@ -298,6 +298,19 @@ TEST(Metrics, SquaresBeyondTheRangeOfFloat64) {
   }
 }
 
+// Distances in ulp are counted as always where the squares of the numbers leave float64.
+TEST(Metrics, MeanUlpsBeyondTheRangeOfSquares) {
+  for (const double scale : {1e200, 1.0, 1e-200}) {
+    const Tensor expected = vector_of("float64", {1.25 * scale, 1.5 * scale, scale, 3 * scale});
+    Tensor actual = expected;
+    const std::uint64_t apart[] = {1, 2, 0, 7};
+    for (std::int64_t i = 0; i < 4; ++i) actual.set_bits(i, expected.bits_at(i) + apart[i]);
+    const Metrics m = metrics_of(actual, expected);
+    EXPECT_EQ(m.mean_ulps, 2.5) << scale;
+    EXPECT_EQ(m.max_ulps, 7u) << scale;
+  }
+}
+
 // The tolerance that is said to pass does pass, and a smaller one does not.
 TEST(Metrics, RequiredTolerances) {
   Dice dice(21);

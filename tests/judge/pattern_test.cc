@@ -307,6 +307,20 @@ TEST(Pattern, AFactorIsNotRoundedFar) {
               HasSubstr("the output times 3 would pass"));
 }
 
+// One percent may be a factor where it is off everywhere, of few elements it may as well be their
+// rounding.
+TEST(Pattern, AFactorNearOneNeedsManyMisses) {
+  const Bound bound = tolerance(1e-6, 1e-3);
+  const Tensor golden = drawn("float32", {kSide, kSide});
+  const Tensor all = scaled(golden, 1 / 1.01);
+  EXPECT_THAT(judge(all, golden, bound).where, HasSubstr("the output times 1.01 would pass"));
+  const Tensor few = changed(
+      golden, [&](std::int64_t p) { return p % 24 == 0 ? all.bits_at(p) : golden.bits_at(p); });
+  const Verdict v = judge(few, golden, bound);
+  EXPECT_EQ(v.misses, 96);
+  EXPECT_THAT(v.where, Not(HasSubstr("times")));
+}
+
 TEST(Pattern, OfWhatSaturatesOverflowsOrIsCut) {
   const Tensor large = vector_of("float64", {1e5, 2e5, 3e5, 4e5, 5e5, 7});
   EXPECT_EQ(

@@ -349,6 +349,23 @@ TEST(PublishedCrossCheck, RatiosOfErrors) {
             "it is 16, and asked is MARE over the benchmark's where |expected| >= 6.1e-05 <= 5");
 }
 
+// An error is relative to |expected| + 1e-7, which tells at 2^-14, the smallest value that is large
+// enough: 5.004 times 2^-14 of that sum is beyond the limit of 5, of a sum with twice 1e-7 it would
+// be 4.996 times.
+TEST(PublishedCrossCheck, ErrorsAreRelativeToALittleMoreThanTheExpectedValue) {
+  constexpr double kSmallest = 0x1p-14;
+  const Tensor expected = vector_of("float32", {kSmallest, 1, 1, 1});
+  const auto outcome = [&](double ratio) {
+    const double error = ratio * kSmallest * (kSmallest + 1e-7);
+    return published_verdict("ttk_cross_check_l1",
+                             vector_of("float32", {kSmallest + error, 1, 1, 1}), expected,
+                             &expected)
+        .outcome;
+  };
+  EXPECT_EQ(outcome(4.996), Outcome::kPass);
+  EXPECT_EQ(outcome(5.004), Outcome::kFail);
+}
+
 // Below 2^-14 errors of more than 2^-30 are counted: at most twice as many as the third party has.
 TEST(PublishedCrossCheck, SmallValuesAreCounted) {
   const Tensor expected = vector_of("float32", std::vector<double>(6, 0x1p-20));
@@ -445,6 +462,13 @@ TEST(PublishedRules, OfEachDtype) {
                    {"integers, bool", "equality"}}));
   EXPECT_EQ(rules("cutlass"), (Rules{{"other floats", "eps * max(0.0001, |actual| + |expected|)"},
                                      {"integers, bool", "equality"}}));
+  // Bits are compared of those floats alone that have no tolerance.
+  EXPECT_EQ(rules("iree@2026-05"), (Rules{{"float64", "atol 0.0001 + rtol 1e-05 * |expected|"},
+                                          {"float32", "atol 0.0001 + rtol 1e-05 * |expected|"},
+                                          {"float16", "atol 0.001 + rtol 1e-05 * |expected|"},
+                                          {"bfloat16", "atol 0.01 + rtol 1e-05 * |expected|"},
+                                          {"other floats", "bit equality"},
+                                          {"integers, bool", "equality"}}));
   // Of one that has a rule for integers these are said once, and bool apart.
   bool found = false;
   for (const Standard& s : standards()) {

@@ -52,6 +52,27 @@ constexpr Numbers kNumbers[] = {
     {"transformer_engine", "float32", 1.3e-6, 1e-5},
     {"transformer_engine", "float8_e4m3fn", 0.125, 0.0675},
     {"transformer_engine", "float8_e5m2", 0.25, 0.125},
+    {"jax", "float64", 1e-15, 1e-15},
+    {"jax", "float32", 1e-6, 1e-6},
+    {"jax", "float16", 1e-3, 1e-3},
+    {"jax", "bfloat16", 1e-2, 1e-2},
+    {"jax", "float8_e4m3fn", 0.1, 0.1},
+    {"jax", "float8_e5m2", 0.1, 0.1},
+    {"jax", "float8_e4m3fnuz", 0.1, 0.1},
+    {"jax", "float8_e5m2fnuz", 0.1, 0.1},
+    {"jax", "float8_e8m0fnu", 1, 1},
+    {"jax", "float4_e2m1fn", 1, 1},
+    {"jax", "complex64", 1e-6, 1e-6},
+    {"jax", "complex128", 1e-15, 1e-15},
+    // Those of float16, bfloat16 and float32 are written as float32 numbers.
+    {"iree@2026-04", "float16", 0, static_cast<double>(1e-3F)},
+    {"iree@2026-04", "bfloat16", 0, static_cast<double>(1e-2F)},
+    {"iree@2026-04", "float32", 0, static_cast<double>(1e-4F)},
+    {"iree@2026-04", "float64", 0, 1e-4},
+    {"iree@2026-05", "float16", 1e-5, static_cast<double>(1e-3F)},
+    {"iree@2026-05", "bfloat16", 1e-5, static_cast<double>(1e-2F)},
+    {"iree@2026-05", "float32", 1e-5, static_cast<double>(1e-4F)},
+    {"iree@2026-05", "float64", 1e-5, 1e-4},
 };
 
 TEST(StandardTable, Tolerances) {

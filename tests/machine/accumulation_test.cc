@@ -227,6 +227,17 @@ TEST(SumBounds, FlushedSumsAreBoundedByWhatWasSummed) {
   EXPECT_EQ(sum_bounds(inputs, 1, 1, 2, mixed.a, mixed.b, {}).size[0], 0x1p-27 + 0x1p-26);
 }
 
+// What is flushed was added before, with its roundings: 50 of them, u each and their higher orders.
+TEST(SumBounds, FlushedSumsByHand) {
+  const DotModel& model =
+      dot_model(machine_variant("cpu_fma,flush_sums=1"), format_named("float32"));
+  const Sum s = {std::vector<double>(50, 0x1p-70), std::vector<double>(50, 0x1p-70), 0};
+  const double all = 50 * 0x1p-140, lost = 50 * 0x1p-149;
+  const double growth = 50 * 0x1p-24 / (1 - 50 * 0x1p-24);
+  const double wanted = (1 + growth) * (all + lost) + growth * all;
+  EXPECT_NEAR(bound_of(model, s), wanted, 1e-12 * wanted);
+}
+
 // Of m x n sums each is that of its own row and column, on any number of threads.
 TEST(SumBounds, OfMatricesAreThoseOfTheirElements) {
   const DotModel& model =
@@ -324,6 +335,33 @@ TEST(ElementBounds, AreBelowTheLargest) {
       }
     }
   }
+}
+
+// The largest of all is no more than what some element reaches: of one product, aligned to itself
+// in every chunk.
+TEST(ElementBounds, TheLargestIsReached) {
+  DotModel model = dot_model(machine_named("hopper"), format_named("float16"));
+  model.kept_bits.value = 12;
+  for (const std::size_t k : {16u, 48u}) {
+    Sum s = {std::vector<double>(k, 0.0), std::vector<double>(k, 0.0), 0};
+    s.a[0] = s.b[0] = 1;
+    const double most = Accumulation(&model, static_cast<std::int64_t>(k)).largest_element_bound(1);
+    EXPECT_GE(most, element_bound_of(model, s).worst);
+    EXPECT_LE(most, element_bound_of(model, s).worst * 1.001);
+  }
+}
+
+// 16 deviations of 100 roundings, whose squares are a third of u^2 times those of the partial sums:
+// in any order S / 3 + V / 6 each in the mean, where in their own order they are less.
+TEST(ElementBounds, OfAnyOrderByHand) {
+  const Accumulation sums(nullptr, 100);
+  const auto chance = [&](double reference, double prefix_squares) {
+    return sums.chain_bound({reference, 1000, 24, prefix_squares}).chance / 0x1p-24;
+  };
+  EXPECT_DOUBLE_EQ(chance(0, 0), 16 * std::sqrt(100 * 4 / 3.0));
+  EXPECT_DOUBLE_EQ(chance(3, 0), 16 * std::sqrt(100 * 7 / 3.0));
+  EXPECT_DOUBLE_EQ(chance(3, 699), 16 * std::sqrt(100 * 7 / 3.0));
+  EXPECT_DOUBLE_EQ(chance(3, 900), 16 * std::sqrt(900 / 3.0));
 }
 
 // By hand: K = 6 in chunks of 2 with promotion every 4. Sums of both segments restart.

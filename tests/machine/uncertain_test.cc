@@ -89,6 +89,17 @@ TEST(Uncertain, QuotientsByPowersOfTwoAreExact) {
   EXPECT_FALSE(third.known || third.odd);
 }
 
+// A quotient has the mean of its error divided as well, and the variance by the square.
+TEST(Uncertain, ErrorsAreDividedWithTheNumber) {
+  for (const double divisor : {4.0, -10.0}) {
+    Uncertain number{.value = 3, .grid = 0, .mean = 0.5, .variance = 2};
+    number.divide_by(divisor);
+    EXPECT_DOUBLE_EQ(number.value, 3 / divisor);
+    EXPECT_DOUBLE_EQ(number.mean, 0.5 / divisor);
+    EXPECT_DOUBLE_EQ(number.variance, 2 / (divisor * divisor));
+  }
+}
+
 // As long as nothing is rounded the lowest bit of a sum is known.
 TEST(Uncertain, SumsOfExactNumbersAreExact) {
   Uncertain sum = Uncertain::exact(0.75);

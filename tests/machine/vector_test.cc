@@ -278,6 +278,20 @@ TEST(ReduceOrderTest, TheDocumentedSaturatingSum) {
   EXPECT_EQ(ulp_of(format_named("float16"), 35604), 32);
 }
 
+// The largest number is a sum like others, whatever becomes of larger ones.
+TEST(ReduceOrderTest, SumsMayBeTheLargestNumber) {
+  for (const char* name : {"float16", "bfloat16", "float32"}) {
+    for (const Overflow overflow : {Overflow::kIeee, Overflow::kSaturate}) {
+      const double most = max_finite(format_named(name));
+      std::vector<double> x = {most, -most / 2, 0, -most / 2, -most, 0};
+      double sums[2];
+      reduce_sum(unit_of(name, overflow), ReduceOrder::kSequential, 1, 3, 2, x.data(), sums);
+      EXPECT_EQ(sums[0], 0);
+      EXPECT_EQ(sums[1], -most);
+    }
+  }
+}
+
 TEST(ReduceOrderTest, ByHand) {
   const auto half = unit_of("float16");
   // 2048 + 1 is a tie, and stays 2048.

@@ -128,22 +128,43 @@ def equivalents(path=HERE / "equivalent.txt"):
     return known
 
 
+def listed(text):
+    """The names of tests in what --gtest_list_tests prints."""
+    names, suite = [], ""
+    for line in text.splitlines():
+        word = line.split("#")[0].strip()
+        if line.startswith("  "):
+            names.append(suite + word)
+        elif word.endswith("."):
+            suite = word
+    return [name for name in names if not re.search(r"(^|[./])DISABLED_", name)]
+
+
 def durations(build, program, path, longest):
-    """How long each unmutated test takes: read from `path`, or measured and written there."""
+    """How long each unmutated test takes: read from `path`; what is not there is measured, and written
+    there. Tests that are no more are left out."""
     known = json.loads(path.read_text()) if path and path.exists() else {}
-    if program not in known:
+    names = listed(subprocess.run([build.directory / program, "--gtest_list_tests"], check=True,
+                                  capture_output=True, text=True).stdout)
+    times = {name: known.get(program, {}).get(name) for name in names}
+    missing = [name for name, seconds in times.items() if seconds is None]
+    if missing:
         with tempfile.TemporaryDirectory() as directory:
             report = pathlib.Path(directory) / "report.json"
-            done = subprocess.run([build.directory / program, f"--gtest_output=json:{report}"],
+            flags = pathlib.Path(directory) / "flags"
+            flags.write_text("--gtest_filter=" + ":".join(missing) + "\n")
+            done = subprocess.run([build.directory / program, f"--gtest_flagfile={flags}",
+                                   f"--gtest_output=json:{report}"],
                                   cwd=directory, capture_output=True, text=True)
             if done.returncode != 0:
                 sys.exit(f"mutants.py: {program} fails without a mutant:\n{done.stdout[-3000:]}")
             suites = json.loads(report.read_text())["testsuites"]
-        known[program] = {f"{s['name']}.{t['name']}": float(t["time"][:-1])
-                          for s in suites for t in s["testsuite"]}
+        times |= {f"{s['name']}.{t['name']}": float(t["time"][:-1])
+                  for s in suites for t in s["testsuite"]}
+        known[program] = times
         if path:
             path.write_text(json.dumps(known, indent=0))
-    return {name: seconds for name, seconds in known[program].items() if seconds <= longest}
+    return {name: seconds for name, seconds in times.items() if seconds <= longest}
 
 
 def phases(times, refused):

@@ -1,12 +1,29 @@
 """Holds the changes of changes.py to what they are to make of small texts."""
 
+import json
 import pathlib
+import sys
 import tempfile
+import types
 
 import changes
 import mutants
 
 HEAD = "int f(int a, int b) {\n"
+
+# Does what a program of GoogleTest does that has four tests, one of them disabled.
+FAKE_TESTS = f"""#!{sys.executable}
+import json, sys
+options = dict(word[len("--gtest_"):].partition("=")[::2] for word in sys.argv[1:])
+if "list_tests" in options:
+    print("Running main()\\nA.\\n  known\\n  fresh\\n  DISABLED_off\\nT/B.\\n  x/0  # GetParam() = 7")
+else:
+    asked = open(options["flagfile"]).read()
+    assert asked == "--gtest_filter=A.fresh:T/B.x/0\\n", asked
+    tests = [("A", "fresh"), ("T/B", "x/0")]
+    json.dump({{"testsuites": [{{"name": s, "testsuite": [{{"name": t, "time": "0.25s"}}]}}
+                             for s, t in tests]}}, open(options["output"][len("json:"):], "w"))
+"""
 
 # A line of a function's body, and all mutants of it.
 LINES = [
@@ -28,6 +45,7 @@ LINES = [
     ("  ++count;", [("removed", "  ;")]),
     ("  return a == b;", [
         ("comparison", "  return a != b;"), ("negated", "  return !(a == b);")]),
+    ("  return 0;", [("integer constant", "  return 1;")]),
     # Neither is another text: the same operand twice, twice nothing, words in texts and comments.
     ("  h(a, a);", [("removed", "  ;")]),
     ("  double z = 0.0;", []),
@@ -65,6 +83,16 @@ def run():
                           "Nor y.\n")
         assert mutants.equivalents(listed) == {("a.cc", "x = 1;", "x = 2;"): "Nobody reads x.",
                                                ("a.cc", "++y;", ";"): "Nor y."}
+        # A test that the file of durations does not know is measured, and one that is gone left out.
+        program, times = root / "a_test", root / "durations.json"
+        program.write_text(FAKE_TESTS)
+        program.chmod(0o755)
+        times.write_text(json.dumps({"a_test": {"A.gone": 1.0, "A.known": 2.0}}))
+        built = types.SimpleNamespace(directory=root)
+        expected = {"A.known": 2.0, "A.fresh": 0.25, "T/B.x/0": 0.25}
+        assert mutants.durations(built, "a_test", times, 10) == expected
+        assert json.loads(times.read_text()) == {"a_test": expected}
+        assert mutants.durations(built, "a_test", times, 1) == {"A.fresh": 0.25, "T/B.x/0": 0.25}
     # The quick tests come first, one instance of each before the others.
     parts = mutants.phases({"A/T.x/1": 0.2, "A/T.x/2": 0.1, "B.y": 3, "Runner.z": 1}, ["Runner.*"])
     assert [names for names, _ in parts] == [["A/T.x/2"], ["A/T.x/1"], ["B.y"]], parts

@@ -90,6 +90,26 @@ class Hostile(unittest.TestCase):
                              env={**os.environ, "ASSAY_FILE_CHECKER": str(checker)})
         self.assertEqual(ran.returncode, 0)
 
+    def test_one_process_looks_at_a_file_whoever_opens_it(self):
+        # The gate opens it to find its cases, and once a thread.
+        checker, log = self.folder / "checker", self.folder / "asked"
+        checker.write_text("#!/usr/bin/env python3\nimport os\n"
+                           f"log = open({str(log)!r}, 'ab', buffering=0)\nlog.write(b'start\\n')\n"
+                           "said = b''\nwhile part := os.read(3, 4096):\n    said += part\n"
+                           "    while b'\\0' in said:\n"
+                           "        question, _, said = said.partition(b'\\0')\n"
+                           "        log.write(question + b'\\n')\n        os.write(3, b'\\0')\n")
+        checker.chmod(0o755)
+        ran = self.run_assay("gate", SAMPLE, "--machine", "ascend910b", "--threads", "4",
+                             env={**os.environ, "ASSAY_FILE_CHECKER": str(checker)})
+        self.assertEqual(ran.stderr, "")
+        asked = log.read_text().splitlines()
+        self.assertEqual(asked[:4], ["start", "", "o", "l"])
+        with h5py.File(SAMPLE) as f:
+            found = []
+            f["cases"].visititems(lambda name, item: found.append(name) if "op" in item.attrs else None)
+        self.assertEqual(sorted(asked[4:]), sorted("c" + name for name in found))
+
     def test_a_small_file_that_declares_much(self):
         def change(f, group):
             del group["outputs/npu"]

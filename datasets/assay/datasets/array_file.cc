@@ -10,6 +10,7 @@
 #include "assay/datasets/file_error.h"
 #include "assay/datasets/npy_file.h"
 #include "assay/datasets/onnx_file.h"
+#include "assay/datasets/opened_file.h"
 #include "assay/datasets/raw_file.h"
 #include "assay/datasets/reader.h"
 #include "assay/datasets/safetensors_file.h"

@@ -17,16 +17,19 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "assay/base/sanitized.h"
 #include "assay/base/text.h"
 #include "assay/datasets/array_source.h"
 #include "assay/datasets/file_look.h"
+#include "assay/datasets/opened_file.h"
 #include "assay/datasets/reader.h"
 #include "assay/datasets/store.h"
 
@@ -52,12 +55,14 @@ std::int64_t seconds_for(int fd) {
   return std::min(kSeconds + size / kBytesPerSecond, kMostSeconds);
 }
 
+// Device, inode, size, time of its last change.
+using FileIdentity = std::tuple<dev_t, ino_t, off_t, std::int64_t, std::int64_t>;
+
 struct Settings {
   std::mutex mutex;
   std::string program;
   bool trust = false;
-  // Device, inode, size, time of its last change: of files that this process wrote.
-  std::set<std::tuple<dev_t, ino_t, off_t, std::int64_t, std::int64_t>> written;
+  std::set<FileIdentity> written;  // by this process
 };
 
 Settings& settings() {
@@ -65,9 +70,8 @@ Settings& settings() {
   return s;
 }
 
-auto identity(const struct stat& s) {
-  return std::tuple(s.st_dev, s.st_ino, s.st_size, std::int64_t{s.st_mtim.tv_sec},
-                    std::int64_t{s.st_mtim.tv_nsec});
+FileIdentity identity(const struct stat& s) {
+  return {s.st_dev, s.st_ino, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec};
 }
 
 bool send_all(int fd, std::string_view text) {
@@ -180,14 +184,22 @@ void serve_file_checks(int argc, char** argv) {
 
 namespace h5 {
 
-struct FileCheck::Impl {
-  std::string path, program;
+// The process that looks at a file, for all who have it open here.
+struct FileCheck::Process {
+  std::string program;
   int socket = -1;
   pid_t pid = -1;
   std::int64_t seconds = 0;
+  std::mutex mutex;  // of what follows; who has it may ask
   std::set<std::string> answered;
+  std::string said;  // once the process has ended
 
-  ~Impl() { (void)end(false); }
+  ~Process() { (void)end(false); }
+
+  bool alive() {
+    const std::lock_guard lock(mutex);
+    return pid >= 0;
+  }
 
   // How it ended, in words.
   std::string end(bool too_long) {
@@ -209,9 +221,9 @@ struct FileCheck::Impl {
     return formatted("ended with exit status {}", WEXITSTATUS(status));
   }
 
-  void start(int fd) {
+  void start(const std::string& path, int fd) {
     int pair[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) cannot(errno);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) cannot(path, errno);
     socket = pair[0];
     // Above those that they become there.
     const int theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
@@ -248,10 +260,10 @@ struct FileCheck::Impl {
     close(theirs);
     close(file);
     if (error != 0) pid = -1;
-    if (error != 0) cannot(error);
+    if (error != 0) cannot(path, error);
   }
 
-  [[noreturn]] void cannot(int error) const {
+  [[noreturn]] void cannot(const std::string& path, int error) const {
     throw FileError(
         path, "",
         formatted("cannot be looked at in a process of its own ({}: {}); --trust reads it "
@@ -281,7 +293,9 @@ struct FileCheck::Impl {
     return false;
   }
 
-  void ask(const std::string& object, const std::string& question) {
+  // `path`, `object`: what an error names.
+  void ask(const std::string& path, const std::string& object, const std::string& question) {
+    const std::lock_guard lock(mutex);
     if (pid < 0) throw FileError(path, object, said);
     if (!answered.insert(question).second) return;
     std::string answer;
@@ -301,31 +315,42 @@ struct FileCheck::Impl {
                : formatted("the process that looked at it {}; the file is damaged or hostile", how);
     throw FileError(path, object, said);
   }
-
-  std::string said;  // once it has ended
 };
 
-FileCheck::FileCheck(const std::string& path, int fd) : impl_(std::make_unique<Impl>()) {
-  impl_->path = path;
+FileCheck::FileCheck(std::string path, int fd) : path_(std::move(path)) {
+  struct stat status;
+  const bool known = fstat(fd, &status) == 0;
+  std::string program;
   {
     const std::lock_guard lock(settings().mutex);
-    impl_->program = settings().program;
+    program = settings().program;
   }
-  if (const char* asked = std::getenv(kChecker)) impl_->program = asked;
-  impl_->seconds = seconds_for(fd);
-  impl_->start(fd);
-  impl_->ask("", "");
-  impl_->ask("", "o");
+  if (const char* asked = std::getenv(kChecker)) program = asked;
+  static std::mutex mutex;
+  static std::map<std::pair<FileIdentity, std::string>, std::weak_ptr<Process>> looking;
+  const std::lock_guard lock(mutex);
+  std::erase_if(looking, [](const auto& of) { return of.second.expired(); });
+  if (known) process_ = looking[{identity(status), program}].lock();
+  if (process_ != nullptr && process_->alive()) return;
+  process_ = std::make_shared<Process>();
+  process_->program = program;
+  process_->seconds = seconds_for(fd);
+  process_->start(path_, fd);
+  process_->ask(path_, "", "");
+  process_->ask(path_, "", "o");
+  if (known) looking[{identity(status), program}] = process_;
 }
 
 FileCheck::~FileCheck() = default;
 
-void FileCheck::list_cases() { impl_->ask("/cases", "l"); }
+void FileCheck::list_cases() { process_->ask(path_, "/cases", "l"); }
 
-void FileCheck::look_at_case(const std::string& name) { impl_->ask("/cases/" + name, "c" + name); }
+void FileCheck::look_at_case(const std::string& name) {
+  process_->ask(path_, "/cases/" + name, "c" + name);
+}
 
 void FileCheck::look_at_dataset(const std::string& object, const std::string& dtype) {
-  impl_->ask(object, "d" + dtype + "\n" + object);
+  process_->ask(path_, object, "d" + dtype + "\n" + object);
 }
 
 std::unique_ptr<FileCheck> check_of(const std::string& path, int fd) {

@@ -24,11 +24,12 @@ void serve_file_checks(int argc, char** argv);
 
 namespace h5 {
 
-// What looks at one file, until it is closed.
+// What looks at one file, until it is closed. All who have the same file open share the process
+// that looks, which is asked each question once.
 class FileCheck {
  public:
   // Throws FileError where the program does not answer, or does not survive to open the file.
-  FileCheck(const std::string& path, int fd);
+  FileCheck(std::string path, int fd);
   ~FileCheck();
   FileCheck(const FileCheck&) = delete;
   FileCheck& operator=(const FileCheck&) = delete;
@@ -40,8 +41,9 @@ class FileCheck {
   void look_at_dataset(const std::string& object, const std::string& dtype);
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Process;
+  std::string path_;
+  std::shared_ptr<Process> process_;
 };
 
 // Null where the file is trusted, this process wrote it, or there is no program that looks.

@@ -1,18 +1,12 @@
 #include "assay/datasets/reader.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <deque>
 #include <new>
 
 #include "assay/base/text.h"
 #include "assay/datasets/chunks.h"
-#include "assay/datasets/read_driver.h"
 #include "assay/datasets/size_cap.h"
 #include "assay/datasets/types.h"
 
@@ -21,7 +15,7 @@ namespace {
 
 constexpr int kMaxSoftLinks = 16;  // on the way to one object, as in HDF5 itself
 // What a reader keeps of what it has found.
-constexpr std::size_t kMaxFound = 1024, kMaxOpened = 8;
+constexpr std::size_t kMaxFound = 1024, kMaxGroups = 8, kMaxOpened = 8;
 
 // One string; `ok` is false where HDF5 could not read it.
 std::string read_string(hid_t attr, hid_t type, bool& ok) {
@@ -44,64 +38,6 @@ std::string read_string(hid_t attr, hid_t type, bool& ok) {
 }
 
 }  // namespace
-
-namespace {
-
-// HDF5's signature lies at the beginning, or at 512, 1024, 2048 and so on.
-bool has_signature(int fd, off_t size) {
-  constexpr char kSignature[] = "\x89HDF\r\n\x1a\n";
-  for (off_t at = 0; at < size; at = at == 0 ? 512 : at * 2) {
-    char word[8] = {};
-    if (pread(fd, word, sizeof word, at) != sizeof word) return false;
-    if (std::memcmp(word, kSignature, sizeof word) == 0) return true;
-  }
-  return false;
-}
-
-Handle open_hdf5(const std::string& path, int fd, bool lock) {
-  const Handle access = read_access(fd, lock);
-  // The driver reads the descriptor; HDF5 wants some name.
-  const char* name = path.empty() ? "file" : path.c_str();
-  Handle file = h5::file(H5Fopen(name, H5F_ACC_RDONLY, access.get()));
-  if (!file.valid()) {
-    note_damage();
-    throw FileError(path, "", formatted("is truncated, corrupt or locked ({})", last_error()));
-  }
-  return file;
-}
-
-}  // namespace
-
-OpenedFile open_file(const std::string& path) {
-  quiet_hdf5();
-  // Without waiting, for a pipe has a beginning only when somebody writes.
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  const int error = errno;
-  const std::shared_ptr<void> closes(nullptr, [fd](void*) {
-    if (fd >= 0) close(fd);
-  });
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0) {
-    throw FileError(path, "", formatted("cannot be opened: {}", std::strerror(errno)));
-  }
-  if (S_ISDIR(status.st_mode)) throw FileError(path, "", "is a directory, not a dataset file");
-  if (!S_ISREG(status.st_mode)) throw FileError(path, "", "is not a regular file");
-  if (fd < 0) throw FileError(path, "", formatted("cannot be read: {}", std::strerror(error)));
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw FileError(path, "", "is not a regular file");
-  }
-  if (status.st_size == 0) throw FileError(path, "", "is empty (0 bytes)");
-  if (!has_signature(fd, status.st_size)) throw FileError(path, "", "is not an HDF5 file");
-  OpenedFile opened;
-  opened.check = check_of(path, fd);
-  opened.file = open_hdf5(path, fd, true);
-  return opened;
-}
-
-Handle open_descriptor(const std::string& path, int fd) {
-  quiet_hdf5();
-  return open_hdf5(path, fd, false);
-}
 
 void Reader::refuse(const std::string& object, const std::string& reason) const {
   H5Eclear2(H5E_DEFAULT);
@@ -140,6 +76,37 @@ void Reader::check_attribute(const std::string& object, const std::string& name,
   refuse_changed(object, formatted("its attribute '{}' is not what was written", name));
 }
 
+void Reader::note_found(const std::string& path) const {
+  if (found_.size() >= kMaxFound) found_.clear();
+  found_.emplace(path, std::nullopt);
+}
+
+// HDF5 walks every path from its beginning, and looks each part up in its group.
+Reader::Start Reader::start_of(const std::string& object) const {
+  const std::size_t slash = object.rfind('/');
+  if (slash != std::string::npos && slash > 0 && slash + 1 < object.size()) {
+    const hid_t group = kept_group(object.substr(0, slash));
+    if (group >= 0) return {group, object.c_str() + slash + 1};
+  }
+  return {file_, object.c_str()};
+}
+
+// Invalid where no group is there, or the way there is not known to be one of hard links.
+hid_t Reader::kept_group(const std::string& path) const {
+  const auto kept = std::find_if(groups_.begin(), groups_.end(),
+                                 [&](const auto& group) { return group.first == path; });
+  if (kept != groups_.end()) {
+    std::rotate(kept, kept + 1, groups_.end());  // the last one was asked for last
+    return groups_.back().second.get();
+  }
+  if (found_.count(path) == 0 || kind_of(path) != ObjectKind::kGroup) return H5I_INVALID_HID;
+  const Start start = start_of(path);
+  Handle group = h5::group(H5Gopen2(start.at, start.name, H5P_DEFAULT));
+  if (!group.valid()) refuse(path, damaged("is no group that can be opened"));
+  if (groups_.size() >= kMaxGroups) groups_.erase(groups_.begin());
+  return groups_.emplace_back(path, std::move(group)).second.get();
+}
+
 bool Reader::check_path(const std::string& object) const {
   quiet_hdf5();  // of the thread that asks
   if (found_.count(object) != 0) return true;
@@ -161,9 +128,10 @@ bool Reader::check_path(const std::string& object) const {
       continue;
     }
     H5L_info_t info;
-    if (H5Lget_info(file_, next.c_str(), &info, H5P_DEFAULT) < 0) {
+    const Start start = start_of(next);
+    if (H5Lget_info(start.at, start.name, &info, H5P_DEFAULT) < 0) {
       H5Eclear2(H5E_DEFAULT);
-      const htri_t exists = H5Lexists(file_, next.c_str(), H5P_DEFAULT);
+      const htri_t exists = H5Lexists(start.at, start.name, H5P_DEFAULT);
       if (exists < 0 && (at.empty() || kind_of(at) == ObjectKind::kGroup)) {
         refuse(object, damaged("cannot be looked up"));
       }
@@ -176,12 +144,11 @@ bool Reader::check_path(const std::string& object) const {
     const std::string via = next == object ? "is" : formatted("leads to {},", next);
     if (info.type == H5L_TYPE_HARD) {
       at = next;
-      if (found_.size() >= kMaxFound) found_.clear();
-      found_.emplace(at, std::nullopt);
+      note_found(at);
     } else if (info.type == H5L_TYPE_SOFT) {
       if (++soft_links > kMaxSoftLinks) refuse(object, "is a soft link that leads on without end");
       target.assign(info.u.val_size + 1, '\0');
-      if (H5Lget_val(file_, next.c_str(), target.data(), target.size(), H5P_DEFAULT) < 0) {
+      if (H5Lget_val(start.at, start.name, target.data(), target.size(), H5P_DEFAULT) < 0) {
         refuse(object, damaged("its soft link cannot be read"));
       }
       target.resize(std::strlen(target.c_str()));
@@ -202,7 +169,8 @@ Reader::ObjectKind Reader::kind_of(const std::string& object) const {
   const auto found = found_.find(object);
   if (found != found_.end() && found->second) return *found->second;
   H5O_info_t info;
-  if (H5Oget_info_by_name2(file_, object.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
+  const Start start = start_of(object);
+  if (H5Oget_info_by_name2(start.at, start.name, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
     refuse(object, damaged("cannot be opened"));
   }
   const ObjectKind kind = info.type == H5O_TYPE_GROUP     ? ObjectKind::kGroup
@@ -212,9 +180,17 @@ Reader::ObjectKind Reader::kind_of(const std::string& object) const {
   return kind;
 }
 
+bool Reader::has_attribute(const std::string& object, const char* name) const {
+  const Start start = start_of(object);
+  const htri_t has = H5Aexists_by_name(start.at, start.name, name, H5P_DEFAULT);
+  if (has < 0) refuse(object, damaged("its attributes cannot be read"));
+  return has > 0;
+}
+
 std::uint64_t Reader::address_of(const std::string& object) const {
   H5O_info_t info;
-  if (H5Oget_info_by_name2(file_, object.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
+  const Start start = start_of(object);
+  if (H5Oget_info_by_name2(start.at, start.name, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
     refuse(object, damaged("cannot be opened"));
   }
   return info.addr;
@@ -222,7 +198,8 @@ std::uint64_t Reader::address_of(const std::string& object) const {
 
 StoredPlace Reader::place_of(const std::string& object) const {
   StoredPlace place = file_place(path_);
-  const Handle dataset = h5::dataset(H5Dopen2(file_, object.c_str(), H5P_DEFAULT));
+  const Start start = start_of(object);
+  const Handle dataset = h5::dataset(H5Dopen2(start.at, start.name, H5P_DEFAULT));
   const haddr_t data = dataset.valid() ? H5Dget_offset(dataset.get()) : HADDR_UNDEF;
   H5Eclear2(H5E_DEFAULT);
   if (data == HADDR_UNDEF) {
@@ -236,24 +213,36 @@ StoredPlace Reader::place_of(const std::string& object) const {
 }
 
 std::vector<std::string> Reader::links_in(const std::string& group_path) const {
-  const Handle group = h5::group(H5Gopen2(file_, group_path.c_str(), H5P_DEFAULT));
-  if (!group.valid()) refuse(group_path, damaged("is no group that can be opened"));
+  hid_t group = kept_group(group_path);
+  Handle opened;
+  if (group < 0) {
+    const Start start = start_of(group_path);
+    opened = h5::group(H5Gopen2(start.at, start.name, H5P_DEFAULT));
+    if (!opened.valid()) refuse(group_path, damaged("is no group that can be opened"));
+    group = opened.get();
+  }
   struct Link {
     std::string name;
     bool hard;
   };
   std::vector<Link> links;
   const herr_t done = H5Literate(
-      group.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr,
+      group, H5_INDEX_NAME, H5_ITER_INC, nullptr,
       [](hid_t, const char* name, const H5L_info_t* info, void* out) -> herr_t {
         static_cast<std::vector<Link>*>(out)->push_back({name, info->type == H5L_TYPE_HARD});
         return 0;
       },
       &links);
   if (done < 0) refuse(group_path, damaged("its links cannot be read"));
+  const bool known = found_.count(group_path) != 0;
   std::vector<std::string> names;
   for (const Link& link : links) {
-    if (!link.hard) check_path(group_path + "/" + link.name);
+    const std::string path = group_path + "/" + link.name;
+    if (!link.hard) {
+      check_path(path);
+    } else if (known) {
+      note_found(path);
+    }
     names.push_back(link.name);
   }
   return names;
@@ -336,7 +325,8 @@ std::vector<std::string> Reader::names_of_attributes(const std::string& object_p
 }
 
 std::vector<std::string> Reader::attribute_names(const std::string& object_path) const {
-  const Handle object = h5::object(H5Oopen(file_, object_path.c_str(), H5P_DEFAULT));
+  const Start start = start_of(object_path);
+  const Handle object = h5::object(H5Oopen(start.at, start.name, H5P_DEFAULT));
   if (!object.valid()) refuse(object_path, damaged("cannot be opened"));
   return names_of_attributes(object_path, object.get());
 }
@@ -344,7 +334,8 @@ std::vector<std::string> Reader::attribute_names(const std::string& object_path)
 std::map<std::string, Attribute> Reader::attributes(const std::string& object_path,
                                                     const std::vector<std::string>& required,
                                                     std::vector<std::string>* all_names) const {
-  const Handle object = h5::object(H5Oopen(file_, object_path.c_str(), H5P_DEFAULT));
+  const Start start = start_of(object_path);
+  const Handle object = h5::object(H5Oopen(start.at, start.name, H5P_DEFAULT));
   if (!object.valid()) refuse(object_path, damaged("cannot be opened"));
   std::map<std::string, Attribute> values;
   std::vector<std::string> names = names_of_attributes(object_path, object.get());
@@ -485,7 +476,8 @@ const Format& Reader::unsaid_format(const std::string& object, hid_t type,
 Reader::OpenDataset Reader::open_tensor(const std::string& object, const std::string* dtype) const {
   if (!check_path(object)) refuse(object, "does not exist");
   OpenDataset opened;
-  opened.dataset = h5::dataset(H5Dopen2(file_, object.c_str(), H5P_DEFAULT));
+  const Start start = start_of(object);
+  opened.dataset = h5::dataset(H5Dopen2(start.at, start.name, H5P_DEFAULT));
   if (!opened.dataset.valid()) {
     const std::string why = damaged("cannot be opened");
     refuse(object, kind_of(object) == ObjectKind::kDataset ? why : "must be a dataset");
@@ -517,10 +509,11 @@ std::shared_ptr<const Reader::OpenDataset> Reader::open_tensor(const std::string
 }
 
 bool Reader::is_absent(const std::string& object) const {
-  if (!checksums_.has(object + "@absent") &&
-      H5Aexists_by_name(file_, object.c_str(), "absent", H5P_DEFAULT) <= 0) {
+  if (!checksums_.has(object + "@absent")) {
+    const Start start = start_of(object);
+    const htri_t said = H5Aexists_by_name(start.at, start.name, "absent", H5P_DEFAULT);
     H5Eclear2(H5E_DEFAULT);
-    return false;
+    if (said <= 0) return false;
   }
   const auto attributes_here = attributes(object, {"absent"});
   const auto* flag = std::get_if<std::int64_t>(&attributes_here.at("absent"));
@@ -530,7 +523,8 @@ bool Reader::is_absent(const std::string& object) const {
   }
   if (*flag == 0) return false;
   if (kind_of(object) != ObjectKind::kDataset) refuse(object, "must be a dataset");
-  const Handle dataset = h5::dataset(H5Dopen2(file_, object.c_str(), H5P_DEFAULT));
+  const Start start = start_of(object);
+  const Handle dataset = h5::dataset(H5Dopen2(start.at, start.name, H5P_DEFAULT));
   if (!dataset.valid()) refuse(object, damaged("cannot be opened"));
   const Handle created = h5::properties(H5Dget_create_plist(dataset.get()));
   if (!created.valid()) refuse(object, damaged("its properties cannot be read"));

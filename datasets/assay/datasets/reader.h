@@ -13,23 +13,11 @@
 
 #include "assay/datasets/array_source.h"
 #include "assay/datasets/checksums.h"
-#include "assay/datasets/file_check.h"
 #include "assay/datasets/handle.h"
 #include "assay/datasets/store.h"
 #include "assay/datasets/utf8.h"
 
 namespace assay::h5 {
-
-// A file that is open, and what looks at it; null where nothing does.
-struct OpenedFile {
-  std::unique_ptr<FileCheck> check;
-  Handle file;
-};
-
-// Opens an HDF5 file for reading. Throws FileError that says in plain words why it cannot be.
-OpenedFile open_file(const std::string& path);
-// Of a descriptor that is open, without a lock and with nothing that looks at it.
-Handle open_descriptor(const std::string& path, int fd);
 
 // Access to the objects of one open file; `path()` goes into every message.
 class Reader {
@@ -54,6 +42,7 @@ class Reader {
   ObjectKind kind_of(const std::string& object) const;
   // Names of the links in a group, sorted; their paths are checked.
   std::vector<std::string> links_in(const std::string& group) const;
+  bool has_attribute(const std::string& object, const char* name) const;
   // A number that two paths share where they lead to the same object.
   std::uint64_t address_of(const std::string& object) const;
   // Where a dataset's data lie.
@@ -89,6 +78,15 @@ class Reader {
  private:
   struct OpenDataset;
   class DatasetPieces;
+  // Where HDF5 begins to walk to an object, and by which name: in the group above it, which is kept
+  // open, or at the root. `name` lies in the text that was asked about.
+  struct Start {
+    hid_t at;
+    const char* name;
+  };
+  Start start_of(const std::string& object) const;
+  hid_t kept_group(const std::string& path) const;
+  void note_found(const std::string& path) const;
   std::shared_ptr<const OpenDataset> open_tensor(const std::string& object) const;
   OpenDataset open_tensor(const std::string& object, const std::string* dtype) const;
   static void look_at_opened(const OpenDataset& opened);
@@ -110,9 +108,10 @@ class Reader {
   Checksums checksums_;
   std::int64_t max_bytes_;
   // A file that is read does not change, and the objects of one case are asked for several times:
-  // paths that were found by hard links alone, with the kinds of some, and the datasets that were
-  // opened last. Each is bounded.
+  // paths that were found by hard links alone, with the kinds of some, and the groups and datasets
+  // that were opened last. Each is bounded.
   mutable std::map<std::string, std::optional<ObjectKind>> found_;
+  mutable std::vector<std::pair<std::string, Handle>> groups_;
   mutable std::vector<std::pair<std::string, std::shared_ptr<const OpenDataset>>> opened_;
 };
 

@@ -6,6 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/file_look.h"
+#include "assay/datasets/opened_file.h"
 #include "assay/datasets/reader.h"
 #include "assay/datasets/size_cap.h"
 #include "assay/op/attributes.h"
@@ -135,11 +136,7 @@ struct DatasetFile::Impl {
   bool is_group(const std::string& at) const {
     return reader.kind_of(at) == h5::Reader::ObjectKind::kGroup;
   }
-  bool has_op(const std::string& at) const {
-    const htri_t has = H5Aexists_by_name(opened.file.get(), at.c_str(), "op", H5P_DEFAULT);
-    if (has < 0) reader.refuse(at, h5::damaged("its attributes cannot be read"));
-    return has > 0;
-  }
+  bool has_op(const std::string& at) const { return reader.has_attribute(at, "op"); }
   // Whether a group with these links is meant as a case. One without `op` is refused when it is
   // read, so that the others of its file are not lost.
   bool is_case(const std::string& at, const std::vector<std::string>& links) const {

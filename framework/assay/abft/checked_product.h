@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "assay/abft/options.h"
 #include "assay/abft/terms.h"
 #include "assay/abft/threshold.h"
+#include "assay/machine/machine.h"
 
 namespace assay::abft {
 
@@ -33,8 +35,9 @@ struct Prepared {
 
 struct CheckedProduct {
   AbftOptions options;
+  // What options.model points to where columns are checked of factors of two formats.
+  std::optional<DotModel> exchanged = {};
   bool from_golden = false;
-  bool transposed = false;  // the columns of a product are checked
   Operands operands;
   const Format* input_a = nullptr;  // as given, whatever holds them
   const Format* input_b = nullptr;

@@ -169,9 +169,15 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
   set(impl->rows, a, b);
   if (options.spec.columns) {
     impl->columns = std::make_unique<CheckedProduct>();
-    set(*impl->columns, b.transposed(), a.transposed());
-    impl->columns->operands.row_bias = bias;
-    impl->columns->transposed = true;
+    CheckedProduct& columns = *impl->columns;
+    set(columns, b.transposed(), a.transposed());
+    columns.operands.row_bias = bias;
+    // Its factors are the other way round, and so are their formats on the machine.
+    if (options.model != nullptr && !options.model->other_input.empty()) {
+      columns.exchanged = *options.model;
+      std::swap(columns.exchanged->input, columns.exchanged->other_input);
+      columns.options.model = &*columns.exchanged;
+    }
   }
   impl->rows.operands.bias = std::move(bias);
   return AbftChecker(std::move(impl));

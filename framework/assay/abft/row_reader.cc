@@ -234,9 +234,7 @@ std::vector<double> RowReader::explained(std::span<const std::int64_t> rows) con
   const std::int64_t n = product_.n, k = product_.k, groups = product_.groups();
   const auto count = static_cast<std::int64_t>(rows.size());
   const Operands& o = product_.operands;
-  DotModel model = product_.options.model != nullptr ? *product_.options.model : plain;
-  // The transposed product has the factors the other way round.
-  if (product_.transposed && !model.other_input.empty()) std::swap(model.input, model.other_input);
+  const DotModel& model = product_.options.model != nullptr ? *product_.options.model : plain;
   std::vector<double> a(at(count * k)), worst(at(count * groups), 0.0);
   std::vector<float> sums(at(count * n));
   for (std::int64_t i = 0; i < count; ++i) {

@@ -20,7 +20,9 @@ int default_threads() {
   if (const char* text = std::getenv("ASSAY_THREADS")) {
     if (const int asked = std::atoi(text); asked > 0) return asked;
   }
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  // Asked once: the C library reads files of the kernel's to know it.
+  static const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return cores;
 }
 
 void parallel_for(std::int64_t parts, int threads, const std::function<void(std::int64_t)>& body) {

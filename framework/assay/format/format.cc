@@ -134,7 +134,7 @@ bool rounds_away(std::uint64_t rest, int shift, bool odd, bool is_negative, cons
     case Rounding::kNearestAway:
       return has_half && rest >= half;
     case Rounding::kTowardZero:
-      return false;
+      break;
     case Rounding::kUp:
       return !is_negative;
     case Rounding::kDown:
@@ -399,7 +399,7 @@ bool is_nan(const Format& f, std::uint64_t bits) {
     case Specials::kTapered:
       return code == 0 && negative(f, bits);
     case Specials::kFinite:
-      return false;
+      break;
   }
   return false;
 }

@@ -1,7 +1,11 @@
 #include "assay/gate/expected_error.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 #include <unordered_map>
 #include <vector>
@@ -30,26 +34,71 @@ struct SquareMoments {
 
 double normal_below(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
 
-// Of round(e + x) - e, x normal with mean and deviation. last null: of x itself.
-SquareMoments square_moments(const Format* last, double e, double mean, double deviation) {
+// The last rounding of a computation, to nearest. Of numbers between the format's smallest normal
+// and its largest one the bits of the float64 are enough; others are asked of the format.
+class LastRounding {
+ public:
+  explicit LastRounding(const Format& format)
+      : format_(format),
+        dropped_(52 - format.mantissa_bits()),
+        ulp_of_one_(std::ldexp(1.0, -format.mantissa_bits())),
+        least_(min_normal(format)),
+        most_(max_finite(format)) {
+    const bool has_exponents = format.is_float() && format.specials != Specials::kTapered &&
+                               format.specials != Specials::kScale;
+    if (!has_exponents || dropped_ < 1) least_ = std::numeric_limits<double>::infinity();
+  }
+
+  const Format& format() const { return format_; }
+
+  double rounded(double x) const {
+    const double absolute = std::abs(x);
+    if (!(absolute >= least_ && absolute < most_)) return round_to(format_, x);
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    const std::uint64_t odd = bits >> dropped_ & 1;
+    const std::uint64_t half = std::uint64_t{1} << (dropped_ - 1);
+    return std::bit_cast<double>((bits + half - 1 + odd) >> dropped_ << dropped_);
+  }
+
+  double ulp(double x) const {
+    const double absolute = std::abs(x);
+    if (!(absolute >= least_ && absolute <= most_)) return ulp_of(format_, x);
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(absolute) >> 52 << 52) * ulp_of_one_;
+  }
+
+ private:
+  const Format& format_;
+  int dropped_;  // bits of a float64's mantissa
+  double ulp_of_one_, least_, most_;
+};
+
+std::optional<LastRounding> last_rounding(const ExpectedErrors& errors) {
+  if (errors.last == nullptr) return std::nullopt;
+  return LastRounding(*errors.last);
+}
+
+// Of round(e + x) - e, x normal with mean and deviation. Without `last`: of x itself.
+SquareMoments square_moments(const std::optional<LastRounding>& last, double e, double mean,
+                             double deviation) {
   const double square = deviation * deviation;
   const auto normal = [&](double variance) {
     return SquareMoments{mean * mean + variance,
                          2 * variance * variance + 4 * mean * mean * variance, 0};
   };
-  if (last == nullptr) return normal(square);
-  const double centre = e + mean, ulp = ulp_of(*last, centre);
+  if (!last) return normal(square);
+  const double centre = e + mean, ulp = last->ulp(centre);
   if (deviation > 4 * ulp) return normal(square + ulp * ulp / 12);
   constexpr double kReach = 9;
-  const double low = round_to(*last, centre - kReach * deviation),
-               high = round_to(*last, centre + kReach * deviation);
+  const double low = last->rounded(centre - kReach * deviation),
+               high = last->rounded(centre + kReach * deviation);
   if (!std::isfinite(low) || !std::isfinite(high)) return {};
   if (low == high) return {(low - e) * (low - e), 0, 0};
   SquareMoments moments;
   double fourth = 0, below = 0;
-  std::int64_t place = *ordinal(*last, encode(*last, low));
+  const Format& format = last->format();
+  std::int64_t place = *ordinal(format, encode(format, low));
   for (double value = low; value <= high;) {
-    const double next = decode(*last, *at_ordinal(*last, ++place));
+    const double next = decode(format, *at_ordinal(format, ++place));
     const double up_to =
         value == high ? 1 : normal_below(((value + next) / 2 - centre) / deviation);
     const double error = (value - e) * (value - e);
@@ -78,6 +127,7 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
   const std::size_t n = expected.size();
   const double kappa = std::sqrt(2 * std::log(4 * static_cast<double>(n) / kErrorBudget));
   const double most_finite = max_finite(output);
+  const std::optional<LastRounding> last = last_rounding(errors);
   std::vector<double> bounds(n), weights(n);
   double expected_squares = 0, high = 0, low = 0, unlike = 0, largest = 0, rms = 0;
   std::unordered_map<double, double> alike;  // by digits, the sum of their deviations
@@ -90,20 +140,20 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
     const double mean = errors.mean[i], drift = errors.drift[i];
     const double reach = drift + kappa * kMargin * deviation;
     for (const double x : {mean - reach, mean + reach}) {
-      const double value = errors.last != nullptr ? round_to(*errors.last, e + x) : e + x;
+      const double value = last ? last->rounded(e + x) : e + x;
       bounds[i] = std::max(bounds[i], std::abs(std::clamp(value, -most_finite, most_finite) - e));
     }
     const double farthest = std::copysign(std::abs(mean) + drift, mean),
                  nearest = std::copysign(std::max(std::abs(mean) - drift, 0.0), mean);
-    const double ulp = errors.last != nullptr ? ulp_of(*errors.last, e) : 0;
+    const double ulp = last ? last->ulp(e) : 0;
     const double size = ulp * ulp / 12 + farthest * farthest + deviation * deviation;
     if (!(size > 0)) continue;
-    const SquareMoments most = square_moments(errors.last, e, farthest, kMargin * deviation),
-                        least = square_moments(errors.last, e, nearest, deviation / kMargin);
+    const SquareMoments most = square_moments(last, e, farthest, kMargin * deviation),
+                        least = square_moments(last, e, nearest, deviation / kMargin);
     const double w = weights[i] = 1 / size;
     high += w * most.mean;
     low += w * least.mean;
-    const double own_mean = square_moments(errors.last, e, mean, deviation).mean;
+    const double own_mean = square_moments(last, e, mean, deviation).mean;
     expected_squares += w * own_mean;
     rms += own_mean;
     const double spread = w * std::sqrt(most.variance);
@@ -175,12 +225,12 @@ std::optional<Case> with_inputs_in(const Case& c, const Format& narrow) {
 // sum w (round(e + x) - e)^2 as theory expects it.
 double expected_squares(const ExpectedErrors& errors, const std::vector<double>& weights,
                         const std::vector<double>& expected) {
+  const std::optional<LastRounding> last = last_rounding(errors);
   double sum = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (!(weights[i] > 0)) continue;
     sum += weights[i] *
-           square_moments(errors.last, expected[i], errors.mean[i], std::sqrt(errors.variance[i]))
-               .mean;
+           square_moments(last, expected[i], errors.mean[i], std::sqrt(errors.variance[i])).mean;
   }
   return sum;
 }

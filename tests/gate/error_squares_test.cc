@@ -1,0 +1,123 @@
+// The parts of the standard `expected_error` that are computed by hand: what the sum of squared
+// errors may be, and what is said of errors of a known size.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "assay/gate/expected_error.h"
+#include "assay/op/operator.h"
+
+namespace assay {
+namespace {
+
+Tensor wide_values(const Shape& shape, const std::vector<double>& values) {
+  return Tensor::from_values(format_named("float64"), shape, values);
+}
+
+// Of a normal number with mean m and deviation s the square has the mean m^2 + s^2 and the variance
+// 2 s^4 + 4 m^2 s^2.
+struct NormalSquare {
+  NormalSquare(double m, double s)
+      : mean(m * m + s * s), deviation(std::sqrt(2 * std::pow(s, 4) + 4 * m * m * s * s)) {}
+  double mean, deviation;
+};
+
+// Weighed sums of squares of normal numbers are beyond their mean by sqrt(2 v t) + l t, v the sum
+// of their variances and l sqrt(2) times the largest of their deviations, with a probability of
+// exp(-t) (Laurent and Massart, lemma 1): here of a fourth of 1e-9. Deviations may be 1.15 times as
+// large, or as small. Elements of the same digits are taken as one.
+TEST(ErrorSquares, LimitByHand) {
+  ExpectedErrors errors;
+  errors.resize(4);
+  errors.variance = {1, 1, 0.25, 1};
+  errors.mean = {2, 0, 0, 2};
+  errors.drift = {0, 0, 0, 0};
+  const ErrorTest test =
+      error_test(errors, wide_values({4}, {1, 1.25, 1.5, 4}), format_named("float32"));
+  ASSERT_TRUE(test.squares);
+  const double t = std::log(4.0) + 9 * std::log(10.0);
+  // Each weighs by its expected square, 5, 1, 1/4 and 5: their expected sum is 4.
+  const NormalSquare large(2, 1.15), middle(0, 1.15), small(0, 1.15 / 2);
+  const double high = 2 * large.mean / 5 + middle.mean + 4 * small.mean;
+  // The first and the last are 1 and 4, which have the same digits.
+  const double of_two = 2 * large.deviation / 5, of_one = middle.deviation,
+               of_small = 4 * small.deviation;
+  const double variances = of_two * of_two + of_one * of_one + of_small * of_small;
+  const double largest = std::sqrt(2.0) * std::max({of_two, of_one, of_small});
+  const double most = (high + std::sqrt(2 * variances * t) + largest * t) / 4;
+  EXPECT_NEAR(test.squares->limit, most, 2e-6 * most);
+  // Chance leaves nothing at least: so few elements may all be right.
+  EXPECT_EQ(test.squares->parameter, 0);
+}
+
+// With very many elements of little chance there is a least sum, too: below the mean by the square
+// root alone.
+TEST(ErrorSquares, LeastByHand) {
+  constexpr std::size_t kMany = 4000;
+  ExpectedErrors errors;
+  errors.resize(kMany);
+  errors.variance.assign(kMany, 1);
+  std::vector<double> exact;
+  for (std::size_t i = 0; i < kMany; ++i) exact.push_back(1 + static_cast<double>(i) / 8192);
+  const ErrorTest test = error_test(errors, wide_values({static_cast<std::int64_t>(kMany)}, exact),
+                                    format_named("float32"));
+  ASSERT_TRUE(test.squares);
+  const double t = std::log(4.0) + 9 * std::log(10.0), n = static_cast<double>(kMany);
+  const NormalSquare most(0, 1.15), least(0, 1 / 1.15);
+  const double wide = std::sqrt(2 * n * most.deviation * most.deviation * t);
+  EXPECT_NEAR(test.squares->parameter, (n * least.mean - wide) / n, 1e-9);
+  EXPECT_NEAR(test.squares->limit, (n * most.mean + wide + std::sqrt(2.0) * most.deviation * t) / n,
+              3e-6);
+}
+
+// A matrix product of one element, its output and the test of its squares.
+struct OneElement {
+  Case test_case;
+  Tensor golden;
+  ErrorTest test;
+
+  OneElement(const std::vector<double>& a, const std::vector<double>& b) {
+    const auto k = static_cast<std::int64_t>(a.size());
+    test_case.name = "x";
+    test_case.op = "matmul";
+    test_case.inputs["a"] = Tensor::from_values(format_named("float32"), {1, k}, a);
+    test_case.inputs["b"] = Tensor::from_values(format_named("float32"), {k, 1}, b);
+    golden = golden_result(test_case);
+  }
+  std::string said(double output, double weight) {
+    test.weights = std::make_shared<const Tensor>(wide_values({1, 1}, {weight}));
+    return likely_arithmetic(
+        test_case, machine_named("ascend910b"),
+        Tensor::from_values(format_named("float32"), {1, 1}, std::vector<double>{output}), golden,
+        test, 1);
+  }
+};
+
+// Inputs are named where their rounding leaves less than a fourth of the squared errors: exactly a
+// fourth it leaves of an output that is as far below 1 as the product is above, for all formats of
+// fewer bits round that to 1.
+TEST(LikelyArithmetic, ConversionsLeaveLessThanAFourth) {
+  OneElement one({1}, {1 + 0x1p-13});
+  EXPECT_EQ(one.said(1 - 0x1p-13, 1), "");
+  EXPECT_THAT(one.said(1 - 0x1p-14, 1), testing::StartsWith("errors like those of tfloat32 or "));
+  EXPECT_EQ(one.said(1 - 0x1p-12, 1), "");
+}
+
+// Wrong sums are held against the errors beyond what right results have, which is 1: where the two
+// halves of K, each rounded to bfloat16, have 1.25 in the mean, an output with 1.25 is theirs. Each
+// half lies between 1 and 2, and errs by a twelfth of the square of 2^-7.
+TEST(LikelyArithmetic, WhatRightResultsHaveIsTakenOff) {
+  OneElement one({1.125, 1.125}, {1.125, -1});
+  ASSERT_EQ(one.golden.view().value_at(0), 0.140625);
+  const double variance = 2 * 0x1p-14 / 12, weight = 1.25 / variance;
+  one.test.squares = Limit{.statistic = Statistic::kErrorSquares, .limit = 1.125};
+  EXPECT_EQ(one.said(0.140625 + std::sqrt(variance), weight),
+            "errors as large as those of K in 2 parts that are rounded to bfloat16");
+}
+
+}  // namespace
+}  // namespace assay
