@@ -11,7 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
+#include "assay/base/double_double.h"
+#include "assay/base/quad.h"
 #include "assay/machine/dot.h"
+#include "assay/machine/exact_matmul.h"
 #include "assay/machine/vector.h"
 #include "assay/op/accumulation.h"
 #include "vector_cases.h"
@@ -81,6 +85,55 @@ TEST(AttentionTest, TheReferenceIsPlainLoopsInLongDouble) {
           EXPECT_NEAR(y[(b * 7 + i) * 5 + d], static_cast<double>(out[d] / sum), 2e-15);
         }
       }
+    }
+  }
+}
+
+// The weights and their sum are found many at a time, where their rounding is sure; here they are
+// found one by one. Query and keys are numbers, the query 1.
+TEST(AttentionTest, TheReferenceIsOneKeyAfterTheOther) {
+  Random random(12, 0);
+  for (int kind = 0; kind < 8; ++kind) {
+    constexpr std::size_t kKeys = 37, kWidth = 5;
+    const double scale = kind == 1 ? -0.75 : 1;
+    std::vector<double> k(kKeys), v(kKeys * kWidth);
+    for (double& x : k) {
+      x = 3 * random.normal();
+      if (kind == 2) x = 1 + std::nearbyint(8 * x) * 0x1p-52;  // weights next to middles
+    }
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      v[i] = random.normal();
+      if (kind == 3) v[i] *= 0x1p-1000;
+      if (kind == 4) v[i] *= 0x1p1000;
+      if (kind == 5 && i % kWidth < 2) v[i] = i % kWidth == 0 ? 0.0 : -0.0;
+      if (kind == 6 && i % 7 == 0) v[i] = i % 2 == 0 ? kInfinity : kNan;
+      if (kind == 7) v[i] = std::ldexp(v[i], -static_cast<int>(random.below(200)));
+    }
+    const double top =
+        scale < 0 ? *std::min_element(k.begin(), k.end()) : *std::max_element(k.begin(), k.end());
+    std::vector<double> weights, out(kWidth, 0.0);
+    DoubleDouble sum = 0;
+    for (const double x : k) {
+      const DoubleDouble weight = exp(exact_product(x, scale) - exact_product(top, scale));
+      weights.push_back(weight.high);
+      sum = sum + weight;
+    }
+    exact_matmul(1, kWidth, kKeys, weights.data(), v.data(), out.data(), 1);
+    const auto y = golden_result(operation("attention",
+                                           {{"q", values("float64", {1, 1}, {1})},
+                                            {"k", values("float64", {kKeys, 1}, k)},
+                                            {"v", values("float64", {kKeys, kWidth}, v)}},
+                                           {{"scale", scale}}))
+                       .view()
+                       .values();
+    for (std::size_t i = 0; i < kWidth; ++i) {
+      const auto expected = static_cast<double>(out[i] / (Quad{sum.high} + sum.low));
+      if (std::isnan(expected)) {
+        EXPECT_TRUE(std::isnan(y[i])) << kind << " " << i;
+        continue;
+      }
+      EXPECT_EQ(y[i], expected) << kind << " " << i;
+      EXPECT_EQ(std::signbit(y[i]), std::signbit(expected)) << kind << " " << i;
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <mpfr.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -166,6 +167,26 @@ TEST(FunctionReferenceTest, IsMpfrsCorrectlyRounded) {
       }
     }
     EXPECT_EQ(misses, 0) << name;
+  }
+}
+
+// Arrays are computed many at a time, and the hard ones one by one.
+TEST(FunctionReferenceTest, ArraysAreOneByOne) {
+  const std::vector<double> points = hard_points(9001);
+  for (const bool by_tanh : {false, true}) {
+    for (const std::string name : kFunctionNames) {
+      Case c = operation(name.c_str(), {{"x", values("float64", points)}});
+      if (by_tanh && name != "gelu") continue;
+      if (by_tanh) c.attributes["approximate"] = std::string("tanh");
+      const auto one_by_one = reference_function(by_tanh ? "gelu_tanh" : name);
+      const auto y = golden_result(c, 1).view().values();
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        ASSERT_TRUE(same(y[i], one_by_one(points[i])))
+            << name << std::hexfloat << " of " << points[i] << ": " << y[i];
+      }
+      const auto by_threads = golden_result(c, 3).view().values();
+      EXPECT_TRUE(std::equal(y.begin(), y.end(), by_threads.begin(), same)) << name;
+    }
   }
 }
 

@@ -94,19 +94,6 @@ DoubleDouble scaled(const DoubleDouble& x, std::int64_t exponent) {
   return {x.high * factor, x.low * factor};
 }
 
-// x = k log 2 / 1024 + rest, |rest| <= log 2 / 2048, and exp(k log 2 / 1024) = 2^exponent power.
-struct Reduced {
-  DoubleDouble rest, power;
-  std::int64_t exponent;
-};
-Reduced reduced(const DoubleDouble& x) {
-  const double k = std::nearbyint(x.high * kSteps);
-  const auto steps = static_cast<std::int64_t>(k);
-  const DoubleDouble most = exact_sum(x.high - k * kStep[0], -k * kStep[1]);
-  return {most + exact_sum(x.low, -k * kStep[2]), kCoarse[steps >> 5 & 31] * kFine[steps & 31],
-          steps >> 10};
-}
-
 }  // namespace
 
 DoubleDouble sqrt(const DoubleDouble& x) {
@@ -116,27 +103,17 @@ DoubleDouble sqrt(const DoubleDouble& x) {
   return sum_of_ordered(root, rest.high / (2 * root));
 }
 
-// By the powers of 2 that a table holds and the series of what is left, whose terms from the fifth
-// on need no more than float64.
+// x = k log 2 / 1024 + t, |t| <= log 2 / 2048: by the powers of 2 that a table holds and the series
+// of t, whose terms from the fifth on need no more than float64.
 DoubleDouble exp(const DoubleDouble& x) {
-  const auto [t, power, exponent] = reduced(x);
+  const double k = std::nearbyint(x.high * kSteps);
+  const auto steps = static_cast<std::int64_t>(k);
+  const DoubleDouble most = exact_sum(x.high - k * kStep[0], -k * kStep[1]);
+  const DoubleDouble t = most + exact_sum(x.low, -k * kStep[2]);
+  const DoubleDouble power = kCoarse[steps >> 5 & 31] * kFine[steps & 31];
   const double tail = kTail[0] + t.high * (kTail[1] + t.high * (kTail[2] + t.high * kTail[3]));
   const DoubleDouble y = t + t * t * (kHalf + t * (kSixth + t * (k24th + t * tail)));
-  return scaled(power + power * y, exponent);
-}
-
-// The same with float64 for all but the first term of the series, which is exact: the others are
-// below 2^-23 of the result.
-DoubleDouble quick_exp(const DoubleDouble& x) {
-  const auto [rest, power, exponent] = reduced(x);
-  const double t = rest.high;
-  const double tail =
-      rest.low +
-      t * t * (0.5 + t * (kSixth.high + t * (k24th.high + t * (kTail[0] + t * kTail[1]))));
-  const DoubleDouble first = exact_product(power.high, t);
-  const DoubleDouble sum = sum_of_ordered(power.high, first.high);
-  const double low = sum.low + (first.low + (power.high * tail + (power.low + power.low * t)));
-  return scaled(sum_of_ordered(sum.high, low), exponent);
+  return scaled(power + power * y, steps >> 10);
 }
 
 double hypot(double x, double y) {

@@ -50,9 +50,8 @@ inline DoubleDouble operator/(const DoubleDouble& a, const DoubleDouble& b) {
 }
 
 DoubleDouble sqrt(const DoubleDouble& x);  // of what is not negative
-// |x| at most 600; relative error below 2^-103, of the quick one below 2^-72.
+// |x| at most 600; relative error below 2^-103.
 DoubleDouble exp(const DoubleDouble& x);
-DoubleDouble quick_exp(const DoubleDouble& x);
 
 // Whether every number within this relative error of x, above or below it, is rounded to the same
 // float64, which then is x.high (Ziv, ACM TOMS 17(3), 1991). x.high is normal.

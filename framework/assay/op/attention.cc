@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "assay/op/expected_error.h"
 #include "assay/op/generate.h"
 #include "assay/op/order.h"
+#include "assay/simd/golden_norms.h"
 #include "assay/tensor/attention_shape.h"
 
 namespace assay {
@@ -179,8 +181,14 @@ class MachineRows {
 // Golden rows [first, first + rows): the products q k^T, the weights exp(scaled score - the row's
 // largest), which are not yet divided by their sum, and their sums.
 struct Weights {
+  // Rounded to float64 all are the same; beyond that the quick ones, whose error is not 0, differ
+  // from those of exponentials_of().
+  struct Sum {
+    Quad value;
+    double error;  // relative
+  };
   std::vector<double> scores, weights;
-  std::vector<Quad> sums;
+  std::vector<Sum> sums;
 };
 
 // exp of each scaled score less the largest, and their sum: where all are within the range of exp
@@ -225,9 +233,36 @@ Weights exact_weights(const Attention& a, std::int64_t batch, std::int64_t first
     const double* scores = w.scores.data() + i * a.keys;
     double* weights = w.weights.data() + i * a.keys;
     const std::int64_t seen = a.seen(batch, first + i);
-    w.sums.push_back(exponentials_of(seen, scores, a.scale, weights));
+    simd::GoldenSum sum;
+    if (simd::golden_exponentials(static_cast<std::size_t>(seen), scores, a.scale, weights, sum) &&
+        is_sure({sum.high, sum.low}, sum.error))
+      w.sums.push_back({Quad{sum.high} + sum.low, sum.error});
+    else
+      w.sums.push_back({exponentials_of(seen, scores, a.scale, weights), 0});
   }
   return w;
+}
+
+// x[0, n) over the sum of the row's weights, rounded; by `exact_sum()` where a quick sum's error
+// leaves a doubt.
+template <typename ExactSum>
+void divide_by_sum(std::int64_t n, const Weights::Sum& sum, const ExactSum& exact_sum, double* x) {
+  const auto high = static_cast<double>(sum.value);
+  const DoubleDouble inverse = 1 / DoubleDouble(high, static_cast<double>(sum.value - high));
+  std::optional<Quad> exact;
+  if (sum.error == 0) exact = sum.value;
+  for (std::int64_t j = 0; j < n; ++j) {
+    const double size = std::abs(x[j]);
+    const DoubleDouble quick = x[j] * inverse;
+    if (exact || size == 0 || !std::isfinite(x[j])) {
+      x[j] = static_cast<double>(x[j] / exact.value_or(sum.value));
+    } else if (size > 0x1p-900 && size < 0x1p900 && is_sure(quick, sum.error + 0x1p-98)) {
+      x[j] = quick.high;
+    } else {
+      exact = exact_sum();
+      x[j] = static_cast<double>(x[j] / *exact);
+    }
+  }
 }
 
 void reference_part(const ReferenceCall& call, const Attention& a, std::int64_t part,
@@ -244,8 +279,12 @@ void reference_part(const ReferenceCall& call, const Attention& a, std::int64_t 
       exact_matmul(1, a.width, a.seen(batch, first + i), w.weights.data() + i * a.keys, v.data(),
                    row, 1);
     }
-    const Quad sum = w.sums[static_cast<std::size_t>(i)];
-    for (std::int64_t j = 0; j < a.width; ++j) row[j] = static_cast<double>(row[j] / sum);
+    const auto exact_sum = [&] {
+      std::vector<double> again(static_cast<std::size_t>(a.keys));
+      return exponentials_of(a.seen(batch, first + i), w.scores.data() + i * a.keys, a.scale,
+                             again.data());
+    };
+    divide_by_sum(a.width, w.sums[static_cast<std::size_t>(i)], exact_sum, row);
   }
   store_values(call.test_case, call.output, overflow_of(call.test_case), out.data(), rows * a.width,
                result.bytes() + (batch * a.queries + first) * a.width * call.output.storage_bytes);
@@ -345,7 +384,7 @@ Tensor attention_bounds(const Case& c) {
       const double relative = (1 + weight) * (1 + 2 * u + running) * (1 + unit_roundoff(a.input)) *
                                   (1 + product(a.tile)) / (1 - sum) -
                               1;
-      const double total = static_cast<double>(w.sums[static_cast<std::size_t>(i)]);
+      const double total = static_cast<double>(w.sums[static_cast<std::size_t>(i)].value);
       // A weight's subnormal rounding, in float32 and in the operands' dtype, for every key.
       const double tiny = static_cast<double>(a.keys) * (min_subnormal(a.input) + roundoff.tiny);
       // Those of the second product's sums and of its quotient.

@@ -165,16 +165,17 @@ Tensor run_function(const Call& call) {
              : changed<double>(c, call.output, way.unit.overflow, call.threads, change);
 }
 
-// By the golden function; of gelu by `by_formula` where the case asks for its formula with tanh.
-template <double (*golden)(double), double (*by_formula)(double)>
+// By the golden function; of gelu by that of its formula with tanh where the case asks for it.
+template <simd::GoldenFunction golden>
 Tensor function_reference(const ReferenceCall& call) {
+  using enum simd::GoldenFunction;
   const Case& c = call.test_case;
   (void)operand_format(c, {"x"}, call.output);  // refuses what is not float
-  const bool formula = golden != by_formula && by_tanh(c);
-  return changed<double>(
-      c, call.output, overflow_of(c), call.threads, [&](double* values, std::int64_t n) {
-        std::transform(values, values + n, values, formula ? by_formula : golden);
-      });
+  const auto function = golden == kGelu && by_tanh(c) ? kGeluTanh : golden;
+  return changed<double>(c, call.output, overflow_of(c), call.threads,
+                         [&](double* values, std::int64_t n) {
+                           function_references(function, static_cast<std::size_t>(n), values);
+                         });
 }
 
 // How a machine comes to a result, as far as its error goes.
@@ -326,7 +327,7 @@ DerivedTolerance function_tolerance(const Case& c, const Machine& machine) {
 }
 
 // What the rows of this family have in common.
-template <Function function, double (*golden)(double), double (*by_formula)(double) = golden>
+template <Function function, simd::GoldenFunction golden>
 Operator function_row(const char* name, const char* summary,
                       std::vector<Parameter> parameters = {}) {
   parameters.push_back({.name = "fast_functions",
@@ -339,7 +340,7 @@ Operator function_row(const char* name, const char* summary,
           .inputs = {{.name = "x", .shape = "(...)"}},
           .parameters = unit_parameters(std::move(parameters), true),
           .run = run_function<function>,
-          .reference = function_reference<golden, by_formula>,
+          .reference = function_reference<golden>,
           .output_format = computed_format,
           .no_element_bounds =
               "each element is computed by itself: its tolerance says how far it "
@@ -352,14 +353,15 @@ Operator function_row(const char* name, const char* summary,
 }  // namespace
 
 std::vector<Operator> function_operators() {
-  return {function_row<Function::kExp, exp_reference>("exp", "e to the power of x"),
-          function_row<Function::kLog, log_reference>("log", "the natural logarithm of x"),
-          function_row<Function::kSqrt, sqrt_reference>("sqrt", "the square root of x"),
-          function_row<Function::kRsqrt, rsqrt_reference>("rsqrt", "1 / sqrt(x)"),
-          function_row<Function::kTanh, tanh_reference>("tanh", "the hyperbolic tangent of x"),
-          function_row<Function::kSigmoid, sigmoid_reference>("sigmoid", "1 / (1 + exp(-x))"),
-          function_row<Function::kSilu, silu_reference>("silu", "x / (1 + exp(-x))"),
-          function_row<Function::kGelu, gelu_reference, gelu_tanh_reference>(
+  using enum simd::GoldenFunction;
+  return {function_row<Function::kExp, kExp>("exp", "e to the power of x"),
+          function_row<Function::kLog, kLog>("log", "the natural logarithm of x"),
+          function_row<Function::kSqrt, kSqrt>("sqrt", "the square root of x"),
+          function_row<Function::kRsqrt, kRsqrt>("rsqrt", "1 / sqrt(x)"),
+          function_row<Function::kTanh, kTanh>("tanh", "the hyperbolic tangent of x"),
+          function_row<Function::kSigmoid, kSigmoid>("sigmoid", "1 / (1 + exp(-x))"),
+          function_row<Function::kSilu, kSilu>("silu", "x / (1 + exp(-x))"),
+          function_row<Function::kGelu, kGelu>(
               "gelu", "x Phi(x)",
               {{.name = "approximate",
                 .kind = ParameterKind::kWord,

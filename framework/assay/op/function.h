@@ -11,7 +11,7 @@ namespace assay {
 // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). `compute_dtype` widens the operand first.
 //
 // A machine computes step by step in its unit's format, each step rounded (docs/operators). The
-// golden result is within 0.51 ulps of float64, gelu's within one (op/function_reference.h).
+// golden result is the correctly rounded float64 (op/function_reference.h).
 //
 // Tolerance: what the rounding of every step may add up to, whatever the machine; without overflow
 // of finite results. docs/operators derives it.

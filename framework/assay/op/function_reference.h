@@ -4,6 +4,10 @@
 // -infinity silu and both forms of GELU give their limit, -0.
 #pragma once
 
+#include <cstddef>
+
+#include "assay/simd/golden_functions.h"
+
 namespace assay {
 
 double exp_reference(double x);
@@ -15,5 +19,9 @@ double sigmoid_reference(double x);
 double silu_reference(double x);
 double gelu_reference(double x);       // x Phi(x)
 double gelu_tanh_reference(double x);  // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+
+// values[0, n) become their function, the bits that the one above gives: many at a time where the
+// quick way's rounding is sure, the others one by one.
+void function_references(simd::GoldenFunction function, std::size_t n, double* values);
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include "assay/base/double_double.h"
 #include "assay/base/quad.h"
 #include "assay/op/order.h"
+#include "assay/simd/golden_norms.h"
 
 namespace assay {
 namespace {
@@ -41,6 +42,23 @@ void softmax_in(std::int64_t n, double most, double* x) {
     sum = sum + terms.back();
   }
   for (std::int64_t i = 0; i < n; ++i) x[i] = rounded(terms[static_cast<std::size_t>(i)] / sum);
+}
+
+// The quick ways: whether they settled the row. `scratch` is two more rows.
+bool quick_softmax(std::int64_t n, double* x, double* scratch) {
+  if (!simd::golden_softmax(static_cast<std::size_t>(n), x, scratch, scratch + n)) return false;
+  std::copy_n(scratch, n, x);
+  return true;
+}
+bool quick_normalise(const Norm& norm, const std::vector<double>& weight,
+                     const std::vector<double>& bias, double* x, double* scratch) {
+  const auto given = [](const std::vector<double>& v) { return v.empty() ? nullptr : v.data(); };
+  if (!simd::golden_normalise({norm.eps, norm.subtracts_mean(), given(weight), given(bias)},
+                              static_cast<std::size_t>(norm.e.n), x, scratch)) {
+    return false;
+  }
+  std::copy_n(scratch, norm.e.n, x);
+  return true;
 }
 
 void softmax(std::int64_t n, double* x) {
@@ -92,14 +110,19 @@ Tensor norm_reference(const ReferenceCall& call, NormKind kind) {
     return has_room(static_cast<std::int64_t>(v.size()), v.data());
   };
   const bool parameters_have_room = has_room(norm.eps) && all(weight) && all(bias);
-  each_row<double>(c, norm.e, overflow_of(c), 0, call.threads, result, [&](double* row, double*) {
-    if (norm.is_softmax())
-      softmax(norm.e.n, row);
-    else if (parameters_have_room && has_room(norm.e.n, row))
-      normalise_in<DoubleDouble>(norm, weight, bias, row);
-    else
+  const auto body = [&](double* row, double* scratch) {
+    if (norm.is_softmax()) {
+      if (!quick_softmax(norm.e.n, row, scratch)) softmax(norm.e.n, row);
+    } else if (!parameters_have_room) {
       normalise_in<Quad>(norm, weight, bias, row);
-  });
+    } else if (!quick_normalise(norm, weight, bias, row, scratch)) {
+      if (has_room(norm.e.n, row))
+        normalise_in<DoubleDouble>(norm, weight, bias, row);
+      else
+        normalise_in<Quad>(norm, weight, bias, row);
+    }
+  };
+  each_row<double>(c, norm.e, overflow_of(c), 2, call.threads, result, body);
   return result;
 }
 
