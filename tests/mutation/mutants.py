@@ -142,8 +142,11 @@ def listed(text):
 
 def durations(build, program, path, longest):
     """How long each unmutated test takes: read from `path`; what is not there is measured, and written
-    there. Tests that are no more are left out."""
+    there. Tests that are no more are left out. Where only the program's objects are there, those of `path`
+    are its tests."""
     known = json.loads(path.read_text()) if path and path.exists() else {}
+    if program in known and not (build.directory / program).exists():
+        return {name: seconds for name, seconds in known[program].items() if seconds <= longest}
     names = listed(subprocess.run([build.directory / program, "--gtest_list_tests"], check=True,
                                   capture_output=True, text=True).stdout)
     times = {name: known.get(program, {}).get(name) for name in names}

@@ -41,7 +41,7 @@ class ElementJudge {
     blocks_ = blocks();
     limits_alone_ = bound.rule == Rule::kStatistics && !integers_ && metrics &&
                     bound.infinity != Infinity::kSaturating;
-    float32_ = is_float32(actual) && is_float32(expected);
+    float32_ = floats_in_place(actual) != nullptr && floats_in_place(expected) != nullptr;
     if (blocks_ == Blocks::kUlps) ordinals_ = ordinals_of(out_);
     tolerance_ = {.form = form(),
                   .rtol = bound.rtol,
@@ -57,7 +57,7 @@ class ElementJudge {
     if (options_.miss_map) found.miss_map.emplace(actual_.shape);
     if (float32_ && blocks_ == Blocks::kPlain && !metrics_) {
       // Straight from the tensors: no copy of either is made.
-      const float *fa = floats(actual_) + begin, *fe = floats(expected_) + begin;
+      const float *fa = floats_in_place(actual_) + begin, *fe = floats_in_place(expected_) + begin;
       if (all_close(found, fa, fe, static_cast<std::size_t>(end - begin))) return found;
     }
     for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
@@ -119,20 +119,14 @@ class ElementJudge {
                                              : simd::ToleranceForm::kSum;
   }
 
-  static bool is_float32(const TensorView& v) {
-    return v.format->name == "float32" && v.is_contiguous() &&
-           reinterpret_cast<std::uintptr_t>(v.data) % alignof(float) == 0;
-  }
-  static const float* floats(const TensorView& v) { return reinterpret_cast<const float*>(v.data); }
-
   void judge_block(ElementFindings& found, std::int64_t first, std::int64_t count) const {
     const auto n = static_cast<std::size_t>(count);
     MetricsPass* const metrics = found.metrics ? &*found.metrics : nullptr;
     // Float32 straight from the tensors; decoded only where something may miss.
     const bool direct = float32_ && metrics != nullptr && n % simd::kMetricsLanes == 0;
     if (direct) {
-      const auto* fe = floats(expected_) + first;
-      metrics->add(floats(actual_) + first, fe, n, offset_ + first);
+      const auto* fe = floats_in_place(expected_) + first;
+      metrics->add(floats_in_place(actual_) + first, fe, n, offset_ + first);
       if (blocks_ == Blocks::kPlain && !metrics->may_miss()) {
         all_close(found, fe, fe, n);
         return;

@@ -30,4 +30,11 @@ void for_parts(std::int64_t size, int threads, const Run& run, const Take& take)
   }
 }
 
+// The elements of a view where they are float32 numbers that lie in a row; else null.
+inline const float* floats_in_place(const TensorView& v) {
+  const bool are = v.format->name == "float32" && v.is_contiguous() &&
+                   reinterpret_cast<std::uintptr_t>(v.data) % alignof(float) == 0;
+  return are ? reinterpret_cast<const float*>(v.data) : nullptr;
+}
+
 }  // namespace assay

@@ -1,10 +1,12 @@
 #include "assay/judge/subject_passes.h"
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 #include <vector>
 
 #include "assay/base/double_double.h"
+#include "assay/simd/error_bracket.h"
 
 namespace assay {
 namespace {
@@ -94,16 +96,129 @@ class WideSum {
 // float64 at 1, as Polygraphy does.
 double relative_error(double value, double e) {
   const double error = std::abs(value - e);
-  return error == 0 ? 0 : error / (e == 0 ? 0x1p-52 : std::abs(e));
+  return error == 0 ? 0 : error / (e == 0 ? simd::kErrorUnit : std::abs(e));
+}
+double error_of(bool relative, double value, double e) {
+  return relative ? relative_error(value, e) : std::abs(value - e);
 }
 
-// The n-th smallest error of a subject, the smallest being the 0th, and the one after it. Errors
-// are not negative, so that their bits have their order. Each pass counts them by 16 bits more of
-// what leads to the n-th, until those that share these bits are few and the next pass collects
-// them: memory does not grow with the elements.
-template <typename ErrorOf>
-std::pair<double, double> select_errors(const SubjectPieces& pieces, StatisticSubject subject,
-                                        int threads, std::int64_t n, const ErrorOf& error_of) {
+// The errors of a subject at two ranks, the smallest being the 0th: n and n + 1, infinity where
+// there is none.
+using TwoErrors = std::pair<double, double>;
+
+// Some errors of a subject: of each stretch of elements a few that lie together, where chance puts
+// them, as near to evenly spread as that is.
+std::vector<double> sampled_errors(const SubjectPieces& pieces, StatisticSubject subject,
+                                   int threads, bool relative) {
+  constexpr std::int64_t kStretch = 1024, kTaken = 16;
+  std::vector<double> sample;
+  pieces.for_all_parts(
+      threads,
+      [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
+        std::vector<double> part;
+        double values[kTaken], e[kTaken];
+        for (std::int64_t first = begin; first < end; first += kStretch) {
+          const std::uint64_t chance =
+              static_cast<std::uint64_t>(first) * 0x9e3779b97f4a7c15u >> 58;
+          const std::int64_t at = first + static_cast<std::int64_t>(chance) * kTaken;
+          const std::int64_t n = std::min(kTaken, end - at);
+          if (n <= 0) continue;
+          tensors.read(subject, at, n, values, e, nullptr);
+          for (std::int64_t i = 0; i < n; ++i) {
+            if (!std::isfinite(values[i]) || !std::isfinite(e[i])) continue;
+            part.push_back(error_of(relative, values[i], e[i]));
+          }
+        }
+        return part;
+      },
+      [&](const std::vector<double>& part) {
+        sample.insert(sample.end(), part.begin(), part.end());
+      });
+  return sample;
+}
+
+// In one pass, where a sample's quantiles around the rank have the two errors between them (Floyd
+// and Rivest, CACM 18(3), 1975). Empty where they do not, or too many errors lie there.
+std::optional<TwoErrors> select_by_sample(const SubjectPieces& pieces, StatisticSubject subject,
+                                          int threads, std::int64_t n, std::int64_t elements,
+                                          bool relative) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 18;  // elements: below them a sample is no use
+  constexpr std::size_t kMost = std::size_t{1} << 22;    // errors that are kept
+  constexpr double kDeviations = 5;
+  if (elements < kMany) return {};
+  std::vector<double> sample = sampled_errors(pieces, subject, threads, relative);
+  if (sample.empty()) return {};
+  const auto size = static_cast<double>(sample.size());
+  const double share = static_cast<double>(n) / static_cast<double>(elements);
+  const double reach = kDeviations * std::sqrt(size * share * (1 - share)) + kDeviations;
+  const auto at_rank = [&](double rank, double otherwise) {
+    if (rank < 0 || rank >= size) return otherwise;
+    const auto place = sample.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(sample.begin(), place, sample.end());
+    return *place;
+  };
+  const simd::ErrorBracket bracket{at_rank(size * share - reach, 0),
+                                   at_rank(size * share + reach, kInfinity)};
+
+  struct Part {
+    simd::ErrorBracket counts;
+    std::vector<double> errors;
+  };
+  simd::ErrorBracket all = bracket;
+  std::vector<double> errors;
+  pieces.for_all_parts(
+      threads,
+      [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
+        Part part{bracket, {}};
+        const bool in_place = subject == StatisticSubject::kOutput;
+        const float* const floats = in_place ? floats_in_place(tensors.actual) : nullptr;
+        const float* const theirs = in_place ? floats_in_place(tensors.expected) : nullptr;
+        double values[kMetricsBlock], e[kMetricsBlock], between[kMetricsBlock];
+        for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
+          const std::int64_t block = std::min(kMetricsBlock, end - first);
+          const auto count = static_cast<std::size_t>(block);
+          std::size_t found;
+          if (floats != nullptr && theirs != nullptr) {
+            found = simd::bracket_errors(relative, count, floats + first, theirs + first, between,
+                                         part.counts);
+          } else {
+            tensors.read(subject, first, block, values, e, nullptr);
+            found = simd::bracket_errors(relative, count, values, e, between, part.counts);
+          }
+          part.errors.insert(part.errors.end(), between, between + found);
+        }
+        return part;
+      },
+      [&](const Part& part) {
+        all.below += part.counts.below;
+        all.at_low += part.counts.at_low;
+        all.between += part.counts.between;
+        all.at_high += part.counts.at_high;
+        all.least_above = std::min(all.least_above, part.counts.least_above);
+        if (errors.size() < kMost) {
+          errors.insert(errors.end(), part.errors.begin(), part.errors.end());
+        }
+      });
+  if (static_cast<std::int64_t>(errors.size()) != all.between) return {};
+  // At a rank, those below the lower bound not counted.
+  const auto error_at = [&](std::int64_t rank) {
+    if (rank < all.at_low) return all.low;
+    rank -= all.at_low;
+    if (rank >= all.between) return rank - all.between < all.at_high ? all.high : all.least_above;
+    const auto place = errors.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(errors.begin(), place, errors.end());
+    return *place;
+  };
+  const std::int64_t rank = n - all.below;
+  if (rank < 0 || rank >= all.at_low + all.between + all.at_high) return {};
+  return TwoErrors{error_at(rank), error_at(rank + 1)};
+}
+
+// Whatever the errors are. They are not negative, so that their bits have their order. Each pass
+// counts them by 16 bits more of what leads to the n-th, until those that share these bits are few
+// and the next pass collects them: memory does not grow with the elements.
+TwoErrors select_by_bits(const SubjectPieces& pieces, StatisticSubject subject, int threads,
+                         std::int64_t n, bool relative) {
   constexpr int kBits = 16;
   constexpr std::int64_t kFew = std::int64_t{1} << 22;
   int shift = 64;
@@ -117,7 +232,7 @@ std::pair<double, double> select_errors(const SubjectPieces& pieces, StatisticSu
     for_elements<std::vector<std::int32_t>>(
         pieces, subject, threads,
         [&](std::vector<std::int32_t>& part, const Format&, double value, double e, double) {
-          const auto bits = std::bit_cast<std::uint64_t>(error_of(value, e));
+          const auto bits = std::bit_cast<std::uint64_t>(error_of(relative, value, e));
           if (!has_prefix(bits)) return;
           if (part.empty()) part.resize(counts.size());
           ++part[bits >> (shift - kBits) & (counts.size() - 1)];
@@ -137,7 +252,7 @@ std::pair<double, double> select_errors(const SubjectPieces& pieces, StatisticSu
     for_elements<std::vector<double>>(
         pieces, subject, threads,
         [&](std::vector<double>& part, const Format&, double value, double e, double) {
-          const double error = error_of(value, e);
+          const double error = error_of(relative, value, e);
           if (has_prefix(std::bit_cast<std::uint64_t>(error))) part.push_back(error);
         },
         [&](const std::vector<double>& part) {
@@ -154,7 +269,7 @@ std::pair<double, double> select_errors(const SubjectPieces& pieces, StatisticSu
   for_elements<std::optional<double>>(
       pieces, subject, threads,
       [&](std::optional<double>& part, const Format&, double value, double e, double) {
-        const double error = error_of(value, e);
+        const double error = error_of(relative, value, e);
         if (error > at && !(part && *part <= error)) part = error;
       },
       [&](const std::optional<double>& part) { next = std::min(next, part.value_or(kInfinity)); });
@@ -250,16 +365,18 @@ double rounding_of_expected(const SubjectPieces& pieces, int threads) {
 }
 
 double quantile_error(const Limit& limit, double value, double e) {
-  return limit.statistic == Statistic::kQuantileRelative ? relative_error(value, e)
-                                                         : std::abs(value - e);
+  return error_of(limit.statistic == Statistic::kQuantileRelative, value, e);
 }
 
 double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int threads,
                       const Limit& limit, std::int64_t elements) {
-  const auto error_of = [&](double value, double e) { return quantile_error(limit, value, e); };
+  const bool relative = limit.statistic == Statistic::kQuantileRelative;
   const double rank = limit.parameter * static_cast<double>(elements - 1);
   const auto below = static_cast<std::int64_t>(std::floor(rank));
-  const auto [low, high] = select_errors(pieces, subject, threads, below, error_of);
+  const std::optional<TwoErrors> sampled =
+      select_by_sample(pieces, subject, threads, below, elements, relative);
+  const auto [low, high] =
+      sampled ? *sampled : select_by_bits(pieces, subject, threads, below, relative);
   const double part = rank - static_cast<double>(below);
   return part == 0 || high == low ? low : low + part * (high - low);
 }

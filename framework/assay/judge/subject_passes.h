@@ -29,16 +29,19 @@ struct SubjectTensors : StatisticsPiece {
 
   const Format& format() const { return *actual.format; }
 
-  // `values` of the subject, `expected` as compared, `rounded` to the output's format (for ulps).
-  // The position of an element where the benchmark is not finite and has to be, else -1.
+  // `values` of the subject, `expected` as compared, `rounded` to the output's format (for ulps;
+  // null where nobody asks for them). The position of an element where the benchmark is not finite
+  // and has to be, else -1.
   std::int64_t read(StatisticSubject subject, std::int64_t first, std::int64_t count,
                     double* values, double* e, double* rounded) const {
     const auto n = static_cast<std::size_t>(count);
     actual.read(first, count, values);
     expected.read(first, count, e);
-    std::memcpy(rounded, e, n * sizeof(double));
-    if (expected.format != &format()) round_array(format(), rounded, n);
-    if (rounds) std::memcpy(e, rounded, n * sizeof(double));
+    if (rounds && expected.format != &format()) round_array(format(), e, n);
+    if (rounded != nullptr) {
+      std::memcpy(rounded, e, n * sizeof(double));
+      if (!rounds && expected.format != &format()) round_array(format(), rounded, n);
+    }
     if (subject == StatisticSubject::kOutput) return -1;
     double other[kMetricsBlock] = {};
     if (subject == StatisticSubject::kBenchmark) benchmark->read(first, count, other);

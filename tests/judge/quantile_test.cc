@@ -1,0 +1,88 @@
+// Quantiles of the errors of many elements, which are found from a sample, held to the sorted
+// errors: also where the sample says little or something wrong.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "assay/base/index.h"
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+#include "assay/judge/statistics.h"
+#include "oracle.h"
+
+namespace assay {
+namespace {
+
+using oracle::vector_of;
+
+constexpr std::int64_t kElements = (std::int64_t{1} << 18) + 7;  // from 2^18 on there is a sample
+
+struct Errors {
+  const char* name;
+  std::function<double(std::int64_t i, Random& random)> error;
+};
+
+// As the sample takes them: 16 elements that lie together of every 1024.
+bool is_sampled(std::int64_t i) {
+  const std::int64_t first = i / 1024 * 1024;
+  const std::uint64_t chance = static_cast<std::uint64_t>(first) * 0x9e3779b97f4a7c15u >> 58;
+  return (i - first) / 16 == static_cast<std::int64_t>(chance);
+}
+
+const Errors kErrors[] = {
+    {"normal", [](std::int64_t, Random& random) { return std::abs(random.normal()); }},
+    {"none", [](std::int64_t, Random&) { return 0.0; }},
+    {"equal", [](std::int64_t, Random&) { return 0.5; }},
+    {"half of them zero",
+     [](std::int64_t, Random& random) { return random.below(2) == 0 ? 0 : random.uniform(); }},
+    {"few sizes",
+     [](std::int64_t, Random& random) { return static_cast<double>(random.below(5)) / 4; }},
+    {"rising", [](std::int64_t i, Random&) { return static_cast<double>(i) * 0x1p-18; }},
+    {"one far", [](std::int64_t i, Random&) { return i == 77 ? 1e30 : 0x1p-10; }},
+    {"other where nobody samples",
+     [](std::int64_t i, Random& random) { return is_sampled(i) ? 8 : random.uniform(); }},
+};
+
+TEST(QuantileOfMany, IsThatOfTheSortedErrors) {
+  for (const Errors& errors : kErrors) {
+    for (const char* dtype : {"float32", "float64", "bfloat16"}) {
+      Random random(3, 8);
+      std::vector<double> e(at(kElements)), a(at(kElements));
+      for (std::int64_t i = 0; i < kElements; ++i) {
+        e[at(i)] = static_cast<double>(1 + random.below(4)) * (random.below(2) == 0 ? 1 : -1);
+        a[at(i)] = e[at(i)] + errors.error(i, random);
+      }
+      const Tensor actual = vector_of(dtype, a), expected = vector_of(dtype, e);
+      a = actual.view().values(), e = expected.view().values();
+      std::vector<double> absolute(at(kElements)), relative(at(kElements));
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        absolute[i] = std::abs(a[i] - e[i]);
+        relative[i] = absolute[i] / std::abs(e[i]);
+      }
+      std::sort(absolute.begin(), absolute.end());
+      std::sort(relative.begin(), relative.end());
+      for (const double q : {0.0, 0.25, 0.5, 0.99, 0.9999995, 1.0}) {
+        const double rank = q * static_cast<double>(kElements - 1), below = std::floor(rank);
+        const auto wanted = [&](const std::vector<double>& sorted) {
+          const double low = sorted[static_cast<std::size_t>(below)];
+          if (rank == below) return low;
+          return low + (rank - below) * (sorted[static_cast<std::size_t>(below) + 1] - low);
+        };
+        const Limit limits[] = {
+            {.statistic = Statistic::kQuantileAbs, .limit = 1, .parameter = q},
+            {.statistic = Statistic::kQuantileRelative, .limit = 1, .parameter = q}};
+        const auto r = judge_statistics(actual, expected, nullptr, false, limits).readings;
+        EXPECT_EQ(r.at(0).value, wanted(absolute)) << errors.name << " " << dtype << " " << q;
+        EXPECT_EQ(r.at(1).value, wanted(relative)) << errors.name << " " << dtype << " " << q;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay

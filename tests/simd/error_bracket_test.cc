@@ -1,0 +1,96 @@
+#include "assay/simd/error_bracket.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "assay/base/constants.h"
+#include "assay/base/random.h"
+#include "target_fixture.h"
+
+namespace assay::simd {
+namespace {
+
+class ErrorBrackets : public OnEveryTarget {};
+
+// One element after the other.
+void add(bool relative, double value, double e, std::vector<double>& between, ErrorBracket& b) {
+  if (!std::isfinite(value) || !std::isfinite(e)) return;
+  double error = std::abs(value - e);
+  if (relative && error != 0) error /= e == 0 ? 0x1p-52 : std::abs(e);
+  if (error < b.low) {
+    ++b.below;
+  } else if (error == b.low) {
+    ++b.at_low;
+  } else if (error < b.high) {
+    ++b.between;
+    between.push_back(error);
+  } else if (error == b.high) {
+    ++b.at_high;
+  } else {
+    b.least_above = std::min(b.least_above, error);
+  }
+}
+
+TEST_P(ErrorBrackets, AreThoseOfOneElementAfterTheOther) {
+  Random random(11, 4);
+  const double bounds[][2] = {{-1, kInfinity}, {-1, -0.5}, {0, 0},      {0, 0.25},
+                              {0.25, 0.5},     {0.5, 0.5}, {1, 0x1p60}, {kInfinity, kInfinity}};
+  const double specials[] = {0.0,      -0.0, kNan, kInfinity, -kInfinity, 0x1.fffffffffffffp1023,
+                             0x1p-1074};
+  std::int64_t seen = 0;
+  for (std::size_t n = 0; n < 70; ++n) {
+    for (const auto& [low, high] : bounds) {
+      for (const bool relative : {false, true}) {
+        std::vector<double> values(n), expected(n), to(n + 1, -7), between;
+        for (std::size_t i = 0; i < n; ++i) {
+          // A few sizes, so that errors are equal to the bounds, too.
+          expected[i] = static_cast<double>(random.below(9)) / 4 - 1;
+          values[i] = expected[i] + static_cast<double>(random.below(7)) / 8;
+          if (random.below(5) == 0) values[i] = specials[random.below(7)];
+          if (random.below(5) == 0) expected[i] = specials[random.below(7)];
+        }
+        ErrorBracket wanted{low, high}, got{low, high};
+        for (std::size_t i = 0; i < n; ++i) add(relative, values[i], expected[i], between, wanted);
+        const std::size_t count =
+            bracket_errors(relative, n, values.data(), expected.data(), to.data(), got);
+        EXPECT_EQ(std::vector<double>(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(count)),
+                  between);
+        EXPECT_EQ(to.back(), -7) << "beyond the room that it has";
+        EXPECT_EQ(got.below, wanted.below);
+        EXPECT_EQ(got.at_low, wanted.at_low);
+        EXPECT_EQ(got.between, wanted.between);
+        EXPECT_EQ(got.at_high, wanted.at_high);
+        EXPECT_EQ(got.least_above, wanted.least_above);
+        // Numbers that are float32 have the same errors, read as such.
+        std::vector<float> floats(values.begin(), values.end()),
+            expected_floats(expected.begin(), expected.end());
+        ErrorBracket of_floats{low, high}, of_doubles{low, high};
+        const std::vector<double> a(floats.begin(), floats.end()),
+            b(expected_floats.begin(), expected_floats.end());
+        std::vector<double> other(n);
+        const std::size_t of_f32 = bracket_errors(relative, n, floats.data(),
+                                                  expected_floats.data(), to.data(), of_floats);
+        ASSERT_EQ(of_f32,
+                  bracket_errors(relative, n, a.data(), b.data(), other.data(), of_doubles));
+        EXPECT_TRUE(std::equal(other.begin(), other.begin() + static_cast<std::ptrdiff_t>(of_f32),
+                               to.begin()));
+        EXPECT_EQ(of_floats.below, of_doubles.below);
+        EXPECT_EQ(of_floats.at_low, of_doubles.at_low);
+        EXPECT_EQ(of_floats.at_high, of_doubles.at_high);
+        EXPECT_EQ(of_floats.least_above, of_doubles.least_above);
+        seen += wanted.below * wanted.at_low * wanted.between * wanted.at_high;
+      }
+    }
+  }
+  EXPECT_GT(seen, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(OnTarget, ErrorBrackets, testing::ValuesIn(available_targets()),
+                         target_of);
+
+}  // namespace
+}  // namespace assay::simd
