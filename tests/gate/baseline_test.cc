@@ -158,6 +158,40 @@ TEST(Baseline, GrowsByItsExpectedError) {
   EXPECT_THAT(remark(2.21, 0), HasSubstr("more than its noise (10 %"));
 }
 
+// The theory of squared errors is no leave for the largest error, and no other limit one for the
+// root mean square.
+TEST(Baseline, OtherMetricsAndLimitsKnowNothingOfExpectedErrors) {
+  const auto remark = [](Statistic statistic, double largest, double rms) {
+    CaseReport c = passed("x", 2);
+    c.verdicts[0].metrics->max_abs_error = largest;
+    c.verdicts[0].metrics->rmse = rms;
+    LimitReading reading;
+    reading.limit = {.statistic = statistic, .limit = 4, .parameter = 0.25};
+    c.verdicts[0].readings = {reading};
+    GateReport report = report_with({c});
+    (void)compare_with_baseline(report, baseline_of(report_with({passed("x", 2)})), every);
+    return report.cases.at(0).remark_text;
+  };
+  EXPECT_EQ(remark(Statistic::kErrorSquares, 8, 4), "");
+  EXPECT_THAT(remark(Statistic::kErrorSquares, 16, 2), HasSubstr("more than its noise (10 %"));
+  EXPECT_THAT(remark(Statistic::kShareUlps, 8, 4),
+              HasSubstr("RMSE is 4 and was 2, more than its noise (10 %"));
+}
+
+// By another standard errors are compared as ever, and the used share of the bound is not.
+TEST(Baseline, ComparesTheShareOfOneBoundAlone) {
+  const auto remark = [](double errors, double share, const std::string& standard) {
+    GateReport report = report_with({passed("x", errors, share, standard)});
+    const BaselineComparison compared =
+        compare_with_baseline(report, baseline_of(report_with({passed("x", 2, 0.25)})), every);
+    EXPECT_EQ(compared.notes.size(), standard == "torch" ? 0u : 1u);
+    return report.cases.at(0).remark_text;
+  };
+  EXPECT_THAT(remark(2, 0.5, "torch"), HasSubstr("largest error / bound is 0.5 and was 0.25"));
+  EXPECT_EQ(remark(2, 0.5, "triton_ascend"), "");
+  EXPECT_THAT(remark(4, 0.5, "triton_ascend"), HasSubstr("RMSE is 4 and was 2"));
+}
+
 TEST(KnownFailures, DaysOfTheCalendar) {
   for (const char* day : {"2027-01-31", "2028-02-29", "0001-12-01"}) EXPECT_TRUE(is_date(day));
   for (const char* text :

@@ -132,6 +132,21 @@ TEST(GateCaseOfDraws, AreHeldAgainstTheInputWithoutAGoldenResult) {
   EXPECT_EQ(gate_case(c, output).outcome(), Outcome::kFail) << "another tensor's elements";
 }
 
+// A law of its own needs neither a golden result nor an input, dropout one of both.
+TEST(GateCaseOfDraws, WhichLawsNeedAGoldenResult) {
+  Case c = noise("x", uniforms(3));
+  const GateRequest request{.bounds = {.standards = {"distribution(uniform)"}}};
+  const CaseReport uniform = gate_case(c, c.outputs.at("npu"), request);
+  EXPECT_EQ(uniform.outcome(), Outcome::kPass) << uniform.because();
+  c = dropout("x", 0.1, 0.1);
+  c.golden.reset();
+  const CaseReport dropped = gate_case(c, c.outputs.at("npu"));
+  EXPECT_EQ(dropped.outcome(), Outcome::kNotComparable);
+  EXPECT_THAT(dropped.because(),
+              HasSubstr("the law needs what nothing is dropped from: the case has neither a golden "
+                        "result nor an input x"));
+}
+
 TEST_F(GateDraws, MutationsAreTried) {
   make("noise.h5", {noise("right", uniforms(3))});
   EXPECT_THAT(run("assay gate noise.h5 --standard 'distribution(uniform)' --mutate"), Exits(0));

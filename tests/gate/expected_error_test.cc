@@ -682,6 +682,7 @@ TEST(TimesExpected, StandsInTheWordsOfDerivedTolerances) {
               EndsWith(formatted("; {} times the expected error", times_text(*times))));
   EXPECT_EQ(times_text(0.123), "0.12");
   EXPECT_EQ(times_text(9.5), "9.5");
+  EXPECT_EQ(times_text(10.5), "11");
   EXPECT_EQ(times_text(99.4), "99");
   EXPECT_EQ(times_text(20344.0), "20 000");
   EXPECT_EQ(times_text(9.5e14), "950 000 000 000 000");

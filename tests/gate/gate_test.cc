@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "assay/matchers/abft_close.h"
 #include "assay/matchers/amplification.h"
 #include "assay/matchers/elementwise.h"
+#include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "error_of.h"
 #include "tools/program.h"
@@ -212,6 +215,25 @@ TEST(GateSampled, BenchmarksAreDrawnToo) {
   EXPECT_EQ(verdict("target").outcome, Outcome::kFail);
   EXPECT_THAT(verdict("target").because, HasSubstr("over the benchmark's <= 10 is "));
   EXPECT_EQ(verdict("bench").outcome, Outcome::kPass) << verdict("bench").because;
+}
+
+// The theory holds of a right result that overflows where the golden result is beyond the output.
+TEST(ExpectedErrorOfACase, OverflowsOfRightResultsAreNoOtherErrors) {
+  Recipe recipe{&format_named("float16"), {16, 64, 16}};
+  recipe.distribution = parse_distribution("normal,scale=100");
+  Case c = generate_case("matmul", recipe);
+  c.golden = golden_result(c);
+  const Tensor output = emulate(c, machine_named("ascend910b"));
+  const std::vector<double> values = output.view().values();
+  const auto overflows =
+      std::count_if(values.begin(), values.end(), [](double v) { return std::isinf(v); });
+  ASSERT_GT(overflows, 0);
+  ASSERT_LT(overflows, 200);
+  GateRequest request;
+  request.bounds.standards = {"expected_error(ascend910b)"};
+  const CaseReport report = gate_case(c, output, request);
+  EXPECT_EQ(report.outcome(), Outcome::kPass) << report.because();
+  EXPECT_THAT(report.verdicts.at(0).notes, testing::IsEmpty());
 }
 
 // Bounds that hold on every machine need no machine's name.

@@ -498,5 +498,19 @@ TEST(Precedence, UnknownStandards) {
               testing::StartsWith("unknown standard 'toch': did you mean 'torch'?"));
 }
 
+// Five are named, and how many there are besides.
+TEST(Standards, ThoseThatHaveABoundAreNamedOrCounted) {
+  for (const char* dtype : {"float32", "float16"}) {
+    const Format& f = format_named(dtype);
+    std::size_t have_one = 0;
+    for (const Standard& s : standards()) have_one += standard_bound(s.name, f, 1) ? 1 : 0;
+    ASSERT_GT(have_one, 6u);
+    const std::string text = standards_with(f);
+    EXPECT_EQ(std::count(text.begin(), text.end(), ','), 4) << text;
+    EXPECT_THAT(text, testing::EndsWith(" and " + std::to_string(have_one - 5) +
+                                        " others (`assay list standards`) have one"));
+  }
+}
+
 }  // namespace
 }  // namespace assay

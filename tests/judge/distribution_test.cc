@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/random.h"
@@ -516,6 +518,66 @@ TEST(Distribution, SavedMetricsDoNotTell) {
   const Verdict v = regate(saved, *standard_bound("distribution(uniform)", *saved.format));
   EXPECT_EQ(v.outcome, Outcome::kNotComparable);
   EXPECT_THAT(v.because, HasSubstr("distribution(uniform) tests the draws themselves"));
+}
+
+// Of a kept element the factor and the product may be rounded: by 5/4 of an ulp of 2, not by two.
+TEST(DistributionDropout, AKeptElementIsTwoRoundingsOffAtMost) {
+  const auto misses = [](double y) {
+    const Tensor x = tensor_of({1, 1, 1}), output = tensor_of({0, 2, y});
+    return verdict_of("dropout,p=0.5", output.view(), x.view()).misses;
+  };
+  for (const double sign : {1.0, -1.0}) {
+    EXPECT_EQ(misses(2 + sign * 0x1p-22), 0);
+    EXPECT_EQ(misses(2 + sign * 0x1p-21), 1);
+  }
+}
+
+// Probabilities sum to 1, but for a thousandth.
+TEST(DistributionSampling, ProbabilitiesSumToOne) {
+  const auto because = [](double more) {
+    const Values classes(64, 0);
+    return verdict_of("categorical", tensor_of(classes, "int32").view(),
+                      tensor_of({0.5, 0.5 + more}, "float64").view())
+        .because;
+  };
+  EXPECT_THAT(because(0x1p-10), testing::Not(HasSubstr("sum to")));
+  EXPECT_THAT(because(-0x1p-10), testing::Not(HasSubstr("sum to")));
+  EXPECT_THAT(because(3 * 0x1p-11), HasSubstr("the probabilities of draw 0 sum to 1.00146"));
+  EXPECT_THAT(because(-3 * 0x1p-11), HasSubstr("the probabilities of draw 0 sum to 0.99853"));
+}
+
+// One class of two equally likely ones throughout: F lies 1/4 off its middle, the products of
+// neighbours are 1/16 each, as are variance and proxy. With seven lags and L = log(14 / limit) the
+// inequality gives 14 exp(L - sqrt(2 L pairs)), the least of which is that of neighbours.
+TEST(DistributionSampling, SerialCorrelationByHand) {
+  constexpr std::size_t kAlike = 64;
+  const Verdict v = verdict_of("categorical", tensor_of(Values(kAlike, 0), "int32").view(),
+                               tensor_of({0.5, 0.5}, "float64").view());
+  const auto serial = std::find_if(v.tests.begin(), v.tests.end(), [](const DrawTest& test) {
+    return test.name == "serial correlation";
+  });
+  ASSERT_NE(serial, v.tests.end());
+  const double l = std::log(14 / (1e-6 / static_cast<double>(v.tests.size())));
+  const double pairs = kAlike - 1;
+  EXPECT_NEAR(std::log(serial->p_value), std::log(14) + l - std::sqrt(2 * l * pairs), 0.01);
+  EXPECT_NEAR(serial->statistic, 1, 1e-9);
+}
+
+// What the law leaves open a case's attributes say, and what the law says itself they do not.
+TEST(Distribution, AttributesCompleteALaw) {
+  const auto completed = [](const char* law) {
+    Bound bound = *standard_bound(formatted("distribution({})", law), format_named("float32"));
+    EXPECT_EQ(complete_law(bound,
+                           [](std::string_view name) {
+                             return name == "p" || name == "low" ? std::optional(0.25)
+                                                                 : std::nullopt;
+                           }),
+              "");
+    return bound.distribution;
+  };
+  EXPECT_EQ(completed("dropout"), "dropout,p=0.25");
+  EXPECT_EQ(completed("dropout,p=0.5"), "dropout,p=0.5");
+  EXPECT_EQ(completed("uniform,high=2"), "uniform,high=2,low=0.25");
 }
 
 }  // namespace

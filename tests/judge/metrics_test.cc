@@ -295,6 +295,7 @@ TEST(Metrics, SquaresBeyondTheRangeOfFloat64) {
     EXPECT_NEAR(m.snr_db, 10 * std::log10(2), 1e-9) << scale;
     EXPECT_NEAR(m.cosine, 3 / std::sqrt(10), 1e-9) << scale;
     EXPECT_NEAR(m.rmse / scale, std::sqrt(0.5), 1e-9) << scale;
+    EXPECT_NEAR(m.mean_rel_error, 0.5, 1e-9) << scale;
   }
 }
 
@@ -400,6 +401,49 @@ TEST(Metrics, WorstRatioOfBitEquality) {
       judge(vector_of("float32", {0.0, 1}), vector_of("float32", {-0.0, 1}), oracle::same_bits());
   ASSERT_EQ(v.misses, 1);
   EXPECT_EQ(v.worst_ratio, kInfinity);
+}
+
+// Counts of special values are sums over all parts of a tensor.
+TEST(Metrics, SpecialValuesOfEveryPartAreCounted) {
+  const auto part = static_cast<std::size_t>(MetricsPass::kPart);
+  std::vector<double> a(2 * part + 100, 1), e = a;
+  // Of the output one in the first part, two in the second and three in the third; of what is
+  // expected twice as many.
+  for (std::size_t p = 0; p < 3; ++p) {
+    for (std::size_t i = 0; i <= p; ++i) {
+      std::size_t at = p * part + 5 * i;
+      for (const double special : {kInfinity, -kInfinity, kNan, 0.0, 0x1p-130}) {
+        a[at] = e[at] = e[at + 50] = special;
+        ++at;
+      }
+    }
+  }
+  const Metrics m = metrics_of(vector_of("float32", a), vector_of("float32", e));
+  for (const auto& [tally, times] : {std::pair(m.actual, 1), std::pair(m.expected, 2)}) {
+    EXPECT_EQ(tally.positive_inf, 6 * times);
+    EXPECT_EQ(tally.negative_inf, 6 * times);
+    EXPECT_EQ(tally.nan, 6 * times);
+    EXPECT_EQ(tally.zero, 6 * times);
+    EXPECT_EQ(tally.subnormal, 6 * times);
+  }
+}
+
+// Five of a thousand errors are 8, all others 1: 99 percent are 1 at most.
+TEST(Metrics, QuantilesLeaveFewLargeErrorsOut) {
+  std::vector<double> a(1000, 5);
+  for (std::size_t i = 0; i < 5; ++i) a[200 * i] = 12;
+  const Metrics m =
+      metrics_of(vector_of("float32", a), vector_of("float32", std::vector<double>(1000, 4)));
+  EXPECT_EQ(m.max_abs_error, 8);
+  for (const double error : {m.median_abs_error, m.p99_abs_error}) {
+    EXPECT_GE(error, 1);
+    EXPECT_LT(error, 1.5);
+  }
+  EXPECT_EQ(m.max_rel_error, 2);
+  for (const double error : {m.median_rel_error, m.p99_rel_error}) {
+    EXPECT_GE(error, 0.25);
+    EXPECT_LT(error, 0.375);
+  }
 }
 
 }  // namespace

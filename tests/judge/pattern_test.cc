@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -523,6 +524,17 @@ TEST(Pattern, OfALargeTensor) {
   const Tensor all_wrong = scaled(golden, -3);
   RecordProperty("seconds_of_judging", std::to_string(seconds(all_wrong, false)));
   EXPECT_LT(seconds(all_wrong, true), 5);
+}
+
+// Where limits alone decide, what was never written is put right as the golden result says, which
+// may be of another dtype.
+TEST(Pattern, OfWhatWasNeverWrittenUnderLimitsAlone) {
+  const Tensor golden = drawn("float64", {kSide, kSide});
+  std::vector<double> values = golden.view().values();
+  std::fill(values.begin() + 1024, values.end(), 0);
+  const Tensor output = oracle::tensor("float32", {kSide, kSide}, values);
+  EXPECT_THAT(judge(output, golden, bound_of("mlu_ops", "float32")).because,
+              HasSubstr("from position 1 024 on, every element of the output is 0"));
 }
 
 }  // namespace

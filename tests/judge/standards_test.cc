@@ -43,6 +43,13 @@ struct Numbers {
 constexpr Numbers kNumbers[] = {
     {"numpy", "float16", 1e-7, 0},
     {"numpy", "float64", 1e-7, 0},
+    {"numpy", "complex64", 1e-7, 0},
+    {"numpy", "complex128", 1e-7, 0},
+    {"numpy_allclose", "complex64", 1e-5, 1e-8},
+    {"numpy_allclose", "complex128", 1e-5, 1e-8},
+    {"torch", "complex32", 1e-3, 1e-5},
+    {"torch", "complex64", 1.3e-6, 1e-5},
+    {"torch", "complex128", 1e-7, 1e-7},
     {"numpy_allclose", "float32", 1e-5, 1e-8},
     {"tensorflow", "float16", 1e-3, 1e-3},
     {"tensorflow", "bfloat16", 1e-2, 1e-2},

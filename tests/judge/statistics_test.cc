@@ -475,5 +475,31 @@ TEST(StatisticsOfFewElements, UlpsAreOfFiniteElements) {
           {448, 448, 0.2, 0.2}});
 }
 
+// Float16 outputs may be one ulp off anywhere, and more than one at a thousandth of the elements.
+TEST(Statistics, ShareOfUlpsCountsWhatIsFurtherOffThanOne) {
+  const Bound bound = oracle::bound_of("msprobe_ulp", "float16");
+  const auto outcome = [&](std::size_t far) {
+    std::vector<double> values(1000, 1 + 0x1p-10);
+    for (std::size_t i = 0; i < far; ++i) values[i] = 1 + 0x1p-9;
+    return judge(vector_of("float16", values), vector_of("float16", std::vector<double>(1000, 1)),
+                 bound)
+        .outcome;
+  };
+  EXPECT_EQ(outcome(0), Outcome::kPass);
+  EXPECT_EQ(outcome(2), Outcome::kFail);
+}
+
+// The mean of one element is that element's.
+TEST(Statistics, MeanUlpsOfOneElement) {
+  Bound bound;
+  bound.rule = Rule::kStatistics;
+  bound.round_expected = false;
+  bound.limits = {{.statistic = Statistic::kMeanUlps, .limit = 64}};
+  const Verdict v =
+      judge(vector_of("float32", {1 + 100 * 0x1p-23}), vector_of("float32", {1}), bound);
+  EXPECT_EQ(v.readings.at(0).value, 100);
+  EXPECT_EQ(v.outcome, Outcome::kFail);
+}
+
 }  // namespace
 }  // namespace assay

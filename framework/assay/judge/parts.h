@@ -7,6 +7,7 @@
 
 #include "assay/base/parallel.h"
 #include "assay/judge/metrics_pass.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 
