@@ -247,6 +247,17 @@ TEST(Repair, FlipsAreUndoneAndTheRestIsRecomputed) {
   }
 }
 
+// Where sums are flagged and each of their elements is right there is nothing to mend.
+TEST(Repair, EndsWhereNoElementIsWrong) {
+  const Made made = random_product(4, 40, 64, "bfloat16", "bfloat16", 0, 33);
+  const AbftChecker checker = AbftChecker::of_product(
+      made.a, made.b, options_of("rounding_variance,kappa=1e-12,confirm=0"));
+  Tensor c = made.c;
+  EXPECT_EQ(checker.check(c.view()).outcome, Outcome::kFail);
+  EXPECT_TRUE(checker.repair(c).empty());
+  for (std::int64_t e = 0; e < 4 * 40; ++e) EXPECT_EQ(c.bits_at(e), made.c.bits_at(e));
+}
+
 TEST(Calibration, IsOneSided) {
   EXPECT_EQ(calibration_note(29, 5, 5), "");  // too few to tell
   EXPECT_EQ(calibration_note(1000, 1.05, 0.1), "");

@@ -219,6 +219,33 @@ TEST(AttentionCheck, AFlippedBitIsBroughtHome) {
   EXPECT_EQ(v.flags[0].element->repaired_bits, bits);
 }
 
+// Of values that are all 0 every weighted mean is 0, and nothing else is right.
+TEST(AttentionCheck, AnElementBesideZerosIsFound) {
+  Case c = Made{}.made();
+  for (std::int64_t j = 0; j < 160; ++j) c.inputs["v"].set_bits(j * 48 + 20, 0);
+  Tensor output = emulated(c);
+  EXPECT_EQ(checked(c, output).outcome, Outcome::kPass);
+  output.set_bits(7 * 48 + 20, encode(output.format(), 2.0));
+  const AbftVerdict v = checked(c, output);
+  EXPECT_EQ(v.outcome, Outcome::kFail);
+  ASSERT_EQ(v.flags.size(), 1u);
+  ASSERT_TRUE(v.flags[0].element);
+  EXPECT_EQ(v.flags[0].element->row, 7);
+  EXPECT_EQ(v.flags[0].element->column, 20);
+  EXPECT_EQ(v.flags[0].element->reference, 0);
+}
+
+// Sums above a threshold that is too small are looked at element by element, each of which is
+// within its own bound.
+TEST(AttentionCheck, RightElementsOfAFlaggedSumAreClean) {
+  const Case c = Made{}.made();
+  const AbftVerdict v = checked(c, emulated(c), "rounding_variance,kappa=1e-12");
+  EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+  EXPECT_GT(v.confirmed_clean, 100);
+  EXPECT_EQ(v.flagged, 0);
+  EXPECT_TRUE(v.flags.empty());
+}
+
 // D, and the reference of an element, by plain loops in long double.
 TEST(AttentionCheck, TheDifferenceIsThatOfPlainLoops) {
   const Made m{.attributes = {{"causal", std::int64_t{1}}, {"scale", 0.25}}};

@@ -10,6 +10,7 @@
 #include "abft/checked.h"
 #include "abft/oracle.h"
 #include "assay/abft/abft.h"
+#include "assay/abft/terms.h"
 #include "assay/base/index.h"
 
 namespace assay::abft {
@@ -89,6 +90,25 @@ TEST(Published, VAbftSigmas) {
                      });
     }
   });
+}
+
+// Equal values have no deviation, whatever the rounding of their mean leaves of it: 2^-53 of them.
+TEST(Published, ADeviationOfEqualValuesIsNone) {
+  for (const double value : {0.1, -0.1, 0.7, 1e6 / 3}) {
+    for (const std::int64_t n : {3, 6, 10, 25}) {
+      const std::vector<double> row(at(n), value);
+      const Tensor one =
+          Tensor::from_values(format_named("float64"), {1, 1}, std::vector<double>{1});
+      const Tensor b = Tensor::from_values(format_named("float64"), {1, n}, row);
+      const Operands o{MatrixRows(one.view()), MatrixRows(b.view()), {}, {}};
+      VAbftHow how;
+      how.width = n;
+      how.sigma = Spread::kDeviation;
+      const std::vector<VAbftTerms> terms = v_abft_terms(o, how, 1);
+      ASSERT_EQ(terms.size(), 1u);
+      EXPECT_LE(terms[0].mixed, 1e-13 * std::abs(value)) << value << " " << n;
+    }
+  }
 }
 
 TEST(Published, VAbftInBlocksAndSampled) {

@@ -205,6 +205,19 @@ TEST(RoundingTail, SlopeIsWhereTheBoundIsLeast) {
   }
 }
 
+// It is the mean of the errors tilted by its slope, n (coth s - 1 / s) of n alike: also where s is
+// so small that the logarithm of sinh(s) / s is a series.
+TEST(RoundingTail, IsTheMeanOfTheErrorsThatItsSlopeTilts) {
+  for (const int n : {3600, 8192}) {
+    for (const double kappa : {6.0, 8.0}) {
+      const RoundingTail tail = rounding_tail(bf16(), values_of({{0, n}}), kappa, false);
+      ASSERT_LT(tail.slope, 0.25);
+      const double wanted = n * (1 / std::tanh(tail.slope) - 1 / tail.slope);
+      EXPECT_NEAR(tail.value, wanted, 1e-6 * wanted) << n << " kappa " << kappa;
+    }
+  }
+}
+
 // Next to the largest sum, sum h, the distribution is one power: P(sum > sum h - y) is
 // y^n / (n! product 2 h) for y below the smallest 2 h. With Stirling's formula for n!, which is a
 // 12 n-th too small, that is the saddlepoint's.

@@ -95,6 +95,23 @@ TEST(Tally, EachColumnIsOffByAConstant) {
   }
 }
 
+// Of a tall product each of the few columns has rows enough to tell; two rows are too few, however
+// many columns they have.
+TEST(Tally, FewColumnsOfManyRowsAreOffToo) {
+  for (const std::int64_t columns : {2, 40}) {
+    const std::int64_t rows = columns == 2 ? 40 : 2;
+    const testing_oracle::Made made =
+        testing_oracle::random_product(rows, columns, 24, "float32", "float32", 4, 3, {});
+    Tensor c = made.c;
+    for (std::int64_t e = 0; e < rows * columns; ++e) {
+      c.set_bits(e, encode(c.format(), c.view().value_at(e) + 4096));
+    }
+    const AbftVerdict v = testing_checks::checked(made.a, made.b, c);
+    EXPECT_EQ(v.outcome, Outcome::kFail);
+    EXPECT_EQ(v.columns_are_off, columns == 2);
+  }
+}
+
 // Thresholds go with the products' size: operands that are 1024 times as large have errors as many
 // times as large, those of the check's own sums included.
 TEST(Tally, ThresholdsScaleWithTheOperands) {
@@ -121,6 +138,35 @@ TEST(Tally, ThresholdsScaleWithTheOperands) {
       EXPECT_NEAR(large[g].variance / small[g].variance, 0x1p20, 1e-6) << arithmetic;
     }
   }
+}
+
+// The check's own chain over k adds products, whatever bias C has beside them.
+TEST(Tally, VarianceOfOwnSumsIsThatOfTheProductsWithoutTheirBias) {
+  const std::int64_t n = 16, k = 64;
+  const std::vector<double> bias(static_cast<std::size_t>(n), 100.0);
+  const testing_oracle::Made made =
+      testing_oracle::random_product(4, n, k, "bfloat16", "float32", 4, 6, bias);
+  const auto variance = [&](const char* arithmetic) {
+    const AbftChecker checker = AbftChecker::of_product(
+        made.a, made.b,
+        testing_checks::options_of(formatted("rounding_variance,arithmetic={}", arithmetic)), bias);
+    Reading read;
+    checker.read_row(0, made.c.bytes(), made.c.format(), &read);
+    return read.variance;
+  };
+  double sum = 0, products = 0, squares = 0;
+  for (std::int64_t column = 0; column < n; ++column) {
+    for (std::int64_t kk = 0; kk < k; ++kk) {
+      const double p = made.a.view().value_at(kk) * made.b.view().value_at(kk * n + column);
+      sum += p;
+      products += p * p;
+    }
+    const double c = made.c.view().value_at(column);
+    squares += c * c;
+  }
+  const double chain = 64 * (sum * sum / 3 + 16 * products / 6);
+  const double wanted = 0x1p-48 / 3 * (2 * 16 * (products + squares) + chain);
+  EXPECT_NEAR(variance("float32") - variance("float64"), wanted, 1e-6 * wanted);
 }
 
 // Sums of float32, and of pairs of bfloat16, err more than those of float64: by as much as their

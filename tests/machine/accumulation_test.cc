@@ -364,6 +364,19 @@ TEST(ElementBounds, OfAnyOrderByHand) {
   EXPECT_DOUBLE_EQ(chance(3, 900), 16 * std::sqrt(900 / 3.0));
 }
 
+// 128 products of 1 and as many of -1: partial sums go up to 128 and back, whose squares are more
+// than those of any order.
+TEST(ElementBounds, OfTheirOwnPartialSumsByHand) {
+  std::vector<double> a(256, 1.0);
+  const std::vector<double> b(256, 1.0);
+  std::fill(a.begin() + 128, a.end(), -1.0);
+  double squares = 0;
+  for (int i = 1; i <= 128; ++i) squares += i * i + (128 - i) * (128 - i);
+  const ElementError error = Accumulation(nullptr, 256).element_bound(0, 0, a.data(), b.data());
+  EXPECT_DOUBLE_EQ(error.chance, 0x1p-24 * 16 * std::sqrt(squares / 3));
+  EXPECT_DOUBLE_EQ(error.worst, 0x1p-24 * 256 * 256);
+}
+
 // By hand: K = 6 in chunks of 2 with promotion every 4. Sums of both segments restart.
 TEST(Accumulation, RoundingsOfEachProduct) {
   DotModel model = dot_model(machine_named("hopper"), format_named("float16"));
@@ -403,6 +416,18 @@ TEST(Accumulation, BiasAndVarianceByHand) {
   model.flush_sums.value = true;
   EXPECT_EQ(Accumulation(&model, 8).noise(p, 6).flushed, 4 * 2 * 0x1p-126);
   EXPECT_EQ(Accumulation(&model, 8).noise({.columns = 4}, 6).flushed, 0) << "of zeros alone";
+}
+
+// Roundings inside a chunk are added to those of the accumulator: one after the other in chunks of
+// L they have L^2 / 3K of the square of the sum and L / 2 of those of the products.
+TEST(Accumulation, VarianceInsideAChunkByHand) {
+  DotModel model = dot_model(machine_named("ascend910b"), format_named("float32"));
+  model.chunk.value = 8;
+  model.order.value = ChunkOrder::kSequential;
+  const AccumulationNoise noise =
+      Accumulation(&model, 32).noise({.expected = 3, .square = 5, .columns = 4}, 6);
+  EXPECT_DOUBLE_EQ(noise.per_square, 0x1p-48 / 5 * (4 / 3.0 + 64 / 96.0));
+  EXPECT_DOUBLE_EQ(noise.variance, 0x1p-48 / 5 * (4 / 6.0 + 8 / 2.0) * 5);
 }
 
 // Of sums far below the normal range nothing is left but roundings to multiples of 2^-149, each of

@@ -239,6 +239,39 @@ TEST(EngineTieTest, OneBitBeyondFloat64Decides) {
   }
 }
 
+// The same with an accumulator: 2^39 + 2^15, a tie of float32, and 2^-14, the 54th bit. Cauchy and
+// Schwarz allow no more than 2^40.
+TEST(EngineTieTest, OneBitBeyondFloat64OfAnAccumulatorDecides) {
+  const DotModel& model = dot_model(machine_named("ascend910b"), format_named("bfloat16"));
+  const Problem p{1, 1, 3, {0x1p8, 1 + 0x1p-7, 1}, {0x1p7, 1 + 0x1p-7, -(1 + 0x1p-6)}, {0x1p39f}};
+  ASSERT_EQ(by_oracle(model, p)[0], 0x1p39f + 0x1p16f);
+  expect_oracle(model, p, "54 bits");
+}
+
+// Accumulators that are too large for a tile, in another column than the first.
+TEST(EngineMixTest, LargeAccumulatorsInAnyColumn) {
+  Random random(118, 2);
+  for (const char* machine : {"hopper", "ampere", "volta", "blackwell"}) {
+    const Machine& m = machine_named(machine);
+    for (const DotModel& model : m.dots) {
+      const Format& f = format_named(model.input);
+      if (!f.is_float() || model.sum_bits.value > 0) continue;
+      for (const double size : {0x1p119, 0x1p124, 0x1p127}) {
+        const double factor = std::min(0x1p48, max_finite(f) / 16);
+        Problem p{9, 20, 40, {}, {}, {}};
+        const auto draw = [&] { return round_to(f, (2 * random.uniform() - 1) * factor); };
+        for (std::int64_t i = 0; i < p.m * p.k; ++i) p.a.push_back(draw());
+        for (std::int64_t i = 0; i < p.k * p.n; ++i) p.b.push_back(draw());
+        for (std::int64_t i = 0; i < p.m * p.n; ++i) {
+          const bool large = i % p.n % 4 != 0;
+          p.c.push_back(large ? static_cast<float>(size * (2 * random.uniform() - 1)) : 0.0f);
+        }
+        expect_oracle(model, p, std::string(machine) + " " + std::string(model.input));
+      }
+    }
+  }
+}
+
 // Sums of aligned terms about 2^118, up to which tiles take them: products are some 20 bits below,
 // and the last of them are cut.
 TEST(EngineMixTest, AlignedSumsOfLargeAccumulators) {

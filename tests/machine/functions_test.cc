@@ -197,6 +197,12 @@ TEST(FunctionsTest, SpecialValues) {
     EXPECT_EQ(float64_of(op, -kInfinity), -1);
   }
   for (const VectorOp op : kFunctions) EXPECT_TRUE(std::isnan(float64_of(op, kNan)));
+  // A NaN that comes in keeps its sign.
+  for (const double sign : {1.0, -1.0}) {
+    const double nan = std::copysign(kNan, sign);
+    EXPECT_EQ(std::signbit(tanh_float64(nan)), sign < 0);
+    EXPECT_EQ(std::signbit(erf_float64(nan)), sign < 0);
+  }
   // A NaN that is made has no sign, on every processor.
   EXPECT_FALSE(std::signbit(log_float64(-1)));
   EXPECT_FALSE(std::signbit(log_float64(-kInfinity)));

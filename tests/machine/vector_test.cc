@@ -186,6 +186,21 @@ TEST_P(OnTarget, ArraysAreTheOracleElementByElement) {
   }
 }
 
+// No policy of a unit touches what a maximum keeps: neither subnormals nor infinities.
+TEST_P(OnTarget, MaximaOfArraysKeepWhatTheyAreGiven) {
+  const auto unit = unit_of("float16", Overflow::kSaturate, Subnormals::kFlush);
+  const std::vector<double> a = {-kInfinity, kInfinity, 1, -0x1p-24, 0x1p-20},
+                            b = {0x1p-24, 1, 2, -1, 0x1p-24};
+  const std::vector<double> largest = {0x1p-24, kInfinity, 2, -0x1p-24, 0x1p-20},
+                            smallest = {-kInfinity, 1, 1, -1, 0x1p-24};
+  std::vector<double> to(a.size());
+  const auto n = static_cast<std::int64_t>(a.size());
+  vector_apply(unit, VectorOp::kMax, n, a.data(), b.data(), b.data(), to.data());
+  EXPECT_EQ(to, largest);
+  vector_apply(unit, VectorOp::kMin, n, a.data(), b.data(), b.data(), to.data());
+  EXPECT_EQ(to, smallest);
+}
+
 TEST_P(OnTarget, ReductionsAreTheOracleColumnByColumn) {
   std::uint64_t stream = 0;
   for (const VectorArithmetic& unit : all_units()) {
@@ -374,6 +389,18 @@ TEST(VectorModelTest, Ascend910b) {
   EXPECT_EQ(vector_format(model, format_named("float16")).repeat.value, 128);
   EXPECT_EQ(vector_format(model, format_named("float32")).repeat.value, 64);
   EXPECT_EQ(vector_format(model, format_named("float16")).unit.value, "float16");
+}
+
+TEST(VectorModelTest, AmdComputesAsAProcessorByAnalogy) {
+  for (const char* machine : {"cdna1", "cdna2", "cdna3"}) {
+    const VectorModel& model = *find_vector_model(machine);
+    EXPECT_EQ(model.overflow.value, Overflow::kIeee);
+    EXPECT_EQ(model.subnormals.value, Subnormals::kGradual);
+    EXPECT_TRUE(model.fused.value);
+    EXPECT_EQ(model.fused.how, Provenance::kAssumed);
+    EXPECT_FALSE(model.tanh_by_exp.value);
+    EXPECT_EQ(model.functions.value, "libm");
+  }
 }
 
 TEST(VectorModelTest, TheTwoCpusDifferInTheMultiplyAdd) {
