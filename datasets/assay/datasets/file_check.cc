@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -190,21 +191,29 @@ struct FileCheck::Process {
   int socket = -1;
   pid_t pid = -1;
   std::int64_t seconds = 0;
-  std::mutex mutex;  // of what follows; who has it may ask
+  std::atomic<bool> over = false;  // it has ended, or could not be started
+  std::mutex mutex;                // of what follows; who has it may ask
+  bool started = false;
   std::set<std::string> answered;
-  std::string said;  // once the process has ended
+  std::string said;  // once it is over
 
   ~Process() { (void)end(false); }
 
-  bool alive() {
-    const std::lock_guard lock(mutex);
-    return pid >= 0;
+  // Of all who open the file at once the first one starts it.
+  void start_once(const std::string& path, int fd) {
+    {
+      const std::lock_guard lock(mutex);
+      if (!std::exchange(started, true)) start(path, fd);
+    }
+    ask(path, "", "");
+    ask(path, "", "o");
   }
 
   // How it ended, in words.
   std::string end(bool too_long) {
     if (socket >= 0) close(socket);
     socket = -1;
+    over = true;
     if (pid < 0) return "";
     if (too_long) kill(pid, SIGKILL);
     int status = 0;
@@ -263,12 +272,12 @@ struct FileCheck::Process {
     if (error != 0) cannot(path, error);
   }
 
-  [[noreturn]] void cannot(const std::string& path, int error) const {
-    throw FileError(
-        path, "",
-        formatted("cannot be looked at in a process of its own ({}: {}); --trust reads it "
-                  "without",
-                  program, std::strerror(error)));
+  [[noreturn]] void cannot(const std::string& path, int error) {
+    over = true;
+    said =
+        formatted("cannot be looked at in a process of its own ({}: {}); --trust reads it without",
+                  program, std::strerror(error));
+    throw FileError(path, "", said);
   }
 
   // Reads an answer to its end; false where none came, in time or at all.
@@ -326,19 +335,20 @@ FileCheck::FileCheck(std::string path, int fd) : path_(std::move(path)) {
     program = settings().program;
   }
   if (const char* asked = std::getenv(kChecker)) program = asked;
-  static std::mutex mutex;
-  static std::map<std::pair<FileIdentity, std::string>, std::weak_ptr<Process>> looking;
-  const std::lock_guard lock(mutex);
-  std::erase_if(looking, [](const auto& of) { return of.second.expired(); });
-  if (known) process_ = looking[{identity(status), program}].lock();
-  if (process_ != nullptr && process_->alive()) return;
-  process_ = std::make_shared<Process>();
-  process_->program = program;
-  process_->seconds = seconds_for(fd);
-  process_->start(path_, fd);
-  process_->ask(path_, "", "");
-  process_->ask(path_, "", "o");
-  if (known) looking[{identity(status), program}] = process_;
+  {
+    static std::mutex mutex;
+    static std::map<std::pair<FileIdentity, std::string>, std::weak_ptr<Process>> looking;
+    const std::lock_guard lock(mutex);
+    std::erase_if(looking, [](const auto& of) { return of.second.expired(); });
+    if (known) process_ = looking[{identity(status), program}].lock();
+    if (process_ == nullptr || process_->over) {
+      process_ = std::make_shared<Process>();
+      process_->program = program;
+      process_->seconds = seconds_for(fd);
+      if (known) looking[{identity(status), program}] = process_;
+    }
+  }
+  process_->start_once(path_, fd);
 }
 
 FileCheck::~FileCheck() = default;
