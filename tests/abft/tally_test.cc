@@ -140,6 +140,28 @@ TEST(Tally, ThresholdsScaleWithTheOperands) {
   }
 }
 
+// What the variance of a check's own sums is made of: over columns [first, first + 16) of row 0 the
+// sums of the 64 products, of their squares and of C's, and what the chain over k adds up to.
+struct OwnSums {
+  double products = 0, squares = 0, chain = 0;
+
+  OwnSums(const testing_oracle::Made& made, std::int64_t first) {
+    const std::int64_t k = 64, n = made.b.shape()[1];
+    double sum = 0;
+    for (std::int64_t column = first; column < first + 16; ++column) {
+      for (std::int64_t kk = 0; kk < k; ++kk) {
+        const double p = made.a.view().value_at(kk) * made.b.view().value_at(kk * n + column);
+        sum += p;
+        products += p * p;
+      }
+      const double c = made.c.view().value_at(column);
+      squares += c * c;
+    }
+    chain = 64 * (sum * sum / 3 + 16 * products / 6);
+  }
+  double of_float32() const { return 0x1p-48 / 3 * (2 * 16 * (products + squares) + chain); }
+};
+
 // The check's own chain over k adds products, whatever bias C has beside them.
 TEST(Tally, VarianceOfOwnSumsIsThatOfTheProductsWithoutTheirBias) {
   const std::int64_t n = 16, k = 64;
@@ -154,18 +176,7 @@ TEST(Tally, VarianceOfOwnSumsIsThatOfTheProductsWithoutTheirBias) {
     checker.read_row(0, made.c.bytes(), made.c.format(), &read);
     return read.variance;
   };
-  double sum = 0, products = 0, squares = 0;
-  for (std::int64_t column = 0; column < n; ++column) {
-    for (std::int64_t kk = 0; kk < k; ++kk) {
-      const double p = made.a.view().value_at(kk) * made.b.view().value_at(kk * n + column);
-      sum += p;
-      products += p * p;
-    }
-    const double c = made.c.view().value_at(column);
-    squares += c * c;
-  }
-  const double chain = 64 * (sum * sum / 3 + 16 * products / 6);
-  const double wanted = 0x1p-48 / 3 * (2 * 16 * (products + squares) + chain);
+  const double wanted = OwnSums(made, 0).of_float32();
   EXPECT_NEAR(variance("float32") - variance("float64"), wanted, 1e-6 * wanted);
 }
 
@@ -186,21 +197,10 @@ TEST(Tally, VarianceOfOwnSumsByHand) {
   const std::vector<Reading> exact = variances("float64"), single = variances("float32"),
                              pairs = variances("hi_lo");
   for (std::size_t g = 0; g < exact.size(); ++g) {
-    double sum = 0, products = 0, squares = 0;
-    for (std::int64_t j = 0; j < 16; ++j) {
-      const std::int64_t column = 16 * static_cast<std::int64_t>(g) + j;
-      for (std::int64_t kk = 0; kk < k; ++kk) {
-        const double p = made.a.view().value_at(kk) * made.b.view().value_at(kk * n + column);
-        sum += p;
-        products += p * p;
-      }
-      const double c = made.c.view().value_at(column);
-      squares += c * c;
-    }
-    const double chain = 64 * (sum * sum / 3 + 16 * products / 6);
-    const double of_single = 0x1p-48 / 3 * (2 * 16 * (products + squares) + chain);
+    const OwnSums own(made, 16 * static_cast<std::int64_t>(g));
+    const double of_single = own.of_float32();
     EXPECT_NEAR(single[g].variance - exact[g].variance, of_single, 1e-6 * of_single);
-    const double of_pairs = 0x1p-48 / 3 * chain + 0x1p-34 / 3 * 16 * products;
+    const double of_pairs = 0x1p-48 / 3 * own.chain + 0x1p-34 / 3 * 16 * own.products;
     EXPECT_NEAR(pairs[g].variance - single[g].variance, of_pairs, 1e-6 * of_pairs);
   }
 }
