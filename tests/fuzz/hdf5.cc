@@ -21,6 +21,7 @@
 #include "assay/datasets/file_look.h"
 #include "assay/datasets/metadata_checks.h"
 #include "assay/datasets/opened_file.h"
+#include "assay/datasets/plain_objects.h"
 #include "assay/datasets/reader.h"
 #include "assay/datasets/store.h"
 #include "target.h"
@@ -77,6 +78,33 @@ void check_metadata(std::span<const std::uint8_t> input) {
   }
 }
 
+// All that is read without HDF5, whatever the file is.
+void check_plain(int fd, std::size_t file_size) {
+  h5::PlainObjects plain(fd, file_size);
+  std::vector<std::string> ahead = {"/"};
+  for (int left = 500; !ahead.empty() && left > 0; --left) {
+    const std::string path = ahead.back();
+    ahead.pop_back();
+    const auto found = plain.find(path);
+    const bool is_known = found.answer == h5::PlainObjects::Answer::kYes;
+    if (is_known != (found.object != nullptr)) finding("an object that is known and not there");
+    if (!is_known) continue;
+    const auto links = plain.links_in(path);
+    if (links != nullptr && !found.object->is_group) finding("a dataset has links");
+    if (links != nullptr && path.size() < 200) {
+      for (const auto& [name, address] : *links) {
+        ahead.push_back((path == "/" ? "" : path) + "/" + name);
+      }
+    }
+    if (found.object->is_group) continue;
+    const std::uint64_t size = static_cast<std::uint64_t>(element_count(found.object->shape)) *
+                               found.object->element_bytes;
+    if (size > file_size) finding("a dataset is larger than its file");
+    std::vector<std::byte> bytes(size);
+    if (!plain.read(*found.object, 0, size, bytes.data())) finding("elements are not there");
+  }
+}
+
 // As the process of file_check.cc; ends with 1 where HDF5 had trouble with the file.
 [[noreturn]] void look(int fd) {
   is_looking = true;
@@ -97,8 +125,8 @@ void check_metadata(std::span<const std::uint8_t> input) {
     }
   });
   (void)refuses("look", [&] {
-    const h5::Handle opened = h5::open_descriptor("", fd);
-    h5::Reader("", opened.get(), std::int64_t{1} << 62).look_at_any("/data", "");
+    h5::OpenedFile opened("", fd);
+    h5::Reader("", opened.hdf5(), std::int64_t{1} << 62).look_at_any("/data", "");
   });
   _exit(h5::damage_was_seen() ? 1 : 0);
 }
@@ -185,7 +213,41 @@ bool is_read_here(std::span<const std::uint8_t> input) {
   return code == 0;
 }
 
-void read_here(const std::string& path) {
+std::string text_of(const std::map<std::string, Attribute>& attributes) {
+  std::string text;
+  for (const auto& [name, value] : attributes)
+    text += formatted("{}={}\n", name, attribute_text(value));
+  return text;
+}
+
+std::string text_of(const Tensor& tensor) {
+  if (tensor.empty()) return "none\n";
+  return formatted("{} {} ", tensor.format().name, shape_text(tensor.shape())) +
+         std::string(reinterpret_cast<const char*>(tensor.bytes()),
+                     static_cast<std::size_t>(tensor.size() * tensor.format().storage_bytes)) +
+         "\n";
+}
+
+// What HDF5 reads is what is read without it, where both read a case.
+void compare_with_hdf5(const DatasetFile& file, const DatasetFile& by_hdf5,
+                       const std::string& name) {
+  const auto texts = [&](const DatasetFile& of) {
+    const Case c = of.read(name);
+    std::string text = text_of(c.attributes);
+    for (const auto& [operand, tensor] : c.inputs) text += operand + " " + text_of(tensor);
+    if (c.golden) text += "golden " + text_of(*c.golden);
+    for (const auto& [producer, tensor] : c.outputs) text += producer + " " + text_of(tensor);
+    return text;
+  };
+  std::string here, there;
+  const bool refused = refuses("hdf5", [&] { here = texts(file); }) ||
+                       refuses("hdf5", [&] { there = texts(by_hdf5); });
+  if (!refused && here != there) {
+    finding(formatted("case '{}' is read as {}, and by HDF5 as {}", name, here, there));
+  }
+}
+
+void read_here(const std::string& path, int fd) {
   (void)refuses("hdf5", [&] {
     const DatasetFile file(path, std::int64_t{1} << 28);
     (void)file.attributes();
@@ -211,6 +273,12 @@ void read_here(const std::string& path) {
         if (const auto golden = file.open_golden(name)) (void)read_array(*golden);
       });
     }
+    const DatasetFile by_hdf5 = h5::FileLook::open(fd);
+    done = 0;
+    for (const std::string& name : file.case_names()) {
+      if (++done > kMostCases) break;
+      compare_with_hdf5(file, by_hdf5, name);
+    }
   });
   (void)refuses("hdf5", [&] {
     const std::unique_ptr<ArrayFile> file = array_format_named("hdf5").open(path);
@@ -226,7 +294,8 @@ void run_hdf5(std::span<const std::uint8_t> input) {
   check_metadata(input);
   if (input.size() < 8) return;
   const MemoryFile memory(input);
-  if (is_read_here(input)) read_here(memory.path());
+  check_plain(memory.descriptor(), input.size());
+  if (is_read_here(input)) read_here(memory.path(), memory.descriptor());
 }
 
 }  // namespace assay::fuzz

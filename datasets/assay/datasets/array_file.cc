@@ -23,8 +23,8 @@ namespace {
 class Hdf5Array : public ArraySource {
  public:
   Hdf5Array(const std::string& path, const std::string& object, const std::string& dtype)
-      : file_(h5::open_file(path)), reader_(path, file_.file.get(), std::int64_t{1} << 40) {
-    if (file_.check) file_.check->look_at_dataset(object, dtype);
+      : file_(path), reader_(path, file_.hdf5(), std::int64_t{1} << 40) {
+    if (h5::FileCheck* const check = file_.check()) check->look_at_dataset(object, dtype);
     pieces_ = reader_.open_any(object, dtype);
   }
   const Format& format() const override { return pieces_->format(); }

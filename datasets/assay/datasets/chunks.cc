@@ -380,6 +380,37 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
 
 }  // namespace
 
+std::string storage_problem(hid_t dataset, hid_t created, std::int64_t max_bytes) {
+  const H5D_layout_t layout = H5Pget_layout(created);
+  if (layout == H5D_VIRTUAL) return "is a virtual dataset; its data lie elsewhere";
+  if (H5Pget_external_count(created) > 0) {
+    return "keeps its data in an external file; a dataset file must hold all its data";
+  }
+  for (int i = 0; i < H5Pget_nfilters(created); ++i) {
+    unsigned flags, config;
+    std::size_t values = 0;
+    char name[64] = "";
+    const H5Z_filter_t filter = H5Pget_filter2(created, static_cast<unsigned>(i), &flags, &values,
+                                               nullptr, sizeof name, name, &config);
+    if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE &&
+        filter != H5Z_FILTER_FLETCHER32) {
+      return formatted("uses the filter '{}' ({}); only deflate, shuffle and fletcher32 are read",
+                       name, filter);
+    }
+  }
+  if (layout != H5D_CHUNKED) return "";
+  hsize_t chunk[H5S_MAX_RANK];
+  const int rank = H5Pget_chunk(created, H5S_MAX_RANK, chunk);
+  const Handle element = h5::type(H5Dget_type(dataset));
+  double bytes = static_cast<double>(H5Tget_size(element.get()));
+  for (int d = 0; d < rank; ++d) bytes *= static_cast<double>(chunk[d]);
+  if (bytes <= static_cast<double>(max_bytes)) return "";
+  return formatted(
+      "has chunks of {:.0f} bytes, over the reader's cap of {}; "
+      "ASSAY_MAX_DATASET_GIB raises it",
+      bytes, max_bytes);
+}
+
 std::string read_stored(const StoredArray& array, std::byte* to) {
   const std::int64_t count = element_count(array.shape);
   if (count == 0) return "";

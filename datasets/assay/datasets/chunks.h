@@ -24,6 +24,11 @@ struct StoredArray {
   std::size_t element_bytes;
 };
 
+// Why a dataset is none of these, or its data lie outside the file, or a chunk of it takes more
+// than `max_bytes` of memory, e.g. "is a virtual dataset; its data lie elsewhere"; "" where it can
+// be read.
+std::string storage_problem(hid_t dataset, hid_t created, std::int64_t max_bytes);
+
 // Copies all elements to `to`, row-major, in the file's own type. What was never written is the
 // dataset's fill value. Returns why that cannot be, e.g. "its chunk at [0, 64] fails its fletcher32
 // checksum; the file is truncated or corrupt"; "" where it can.

@@ -106,8 +106,8 @@ void look(const std::string& question, std::unique_ptr<DatasetFile>& file) {
   const std::string rest = question.substr(1);
   if (question[0] == 'd') {
     const std::size_t end = rest.find('\n');
-    const h5::Handle opened = h5::open_descriptor("", kFile);
-    h5::Reader("", opened.get(), kNoLimit).look_at_any(rest.substr(end + 1), rest.substr(0, end));
+    h5::OpenedFile opened("", kFile);
+    h5::Reader("", opened.hdf5(), kNoLimit).look_at_any(rest.substr(end + 1), rest.substr(0, end));
     return;
   }
   if (!file) file = std::make_unique<DatasetFile>(h5::FileLook::open(kFile));

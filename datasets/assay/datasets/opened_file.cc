@@ -1,6 +1,7 @@
 #include "assay/datasets/opened_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,35 +40,51 @@ Handle open_hdf5(const std::string& path, int fd, bool lock) {
 
 }  // namespace
 
-OpenedFile open_file(const std::string& path) {
-  quiet_hdf5();
+OpenedFile::OpenedFile(const std::string& path) : path_(path) {
   // Without waiting, for a pipe has a beginning only when somebody writes.
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   const int error = errno;
-  const std::shared_ptr<void> closes(nullptr, [fd](void*) {
-    if (fd >= 0) close(fd);
-  });
+  const auto refuse = [&](const std::string& reason) {
+    if (fd_ >= 0) close(fd_);
+    throw FileError(path, "", reason);
+  };
   struct stat status;
   if (stat(path.c_str(), &status) != 0) {
-    throw FileError(path, "", formatted("cannot be opened: {}", std::strerror(errno)));
+    refuse(formatted("cannot be opened: {}", std::strerror(errno)));
   }
-  if (S_ISDIR(status.st_mode)) throw FileError(path, "", "is a directory, not a dataset file");
-  if (!S_ISREG(status.st_mode)) throw FileError(path, "", "is not a regular file");
-  if (fd < 0) throw FileError(path, "", formatted("cannot be read: {}", std::strerror(error)));
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw FileError(path, "", "is not a regular file");
-  }
-  if (status.st_size == 0) throw FileError(path, "", "is empty (0 bytes)");
-  if (!has_signature(fd, status.st_size)) throw FileError(path, "", "is not an HDF5 file");
-  OpenedFile opened;
-  opened.check = check_of(path, fd);
-  opened.file = open_hdf5(path, fd, true);
-  return opened;
+  if (S_ISDIR(status.st_mode)) refuse("is a directory, not a dataset file");
+  if (!S_ISREG(status.st_mode)) refuse("is not a regular file");
+  if (fd_ < 0) refuse(formatted("cannot be read: {}", std::strerror(error)));
+  if (fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) refuse("is not a regular file");
+  if (status.st_size == 0) refuse("is empty (0 bytes)");
+  if (!has_signature(fd_, status.st_size)) refuse("is not an HDF5 file");
+  // Where somebody writes the file HDF5 says so.
+  if (flock(fd_, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) return;
+  plain_ = std::make_unique<PlainObjects>(fd_, static_cast<std::uint64_t>(status.st_size));
 }
 
-Handle open_descriptor(const std::string& path, int fd) {
+OpenedFile::OpenedFile(const std::string& path, int fd) : path_(path) {
   quiet_hdf5();
-  return open_hdf5(path, fd, false);
+  file_ = open_hdf5(path, fd, false);
+}
+
+OpenedFile::~OpenedFile() {
+  file_.reset();
+  if (fd_ >= 0) close(fd_);
+}
+
+hid_t OpenedFile::hdf5() {
+  if (!file_.valid()) {
+    quiet_hdf5();
+    if (check_ == nullptr) check_ = check_of(path_, fd_);
+    file_ = open_hdf5(path_, fd_, true);
+  }
+  return file_.get();
+}
+
+FileCheck* OpenedFile::check() {
+  (void)hdf5();
+  return check_.get();
 }
 
 }  // namespace assay::h5

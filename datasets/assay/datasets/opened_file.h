@@ -6,18 +6,35 @@
 
 #include "assay/datasets/file_check.h"
 #include "assay/datasets/handle.h"
+#include "assay/datasets/plain_objects.h"
 
 namespace assay::h5 {
 
-// A file that is open, and what looks at it; null where nothing does.
-struct OpenedFile {
-  std::unique_ptr<FileCheck> check;
-  Handle file;
-};
+// A file that is open for reading. HDF5 opens it, and another process looks at it before, when
+// something is asked that is not known without them.
+class OpenedFile {
+ public:
+  // Throws FileError that says in plain words why it cannot be opened.
+  explicit OpenedFile(const std::string& path);
+  // Of a descriptor that is open: by HDF5 alone, without a lock and with nothing that looks at it.
+  OpenedFile(const std::string& path, int fd);
+  ~OpenedFile();
+  OpenedFile(const OpenedFile&) = delete;
+  OpenedFile& operator=(const OpenedFile&) = delete;
 
-// Opens an HDF5 file for reading. Throws FileError that says in plain words why it cannot be.
-OpenedFile open_file(const std::string& path);
-// Of a descriptor that is open, without a lock and with nothing that looks at it.
-Handle open_descriptor(const std::string& path, int fd);
+  // What needs no HDF5; null of a descriptor.
+  PlainObjects* plain() const { return plain_.get(); }
+  // HDF5's number of the file. Throws FileError where the process that looks, or HDF5, refuses it.
+  hid_t hdf5();
+  // What looks at it; null where nothing does. As hdf5().
+  FileCheck* check();
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+  std::unique_ptr<PlainObjects> plain_;
+  std::unique_ptr<FileCheck> check_;
+  Handle file_;
+};
 
 }  // namespace assay::h5

@@ -240,7 +240,8 @@ void write_raw(const std::string& path, const std::map<std::string, TensorView>&
 std::string raw_file_name(std::string_view stem, const Format& format, const Shape& shape) {
   std::string extents = shape.empty() ? "scalar" : "";
   for (const std::int64_t extent : shape) {
-    extents += (extents.empty() ? "" : "x") + std::to_string(extent);
+    if (!extents.empty()) extents += 'x';
+    extents += std::to_string(extent);
   }
   return assay::formatted("{}_{}{}{}.bin", stem, format.name, kShapeMark, extents);
 }

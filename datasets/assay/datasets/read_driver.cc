@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "assay/datasets/block_reader.h"
 #include "assay/datasets/metadata_checks.h"
 
 namespace assay::h5 {
@@ -23,63 +24,6 @@ thread_local int reading_elements = 0;
 struct Source {
   int fd;
   bool lock;
-};
-
-// How many bytes were there; -1 where the system refuses.
-ssize_t read_at(int fd, std::uint64_t at, std::byte* to, std::size_t size) {
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t n = pread(fd, to + done, size - done, static_cast<off_t>(at + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return -1;
-    if (n == 0) break;
-    done += static_cast<std::size_t>(n);
-  }
-  return static_cast<ssize_t>(done);
-}
-
-// Small reads in blocks that are kept: HDF5 takes a hundred of a few bytes each for a case. Others
-// go to the file. One thread at a time, as HDF5 has it.
-class BlockReader {
- public:
-  explicit BlockReader(int fd) : fd_(fd) {}
-
-  // As read_at().
-  ssize_t read(std::uint64_t at, std::byte* to, std::size_t size) {
-    if (size > kBlock / 4) return read_at(fd_, at, to, size);
-    std::size_t done = 0;
-    while (done < size) {
-      const std::uint64_t number = (at + done) / kBlock;
-      const std::size_t offset = (at + done) % kBlock;
-      const Block* block = block_of(number);
-      if (block == nullptr) return -1;
-      if (block->bytes.size() <= offset) break;  // the file ends before
-      const std::size_t n = std::min(size - done, block->bytes.size() - offset);
-      std::memcpy(to + done, block->bytes.data() + offset, n);
-      done += n;
-    }
-    return static_cast<ssize_t>(done);
-  }
-
- private:
-  static constexpr std::size_t kBlock = 16384, kBlocks = 256;
-  struct Block {
-    std::uint64_t number = 0;
-    std::vector<std::byte> bytes = {};  // as many as the file has there; none: not read
-  };
-
-  const Block* block_of(std::uint64_t number) {
-    Block& block = blocks_[number % kBlocks];
-    if (!block.bytes.empty() && block.number == number) return &block;
-    block.bytes.resize(kBlock);
-    const ssize_t n = read_at(fd_, number * kBlock, block.bytes.data(), kBlock);
-    block.number = number;
-    block.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-    return n < 0 ? nullptr : &block;
-  }
-
-  int fd_;
-  std::vector<Block> blocks_ = std::vector<Block>(kBlocks);
 };
 
 struct File {

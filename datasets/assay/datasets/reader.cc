@@ -6,6 +6,7 @@
 #include <new>
 
 #include "assay/base/text.h"
+#include "assay/datasets/attribute_value.h"
 #include "assay/datasets/chunks.h"
 #include "assay/datasets/size_cap.h"
 #include "assay/datasets/types.h"
@@ -16,26 +17,6 @@ namespace {
 constexpr int kMaxSoftLinks = 16;  // on the way to one object, as in HDF5 itself
 // What a reader keeps of what it has found.
 constexpr std::size_t kMaxFound = 1024, kMaxGroups = 8, kMaxOpened = 8;
-
-// One string; `ok` is false where HDF5 could not read it.
-std::string read_string(hid_t attr, hid_t type, bool& ok) {
-  if (H5Tis_variable_str(type) > 0) {
-    char* text = nullptr;
-    const Handle memory = h5::type(H5Tcopy(H5T_C_S1));
-    H5Tset_size(memory.get(), H5T_VARIABLE);
-    H5Tset_cset(memory.get(), H5Tget_cset(type));
-    ok = H5Aread(attr, memory.get(), &text) >= 0;
-    if (!ok || text == nullptr) return "";
-    std::string value = text;
-    H5free_memory(text);
-    return value;
-  }
-  std::string value(H5Tget_size(type), '\0');
-  ok = H5Aread(attr, type, value.data()) >= 0;
-  value.resize(std::strlen(value.c_str()));
-  if (H5Tget_strpad(type) == H5T_STR_SPACEPAD) value.erase(value.find_last_not_of(' ') + 1);
-  return value;
-}
 
 }  // namespace
 
@@ -60,7 +41,9 @@ void Reader::read_checksums(const std::string& said) {
            "file is damaged");
   }
   // A cap on datasets is none on the table.
-  const Tensor table = Reader(path_, file_, dataset_size_cap()).read_tensor(kChecksums);
+  const std::int64_t cap = std::exchange(max_bytes_, dataset_size_cap());
+  const Tensor table = read_tensor(kChecksums);
+  max_bytes_ = cap;
   const std::string_view text(reinterpret_cast<const char*>(table.bytes()),
                               static_cast<std::size_t>(table.size()));
   Checksums sums;
@@ -81,8 +64,22 @@ void Reader::note_found(const std::string& path) const {
   found_.emplace(path, std::nullopt);
 }
 
+PlainObjects::Found Reader::find_plain(const std::string& object) const {
+  return plain_ != nullptr ? plain_->find(object) : PlainObjects::Found{};
+}
+
+hid_t Reader::file() const {
+  if (file_ < 0) file_ = opened_file_->hdf5();
+  return file_;
+}
+
 // HDF5 walks every path from its beginning, and looks each part up in its group.
 Reader::Start Reader::start_of(const std::string& object) const {
+  (void)file();
+  if (before_hdf5_) {
+    before_hdf5_();
+    before_hdf5_ = nullptr;
+  }
   const std::size_t slash = object.rfind('/');
   if (slash != std::string::npos && slash > 0 && slash + 1 < object.size()) {
     const hid_t group = kept_group(object.substr(0, slash));
@@ -108,6 +105,8 @@ hid_t Reader::kept_group(const std::string& path) const {
 }
 
 bool Reader::check_path(const std::string& object) const {
+  const PlainObjects::Answer plain = find_plain(object).answer;
+  if (plain != PlainObjects::Answer::kUnknown) return plain == PlainObjects::Answer::kYes;
   quiet_hdf5();  // of the thread that asks
   if (found_.count(object) != 0) return true;
   const std::vector<std::string> given = split(object, '/');
@@ -166,6 +165,9 @@ bool Reader::check_path(const std::string& object) const {
 }
 
 Reader::ObjectKind Reader::kind_of(const std::string& object) const {
+  if (const auto plain = find_plain(object).object) {
+    return plain->is_group ? ObjectKind::kGroup : ObjectKind::kDataset;
+  }
   const auto found = found_.find(object);
   if (found != found_.end() && found->second) return *found->second;
   H5O_info_t info;
@@ -181,6 +183,7 @@ Reader::ObjectKind Reader::kind_of(const std::string& object) const {
 }
 
 bool Reader::has_attribute(const std::string& object, const char* name) const {
+  if (const auto plain = find_plain(object).object) return plain->find_attribute(name) != nullptr;
   const Start start = start_of(object);
   const htri_t has = H5Aexists_by_name(start.at, start.name, name, H5P_DEFAULT);
   if (has < 0) refuse(object, damaged("its attributes cannot be read"));
@@ -188,6 +191,7 @@ bool Reader::has_attribute(const std::string& object, const char* name) const {
 }
 
 std::uint64_t Reader::address_of(const std::string& object) const {
+  if (const auto plain = find_plain(object).object) return plain->address;
   H5O_info_t info;
   const Start start = start_of(object);
   if (H5Oget_info_by_name2(start.at, start.name, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
@@ -198,6 +202,12 @@ std::uint64_t Reader::address_of(const std::string& object) const {
 
 StoredPlace Reader::place_of(const std::string& object) const {
   StoredPlace place = file_place(path_);
+  const auto plain = find_plain(object).object;
+  if (plain != nullptr && !plain->is_group && !plain->is_compact) {
+    place.begin = static_cast<std::int64_t>(plain->data);
+    place.size = element_count(plain->shape) * static_cast<std::int64_t>(plain->element_bytes);
+    return place;
+  }
   const Start start = start_of(object);
   const Handle dataset = h5::dataset(H5Dopen2(start.at, start.name, H5P_DEFAULT));
   const haddr_t data = dataset.valid() ? H5Dget_offset(dataset.get()) : HADDR_UNDEF;
@@ -213,6 +223,11 @@ StoredPlace Reader::place_of(const std::string& object) const {
 }
 
 std::vector<std::string> Reader::links_in(const std::string& group_path) const {
+  if (const auto plain = plain_ != nullptr ? plain_->links_in(group_path) : nullptr) {
+    std::vector<std::string> names;
+    for (const auto& [name, address] : *plain) names.push_back(name);
+    return names;
+  }
   hid_t group = kept_group(group_path);
   Handle opened;
   if (group < 0) {
@@ -250,53 +265,8 @@ std::vector<std::string> Reader::links_in(const std::string& group_path) const {
 
 std::optional<Attribute> Reader::read_attribute(const std::string& object, const std::string& name,
                                                 hid_t attr) const {
-  const Handle space = h5::space(H5Aget_space(attr));
-  if (H5Sget_simple_extent_npoints(space.get()) != 1) return std::nullopt;
-  const Handle type = h5::type(H5Aget_type(attr));
-  const std::size_t size = H5Tget_size(type.get());
   bool ok = true;
-  std::optional<Attribute> value;
-  switch (H5Tget_class(type.get())) {
-    case H5T_STRING: {
-      std::string text = read_string(attr, type.get(), ok);
-      if (is_utf8(text)) value = std::move(text);
-      break;
-    }
-    case H5T_INTEGER: {
-      if (size > 8) break;
-      if (H5Tget_sign(type.get()) == H5T_SGN_NONE) {
-        std::uint64_t number = 0;
-        ok = H5Aread(attr, H5T_NATIVE_UINT64, &number) >= 0;
-        if (number > INT64_MAX) {
-          value = static_cast<double>(number);
-        } else {
-          value = static_cast<std::int64_t>(number);
-        }
-      } else {
-        std::int64_t number = 0;
-        ok = H5Aread(attr, H5T_NATIVE_INT64, &number) >= 0;
-        value = number;
-      }
-      break;
-    }
-    case H5T_FLOAT: {
-      // Widening only: an attribute is a parameter, not data, and no bits are lost.
-      if (size > 8) break;
-      double number = 0;
-      ok = H5Aread(attr, H5T_NATIVE_DOUBLE, &number) >= 0;
-      value = number;
-      break;
-    }
-    case H5T_ENUM: {
-      if (!is_bool_enum(type.get())) break;
-      signed char number = 0;
-      ok = H5Aread(attr, type.get(), &number) >= 0;
-      value = std::int64_t{number};
-      break;
-    }
-    default:
-      break;
-  }
+  std::optional<Attribute> value = attribute_value(attr, ok);
   if (!ok) refuse(object, damaged(formatted("its attribute '{}' cannot be read", name)));
   return value;
 }
@@ -312,6 +282,12 @@ std::vector<std::string> Reader::names_of_attributes(const std::string& object_p
       },
       &names);
   if (done < 0) refuse(object_path, damaged("its attributes cannot be read"));
+  check_all_attributes_are_there(object_path, names);
+  return names;
+}
+
+void Reader::check_all_attributes_are_there(const std::string& object_path,
+                                            const std::vector<std::string>& names) const {
   const std::string prefix = object_path + "@";
   const auto& lines = checksums_.lines();
   for (auto line = lines.lower_bound(prefix);
@@ -321,10 +297,15 @@ std::vector<std::string> Reader::names_of_attributes(const std::string& object_p
       refuse_changed(object_path, formatted("its attribute '{}' is missing", name));
     }
   }
-  return names;
 }
 
 std::vector<std::string> Reader::attribute_names(const std::string& object_path) const {
+  if (const auto plain = find_plain(object_path).object) {
+    std::vector<std::string> names;
+    for (const auto& attribute : plain->attributes) names.push_back(attribute.name);
+    check_all_attributes_are_there(object_path, names);
+    return names;
+  }
   const Start start = start_of(object_path);
   const Handle object = h5::object(H5Oopen(start.at, start.name, H5P_DEFAULT));
   if (!object.valid()) refuse(object_path, damaged("cannot be opened"));
@@ -334,72 +315,96 @@ std::vector<std::string> Reader::attribute_names(const std::string& object_path)
 std::map<std::string, Attribute> Reader::attributes(const std::string& object_path,
                                                     const std::vector<std::string>& required,
                                                     std::vector<std::string>* all_names) const {
-  const Start start = start_of(object_path);
-  const Handle object = h5::object(H5Oopen(start.at, start.name, H5P_DEFAULT));
-  if (!object.valid()) refuse(object_path, damaged("cannot be opened"));
   std::map<std::string, Attribute> values;
-  std::vector<std::string> names = names_of_attributes(object_path, object.get());
-  for (const std::string& name : names) {
-    const Handle attr = h5::attribute(H5Aopen(object.get(), name.c_str(), H5P_DEFAULT));
-    if (!attr.valid()) {
-      refuse(object_path, damaged(formatted("its attribute '{}' cannot be opened", name)));
+  std::vector<std::string> names;
+  if (const auto plain = find_plain(object_path).object) {
+    names = attribute_names(object_path);
+    for (const auto& [name, value] : plain->attributes) {
+      add_attribute(object_path, name, value, required, values);
     }
-    if (auto value = read_attribute(object_path, name, attr.get())) {
-      check_attribute(object_path, name, *value);
-      values.emplace(name, std::move(*value));
-    } else if (checksums_.has(object_path + "@" + name)) {
-      refuse_changed(object_path, formatted("its attribute '{}' is not what was written", name));
-    } else if (std::find(required.begin(), required.end(), name) != required.end()) {
-      refuse(object_path,
-             formatted("its attribute '{}' must be one value: a UTF-8 string, a number or a bool",
-                       name));
+  } else {
+    const Start start = start_of(object_path);
+    const Handle object = h5::object(H5Oopen(start.at, start.name, H5P_DEFAULT));
+    if (!object.valid()) refuse(object_path, damaged("cannot be opened"));
+    names = names_of_attributes(object_path, object.get());
+    for (const std::string& name : names) {
+      const Handle attr = h5::attribute(H5Aopen(object.get(), name.c_str(), H5P_DEFAULT));
+      if (!attr.valid()) {
+        refuse(object_path, damaged(formatted("its attribute '{}' cannot be opened", name)));
+      }
+      add_attribute(object_path, name, read_attribute(object_path, name, attr.get()), required,
+                    values);
     }
   }
   if (all_names != nullptr) *all_names = std::move(names);
   return values;
 }
 
+void Reader::add_attribute(const std::string& object, const std::string& name,
+                           std::optional<Attribute> value, const std::vector<std::string>& required,
+                           std::map<std::string, Attribute>& values) const {
+  if (value) {
+    check_attribute(object, name, *value);
+    values.emplace(name, std::move(*value));
+  } else if (checksums_.has(object + "@" + name)) {
+    refuse_changed(object, formatted("its attribute '{}' is not what was written", name));
+  } else if (std::find(required.begin(), required.end(), name) != required.end()) {
+    refuse(object,
+           formatted("its attribute '{}' must be one value: a UTF-8 string, a number or a bool",
+                     name));
+  }
+}
+
 // ------------------------------------------------------------------------------------- datasets
 
 struct Reader::OpenDataset {
+  // Of one that is read without HDF5; the handles are nothing then.
+  std::shared_ptr<const PlainObject> plain;
   Handle dataset, created, type;
-  const Format* format;
-  bool swap_bytes;
+  const Format* format = nullptr;
+  bool swap_bytes = false;
   Shape shape;
+
+  StoredArray stored() const {
+    return {dataset.get(), created.get(), type.get(), shape,
+            static_cast<std::size_t>(format->storage_bytes)};
+  }
 };
 
-// Nothing may lie outside the file, nor need a filter that is not known.
+std::optional<Reader::OpenDataset> Reader::open_plain(const std::string& object) const {
+  OpenDataset opened;
+  opened.plain = find_plain(object).object;
+  if (opened.plain == nullptr || opened.plain->is_group) return std::nullopt;
+  const auto* dtype = opened.plain->find_attribute("dtype");
+  if (dtype == nullptr || !dtype->value) return std::nullopt;
+  const auto* name = std::get_if<std::string>(&*dtype->value);
+  opened.format = name != nullptr ? find_format(*name) : nullptr;
+  if (opened.format == nullptr) return std::nullopt;
+  const std::optional<bool> swapped = match_message(opened.plain->type, *opened.format);
+  const auto width = static_cast<std::uint64_t>(opened.format->storage_bytes);
+  opened.shape = opened.plain->shape;
+  if (!swapped || opened.plain->element_bytes != width ||
+      element_count(opened.shape) > max_bytes_ / opened.format->storage_bytes) {
+    return std::nullopt;
+  }
+  check_attribute(object, "dtype", *dtype->value);
+  opened.swap_bytes = *swapped;
+  return opened;
+}
+
+// Why they cannot be read; empty where they are. `found`: as read_stored_range() has it.
+std::string Reader::read_elements(const OpenDataset& opened, std::int64_t begin, std::int64_t count,
+                                  std::byte* to, std::uint64_t& found) const {
+  if (opened.plain == nullptr) return read_stored_range(opened.stored(), begin, count, to, found);
+  const auto width = static_cast<std::uint64_t>(opened.format->storage_bytes);
+  const bool read = plain_->read(*opened.plain, static_cast<std::uint64_t>(begin) * width,
+                                 static_cast<std::size_t>(count) * width, to);
+  return read ? "" : "its elements cannot be read; the file has changed while it was open";
+}
+
 void Reader::check_storage(const std::string& object, hid_t dataset, hid_t created) const {
-  const H5D_layout_t layout = H5Pget_layout(created);
-  if (layout == H5D_VIRTUAL) refuse(object, "is a virtual dataset; its data lie elsewhere");
-  if (H5Pget_external_count(created) > 0) {
-    refuse(object, "keeps its data in an external file; a dataset file must hold all its data");
-  }
-  for (int i = 0; i < H5Pget_nfilters(created); ++i) {
-    unsigned flags, config;
-    std::size_t values = 0;
-    char name[64] = "";
-    const H5Z_filter_t filter = H5Pget_filter2(created, static_cast<unsigned>(i), &flags, &values,
-                                               nullptr, sizeof name, name, &config);
-    if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE &&
-        filter != H5Z_FILTER_FLETCHER32) {
-      refuse(object,
-             formatted("uses the filter '{}' ({}); only deflate, shuffle and fletcher32 are "
-                       "read",
-                       name, filter));
-    }
-  }
-  if (layout != H5D_CHUNKED) return;
-  hsize_t chunk[H5S_MAX_RANK];
-  const int rank = H5Pget_chunk(created, H5S_MAX_RANK, chunk);
-  const Handle element = h5::type(H5Dget_type(dataset));
-  double bytes = static_cast<double>(H5Tget_size(element.get()));
-  for (int d = 0; d < rank; ++d) bytes *= static_cast<double>(chunk[d]);
-  if (bytes > static_cast<double>(max_bytes_)) {
-    refuse(object, formatted("has chunks of {:.0f} bytes, over the reader's cap of {}; "
-                             "ASSAY_MAX_DATASET_GIB raises it",
-                             bytes, max_bytes_));
-  }
+  const std::string why = storage_problem(dataset, created, max_bytes_);
+  if (!why.empty()) refuse(object, why);
 }
 
 const Format& Reader::format_of(const std::string& object, hid_t dataset) const {
@@ -443,7 +448,7 @@ Shape Reader::shape_of(const std::string& object, hid_t dataset, const Format& f
   // Deflate makes data at most some thousand times shorter; what has never been written is no data.
   constexpr double kMostPerByte = 1100, kFree = 0x1p28;
   hsize_t size = 0;
-  if (H5Fget_filesize(file_, &size) >= 0 &&
+  if (H5Fget_filesize(file(), &size) >= 0 &&
       bytes > std::max(kFree, kMostPerByte * static_cast<double>(size))) {
     refuse(object, formatted("declares {:.0f} bytes, more than a file of {} bytes can hold", bytes,
                              static_cast<std::int64_t>(size)));
@@ -451,30 +456,11 @@ Shape Reader::shape_of(const std::string& object, hid_t dataset, const Format& f
   return Shape(extents, extents + rank);
 }
 
-// The format of a dataset that does not say it.
-const Format& Reader::unsaid_format(const std::string& object, hid_t type,
-                                    const std::string& dtype) const {
-  const H5T_class_t kind = H5Tget_class(type);
-  const bool patterns = kind == H5T_OPAQUE || kind == H5T_INTEGER;
-  if (!dtype.empty()) {
-    const Format& asked = format_named(dtype);
-    if (patterns && match_type(type, asked).ok) return asked;
-  }
-  for (const Format& f : formats()) {
-    if (f.name == "uint16") continue;  // bit patterns of float16 and bfloat16 lie so
-    const bool same_kind = kind == H5T_FLOAT     ? f.is_float()
-                           : kind == H5T_INTEGER ? !f.is_float() && f.kind != Kind::kBool
-                                                 : kind == H5T_ENUM && f.kind == Kind::kBool;
-    if (same_kind && match_type(type, f).ok) return f;
-  }
-  for (const Format& f : complex_formats()) {
-    if (match_type(type, f).ok) return f;
-  }
-  refuse(object, "has no attribute 'dtype', and its stored type does not say; give --dtype");
-}
-
 Reader::OpenDataset Reader::open_tensor(const std::string& object, const std::string* dtype) const {
   if (!check_path(object)) refuse(object, "does not exist");
+  if (dtype == nullptr) {
+    if (auto plain = open_plain(object)) return std::move(*plain);
+  }
   OpenDataset opened;
   const Start start = start_of(object);
   opened.dataset = h5::dataset(H5Dopen2(start.at, start.name, H5P_DEFAULT));
@@ -489,8 +475,10 @@ Reader::OpenDataset Reader::open_tensor(const std::string& object, const std::st
   check_storage(object, dataset, opened.created.get());
   opened.type = h5::type(H5Dget_type(dataset));
   const bool unsaid = dtype != nullptr && H5Aexists(dataset, "dtype") <= 0;
-  opened.format =
-      unsaid ? &unsaid_format(object, opened.type.get(), *dtype) : &format_of(object, dataset);
+  opened.format = unsaid ? format_of_type(opened.type.get(), *dtype) : &format_of(object, dataset);
+  if (opened.format == nullptr) {
+    refuse(object, "has no attribute 'dtype', and its stored type does not say; give --dtype");
+  }
   const TypeMatch match = match_type(opened.type.get(), *opened.format);
   if (!match.ok) refuse(object, match.why_not);
   opened.swap_bytes = match.swap_bytes;
@@ -510,10 +498,14 @@ std::shared_ptr<const Reader::OpenDataset> Reader::open_tensor(const std::string
 
 bool Reader::is_absent(const std::string& object) const {
   if (!checksums_.has(object + "@absent")) {
-    const Start start = start_of(object);
-    const htri_t said = H5Aexists_by_name(start.at, start.name, "absent", H5P_DEFAULT);
-    H5Eclear2(H5E_DEFAULT);
-    if (said <= 0) return false;
+    if (const auto plain = find_plain(object).object) {
+      if (plain->find_attribute("absent") == nullptr) return false;
+    } else {
+      const Start start = start_of(object);
+      const htri_t said = H5Aexists_by_name(start.at, start.name, "absent", H5P_DEFAULT);
+      H5Eclear2(H5E_DEFAULT);
+      if (said <= 0) return false;
+    }
   }
   const auto attributes_here = attributes(object, {"absent"});
   const auto* flag = std::get_if<std::int64_t>(&attributes_here.at("absent"));
@@ -550,8 +542,7 @@ Tensor Reader::read_any(const std::string& object, const std::string& dtype) con
 }
 
 void Reader::look_at_opened(const OpenDataset& opened) {
-  look_at_chunks({opened.dataset.get(), opened.created.get(), opened.type.get(), opened.shape,
-                  static_cast<std::size_t>(opened.format->storage_bytes)});
+  if (opened.plain == nullptr) look_at_chunks(opened.stored());
 }
 
 void Reader::look_at_tensor(const std::string& object) const {
@@ -569,11 +560,12 @@ Tensor Reader::read_opened(const std::string& object, const OpenDataset& opened)
   Tensor tensor;
   try {
     tensor = Tensor(f, opened.shape);
-    const StoredArray stored{opened.dataset.get(), opened.created.get(), opened.type.get(),
-                             opened.shape, static_cast<std::size_t>(f.storage_bytes)};
-    if (const std::string why = read_stored(stored, tensor.bytes()); !why.empty()) {
-      refuse(object, why);
-    }
+    std::uint64_t found = 0;
+    const std::string why =
+        opened.plain == nullptr
+            ? read_stored(opened.stored(), tensor.bytes())
+            : read_elements(opened, 0, element_count(opened.shape), tensor.bytes(), found);
+    if (!why.empty()) refuse(object, why);
   } catch (const std::bad_alloc&) {
     refuse(object, formatted("needs {:.0f} bytes of memory, more than there are", bytes));
   }
@@ -594,13 +586,10 @@ class Reader::DatasetPieces : public ArraySource {
       : reader_(reader),
         object_(std::move(object)),
         opened_(std::move(opened)),
-        stored_{opened_->dataset.get(), opened_->created.get(), opened_->type.get(), opened_->shape,
-                static_cast<std::size_t>(opened_->format->storage_bytes)},
+        element_bytes_(static_cast<std::size_t>(opened_->format->storage_bytes)),
         size_(element_count(opened_->shape)),
-        row_(chunk_row(stored_)) {
-    if (static_cast<double>(row_) * static_cast<double>(stored_.element_bytes) > kMostOfRow) {
-      row_ = 1;
-    }
+        row_(opened_->plain != nullptr ? 1 : chunk_row(opened_->stored())) {
+    if (static_cast<double>(row_) * static_cast<double>(element_bytes_) > kMostOfRow) row_ = 1;
   }
   const Format& format() const override { return *opened_->format; }
   const Shape& shape() const override { return opened_->shape; }
@@ -652,11 +641,11 @@ class Reader::DatasetPieces : public ArraySource {
   static constexpr double kMostOfRow = 0x1p28;  // bytes
 
   std::size_t bytes_of(std::int64_t elements) const {
-    return static_cast<std::size_t>(elements) * stored_.element_bytes;
+    return static_cast<std::size_t>(elements) * element_bytes_;
   }
 
   void read_range(std::int64_t begin, std::int64_t count, std::byte* to) {
-    const std::string why = read_stored_range(stored_, begin, count, to, found_);
+    const std::string why = reader_.read_elements(*opened_, begin, count, to, found_);
     if (!why.empty()) reader_.refuse(object_, why);
     if (opened_->swap_bytes) swap_bytes(*opened_->format, to, count);
     to_codes(*opened_->format, to, count);
@@ -668,7 +657,7 @@ class Reader::DatasetPieces : public ArraySource {
   const Reader& reader_;
   std::string object_;
   std::shared_ptr<const OpenDataset> opened_;
-  StoredArray stored_;
+  std::size_t element_bytes_;
   std::int64_t size_, row_;      // elements, of a row of chunks; 1: pieces may end anywhere
   std::uint64_t found_ = 0;      // chunks, of those that are stored
   std::vector<std::byte> held_;  // a row of chunks, which begins at

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,8 @@
 #include "assay/datasets/array_source.h"
 #include "assay/datasets/checksums.h"
 #include "assay/datasets/handle.h"
+#include "assay/datasets/opened_file.h"
+#include "assay/datasets/plain_objects.h"
 #include "assay/datasets/store.h"
 #include "assay/datasets/utf8.h"
 
@@ -24,6 +27,15 @@ class Reader {
  public:
   Reader(std::string path, hid_t file, std::int64_t max_bytes)
       : path_(std::move(path)), file_(file), max_bytes_(max_bytes) {}
+  // Asks HDF5 only what is not known without it. The file must outlive this.
+  Reader(std::string path, OpenedFile& opened, std::int64_t max_bytes)
+      : path_(std::move(path)),
+        opened_file_(&opened),
+        plain_(opened.plain()),
+        max_bytes_(max_bytes) {}
+
+  // What is done when HDF5 is asked about an object for the next time, and once.
+  void before_hdf5(std::function<void()> look) { before_hdf5_ = std::move(look); }
 
   // Reads the table of checksums, where the file has one, by which all that is read then is held.
   // `said`: the root's attribute assay_checksums, empty where it has none.
@@ -85,15 +97,26 @@ class Reader {
     const char* name;
   };
   Start start_of(const std::string& object) const;
+  hid_t file() const;
+  // Unknown where HDF5 must be asked.
+  PlainObjects::Found find_plain(const std::string& object) const;
+  // None where HDF5 must be asked, be it for the reason why the dataset is refused.
+  std::optional<OpenDataset> open_plain(const std::string& object) const;
+  std::string read_elements(const OpenDataset& opened, std::int64_t begin, std::int64_t count,
+                            std::byte* to, std::uint64_t& found) const;
   hid_t kept_group(const std::string& path) const;
   void note_found(const std::string& path) const;
   std::shared_ptr<const OpenDataset> open_tensor(const std::string& object) const;
   OpenDataset open_tensor(const std::string& object, const std::string* dtype) const;
   static void look_at_opened(const OpenDataset& opened);
   Tensor read_opened(const std::string& object, const OpenDataset& opened) const;
-  const Format& unsaid_format(const std::string& object, hid_t type,
-                              const std::string& dtype) const;
   std::vector<std::string> names_of_attributes(const std::string& path, hid_t object) const;
+  void check_all_attributes_are_there(const std::string& path,
+                                      const std::vector<std::string>& names) const;
+  // Puts it to the others, or refuses it; `value`: none where it is no single value.
+  void add_attribute(const std::string& object, const std::string& name,
+                     std::optional<Attribute> value, const std::vector<std::string>& required,
+                     std::map<std::string, Attribute>& values) const;
   void check_storage(const std::string& object, hid_t dataset, hid_t created) const;
   const Format& format_of(const std::string& object, hid_t dataset) const;
   Shape shape_of(const std::string& object, hid_t dataset, const Format& format) const;
@@ -104,9 +127,12 @@ class Reader {
                        const Attribute& value) const;
 
   std::string path_;
-  hid_t file_;
+  OpenedFile* opened_file_ = nullptr;  // that opens what follows
+  mutable hid_t file_ = H5I_INVALID_HID;
+  PlainObjects* plain_ = nullptr;
   Checksums checksums_;
   std::int64_t max_bytes_;
+  mutable std::function<void()> before_hdf5_;
   // A file that is read does not change, and the objects of one case are asked for several times:
   // paths that were found by hard links alone, with the kinds of some, and the groups and datasets
   // that were opened last. Each is bounded.

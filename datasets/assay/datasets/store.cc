@@ -14,8 +14,6 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kSchemas[] = {1, 2};
-
 // Hostile files: paths without end, and a few groups with hard links that make 2^40 ways of them.
 constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxSecondWays = 1000;
@@ -35,8 +33,12 @@ struct DatasetFile::Impl {
   h5::Reader reader;
   std::int64_t schema = 1;
 
-  Impl(std::string p, h5::OpenedFile o, std::int64_t max_bytes)
-      : path(std::move(p)), opened(std::move(o)), reader(path, opened.file.get(), max_bytes) {
+  Impl(const std::string& p, std::int64_t max_bytes)
+      : path(p), opened(p), reader(path, opened, max_bytes) {
+    check_schema();
+  }
+  // By HDF5 alone.
+  explicit Impl(int fd) : opened("", fd), reader("", opened.hdf5(), std::int64_t{1} << 62) {
     check_schema();
   }
 
@@ -44,23 +46,22 @@ struct DatasetFile::Impl {
     const auto root = reader.attributes("/", {"assay_schema"});
     const auto found = root.find("assay_schema");
     if (found == root.end()) {
-      throw FileError(path, "/", "has no attribute 'assay_schema'; it is no dataset file of assay");
+      reader.refuse("/", "has no attribute 'assay_schema'; it is no dataset file of assay");
     }
     if (!std::holds_alternative<std::int64_t>(found->second)) {
-      throw FileError(path, "/", "its attribute 'assay_schema' must be an integer");
+      reader.refuse("/", "its attribute 'assay_schema' must be an integer");
     }
     schema = std::get<std::int64_t>(found->second);
-    if (std::find(std::begin(kSchemas), std::end(kSchemas), schema) == std::end(kSchemas)) {
-      throw FileError(path, "/",
-                      formatted("has assay_schema {}; this version reads schemas 1 and 2",
-                                attribute_text(found->second)));
+    if (schema != 1 && schema != 2) {
+      reader.refuse("/", formatted("has assay_schema {}; this version reads schemas 1 and 2",
+                                   attribute_text(found->second)));
     }
     const auto sums = root.find(h5::kChecksumsAttribute);
     const auto* sum = sums == root.end() ? nullptr : std::get_if<std::string>(&sums->second);
     if (!trust_files()) reader.read_checksums(sum != nullptr ? *sum : "");
   }
 
-  // Refuses where an input or a golden result that was written is not there.
+  // Refuses where an input or a golden result that was written is missing.
   void check_all_are_there(const std::string& name) const {
     for (const std::string& at : reader.checksums().needed_in(case_path(name))) {
       if (!reader.check_path(at)) reader.refuse_changed(at, "is not there");
@@ -227,8 +228,7 @@ struct DatasetFile::Impl {
                                     attribute_text(machine->second)));
   }
 
-  // ------------------------------------------------------------------------- one or several
-  // outputs
+  // -------------------------------------------------------------------- one or several outputs
   //
   // `output`: the name of one of several, "" of the one that a case without names has.
 
@@ -447,22 +447,22 @@ struct DatasetFile::Impl {
 
 DatasetFile::DatasetFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-DatasetFile::DatasetFile(const std::string& path, std::int64_t max_dataset_bytes)
-    : impl_(
-          std::make_unique<Impl>(path, h5::open_file(path),
-                                 max_dataset_bytes > 0 ? max_dataset_bytes : dataset_size_cap())) {}
+DatasetFile::DatasetFile(const std::string& path, std::int64_t most)
+    : impl_(std::make_unique<Impl>(path, most > 0 ? most : dataset_size_cap())) {}
 
-// Before HDF5 is asked about a case here.
+// Where HDF5 is asked about a case here, another process looks at it before.
 const DatasetFile::Impl& DatasetFile::looked_at(const std::string& name) const {
-  if (impl_->opened.check && is_case_name(name)) impl_->opened.check->look_at_case(name);
+  impl_->reader.before_hdf5([impl = impl_.get(), name] {
+    h5::FileCheck* const check = impl->opened.check();
+    if (check != nullptr && is_case_name(name)) check->look_at_case(name);
+  });
   return *impl_;
 }
 
 const h5::Checksums& h5::FileLook::checksums(const DatasetFile& file) { return file.checksums(); }
 
 DatasetFile h5::FileLook::open(int fd) {
-  return DatasetFile(std::make_unique<DatasetFile::Impl>(
-      "", h5::OpenedFile{nullptr, h5::open_descriptor("", fd)}, std::int64_t{1} << 62));
+  return DatasetFile(std::make_unique<DatasetFile::Impl>(fd));
 }
 
 void h5::FileLook::look_at_case(const DatasetFile& file, const std::string& name) {
@@ -487,7 +487,9 @@ std::map<std::string, Attribute> DatasetFile::attributes() const {
 }
 
 std::vector<std::string> DatasetFile::case_names() const {
-  if (impl_->opened.check) impl_->opened.check->list_cases();
+  impl_->reader.before_hdf5([impl = impl_.get()] {
+    if (h5::FileCheck* const check = impl->opened.check()) check->list_cases();
+  });
   if (!impl_->reader.check_path("/cases")) {
     throw NoCaseError(path(), "/cases", "does not exist; the file holds no cases");
   }
@@ -688,10 +690,11 @@ CaseInfo DatasetFile::info(const std::string& name) const {
 const h5::Checksums& DatasetFile::checksums() const { return impl_->reader.checksums(); }
 
 std::int64_t DatasetFile::file_for_copy(const std::string& name) const {
+  if (h5::FileCheck* const check = impl_->opened.check()) check->look_at_case(name);
   (void)info(name);
   Impl::Walk walk;
   impl_->collect(name, walk);
-  return impl_->opened.file.get();
+  return impl_->opened.hdf5();
 }
 
 }  // namespace assay

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "assay/base/text.h"
@@ -128,6 +131,97 @@ Handle stored_type(const Format& f) {
   return stored_as_float(f)
              ? float_type(f)
              : integer_type(f.storage_bytes, f.kind == assay::Kind::kSigned && f.bits >= 8);
+}
+
+const Format* format_of_type(hid_t t, const std::string& dtype) {
+  const H5T_class_t kind = H5Tget_class(t);
+  const bool patterns = kind == H5T_OPAQUE || kind == H5T_INTEGER;
+  if (!dtype.empty()) {
+    const Format& asked = format_named(dtype);
+    if (patterns && match_type(t, asked).ok) return &asked;
+  }
+  for (const Format& f : formats()) {
+    if (f.name == "uint16") continue;  // bit patterns of float16 and bfloat16 lie so
+    const bool same_kind = kind == H5T_FLOAT     ? f.is_float()
+                           : kind == H5T_INTEGER ? !f.is_float() && f.kind != Kind::kBool
+                                                 : kind == H5T_ENUM && f.kind == Kind::kBool;
+    if (same_kind && match_type(t, f).ok) return &f;
+  }
+  for (const Format& f : complex_formats()) {
+    if (match_type(t, f).ok) return &f;
+  }
+  return nullptr;
+}
+
+namespace {
+
+// What HDF5 writes for a type, without the padding after it.
+std::string message_of(hid_t t) {
+  std::size_t size = 0;
+  if (H5Tencode(t, nullptr, &size) < 0) return "";
+  std::vector<char> encoded(size);
+  if (H5Tencode(t, encoded.data(), &size) < 0) return "";
+  constexpr std::ptrdiff_t kHead = 2;  // what H5Tencode() puts before it
+  return encoded.size() > kHead ? std::string(encoded.begin() + kHead, encoded.end()) : "";
+}
+
+bool is_message(std::string_view message, const std::string& known) {
+  return !known.empty() && message.starts_with(known) &&
+         message.substr(known.size()).find_first_not_of('\0') == std::string_view::npos;
+}
+
+// The messages of a format's types, and whether their elements are swapped.
+using Messages = std::vector<std::pair<std::string, bool>>;
+
+Messages messages_of(const Format& f) {
+  quiet_hdf5();
+  Messages messages;
+  std::vector<Handle> types = readable_types(f);
+  types.push_back(stored_type(f));
+  for (const Handle& t : types) {
+    for (const H5T_order_t order : {H5T_ORDER_LE, H5T_ORDER_BE}) {
+      if (H5Tget_class(t.get()) != H5T_COMPOUND) {
+        H5Tset_order(t.get(), order);
+      } else if (order == H5T_ORDER_BE) {
+        continue;
+      }
+      const TypeMatch match = match_type(t.get(), f);
+      if (match.ok) messages.emplace_back(message_of(t.get()), match.swap_bytes);
+    }
+  }
+  return messages;
+}
+
+// As h5py has it: FALSE and TRUE over int8.
+Handle bool_enum() {
+  Handle t = type(H5Tenum_create(H5T_STD_I8LE));
+  const signed char no = 0, yes = 1;
+  H5Tenum_insert(t.get(), "FALSE", &no);
+  H5Tenum_insert(t.get(), "TRUE", &yes);
+  return t;
+}
+
+}  // namespace
+
+std::optional<bool> match_message(std::string_view message, const Format& f) {
+  static std::mutex mutex;
+  static std::map<const Format*, Messages> known;
+  const Messages* messages = nullptr;
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = known.find(&f);
+    messages = &(found != known.end() ? found : known.emplace(&f, messages_of(f)).first)->second;
+  }
+  for (const auto& [text, swapped] : *messages) {
+    if (is_message(message, text)) return swapped;
+  }
+  if (f.kind == assay::Kind::kBool && is_bool_message(message)) return false;
+  return std::nullopt;
+}
+
+bool is_bool_message(std::string_view message) {
+  static const std::string known = message_of(bool_enum().get());
+  return is_message(message, known);
 }
 
 bool is_bool_enum(hid_t t) {

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "assay/datasets/handle.h"
 #include "assay/format/format.h"
@@ -22,6 +24,17 @@ struct TypeMatch {
   std::string why_not;      // "stored as a 32-bit integer, ..."
 };
 TypeMatch match_type(hid_t stored, const Format& format);
+
+// The format of a dataset that does not say it: `dtype` (empty: none is named) where bit patterns
+// are stored that it can have, else what the stored type says; null where it says nothing.
+const Format* format_of_type(hid_t stored, const std::string& dtype);
+
+// match_type() of a type as a file has it, HDF5's datatype message, without asking the library
+// about it: whether its elements are swapped. None where it is none of those that HDF5 writes for
+// the format's types, which match_type() may know all the same.
+std::optional<bool> match_message(std::string_view message, const Format& format);
+// Whether it is HDF5's message of that of h5py's bool.
+bool is_bool_message(std::string_view message);
 
 // Whether a type is the enumeration that h5py stores a bool as: FALSE = 0, TRUE = 1.
 bool is_bool_enum(hid_t type);

@@ -1,0 +1,86 @@
+#include "assay/datasets/attribute_value.h"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "assay/datasets/types.h"
+#include "assay/datasets/utf8.h"
+
+namespace assay::h5 {
+namespace {
+
+// One string; `ok` is false where HDF5 could not read it.
+std::string read_string(hid_t attr, hid_t type, bool& ok) {
+  if (H5Tis_variable_str(type) > 0) {
+    char* text = nullptr;
+    const Handle memory = h5::type(H5Tcopy(H5T_C_S1));
+    H5Tset_size(memory.get(), H5T_VARIABLE);
+    H5Tset_cset(memory.get(), H5Tget_cset(type));
+    ok = H5Aread(attr, memory.get(), &text) >= 0;
+    if (!ok || text == nullptr) return "";
+    std::string value = text;
+    H5free_memory(text);
+    return value;
+  }
+  std::string value(H5Tget_size(type), '\0');
+  ok = H5Aread(attr, type, value.data()) >= 0;
+  value.resize(std::strlen(value.c_str()));
+  if (H5Tget_strpad(type) == H5T_STR_SPACEPAD) value.erase(value.find_last_not_of(' ') + 1);
+  return value;
+}
+
+}  // namespace
+
+std::optional<Attribute> attribute_value(hid_t attr, bool& ok) {
+  const Handle space = h5::space(H5Aget_space(attr));
+  if (H5Sget_simple_extent_npoints(space.get()) != 1) return std::nullopt;
+  const Handle type = h5::type(H5Aget_type(attr));
+  const std::size_t size = H5Tget_size(type.get());
+  std::optional<Attribute> value;
+  switch (H5Tget_class(type.get())) {
+    case H5T_STRING: {
+      std::string text = read_string(attr, type.get(), ok);
+      if (is_utf8(text)) value = std::move(text);
+      break;
+    }
+    case H5T_INTEGER: {
+      if (size > 8) break;
+      if (H5Tget_sign(type.get()) == H5T_SGN_NONE) {
+        std::uint64_t number = 0;
+        ok = H5Aread(attr, H5T_NATIVE_UINT64, &number) >= 0;
+        if (number > INT64_MAX) {
+          value = static_cast<double>(number);
+        } else {
+          value = static_cast<std::int64_t>(number);
+        }
+      } else {
+        std::int64_t number = 0;
+        ok = H5Aread(attr, H5T_NATIVE_INT64, &number) >= 0;
+        value = number;
+      }
+      break;
+    }
+    case H5T_FLOAT: {
+      // Widening only: an attribute is a parameter, not data, and no bits are lost.
+      if (size > 8) break;
+      double number = 0;
+      ok = H5Aread(attr, H5T_NATIVE_DOUBLE, &number) >= 0;
+      value = number;
+      break;
+    }
+    case H5T_ENUM: {
+      if (!is_bool_enum(type.get())) break;
+      signed char number = 0;
+      ok = H5Aread(attr, type.get(), &number) >= 0;
+      value = std::int64_t{number};
+      break;
+    }
+    default:
+      break;
+  }
+  return value;
+}
+
+}  // namespace assay::h5

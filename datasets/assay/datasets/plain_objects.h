@@ -1,0 +1,112 @@
+// The objects of an HDF5 file that lie in the plain ways of HDF5 1.0 to 1.6, which are those of
+// assay, h5py and HDF5's own defaults, read without the library.
+//
+// The library takes one lock for all threads, opens an object anew for each question, and believes
+// what it reads, so that a file from outside needs a process that looks at it first
+// (docs/reliability.md). Here nothing is believed: every address, size and count is held to the
+// file's size, and whatever is not understood to its last byte is "unknown": the library is asked,
+// in the way that a damaged file needs. After the HDF5 File Format Specification, version 3.0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/datasets/block_reader.h"
+#include "assay/tensor/case.h"
+
+namespace assay::h5 {
+
+// A group or a dataset whose elements lie in one piece.
+struct PlainObject {
+  struct NamedValue {
+    std::string name;
+    // None where it is no single value, or a string that is no UTF-8.
+    std::optional<Attribute> value;
+  };
+
+  // Null where there is none of that name.
+  const NamedValue* find_attribute(std::string_view name) const;
+
+  std::uint64_t address = 0;  // of its header
+  bool is_group = false;
+  std::vector<NamedValue> attributes;  // in the order of their names
+
+  // Of a group: its B-tree and its local heap.
+  std::uint64_t tree = 0, heap = 0;
+
+  // Of a dataset.
+  std::string type;  // HDF5's message, as the file has it
+  Shape shape;
+  std::uint64_t element_bytes = 0;
+  bool is_compact = false;        // its elements lie in the header
+  std::vector<std::byte> inside;  // of a compact one
+  std::uint64_t data = 0;         // else where they lie; all within the file
+};
+
+class PlainObjects {
+ public:
+  using Links = std::vector<std::pair<std::string, std::uint64_t>>;  // sorted; addresses of headers
+
+  // Reads by a descriptor of its own, of the same file as `fd`. One thread at a time.
+  PlainObjects(int fd, std::uint64_t file_size);
+  ~PlainObjects();
+  PlainObjects(const PlainObjects&) = delete;
+  PlainObjects& operator=(const PlainObjects&) = delete;
+
+  enum class Answer { kYes, kNo, kUnknown };
+  struct Found {
+    Answer answer = Answer::kUnknown;
+    std::shared_ptr<const PlainObject> object = nullptr;
+  };
+  // The object at an absolute path of hard links; "/" is the root. No: nothing has that name there.
+  Found find(const std::string& path);
+  // Null where the group is unknown or is no group.
+  std::shared_ptr<const Links> links_in(const std::string& group);
+  // A dataset's bytes; false where the system refuses them, or the file has become shorter.
+  bool read(const PlainObject& dataset, std::uint64_t begin, std::size_t size, std::byte* to);
+
+ private:
+  // What was asked for last, by the path.
+  template <typename Value>
+  class Recent {
+   public:
+    explicit Recent(std::size_t most) : most_(most) {}
+    const Value* find(std::string_view path);
+    const Value& keep(std::string path, Value value);
+
+   private:
+    std::size_t most_;
+    std::vector<std::pair<std::string, Value>> values_;  // the last one was asked for last
+  };
+  struct Header;
+  class Cursor;
+
+  void read_superblock();
+  // All of them, or nothing.
+  std::optional<std::vector<std::byte>> bytes_at(std::uint64_t at, std::uint64_t size);
+  std::shared_ptr<const PlainObject> read_object(std::uint64_t address);
+  bool read_messages(Cursor messages, Header& header);
+  bool read_message(unsigned kind, Cursor message, Header& header);
+  bool read_attribute(Cursor message, PlainObject& object);
+  bool read_value(Cursor type, Cursor data, std::optional<Attribute>& value);
+  std::optional<std::string> heap_string(Cursor reference);
+  std::shared_ptr<const Links> read_links(const PlainObject& group);
+
+  int fd_;
+  BlockReader blocks_;
+  std::uint64_t file_size_;
+  std::uint64_t root_ = 0;  // where the root's header lies; 0: the file is of another kind
+  Recent<Found> objects_{32};
+  Recent<std::shared_ptr<const Links>> links_{16};
+  // The collection of the global heap that was read last.
+  std::uint64_t heap_at_ = 0;
+  std::vector<std::byte> heap_;
+};
+
+}  // namespace assay::h5
