@@ -512,5 +512,16 @@ TEST(Standards, ThoseThatHaveABoundAreNamedOrCounted) {
   }
 }
 
+TEST(Standards, TheTextOfIndicesNamesTheRuleOfTheirValues) {
+  const auto text = [](const char* standard) { return bound_of(standard, "int64").text(); };
+  EXPECT_EQ(text("indices"), "values at the indices: equality");
+  EXPECT_EQ(text("indices(unsorted)"), "values at the indices, in any order: equality");
+  EXPECT_EQ(text("indices(torch,flattened)"), "values at the flattened indices: torch");
+  Bound near = bound_of("indices", "int64");
+  near.rtol = 0.5;
+  near.atol = 2;
+  EXPECT_EQ(near.text(), "values at the indices: atol 2 + rtol 0.5 * |expected|");
+}
+
 }  // namespace
 }  // namespace assay

@@ -169,6 +169,23 @@ TEST(PublishedClose, TheShareIsWhatIsLeftOfOne) {
   EXPECT_EQ(outcome("verify_result", 9999, 1), Outcome::kFail);
 }
 
+// As numpy.isclose() of Debian's numpy 1.24 says of float16 beside float32 values that are also
+// those of tfloat32: steps of float16 would be too coarse to see the misses.
+TEST(PublishedClose, ComputesInFloat32BesideAFormatThatNumpyDoesNotHave) {
+  const double others[][2] = {{250.125, 249.875}, {1.9541015625, 1.9521484375}, {3994, 3998}};
+  for (const auto& [actual, expected] : others) {
+    const Tensor a = vector_of("float16", {actual});
+    for (const char* dtype : {"tfloat32", "hfloat32", "float32"}) {
+      EXPECT_EQ(published_verdict("ttk_close", a, vector_of(dtype, {expected})).outcome,
+                Outcome::kFail)
+          << dtype << " " << expected;
+    }
+    EXPECT_EQ(published_verdict("ttk_close", a, vector_of("float16", {expected})).outcome,
+              Outcome::kPass)
+        << expected;
+  }
+}
+
 TEST(PublishedClose, SaysWhatMissesOfAFailure) {
   const Verdict v = published_verdict("verify_result", vector_of("float32", {1, 2, 4.5, kInfinity}),
                                       vector_of("float32", {1, 2, 4, 8}));

@@ -28,11 +28,12 @@ struct Ruling {
   std::string because = {};
 };
 
-// The dtype in which numpy computes with both sides; bfloat16 is float32 to it.
+// The dtype in which numpy computes with both sides; what it has none of its own for, bfloat16 and
+// tfloat32, is held in float32.
 const Format& common_format(const Sides& s) {
   const Format& float32 = format_named("float32");
   const auto of = [&](const Format& f) -> const Format& {
-    return f.name == "bfloat16" || !f.is_float() ? float32 : f;
+    return f.name == "float16" || f.name == "float64" ? f : float32;
   };
   const Format &a = of(*s.actual.format), &e = of(*s.expected.format);
   return a.precision >= e.precision ? a : e;
