@@ -253,5 +253,43 @@ TEST(AbftCase, EmptyBatchesAreUntrusted) {
   }
 }
 
+// The sums are those of the operands as the unit read them: what compute_dtype cut off is no error
+// of the product.
+TEST(AbftCase, OperandsAreReadAsTheUnitReadThem) {
+  for (const char* rounding : {"nearest_even", "toward_zero"}) {
+    Case c = matmul_case("float32", {6, 64}, {64, 16});
+    c.attributes["compute_dtype"] = std::string("tfloat32");
+    c.attributes["compute_rounding"] = std::string(rounding);
+    const Tensor out = emulate(c, machine_named("hopper"), 1);
+    AbftOptions options = options_of("rounding_variance");
+    options.model = &dot_model(machine_named("hopper"), format_named("tfloat32"));
+    EXPECT_EQ(abft_check(c, out, options).outcome, Outcome::kPass) << rounding;
+    c.attributes.erase("compute_dtype");
+    c.attributes.erase("compute_rounding");
+    EXPECT_EQ(abft_check(c, out, options).outcome, Outcome::kFail) << rounding;
+    // Operands that were rounded before give the same sums.
+    for (const char* name : {"a", "b"}) {
+      std::vector<double> values = c.inputs.at(name).view().values();
+      for (double& v : values) {
+        v = round_to(format_named("tfloat32"), v,
+                     std::string(rounding) == "toward_zero" ? Rounding::kTowardZero
+                                                            : Rounding::kNearestEven);
+      }
+      c.inputs.at(name) =
+          Tensor::from_values(format_named("float32"), c.inputs.at(name).shape(), values);
+    }
+    EXPECT_EQ(abft_check(c, out, options).outcome, Outcome::kPass) << rounding;
+  }
+}
+
+TEST(AbftCase, ComplexProductsHaveNoChecksums) {
+  Case c;
+  c.name = "complex";
+  c.op = "external";
+  const Tensor out(format_named("complex64"), {2, 2});
+  EXPECT_EQ(abft_check(c, out, options_of("rounding_variance")).because,
+            "the output is complex64, and checksums are sums of real numbers");
+}
+
 }  // namespace
 }  // namespace assay::abft

@@ -339,7 +339,7 @@ TEST(PlainObjects, LeaveDatasetsThatDoNotAddUpToHdf5) {
   EXPECT_TRUE(is_known([&](std::string& b) { put(b, layout + 2, b.size() - 16); }));
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, layout + 2, ~std::uint64_t{0}); }));
   // Filters and files outside, two shapes, a group's message beside them.
-  for (const unsigned kind : {0x0B, 0x07, 0x01, 0x11, 0x0A}) {
+  for (const unsigned kind : {0x0BU, 0x07U, 0x01U, 0x11U, 0x0AU}) {
     EXPECT_FALSE(is_known([&](std::string& b) { put(b, message.at(0x05) - 8, kind, 2); })) << kind;
   }
   // Attributes: shared types, a name that does not end, an unknown version, a type of no size.

@@ -7,47 +7,13 @@
 #include "assay/base/sanitized.h"
 #include "assay/identify/space.h"
 #include "identify/blind.h"
+#include "identify/computed.h"
 
 namespace assay::identify {
 namespace {
 
 using testing::ElementsAre;
 using testing::Pair;
-
-std::vector<Finding> identified(const std::vector<Case>& cases, bool evidence = false) {
-  std::vector<Recorded> recorded;
-  for (const Case& c : cases) {
-    for (const auto& [producer, output] : c.outputs) recorded.push_back({&c, producer});
-  }
-  return identify(recorded, {.threads = 0, .evidence = evidence});
-}
-
-// A product that a machine's text computes.
-Case computed(const std::string& machine, const char* dtype, std::int64_t m, std::int64_t k,
-              std::int64_t n, const std::map<std::string, Attribute>& attributes = {},
-              std::uint64_t seed = 1) {
-  Random random(seed, 0);
-  Case c = product_by(dot_model(machine_named("cpu_fma"), format_named("float32")), "product", 1, 1,
-                      1, random);
-  const auto drawn = [&](const char* format, Shape shape) {
-    std::vector<double> values;
-    for (std::int64_t i = 0; i < element_count(shape); ++i) values.push_back(random.normal());
-    return Tensor::from_values(format_named(format), std::move(shape), values);
-  };
-  c.inputs["a"] = drawn(dtype, {m, k});
-  c.inputs["b"] = drawn(dtype, {k, n});
-  if (attributes.count("with_bias") != 0) c.inputs["bias"] = drawn("float32", {n});
-  for (const auto& [name, value] : attributes) {
-    if (name != "with_bias") c.attributes[name] = value;
-  }
-  Tensor output = emulate(c, machine_named(machine), 0);
-  for (const char* own : {"split_k", "promotion_interval", "compute_dtype", "compute_rounding"}) {
-    c.attributes.erase(own);  // what is to be found
-  }
-  c.outputs.clear();
-  c.outputs["device"] = std::move(output);
-  return c;
-}
 
 // Ten models; a thousand of them: the nightly test.
 class BlindIdentify : public testing::TestWithParam<int> {};
@@ -151,7 +117,8 @@ TEST(Identify, EvidenceCountsWhatWouldDiffer) {
 
 TEST(Identify, OneOutputMayDecideWhatAnotherLeavesOpen) {
   // Of 16-bit results hardly one tells how many bits are kept.
-  Case narrow = computed("hopper", "bfloat16", 8, 64, 8, {}, 2);
+  Case narrow =
+      computed("hopper", "bfloat16", 8, 64, 8, {{"output_dtype", std::string("bfloat16")}}, 2);
   narrow.name = "narrow";
   const Finding alone = identified({narrow}).at(0);
   EXPECT_EQ(alone.outcome, Outcome::kUndecided);

@@ -148,5 +148,28 @@ TEST(FunctionErrorTest, RelativeErrorsByHand) {
   }
 }
 
+// What users are shown: each library with its source and every one of its rows.
+TEST(FunctionErrorTest, TheTextNamesEveryRow) {
+  const std::string text = function_libraries_text();
+  std::size_t at = 0, rows = 0;
+  for (const FunctionLibrary& library : function_libraries()) {
+    const auto follows = [&](const std::string& words) {
+      const std::size_t found = text.find(words, at);
+      EXPECT_NE(found, std::string::npos) << words << " does not follow";
+      if (found != std::string::npos) at = found + words.size();
+    };
+    follows("functions of " + std::string(library.name) + ": " + std::string(library.summary));
+    follows("\n  source: " + std::string(library.source) + "\n");
+    for (const FunctionError& row : function_errors()) {
+      if (row.library != library.name) continue;
+      follows(std::string(row.function) + " " + row.text());
+      ++rows;
+    }
+  }
+  EXPECT_EQ(rows, function_errors().size());
+  EXPECT_EQ(text.substr(text.size() - 2), "\n\n");
+  EXPECT_NE(text.find("\n  float32: exp 2 ulps; log 1 ulp; "), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace assay

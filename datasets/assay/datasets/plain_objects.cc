@@ -179,8 +179,9 @@ PlainObjects::Found PlainObjects::find(const std::string& path) {
   if (above.answer != Answer::kYes) return above;
   const std::shared_ptr<const Links> links = links_in(group);
   if (links == nullptr) return {};
-  const auto link = std::lower_bound(links->begin(), links->end(), name,
-                                     [](const auto& a, std::string_view b) { return a.first < b; });
+  const auto link = std::lower_bound(
+      links->begin(), links->end(), name,
+      [](const auto& a, std::string_view b) { return std::string_view(a.first) < b; });
   if (link == links->end() || link->first != name) return {Answer::kNo, nullptr};
   return objects_.keep(path, read(link->second));
 }
@@ -502,7 +503,7 @@ std::shared_ptr<const PlainObjects::Links> PlainObjects::read_links(const PlainO
       // Names do not share their bytes, end within the segment, and are in order.
       if (name_bytes > names.size() || offset + name.size() == names.size() || name.empty() ||
           name == "." || name.find('/') != std::string_view::npos ||
-          (!links->empty() && links->back().first >= name)) {
+          (!links->empty() && std::string_view(links->back().first) >= name)) {
         return false;
       }
       links->emplace_back(name, object);
@@ -540,10 +541,9 @@ std::shared_ptr<const PlainObjects::Links> PlainObjects::read_links(const PlainO
       const bool whole = own_level == 0 ? seen.insert(child).second && read_symbols(child)
                                         : self(self, child, static_cast<int>(own_level) - 1);
       if (!whole || !below || !last) return false;
-      if (first < links->size() &&
-          ((*links)[first].first <= *below || links->back().first > *last)) {
-        return false;
-      }
+      const bool has_some = first < links->size();
+      if (has_some && std::string_view((*links)[first].first) <= *below) return false;
+      if (has_some && std::string_view(links->back().first) > *last) return false;
       below = last;
     }
     return true;

@@ -1,0 +1,136 @@
+// Recorded reductions and functions of each element, through identify() itself.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "assay/datasets/store.h"
+#include "identify/computed.h"
+
+namespace assay::identify {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+Case h200_sums(const char* name) {
+  return DatasetFile(ASSAY_SOURCE_DIR "/datasets/samples/triton_sums.h5").read(name);
+}
+
+// Rows of values, each of which is summed.
+Case sums_of_rows(Tensor x) {
+  Case c;
+  c.name = "sums";
+  c.op = "reduce_sum";
+  c.inputs["x"] = std::move(x);
+  c.attributes = {{"axis", std::int64_t{1}}, {"output_dtype", std::string("float32")}};
+  return c;
+}
+
+// No machine's own order gives them: the tree of Triton's kernel does, on any vector unit.
+TEST(IdentifyReductions, ATreeOfAKernel) {
+  const Case c = h200_sums("block/float16/256");
+  const Finding f = identified({c}, true).at(0);
+  EXPECT_EQ(f.outcome, Outcome::kFound);
+  EXPECT_EQ(attribute_text(f.parameters.at("lanes")), "128");
+  EXPECT_EQ(attribute_text(f.parameters.at("warp")), "32");
+  EXPECT_EQ(attribute_text(f.parameters.at("vector")), "2");
+  EXPECT_EQ(f.fits, 1u);
+  EXPECT_EQ(f.agree, 64);
+  EXPECT_EQ(f.of, 64);
+  EXPECT_FALSE(f.is_row);
+  EXPECT_EQ(computed_again(c, f), 64);
+  std::vector<std::string> weighed;
+  for (const Evidence& e : f.evidence) weighed.push_back(e.parameter);
+  EXPECT_THAT(weighed, testing::IsSupersetOf({"lanes", "vector", "warp", "sum_dtype"}));
+}
+
+// Sums in float32 of which float16 is recorded leave many trees; a few of them are named.
+TEST(IdentifyReductions, RoundedSumsLeaveManyTrees) {
+  const Finding f = identified({h200_sums("rows/float16/1000")}).at(0);
+  EXPECT_EQ(f.outcome, Outcome::kUndecided);
+  EXPECT_FALSE(f.rivals.empty());
+  EXPECT_LE(f.rivals.size(), 8u);
+}
+
+TEST(IdentifyReductions, OneSumIsTooFew) {
+  Random random(11, 0);
+  Case c = sums_of_rows(normal_values(random, "float32", {1, 64}));
+  c.attributes["order"] = std::string("sequential");
+  c.outputs["device"] = emulate(c, machine_named("cpu_fma"), 1);
+  const Finding f = identified({c}).at(0);
+  EXPECT_EQ(f.outcome, Outcome::kUndecided);
+  EXPECT_THAT(f.note, HasSubstr("too few sums, 1, "));
+  EXPECT_EQ(f.agree, 1);
+}
+
+// Longer rows than trees are searched for: the orders of the table are, and that is said.
+TEST(IdentifyReductions, LongRowsAreTriedByTheOrdersOfTheTable) {
+  Random random(12, 0);
+  Case c = sums_of_rows(normal_values(random, "float32", {4, (1 << 16) + 1}));
+  c.attributes["order"] = std::string("sequential");
+  c.outputs["device"] = emulate(c, machine_named("cpu_fma"), 1);
+  const Finding f = identified({c}).at(0);
+  EXPECT_EQ(f.outcome, Outcome::kFound);
+  EXPECT_EQ(attribute_text(f.parameters.at("order")), "sequential");
+  EXPECT_EQ(f.note,
+            "trees of kernels were not searched: orders are searched of sums of 2 to 65536 "
+            "numbers, not 65537");
+}
+
+// One of 40 sums is an ulp off: the nearest order is named, with how far it is off and where.
+TEST(IdentifyReductions, AWrongSumIsExplainedByNothing) {
+  Random random(13, 0);
+  Case c = sums_of_rows(normal_values(random, "float16", {40, 48}));
+  c.attributes["order"] = std::string("pairwise");
+  c.outputs["device"] = emulate(c, machine_named("ascend910b"), 1);
+  c.attributes.erase("order");
+  Tensor& output = c.outputs.at("device");
+  // float16 sums that are recorded in float32: an ulp of float32 is none of their values.
+  output.set_bits(7, output.bits_at(7) + 1);
+  const Finding f = identified({c}).at(0);
+  EXPECT_EQ(f.outcome, Outcome::kNone);
+  EXPECT_EQ(f.agree, 39);
+  EXPECT_EQ(f.of, 40);
+  EXPECT_EQ(f.largest_ulps, 1u);
+  EXPECT_EQ(f.first, (std::vector<std::int64_t>{7}));
+}
+
+TEST(IdentifyReductions, WhatNoVectorUnitSumsIsNamed) {
+  Case c = sums_of_rows(Tensor(format_named("float8_e4m3fn"), {4, 8}));
+  c.outputs["device"] = Tensor(format_named("float32"), {4});
+  EXPECT_EQ(identified({c}).at(0).why, "no machine's vector unit sums float8_e4m3fn");
+}
+
+TEST(IdentifyElements, AFunctionOfEachElement) {
+  Random random(14, 0);
+  Case c;
+  c.name = "exponentials";
+  c.op = "exp";
+  c.inputs["x"] = normal_values(random, "float16", {300});
+  c.outputs["device"] = emulate(c, machine_named("ascend910b"), 1);
+  Finding f = identified({c}).at(0);
+  EXPECT_EQ(f.outcome, Outcome::kFound);
+  EXPECT_EQ(f.agree, 300);
+  EXPECT_TRUE(f.function.has_value());
+  EXPECT_EQ(computed_again(c, f), 300);
+  EXPECT_THAT(f.function_lines, StartsWith("exponentials: found of 300 elements\n"));
+  // Neither the function nor near it.
+  Tensor& output = c.outputs.at("device");
+  for (std::int64_t i = 0; i < 300; i += 2) output.set_bits(i, 0);
+  f = identified({c}).at(0);
+  EXPECT_EQ(f.outcome, Outcome::kNone);
+  EXPECT_EQ(f.agree, 150);
+  EXPECT_EQ(f.first, (std::vector<std::int64_t>{0}));
+  EXPECT_THAT(f.function_lines, StartsWith("exponentials: none of 300 elements\n"));
+}
+
+TEST(IdentifyElements, WhatIsTakenIsListed) {
+  EXPECT_THAT(identifiable_operators(),
+              testing::ElementsAre("matmul", "dot", "scaled_matmul", "reduce_sum", "exp", "log",
+                                   "sqrt", "rsqrt", "tanh", "sigmoid", "silu", "gelu"));
+}
+
+}  // namespace
+}  // namespace assay::identify
