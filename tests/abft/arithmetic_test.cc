@@ -320,5 +320,19 @@ TEST(Calibration, NarrowRowsOfAGoldenResult) {
             "are no operands to confirm from");
 }
 
+// Each group has its own range, wherever in the row it lies.
+TEST(Calibration, NarrowGroupsAreThoseOfTheirOwnColumns) {
+  std::vector<double> values(64);
+  for (std::size_t i = 0; i < 32; ++i) values[i] = 1 + static_cast<double>(i % 16);
+  for (std::size_t i = 32; i < 48; ++i) values[i] = 1 + static_cast<double>(i % 2) * 0x1p-7;
+  for (std::size_t i = 48; i < 64; ++i) values[i] = 64 + static_cast<double>(i % 3) / 2;
+  const Tensor c = Tensor::from_values(format_named("bfloat16"), {1, 64}, values);
+  const auto narrow = [&](const char* spec) {
+    return AbftChecker::of_golden(c, options_of(spec)).check(c).narrow;
+  };
+  EXPECT_EQ(narrow("rounding_variance,groups=16"), 2);
+  EXPECT_EQ(narrow("rounding_variance,groups=32"), 0);
+}
+
 }  // namespace
 }  // namespace assay::abft

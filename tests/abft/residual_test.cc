@@ -465,5 +465,71 @@ TEST(Residual, TheCastThatIsFurthestOffSpeaks) {
   EXPECT_EQ(speaks({1, 2, 4, 8}, {1, 3, 2, 2}).difference, 3 * 0x1p-6);
 }
 
+// R of a right result is within what the outputs' own roundings explain, before any look at their
+// elements.
+TEST(Residual, RightSumsNeedNoConfirmation) {
+  const WithAccumulator p;
+  for (const std::int64_t width : {16, 64}) {
+    const std::string spec = "residual_compensated,groups=" + std::to_string(width);
+    const Tensor r = p.sums(width);
+    const AbftVerdict v = p.checker(spec + ",confirm=0").check(p.c, Residual::sums(r));
+    EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+    EXPECT_EQ(v.flagged, 0);
+    EXPECT_EQ(p.checker(spec).check(p.c, Residual::sums(r)).confirmed_clean, 0);
+  }
+}
+
+// What a unit takes for 0 of its inputs is no rounding of the cast: the sums with R allow for it as
+// those without do, and the cast's own checks do not.
+TEST(Residual, FlushedProductsAreAllowedFor) {
+  const Format& f = format_named("float32");
+  const Tensor a = Tensor::from_values(f, {1, 3}, std::vector<double>{0x1p-127, 1, -4});
+  const Tensor b = Tensor::from_values(f, {3, 2}, std::vector<double>{3, -5, 2, 4, 0x1p-130, 7});
+  AbftOptions options = options_of("residual_compensated,groups=0");
+  options.model = &dot_model(machine_variant("cpu_fma,flush_inputs=1"), f);
+  const AbftChecker checker = AbftChecker::of_product(a, b, options);
+  BoundForm form;
+  checker.forms(0, format_named("bfloat16"), &form);
+  EXPECT_DOUBLE_EQ(form.constant, 0x1p-127 * (3 + 5) + 4 * 0x1p-130);
+  checker.residual_forms(0, format_named("bfloat16"), &form);
+  EXPECT_EQ(form.constant, 0);
+}
+
+// A row has as many forms as checks, and no more are written.
+TEST(Residual, FormsAreThoseOfTheRowsChecks) {
+  const WithAccumulator p;
+  const AbftChecker checker = p.checker("residual_compensated,groups=16");
+  ASSERT_EQ(checker.groups_per_row(), 4);
+  std::vector<BoundForm> forms(5);
+  for (BoundForm& form : forms) form.constant = -7;
+  checker.residual_forms(3, p.c.format(), forms.data());
+  for (std::size_t g = 0; g < 4; ++g) {
+    EXPECT_EQ(forms[g].constant, 0) << g;
+    EXPECT_DOUBLE_EQ(forms[g].ulp_weight, 1.0 / 12) << g;
+  }
+  EXPECT_EQ(forms[4].constant, -7);
+}
+
+// R has the variance of the casts' roundings: a twelfth of each squared ulp of C, of its own group.
+TEST(Residual, HasTheVarianceOfTheRoundingsOfC) {
+  const WithAccumulator p;
+  const AbftChecker checker = p.checker("residual_compensated,groups=16");
+  const std::int64_t row = 5;
+  const double residual[] = {0, 0x1p-20, -100, 0};
+  Reading readings[4];
+  checker.read_residual(row, p.c.bytes() + row * kColumns * 2, p.c.format(), residual, readings);
+  for (std::int64_t g = 0; g < 4; ++g) {
+    double squares = 0;
+    for (std::int64_t j = 16 * g; j < 16 * (g + 1); ++j) {
+      const double ulp = ulp_of(p.c.format(), p.c.view().value_at(row * kColumns + j));
+      squares += ulp * ulp;
+    }
+    const Reading& r = readings[g];
+    EXPECT_EQ(r.difference, std::abs(residual[g])) << g;
+    EXPECT_NEAR(r.variance / (squares / 12), 1, 1e-4) << g;
+    EXPECT_EQ(r.flagged(), g == 2) << g;
+  }
+}
+
 }  // namespace
 }  // namespace assay::abft

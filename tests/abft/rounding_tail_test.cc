@@ -218,6 +218,37 @@ TEST(RoundingTail, IsTheMeanOfTheErrorsThatItsSlopeTilts) {
   }
 }
 
+// The bound's equations, solved by bisection with cosh and sinh in extended precision: with n alike
+// and x = s h, s K' - K = kappa^2 / 2 - log(2 pi s^2 K'') / 2.
+TEST(RoundingTail, SolvesItsEquationsWhereTheSlopeIsSmall) {
+  using Wide = long double;
+  constexpr Wide kPi = 3.14159265358979323846L;
+  struct Row {
+    int n;
+    Wide kappa;
+  };
+  for (const auto& [n, kappa] : {Row{1330, 5}, {3000, 7.5L}, {1900, 6}}) {
+    const Wide budget = kappa * kappa / 2;
+    const auto value = [n = n](Wide x) { return n * std::log(std::sinh(x) / x); };
+    const auto slope = [n = n](Wide x) { return n * (1 / std::tanh(x) - 1 / x); };
+    const auto factor = [n = n](Wide x) {
+      const Wide second = n * (1 / (x * x) - 1 / (std::sinh(x) * std::sinh(x)));
+      return -std::log(2 * kPi * x * x * second) / 2;
+    };
+    Wide least = 0.05L, most = 0.25L;
+    for (int i = 0; i < 60; ++i) {
+      const Wide x = (least + most) / 2;
+      (x * slope(x) - value(x) < budget + factor(x) ? least : most) = x;
+    }
+    ASSERT_GT(least, 0.2L) << n;
+    ASSERT_LT(most, 0.2499L) << n;
+    const RoundingTail tail =
+        rounding_tail(bf16(), values_of({{0, n}}), static_cast<double>(kappa), false);
+    EXPECT_NEAR(tail.value / static_cast<double>(slope(least)), 1, 1e-7) << n;
+    EXPECT_NEAR(tail.slope / static_cast<double>(least), 1, 1e-6) << n;
+  }
+}
+
 // Next to the largest sum, sum h, the distribution is one power: P(sum > sum h - y) is
 // y^n / (n! product 2 h) for y below the smallest 2 h. With Stirling's formula for n!, which is a
 // 12 n-th too small, that is the saddlepoint's.

@@ -452,5 +452,20 @@ TEST(Masked, IsTheSameValue) {
       is_masked(format_named("int64"), std::uint64_t{1} << 62, (std::uint64_t{1} << 62) + 1));
 }
 
+// A seed injects what it always did: of two ways a carry goes up where the draw from {0, 1} is 0,
+// and lines behind `reproduce:` that were kept repeat their failure.
+TEST(Change, ACarrysDirectionIsThatOfTheDraw) {
+  std::set<std::uint64_t> seen;
+  for (std::uint64_t draw = 0; draw < 40; ++draw) {
+    Random random(17, draw);
+    const std::uint64_t up = random.below(2) == 0 ? 1 : 0;
+    EXPECT_EQ(change({.kind = ChangeKind::kCarry, .bit = 0}, format_named("int8"), 40, draw),
+              up == 1 ? 41u : 39u)
+        << draw;
+    seen.insert(up);
+  }
+  EXPECT_EQ(seen.size(), 2u);
+}
+
 }  // namespace
 }  // namespace assay::fault

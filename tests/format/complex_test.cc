@@ -92,6 +92,8 @@ TEST(ComplexFormat, IsShownAsAComplexNumber) {
   EXPECT_EQ(complex_text(format_named("complex32"), 0x7c00, 0x7e00), "inf+nanj (0x7c00, 0x7e00)");
   EXPECT_EQ(complex_text(format_named("complex128"), 0x8000000000000000, 1),
             "-0+5e-324j (0x8000000000000000, 0x0000000000000001)");
+  EXPECT_EQ(complex_text(format_named("complex64"), 0, 0x3f800000), "0+1j (0x00000000, 0x3f800000)")
+      << "all digits of the real part too";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -229,6 +230,32 @@ TEST(FormatsTest, IntegersHaveNoExponent) {
     ++seen;
   }
   EXPECT_EQ(seen, 11);
+}
+
+// The binades of the normal numbers count as far as the bits of the exponent do, those of hifloat8
+// too, where the bits are elsewhere in every code.
+TEST(FormatsTest, ExponentBitsCountTheBinades) {
+  for (const Format& f : formats()) {
+    if (!f.is_float() || f.bits > 16) continue;
+    std::set<int> binades;
+    for (std::uint64_t code = 0; code < std::uint64_t{1} << f.bits; ++code) {
+      const double value = std::abs(decode(f, code << f.padding));
+      if (std::isfinite(value) && value >= min_normal(f)) binades.insert(std::ilogb(value));
+    }
+    EXPECT_EQ(std::bit_width(binades.size()), static_cast<std::size_t>(f.exponent_bits)) << f.name;
+  }
+}
+
+// A NaN without a sign is not printed with one where its ulp is.
+TEST(UlpTest, OfNanIsThatNan) {
+  for (const double sign : {1.0, -1.0}) {
+    const double nan = std::copysign(std::numeric_limits<double>::quiet_NaN(), sign);
+    for (const char* name : {"float32", "hifloat8", "int8"}) {
+      const double ulp = ulp_of(format_named(name), nan);
+      EXPECT_TRUE(std::isnan(ulp)) << name;
+      EXPECT_EQ(std::signbit(ulp), sign < 0) << name;
+    }
+  }
 }
 
 }  // namespace

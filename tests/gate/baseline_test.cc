@@ -309,5 +309,16 @@ TEST(CaseReport, RanksAndExitStatuses) {
   EXPECT_EQ(exit_code(Outcome::kUntrusted), 4);
 }
 
+// One case that is new is as much of a note as several.
+TEST(Baseline, NotesWhatItDoesNotHave) {
+  const Baseline baseline = baseline_of(report_with({passed("x", 1)}));
+  GateReport one = report_with({passed("x", 1), passed("y", 1)});
+  EXPECT_THAT(compare_with_baseline(one, baseline, every).notes,
+              ElementsAre("1 case is not in the baseline; --update-baseline takes it up"));
+  GateReport two = report_with({passed("x", 1), passed("y", 1), passed("z", 1)});
+  EXPECT_THAT(compare_with_baseline(two, baseline, every).notes,
+              ElementsAre("2 cases are not in the baseline; --update-baseline takes them up"));
+}
+
 }  // namespace
 }  // namespace assay

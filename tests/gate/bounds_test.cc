@@ -352,5 +352,54 @@ TEST(OutputCase, IndicesTakeTheBoundOfTheirValues) {
   }
 }
 
+// One that the request gives alone sets the case's budgets aside, too: a standard or a tolerance.
+TEST(ChooseBounds, EitherOfTheRequestsSetsTheCasesBudgetsAside) {
+  Case c;
+  c.attributes["rtol"] = 0.5;
+  c.attributes["max_mismatches"] = std::int64_t{3};
+  EXPECT_EQ(chosen(c, {}).at(0).bound->max_mismatches, 3);
+  EXPECT_EQ(chosen(c, {.standards = {"torch"}}).at(0).bound->max_mismatches, std::nullopt);
+  EXPECT_EQ(chosen(c, {.rtol = 0.25}).at(0).bound->max_mismatches, std::nullopt);
+}
+
+// The reason that a case gives for its blindness is none for another share that the request asks.
+TEST(ChooseBounds, AReasonGoesWithItsShare) {
+  Case c;
+  c.attributes["rtol"] = 0.5;
+  c.attributes["max_blind"] = 0.75;
+  c.attributes["why"] = std::string("zeros are right");
+  const Bound own = *chosen(c, {}).at(0).bound;
+  EXPECT_EQ(own.max_blind, 0.75);
+  EXPECT_EQ(own.max_blind_why, "zeros are right");
+  const Bound asked = *chosen(c, {.max_blind = 0.25}).at(0).bound;
+  EXPECT_EQ(asked.max_blind, 0.25);
+  EXPECT_EQ(asked.max_blind_why, "");
+}
+
+// What the case says of its data, and what the request does, holds beside the operator's own bound.
+TEST(ChooseBounds, PoliciesHoldBesideTheOperatorsOwnBound) {
+  Case c = constant_product();
+  const Bound plain = *chosen(c, {}).at(0).bound;
+  EXPECT_EQ(plain.origin, kOperatorOrigin);
+  EXPECT_TRUE(plain.nan_equal);
+  EXPECT_EQ(plain.max_mismatches, std::nullopt);
+  EXPECT_FALSE(chosen(c, {.equal_nan = false}).at(0).bound->nan_equal);
+  EXPECT_EQ(chosen(c, {.max_mismatches = 2}).at(0).bound->max_mismatches, 2);
+  c.attributes["max_mismatches"] = std::int64_t{3};
+  EXPECT_EQ(chosen(c, {}).at(0).bound->max_mismatches, 3);
+}
+
+// A name that is wrong is its giver's fault: the case is named for its own alone.
+TEST(ChooseBounds, AWrongNameIsTheFaultOfWhoGaveIt) {
+  Case c;
+  c.name = "mine";
+  c.attributes["standard"] = std::string("torch");
+  const std::string asked = error_of([&] { (void)chosen(c, {.standards = {"torhc"}}); });
+  EXPECT_THAT(asked, HasSubstr("torhc"));
+  EXPECT_THAT(asked, testing::Not(HasSubstr("mine")));
+  c.attributes["standard"] = std::string("torhc");
+  EXPECT_THAT(error_of([&] { (void)chosen(c, {}); }), testing::StartsWith("case mine: "));
+}
+
 }  // namespace
 }  // namespace assay

@@ -468,5 +468,20 @@ TEST_F(Default, IsNamed) {
   EXPECT_THAT(run("assay gate g.h5").out, HasSubstr("triton_ascend (default)"));
 }
 
+// A float64 golden result beside a float64 output is no more exact than that: half an ulp of its
+// own, and below the normal range the smallest number, stand beside the bounds of elements.
+TEST(OwnBound, OfFloat64OutputsHasTheGoldenResultsHalfUlp) {
+  Case c = generate_case("matmul", {&format_named("float64"), {4, 8, 4}});
+  c.golden = golden_result(c);
+  ASSERT_EQ(c.golden->format().name, "float64");
+  const Format& f = format_named("float64");
+  const Bound bare = own_bound(c, f, nullptr);
+  ASSERT_EQ(bare.rule, Rule::kGiven);
+  const Bound bound = *element_checks(c, f, {}).at(0).bound;
+  ASSERT_EQ(bound.rule, Rule::kGiven);
+  EXPECT_EQ(bound.rtol, bare.rtol + 0x1p-53);
+  EXPECT_EQ(bound.atol, bare.atol + 0x1p-1074);
+}
+
 }  // namespace
 }  // namespace assay

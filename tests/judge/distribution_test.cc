@@ -580,5 +580,29 @@ TEST(Distribution, AttributesCompleteALaw) {
   EXPECT_EQ(completed("uniform,high=2"), "uniform,high=2,low=0.25");
 }
 
+// Of 0 and 1 as integers F is 1/4 and 3/4 in the middle, so that products of neighbours, variance
+// and proxy are 1/16 each: the same inequality as that of two classes.
+TEST(DistributionIntegers, SerialCorrelationByHand) {
+  constexpr std::size_t kAlike = 64;
+  const Verdict v = verdict_of("integers,low=0,high=1", tensor_of(Values(kAlike, 1), "int32"));
+  const auto serial = std::find_if(v.tests.begin(), v.tests.end(), [](const DrawTest& test) {
+    return test.name == "serial correlation";
+  });
+  ASSERT_NE(serial, v.tests.end());
+  const double l = std::log(14 / (1e-6 / static_cast<double>(v.tests.size())));
+  EXPECT_NEAR(std::log(serial->p_value), std::log(14) + l - std::sqrt(2 * l * (kAlike - 1)), 0.01);
+}
+
+// 2 * 60000 is beyond float16: 0, infinity and what is next to it tell nothing, but no rounding
+// makes it a small number.
+TEST(DistributionDropout, WhatOverflowsIsNoSmallNumber) {
+  const auto misses = [](double y) {
+    const Tensor x = tensor_of({1, 1, 60000}, "float16"), output = tensor_of({0, 2, y}, "float16");
+    return verdict_of("dropout,p=0.5", output.view(), x.view()).misses;
+  };
+  for (const double y : {0.0, HUGE_VAL, 65504.0}) EXPECT_EQ(misses(y), 0) << y;
+  for (const double y : {5.0, 60000.0, -5.0}) EXPECT_EQ(misses(y), 1) << y;
+}
+
 }  // namespace
 }  // namespace assay

@@ -146,5 +146,18 @@ TEST(DrawTests, DropoutOfIntegersThatFloat64DoesNotHold) {
   EXPECT_EQ(outcome(0x1p52), Outcome::kNotComparable);
 }
 
+// Draws that lie on the mean deviate by what rounding leaves open: half of them less than
+// chi-squared with two degrees of freedom is 1 - exp(-x / 2).
+TEST(DrawTests, DeviationCountsWhatEachDrawLeavesOpen) {
+  const std::vector<double> on_mean = {3, 3};
+  for (const double open : {0.5, 2.0}) {
+    const DrawTest test = normal_deviation_test(on_mean, std::vector<double>(2, open), 3, 4);
+    const double most = 2 * (open / 4) * (open / 4);
+    EXPECT_NEAR(test.p_value, 2 * -std::expm1(-most / 2), 1e-12) << open;
+    EXPECT_EQ(test.statistic, 0);
+  }
+  EXPECT_EQ(normal_deviation_test(on_mean, std::vector<double>(2, 0.0), 3, 4).p_value, 0);
+}
+
 }  // namespace
 }  // namespace assay

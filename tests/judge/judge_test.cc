@@ -492,5 +492,26 @@ TEST(Judge, PartsWithoutMetrics) {
   EXPECT_EQ(misses(3), MetricsPass::kPart);
 }
 
+// Each element has its own bound, on top of the tolerance, beside one that misses too.
+TEST(JudgeGiven, ABoundOfItsOwnBesideAMiss) {
+  for (const char* dtype : {"float64", "float32"}) {
+    const Tensor golden = vector_of(dtype, {1, 1, 1, 1}),
+                 output = vector_of(dtype, {1.5, 9, 1.25, 1});
+    const Tensor bounds = vector_of("float64", {0.5, 0.5, 0.125, 0.25});
+    Bound bound = tolerance(0, 0);
+    bound.rule = Rule::kGiven;
+    JudgeOptions options;
+    options.element_bounds = bounds.view();
+    const Verdict v = judge(output, golden, bound, options);
+    EXPECT_EQ(v.misses, 2) << dtype;
+    ASSERT_EQ(v.worst.size(), 2u);
+    for (const Miss& miss : v.worst) {
+      EXPECT_EQ(miss.bound, bounds.view().value_at(miss.linear)) << dtype << " " << miss.linear;
+    }
+    bound.atol = 0.125;
+    EXPECT_EQ(judge(output, golden, bound, options).misses, 1) << "0.125 + 0.125 holds 0.25";
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -446,5 +446,18 @@ TEST(Metrics, QuantilesLeaveFewLargeErrorsOut) {
   }
 }
 
+// An output without errors is 0 ulp off, and a limit below one ulp holds.
+TEST(MetricsMaxAbsUlps, OfNoErrorAreNone) {
+  for (const char* dtype : {"float32", "bfloat16", "float64"}) {
+    const Tensor golden = vector_of(dtype, {1, -2, 0.5, 3}), output = golden;
+    Bound bound;
+    bound.rule = Rule::kStatistics;
+    bound.limits = {{Statistic::kMaxAbsUlps, 0.5}};
+    const Verdict v = judge(output, golden, bound);
+    EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+    EXPECT_EQ(v.metrics.value().max_abs_ulps, 0) << dtype;
+  }
+}
+
 }  // namespace
 }  // namespace assay

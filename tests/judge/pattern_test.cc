@@ -537,5 +537,23 @@ TEST(Pattern, OfWhatWasNeverWrittenUnderLimitsAlone) {
               StartsWith("from position 1 024 on, every element of the output is 0"));
 }
 
+// Of float_e5m6 twelve bits are a code; what has others when its bytes are reversed is none, though
+// the twelve are the expected ones.
+TEST(NoPattern, OfReversedBytesThatAreNoCodes) {
+  constexpr std::int64_t kCodes = 256;
+  const Format& f = format_named("float_e5m6");
+  for (const std::uint64_t middle : {0, 5}) {
+    Tensor golden(f, {kCodes}), output(f, {kCodes});
+    for (std::int64_t i = 0; i < kCodes; ++i) {
+      const std::uint64_t high = static_cast<std::uint64_t>(i) / 16, low = i % 16;
+      golden.set_bits(i, high << 8 | low);
+      output.set_bits(i, low << 8 | middle << 4 | high);
+    }
+    const std::string where = judge(output, golden, tolerance(1e-3, 1e-6)).where;
+    EXPECT_THAT(where, middle == 0 ? testing::Matcher<std::string>(HasSubstr("bytes"))
+                                   : testing::Matcher<std::string>(Not(HasSubstr("bytes"))));
+  }
+}
+
 }  // namespace
 }  // namespace assay

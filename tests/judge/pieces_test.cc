@@ -10,6 +10,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/random.h"
+#include "assay/judge/blindness.h"
 #include "assay/report/report.h"
 
 namespace assay {
@@ -246,6 +247,24 @@ TEST(Piecewise, LimitsAndBudgets) {
       expect_same(in_pieces(a, e, bound, kUnit), judge(a, e, bound, {.patterns = false}));
     }
   }
+}
+
+// The tolerance that would see half of what is not zero is told by sampled elements of the whole:
+// here 2 lies at them, and 8 at all others.
+TEST(PiecewiseJudge, SaysWhichToleranceWouldSeeHalf) {
+  const Format& f = format_named("float32");
+  const std::int64_t size = kUnit + kUnit / 2 + 1;
+  Tensor a(f, {size});
+  for (std::int64_t i = 0; i < size; ++i) a.set_bits(i, encode(f, i < kUnit ? 0 : 8));
+  for (const std::int64_t i : sampled_positions(size)) {
+    if (i >= kUnit) a.set_bits(i, encode(f, 2));
+  }
+  Bound bound;
+  bound.atol = 16;
+  const Verdict v = in_pieces(a, a, bound, kUnit);
+  EXPECT_EQ(v.outcome, Outcome::kUntrusted);
+  EXPECT_THAT(v.because, testing::HasSubstr("; an absolute tolerance below 2 would see half of "));
+  EXPECT_EQ(v.because, judge(Tensor(a), a, bound).because);
 }
 
 }  // namespace

@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/machine/dot.h"
+#include "assay/machine/function_error.h"
 #include "error_of.h"
 
 namespace assay {
@@ -349,6 +353,48 @@ TEST(VariantsTest, RangesOfWholeNumbers) {
                           text(value), r.name, r.low, r.high, value));
     }
   }
+}
+
+// The cube unit adds 8 products of hfloat32 between two roundings: with 2^24 and 1, half a spacing,
+// a quarter more decides where it is among the 8, and comes too late where it is the ninth.
+TEST(MachinesTest, EightProductsOfHfloat32AreAddedBeforeARounding) {
+  const DotModel& model = dot_model(machine_named("ascend910b"), format_named("hfloat32"));
+  const auto sum = [&](std::size_t quarter) {
+    std::vector<double> a(16, 0.0), b(16, 1.0);
+    a[0] = 0x1p24;
+    a[1] = 1;
+    a[quarter] = 0.25;
+    float c = 0;
+    dot_matmul(model, 1, 1, 16, a.data(), b.data(), &c, 1);
+    return c;
+  };
+  EXPECT_EQ(sum(2), 0x1p24F + 2);
+  EXPECT_EQ(sum(7), 0x1p24F + 2);
+  EXPECT_EQ(sum(8), 0x1p24F);
+  EXPECT_EQ(model.chunk.value, 8);
+  EXPECT_EQ(model.chunk.how, Provenance::kAssumed);
+}
+
+// The text of the libraries has a line for each dtype of each of them.
+TEST(FunctionLibraries, EachDtypeOfALibraryIsALine) {
+  std::map<std::string, std::vector<std::string>> wanted, found;
+  for (const FunctionError& row : function_errors()) {
+    std::vector<std::string>& dtypes = wanted[std::string(row.library)];
+    if (dtypes.empty() || dtypes.back() != row.dtype) dtypes.emplace_back(row.dtype);
+  }
+  std::istringstream text(function_libraries_text());
+  std::string library, before;
+  for (std::string line; std::getline(text, line); before = line) {
+    if (line.starts_with("functions of ")) {
+      library = line.substr(13, line.find(':') - 13);
+      continue;
+    }
+    if (line.empty() || line.starts_with("  source: ")) continue;
+    ASSERT_TRUE(line.starts_with("  ")) << line;
+    EXPECT_FALSE(before.empty()) << "an empty line within a library, before" << line;
+    found[library].push_back(line.substr(2, line.find(':') - 2));
+  }
+  EXPECT_EQ(found, wanted);
 }
 
 }  // namespace

@@ -1,0 +1,123 @@
+// What the checks of attention know of the weights, by hand: each key counts, and the errors of
+// scores and of small weights are as large as they are.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "assay/abft/abft.h"
+#include "assay/abft/attention_check.h"
+#include "assay/gate/gate.h"
+
+namespace assay {
+namespace {
+
+constexpr double kUnit = 0x1p-24;  // of float32
+
+// One query of depth 1 and scale 1, whose scores are q times the keys.
+Case one_query(const char* dtype, const char* output, double q, const std::vector<double>& keys,
+               std::int64_t width, const std::vector<double>& values) {
+  const Format& f = format_named(dtype);
+  const auto count = static_cast<std::int64_t>(keys.size());
+  Case c;
+  c.name = "case";
+  c.op = "attention";
+  c.attributes["output_dtype"] = std::string(output);
+  c.attributes["scale"] = 1.0;
+  c.inputs["q"] = Tensor::from_values(f, {1, 1}, std::vector<double>{q});
+  c.inputs["k"] = Tensor::from_values(f, {count, 1}, keys);
+  c.inputs["v"] = Tensor::from_values(f, {count, width}, values);
+  return c;
+}
+
+AbftVerdict checked(const Case& c, const std::vector<double>& output) {
+  GateRequest request;
+  request.elements = false;
+  request.checksums = parse_threshold("rounding_variance");
+  const Format& f = format_named(*c.text("output_dtype"));
+  return *gate_case(c, Tensor::from_values(f, {1, std::ssize(output)}, output).view(), request)
+              .abft;
+}
+
+double variance_of_zero(const Case& c) {
+  const double zero = 0;
+  return abft::AttentionRows(c, format_named(*c.text("output_dtype")), {})
+      .row(0)
+      .read(0, &zero)
+      .variance;
+}
+
+// A score 120 above all others leaves its own value alone, whichever key it is of.
+TEST(AttentionWeights, TheLargestScoreMayBeThatOfAnyKey) {
+  for (std::size_t largest = 0; largest < 19; ++largest) {
+    std::vector<double> keys(19, 0.0), values(19, 1.0);
+    keys[largest] = 120;
+    values[largest] = 3;
+    const Case c = one_query("float32", "float32", 1, keys, 1, values);
+    const AbftVerdict right = checked(c, {3});
+    EXPECT_EQ(right.outcome, Outcome::kPass) << largest << " " << right.because;
+    EXPECT_EQ(right.not_checkable, 0) << largest;
+    EXPECT_LT(right.worst_ratio, 1) << largest;
+    EXPECT_EQ(checked(c, {1}).outcome, Outcome::kFail) << largest;
+  }
+}
+
+// Where a score is infinite nothing is claimed, whichever key it is of.
+TEST(AttentionWeights, AnInfiniteScoreOfAnyKeyIsNotCheckable) {
+  for (std::size_t infinite = 0; infinite < 19; ++infinite) {
+    std::vector<double> keys(19, 0.0);
+    keys[infinite] = -HUGE_VAL;
+    const Case c = one_query("float32", "float32", 1, keys, 1, std::vector<double>(19, 1.0));
+    EXPECT_EQ(checked(c, {1}).not_checkable, 1) << infinite;
+  }
+}
+
+// Of many keys whose values cancel, the squares of products give an element its slack: an output of
+// 1 among right ones of 0 is far outside.
+TEST(AttentionWeights, AnElementIsFoundWhereManyValuesCancel) {
+  constexpr int kKeys = 2048;
+  std::vector<double> values;
+  for (int j = 0; j < kKeys; ++j) values.insert(values.end(), 4, j % 2 == 0 ? 1 : -1);
+  const Case c = one_query("float32", "float32", 1, std::vector<double>(kKeys, 0.0), 4, values);
+  EXPECT_EQ(checked(c, {0, 0, 0, 0}).flagged, 0);
+  const AbftVerdict v = checked(c, {0, 0, 1, 0});
+  EXPECT_EQ(v.outcome, Outcome::kFail) << v.because;
+  ASSERT_EQ(v.flags.size(), 1u);
+  ASSERT_TRUE(v.flags[0].element);
+  EXPECT_EQ(v.flags[0].element->column, 2);
+}
+
+// With one key the weight is 1, and the square of its relative error is that of exp(s),
+// u^2 (s^2 / 3 + |q|^2 |k|^2 / 6 + 8 s^2 + 64): once of the weight, with its rounding, and once of
+// the sum. Nine more roundings, of the one product.
+TEST(AttentionWeights, ErrorsGrowWithTheScores) {
+  for (const double score : {0.0, 3.0, 1000.0}) {
+    const Case c = one_query("float32", "float32", score, {1}, 1, {1});
+    const double error = score * score * (1.0 / 3 + 1.0 / 6 + 8) + 64;
+    const double wanted = kUnit * kUnit * (2 * error + 1.0 / 3 + 9.0 / 6);
+    EXPECT_NEAR(variance_of_zero(c) / wanted, 1, 1e-6) << score;
+  }
+}
+
+// Weights of 1 / n, below 2^-14, are multiples of 2^-24 in float16, whatever their size: each is
+// off by a twelfth of its square. Not divided by their sum before, they are 1 and rounded exactly
+// as theory has it: relative to their size.
+TEST(AttentionWeights, SubnormalWeightsHaveOneSpacing) {
+  for (const int n : {17000, 20000, 24000}) {
+    const Case c = one_query("float16", "float16", 0, std::vector<double>(n, 1.0), 1,
+                             std::vector<double>(n, 1.0));
+    const double keys = n, error = 64 * kUnit * kUnit;
+    const double of_output = 0x1p-48 / 12, of_sums = kUnit * kUnit * (keys + 8) / keys / 6;
+    const double subnormal = error / keys + keys * 0x1p-48 / 12;
+    EXPECT_NEAR(variance_of_zero(c) / (subnormal + error + of_sums + of_output), 1, 1e-5) << n;
+    Case undivided = c;
+    undivided.attributes["tile"] = std::int64_t{64};
+    const double normal = (error + 0x1p-22 / 3) / keys;
+    EXPECT_NEAR(variance_of_zero(undivided) / (normal + error + of_sums + of_output), 1, 1e-5) << n;
+  }
+}
+
+}  // namespace
+}  // namespace assay

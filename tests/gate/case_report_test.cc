@@ -1,0 +1,73 @@
+// What a report says of its cases together.
+#include "assay/gate/case_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "assay/gate/gate.h"
+
+namespace assay {
+namespace {
+
+CaseReport of_output(const std::string& name, const std::string& output, Outcome outcome) {
+  CaseReport c;
+  c.name = name;
+  c.output = output;
+  Verdict v;
+  v.outcome = outcome;
+  c.verdicts.push_back(v);
+  return c;
+}
+
+// Of each case there is one, its worst output, the last case of the report included.
+TEST(WorstOutputs, OneOfEachCase) {
+  GateReport report;
+  EXPECT_TRUE(worst_outputs(report).empty());
+  report.cases = {of_output("x", "values", Outcome::kPass),
+                  of_output("x", "indices", Outcome::kFail), of_output("y", "", Outcome::kPass),
+                  of_output("z", "values", Outcome::kFail),
+                  of_output("z", "indices", Outcome::kPass)};
+  const std::vector<const CaseReport*> worst = worst_outputs(report);
+  ASSERT_EQ(worst.size(), 3u);
+  EXPECT_EQ(worst[0], &report.cases[1]);
+  EXPECT_EQ(worst[1], &report.cases[2]);
+  EXPECT_EQ(worst[2], &report.cases[3]);
+}
+
+// The places of misses are those of the whole output, by position and by index alike: here each
+// element says where it stands.
+TEST(SampledRows, MissesLieWhereTheyLieInTheWholeOutput) {
+  constexpr std::int64_t kRows = 40, kColumns = 4;
+  Case c;
+  c.name = "p";
+  c.op = "matmul";
+  c.attributes["output_dtype"] = std::string("float32");
+  const Format& half = format_named("float16");
+  c.inputs["a"] = Tensor::from_values(half, {kRows, 8}, std::vector<double>(kRows * 8, 0.5));
+  c.inputs["b"] = Tensor::from_values(half, {8, kColumns}, std::vector<double>(8 * kColumns, 2));
+  std::vector<double> wrong;
+  for (int i = 0; i < kRows * kColumns; ++i) wrong.push_back(1000 + i);
+  GateRequest request;
+  request.sample = RowSample{.rows = 5, .seed = 3};
+  const CaseReport report =
+      gate_case(c, Tensor::from_values(format_named("float32"), {kRows, kColumns}, wrong), request);
+  const Verdict& v = report.verdicts.at(0);
+  EXPECT_EQ(v.outcome, Outcome::kFail);
+  EXPECT_EQ(v.misses, 5 * kColumns);
+  ASSERT_FALSE(v.worst.empty());
+  std::int64_t last = 0;
+  for (const Miss& miss : v.worst) {
+    const auto place = static_cast<std::int64_t>(miss.actual) - 1000;
+    EXPECT_EQ(miss.linear, place);
+    EXPECT_THAT(miss.index, testing::ElementsAre(place / kColumns, place % kColumns));
+    last = std::max(last, place / kColumns);
+  }
+  EXPECT_GE(last, 5) << "the rows drawn are not the first ones alone";
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,57 @@
+// error_test() of one element, and of none, by hand.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "assay/gate/expected_error.h"
+
+namespace assay {
+namespace {
+
+TEST(ErrorTest, OfNoElementsExpectsNoError) {
+  ExpectedErrors errors;
+  errors.last = &format_named("bfloat16");
+  const Tensor golden = Tensor::from_values(format_named("float64"), {0}, std::vector<double>{});
+  const ErrorTest test = error_test(errors, golden, *errors.last);
+  EXPECT_EQ(test.rms, 0);
+  EXPECT_FALSE(test.squares);
+}
+
+// An element at a number of the format, whose error before the last rounding deviates by a quarter
+// ulp: it is k ulps with the probability that a normal number has between k - 1/2 and k + 1/2 of
+// them. What one square may be, with probability exp(-t), is Bernstein's bound: its mean, the root
+// of 2 t times its variance, and t times the largest of a third of a step and the root of 2 of its
+// deviation; all where deviations are 1.15 times theory's.
+TEST(ErrorTest, TheLimitOfOneRoundedElementByHand) {
+  constexpr double kUlp = 0x1p-7;
+  for (const double deviation : {0.25, 0.4}) {
+    ExpectedErrors errors;
+    errors.resize(1);
+    errors.last = &format_named("bfloat16");
+    errors.variance = {deviation * deviation * kUlp * kUlp};
+    const Tensor golden =
+        Tensor::from_values(format_named("float64"), {1}, std::vector<double>{1.5});
+    const auto moment = [](double sigma, int power) {
+      double sum = 0;
+      for (int k = 1; k <= 6; ++k) {  // of both signs
+        const double p = std::erfc((k - 0.5) / (sigma * std::sqrt(2.0))) -
+                         std::erfc((k + 0.5) / (sigma * std::sqrt(2.0)));
+        sum += p * std::pow(k, power);
+      }
+      return sum;
+    };
+    const double wide = 1.15 * deviation, t = std::log(4e9);
+    const double variance = moment(wide, 4) - moment(wide, 2) * moment(wide, 2);
+    const double largest = std::max(2.0 / 3, std::sqrt(2 * variance));
+    const double most = moment(wide, 2) + std::sqrt(2 * variance * t) + largest * t;
+    const double wanted = most / moment(deviation, 2);
+    const ErrorTest test = error_test(errors, golden, *errors.last);
+    ASSERT_TRUE(test.squares);
+    EXPECT_NEAR(test.squares->limit / wanted, 1, 3e-6) << deviation;
+  }
+}
+
+}  // namespace
+}  // namespace assay
