@@ -105,10 +105,10 @@ TEST(AttentionWeights, ErrorsGrowWithTheScores) {
 // off by a twelfth of its square. Not divided by their sum before, they are 1 and rounded exactly
 // as theory has it: relative to their size.
 TEST(AttentionWeights, SubnormalWeightsHaveOneSpacing) {
-  for (const int n : {17000, 20000, 24000}) {
+  for (const std::size_t n : {17000U, 20000U, 24000U}) {
     const Case c = one_query("float16", "float16", 0, std::vector<double>(n, 1.0), 1,
                              std::vector<double>(n, 1.0));
-    const double keys = n, error = 64 * kUnit * kUnit;
+    const double keys = static_cast<double>(n), error = 64 * kUnit * kUnit;
     const double of_output = 0x1p-48 / 12, of_sums = kUnit * kUnit * (keys + 8) / keys / 6;
     const double subnormal = error / keys + keys * 0x1p-48 / 12;
     EXPECT_NEAR(variance_of_zero(c) / (subnormal + error + of_sums + of_output), 1, 1e-5) << n;

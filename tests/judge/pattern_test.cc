@@ -542,10 +542,11 @@ TEST(Pattern, OfWhatWasNeverWrittenUnderLimitsAlone) {
 TEST(NoPattern, OfReversedBytesThatAreNoCodes) {
   constexpr std::int64_t kCodes = 256;
   const Format& f = format_named("float_e5m6");
-  for (const std::uint64_t middle : {0, 5}) {
+  for (const std::uint64_t middle : {0U, 5U}) {
     Tensor golden(f, {kCodes}), output(f, {kCodes});
     for (std::int64_t i = 0; i < kCodes; ++i) {
-      const std::uint64_t high = static_cast<std::uint64_t>(i) / 16, low = i % 16;
+      const auto code = static_cast<std::uint64_t>(i);
+      const std::uint64_t high = code / 16, low = code % 16;
       golden.set_bits(i, high << 8 | low);
       output.set_bits(i, low << 8 | middle << 4 | high);
     }
