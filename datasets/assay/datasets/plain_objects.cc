@@ -50,8 +50,8 @@ std::uint64_t padded(std::uint64_t size) { return (size + 7) / 8 * 8; }
 
 }  // namespace
 
-// Takes little-endian numbers and bytes from the front of some, until there are too few: then all
-// are zero, and so is `ok`.
+// Takes little-endian numbers and bytes from the front of some. Where there are too few it gives
+// zeros and nothing, and is not ok() from then on.
 class PlainObjects::Cursor {
  public:
   explicit Cursor(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -375,8 +375,8 @@ bool PlainObjects::read_attribute(Cursor message, PlainObject& object) {
 // Section IV.A.2.d. False where the type is of a kind that is not known here.
 bool PlainObjects::read_value(Cursor type, Cursor data, std::optional<Attribute>& value) {
   const std::string_view message = type.text();
-  const unsigned first = type.small(1), bits_0 = type.small(1), bits_1 = type.small(1),
-                 bits_2 = type.small(1);
+  const unsigned first = type.small(1), bits_0 = type.small(1), bits_1 = type.small(1);
+  (void)type.small(1);
   const std::uint64_t size = type.number(4);
   const unsigned version = first >> 4, kind = first & 15;
   if (!type.ok() || version < 1 || version > 3 || size == 0 || size > data.left()) return false;
@@ -415,7 +415,6 @@ bool PlainObjects::read_value(Cursor type, Cursor data, std::optional<Attribute>
       return true;
     }
     case kFloat: {
-      (void)bits_2;
       const bool is_float64 = size == 8;
       if (!is_float64 && size != 4) return false;
       const auto swapped = match_message(message, format_named(is_float64 ? "float64" : "float32"));
