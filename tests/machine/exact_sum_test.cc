@@ -87,6 +87,53 @@ TEST(ExactSumTest, CancellationLeavesWhatIsLeft) {
   }
 }
 
+TEST(ExactSumTest, NearestOfEveryFloat64) {
+  Random random(31, 4);
+  const auto drawn = [&](int low, int high) {
+    const int exponent =
+        low + static_cast<int>(random.below(static_cast<unsigned>(high - low + 1)));
+    return std::ldexp(2 * random.uniform() - 1, exponent);
+  };
+  const auto check = [](const std::vector<std::pair<double, double>>& terms) {
+    ExactSum sum;
+    MpfrSum exact(4400);
+    for (const auto& [a, b] : terms) {
+      sum.add_product(a, b);
+      exact.add_product(a, b);
+      const double got = sum.nearest(), expected = exact.nearest();
+      ASSERT_TRUE(got == expected && (got == 0 || std::signbit(got) == std::signbit(expected)))
+          << std::hexfloat << got << " is not " << expected << ", having added " << a << " * " << b;
+    }
+  };
+  for (int round = 0; round < 3000; ++round) {
+    const int at = static_cast<int>(random.below(2098)) - 1074;
+    std::vector<std::pair<double, double>> terms;
+    for (int i = 0; i < 6; ++i) {
+      const int near = std::clamp(at + static_cast<int>(random.below(120)) - 60, -1074, 1024);
+      terms.push_back({drawn(near, near), 1.0});
+      terms.push_back({drawn(-1073, 1024), drawn(-1073, 1024)});
+      if (i % 2 != 0) terms.push_back({-terms.back().first, terms.back().second});
+    }
+    ASSERT_NO_FATAL_FAILURE(check(terms));
+  }
+  const double smallest = 0x1p-1074, largest = std::numeric_limits<double>::max();
+  for (const double sign : {1.0, -1.0}) {
+    // Half of the smallest number is rounded to even, more than half of it up; 1.5 of it is a tie.
+    ASSERT_NO_FATAL_FAILURE(check({{sign * smallest, 0.5},
+                                   {sign * smallest, smallest},
+                                   {sign * smallest, -smallest},
+                                   {sign * smallest, 1.0},
+                                   {sign * 0x1p-1022, 0.5},
+                                   {sign * smallest, 0.25}}));
+    ASSERT_NO_FATAL_FAILURE(check({{sign * largest, 1.0},
+                                   {sign * 0x1p969, 0.5},
+                                   {sign * 0x1p969, 1.0},  // half an ulp and more: infinity
+                                   {-sign * 0x1p969, 1.0},
+                                   {sign * largest, largest},
+                                   {sign * largest, -largest}}));
+  }
+}
+
 TEST(ExactSumTest, TheEndsOfTheContract) {
   const double largest = 0x1.fffffep127, smallest = 0x1p-149;
   // Products of float32 times a float32 product: [2^-560, 2^300).

@@ -254,15 +254,17 @@ INSTANTIATE_TEST_SUITE_P(OnTarget, AxpyTest, testing::ValuesIn(available_targets
 TEST_P(AxpyTest, TheErrorIsWhatWasRoundedAway) {
   Random random(12, 20);
   for (std::size_t n = 0; n <= 40; ++n) {
-    std::vector<double> b(n), c(n), error(n, 0.0);
+    std::vector<double> b(n), c(n), error(n, 0.0), spread(n, 1.0);
     for (std::size_t j = 0; j < n; ++j) {
       b[j] = random.normal();
       c[j] = random.normal() * 1e6;
     }
     const auto start = c;
     const double a = random.normal();
-    axpy_compensated(static_cast<std::int64_t>(n), a, b.data(), c.data(), error.data());
+    axpy_compensated(static_cast<std::int64_t>(n), a, b.data(),
+                     {c.data(), error.data(), spread.data()});
     for (std::size_t j = 0; j < n; ++j) {
+      ASSERT_EQ(spread[j], 1 + std::abs(error[j]));
       ASSERT_EQ(c[j], start[j] + a * b[j]);
       // The exact value, in two parts by the processor's fused multiply-add.
       const double product = a * b[j], product_error = std::fma(a, b[j], -product);
@@ -284,8 +286,9 @@ TEST_P(AxpyTest, EveryPositionGivesTheSameBits) {
     const double start = random.normal() * std::exp2(exponent);
     for (const std::size_t n : {1u, 7u, 19u}) {
       const std::vector<double> row(n, b);
-      std::vector<double> c(n, start), error(n, 0.0);
-      axpy_compensated(static_cast<std::int64_t>(n), a, row.data(), c.data(), error.data());
+      std::vector<double> c(n, start), error(n, 0.0), spread(n, 0.0);
+      axpy_compensated(static_cast<std::int64_t>(n), a, row.data(),
+                       {c.data(), error.data(), spread.data()});
       for (std::size_t j = 1; j < n; ++j) {
         ASSERT_EQ(std::bit_cast<std::uint64_t>(c[j]), std::bit_cast<std::uint64_t>(c[0]));
         ASSERT_EQ(std::bit_cast<std::uint64_t>(error[j]), std::bit_cast<std::uint64_t>(error[0]));

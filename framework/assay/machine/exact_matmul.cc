@@ -5,10 +5,12 @@
 #include <cmath>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/index.h"
 #include "assay/base/large_memory.h"
 #include "assay/base/parallel.h"
+#include "assay/machine/exact_sum.h"
 #include "assay/simd/gemm.h"
 
 namespace assay {
@@ -64,21 +66,57 @@ struct Factors {
   const double *a, *b;
 };
 
-// c + error += the products of k in [begin, end), each error carried along; the rows of c and error
-// are `stride` apart.
-void add_compensated(const Factors& p, const Part& part, std::int64_t begin, std::int64_t end,
-                     double* c, double* error, std::int64_t stride) {
-  for (std::int64_t i = 0; i < part.rows; ++i) {
-    for (std::int64_t k = begin; k < end; ++k) {
-      simd::axpy_compensated(part.columns, p.a[(part.first + i) * p.k + k],
-                             p.b + k * p.n + part.column, c + i * stride, error + i * stride);
-    }
+// Element (i, j) of C, which was `start`, without any rounding before the last one.
+double exact_element(const Factors& p, std::int64_t i, std::int64_t j, double start) {
+  ExactSum sum;
+  bool is_finite = std::isfinite(start), all_negative = std::signbit(start);
+  double plain = start;
+  if (is_finite) sum.add(start);
+  for (std::int64_t k = 0; k < p.k; ++k) {
+    const double a = p.a[i * p.k + k], b = p.b[k * p.n + j];
+    is_finite = is_finite && std::isfinite(a) && std::isfinite(b);
+    plain += a * b;
+    all_negative = all_negative && std::signbit(a) != std::signbit(b);
+    if (is_finite && a != 0 && b != 0) sum.add_product(a, b);
   }
+  if (!is_finite) return plain;
+  const double nearest = sum.nearest();
+  return nearest == 0 && all_negative ? -0.0 : nearest;
 }
 
-double rounded(double sum, double error) {
-  // Where the sum is infinite the collected error is NaN and says nothing.
-  return std::isfinite(sum) && error != 0 ? sum + error : sum;
+// What is known of some sums: all their terms are multiples of 2^lowest, and whether no error of a
+// product can be below float64's range.
+struct Grid {
+  int lowest = kNone;
+  bool in_range = true;
+};
+
+// The exact sum rounded once, or NaN where that is open. An error of a product that is below
+// float64's range is off by less than 2^-1074; 2^44 of them by less than `kBelow`.
+double rounded_once(double sum, double error, double spread, const Grid& grid) {
+  constexpr double kBelow = 0x1p-1030;
+  if (!std::isfinite(sum)) return kNan;
+  // Sizes of errors that stay below 2^53 units were added exactly; one unit of four is `spread`'s
+  // own rounding.
+  const bool exact = grid.in_range && spread <= std::ldexp(1.0, grid.lowest + 51);
+  if (exact && error == 0) return sum;  // which may be -0
+  const double off = exact ? 0 : 0x1p-51 * spread + (grid.in_range ? 0 : kBelow);
+  const double low = sum + (error - off), high = sum + (error + off);
+  return low == high ? low : kNan;
+}
+
+// sum + error += the products of k in [begin, end), each error carried along; rows of sums are
+// `stride` apart.
+void add_compensated(const Factors& p, const Part& part, std::int64_t begin, std::int64_t end,
+                     const simd::CompensatedSums& to, std::int64_t stride) {
+  for (std::int64_t i = 0; i < part.rows; ++i) {
+    const simd::CompensatedSums row = {to.sum + i * stride, to.error + i * stride,
+                                       to.spread + i * stride};
+    for (std::int64_t k = begin; k < end; ++k) {
+      simd::axpy_compensated(part.columns, p.a[(part.first + i) * p.k + k],
+                             p.b + k * p.n + part.column, row);
+    }
+  }
 }
 
 // The whole of a part from the elements of C as they were, in pieces whose sums and errors stay in
@@ -88,45 +126,66 @@ void compensated(const Factors& p, const Part& part, double* c) {
   for (std::int64_t i = part.first; i < part.first + part.rows; ++i) {
     for (std::int64_t j = part.column; j < part.column + part.columns; j += kColumns) {
       const std::int64_t count = std::min(kColumns, part.column + part.columns - j);
-      double error[kColumns] = {};
+      double sums[kColumns], error[kColumns], spread[kColumns];
       double* out = c + i * p.n + j;
-      add_compensated(p, {i, 1, j, count}, 0, p.k, out, error, 0);
-      for (std::int64_t e = 0; e < count; ++e) out[e] = rounded(out[e], error[e]);
+      std::copy_n(out, count, sums);
+      std::fill_n(error, count, 0.0);
+      std::fill_n(spread, count, 0.0);
+      add_compensated(p, {i, 1, j, count}, 0, p.k, {sums, error, spread}, 0);
+      for (std::int64_t e = 0; e < count; ++e) {
+        const double nearest = rounded_once(sums[e], error[e], spread[e], {kNone, false});
+        out[e] = std::isnan(nearest) ? exact_element(p, i, j + e, out[e]) : nearest;
+      }
     }
   }
 }
 
-// The sums of a tile: `count` of them, rows `stride` apart, with what is carried of their errors.
+// The sums of a tile: `count` of them, rows `stride` apart.
 struct TileSums {
-  double *sums, *errors;
+  simd::CompensatedSums to;
   std::int64_t count, stride;
 };
 
-// Adds one tile's products of a stretch: where no sum can leave float64, as they come; where none
-// can leave a pair of float64, in two parts. False: neither, and nothing is done.
+// Adds one tile's products of a stretch: where no sum can leave float64, as they come, else in two
+// parts. False, with nothing done: neither is safe. `grid` learns of these products.
 bool add_tile(std::int64_t depth, const double* a, const Digits& of_a, const double* b,
-              const Digits& of_b, const TileSums& to) {
+              const Digits& of_b, const TileSums& sums, Grid& grid) {
   const bool zeros = of_a.lowest == kNone || of_b.lowest == kNone;
-  // Squares of multiples of 2^-450 do not underflow.
-  if (!zeros && (of_a.lowest < -450 || of_b.lowest < -450)) return false;
   const int lowest = of_a.lowest + of_b.lowest;  // 2^lowest divides every product
-  const double bound = of_a.norm * of_b.norm;    // of the sum of any of them (Cauchy-Schwarz)
+  if (!zeros) grid.lowest = std::min(grid.lowest, lowest);
+  // Squares of multiples of 2^-450 do not underflow, nor do errors of products of two.
+  if (!zeros && (of_a.lowest < -450 || of_b.lowest < -450)) {
+    grid.in_range = false;
+    return false;
+  }
+  const double bound = of_a.norm * of_b.norm;  // of the sum of any of them (Cauchy-Schwarz)
   if (!(bound < 0x1p1000)) return false;
   const int top = zeros ? lowest : std::ilogb(bound) + 1;  // bound < 2^top
   if (top - lowest <= 53) {
-    simd::exact_tile(depth, a, b, to.sums, to.errors, to.stride);
+    simd::exact_tile(depth, a, b, sums.to, sums.stride);
     return true;
   }
-  // Of each product multiples of 2^(top - 51) are taken first. What is left is less than half of
-  // that; the sum of `depth` of them, multiples of 2^lowest, is less than 2^(top - 45).
-  static_assert(kStretch <= 1 << 7);
-  if (of_a.bits + of_b.bits > 53 || top - 45 - lowest > 53) return false;
   // A sum that is 0 there has lost the sign of its terms, which tells only where -0 is added to.
-  for (std::int64_t i = 0; i < to.count; ++i) {
-    if (to.sums[i] == 0 && std::signbit(to.sums[i])) return false;
+  for (std::int64_t i = 0; i < sums.count; ++i) {
+    if (sums.to.sum[i] == 0 && std::signbit(sums.to.sum[i])) return false;
   }
-  simd::exact_tile_in_two(depth, a, b, std::ldexp(1.5, top + 1), to.sums, to.errors, to.stride);
+  // Of each product multiples of 2^(top - 51) are taken first. What is left is at most half of that
+  // and rounded to 53 bits, as is each sum of it, of which none exceeds 2^(top - 45): in all that
+  // is less than 2^(top - 90), unless these are multiples of 2^lowest that fit.
+  static_assert(kStretch <= 1 << 7);
+  const bool fits = of_a.bits + of_b.bits <= 53 && top - 45 - lowest <= 53;
+  const double lost = fits ? 0 : std::ldexp(1.0, top - 90 + 51);
+  simd::tile_in_two(depth, a, b, std::ldexp(1.5, top + 1), lost, sums.to, sums.stride);
   return true;
+}
+
+// 2^this divides the value, where it is finite.
+int lowest_bit(double value) {
+  if (value == 0 || !std::isfinite(value)) return kNone;
+  int exponent;
+  const double fraction = std::frexp(value, &exponent);
+  const auto digits = static_cast<std::uint64_t>(std::abs(std::ldexp(fraction, 53)));
+  return exponent - 53 + std::countr_zero(digits);
 }
 
 }  // namespace
@@ -183,10 +242,13 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
                  packed_a.data() + padded * begin + i * depth, bad_rows.data() + i);
       }
     }
-    std::vector<double> sums(at(padded * columns)), errors(sums.size());
+    std::vector<double> sums(at(padded * columns)), errors(sums.size()), spreads(sums.size());
+    std::vector<Grid> grids(at(strips));
     for (std::int64_t panel = 0; panel < panels; ++panel) {
       const std::int64_t j = panel * columns, wide = std::min(columns, n - j);
       std::fill(errors.begin(), errors.end(), 0.0);
+      std::fill(spreads.begin(), spreads.end(), 0.0);
+      std::fill(grids.begin(), grids.end(), Grid{});
       for (std::int64_t i = 0; i < count; ++i) {
         std::copy_n(c + (top + i) * n + j, wide, sums.data() + i * columns);
       }
@@ -194,13 +256,15 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
         const std::int64_t begin = s * kStretch, depth = std::min(kStretch, k - begin);
         for (std::int64_t strip = 0; strip < strips; ++strip) {
           const std::int64_t i = strip * rows;
-          double *sum = sums.data() + i * columns, *error = errors.data() + i * columns;
-          if (!add_tile(depth, packed_a.data() + padded * begin + i * depth,
-                        of_a[at(s * strips + strip)],
-                        packed_b.data() + (panel * k + begin) * columns,
-                        of_b[at(panel * stretches + s)], {sum, error, rows * columns, columns})) {
+          const std::int64_t from = i * columns;
+          const simd::CompensatedSums to = {sums.data() + from, errors.data() + from,
+                                            spreads.data() + from};
+          if (!add_tile(
+                  depth, packed_a.data() + padded * begin + i * depth, of_a[at(s * strips + strip)],
+                  packed_b.data() + (panel * k + begin) * columns, of_b[at(panel * stretches + s)],
+                  {to, rows * columns, columns}, grids[at(strip)])) {
             add_compensated(p, {top + i, std::min(rows, count - i), j, wide}, begin, begin + depth,
-                            sum, error, columns);
+                            to, columns);
           }
         }
       }
@@ -208,7 +272,11 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
         for (std::int64_t e = 0; e < wide; ++e) {
           if (bad_rows[at(i)] != 0 || bad_columns[at(j + e)] != 0) continue;
           const auto from = at(i * columns + e);
-          c[(top + i) * n + j + e] = rounded(sums[from], errors[from]);
+          double& out = c[(top + i) * n + j + e];
+          Grid all = grids[at(i / rows)];
+          all.lowest = std::min(all.lowest, lowest_bit(out));
+          const double nearest = rounded_once(sums[from], errors[from], spreads[from], all);
+          out = std::isnan(nearest) ? exact_element(p, top + i, j + e, out) : nearest;
         }
       }
     }

@@ -1,27 +1,85 @@
 #include "assay/machine/exact_sum.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
+#include "assay/base/index.h"
+
 namespace assay {
+namespace {
+
+// |value| = significand * 2^exponent.
+struct Parts {
+  std::uint64_t significand;
+  int exponent;
+};
+
+Parts parts_of(double value) {
+  const auto word = std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t fraction = word & 0xfffffffffffff;
+  const int exponent = static_cast<int>(word >> 52 & 0x7ff);
+  if (exponent == 0) return {fraction, -1074};
+  return {fraction | 0x10000000000000, exponent - 1075};
+}
+
+// The leading bits of a register's size, of which the last is set where any below it is.
+struct Head {
+  bool is_negative = false;
+  std::uint64_t bits = 0;
+  int exponent = 0;  // of the last bit
+};
+
+// At most `count` bits, none of which is below 2^least. Bit 0 of the limbs weighs 2^lowest.
+Head head_of(std::span<const std::int64_t> limbs, int lowest, int count, int least) {
+  // Carries are propagated, so that every digit is in [0, 2^32) and the sign is in the last carry.
+  std::array<std::uint32_t, ExactSum::kLimbs> space;
+  const std::span<std::uint32_t> digits(space.data(), limbs.size());
+  std::int64_t carry = 0;
+  for (std::size_t i = 0; i < limbs.size(); ++i) {
+    const std::int64_t sum = limbs[i] + carry;
+    digits[i] = static_cast<std::uint32_t>(sum & 0xffffffff);
+    carry = sum >> 32;
+  }
+  Head head;
+  head.is_negative = carry < 0;
+  if (head.is_negative) {  // two's complement of the whole register
+    std::uint64_t up = 1;
+    for (auto& digit : digits) {
+      const std::uint64_t flipped = static_cast<std::uint64_t>(~digit) + up;
+      digit = static_cast<std::uint32_t>(flipped);
+      up = flipped >> 32;
+    }
+  }
+  int top = static_cast<int>(digits.size()) - 1;
+  while (top >= 0 && digits[at(top)] == 0) --top;
+  if (top < 0) return head;
+  // The 96 leading bits hold all that is asked for; everything below goes into the last bit.
+  unsigned __int128 leading = 0;
+  for (int i = top; i > top - 3; --i) leading = (leading << 32) | (i >= 0 ? digits[at(i)] : 0u);
+  bool sticky = false;
+  for (int i = top - 3; i >= 0; --i) sticky |= digits[at(i)] != 0;
+  const int width = 64 + static_cast<int>(std::bit_width(digits[at(top)]));
+  const int weight = lowest + 32 * (top - 2);  // of the last of the 96
+  const int drop = std::min(std::max(width - count, least - weight), 96);
+  head.bits = static_cast<std::uint64_t>(leading >> drop);
+  sticky |= (leading & ((static_cast<unsigned __int128>(1) << drop) - 1)) != 0;
+  head.bits |= sticky ? 1 : 0;
+  head.exponent = weight + drop;
+  return head;
+}
+
+}  // namespace
 
 void ExactSum::add_product(double a, double b) {
-  int exponent_a, exponent_b;
-  // 53-bit integers times powers of two; the product has at most 106 bits.
-  const auto m = static_cast<std::int64_t>(std::ldexp(std::frexp(a, &exponent_a), 53));
-  const auto n = static_cast<std::int64_t>(std::ldexp(std::frexp(b, &exponent_b), 53));
-  __int128 product = static_cast<__int128>(m) * n;
-  if (product == 0) return;
-  const bool is_negative = product < 0;
-  unsigned __int128 size = static_cast<unsigned __int128>(is_negative ? -product : product);
-  int position = exponent_a + exponent_b - 106 - kLowest;
-  // Trailing zeros reach below the register only for values that the contract excludes.
-  if (position < 0) {
-    size >>= -position;
-    position = 0;
-  }
+  const Parts x = parts_of(a), y = parts_of(b);
+  unsigned __int128 size = static_cast<unsigned __int128>(x.significand) * y.significand;
+  if (size == 0) return;
+  const bool is_negative = std::signbit(a) != std::signbit(b);
+  const int position = x.exponent + y.exponent - kLowest;
   const int shift = position % 32;
-  auto limb = static_cast<std::size_t>(position / 32);
+  auto limb = at(position / 32);
+  first_ = std::min(first_, limb);
   // Shifted by less than 32, the product spans five limbs.
   std::uint64_t carry = 0;
   for (; size != 0 || carry != 0; ++limb) {
@@ -31,43 +89,27 @@ void ExactSum::add_product(double a, double b) {
     carry = part >> 32;
     size >>= 32;
   }
+  end_ = std::max(end_, limb);
+}
+
+std::span<const std::int64_t> ExactSum::used() const {
+  if (end_ == 0) return {};
+  return {limbs_.data() + first_, std::min<std::size_t>(end_ + 2, kLimbs) - first_};
 }
 
 double ExactSum::to_odd() const {
-  // Carries are propagated, so that every limb is in [0, 2^32) and the sign is in the last carry.
-  std::array<std::uint32_t, kLimbs> digits{};
-  std::int64_t carry = 0;
-  for (std::size_t i = 0; i < kLimbs; ++i) {
-    const std::int64_t sum = limbs_[i] + carry;
-    digits[i] = static_cast<std::uint32_t>(sum & 0xffffffff);
-    carry = sum >> 32;
-  }
-  const bool is_negative = carry < 0;
-  if (is_negative) {  // two's complement of the whole register
-    std::uint64_t up = 1;
-    for (auto& digit : digits) {
-      const std::uint64_t flipped = static_cast<std::uint64_t>(~digit) + up;
-      digit = static_cast<std::uint32_t>(flipped);
-      up = flipped >> 32;
-    }
-  }
-  int top = kLimbs - 1;
-  while (top >= 0 && digits[static_cast<std::size_t>(top)] == 0) --top;
-  if (top < 0) return 0.0;
-  // The 96 leading bits hold 53 and more; everything below goes into the sticky bit.
-  unsigned __int128 head = 0;
-  for (int i = top; i > top - 3; --i) {
-    head = (head << 32) | (i >= 0 ? digits[static_cast<std::size_t>(i)] : 0u);
-  }
-  bool sticky = false;
-  for (int i = top - 3; i >= 0; --i) sticky |= digits[static_cast<std::size_t>(i)] != 0;
-  const int width = 64 + static_cast<int>(std::bit_width(digits[static_cast<std::size_t>(top)]));
-  const int drop = width - 53;
-  const auto kept = static_cast<std::uint64_t>(head >> drop);
-  sticky |= (head & ((static_cast<unsigned __int128>(1) << drop) - 1)) != 0;
-  const double size =
-      std::ldexp(static_cast<double>(kept | (sticky ? 1 : 0)), kLowest + 32 * (top - 2) + drop);
-  return is_negative ? -size : size;
+  const Head head = head_of(used(), kLowest + 32 * static_cast<int>(first_), 53, kLowest);
+  const double size = std::ldexp(static_cast<double>(head.bits), head.exponent);
+  return head.is_negative ? -size : size;
+}
+
+double ExactSum::nearest() const {
+  // Two bits more than float64 has, or than it has of a subnormal number.
+  const Head head = head_of(used(), kLowest + 32 * static_cast<int>(first_), 55, -1076);
+  const std::uint64_t rest = head.bits & 3, whole = head.bits >> 2;
+  const std::uint64_t rounded = whole + (rest > 2 || (rest == 2 && whole % 2 != 0) ? 1 : 0);
+  const double size = std::ldexp(static_cast<double>(rounded), head.exponent + 2);
+  return head.is_negative ? -size : size;
 }
 
 }  // namespace assay

@@ -1,29 +1,40 @@
 // A sum of products without any rounding: a fixed-point register wide enough for every product of
-// two float32 values (Kulisch's long accumulator). The scalar oracle of the dot engine stands on
-// it.
+// two finite float64 values (Kulisch's long accumulator). The scalar oracle of the dot engine
+// stands on it, and the reference of matrix products where nothing less decides.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace assay {
 
 class ExactSum {
  public:
-  // Adds a * b. Both must be finite and representable in float32 (or narrower) or be such a value
-  // times one that is; |a b| must lie in [2^-560, 2^300) or be 0. At most 2^31 additions.
+  static constexpr int kLimbs = 136;  // of 32 bits, carries saved in the upper half
+
+  // Adds a * b, both finite. At most 2^31 additions.
   void add_product(double a, double b);
   void add(double value) { add_product(value, 1.0); }
 
   // The sum rounded to float64 by rounding to odd. Rounding it once more, to at most 51 bits, gives
   // what rounding the exact sum would give (Boldo and Melquiond, IEEE Transactions on Computers
-  // 57(4), 2008). An exact zero is +0.
+  // 57(4), 2008). An exact zero is +0. The sum must be
+  // 0 or a normal number.
   double to_odd() const;
 
+  // The sum rounded to float64, to nearest even; infinity beyond float64's range.
+  double nearest() const;
+
  private:
-  static constexpr int kLowest = -640;  // weight of bit 0
-  static constexpr int kLimbs = 32;     // of 32 bits, carries saved in the upper half
+  static constexpr int kLowest = -2176;  // weight of bit 0: below 2^-2148
+
+  // The limbs that sums reach, with two that carries may run into.
+  std::span<const std::int64_t> used() const;
+
   std::array<std::int64_t, kLimbs> limbs_{};
+  std::size_t first_ = kLimbs, end_ = 0;  // of those that were added to
 };
 
 }  // namespace assay

@@ -158,17 +158,20 @@ HWY_INLINE V sum_error(V before, V added, V after) {
   return hn::Add(hn::Sub(before, hn::Sub(after, z)), hn::Sub(added, z));
 }
 
-// c + error += sum + rest, where the last is no part of c.
-HWY_INLINE void add_in_two(V sum, V rest, double* HWY_RESTRICT c, double* HWY_RESTRICT error) {
+// sum + error += added + rest, where the last is no part of sum.
+HWY_INLINE void add_in_two(V added, V rest, V lost, CompensatedSums to, std::int64_t at) {
   const D d;
-  const V before = hn::LoadU(d, c), after = hn::Add(before, sum);
-  const V both = hn::Add(sum_error(before, sum, after), rest);
-  hn::StoreU(after, d, c);
-  hn::StoreU(hn::Add(hn::LoadU(d, error), both), d, error);
+  const V before = hn::LoadU(d, to.sum + at), after = hn::Add(before, added);
+  const V both = hn::Add(sum_error(before, added, after), rest);
+  const V error = hn::Add(hn::LoadU(d, to.error + at), both);
+  hn::StoreU(after, d, to.sum + at);
+  hn::StoreU(error, d, to.error + at);
+  hn::StoreU(hn::Add(hn::LoadU(d, to.spread + at), hn::Add(hn::Abs(error), lost)), d,
+             to.spread + at);
 }
 
 void exact_tile_impl(std::int64_t k, const double* HWY_RESTRICT a, const double* HWY_RESTRICT b,
-                     double* HWY_RESTRICT c, double* HWY_RESTRICT error, std::int64_t stride) {
+                     CompensatedSums to, std::int64_t stride) {
   const D d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   V acc[kRows][kVectors];
@@ -195,16 +198,14 @@ void exact_tile_impl(std::int64_t k, const double* HWY_RESTRICT a, const double*
   for (int r = 0; r < kRows; ++r) {
     ASSAY_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      add_in_two(acc[r][v], hn::Zero(d), c + r * stride + v * lanes,
-                 error + r * stride + v * lanes);
+      add_in_two(acc[r][v], hn::Zero(d), hn::Zero(d), to, r * stride + v * lanes);
     }
   }
 }
 
 // Two accumulators an element: half of the tile's columns fit into the registers.
-void exact_tile_in_two_impl(std::int64_t k, const double* HWY_RESTRICT a,
-                            const double* HWY_RESTRICT b, double middle, double* HWY_RESTRICT c,
-                            double* HWY_RESTRICT error, std::int64_t stride) {
+void tile_in_two_impl(std::int64_t k, const double* HWY_RESTRICT a, const double* HWY_RESTRICT b,
+                      double middle, double lost, CompensatedSums to, std::int64_t stride) {
   constexpr int kHalf = kVectors / 2;
   const D d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -235,7 +236,9 @@ void exact_tile_in_two_impl(std::int64_t k, const double* HWY_RESTRICT a,
           rest[r][v] = hn::Add(rest[r][v], hn::MulSub(av, bv[v], taken));
 #else
           const V product = hn::Mul(av, bv[v]), next = hn::Add(product, sum[r][v]);
-          rest[r][v] = hn::Add(rest[r][v], hn::Sub(product, hn::Sub(next, sum[r][v])));
+          V left = hn::Sub(product, hn::Sub(next, sum[r][v]));
+          if (lost != 0) left = hn::Add(left, product_error(d, av, bv[v], product));
+          rest[r][v] = hn::Add(rest[r][v], left);
 #endif
           sum[r][v] = next;
         }
@@ -245,8 +248,8 @@ void exact_tile_in_two_impl(std::int64_t k, const double* HWY_RESTRICT a,
     for (int r = 0; r < kRows; ++r) {
       ASSAY_UNROLL
       for (int v = 0; v < kHalf; ++v) {
-        const std::int64_t to = r * stride + column + v * lanes;
-        add_in_two(hn::Sub(sum[r][v], hn::Set(d, middle)), rest[r][v], c + to, error + to);
+        add_in_two(hn::Sub(sum[r][v], hn::Set(d, middle)), rest[r][v], hn::Set(d, lost), to,
+                   r * stride + column + v * lanes);
       }
     }
   }
@@ -336,26 +339,23 @@ void chain_tile_impl(bool fused, std::int64_t k, const float* a, const float* b,
 }
 
 void axpy_compensated_impl(std::int64_t n, double a, const double* HWY_RESTRICT b,
-                           double* HWY_RESTRICT c, double* HWY_RESTRICT error) {
-  const hn::ScalableTag<double> d;
+                           CompensatedSums to) {
+  const D d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto av = hn::Set(d, a);
+  const V av = hn::Set(d, a);
   std::int64_t j = 0;
   for (; j + lanes <= n; j += lanes) {
-    const auto bv = hn::LoadU(d, b + j), cv = hn::LoadU(d, c + j);
-    const auto product = hn::Mul(av, bv);
-    const auto sum = hn::Add(cv, product);
-    const auto both = hn::Add(sum_error(cv, product, sum), product_error(d, av, bv, product));
-    hn::StoreU(sum, d, c + j);
-    hn::StoreU(hn::Add(hn::LoadU(d, error + j), both), d, error + j);
+    const V bv = hn::LoadU(d, b + j), product = hn::Mul(av, bv);
+    add_in_two(product, product_error(d, av, bv, product), hn::Zero(d), to, j);
   }
   for (; j < n; ++j) {
-    const double product = a * b[j];
-    const double sum = c[j] + product;
-    const double z = sum - c[j];
-    const double lost = (c[j] - (sum - z)) + (product - z);
-    error[j] += lost + std::fma(a, b[j], -product);
-    c[j] = sum;
+    const double before = to.sum[j], product = a * b[j];
+    const double sum = before + product;
+    const double z = sum - before;
+    const double lost = (before - (sum - z)) + (product - z);
+    to.sum[j] = sum;
+    to.error[j] += lost + std::fma(a, b[j], -product);
+    to.spread[j] += std::abs(to.error[j]);
   }
 }
 
@@ -370,7 +370,7 @@ HWY_EXPORT(tile_columns);
 HWY_EXPORT(chunk_tile_impl);
 HWY_EXPORT(chunk_tile_guarded_impl);
 HWY_EXPORT(exact_tile_impl);
-HWY_EXPORT(exact_tile_in_two_impl);
+HWY_EXPORT(tile_in_two_impl);
 HWY_EXPORT(tile_is_multiple_impl);
 HWY_EXPORT(chain_rows);
 HWY_EXPORT(chain_columns);
@@ -392,14 +392,14 @@ void chunk_tile_guarded(int chunk, std::int64_t k, const double* a, const double
   HWY_DYNAMIC_DISPATCH(chunk_tile_guarded_impl)(chunk, k, a, b, c, c_stride, guard, settle);
 }
 
-void exact_tile(std::int64_t k, const double* a, const double* b, double* c, double* error,
+void exact_tile(std::int64_t k, const double* a, const double* b, CompensatedSums to,
                 std::int64_t stride) {
-  HWY_DYNAMIC_DISPATCH(exact_tile_impl)(k, a, b, c, error, stride);
+  HWY_DYNAMIC_DISPATCH(exact_tile_impl)(k, a, b, to, stride);
 }
 
-void exact_tile_in_two(std::int64_t k, const double* a, const double* b, double middle, double* c,
-                       double* error, std::int64_t stride) {
-  HWY_DYNAMIC_DISPATCH(exact_tile_in_two_impl)(k, a, b, middle, c, error, stride);
+void tile_in_two(std::int64_t k, const double* a, const double* b, double middle, double lost,
+                 CompensatedSums to, std::int64_t stride) {
+  HWY_DYNAMIC_DISPATCH(tile_in_two_impl)(k, a, b, middle, lost, to, stride);
 }
 
 bool tile_is_multiple(const float* c, std::int64_t c_stride, int lowest, double& largest) {
@@ -416,8 +416,8 @@ void chain_tile(bool fused, std::int64_t k, const float* a, const float* b, floa
   HWY_DYNAMIC_DISPATCH(chain_tile_impl)(fused, k, a, b, c, c_stride);
 }
 
-void axpy_compensated(std::int64_t n, double a, const double* b, double* c, double* error) {
-  HWY_DYNAMIC_DISPATCH(axpy_compensated_impl)(n, a, b, c, error);
+void axpy_compensated(std::int64_t n, double a, const double* b, CompensatedSums to) {
+  HWY_DYNAMIC_DISPATCH(axpy_compensated_impl)(n, a, b, to);
 }
 
 }  // namespace assay::simd

@@ -42,19 +42,27 @@ bool has_fused_chain();
 void chain_tile(bool fused, std::int64_t k, const float* a, const float* b, float* c,
                 std::int64_t c_stride);
 
-// c + error += A B for one tile of chunk_tile_shape(), packed as chunk_tile's, c and error in
-// float64: what is left of c's rounding is added to error (TwoSum).
-//   exact_tile: every partial sum of the products must be exact in float64.
-//   exact_tile_in_two: each product must be, and every partial sum smaller than a third of
-//   `middle`, which is 1.5 times a power of two. What sums of multiples of middle's ulp leave of
-//   the products is summed apart, and must be exact in float64.
-void exact_tile(std::int64_t k, const double* a, const double* b, double* c, double* error,
-                std::int64_t stride);
-void exact_tile_in_two(std::int64_t k, const double* a, const double* b, double middle, double* c,
-                       double* error, std::int64_t stride);
+// Sums in float64 and what they have lost: the exact sum lies within 2^-51 `spread` of sum + error,
+// where no product's error is below float64's range. All three are added to; what `spread` gains
+// are sizes of `error` on the way, each of which was rounded once.
+struct CompensatedSums {
+  double *sum, *error, *spread;
+};
 
-// c[j] += a * b[j] for j < n. The rounding errors of the product and of the sum are added to
-// error[j] (TwoProd and TwoSum), so that c[j] + error[j] is the sum to twice the precision.
-void axpy_compensated(std::int64_t n, double a, const double* b, double* c, double* error);
+// sum += A B for one tile of chunk_tile_shape(), packed as chunk_tile's; rows of sums are `stride`
+// apart. What is left of the sums' rounding is added to `error` (TwoSum).
+//   exact_tile: every partial sum of the products must be exact in float64.
+//   tile_in_two: every partial sum must be smaller than a third of `middle`, which is 1.5 times a
+//   power of two. What sums of multiples of middle's ulp leave of the products is summed apart.
+//   With `lost` 0 each product and those sums must be exact in float64, else it is added to
+//   `spread`.
+void exact_tile(std::int64_t k, const double* a, const double* b, CompensatedSums to,
+                std::int64_t stride);
+void tile_in_two(std::int64_t k, const double* a, const double* b, double middle, double lost,
+                 CompensatedSums to, std::int64_t stride);
+
+// sum[j] += a * b[j] for j < n. The rounding errors of the product and of the sum are added to
+// error[j] (TwoProd and TwoSum), so that sum[j] + error[j] is the sum to twice the precision.
+void axpy_compensated(std::int64_t n, double a, const double* b, CompensatedSums to);
 
 }  // namespace assay::simd
