@@ -14,10 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/text.h"
 #include "assay/machine/machine.h"
 #include "assay/op/operator.h"
-#include "cases.h"
 #include "error_of.h"
+#include "vector_cases.h"
 
 namespace assay {
 namespace {
