@@ -246,12 +246,13 @@ TEST_P(ChainTest, OneProductAfterTheOther) {
   }
 }
 
-class AxpyTest : public OnEveryTarget {};
+class CompensatedTest : public OnEveryTarget {};
 
-INSTANTIATE_TEST_SUITE_P(OnTarget, AxpyTest, testing::ValuesIn(available_targets()), target_of);
+INSTANTIATE_TEST_SUITE_P(OnTarget, CompensatedTest, testing::ValuesIn(available_targets()),
+                         target_of);
 
 // Error-free transformations: c + error carries the exact sum of products of 26-bit numbers.
-TEST_P(AxpyTest, TheErrorIsWhatWasRoundedAway) {
+TEST_P(CompensatedTest, TheErrorIsWhatWasRoundedAway) {
   Random random(12, 20);
   for (std::size_t n = 0; n <= 40; ++n) {
     std::vector<double> b(n), c(n), error(n, 0.0), spread(n, 1.0);
@@ -261,8 +262,8 @@ TEST_P(AxpyTest, TheErrorIsWhatWasRoundedAway) {
     }
     const auto start = c;
     const double a = random.normal();
-    axpy_compensated(static_cast<std::int64_t>(n), a, b.data(),
-                     {c.data(), error.data(), spread.data()});
+    columns_compensated(static_cast<std::int64_t>(n), 1, &a, b.data(), 0,
+                        {c.data(), error.data(), spread.data()});
     for (std::size_t j = 0; j < n; ++j) {
       ASSERT_EQ(spread[j], 1 + std::abs(error[j]));
       ASSERT_EQ(c[j], start[j] + a * b[j]);
@@ -278,7 +279,7 @@ TEST_P(AxpyTest, TheErrorIsWhatWasRoundedAway) {
 }
 
 // The vector part and the last elements give the same bits.
-TEST_P(AxpyTest, EveryPositionGivesTheSameBits) {
+TEST_P(CompensatedTest, EveryPositionGivesTheSameBits) {
   Random random(12, 21);
   for (int round = 0; round < 200; ++round) {
     const double exponent = static_cast<double>(random.below(200)) - 100;
@@ -287,8 +288,8 @@ TEST_P(AxpyTest, EveryPositionGivesTheSameBits) {
     for (const std::size_t n : {1u, 7u, 19u}) {
       const std::vector<double> row(n, b);
       std::vector<double> c(n, start), error(n, 0.0), spread(n, 0.0);
-      axpy_compensated(static_cast<std::int64_t>(n), a, row.data(),
-                       {c.data(), error.data(), spread.data()});
+      columns_compensated(static_cast<std::int64_t>(n), 1, &a, row.data(), 0,
+                          {c.data(), error.data(), spread.data()});
       for (std::size_t j = 1; j < n; ++j) {
         ASSERT_EQ(std::bit_cast<std::uint64_t>(c[j]), std::bit_cast<std::uint64_t>(c[0]));
         ASSERT_EQ(std::bit_cast<std::uint64_t>(error[j]), std::bit_cast<std::uint64_t>(error[0]));
@@ -297,6 +298,59 @@ TEST_P(AxpyTest, EveryPositionGivesTheSameBits) {
       ASSERT_EQ(c[0], start + product);
     }
   }
+}
+
+// Many products at a time are one after the other.
+TEST_P(CompensatedTest, ColumnsAddTheirProductsInOrder) {
+  Random random(12, 23);
+  for (const std::int64_t n : {1, 5, 37, 70}) {
+    constexpr std::int64_t kDepth = 9;
+    const std::int64_t stride = n + 3;
+    const auto width = static_cast<std::size_t>(n);
+    std::vector<double> a(kDepth), b(static_cast<std::size_t>(kDepth * stride));
+    for (auto* operand : {&a, &b}) {
+      for (double& v : *operand) v = random.normal();
+    }
+    std::vector<double> sums(width, 1e3), errors(width, 1e-9), spreads(width, 2.0);
+    auto wanted = sums, wanted_errors = errors, wanted_spreads = spreads;
+    columns_compensated(n, kDepth, a.data(), b.data(), stride,
+                        {sums.data(), errors.data(), spreads.data()});
+    for (std::int64_t i = 0; i < kDepth; ++i) {
+      columns_compensated(n, 1, a.data() + i, b.data() + i * stride, stride,
+                          {wanted.data(), wanted_errors.data(), wanted_spreads.data()});
+    }
+    EXPECT_EQ(sums, wanted) << n;
+    EXPECT_EQ(errors, wanted_errors) << n;
+    EXPECT_EQ(spreads, wanted_spreads) << n;
+  }
+}
+
+// One sum of many products: beyond what long double tells of the exact sum it may be off by what
+// its spread says.
+TEST_P(CompensatedTest, DotCarriesTheErrorOfEveryProduct) {
+  Random random(12, 22);
+  for (std::size_t k = 0; k <= 70; ++k) {
+    std::vector<double> a(k), b(k);
+    const double start = random.normal();
+    long double exact = static_cast<long double>(start), sizes = 0;
+    for (std::size_t i = 0; i < k; ++i) {
+      // 26 bits each: their products are exact in float64, and a few of them in long double.
+      a[i] = std::ldexp(static_cast<double>(random.below(1 << 26)) - 0x1p25, -26);
+      b[i] = std::ldexp(static_cast<double>(random.below(1 << 26)) - 0x1p25, -26);
+      exact += static_cast<long double>(a[i]) * static_cast<long double>(b[i]);
+      sizes += std::abs(static_cast<long double>(a[i] * b[i]));
+    }
+    double sum = start, error = 0, spread = 0;
+    dot_compensated(static_cast<std::int64_t>(k), a.data(), b.data(), {&sum, &error, &spread});
+    const long double got = static_cast<long double>(sum) + static_cast<long double>(error);
+    ASSERT_LE(std::abs(got - exact), (1 + sizes) * 0x1p-62L) << k;
+    ASSERT_GE(spread, std::abs(error)) << k;
+    ASSERT_LE(spread, static_cast<double>(k * k) * 0x1p-50) << k;
+  }
+  double sum = -0.0, error = 0, spread = 0;
+  const std::vector<double> zeros(40, 0.0), negative(40, -1.0);
+  dot_compensated(40, zeros.data(), negative.data(), {&sum, &error, &spread});
+  EXPECT_TRUE(sum == 0 && std::signbit(sum));
 }
 
 }  // namespace

@@ -105,16 +105,19 @@ double rounded_once(double sum, double error, double spread, const Grid& grid) {
   return low == high ? low : kNan;
 }
 
-// sum + error += the products of k in [begin, end), each error carried along; rows of sums are
-// `stride` apart.
+// Adds the products of k in [begin, end) to sums whose rows are `stride` apart, with the error of
+// each.
 void add_compensated(const Factors& p, const Part& part, std::int64_t begin, std::int64_t end,
                      const simd::CompensatedSums& to, std::int64_t stride) {
   for (std::int64_t i = 0; i < part.rows; ++i) {
     const simd::CompensatedSums row = {to.sum + i * stride, to.error + i * stride,
                                        to.spread + i * stride};
-    for (std::int64_t k = begin; k < end; ++k) {
-      simd::axpy_compensated(part.columns, p.a[(part.first + i) * p.k + k],
-                             p.b + k * p.n + part.column, row);
+    const double* a = p.a + (part.first + i) * p.k + begin;
+    if (p.n == 1) {
+      simd::dot_compensated(end - begin, a, p.b + begin, row);
+    } else {
+      simd::columns_compensated(part.columns, end - begin, a, p.b + begin * p.n + part.column, p.n,
+                                row);
     }
   }
 }
@@ -131,7 +134,11 @@ void compensated(const Factors& p, const Part& part, double* c) {
       std::copy_n(out, count, sums);
       std::fill_n(error, count, 0.0);
       std::fill_n(spread, count, 0.0);
-      add_compensated(p, {i, 1, j, count}, 0, p.k, {sums, error, spread}, 0);
+      // Of long columns a stretch at a time, lest each of its rows be another page.
+      const std::int64_t step = p.n == 1 ? p.k : kStretch;
+      for (std::int64_t k = 0; k < p.k; k += step) {
+        add_compensated(p, {i, 1, j, count}, k, std::min(k + step, p.k), {sums, error, spread}, 0);
+      }
       for (std::int64_t e = 0; e < count; ++e) {
         const double nearest = rounded_once(sums[e], error[e], spread[e], {kNone, false});
         out[e] = std::isnan(nearest) ? exact_element(p, i, j + e, out[e]) : nearest;

@@ -15,7 +15,7 @@ namespace assay {
 //
 // A machine takes both products on its matrix unit, with float32 results, and everything between on
 // its vector unit in float32; the weights go into the second product in the operands' dtype. Golden
-// results: products and the softmax in twice the precision of float64.
+// results: exact sums of products, rounded once to float64, and the softmax in twice its precision.
 // docs/operators/attention.md lists the steps.
 //
 // Tolerance, and the bound of each element: what the rounding of every step may add up to, with

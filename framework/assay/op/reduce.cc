@@ -50,13 +50,6 @@ void column_maxima(std::int64_t n, std::int64_t w, const double* x, double* to) 
   }
 }
 
-// The reference: sums with twice the precision of float64.
-void exact_sums(std::int64_t n, std::int64_t w, const double* x, double* to) {
-  const std::vector<double> ones(static_cast<std::size_t>(n), 1.0);
-  std::fill_n(to, w, 0.0);
-  exact_matmul(1, w, n, ones.data(), x, to, 1);
-}
-
 // A reduction of x: what the machine and the reference have in common.
 struct Reduction {
   const Case& test_case;
@@ -121,15 +114,21 @@ struct OnUnit {
   }
 };
 
-// The same of the golden result.
+// The same of the golden result: sums are exact and rounded once.
 struct Exactly {
   using Value = double;
   Reduce what;
+  const std::vector<double>& ones;  // as many as elements are summed
 
-  bool side_by_side(std::int64_t) const { return true; }
+  bool side_by_side(std::int64_t n) const { return n < 64; }
   void columns(std::int64_t n, std::int64_t w, const double* x, double* to) const {
-    if (what == Reduce::kMax) return column_maxima(n, w, x, to);
-    exact_sums(n, w, x, to);
+    if (what == Reduce::kMax) {
+      if (w > 1) return column_maxima(n, w, x, to);
+      *to = vector_maximum(n, x);
+      return;
+    }
+    std::fill_n(to, w, 0.0);
+    exact_matmul(1, w, n, ones.data(), x, to, 1);
   }
   void divide(std::int64_t n, std::int64_t count, double* sums) const {
     for (std::int64_t i = 0; i < count; ++i) sums[i] /= static_cast<double>(n);
@@ -228,8 +227,9 @@ Tensor reduce_reference(const ReferenceCall& call) {
   const Case& c = call.test_case;
   const Format& input = operand_format(c, {"x"}, call.output);  // refuses what is not float,
   (void)last_format(c, asked_order(c), unit_format(c, input));  // and an order that is none
-  return reduce_all(reduction_of(c, call.output, call.threads, what, overflow_of(c)),
-                    Exactly{what});
+  const Reduction r = reduction_of(c, call.output, call.threads, what, overflow_of(c));
+  const std::vector<double> ones(what == Reduce::kMax ? 0 : static_cast<std::size_t>(r.e.n), 1.0);
+  return reduce_all(r, Exactly{what, ones});
 }
 
 // sum |x| of each element of the result, row-major. None of them leaves the range of the unit, nor

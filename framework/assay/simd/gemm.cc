@@ -338,25 +338,97 @@ void chain_tile_impl(bool fused, std::int64_t k, const float* a, const float* b,
   }
 }
 
-void axpy_compensated_impl(std::int64_t n, double a, const double* HWY_RESTRICT b,
-                           CompensatedSums to) {
+// sum + error += a b, each rounding's error carried along.
+HWY_INLINE void add_product(V a, V b, V& sum, V& error, V& spread) {
+  const V product = hn::Mul(a, b), after = hn::Add(sum, product);
+  const V both = hn::Add(sum_error(sum, product, after), product_error(D(), a, b, product));
+  error = hn::Add(error, both);
+  spread = hn::Add(spread, hn::Abs(error));
+  sum = after;
+}
+
+// The same of one element, of a sum that has an error itself; `lost` is added to its spread.
+HWY_INLINE void add_one(double added, double rest, double lost, CompensatedSums to) {
+  const double before = *to.sum, sum = before + added, z = sum - before;
+  *to.sum = sum;
+  *to.error += (before - (sum - z)) + (added - z) + rest;
+  *to.spread += std::abs(*to.error) + lost;
+}
+HWY_INLINE void add_one_product(double a, double b, CompensatedSums to) {
+  const double product = a * b;
+  add_one(product, std::fma(a, b, -product), 0, to);
+}
+
+// kCount vectors of columns, whose sums stay in registers.
+template <int kCount>
+HWY_INLINE void compensated_columns(std::int64_t k, const double* HWY_RESTRICT a,
+                                    const double* HWY_RESTRICT b, std::int64_t stride,
+                                    CompensatedSums to) {
   const D d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const V av = hn::Set(d, a);
+  V sum[kCount], error[kCount], spread[kCount];
+  ASSAY_UNROLL
+  for (int v = 0; v < kCount; ++v) {
+    sum[v] = hn::LoadU(d, to.sum + v * lanes);
+    error[v] = hn::LoadU(d, to.error + v * lanes);
+    spread[v] = hn::LoadU(d, to.spread + v * lanes);
+  }
+  for (std::int64_t i = 0; i < k; ++i) {
+    const V av = hn::Set(d, a[i]);
+    ASSAY_UNROLL
+    for (int v = 0; v < kCount; ++v) {
+      add_product(av, hn::LoadU(d, b + i * stride + v * lanes), sum[v], error[v], spread[v]);
+    }
+  }
+  ASSAY_UNROLL
+  for (int v = 0; v < kCount; ++v) {
+    hn::StoreU(sum[v], d, to.sum + v * lanes);
+    hn::StoreU(error[v], d, to.error + v * lanes);
+    hn::StoreU(spread[v], d, to.spread + v * lanes);
+  }
+}
+
+void columns_compensated_impl(std::int64_t n, std::int64_t k, const double* HWY_RESTRICT a,
+                              const double* HWY_RESTRICT b, std::int64_t stride,
+                              CompensatedSums to) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
+  const auto from = [&](std::int64_t j) {
+    return CompensatedSums{to.sum + j, to.error + j, to.spread + j};
+  };
   std::int64_t j = 0;
-  for (; j + lanes <= n; j += lanes) {
-    const V bv = hn::LoadU(d, b + j), product = hn::Mul(av, bv);
-    add_in_two(product, product_error(d, av, bv, product), hn::Zero(d), to, j);
+  for (; j + kVectors * lanes <= n; j += kVectors * lanes) {
+    compensated_columns<kVectors>(k, a, b + j, stride, from(j));
   }
+  for (; j + lanes <= n; j += lanes) compensated_columns<1>(k, a, b + j, stride, from(j));
   for (; j < n; ++j) {
-    const double before = to.sum[j], product = a * b[j];
-    const double sum = before + product;
-    const double z = sum - before;
-    const double lost = (before - (sum - z)) + (product - z);
-    to.sum[j] = sum;
-    to.error[j] += lost + std::fma(a, b[j], -product);
-    to.spread[j] += std::abs(to.error[j]);
+    for (std::int64_t i = 0; i < k; ++i) add_one_product(a[i], b[i * stride + j], from(j));
   }
+}
+
+void dot_compensated_impl(std::int64_t k, const double* HWY_RESTRICT a,
+                          const double* HWY_RESTRICT b, CompensatedSums to) {
+  const D d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  V sum = hn::Set(d, -0.0), error = hn::Zero(d), spread = hn::Zero(d);
+  std::int64_t i = 0;
+  for (; i + lanes <= k; i += lanes) {
+    const V av = hn::LoadU(d, a + i), bv = hn::LoadU(d, b + i), product = hn::Mul(av, bv);
+    const V after = hn::Add(sum, product);
+    error =
+        hn::Add(error, hn::Add(sum_error(sum, product, after), product_error(d, av, bv, product)));
+    spread = hn::Add(spread, hn::Abs(error));
+    sum = after;
+  }
+  double sums[hn::MaxLanes(D())], errors[hn::MaxLanes(D())], spreads[hn::MaxLanes(D())];
+  hn::StoreU(sum, d, sums);
+  hn::StoreU(error, d, errors);
+  hn::StoreU(spread, d, spreads);
+  if (i > 0) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      add_one(sums[lane], errors[lane], spreads[lane], to);
+    }
+  }
+  for (; i < k; ++i) add_one_product(a[i], b[i], to);
 }
 
 }  // namespace assay::simd::HWY_NAMESPACE
@@ -376,7 +448,8 @@ HWY_EXPORT(chain_rows);
 HWY_EXPORT(chain_columns);
 HWY_EXPORT(fused_chain);
 HWY_EXPORT(chain_tile_impl);
-HWY_EXPORT(axpy_compensated_impl);
+HWY_EXPORT(columns_compensated_impl);
+HWY_EXPORT(dot_compensated_impl);
 
 TileShape chunk_tile_shape() {
   return {HWY_DYNAMIC_DISPATCH(tile_rows)(), HWY_DYNAMIC_DISPATCH(tile_columns)()};
@@ -416,8 +489,13 @@ void chain_tile(bool fused, std::int64_t k, const float* a, const float* b, floa
   HWY_DYNAMIC_DISPATCH(chain_tile_impl)(fused, k, a, b, c, c_stride);
 }
 
-void axpy_compensated(std::int64_t n, double a, const double* b, CompensatedSums to) {
-  HWY_DYNAMIC_DISPATCH(axpy_compensated_impl)(n, a, b, to);
+void columns_compensated(std::int64_t n, std::int64_t k, const double* a, const double* b,
+                         std::int64_t stride, CompensatedSums to) {
+  HWY_DYNAMIC_DISPATCH(columns_compensated_impl)(n, k, a, b, stride, to);
+}
+
+void dot_compensated(std::int64_t k, const double* a, const double* b, CompensatedSums to) {
+  HWY_DYNAMIC_DISPATCH(dot_compensated_impl)(k, a, b, to);
 }
 
 }  // namespace assay::simd

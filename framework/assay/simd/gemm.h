@@ -61,8 +61,14 @@ void exact_tile(std::int64_t k, const double* a, const double* b, CompensatedSum
 void tile_in_two(std::int64_t k, const double* a, const double* b, double middle, double lost,
                  CompensatedSums to, std::int64_t stride);
 
-// sum[j] += a * b[j] for j < n. The rounding errors of the product and of the sum are added to
-// error[j] (TwoProd and TwoSum), so that sum[j] + error[j] is the sum to twice the precision.
-void axpy_compensated(std::int64_t n, double a, const double* b, CompensatedSums to);
+// sum[j] += a[0] * b[j] + a[1] * b[stride + j] + ..., k products, for j < n. The rounding errors of
+// each product and sum are added to error[j] (TwoProd and TwoSum), so that sum[j] + error[j] is the
+// sum to twice the precision.
+void columns_compensated(std::int64_t n, std::int64_t k, const double* a, const double* b,
+                         std::int64_t stride, CompensatedSums to);
+
+// sum[0] += a[0] * b[0] + ... + a[k - 1] * b[k - 1], in the same way but in an order of its own, by
+// several sums at a time.
+void dot_compensated(std::int64_t k, const double* a, const double* b, CompensatedSums to);
 
 }  // namespace assay::simd
