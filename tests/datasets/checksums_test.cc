@@ -47,5 +47,28 @@ TEST(Checksums, ErasesTheSame) {
   EXPECT_EQ(rest.lines().size() + 8, of_two_cases().lines().size());
 }
 
+TEST(Checksums, OneTableForAllWhoReadTheSameText) {
+  const std::string text = of_two_cases().text();
+  const auto first = shared_table(text), second = shared_table(text);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(first->text(), text);
+  Checksums more = of_two_cases();
+  more.set("/cases/z/golden", 7);
+  const auto other = shared_table(more.text());
+  ASSERT_NE(other, nullptr);
+  EXPECT_NE(other, first);
+  EXPECT_EQ(other->text(), more.text());
+  EXPECT_EQ(shared_table("no table"), nullptr);
+  EXPECT_EQ(first->text(), text);
+}
+
+// Lines may stand in any order; of two of one name the last counts.
+TEST(Checksums, ReadsLinesInAnyOrder) {
+  Checksums read;
+  ASSERT_TRUE(read.read("0000000000000001 b\n0000000000000002 a\n0000000000000003 b\n"));
+  EXPECT_EQ(read.text(), "0000000000000002 a\n0000000000000003 b\n");
+}
+
 }  // namespace
 }  // namespace assay::h5

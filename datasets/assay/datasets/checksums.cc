@@ -4,6 +4,8 @@
 #include <xxhash.h>
 
 #include <charconv>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <variant>
 
@@ -116,7 +118,9 @@ bool Checksums::read(std::string_view text) {
     std::uint64_t sum = 0;
     const auto [last, error] = std::from_chars(text.data(), text.data() + kDigits, sum, 16);
     if (error != std::errc() || last != text.data() + kDigits) return false;
-    lines_[std::string(text.substr(kDigits + 1, end - kDigits - 1))] = sum;
+    // Tables are in order, in which the next line belongs to the end.
+    lines_.insert_or_assign(lines_.end(), std::string(text.substr(kDigits + 1, end - kDigits - 1)),
+                            sum);
     text.remove_prefix(end + 1);
   }
   return true;
@@ -124,6 +128,22 @@ bool Checksums::read(std::string_view text) {
 
 std::string table_sum(std::string_view text) {
   return formatted("xxh3 {:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+std::shared_ptr<const Checksums> shared_table(std::string_view text) {
+  struct Shared {
+    std::string text;
+    Checksums table;
+  };
+  static std::mutex mutex;
+  static std::weak_ptr<const Shared> last;
+  const std::lock_guard lock(mutex);
+  if (auto held = last.lock(); held && held->text == text) return {held, &held->table};
+  auto made = std::make_shared<Shared>();
+  made->text = text;
+  if (!made->table.read(text)) return nullptr;
+  last = made;
+  return {made, &made->table};
 }
 
 }  // namespace assay::h5

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -78,5 +79,9 @@ class Checksums {
 
 // Of a table's text, as assay_checksums has it.
 std::string table_sum(std::string_view text);
+
+// The table of a text, or null where it is none. Who reads the same text while another still has
+// its table gets that one: threads that share a file have one table of its many lines.
+std::shared_ptr<const Checksums> shared_table(std::string_view text);
 
 }  // namespace assay::h5

@@ -46,16 +46,17 @@ void Reader::read_checksums(const std::string& said) {
   max_bytes_ = cap;
   const std::string_view text(reinterpret_cast<const char*>(table.bytes()),
                               static_cast<std::size_t>(table.size()));
-  Checksums sums;
-  if (table.format().name != "uint8" || table_sum(text) != said || !sums.read(text)) {
+  const bool as_said = table.format().name == "uint8" && table_sum(text) == said;
+  const auto sums = as_said ? shared_table(text) : nullptr;
+  if (sums == nullptr) {
     refuse(kChecksums, "is not what its own checksum, assay_checksums, says; the file is damaged");
   }
-  checksums_ = std::move(sums);
+  checksums_ = sums;
 }
 
 void Reader::check_attribute(const std::string& object, const std::string& name,
                              const Attribute& value) const {
-  if (checksums_.lines().empty() || checksums_.agrees(object + "@" + name, sum_of(value))) return;
+  if (checksums_->lines().empty() || checksums_->agrees(object + "@" + name, sum_of(value))) return;
   refuse_changed(object, formatted("its attribute '{}' is not what was written", name));
 }
 
@@ -289,7 +290,7 @@ std::vector<std::string> Reader::names_of_attributes(const std::string& object_p
 void Reader::check_all_attributes_are_there(const std::string& object_path,
                                             const std::vector<std::string>& names) const {
   const std::string prefix = object_path + "@";
-  const auto& lines = checksums_.lines();
+  const auto& lines = checksums_->lines();
   for (auto line = lines.lower_bound(prefix);
        line != lines.end() && line->first.starts_with(prefix); ++line) {
     const std::string name = line->first.substr(prefix.size());
@@ -346,7 +347,7 @@ void Reader::add_attribute(const std::string& object, const std::string& name,
   if (value) {
     check_attribute(object, name, *value);
     values.emplace(name, std::move(*value));
-  } else if (checksums_.has(object + "@" + name)) {
+  } else if (checksums_->has(object + "@" + name)) {
     refuse_changed(object, formatted("its attribute '{}' is not what was written", name));
   } else if (std::find(required.begin(), required.end(), name) != required.end()) {
     refuse(object,
@@ -497,7 +498,7 @@ std::shared_ptr<const Reader::OpenDataset> Reader::open_tensor(const std::string
 }
 
 bool Reader::is_absent(const std::string& object) const {
-  if (!checksums_.has(object + "@absent")) {
+  if (!checksums_->has(object + "@absent")) {
     if (const auto plain = find_plain(object).object) {
       if (plain->find_attribute("absent") == nullptr) return false;
     } else {
@@ -571,7 +572,7 @@ Tensor Reader::read_opened(const std::string& object, const OpenDataset& opened)
   }
   if (opened.swap_bytes) swap_bytes(f, tensor.bytes(), tensor.size());
   to_codes(f, tensor.bytes(), tensor.size());
-  if (checksums_.has(object) && !checksums_.agrees(object, sum_of(tensor.view()))) {
+  if (checksums_->has(object) && !checksums_->agrees(object, sum_of(tensor.view()))) {
     refuse_changed(object, "its elements are not those that were written");
   }
   if (const std::string why = invalid_element(tensor); !why.empty()) refuse(object, why);
