@@ -320,5 +320,18 @@ TEST(Baseline, NotesWhatItDoesNotHave) {
               ElementsAre("2 cases are not in the baseline; --update-baseline takes them up"));
 }
 
+// A case that passes now without metrics, as by its checksums alone, has nothing to be worse by.
+TEST(Baseline, WhatHasNoMetricsIsNotCompared) {
+  const Baseline baseline = baseline_of(report_with({passed("x", 1), passed("y", 1)}));
+  GateReport later = report_with({passed("x", 1), passed("y", 1)});
+  later.cases[0].verdicts[0].metrics.reset();
+  later.cases[1].verdicts.clear();
+  const BaselineComparison compared = compare_with_baseline(later, baseline, every);
+  EXPECT_EQ(compared.compared, 2u);
+  EXPECT_THAT(compared.notes, IsEmpty());
+  ASSERT_EQ(later.cases.size(), 2u) << "nothing has disappeared";
+  for (const CaseReport& c : later.cases) EXPECT_EQ(c.remark, Remark::kNone) << c.name;
+}
+
 }  // namespace
 }  // namespace assay

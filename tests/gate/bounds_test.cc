@@ -401,5 +401,22 @@ TEST(ChooseBounds, AWrongNameIsTheFaultOfWhoGaveIt) {
   EXPECT_THAT(error_of([&] { (void)chosen(c, {}); }), testing::StartsWith("case mine: "));
 }
 
+// What is asked of a verdict by the expected error holds where the operator's own bound has to do.
+TEST(GateCase, BudgetsHoldWhereTheExpectedErrorIsNotKnown) {
+  Case c = generate_case("gelu", Recipe{&float32(), {50}});
+  c.golden = golden_result(c);
+  const GateRequest request{.bounds = {.standards = {"expected_error"}, .max_mismatches = 2}};
+  std::vector<double> values = c.golden->view().values();
+  for (std::size_t wrong = 0; wrong < 4; ++wrong) {
+    const Verdict v =
+        gate_case(c, Tensor::from_values(float32(), {50}, values), request).verdicts.at(0);
+    ASSERT_EQ(v.notes.size(), 1u);
+    EXPECT_THAT(v.notes[0], HasSubstr("judged by the operator's own bound"));
+    EXPECT_EQ(v.misses, static_cast<std::int64_t>(wrong));
+    EXPECT_EQ(v.outcome, wrong <= 2 ? Outcome::kPass : Outcome::kFail) << v.because;
+    values[wrong] += 1;
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -58,6 +58,7 @@ TEST(SampledRows, MissesLieWhereTheyLieInTheWholeOutput) {
   const Verdict& v = report.verdicts.at(0);
   EXPECT_EQ(v.outcome, Outcome::kFail);
   EXPECT_EQ(v.misses, 5 * kColumns);
+  EXPECT_EQ(v.where, "") << "the rows drawn have no pattern in the whole output";
   ASSERT_FALSE(v.worst.empty());
   std::int64_t last = 0;
   for (const Miss& miss : v.worst) {
@@ -67,6 +68,17 @@ TEST(SampledRows, MissesLieWhereTheyLieInTheWholeOutput) {
     last = std::max(last, place / kColumns);
   }
   EXPECT_GE(last, 5) << "the rows drawn are not the first ones alone";
+}
+
+// Of several verdicts the one that decides has the remark's word, the others keep their own.
+TEST(CaseReportWords, TheDecidingVerdictHasTheRemarks) {
+  CaseReport c = of_output("x", "", Outcome::kPass);
+  c.verdicts.push_back(of_output("x", "", Outcome::kFail).verdicts[0]);
+  EXPECT_EQ(c.outcome_text(Outcome::kPass), "pass");
+  EXPECT_EQ(c.outcome_text(Outcome::kFail), "fail");
+  c.remark = Remark::kKnownFailure;
+  EXPECT_EQ(c.outcome_text(Outcome::kPass), "pass");
+  EXPECT_EQ(c.outcome_text(Outcome::kFail), "known_failure");
 }
 
 }  // namespace

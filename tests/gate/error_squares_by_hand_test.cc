@@ -53,5 +53,19 @@ TEST(ErrorTest, TheLimitOfOneRoundedElementByHand) {
   }
 }
 
+// Right results that are exact but for the golden result's own error, 2^-51 of the element: that
+// deviates 1.15 times as far, and kappa times.
+TEST(ErrorTest, OfExactResultsTheGoldenResultsErrorIsLeft) {
+  ExpectedErrors errors;
+  errors.resize(2);
+  const Tensor golden =
+      Tensor::from_values(format_named("float64"), {2}, std::vector<double>{1, -1024});
+  const ErrorTest test = error_test(errors, golden, format_named("float32"));
+  const double bound = 1.15 * std::sqrt(2 * std::log(8e9)) * 0x1p-51;
+  EXPECT_NEAR(test.bounds->view().value_at(0), bound, 0x1p-52);
+  EXPECT_NEAR(test.bounds->view().value_at(1), 1024 * bound, 0x1p-42);
+  EXPECT_TRUE(test.squares);
+}
+
 }  // namespace
 }  // namespace assay

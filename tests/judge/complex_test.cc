@@ -318,5 +318,18 @@ TEST(ComplexJudge, WhichMetricsNeedRealNumbers) {
                   "mare_ratio_from", "mere_ratio_from", "rmse_ratio_from", "noise_ratio"));
 }
 
+// An expected element is rounded where either of its parts is.
+TEST(ComplexJudge, WhichExpectedValuesAreRounded) {
+  const auto rounds = [](std::complex<double> expected) {
+    return judge(complex_tensor("complex64", {expected}), complex_tensor("complex128", {expected}),
+                 tolerance(1e-3, 0))
+        .metrics->expected_rounds;
+  };
+  EXPECT_FALSE(rounds({1.5, -2.5}));
+  EXPECT_TRUE(rounds({1.0 / 3, -2.5}));
+  EXPECT_TRUE(rounds({1.5, -1.0 / 3}));
+  EXPECT_TRUE(rounds({1.0 / 3, -1.0 / 3}));
+}
+
 }  // namespace
 }  // namespace assay

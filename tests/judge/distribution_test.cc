@@ -165,6 +165,10 @@ TEST(DistributionRates, BinomialTails) {
   EXPECT_NEAR(binomial_p_value(10, 10, 0.5, 0), 2.0 / 1024, 1e-12);
   EXPECT_EQ(binomial_p_value(5, 10, 0.5, 0), 1);
   EXPECT_NEAR(binomial_p_value(0, 1000, 0.01, 0), 2 * std::pow(0.99, 1000), 1e-12);
+  // A share next to 1, or to 0, is none beyond it.
+  EXPECT_EQ(binomial_p_value(10, 10, 1, 0.125), 1);
+  EXPECT_NEAR(binomial_p_value(3, 10, 1, 0.5), 2.0 * 176 / 1024, 1e-12);
+  EXPECT_EQ(binomial_p_value(0, 10, 0, 0.125), 1);
 }
 
 // -- What generators get wrong --------------------------------------------------------------------
@@ -602,6 +606,38 @@ TEST(DistributionDropout, WhatOverflowsIsNoSmallNumber) {
   };
   for (const double y : {0.0, HUGE_VAL, 65504.0}) EXPECT_EQ(misses(y), 0) << y;
   for (const double y : {5.0, 60000.0, -5.0}) EXPECT_EQ(misses(y), 1) << y;
+}
+
+// A share that is just what is expected is said as any other.
+TEST(Distribution, SaysAShareThatIsJustRight) {
+  Values coins;
+  for (int i = 0; i < 64; ++i) coins.push_back(i % 2);
+  const Verdict v = verdict_of("bernoulli,p=0.5", tensor_of(coins));
+  ASSERT_FALSE(v.tests.empty());
+  EXPECT_EQ(v.tests[0].name, "share of ones");
+  EXPECT_EQ(v.tests[0].words, "32 of 64 ones, 32 expected");
+  EXPECT_EQ(v.tests[0].statistic, 0.5);
+  EXPECT_EQ(v.tests[0].p_value, 1);
+}
+
+// The binomial tail holds for rows with laws of their own from one beyond the mean on: a class that
+// is drawn once, however rare it is, tells nothing there. Where all rows have one law it does.
+TEST(DistributionSampling, ACountNextToItsMeanTellsNothingOfManyLaws) {
+  constexpr std::int64_t kRows = 1000;
+  const Values row = {0.5, 0.5 - 1e-9, 1e-9};
+  Values rows, classes;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    rows.insert(rows.end(), row.begin(), row.end());
+    classes.push_back(i == 1 ? 2 : static_cast<double>(i % 2));
+  }
+  const auto p_value = [&](const Tensor& probabilities) {
+    const Verdict v =
+        verdict_of("categorical", tensor_of(classes, "int32").view(), probabilities.view());
+    EXPECT_EQ(v.tests.at(0).name, "counts");
+    return v.tests.at(0).p_value;
+  };
+  EXPECT_EQ(p_value(tensor_of(rows, "float64", {kRows, 3})), 1);
+  EXPECT_LT(p_value(tensor_of(row, "float64")), 0.01);
 }
 
 }  // namespace

@@ -175,5 +175,21 @@ TEST(JudgeIntegers, BoundSoWideThatZerosPass) {
   EXPECT_EQ(judge(Tensor(golden), golden, within_ulps(4)).outcome, Outcome::kPass);
 }
 
+// Differences are exact below 2^120. What is expected beyond that is infinitely far from every
+// integer, whatever the bound.
+TEST(JudgeIntegers, ExpectedValuesBeyondExactDifferences) {
+  const auto zero_against = [](double expected) {
+    return judge(view(std::vector<std::int64_t>{0}), vector_of("float64", {expected}),
+                 tolerance(0, 1));
+  };
+  EXPECT_EQ(zero_against(-0x1p119).misses, 0);
+  for (const double far : {0x1p120, -0x1p120, 0x1p200}) {
+    const Verdict v = zero_against(far);
+    EXPECT_EQ(v.misses, 1) << far;
+    ASSERT_EQ(v.worst.size(), 1u) << far;
+    EXPECT_EQ(v.worst[0].error, kInfinity) << far;
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -513,5 +513,37 @@ TEST(JudgeGiven, ABoundOfItsOwnBesideAMiss) {
   }
 }
 
+// The used share of a bound is the same whether elements are judged one by one, as saturating
+// hardware's are, or many at once.
+TEST(Judge, TheUsedShareOfABoundBelowOne) {
+  Bound bound = tolerance(0.5, 0);
+  bound.rule = Rule::kEither;
+  for (const Infinity infinity : {Infinity::kSign, Infinity::kSaturating}) {
+    bound.infinity = infinity;
+    const Verdict v =
+        judge(vector_of("float32", {1, 2.25, 4}), vector_of("float32", {1, 2, 4}), bound);
+    EXPECT_EQ(v.misses, 0);
+    EXPECT_EQ(v.worst_ratio, 0.5);
+  }
+}
+
+// A result beyond the output's range hides no wrong one beside it.
+TEST(JudgeGiven, AnOverflowBesideAMiss) {
+  const Tensor golden = vector_of("float64", {1, 1e5, 1}),
+               output = vector_of("float16", {2, kInfinity, 1.25}),
+               bounds = vector_of("float64", {0.5, 0.5, 0.5});
+  JudgeOptions options;
+  options.element_bounds = bounds.view();
+  for (const bool rounds : {true, false}) {
+    Bound bound = tolerance(0, 0, rounds);
+    bound.rule = Rule::kGiven;
+    const Verdict v = judge(output, golden, bound, options);
+    EXPECT_EQ(v.outcome, Outcome::kFail) << v.because;
+    EXPECT_EQ(v.misses, 1);
+    ASSERT_FALSE(v.worst.empty());
+    EXPECT_EQ(v.worst[0].linear, 0);
+  }
+}
+
 }  // namespace
 }  // namespace assay

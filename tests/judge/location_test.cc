@@ -273,5 +273,11 @@ TEST(Location, ATileIsHalfFull) {
   EXPECT_EQ(location_pattern(board(0, 7, 0, 7, 8), {15, 8}), "");
 }
 
+// A block of a kernel's has more than one row.
+TEST(Location, OfOneRowATileIsNotAligned) {
+  EXPECT_EQ(location_pattern({8, 9, 11, 12, 13, 15}, {1, 64}),
+            "in a tile: rows 0 to 0, columns 8 to 15");
+}
+
 }  // namespace
 }  // namespace assay

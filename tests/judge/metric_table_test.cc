@@ -113,5 +113,18 @@ TEST(MetricTable, JsonKeepsEveryField) {
   }
 }
 
+// Two senses ask for small values, two for large ones.
+TEST(MetricTable, WhichSensesHaveOneDirection) {
+  const auto small = [](LimitSense s) {
+    return s == LimitSense::kBelow || s == LimitSense::kAtMost;
+  };
+  for (const LimitSenseRow& a : limit_senses()) {
+    for (const LimitSenseRow& b : limit_senses()) {
+      EXPECT_EQ(same_direction(a.sense, b.sense), small(a.sense) == small(b.sense))
+          << a.name << " " << b.name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay

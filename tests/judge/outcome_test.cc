@@ -173,6 +173,24 @@ TEST(Outcome, InfiniteRelativeToleranceIsTheSameInVectorAndTail) {
   }
 }
 
+// Zeros in place of whatever elements would be within it.
+TEST(Outcome, UnderAnInfiniteToleranceAllIsBlind) {
+  std::vector<double> values(64, 0.0);
+  for (std::size_t i = 0; i < values.size(); i += 2) values[i] = 3;
+  for (const char* dtype : {"float32", "float64"}) {
+    for (const bool metrics : {true, false}) {
+      JudgeOptions options;
+      options.metrics = metrics;
+      for (const Bound& bound : {tolerance(0, kInfinity), tolerance(kInfinity, 0)}) {
+        const Verdict v = judge(vector_of(dtype, values), vector_of(dtype, values), bound, options);
+        EXPECT_EQ(v.misses, 0) << dtype << " " << bound.text();
+        EXPECT_EQ(v.nonzero, 32) << dtype << " " << bound.text();
+        EXPECT_EQ(v.blind, 32) << dtype << " " << bound.text();
+      }
+    }
+  }
+}
+
 TEST(Outcome, InfiniteAbsoluteToleranceNeverPasses) {
   EXPECT_NE(judge(vector_of("float32", {kInfinity, 1e30, -5}),
                   vector_of("float32", {kInfinity, 1, 2}), tolerance(kInfinity, 0))

@@ -194,6 +194,8 @@ TEST(PiecewiseJudge, WrongUse) {
   PiecewiseJudge judging(f, {4}, bound);
   judging.add(t, t);
   EXPECT_THROW(judging.add(t, t), std::invalid_argument) << "more than the whole";
+  PiecewiseJudge small(f, {2}, bound);
+  EXPECT_THROW(small.add(t, t), std::invalid_argument) << "a first piece of more than the whole";
   PiecewiseJudge gap(f, {8}, bound);
   gap.add(t, t);
   EXPECT_THROW(gap.add(t, t), std::invalid_argument) << "a short piece that is not the last";

@@ -224,5 +224,20 @@ TEST(Regate, OneSpecialIsEnoughForZerosToMiss) {
   }
 }
 
+// The tolerance that is required is known but for roundings, fewer than 1e-12 of it: one below it
+// by more fails, and of one in between nothing is said.
+TEST(Regate, NextToTheRequiredTolerance) {
+  const SavedResult saved = saved_of(
+      judge(vector_of("float64", {1, 2.02}), vector_of("float64", {1, 2}), tolerance(0, 1)));
+  const double required = saved.metrics.at(0).required_rtol;
+  EXPECT_NEAR(required, 0.01, 1e-12);
+  const auto outcome = [&](double times) {
+    return regate(saved, tolerance(0, required * times)).outcome;
+  };
+  EXPECT_EQ(outcome(1), Outcome::kPass);
+  EXPECT_EQ(outcome(1 - 0.5e-12), Outcome::kNotComparable);
+  EXPECT_EQ(outcome(1 - 1.5e-12), Outcome::kFail);
+}
+
 }  // namespace
 }  // namespace assay

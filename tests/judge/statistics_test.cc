@@ -501,5 +501,19 @@ TEST(Statistics, MeanUlpsOfOneElement) {
   EXPECT_EQ(v.outcome, Outcome::kFail);
 }
 
+// The cosine of zeros is 0, and 1 where zeros are expected: a limit that lets it be so small is met
+// by zeros, too.
+TEST(StatisticsOfFewElements, ZerosThatACosineForgives) {
+  const Tensor some = vector_of("float64", {1, -2}), none = vector_of("float64", {0, 0});
+  for (const double least : {-0.5, 0.5}) {
+    const Limit limit{.statistic = Statistic::kCosine, .limit = least};
+    const auto trivial = [&](const Tensor& e) {
+      return judge_statistics(e, e, nullptr, false, std::span(&limit, 1)).trivial_met;
+    };
+    EXPECT_EQ(trivial(some), least < 0) << least;
+    EXPECT_TRUE(trivial(none)) << least;
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -5,8 +5,6 @@
 #include "assay/base/constants.h"
 
 namespace assay {
-namespace {}  // namespace
-
 double ratio_of(const Miss& miss) {
   return std::isfinite(miss.error) && miss.bound > 0 ? miss.error / miss.bound : kInfinity;
 }
