@@ -342,6 +342,32 @@ TEST(BoundForm, CallersMistakes) {
             "float64 results would need checksums in more than float64");
 }
 
+// Where nothing says how a golden result was summed, 2^-16 of the root mean square an element is
+// allowed beside the roundings of its format.
+TEST(GoldenForms, AllowTwoToTheMinus16OfTheRootMeanSquare) {
+  const Made made = random_product(3, 20, 30, "bfloat16", "bfloat16", 0, 3);
+  const AbftChecker checker = AbftChecker::of_golden(made.c, {});
+  std::vector<BoundForm> forms(2);  // of groups of 16 and 4 columns
+  checker.forms(1, made.c.format(), forms.data());
+  for (const BoundForm& form : forms) {
+    EXPECT_DOUBLE_EQ(form.kappa * std::sqrt(form.per_square), 0x1p-16);
+  }
+}
+
+// Those whose thresholds need the least peak of all rows, which a caller has to find before.
+TEST(Peaks, AreLookedAtByTwoThresholdsOfFloats) {
+  const Made made = random_product(3, 20, 30, "bfloat16", "bfloat16", 0, 3);
+  for (const Threshold& threshold : thresholds()) {
+    AbftOptions options;
+    options.spec = parse_threshold(threshold.name);
+    const AbftChecker checker = AbftChecker::of_product(made.a, made.b, options);
+    EXPECT_EQ(checker.looks_at_peaks(format_named("bfloat16")),
+              threshold.name == "torch_npu" || threshold.name == "mindspore")
+        << threshold.name;
+    EXPECT_FALSE(checker.looks_at_peaks(format_named("int32"))) << threshold.name;
+  }
+}
+
 TEST(ElementBound, OfAGoldenResultAlone) {
   const Made made = random_product(3, 20, 30, "bfloat16", "bfloat16", 0, 3);
   const AbftChecker checker = AbftChecker::of_golden(made.c, {});

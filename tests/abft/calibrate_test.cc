@@ -124,6 +124,23 @@ TEST(Calibrate, ShiftedFloat16IsScaledIntoItsRange) {
   EXPECT_EQ(found.e_max, largest);
 }
 
+// What fits as it is, 64 x 128, is not scaled up to fill the range.
+TEST(Calibrate, ShiftedFloat16IsNotScaledUp) {
+  CalibrationPlan plan = plan_of("float16", 4);
+  plan.inputs = CalibrationInputs::kShifted;
+  plan.k = 64;
+  plan.n = 128;
+  const Calibration found = calibrate(plan);
+  EXPECT_EQ(found.skipped, 0);
+  double largest = 0, sum = 0;
+  for (const double e : errors_of(plan, "folded_normal,shift=0.5")) {
+    largest = std::max(largest, std::abs(e));
+    sum += e;
+  }
+  EXPECT_EQ(found.e_max, largest);
+  EXPECT_NEAR(found.mean, sum / (4 * 13), 1e-12 * largest);
+}
+
 // The largest float16 is 65504: sums of 64 x 2^12 ones and more are infinite, and are left out.
 TEST(Calibrate, WhatIsNotFiniteIsLeftOutAndCounted) {
   CalibrationPlan plan = plan_of("float16", 2);

@@ -51,6 +51,36 @@ TEST(Tally, MatricesOfABatchAreAdded) {
   EXPECT_DOUBLE_EQ(all.mean_z, 0.25);
 }
 
+// The same of the parts of one matrix, which threads count apart.
+TEST(Tally, PartsOfAMatrixAreAdded) {
+  CheckTally all, part;
+  part.checks = 1;
+  part.flagged = 2;
+  part.not_checkable = 3;
+  part.uninformative = 4;
+  part.confirmed_clean = 5;
+  part.narrow = 6;
+  part.blind = 7;
+  part.right_specials = 8;
+  part.special_checks = 9;
+  part.worst_ratio = 0.5;
+  all.add(part);
+  part.worst_ratio = 0.25;
+  all.add(part);
+  AbftVerdict v;
+  set_counts(v, all);
+  EXPECT_EQ(v.checks, 2);
+  EXPECT_EQ(v.flagged, 4);
+  EXPECT_EQ(v.not_checkable, 6);
+  EXPECT_EQ(v.uninformative, 8);
+  EXPECT_EQ(v.confirmed_clean, 10);
+  EXPECT_EQ(v.narrow, 12);
+  EXPECT_EQ(v.blind, 14);
+  EXPECT_EQ(v.right_specials, 16);
+  EXPECT_EQ(v.special_checks, 18);
+  EXPECT_EQ(v.worst_ratio, 0.5);
+}
+
 // What holds of one matrix, and what must hold of all.
 TEST(Tally, WhatIsSaidOfMatricesIsSaidOfTheBatch) {
   for (const bool first_has : {false, true}) {
@@ -92,6 +122,22 @@ TEST(Tally, EachColumnIsOffByAConstant) {
     } else {
       EXPECT_THAT(v.notes, Not(Contains(StartsWith("each column is off by a constant"))));
     }
+  }
+}
+
+// Two elements, each right to half an ulp, may be one ulp apart. Where their expected values differ
+// by no more than twice that, an equal error says nothing of a constant: by hand, ulps of 1.
+TEST(Tally, ColumnsOfNearlyOneValueAreNotOffByAConstant) {
+  const Format& half = format_named("float16");
+  AbftOptions options;
+  options.golden_tolerance = [](double) { return 0.0; };
+  for (const double last : {1026.0, 1027.0}) {
+    const std::vector<double> expected = {1024, 1024, last}, found = {1028, 1028, last + 4};
+    const Tensor golden = Tensor::from_values(half, {3, 1}, expected);
+    const Tensor c = Tensor::from_values(half, {3, 1}, found);
+    const AbftVerdict v = AbftChecker::of_golden(golden, options).check(c);
+    EXPECT_EQ(v.outcome, Outcome::kFail);
+    EXPECT_EQ(v.columns_are_off, last == 1027) << last;
   }
 }
 

@@ -422,6 +422,19 @@ TEST(ParseFault, BitsThatNoElementHas) {
   }
 }
 
+// The lines below a change are those of its parts, in their order.
+TEST(FaultHelp, PartsAreBelowTheirChange) {
+  const std::vector<std::string> lines = fault_help();
+  std::size_t line = 0;
+  for (const ChangeRow& row : change_rows()) {
+    EXPECT_THAT(lines.at(line++), testing::StartsWith(formatted("{} ", row.name)));
+    for (const std::string& part : split(row.parts, ' ')) {
+      EXPECT_THAT(lines.at(line++), testing::StartsWith(formatted("  {}=", part))) << row.name;
+    }
+  }
+  EXPECT_EQ(lines.at(line), "");
+}
+
 // Changes, sites with what goes with all of them, and an example: with a line between.
 TEST(FaultHelp, ItsPartsStandApart) {
   const std::vector<std::string> lines = fault_help();

@@ -135,6 +135,15 @@ TEST(Mutations, OfProducts) {
   EXPECT_EQ(after("fp16_accumulation", product(32, each), out), std::vector<double>{4096});
 }
 
+// An output of another shape than its operands' product has is none of theirs.
+TEST(Mutations, OfProductsWhoseOutputFits) {
+  for (const Shape& shape : {Shape{1, 2}, Shape{2, 1}, Shape{1, 1, 1}, Shape{1}}) {
+    const Tensor out = counted("float32", shape);
+    EXPECT_FALSE(mutate(named("dropped_k_chunk"), product(20, 1), out).has_value());
+    EXPECT_FALSE(mutate(named("fp16_accumulation"), product(32, 128.0625), out).has_value());
+  }
+}
+
 // Each row of each matrix loses its own products: a(i, k) = i + 1 and b(k, j) = j + 1 of the second
 // of two matrices twice as much, of 20 products the last four.
 TEST(Mutations, OfEveryElementOfProducts) {

@@ -338,6 +338,12 @@ TEST(CustomErrorTest, NamesWhatIsWrong) {
 TEST(CustomTextTest, PrintsBeyondFloat32) {
   const Format& wide = custom_float(11, 4, 1023, Specials::kInfNan);
   EXPECT_EQ(element_text(wide, encode(wide, 0x1p500)), "3.273390607896142e+150 (0x5f30)");
+  // 2^128 is the first power of two that no float32 is; 2^127 still is one.
+  const Format& just_beyond = custom_float(5, 0, -97, Specials::kFinite);
+  EXPECT_EQ(max_finite(just_beyond), 0x1p128);
+  EXPECT_EQ(element_text(just_beyond, 0x1f), "3.402823669209385e+38 (0x1f)");
+  const Format& just_within = custom_float(5, 0, -96, Specials::kFinite);
+  EXPECT_EQ(element_text(just_within, 0x1f), "1.7014118e+38 (0x1f)");
 }
 
 // One bit of precision: ties go to the even code.

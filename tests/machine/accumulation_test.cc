@@ -351,6 +351,23 @@ TEST(ElementBounds, TheLargestIsReached) {
   }
 }
 
+// Sums of nothing but subnormals: each of 100 roundings errs by an ulp of them, 2^-149, at most.
+TEST(ElementBounds, TheLargestBelowTheNormalRangeByHand) {
+  const DotModel& model =
+      dot_model(machine_variant("cpu_fma,rounding=toward_zero"), format_named("float32"));
+  EXPECT_DOUBLE_EQ(Accumulation(&model, 100).largest_element_bound(0), 100 * 0x1p-149);
+}
+
+// What is cut of each product grows with the sum that it is added to, of one sign up to 256: of
+// 2 - 2^-10 nearly a unit, 2^-7, and 0.4375 of all 128 of a segment.
+TEST(ElementBounds, HoldForTruncatedSumsThatGrow) {
+  const DotModel& model = dot_model(machine_variant("hopper,kept_bits=14,promotion_interval=128"),
+                                    format_named("float16"));
+  const Sum s = {std::vector<double>(256, 2 - 0x1p-10), std::vector<double>(256, 1.0), 0};
+  EXPECT_EQ(sum_error(model, s), 2 * 0.4375);
+  EXPECT_GE(element_bound_of(model, s).worst, sum_error(model, s));
+}
+
 // 16 deviations of 100 roundings, whose squares are a third of u^2 times those of the partial sums:
 // in any order S / 3 + V / 6 each in the mean, where in their own order they are less.
 TEST(ElementBounds, OfAnyOrderByHand) {

@@ -294,6 +294,22 @@ TEST(EngineMixTest, AlignedSumsOfLargeAccumulators) {
   }
 }
 
+// A subnormal accumulator to which zeros are added is the sum: a unit that flushes it gives zero.
+TEST(EngineMixTest, AlignedSumsOfZerosAndASubnormalAccumulator) {
+  for (const bool flushes : {false, true}) {
+    DotModel model = dot_model(machine_named("hopper"), format_named("bfloat16"));
+    model.flush_sums.value = flushes;
+    const Problem p{3,
+                    5,
+                    40,
+                    std::vector<double>(3 * 40),
+                    std::vector<double>(40 * 5),
+                    std::vector<float>(3 * 5, 0x1p-128f)};
+    ASSERT_EQ(by_oracle(model, p)[0], flushes ? 0.0f : 0x1p-128f);
+    expect_oracle(model, p, flushes ? "flushed" : "kept");
+  }
+}
+
 // Sums that round to the smallest subnormals can come to twice what their terms add up to: half of
 // it and a far bit, chunk after chunk, each rounded up.
 TEST(EngineTieTest, SubnormalAccumulatorsOutgrowTheirTerms) {
@@ -403,6 +419,7 @@ std::vector<Variant> variants() {
   add("aligned_nearest", hopper, [](DotModel& m) { m.rounding.value = Rounding::kNearestEven; });
   add("aligned_terms_nearest", hopper,
       [](DotModel& m) { m.alignment.value = Rounding::kNearestEven; });
+  add("aligned_flushed_sums", hopper, [](DotModel& m) { m.flush_sums.value = true; });
   add("aligned_promoted", hopper, [](DotModel& m) { m.promotion_interval.value = 48; });
   add("floor", hopper, [](DotModel& m) { m.emax_floor.value = -20; });
   add("fp8_promoted", fp8, [](DotModel& m) { m.promotion_interval.value = 64; });

@@ -192,6 +192,7 @@ TEST(MachinesTest, OtherUnits) {
       {"cdna3", "float16", 8, 24, 31, 1, 0, ChunkOrder::kFused, false},
       {"cdna3", "tfloat32", 4, 24, 31, 1, 0, ChunkOrder::kFused, false},
       {"cdna3", "float8_e4m3fnuz", 16, 24, 31, 2, 25, ChunkOrder::kFused, false},
+      {"cdna3", "float8_e5m2fnuz", 16, 24, 31, 2, 25, ChunkOrder::kFused, false},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(std::string(row.machine) + " " + row.input);

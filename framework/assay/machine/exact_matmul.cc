@@ -96,8 +96,9 @@ struct Grid {
 double rounded_once(double sum, double error, double spread, const Grid& grid) {
   constexpr double kBelow = 0x1p-1030;
   if (!std::isfinite(sum)) return kNan;
-  // Sizes of errors that stay below 2^53 units were added exactly; one unit of four is `spread`'s
-  // own rounding.
+  // With each addition to `error` two roundings lost at most 2^-53 of its sizes before and after:
+  // 3 * 2^-53 spread in all. A fourth part covers the roundings of spread and of those below. While
+  // `error` has fewer than 53 bits nothing is lost.
   const bool exact = grid.in_range && spread <= std::ldexp(1.0, grid.lowest + 51);
   if (exact && error == 0) return sum;  // which may be -0
   const double off = exact ? 0 : 0x1p-51 * spread + (grid.in_range ? 0 : kBelow);
