@@ -17,8 +17,10 @@ using testing::Contains;
 using testing::Not;
 using testing::StartsWith;
 
-TEST(Tally, MatricesOfABatchAreAdded) {
-  AbftVerdict one;
+// Every count another one.
+template <typename Counts>
+Counts counted() {
+  Counts one;
   one.checks = 1;
   one.flagged = 2;
   one.not_checkable = 3;
@@ -28,47 +30,10 @@ TEST(Tally, MatricesOfABatchAreAdded) {
   one.blind = 7;
   one.right_specials = 8;
   one.special_checks = 9;
-  one.worst_ratio = 0.5;
-  one.measured = 10;
-  one.rms_z = 0.5;
-  one.mean_z = 0.25;
-  AbftVerdict all, first = one, second = one;
-  second.worst_ratio = 0.75;
-  add_counts(all, first);
-  add_counts(all, second);
-  EXPECT_EQ(all.checks, 2);
-  EXPECT_EQ(all.flagged, 4);
-  EXPECT_EQ(all.not_checkable, 6);
-  EXPECT_EQ(all.uninformative, 8);
-  EXPECT_EQ(all.confirmed_clean, 10);
-  EXPECT_EQ(all.narrow, 12);
-  EXPECT_EQ(all.blind, 14);
-  EXPECT_EQ(all.right_specials, 16);
-  EXPECT_EQ(all.special_checks, 18);
-  EXPECT_EQ(all.worst_ratio, 0.75);
-  EXPECT_EQ(all.measured, 20);
-  EXPECT_DOUBLE_EQ(all.rms_z, 0.5);
-  EXPECT_DOUBLE_EQ(all.mean_z, 0.25);
+  return one;
 }
 
-// The same of the parts of one matrix, which threads count apart.
-TEST(Tally, PartsOfAMatrixAreAdded) {
-  CheckTally all, part;
-  part.checks = 1;
-  part.flagged = 2;
-  part.not_checkable = 3;
-  part.uninformative = 4;
-  part.confirmed_clean = 5;
-  part.narrow = 6;
-  part.blind = 7;
-  part.right_specials = 8;
-  part.special_checks = 9;
-  part.worst_ratio = 0.5;
-  all.add(part);
-  part.worst_ratio = 0.25;
-  all.add(part);
-  AbftVerdict v;
-  set_counts(v, all);
+void expect_twice_the_counts(const AbftVerdict& v) {
   EXPECT_EQ(v.checks, 2);
   EXPECT_EQ(v.flagged, 4);
   EXPECT_EQ(v.not_checkable, 6);
@@ -78,6 +43,35 @@ TEST(Tally, PartsOfAMatrixAreAdded) {
   EXPECT_EQ(v.blind, 14);
   EXPECT_EQ(v.right_specials, 16);
   EXPECT_EQ(v.special_checks, 18);
+}
+
+TEST(Tally, MatricesOfABatchAreAdded) {
+  AbftVerdict one = counted<AbftVerdict>();
+  one.worst_ratio = 0.5;
+  one.measured = 10;
+  one.rms_z = 0.5;
+  one.mean_z = 0.25;
+  AbftVerdict all, first = one, second = one;
+  second.worst_ratio = 0.75;
+  add_counts(all, first);
+  add_counts(all, second);
+  expect_twice_the_counts(all);
+  EXPECT_EQ(all.worst_ratio, 0.75);
+  EXPECT_EQ(all.measured, 20);
+  EXPECT_DOUBLE_EQ(all.rms_z, 0.5);
+  EXPECT_DOUBLE_EQ(all.mean_z, 0.25);
+}
+
+// The same of the parts of one matrix, which threads count apart.
+TEST(Tally, PartsOfAMatrixAreAdded) {
+  CheckTally all, part = counted<CheckTally>();
+  part.worst_ratio = 0.5;
+  all.add(part);
+  part.worst_ratio = 0.25;
+  all.add(part);
+  AbftVerdict v;
+  set_counts(v, all);
+  expect_twice_the_counts(v);
   EXPECT_EQ(v.worst_ratio, 0.5);
 }
 

@@ -5,6 +5,7 @@
 #include "assay/base/constants.h"
 
 namespace assay {
+
 double ratio_of(const Miss& miss) {
   return std::isfinite(miss.error) && miss.bound > 0 ? miss.error / miss.bound : kInfinity;
 }

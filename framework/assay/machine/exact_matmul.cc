@@ -11,6 +11,7 @@
 #include "assay/base/large_memory.h"
 #include "assay/base/parallel.h"
 #include "assay/machine/exact_sum.h"
+#include "assay/machine/uncertain.h"
 #include "assay/simd/gemm.h"
 
 namespace assay {
@@ -187,15 +188,6 @@ bool add_tile(std::int64_t depth, const double* a, const Digits& of_a, const dou
   return true;
 }
 
-// 2^this divides the value, where it is finite.
-int lowest_bit(double value) {
-  if (value == 0 || !std::isfinite(value)) return kNone;
-  int exponent;
-  const double fraction = std::frexp(value, &exponent);
-  const auto digits = static_cast<std::uint64_t>(std::abs(std::ldexp(fraction, 53)));
-  return exponent - 53 + std::countr_zero(digits);
-}
-
 }  // namespace
 
 void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b,
@@ -282,7 +274,7 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
           const auto from = at(i * columns + e);
           double& out = c[(top + i) * n + j + e];
           Grid all = grids[at(i / rows)];
-          all.lowest = std::min(all.lowest, lowest_bit(out));
+          all.lowest = std::min(all.lowest, Uncertain::lowest_bit(out));
           const double nearest = rounded_once(sums[from], errors[from], spreads[from], all);
           out = std::isnan(nearest) ? exact_element(p, top + i, j + e, out) : nearest;
         }

@@ -159,15 +159,22 @@ HWY_INLINE V sum_error(V before, V added, V after) {
 }
 
 // sum + error += added + rest, where the last is no part of sum.
+HWY_INLINE void carry(V added, V rest, V& sum, V& error, V& spread) {
+  const V before = sum;
+  sum = hn::Add(before, added);
+  error = hn::Add(error, hn::Add(sum_error(before, added, sum), rest));
+  spread = hn::Add(spread, hn::Abs(error));
+}
+
+// The same of sums in memory; `lost` is added to their spread.
 HWY_INLINE void add_in_two(V added, V rest, V lost, CompensatedSums to, std::int64_t at) {
   const D d;
-  const V before = hn::LoadU(d, to.sum + at), after = hn::Add(before, added);
-  const V both = hn::Add(sum_error(before, added, after), rest);
-  const V error = hn::Add(hn::LoadU(d, to.error + at), both);
-  hn::StoreU(after, d, to.sum + at);
+  V sum = hn::LoadU(d, to.sum + at), error = hn::LoadU(d, to.error + at);
+  V spread = hn::LoadU(d, to.spread + at);
+  carry(added, rest, sum, error, spread);
+  hn::StoreU(sum, d, to.sum + at);
   hn::StoreU(error, d, to.error + at);
-  hn::StoreU(hn::Add(hn::LoadU(d, to.spread + at), hn::Add(hn::Abs(error), lost)), d,
-             to.spread + at);
+  hn::StoreU(hn::Add(spread, lost), d, to.spread + at);
 }
 
 void exact_tile_impl(std::int64_t k, const double* HWY_RESTRICT a, const double* HWY_RESTRICT b,
@@ -340,11 +347,8 @@ void chain_tile_impl(bool fused, std::int64_t k, const float* a, const float* b,
 
 // sum + error += a b, each rounding's error carried along.
 HWY_INLINE void add_product(V a, V b, V& sum, V& error, V& spread) {
-  const V product = hn::Mul(a, b), after = hn::Add(sum, product);
-  const V both = hn::Add(sum_error(sum, product, after), product_error(D(), a, b, product));
-  error = hn::Add(error, both);
-  spread = hn::Add(spread, hn::Abs(error));
-  sum = after;
+  const V product = hn::Mul(a, b);
+  carry(product, product_error(D(), a, b, product), sum, error, spread);
 }
 
 // The same of one element, of a sum that has an error itself; `lost` is added to its spread.
@@ -412,12 +416,7 @@ void dot_compensated_impl(std::int64_t k, const double* HWY_RESTRICT a,
   V sum = hn::Set(d, -0.0), error = hn::Zero(d), spread = hn::Zero(d);
   std::int64_t i = 0;
   for (; i + lanes <= k; i += lanes) {
-    const V av = hn::LoadU(d, a + i), bv = hn::LoadU(d, b + i), product = hn::Mul(av, bv);
-    const V after = hn::Add(sum, product);
-    error =
-        hn::Add(error, hn::Add(sum_error(sum, product, after), product_error(d, av, bv, product)));
-    spread = hn::Add(spread, hn::Abs(error));
-    sum = after;
+    add_product(hn::LoadU(d, a + i), hn::LoadU(d, b + i), sum, error, spread);
   }
   double sums[hn::MaxLanes(D())], errors[hn::MaxLanes(D())], spreads[hn::MaxLanes(D())];
   hn::StoreU(sum, d, sums);
