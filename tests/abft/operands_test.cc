@@ -161,9 +161,14 @@ TEST_P(OperandTest, Terms) {
     const Problem& p = made.problem;
     const std::vector<VAbftTerms> v = v_abft_terms(o, {.width = 19}, 1),
                                   v2 = v_abft_terms(o, {.width = 19}, 2);
-    const AAbftTerms a = a_abft_terms(o, 1), a2 = a_abft_terms(o, 2);
+    const AAbftTerms a = a_abft_terms(o, true, 1), a2 = a_abft_terms(o, true, 2);
+    const AAbftTerms without = a_abft_terms(o, false, 1);
+    const std::vector<double> absolute = absolute_products(o, 2);
     EXPECT_EQ(a.weighted, a2.weighted);
     EXPECT_EQ(a.largest_a, a2.largest_a);
+    EXPECT_EQ(a.largest_product, a2.largest_product);
+    EXPECT_EQ(without.weighted, a.weighted);
+    EXPECT_EQ(without.largest_product, std::vector<double>(130, 0));
     ASSERT_EQ(v.size(), 130u);
     double largest_b = 0;
     for (const double b : p.b.values) largest_b = std::max(largest_b, std::abs(b));
@@ -176,18 +181,46 @@ TEST_P(OperandTest, Terms) {
       const auto only_mean = static_cast<double>(testing_oracle::v_abft(p, i, 1, 0));
       EXPECT_NEAR(t.mean, only_mean, only_mean * 1e-11 + wanted * 1e-13);
       double largest_a = 0;
-      Real weighted = 0;
+      Real weighted = 0, product = 0, sizes = 0;
       for (std::int64_t k = 0; k < 21; ++k) {
         double row = 0;
-        for (std::int64_t j = 0; j < 19; ++j) row = std::max(row, std::abs(p.b(k, j)));
+        Real sum = 0, size = 0;
+        for (std::int64_t j = 0; j < 19; ++j) {
+          row = std::max(row, std::abs(p.b(k, j)));
+          sum += Real(p.b(k, j));
+          size += std::abs(Real(p.b(k, j)));
+        }
+        product = std::max(product, std::abs(Real(p.a(i, k)) * sum));
+        sizes += std::abs(Real(p.a(i, k))) * size;
         weighted += std::abs(Real(p.a(i, k))) * row;
         largest_a = std::max(largest_a, std::abs(p.a(i, k)));
       }
       EXPECT_EQ(a.largest_a[at(i)], largest_a);
       EXPECT_NEAR(a.weighted[at(i)], static_cast<double>(weighted),
                   static_cast<double>(weighted) * 1e-14);
+      // A sum of B's row may cancel: what is lost is small beside its terms.
+      EXPECT_NEAR(a.largest_product[at(i)], static_cast<double>(product),
+                  static_cast<double>(sizes) * 1e-14);
+      EXPECT_NEAR(absolute[at(i)], static_cast<double>(sizes), static_cast<double>(sizes) * 1e-14);
     }
   }
+}
+
+// A sum of B's row that overflows times an element of A that is 0 is 0, on every target.
+TEST_P(OperandTest, AnInfiniteSumTimesZero) {
+  const Format& f = format_named("float64");
+  const double most = std::numeric_limits<double>::max();
+  std::vector<double> a(20, 0.0);
+  a[3] = 1;
+  std::vector<double> b(40, 0.0);
+  b[0] = b[1] = most;
+  b[6] = 3;
+  const Tensor left = Tensor::from_values(f, {1, 20}, a),
+               right = Tensor::from_values(f, {20, 2}, b);
+  const Operands o{.a = MatrixRows(left), .b = MatrixRows(right), .bias = {}, .row_bias = {}};
+  const AAbftTerms terms = a_abft_terms(o, true, 1);
+  EXPECT_EQ(terms.largest_product, std::vector<double>{3});
+  EXPECT_EQ(terms.weighted, std::vector<double>{3});
 }
 
 // Zero has the sign 0: it adds nothing, and takes nothing away.

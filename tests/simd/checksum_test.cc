@@ -115,6 +115,63 @@ TEST_P(ChecksumTest, RowProducts) {
   }
 }
 
+TEST_P(ChecksumTest, RowSizes) {
+  for (const Storage storage : kStorages) {
+    for (std::size_t n = 0; n <= 40; ++n) {
+      for (const std::size_t rows : {0u, 1u, 5u, 9u}) {
+        auto x = integers(n), y = integers(n);
+        for (double& v : x) v = std::abs(v);
+        for (double& v : y) v = std::abs(v);
+        const auto a = integers(rows * (n + 3));
+        const auto bytes = stored(storage, a);  // rows with a gap of three elements
+        const std::size_t width = rows == 0 ? 0 : (bytes.size() - 1) / (rows * (n + 3)) * (n + 3);
+        for (const bool products : {false, true}) {
+          std::vector<RowSizes> sizes(rows + 1, {-7, -7, -7});
+          row_sizes(storage, bytes.data(), static_cast<std::ptrdiff_t>(width), rows, n, x.data(),
+                    products ? y.data() : nullptr, sizes.data());
+          for (std::size_t r = 0; r < rows; ++r) {
+            double weighted = 0, largest = 0, product = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+              const double size = std::abs(a[r * (n + 3) + i]);
+              weighted += size * x[i];
+              largest = std::max(largest, size);
+              if (products) product = std::max(product, size * y[i]);
+            }
+            ASSERT_EQ(sizes[r].weighted, weighted) << n << " " << r;
+            ASSERT_EQ(sizes[r].largest, largest) << n << " " << r;
+            ASSERT_EQ(sizes[r].product, product) << n << " " << r;
+          }
+          ASSERT_EQ(sizes[rows].weighted, -7);
+          ASSERT_EQ(sizes[rows].largest, -7);
+          ASSERT_EQ(sizes[rows].product, -7);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(ChecksumTest, SpecialsReachAllSizesOfTheirRow) {
+  const std::vector<double> x(21, 1), y(21, 0);
+  for (const Storage storage : kStorages) {
+    for (std::size_t at = 0; at < 21; ++at) {
+      auto values = integers(21);
+      const auto sizes = [&](double special) {
+        values[at] = special;
+        RowSizes row{};
+        row_sizes(storage, stored(storage, values).data(), 0, 1, 21, x.data(), y.data(), &row);
+        return row;
+      };
+      const RowSizes infinite = sizes(-kInfinity), nan = sizes(kNan);
+      ASSERT_EQ(infinite.weighted, kInfinity) << at;
+      ASSERT_EQ(infinite.largest, kInfinity) << at;
+      ASSERT_EQ(infinite.product, kInfinity) << at;
+      ASSERT_TRUE(std::isnan(nan.weighted)) << at;
+      ASSERT_TRUE(std::isnan(nan.largest)) << at;
+      ASSERT_TRUE(std::isnan(nan.product)) << at;
+    }
+  }
+}
+
 TEST_P(ChecksumTest, OutputSums) {
   for (const Storage storage : kStorages) {
     for (const std::size_t n : {1u, 7u, 16u, 31u, 100u}) {
@@ -290,6 +347,14 @@ std::vector<std::uint64_t> told(Storage storage, std::size_t n, std::size_t widt
   std::vector<double> numbers(2 * kRows);
   row_products(storage, bytes.data(), static_cast<std::ptrdiff_t>(stride), kRows, n, x.data(),
                y.data(), numbers.data(), numbers.data() + kRows);
+  std::vector<double> weights = x;
+  for (double& w : weights) w = std::abs(w);
+  RowSizes of_rows[kRows];
+  row_sizes(storage, bytes.data(), static_cast<std::ptrdiff_t>(stride), kRows, n, weights.data(),
+            weights.data(), of_rows);
+  for (const RowSizes& s : of_rows) {
+    numbers.insert(numbers.end(), {s.weighted, s.largest, s.product});
+  }
   const std::size_t groups = (n + width - 1) / width;
   for (std::size_t row = 0; row < kRows; ++row) {
     const unsigned char* at = bytes.data() + row * stride;

@@ -14,10 +14,14 @@ double sum_of_squares(std::int64_t count) {  // 1 + 4 + ... + count^2
   return c * (c + 1) * (2 * c + 1) / 6;
 }
 
+bool of_components(const CheckedProduct& product) {
+  return product.options.spec.variant == "components";
+}
+
 }  // namespace
 
 void prepare_a_abft(const CheckedProduct& product, const Format&, Prepared& to) {
-  to.a_abft = a_abft_terms(product.operands, product.options.threads);
+  to.a_abft = a_abft_terms(product.operands, of_components(product), product.options.threads);
 }
 
 BoundForm a_abft_form(const RowForms& rows, std::int64_t i, std::int64_t) {
@@ -27,7 +31,7 @@ BoundForm a_abft_form(const RowForms& rows, std::int64_t i, std::int64_t) {
   const double row = std::sqrt(sum_of_squares(n) / 8);
   const double depth = std::sqrt(sum_of_squares(k) / 8 + static_cast<double>(k) / 12);
   BoundForm form;
-  if (product.options.spec.variant == "components") {
+  if (of_components(product)) {
     const double eps = 2 * unit_roundoff(rows.output());
     form.per_largest = eps * row + 0x1p-23 * std::sqrt(sum_of_squares(n));
     form.constant = t.weighted[at(i)] * eps * row + eps * depth * t.largest_product[at(i)];

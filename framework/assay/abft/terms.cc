@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "assay/base/elementary.h"
@@ -18,25 +19,26 @@ std::vector<double> row_of(const MatrixRows& matrix, std::int64_t i) {
   return row;
 }
 
-double row_sum(const MatrixRows& matrix, std::int64_t i) {
-  double sum = 0, square = 0;
-  if (matrix.columns() == 0) return 0;
-  const auto n = at(matrix.columns());
-  simd::group_sums(matrix.storage(), matrix.row(i), n, n, &sum, &square);
-  return sum;
+simd::RowExtremes extremes_of(const MatrixRows& matrix, std::int64_t i) {
+  if (matrix.columns() == 0) return {0, 0, 0};
+  return simd::row_extremes(matrix.storage(), matrix.row(i), at(matrix.columns()));
 }
 
-std::vector<double> row_sums(const MatrixRows& matrix, int threads) {
-  std::vector<double> sums(at(matrix.rows()));
-  parallel_for(matrix.rows(), threads, [&](std::int64_t i) { sums[at(i)] = row_sum(matrix, i); });
-  return sums;
-}
-
-double largest_of(const MatrixRows& matrix, std::int64_t i) {
-  if (matrix.columns() == 0) return 0;
-  const simd::RowExtremes e =
-      simd::row_extremes(matrix.storage(), matrix.row(i), at(matrix.columns()));
+double largest_of(const simd::RowExtremes& e) {
   return std::max(std::abs(e.low), std::abs(e.high));
+}
+
+// What simd::row_sizes() tells of each row.
+std::vector<simd::RowSizes> sizes_of_rows(const MatrixRows& a, const double* x, const double* y,
+                                          int threads) {
+  constexpr std::int64_t kTogether = 64;
+  std::vector<simd::RowSizes> sizes(at(a.rows()));
+  parallel_for((a.rows() + kTogether - 1) / kTogether, threads, [&](std::int64_t part) {
+    const std::int64_t begin = part * kTogether, count = std::min(kTogether, a.rows() - begin);
+    simd::row_sizes(a.storage(), a.row(begin), a.row_bytes(), at(count), at(a.columns()), x, y,
+                    sizes.data() + begin);
+  });
+  return sizes;
 }
 
 // Mean and variance (by one of three rules) of part of a row.
@@ -139,41 +141,38 @@ std::vector<VAbftTerms> v_abft_terms(const Operands& o, const VAbftHow& how, int
   return terms;
 }
 
-AAbftTerms a_abft_terms(const Operands& o, int threads) {
-  const std::int64_t m = o.a.rows(), k = o.a.columns();
+AAbftTerms a_abft_terms(const Operands& o, bool products, int threads) {
+  const std::int64_t k = o.a.columns();
   AAbftTerms terms;
-  terms.weighted.resize(at(m));
-  terms.largest_a.resize(at(m));
-  terms.largest_product.resize(at(m));
-  std::vector<double> of_b(at(k));
-  parallel_for(k, threads, [&](std::int64_t i) { of_b[at(i)] = largest_of(o.b, i); });
+  std::vector<double> of_b(at(k)), sums(products ? at(k) : 0);
+  parallel_for(k, threads, [&](std::int64_t i) {
+    const simd::RowExtremes e = extremes_of(o.b, i);
+    of_b[at(i)] = largest_of(e);
+    // Finite, so that it times an element that is 0 is 0.
+    if (products) sums[at(i)] = std::min(std::abs(e.sum), std::numeric_limits<double>::max());
+  });
   for (const double b : of_b) {
     // NaN of any row stays.
     terms.largest_b = b != b ? b : std::max(terms.largest_b, b);
   }
-  const std::vector<double> sums = row_sums(o.b, threads);
-  parallel_for(m, threads, [&](std::int64_t i) {
-    const std::vector<double> row = row_of(o.a, i);
-    double sum = 0, product = 0;
-    for (std::int64_t kk = 0; kk < k; ++kk) {
-      sum += std::abs(row[at(kk)]) * of_b[at(kk)];
-      product = std::max(product, std::abs(row[at(kk)] * sums[at(kk)]));
-    }
-    terms.weighted[at(i)] = sum;
-    terms.largest_a[at(i)] = largest_of(o.a, i);
-    terms.largest_product[at(i)] = product;
-  });
+  for (const simd::RowSizes& row :
+       sizes_of_rows(o.a, of_b.data(), products ? sums.data() : nullptr, threads)) {
+    terms.weighted.push_back(row.weighted);
+    terms.largest_a.push_back(row.largest);
+    terms.largest_product.push_back(row.product);
+  }
   return terms;
 }
 
 std::vector<double> product_bounds(const Operands& o, int top, bool matrix, int threads) {
   const std::int64_t m = o.a.rows(), k = o.a.columns();
-  std::vector<double> sums = row_sums(o.b, threads), bounds(at(m), 0.0);
+  std::vector<double> sums(at(k)), bounds(at(m), 0.0);
   if (k == 0) return bounds;
-  for (double& b : sums) b = std::abs(b);
+  parallel_for(k, threads,
+               [&](std::int64_t kk) { sums[at(kk)] = std::abs(extremes_of(o.b, kk).sum); });
   if (matrix) {
     double a = 0;
-    for (std::int64_t i = 0; i < m; ++i) a = std::max(a, largest_of(o.a, i));
+    for (std::int64_t i = 0; i < m; ++i) a = std::max(a, largest_of(extremes_of(o.a, i)));
     std::fill(bounds.begin(), bounds.end(), a * *std::max_element(sums.begin(), sums.end()));
     return bounds;
   }
@@ -241,17 +240,15 @@ std::vector<double> absolute_products(const Operands& o, int threads) {
   const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
   std::vector<double> of_b(at(k)), products(at(m));
   parallel_for(k, threads, [&](std::int64_t kk) {
-    double sum = 0;
-    for (const double b : row_of(o.b, kk)) sum += std::abs(b);
-    of_b[at(kk)] = sum;
+    simd::OutputSizes row{0, 0};
+    if (n > 0) simd::output_sizes(o.b.storage(), o.b.row(kk), at(n), at(n), &row);
+    of_b[at(kk)] = row.absolute;
   });
+  const std::vector<simd::RowSizes> sizes = sizes_of_rows(o.a, of_b.data(), nullptr, threads);
   const std::vector<double> biases = absolute_biases(o, std::max<std::int64_t>(n, 1));
-  parallel_for(m, threads, [&](std::int64_t i) {
-    const std::vector<double> row = row_of(o.a, i);
-    double sum = biases.empty() ? 0 : biases[at(i)];
-    for (std::int64_t kk = 0; kk < k; ++kk) sum += std::abs(row[at(kk)]) * of_b[at(kk)];
-    products[at(i)] = sum;
-  });
+  for (std::int64_t i = 0; i < m; ++i) {
+    products[at(i)] = sizes[at(i)].weighted + (biases.empty() ? 0 : biases[at(i)]);
+  }
   return products;
 }
 

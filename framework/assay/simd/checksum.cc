@@ -13,120 +13,12 @@
 #include <vector>
 
 #include "assay/base/constants.h"
-#include "assay/simd/eight-inl.h"
-#include "assay/simd/half-inl.h"
+#include "assay/simd/stored-inl.h"
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Sums are taken in eight lanes on every target: see eight-inl.h.
-using Doubles = Eight<double>;
-using Floats = Eight<float>;
-constexpr std::size_t kLanes = Doubles::kLanes;
-
-// Loads eight float64 from an array of stored elements. `count` below eight fills up with zeros.
-template <Storage kStorage>
-struct Loader {
-  static constexpr std::size_t kBytes = kStorage == Storage::kF64   ? 8
-                                        : kStorage == Storage::kF32 ? 4
-                                                                    : 2;
-  static HWY_INLINE Doubles load(const unsigned char* p) {
-    Doubles x;
-    ASSAY_UNROLL_PARTS
-    for (std::size_t part = 0; part < Doubles::kParts; ++part) {
-      x.part[part] = load_vector(p + part * Doubles::kPart * kBytes);
-    }
-    return x;
-  }
-  static HWY_INLINE Doubles::Part load_vector(const unsigned char* p) {
-    const Doubles::Tag d;
-    const hn::Rebind<float, Doubles::Tag> df;
-    const hn::Rebind<std::uint32_t, Doubles::Tag> du32;
-    const hn::Rebind<std::uint16_t, Doubles::Tag> du16;
-    if constexpr (kStorage == Storage::kF64) {
-      return hn::LoadU(d, reinterpret_cast<const double*>(p));
-    } else if constexpr (kStorage == Storage::kF32) {
-      return hn::PromoteTo(d, hn::LoadU(df, reinterpret_cast<const float*>(p)));
-    } else if constexpr (kStorage == Storage::kBf16) {
-      const auto bits = hn::LoadU(du16, reinterpret_cast<const std::uint16_t*>(p));
-      return hn::PromoteTo(d, hn::BitCast(df, hn::ShiftLeft<16>(hn::PromoteTo(du32, bits))));
-    } else {
-      const auto bits = hn::LoadU(du16, reinterpret_cast<const std::uint16_t*>(p));
-      return hn::PromoteTo(d, half_to_float(df, hn::PromoteTo(du32, bits)));
-    }
-  }
-  static HWY_INLINE Doubles load_part(const unsigned char* p, std::size_t count) {
-    unsigned char padded[kLanes * 8] = {};
-    std::memcpy(padded, p, count * kBytes);
-    return load(padded);
-  }
-  static HWY_INLINE double load_one(const unsigned char* p) {
-    unsigned char padded[Doubles::kPart * 8] = {};
-    std::memcpy(padded, p, kBytes);
-    return hn::GetLane(load_vector(padded));
-  }
-};
-
-// Sixteen stored elements of 16 bits as float32, in an order of the storage's own: bfloat16 gives
-// the even elements, then the odd ones, which costs least. arrange_for() orders values alike.
-template <Storage kStorage>
-inline constexpr bool kShort = kStorage == Storage::kBf16 || kStorage == Storage::kF16;
-template <Storage kStorage>
-HWY_INLINE void load_floats(const unsigned char* p, Floats& first, Floats& second) {
-  const Floats::Tag df;
-  const hn::Rebind<std::uint32_t, Floats::Tag> du32;
-  if constexpr (kStorage == Storage::kBf16) {
-    ASSAY_UNROLL_PARTS
-    for (std::size_t part = 0; part < Floats::kParts; ++part) {
-      const auto both =
-          hn::LoadU(du32, reinterpret_cast<const std::uint32_t*>(p) + part * Floats::kPart);
-      first.part[part] = hn::BitCast(df, hn::ShiftLeft<16>(both));
-      second.part[part] = hn::BitCast(df, hn::And(both, hn::Set(du32, 0xffff0000u)));
-    }
-  } else {
-    const hn::Rebind<std::uint16_t, Floats::Tag> du16;
-    ASSAY_UNROLL_PARTS
-    for (std::size_t part = 0; part < Floats::kParts; ++part) {
-      const auto* bits = reinterpret_cast<const std::uint16_t*>(p) + part * Floats::kPart;
-      first.part[part] = half_to_float(df, hn::PromoteTo(du32, hn::LoadU(du16, bits)));
-      second.part[part] = half_to_float(df, hn::PromoteTo(du32, hn::LoadU(du16, bits + kLanes)));
-    }
-  }
-}
-
-// The same as float64, from any storage.
-template <Storage kStorage>
-HWY_INLINE void load_pair(const unsigned char* p, Doubles& first, Doubles& second) {
-  using L = Loader<kStorage>;
-  if constexpr (kShort<kStorage>) {
-    Floats a, b;
-    load_floats<kStorage>(p, a, b);
-    first = promote(a);
-    second = promote(b);
-  } else {
-    first = L::load(p);
-    second = L::load(p + kLanes * L::kBytes);
-  }
-}
-
-// Visits [begin, end) by sixteen elements, then by eight, the last filled up with zeros:
-// visit(a, b) and visit_last(a).
-template <Storage kStorage, class Visit, class VisitLast>
-HWY_INLINE void each_pair(const void* row, std::size_t begin, std::size_t end, Visit visit,
-                          VisitLast visit_last) {
-  using L = Loader<kStorage>;
-  const auto* bytes = static_cast<const unsigned char*>(row);
-  std::size_t i = begin;
-  for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
-    Doubles first, second;
-    load_pair<kStorage>(bytes + i * L::kBytes, first, second);
-    visit(first, second);
-  }
-  for (; i + kLanes <= end; i += kLanes) visit_last(L::load(bytes + i * L::kBytes));
-  if (i < end) visit_last(L::load_part(bytes + i * L::kBytes, end - i));
-}
 
 // Long rows of 16-bit elements: sums of which some digits are enough are taken in float32, at half
 // the cost, and moved to float64 before they lose any that count.
@@ -206,25 +98,20 @@ HWY_INLINE void group_sums_of(const void* row, std::size_t n, std::size_t width,
   }
 }
 
-// Orders n values as load_pair orders elements.
-template <Storage kStorage>
-HWY_INLINE void arrange_for(const double* from, std::size_t n, double* to) {
-  std::size_t i = 0;
-  if constexpr (kStorage == Storage::kBf16) {
-    for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        to[i + lane] = from[i + 2 * lane];
-        to[i + kLanes + lane] = from[i + 2 * lane + 1];
-      }
-    }
-  }
-  for (; i < n; ++i) to[i] = from[i];
-}
-
 // Rows that are read together with the two vectors: as many as leave their sums in registers.
 constexpr int kRowsTogether = Doubles::kParts == 1 ? 4 : Doubles::kParts == 2 ? 2 : 1;
 template <int n>
 using Count = std::integral_constant<int, n>;
+
+// Calls read(row, its index, how many as a constant) for rows together, then for each of the rest.
+template <class Read>
+HWY_INLINE void each_rows(const void* rows, std::ptrdiff_t stride, std::size_t count, Read read) {
+  const auto* first = static_cast<const unsigned char*>(rows);
+  const auto row = [&](std::size_t i) { return first + static_cast<std::ptrdiff_t>(i) * stride; };
+  std::size_t i = 0;
+  for (; i + kRowsTogether <= count; i += kRowsTogether) read(row(i), i, Count<kRowsTogether>());
+  for (; i < count; ++i) read(row(i), i, Count<1>());
+}
 
 // kTogether rows at a time: the two vectors are loaded once for all of them.
 template <Storage kStorage, int kTogether>
@@ -311,15 +198,6 @@ HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::s
   arrange_for<kStorage>(x, n, arranged.data());
   arrange_for<kStorage>(y, n, arranged.data() + n);
   const double *px = arranged.data(), *py = arranged.data() + n;
-  // Calls read(first row, how many as a constant) for rows together, then for each of the rest.
-  const auto each = [&](auto read) HWY_ATTR {
-    const auto* row = static_cast<const unsigned char*>(rows);
-    std::size_t i = 0;
-    for (; i + kRowsTogether <= count; i += kRowsTogether) {
-      read(row + static_cast<std::ptrdiff_t>(i) * stride, i, Count<kRowsTogether>());
-    }
-    for (; i < count; ++i) read(row + static_cast<std::ptrdiff_t>(i) * stride, i, Count<1>());
-  };
   if constexpr (kShort<kStorage>) {
     const double largest = n > 0 ? *std::max_element(y, y + n) : 0;
     if (n >= kLongRow && n % (2 * kLanes) == 0 && in_range(largest)) {
@@ -329,16 +207,75 @@ HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::s
       for (std::size_t k = 0; k < n; ++k) {
         scaled[k] = static_cast<float>(std::ldexp(py[k], -exponent));
       }
-      each([&](const unsigned char* row, std::size_t i, auto together) HWY_ATTR {
-        long_row_products<kStorage, together>(row, stride, n, px, scaled.data(), exponent, py,
-                                              ax + i, aay + i);
-      });
+      each_rows(rows, stride, count,
+                [&](const unsigned char* row, std::size_t i, auto together) HWY_ATTR {
+                  long_row_products<kStorage, together>(row, stride, n, px, scaled.data(), exponent,
+                                                        py, ax + i, aay + i);
+                });
       return;
     }
   }
-  each([&](const unsigned char* row, std::size_t i, auto together) HWY_ATTR {
-    row_products_of<kStorage, together>(row, stride, n, px, py, ax + i, aay + i);
-  });
+  each_rows(rows, stride, count,
+            [&](const unsigned char* row, std::size_t i, auto together) HWY_ATTR {
+              row_products_of<kStorage, together>(row, stride, n, px, py, ax + i, aay + i);
+            });
+}
+
+// Sums of |a_k| x_k and the largest |a_k| and |a_k| y_k of kTogether rows.
+template <Storage kStorage, bool kProducts, int kTogether>
+HWY_INLINE void row_sizes_of(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
+                             const double* x, const double* y, RowSizes* to) {
+  using L = Loader<kStorage>;
+  Doubles s[kTogether], largest[kTogether], product[kTogether];
+  ASSAY_UNROLL
+  for (int r = 0; r < kTogether; ++r) s[r] = largest[r] = product[r] = Doubles::set(0.0);
+  std::size_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const Doubles x0 = Doubles::load(x + i), x1 = Doubles::load(x + i + kLanes);
+    ASSAY_UNROLL
+    for (int r = 0; r < kTogether; ++r) {
+      Doubles a0, a1;
+      load_pair<kStorage>(row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes), a0, a1);
+      a0 = magnitude(a0);
+      a1 = magnitude(a1);
+      s[r] = multiply_add(a1, x1, multiply_add(a0, x0, s[r]));
+      largest[r] = greatest(largest[r], greatest(a0, a1));
+      if constexpr (kProducts) {
+        const Doubles p0 = multiply(a0, Doubles::load(y + i));
+        const Doubles p1 = multiply(a1, Doubles::load(y + i + kLanes));
+        product[r] = greatest(product[r], greatest(p0, p1));
+      }
+    }
+  }
+  for (int r = 0; r < kTogether; ++r) {
+    RowSizes sizes{sum_of(s[r]), greatest_of(largest[r]), greatest_of(product[r])};
+    for (std::size_t k = i; k < n; ++k) {
+      const double a =
+          std::abs(L::load_one(row + r * stride + static_cast<std::ptrdiff_t>(k * L::kBytes)));
+      sizes.weighted += a * x[k];
+      sizes.largest = std::max(sizes.largest, a);
+      if (kProducts) sizes.product = std::max(sizes.product, a * y[k]);
+    }
+    const bool finite = sizes.weighted < std::numeric_limits<double>::infinity();
+    to[r] = finite ? sizes : RowSizes{sizes.weighted, sizes.weighted, sizes.weighted};
+  }
+}
+
+template <Storage kStorage>
+HWY_INLINE void rows_sizes_of(const void* rows, std::ptrdiff_t stride, std::size_t count,
+                              std::size_t n, const double* x, const double* y, RowSizes* to) {
+  std::vector<double> arranged((y == nullptr ? 1 : 2) * n);
+  arrange_for<kStorage>(x, n, arranged.data());
+  if (y != nullptr) arrange_for<kStorage>(y, n, arranged.data() + n);
+  const double *px = arranged.data(), *py = arranged.data() + n;
+  each_rows(rows, stride, count,
+            [&](const unsigned char* row, std::size_t i, auto together) HWY_ATTR {
+              if (y == nullptr) {
+                row_sizes_of<kStorage, false, together>(row, stride, n, px, px, to + i);
+              } else {
+                row_sizes_of<kStorage, true, together>(row, stride, n, px, py, to + i);
+              }
+            });
 }
 
 // The mantissas cleared; infinity stays infinity, of either sign.
@@ -489,6 +426,12 @@ void row_products_impl(Storage storage, const void* rows, std::ptrdiff_t stride,
                        std::size_t n, const double* x, const double* y, double* ax, double* aay) {
 #define ARGUMENTS (rows, stride, count, n, x, y, ax, aay)
   ASSAY_BY_STORAGE(rows_products_of)
+#undef ARGUMENTS
+}
+void row_sizes_impl(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
+                    std::size_t n, const double* x, const double* y, RowSizes* to) {
+#define ARGUMENTS (rows, stride, count, n, x, y, to)
+  ASSAY_BY_STORAGE(rows_sizes_of)
 #undef ARGUMENTS
 }
 void output_sums_impl(Storage storage, const void* row, std::size_t n, std::size_t width,
@@ -647,6 +590,7 @@ namespace assay::simd {
 
 HWY_EXPORT(group_sums_impl);
 HWY_EXPORT(row_products_impl);
+HWY_EXPORT(row_sizes_impl);
 HWY_EXPORT(output_sums_impl);
 HWY_EXPORT(output_sizes_impl);
 HWY_EXPORT(row_extremes_impl);
@@ -666,6 +610,10 @@ void group_sums(Storage storage, const void* row, std::size_t n, std::size_t wid
 void row_products(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
                   std::size_t n, const double* x, const double* y, double* ax, double* aay) {
   HWY_DYNAMIC_DISPATCH(row_products_impl)(storage, rows, stride, count, n, x, y, ax, aay);
+}
+void row_sizes(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
+               std::size_t n, const double* x, const double* y, RowSizes* to) {
+  HWY_DYNAMIC_DISPATCH(row_sizes_impl)(storage, rows, stride, count, n, x, y, to);
 }
 void output_sums(Storage storage, const void* row, std::size_t n, std::size_t width,
                  int mantissa_bits, double min_subnormal, bool squares, OutputSums* groups) {

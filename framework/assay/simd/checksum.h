@@ -24,6 +24,15 @@ void group_sums(Storage storage, const void* row, std::size_t n, std::size_t wid
 void row_products(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
                   std::size_t n, const double* x, const double* y, double* ax, double* aay);
 
+// Of `count` rows of A, `stride` bytes apart: sum |a_k| x_k, the largest |a_k| and, where y is not
+// null, the largest |a_k| y_k (0 otherwise). x and y hold n numbers that are not negative. Where
+// the sum is not finite, the others are what it is.
+struct RowSizes {
+  double weighted, largest, product;
+};
+void row_sizes(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
+               std::size_t n, const double* x, const double* y, RowSizes* to);
+
 // Sums over a row of C by groups: of c_j, of ulp(c_j) and ulp(c_j)^2 in a format with this many
 // mantissa bits and this smallest subnormal, and of c_j^2. Without `squares` the last is only a
 // bound: it is not less than the sum of c_j^2, and at most four times as large. An infinite or NaN
