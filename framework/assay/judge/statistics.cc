@@ -183,9 +183,10 @@ class Statistics {
     // All errors from that of the quantile's rank on.
     const auto from = std::floor(limit.parameter * static_cast<double>(elements - 1));
     const double most = static_cast<double>(elements) - from;
+    const auto met = row_of(limit.how()).met;
     return first_ones_fail(
         [&](double value, double e, double) {
-          return limit.met(times * quantile_error(limit, value, e)) ? 0 : 1;
+          return met(times * quantile_error(limit, value, e), limit.limit) ? 0 : 1;
         },
         [&] { return sum >= most; });
   }
