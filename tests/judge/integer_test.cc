@@ -159,6 +159,14 @@ TEST(JudgeIntegers, Bool) {
       judge(vector_of("bool", {1, 1, 0}), vector_of("bool", {1, 0, 1}), tolerance(0, 0));
   EXPECT_EQ(v.misses, 2);
   EXPECT_EQ(v.because, "2 of 3 elements (66.7 %) differ");
+  // Every finite golden number other than 0 is true, however large.
+  const std::vector<double> far = {0x1p119, 0x1p120, -1e300, 0x1p-1074, 0};
+  EXPECT_EQ(
+      judge(vector_of("bool", {1, 1, 1, 1, 0}), vector_of("float64", far), tolerance(0, 0)).outcome,
+      Outcome::kPass);
+  EXPECT_EQ(
+      judge(vector_of("bool", {0, 0, 0, 0, 1}), vector_of("float64", far), tolerance(0, 0)).misses,
+      5);
 }
 
 // A bound that an output of zeros meets proves nothing, for integers as for floats.

@@ -27,8 +27,8 @@ std::optional<__int128> expected_integer(const Format& output, const TensorView&
                                          std::int64_t position, double e) {
   if (output.is_float()) return std::nullopt;
   if (!expected.format->is_float()) return integer_at(expected, position);
+  if (std::isfinite(e) && output.kind == Kind::kBool) return e != 0 ? 1 : 0;
   if (!(std::abs(e) < 0x1p120)) return std::nullopt;
-  if (output.kind == Kind::kBool) return e != 0 ? 1 : 0;
   return static_cast<__int128>(std::nearbyint(e));
 }
 
