@@ -11,7 +11,7 @@
 #include "assay/base/text.h"
 #include "assay/campaign/store.h"
 #include "assay/config/published_file.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/open_cases.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/op/operator.h"
 #include "assay/report/campaign.h"
@@ -32,7 +32,8 @@ const Tensor& first_tensor(const Case& c) {
 
 config::DatasetCases list_dataset(const std::string& path, const std::string& glob) {
   config::DatasetCases found;
-  const DatasetFile file(path);
+  const OpenedCases opened = open_cases(path, {.layout = "dataset"});
+  const CaseSource& file = *opened.cases;
   for (const std::string& name : file.case_names(glob)) {
     const Case c =
         computed_case(file.read(name, {.inputs = true, .golden = false, .outputs = false}));
@@ -58,7 +59,7 @@ config::DatasetCases list_dataset(const std::string& path, const std::string& gl
 Case load_dataset_case(const std::string& path, const std::string& name) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
-  return computed_case(DatasetFile(path).read(name));
+  return computed_case(open_cases(path, {.layout = "dataset"}).cases->read(name));
 }
 
 std::vector<std::string> files_of_plan(const std::string& path) {

@@ -7,8 +7,10 @@
 #include <set>
 
 #include "assay/base/file.h"
+#include "assay/base/parallel.h"
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
+#include "assay/datasets/row_cases.h"
 #include "assay/gate/bounds.h"
 #include "assay/gate/expected_error.h"
 #include "assay/op/operator.h"
@@ -28,7 +30,7 @@ struct CaseOptions {
 struct GenerateOptions {
   CaseOptions cases;
   std::string out, from;
-  bool golden = true, tolerance = false, compress = false;
+  bool golden = true, tolerance = false, compress = false, rows_are_cases = false;
   int threads = 0;
 };
 
@@ -175,13 +177,16 @@ std::string makers() {
 class CaseWriter {
  public:
   CaseWriter(const GenerateOptions& options, const Context& context)
-      : o_(options), quiet_(context.quiet), out_(options.out, options.compress) {}
+      : o_(options), quiet_(context.quiet), out_(options.out, options.compress) {
+    if (options.rows_are_cases) out_.write_attributes({{kRowsAreCases, std::int64_t{1}}});
+  }
 
   void make_all(const CaseOptions& o) {
     const std::vector<Inputs> inputs = inputs_of(o);
     const std::map<std::string, Attribute> attributes = attributes_of(o);
     const std::size_t several = o.dtypes.size() * o.shapes.size() * inputs.size();
-    if ((!o.name.empty() || !o.why.empty()) && (several > 1 || o.count > 1)) {
+    if ((!o.name.empty() || !o.why.empty()) &&
+        (several > 1 || (o.count > 1 && !o_.rows_are_cases))) {
       throw std::invalid_argument(formatted("{} is for one case; this makes {}",
                                             o.name.empty() ? "--why" : "--name",
                                             grouped(static_cast<std::int64_t>(several) * o.count)));
@@ -193,9 +198,15 @@ class CaseWriter {
     for (const Format* dtype : dtypes) {
       for (const auto& sizes : shapes) {
         for (const Inputs& drawn : inputs) {
+          if (o_.rows_are_cases) {
+            make_rows(o, {dtype, sizes, attributes, drawn.common, drawn.named,
+                          static_cast<std::uint64_t>(o.seed), 1});
+            continue;
+          }
           for (std::int64_t i = 0; i < o.count; ++i) {
-            make(o, {dtype, sizes, attributes, drawn.common, drawn.named,
-                     static_cast<std::uint64_t>(o.seed + i), o_.threads});
+            write(made(o, {dtype, sizes, attributes, drawn.common, drawn.named,
+                           static_cast<std::uint64_t>(o.seed + i), o_.threads}),
+                  1);
           }
         }
       }
@@ -205,12 +216,12 @@ class CaseWriter {
   void commit() {
     out_.commit();
     if (quiet_) return;
-    print(formatted("{} {}, written to {}\n", grouped(static_cast<std::int64_t>(names_.size())),
-                    names_.size() == 1 ? "case" : "cases", o_.out));
+    print(formatted("{} {}, written to {}\n", grouped(cases_), cases_ == 1 ? "case" : "cases",
+                    o_.out));
   }
 
  private:
-  void make(const CaseOptions& o, const Recipe& recipe) {
+  Case made(const CaseOptions& o, const Recipe& recipe) {
     Case c = generate_case(o.op, recipe);
     if (!o.distributions.empty() && recipe.distributions.size() == c.inputs.size()) {
       throw std::invalid_argument(
@@ -233,10 +244,39 @@ class CaseWriter {
     // Words that a gate will read are wrong here already.
     if (const auto machine = c.text("machine")) (void)machine_named(*machine);
     (void)choose_bounds(c, c.output_format(), {});
-    if (o_.golden) c.golden = golden_result(c, o_.threads);
+    if (o_.golden) c.golden = golden_result(c, recipe.threads);
     if (o_.tolerance) add_tolerance(c, o.why);
+    return c;
+  }
+
+  void write(const Case& c, std::int64_t cases) {
     out_.write(c);
+    cases_ += cases;
     if (!quiet_) print(formatted("{}: {}\n", c.name, tensors_text(c)));
+  }
+
+  // Cases of one kind, each that of its seed, as the rows of one case that has the first one's
+  // name.
+  void make_rows(const CaseOptions& o, const Recipe& first_recipe) {
+    const Case first = made(o, first_recipe);
+    Case all = first;
+    for (auto& [input, tensor] : all.inputs) tensor = rows_like(tensor, o.count);
+    if (all.golden) all.golden = rows_like(*first.golden, o.count);
+    const auto put = [&](const Case& c, std::int64_t row) {
+      for (auto& [input, tensor] : all.inputs) put_row(tensor, row, c.inputs.at(input));
+      if (all.golden) put_row(*all.golden, row, *c.golden);
+    };
+    put(first, 0);
+    parallel_for(o.count - 1, o_.threads, [&](std::int64_t i) {
+      Recipe recipe = first_recipe;
+      recipe.seed += static_cast<std::uint64_t>(i + 1);
+      Case c = generate_case(o.op, recipe);
+      if (o_.golden) c.golden = golden_result(c, 1);
+      put(c, i + 1);
+    });
+    all.attributes["source"] = std::get<std::string>(first.attributes.at("source")) +
+                               formatted(" --count {} --rows-are-cases", o.count);
+    write(all, o.count);
   }
 
   // A case that was given a bound keeps it.
@@ -253,6 +293,7 @@ class CaseWriter {
   bool quiet_;
   DatasetWriter out_;
   std::set<std::string> names_;
+  std::int64_t cases_ = 0;
 };
 
 // The options that a line of a batch may have as well.
@@ -396,6 +437,9 @@ void add_generate(Context& context) {
                     "give each case that has no bound an rtol and atol derived from its own data, "
                     "and why");
   command->add_flag("--compress", o.compress, "deflate what is written");
+  command->add_flag(
+      "--rows-are-cases", o.rows_are_cases,
+      "write the cases that --count makes as the rows of one: for very many small ones");
   command->add_option("--threads", o.threads, "0: all; the result is the same")
       ->check(in_range(0, kMostThreads));
   on_run(context, command, [options, of_cases, &context] {
@@ -403,6 +447,12 @@ void add_generate(Context& context) {
       if (options->from.empty() || option->count() == 0) continue;
       throw std::invalid_argument(formatted("--from {}: its lines say what is made; leave {} out",
                                             options->from, option->get_name()));
+    }
+    if (options->rows_are_cases && options->tolerance) {
+      throw std::invalid_argument(
+          "--tolerance derives a bound of each case, and with --rows-are-cases they share one; "
+          "leave "
+          "one of the two out");
     }
     return run(*options, context);
   });

@@ -9,6 +9,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/config/machine_file.h"
+#include "assay/datasets/open_cases.h"
 #include "assay/identify/probes.h"
 #include "assay/report/identification.h"
 #include "tools.h"
@@ -103,7 +104,8 @@ void write_machine(const std::vector<identify::Finding>& findings, const Identif
 
 // Cases with one output each, with the outputs that are asked for alone.
 std::vector<Case> cases_of(const IdentifyOptions& o) {
-  const DatasetFile in(o.file);
+  const OpenedCases opened = open_cases(o.file, {.layout = "dataset"});
+  const CaseSource& in = *opened.cases;
   std::vector<Case> cases;
   for (const std::string& name : in.case_names(o.glob)) {
     Case c = in.read(name, {.inputs = true, .golden = false, .outputs = true});

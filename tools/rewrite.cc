@@ -7,6 +7,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/datasets/row_cases.h"
 #include "assay/fault/fault.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/gate/expected_error.h"
@@ -122,6 +123,14 @@ Agreement agreement(const Tensor& emulated, const Tensor& recorded, const std::s
   return result;
 }
 
+// What is computed of a case, or of each of its rows where those are the cases.
+Tensor computed(const DatasetFile& in, const Case& c,
+                const std::function<Tensor(const Case&, int threads)>& compute) {
+  if (!rows_are_cases(in.path(), in.attributes())) return compute(c, 0);
+  return computed_by_rows(c, rows_of(in.path(), in.info(c.name)), 0,
+                          [&](const Case& row) { return compute(row, 1); });
+}
+
 int run_emulate(const RewriteOptions& o, const Context& context) {
   const Machine& machine = machine_named(o.machine);
   if (o.with_accumulator && o.out.empty()) {
@@ -135,7 +144,8 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
                                          name, whole.op)};
     }
     const Case c = computed_case(std::move(whole));
-    const Tensor result = emulate(c, machine);
+    const Tensor result = computed(
+        in, c, [&](const Case& each, int threads) { return emulate(each, machine, threads); });
     std::string line = formatted("{}: {} {} on {}", title_of(c), result.format().name,
                                  shape_text(result.shape()), machine.name);
     if (out != nullptr) {
@@ -145,7 +155,9 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
       Epilogue epilogue;
       if (o.with_accumulator) {
         try {
-          epilogue.accumulator = emulate_accumulator(c, machine);
+          epilogue.accumulator = computed(in, c, [&](const Case& each, int threads) {
+            return emulate_accumulator(each, machine, threads);
+          });
           ++accumulators;
           line += ", with its accumulator";
         } catch (const std::invalid_argument& e) {
@@ -219,9 +231,14 @@ int run_golden(const RewriteOptions& o, const Context& context) {
                             : formatted("assay does not compute the operator '{}'", whole.op))};
         }
         const Case c = computed_case(std::move(whole));
-        const Tensor result = golden_result(c);
+        const Tensor result = computed(
+            in, c, [](const Case& each, int threads) { return golden_result(each, threads); });
         out.put_golden(name, result, c.output_name);
         std::string note;
+        if (o.tolerance && rows_are_cases(in.path(), in.attributes())) {
+          throw CaseError(name,
+                          "--tolerance derives the bound of one case, and each of its rows is one");
+        }
         if (o.tolerance) {
           try {
             const DerivedTolerance t = explained_tolerance(c);

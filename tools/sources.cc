@@ -42,6 +42,8 @@ void SourceOptions::add_layout(Context& context, CLI::App* command) {
   command->add_option("--shape", shape, "shape of raw outputs that do not say it, as in 64,512");
   command->add_option("--golden-shape", golden_shape,
                       "shape of raw golden results that do not say it");
+  command->add_flag("--rows-are-cases", rows_are_cases,
+                    "every row of the arrays is a case of its own, NAME/0, NAME/1 and so on");
 }
 
 void SourceOptions::add(Context& context, CLI::App* command) {
@@ -66,6 +68,7 @@ OpenOptions SourceOptions::request(Side side) const {
   request.shape = shape_of(shape, "--shape");
   request.golden_shape = shape_of(golden_shape, "--golden-shape");
   request.table = table;
+  request.rows_are_cases = rows_are_cases;
   return request;
 }
 
@@ -77,6 +80,7 @@ std::string SourceOptions::text() const {
         std::pair("--golden-shape", &golden_shape)}) {
     if (!value->empty()) out += formatted(" {} {}", option, shell_word(*value));
   }
+  if (rows_are_cases) out += " --rows-are-cases";
   if (pairs.size() == 2) {
     out += formatted(" --pairs {} {}", shell_word(pairs[0]), shell_word(pairs[1]));
   }

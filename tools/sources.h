@@ -12,9 +12,10 @@
 
 namespace assay::tools {
 
-// --layout, --table, --dtype, --golden-dtype, --shape, --golden-shape, --pairs.
+// --layout, --table, --dtype, --golden-dtype, --shape, --golden-shape, --rows-are-cases, --pairs.
 struct SourceOptions {
   std::string layout, table, dtype, golden_dtype, shape, golden_shape;
+  bool rows_are_cases = false;
   std::vector<std::string> pairs;  // none, or the patterns of outputs and golden results
   void add(Context& context, CLI::App* command);
   void add_layout(Context& context, CLI::App* command);  // all but --pairs

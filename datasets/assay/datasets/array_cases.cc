@@ -383,6 +383,11 @@ Epilogue ArrayCases::read_epilogue(const std::string& name, const std::string& p
   return epilogue_of(result(name, output), producer);
 }
 
+std::unique_ptr<ArraySource> ArrayCases::open_input(const std::string& name,
+                                                    const std::string& operand) const {
+  return open_array(record(name).inputs.at(operand));
+}
+
 std::unique_ptr<ArraySource> ArrayCases::open_golden(const std::string& name,
                                                      const std::string& output) const {
   const CaseOutputRecord& of = result(name, output);

@@ -68,6 +68,8 @@ class ArrayCases : public CaseSource {
                      const std::string& output = "") const override;
   Epilogue read_epilogue(const std::string& name, const std::string& producer,
                          const std::string& output = "") const override;
+  std::unique_ptr<ArraySource> open_input(const std::string& name,
+                                          const std::string& operand) const override;
   std::unique_ptr<ArraySource> open_golden(const std::string& name,
                                            const std::string& output = "") const override;
   std::unique_ptr<ArraySource> open_output(const std::string& name, const std::string& producer,

@@ -21,6 +21,11 @@ std::vector<std::string> CaseSource::case_names(const std::string& glob) const {
   return matching;
 }
 
+std::unique_ptr<ArraySource> CaseSource::open_input(const std::string& /*name*/,
+                                                    const std::string& /*operand*/) const {
+  return nullptr;
+}
+
 std::unique_ptr<ArraySource> CaseSource::open_golden(const std::string& /*name*/,
                                                      const std::string& /*output*/) const {
   return nullptr;

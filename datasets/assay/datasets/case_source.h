@@ -78,9 +78,11 @@ class CaseSource {
   virtual Epilogue read_epilogue(const std::string& name, const std::string& producer,
                                  const std::string& output = "") const;
 
-  // The golden result, of a case that has several outputs the one of `output`; and a recorded
-  // output: as arrays that are read piece by piece. Null where there is none, or where this kind of
-  // source gives whole tensors alone. The source must outlive them.
+  // An input; the golden result, of a case that has several outputs the one of `output`; and a
+  // recorded output: as arrays that are read piece by piece. Null where there is none, or where
+  // this kind of source gives whole tensors alone. The source must outlive them.
+  virtual std::unique_ptr<ArraySource> open_input(const std::string& name,
+                                                  const std::string& operand) const;
   virtual std::unique_ptr<ArraySource> open_golden(const std::string& name,
                                                    const std::string& output = "") const;
   virtual std::unique_ptr<ArraySource> open_output(const std::string& name,

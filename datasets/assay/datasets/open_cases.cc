@@ -12,6 +12,7 @@
 #include "assay/datasets/msprobe_folder.h"
 #include "assay/datasets/pairs.h"
 #include "assay/datasets/plain_folder.h"
+#include "assay/datasets/row_cases.h"
 #include "assay/datasets/sample_folder.h"
 #include "assay/datasets/store.h"
 #include "assay/datasets/ttk_folder.h"
@@ -119,6 +120,7 @@ OpenedCases open_cases(const std::string& path, const OpenOptions& options) {
   const Layout& layout = layout_of(path, options.layout);
   OpenedCases opened = layout.open(path, options);
   opened.layout = layout.name;
+  if (options.rows_are_cases || rows_are_cases(path, opened.attributes)) take_rows_as_cases(opened);
   return opened;
 }
 

@@ -38,7 +38,8 @@ struct OpenOptions {
   // results and inputs.
   std::string dtype = {}, golden_dtype = {};
   std::optional<Shape> shape = {}, golden_shape = {};
-  std::string table = {};  // TTK's case table; empty: the one .csv file in the folder, or none
+  bool rows_are_cases = false;  // row_cases.h
+  std::string table = {};       // TTK's case table; empty: the one .csv file in the folder, or none
 };
 
 struct OpenedCases {

@@ -9,6 +9,7 @@
 #include "assay/datasets/array_cases.h"
 #include "assay/datasets/folder.h"
 #include "assay/datasets/open_cases.h"
+#include "assay/datasets/row_cases.h"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -243,6 +244,7 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
     result.golden.reset();
   }
   opened.cases = std::make_unique<ArrayCases>(outputs + " " + golden, std::move(records));
+  if (options.rows_are_cases) take_rows_as_cases(opened);
   return opened;
 }
 

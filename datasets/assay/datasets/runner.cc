@@ -11,7 +11,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/file_gate.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/open_cases.h"
 #include "assay/report/report.h"
 
 namespace assay {
@@ -90,7 +90,7 @@ Arguments parse(int argc, char** argv) {
 std::string bracket(std::string_view text) { return formatted("[==[{}]==]", text); }
 
 // Of a case that is refused none: its test says why.
-std::vector<std::string> labels_of(const DatasetFile& file, const std::string& name) {
+std::vector<std::string> labels_of(const CaseSource& file, const std::string& name) {
   CaseInfo info;
   try {
     info = file.info(name);
@@ -111,7 +111,7 @@ std::vector<std::string> labels_of(const DatasetFile& file, const std::string& n
 }
 
 // A wrong name is refused also where no standard asks for a benchmark.
-void check_benchmark(const Arguments& a, const DatasetFile& file) {
+void check_benchmark(const Arguments& a, const CaseSource& file) {
   if (a.request.benchmark.empty()) return;
   std::set<std::string> known;
   for (const std::string& name : file.case_names()) {
@@ -123,7 +123,7 @@ void check_benchmark(const Arguments& a, const DatasetFile& file) {
                                       std::vector<std::string>(known.begin(), known.end()))));
 }
 
-void print_ctest(const Arguments& a, const DatasetFile& file) {
+void print_ctest(const Arguments& a, const CaseSource& file) {
   for (const std::string& name : file.case_names(a.glob)) {
     std::vector<std::string> labels = labels_of(file, name);
     if (a.machine != nullptr) labels.emplace_back(a.machine->name);
@@ -138,7 +138,7 @@ void print_ctest(const Arguments& a, const DatasetFile& file) {
   }
 }
 
-std::vector<CaseReport> run_case(const Arguments& a, const DatasetFile& file,
+std::vector<CaseReport> run_case(const Arguments& a, const CaseSource& file,
                                  const std::string& name,
                                  const std::map<std::string, CaseFunction>& operators,
                                  const FloatEnvironment& environment) {
@@ -192,7 +192,9 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
   const FloatEnvironment environment;
   try {
     const Arguments a = parse(argc, argv);
-    const DatasetFile file(a.file);
+    // As the gate reads it.
+    const OpenedCases opened = open_cases(a.file, {.layout = "dataset"});
+    const CaseSource& file = *opened.cases;
     check_benchmark(a, file);
     if (a.ctest) {
       print_ctest(a, file);

@@ -429,11 +429,25 @@ struct DatasetFile::Impl {
     return reader.place_of(at);
   }
 
+  bool is_tensor(const std::string& at) const {
+    return reader.check_path(at) && !is_group(at) && !is_absent(at);
+  }
+  std::unique_ptr<ArraySource> pieces_of(const std::string& at) const {
+    return is_tensor(at) ? reader.open_pieces(at) : nullptr;
+  }
   // What the dataset takes in memory; 0 where there is none.
   std::int64_t bytes_of(const std::string& at) const {
-    if (!reader.check_path(at) || is_group(at) || is_absent(at)) return 0;
+    if (!is_tensor(at)) return 0;
     const TensorInfo info = reader.tensor_info(at);
     return element_count(info.shape) * format_named(info.dtype).storage_bytes;
+  }
+  // The same of the golden results of a case, or of all outputs of a producer.
+  std::int64_t bytes_of_outputs(const std::string& name, const std::string& part) const {
+    if (!has_several(name)) return bytes_of(path_of(name, part, ""));
+    std::int64_t bytes = 0;
+    for (const auto& [output, golden] : outputs_of(name))
+      bytes += bytes_of(path_of(name, part, output));
+    return bytes;
   }
 
   // Refuses where the case is not one.
@@ -596,41 +610,30 @@ std::vector<std::string> DatasetFile::producers_of(const std::string& name) cons
   return impl_->tensors_in(name, "outputs");
 }
 
+std::unique_ptr<ArraySource> DatasetFile::open_input(const std::string& name,
+                                                     const std::string& operand) const {
+  return looked_at(name).pieces_of(Impl::path_of(name, "inputs/" + operand, ""));
+}
+
 std::unique_ptr<ArraySource> DatasetFile::open_golden(const std::string& name,
                                                       const std::string& output) const {
-  const std::string at = Impl::path_of(name, "golden", output);
-  if (!looked_at(name).reader.check_path(at) || impl_->is_group(at) || impl_->is_absent(at))
-    return nullptr;
-  return impl_->reader.open_pieces(at);
+  return looked_at(name).pieces_of(Impl::path_of(name, "golden", output));
 }
 
 std::unique_ptr<ArraySource> DatasetFile::open_output(const std::string& name,
                                                       const std::string& producer,
                                                       const std::string& output) const {
-  const std::string at = Impl::path_of(name, "outputs/" + producer, output);
-  if (!looked_at(name).reader.check_path(at) || impl_->is_group(at)) return nullptr;
-  return impl_->reader.open_pieces(at);
+  return looked_at(name).pieces_of(Impl::path_of(name, "outputs/" + producer, output));
 }
 
 std::int64_t DatasetFile::golden_bytes(const std::string& name) const {
   looked_at(name).check_case(name);
-  if (!impl_->has_several(name)) return impl_->bytes_of(Impl::path_of(name, "golden", ""));
-  std::int64_t bytes = 0;
-  for (const auto& [output, has_golden] : impl_->outputs_of(name)) {
-    if (has_golden) bytes += impl_->bytes_of(Impl::path_of(name, "golden", output));
-  }
-  return bytes;
+  return impl_->bytes_of_outputs(name, "golden");
 }
 
 std::int64_t DatasetFile::output_bytes(const std::string& name, const std::string& producer) const {
-  const std::string part = "outputs/" + producer;
   looked_at(name).check_case(name);
-  if (!impl_->has_several(name)) return impl_->bytes_of(Impl::path_of(name, part, ""));
-  std::int64_t bytes = 0;
-  for (const auto& [output, has_golden] : impl_->outputs_of(name)) {
-    bytes += impl_->bytes_of(Impl::path_of(name, part, output));
-  }
-  return bytes;
+  return impl_->bytes_of_outputs(name, "outputs/" + producer);
 }
 
 std::optional<StoredPlace> DatasetFile::golden_place(const std::string& name,
@@ -654,8 +657,7 @@ CaseInfo DatasetFile::info(const std::string& name) const {
   CaseInfo info;
   info.name = name;
   info.attributes = impl_->case_attributes(name);
-  info.op = std::get<std::string>(info.attributes.at("op"));
-  info.attributes.erase("op");
+  info.op = std::get<std::string>(info.attributes.extract("op").mapped());
   Impl::Inputs inputs = impl_->inputs_of(name);
   info.absent_inputs = std::move(inputs.absent);
   for (const std::string& operand : inputs.tensors) {
@@ -670,9 +672,7 @@ CaseInfo DatasetFile::info(const std::string& name) const {
     to.accumulators = impl_->beside_outputs(name, "accumulators", output);
     to.residuals = impl_->beside_outputs(name, "residuals", output);
     const std::string golden = Impl::path_of(name, "golden", output);
-    if (impl_->reader.check_path(golden) && !impl_->is_absent(golden)) {
-      to.golden = impl_->reader.tensor_info(golden);
-    }
+    if (impl_->is_tensor(golden)) to.golden = impl_->reader.tensor_info(golden);
   };
   if (!impl_->has_several(name)) {
     fill(info, "");

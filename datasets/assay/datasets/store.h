@@ -51,6 +51,8 @@ class DatasetFile : public CaseSource {
                          const std::string& output = "") const override;
   CaseInfo info(const std::string& name) const override;
   std::vector<std::string> producers_of(const std::string& name) const override;
+  std::unique_ptr<ArraySource> open_input(const std::string& name,
+                                          const std::string& operand) const override;
   std::unique_ptr<ArraySource> open_golden(const std::string& name,
                                            const std::string& output = "") const override;
   std::unique_ptr<ArraySource> open_output(const std::string& name, const std::string& producer,

@@ -47,6 +47,8 @@ struct DatasetWriter::Impl {
   bool compress;
   int disk_error = 0;  // errno of the first write that failed
   h5::Handle file;
+  h5::Handle open_object;  // opened()
+  std::string open_path;   // empty: none is
   // Cases of other files, whose members come here when all that replaces them is known.
   struct Copied {
     h5::Handle file;
@@ -78,10 +80,19 @@ struct DatasetWriter::Impl {
     return found;
   }
 
-  h5::Handle opened(const std::string& object) const {
-    h5::Handle at = h5::object(H5Oopen(file.get(), object.c_str(), H5P_DEFAULT));
-    if (!at.valid()) fail(object, "cannot be opened for writing");
-    return at;
+  // The object stays open until another one is asked for: it is written attribute by attribute.
+  hid_t opened(const std::string& object) {
+    if (open_path == object) return open_object.get();
+    close_object();
+    open_object = h5::object(H5Oopen(file.get(), object.c_str(), H5P_DEFAULT));
+    if (!open_object.valid()) fail(object, "cannot be opened for writing");
+    open_path = object;
+    return open_object.get();
+  }
+
+  void close_object() {
+    open_path.clear();
+    open_object.reset();
   }
 
   void create_attribute(const std::string& object, hid_t at, const std::string& name, hid_t type,
@@ -96,8 +107,8 @@ struct DatasetWriter::Impl {
 
   // Strings have a fixed length: copying those of variable length is what HDF5 1.10 fails at.
   void write_attribute(const std::string& object, const std::string& name, const Attribute& value) {
-    const h5::Handle at = opened(object);
-    if (H5Aexists(at.get(), name.c_str()) > 0) H5Adelete(at.get(), name.c_str());
+    const hid_t at = opened(object);
+    if (H5Aexists(at, name.c_str()) > 0) H5Adelete(at, name.c_str());
     const h5::Handle scalar = h5::space(H5Screate(H5S_SCALAR));
     h5::Handle type;
     const void* data = nullptr;
@@ -118,7 +129,7 @@ struct DatasetWriter::Impl {
       type = h5::type(H5Tcopy(H5T_IEEE_F64LE));
       data = &std::get<double>(value);
     }
-    create_attribute(object, at.get(), name, type.get(), scalar.get(), type.get(), data);
+    create_attribute(object, at, name, type.get(), scalar.get(), type.get(), data);
     if (name != h5::kChecksumsAttribute) sums.set(object, name, value);
   }
 
@@ -180,7 +191,7 @@ struct DatasetWriter::Impl {
     if (count > 0 && H5Aread(attr, memory.get(), data.data()) < 0) {
       fail(object, formatted("its attribute '{}' cannot be copied", name));
     }
-    create_attribute(object, opened(object).get(), name, stored.get(), space.get(), memory.get(),
+    create_attribute(object, opened(object), name, stored.get(), space.get(), memory.get(),
                      count > 0 ? data.data() : nullptr);
     if (!plain && count > 0) {
       H5Dvlen_reclaim(memory.get(), space.get(), H5P_DEFAULT, data.data());
@@ -191,9 +202,11 @@ struct DatasetWriter::Impl {
   void copy_attributes(const h5::Reader& reader, hid_t from, const std::string& object,
                        const h5::Checksums& known) {
     const h5::Handle source = h5::object(H5Oopen(from, object.c_str(), H5P_DEFAULT));
-    const auto values = reader.attributes(object, {});
-    for (const std::string& name : reader.attribute_names(object)) {
-      if (H5Aexists_by_name(file.get(), object.c_str(), name.c_str(), H5P_DEFAULT) > 0) continue;
+    std::vector<std::string> names;
+    const auto values = reader.attributes(object, {}, &names);
+    const hid_t at = opened(object);
+    for (const std::string& name : names) {
+      if (H5Aexists(at, name.c_str()) > 0) continue;
       const h5::Handle attr = h5::attribute(H5Aopen(source.get(), name.c_str(), H5P_DEFAULT));
       if (!attr.valid()) fail(object, formatted("its attribute '{}' cannot be copied", name));
       const auto value = values.find(name);
@@ -280,12 +293,12 @@ struct DatasetWriter::Impl {
   // objects that came before; what has several links there has them here.
   void copy_missing(const h5::Reader& reader, hid_t from, const std::string& group,
                     std::map<std::uint64_t, std::string>& first_paths, const h5::Checksums& known) {
-    copy_attributes(reader, from, group, known);
     for (const std::string& link : reader.links_in(group)) {
       const std::string object = group + "/" + link;
       if (reader.kind_of(object) == h5::Reader::ObjectKind::kGroup) {
         if (!exists(object) && nothing_is_left_of(reader, object)) continue;
         if (!exists(object)) create_group(object);
+        copy_attributes(reader, from, object, known);
         copy_missing(reader, from, object, first_paths, known);
         continue;
       }
@@ -295,7 +308,7 @@ struct DatasetWriter::Impl {
           copy_attributes(reader, from, object, known);
           for (const char* word : {"absent", "pending"}) {
             sums.erase(object, word);
-            H5Adelete_by_name(file.get(), object.c_str(), word, H5P_DEFAULT);
+            H5Adelete(opened(object), word);
           }
           H5Eclear2(H5E_DEFAULT);
         }
@@ -369,6 +382,7 @@ struct DatasetWriter::Impl {
     if (compress && view.size() >= kMinCompressed) set_chunks(created.get(), view, extents);
     bool overwrite = false;
     if (exists(object)) {
+      close_object();
       overwrite = can_be_overwritten(object, type.get(), space.get());
       if (!overwrite && H5Ldelete(file.get(), object.c_str(), H5P_DEFAULT) < 0) {
         fail(object, "cannot be replaced");
@@ -643,6 +657,7 @@ void DatasetWriter::commit() {
   impl_->complete_copies();
   if (impl_->needs_schema_2) impl_->write_attribute("/", "assay_schema", std::int64_t{2});
   impl_->write_checksums();
+  impl_->close_object();
   if (!impl_->file.reset() || impl_->disk_error != 0) fail(EIO);
   if (const int error = impl_->temporary->commit(true); error != 0) fail(error);
   h5::file_was_written(impl_->temporary->descriptor());
