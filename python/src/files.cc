@@ -115,8 +115,12 @@ class Dataset {
   void rewrite(const Change& change) {
     const DatasetFile* file = as_file();
     if (file == nullptr) {
-      throw py::value_error(formatted(
-          "{} is no dataset file of assay ({}): assay.write() makes one", path_, opened_.layout));
+      throw py::value_error(
+          opened_.layout == "dataset"
+              ? formatted("{} holds cases as the rows of arrays: assay.write() makes a new one",
+                          path_)
+              : formatted("{} is no dataset file of assay ({}): assay.write() makes one", path_,
+                          opened_.layout));
     }
     DatasetWriter writer(path_);
     {
@@ -147,8 +151,9 @@ class Dataset {
 std::unique_ptr<Dataset> open(const py::object& path, const std::string& layout,
                               const std::optional<std::string>& dtype,
                               const std::optional<std::string>& golden_dtype,
-                              const std::optional<std::string>& table) {
+                              const std::optional<std::string>& table, bool rows_are_cases) {
   OpenOptions options{.layout = layout};
+  options.rows_are_cases = rows_are_cases;
   options.dtype = dtype.value_or("");
   options.golden_dtype = golden_dtype.value_or("");
   options.table = table.value_or("");
@@ -256,9 +261,10 @@ void define_files(py::module_& m) {
       .def("__repr__", [](const Dataset& d) { return formatted("<Dataset {}>", d.path()); });
   m.def("open", &open, py::arg("path"), py::kw_only(), py::arg("layout") = "",
         py::arg("dtype") = py::none(), py::arg("golden_dtype") = py::none(),
-        py::arg("table") = py::none(),
+        py::arg("table") = py::none(), py::arg("rows_are_cases") = false,
         "The Dataset of a golden file, or of a folder in one of list_layouts(), which is told by "
-        "its content.\n\ndtype, golden_dtype, table: as `assay gate` has them. Raises FileError "
+        "its content.\n\ndtype, golden_dtype, table, rows_are_cases: as `assay gate` has them. "
+        "Raises FileError "
         "that names file, object and reason.");
   m.def("write", &write, py::arg("path"), py::arg("cases"), py::arg("attributes") = py::none(),
         py::arg("compress") = false,

@@ -52,6 +52,28 @@ class RoundTrips(TestCase):
                 self.assertEqual(read[name].dtype, expected.dtype.name, name)
                 np.testing.assert_array_equal(read[name].numpy(), expected, name)
 
+    def test_rows_that_are_cases(self):
+        path = self.directory / "rows.h5"
+        x = np.arange(60, dtype="f4").reshape(12, 5)
+        packed = Case("x2", inputs={"x": x}, golden=x * 2.0, outputs={"npu": x * np.float32(2)},
+                      attributes={"output_dtype": "float32"})
+        for says_so in (True, False):
+            write(path, packed, attributes={"rows_are_cases": 1} if says_so else None)
+            with assay.open(path, rows_are_cases=not says_so) as file:
+                self.assertEqual(file.case_names(), [f"x2/{i:02}" for i in range(12)])
+                for i, case in enumerate(file):
+                    np.testing.assert_array_equal(case.inputs["x"].numpy(), x[i])
+                    np.testing.assert_array_equal(case.golden.numpy(), x[i] * 2.0)
+                    np.testing.assert_array_equal(case.outputs["npu"].numpy(), x[i] * 2)
+                    self.assertEqual(case.attributes["output_dtype"], "float32")
+                self.assertEqual(file.info("x2/03").golden.shape, (5,))
+                with self.assertRaisesRegex(ValueError, "holds cases as the rows of arrays"):
+                    file.append(packed)
+            options = {} if says_so else {"rows_are_cases": True}
+            report = assay.gate(path, standard="torch", **options)
+            self.assertEqual(len(report), 12)
+            self.assertEqual(report.outcome, "pass")
+
     def test_complex_arrays(self):
         path = self.directory / "complex.h5"
         grid = np.arange(24).reshape(4, 6) * (1 - 2j)
