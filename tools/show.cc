@@ -59,9 +59,14 @@ void verify_case(const DatasetFile& file, const CaseInfo& info, std::int64_t& wi
 int run_inspect(const std::string& path, const std::string& glob, const SourceOptions& options,
                 bool verify, const Context& context) {
   const OpenedCases opened = open_cases(path, options.request(Side::kGolden));
-  const CaseSource& file = *opened.cases;
+  const auto* dataset = dynamic_cast<const DatasetFile*>(opened.cases.get());
+  std::optional<DatasetFile> as_it_lies;  // of a file whose rows are cases: its arrays
+  if (dataset == nullptr && opened.layout == "dataset" && !options.rows_are_cases) {
+    dataset = &as_it_lies.emplace(path);
+  }
+  const CaseSource& file =
+      dataset != nullptr ? static_cast<const CaseSource&>(*dataset) : *opened.cases;
   const std::vector<std::string> names = file.case_names(glob);
-  const auto* dataset = dynamic_cast<const DatasetFile*>(&file);
   std::string out = dataset != nullptr ? "" : formatted("layout: {}\n", opened.layout);
   if (dataset == nullptr) out += notes_text(opened);
   for (const auto& [name, value] : dataset != nullptr ? dataset->attributes() : opened.attributes) {
@@ -72,7 +77,9 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
   bool unreadable = false;
   std::int64_t with = 0, without = 0;  // a checksum, of datasets
   if (verify && dataset == nullptr) {
-    throw std::invalid_argument("--verify reads dataset files, which alone have checksums");
+    throw std::invalid_argument(
+        options.rows_are_cases ? "--verify reads arrays as they lie: leave --rows-are-cases out"
+                               : "--verify reads dataset files, which alone have checksums");
   }
   for (const std::string& name : names) {
     CaseInfo info;

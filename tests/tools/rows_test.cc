@@ -78,6 +78,9 @@ TEST_F(Rows, AreJudgedAsTheCasesThatTheyAre) {
                              HasSubstr("\nadd/f32/04: fail: 1 of 20 elements"),
                              HasSubstr("\n  [2, 1]: actual"),
                              HasSubstr("\nadd/f32/17: fail: 1 of 20 elements")));
+  // Those that failed, in a file of their own, are cases as any other.
+  EXPECT_THAT(run("assay gate packed.h5 --save-failures failed.h5 -q"), Exits(1));
+  EXPECT_THAT(run("assay gate failed.h5").out, HasSubstr("\n2 cases: 2 fail\n"));
   // One of them by its name, as the reproducer has it.
   EXPECT_THAT(run("assay gate packed.h5 --case add/f32/04 --recorded npu"), Exits(1));
   EXPECT_THAT(run("assay gate packed.h5 --case add/f32/05 --recorded npu"), Exits(0));
@@ -189,8 +192,17 @@ with h5py.File("rows_o.h5") as rows, h5py.File("cases_o.h5") as cases:
   EXPECT_THAT(golden.err, HasSubstr("--tolerance derives the bound of one case"));
 }
 
+// As they lie, or each.
 TEST_F(Rows, AreShownByInspect) {
-  const Ran ran = run("assay inspect packed.h5");
+  const Ran arrays = run("assay inspect packed.h5");
+  EXPECT_THAT(arrays, Exits(0));
+  EXPECT_THAT(arrays.out, AllOf(HasSubstr("rows_are_cases: 1\n"), HasSubstr("\nadd/f32  add  "),
+                                HasSubstr("npu float32 [23, 4, 5]")));
+  EXPECT_THAT(run("assay inspect packed.h5 --verify").out, HasSubstr("; 4 have none\n"));
+  const Ran both = run("assay inspect packed.h5 --verify --rows-are-cases");
+  EXPECT_THAT(both,
+              Exits(2, "error: --verify reads arrays as they lie: leave --rows-are-cases out"));
+  const Ran ran = run("assay inspect packed.h5 --rows-are-cases");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, AllOf(HasSubstr("\nadd/f32/00  add  "), HasSubstr("\nadd/f32/22  add  ")));
 }
