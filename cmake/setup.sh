@@ -102,14 +102,14 @@ assay_jobs() {
   printf '%s\n' "${CMAKE_BUILD_PARALLEL_LEVEL:-$jobs}"
 }
 
-# assay_configure PRESET
+# assay_configure PRESET [ARGUMENT...]
 assay_configure() {
   local hint=
   if [[ -e build/$1/CMakeCache.txt ]]; then
     hint="if the reason is not plain, remove build/$1 and try again"
   fi
   assay_hint=$hint assay_step "configuring (cmake --preset $1)" "$1-configure.log" \
-    cmake --preset "$1"
+    cmake --preset "$@"
 }
 
 # assay_build PRESET [TARGET...]: all targets when none is named.
