@@ -447,6 +447,22 @@ TEST_F(Runner, ChecksumsOfEightBitFloats) {
   EXPECT_EQ(judged("named.h5").outcome, Outcome::kPass) << judged("named.h5").because;
 }
 
+// Dataset tests see the rows of a file that says that they are cases, each by its name.
+TEST_F(Runner, RowsThatAreCases) {
+  ASSERT_EQ(run("assay generate add --dtype float32 --shape 9 --count 12 --rows-are-cases --quiet "
+                "--out g.h5")
+                .code,
+            0);
+  const std::string runner = shell_word(ASSAY_RUNNER) + " g.h5";
+  const Ran all = run(runner);
+  EXPECT_EQ(all.code, 0) << all.err;
+  EXPECT_THAT(all.out, AllOf(HasSubstr("add/float32/9/normal/seed0/00: pass: all 9 elements"),
+                             HasSubstr("add/float32/9/normal/seed0/11: pass: all 9 elements")));
+  EXPECT_EQ(std::count(all.out.begin(), all.out.end(), '\n'), 12);
+  EXPECT_EQ(run(runner + " --case add/float32/9/normal/seed0/07").code, 0);
+  EXPECT_EQ(run(runner + " --case add/float32/9/normal/seed0").code, 3);
+}
+
 // A file with one case that cannot be read: the others are judged, and the exit code says so.
 TEST_F(Runner, AnUnreadableCaseHidesNoOther) {
   Case good = dual({}), bad = good;

@@ -87,8 +87,16 @@ Histogram histogram_of(const Bins& bins, std::size_t begin, std::size_t count, i
   Histogram h;
   h.per_octave = 1 << bits;
   h.below = -excluded;
-  for (const auto& [bin, n] : bins) {
-    if (bin < begin || bin >= begin + count) continue;
+  const auto place = [&](std::size_t bin) {
+    return std::lower_bound(bins.begin(), bins.end(), bin,
+                            [](const auto& entry, std::size_t b) { return entry.first < b; });
+  };
+  const auto last = place(begin + count);
+  auto next = place(begin);
+  // No more than is needed: a gate keeps those of every case.
+  h.bins.reserve(static_cast<std::size_t>(last - next));
+  for (; next != last; ++next) {
+    const auto& [bin, n] = *next;
     const std::size_t at = bin - begin;
     if (at == 0)
       h.below += n;
