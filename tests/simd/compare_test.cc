@@ -72,6 +72,48 @@ void compare_random(std::uint64_t stream) {
 TEST_P(CompareTest, Float64OfEveryLength) { compare_random<double>(1); }
 TEST_P(CompareTest, Float32OfEveryLength) { compare_random<float>(2); }
 
+// Many copies of one pair, so that whole blocks are cleared or are not: errors about the bound and
+// values about the one that zeros just meet, by ulps of float64 and of float32, at every size.
+TEST_P(CompareTest, Float32AboutTheBoundAtEverySize) {
+  Random random(10, 3);
+  const double nudges[] = {0, 0x1p-53, 0x1p-30, 0x1p-24, 0x1p-22, 0x1p-20, 0x1p-18, 0x1p-3};
+  std::int64_t clear = 0, missed = 0, seen_by_zeros = 0;
+  for (const double rtol : {0.0, 0x1p-140, 1e-30, 0x1p-24, 1e-3, 0.3, 0.5, 0.51, 3.0}) {
+    for (const double atol :
+         {0.0, 0x1p-149, 0x1p-126, 0x1p-101, 0x1p-99, 1e-8, 1.0, 0x1p100, 0x1p101}) {
+      for (int exponent = -149; exponent <= 127; exponent += 3) {
+        const double e = std::ldexp(1 + random.uniform(), exponent);
+        const double bound = atol + rtol * e;
+        const double just = rtol < 1 ? atol / (1 - rtol) : atol;
+        for (const double nudge : nudges) {
+          for (const double sign : {-1.0, 1.0}) {
+            const double off = 1 + sign * nudge;
+            for (const auto& [a, of] : {std::pair(e + bound * off, e),
+                                        {e - bound * off, e},
+                                        {just * off, just * off},
+                                        {e, -e},
+                                        {-e, e * off}}) {
+              const std::vector<float> actual(130, static_cast<float>(a)),
+                  expected(130, static_cast<float>(of));
+              const Comparison is = compare(actual.data(), expected.data(), 130, atol, rtol);
+              const Comparison one = plain<float>({actual[0]}, {expected[0]}, atol, rtol);
+              ASSERT_EQ(is.misses, 130 * one.misses)
+                  << a << " " << of << " " << atol << " " << rtol;
+              ASSERT_EQ(is.zero_within, 130 * one.zero_within)
+                  << a << " " << of << " " << atol << " " << rtol;
+              ASSERT_EQ(is.zero, 130 * one.zero);
+              ++(one.misses > 0 ? missed : one.zero_within > 0 ? seen_by_zeros : clear);
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(clear, 10000);
+  EXPECT_GT(missed, 10000);
+  EXPECT_GT(seen_by_zeros, 10000);
+}
+
 TEST_P(CompareTest, CountsWhatZerosWouldNotMiss) {
   Random random(10, 4);
   for (const std::size_t n : {3u, 64u, 301u}) {

@@ -120,27 +120,29 @@ class RowCases : public CaseSource {
     return names;
   }
 
-  bool has_case(const std::string& name) const override { return find(name).first != nullptr; }
+  bool has_case(const std::string& name) const override { return find(name).pack != nullptr; }
 
   CaseInfo info(const std::string& name) const override {
-    CaseInfo info = at(name).first->info;
+    CaseInfo info = at(name).pack->info;
     info.name = name;
     return info;
   }
 
   std::map<std::string, Attribute> attributes_of(const std::string& name) const override {
-    const CaseInfo& info = at(name).first->info;
+    const CaseInfo& info = at(name).pack->info;
     std::map<std::string, Attribute> attributes = info.attributes;
     attributes.emplace("op", info.op);
     return attributes;
   }
 
   std::vector<std::string> producers_of(const std::string& name) const override {
-    return cases_->producers_of(at(name).first->name);
+    return cases_->producers_of(at(name).pack->name);
   }
 
   Case read(const std::string& name, const ReadOptions& what) const override {
-    const auto& [pack, row] = at(name);
+    const Place at_row = at(name);
+    const Pack* const pack = at_row.pack;
+    const std::int64_t row = at_row.row;
     const CaseInfo& info = pack->info;
     Case c;
     c.name = name;
@@ -167,7 +169,9 @@ class RowCases : public CaseSource {
 
   Tensor read_output(const std::string& name, const std::string& producer,
                      const std::string& output) const override {
-    const auto& [pack, row] = at(name);
+    const Place at_row = at(name);
+    const Pack* const pack = at_row.pack;
+    const std::int64_t row = at_row.row;
     return rows(
                "outputs", *pack, producer, output,
                [&] { return cases_->open_output(pack->name, producer, output); },
@@ -177,7 +181,9 @@ class RowCases : public CaseSource {
 
   Epilogue read_epilogue(const std::string& name, const std::string& producer,
                          const std::string& output) const override {
-    const auto& [pack, row] = at(name);
+    const Place at_row = at(name);
+    const Pack* const pack = at_row.pack;
+    const std::int64_t row = at_row.row;
     Epilogue of_row;
     const auto take = [&](const char* part, Tensor Epilogue::*member) {
       const auto& parts = infos(*pack, output, part);
@@ -198,12 +204,16 @@ class RowCases : public CaseSource {
   // A row of what lies in one stretch of a file does, too.
   std::optional<StoredPlace> golden_place(const std::string& name,
                                           const std::string& output) const override {
-    const auto& [pack, row] = at(name);
+    const Place at_row = at(name);
+    const Pack* const pack = at_row.pack;
+    const std::int64_t row = at_row.row;
     return row_place(cases_->golden_place(pack->name, output), *pack, row);
   }
   std::optional<StoredPlace> output_place(const std::string& name, const std::string& producer,
                                           const std::string& output) const override {
-    const auto& [pack, row] = at(name);
+    const Place at_row = at(name);
+    const Pack* const pack = at_row.pack;
+    const std::int64_t row = at_row.row;
     return row_place(cases_->output_place(pack->name, producer, output), *pack, row);
   }
 
@@ -213,8 +223,12 @@ class RowCases : public CaseSource {
     std::int64_t rows;
     CaseInfo info;  // of each row, without its name
   };
+  struct Place {
+    const Pack* pack = nullptr;  // null: there is no such case
+    std::int64_t row = 0;
+  };
 
-  std::pair<const Pack*, std::int64_t> find(const std::string& name) const {
+  Place find(const std::string& name) const {
     const std::size_t slash = name.rfind('/');
     if (slash == std::string::npos) return {};
     const auto pack = packs_.find(name.substr(0, slash));
@@ -224,9 +238,9 @@ class RowCases : public CaseSource {
     return {&pack->second, *row};
   }
 
-  std::pair<const Pack*, std::int64_t> at(const std::string& name) const {
-    const auto found = find(name);
-    if (found.first == nullptr) {
+  Place at(const std::string& name) const {
+    const Place found = find(name);
+    if (found.pack == nullptr) {
       throw FileError(path(), name, "is no case: no array has such a row, or no case such a name");
     }
     return found;
