@@ -86,19 +86,21 @@ std::uint64_t convert(const Conversion& how, std::uint64_t bits) {
   return code;
 }
 
-// -- The reference: the same rule by long double arithmetic
-// ------------------------------------------
+// -- The reference: the same rule by arithmetic on numbers
+// ------------------------------------------------------
 
-using Real = long double;
-static_assert(std::numeric_limits<Real>::digits >= 64, "long double holds every int64");
+// Holds every int64 and float64, and what is computed of one.
+using Wide = long double;
+static_assert(std::numeric_limits<Wide>::digits >= 64, "long double holds every int64");
 
+template <typename Real>
 Real whole(Real q, Rounding mode) {
   const Real low = std::floor(q), rest = q - low;
   if (rest == 0) return q;
-  const bool low_is_even = std::fmod(low, Real{2}) == 0;
+  const bool low_is_even = std::floor(low / 2) == low / 2;
   switch (mode) {
     case Rounding::kNearestEven:
-      return rest > 0.5L || (rest == 0.5L && !low_is_even) ? low + 1 : low;
+      return rest > Real{0.5} || (rest == Real{0.5} && !low_is_even) ? low + 1 : low;
     case Rounding::kNearestAway:
       return std::round(q);
     case Rounding::kTowardZero:
@@ -118,35 +120,32 @@ bool leaves_range(Rounding mode, bool negative) {
          mode == (negative ? Rounding::kDown : Rounding::kUp);
 }
 
-double overflowed(const Conversion& how, Real value) {
-  const bool negative = std::signbit(value);
+double overflowed(const Conversion& how, bool negative, bool finite) {
   double size = how.to.has_infinity() ? std::numeric_limits<double>::infinity()
                                       : std::numeric_limits<double>::quiet_NaN();
   if (how.overflow == Overflow::kSaturate || how.to.specials == Specials::kFinite ||
-      (std::isfinite(value) && !leaves_range(how.rounding, negative))) {
+      (finite && !leaves_range(how.rounding, negative))) {
     size = max_finite(how.to);
   }
   return std::copysign(size, negative ? -1.0 : 1.0);
 }
 
 // Formats of sign, exponent and mantissa: a whole number of quanta.
+template <typename Real>
 double reference_float(const Conversion& how, Real value) {
-  if (std::isinf(value)) return overflowed(how, value);
+  const bool negative = std::signbit(value);
+  if (std::isinf(value)) return overflowed(how, negative, false);
   if (value == 0) return static_cast<double>(value);
   const int exponent = std::max(std::ilogb(value), how.to.min_exponent()) - how.to.mantissa_bits();
   const Real rounded = std::ldexp(whole(std::ldexp(value, -exponent), how.rounding), exponent);
-  if (std::abs(rounded) > static_cast<Real>(max_finite(how.to))) return overflowed(how, value);
-  return std::copysign(static_cast<double>(rounded), std::signbit(value) ? -1.0 : 1.0);
+  if (std::abs(rounded) > static_cast<Real>(max_finite(how.to))) {
+    return overflowed(how, negative, true);
+  }
+  return std::copysign(static_cast<double>(rounded), negative ? -1.0 : 1.0);
 }
 
-Real reference_value(const Conversion& how, std::uint64_t bits) {
-  if (how.from.name == "int64") return static_cast<Real>(static_cast<std::int64_t>(bits));
-  if (how.from.name == "uint64") return static_cast<Real>(bits);
-  return static_cast<Real>(flushed(how, how.from, decode(how.from, bits)));
-}
-
-std::uint64_t reference(const Conversion& how, const Format& output, std::uint64_t bits) {
-  Real value = reference_value(how, bits);
+template <typename Real>
+std::uint64_t reference_of(const Conversion& how, const Format& output, Real value) {
   if (std::isnan(value) && how.overflow == Overflow::kSaturate) value = 0;
   if (how.to.kind == Kind::kBool) return value != 0 ? 1 : 0;
   if (!how.to.is_float()) {
@@ -163,6 +162,17 @@ std::uint64_t reference(const Conversion& how, const Format& output, std::uint64
   double rounded = std::isnan(value) ? static_cast<double>(value) : reference_float(how, value);
   rounded = flushed(how, how.to, rounded);
   return encode(output, rounded);
+}
+
+std::uint64_t reference(const Conversion& how, const Format& output, std::uint64_t bits) {
+  if (how.from.name == "int64") {
+    return reference_of(how, output, static_cast<Wide>(static_cast<std::int64_t>(bits)));
+  }
+  if (how.from.name == "uint64") return reference_of(how, output, static_cast<Wide>(bits));
+  const double value = flushed(how, how.from, decode(how.from, bits));
+  // Of a float64 rounded to 32 bits or fewer every step is exact in float64.
+  if (how.to.precision <= 32) return reference_of(how, output, value);
+  return reference_of(how, output, static_cast<Wide>(value));
 }
 
 // Conversions that whole arrays make fast: to nearest even, from values that a float64 holds.
