@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/base/constants.h"
+#include "assay/base/sanitized.h"
 #include "assay/judge/metrics_pass.h"
 #include "assay/judge/verdict.h"
 #include "assay/simd/targets.h"
@@ -115,6 +116,9 @@ constexpr const char* kFloats[] = {"float64",         "float32",       "float16"
 constexpr const char* kIntegers[] = {"int4",  "uint4",  "int8",  "uint8",  "int16", "uint16",
                                      "int32", "uint32", "int64", "uint64", "bool"};
 
+// The oracle is slow, and under the sanitizers ten times slower.
+constexpr std::int64_t kDrawn = kAddressSanitizer ? 150 : 700;
+
 TEST(Judge, AgreesWithTheOracleOnFloats) {
   const std::vector<Bound> bounds = {tolerance(1e-3, 1e-3),
                                      tolerance(0, 0),
@@ -132,7 +136,8 @@ TEST(Judge, AgreesWithTheOracleOnFloats) {
   for (const char* dtype : kFloats) {
     for (const char* golden : {dtype, "float64", "float32"}) {
       for (const Bound& bound : bounds) {
-        const Pair pair = drawn_pair(format_named(dtype), format_named(golden), bound, 700, ++seed);
+        const Pair pair =
+            drawn_pair(format_named(dtype), format_named(golden), bound, kDrawn, ++seed);
         oracle::check(pair.actual, pair.expected, bound);
       }
     }
@@ -146,7 +151,8 @@ TEST(Judge, AgreesWithTheOracleOnIntegers) {
       for (const Bound& bound : {tolerance(0, 0), tolerance(2, 0), tolerance(0, 0.01),
                                  within_ulps(0), within_ulps(3), same_bits()}) {
         if (std::string(dtype) == "bool" && (bound.atol > 0 || bound.ulps > 0)) continue;
-        const Pair pair = drawn_pair(format_named(dtype), format_named(golden), bound, 700, ++seed);
+        const Pair pair =
+            drawn_pair(format_named(dtype), format_named(golden), bound, kDrawn, ++seed);
         oracle::check(pair.actual, pair.expected, bound);
       }
     }
