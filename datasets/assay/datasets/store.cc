@@ -429,9 +429,8 @@ struct DatasetFile::Impl {
     return reader.place_of(at);
   }
 
-  bool is_tensor(const std::string& at) const {
-    return reader.check_path(at) && !is_group(at) && !is_absent(at);
-  }
+  bool is_given(const std::string& at) const { return reader.check_path(at) && !is_absent(at); }
+  bool is_tensor(const std::string& at) const { return is_given(at) && !is_group(at); }
   std::unique_ptr<ArraySource> pieces_of(const std::string& at) const {
     return is_tensor(at) ? reader.open_pieces(at) : nullptr;
   }
@@ -672,7 +671,7 @@ CaseInfo DatasetFile::info(const std::string& name) const {
     to.accumulators = impl_->beside_outputs(name, "accumulators", output);
     to.residuals = impl_->beside_outputs(name, "residuals", output);
     const std::string golden = Impl::path_of(name, "golden", output);
-    if (impl_->is_tensor(golden)) to.golden = impl_->reader.tensor_info(golden);
+    if (impl_->is_given(golden)) to.golden = impl_->reader.tensor_info(golden);
   };
   if (!impl_->has_several(name)) {
     fill(info, "");
