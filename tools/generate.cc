@@ -451,8 +451,7 @@ void add_generate(Context& context) {
     if (options->rows_are_cases && options->tolerance) {
       throw std::invalid_argument(
           "--tolerance derives a bound of each case, and with --rows-are-cases they share one; "
-          "leave "
-          "one of the two out");
+          "leave one of the two out");
     }
     return run(*options, context);
   });

@@ -32,6 +32,13 @@ void add_common(Context& context, CLI::App* command, RewriteOptions& o) {
   command->add_flag("--compress", o.compress, "deflate what is written");
 }
 
+struct Source {
+  explicit Source(const std::string& path)
+      : file(path), rows(rows_are_cases(path, file.attributes())) {}
+  DatasetFile file;
+  bool rows;  // are its cases
+};
+
 // What a command did with a case: a line to print, and whether it counts as done.
 struct CaseResult {
   bool done;
@@ -41,14 +48,15 @@ struct CaseResult {
 // Copies every case and lets `change` add to it. Cases that cannot be changed are named on standard
 // error; all the others are written. Exit code 3 where one failed or none was done, 2 where one is
 // refused: the new file lacks it, and so the input is not replaced then.
-int rewrite(const RewriteOptions& o, const Context& context,
-            const std::function<CaseResult(const DatasetFile&, DatasetWriter&, const std::string&)>&
-                change) {
+int rewrite(
+    const RewriteOptions& o, const Context& context,
+    const std::function<CaseResult(const Source&, DatasetWriter&, const std::string&)>& change) {
   if (!o.glob.empty() && same_file(o.file, o.out)) {
     throw std::invalid_argument(
         formatted("--out {} is the input, and with --case its other cases would be lost", o.out));
   }
-  const DatasetFile in(o.file);
+  const Source source(o.file);
+  const DatasetFile& in = source.file;
   const std::vector<std::string> cases = in.case_names(o.glob);
   DatasetWriter out(o.out, o.compress);
   out.write_attributes(in.attributes());
@@ -63,7 +71,7 @@ int rewrite(const RewriteOptions& o, const Context& context,
     }
     out.copy(in, name);
     try {
-      const CaseResult result = change(in, out, name);
+      const CaseResult result = change(source, out, name);
       done += result.done ? 1 : 0;
       if (!result.done)
         print_error(result.line);
@@ -124,10 +132,10 @@ Agreement agreement(const Tensor& emulated, const Tensor& recorded, const std::s
 }
 
 // What is computed of a case, or of each of its rows where those are the cases.
-Tensor computed(const DatasetFile& in, const Case& c,
+Tensor computed(const Source& in, const Case& c,
                 const std::function<Tensor(const Case&, int threads)>& compute) {
-  if (!rows_are_cases(in.path(), in.attributes())) return compute(c, 0);
-  return computed_by_rows(c, rows_of(in.path(), in.info(c.name)), 0,
+  if (!in.rows) return compute(c, 0);
+  return computed_by_rows(c, rows_of(in.file.path(), in.file.info(c.name)), 0,
                           [&](const Case& row) { return compute(row, 1); });
 }
 
@@ -137,8 +145,8 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
     throw std::invalid_argument("--with-accumulator writes to the file that --out names");
   }
   std::int64_t agree = 0, differ = 0, accumulators = 0;
-  const auto one = [&](const DatasetFile& in, DatasetWriter* out, const std::string& name) {
-    Case whole = in.read(name, {.inputs = true, .golden = false, .outputs = o.verify});
+  const auto one = [&](const Source& in, DatasetWriter* out, const std::string& name) {
+    Case whole = in.file.read(name, {.inputs = true, .golden = false, .outputs = o.verify});
     if (find_operator(whole.op) == nullptr) {
       return CaseResult{false, formatted("{}: skipped: assay does not emulate the operator '{}'",
                                          name, whole.op)};
@@ -178,9 +186,9 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
   int code;
   if (o.out.empty()) {
     if (!o.verify) throw std::invalid_argument("--out or --verify is needed");
-    const DatasetFile in(o.file);
+    const Source in(o.file);
     code = 0;
-    for (const std::string& name : in.case_names(o.glob)) {
+    for (const std::string& name : in.file.case_names(o.glob)) {
       try {
         const CaseResult result = one(in, nullptr, name);
         if (!result.done) {
@@ -197,10 +205,9 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
       }
     }
   } else {
-    code = rewrite(o, context,
-                   [&](const DatasetFile& in, DatasetWriter& out, const std::string& name) {
-                     return one(in, &out, name);
-                   });
+    code = rewrite(o, context, [&](const Source& in, DatasetWriter& out, const std::string& name) {
+      return one(in, &out, name);
+    });
     if (o.with_accumulator && accumulators == 0 && code == 0) {
       print_error(formatted("error: {}: no case has an accumulator that is cast", o.file));
       code = 3;
@@ -219,40 +226,38 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
 }
 
 int run_golden(const RewriteOptions& o, const Context& context) {
-  return rewrite(
-      o, context, [&](const DatasetFile& in, DatasetWriter& out, const std::string& name) {
-        Case whole = in.read(name, {.inputs = true, .golden = false, .outputs = false});
-        if (whole.inputs.empty() || find_operator(whole.op) == nullptr) {
-          return CaseResult{
-              false,
-              formatted("{}: skipped: {}", name,
-                        whole.inputs.empty()
-                            ? std::string("it has no inputs")
-                            : formatted("assay does not compute the operator '{}'", whole.op))};
+  return rewrite(o, context, [&](const Source& in, DatasetWriter& out, const std::string& name) {
+    if (o.tolerance && in.rows) {
+      throw CaseError(name,
+                      "--tolerance derives the bound of one case, and each of its rows is one");
+    }
+    Case whole = in.file.read(name, {.inputs = true, .golden = false, .outputs = false});
+    if (whole.inputs.empty() || find_operator(whole.op) == nullptr) {
+      return CaseResult{
+          false, formatted("{}: skipped: {}", name,
+                           whole.inputs.empty()
+                               ? std::string("it has no inputs")
+                               : formatted("assay does not compute the operator '{}'", whole.op))};
+    }
+    const Case c = computed_case(std::move(whole));
+    const Tensor result =
+        computed(in, c, [](const Case& each, int threads) { return golden_result(each, threads); });
+    out.put_golden(name, result, c.output_name);
+    std::string note;
+    if (o.tolerance) {
+      try {
+        const DerivedTolerance t = explained_tolerance(c);
+        for (const auto& [attribute, value] : t.attributes()) {
+          out.put_attribute(name, attribute, value, c.output_name);
         }
-        const Case c = computed_case(std::move(whole));
-        const Tensor result = computed(
-            in, c, [](const Case& each, int threads) { return golden_result(each, threads); });
-        out.put_golden(name, result, c.output_name);
-        std::string note;
-        if (o.tolerance && rows_are_cases(in.path(), in.attributes())) {
-          throw CaseError(name,
-                          "--tolerance derives the bound of one case, and each of its rows is one");
-        }
-        if (o.tolerance) {
-          try {
-            const DerivedTolerance t = explained_tolerance(c);
-            for (const auto& [attribute, value] : t.attributes()) {
-              out.put_attribute(name, attribute, value, c.output_name);
-            }
-            note = formatted(", rtol {}, atol {}", short_number(t.rtol), short_number(t.atol));
-          } catch (const std::invalid_argument& e) {
-            note = formatted("; {}", e.what());
-          }
-        }
-        return CaseResult{true, formatted("{}: {} {}{}", title_of(c), result.format().name,
-                                          shape_text(result.shape()), note)};
-      });
+        note = formatted(", rtol {}, atol {}", short_number(t.rtol), short_number(t.atol));
+      } catch (const std::invalid_argument& e) {
+        note = formatted("; {}", e.what());
+      }
+    }
+    return CaseResult{true, formatted("{}: {} {}{}", title_of(c), result.format().name,
+                                      shape_text(result.shape()), note)};
+  });
 }
 
 // What of a fault does not fit depends on the case's dtype and shape, so that the error names it.
@@ -301,7 +306,8 @@ int run_inject(const RewriteOptions& o, const Context& context) {
     producer = producers[0];
   }
   return rewrite(
-      o, context, [&](const DatasetFile& in, DatasetWriter& out, const std::string& name) {
+      o, context, [&](const Source& source, DatasetWriter& out, const std::string& name) {
+        const DatasetFile& in = source.file;
         const CaseInfo info = in.info(name);
         require_output(info, spec);
         const auto& recorded =

@@ -58,14 +58,11 @@ void verify_case(const DatasetFile& file, const CaseInfo& info, std::int64_t& wi
 
 int run_inspect(const std::string& path, const std::string& glob, const SourceOptions& options,
                 bool verify, const Context& context) {
-  const OpenedCases opened = open_cases(path, options.request(Side::kGolden));
-  const auto* dataset = dynamic_cast<const DatasetFile*>(opened.cases.get());
-  std::optional<DatasetFile> as_it_lies;  // of a file whose rows are cases: its arrays
-  if (dataset == nullptr && opened.layout == "dataset" && !options.rows_are_cases) {
-    dataset = &as_it_lies.emplace(path);
-  }
-  const CaseSource& file =
-      dataset != nullptr ? static_cast<const CaseSource&>(*dataset) : *opened.cases;
+  OpenOptions request = options.request(Side::kGolden);
+  request.rows_are_cases = options.rows_are_cases;  // unasked, arrays are shown as they lie
+  const OpenedCases opened = open_cases(path, request);
+  const CaseSource& file = *opened.cases;
+  const auto* dataset = dynamic_cast<const DatasetFile*>(&file);
   const std::vector<std::string> names = file.case_names(glob);
   std::string out = dataset != nullptr ? "" : formatted("layout: {}\n", opened.layout);
   if (dataset == nullptr) out += notes_text(opened);

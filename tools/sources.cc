@@ -68,7 +68,7 @@ OpenOptions SourceOptions::request(Side side) const {
   request.shape = shape_of(shape, "--shape");
   request.golden_shape = shape_of(golden_shape, "--golden-shape");
   request.table = table;
-  request.rows_are_cases = rows_are_cases;
+  if (rows_are_cases) request.rows_are_cases = true;
   return request;
 }
 

@@ -153,7 +153,7 @@ std::unique_ptr<Dataset> open(const py::object& path, const std::string& layout,
                               const std::optional<std::string>& golden_dtype,
                               const std::optional<std::string>& table, bool rows_are_cases) {
   OpenOptions options{.layout = layout};
-  options.rows_are_cases = rows_are_cases;
+  if (rows_are_cases) options.rows_are_cases = true;
   options.dtype = dtype.value_or("");
   options.golden_dtype = golden_dtype.value_or("");
   options.table = table.value_or("");

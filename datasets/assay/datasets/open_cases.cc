@@ -120,7 +120,8 @@ OpenedCases open_cases(const std::string& path, const OpenOptions& options) {
   const Layout& layout = layout_of(path, options.layout);
   OpenedCases opened = layout.open(path, options);
   opened.layout = layout.name;
-  if (options.rows_are_cases || rows_are_cases(path, opened.attributes)) take_rows_as_cases(opened);
+  const bool said = rows_are_cases(path, opened.attributes);
+  if (options.rows_are_cases.value_or(said)) take_rows_as_cases(opened);
   return opened;
 }
 

@@ -38,8 +38,8 @@ struct OpenOptions {
   // results and inputs.
   std::string dtype = {}, golden_dtype = {};
   std::optional<Shape> shape = {}, golden_shape = {};
-  bool rows_are_cases = false;  // row_cases.h
-  std::string table = {};       // TTK's case table; empty: the one .csv file in the folder, or none
+  std::optional<bool> rows_are_cases = {};  // row_cases.h; empty: as the file says
+  std::string table = {};  // TTK's case table; empty: the one .csv file in the folder, or none
 };
 
 struct OpenedCases {

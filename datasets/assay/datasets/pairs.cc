@@ -244,7 +244,7 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
     result.golden.reset();
   }
   opened.cases = std::make_unique<ArrayCases>(outputs + " " + golden, std::move(records));
-  if (options.rows_are_cases) take_rows_as_cases(opened);
+  if (options.rows_are_cases.value_or(false)) take_rows_as_cases(opened);
   return opened;
 }
 

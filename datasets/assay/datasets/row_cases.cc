@@ -14,6 +14,16 @@
 namespace assay {
 namespace {
 
+// Row i of an array that begins at `rows`.
+Tensor row_at(const Format& format, const Shape& shape, const std::byte* rows, std::int64_t i) {
+  Tensor row(format, shape);
+  const std::size_t bytes = row.byte_count();
+  if (bytes > 0) std::memcpy(row.bytes(), rows + static_cast<std::size_t>(i) * bytes, bytes);
+  return row;
+}
+
+Shape shape_of_row(const Shape& shape) { return Shape(shape.begin() + 1, shape.end()); }
+
 // The rows of one array, by blocks of so many bytes.
 class RowsOfArray {
  public:
@@ -23,7 +33,7 @@ class RowsOfArray {
     const Shape& shape = source_ ? source_->shape() : whole_.shape();
     format_ = source_ ? &source_->format() : &whole_.format();
     rows_ = shape.front();
-    shape_ = Shape(shape.begin() + 1, shape.end());
+    shape_ = shape_of_row(shape);
     elements_ = element_count(shape_);
     if (source_ == nullptr) return;
     constexpr std::int64_t kBlockBytes = std::int64_t{1} << 20;
@@ -34,19 +44,10 @@ class RowsOfArray {
     for (std::int64_t row = 0; row < rows_; row += block_rows_) read_block(row);
   }
 
-  // Of an array that lies in memory: from several threads at a time.
   Tensor row(std::int64_t i) {
-    Tensor row(*format_, shape_);
-    if (row.byte_count() == 0) return row;
-    const std::byte* from = whole_.bytes();
-    if (source_) {
-      if (i < first_ || i >= first_ + held_) read_block(i / block_rows_ * block_rows_);
-      from = block_.data();
-      i -= first_;
-    }
-    std::memcpy(row.bytes(), from + static_cast<std::size_t>(i) * row.byte_count(),
-                row.byte_count());
-    return row;
+    if (source_ == nullptr) return row_at(*format_, shape_, whole_.bytes(), i);
+    if (i < first_ || i >= first_ + held_) read_block(i / block_rows_ * block_rows_);
+    return row_at(*format_, shape_, block_.data(), i - first_);
   }
 
  private:
@@ -140,10 +141,8 @@ class RowCases : public CaseSource {
   }
 
   Case read(const std::string& name, const ReadOptions& what) const override {
-    const Place at_row = at(name);
-    const Pack* const pack = at_row.pack;
-    const std::int64_t row = at_row.row;
-    const CaseInfo& info = pack->info;
+    const Place place = at(name);
+    const CaseInfo& info = place.pack->info;
     Case c;
     c.name = name;
     c.file = path();
@@ -152,69 +151,70 @@ class RowCases : public CaseSource {
     c.absent_inputs = info.absent_inputs;
     for (const auto& [operand, tensor] : info.inputs) {
       if (what.inputs) {
-        c.inputs.emplace(operand, input(*pack, operand, row));
+        c.inputs.emplace(operand, input(*place.pack, operand, place.row));
       } else {
         c.unread_inputs.emplace(operand, &format_named(tensor.dtype));
       }
     }
-    read_outputs(name, *pack, row, what, "", info, c);
+    read_outputs(name, *place.pack, place.row, what, "", info, c);
     for (const auto& [output, result] : info.results) {
       CaseOutput& of = c.results[output];
       of.attributes = result.attributes;
       of.golden_missing = result.golden_missing;
-      read_outputs(name, *pack, row, what, output, result, of);
+      read_outputs(name, *place.pack, place.row, what, output, result, of);
     }
     return c;
   }
 
   Tensor read_output(const std::string& name, const std::string& producer,
                      const std::string& output) const override {
-    const Place at_row = at(name);
-    const Pack* const pack = at_row.pack;
-    const std::int64_t row = at_row.row;
+    const Place place = at(name);
     return rows(
-               "outputs", *pack, producer, output,
-               [&] { return cases_->open_output(pack->name, producer, output); },
-               [&] { return cases_->read_output(pack->name, producer, output); })
-        .row(row);
+               "outputs", *place.pack, producer, output,
+               [&] { return cases_->open_output(place.pack->name, producer, output); },
+               [&] { return cases_->read_output(place.pack->name, producer, output); })
+        .row(place.row);
   }
 
   Epilogue read_epilogue(const std::string& name, const std::string& producer,
                          const std::string& output) const override {
-    const Place at_row = at(name);
-    const Pack* const pack = at_row.pack;
-    const std::int64_t row = at_row.row;
+    const Place place = at(name);
+    const CaseInfo& info = place.pack->info;
     Epilogue of_row;
-    const auto take = [&](const char* part, Tensor Epilogue::*member) {
-      const auto& parts = infos(*pack, output, part);
-      if (parts.count(producer) == 0) return;
+    const auto take = [&](const char* part, const std::map<std::string, TensorInfo>& producers,
+                          Tensor Epilogue::*member) {
+      if (producers.count(producer) == 0) return;
       of_row.*member =
           rows(
-              part, *pack, producer, output, [] { return nullptr; },
+              part, *place.pack, producer, output, [] { return nullptr; },
               [&] {
-                return std::move(cases_->read_epilogue(pack->name, producer, output).*member);
+                return std::move(cases_->read_epilogue(place.pack->name, producer, output).*member);
               })
-              .row(row);
+              .row(place.row);
     };
-    take("accumulators", &Epilogue::accumulator);
-    take("residuals", &Epilogue::residual);
+    const auto take_both = [&](const auto& of) {
+      take("accumulators", of.accumulators, &Epilogue::accumulator);
+      take("residuals", of.residuals, &Epilogue::residual);
+    };
+    if (output.empty()) {
+      take_both(info);
+    } else {
+      take_both(info.results.at(output));
+    }
     return of_row;
   }
 
   // A row of what lies in one stretch of a file does, too.
   std::optional<StoredPlace> golden_place(const std::string& name,
                                           const std::string& output) const override {
-    const Place at_row = at(name);
-    const Pack* const pack = at_row.pack;
-    const std::int64_t row = at_row.row;
-    return row_place(cases_->golden_place(pack->name, output), *pack, row);
+    const Place place = at(name);
+    return row_place(cases_->golden_place(place.pack->name, output), *place.pack, place.row);
   }
   std::optional<StoredPlace> output_place(const std::string& name, const std::string& producer,
                                           const std::string& output) const override {
-    const Place at_row = at(name);
-    const Pack* const pack = at_row.pack;
-    const std::int64_t row = at_row.row;
-    return row_place(cases_->output_place(pack->name, producer, output), *pack, row);
+    const Place place = at(name);
+    return row_place(cases_->output_place(place.pack->name, producer, output), *place.pack,
+                     place.row);
   }
 
  private:
@@ -244,14 +244,6 @@ class RowCases : public CaseSource {
       throw FileError(path(), name, "is no case: no array has such a row, or no case such a name");
     }
     return found;
-  }
-
-  static const std::map<std::string, TensorInfo>& infos(const Pack& pack, const std::string& output,
-                                                        std::string_view part) {
-    const bool accumulators = part == "accumulators";
-    if (output.empty()) return accumulators ? pack.info.accumulators : pack.info.residuals;
-    const OutputInfo& of = pack.info.results.at(output);
-    return accumulators ? of.accumulators : of.residuals;
   }
 
   static std::optional<StoredPlace> row_place(std::optional<StoredPlace> place, const Pack& pack,
@@ -392,16 +384,19 @@ void put_row(Tensor& rows, std::int64_t row, const Tensor& value) {
 Tensor computed_by_rows(const Case& c, std::int64_t rows, int threads,
                         const std::function<Tensor(const Case& row)>& compute) {
   if (rows == 0) throw CaseError(c.name, "its arrays have no rows, which are its cases");
-  std::map<std::string, RowsOfArray> inputs;
-  for (const auto& [operand, tensor] : c.inputs) {
-    inputs.emplace(operand, RowsOfArray(nullptr, Tensor(tensor)));
-  }
-  Case header = c;
-  header.inputs.clear();
+  Case header;  // of a row: all but its tensors
+  header.file = c.file;
+  header.op = c.op;
+  header.attributes = c.attributes;
+  header.absent_inputs = c.absent_inputs;
+  header.output_name = c.output_name;
   const auto row_case = [&](std::int64_t row) {
     Case of_row = header;
     of_row.name = row_name(c.name, row, rows);
-    for (auto& [operand, array] : inputs) of_row.inputs.emplace(operand, array.row(row));
+    for (const auto& [operand, tensor] : c.inputs) {
+      of_row.inputs.emplace(
+          operand, row_at(tensor.format(), shape_of_row(tensor.shape()), tensor.bytes(), row));
+    }
     return of_row;
   };
   const Tensor first = compute(row_case(0));

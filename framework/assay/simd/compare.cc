@@ -81,13 +81,18 @@ HWY_INLINE Comparison compare_all(const T* actual, const T* expected, std::size_
   };
   std::size_t i = 0, hits = 0, zero_within = 0, zero = 0;
   [[maybe_unused]] const QuickBounds quick(atol, rtol);
+  [[maybe_unused]] std::size_t quick_from = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
     if constexpr (sizeof(T) == sizeof(float)) {
       const hn::ScalableTag<float> df;
       const std::size_t step = 4 * hn::Lanes(df);
-      while (quick.usable && i + step <= n && all_proved(df, quick, actual + i, expected + i)) {
-        hits += step;
-        i += step;
+      if (quick.usable && i >= quick_from) {
+        while (i + step <= n && all_proved(df, quick, actual + i, expected + i)) {
+          hits += step;
+          i += step;
+        }
+        // Zeros and misses, which are not proved, come in numbers.
+        quick_from = i + 8 * step;
       }
       if (i + 4 * lanes > n) break;
     }
