@@ -144,15 +144,20 @@ TEST(HistogramTest, RanksAndSizes) {
   h.below = 3;
   h.above = 1;
   h.bins = {{0, 2}, {1, 1}, {4, 3}};
-  using Ends = std::pair<double, double>;
-  EXPECT_EQ(h.bin_of(0), Ends(0, 0x1p-160));
-  EXPECT_EQ(h.bin_of(2), Ends(0, 0x1p-160));
-  EXPECT_EQ(h.bin_of(3), Ends(1, 1.5));
-  EXPECT_EQ(h.bin_of(4), Ends(1, 1.5));
-  EXPECT_EQ(h.bin_of(5), Ends(1.5, 2));
-  EXPECT_EQ(h.bin_of(6), Ends(4, 6));
-  EXPECT_EQ(h.bin_of(8), Ends(4, 6));
-  EXPECT_EQ(h.bin_of(9), Ends(0x1p160, kInfinity));
+  const auto bin_is = [](double low, double high, std::int64_t before, std::int64_t count) {
+    return testing::AllOf(testing::Field("low", &Histogram::Bin::low, low),
+                          testing::Field("high", &Histogram::Bin::high, high),
+                          testing::Field("before", &Histogram::Bin::before, before),
+                          testing::Field("count", &Histogram::Bin::count, count));
+  };
+  EXPECT_THAT(h.bin_of(0), bin_is(0, 0x1p-160, 0, 3));
+  EXPECT_THAT(h.bin_of(2), bin_is(0, 0x1p-160, 0, 3));
+  EXPECT_THAT(h.bin_of(3), bin_is(1, 1.5, 3, 2));
+  EXPECT_THAT(h.bin_of(4), bin_is(1, 1.5, 3, 2));
+  EXPECT_THAT(h.bin_of(5), bin_is(1.5, 2, 5, 1));
+  EXPECT_THAT(h.bin_of(6), bin_is(4, 6, 6, 3));
+  EXPECT_THAT(h.bin_of(8), bin_is(4, 6, 6, 3));
+  EXPECT_THAT(h.bin_of(9), bin_is(0x1p160, kInfinity, 9, 1));
   using Counts = std::pair<std::int64_t, std::int64_t>;
   EXPECT_EQ(h.at_least(0), Counts(10, 10));
   EXPECT_EQ(h.at_least(0.5), Counts(7, 10));  // any of the three below may be as large

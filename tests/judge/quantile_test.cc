@@ -1,5 +1,6 @@
-// Quantiles of the errors of many elements, which are found from a sample, held to the sorted
-// errors: also where the sample says little or something wrong.
+// Quantiles of the errors of many elements, which are found by the histogram of the metrics, or
+// from a sample where that does not hold them, held to the sorted errors: also where either says
+// little or something wrong.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,6 +27,7 @@ constexpr std::int64_t kElements = (std::int64_t{1} << 18) + 7;  // from 2^18 on
 struct Errors {
   const char* name;
   std::function<double(std::int64_t i, Random& random)> error;
+  bool at_zeros = false;  // also where 0 is expected, of which the histogram has none
 };
 
 // As the sample takes them: 16 elements that lie together of every 1024.
@@ -47,6 +49,11 @@ const Errors kErrors[] = {
     {"one far", [](std::int64_t i, Random&) { return i == 77 ? 1e30 : 0x1p-10; }},
     {"other where nobody samples",
      [](std::int64_t i, Random& random) { return is_sampled(i) ? 8 : random.uniform(); }},
+    {"far apart", [](std::int64_t i, Random&) { return i % 3 == 0 ? 0x1p90 : 0x1p-99; }},
+    {"normal, also at zeros",
+     [](std::int64_t, Random& random) { return std::abs(random.normal()) * 0x1p-60; }, true},
+    {"at zeros, and other where nobody samples",
+     [](std::int64_t i, Random& random) { return is_sampled(i) ? 8 : random.uniform(); }, true},
 };
 
 TEST(QuantileOfMany, IsThatOfTheSortedErrors) {
@@ -57,6 +64,7 @@ TEST(QuantileOfMany, IsThatOfTheSortedErrors) {
       std::vector<double> e(at(kElements)), a(at(kElements));
       for (std::int64_t i = 0; i < kElements; ++i) {
         e[at(i)] = static_cast<double>(1 + random.below(4)) * (random.below(2) == 0 ? 1 : -1);
+        if (errors.at_zeros && i % 4 == 1) e[at(i)] = 0;
         a[at(i)] = e[at(i)] + errors.error(i, random);
       }
       const Tensor actual = vector_of(dtype, a), expected = vector_of(dtype, e);
@@ -64,7 +72,7 @@ TEST(QuantileOfMany, IsThatOfTheSortedErrors) {
       std::vector<double> absolute(at(kElements)), relative(at(kElements));
       for (std::size_t i = 0; i < a.size(); ++i) {
         absolute[i] = std::abs(a[i] - e[i]);
-        relative[i] = absolute[i] / std::abs(e[i]);
+        relative[i] = absolute[i] / (e[i] == 0 ? 0x1p-52 : std::abs(e[i]));
       }
       std::sort(absolute.begin(), absolute.end());
       std::sort(relative.begin(), relative.end());

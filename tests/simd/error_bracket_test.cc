@@ -89,6 +89,60 @@ TEST_P(ErrorBrackets, AreThoseOfOneElementAfterTheOther) {
   EXPECT_GT(seen, 0);
 }
 
+// Errors about the bounds to the last bit, of all sizes, also of zeros, NaN, infinities and of what
+// float32 has not.
+TEST_P(ErrorBrackets, ErrorsWithinBoundsAreThoseOfOneElementAfterTheOther) {
+  Random random(12, 4);
+  const double specials[] = {0.0, -0.0, kNan, kInfinity, -kInfinity, 0x1.fffffep127, 0x1p-149};
+  const double bounds[][2] = {{0.25, 0.5}, {0x1p-160, 0x1p-150}, {0x1p-150, 0x1p-140},
+                              {1.25, 1.5}, {0x1p100, 0x1p160},   {0x1p-24, 0x1.1p-24}};
+  std::int64_t seen = 0, equal = 0;
+  for (std::size_t n = 0; n < 300; n += n < 70 ? 1 : 23) {
+    for (const auto& [low, high] : bounds) {
+      for (const bool relative : {false, true}) {
+        std::vector<float> values(n), expected(n);
+        for (std::size_t i = 0; i < n; ++i) {
+          // At the bounds, a last bit beside them, and far from them.
+          const int exponent = static_cast<int>(random.below(60)) - 30;
+          const double e = std::ldexp(1.0 + random.uniform(), relative ? exponent : 0);
+          double off = (random.below(2) == 0 ? low : high) * (relative ? e : 1);
+          off *= 1 + (static_cast<double>(random.below(5)) - 2) * 0x1p-24;
+          if (random.below(3) == 0) off *= std::ldexp(random.uniform(), 2);
+          expected[i] = static_cast<float>(random.below(4) == 0 && !relative ? 0 : e);
+          values[i] = static_cast<float>(static_cast<double>(expected[i]) + off);
+          if (random.below(9) == 0) values[i] = static_cast<float>(specials[random.below(7)]);
+          if (random.below(9) == 0) expected[i] = static_cast<float>(specials[random.below(7)]);
+        }
+        const std::vector<double> a(values.begin(), values.end()),
+            e(expected.begin(), expected.end());
+        std::vector<double> wanted, to(n + 1, -7);
+        std::int64_t at_low = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          std::vector<double> between;
+          ErrorBracket bracket{low, high};
+          add(relative, a[i], e[i], between, bracket);
+          at_low += bracket.at_low;
+          wanted.insert(wanted.end(), between.begin(), between.end());
+        }
+        const auto are_wanted = [&](const ErrorsWithin& found) {
+          EXPECT_EQ(to.back(), -7) << "beyond the room that it has";
+          EXPECT_EQ(static_cast<std::int64_t>(found.at_low), at_low);
+          EXPECT_EQ(std::vector<double>(to.begin(),
+                                        to.begin() + static_cast<std::ptrdiff_t>(found.stored)),
+                    wanted);
+        };
+        are_wanted(errors_within(relative, n, a.data(), e.data(), low, high, to.data()));
+        are_wanted(
+            errors_within(relative, n, values.data(), expected.data(), low, high, to.data()));
+        equal += at_low;
+        seen += static_cast<std::int64_t>(wanted.size());
+      }
+    }
+  }
+  EXPECT_GT(seen, 1000);
+  EXPECT_GT(equal, 1000);
+}
+
 INSTANTIATE_TEST_SUITE_P(OnTarget, ErrorBrackets, testing::ValuesIn(available_targets()),
                          target_of);
 

@@ -61,8 +61,8 @@ std::optional<MetricValue> quantile(const StatisticSource& s, double q, double) 
   const Histogram& h = s.output->*kField;
   if (!(q >= 0 && q <= 1) || h.total() == 0) return std::nullopt;
   const double rank = q * static_cast<double>(h.total() - 1);
-  return MetricValue{h.bin_of(static_cast<std::int64_t>(std::floor(rank))).first,
-                     h.bin_of(static_cast<std::int64_t>(std::ceil(rank))).second};
+  return MetricValue{h.bin_of(static_cast<std::int64_t>(std::floor(rank))).low,
+                     h.bin_of(static_cast<std::int64_t>(std::ceil(rank))).high};
 }
 
 // Of errors where 0 is expected the metrics know no relative size.

@@ -34,14 +34,14 @@ double Histogram::quantile(double q) const {
   return kInfinity;
 }
 
-std::pair<double, double> Histogram::bin_of(std::int64_t rank) const {
-  std::int64_t seen = below;
-  if (rank < seen) return {0, 0x1p-160};
+Histogram::Bin Histogram::bin_of(std::int64_t rank) const {
+  std::int64_t before = below;
+  if (rank < before) return {0, 0x1p-160, 0, below};
   for (const auto& [bin, count] : bins) {
-    seen += count;
-    if (rank < seen) return {low(bin), high(bin)};
+    if (rank < before + count) return {low(bin), high(bin), before, count};
+    before += count;
   }
-  return {0x1p160, kInfinity};
+  return {0x1p160, kInfinity, before, above};
 }
 
 std::pair<std::int64_t, std::int64_t> Histogram::at_least(double size) const {

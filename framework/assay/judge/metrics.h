@@ -31,9 +31,14 @@ struct Histogram {
   double quantile(double q) const;
   // How many elements have at least this size; the two differ where it lies within a bin.
   std::pair<std::int64_t, std::int64_t> at_least(double size) const;  // fewest, most
-  // The ends of the bin in which the element of this rank lies, that of the smallest being 0; of
-  // what lies below the bins of errors 0 and 2^-160, above them 2^160 and infinity.
-  std::pair<double, double> bin_of(std::int64_t rank) const;
+  // The bin in which the element of this rank lies, that of the smallest being 0: its ends (of what
+  // lies below the bins of errors 0 and 2^-160, above them 2^160 and infinity), and how many
+  // elements lie before it and in it.
+  struct Bin {
+    double low, high;
+    std::int64_t before, count;
+  };
+  Bin bin_of(std::int64_t rank) const;
 };
 
 // Error metrics over all elements where both sides are finite, against the golden result as it is

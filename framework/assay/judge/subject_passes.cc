@@ -106,6 +106,81 @@ double error_of(bool relative, double value, double e) {
 // there is none.
 using TwoErrors = std::pair<double, double>;
 
+constexpr std::size_t kMostErrors = std::size_t{1} << 22;  // that are kept
+
+// The errors that one kernel finds among those of a stretch of elements: find(n, values, expected,
+// to) of float32 where both tensors are, else of float64. It has room for a block's.
+template <typename Find>
+void find_errors(const SubjectTensors& tensors, StatisticSubject subject, std::int64_t begin,
+                 std::int64_t end, std::vector<double>& errors, const Find& find) {
+  const bool in_place = subject == StatisticSubject::kOutput;
+  const float* const floats = in_place ? floats_in_place(tensors.actual) : nullptr;
+  const float* const theirs = in_place ? floats_in_place(tensors.expected) : nullptr;
+  double values[kMetricsBlock], e[kMetricsBlock], found[kMetricsBlock];
+  for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
+    const std::int64_t block = std::min(kMetricsBlock, end - first);
+    const auto n = static_cast<std::size_t>(block);
+    std::size_t count;
+    if (floats != nullptr && theirs != nullptr) {
+      count = find(n, floats + first, theirs + first, found);
+    } else {
+      tensors.read(subject, first, block, values, e, nullptr);
+      count = find(n, values, e, found);
+    }
+    errors.insert(errors.end(), found, found + count);
+  }
+}
+
+// In one pass, by the histogram of the output's metrics: it says in which bin the n-th error lies
+// and how many lie before it, so that the errors of this bin alone, and of the next one's where the
+// n-th is its last, are kept. Empty where they are too many, or the metrics have other errors.
+std::optional<TwoErrors> select_by_histogram(const SubjectPieces& pieces, int threads,
+                                             const Metrics& metrics, std::int64_t n,
+                                             std::int64_t elements, bool relative) {
+  if (metrics.max_abs_error == 0) return TwoErrors{0, n + 1 < elements ? 0 : kInfinity};
+  if (metrics.is_complex || (relative && metrics.errors_at_zero > 0)) return {};
+  const Histogram& histogram = relative ? metrics.rel_errors : metrics.abs_errors;
+  // Where 0 is expected and found, no relative error is in the histogram.
+  const std::int64_t zeros = elements - histogram.total();
+  const std::int64_t last = std::min(n + 1, elements - 1);
+  if (zeros < 0 || n < zeros + histogram.below) return {};
+  const Histogram::Bin from = histogram.bin_of(n - zeros), to = histogram.bin_of(last - zeros);
+  if (to.high == kInfinity) return {};
+  struct Part {
+    std::int64_t at_low = 0;
+    std::vector<double> errors;  // the others
+  } all;
+  pieces.for_all_parts(
+      threads,
+      [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
+        Part part;
+        find_errors(tensors, StatisticSubject::kOutput, begin, end, part.errors,
+                    [&](std::size_t m, const auto* values, const auto* e, double* found) {
+                      const auto within =
+                          simd::errors_within(relative, m, values, e, from.low, to.high, found);
+                      part.at_low += static_cast<std::int64_t>(within.at_low);
+                      return within.stored;
+                    });
+        return part;
+      },
+      [&](const Part& part) {
+        all.at_low += part.at_low;
+        if (all.errors.size() > kMostErrors) return;
+        all.errors.insert(all.errors.end(), part.errors.begin(), part.errors.end());
+      });
+  const std::int64_t count = to.before + to.count - from.before;
+  if (all.at_low + static_cast<std::int64_t>(all.errors.size()) != count) return {};
+  const auto error_at = [&](std::int64_t rank) {
+    if (rank < all.at_low) return from.low;
+    if (rank >= count) return kInfinity;
+    const auto place = all.errors.begin() + static_cast<std::ptrdiff_t>(rank - all.at_low);
+    std::nth_element(all.errors.begin(), place, all.errors.end());
+    return *place;
+  };
+  const std::int64_t rank = n - zeros - from.before;
+  return TwoErrors{error_at(rank), error_at(rank + 1)};
+}
+
 // Some errors of a subject: of each stretch of elements a few that lie together, where chance puts
 // them, as near to evenly spread as that is.
 std::vector<double> sampled_errors(const SubjectPieces& pieces, StatisticSubject subject,
@@ -143,7 +218,6 @@ std::optional<TwoErrors> select_by_sample(const SubjectPieces& pieces, Statistic
                                           int threads, std::int64_t n, std::int64_t elements,
                                           bool relative) {
   constexpr std::int64_t kMany = std::int64_t{1} << 18;  // elements: below them a sample is no use
-  constexpr std::size_t kMost = std::size_t{1} << 22;    // errors that are kept
   constexpr double kDeviations = 5;
   if (elements < kMany) return {};
   std::vector<double> sample = sampled_errors(pieces, subject, threads, relative);
@@ -170,23 +244,10 @@ std::optional<TwoErrors> select_by_sample(const SubjectPieces& pieces, Statistic
       threads,
       [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
         Part part{bracket, {}};
-        const bool in_place = subject == StatisticSubject::kOutput;
-        const float* const floats = in_place ? floats_in_place(tensors.actual) : nullptr;
-        const float* const theirs = in_place ? floats_in_place(tensors.expected) : nullptr;
-        double values[kMetricsBlock], e[kMetricsBlock], between[kMetricsBlock];
-        for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
-          const std::int64_t block = std::min(kMetricsBlock, end - first);
-          const auto count = static_cast<std::size_t>(block);
-          std::size_t found;
-          if (floats != nullptr && theirs != nullptr) {
-            found = simd::bracket_errors(relative, count, floats + first, theirs + first, between,
-                                         part.counts);
-          } else {
-            tensors.read(subject, first, block, values, e, nullptr);
-            found = simd::bracket_errors(relative, count, values, e, between, part.counts);
-          }
-          part.errors.insert(part.errors.end(), between, between + found);
-        }
+        find_errors(tensors, subject, begin, end, part.errors,
+                    [&](std::size_t m, const auto* values, const auto* e, double* found) {
+                      return simd::bracket_errors(relative, m, values, e, found, part.counts);
+                    });
         return part;
       },
       [&](const Part& part) {
@@ -195,7 +256,7 @@ std::optional<TwoErrors> select_by_sample(const SubjectPieces& pieces, Statistic
         all.between += part.counts.between;
         all.at_high += part.counts.at_high;
         all.least_above = std::min(all.least_above, part.counts.least_above);
-        if (errors.size() < kMost) {
+        if (errors.size() < kMostErrors) {
           errors.insert(errors.end(), part.errors.begin(), part.errors.end());
         }
       });
@@ -369,14 +430,17 @@ double quantile_error(const Limit& limit, double value, double e) {
 }
 
 double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int threads,
-                      const Limit& limit, std::int64_t elements) {
+                      const Limit& limit, std::int64_t elements, const Metrics* metrics) {
   const bool relative = limit.statistic == Statistic::kQuantileRelative;
   const double rank = limit.parameter * static_cast<double>(elements - 1);
   const auto below = static_cast<std::int64_t>(std::floor(rank));
-  const std::optional<TwoErrors> sampled =
-      select_by_sample(pieces, subject, threads, below, elements, relative);
-  const auto [low, high] =
-      sampled ? *sampled : select_by_bits(pieces, subject, threads, below, relative);
+  std::optional<TwoErrors> found;
+  if (metrics != nullptr && subject == StatisticSubject::kOutput) {
+    found = select_by_histogram(pieces, threads, *metrics, below, elements, relative);
+  }
+  if (!found) found = select_by_sample(pieces, subject, threads, below, elements, relative);
+  if (!found) found = select_by_bits(pieces, subject, threads, below, relative);
+  const auto [low, high] = *found;
   const double part = rank - static_cast<double>(below);
   return part == 0 || high == low ? low : low + part * (high - low);
 }

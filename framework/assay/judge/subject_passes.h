@@ -110,8 +110,8 @@ double rounding_of_expected(const SubjectPieces& pieces, int threads);
 // The error whose quantile a limit is about.
 double quantile_error(const Limit& limit, double value, double e);
 // The quantile of the errors of a subject, of so many elements, between two of them by linear
-// interpolation.
+// interpolation. `metrics`: of the output, which tell where it lies; null where they are not known.
 double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int threads,
-                      const Limit& limit, std::int64_t elements);
+                      const Limit& limit, std::int64_t elements, const Metrics* metrics);
 
 }  // namespace assay
