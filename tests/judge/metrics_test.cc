@@ -1,6 +1,7 @@
 // The metrics, held against the formulas written out as one would in numpy, in long double.
 #include "assay/judge/metrics.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
