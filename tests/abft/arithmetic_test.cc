@@ -346,5 +346,21 @@ TEST(Calibration, NarrowGroupsAreThoseOfTheirOwnColumns) {
   EXPECT_EQ(narrow("rounding_variance,groups=32"), 0);
 }
 
+// A single element has no range to be narrow, and one of three ulps is not.
+TEST(Calibration, SingleElementsAreNotNarrow) {
+  const auto narrow = [](const std::vector<double>& values) {
+    const auto n = static_cast<std::int64_t>(values.size());
+    const Tensor c = Tensor::from_values(format_named("bfloat16"), {1, n}, values);
+    return AbftChecker::of_golden(c, {}).check(c).narrow;
+  };
+  EXPECT_EQ(narrow({1.5}), 0);
+  EXPECT_EQ(narrow({1.5, 1.5}), 1);
+  EXPECT_EQ(narrow({1.5, 1.5 + 0x1p-6}), 1);
+  EXPECT_EQ(narrow({1.5, 1.5 + 3 * 0x1p-7}), 0);
+  std::vector<double> values;
+  for (int j = 0; j < 17; ++j) values.push_back(1 + j);  // 16 columns and one
+  EXPECT_EQ(narrow(values), 0);
+}
+
 }  // namespace
 }  // namespace assay::abft
