@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -118,6 +119,22 @@ TEST(Tally, EachColumnIsOffByAConstant) {
     } else {
       EXPECT_THAT(v.notes, Not(Contains(StartsWith("each column is off by a constant"))));
     }
+  }
+}
+
+// Beside what is not finite nothing is said of constants.
+TEST(Tally, NoColumnIsOffByAConstantBesideAnInfinity) {
+  const testing_oracle::Made made =
+      testing_oracle::random_product(16, 32, 24, "float32", "float32", 4, 3, {});
+  for (const bool special : {false, true}) {
+    Tensor c = made.c;
+    for (std::int64_t e = 0; e < 16 * 32; ++e) {
+      c.set_bits(e, encode(c.format(), c.view().value_at(e) + 4096));
+    }
+    if (special) c.set_bits(31, encode(c.format(), HUGE_VAL));
+    const AbftVerdict v = testing_checks::checked(made.a, made.b, c);
+    EXPECT_EQ(v.flagged, 32);
+    EXPECT_EQ(v.columns_are_off, !special);
   }
 }
 
