@@ -119,6 +119,18 @@ TEST(Arithmetic, OnTheMachine) {
   EXPECT_EQ(v.because,
             "arithmetic=machine sums by the matrix unit, which reads bfloat16: operands are "
             "bfloat16 and bfloat16, the output is float32");
+  // Either operand alone is in the way, and so is an output that is not what the unit reads.
+  const auto refusal = [&](const char* in_a, const char* in_b) {
+    const Tensor left = Tensor::from_values(format_named(in_a), {8, 64}, a);
+    const Tensor right = Tensor::from_values(format_named(in_b), {64, 32}, b);
+    return AbftChecker::of_product(left, right, options).why_not(f, {});
+  };
+  const std::string reads = "arithmetic=machine sums by the matrix unit, which reads bfloat16: ";
+  EXPECT_EQ(refusal("bfloat16", "bfloat16"), "");
+  EXPECT_EQ(refusal("float16", "bfloat16"),
+            reads + "operands are float16 and bfloat16, the output is bfloat16");
+  EXPECT_EQ(refusal("bfloat16", "float16"),
+            reads + "operands are bfloat16 and float16, the output is bfloat16");
   AbftOptions ours = options;
   ours.spec = parse_threshold("rounding_variance,arithmetic=machine");
   EXPECT_EQ(AbftChecker::of_product(p.a, p.b, ours).check(p.c.view()).because,
@@ -332,6 +344,22 @@ TEST(Calibration, NarrowGroupsAreThoseOfTheirOwnColumns) {
   };
   EXPECT_EQ(narrow("rounding_variance,groups=16"), 2);
   EXPECT_EQ(narrow("rounding_variance,groups=32"), 0);
+}
+
+// A single element has no range to be narrow, and one of three ulps is not.
+TEST(Calibration, SingleElementsAreNotNarrow) {
+  const auto narrow = [](const std::vector<double>& values) {
+    const auto n = static_cast<std::int64_t>(values.size());
+    const Tensor c = Tensor::from_values(format_named("bfloat16"), {1, n}, values);
+    return AbftChecker::of_golden(c, {}).check(c).narrow;
+  };
+  EXPECT_EQ(narrow({1.5}), 0);
+  EXPECT_EQ(narrow({1.5, 1.5}), 1);
+  EXPECT_EQ(narrow({1.5, 1.5 + 0x1p-6}), 1);
+  EXPECT_EQ(narrow({1.5, 1.5 + 3 * 0x1p-7}), 0);
+  std::vector<double> values;
+  for (int j = 0; j < 17; ++j) values.push_back(1 + j);  // 16 columns and one
+  EXPECT_EQ(narrow(values), 0);
 }
 
 }  // namespace

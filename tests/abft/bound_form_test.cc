@@ -422,5 +422,24 @@ TEST(ElementBound, OfSeveralElementsFromAnyColumnOn) {
   }
 }
 
+// From which part of T on the tail is computed: a third of it for few columns, and for more than 32
+// the root of 3 deviations (less a little) where that is less.
+TEST(BoundForm, FromWhereTheTailIsComputedByHand) {
+  const Made made = random_product(2, 66, 9, "bfloat16", "bfloat16", 0, 3);
+  for (const int width : {1, 31, 32, 33, 66}) {
+    for (const double kappa : {3.0, 4.5, 5.0, 5.2, 8.5}) {
+      AbftOptions options;
+      options.spec.groups = width;
+      options.spec.kappa = kappa;
+      const AbftChecker checker = AbftChecker::of_product(made.a, made.b, options);
+      std::vector<BoundForm> forms(at(checker.groups_per_row()));
+      checker.forms(1, made.c.format(), forms.data());
+      const double third = 1.0 / 3;
+      EXPECT_EQ(forms[0].tail_from, width <= 32 || kappa < 5.1 ? third : 1.7 / kappa)
+          << width << " " << kappa;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay::abft

@@ -192,5 +192,20 @@ TEST(Calibrate, WordsOfInputs) {
   EXPECT_EQ(inputs_word(CalibrationInputs::kShifted), "shifted");
 }
 
+// Where products of float16 are near its subnormal numbers another scale gives other errors.
+TEST(Calibrate, Float16IsScaledByAHundredth) {
+  CalibrationPlan plan = plan_of("float16", 6);
+  plan.k = 1;
+  const auto largest = [&](const char* inputs) {
+    double most = 0;
+    for (const double e : errors_of(plan, inputs)) most = std::max(most, std::abs(e));
+    return most;
+  };
+  const Calibration found = calibrate(plan);
+  EXPECT_EQ(found.skipped, 0);
+  EXPECT_EQ(found.e_max, largest("normal,mean=1,scale=0.01"));
+  EXPECT_NE(found.e_max, largest("normal,mean=1,scale=0.02"));
+}
+
 }  // namespace
 }  // namespace assay::abft

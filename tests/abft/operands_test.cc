@@ -291,5 +291,26 @@ TEST(OperandRange, TheLargestFloat32ValuesDoNotOverflow) {
   }
 }
 
+// Of every row of B what it is multiplied with is asked for once, and of none that is not there.
+TEST(GroupedProducts, AskOnceForEachRow) {
+  for (const std::int64_t k :
+       {std::int64_t{1}, std::int64_t{5}, simd::kProductRows, simd::kProductRows + 1}) {
+    const Tensor a =
+        Tensor::from_values(format_named("float32"), {2, k}, std::vector<double>(at(2 * k), 1.0));
+    std::vector<std::int64_t> asked;
+    const std::vector<double> products = grouped_products(
+        MatrixRows(a), 1, false,
+        [&](std::int64_t kk, double* to) {
+          asked.push_back(kk);
+          *to = static_cast<double>(kk);
+        },
+        1);
+    std::vector<std::int64_t> wanted(at(k));
+    for (std::int64_t kk = 0; kk < k; ++kk) wanted[at(kk)] = kk;
+    EXPECT_EQ(asked, wanted);
+    EXPECT_EQ(products, std::vector<double>(2, static_cast<double>(k * (k - 1) / 2)));
+  }
+}
+
 }  // namespace
 }  // namespace assay::abft

@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "abft/checked.h"
+#include "assay/base/index.h"
 #include "assay/base/text.h"
 
 namespace assay::abft {
@@ -116,6 +119,22 @@ TEST(Tally, EachColumnIsOffByAConstant) {
     } else {
       EXPECT_THAT(v.notes, Not(Contains(StartsWith("each column is off by a constant"))));
     }
+  }
+}
+
+// Beside what is not finite nothing is said of constants.
+TEST(Tally, NoColumnIsOffByAConstantBesideAnInfinity) {
+  const testing_oracle::Made made =
+      testing_oracle::random_product(16, 32, 24, "float32", "float32", 4, 3, {});
+  for (const bool special : {false, true}) {
+    Tensor c = made.c;
+    for (std::int64_t e = 0; e < 16 * 32; ++e) {
+      c.set_bits(e, encode(c.format(), c.view().value_at(e) + 4096));
+    }
+    if (special) c.set_bits(31, encode(c.format(), HUGE_VAL));
+    const AbftVerdict v = testing_checks::checked(made.a, made.b, c);
+    EXPECT_EQ(v.flagged, 32);
+    EXPECT_EQ(v.columns_are_off, !special);
   }
 }
 
@@ -262,6 +281,41 @@ TEST(Tally, TheOrderOfFlags) {
       EXPECT_EQ(larger(ordered[i], ordered[j]), i < j) << i << " " << j;
     }
   }
+}
+
+// Whether columns are off is asked of 8 rows that lie evenly in C, and of so many columns as 2^19
+// products a row allow, at least 16: what the others are does not count. Expected are (i + 1) (j +
+// 1) 1000; `constant` says where 4096 is added, elsewhere it is a multiple that grows with i.
+TEST(Tally, WhichRowsAndColumnsAreAskedWhetherColumnsAreOff) {
+  const auto are_off = [](std::int64_t m, std::int64_t n, std::int64_t k,
+                          const std::function<bool(std::int64_t, std::int64_t)>& constant) {
+    std::vector<double> a(at(m * k), 0.0), b(at(k * n), 0.0), c;
+    for (std::int64_t i = 0; i < m; ++i) a[at(i * k)] = static_cast<double>(i + 1);
+    for (std::int64_t j = 0; j < n; ++j) b[at(j)] = 1000 * static_cast<double>(j + 1);
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        const double off = constant(i, j) ? 4096 : 4096 * static_cast<double>(i + 2);
+        c.push_back(a[at(i * k)] * b[at(j)] + off);
+      }
+    }
+    const Format& f = format_named("float32");
+    const AbftVerdict v = testing_checks::checked(Tensor::from_values(f, {m, k}, a),
+                                                  Tensor::from_values(f, {k, n}, b),
+                                                  Tensor::from_values(f, {m, n}, c));
+    EXPECT_EQ(v.flagged, v.checks);
+    return v.columns_are_off;
+  };
+  EXPECT_TRUE(are_off(16, 4, 1, [](auto i, auto) { return i % 2 == 0; }));
+  EXPECT_FALSE(are_off(16, 4, 1, [](auto i, auto) { return i % 2 != 0; }));
+  EXPECT_TRUE(are_off(17, 4, 1, [](auto i, auto) { return i % 2 == 0; }));
+  EXPECT_FALSE(are_off(18, 4, 1, [](auto i, auto) { return i % 2 == 0; }));
+  EXPECT_TRUE(are_off(3, 4, 1, [](auto, auto) { return true; }));
+  // 2^19 / 2^14 = 32 columns, of which 19 are off.
+  EXPECT_TRUE(are_off(3, 40, 1 << 14, [](auto, auto j) { return j >= 13 && j < 32; }));
+  EXPECT_FALSE(are_off(3, 40, 1 << 14, [](auto, auto j) { return j >= 16; }));
+  // 16, of which half are off.
+  EXPECT_FALSE(are_off(3, 40, 1 << 16, [](auto, auto j) { return j < 8 || j == 16; }));
+  EXPECT_TRUE(are_off(3, 40, 1 << 16, [](auto, auto j) { return j < 8 || j == 15; }));
 }
 
 }  // namespace

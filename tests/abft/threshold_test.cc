@@ -7,9 +7,11 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "assay/abft/v_abft.h"
 #include "assay/base/random.h"
+#include "assay/base/text.h"
 
 namespace assay::abft {
 namespace {
@@ -317,6 +319,99 @@ TEST(Kappa, FollowsFromTheBudget) {
   // P(|error| > kappa sigma) <= 2 exp(-kappa^2 / 2), times the checks, is the budget.
   const double kappa = kappa_for(4096, 1e-3);
   EXPECT_NEAR(4096 * 2 * std::exp(-kappa * kappa / 2), 1e-3, 1e-12);
+}
+
+// The whole table, typed again: the width of a check, what it sums in, the variants with what they
+// sample of A and whether they check again, what it is asked for, and its parameters in the order
+// in which a refusal lists them.
+TEST(Thresholds, TheTableEntryByEntry) {
+  std::vector<std::string> lines;
+  for (const Threshold& t : thresholds()) {
+    std::string line = formatted("{} {} {}", t.name, t.groups, arithmetic_name(t.arithmetic));
+    for (const ThresholdVariant& v : t.variants) {
+      line += formatted(" {}:{}/{}:{}", v.name, v.sample_a.width, v.sample_a.period, v.recheck);
+    }
+    const auto add = [&](bool is_set, const char* word) { line += is_set ? word : ""; };
+    add(t.confirms, " confirms");
+    add(t.golden_suffices, " golden_suffices");
+    add(t.takes_residuals, " takes_residuals");
+    add(t.by_variance, " by_variance");
+    add(t.reads_sizes, " reads_sizes");
+    add(t.reads_peaks, " reads_peaks");
+    add(t.prepare != nullptr, " prepare");
+    add(t.why_not != nullptr, " why_not");
+    line += " |";
+    for (const ThresholdParameter* p : t.parameters) line += " " + std::string(p->name);
+    lines.push_back(line);
+  }
+  const std::vector<std::string> wanted = {
+      "rounding_variance 16 float64 confirms golden_suffices by_variance prepare why_not | groups "
+      "columns confirm delta kappa coarse arithmetic",
+      "residual_compensated 16 float64 confirms takes_residuals by_variance prepare why_not | "
+      "groups "
+      "columns confirm delta kappa coarse",
+      "v_abft 0 float64 seed:1/1:false recalibrated:1/1:false april:1/1:false sampling:4/32:true "
+      "h100:1/1:false prepare why_not | variant e_max c sigma blocks sample_a sample_b raise "
+      "recheck "
+      "columns confirm arithmetic",
+      "aclnn 256 float32 aclnn:1/1:false prepare why_not | blocks columns confirm arithmetic",
+      "a_abft 0 float64 mixed:1/1:false components:1/1:false reads_sizes prepare | variant columns "
+      "confirm arithmetic",
+      "a_abft_original 0 float64 row:1/1:false matrix:1/1:false prepare | variant top columns "
+      "confirm "
+      "arithmetic",
+      "sea_abft 0 float64 prepare | columns confirm arithmetic",
+      "analytic 0 float64 prepare why_not | lambda columns confirm arithmetic",
+      "torch_npu 0 float32 reads_sizes reads_peaks | columns confirm arithmetic",
+      "mindspore 0 float32 reads_sizes reads_peaks | columns confirm arithmetic",
+  };
+  EXPECT_EQ(lines, wanted);
+}
+
+// A spec without parameters has what a struct of its kind has at first.
+TEST(Thresholds, WhatASpecIsUnlessTold) {
+  for (const Threshold& t : thresholds()) {
+    const ThresholdSpec spec = parse_threshold(t.name);
+    EXPECT_EQ(spec.text(), t.name);
+    EXPECT_EQ(spec.groups, -1);
+    EXPECT_FALSE(spec.columns);
+    EXPECT_FALSE(spec.kappa || spec.e_max || spec.c || spec.lambda);
+    EXPECT_EQ(spec.sigma, Spread::kBound);
+    EXPECT_TRUE(spec.sample_a.all());
+    EXPECT_TRUE(spec.sample_b.all());
+    EXPECT_FALSE(spec.sampled());
+    EXPECT_EQ(spec.raise, 1);
+    EXPECT_FALSE(spec.recheck);
+    EXPECT_EQ(spec.top, 0);
+  }
+  const ThresholdSpec sampling = parse_threshold("v_abft,variant=sampling");
+  EXPECT_EQ(sampling.sample_a, (Sampling{4, 32}));
+  EXPECT_TRUE(sampling.sampled());
+  EXPECT_TRUE(parse_threshold("v_abft,sample_b=1/2").sampled());
+  EXPECT_TRUE((Sampling{2, 2}).all());
+  EXPECT_FALSE((Sampling{2, 3}).all());
+}
+
+// Columns of a check, and how many checks a row has: never less than one.
+TEST(ThresholdSpec, WidthsOfChecks) {
+  const struct {
+    const char* spec;
+    std::int64_t columns, width, groups;
+  } rows[] = {{"rounding_variance", 0, 1, 1},
+              {"rounding_variance", 1, 1, 1},
+              {"rounding_variance", 16, 16, 1},
+              {"rounding_variance", 17, 16, 2},
+              {"rounding_variance", 32, 16, 2},
+              {"rounding_variance,groups=0", 0, 1, 1},
+              {"rounding_variance,groups=0", 40, 40, 1},
+              {"aclnn", 255, 255, 1},
+              {"aclnn", 257, 256, 2},
+              {"v_abft,blocks=3", 10, 3, 4}};
+  for (const auto& row : rows) {
+    const ThresholdSpec spec = parse_threshold(row.spec);
+    EXPECT_EQ(spec.width_of(row.columns), row.width) << row.spec << " " << row.columns;
+    EXPECT_EQ(spec.groups_of(row.columns), row.groups) << row.spec << " " << row.columns;
+  }
 }
 
 }  // namespace

@@ -467,5 +467,81 @@ TEST(Change, ACarrysDirectionIsThatOfTheDraw) {
   EXPECT_EQ(seen.size(), 2u);
 }
 
+// The table, typed again: the keys that a change takes, those it needs one of, and whether what it
+// puts into an element stands elsewhere.
+TEST(Change, TheTableEntryByEntry) {
+  const struct {
+    ChangeKind kind;
+    const char *name, *parts, *needs;
+    bool moves, draws;
+  } rows[] = {
+      {ChangeKind::kFlip, "flip", "bit direction", "bit", false, false},
+      {ChangeKind::kFlips, "flips", "k bits", "k bits", false, true},
+      {ChangeKind::kBurst, "burst", "bit length", "bit", false, false},
+      {ChangeKind::kStuckAt0, "stuck_at_0", "bit", "bit", false, false},
+      {ChangeKind::kStuckAt1, "stuck_at_1", "bit", "bit", false, false},
+      {ChangeKind::kZero, "zero", "", "", false, false},
+      {ChangeKind::kRandom, "random", "", "", false, true},
+      {ChangeKind::kInfinity, "infinity", "", "", false, false},
+      {ChangeKind::kMinusInfinity, "minus_infinity", "", "", false, false},
+      {ChangeKind::kNan, "nan", "", "", false, false},
+      {ChangeKind::kSign, "sign", "", "", false, false},
+      {ChangeKind::kExponent, "exponent", "k", "", false, true},
+      {ChangeKind::kCarry, "carry", "bit carry", "bit", false, true},
+      {ChangeKind::kAdd, "add", "value ulps", "value ulps", false, false},
+      {ChangeKind::kStuckLane, "stuck_lane", "", "", true, false},
+      {ChangeKind::kWrongRow, "wrong_row", "rows", "", true, false},
+  };
+  ASSERT_EQ(change_rows().size(), std::size(rows));
+  for (std::size_t i = 0; i < std::size(rows); ++i) {
+    const ChangeRow& row = change_rows()[i];
+    EXPECT_EQ(row.kind, rows[i].kind) << rows[i].name;
+    EXPECT_EQ(row.name, rows[i].name);
+    EXPECT_EQ(row.parts, rows[i].parts) << row.name;
+    EXPECT_EQ(row.needs, rows[i].needs) << row.name;
+    EXPECT_EQ(row.moves, rows[i].moves) << row.name;
+    EXPECT_FALSE(row.help.empty()) << row.name;
+    EXPECT_EQ(&row_of(row.kind), &row);
+    EXPECT_EQ(draws({.kind = row.kind}), rows[i].draws) << row.name;
+  }
+  EXPECT_FALSE(draws({.kind = ChangeKind::kFlips, .mask = 2}));
+  EXPECT_FALSE(draws({.kind = ChangeKind::kCarry, .carry = Carry::kWrong}));
+}
+
+// By hand, in a format of four bits: what is not said stays 1, one bit, either way.
+TEST(Change, WhatIsOneUnlessTold) {
+  const Change c;
+  EXPECT_EQ(c.length, 1);
+  EXPECT_EQ(c.k, 1);
+  EXPECT_EQ(c.rows, 1);
+  EXPECT_EQ(c.bit, 0);
+  EXPECT_EQ(c.mask, 0u);
+  EXPECT_EQ(c.ulps, 0);
+  EXPECT_EQ(c.value, 0);
+  const Format& f = format_named("uint4");
+  for (std::uint64_t bits = 0; bits < 16; ++bits) {
+    // Wrong carries end at 15, missing ones at 0; of a unit of 4 at 12 and at 3.
+    const auto carry = [&](int bit, Carry way) {
+      return change({.kind = ChangeKind::kCarry, .bit = bit, .carry = way}, f, bits);
+    };
+    for (const int bit : {0, 1, 2, 3}) {
+      const std::uint64_t unit = std::uint64_t{1} << bit;
+      EXPECT_EQ(carry(bit, Carry::kWrong), bits + unit > 15 ? Changed() : Changed(bits + unit));
+      EXPECT_EQ(carry(bit, Carry::kMissing), bits < unit ? Changed() : Changed(bits - unit));
+      const Changed either = carry(bit, Carry::kEither);
+      ASSERT_TRUE(either);
+      EXPECT_TRUE(*either + unit == bits || *either == bits + unit);
+    }
+    EXPECT_EQ(change({.kind = ChangeKind::kBurst, .bit = 1, .length = 3}, f, bits), bits ^ 14);
+    EXPECT_EQ(change({.kind = ChangeKind::kBurst, .bit = 3}, f, bits), bits ^ 8);
+    EXPECT_EQ(change({.kind = ChangeKind::kAdd, .ulps = 3}, f, bits),
+              bits > 12 ? Changed() : Changed(bits + 3));
+    EXPECT_EQ(change({.kind = ChangeKind::kAdd, .value = 2.5}, f, bits),
+              Changed(std::min<std::uint64_t>(bits + 2, 15)));
+    EXPECT_EQ(change({.kind = ChangeKind::kAdd, .value = -3}, f, bits),
+              Changed(bits < 3 ? 0 : bits - 3));
+  }
+}
+
 }  // namespace
 }  // namespace assay::fault

@@ -447,5 +447,19 @@ TEST(FaultHelp, ItsPartsStandApart) {
   EXPECT_THAT(after[1], testing::StartsWith("as in: flip,bit=14"));
 }
 
+// Of none asked for none is missing.
+TEST(Inject, NoFaultsAtAll) {
+  Tensor t = counting("int32", {3, 4});
+  const Tensor before = t;
+  FaultSpec spec = parse_fault("flip,bit=31");
+  for (const std::int64_t count : {std::int64_t{0}, std::int64_t{-3}}) {
+    spec.count = count;
+    const Injection done = inject(t, spec, 1);
+    EXPECT_TRUE(done.flips.empty());
+    EXPECT_EQ(done.not_injectable, 0) << count;
+    EXPECT_TRUE(same_but(before, t, done, 31));
+  }
+}
+
 }  // namespace
 }  // namespace assay::fault

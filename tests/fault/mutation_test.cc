@@ -128,6 +128,14 @@ TEST(Mutations, OfProducts) {
   // 16 + 4 products; the last four are missing.
   Tensor out = Tensor::from_values(format_named("float32"), {1, 1}, std::vector<double>{20});
   EXPECT_EQ(after("dropped_k_chunk", product(20, 1), out), std::vector<double>{16});
+  // Of whole chunks the last one is missing, of a single one all.
+  for (const std::int64_t k : {16, 17, 32, 48}) {
+    out = Tensor::from_values(format_named("float32"), {1, 1},
+                              std::vector<double>{static_cast<double>(k)});
+    EXPECT_EQ(after("dropped_k_chunk", product(k, 1), out),
+              std::vector<double>{static_cast<double>((k - 1) / 16 * 16)})
+        << k;
+  }
   // 4096 + 1 is 4096 in float16, and 16 products are added at once: 2048 + 16 * 0.0625 = 2049 is
   // none of its numbers.
   const double each = 128.0625;

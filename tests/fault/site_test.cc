@@ -424,5 +424,31 @@ TEST(Site, WhatIsOfProductsAlone) {
   EXPECT_EQ(of_products, (std::vector<std::string_view>{"accumulator", "checksum", "threshold"}));
 }
 
+// The table, typed again: keys beside those of every site, and the input of a short form.
+TEST(Site, TheTableEntryByEntry) {
+  const struct {
+    Site site;
+    const char *name, *parts, *input;
+  } rows[] = {
+      {Site::kElement, "element", "", ""},        {Site::kRow, "row", "", ""},
+      {Site::kColumn, "column", "", ""},          {Site::kTile, "tile", "", ""},
+      {Site::kPeriodic, "periodic", "every", ""}, {Site::kAccumulator, "accumulator", "step", ""},
+      {Site::kInput, "input", "input when", ""},  {Site::kInput, "input_a", "when", "a"},
+      {Site::kInput, "input_b", "when", "b"},     {Site::kChecksum, "checksum", "", ""},
+      {Site::kThreshold, "threshold", "", ""},
+  };
+  ASSERT_EQ(site_rows().size(), std::size(rows));
+  for (std::size_t i = 0; i < std::size(rows); ++i) {
+    const SiteRow& row = site_rows()[i];
+    EXPECT_EQ(row.site, rows[i].site) << rows[i].name;
+    EXPECT_EQ(row.name, rows[i].name);
+    EXPECT_EQ(row.parts, rows[i].parts) << row.name;
+    EXPECT_EQ(row.input, rows[i].input) << row.name;
+    EXPECT_EQ(&row_of(row.site, row.input), &row);
+  }
+  EXPECT_EQ(row_of(Site::kInput, "q").name, "input");
+  EXPECT_EQ(row_of(Site::kRow, "a").name, "row");
+}
+
 }  // namespace
 }  // namespace assay::fault

@@ -258,5 +258,20 @@ TEST(UlpTest, OfNanIsThatNan) {
   }
 }
 
+// An integer has as many bits as its name says, and a sign unless that says otherwise; the smallest
+// value of hifloat8 is 2^-bias.
+TEST(FormatsTest, IntegersAreWhatTheirNamesSay) {
+  for (const Format& f : formats()) {
+    const std::string name(f.name);
+    const std::size_t digits = name.find_first_of("0123456789");
+    if (f.is_float() || digits == std::string::npos) continue;
+    EXPECT_EQ(f.bits, std::stoi(name.substr(digits))) << name;
+    EXPECT_EQ(f.kind, name[0] == 'u' ? Kind::kUnsigned : Kind::kSigned) << name;
+  }
+  EXPECT_EQ(format_named("bool").bits, 1);
+  const Format& tapered = format_named("hifloat8");
+  EXPECT_EQ(std::ldexp(1.0, -tapered.bias), decode(tapered, 1));
+}
+
 }  // namespace
 }  // namespace assay

@@ -493,5 +493,38 @@ TEST(SumBounds, PromotionsEndChunks) {
   EXPECT_NEAR(error(6), 5 * 0x1p-12 * (1 + 4 + 6), 1e-4);
 }
 
+// Far below the normal range a rounding to nearest errs by half of 2^-149, one that cuts by all of
+// it, and sums of nothing by nothing.
+TEST(ElementBounds, BelowTheNormalRangeByHand) {
+  const Accumulation plain(nullptr, 6);
+  const ElementError tiny = plain.chain_bound({0, 0x1p-170, 0, 0});
+  EXPECT_EQ(tiny.chance, 6 * 0x1p-150);
+  EXPECT_EQ(tiny.worst, 6 * 0x1p-150 + 6 * 0x1p-194);
+  const ElementError none = plain.chain_bound({0, 0, 0, 0});
+  EXPECT_EQ(none.chance, 0);
+  EXPECT_EQ(none.worst, 0);
+  const std::vector<double> factors(20, 0x1p-130);
+  const auto cut = [&](const char* machine) {
+    const DotModel& model = dot_model(machine_named(machine), format_named("bfloat16"));
+    return Accumulation(&model, 20).element_bound(0, 0, factors.data(), factors.data()).worst;
+  };
+  EXPECT_DOUBLE_EQ(cut("ascend910b,rounding=toward_zero"), 2 * 0x1p-149);
+  EXPECT_DOUBLE_EQ(cut("ascend910b,rounding=toward_zero,flush_sums=1"),
+                   2 * 0x1p-149 + 2 * 0x1p-126);
+  EXPECT_EQ(cut("ascend910b,rounding=toward_zero,flush_inputs=1"),
+            20 * 0x1p-260 * (1 + 20 * 0x1p-52));
+}
+
+// The same of sums: 2^-149 a rounding that cuts or not, and half of that for the start's.
+TEST(SumBounds, BelowTheNormalRangeByHand) {
+  const DotModel& model = dot_model(machine_named("cpu_fma"), format_named("float32"));
+  const std::vector<double> factors(3, 0x1p-140);
+  const auto error = [&](const std::vector<double>& start) {
+    return sum_bounds(model, 1, 1, 3, factors, factors, start, 1).error[0] / 0x1p-149;
+  };
+  EXPECT_NEAR(error({}), 3, 1e-6);
+  EXPECT_NEAR(error({0}), 3.5, 1e-6);
+}
+
 }  // namespace
 }  // namespace assay

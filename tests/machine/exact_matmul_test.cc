@@ -422,5 +422,28 @@ TEST_P(ExactMatmulTest, TilesOfHugeProducts) {
   }
 }
 
+// Beside sums of few bits that are taken in two parts, a sum of nothing but -0 keeps its sign: of a
+// row whose products are -0, from -0 and from +0, at every place of its tile.
+TEST_P(ExactMatmulTest, NegativeZerosBesideWideSums) {
+  Random random(32, 8);
+  for (std::int64_t zero = 0; zero < 13; ++zero) {
+    Product p = zeros(13, 40, 8);
+    for (auto* operand : {&p.a, &p.b}) {
+      for (double& v : *operand) {
+        v = std::ldexp(static_cast<double>(1 + random.below(15)),
+                       static_cast<int>(random.below(31)));
+      }
+    }
+    for (std::int64_t k = 0; k < 8; ++k) p.a[at(zero * 8 + k)] = -0.0;
+    for (std::int64_t j = 0; j < 40; ++j) p.c[at(zero * 40 + j)] = j % 3 == 0 ? 0.0 : -0.0;
+    const std::vector<double> result = p.run();
+    for (std::int64_t j = 0; j < 40; ++j) {
+      const double got = result[at(zero * 40 + j)];
+      ASSERT_EQ(got, 0);
+      ASSERT_EQ(std::signbit(got), j % 3 != 0) << "row " << zero << " column " << j;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay

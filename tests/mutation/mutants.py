@@ -122,7 +122,8 @@ def equivalents(path=HERE / "equivalent.txt"):
         text = "\n".join(l for l in path.read_text().splitlines() if not l.startswith("#"))
         for block in re.split(r"\n\s*\n", text.strip()):
             lines = block.splitlines()
-            if len(lines) < 4 or lines[1][:2] != "- " or lines[2][:2] not in ("+ ", "+"):
+            if (len(lines) < 4 or lines[1][:2] != "- " or lines[2][:2] not in ("+ ", "+") or
+                    any(line[:2] in ("- ", "+ ") for line in lines[3:])):
                 sys.exit(f"{path}: a block is a file, '- line', '+ line' and a reason: {block}")
             known[lines[0], lines[1][2:].strip(), lines[2][1:].strip()] = " ".join(lines[3:])
     return known

@@ -247,7 +247,6 @@ std::uint64_t encode_integer(const Format& f, double value, const Encoding& how)
       parts.kept +
       (rounds_away(parts.rest, parts.shift, (parts.kept & 1) != 0, value < 0, how) ? 1 : 0);
   if (value >= 0) return std::min(size, largest);
-  if (!f.is_signed()) return 0;
   return (0 - size) & low_mask(f.bits);
 }
 

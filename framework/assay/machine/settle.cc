@@ -60,8 +60,7 @@ float settle_fused(const void* context, int row, int column, std::int64_t begin,
     const double product = p.a[k * p.a_stride + row] * p.b[k * p.b_stride + column];
     if (product != 0) add_scaled(sum, product, lowest);
   }
-  if (sum == 0) return 0.0f;  // not every term was -0
-  const bool is_negative = sum < 0;
+  const bool is_negative = sum < 0;  // a sum of 0 is +0: not every term was -0
   auto size = static_cast<unsigned __int128>(is_negative ? -sum : sum);
   // To odd, with more bits than float32 has twice over.
   const auto high = static_cast<std::uint64_t>(size >> 64);
