@@ -178,6 +178,13 @@ std::string words_of_bounds(const Case& c, const Format& f, const BoundRequest& 
   return with_digits(error == "no error" ? text : error, 8);
 }
 
+// The first words and a digest of all.
+std::string short_of(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return formatted("{}.. {:08x}", text.substr(0, 24), (hash ^ hash >> 32) & 0xffffffff);
+}
+
 TEST(RecordedReports, BoundsOfEveryCaseAndRequest) {
   std::vector<std::string> recorded;
   const std::vector<std::pair<const char*, Attributes>> attributes = {
@@ -234,17 +241,19 @@ TEST(RecordedReports, BoundsOfEveryCaseAndRequest) {
       for (const auto& [name, value] : own) c.attributes[name] = value;
       for (auto& [asked, request] : requests) {
         request.origin = "command";
-        for (const char* dtype : {"float16", "float32", "int8"}) {
-          recorded.push_back(formatted("{}, {}, {} {}: {}", c.name, said, asked, dtype,
-                                       words_of_bounds(c, format_named(dtype), request)));
+        std::string error =
+            error_of([&, &wanted = request] { (void)needs_inputs(c, {.bounds = wanted}); });
+        if (error == "no error") {
+          error = needs_inputs(c, {.bounds = request}) ? "needs inputs" : "needs none";
         }
-        recorded.push_back(formatted("  names a bound {}, needs inputs {}", names_bound(c, request),
-                                     error_of([&, &wanted = request] {
-                                       (void)needs_inputs(c, {.bounds = wanted});
-                                     }) == "no error"
-                                         ? formatted("{}", needs_inputs(c, {.bounds = request}))
-                                         : "error"));
-        recorded.push_back("  " + closeness_text(request, "x", base.is_product(), "", false));
+        std::string line =
+            formatted("{}, {}, {}: {} {} {}", c.name, said, asked, names_bound(c, request), error,
+                      closeness_text(request, "x", base.is_product(), "", false));
+        for (const char* dtype : {"float16", "float32", "int8"}) {
+          line += formatted(" {} {}", dtype,
+                            short_of(words_of_bounds(c, format_named(dtype), request)));
+        }
+        recorded.push_back(line);
       }
     }
   }

@@ -23,7 +23,7 @@ using lines::short_line;
 Tensor stored(const Format& f, const Shape& shape, std::vector<double> values) {
   for (double& v : values) {
     if (f.is_float()) {
-      if (std::isnan(v) && std::isnan(round_to(f, v)) == false) v = 0;
+      if (std::isnan(v) && f.specials == Specials::kFinite) v = 0;
       continue;
     }
     const double least = f.is_signed() ? -max_finite(f) : 0;
@@ -192,7 +192,7 @@ TEST(RecordedVerdicts, OfElementsOwnBounds) {
 // Every standard, of outputs that are rounded alone, a little off, and far off.
 TEST(RecordedVerdicts, OfEveryStandard) {
   std::vector<std::string> recorded;
-  const Shape shape = {30, 70};
+  const Shape shape = {14, 50};
   const std::int64_t n = element_count(shape);
   for (const Standard& s : standards()) {
     for (const char* dtype : {"float32", "bfloat16", "float8_e5m2"}) {

@@ -17,11 +17,11 @@
 
 namespace assay::lines {
 
-// FNV-1a.
+// FNV-1a, folded to 32 bits.
 inline std::string digest(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return formatted("{:016x}", hash);
+  return formatted("{:08x}", (hash ^ hash >> 32) & 0xffffffff);
 }
 
 // The verdict's JSON on one line, numbers to ten digits, bins of histograms as their digest.
