@@ -552,9 +552,10 @@ TEST(RecordedParts, RulesAsPublished) {
           options.benchmark = benchmark.view();
           options.metrics = false;
           const Verdict v = judge(actual, expected, *bound, options);
-          recorded.push_back(formatted("{} {} off {} specials {}: {} {} of {} {}", standard, dtype,
-                                       off, specials, outcome_word(v.outcome), v.misses, v.forgiven,
-                                       digest(with_digits(v.because, 4))));
+          recorded.push_back(formatted(
+              "{} {} off {} specials {}: {} {} of {} {}", standard, dtype, off, specials,
+              outcome_word(v.outcome), v.misses, v.forgiven,
+              digest(with_digits(v.because + (v.notes.empty() ? "" : v.notes.back()), 4))));
         }
       }
     }
