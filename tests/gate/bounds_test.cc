@@ -350,6 +350,16 @@ TEST(OutputCase, IndicesTakeTheBoundOfTheirValues) {
     EXPECT_EQ(own.real(name), 0.5);
     EXPECT_EQ(own.attributes.count("rtol") + own.attributes.count("atol"), 1u) << name;
   }
+  // Both halves at once, of the values and of the indices' own.
+  for (const char* name : {"rtol", "atol"}) c.results["values"].attributes[name] = 0.25;
+  Case one = output_case(c, "indices");
+  EXPECT_EQ(one.real("rtol"), 0.25);
+  EXPECT_EQ(one.real("atol"), 0.25);
+  EXPECT_EQ(one.text("standard"), "indices");
+  for (const char* name : {"rtol", "atol"}) c.results["indices"].attributes[name] = 0.5;
+  one = output_case(c, "indices");
+  EXPECT_EQ(one.real("rtol"), 0.5);
+  EXPECT_EQ(one.real("atol"), 0.5);
 }
 
 // One that the request gives alone sets the case's budgets aside, too: a standard or a tolerance.

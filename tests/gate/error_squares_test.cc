@@ -119,5 +119,23 @@ TEST(LikelyArithmetic, WhatRightResultsHaveIsTakenOff) {
             "errors as large as those of K in 2 parts that are rounded to bfloat16");
 }
 
+// What elements of a line have in common is one error that all of them share: its square, by the
+// weights of all, has twice that sum as its largest step, and twice its square as its variance.
+TEST(ErrorSquares, OfALineThatSharesItsErrorByHand) {
+  ExpectedErrors errors;
+  errors.resize(4);
+  errors.variance = {1, 1, 1, 1};
+  errors.shared = {0.75, 0.75, 0.75, 0.75};
+  errors.line = {1, 1, 1, 1};
+  const ErrorTest test =
+      error_test(errors, wide_values({4}, {1, 1.25, 1.5, 1.75}), format_named("float32"));
+  ASSERT_TRUE(test.squares);
+  const double t = std::log(4.0) + 9 * std::log(10.0), more = 1.15 * 1.15;
+  const double own = std::sqrt(2.0) * more, part = 4 * more * 0.75;
+  const double variances = 4 * own * own + 2 * part * part, largest = std::max(2 * part, 2 * more);
+  const double most = (4 * more + std::sqrt(2 * variances * t) + largest * t) / 4;
+  EXPECT_NEAR(test.squares->limit, most, 2e-6 * most);
+}
+
 }  // namespace
 }  // namespace assay

@@ -226,5 +226,15 @@ TEST(Remarks, HaveWordsOfTheirOwn) {
   EXPECT_EQ(remark_word(Remark::kExpired), "expired");
 }
 
+// Where the misses of drawn rows lie in the whole no map of these rows alone tells.
+TEST(SampledRefusals, NoMapOfMissesIsDrawn) {
+  const Case c = open_product();
+  GateRequest request = of_rows(6);
+  request.miss_map = true;
+  const CaseReport report = gate_case(c, filled_with("float32", {40, 4}, 9), request);
+  EXPECT_EQ(report.verdicts.at(0).outcome, Outcome::kFail);
+  EXPECT_FALSE(report.verdicts.at(0).miss_map);
+}
+
 }  // namespace
 }  // namespace assay

@@ -331,5 +331,21 @@ TEST(ComplexJudge, WhichExpectedValuesAreRounded) {
   EXPECT_TRUE(rounds({1.0 / 3, -1.0 / 3}));
 }
 
+// Of infinities that are equal none is a mismatch, whatever their finite part.
+TEST(ComplexJudge, WhichInfinitiesMismatch) {
+  const auto mismatches = [](const std::vector<double>& a, const std::vector<double>& e) {
+    const Tensor actual = Tensor::from_values(format_named("complex64"), {1}, a),
+                 expected = Tensor::from_values(format_named("complex128"), {1}, e);
+    return judge(actual, expected, oracle::tolerance(1, 1)).metrics->inf_mismatch;
+  };
+  EXPECT_EQ(mismatches({kInfinity, 2}, {kInfinity, 2}), 0);
+  EXPECT_EQ(mismatches({2, kInfinity}, {2, kInfinity}), 0);
+  EXPECT_EQ(mismatches({kInfinity, 2}, {kInfinity, 3}), 1);
+  EXPECT_EQ(mismatches({3, kInfinity}, {2, kInfinity}), 1);
+  EXPECT_EQ(mismatches({2, 2}, {2, kInfinity}), 1);
+  EXPECT_EQ(mismatches({kInfinity, kInfinity}, {kInfinity, -kInfinity}), 1);
+  EXPECT_EQ(mismatches({kInfinity, kNan}, {kInfinity, 3}), 0) << "NaN is counted by itself";
+}
+
 }  // namespace
 }  // namespace assay

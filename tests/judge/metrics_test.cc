@@ -465,5 +465,25 @@ TEST(MetricsMaxAbsUlps, OfNoErrorAreNone) {
   }
 }
 
+// An infinity in place of a number is 2^52 ulps off and more, which the last bin counts; just
+// below that it is another one.
+TEST(Metrics, InfinitiesThatAreFarOffAreInTheLastBinOfUlps) {
+  const auto ulps = [](const char* dtype, double actual, double expected) {
+    return judge(oracle::vector_of(dtype, {actual, 1}), oracle::vector_of(dtype, {expected, 1}),
+                 oracle::tolerance(1, 1))
+        .metrics->ulps;
+  };
+  for (const double expected : {1.0, -kInfinity, 0x1p1023, 0x1.8p1023}) {
+    const Histogram h = ulps("float64", kInfinity, expected);
+    EXPECT_EQ(h.above, expected == 0x1.8p1023 ? 0 : 1) << expected;
+    EXPECT_EQ(h.below, 1) << expected;
+    EXPECT_EQ(h.total(), 2) << expected;
+  }
+  const Histogram h = ulps("float32", kInfinity, 1);
+  EXPECT_EQ(h.above, 0);
+  EXPECT_EQ(h.at_least(0x1p30 - 0x1p24).first, 1) << "127 * 2^23 + 2^23, less than 2^30";
+  EXPECT_EQ(h.total(), 2);
+}
+
 }  // namespace
 }  // namespace assay

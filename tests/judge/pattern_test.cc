@@ -556,5 +556,21 @@ TEST(NoPattern, OfReversedBytesThatAreNoCodes) {
   }
 }
 
+// How likely a flip is by chance is told by each of the worst misses, and a small one tells
+// nothing: one of 48 bounds alone is likely enough, 1 in 12, whatever the other.
+TEST(Pattern, OfAFlippedBitInALargeMissAndASmallOne) {
+  Tensor golden = drawn("float32", {12, 12});
+  const Format& f = golden.format();
+  golden.set_bits(5, encode(f, 2));
+  golden.set_bits(70, encode(f, 64));
+  const Tensor output = changed(golden, [&](std::int64_t p) {
+    return golden.bits_at(p) ^ (p == 5 || p == 70 ? std::uint64_t{1} << 22 : 0);
+  });
+  const auto where = [&](double atol) { return judge(output, golden, tolerance(atol, 0)).where; };
+  EXPECT_THAT(where(1 / 1.5), HasSubstr("the output with bit 22 flipped back would pass"));
+  EXPECT_THAT(where(0.79), HasSubstr("the output with bit 22 flipped back would pass"));
+  EXPECT_THAT(where(0.81), Not(HasSubstr("flipped"))) << "less than 40 bounds";
+}
+
 }  // namespace
 }  // namespace assay

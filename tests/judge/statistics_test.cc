@@ -515,5 +515,46 @@ TEST(StatisticsOfFewElements, ZerosThatACosineForgives) {
   }
 }
 
+// sum w d^2 over what is finite on both sides, across the parts that threads take.
+TEST(Statistics, WeightedSquaresOfFiniteErrors) {
+  Bound bound = oracle::tolerance(100, 0);
+  bound.limits = {{.statistic = Statistic::kErrorSquares, .limit = 1e9, .parameter = 3}};
+  const auto read = [&](const std::vector<double>& a, const std::vector<double>& e,
+                        const std::vector<double>& w) {
+    const Tensor weights = vector_of("float64", w);
+    JudgeOptions options;
+    options.error_weights = weights.view();
+    options.threads = 2;
+    return judge(vector_of("float32", a), vector_of("float64", e), bound, options);
+  };
+  const Verdict v = read({1.5, 2, kInfinity, 7}, {1, 4, kInfinity, 6}, {2, 3, 5, 0.25});
+  EXPECT_EQ(v.readings.at(0).value, 2 * 0.25 + 3 * 4 + 0.25);
+  EXPECT_TRUE(v.notes.empty());
+  EXPECT_EQ(read({1.5}, {1}, {4}).notes.size(), 1u) << "less than chance leaves";
+  const std::size_t n = (std::size_t{1} << 18) + 3;
+  std::vector<double> a(n, 1), w(n, 0.5);
+  a[1] = 3, a[n - 1] = 5;
+  EXPECT_EQ(read(a, std::vector<double>(n, 1), w).readings.at(0).value, 0.5 * 4 + 0.5 * 16);
+}
+
+// Infinities of every part are left out of what elements that are finite are asked.
+TEST(Statistics, UlpsOfFiniteElementsInEveryPart) {
+  const std::size_t n = (std::size_t{1} << 18) + 8;
+  std::vector<double> a(n, 1), e(n, 1);
+  a[3] = a[n - 2] = 1 + 0x1p-23;
+  a[5] = a[n - 1] = kInfinity;
+  Bound bound = oracle::tolerance(0, 0);
+  bound.rule = Rule::kStatistics;
+  bound.limits = {{.statistic = Statistic::kShareUlps, .limit = 1, .parameter = 0},
+                  {.statistic = Statistic::kMeanUlps, .limit = 1}};
+  JudgeOptions options;
+  options.threads = 2;
+  options.patterns = options.blindness = false;
+  const Verdict v = judge(vector_of("float32", a), vector_of("float32", e), bound, options);
+  EXPECT_EQ(v.misses, 2);
+  EXPECT_EQ(v.readings.at(0).value, 2 / static_cast<double>(n - 2));
+  EXPECT_EQ(v.readings.at(1).value, 2 / static_cast<double>(n - 2));
+}
+
 }  // namespace
 }  // namespace assay

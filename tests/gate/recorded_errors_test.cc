@@ -1,0 +1,214 @@
+// What theory expects of right results' errors, held to recorded numbers: bounds, weights, limits
+// and what is said of wrong arithmetic, over operators, formats, machines and sizes of errors. The
+// values are recorded (error_squares_test.cc derives some of them); a failure says how to record
+// them anew.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/base/text.h"
+#include "assay/gate/expected_error.h"
+#include "assay/gate/gate.h"
+#include "assay/op/accumulation.h"
+#include "assay/op/generate.h"
+#include "recorded.h"
+
+namespace assay {
+namespace {
+
+// Few digits: logarithms and erfc are the library's.
+constexpr int kKept = 7;
+
+std::string line_of(const ErrorTest& test) {
+  const std::vector<double> bounds = test.bounds->view().values(),
+                            weights = test.weights->view().values();
+  double sum_bounds = 0, sum_weights = 0, turned = 0;
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    sum_bounds += bounds[i];
+    sum_weights += weights[i];
+    turned += static_cast<double>(i % 7) * (bounds[i] + weights[i]);
+  }
+  std::string line = formatted("bounds {} weights {} both {}", sum_bounds, sum_weights, turned);
+  if (test.squares) {
+    line += formatted(" limit {} least {}", test.squares->limit, test.squares->parameter);
+  }
+  return with_digits(line + formatted(" rms {}", test.rms), kKept);
+}
+
+// Elements of all sizes, with errors before the last rounding from far less than its ulp to far
+// more, with a mean and without.
+TEST(RecordedErrors, OfElementsOfAllSizes) {
+  std::vector<std::string> recorded;
+  for (const char* dtype : {"", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
+                            "hifloat8", "float8_e8m0fnu", "float4_e2m1fn", "float64"}) {
+    const Format* const last = *dtype == 0 ? nullptr : &format_named(dtype);
+    const Format& output = last != nullptr ? *last : format_named("float32");
+    for (const double deviation : {0.0, 0x1p-20, 0.05, 0.3, 1.0, 3.9, 4.1, 50.0}) {
+      for (const double mean : {0.0, 0.6, -2.25}) {
+        for (const double drift : {0.0, 0.3}) {
+          std::vector<double> golden;
+          ExpectedErrors errors;
+          errors.last = last;
+          const double most = max_finite(output);
+          const bool is_scale = output.specials == Specials::kScale;
+          for (const double e :
+               {1.0, 1.5, -1.25, 3.0, most, most / 3, min_normal(output), 1.5 * min_normal(output),
+                min_subnormal(output), 0.0, 2 * most, 1.0 / 3, 5.0, 7.0, -3.0}) {
+            if (is_scale && e < 0) continue;
+            golden.push_back(e);
+            const double ulp = e == 0 ? min_subnormal(output) : ulp_of(output, e);
+            errors.mean.push_back(mean * ulp);
+            errors.variance.push_back(deviation * deviation * ulp * ulp);
+            errors.drift.push_back(drift * ulp);
+          }
+          const Shape shape = {std::ssize(golden)};
+          const Tensor exact = Tensor::from_values(format_named("float64"), shape, golden);
+          for (const int kind : {0, 1, 2}) {
+            errors.at_most = kind == 1;
+            if (kind == 2) {
+              for (std::size_t i = 0; i < golden.size(); ++i) {
+                errors.line.push_back(static_cast<std::int32_t>(i % 4));
+                errors.shared.push_back(errors.variance[i] / 3);
+              }
+            }
+            recorded.push_back(formatted("{} {} {} {} {}: {}", *dtype == 0 ? "none" : dtype,
+                                         deviation, mean, drift, kind,
+                                         line_of(error_test(errors, exact, output))));
+          }
+        }
+      }
+    }
+  }
+  expect_recorded("gate/recorded/error_tests.txt", recorded);
+}
+
+struct Drawing {
+  const char *op, *dtype;
+  std::vector<std::int64_t> sizes;
+  std::map<std::string, Attribute> attributes = {};
+};
+
+Case case_of(const Drawing& what, const char* distribution = "normal", std::uint64_t seed = 0) {
+  Recipe recipe{&format_named(what.dtype), what.sizes, what.attributes};
+  recipe.distribution = parse_distribution(distribution);
+  recipe.seed = seed;
+  Case c = generate_case(what.op, recipe);
+  c.golden = golden_result(c);
+  return c;
+}
+
+const std::vector<Drawing>& drawings() {
+  static const std::vector<Drawing> all = {
+      {"matmul", "float16", {5, 70, 6}},
+      {"matmul", "bfloat16", {5, 70, 6}, {{"output_dtype", std::string("float32")}}},
+      {"matmul", "float32", {20, 70, 18}},
+      {"matmul", "float32", {2, 3, 70, 3}},
+      {"dot", "float32", {9, 48}},
+      {"add", "float32", {60}},
+      {"mul", "float16", {60}},
+      {"fma", "float32", {60}},
+      {"reduce_sum", "float32", {6, 70}, {{"axis", std::int64_t{1}}}},
+      {"reduce_mean", "float16", {6, 70}, {{"axis", std::int64_t{0}}}},
+      {"softmax", "float32", {4, 30}},
+      {"layernorm", "float32", {4, 30}},
+      {"rmsnorm", "float32", {4, 30}}};
+  return all;
+}
+
+TEST(RecordedErrors, OfOperatorsAndMachines) {
+  std::vector<std::string> recorded;
+  for (const Drawing& what : drawings()) {
+    const Case c = case_of(what);
+    for (const char* name : {"", "cpu_fma", "hopper", "ascend910b"}) {
+      const Machine& machine = *name == 0 ? any_machine() : machine_named(name);
+      std::string line;
+      try {
+        line = line_of(error_test(expected_errors(c, machine), *c.golden, c.output_format()));
+      } catch (const std::invalid_argument& e) {
+        line = e.what();
+      }
+      recorded.push_back(formatted("{} by {}: {}", c.name, *name == 0 ? "any" : name, line));
+    }
+  }
+  expect_recorded("gate/recorded/operators.txt", recorded);
+}
+
+// What is said of outputs of less precision: inputs rounded before, and noise of many sizes.
+TEST(RecordedErrors, OfLikelyArithmetic) {
+  std::vector<std::string> recorded;
+  const Machine& machine = machine_named("ascend910b");
+  for (const char* dtype : {"float32", "float16", "float8_e4m3fn"}) {
+    const bool fp8 = std::string(dtype) == "float8_e4m3fn";
+    const Machine& unit = fp8 ? machine_named("hopper") : machine;
+    const Case c =
+        case_of({"matmul", dtype, {10, 128, 10}, {{"output_dtype", std::string("float32")}}});
+    const ExpectedErrors errors = expected_errors(c, unit);
+    const ErrorTest test = error_test(errors, *c.golden, c.output_format());
+    const std::vector<double> exact = c.golden->view().values();
+    for (int i = 0; i < 30; ++i) {
+      // Noise whose root grows by a half at a time.
+      std::vector<double> values = exact;
+      std::uint64_t state = 17;
+      for (std::size_t at = 0; at < values.size(); ++at) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const double u = static_cast<double>(state >> 11) * 0x1p-52 - 1;
+        values[at] += u * test.rms * std::ldexp(i % 2 == 0 ? 1 : 1.5, i / 2);
+      }
+      const Tensor output = Tensor::from_values(c.output_format(), c.golden->shape(), values);
+      recorded.push_back(formatted("{} noise {}: {}", dtype, i,
+                                   likely_arithmetic(c, unit, output, *c.golden, test, 1)));
+    }
+    for (const char* narrow : {"tfloat32", "hfloat32", "float16", "bfloat16", "float8_e4m3fn",
+                               "float8_e5m2", "float4_e2m1fn"}) {
+      for (const double part : {1.0, 0.7, 0.5, 0.4}) {
+        Case other = c;
+        for (auto& [name, input] : other.inputs) {
+          std::vector<double> values = input.view().values();
+          for (double& v : values) v = round_to(format_named(narrow), v);
+          input = Tensor::from_values(input.format(), input.shape(), values);
+        }
+        std::vector<double> values = golden_result(other).view().values();
+        for (std::size_t at = 0; at < values.size(); ++at) {
+          values[at] = exact[at] + part * (values[at] - exact[at]);
+        }
+        const Tensor output = Tensor::from_values(c.output_format(), c.golden->shape(), values);
+        recorded.push_back(formatted("{} inputs in {} by {}: {}", dtype, narrow, part,
+                                     likely_arithmetic(c, unit, output, *c.golden, test, 1)));
+      }
+    }
+  }
+  expect_recorded("gate/recorded/likely.txt", recorded);
+}
+
+TEST(RecordedErrors, TimesTheExpectedOne) {
+  std::vector<std::string> recorded;
+  for (const Drawing& what : drawings()) {
+    Case c = case_of(what);
+    for (const char* name : {"cpu_fma", "hopper", "ascend910b"}) {
+      const auto times = times_expected(c, machine_named(name), [](std::int64_t i, double exact) {
+        return i % 5 == 4 ? HUGE_VAL
+                          : 1e-5 * static_cast<double>(1 + i % 11) + 1e-4 * std::abs(exact);
+      });
+      recorded.push_back(formatted("{} by {}: {}", c.name, name,
+                                   with_digits(formatted("{}", times.value_or(-1)), kKept)));
+      c.attributes["machine"] = std::string(name);
+      try {
+        recorded.push_back(explained_tolerance(c).why);
+      } catch (const std::invalid_argument& e) {
+        recorded.emplace_back(e.what());
+      }
+    }
+  }
+  for (const double times : {0.0123, 1.0, 9.94, 9.96, 10.0, 99.4, 99.6, 100.0, 104.9, 105.1, 3149.0,
+                             3151.0, 9.949e14, 9.96e14, 1e15, 1.26e15, 3e20}) {
+    recorded.push_back(formatted("{}: {}", times, times_text(times)));
+  }
+  expect_recorded("gate/recorded/times.txt", recorded);
+}
+
+}  // namespace
+}  // namespace assay
