@@ -29,9 +29,9 @@ std::size_t bracket_errors(bool relative, std::size_t n, const double* values,
 std::size_t bracket_errors(bool relative, std::size_t n, const float* values, const float* expected,
                            double* to, ErrorBracket& bracket);
 
-// Of the errors that are at least `low` and less than `high`, both positive and finite: how many are
-// `low` itself, which many errors of rounded results are, and how many went to `to`, the others in
-// order.
+// Of the errors that are at least `low` and less than `high`, both positive and finite: how many
+// are `low` itself, which many errors of rounded results are, and how many went to `to`, the others
+// in order.
 struct ErrorsWithin {
   std::size_t at_low = 0, stored = 0;
 };
