@@ -14,6 +14,7 @@
 #include "abft/oracle.h"
 #include "abft/products.h"
 #include "assay/abft/abft.h"
+#include "assay/abft/checked_product.h"
 #include "assay/base/constants.h"
 #include "assay/base/index.h"
 #include "assay/base/text.h"
@@ -42,6 +43,28 @@ Matrix exact_product(const Matrix& a, const Matrix& b) {
   Matrix c{a.rows, b.columns, std::vector<double>(at(a.rows * b.columns), 0.0)};
   exact_matmul(a.rows, b.columns, a.columns, a.values.data(), b.values.data(), c.values.data(), 1);
   return c;
+}
+
+// Checks of integers are exact where no bias leaves them.
+TEST(AbftEdges, WhichProductsAreOfIntegers) {
+  const Format &int8 = format_named("int8"), &int32 = format_named("int32");
+  const auto is_of_integers = [&](std::vector<double> bias, std::vector<double> row_bias,
+                                  const Format& b, const Format& output) {
+    CheckedProduct product;
+    product.input_a = &int8;
+    product.input_b = &b;
+    product.operands.bias = std::move(bias);
+    product.operands.row_bias = std::move(row_bias);
+    return product.integer_product(output);
+  };
+  EXPECT_TRUE(is_of_integers({}, {}, int8, int32));
+  EXPECT_TRUE(is_of_integers({3, -7, 0}, {2}, int8, int32));
+  EXPECT_TRUE(is_of_integers({0x1p32 - 1}, {}, int8, int32));
+  EXPECT_FALSE(is_of_integers({0x1p32}, {}, int8, int32));
+  EXPECT_FALSE(is_of_integers({3, 0.5}, {}, int8, int32));
+  EXPECT_FALSE(is_of_integers({}, {-0.5}, int8, int32));
+  EXPECT_FALSE(is_of_integers({}, {}, format_named("float16"), int32));
+  EXPECT_FALSE(is_of_integers({}, {}, int8, format_named("float32")));
 }
 
 // The rows of the transposed product, with each factor's format on the machine: what the formats of

@@ -278,6 +278,8 @@ TEST(ParseSites, Errors) {
             "fault 'add,value=1,ulps=1' takes value or ulps, not both");
   EXPECT_EQ(error("add,value=nan"),
             "fault 'add,value=nan': value must be a finite number other than 0, not 'nan'");
+  EXPECT_EQ(error("add,value=much"),
+            "fault 'add,value=much': value must be a finite number other than 0, not 'much'");
   EXPECT_EQ(error("add,value=0"),
             "fault 'add,value=0': value must be a finite number other than 0, not '0'");
   EXPECT_EQ(error("add,ulps=1.5"),

@@ -213,8 +213,11 @@ TEST(OutputRefusals, IndicesPointIntoAnInput) {
   IndexSource source = index_source(c, "indices");
   EXPECT_EQ(source.tensor, &c.inputs.at("b"));
   EXPECT_EQ(source.axis, -1);
+  EXPECT_EQ(index_source(c, "indices(flattened)").why_not, "");
   c.attributes["axis"] = std::int64_t{0};
   EXPECT_EQ(index_source(c, "indices").axis, 0);
+  EXPECT_EQ(index_source(c, "indices(flattened)").why_not,
+            "indices into the flattened input have no axis; leave the attribute out");
 }
 
 TEST(Remarks, HaveWordsOfTheirOwn) {

@@ -109,6 +109,13 @@ TEST(ComplexJudge, SizesBeyondFloat64ClearNothing) {
   EXPECT_EQ(magnitude_at(complex_tensor("complex128", {{kMax / 2, 0}}), 0), kMax / 2);
 }
 
+TEST(ComplexJudge, AbsoluteBoundsOfSizesBeyondFloat64) {
+  const ComplexValues expected = {{kMax, kMax}}, actual = {{kMax * (1 - 0x1p-10), kMax}};
+  EXPECT_EQ(misses(actual, expected, tolerance(kMax * 0x1.1p-10, 0)), 0);
+  EXPECT_EQ(misses(actual, expected, tolerance(kMax * 0x1p-11, 0)), 1);
+  EXPECT_EQ(misses(actual, expected, tolerance(kMax * 0x1p-14, 0)), 1);
+}
+
 TEST(ComplexJudge, BitsAndSignedZeros) {
   Bound bits;
   bits.rule = Rule::kBits;

@@ -65,6 +65,44 @@ TEST(JudgeEdges, QuantilesOfManyElements) {
   }
 }
 
+// More elements of one bin than a counter of 16 bits holds, in several parts.
+TEST(JudgeEdges, ManyErrorsOfOneSize) {
+  const std::size_t n = (std::size_t{1} << 20) + 3;
+  const Tensor actual = vector_of("float32", std::vector<double>(n, 1.25)),
+               expected = vector_of("float32", std::vector<double>(n, 1));
+  const Verdict v = judge(actual, expected, tolerance(1, 0), {.threads = 1});
+  const auto count = static_cast<std::int64_t>(n);
+  for (const Histogram* h : {&v.metrics->abs_errors, &v.metrics->rel_errors, &v.metrics->ulps}) {
+    ASSERT_EQ(h->bins.size(), 1);
+    EXPECT_EQ(h->bins.front().second, count);
+  }
+}
+
+// What is counted of the errors of zeros is counted of negated values, too, whose errors are twice
+// as large.
+TEST(JudgeEdges, SharesOfTrivialOutputs) {
+  const Tensor ones = vector_of("float32", std::vector<double>(64, 1));
+  const auto trivial_met = [&](double parameter, double limit) {
+    const Limit limits[] = {
+        {.statistic = Statistic::kShareAbs, .limit = limit, .parameter = parameter}};
+    return judge_statistics(ones, ones, nullptr, false, limits).trivial_met;
+  };
+  EXPECT_FALSE(trivial_met(0.75, 0.5));
+  EXPECT_FALSE(trivial_met(0.5, 0.5));
+  EXPECT_TRUE(trivial_met(1.5, 0.5));
+}
+
+// What should have saturated and did not is infinitely far off, whatever number it is.
+TEST(JudgeEdges, MissesOfWhatSaturates) {
+  Bound bound = tolerance(0, 0.1, false);
+  bound.infinity = Infinity::kSaturating;
+  const Verdict v =
+      judge(vector_of("float16", {5, 65504}), vector_of("float32", {7e4, 7e4}), bound);
+  ASSERT_EQ(v.misses, 1);
+  EXPECT_EQ(v.worst.front().linear, 0);
+  EXPECT_EQ(v.worst.front().error, kInfinity);
+}
+
 // Sums of squares and of relative errors of all sizes, in every part.
 TEST(JudgeEdges, SumsOfSizesThatFloat64DoesNotHold) {
   const std::size_t n = (std::size_t{1} << 18) + 5;

@@ -138,6 +138,32 @@ TEST_P(EngineTest, DeepProducts) {
 // More rows than a block holds.
 TEST_P(EngineTest, TallProducts) { check(203, 5, 9); }
 
+// More sums than the engine's registers hold, of every model, deep enough for each of its ways.
+TEST(EngineShapeTest, ManyRows) {
+  for (const Machine& machine : machines()) {
+    for (const DotModel& model : machine.dots) {
+      const Problem p = inputs::make(inputs::families().front(), format_named(model.input), 21, 21,
+                                     3 * model.chunk.value + 70, 5);
+      for (const std::string& target : simd::available_targets()) {
+        simd::force_target(target);
+        expect_rows(model, p, std::string(machine.name) + " " + std::string(model.input));
+      }
+      simd::force_target("");
+    }
+  }
+}
+
+// -0 beside 0 is 0, as an accumulator that starts at 0 has it.
+TEST(EngineShapeTest, ANegativeZeroBesideAZero) {
+  const double minus_one = -1, zero = 0;
+  for (const Machine& machine : machines()) {
+    for (const DotModel& model : machine.dots) {
+      const double sum = dot_oracle(model, 1, &minus_one, 1, &zero, 1, 0.0);
+      EXPECT_TRUE(sum == 0 && !std::signbit(sum)) << machine.name << " " << model.input;
+    }
+  }
+}
+
 TEST(EngineShapeTest, NothingToAdd) {
   for (const DotModel& model : machine_named("ascend910b").dots) {
     std::vector<float> c = {1.5f, -0.0f, std::numeric_limits<float>::infinity(), 0x1p-149f};

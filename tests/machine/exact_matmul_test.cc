@@ -264,6 +264,15 @@ TEST_P(ExactMatmulTest, TilesRoundOnce) {
   }
 }
 
+// One row beyond a block of rows of A, whatever rows a tile of the target has.
+TEST_P(ExactMatmulTest, ARowBeyondABlock) {
+  for (const std::int64_t rows : {41, 43, 46, 49, 97}) {
+    const auto drawn = inputs::make("normal", format_named("bfloat16"), rows, 40, 260, 6);
+    const Product p{rows, 40, 260, drawn.a, drawn.b, {drawn.c.begin(), drawn.c.end()}};
+    expect_rounded_once(p, std::to_string(rows) + " rows");
+  }
+}
+
 // What no pair of float64 holds, in one tile of many or in all of them.
 TEST_P(ExactMatmulTest, TilesOfEveryRange) {
   Random random(32, 5);
