@@ -92,17 +92,6 @@ TEST(JudgeEdges, SharesOfTrivialOutputs) {
   EXPECT_TRUE(trivial_met(1.5, 0.5));
 }
 
-// What should have saturated and did not is infinitely far off, whatever number it is.
-TEST(JudgeEdges, MissesOfWhatSaturates) {
-  Bound bound = tolerance(0, 0.1, false);
-  bound.infinity = Infinity::kSaturating;
-  const Verdict v =
-      judge(vector_of("float16", {5, 65504}), vector_of("float32", {7e4, 7e4}), bound);
-  ASSERT_EQ(v.misses, 1);
-  EXPECT_EQ(v.worst.front().linear, 0);
-  EXPECT_EQ(v.worst.front().error, kInfinity);
-}
-
 // Sums of squares and of relative errors of all sizes, in every part.
 TEST(JudgeEdges, SumsOfSizesThatFloat64DoesNotHold) {
   const std::size_t n = (std::size_t{1} << 18) + 5;
