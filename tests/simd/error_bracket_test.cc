@@ -94,8 +94,9 @@ TEST_P(ErrorBrackets, AreThoseOfOneElementAfterTheOther) {
 TEST_P(ErrorBrackets, ErrorsWithinBoundsAreThoseOfOneElementAfterTheOther) {
   Random random(12, 4);
   const double specials[] = {0.0, -0.0, kNan, kInfinity, -kInfinity, 0x1.fffffep127, 0x1p-149};
-  const double bounds[][2] = {{0.25, 0.5}, {0x1p-160, 0x1p-150}, {0x1p-150, 0x1p-140},
-                              {1.25, 1.5}, {0x1p100, 0x1p160},   {0x1p-24, 0x1.1p-24}};
+  const double bounds[][2] = {{0.25, 0.5},       {0x1p-160, 0x1p-150}, {0x1p-150, 0x1p-140},
+                              {1.25, 1.5},       {0x1p100, 0x1p160},   {0x1p-24, 0x1.1p-24},
+                              {0x1p130, 0x1p160}};
   std::int64_t seen = 0, equal = 0;
   for (std::size_t n = 0; n < 300; n += n < 70 ? 1 : 23) {
     for (const auto& [low, high] : bounds) {

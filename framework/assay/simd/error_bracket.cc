@@ -91,9 +91,11 @@ HWY_INLINE ErrorsWithin within(std::size_t n, const T* values, const T* expected
   const hn::ScalableTag<T> wide;
   const std::size_t lanes = hn::Lanes(d), at_once = hn::Lanes(wide);
   constexpr double kMargin = 0x1p-20;
-  const auto surely_below = hn::Set(wide, static_cast<T>(low * (1 - kMargin)));
-  const auto surely_above = hn::Set(wide, static_cast<T>(high * (1 + kMargin)));
+  constexpr double kMost = std::numeric_limits<T>::max();
   const auto infinity = hn::Set(wide, std::numeric_limits<T>::infinity());
+  const auto surely_below = hn::Set(wide, static_cast<T>(std::min(low * (1 - kMargin), kMost)));
+  const double above = high * (1 + kMargin);
+  const auto surely_above = above > kMost ? infinity : hn::Set(wide, static_cast<T>(above));
   const auto unit = hn::Set(wide, static_cast<T>(kErrorUnit));
   const auto from = hn::Set(d, low), until = hn::Set(d, high);
   constexpr std::size_t kBlock = 1024;
