@@ -229,8 +229,7 @@ class Statistics {
   double quantile(const Limit& limit, StatisticSubject subject) {
     const auto [at, added] = quantiles_.try_emplace({subject, limit.statistic, limit.parameter});
     if (added) {
-      at->second = error_quantile(pieces_, subject, threads_, limit, output_.metrics.compared,
-                                  &output_.metrics);
+      at->second = error_quantile(pieces_, subject, threads_, limit, output_.metrics);
     }
     return at->second;
   }

@@ -136,7 +136,8 @@ void find_errors(const SubjectTensors& tensors, StatisticSubject subject, std::i
 // n-th is its last, are kept. Empty where they are too many, or the metrics have other errors.
 std::optional<TwoErrors> select_by_histogram(const SubjectPieces& pieces, int threads,
                                              const Metrics& metrics, std::int64_t n,
-                                             std::int64_t elements, bool relative) {
+                                             bool relative) {
+  const std::int64_t elements = metrics.compared;
   if (metrics.max_abs_error == 0) return TwoErrors{0, n + 1 < elements ? 0 : kInfinity};
   if (metrics.is_complex || (relative && metrics.errors_at_zero > 0)) return {};
   const Histogram& histogram = relative ? metrics.rel_errors : metrics.abs_errors;
@@ -430,13 +431,14 @@ double quantile_error(const Limit& limit, double value, double e) {
 }
 
 double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int threads,
-                      const Limit& limit, std::int64_t elements, const Metrics* metrics) {
+                      const Limit& limit, const Metrics& output) {
+  const std::int64_t elements = output.compared;
   const bool relative = limit.statistic == Statistic::kQuantileRelative;
   const double rank = limit.parameter * static_cast<double>(elements - 1);
   const auto below = static_cast<std::int64_t>(std::floor(rank));
   std::optional<TwoErrors> found;
-  if (metrics != nullptr && subject == StatisticSubject::kOutput) {
-    found = select_by_histogram(pieces, threads, *metrics, below, elements, relative);
+  if (subject == StatisticSubject::kOutput) {
+    found = select_by_histogram(pieces, threads, output, below, relative);
   }
   if (!found) found = select_by_sample(pieces, subject, threads, below, elements, relative);
   if (!found) found = select_by_bits(pieces, subject, threads, below, relative);

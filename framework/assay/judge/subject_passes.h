@@ -109,9 +109,9 @@ std::pair<double, Quad> relative_errors(const SubjectPieces& pieces, int threads
 double rounding_of_expected(const SubjectPieces& pieces, int threads);
 // The error whose quantile a limit is about.
 double quantile_error(const Limit& limit, double value, double e);
-// The quantile of the errors of a subject, of so many elements, between two of them by linear
-// interpolation. `metrics`: of the output, which tell where it lies; null where they are not known.
+// The quantile of the errors of a subject, between two of them by linear interpolation. `output`:
+// the metrics of the output, of whose errors they tell where it lies.
 double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int threads,
-                      const Limit& limit, std::int64_t elements, const Metrics* metrics);
+                      const Limit& limit, const Metrics& output);
 
 }  // namespace assay
