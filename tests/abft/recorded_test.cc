@@ -19,6 +19,7 @@
 #include "assay/base/text.h"
 #include "assay/machine/machine.h"
 #include "assay/simd/targets.h"
+#include "simd/target_fixture.h"
 
 namespace assay::abft {
 namespace {
@@ -172,14 +173,10 @@ struct RecordedForm {
 
 // The last check of the second row, with and without biases; the same on every
 // SIMD target.
-class RecordedOnTarget : public testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override { simd::force_target(GetParam()); }
-  void TearDown() override { simd::force_target(""); }
-};
+class RecordedOnTarget : public simd::OnEveryTarget {};
 
 INSTANTIATE_TEST_SUITE_P(OnTarget, RecordedOnTarget, testing::ValuesIn(simd::available_targets()),
-                         [](const auto& row) { return row.param; });
+                         simd::target_of);
 
 TEST_P(RecordedOnTarget, FormsAndReadings) {
   const std::vector<RecordedForm> rows = {

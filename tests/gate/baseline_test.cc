@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "assay/gate/known_failures.h"
+#include "gate/reports.h"
 
 namespace assay {
 namespace {
@@ -19,29 +20,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A case that passes with errors of this size, and uses so much of its bound.
-CaseReport passed(const std::string& name, double errors, double share = 0.5,
-                  const std::string& standard = "torch") {
-  CaseReport c;
-  c.name = name;
-  c.producer = "npu";
-  Verdict v;
-  v.worst_ratio = share;
-  v.bound.standard = standard;
-  v.metrics.emplace();
-  v.metrics->max_abs_error = 4 * errors;
-  v.metrics->rmse = errors;
-  v.metrics->p99_ulps = 2 * errors;
-  c.verdicts.push_back(v);
-  return c;
-}
-
-GateReport report_with(std::vector<CaseReport> cases, const std::string& file = "a.h5") {
-  GateReport report;
-  report.golden_file = file;
-  report.cases = std::move(cases);
-  return report;
-}
+using testing_reports::passed;
+using testing_reports::report_with;
 
 bool every(const BaselineEntry&) { return true; }
 bool none(const BaselineEntry&) { return false; }

@@ -16,11 +16,14 @@
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "error_of.h"
+#include "gate/reports.h"
 #include "recorded.h"
 
 namespace assay {
 namespace {
 
+using testing_reports::passed;
+using testing_reports::report_with;
 using Attributes = std::map<std::string, Attribute>;
 
 std::string words_of_verdict(const Verdict& v) {
@@ -263,35 +266,21 @@ TEST(RecordedReports, BoundsOfEveryCaseAndRequest) {
 // Baselines of reports that grow by more and more, with repeats and without.
 TEST(RecordedReports, AgainstBaselines) {
   std::vector<std::string> recorded;
-  const auto report = [](double errors, const std::string& standard, const std::string& file) {
-    GateReport made;
-    made.golden_file = file;
-    for (const char* name : {"a", "b"}) {
-      CaseReport c;
-      c.name = name;
-      c.producer = "npu";
-      Verdict v;
-      v.worst_ratio = errors / 8;
-      v.bound.standard = standard;
-      v.metrics.emplace();
-      v.metrics->max_abs_error = 4 * errors;
-      v.metrics->rmse = errors;
-      v.metrics->p99_ulps = 2 * errors;
-      c.verdicts.push_back(v);
-      made.cases.push_back(c);
-    }
-    return made;
+  const auto report = [](double errors, const std::string& standard) {
+    return report_with(
+        {passed("a", errors, errors / 8, standard), passed("b", errors, errors / 8, standard)},
+        "x.h5");
   };
   const auto all = [](const BaselineEntry&) { return true; };
   for (const int repeats : {1, 2, 3}) {
     for (const char* standard : {"torch", "numpy"}) {
       Baseline baseline;
       for (int i = 0; i < repeats; ++i) {
-        baseline = updated(baseline, report(1 + 0.125 * i, "torch", "x.h5"), all, true);
+        baseline = updated(baseline, report(1 + 0.125 * i, "torch"), all, true);
       }
       for (const double errors :
            {0.5, 1.0, 1.0999, 1.1001, 1.25, 1.2501, 1.375, 1.3751, 1.5, 1.5001, 2.0}) {
-        GateReport now = report(errors, standard, "x.h5");
+        GateReport now = report(errors, standard);
         now.cases.pop_back();
         const BaselineComparison c = compare_with_baseline(now, baseline, all);
         std::string line =
@@ -317,27 +306,25 @@ TEST(RecordedReports, AgainstBaselines) {
                            "2027-01-3a", "0000-01-01", "2027-04-31", "2027-12-31"}) {
     recorded.push_back(formatted("{}: {}", date, is_date(date)));
   }
-  for (const double errors : {1.0}) {
-    for (const auto outcome : {Outcome::kPass, Outcome::kFail, Outcome::kUntrusted}) {
-      for (const char* expires : {"2027-01-30", "2027-01-31", "2027-02-01"}) {
-        for (const char* excused : {"", "torch", "numpy", "abft"}) {
-          GateReport one = report(errors, "torch", "x.h5");
-          one.cases[0].verdicts[0].outcome = outcome;
-          one.cases[1].verdicts.push_back(one.cases[1].verdicts[0]);
-          one.cases[1].verdicts[1].bound.standard = "numpy";
-          one.cases[1].verdicts[1].outcome = outcome;
-          const std::vector<KnownFailure> list = {{"*", "a reason", expires, "", excused},
-                                                  {"z*", "another", expires, "", ""}};
-          const auto unused = mark_known_failures(one, list, "2027-01-31");
-          std::string line = formatted(
-              "{} until {} of '{}': {} unused, {} {}", outcome_word(outcome), expires, excused,
-              unused.size(), outcome_word(report_outcome(one)), exit_code(report_outcome(one)));
-          for (const CaseReport& c : one.cases) {
-            line += formatted("; {} {} {} {} {}", c.outcome_text(), c.rank(), c.passes(),
-                              outcome_word(c.judged()), c.because());
-          }
-          recorded.push_back(line);
+  for (const auto outcome : {Outcome::kPass, Outcome::kFail, Outcome::kUntrusted}) {
+    for (const char* expires : {"2027-01-30", "2027-01-31", "2027-02-01"}) {
+      for (const char* excused : {"", "torch", "numpy", "abft"}) {
+        GateReport one = report(1, "torch");
+        one.cases[0].verdicts[0].outcome = outcome;
+        one.cases[1].verdicts.push_back(one.cases[1].verdicts[0]);
+        one.cases[1].verdicts[1].bound.standard = "numpy";
+        one.cases[1].verdicts[1].outcome = outcome;
+        const std::vector<KnownFailure> list = {{"*", "a reason", expires, "", excused},
+                                                {"z*", "another", expires, "", ""}};
+        const auto unused = mark_known_failures(one, list, "2027-01-31");
+        std::string line = formatted(
+            "{} until {} of '{}': {} unused, {} {}", outcome_word(outcome), expires, excused,
+            unused.size(), outcome_word(report_outcome(one)), exit_code(report_outcome(one)));
+        for (const CaseReport& c : one.cases) {
+          line += formatted("; {} {} {} {} {}", c.outcome_text(), c.rank(), c.passes(),
+                            outcome_word(c.judged()), c.because());
         }
+        recorded.push_back(line);
       }
     }
   }
