@@ -11,6 +11,7 @@
 
 #include "assay/abft/abft.h"
 #include "assay/abft/attention_check.h"
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/gate/gate.h"
@@ -329,6 +330,34 @@ TEST(AttentionCheck, NotANumber) {
   const AbftVerdict w = checked(hostile, emulated(hostile));
   EXPECT_EQ(w.outcome, Outcome::kPass) << w.because;
   EXPECT_EQ(w.not_checkable, 3);
+}
+
+// What is not finite says nothing of the checks beside its own, on either side: errors that cancel
+// in the sum of another check are looked at in that one alone.
+TEST(AttentionCheck, AnInfinityIsOfItsOwnCheckAlone) {
+  const Case c = Made{}.made();
+  for (const std::int64_t column : {15, 16, 31, 32}) {
+    for (const double special : {HUGE_VAL, kNan}) {
+      Tensor output = emulated(c);
+      const auto set = [&](std::int64_t at, double value) {
+        output.set_bits(7 * 48 + at, encode(output.format(), value));
+      };
+      set(column, special);
+      for (const std::int64_t group : {0, 1, 2}) {
+        if (group == column / 16) continue;
+        const double a = output.view().value_at(7 * 48 + 16 * group + 4),
+                     b = output.view().value_at(7 * 48 + 16 * group + 9);
+        set(16 * group + 4, a + 1);
+        set(16 * group + 9, b - 1);
+      }
+      const AbftVerdict v = checked(c, output);
+      ASSERT_EQ(v.flags.size(), 1u) << column;
+      EXPECT_EQ(v.flags[0].index, 7);
+      EXPECT_EQ(v.flags[0].first, column / 16 * 16);
+      ASSERT_TRUE(v.flags[0].element);
+      EXPECT_EQ(v.flags[0].element->column, column);
+    }
+  }
 }
 
 // -- Doors, and what is refused -------------------------------------------------------------------

@@ -368,6 +368,22 @@ TEST(Peaks, AreLookedAtByTwoThresholdsOfFloats) {
   }
 }
 
+// The peak of a row is its largest size over the mean one, and of zeros none.
+TEST(Peaks, AreTheLargestOverTheMean) {
+  const Made made = random_product(3, 4, 30, "bfloat16", "bfloat16", 0, 3);
+  const AbftChecker checker = AbftChecker::of_product(made.a, made.b, {});
+  for (const char* dtype : {"bfloat16", "float16", "float32"}) {
+    const Format& f = format_named(dtype);
+    const auto peak = [&](const std::vector<double>& row) {
+      return checker.peak(Tensor::from_values(f, {4}, row).bytes(), f);
+    };
+    EXPECT_EQ(peak({1, -6, 0, 1}), 3) << dtype;
+    EXPECT_EQ(peak({2, 2, -2, 2}), 1) << dtype;
+    EXPECT_EQ(peak({0, 0, 0, -8}), 4) << dtype;
+    EXPECT_EQ(peak({0, 0, 0, 0}), -kInfinity) << dtype;
+  }
+}
+
 TEST(ElementBound, OfAGoldenResultAlone) {
   const Made made = random_product(3, 20, 30, "bfloat16", "bfloat16", 0, 3);
   const AbftChecker checker = AbftChecker::of_golden(made.c, {});

@@ -229,6 +229,25 @@ TEST(AbftLocate, NoSingleFlipIsClaimedWhereNoneExplains) {
   EXPECT_FALSE(v.flags[0].element->flipped_bit);
 }
 
+// 3 is within half an ulp of 4, as numbers below a power of 2 lie twice as densely; 4 is closer.
+TEST(AbftLocate, TheClosestOfSeveralFlipsIsNamed) {
+  const Format& f = format_named("float4_e2m1fn");
+  const auto one = [](const Format& format, double value) {
+    return Tensor::from_values(format, {1, 1}, std::vector<double>{value});
+  };
+  const Tensor a = one(format_named("bfloat16"), 2);
+  for (const double sign : {1.0, -1.0}) {
+    const AbftVerdict v = AbftChecker::of_product(a, one(format_named("bfloat16"), 2 * sign), {})
+                              .check(one(f, 2 * sign));
+    EXPECT_EQ(v.outcome, Outcome::kFail) << v.because;
+    ASSERT_EQ(v.flags.size(), 1u);
+    ASSERT_TRUE(v.flags[0].element);
+    EXPECT_EQ(v.flags[0].element->reference, 4 * sign);
+    EXPECT_EQ(v.flags[0].element->flipped_bit, 1);
+    EXPECT_EQ(decode(f, v.flags[0].element->repaired_bits), 4 * sign);
+  }
+}
+
 // float64 sums alone would lose the 3 between two powers of two.
 TEST(AbftLocate, TheReferenceIsExactUnderCancellation) {
   const Tensor a =
@@ -277,6 +296,30 @@ TEST(AbftLocate, ManyFaultsAreCountedAndFiveListed) {
     ASSERT_EQ(v.flags.size(), AbftVerdict::kListed);
     for (const AbftFlag& flag : v.flags) EXPECT_EQ(flag.element->row, flag.element->column);
     EXPECT_THAT(explain(v), testing::EndsWith("\n  ... and 35 more"));
+  }
+}
+
+// What is not finite says nothing of the checks beside its own: errors that cancel in the sum of
+// another check are looked at in that one alone.
+TEST(AbftConfirm, AnInfinityIsOfItsOwnCheckAlone) {
+  const Made made = random_product(6, 48, 32, "float32", "float32", 0, 15);
+  for (const std::int64_t column : {15, 16, 31, 32}) {
+    Tensor c = made.c;
+    const auto set = [&](std::int64_t at, double value) {
+      c.set_bits(2 * 48 + at, encode(c.format(), value));
+    };
+    set(column, HUGE_VAL);
+    for (const std::int64_t group : {0, 1, 2}) {
+      if (group == column / 16) continue;
+      const double a = c.view().value_at(2 * 48 + 16 * group + 4),
+                   b = c.view().value_at(2 * 48 + 16 * group + 9);
+      set(16 * group + 4, a + 0.5);
+      set(16 * group + 9, b - 0.5);
+    }
+    const AbftVerdict v = AbftChecker::of_product(made.a, made.b, {}).check(c);
+    ASSERT_EQ(v.flags.size(), 1u) << column;
+    EXPECT_EQ(v.flags[0].index, 2);
+    EXPECT_EQ(v.flags[0].first, column / 16 * 16);
   }
 }
 

@@ -318,5 +318,27 @@ TEST(Tally, WhichRowsAndColumnsAreAskedWhetherColumnsAreOff) {
   EXPECT_TRUE(are_off(3, 40, 1 << 16, [](auto, auto j) { return j < 8 || j == 15; }));
 }
 
+// Wilson and Hilferty's quantile of chi-square over n, (1 - 2 / (9 n) + q sqrt(2 / (9 n)))^3, and
+// the mean's q / sqrt(n), q = 4.75: from 30 checks on what is above is noted, what is not is not.
+TEST(CalibrationNote, IsOfWhatOneInAMillionExceeds) {
+  for (const std::int64_t count : {30, 31, 100, 1000, 100000}) {
+    const auto n = static_cast<double>(count);
+    const double rms = std::pow(1 - 2 / (9 * n) + 4.75 * std::sqrt(2 / (9 * n)), 1.5),
+                 mean = 4.75 / std::sqrt(n);
+    EXPECT_EQ(calibration_note(count, rms * (1 - 1e-9), 0), "") << count;
+    EXPECT_THAT(calibration_note(count, rms * (1 + 1e-9), 0),
+                StartsWith(formatted("rms z {} over {} checks is above {}: truncating",
+                                     short_number(rms), grouped(count), short_number(rms))));
+    for (const double sign : {1.0, -1.0}) {
+      EXPECT_EQ(calibration_note(count, 1, sign * mean * (1 - 1e-9)), "") << count;
+      EXPECT_THAT(
+          calibration_note(count, 1, sign * mean * (1 + 1e-9)),
+          StartsWith(formatted("mean z {} over {} checks is off 0 by more than {}: casts",
+                               short_number(sign * mean), grouped(count), short_number(mean))));
+    }
+  }
+  EXPECT_EQ(calibration_note(29, 100, 100), "");
+}
+
 }  // namespace
 }  // namespace assay::abft

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/text.h"
 #include "error_of.h"
 
 namespace assay::fault {
@@ -395,6 +396,21 @@ TEST(Change, WhatAFormatHasNot) {
             "bfloat16 has no bit 16; its bits are 0 to 15");
   EXPECT_EQ(error({.kind = ChangeKind::kBurst, .bit = 14, .length = 3}, "bfloat16"),
             "bfloat16 has no bit 16; its bits are 0 to 15");
+  for (const int bit : {-1, 12}) {  // and the burst ends within the format
+    EXPECT_EQ(error({.kind = ChangeKind::kBurst, .bit = bit, .length = 16}, "tfloat32"),
+              formatted("tfloat32 has no bit {}; its bits are 13 to 31", bit));
+  }
+  EXPECT_EQ(error({.kind = ChangeKind::kBurst, .bit = -1, .length = 3}, "int8"),
+            "int8 has no bit -1; its bits are 0 to 7");
+  for (const int bit : {-1, 32}) {
+    for (const ChangeKind kind : {ChangeKind::kFlip, ChangeKind::kStuckAt0, ChangeKind::kStuckAt1,
+                                  ChangeKind::kBurst, ChangeKind::kCarry}) {
+      EXPECT_EQ(error({.kind = kind, .bit = bit}, "tfloat32"),
+                formatted("tfloat32 has no bit {}; its bits are 13 to 31", bit));
+    }
+  }
+  EXPECT_EQ(error({.kind = ChangeKind::kFlips, .mask = std::uint64_t{1} << 32}, "tfloat32"),
+            "tfloat32 has no bit 32; its bits are 13 to 31");
   EXPECT_EQ(error({.kind = ChangeKind::kBurst, .bit = 1, .length = 0}, "bfloat16"),
             "length must be at least 1, not 0");
   EXPECT_EQ(error({.kind = ChangeKind::kBurst, .bit = 0, .length = 2000000000}, "float64"),

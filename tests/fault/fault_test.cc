@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -311,6 +312,61 @@ TEST(Inject, NeedlesInAHaystack) {
   for (const Flip& flip : done.flips) found.insert(flip.linear);
   EXPECT_EQ(found, needles);
   EXPECT_EQ(done.not_injectable, 1);
+}
+
+// A seed is an address: places are the draws of (seed, stream), what happens to them those of
+// (seed, ~stream).
+TEST(Inject, DrawsByHand) {
+  for (const std::uint64_t seed : {std::uint64_t{5}, std::uint64_t{1} << 40}) {
+    constexpr std::uint64_t kStream = 9;
+    Tensor t = counting("float32", {50});
+    const Tensor before = t;
+    Random places(seed, kStream), changes(seed, ~kStream);
+    std::vector<std::int64_t> at;
+    std::vector<std::uint64_t> changed;
+    while (at.size() < 6) {
+      const auto place = static_cast<std::int64_t>(places.below(50));
+      if (std::find(at.begin(), at.end(), place) != at.end()) continue;
+      const std::uint64_t any = changes.below(0xffffffff);  // of the other 2^32 - 1 patterns
+      at.push_back(place);
+      changed.push_back(any + (any >= before.bits_at(place) ? 1 : 0));
+    }
+    const Injection done =
+        inject(t, parse_fault(formatted("random,seed={},count=6", seed)), kStream);
+    ASSERT_EQ(done.flips.size(), 6u);
+    for (std::size_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(done.flips[i].linear, at[i]);
+      EXPECT_EQ(done.flips[i].before, before.bits_at(at[i]));
+      EXPECT_EQ(done.flips[i].after, changed[i]);
+      EXPECT_EQ(t.bits_at(at[i]), changed[i]);
+    }
+  }
+}
+
+// After 1000 draws of which none fits, the next ones are drawn from those that can take the change:
+// each comes from the list, and the last of the list takes its place.
+TEST(Inject, AThousandDrawsBeforeTheListByHand) {
+  Tensor t(format_named("float32"), {300000});
+  for (std::int64_t i = 0; i < t.size(); ++i) t.set_bits(i, 0x3f800000);
+  std::vector<std::int64_t> needles;
+  for (std::int64_t i = 0; i < 12; ++i) needles.push_back(20000 * i + 11);
+  for (const std::int64_t i : needles) t.set_bits(i, 0xbf800000);
+  Random places(3, 9);
+  for (int draw = 0; draw < 1000; ++draw) {
+    const auto place = static_cast<std::int64_t>(places.below(300000));
+    ASSERT_EQ(t.bits_at(place), 0x3f800000u) << "a needle by chance: take another seed";
+  }
+  std::vector<std::int64_t> wanted;
+  for (std::vector<std::int64_t> rest = needles; !rest.empty(); rest.pop_back()) {
+    std::swap(rest[places.below(rest.size())], rest.back());
+    wanted.push_back(rest.back());
+  }
+  std::vector<std::int64_t> got;
+  for (const Flip& flip :
+       inject(t, parse_fault("flip,bit=31,direction=1to0,seed=3,count=12"), 9).flips) {
+    got.push_back(flip.linear);
+  }
+  EXPECT_EQ(got, wanted);
 }
 
 // As many as are asked for are broken, where fewer draws fit than there are places.

@@ -83,6 +83,39 @@ TEST(Mutations, OfMatrices) {
   }
 }
 
+// What each element then holds is the number of the element that it came from, in the first of the
+// matrices alone.
+TEST(Mutations, OfMatricesThatNoTileFits) {
+  const auto expect = [](std::string_view name, const Shape& shape, auto source) {
+    const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
+    std::vector<double> wanted;
+    for (std::int64_t i = 0; i < element_count(shape); ++i) {
+      const bool first = i < rows * columns;
+      wanted.push_back(static_cast<double>(first ? source(i / columns, i % columns) + 1 : i + 1));
+    }
+    EXPECT_EQ(after(name, {}, counted("float32", shape)), wanted) << name << " " << rows;
+  };
+  expect("stale_tile", {2, 17, 33},
+         [](std::int64_t i, std::int64_t j) { return i * 33 + (i >= 1 && j >= 17 ? j - 16 : j); });
+  expect("stale_tile", {3, 40, 20},
+         [](std::int64_t i, std::int64_t j) { return (i >= 24 && j >= 4 ? i - 16 : i) * 20 + j; });
+  expect("stale_tile", {5, 32},
+         [](std::int64_t i, std::int64_t j) { return i * 32 + (j >= 16 ? j - 16 : j); });
+  expect("stale_tile", {32, 5},
+         [](std::int64_t i, std::int64_t j) { return (i >= 16 ? i - 16 : i) * 5 + j; });
+  for (const Shape& shape : {Shape{31, 31}, Shape{16, 31}, Shape{31, 16}, Shape{3, 5}}) {
+    EXPECT_FALSE(mutate(named("stale_tile"), {}, counted("float32", shape)).has_value());
+  }
+  expect("transposed_tile", {2, 20, 18},
+         [](std::int64_t i, std::int64_t j) { return i < 16 && j < 16 ? j * 18 + i : i * 18 + j; });
+  expect("swapped_rows", {2, 4, 3}, [](std::int64_t i, std::int64_t j) {
+    return (i == 1 ? 2 : i == 2 ? 1 : i) * 3 + j;
+  });
+  expect("swapped_rows", {5, 2}, [](std::int64_t i, std::int64_t j) {
+    return (i == 2 ? 3 : i == 3 ? 2 : i) * 2 + j;
+  });
+}
+
 TEST(Mutations, NotWhereTheyDoNothing) {
   const Tensor zeros = Tensor::from_values(format_named("float32"), {2, 2}, std::vector<double>(4));
   EXPECT_FALSE(mutate(named("zero"), {}, zeros).has_value());
@@ -97,6 +130,25 @@ TEST(Mutations, NotWhereTheyDoNothing) {
   EXPECT_FALSE(mutate(named("sign"), {}, counted("uint8", {3})).has_value());
   const Tensor empty(format_named("float32"), {0, 3});
   for (const Mutation& m : mutations()) EXPECT_FALSE(mutate(m, {}, empty).has_value()) << m.name;
+}
+
+// Rows, tiles and elements that have none to change with: the row of the table itself says so.
+TEST(Mutations, NeedMoreThanOneOfWhatTheyMove) {
+  const auto applies = [](std::string_view name, const Shape& shape) {
+    return named(name).apply({}, counted("float32", shape)).has_value();
+  };
+  EXPECT_FALSE(applies("off_by_one", {0}));
+  EXPECT_FALSE(applies("off_by_one", {1}));
+  EXPECT_FALSE(applies("off_by_one", {}));
+  EXPECT_TRUE(applies("off_by_one", {2}));
+  EXPECT_FALSE(applies("transposed_tile", {1, 5}));
+  EXPECT_FALSE(applies("transposed_tile", {5, 1}));
+  EXPECT_TRUE(applies("transposed_tile", {2, 2}));
+  EXPECT_FALSE(applies("swapped_rows", {3, 1, 5}));
+  EXPECT_TRUE(applies("swapped_rows", {3, 2, 5}));
+  EXPECT_FALSE(applies("stale_tile", {1, 1}));
+  EXPECT_TRUE(applies("stale_tile", {1, 32}));
+  EXPECT_TRUE(applies("stale_tile", {32, 1}));
 }
 
 // A format of scales alone has no zero: 2^-127 would be another value, not none.
@@ -179,6 +231,48 @@ TEST(Mutations, OfEveryElementOfProducts) {
   const Tensor out = Tensor::from_values(single, {kBatch, kRows, kColumns}, whole);
   EXPECT_EQ(after("dropped_k_chunk", c, out), without);
   EXPECT_EQ(out.view().values(), whole);
+}
+
+// Products that differ from one k to the next, of small integers: their sums are numbers of
+// float16, and what is computed anew starts from the bias.
+TEST(Mutations, OfProductsThatDifferAlongK) {
+  constexpr std::int64_t kBatch = 2, kRows = 3, kColumns = 5, kLength = 20;
+  const auto a_at = [](std::int64_t matrix, std::int64_t i, std::int64_t k) {
+    return static_cast<double>(matrix + i + k % 3 + 1);
+  };
+  const auto b_at = [](std::int64_t matrix, std::int64_t k, std::int64_t j) {
+    return static_cast<double>(matrix + k % 7 + j);
+  };
+  const std::vector<double> bias = {3, -1, 4, -1, 5};
+  std::vector<double> a, b, zeros, last_four, all;
+  for (std::int64_t matrix = 0; matrix < kBatch; ++matrix) {
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      for (std::int64_t k = 0; k < kLength; ++k) a.push_back(a_at(matrix, i, k));
+      for (std::int64_t j = 0; j < kColumns; ++j) {
+        double last = 0, sum = 0;
+        for (std::int64_t k = 0; k < kLength; ++k) {
+          const double one = a_at(matrix, i, k) * b_at(matrix, k, j);
+          sum += one;
+          last += k >= 16 ? one : 0;
+        }
+        zeros.push_back(0);
+        last_four.push_back(-last);
+        all.push_back(sum + bias[static_cast<std::size_t>(j)]);
+      }
+    }
+    for (std::int64_t k = 0; k < kLength; ++k) {
+      for (std::int64_t j = 0; j < kColumns; ++j) b.push_back(b_at(matrix, k, j));
+    }
+  }
+  const Format& single = format_named("float32");
+  Case c;
+  c.op = "matmul";
+  c.inputs["a"] = Tensor::from_values(single, {kBatch, kRows, kLength}, a);
+  c.inputs["b"] = Tensor::from_values(single, {kBatch, kLength, kColumns}, b);
+  c.inputs["bias"] = Tensor::from_values(single, {kColumns}, bias);
+  const Tensor out = Tensor::from_values(single, {kBatch, kRows, kColumns}, zeros);
+  EXPECT_EQ(after("dropped_k_chunk", c, out), last_four);
+  EXPECT_EQ(after("fp16_accumulation", c, out), all);
 }
 
 TEST(Mutations, Truncation) {

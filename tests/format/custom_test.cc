@@ -53,15 +53,27 @@ constexpr Asked kAsked[] = {
     // As wide as bfloat16, but with numbers from 2^128 on, which float32 does not hold.
     {"float13_e8m4fin", 8, 4, 127, Specials::kFinite},
     {"float12_e8m3fn", 8, 3, 127, Specials::kNanOnly},
+    // As float32, but for the bias, the specials, the exponent's width or the mantissa's.
+    {"float32_e8m23b126", 8, 23, 126, Specials::kInfNan},
+    {"float32_e8m23b128", 8, 23, 128, Specials::kInfNan},
+    {"float32_e8m23fn", 8, 23, 127, Specials::kNanOnly},
+    {"float32_e8m23b127fnuz", 8, 23, 127, Specials::kFnuz},
+    {"float32_e8m23fin", 8, 23, 127, Specials::kFinite},
+    {"float31_e7m23b127", 7, 23, 127, Specials::kInfNan},
+    {"float31_e8m22", 8, 22, 127, Specials::kInfNan},
 };
 
-// Of 16 bits as float16 or bfloat16 has them, but with another bias, and with its bias, but other
-// fields.
+// Of 16 bits as float16 or bfloat16 has them, but with another bias or other specials, and with its
+// bias, but other fields.
 constexpr Asked kLikeOthersOf16Bits[] = {
     {"float16_e5m10b14", 5, 10, 14, Specials::kInfNan},
     {"float16_e6m9b15", 6, 9, 15, Specials::kInfNan},
     {"float16_e8m7b126", 8, 7, 126, Specials::kInfNan},
     {"float16_e7m8b127", 7, 8, 127, Specials::kInfNan},
+    {"float16_e5m10fn", 5, 10, 15, Specials::kNanOnly},
+    {"float16_e8m7fin", 8, 7, 127, Specials::kFinite},
+    {"float15_e5m9", 5, 9, 15, Specials::kInfNan},
+    {"float15_e8m6", 8, 6, 127, Specials::kInfNan},
 };
 
 const Format& made(const Asked& a) {
@@ -362,7 +374,7 @@ TEST(CustomArrays, ThatAreNearlyOthersOf16Bits) {
     const Format& f = made(asked);
     EXPECT_EQ(f.name, asked.name);
     std::vector<std::uint16_t> codes;
-    for (std::uint32_t code = 0; code < 0x10000; code += 7) {
+    for (std::uint32_t code = 0; code < 1u << f.bits; code += 7) {
       codes.push_back(static_cast<std::uint16_t>(code));
     }
     std::vector<double> values(codes.size());

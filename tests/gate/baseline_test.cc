@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -245,6 +246,52 @@ TEST(KnownFailures, OfSeveralTheLongestIsNamed) {
   EXPECT_THAT(said({late, soon}), HasSubstr("known until 2027-03-01 (issue 8)"));
   EXPECT_THAT(said({late, as_late}), HasSubstr("(issue 8)"));
   EXPECT_THAT(said({as_late, late}), HasSubstr("(issue 9)"));
+}
+
+// Of every outcome of a standard and of the checksums: a failure is excused where each failed
+// verdict is listed, a pass of what is listed is none where all of the case passes, and anything
+// else stays what it is.
+TEST(KnownFailures, OfStandardsAndChecksums) {
+  constexpr Outcome kAll[] = {Outcome::kPass, Outcome::kFail, Outcome::kUntrusted,
+                              Outcome::kNotComparable};
+  const std::vector<std::vector<std::string>> lists = {
+      {""}, {"torch"}, {"abft"}, {"torch", "abft"}, {"numpy"}, {"numpy", "torch"}};
+  for (const Outcome elements : kAll) {
+    for (const Outcome checksums : kAll) {
+      for (const std::vector<std::string>& standards : lists) {
+        CaseReport c = passed("x", 1);
+        c.verdicts[0].outcome = elements;
+        c.abft.emplace().outcome = checksums;
+        std::vector<KnownFailure> list;
+        for (const std::string& standard : standards) {
+          list.push_back({.cases = "x",
+                          .reason = "issue 7",
+                          .expires = "2027-01-31",
+                          .output = {},
+                          .standard = standard});
+        }
+        const auto lists_it = [&](const std::string& name) {
+          return std::any_of(standards.begin(), standards.end(),
+                             [&](const std::string& s) { return s.empty() || s == name; });
+        };
+        const bool of_elements = lists_it("torch"), of_checksums = lists_it("abft");
+        const bool fails = elements == Outcome::kFail || checksums == Outcome::kFail;
+        const bool excused = (elements != Outcome::kFail || of_elements) &&
+                             (checksums != Outcome::kFail || of_checksums);
+        const bool passes = elements == Outcome::kPass && checksums == Outcome::kPass;
+        const Remark wanted = fails && excused                          ? Remark::kKnownFailure
+                              : passes && (of_elements || of_checksums) ? Remark::kUnexpectedPass
+                                                                        : Remark::kNone;
+        GateReport report = report_with({c});
+        (void)mark_known_failures(report, list, "2027-01-01");
+        EXPECT_EQ(report.cases[0].remark, wanted)
+            << outcome_word(elements) << " " << outcome_word(checksums) << " " << standards[0];
+        (void)mark_known_failures(report = report_with({c}), list, "2027-02-01");
+        EXPECT_EQ(report.cases[0].remark,
+                  wanted == Remark::kKnownFailure ? Remark::kExpired : wanted);
+      }
+    }
+  }
 }
 
 // The gate passes with what passes and with failures that are known, not with what could not be

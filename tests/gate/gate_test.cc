@@ -13,11 +13,13 @@
 #include "assay/campaign/gate.h"
 #include "assay/datasets/file_gate.h"
 #include "assay/datasets/store.h"
+#include "assay/gate/product_gate.h"
 #include "assay/matchers/abft_close.h"
 #include "assay/matchers/amplification.h"
 #include "assay/matchers/elementwise.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
+#include "assay/report/report.h"
 #include "error_of.h"
 #include "tools/program.h"
 
@@ -259,6 +261,90 @@ TEST(JudgeCase, IsDeprecatedAndWorks) {
   EXPECT_EQ(judge_case(c, off, request, options)[0].outcome, Outcome::kFail);
   EXPECT_EQ(judge_case(c, close, request, options)[1].outcome, Outcome::kFail);
 #pragma GCC diagnostic pop
+}
+
+// What the caller brings stands for the case's own, where a bound needs it and nowhere else.
+TEST(JudgeCase, WhatTheCallerBringsStandsForTheCasesOwn) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  const Case c = dual({{"target", 0.02}, {"bench", 0.001}});
+  const Tensor &target = c.outputs.at("target"), copy = target;
+  const auto by_benchmark = [&](const JudgeOptions& options) {
+    return judge_case(c, target, {.standards = {"cann_l0"}}, options)[0];
+  };
+  EXPECT_THAT(by_benchmark({}).because, HasSubstr("over the benchmark's <= 10 is "));
+  JudgeOptions options;
+  options.benchmark = copy.view();
+  EXPECT_EQ(by_benchmark(options).outcome, Outcome::kPass) << by_benchmark(options).because;
+  // A bound of elements takes no benchmark, and one by a benchmark no bounds of elements.
+  const Case p = product(64);
+  const Tensor output = emulate(p, machine_named("cpu_mul_add"));
+  const auto by_bounds = [&](const JudgeOptions& brought) {
+    return judge_case(p, output, {.standards = {"accumulation"}}, brought)[0].outcome;
+  };
+  EXPECT_EQ(by_bounds({}), Outcome::kPass);
+  EXPECT_EQ(by_bounds(options), Outcome::kPass);
+  const auto bounds_of = [&](double bound) {
+    return Tensor::from_values(format_named("float64"), output.shape(),
+                               std::vector<double>(static_cast<std::size_t>(output.size()), bound));
+  };
+  const Tensor infinite = bounds_of(1e30), narrow = bounds_of(0);
+  JudgeOptions own;
+  own.element_bounds = infinite.view();
+  EXPECT_EQ(by_bounds(own), Outcome::kUntrusted) << "zeros are within it";
+  own.element_bounds = narrow.view();
+  EXPECT_EQ(by_bounds(own), Outcome::kPass) << "products of powers of 2 are exact";
+  EXPECT_THAT(by_benchmark(own).because, HasSubstr("over the benchmark's <= 10 is "));
+#pragma GCC diagnostic pop
+}
+
+// By checksums a product is judged as its case is, whatever the threshold, the dtype or the
+// machine.
+TEST(GateProduct, SaysWhatIsSaidOfItsCase) {
+  for (const char* dtype : {"float16", "float8_e4m3fn", "int8"}) {
+    Recipe recipe{&format_named(dtype), {6, 40, 20}};
+    recipe.attributes["output_dtype"] =
+        std::string(dtype == std::string("int8") ? "int32" : "float32");
+    if (dtype == std::string("int8")) recipe.distribution = parse_distribution("integers");
+    const Case c = generate_case("matmul", recipe);
+    Tensor output =
+        Tensor::from_values(c.output_format(), {6, 20}, golden_result(c).view().values());
+    for (const bool is_wrong : {false, true}) {
+      if (is_wrong) set_value(output, 25, output.view().value_at(25) + 64);
+      for (const char* threshold : {"rounding_variance", "v_abft", "residual_compensated"}) {
+        for (const char* machine : {"", "hopper", "ascend910b"}) {
+          SCOPED_TRACE(formatted("{} {} {}", dtype, threshold, machine));
+          GateRequest request{.elements = false, .checksums = parse_threshold(threshold)};
+          if (*machine != '\0') request.machine = &machine_named(machine);
+          const AbftVerdict of_case = *gate_case(c, output, request).abft,
+                            v = gate_product(product_operands(c), output, request);
+          EXPECT_EQ(v.outcome, of_case.outcome);
+          EXPECT_EQ(v.because, of_case.because);
+          EXPECT_EQ(explain(v), explain(of_case));
+        }
+      }
+    }
+  }
+}
+
+// An accumulator is taken by the one threshold that reads it, and the others need none.
+TEST(GateProduct, RefusesAResidualThatNothingReads) {
+  const Case c = product(64, "float16");
+  const Tensor output = emulate(c, machine_named("ascend910b")),
+               accumulator = emulate_accumulator(c, machine_named("ascend910b"));
+  for (const Threshold& threshold : thresholds()) {
+    SCOPED_TRACE(threshold.name);
+    const GateRequest request{.elements = false, .checksums = parse_threshold(threshold.name)};
+    const auto beside = Residual::accumulator(accumulator);
+    EXPECT_EQ(error_of([&] { (void)gate_product(product_operands(c), output, request); }),
+              "no error");
+    EXPECT_EQ(
+        error_of([&] { (void)gate_product(product_operands(c), output, request, beside); }),
+        threshold.takes_residuals
+            ? std::string("no error")
+            : formatted("{} has no use for an accumulator or a residual; residual_compensated has",
+                        threshold.name));
+  }
 }
 
 // Where nothing says whose it is, it is that of float32 in any order.

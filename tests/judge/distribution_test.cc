@@ -459,6 +459,35 @@ TEST(Distribution, FewDrawsTellNothing) {
   EXPECT_EQ(verdict_of("uniform", tensor_of({})).outcome, Outcome::kUntrusted);
 }
 
+// A constant is within 1/2 of every distribution function somewhere: draws are too few where that
+// is no more than what chance (by the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart) and
+// what the roundings of the draws leave open.
+TEST(Distribution, TooFewDrawsAreThoseThatAConstantWouldPass) {
+  int trusted = 0, distrusted = 0, by_rounding = 0;
+  for (const char* dtype : {"bfloat16", "float8_e4m3fn", "float8_e5m2"}) {
+    const Format& f = format_named(dtype);
+    for (const std::int64_t n : {30, 34, 40, 48, 64, 96, 128, 192, 256}) {
+      const Tensor draws = tensor_of(uniforms(n, 3), dtype);
+      const Verdict v = verdict_of("uniform", draws);
+      if (v.outcome == Outcome::kFail) continue;  // coarse ones may share too many values
+      double half = 0;
+      for (const double x : draws.view().values()) {
+        const double open = ulp_of(f, x) + std::ldexp(1.0, 1 - f.precision);
+        half += (std::min(1.0, x + open) - std::max(0.0, x - open)) / 2;
+      }
+      half /= static_cast<double>(n);
+      const double chance = std::sqrt(std::log(2 / (1e-6 / 5)) / (2 * static_cast<double>(n)));
+      const bool too_few = chance + half >= 0.5;
+      EXPECT_EQ(v.outcome, too_few ? Outcome::kUntrusted : Outcome::kPass) << dtype << " " << n;
+      ++(too_few ? distrusted : trusted);
+      by_rounding += too_few && chance < 0.5 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(trusted, 5);
+  EXPECT_GT(distrusted, 5);
+  EXPECT_GT(by_rounding, 2);
+}
+
 TEST(Distribution, AVerdictSaysStatisticsPValuesAndWhatIsNotTold) {
   const Verdict v = verdict_of("uniform", tensor_of(uniforms(kDraws, 12), "bfloat16"));
   ASSERT_EQ(v.tests.size(), 5u);

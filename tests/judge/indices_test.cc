@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/judge/standards.h"
 #include "error_of.h"
 
 namespace assay {
@@ -175,6 +178,78 @@ TEST(Indices, ValuesMayHaveAToleranceOrAStandard) {
             Outcome::kFail);
   EXPECT_EQ(judged({.source = source, .standard = "indices(ulp(8192))"}, near, golden).outcome,
             Outcome::kPass);
+}
+
+// In brackets every standard of single elements has its own bound, of the input's dtype.
+TEST(Indices, TheBoundOfValuesIsTheStandardsOwn) {
+  const Tensor source = floats({4}, {1, 2, 3, 4}), golden = indices({2}, {0, 2}),
+               other = indices({2}, {1, 2});
+  int counted = 0;
+  std::vector<std::string> names = {"ulp(4)", "bit_equal"};
+  for (const Standard& s : standards()) names.emplace_back(s.name);
+  for (const std::string& name : names) {
+    std::optional<Bound> bound;
+    try {
+      bound = standard_bound(name, source.format());
+    } catch (const AccumulationsUnknown&) {
+      continue;
+    }
+    if (!bound || !judges_single_elements(*bound)) continue;
+    const Verdict v =
+        judged({.source = source, .standard = formatted("indices({})", name)}, other, golden);
+    EXPECT_EQ(v.outcome, Outcome::kFail) << name;
+    EXPECT_EQ(v.because,
+              formatted("1 of 2 indices are wrong: 1 at a value that differs ({})", bound->text()))
+        << name;
+    ++counted;
+  }
+  EXPECT_GT(counted, 10);
+  const Asked near{.source = floats({3}, {1, 1 + 0x1p-20F, 2}), .standard = "indices(torch)"};
+  EXPECT_EQ(judged(near, indices({2}, {1, 2}), indices({2}, {0, 2})).outcome, Outcome::kPass)
+      << "2^-20 is below torch's 1.3e-6";
+}
+
+// A tolerance of its own stands for the standard's, whichever of both parts it has.
+TEST(Indices, AToleranceStandsForTheStandards) {
+  for (const char* standard : {"indices", "indices(torch)", "indices(ulp(8192))"}) {
+    for (const auto& [rtol, atol] : {std::pair(1e-3, 0.0), {0.0, 1e-3}, {1e-3, 1.0}}) {
+      const Asked asked{.source = floats({4}, {1, 1.0005F, 2, 3}),
+                        .standard = standard,
+                        .rtol = rtol,
+                        .atol = atol};
+      const Verdict v = judged(asked, indices({2}, {1, 3}), indices({2}, {0, 2}));
+      Bound wanted;
+      wanted.rtol = rtol;
+      wanted.atol = atol;
+      EXPECT_EQ(v.misses, atol == 1 ? 0 : 1) << standard << " " << rtol << " " << atol;
+      EXPECT_THAT(v.because, HasSubstr(wanted.text())) << standard;
+    }
+  }
+}
+
+// What is said of NaN and infinity holds for the values at indices.
+TEST(Indices, ValuesHaveThePoliciesOfTheBound) {
+  const double nan = std::nan(""), inf = HUGE_VAL, most = max_finite(format_named("float32"));
+  const Tensor source = floats({6}, {nan, nan, inf, most, 1, -inf});
+  const auto misses = [&](double index, double wanted, bool nan_equal, bool nan_accepts,
+                          Infinity infinity) {
+    Bound bound = *standard_bound("indices", format_named("int64"));
+    bound.nan_equal = nan_equal;
+    bound.nan_accepts = nan_accepts;
+    bound.infinity = infinity;
+    JudgeOptions options;
+    options.index_source = source.view();
+    return judge(indices({1}, {index}), indices({1}, {wanted}), bound, options).misses;
+  };
+  for (const bool equal : {false, true}) {
+    EXPECT_EQ(misses(1, 0, equal, false, Infinity::kSign), equal ? 0 : 1);
+    EXPECT_EQ(misses(4, 0, false, equal, Infinity::kSign), equal ? 0 : 1);
+  }
+  for (const Infinity infinity : {Infinity::kSign, Infinity::kSaturating, Infinity::kFewer}) {
+    EXPECT_EQ(misses(3, 2, true, false, infinity), infinity == Infinity::kSign ? 1 : 0);
+    EXPECT_EQ(misses(4, 2, true, false, infinity), infinity == Infinity::kFewer ? 0 : 1);
+    EXPECT_EQ(misses(5, 2, true, false, infinity), 1);
+  }
 }
 
 TEST(Indices, ACheckThatCouldNotFailIsNotTrusted) {

@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -483,6 +486,71 @@ TEST(Metrics, InfinitiesThatAreFarOffAreInTheLastBinOfUlps) {
   EXPECT_EQ(h.above, 0);
   EXPECT_EQ(h.at_least(0x1p30 - 0x1p24).first, 1) << "127 * 2^23 + 2^23, less than 2^30";
   EXPECT_EQ(h.total(), 2);
+}
+
+// Elements of a float64 pass, block by block.
+MetricsPass pass_over(const Bound& bound, const std::vector<std::pair<double, double>>& elements,
+                      std::int64_t first, std::size_t block = MetricsPass::kBlock) {
+  MetricsPass pass(format_named("float64"), bound);
+  for (std::size_t begin = 0; begin < elements.size(); begin += block) {
+    double actual[MetricsPass::kBlock], expected[MetricsPass::kBlock];
+    const std::size_t n = std::min(block, elements.size() - begin);
+    for (std::size_t i = 0; i < n; ++i) {
+      std::tie(actual[i], expected[i]) = elements[begin + i];
+    }
+    pass.add(actual, expected, expected, n, first + static_cast<std::int64_t>(begin), nullptr);
+  }
+  pass.finish();
+  return pass;
+}
+
+// Of errors that are as large the first is the largest, in a block, in a pass and of several.
+TEST(MetricsPass, TheFirstOfTheLargestErrorsIsNamed) {
+  const Bound bound = tolerance(1e-3, 1e-3);
+  const std::vector<std::pair<double, double>> elements = {{1, 1}, {5, 4}, {8, 8},
+                                                           {5, 4}, {3, 4}, {1, 1}};
+  for (const std::size_t block : {MetricsPass::kBlock, std::size_t{2}, std::size_t{1}}) {
+    MetricsPass pass = pass_over(bound, elements, 10, block);
+    pass.merge(pass_over(bound, elements, 16, block));
+    const Metrics m = pass.result();
+    EXPECT_EQ(m.max_abs_error, 1);
+    EXPECT_EQ(m.max_abs_index, 11) << block;
+    EXPECT_EQ(m.max_rel_error, 0.25);
+    EXPECT_EQ(m.max_rel_index, 11) << block;
+    // Without an error there is none to name.
+    MetricsPass equal = pass_over(bound, {{1, 1}, {2, 2}}, 0, block);
+    const Metrics none = equal.result();
+    equal.merge(pass_over(bound, {{1, 1}, {2, 2}}, 2, block));
+    EXPECT_EQ(equal.result().max_abs_index, none.max_abs_index);
+    EXPECT_EQ(equal.result().max_rel_index, none.max_rel_index);
+  }
+}
+
+// The ratio to the bound is the largest whatever came before: here the first error needs most atol,
+// the second most rtol, and the third is furthest beyond its bound.
+TEST(MetricsPass, TheRatioToTheBoundIsTheLargest) {
+  const std::vector<std::pair<double, double>> elements = {{32, 10}, {3.5, 0.5}, {10, 2}};
+  for (const std::size_t block : {std::size_t{1}, std::size_t{2}, std::size_t{3}}) {
+    const MetricsPass pass = pass_over(tolerance(1, 1), elements, 0, block);
+    EXPECT_EQ(pass.worst_ratio(), 8.0 / 3);
+    const Metrics m = pass.result();
+    EXPECT_EQ(m.required_atol, 12);
+    EXPECT_EQ(m.required_rtol, 4);
+  }
+  Dice dice(17);
+  for (const auto& [atol, rtol] : {std::pair(1.0, 1.0), {0.0, 0.5}, {0.25, 0.0}, {1.0, 0.125}}) {
+    for (int draw = 0; draw < 200; ++draw) {
+      std::vector<std::pair<double, double>> drawn(40);
+      double ratio = 0;
+      for (auto& [actual, expected] : drawn) {
+        expected = std::exp2(8 * dice.uniform() - 4);
+        actual = expected + std::exp2(8 * dice.uniform() - 5);
+        ratio = std::max(ratio, (actual - expected) / (atol + rtol * expected));
+      }
+      EXPECT_NEAR(pass_over(tolerance(atol, rtol), drawn, 0, 8).worst_ratio() / ratio, 1, 1e-11)
+          << atol << " " << rtol;
+    }
+  }
 }
 
 }  // namespace

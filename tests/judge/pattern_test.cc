@@ -322,6 +322,25 @@ TEST(Pattern, AFactorNearOneNeedsManyMisses) {
   EXPECT_THAT(v.where, Not(HasSubstr("times")));
 }
 
+// So many are a tenth of the elements, and 32; the others are 0, whatever the factor.
+TEST(Pattern, AFactorNearOneNeedsATenthOfMisses) {
+  const Bound bound = tolerance(1e-6, 1e-3);
+  const auto is_named = [&](std::int64_t size, std::int64_t misses) {
+    const Tensor golden = changed(drawn("float32", {size}), [&](std::int64_t p) {
+      return p < misses ? std::uint64_t{0x40000000} + static_cast<std::uint64_t>(p * 0x30001) : 0;
+    });
+    const Verdict v = judge(scaled(golden, 1 / 1.01), golden, bound);
+    EXPECT_EQ(v.misses, misses);
+    return v.where.find("the output times 1.01") != std::string::npos;
+  };
+  EXPECT_TRUE(is_named(320, 32));
+  EXPECT_FALSE(is_named(321, 32));
+  EXPECT_TRUE(is_named(330, 33));
+  EXPECT_FALSE(is_named(310, 31));
+  EXPECT_TRUE(is_named(400, 40));
+  EXPECT_FALSE(is_named(401, 40));
+}
+
 TEST(Pattern, OfWhatSaturatesOverflowsOrIsCut) {
   const Tensor large = vector_of("float64", {1e5, 2e5, 3e5, 4e5, 5e5, 7});
   EXPECT_EQ(

@@ -508,5 +508,15 @@ TEST(PublishedRules, WordsOfGrowth) {
   EXPECT_EQ(growth_named("twice"), std::nullopt);
 }
 
+// Zeros in place of them are small errors by themselves, and yet no more than a quarter of them
+// passes the limit on the mean: the words of a pass do not call the check blind.
+TEST(PublishedAtb, WhatTheBalanceSeesIsNotCalledBlind) {
+  const Tensor small = vector_of("float32", std::vector<double>(8, 0x1p-12)), output = small;
+  const Verdict v = published_verdict("atb@2025", output, small);
+  EXPECT_EQ(v.outcome, Outcome::kPass);
+  EXPECT_THAT(v.because,
+              testing::StartsWith("with 0 for NaN and infinity: all 8 elements within "));
+}
+
 }  // namespace
 }  // namespace assay

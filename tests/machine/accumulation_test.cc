@@ -478,6 +478,48 @@ TEST(Accumulation, VarianceOfAlignedTermsByHand) {
   EXPECT_TRUE(std::isfinite(none.deviations));
 }
 
+// Terms are aligned to no less than 2^floor, far above these products of 2^-28: two chunks of four
+// lose a unit 2^(floor - 12) a term and one for the accumulator, and where that meets a finished
+// sum of two lanes three more. Without a floor they are aligned to themselves, or to the sum,
+// 2^-26.
+TEST(SumBounds, FloorsOfAlignedTermsByHand) {
+  DotModel model = dot_model(machine_named("hopper"), format_named("float16"));
+  model.chunk.value = 4;
+  model.kept_bits.value = 12;
+  const std::vector<double> factors(8, 0x1p-14);
+  const auto expect = [&](double units) {
+    const Accumulation sums(&model, 8);
+    const double wanted = units * 0x1p-12;
+    EXPECT_NEAR(sum_bounds(model, 1, 1, 8, factors, factors, {}).error[0], wanted, 1e-3 * wanted);
+    EXPECT_NEAR(sums.element_bound(0, 0x1p-25, factors.data(), factors.data()).worst, wanted,
+                1e-3 * wanted);
+    EXPECT_GE(sums.largest_element_bound(0x1p-25), wanted);
+    return sums.largest_element_bound(0x1p-25) / 0x1p-12;
+  };
+  for (const int floor : {-20, -15, 3}) {
+    model.emax_floor.value = floor;
+    const double size = std::ldexp(1.0, floor);
+    EXPECT_NEAR(expect(2 * 5 * size), 2 * 5 * size, 1e-2 * size);
+    model.sum_bits.value = 20;
+    model.interleave.value = 2;
+    EXPECT_NEAR(expect(2 * 8 * size), 2 * 8 * size, 1e-2 * size);
+    model.sum_bits.value = 0;
+    model.interleave.value = 1;
+  }
+  model.emax_floor.value = DotModel::kNoFloor;
+  const auto bound = [&] {
+    return sum_bounds(model, 1, 1, 8, factors, factors, {}).error[0] / 0x1p-12;
+  };
+  EXPECT_NEAR(bound(), 5 * (0x1p-28 + 0x1p-26), 1e-2 * 0x1p-26);
+  // A floor between the products and their sum is that of the first chunk alone.
+  model.emax_floor.value = -27;
+  EXPECT_NEAR(bound(), 5 * (0x1p-27 + 0x1p-26), 1e-2 * 0x1p-26);
+  EXPECT_NEAR(
+      Accumulation(&model, 8).element_bound(0, 0x1p-25, factors.data(), factors.data()).worst /
+          0x1p-12,
+      5 * (0x1p-26 + 0x1p-25), 1e-2 * 0x1p-25);
+}
+
 // A promotion ends a chunk: what is aligned to the sum after it is cut once more.
 TEST(SumBounds, PromotionsEndChunks) {
   DotModel model = dot_model(machine_named("hopper"), format_named("float16"));

@@ -451,7 +451,51 @@ std::vector<Variant> variants() {
   add("fp8_promoted", fp8, [](DotModel& m) { m.promotion_interval.value = 64; });
   add("fp8_12", fp8, [](DotModel& m) { m.kept_bits.value = 12; });
   add("fp8_full_mantissa", fp8, [](DotModel& m) { m.mantissa_bits.value = 0; });
+  // One away from what stands for none.
+  add("nearest_of_1_kept_bit", fused, [](DotModel& m) { m.kept_bits.value = 1; });
+  add("mantissa_1", fused, [](DotModel& m) { m.mantissa_bits.value = 1; });
+  add("flushed_inputs", fused, [](DotModel& m) { m.flush_inputs.value = true; });
+  add("flushed_sums", fused, [](DotModel& m) { m.flush_sums.value = true; });
+  add("rounded_away", fused, [](DotModel& m) { m.rounding.value = Rounding::kNearestAway; });
+  add("chain_flushed", with_chunk("bfloat16", 1), [](DotModel& m) { m.flush_sums.value = true; });
+  add("aligned_1", hopper, [](DotModel& m) { m.kept_bits.value = 1; });
+  add("aligned_mantissa_1", hopper, [](DotModel& m) { m.mantissa_bits.value = 1; });
+  add("aligned_mantissa_22", hopper, [](DotModel& m) { m.mantissa_bits.value = 22; });
+  add("aligned_flushed_inputs", hopper, [](DotModel& m) { m.flush_inputs.value = true; });
+  add("aligned_float16_accumulator", hopper, [](DotModel& m) { m.accumulator.value = "float16"; });
+  add("aligned_sequential", hopper, [](DotModel& m) { m.order.value = ChunkOrder::kSequential; });
+  add("joined_1", hopper, [](DotModel& m) { m.sum_bits.value = 1; });
+  // Where a floor begins to matter beside the smallest normal of float32.
+  add("floor_at_the_least", hopper, [](DotModel& m) { m.emax_floor.value = 25 - 126; });
+  add("floor_above_the_least", hopper, [](DotModel& m) { m.emax_floor.value = 25 - 125; });
+  // Of a and b in different formats.
+  add("float8_by_another", fp8, [](DotModel& m) { m.other_input = "float8_e5m2"; });
+  add("float8_by_another_exchanged", fp8, [](DotModel& m) {
+    m.input = "float8_e5m2";
+    m.other_input = "float8_e4m3fn";
+  });
+  add("bfloat16_by_float16", hopper, [](DotModel& m) { m.other_input = "float16"; });
+  add("float16_by_bfloat16", hopper, [](DotModel& m) {
+    m.input = "float16";
+    m.other_input = "bfloat16";
+  });
+  add("bfloat16_by_float32", hopper, [](DotModel& m) { m.other_input = "float32"; });
+  add("fused_bfloat16_by_float32", fused, [](DotModel& m) { m.other_input = "float32"; });
+  add("fused_float32_by_float8", fused, [](DotModel& m) {
+    m.input = "float32";
+    m.other_input = "float8_e4m3fn";
+  });
   return all;
+}
+
+// A of one format, and B and C of another's.
+Problem make_for(const DotModel& model, const std::string& family, std::int64_t m, std::int64_t n,
+                 std::int64_t k) {
+  Problem p = inputs::make(family, format_named(model.b_input()), m, n, k, 4);
+  if (model.b_input() != model.input) {
+    p.a = inputs::make(family, format_named(model.input), m, n, k, 4).a;
+  }
+  return p;
 }
 
 class VariantTest : public testing::TestWithParam<Variant> {};
@@ -462,7 +506,7 @@ INSTANTIATE_TEST_SUITE_P(Model, VariantTest, testing::ValuesIn(variants()),
 TEST_P(VariantTest, EveryFamily) {
   const DotModel& model = GetParam().model;
   for (const std::string& family : inputs::families()) {
-    auto p = inputs::make(family, format_named(model.input), 5, 9, 70, 4);
+    auto p = make_for(model, family, 5, 9, 70);
     // C is a value of the accumulator.
     for (float& c : p.c) {
       c = static_cast<float>(round_to(accumulator_format(model), static_cast<double>(c)));
@@ -506,7 +550,7 @@ TEST_P(VariantTest, SplitOverBlocks) {
                         {{69, 70}, PartOrder::kAscending, &half, &half},
                         {{70}, PartOrder::kDescending, &half, &half}};
   for (const std::string& family : inputs::families()) {
-    const auto p = inputs::make(family, format_named(model.input), 3, 5, 70, 4);
+    const auto p = make_for(model, family, 3, 5, 70);
     for (const KParts& parts : all) {
       std::vector<float> c = p.c;
       dot_matmul(model, p.m, p.n, p.k, p.a.data(), p.b.data(), c.data(), 1, parts);

@@ -431,6 +431,28 @@ TEST_P(ExactMatmulTest, TilesOfHugeProducts) {
   }
 }
 
+// Sums of 54 bits, one more than float64 holds, where each product alone fits: what is lost of one
+// 1 after the other decides. Of half that size float64 has every sum.
+TEST_P(ExactMatmulTest, TilesThatJustDoNotFit) {
+  for (const int bits : {52, 53, 54}) {
+    for (const int scale : {-400, -30, 0, 200}) {
+      Product p = zeros(13, 40, 8);
+      const double one = std::ldexp(1.0, scale);
+      const double large = std::ldexp(1.0, bits - 27);
+      for (std::int64_t i = 0; i < p.m; ++i) {
+        p.a[at(i * p.k)] = one * large;
+        p.a[at(i * p.k + 1)] = p.a[at(i * p.k + 2)] = one;
+      }
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        p.b[at(j)] = 0x1p26;
+        p.b[at(p.n + j)] = p.b[at(2 * p.n + j)] = 1;
+      }
+      const double wanted = std::ldexp(std::ldexp(1.0, bits - 1) + 2, scale);
+      for (const double v : p.run()) ASSERT_EQ(v, wanted) << bits << " bits, 2^" << scale;
+    }
+  }
+}
+
 // Beside sums of few bits that are taken in two parts, a sum of nothing but -0 keeps its sign: of a
 // row whose products are -0, from -0 and from +0, at every place of its tile.
 TEST_P(ExactMatmulTest, NegativeZerosBesideWideSums) {

@@ -158,13 +158,15 @@ double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
   }
   // The one flip that brings it back within its bound, the closest where several do.
   const std::int64_t column = flag.is_column ? flag.element->row : flag.element->column;
-  double best = 1;
+  double closest = INFINITY;
   for (int bit = f.padding; bit < f.padding + f.bits; ++bit) {
     const std::uint64_t bits = flag.element->bits ^ (std::uint64_t{1} << bit);
     if (is_nan(f, bits) || is_inf(f, bits)) continue;
-    const double outside = excess(from, f, span, column, decode(f, bits), sums);
-    if (outside <= best && (outside < best || !flag.element->flipped_bit)) {
-      best = outside;
+    const double value = decode(f, bits);
+    if (!(excess(from, f, span, column, value, sums) <= 1)) continue;
+    const double distance = std::abs(value - flag.element->reference);
+    if (distance < closest || !flag.element->flipped_bit) {
+      closest = distance;
       flag.element->flipped_bit = bit;
       flag.element->repaired_bits = bits;
     }

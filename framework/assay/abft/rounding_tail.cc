@@ -145,8 +145,8 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
     k = sum_at(s);
     const double last = factor;
     factor = coarse ? 0 : log_factor(s * s * k.second, budget);
-    factor_slope = change == 0 ? 0 : std::min((factor - last) / change, 0.0);
     if (std::abs(change) < 1e-4) break;
+    factor_slope = std::min((factor - last) / change, 0.0);
   }
   const double tail = std::min((k.value + budget + factor) / s, largest);
   return {std::ldexp(tail, unit), std::ldexp(s, -unit)};

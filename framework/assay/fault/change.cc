@@ -133,7 +133,6 @@ Changed any_other(const Format& f, std::uint64_t bits, Random& random) {
 }
 
 Changed special(const Format& f, std::uint64_t bits, double value) {
-  if (!f.is_float()) return std::nullopt;
   if (std::isnan(value) ? f.specials == Specials::kFinite : !f.has_infinity()) return std::nullopt;
   return other_than(bits, encode(f, value));
 }

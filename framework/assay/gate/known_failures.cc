@@ -32,21 +32,15 @@ void mark(CaseReport& c, const std::vector<const KnownFailure*>& entries,
           const std::string& today) {
   const std::vector<Judged> all = judged(c);
   for (const KnownFailure* entry : entries) {
-    bool any = false, passed = true;
-    for (const Judged& verdict : all) {
-      if (!speaks_of(*entry, verdict)) continue;
-      any = true;
-      passed = passed && verdict.outcome == Outcome::kPass;
-    }
-    if (!any || !passed) continue;
-    if (c.judged() != Outcome::kPass) continue;  // that decides
+    const bool speaks = std::any_of(
+        all.begin(), all.end(), [&](const Judged& verdict) { return speaks_of(*entry, verdict); });
+    if (!speaks || c.judged() != Outcome::kPass) continue;
     c.remark = Remark::kUnexpectedPass;
     c.remark_text =
         formatted("listed as a known failure ({}), and it passes: remove '{}' from the list",
                   entry->reason, entry->cases);
     return;
   }
-  if (c.judged() != Outcome::kFail) return;
   const KnownFailure* excuse = nullptr;
   const KnownFailure* expired = nullptr;
   for (const Judged& verdict : all) {

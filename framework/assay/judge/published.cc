@@ -101,8 +101,8 @@ Tensor without_specials(const TensorView& view) {
 
 Ruling atb(const Sides& s) {
   const Tensor actual = without_specials(s.actual), expected = without_specials(s.expected);
-  const Verdict v = judge(actual, expected, s.bound,
-                          {.metrics = false, .worst = 0, .blindness = false, .patterns = false});
+  const Verdict v =
+      judge(actual, expected, s.bound, {.metrics = false, .worst = 0, .patterns = false});
   return {v.misses == 0 && all_hold(v.readings), v.misses,
           formatted("with 0 for NaN and infinity: {}", v.because)};
 }

@@ -101,7 +101,8 @@ struct AlignedTiles {
            m.accumulator.value == "float32" && m.rounding.value == Rounding::kTowardZero &&
            m.alignment.value == Rounding::kTowardZero && !m.flush_sums.value &&
            !m.flush_inputs.value && m.emax_floor.value <= m.kept_bits.value - 126 &&
-           format_named(m.input).precision <= 12 && simd::has_aligned_tile(spec(m));
+           format_named(m.input).precision + format_named(m.b_input()).precision <= 24 &&
+           simd::has_aligned_tile(spec(m));
   }
   simd::TileShape shape() const { return simd::aligned_tile_shape(); }
 

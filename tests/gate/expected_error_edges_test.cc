@@ -1,0 +1,168 @@
+// The edges of the standard `expected_error`: what is kept where the operator's own bound takes its
+// place, results of another dtype, and errors that lie at a limit exactly.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assay/gate/expected_error.h"
+#include "assay/gate/gate.h"
+#include "assay/op/generate.h"
+#include "assay/op/operator.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Case with_golden(Case c) {
+  c.golden = golden_result(c);
+  return c;
+}
+
+// One product over and over: its errors have one sign, which is no chance.
+Case equal_products() {
+  Case c = generate_case("matmul", {&format_named("float32"), {4, 3000, 4}});
+  for (auto& [name, input] : c.inputs) {
+    const std::vector<double> values(static_cast<std::size_t>(input.size()),
+                                     round_to(input.format(), 0.1));
+    input = Tensor::from_values(input.format(), input.shape(), values);
+  }
+  return with_golden(c);
+}
+
+ElementCheck check_of(const Case& c, const Format& output, const BoundRequest& request) {
+  return element_checks(c, output, {.bounds = request}).at(0);
+}
+
+// The bound that is judged by instead has the operator's rule, and of all else what was asked for.
+void expect_policies(const Case& c, const BoundRequest& request) {
+  const Format& f = format_named("float32");
+  const Bound asked = *choose_bounds(c, f, request).at(0).bound;
+  const ElementCheck check = check_of(c, f, request);
+  ASSERT_TRUE(check.bound);
+  EXPECT_THAT(check.notes,
+              testing::Contains(testing::StartsWith("judged by the operator's own bound")));
+  const Bound& own = *check.bound;
+  EXPECT_FALSE(own.by_chance);
+  EXPECT_EQ(own.standard, asked.standard);
+  EXPECT_EQ(own.origin, asked.origin);
+  EXPECT_EQ(own.machine, asked.machine);
+  EXPECT_EQ(own.nan_equal, asked.nan_equal);
+  EXPECT_EQ(own.nan_accepts, asked.nan_accepts);
+  EXPECT_EQ(own.infinity, asked.infinity);
+  EXPECT_EQ(own.max_mismatches, asked.max_mismatches);
+  EXPECT_EQ(own.max_mismatch_fraction, asked.max_mismatch_fraction);
+  EXPECT_EQ(own.max_blind, asked.max_blind);
+  EXPECT_EQ(own.max_blind_why, asked.max_blind_why);
+}
+
+TEST(ExpectedErrorInstead, KeepsWhatWasAskedFor) {
+  Case rounded = with_golden(generate_case("matmul", {&format_named("float32"), {4, 8, 4}}));
+  rounded.golden = Tensor::from_values(format_named("float32"), rounded.golden->shape(),
+                                       rounded.golden->view().values());
+  for (Case c : {with_golden(generate_case("gelu", {&format_named("float32"), {50}})), rounded}) {
+    SCOPED_TRACE(c.name);
+    for (const char* standard : {"expected_error", "expected_error(hopper)"}) {
+      for (const bool nan : {false, true}) {
+        for (const Infinity infinity : {Infinity::kSign, Infinity::kSaturating, Infinity::kFewer}) {
+          expect_policies(c, {.standards = {standard},
+                              .equal_nan = nan,
+                              .infinity = infinity,
+                              .nan_accepts = !nan,
+                              .origin = "here"});
+        }
+      }
+      expect_policies(c, {.standards = {standard}, .max_mismatches = 3, .max_blind = 0.75});
+      expect_policies(c, {.standards = {standard}, .max_mismatch_fraction = 0.25});
+    }
+    c.attributes["standard"] = std::string("expected_error");
+    c.attributes["max_blind"] = 0.875;
+    c.attributes["why"] = std::string("most of it is padding");
+    expect_policies(c, {});
+  }
+}
+
+// A right result of another dtype than what is judged says nothing of its errors.
+TEST(ExpectedErrorOfAMachine, IsAskedOfTheSameDtypeAlone) {
+  const Case c = equal_products();
+  const BoundRequest request{.standards = {"expected_error(cpu_fma)"}};
+  const ElementCheck same = check_of(c, format_named("float32"), request),
+                     other = check_of(c, format_named("bfloat16"), request);
+  EXPECT_FALSE(same.bound->by_chance);
+  EXPECT_THAT(same.notes, ElementsAre(HasSubstr("right results of these operands, by cpu_fma")));
+  EXPECT_TRUE(other.bound->by_chance);
+  EXPECT_THAT(other.notes, IsEmpty());
+}
+
+// A result that is rounded once has one error, which is the least that is expected: right results
+// have it, and none is less.
+TEST(ExpectedErrorOfAMachine, AResultWithTheLeastErrorIsNotMorePreciseThanThat) {
+  Case c;
+  c.name = "m";
+  c.op = "mul";
+  const auto one = [](double value) {
+    return Tensor::from_values(format_named("bfloat16"), {1}, std::vector<double>{value});
+  };
+  c.inputs["a"] = one(1 + 0x1p-4);
+  c.inputs["b"] = one(1 + 0x1p-5);  // 1 + 2^-4 + 2^-5 + 2^-9: a quarter ulp is cut
+  const ElementCheck check = check_of(with_golden(c), format_named("bfloat16"),
+                                      {.standards = {"expected_error(ascend910b)"}});
+  ASSERT_EQ(check.bound->limits.size(), 1u);
+  EXPECT_EQ(check.bound->limits[0].parameter, 1);
+}
+
+// bfloat16 has as few bits as float16, but more range: its inputs were never rounded to that.
+TEST(LikelyArithmetic, IsNoConversionToAsManyBits) {
+  Case c;
+  c.name = "x";
+  c.op = "matmul";
+  c.attributes["output_dtype"] = std::string("float32");
+  const Format& f = format_named("bfloat16");
+  c.inputs["a"] = Tensor::from_values(f, {1, 1}, std::vector<double>{1});
+  c.inputs["b"] = Tensor::from_values(f, {1, 2}, std::vector<double>{1 + 0x1p-7, 0x1p-26});
+  const Tensor golden = golden_result(c);
+  ErrorTest test;
+  test.weights = std::make_shared<const Tensor>(
+      Tensor::from_values(format_named("float64"), {1, 2}, std::vector<double>{1, 1}));
+  const Tensor output =
+      Tensor::from_values(format_named("float32"), {1, 2}, std::vector<double>{1 + 0x1p-7, 0});
+  EXPECT_EQ(likely_arithmetic(c, machine_named("ascend910b"), output, golden, test, 1), "");
+}
+
+// Only errors above the limit have a cause: those that are the limit itself are expected.
+TEST(LikelyArithmetic, IsSoughtOfErrorsAboveTheirLimitAlone) {
+  Case c;
+  c.name = "x";
+  c.op = "matmul";
+  const Format& f = format_named("float32");
+  std::vector<double> values(512);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 3 == 0 ? 1.5 : -0.5;
+  c.inputs["a"] = Tensor::from_values(f, {1, 512}, std::vector<double>(512, 1.0));
+  c.inputs["b"] = Tensor::from_values(f, {512, 1}, values);
+  const Tensor golden = golden_result(c);
+  int named = 0;
+  for (int e = -10; e <= 20; ++e) {
+    const double weight = std::ldexp(1.0, e), error = 0x1p-5, squares = weight * error * error;
+    const Tensor output =
+        Tensor::from_values(f, {1, 1}, std::vector<double>{golden.view().value_at(0) + error});
+    ErrorTest test;
+    test.weights = std::make_shared<const Tensor>(
+        Tensor::from_values(format_named("float64"), {1, 1}, std::vector<double>{weight}));
+    const auto likely = [&](double limit) {
+      test.squares = Limit{.statistic = Statistic::kErrorSquares, .limit = limit};
+      return likely_arithmetic(c, machine_named("ascend910b"), output, golden, test, 1);
+    };
+    EXPECT_EQ(likely(squares), "");
+    named += likely(std::nextafter(squares, 0.0)).empty() ? 0 : 1;
+  }
+  EXPECT_GT(named, 0);
+}
+
+}  // namespace
+}  // namespace assay
