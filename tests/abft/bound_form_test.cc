@@ -321,12 +321,32 @@ TEST(OutputStats, OfEveryGroup) {
       near(s.ulp_square, ulp_square, ulp_square);
       near(s.square, square, square);
     }
-    std::vector<OutputStats> few(3);
-    output_stats(f, made.c.bytes(), 45, 16, few.data(), {});
-    EXPECT_EQ(few[1].absolute, 0);
-    EXPECT_EQ(few[1].square, 0);
-    EXPECT_EQ(few[1].ulp, stats[1].ulp);
-    EXPECT_EQ(few[1].sum, stats[1].sum);
+  }
+}
+
+TEST(OutputStats, AreTheSameWhateverElseIsAskedFor) {
+  for (const char* dtype : {"bfloat16", "float16", "float32", "float64"}) {
+    const Format& f = format_named(dtype);
+    for (const std::int64_t n : {45, 300}) {
+      const Made made = random_product(1, n, 8, dtype, dtype, 10, 3);
+      for (const std::int64_t width : {std::int64_t{16}, n}) {
+        std::vector<OutputStats> all(at((n + width - 1) / width)), some(all.size());
+        output_stats(f, made.c.bytes(), n, width, all.data());
+        for (int asked = 0; asked < 8; ++asked) {
+          const StatsUsed used{
+              .sizes = (asked & 1) != 0, .square = (asked & 2) != 0, .ulps = (asked & 4) != 0};
+          output_stats(f, made.c.bytes(), n, width, some.data(), used);
+          for (std::size_t g = 0; g < all.size(); ++g) {
+            EXPECT_EQ(some[g].sum, all[g].sum);
+            EXPECT_EQ(some[g].absolute, used.sizes ? all[g].absolute : 0);
+            EXPECT_EQ(some[g].largest, used.sizes ? all[g].largest : 0);
+            EXPECT_EQ(some[g].square, used.square ? all[g].square : 0);
+            EXPECT_EQ(some[g].ulp, used.ulps ? all[g].ulp : 0);
+            EXPECT_EQ(some[g].ulp_square, used.ulps ? all[g].ulp_square : 0);
+          }
+        }
+      }
+    }
   }
 }
 

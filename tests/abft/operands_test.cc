@@ -95,9 +95,14 @@ TEST_P(OperandTest, ChecksumsAndSquares) {
       const Operands o = operands_of(made);
       const Problem& p = made.problem;
       for (const std::int64_t width : {std::int64_t{1}, std::int64_t{3}, std::int64_t{16}, n}) {
+        const Checksums alone = operand_checksums(o, width, Squares::kNone, 1);
+        EXPECT_TRUE(alone.squares.empty());
+        EXPECT_EQ(alone.square(0, 0, m), 0);
         for (const bool exact : {false, true}) {
-          const Checksums one = operand_checksums(o, width, exact, 1);
-          const Checksums two = operand_checksums(o, width, exact, 2);
+          const Squares wanted = exact ? Squares::kExact : Squares::kBound;
+          const Checksums one = operand_checksums(o, width, wanted, 1);
+          const Checksums two = operand_checksums(o, width, wanted, 2);
+          EXPECT_EQ(one.sums, alone.sums);
           EXPECT_EQ(one.sums, two.sums);
           EXPECT_EQ(one.squares, two.squares);
           ASSERT_EQ(one.groups, (n + width - 1) / width);
@@ -280,7 +285,7 @@ TEST(OperandRange, TheLargestFloat32ValuesDoNotOverflow) {
       Tensor::from_values(format_named("float32"), {3, 20}, std::vector<double>(60, -3e38));
   const Operands o{MatrixRows(a), MatrixRows(b), {}, {}};
   for (const std::int64_t width : {1, 16, 20}) {
-    const Checksums sums = operand_checksums(o, width, true, 1);
+    const Checksums sums = operand_checksums(o, width, Squares::kExact, 1);
     for (const double s : sums.sums) EXPECT_TRUE(std::isfinite(s));
     for (const double s : sums.squares) EXPECT_TRUE(std::isfinite(s));
   }

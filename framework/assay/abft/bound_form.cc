@@ -14,21 +14,30 @@ void output_stats(const Format& f, simd::Storage storage, const void* elements, 
                   std::int64_t width, OutputStats* to, StatsUsed used) {
   const auto groups = static_cast<std::size_t>((n + width - 1) / width);
   const auto count = static_cast<std::size_t>(n), group = static_cast<std::size_t>(width);
-  // One kernel a format, whatever is asked for, so that a sum is the same bits to all who ask.
-  const bool wide = f.precision >= 24;
-  std::vector<simd::OutputSums> sums(groups);
-  simd::output_sums(storage, elements, count, group, f.is_float() ? f.mantissa_bits() : 0,
-                    min_subnormal(f), wide, sums.data());
-  std::vector<double> unused, squares;
-  if (used.square && !wide) {
-    unused.resize(groups);
-    squares.resize(groups);
-    simd::group_sums(storage, elements, count, group, unused.data(), squares.data());
+  const bool wide = f.precision >= 24;  // whose sums of ulps come with the squares
+  std::vector<simd::OutputSums> sums(used.ulps || (used.square && wide) ? groups : 0);
+  if (!sums.empty()) {
+    simd::output_sums(storage, elements, count, group, f.is_float() ? f.mantissa_bits() : 0,
+                      min_subnormal(f), wide, sums.data());
   }
   std::vector<simd::OutputSizes> sizes(used.sizes ? groups : 0);
   if (used.sizes) simd::output_sizes(storage, elements, count, group, sizes.data());
+  std::vector<double> plain(sums.empty() && !used.sizes ? groups : 0), squares;
+  if (used.square && !wide) {
+    plain.resize(groups);
+    squares.resize(groups);
+  }
+  if (!plain.empty()) {
+    simd::group_sums(storage, elements, count, group, plain.data(),
+                     squares.empty() ? nullptr : squares.data());
+  }
   for (std::size_t g = 0; g < groups; ++g) {
-    to[g] = {.sum = sums[g].sum, .ulp = sums[g].ulp, .ulp_square = sums[g].ulp_square};
+    // The three kernels sum in one order.
+    to[g] = {.sum = !sums.empty() ? sums[g].sum : used.sizes ? sizes[g].sum : plain[g]};
+    if (used.ulps) {
+      to[g].ulp = sums[g].ulp;
+      to[g].ulp_square = sums[g].ulp_square;
+    }
     if (used.square) to[g].square = wide ? sums[g].square : squares[g];
     if (used.sizes) {
       to[g].absolute = sizes[g].absolute;

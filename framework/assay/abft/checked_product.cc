@@ -47,8 +47,10 @@ Prepared CheckedProduct::make(const Format& output, const Prepared* other) const
   } else if (from_golden) {
     p.checksums = golden_checksums(golden, width(), threads);
   } else {
-    p.checksums = operand_checksums(operands, width(),
-                                    threshold().by_variance && exact_squares(output), threads);
+    const Squares squares = !threshold().by_variance ? Squares::kNone
+                            : exact_squares(output)  ? Squares::kExact
+                                                     : Squares::kBound;
+    p.checksums = operand_checksums(operands, width(), squares, threads);
   }
   if (integer_product(output)) {
     p.integers = integer_checksums(operands, width(), threads);

@@ -68,8 +68,7 @@ double Checksums::square(std::int64_t i, std::int64_t g, std::int64_t rows) cons
   return squares.size() == at(rows) ? squares[at(i)] : squares[at(i * groups + g)];
 }
 
-Checksums operand_checksums(const Operands& o, std::int64_t width, bool exact_squares,
-                            int threads) {
+Checksums operand_checksums(const Operands& o, std::int64_t width, Squares wanted, int threads) {
   const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
   Checksums result;
   result.groups = ceil_div(n, width);
@@ -79,21 +78,23 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, bool exact_sq
     simd::group_sums(o.b.storage(), o.b.row(kk), at(n), at(width), sums, squares);
   };
   result.sums.resize(at(m * groups));
+  const bool with_squares = wanted != Squares::kNone;
   if (groups == 1) {
-    std::vector<double> sums(at(k)), squares(at(k));
+    std::vector<double> sums(at(k)), squares(with_squares ? at(k) : 0);
     each_block(k, threads, [&](std::int64_t first, std::int64_t count) {
       for (std::int64_t kk = first; kk < first + count; ++kk) {
-        b_groups(kk, &sums[at(kk)], &squares[at(kk)]);
+        b_groups(kk, &sums[at(kk)], with_squares ? &squares[at(kk)] : nullptr);
       }
     });
-    result.squares.resize(at(m));
+    if (with_squares) result.squares.resize(at(m));
     // Long blocks: the vectors are put in the kernel's order once a block.
     constexpr std::int64_t kLong = 1024;
     parallel_for(ceil_div(m, kLong), threads, [&](std::int64_t block) {
       const std::int64_t first = block * kLong, count = std::min(kLong, m - first);
       simd::row_products(o.a.storage(), o.a.row(first), o.a.row_bytes(), at(count), at(k),
-                         sums.data(), squares.data(), &result.sums[at(first)],
-                         &result.squares[at(first)]);
+                         sums.data(), with_squares ? squares.data() : nullptr,
+                         &result.sums[at(first)],
+                         with_squares ? &result.squares[at(first)] : nullptr);
     });
   } else {
     std::vector<double> packed(simd::packed_size(k, groups)), packed_squares;
@@ -101,15 +102,16 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, bool exact_sq
     // Calls use(kk, sums, squares) for every row of B.
     const auto each_row_of_b = [&](const auto& use) {
       each_block(k, threads, [&](std::int64_t first, std::int64_t count) {
-        std::vector<double> sums(at(groups)), squares(at(groups));
+        std::vector<double> sums(at(groups)), squares(with_squares ? at(groups) : 0);
         for (std::int64_t kk = first; kk < first + count; ++kk) {
-          b_groups(kk, sums.data(), squares.data());
+          b_groups(kk, sums.data(), with_squares ? squares.data() : nullptr);
           use(kk, sums, squares);
         }
       });
     };
     each_row_of_b([&](std::int64_t kk, const auto& sums, const auto& squares) {
       simd::pack_row(k, groups, kk, sums.data(), packed.data());
+      if (!with_squares) return;
       double low = squares[0], high = squares[0];
       for (const double square : squares) {
         low = std::min(low, square);
@@ -121,24 +123,22 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, bool exact_sq
     // Where the groups of B differ much, the largest would loosen the threshold of the others.
     const double low = std::accumulate(smallest.begin(), smallest.end(), 0.0);
     const double high = std::accumulate(largest.begin(), largest.end(), 0.0);
-    exact_squares = exact_squares || !(high <= 64 * low);
+    const bool exact_squares = wanted == Squares::kExact || (with_squares && !(high <= 64 * low));
     if (exact_squares) {
       packed_squares.resize(packed.size());
       each_row_of_b([&](std::int64_t kk, const auto&, const auto& squares) {
         simd::pack_row(k, groups, kk, squares.data(), packed_squares.data());
       });
     }
-    result.squares.resize(at(exact_squares ? m * groups : m));
+    if (with_squares) result.squares.resize(at(exact_squares ? m * groups : m));
     each_block(m, threads, [&](std::int64_t first, std::int64_t count) {
       const auto multiply = [&](bool squared, const std::vector<double>& by, double* to) {
         simd::multiply_packed(o.a.storage(), o.a.row(first), o.a.row_bytes(), count, groups, k,
                               squared, by.data(), to + first * groups);
       };
       multiply(false, packed, result.sums.data());
-      if (exact_squares) {
-        multiply(true, packed_squares, result.squares.data());
-        return;
-      }
+      if (exact_squares) multiply(true, packed_squares, result.squares.data());
+      if (!with_squares || exact_squares) return;
       std::vector<double> unused(at(count));
       simd::row_products(o.a.storage(), o.a.row(first), o.a.row_bytes(), at(count), at(k),
                          largest.data(), largest.data(), unused.data(), &result.squares[at(first)]);

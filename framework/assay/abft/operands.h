@@ -50,12 +50,11 @@ struct Operands {
 };
 
 // checksum(i, g) = sum over k of a_ik (sum of group g of row k of B), with the biases added, and
-// square_bound(i, g) >= sum over k of a_ik^2 sum over j in g of b_kj^2 (equal with `exact_squares`,
-// or where there is one group).
+// square(i, g) = sum over k of a_ik^2 sum over j in g of b_kj^2, or a bound of it.
 struct Checksums {
   std::int64_t groups = 0;
   std::vector<double> sums;
-  std::vector<double> squares;  // rows x groups, or one a row
+  std::vector<double> squares;  // rows x groups, or one a row, or none
 
   double square(std::int64_t i, std::int64_t g, std::int64_t rows) const;
 };
@@ -65,7 +64,9 @@ struct Checksums {
 std::vector<double> grouped_products(const MatrixRows& a, std::int64_t groups, bool sign,
                                      const std::function<void(std::int64_t, double*)>& fill,
                                      int threads);
-Checksums operand_checksums(const Operands& operands, std::int64_t width, bool exact_squares,
+// What of the squares is wanted; where there is one group a row, the bound is exact, too.
+enum class Squares : std::uint8_t { kNone, kBound, kExact };
+Checksums operand_checksums(const Operands& operands, std::int64_t width, Squares wanted,
                             int threads);
 
 // Row sums by groups of a golden result.

@@ -20,7 +20,8 @@ RowForms::RowForms(const CheckedProduct& product, const Format& output, double k
 StatsUsed RowForms::used() const {
   const Threshold& t = product_.threshold();
   return {.sizes = t.reads_sizes,
-          .square = t.by_variance && (product_.from_golden || product_.exact_squares(output_))};
+          .square = t.by_variance && (product_.from_golden || product_.exact_squares(output_)),
+          .ulps = t.by_variance};
 }
 
 ProductStats RowForms::product_stats(std::int64_t i, std::int64_t g) const {

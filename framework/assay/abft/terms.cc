@@ -240,7 +240,7 @@ std::vector<double> absolute_products(const Operands& o, int threads) {
   const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
   std::vector<double> of_b(at(k)), products(at(m));
   parallel_for(k, threads, [&](std::int64_t kk) {
-    simd::OutputSizes row{0, 0};
+    simd::OutputSizes row{};
     if (n > 0) simd::output_sizes(o.b.storage(), o.b.row(kk), at(n), at(n), &row);
     of_b[at(kk)] = row.absolute;
   });

@@ -26,7 +26,7 @@ constexpr std::size_t kLongRow = 256;
 constexpr std::size_t kBetween = 16;  // steps from one move to float64 to the next
 
 // Whether a sum of squares of float32 values, taken so, stayed in float32's range: what vanished
-// is nothing beside it.
+// is nothing beside it. Elsewhere they are taken in float64.
 HWY_INLINE bool in_range(double square) {
   return square >= 0x1p-80 && square < std::numeric_limits<double>::infinity();
 }
@@ -66,12 +66,70 @@ HWY_INLINE LongSums long_sums(const void* row, std::size_t n, Measure measure) {
   result.sum = sum_of(add(s0, s1));
   result.size = sum_of(size);
   result.square = sum_of(square);
-  return in_range(result.square) ? result : LongSums{};
+  if (in_range(result.square)) return result;
+  size = square = Doubles::set(0.0);
+  for (std::size_t i = 0; i < result.read; i += kStep) {
+    Floats a, b;
+    load_floats<kStorage>(bytes + 2 * i, a, b);
+    for (const Doubles& m : {promote(measure(a)), promote(measure(b))}) {
+      size = add(size, m);
+      square = multiply_add(m, m, square);
+    }
+  }
+  result.size = sum_of(size);
+  result.square = sum_of(square);
+  return result;
+}
+
+// A sum of the elements of a group in the order in which all kernels of this file take it: sixteen
+// at a time, then the rest, which is summed apart where the group is a long row of 16 bits.
+template <Storage kStorage>
+struct OrderedSum {
+  Doubles s0, s1;
+  double start;
+
+  static HWY_INLINE OrderedSum zero() {
+    const Doubles zeros = Doubles::set(0.0);
+    return {zeros, zeros, 0.0};
+  }
+  HWY_INLINE void add_pair(const Doubles& a, const Doubles& b) {
+    // Multiply-adds, for the units that add are busy with the promotions.
+    s0 = multiply_add(a, Doubles::set(1.0), s0);
+    s1 = multiply_add(b, Doubles::set(1.0), s1);
+  }
+  HWY_INLINE void end_pairs(bool whole_row, std::size_t n) {
+    if (!kShort<kStorage> || !whole_row || n < kLongRow) return;
+    start = sum_of(add(s0, s1));
+    s0 = s1 = Doubles::set(0.0);
+  }
+  HWY_INLINE void add_rest(const Doubles& a) { s0 = add(s0, a); }
+  HWY_INLINE double total() const { return start + sum_of(add(s0, s1)); }
+};
+
+template <Storage kStorage>
+HWY_INLINE void plain_group_sums_of(const void* row, std::size_t n, std::size_t width,
+                                    double* sum) {
+  using L = Loader<kStorage>;
+  const auto* bytes = static_cast<const unsigned char*>(row);
+  for (std::size_t begin = 0; begin < n; begin += width, ++sum) {
+    const std::size_t end = std::min(begin + width, n);
+    auto s = OrderedSum<kStorage>::zero();
+    std::size_t i = begin;
+    for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
+      Doubles a, b;
+      load_pair<kStorage>(bytes + i * L::kBytes, a, b);
+      s.add_pair(a, b);
+    }
+    s.end_pairs(width >= n, n);
+    each_of_rest<kStorage>(row, i, end, [&](const Doubles& a) HWY_ATTR { s.add_rest(a); });
+    *sum = s.total();
+  }
 }
 
 template <Storage kStorage>
 HWY_INLINE void group_sums_of(const void* row, std::size_t n, std::size_t width, double* sum,
                               double* square) {
+  if (square == nullptr) return plain_group_sums_of<kStorage>(row, n, width, sum);
   std::size_t group = 0;
   for (std::size_t begin = 0; begin < n; begin += width, ++group) {
     Doubles s0 = Doubles::set(0.0), q0 = s0, s1 = s0, q1 = s0;
@@ -98,6 +156,21 @@ HWY_INLINE void group_sums_of(const void* row, std::size_t n, std::size_t width,
   }
 }
 
+// Sixteen elements as what they are compared in: those of 16 bits as float32, which holds them.
+template <Storage kStorage>
+using Compared = std::conditional_t<kShort<kStorage>, Floats, Doubles>;
+template <Storage kStorage>
+HWY_INLINE void load_compared(const unsigned char* p, Compared<kStorage>& first,
+                              Compared<kStorage>& second) {
+  if constexpr (kShort<kStorage>) {
+    load_floats<kStorage>(p, first, second);
+  } else {
+    load_pair<kStorage>(p, first, second);
+  }
+}
+HWY_INLINE Doubles as_doubles(const Doubles& x) { return x; }
+HWY_INLINE Doubles as_doubles(const Floats& x) { return promote(x); }
+
 // Rows that are read together with the two vectors: as many as leave their sums in registers.
 constexpr int kRowsTogether = Doubles::kParts == 1 ? 4 : Doubles::kParts == 2 ? 2 : 1;
 template <int n>
@@ -114,7 +187,7 @@ HWY_INLINE void each_rows(const void* rows, std::ptrdiff_t stride, std::size_t c
 }
 
 // kTogether rows at a time: the two vectors are loaded once for all of them.
-template <Storage kStorage, int kTogether>
+template <Storage kStorage, bool kSquares, int kTogether>
 HWY_INLINE void row_products_of(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
                                 const double* x, const double* y, double* ax, double* aay) {
   using L = Loader<kStorage>;
@@ -124,25 +197,31 @@ HWY_INLINE void row_products_of(const unsigned char* row, std::ptrdiff_t stride,
   std::size_t i = 0;
   for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
     const Doubles x0 = Doubles::load(x + i), x1 = Doubles::load(x + i + kLanes);
-    const Doubles y0 = Doubles::load(y + i), y1 = Doubles::load(y + i + kLanes);
+    Doubles y0, y1;
+    if constexpr (kSquares) {
+      y0 = Doubles::load(y + i);
+      y1 = Doubles::load(y + i + kLanes);
+    }
     ASSAY_UNROLL
     for (int r = 0; r < kTogether; ++r) {
       Doubles a0, a1;
       load_pair<kStorage>(row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes), a0, a1);
       s[r] = multiply_add(a1, x1, multiply_add(a0, x0, s[r]));
-      q[r] = multiply_add(multiply(a1, a1), y1, multiply_add(multiply(a0, a0), y0, q[r]));
+      if constexpr (kSquares) {
+        q[r] = multiply_add(multiply(a1, a1), y1, multiply_add(multiply(a0, a0), y0, q[r]));
+      }
     }
   }
   ASSAY_UNROLL
   for (int r = 0; r < kTogether; ++r) {
     ax[r] = sum_of(s[r]);
-    aay[r] = sum_of(q[r]);
+    if constexpr (kSquares) aay[r] = sum_of(q[r]);
   }
   for (; i < n; ++i) {
     for (int r = 0; r < kTogether; ++r) {
       const double a = L::load_one(row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes));
       ax[r] += a * x[i];
-      aay[r] += a * a * y[i];
+      if constexpr (kSquares) aay[r] += a * a * y[i];
     }
   }
 }
@@ -185,7 +264,7 @@ HWY_INLINE void long_row_products(const unsigned char* row, std::ptrdiff_t strid
     if (in_range(aay[r])) {
       aay[r] = std::ldexp(aay[r], exponent);
     } else {
-      row_products_of<kStorage, 1>(row + r * stride, stride, n, x, exact_y, ax + r, aay + r);
+      row_products_of<kStorage, true, 1>(row + r * stride, stride, n, x, exact_y, ax + r, aay + r);
     }
   }
 }
@@ -194,10 +273,17 @@ template <Storage kStorage>
 HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::size_t count,
                                  std::size_t n, const double* x, const double* y, double* ax,
                                  double* aay) {
-  std::vector<double> arranged(2 * n);
-  arrange_for<kStorage>(x, n, arranged.data());
-  arrange_for<kStorage>(y, n, arranged.data() + n);
+  std::vector<double> arranged((aay == nullptr ? 1 : 2) * n);
   const double *px = arranged.data(), *py = arranged.data() + n;
+  arrange_for<kStorage>(x, n, arranged.data());
+  if (aay == nullptr) {
+    each_rows(
+        rows, stride, count, [&](const unsigned char* row, std::size_t i, auto together) HWY_ATTR {
+          row_products_of<kStorage, false, together>(row, stride, n, px, nullptr, ax + i, nullptr);
+        });
+    return;
+  }
+  arrange_for<kStorage>(y, n, arranged.data() + n);
   if constexpr (kShort<kStorage>) {
     const double largest = n > 0 ? *std::max_element(y, y + n) : 0;
     if (n >= kLongRow && n % (2 * kLanes) == 0 && in_range(largest)) {
@@ -217,7 +303,7 @@ HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::s
   }
   each_rows(rows, stride, count,
             [&](const unsigned char* row, std::size_t i, auto together) HWY_ATTR {
-              row_products_of<kStorage, together>(row, stride, n, px, py, ax + i, aay + i);
+              row_products_of<kStorage, true, together>(row, stride, n, px, py, ax + i, aay + i);
             });
 }
 
@@ -226,20 +312,26 @@ template <Storage kStorage, bool kProducts, int kTogether>
 HWY_INLINE void row_sizes_of(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
                              const double* x, const double* y, RowSizes* to) {
   using L = Loader<kStorage>;
-  Doubles s[kTogether], largest[kTogether], product[kTogether];
+  Doubles s[kTogether], product[kTogether];
+  Compared<kStorage> largest[kTogether];
   ASSAY_UNROLL
-  for (int r = 0; r < kTogether; ++r) s[r] = largest[r] = product[r] = Doubles::set(0.0);
+  for (int r = 0; r < kTogether; ++r) {
+    s[r] = product[r] = Doubles::set(0.0);
+    largest[r] = Compared<kStorage>::set(0);
+  }
   std::size_t i = 0;
   for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
     const Doubles x0 = Doubles::load(x + i), x1 = Doubles::load(x + i + kLanes);
     ASSAY_UNROLL
     for (int r = 0; r < kTogether; ++r) {
-      Doubles a0, a1;
-      load_pair<kStorage>(row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes), a0, a1);
-      a0 = magnitude(a0);
-      a1 = magnitude(a1);
+      Compared<kStorage> size0, size1;
+      load_compared<kStorage>(row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes), size0,
+                              size1);
+      size0 = magnitude(size0);
+      size1 = magnitude(size1);
+      largest[r] = greatest(largest[r], greatest(size0, size1));
+      const Doubles a0 = as_doubles(size0), a1 = as_doubles(size1);
       s[r] = multiply_add(a1, x1, multiply_add(a0, x0, s[r]));
-      largest[r] = greatest(largest[r], greatest(a0, a1));
       if constexpr (kProducts) {
         const Doubles p0 = multiply(a0, Doubles::load(y + i));
         const Doubles p1 = multiply(a1, Doubles::load(y + i + kLanes));
@@ -248,7 +340,7 @@ HWY_INLINE void row_sizes_of(const unsigned char* row, std::ptrdiff_t stride, st
     }
   }
   for (int r = 0; r < kTogether; ++r) {
-    RowSizes sizes{sum_of(s[r]), greatest_of(largest[r]), greatest_of(product[r])};
+    RowSizes sizes{sum_of(s[r]), greatest_of(as_doubles(largest[r])), greatest_of(product[r])};
     for (std::size_t k = i; k < n; ++k) {
       const double a =
           std::abs(L::load_one(row + r * stride + static_cast<std::ptrdiff_t>(k * L::kBytes)));
@@ -340,24 +432,34 @@ HWY_INLINE void output_sums_of(const void* row, std::size_t n, std::size_t width
 template <Storage kStorage>
 HWY_INLINE void output_sizes_of(const void* row, std::size_t n, std::size_t width,
                                 OutputSizes* groups) {
+  using L = Loader<kStorage>;
+  const auto* bytes = static_cast<const unsigned char*>(row);
   for (std::size_t begin = 0; begin < n; begin += width, ++groups) {
-    Doubles s0 = Doubles::set(0.0), s1 = s0, m0 = s0, m1 = s0;
-    each_pair<kStorage>(
-        row, begin, std::min(begin + width, n),
-        [&](const Doubles& a, const Doubles& b) HWY_ATTR {
-          const Doubles x = magnitude(a), y = magnitude(b);
-          s0 = add(s0, x);
-          s1 = add(s1, y);
-          m0 = greatest(m0, x);
-          m1 = greatest(m1, y);
-        },
-        [&](const Doubles& a) HWY_ATTR {
-          s0 = add(s0, magnitude(a));
-          m0 = greatest(m0, magnitude(a));
-        });
-    const double absolute = sum_of(add(s0, s1));
+    const std::size_t end = std::min(begin + width, n);
+    auto s = OrderedSum<kStorage>::zero();
+    Doubles u0 = Doubles::set(0.0), u1 = u0, last = u0;
+    Compared<kStorage> largest = Compared<kStorage>::set(0);
+    std::size_t i = begin;
+    for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
+      Compared<kStorage> a, b;
+      load_compared<kStorage>(bytes + i * L::kBytes, a, b);
+      s.add_pair(as_doubles(a), as_doubles(b));
+      a = magnitude(a);
+      b = magnitude(b);
+      u0 = add(u0, as_doubles(a));
+      u1 = add(u1, as_doubles(b));
+      largest = greatest(largest, greatest(a, b));
+    }
+    s.end_pairs(width >= n, n);
+    each_of_rest<kStorage>(row, i, end, [&](const Doubles& a) HWY_ATTR {
+      s.add_rest(a);
+      u0 = add(u0, magnitude(a));
+      last = greatest(last, magnitude(a));
+    });
+    const double absolute = sum_of(add(u0, u1));
     const bool finite = absolute < std::numeric_limits<double>::infinity();
-    *groups = {absolute, finite ? greatest_of(greatest(m0, m1)) : absolute};
+    *groups = {s.total(), absolute,
+               finite ? greatest_of(greatest(last, as_doubles(largest))) : absolute};
   }
 }
 

@@ -15,12 +15,14 @@ namespace assay::simd {
 bool has_checksum_kernel(Storage storage);
 
 // Sums of b_j and of b_j^2 over a row of B by groups of `width` columns, of which the last may be
-// narrower. Writes ceil(n / width) entries of each.
+// narrower. Writes ceil(n / width) entries of each; where `square` is null, of the sums alone, to
+// the same bits.
 void group_sums(Storage storage, const void* row, std::size_t n, std::size_t width, double* sum,
                 double* square);
 
 // Multiplies `count` rows of A, `stride` bytes apart, by two vectors of length n: gives
-// ax = sum a_k x_k and aay = sum a_k^2 y_k of each row.
+// ax = sum a_k x_k and aay = sum a_k^2 y_k of each row; where aay is null, ax alone, to the same
+// bits.
 void row_products(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
                   std::size_t n, const double* x, const double* y, double* ax, double* aay);
 
@@ -43,10 +45,10 @@ struct OutputSums {
 void output_sums(Storage storage, const void* row, std::size_t n, std::size_t width,
                  int mantissa_bits, double min_subnormal, bool squares, OutputSums* groups);
 
-// For the same groups the sum of |c_j| and the largest |c_j|; where the sum is not finite, the
-// largest is not either.
+// For the same groups the sum of c_j, to the same bits, the sum of |c_j| and the largest |c_j|;
+// where the sum of |c_j| is not finite, the largest is not either.
 struct OutputSizes {
-  double absolute, largest;
+  double sum, absolute, largest;
 };
 void output_sizes(Storage storage, const void* row, std::size_t n, std::size_t width,
                   OutputSizes* groups);

@@ -110,11 +110,20 @@ HWY_INLINE void load_pair(const unsigned char* p, Doubles& first, Doubles& secon
   }
 }
 
-// Visits [begin, end) by sixteen elements, then by eight, the last filled up with zeros:
-// visit(a, b) and visit_last(a).
-template <Storage kStorage, class Visit, class VisitLast>
+// Visits [begin, end) by eight elements, the last filled up with zeros.
+template <Storage kStorage, class Visit>
+HWY_INLINE void each_of_rest(const void* row, std::size_t begin, std::size_t end, Visit visit) {
+  using L = Loader<kStorage>;
+  const auto* bytes = static_cast<const unsigned char*>(row);
+  std::size_t i = begin;
+  for (; i + kLanes <= end; i += kLanes) visit(L::load(bytes + i * L::kBytes));
+  if (i < end) visit(L::load_part(bytes + i * L::kBytes, end - i));
+}
+
+// Visits [begin, end) by sixteen elements, then the rest: visit(a, b) and visit_rest(a).
+template <Storage kStorage, class Visit, class VisitRest>
 HWY_INLINE void each_pair(const void* row, std::size_t begin, std::size_t end, Visit visit,
-                          VisitLast visit_last) {
+                          VisitRest visit_rest) {
   using L = Loader<kStorage>;
   const auto* bytes = static_cast<const unsigned char*>(row);
   std::size_t i = begin;
@@ -123,8 +132,7 @@ HWY_INLINE void each_pair(const void* row, std::size_t begin, std::size_t end, V
     load_pair<kStorage>(bytes + i * L::kBytes, first, second);
     visit(first, second);
   }
-  for (; i + kLanes <= end; i += kLanes) visit_last(L::load(bytes + i * L::kBytes));
-  if (i < end) visit_last(L::load_part(bytes + i * L::kBytes, end - i));
+  each_of_rest<kStorage>(row, i, end, visit_rest);
 }
 
 // Orders n values as load_pair orders elements.
