@@ -217,22 +217,29 @@ TEST(Accumulation, UnitsThatFlushRaiseNoAlarm) {
   EXPECT_GT(alarms, 6);
 }
 
-// What a unit takes for 0 of its inputs is beside all chance: the sizes of the products with a
-// subnormal factor, on either side.
+// What a unit takes for 0 of its inputs is beside all chance: of each check the sizes of the
+// products with a subnormal factor, on either side.
 TEST(Accumulation, FlushedProductsAreAllowedForAsTheyAre) {
   const Format& f = format_named("float32");
   const Tensor a =
       Tensor::from_values(f, {2, 3}, std::vector<double>{0x1p-127, 1, -4, 2, -0x1p-130, 0x1p-126});
-  const Tensor b = Tensor::from_values(f, {3, 2}, std::vector<double>{3, -5, 2, 4, 0x1p-130, 7});
-  AbftOptions options = options_of("rounding_variance,groups=0");
+  const Tensor b = Tensor::from_values(
+      f, {3, 5},
+      std::vector<double>{3, -5, 7, 0, 2,                         // with 2^-127 and 2
+                          2, 4, 1, -1, 5,                         // with 1 and -2^-130
+                          0x1p-130, 7, 0x1p-128, 1, -0x1p-127});  // with -4 and 2^-126
+  AbftOptions options = options_of("rounding_variance,groups=2");
   options.model = &dot_model(machine_variant("cpu_fma,flush_inputs=1"), f);
   const AbftChecker checker = AbftChecker::of_product(a, b, options);
-  const double wanted[] = {0x1p-127 * (3 + 5) + 4 * 0x1p-130,
-                           0x1p-130 * (2 + 4) + 0x1p-126 * 0x1p-130};
+  const double wanted[2][3] = {
+      {0x1p-127 * (3 + 5) + 4 * 0x1p-130, 0x1p-127 * 7 + 4 * 0x1p-128, 0x1p-127 * 2 + 4 * 0x1p-127},
+      {0x1p-130 * (2 + 4) + 0x1p-126 * 0x1p-130, 0x1p-130 * (1 + 1) + 0x1p-126 * 0x1p-128,
+       0x1p-130 * 5 + 0x1p-126 * 0x1p-127}};
+  ASSERT_EQ(checker.groups_per_row(), 3);
   for (std::int64_t i = 0; i < 2; ++i) {
-    BoundForm form;
-    checker.forms(i, f, &form);
-    EXPECT_DOUBLE_EQ(form.constant, wanted[i]) << i;
+    BoundForm forms[3];
+    checker.forms(i, f, forms);
+    for (int g = 0; g < 3; ++g) EXPECT_DOUBLE_EQ(forms[g].constant, wanted[i][g]) << i << " " << g;
   }
 }
 

@@ -35,6 +35,8 @@ const Kind kKinds[] = {
     {"tfloat32", "float32", "hopper", -1, false, 1},
     {"float8_e4m3fn", "bfloat16", "hopper,kept_bits=25,mantissa_bits=23", 32, false, 1},
     {"float8_e5m2", "float16", "hopper,kept_bits=25,mantissa_bits=23", -1, false, 1},
+    // Here what truncation takes is most of an element's bound.
+    {"float32", "float32", "cpu_fma,rounding=toward_zero", -1, false, 0.02},
 };
 
 std::string words_of(const Kind& kind) {

@@ -332,14 +332,16 @@ TEST(OutputStats, AreTheSameWhateverElseIsAskedFor) {
       for (const std::int64_t width : {std::int64_t{16}, n}) {
         std::vector<OutputStats> all(at((n + width - 1) / width)), some(all.size());
         output_stats(f, made.c.bytes(), n, width, all.data());
-        for (int asked = 0; asked < 8; ++asked) {
-          const StatsUsed used{
-              .sizes = (asked & 1) != 0, .square = (asked & 2) != 0, .ulps = (asked & 4) != 0};
+        for (int asked = 0; asked < 16; ++asked) {
+          const StatsUsed used{.largest = (asked & 9) != 0,
+                               .absolute = (asked & 8) != 0,
+                               .square = (asked & 2) != 0,
+                               .ulps = (asked & 4) != 0};
           output_stats(f, made.c.bytes(), n, width, some.data(), used);
           for (std::size_t g = 0; g < all.size(); ++g) {
             EXPECT_EQ(some[g].sum, all[g].sum);
-            EXPECT_EQ(some[g].absolute, used.sizes ? all[g].absolute : 0);
-            EXPECT_EQ(some[g].largest, used.sizes ? all[g].largest : 0);
+            EXPECT_EQ(some[g].absolute, used.absolute ? all[g].absolute : 0);
+            EXPECT_EQ(some[g].largest, used.largest ? all[g].largest : 0);
             EXPECT_EQ(some[g].square, used.square ? all[g].square : 0);
             EXPECT_EQ(some[g].ulp, used.ulps ? all[g].ulp : 0);
             EXPECT_EQ(some[g].ulp_square, used.ulps ? all[g].ulp_square : 0);

@@ -14,6 +14,7 @@
 #include "assay/base/index.h"
 #include "assay/format/convert.h"
 #include "assay/simd/checksum.h"
+#include "assay/simd/packed_product.h"
 #include "simd/target_fixture.h"
 
 namespace assay::abft {
@@ -183,7 +184,7 @@ TEST_P(Kernels, OutputSizes) {
       for (const std::size_t width : {1u, 3u, 16u, 1000u}) {
         const StoredRow row = random_row(s.dtype, n, ++stream);
         std::vector<simd::OutputSizes> sizes((n + width - 1) / width);
-        simd::output_sizes(s.storage, row.data(), n, width, sizes.data());
+        simd::output_sizes(s.storage, row.data(), n, width, true, sizes.data());
         for (std::size_t g = 0; g < sizes.size(); ++g) {
           Real absolute = 0;
           double largest = 0;
@@ -230,7 +231,7 @@ TEST_P(Kernels, SpecialsReachTheirSumsWhereverTheyAre) {
             ASSERT_FALSE(std::isfinite(sums.square));
           }
           simd::OutputSizes sizes{};
-          simd::output_sizes(s.storage, row.data(), n, n, &sizes);
+          simd::output_sizes(s.storage, row.data(), n, n, true, &sizes);
           ASSERT_FALSE(std::isfinite(sizes.absolute));
           ASSERT_FALSE(std::isfinite(sizes.largest));
           const simd::RowExtremes e = simd::row_extremes(s.storage, row.data(), n);

@@ -13,7 +13,7 @@
 #include "abft/oracle.h"
 #include "assay/abft/terms.h"
 #include "assay/base/index.h"
-#include "assay/simd/checksum.h"
+#include "assay/simd/packed_product.h"
 #include "simd/target_fixture.h"
 
 namespace assay::abft {
@@ -95,11 +95,11 @@ TEST_P(OperandTest, ChecksumsAndSquares) {
       const Operands o = operands_of(made);
       const Problem& p = made.problem;
       for (const std::int64_t width : {std::int64_t{1}, std::int64_t{3}, std::int64_t{16}, n}) {
-        const Checksums alone = operand_checksums(o, width, Squares::kNone, 1);
+        const Checksums alone = operand_checksums(o, width, Beside::kNothing, 1);
         EXPECT_TRUE(alone.squares.empty());
         EXPECT_EQ(alone.square(0, 0, m), 0);
         for (const bool exact : {false, true}) {
-          const Squares wanted = exact ? Squares::kExact : Squares::kBound;
+          const Beside wanted = exact ? Beside::kSquares : Beside::kSquareBounds;
           const Checksums one = operand_checksums(o, width, wanted, 1);
           const Checksums two = operand_checksums(o, width, wanted, 2);
           EXPECT_EQ(one.sums, alone.sums);
@@ -166,14 +166,22 @@ TEST_P(OperandTest, Terms) {
     const Problem& p = made.problem;
     const std::vector<VAbftTerms> v = v_abft_terms(o, {.width = 19}, 1),
                                   v2 = v_abft_terms(o, {.width = 19}, 2);
-    const AAbftTerms a = a_abft_terms(o, true, 1), a2 = a_abft_terms(o, true, 2);
-    const AAbftTerms without = a_abft_terms(o, false, 1);
+    const Checksums a = operand_checksums(o, 19, Beside::kSizesAndProducts, 1),
+                    a2 = operand_checksums(o, 19, Beside::kSizesAndProducts, 2),
+                    without = operand_checksums(o, 19, Beside::kSizes, 1);
+    EXPECT_EQ(a.sums, operand_checksums(o, 19, Beside::kNothing, 1).sums);
+    EXPECT_EQ(without.sums, a.sums);
+    EXPECT_EQ(a2.sums, a.sums);
+    EXPECT_TRUE(a.squares.empty());
     const std::vector<double> absolute = absolute_products(o, 2);
-    EXPECT_EQ(a.weighted, a2.weighted);
-    EXPECT_EQ(a.largest_a, a2.largest_a);
-    EXPECT_EQ(a.largest_product, a2.largest_product);
-    EXPECT_EQ(without.weighted, a.weighted);
-    EXPECT_EQ(without.largest_product, std::vector<double>(130, 0));
+    for (std::size_t i = 0; i < 130; ++i) {
+      for (const Checksums* other : {&a2, &without}) {
+        EXPECT_EQ(other->sizes[i].weighted, a.sizes[i].weighted);
+        EXPECT_EQ(other->sizes[i].largest, a.sizes[i].largest);
+      }
+      EXPECT_EQ(a2.sizes[i].product, a.sizes[i].product);
+      EXPECT_EQ(without.sizes[i].product, 0);
+    }
     ASSERT_EQ(v.size(), 130u);
     double largest_b = 0;
     for (const double b : p.b.values) largest_b = std::max(largest_b, std::abs(b));
@@ -200,11 +208,11 @@ TEST_P(OperandTest, Terms) {
         weighted += std::abs(Real(p.a(i, k))) * row;
         largest_a = std::max(largest_a, std::abs(p.a(i, k)));
       }
-      EXPECT_EQ(a.largest_a[at(i)], largest_a);
-      EXPECT_NEAR(a.weighted[at(i)], static_cast<double>(weighted),
+      EXPECT_EQ(a.sizes[at(i)].largest, largest_a);
+      EXPECT_NEAR(a.sizes[at(i)].weighted, static_cast<double>(weighted),
                   static_cast<double>(weighted) * 1e-14);
       // A sum of B's row may cancel: what is lost is small beside its terms.
-      EXPECT_NEAR(a.largest_product[at(i)], static_cast<double>(product),
+      EXPECT_NEAR(a.sizes[at(i)].product, static_cast<double>(product),
                   static_cast<double>(sizes) * 1e-14);
       EXPECT_NEAR(absolute[at(i)], static_cast<double>(sizes), static_cast<double>(sizes) * 1e-14);
     }
@@ -223,9 +231,9 @@ TEST_P(OperandTest, AnInfiniteSumTimesZero) {
   const Tensor left = Tensor::from_values(f, {1, 20}, a),
                right = Tensor::from_values(f, {20, 2}, b);
   const Operands o{.a = MatrixRows(left), .b = MatrixRows(right), .bias = {}, .row_bias = {}};
-  const AAbftTerms terms = a_abft_terms(o, true, 1);
-  EXPECT_EQ(terms.largest_product, std::vector<double>{3});
-  EXPECT_EQ(terms.weighted, std::vector<double>{3});
+  const Checksums sums = operand_checksums(o, 2, Beside::kSizesAndProducts, 1);
+  EXPECT_EQ(sums.sizes[0].product, 3);
+  EXPECT_EQ(sums.sizes[0].weighted, 3);
 }
 
 // Zero has the sign 0: it adds nothing, and takes nothing away.
@@ -285,7 +293,7 @@ TEST(OperandRange, TheLargestFloat32ValuesDoNotOverflow) {
       Tensor::from_values(format_named("float32"), {3, 20}, std::vector<double>(60, -3e38));
   const Operands o{MatrixRows(a), MatrixRows(b), {}, {}};
   for (const std::int64_t width : {1, 16, 20}) {
-    const Checksums sums = operand_checksums(o, width, Squares::kExact, 1);
+    const Checksums sums = operand_checksums(o, width, Beside::kSquares, 1);
     for (const double s : sums.sums) EXPECT_TRUE(std::isfinite(s));
     for (const double s : sums.squares) EXPECT_TRUE(std::isfinite(s));
   }

@@ -337,6 +337,7 @@ TEST(Thresholds, TheTableEntryByEntry) {
     add(t.takes_residuals, " takes_residuals");
     add(t.by_variance, " by_variance");
     add(t.reads_sizes, " reads_sizes");
+    add(t.reads_operand_sizes, " reads_operand_sizes");
     add(t.reads_peaks, " reads_peaks");
     add(t.prepare != nullptr, " prepare");
     add(t.why_not != nullptr, " why_not");
@@ -355,7 +356,8 @@ TEST(Thresholds, TheTableEntryByEntry) {
       "recheck "
       "columns confirm arithmetic",
       "aclnn 256 float32 aclnn:1/1:false prepare why_not | blocks columns confirm arithmetic",
-      "a_abft 0 float64 mixed:1/1:false components:1/1:false reads_sizes prepare | variant columns "
+      "a_abft 0 float64 mixed:1/1:false components:1/1:false reads_sizes reads_operand_sizes | "
+      "variant columns "
       "confirm arithmetic",
       "a_abft_original 0 float64 row:1/1:false matrix:1/1:false prepare | variant top columns "
       "confirm "

@@ -478,6 +478,34 @@ TEST(ParseFault, BitsThatNoElementHas) {
   }
 }
 
+// The least value that each setting takes is taken, and what is below it refused.
+TEST(ParseFault, EverySettingHasItsLeastValue) {
+  const struct {
+    const char* text;  // up to the value
+    int least;
+  } settings[] = {
+      {"flip,bit=", 0},
+      {"flips,k=", 1},
+      {"flips,bits=", 0},
+      {"burst,bit=3,length=", 1},
+      {"exponent,k=", 1},
+      {"wrong_row,rows=", 1},
+      {"flip,bit=3,site=periodic,every=", 1},
+      {"flip,bit=3,site=accumulator,step=", 0},
+      {"flip,bit=3,at=", 0},
+      {"flip,bit=3,seed=", 0},
+      {"flip,bit=3,count=", 1},
+  };
+  for (const auto& [text, least] : settings) {
+    const std::string at_least = formatted("{}{}", text, least);
+    EXPECT_EQ(parse_error(at_least), "(nothing was thrown)");
+    const std::string below = formatted("{}{}", text, least - 1);
+    EXPECT_THAT(parse_error(below), testing::StartsWith(formatted("fault '{}': ", below)))
+        << "must be at least " << least;
+  }
+  EXPECT_EQ(parse_fault("flip,bit=3,site=accumulator,step=0").step, 0);
+}
+
 // The lines below a change are those of its parts, in their order.
 TEST(FaultHelp, PartsAreBelowTheirChange) {
   const std::vector<std::string> lines = fault_help();

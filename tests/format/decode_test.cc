@@ -4,12 +4,14 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "assay/format/format.h"
+#include "hostile_environment.h"
 #include "oracle.h"
 
 namespace assay {
@@ -196,6 +198,32 @@ TEST(IntegerCodesTest, DecodeAsCppDoes) {
     const auto exact = wide >> 11;  // fits a float64
     ASSERT_EQ(encode(format_named("int64"), static_cast<double>(exact)),
               static_cast<std::uint64_t>(exact));
+  }
+}
+
+// Whatever the program's environment makes of subnormal numbers: float64's are as they are stored.
+TEST(DecodeTest, SubnormalsAreNotFlushed) {
+  const Format& f = format_named("float64");
+  for (const std::uint64_t code :
+       {std::uint64_t{1}, std::uint64_t{0x000fffffffffffff}, std::uint64_t{0x0008000000000001}}) {
+    for (const std::uint64_t sign : {std::uint64_t{0}, std::uint64_t{1} << 63}) {
+      double value;
+      {
+        const HostileEnvironment hostile;
+        value = decode(f, code | sign);
+      }
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(value), code | sign);
+    }
+  }
+}
+
+// What is decoded without arithmetic has the one bias that a format so wide can have.
+TEST(DecodeTest, Float64HasTheOneBias) {
+  for (const int bias : {1021, 1022, 1024, 1025, 15}) {
+    for (const Specials specials :
+         {Specials::kInfNan, Specials::kNanOnly, Specials::kFnuz, Specials::kFinite}) {
+      EXPECT_THROW(custom_float(11, 52, bias, specials), std::invalid_argument) << bias;
+    }
   }
 }
 

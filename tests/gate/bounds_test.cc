@@ -428,5 +428,27 @@ TEST(GateCase, BudgetsHoldWhereTheExpectedErrorIsNotKnown) {
   }
 }
 
+// Indices are of the input and along the axis that the case names: here columns of a 3 x 2 input,
+// sorted downwards, of which a row would be another order.
+TEST(ElementChecks, IndicesAreOfTheCasesInputAndAxis) {
+  const Format& index = format_named("int64");
+  Case c;
+  c.name = "sorted";
+  c.op = "external";
+  c.attributes["standard"] = std::string("indices");
+  c.attributes["of"] = std::string("x");
+  c.attributes["output_dtype"] = std::string("int64");
+  c.inputs["x"] = Tensor::from_values(float32(), {3, 2}, std::vector<double>{1, 9, 3, 8, 3, 7});
+  c.golden = Tensor::from_values(index, {3, 2}, std::vector<double>{1, 0, 2, 1, 0, 2});
+  EXPECT_EQ(element_checks(c, index, {}).at(0).index_axis, -1) << "the last one";
+  c.attributes["axis"] = std::int64_t{0};
+  const ElementCheck check = element_checks(c, index, {}).at(0);
+  EXPECT_EQ(check.index_source, &c.inputs["x"]);
+  EXPECT_EQ(check.index_axis, 0);
+  // The equal elements of the first column, exchanged.
+  const Tensor output = Tensor::from_values(index, {3, 2}, std::vector<double>{2, 0, 1, 1, 0, 2});
+  EXPECT_EQ(gate_case(c, output).outcome(), Outcome::kPass) << gate_case(c, output).because();
+}
+
 }  // namespace
 }  // namespace assay

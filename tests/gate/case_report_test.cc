@@ -70,6 +70,30 @@ TEST(SampledRows, MissesLieWhereTheyLieInTheWholeOutput) {
   EXPECT_GE(last, 5) << "the rows drawn are not the first ones alone";
 }
 
+// What a sample leaves open is said where it leaves out a row, and nothing is where it has them
+// all.
+TEST(SampledRows, SayWhatTheyLeaveOpen) {
+  Case c;
+  c.name = "p";
+  c.op = "matmul";
+  c.attributes["output_dtype"] = std::string("float32");
+  const Format& half = format_named("float16");
+  c.inputs["a"] = Tensor::from_values(half, {10, 2}, std::vector<double>(20, 0.5));
+  c.inputs["b"] = Tensor::from_values(half, {2, 3}, std::vector<double>(6, 1));
+  const Tensor output =
+      Tensor::from_values(format_named("float32"), {10, 3}, std::vector<double>(30, 1));
+  for (const std::int64_t rows : {1, 9, 10, 11}) {
+    GateRequest request;
+    request.sample = RowSample{.rows = rows, .seed = 3};
+    const Verdict v = gate_case(c, output, request).verdicts.at(0);
+    EXPECT_EQ(v.outcome, Outcome::kPass);
+    const auto said = std::count_if(v.notes.begin(), v.notes.end(), [](const std::string& note) {
+      return note.find("rows") != std::string::npos;
+    });
+    EXPECT_EQ(said, rows < 10 ? 1 : 0) << rows;
+  }
+}
+
 // Of several verdicts the one that decides has the remark's word, the others keep their own.
 TEST(CaseReportWords, TheDecidingVerdictHasTheRemarks) {
   CaseReport c = of_output("x", "", Outcome::kPass);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "assay/datasets/store.h"
 #include "assay/gate/gate.h"
 #include "assay/matchers/elementwise.h"
+#include "assay/op/expected_error.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "assay/report/report.h"
@@ -481,6 +483,74 @@ TEST(OwnBound, OfFloat64OutputsHasTheGoldenResultsHalfUlp) {
   ASSERT_EQ(bound.rule, Rule::kGiven);
   EXPECT_EQ(bound.rtol, bare.rtol + 0x1p-53);
   EXPECT_EQ(bound.atol, bare.atol + 0x1p-1074);
+}
+
+// An operator without element bounds is judged by its derived tolerance and nothing beside it; what
+// overflows is right where the output's dtype can.
+TEST(OwnBound, OfAToleranceIsTheDerivedOne) {
+  for (const char* name : {"exp", "add", "div", "tanh"}) {
+    for (const char* dtype : {"float32", "float16"}) {
+      SCOPED_TRACE(std::string(name) + " " + dtype);
+      const Case c = generate_case(name, {&format_named(dtype), {6, 8}});
+      ASSERT_EQ(find_operator(name)->element_bounds, nullptr);
+      const DerivedTolerance derived = derived_tolerance(c);
+      const Bound bound = own_bound(c, c.output_format(), nullptr);
+      EXPECT_EQ(bound.rule, Rule::kTolerance);
+      EXPECT_EQ(bound.standard, "derived");
+      EXPECT_EQ(bound.rtol, derived.rtol);
+      EXPECT_EQ(bound.atol, derived.atol);
+      EXPECT_FALSE(bound.round_expected) << "how far a result may be from the exact one";
+      EXPECT_TRUE(bound.nan_equal);
+      EXPECT_EQ(bound.infinity, Infinity::kSaturating);
+    }
+  }
+  Recipe recipe{&format_named("float32"), {6, 8}};
+  recipe.attributes["output_dtype"] = std::string("int8");
+  const Case c = generate_case("cast", recipe);
+  EXPECT_EQ(own_bound(c, c.output_format(), nullptr).infinity, Bound{}.infinity);
+}
+
+// An operator whose results are 0 with a deviation of 1/4; the tolerance is the input's element.
+Tensor no_result(const Format& output, const Case& c) {
+  return Tensor(output, c.input("x").shape());
+}
+Operator quarter_off() {
+  Operator row;
+  row.name = "quarter_off";
+  row.inputs = {{.name = "x", .shape = "(...)"}};
+  row.run = [](const Call& call) { return no_result(call.output, call.test_case); };
+  row.reference = [](const ReferenceCall& call) { return no_result(call.output, call.test_case); };
+  row.tolerance = [](const Case& c) {
+    return DerivedTolerance{0, c.input("x").view().value_at(0), "because"};
+  };
+  row.expected_errors = [](const Case& c, const Machine&, int) {
+    ExpectedErrors errors;
+    errors.resize(static_cast<std::size_t>(c.input("x").size()));
+    std::fill(errors.variance.begin(), errors.variance.end(), 0.0625);
+    return errors;
+  };
+  return row;
+}
+
+// How often the note is given with a tolerance so large. In a process of its own: other tests list
+// the operators.
+[[noreturn]] void exit_by_notes(double atol) {
+  register_operator(quarter_off());
+  const Format& f = format_named("float32");
+  Case c;
+  c.name = "far";
+  c.op = "quarter_off";
+  c.inputs["x"] = Tensor::from_values(f, {2}, std::vector<double>{atol, atol});
+  const ElementCheck check = element_checks(c, f, {}).at(0);
+  if (check.bound->atol != atol) std::exit(9);
+  std::exit(static_cast<int>(std::count(check.notes.begin(), check.notes.end(), kManyTimes)));
+}
+
+// More than 100 times the error that is expected is said: 100 times are not more.
+TEST(OwnBound, ThatIsManyTimesTheExpectedErrorSaysSo) {
+  EXPECT_EXIT(exit_by_notes(24), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(exit_by_notes(25), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(exit_by_notes(25.5), testing::ExitedWithCode(1), "");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <vector>
 
 #include "assay/base/constants.h"
@@ -131,6 +132,72 @@ TEST(ComplexJudge, BitsAndSignedZeros) {
   const Verdict zeros =
       judge(complex_tensor("complex64", {{1, -0.0}}), complex_tensor("complex64", {{1, 0}}), bits);
   EXPECT_FALSE(zeros.metrics->bit_identical);
+}
+
+// Under equal bits an output of zeros passes where both parts are +0, and misses by the sign of
+// either.
+TEST(ComplexJudge, ZerosUnderEqualBits) {
+  Bound bits;
+  bits.rule = Rule::kBits;
+  const double least = std::numeric_limits<double>::denorm_min();
+  struct Expected {
+    std::complex<double> value;
+    Outcome outcome;
+  };
+  for (const Expected& e :
+       {Expected{{0, 0}, Outcome::kUntrusted}, Expected{{0, -0.0}, Outcome::kPass},
+        Expected{{-0.0, 0}, Outcome::kPass}, Expected{{-0.0, -0.0}, Outcome::kPass},
+        Expected{{0, least}, Outcome::kPass}, Expected{{least, 0}, Outcome::kPass},
+        Expected{{0, kNan}, Outcome::kPass}}) {
+    const Tensor t = complex_tensor("complex128", {e.value, e.value, e.value});
+    const Tensor output = t;
+    const Verdict v = judge(output, t, bits);
+    EXPECT_EQ(v.outcome, e.outcome) << e.value << ": " << v.because;
+    EXPECT_EQ(v.blind.value_or(0), 0) << e.value;
+  }
+}
+
+// The size of a difference may overflow where those of both sides do not: it is infinite, and so is
+// it relative to the expected values, whose own sums are finite.
+TEST(ComplexJudge, DifferencesBeyondFloat64AreInfinite) {
+  const double large = 1.2e308;
+  const Tensor actual = complex_tensor("complex128", {{-large, 0}, {0, large}, {-large, 0}}),
+               expected = complex_tensor("complex128", {{large, 0}, {0, -large}, {large, 0}});
+  const Verdict v = judge(actual, expected, tolerance(0, 1));
+  ASSERT_TRUE(v.metrics);
+  EXPECT_EQ(v.misses, 3);
+  EXPECT_EQ(v.metrics->diff1, kInfinity);
+  EXPECT_EQ(v.metrics->diff2, kInfinity);
+  EXPECT_EQ(v.metrics->max_abs_error, kInfinity);
+}
+
+// What no rounding explains is a failure, also of NaN, of infinity and of bits.
+TEST(ComplexJudge, MissesThatNoRoundingExplains) {
+  Bound bits;
+  bits.rule = Rule::kBits;
+  bits.round_expected = false;
+  const Tensor one = complex_tensor("complex64", {{1, 0}, {1, 1}});
+  EXPECT_EQ(judge(complex_tensor("complex64", {{1, 0x1p-30}, {1, 1}}), one, bits).outcome,
+            Outcome::kFail);
+  const Bound bound = tolerance(0, 1e-3, false);
+  for (const std::complex<double> x : {std::complex<double>{kNan, 0}, {kInfinity, 0}, {2, 0}}) {
+    const Tensor t = complex_tensor("complex64", {x, {1, 1}});
+    EXPECT_EQ(judge(t, one, bound).outcome, Outcome::kFail) << x;
+    EXPECT_EQ(judge(one, t, bound).outcome, Outcome::kFail) << x;
+  }
+}
+
+// Of what is expected the finite elements other than 0 are counted.
+TEST(ComplexJudge, WhichElementsAreNotZero) {
+  const Tensor t = complex_tensor(
+      "complex64", {{0, 0}, {-0.0, 0}, {0, 1}, {1, 0}, {kInfinity, 0}, {0, kInfinity}, {kNan, 1}});
+  EXPECT_EQ(judge(complex_tensor("complex64", ComplexValues(7)), t, tolerance(0, 0)).nonzero, 2);
+  for (const std::int64_t i : {2, 3}) EXPECT_EQ(magnitude_at(t, i), 1);
+  const Tensor both = complex_tensor("complex64", {{1, 2}, {3, -4}, {5, 12}});
+  EXPECT_EQ(magnitude_at(both, 1), 5);
+  EXPECT_EQ(magnitude_at(both, 2), 13);
+  EXPECT_EQ(value_text(both, 1, 3), "3-4j");
+  EXPECT_EQ(value_text(both, 2, 3), "5+12j");
 }
 
 TEST(ComplexJudge, ExpectedValuesAreRoundedPartByPart) {

@@ -553,5 +553,21 @@ TEST(MetricsPass, TheRatioToTheBoundIsTheLargest) {
   }
 }
 
+// The largest error in ulps of its own element, wherever that lies; of the first of equal ones.
+TEST(MetricsPass, UlpsOfTheLargestErrorAreItsOwn) {
+  for (const std::size_t place : {0u, 1u, 511u, 512u, 513u, 1500u, 2999u}) {
+    std::vector<double> expected(3000, 1), actual(3000, 1);
+    expected[place] = 1024, actual[place] = 1032;
+    for (std::size_t i = place + 1; i < 3000; i += 100) expected[i] = 16, actual[i] = 24;
+    for (const char* dtype : {"float16", "float32"}) {
+      const Tensor a = oracle::vector_of(dtype, actual), e = oracle::vector_of("float64", expected);
+      const Verdict v = judge(a, e, tolerance(1, 0));
+      EXPECT_EQ(v.metrics.value().max_abs_index, static_cast<std::int64_t>(place));
+      // Of float16 values of 1024 and more are 1 apart, of float32 2^-13.
+      EXPECT_EQ(v.metrics->max_abs_ulps, dtype == std::string("float16") ? 8 : 0x1p16) << place;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay

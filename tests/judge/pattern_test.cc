@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -523,7 +522,7 @@ TEST(NoPattern, WhereNoneIsAskedFor) {
   EXPECT_EQ(judge(scaled(golden, 2), golden, tolerance(0, 1e-3), options).where, "every element");
 }
 
-// Of more elements than are looked at, the text says so; and it takes a bounded time.
+// Of more elements than are looked at, the text says so, however many of them miss.
 TEST(Pattern, OfALargeTensor) {
   const std::int64_t rows = 3000, columns = 1000;
   const Tensor golden = drawn("float32", {rows, columns});
@@ -533,16 +532,9 @@ TEST(Pattern, OfALargeTensor) {
   EXPECT_THAT(judge(output, golden, tolerance(1e-3, 1e-3)).where,
               testing::MatchesRegex("the output with rows 17 and 2100 exchanged explains 2 000 of "
                                     "2 000 misses among 1 0.. ... elements that were looked at"));
-  const auto seconds = [&](const Tensor& judged, bool patterns) {
-    JudgeOptions options;
-    options.patterns = patterns;
-    const auto start = std::chrono::steady_clock::now();
-    (void)judge(judged, golden, tolerance(1e-3, 1e-3), options);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
-  const Tensor all_wrong = scaled(golden, -3);
-  RecordProperty("seconds_of_judging", std::to_string(seconds(all_wrong, false)));
-  EXPECT_LT(seconds(all_wrong, true), 5);
+  EXPECT_THAT(judge(scaled(golden, -3), golden, tolerance(1e-3, 1e-3)).where,
+              testing::MatchesRegex("the output times -0.333333 explains 1 0.. ... of 1 0.. ... "
+                                    "misses among 1 0.. ... elements that were looked at"));
 }
 
 // Where limits alone decide, what was never written is put right as the golden result says, which

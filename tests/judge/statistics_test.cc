@@ -501,6 +501,61 @@ TEST(Statistics, MeanUlpsOfOneElement) {
   EXPECT_EQ(v.outcome, Outcome::kFail);
 }
 
+// Zeros are as far from 1 as 1 has an ordinal: 15360 of float16. A limit on ulps forgives them from
+// there on, also one of more ulps than the format has values.
+TEST(Statistics, ZerosThatALimitOnUlpsForgives) {
+  const Tensor e = vector_of("float16", std::vector<double>(100, 1));
+  const auto trivial = [&](const Limit& limit) {
+    return judge_statistics(e, e, nullptr, false, std::span(&limit, 1)).trivial_met;
+  };
+  for (const double ulps : {1.0, 15359.0, 15360.0, 30000.0, 65535.0, 1e6, 1e300}) {
+    EXPECT_EQ(trivial({.statistic = Statistic::kShareUlps, .limit = 0.01, .parameter = ulps}),
+              ulps >= 15360)
+        << ulps;
+    EXPECT_EQ(trivial({.statistic = Statistic::kMeanUlps, .limit = ulps}), ulps > 15360) << ulps;
+  }
+}
+
+// The expected errors are of each element, and none, or those of another shape, are none.
+TEST(Statistics, ExpectedErrorsOfTheSameShape) {
+  const Tensor e = vector_of("float64", {1, 2, 3}), weights = vector_of("float64", {1, 1, 1}),
+               others = vector_of("float64", {1, 1});
+  const Limit limit{.statistic = Statistic::kErrorSquares, .limit = 1, .parameter = 3};
+  const auto why_not = [&](const TensorView* w) {
+    return judge_statistics(e, e, nullptr, false, std::span(&limit, 1), {.error_weights = w})
+        .why_not;
+  };
+  const TensorView right = weights.view(), wrong = others.view();
+  EXPECT_EQ(why_not(&right), "");
+  EXPECT_THAT(why_not(&wrong), testing::HasSubstr("needs the expected error of each element"));
+  EXPECT_THAT(why_not(nullptr), testing::HasSubstr("needs the expected error of each element"));
+}
+
+// The first element of a benchmark that is not finite where it has to be is named, in whatever part
+// it lies.
+TEST(Statistics, TheFirstBrokenElementOfABenchmark) {
+  const std::int64_t part = MetricsPass::kPart;
+  std::vector<double> e(static_cast<std::size_t>(2 * part + 5000), 1);
+  e[2] = kInfinity;
+  const Limit limit{.statistic = Statistic::kMareRatio, .limit = 2};
+  for (const std::int64_t first : {std::int64_t{0}, std::int64_t{7}, part - 1, part, part + 3000}) {
+    std::vector<double> b(e.size(), 1);
+    b[2] = kNan;  // nothing finite is expected there
+    for (const std::int64_t at : {first, first + 1, first + 4000, 2 * part + 4500}) {
+      b[static_cast<std::size_t>(at)] = kNan;
+    }
+    const Tensor te = vector_of("float32", e), tb = vector_of("float32", b);
+    const TensorView view = tb.view();
+    for (const int threads : {1, 2}) {
+      EXPECT_EQ(judge_statistics(te, te, &view, false, std::span(&limit, 1),
+                                 {.trivial = false, .blindness = false, .threads = threads})
+                    .why_not,
+                "the benchmark's output is nan at position " + std::to_string(first) +
+                    ", where a finite value is expected");
+    }
+  }
+}
+
 // The cosine of zeros is 0, and 1 where zeros are expected: a limit that lets it be so small is met
 // by zeros, too.
 TEST(StatisticsOfFewElements, ZerosThatACosineForgives) {

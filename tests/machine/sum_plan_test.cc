@@ -198,5 +198,24 @@ TEST(SumPlanTest, DepthIsTheLongestPath) {
   EXPECT_EQ(depth({lanes(8)}, 1), std::pair(std::int64_t{0}, std::int64_t{0}));
 }
 
+// Neighbouring additions are one entry, which a unit does at once; those that follow from one
+// another, or go to one place, are not.
+TEST(SumPlanTest, NeighboursAreOneEntry) {
+  const auto entries = [](const SumPlan& plan, std::int64_t n) {
+    std::string text;
+    const SumSchedule schedule(plan, n);
+    for (const Additions& a : schedule.first()) {
+      text += formatted("{}+{}x{} ", a.to, a.from, a.count);
+    }
+    return text;
+  };
+  EXPECT_EQ(entries({lanes(4)}, 4), "0+2x2 0+1x1 ");
+  EXPECT_EQ(entries({lanes(8)}, 8), "0+4x4 0+2x2 0+1x1 ");
+  EXPECT_EQ(entries({lanes(8)}, 7), "0+4x3 0+2x2 0+1x1 ");
+  EXPECT_EQ(entries({lanes(2, 2, 2)}, 8), "0+4x4 0+1x1 2+3x1 0+2x1 ");
+  EXPECT_EQ(entries({lanes(1, 1, 2)}, 5), "0+2x2 0+4x1 0+1x1 ");
+  EXPECT_EQ(entries({{.family = SumFamily::kSequential}}, 4), "0+1x1 0+2x1 0+3x1 ");
+}
+
 }  // namespace
 }  // namespace assay

@@ -13,6 +13,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/random.h"
+#include "assay/simd/packed_product.h"
 #include "target_fixture.h"
 
 namespace assay::simd {
@@ -226,21 +227,36 @@ TEST_P(ChecksumTest, SumsDependOnTheRowAlone) {
           const std::size_t groups = (n + width - 1) / width;
           std::vector<double> alone(groups), sum(groups), square(groups);
           std::vector<OutputSums> ulps(groups);
-          std::vector<OutputSizes> sizes(groups);
+          std::vector<OutputSizes> sizes(groups), largest(groups);
           group_sums(storage, bytes.data(), n, width, alone.data(), nullptr);
           group_sums(storage, bytes.data(), n, width, sum.data(), square.data());
           output_sums(storage, bytes.data(), n, width, 7, 0x1p-24, false, ulps.data());
-          output_sizes(storage, bytes.data(), n, width, sizes.data());
+          output_sizes(storage, bytes.data(), n, width, true, sizes.data());
+          output_sizes(storage, bytes.data(), n, width, false, largest.data());
           for (std::size_t g = 0; g < groups; ++g) {
             ASSERT_EQ(sum[g], alone[g]) << n << " " << width << " " << scale;
             ASSERT_EQ(ulps[g].sum, alone[g]) << n << " " << width << " " << scale;
             ASSERT_EQ(sizes[g].sum, alone[g]) << n << " " << width << " " << scale;
+            ASSERT_EQ(largest[g].sum, alone[g]) << n << " " << width << " " << scale;
+            ASSERT_EQ(largest[g].largest, sizes[g].largest);
+            ASSERT_EQ(largest[g].absolute, 0);
           }
         }
         double ax, aay, alone;
         row_products(storage, bytes.data(), 0, 1, n, x.data(), ones.data(), &ax, &aay);
         row_products(storage, bytes.data(), 0, 1, n, x.data(), nullptr, &alone, nullptr);
         ASSERT_EQ(ax, alone) << n << " " << scale;
+        for (const bool products : {false, true}) {
+          RowSizes with{}, without{};
+          double az = 0;
+          const double* y = products ? ones.data() : nullptr;
+          row_sizes(storage, bytes.data(), 0, 1, n, ones.data(), y, &without);
+          row_sizes(storage, bytes.data(), 0, 1, n, ones.data(), y, &with, x.data(), &az);
+          ASSERT_EQ(az, ax) << n << " " << scale;
+          ASSERT_EQ(with.weighted, without.weighted);
+          ASSERT_EQ(with.largest, without.largest);
+          ASSERT_EQ(with.product, without.product);
+        }
       }
     }
   }
@@ -312,6 +328,31 @@ TEST_P(ChecksumTest, SpecialsReachTheirGroupsSums) {
       values[at] = kNan;
       output_sums(storage, stored(storage, values).data(), 21, 21, 7, 0x1p-10, true, group);
       ASSERT_TRUE(std::isnan(group[0].sum)) << at;
+    }
+  }
+}
+
+// With and without the sums of sizes, also where +infinity and -infinity have no sum.
+TEST_P(ChecksumTest, SpecialsReachTheirGroupsSizes) {
+  for (const Storage storage : kStorages) {
+    for (const std::size_t n : {21u, 300u}) {
+      for (const std::size_t at : {std::size_t{0}, std::size_t{19}, n - 1}) {
+        for (const bool absolute : {true, false}) {
+          auto values = integers(n);
+          const auto sizes = [&](double special) {
+            values[at] = special;
+            OutputSizes group{};
+            output_sizes(storage, stored(storage, values).data(), n, n, absolute, &group);
+            return group;
+          };
+          EXPECT_EQ(sizes(-kInfinity).largest, kInfinity) << n << " " << at;
+          EXPECT_TRUE(std::isnan(sizes(kNan).largest)) << n << " " << at;
+          values[5] = kInfinity;
+          const OutputSizes both = sizes(-kInfinity);
+          EXPECT_EQ(both.largest, kInfinity) << n << " " << at;
+          EXPECT_EQ(both.absolute, kInfinity) << n << " " << at;
+        }
+      }
     }
   }
 }
@@ -410,7 +451,7 @@ std::vector<std::uint64_t> told(Storage storage, std::size_t n, std::size_t widt
         numbers.insert(numbers.end(), {s.sum, s.ulp, s.ulp_square, s.square});
     }
     std::vector<OutputSizes> sizes(groups);
-    output_sizes(storage, at, n, width, sizes.data());
+    output_sizes(storage, at, n, width, true, sizes.data());
     for (const auto& s : sizes) numbers.insert(numbers.end(), {s.sum, s.absolute, s.largest});
     const RowExtremes e = row_extremes(storage, at, n);
     numbers.insert(numbers.end(), {e.sum, e.low, e.high});

@@ -14,35 +14,27 @@ double sum_of_squares(std::int64_t count) {  // 1 + 4 + ... + count^2
   return c * (c + 1) * (2 * c + 1) / 6;
 }
 
-bool of_components(const CheckedProduct& product) {
-  return product.options.spec.variant == "components";
-}
-
 }  // namespace
-
-void prepare_a_abft(const CheckedProduct& product, const Format&, Prepared& to) {
-  to.a_abft = a_abft_terms(product.operands, of_components(product), product.options.threads);
-}
 
 BoundForm a_abft_form(const RowForms& rows, std::int64_t i, std::int64_t) {
   const CheckedProduct& product = rows.product();
   const std::int64_t n = product.n, k = product.k;
-  const AAbftTerms& t = rows.prepared().a_abft;
+  const Checksums& checksums = rows.prepared().checksums;
+  const simd::RowSizes& a = checksums.sizes[at(i)];
   const double row = std::sqrt(sum_of_squares(n) / 8);
   const double depth = std::sqrt(sum_of_squares(k) / 8 + static_cast<double>(k) / 12);
   BoundForm form;
-  if (of_components(product)) {
+  if (variant_of(product.options.spec).reads_products) {
     const double eps = 2 * unit_roundoff(rows.output());
     form.per_largest = eps * row + 0x1p-23 * std::sqrt(sum_of_squares(n));
-    form.constant = t.weighted[at(i)] * eps * row + eps * depth * t.largest_product[at(i)];
+    form.constant = a.weighted * eps * row + eps * depth * a.product;
     return form;
   }
   // The document's eps_low, 2^-8, is the unit roundoff of its bfloat16 outputs.
   constexpr double kEpsHigh = 0x1p-23;
   form.per_largest =
       row * kEpsHigh + unit_roundoff(rows.output()) * std::sqrt(static_cast<double>(n));
-  form.constant =
-      t.weighted[at(i)] * kEpsHigh * row + kEpsHigh * depth * t.largest_b * t.largest_a[at(i)];
+  form.constant = a.weighted * kEpsHigh * row + kEpsHigh * depth * checksums.largest_b * a.largest;
   return form;
 }
 

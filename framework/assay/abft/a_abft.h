@@ -10,7 +10,6 @@
 
 namespace assay::abft {
 
-void prepare_a_abft(const CheckedProduct& product, const Format& output, Prepared& to);
 BoundForm a_abft_form(const RowForms& rows, std::int64_t row, std::int64_t group);
 void prepare_a_abft_original(const CheckedProduct& product, const Format& output, Prepared& to);
 

@@ -15,7 +15,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/machine/machine.h"
-#include "assay/simd/checksum.h"
+#include "assay/simd/packed_product.h"
 #include "assay/tensor/attention_shape.h"
 
 namespace assay::abft {

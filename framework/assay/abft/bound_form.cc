@@ -20,9 +20,11 @@ void output_stats(const Format& f, simd::Storage storage, const void* elements, 
     simd::output_sums(storage, elements, count, group, f.is_float() ? f.mantissa_bits() : 0,
                       min_subnormal(f), wide, sums.data());
   }
-  std::vector<simd::OutputSizes> sizes(used.sizes ? groups : 0);
-  if (used.sizes) simd::output_sizes(storage, elements, count, group, sizes.data());
-  std::vector<double> plain(sums.empty() && !used.sizes ? groups : 0), squares;
+  std::vector<simd::OutputSizes> sizes(used.largest ? groups : 0);
+  if (used.largest) {
+    simd::output_sizes(storage, elements, count, group, used.absolute, sizes.data());
+  }
+  std::vector<double> plain(sums.empty() && sizes.empty() ? groups : 0), squares;
   if (used.square && !wide) {
     plain.resize(groups);
     squares.resize(groups);
@@ -33,16 +35,14 @@ void output_stats(const Format& f, simd::Storage storage, const void* elements, 
   }
   for (std::size_t g = 0; g < groups; ++g) {
     // The three kernels sum in one order.
-    to[g] = {.sum = !sums.empty() ? sums[g].sum : used.sizes ? sizes[g].sum : plain[g]};
+    to[g] = {.sum = !sums.empty() ? sums[g].sum : !sizes.empty() ? sizes[g].sum : plain[g]};
     if (used.ulps) {
       to[g].ulp = sums[g].ulp;
       to[g].ulp_square = sums[g].ulp_square;
     }
     if (used.square) to[g].square = wide ? sums[g].square : squares[g];
-    if (used.sizes) {
-      to[g].absolute = sizes[g].absolute;
-      to[g].largest = sizes[g].largest;
-    }
+    if (used.absolute) to[g].absolute = sizes[g].absolute;
+    if (used.largest) to[g].largest = sizes[g].largest;
   }
 }
 

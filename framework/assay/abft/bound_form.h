@@ -21,9 +21,10 @@ double peak_of(const OutputStats& stats, double columns);
 
 // Which fields of the statistics a form reads beside sum.
 struct StatsUsed {
-  bool sizes = false;   // absolute and largest
-  bool square = false;  // square
-  bool ulps = true;     // ulp and ulp_square
+  bool largest = false;
+  bool absolute = false;  // only with largest
+  bool square = false;
+  bool ulps = true;  // ulp and ulp_square
 };
 
 // Statistics of a row of n stored elements without gaps, for every group of `width` columns:
@@ -32,7 +33,7 @@ struct StatsUsed {
 // Throws std::invalid_argument for formats that the kernels do not read: they read float16,
 // bfloat16 and floats of four and eight bytes.
 void output_stats(const Format& format, const void* elements, std::int64_t n, std::int64_t width,
-                  OutputStats* to, StatsUsed used = {true, true, true});
+                  OutputStats* to, StatsUsed used = {true, true, true, true});
 // The same of numbers of the format that are held in another storage.
 void output_stats(const Format& format, simd::Storage storage, const void* elements, std::int64_t n,
                   std::int64_t width, OutputStats* to, StatsUsed used);

@@ -47,10 +47,7 @@ Prepared CheckedProduct::make(const Format& output, const Prepared* other) const
   } else if (from_golden) {
     p.checksums = golden_checksums(golden, width(), threads);
   } else {
-    const Squares squares = !threshold().by_variance ? Squares::kNone
-                            : exact_squares(output)  ? Squares::kExact
-                                                     : Squares::kBound;
-    p.checksums = operand_checksums(operands, width(), squares, threads);
+    p.checksums = operand_checksums(operands, width(), beside_checksums(output), threads);
   }
   if (integer_product(output)) {
     p.integers = integer_checksums(operands, width(), threads);
@@ -67,6 +64,13 @@ Prepared CheckedProduct::make(const Format& output, const Prepared* other) const
   p.constants.assign(at(m * groups()), 0.0);
   if (threshold().prepare != nullptr) threshold().prepare(*this, output, p);
   return p;
+}
+
+Beside CheckedProduct::beside_checksums(const Format& output) const {
+  const Threshold& t = threshold();
+  if (t.by_variance) return exact_squares(output) ? Beside::kSquares : Beside::kSquareBounds;
+  if (!t.reads_operand_sizes) return Beside::kNothing;
+  return variant_of(options.spec).reads_products ? Beside::kSizesAndProducts : Beside::kSizes;
 }
 
 // For each check the sum of what its elements may be off.

@@ -30,7 +30,6 @@ struct Prepared {
   std::vector<double> prefixes, signs;  // ProductStats of accumulators that truncate; else empty
   std::vector<double> constants;        // thresholds, or their parts, that C has no part in
   std::vector<double> biases;           // sums of |bias|; empty without bias
-  AAbftTerms a_abft;
 };
 
 struct CheckedProduct {
@@ -67,6 +66,7 @@ struct CheckedProduct {
 
  private:
   Prepared make(const Format& output, const Prepared* other) const;
+  Beside beside_checksums(const Format& output) const;
   std::vector<double> golden_tolerances() const;
 
   mutable std::mutex mutex_;

@@ -268,7 +268,7 @@ void AbftChecker::stats(const Format& output, const void* elements, OutputStats*
   impl_->require_format(output);
   const ReadableRow from(output, elements, impl_->rows.n);
   RowReader(impl_->rows, output, impl_->kappa())
-      .stats(from.storage, from.elements, {true, true, true}, to, forms);
+      .stats(from.storage, from.elements, {true, true, true, true}, to, forms);
 }
 
 void AbftChecker::read_row(std::int64_t row, const void* elements, const Format& output,

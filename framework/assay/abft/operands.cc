@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
 #include "assay/simd/checksum.h"
+#include "assay/simd/packed_product.h"
 
 namespace assay::abft {
 namespace {
@@ -22,6 +24,49 @@ void each_block(std::int64_t rows, int threads, const Body& body) {
   parallel_for(ceil_div(rows, kRowBlock), threads, [&](std::int64_t block) {
     const std::int64_t first = block * kRowBlock;
     body(first, std::min(kRowBlock, rows - first));
+  });
+}
+
+// The same for blocks so long that putting vectors in the kernel's order once a block costs
+// nothing.
+template <typename Body>
+void each_long_block(std::int64_t rows, int threads, const Body& body) {
+  constexpr std::int64_t kLong = 1024;
+  parallel_for(ceil_div(rows, kLong), threads, [&](std::int64_t block) {
+    const std::int64_t first = block * kLong;
+    body(first, std::min(kLong, rows - first));
+  });
+}
+
+// The checksums of whole rows with their sizes, in one pass over each operand.
+void take_sizes(const Operands& o, bool products, int threads, Checksums& to) {
+  const std::int64_t k = o.a.columns(), n = o.b.columns();
+  std::vector<double> sums(at(k)), largest(at(k)), absolute_sums(products ? at(k) : 0);
+  each_block(k, threads, [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t kk = first; kk < first + count; ++kk) {
+      simd::OutputSizes row{};
+      simd::output_sizes(o.b.storage(), o.b.row(kk), at(n), at(n), false, &row);
+      sums[at(kk)] = row.sum;
+      largest[at(kk)] = row.largest;
+      if (!std::isfinite(row.sum)) {  // of finite elements, maybe
+        const simd::RowExtremes e = simd::row_extremes(o.b.storage(), o.b.row(kk), at(n));
+        largest[at(kk)] = std::max(std::abs(e.low), std::abs(e.high));
+      }
+      // Finite, so that it times an element that is 0 is 0.
+      if (products) {
+        absolute_sums[at(kk)] = std::min(std::abs(row.sum), std::numeric_limits<double>::max());
+      }
+    }
+  });
+  for (const double b : largest) {
+    // NaN of any row stays.
+    to.largest_b = b != b ? b : std::max(to.largest_b, b);
+  }
+  to.sizes.resize(at(o.a.rows()));
+  each_long_block(o.a.rows(), threads, [&](std::int64_t first, std::int64_t count) {
+    simd::row_sizes(o.a.storage(), o.a.row(first), o.a.row_bytes(), at(count), at(k),
+                    largest.data(), products ? absolute_sums.data() : nullptr, &to.sizes[at(first)],
+                    sums.data(), &to.sums[at(first)]);
   });
 }
 
@@ -68,7 +113,7 @@ double Checksums::square(std::int64_t i, std::int64_t g, std::int64_t rows) cons
   return squares.size() == at(rows) ? squares[at(i)] : squares[at(i * groups + g)];
 }
 
-Checksums operand_checksums(const Operands& o, std::int64_t width, Squares wanted, int threads) {
+Checksums operand_checksums(const Operands& o, std::int64_t width, Beside beside, int threads) {
   const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
   Checksums result;
   result.groups = ceil_div(n, width);
@@ -78,8 +123,10 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, Squares wante
     simd::group_sums(o.b.storage(), o.b.row(kk), at(n), at(width), sums, squares);
   };
   result.sums.resize(at(m * groups));
-  const bool with_squares = wanted != Squares::kNone;
-  if (groups == 1) {
+  const bool with_squares = beside == Beside::kSquareBounds || beside == Beside::kSquares;
+  if (beside == Beside::kSizes || beside == Beside::kSizesAndProducts) {
+    take_sizes(o, beside == Beside::kSizesAndProducts, threads, result);
+  } else if (groups == 1) {
     std::vector<double> sums(at(k)), squares(with_squares ? at(k) : 0);
     each_block(k, threads, [&](std::int64_t first, std::int64_t count) {
       for (std::int64_t kk = first; kk < first + count; ++kk) {
@@ -87,10 +134,7 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, Squares wante
       }
     });
     if (with_squares) result.squares.resize(at(m));
-    // Long blocks: the vectors are put in the kernel's order once a block.
-    constexpr std::int64_t kLong = 1024;
-    parallel_for(ceil_div(m, kLong), threads, [&](std::int64_t block) {
-      const std::int64_t first = block * kLong, count = std::min(kLong, m - first);
+    each_long_block(m, threads, [&](std::int64_t first, std::int64_t count) {
       simd::row_products(o.a.storage(), o.a.row(first), o.a.row_bytes(), at(count), at(k),
                          sums.data(), with_squares ? squares.data() : nullptr,
                          &result.sums[at(first)],
@@ -123,7 +167,7 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, Squares wante
     // Where the groups of B differ much, the largest would loosen the threshold of the others.
     const double low = std::accumulate(smallest.begin(), smallest.end(), 0.0);
     const double high = std::accumulate(largest.begin(), largest.end(), 0.0);
-    const bool exact_squares = wanted == Squares::kExact || (with_squares && !(high <= 64 * low));
+    const bool exact_squares = beside == Beside::kSquares || (with_squares && !(high <= 64 * low));
     if (exact_squares) {
       packed_squares.resize(packed.size());
       each_row_of_b([&](std::int64_t kk, const auto&, const auto& squares) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "assay/simd/checksum.h"
 #include "assay/simd/convert.h"
 #include "assay/tensor/tensor.h"
 
@@ -55,6 +56,10 @@ struct Checksums {
   std::int64_t groups = 0;
   std::vector<double> sums;
   std::vector<double> squares;  // rows x groups, or one a row, or none
+  // Of each row sum_k |a_ik| max_j |b_kj|, max_k |a_ik| and max_k |a_ik (sum_j b_kj)|, or none; and
+  // max |b| over all of B.
+  std::vector<simd::RowSizes> sizes;
+  double largest_b = 0;
 
   double square(std::int64_t i, std::int64_t g, std::int64_t rows) const;
 };
@@ -64,9 +69,15 @@ struct Checksums {
 std::vector<double> grouped_products(const MatrixRows& a, std::int64_t groups, bool sign,
                                      const std::function<void(std::int64_t, double*)>& fill,
                                      int threads);
-// What of the squares is wanted; where there is one group a row, the bound is exact, too.
-enum class Squares : std::uint8_t { kNone, kBound, kExact };
-Checksums operand_checksums(const Operands& operands, std::int64_t width, Squares wanted,
+// What is taken of the operands beside the checksums.
+enum class Beside : std::uint8_t {
+  kNothing,
+  kSquareBounds,  // equal to the squares where there is one group
+  kSquares,
+  kSizes,             // of one group, but for max_k |a_ik (sum_j b_kj)|, which is 0
+  kSizesAndProducts,  // of one group
+};
+Checksums operand_checksums(const Operands& operands, std::int64_t width, Beside beside,
                             int threads);
 
 // Row sums by groups of a golden result.

@@ -19,7 +19,8 @@ RowForms::RowForms(const CheckedProduct& product, const Format& output, double k
 
 StatsUsed RowForms::used() const {
   const Threshold& t = product_.threshold();
-  return {.sizes = t.reads_sizes,
+  return {.largest = t.reads_sizes,
+          .absolute = t.reads_peaks,
           .square = t.by_variance && (product_.from_golden || product_.exact_squares(output_)),
           .ulps = t.by_variance};
 }

@@ -67,7 +67,7 @@ double largest_of(const Format& f, simd::Storage storage, const void* elements, 
   }
   OutputStats stats;
   output_stats(f, storage, element(f, storage, elements, first), count, count, &stats,
-               {.sizes = true, .ulps = false});
+               {.largest = true, .ulps = false});
   return stats.largest;
 }
 
@@ -76,7 +76,7 @@ double largest_of(const Format& f, simd::Storage storage, const void* elements, 
 double row_peak(const Format& output, simd::Storage storage, const void* elements, std::int64_t n) {
   OutputStats stats;
   output_stats(output, storage, elements, n, std::max<std::int64_t>(n, 1), &stats,
-               {.sizes = true, .ulps = false});
+               {.largest = true, .absolute = true, .ulps = false});
   const double peak = peak_of(stats, static_cast<double>(n));
   return std::isnan(peak) ? -kInfinity : peak;
 }

@@ -141,29 +141,6 @@ std::vector<VAbftTerms> v_abft_terms(const Operands& o, const VAbftHow& how, int
   return terms;
 }
 
-AAbftTerms a_abft_terms(const Operands& o, bool products, int threads) {
-  const std::int64_t k = o.a.columns();
-  AAbftTerms terms;
-  std::vector<double> of_b(at(k)), sums(products ? at(k) : 0);
-  parallel_for(k, threads, [&](std::int64_t i) {
-    const simd::RowExtremes e = extremes_of(o.b, i);
-    of_b[at(i)] = largest_of(e);
-    // Finite, so that it times an element that is 0 is 0.
-    if (products) sums[at(i)] = std::min(std::abs(e.sum), std::numeric_limits<double>::max());
-  });
-  for (const double b : of_b) {
-    // NaN of any row stays.
-    terms.largest_b = b != b ? b : std::max(terms.largest_b, b);
-  }
-  for (const simd::RowSizes& row :
-       sizes_of_rows(o.a, of_b.data(), products ? sums.data() : nullptr, threads)) {
-    terms.weighted.push_back(row.weighted);
-    terms.largest_a.push_back(row.largest);
-    terms.largest_product.push_back(row.product);
-  }
-  return terms;
-}
-
 std::vector<double> product_bounds(const Operands& o, int top, bool matrix, int threads) {
   const std::int64_t m = o.a.rows(), k = o.a.columns();
   std::vector<double> sums(at(k)), bounds(at(m), 0.0);
@@ -241,7 +218,7 @@ std::vector<double> absolute_products(const Operands& o, int threads) {
   std::vector<double> of_b(at(k)), products(at(m));
   parallel_for(k, threads, [&](std::int64_t kk) {
     simd::OutputSizes row{};
-    if (n > 0) simd::output_sizes(o.b.storage(), o.b.row(kk), at(n), at(n), &row);
+    if (n > 0) simd::output_sizes(o.b.storage(), o.b.row(kk), at(n), at(n), true, &row);
     of_b[at(kk)] = row.absolute;
   });
   const std::vector<simd::RowSizes> sizes = sizes_of_rows(o.a, of_b.data(), nullptr, threads);

@@ -22,14 +22,6 @@ struct VAbftHow {
 };
 std::vector<VAbftTerms> v_abft_terms(const Operands& operands, const VAbftHow& how, int threads);
 
-// What A-ABFT takes of the operands: sum_k |a_ik| max_j |b_kj| and max_k |a_ik| of each row, and
-// max |b| over all of B; with `products` also max_k |a_ik (sum_j b_kj)|, 0 without.
-struct AAbftTerms {
-  std::vector<double> weighted, largest_a, largest_product;
-  double largest_b = 0;
-};
-AAbftTerms a_abft_terms(const Operands& operands, bool products, int threads);
-
 // y of the original A-ABFT: a bound of max_k |a_ik (sum_j b_kj)| for each row. `top` = 0: that
 // maximum itself. Else from the so many largest |a_ik| of the row and |sum_j b_kj| of B: products
 // of pairs that both lists hold, and for an index that only one list holds its value times the

@@ -61,15 +61,6 @@ Sampling sampling_of(const SpecText& text, const SpecText::Setting& setting) {
   return sampling;
 }
 
-// The spec's own variant; one that sets nothing where the threshold has none.
-const ThresholdVariant& variant_of(const ThresholdSpec& spec) {
-  static constexpr ThresholdVariant kNone = {.name = ""};
-  for (const ThresholdVariant& v : spec.threshold->variants) {
-    if (v.name == spec.variant) return v;
-  }
-  return kNone;
-}
-
 std::string flag_text(bool value, bool by_default) {
   return value == by_default ? "" : value ? "1" : "0";
 }
@@ -254,7 +245,8 @@ constexpr ThresholdVariant kVAbftVariants[] = {
     {.name = "sampling", .sample_a = {4, 32}, .recheck = true},
     {.name = "h100"}};
 constexpr ThresholdVariant kAclnnVariants[] = {{.name = "aclnn"}};
-constexpr ThresholdVariant kAAbftVariants[] = {{.name = "mixed"}, {.name = "components"}};
+constexpr ThresholdVariant kAAbftVariants[] = {{.name = "mixed"},
+                                               {.name = "components", .reads_products = true}};
 constexpr ThresholdVariant kAAbftOriginalVariants[] = {{.name = "row"}, {.name = "matrix"}};
 
 constexpr Threshold kThresholds[] = {
@@ -320,7 +312,7 @@ constexpr Threshold kThresholds[] = {
      .parameters = kOfAAbft,
      .variants = kAAbftVariants,
      .reads_sizes = true,
-     .prepare = prepare_a_abft,
+     .reads_operand_sizes = true,
      .form = a_abft_form},
     {.name = "a_abft_original",
      .summary = "3 sqrt((K(K+1)(K+1/2) + 2K) / 24) 2^-t y, y >= max_k |a_k (sum_j b_kj)|",
@@ -383,6 +375,14 @@ std::string_view arithmetic_name(Arithmetic arithmetic) {
 bool Threshold::takes(std::string_view parameter) const {
   return std::any_of(parameters.begin(), parameters.end(),
                      [&](const ThresholdParameter* p) { return p->name == parameter; });
+}
+
+const ThresholdVariant& variant_of(const ThresholdSpec& spec) {
+  static constexpr ThresholdVariant kNone = {.name = ""};
+  for (const ThresholdVariant& v : spec.threshold->variants) {
+    if (v.name == spec.variant) return v;
+  }
+  return kNone;
 }
 
 int ThresholdSpec::group_width() const { return groups >= 0 ? groups : threshold->groups; }

@@ -55,6 +55,7 @@ struct ThresholdVariant {
   std::string_view name;
   Sampling sample_a = {};
   bool recheck = false;
+  bool reads_products = false;  // of reads_operand_sizes: also max_k |a_ik (sum_j b_kj)|
 };
 
 // A row of the table: what it is in words, what may be set, what its code may be asked for, and its
@@ -75,8 +76,9 @@ struct Threshold {
   // T is made of variances: that of C's roundings from its ulps, that of the accumulation from the
   // products and the squares of C (of outputs below 24 bits from bounds of them).
   bool by_variance = false;
-  bool reads_sizes = false;  // its forms read max |c| and sum |c|
-  bool reads_peaks = false;  // its forms depend on max |c| / mean |c| of all rows
+  bool reads_sizes = false;          // its forms read max |c|
+  bool reads_peaks = false;          // and sum |c|: they depend on max |c| / mean |c| of all rows
+  bool reads_operand_sizes = false;  // its forms read Checksums::sizes
 
   // What follows from the operands alone, once a product and format of outputs; null: nothing.
   void (*prepare)(const CheckedProduct& product, const Format& output, Prepared& to) = nullptr;
@@ -128,6 +130,9 @@ struct ThresholdSpec {
   bool sampled() const { return !sample_a.all() || !sample_b.all(); }
   std::string text() const;  // what parse_threshold reads
 };
+
+// The spec's own variant; one that sets nothing where the threshold has none.
+const ThresholdVariant& variant_of(const ThresholdSpec& spec);
 
 // Throws std::invalid_argument that names the part which is wrong, with the nearest known word.
 ThresholdSpec parse_threshold(std::string_view text);

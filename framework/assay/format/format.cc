@@ -103,7 +103,7 @@ double decode_magnitude(const Format& f, std::uint64_t code) {
   const auto field = static_cast<int>(code >> mantissa_bits);
   // Without arithmetic where there is nothing to compute: a process that flushes subnormals to zero
   // (FloatEnvironment) decodes them all the same.
-  if (f.is_float64() && f.bias == 1023) return std::bit_cast<double>(code);
+  if (f.is_float64()) return std::bit_cast<double>(code);
   const std::uint64_t significand =
       field == 0 ? mantissa : mantissa | (std::uint64_t{1} << mantissa_bits);
   return std::ldexp(static_cast<double>(significand), std::max(field, 1) - f.bias - mantissa_bits);

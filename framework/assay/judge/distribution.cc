@@ -124,7 +124,7 @@ void look_at_continuous(Drawn& d, double scale, const Support& support, const Fu
     draws.heaviest = std::max(draws.heaviest, high - low);
     half += (high - low) / 2;
   }
-  draws.heaviest = std::clamp(draws.heaviest, 0x1p-24, 1 - 0x1p-24);
+  draws.heaviest = std::max(draws.heaviest, 0x1p-24);
   const double mean_half = half / static_cast<double>(std::max<std::int64_t>(d.size(), 1));
   d.tests = {[&d](double) { return function_test(d.draws); },
              [&d](double) { return ends_test(d.draws); },
@@ -413,7 +413,7 @@ void look_at_categorical(Drawn& d) {
   }
   if (told == 0) return;
   const auto n = static_cast<double>(told);
-  draws.heaviest = std::min(largest + kProbabilitySlack, 1 - 0x1p-24);
+  draws.heaviest = std::min(largest + kProbabilitySlack, 1.0);
   draws.variance = (1 - cubes / n) / 12;
   draws.proxy = range * range / 4;
   std::vector<Counted> each, up_to;

@@ -308,29 +308,36 @@ HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::s
 }
 
 // Sums of |a_k| x_k and the largest |a_k| and |a_k| y_k of kTogether rows.
-template <Storage kStorage, bool kProducts, int kTogether>
+template <Storage kStorage, bool kProducts, bool kSums, int kTogether>
 HWY_INLINE void row_sizes_of(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
-                             const double* x, const double* y, RowSizes* to) {
+                             const double* x, const double* y, RowSizes* to, const double* z,
+                             double* az) {
   using L = Loader<kStorage>;
-  Doubles s[kTogether], product[kTogether];
+  Doubles s[kTogether], product[kTogether], sum[kTogether];
   Compared<kStorage> largest[kTogether];
   ASSAY_UNROLL
   for (int r = 0; r < kTogether; ++r) {
-    s[r] = product[r] = Doubles::set(0.0);
+    s[r] = product[r] = sum[r] = Doubles::set(0.0);
     largest[r] = Compared<kStorage>::set(0);
   }
   std::size_t i = 0;
   for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
     const Doubles x0 = Doubles::load(x + i), x1 = Doubles::load(x + i + kLanes);
+    Doubles z0, z1;
+    if constexpr (kSums) {
+      z0 = Doubles::load(z + i);
+      z1 = Doubles::load(z + i + kLanes);
+    }
     ASSAY_UNROLL
     for (int r = 0; r < kTogether; ++r) {
-      Compared<kStorage> size0, size1;
-      load_compared<kStorage>(row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes), size0,
-                              size1);
-      size0 = magnitude(size0);
-      size1 = magnitude(size1);
-      largest[r] = greatest(largest[r], greatest(size0, size1));
-      const Doubles a0 = as_doubles(size0), a1 = as_doubles(size1);
+      Compared<kStorage> first, second;
+      load_compared<kStorage>(row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes), first,
+                              second);
+      largest[r] = greatest(largest[r], greatest(magnitude(first), magnitude(second)));
+      Doubles a0 = as_doubles(first), a1 = as_doubles(second);
+      if constexpr (kSums) sum[r] = multiply_add(a1, z1, multiply_add(a0, z0, sum[r]));
+      a0 = magnitude(a0);
+      a1 = magnitude(a1);
       s[r] = multiply_add(a1, x1, multiply_add(a0, x0, s[r]));
       if constexpr (kProducts) {
         const Doubles p0 = multiply(a0, Doubles::load(y + i));
@@ -341,9 +348,12 @@ HWY_INLINE void row_sizes_of(const unsigned char* row, std::ptrdiff_t stride, st
   }
   for (int r = 0; r < kTogether; ++r) {
     RowSizes sizes{sum_of(s[r]), greatest_of(as_doubles(largest[r])), greatest_of(product[r])};
+    if constexpr (kSums) az[r] = sum_of(sum[r]);
     for (std::size_t k = i; k < n; ++k) {
-      const double a =
-          std::abs(L::load_one(row + r * stride + static_cast<std::ptrdiff_t>(k * L::kBytes)));
+      const double element =
+          L::load_one(row + r * stride + static_cast<std::ptrdiff_t>(k * L::kBytes));
+      const double a = std::abs(element);
+      if constexpr (kSums) az[r] += element * z[k];
       sizes.weighted += a * x[k];
       sizes.largest = std::max(sizes.largest, a);
       if (kProducts) sizes.product = std::max(sizes.product, a * y[k]);
@@ -355,19 +365,29 @@ HWY_INLINE void row_sizes_of(const unsigned char* row, std::ptrdiff_t stride, st
 
 template <Storage kStorage>
 HWY_INLINE void rows_sizes_of(const void* rows, std::ptrdiff_t stride, std::size_t count,
-                              std::size_t n, const double* x, const double* y, RowSizes* to) {
-  std::vector<double> arranged((y == nullptr ? 1 : 2) * n);
-  arrange_for<kStorage>(x, n, arranged.data());
-  if (y != nullptr) arrange_for<kStorage>(y, n, arranged.data() + n);
-  const double *px = arranged.data(), *py = arranged.data() + n;
-  each_rows(rows, stride, count,
-            [&](const unsigned char* row, std::size_t i, auto together) HWY_ATTR {
-              if (y == nullptr) {
-                row_sizes_of<kStorage, false, together>(row, stride, n, px, px, to + i);
-              } else {
-                row_sizes_of<kStorage, true, together>(row, stride, n, px, py, to + i);
-              }
-            });
+                              std::size_t n, const double* x, const double* y, RowSizes* to,
+                              const double* z, double* az) {
+  std::vector<double> arranged(3 * n);
+  const auto arrange = [&](const double* from, std::size_t place) {
+    double* at = arranged.data() + place * n;
+    if (from != nullptr) arrange_for<kStorage>(from, n, at);
+    return at;
+  };
+  const double *px = arrange(x, 0), *py = arrange(y, 1), *pz = arrange(z, 2);
+  const auto read = [&](auto products, auto sums) HWY_ATTR {
+    each_rows(rows, stride, count,
+              [&](const unsigned char* row, std::size_t i, auto together) HWY_ATTR {
+                row_sizes_of<kStorage, products, sums, together>(row, stride, n, px, py, to + i, pz,
+                                                                 az + (sums ? i : 0));
+              });
+  };
+  using No = std::false_type;
+  using Yes = std::true_type;
+  if (az == nullptr) {
+    y == nullptr ? read(No(), No()) : read(Yes(), No());
+  } else {
+    y == nullptr ? read(No(), Yes()) : read(Yes(), Yes());
+  }
 }
 
 // The mantissas cleared; infinity stays infinity, of either sign.
@@ -429,37 +449,49 @@ HWY_INLINE void output_sums_of(const void* row, std::size_t n, std::size_t width
   }
 }
 
-template <Storage kStorage>
-HWY_INLINE void output_sizes_of(const void* row, std::size_t n, std::size_t width,
-                                OutputSizes* groups) {
+template <Storage kStorage, bool kAbsolute>
+HWY_INLINE OutputSizes sizes_of_group(const void* row, std::size_t begin, std::size_t end,
+                                      bool whole_row) {
   using L = Loader<kStorage>;
   const auto* bytes = static_cast<const unsigned char*>(row);
-  for (std::size_t begin = 0; begin < n; begin += width, ++groups) {
-    const std::size_t end = std::min(begin + width, n);
-    auto s = OrderedSum<kStorage>::zero();
-    Doubles u0 = Doubles::set(0.0), u1 = u0, last = u0;
-    Compared<kStorage> largest = Compared<kStorage>::set(0);
-    std::size_t i = begin;
-    for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
-      Compared<kStorage> a, b;
-      load_compared<kStorage>(bytes + i * L::kBytes, a, b);
-      s.add_pair(as_doubles(a), as_doubles(b));
-      a = magnitude(a);
-      b = magnitude(b);
+  auto s = OrderedSum<kStorage>::zero();
+  Doubles u0 = Doubles::set(0.0), u1 = u0, last = u0;
+  Compared<kStorage> largest = Compared<kStorage>::set(0);
+  std::size_t i = begin;
+  for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
+    Compared<kStorage> a, b;
+    load_compared<kStorage>(bytes + i * L::kBytes, a, b);
+    s.add_pair(as_doubles(a), as_doubles(b));
+    a = magnitude(a);
+    b = magnitude(b);
+    if constexpr (kAbsolute) {
       u0 = add(u0, as_doubles(a));
       u1 = add(u1, as_doubles(b));
-      largest = greatest(largest, greatest(a, b));
     }
-    s.end_pairs(width >= n, n);
-    each_of_rest<kStorage>(row, i, end, [&](const Doubles& a) HWY_ATTR {
-      s.add_rest(a);
-      u0 = add(u0, magnitude(a));
-      last = greatest(last, magnitude(a));
-    });
-    const double absolute = sum_of(add(u0, u1));
-    const bool finite = absolute < std::numeric_limits<double>::infinity();
-    *groups = {s.total(), absolute,
-               finite ? greatest_of(greatest(last, as_doubles(largest))) : absolute};
+    largest = greatest(largest, greatest(a, b));
+  }
+  s.end_pairs(whole_row, end);
+  each_of_rest<kStorage>(row, i, end, [&](const Doubles& a) HWY_ATTR {
+    s.add_rest(a);
+    if constexpr (kAbsolute) u0 = add(u0, magnitude(a));
+    last = greatest(last, magnitude(a));
+  });
+  const double absolute = sum_of(add(u0, u1));
+  const bool finite = absolute < std::numeric_limits<double>::infinity();
+  return {s.total(), absolute,
+          finite ? greatest_of(greatest(last, as_doubles(largest))) : absolute};
+}
+
+template <Storage kStorage>
+HWY_INLINE void output_sizes_of(const void* row, std::size_t n, std::size_t width, bool absolute,
+                                OutputSizes* groups) {
+  for (std::size_t begin = 0; begin < n; begin += width, ++groups) {
+    const std::size_t end = std::min(begin + width, n);
+    if (!absolute) {
+      *groups = sizes_of_group<kStorage, false>(row, begin, end, width >= n);
+      if (std::isfinite(groups->sum)) continue;
+    }
+    *groups = sizes_of_group<kStorage, true>(row, begin, end, width >= n);
   }
 }
 
@@ -506,18 +538,6 @@ HWY_INLINE RowExtremes row_extremes_of(const void* row, std::size_t n) {
   return e;
 }
 
-#define ASSAY_BY_STORAGE(call)               \
-  switch (storage) {                         \
-    case Storage::kF64:                      \
-      return call<Storage::kF64> ARGUMENTS;  \
-    case Storage::kF32:                      \
-      return call<Storage::kF32> ARGUMENTS;  \
-    case Storage::kF16:                      \
-      return call<Storage::kF16> ARGUMENTS;  \
-    default:                                 \
-      return call<Storage::kBf16> ARGUMENTS; \
-  }
-
 void group_sums_impl(Storage storage, const void* row, std::size_t n, std::size_t width,
                      double* sum, double* square) {
 #define ARGUMENTS (row, n, width, sum, square)
@@ -531,8 +551,9 @@ void row_products_impl(Storage storage, const void* rows, std::ptrdiff_t stride,
 #undef ARGUMENTS
 }
 void row_sizes_impl(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
-                    std::size_t n, const double* x, const double* y, RowSizes* to) {
-#define ARGUMENTS (rows, stride, count, n, x, y, to)
+                    std::size_t n, const double* x, const double* y, RowSizes* to, const double* z,
+                    double* az) {
+#define ARGUMENTS (rows, stride, count, n, x, y, to, z, az)
   ASSAY_BY_STORAGE(rows_sizes_of)
 #undef ARGUMENTS
 }
@@ -543,144 +564,13 @@ void output_sums_impl(Storage storage, const void* row, std::size_t n, std::size
 #undef ARGUMENTS
 }
 void output_sizes_impl(Storage storage, const void* row, std::size_t n, std::size_t width,
-                       OutputSizes* groups){
-#define ARGUMENTS (row, n, width, groups)
+                       bool absolute, OutputSizes* groups){
+#define ARGUMENTS (row, n, width, absolute, groups)
     ASSAY_BY_STORAGE(output_sizes_of)
 #undef ARGUMENTS
 } RowExtremes row_extremes_impl(Storage storage, const void* row, std::size_t n) {
 #define ARGUMENTS (row, n)
   ASSAY_BY_STORAGE(row_extremes_of)
-#undef ARGUMENTS
-}
-
-// The product's register tile; a panel is kDepth x its columns. Each element is the sum of its
-// terms from the first to the last of kDepth, by fused multiply-adds, and those sums are added in
-// turn: the vectors' length does not enter.
-using D = hn::ScalableTag<double>;
-using V = hn::Vec<D>;
-constexpr int kRows = HWY_TARGET <= HWY_AVX3 ? 6 : 4;
-constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
-constexpr std::int64_t kDepth = 256;
-
-HWY_INLINE std::int64_t panel_columns() {
-  return kVectors * static_cast<std::int64_t>(hn::Lanes(D()));
-}
-
-std::size_t packed_size_impl(std::int64_t k, std::int64_t n) {
-  const std::int64_t columns = panel_columns();
-  return static_cast<std::size_t>((n + columns - 1) / columns * columns * k);
-}
-
-// [depth block][panel][k][column], zeros beyond the last column.
-void pack_row_impl(std::int64_t k, std::int64_t n, std::int64_t kk, const double* row,
-                   double* packed) {
-  const std::int64_t columns = panel_columns();
-  const std::int64_t k0 = kk / kDepth * kDepth, depth = std::min(kDepth, k - k0);
-  const std::int64_t panels = (n + columns - 1) / columns;
-  double* to = packed + k0 * panels * columns + (kk - k0) * columns;
-  for (std::int64_t j = 0; j < n; j += columns, to += depth * columns) {
-    const std::int64_t used = std::min(columns, n - j);
-    std::memcpy(to, row + j, static_cast<std::size_t>(used) * sizeof(double));
-    std::fill(to + used, to + columns, 0.0);
-  }
-}
-
-// Row elements [0, count) as float64; squared where asked for.
-template <Storage kStorage>
-HWY_INLINE void load_row(const unsigned char* from, std::int64_t count, bool squared, double* to) {
-  using L = Loader<kStorage>;
-  const Doubles::Tag d;
-  constexpr auto kPart = static_cast<std::int64_t>(Doubles::kPart);
-  std::int64_t i = 0;
-  for (; i + kPart <= count; i += kPart) {
-    const auto v = L::load_vector(from + i * static_cast<std::int64_t>(L::kBytes));
-    hn::StoreU(squared ? hn::Mul(v, v) : v, d, to + i);
-  }
-  for (; i < count; ++i) {
-    const double v = L::load_one(from + i * static_cast<std::int64_t>(L::kBytes));
-    to[i] = squared ? v * v : v;
-  }
-}
-
-template <Storage kStorage>
-HWY_INLINE void multiply_packed_of(const void* rows, std::ptrdiff_t stride, std::int64_t count,
-                                   std::int64_t n, std::int64_t k, bool squared,
-                                   const double* packed, double* c) {
-  const D d;
-  const std::int64_t columns = panel_columns();
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const std::int64_t strips = (count + kRows - 1) / kRows;
-  const auto* bytes = static_cast<const unsigned char*>(rows);
-  std::vector<double> packed_a(static_cast<std::size_t>(strips * kRows * kDepth));
-  std::fill_n(c, count * n, 0.0);
-  for (std::int64_t k0 = 0; k0 < k; k0 += kDepth) {
-    const std::int64_t depth = std::min(kDepth, k - k0);
-    for (std::int64_t i = 0; i < strips * kRows; ++i) {
-      double row[kDepth] = {};
-      if (i < count) {
-        load_row<kStorage>(
-            bytes + i * stride + k0 * static_cast<std::int64_t>(Loader<kStorage>::kBytes), depth,
-            squared, row);
-      }
-      double* to = packed_a.data() + i / kRows * kRows * kDepth + i % kRows;
-      for (std::int64_t kk = 0; kk < depth; ++kk) to[kk * kRows] = row[kk];
-    }
-    for (std::int64_t j = 0; j < n; j += columns, packed += depth * columns) {
-      for (std::int64_t s = 0; s < strips; ++s) {
-        V acc[kRows][kVectors];
-        ASSAY_UNROLL
-        for (int r = 0; r < kRows; ++r) {
-          ASSAY_UNROLL
-          for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::Zero(d);
-        }
-        const double* HWY_RESTRICT pa = packed_a.data() + s * kRows * kDepth;
-        const double* HWY_RESTRICT pb = packed;
-        for (std::int64_t kk = 0; kk < depth; ++kk) {
-          V bv[kVectors];
-          ASSAY_UNROLL
-          for (int v = 0; v < kVectors; ++v) bv[v] = hn::LoadU(d, pb + v * lanes);
-          ASSAY_UNROLL
-          for (int r = 0; r < kRows; ++r) {
-            const V av = hn::Set(d, pa[r]);
-            ASSAY_UNROLL
-            for (int v = 0; v < kVectors; ++v) acc[r][v] = fused(d, av, bv[v], acc[r][v]);
-          }
-          pa += kRows;
-          pb += columns;
-        }
-        double* corner = c + s * kRows * n + j;
-        if (j + columns <= n && (s + 1) * kRows <= count) {
-          ASSAY_UNROLL
-          for (int r = 0; r < kRows; ++r) {
-            ASSAY_UNROLL
-            for (int v = 0; v < kVectors; ++v) {
-              double* out = corner + r * n + v * lanes;
-              hn::StoreU(hn::Add(hn::LoadU(d, out), acc[r][v]), d, out);
-            }
-          }
-          continue;
-        }
-        double tile[kRows][kVectors * hn::MaxLanes(D())];
-        ASSAY_UNROLL
-        for (int r = 0; r < kRows; ++r) {
-          ASSAY_UNROLL
-          for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[r][v], d, tile[r] + v * lanes);
-        }
-        for (std::int64_t r = 0; r < std::min<std::int64_t>(kRows, count - s * kRows); ++r) {
-          for (std::int64_t jj = 0; jj < std::min(columns, n - j); ++jj) {
-            corner[r * n + jj] += tile[r][jj];
-          }
-        }
-      }
-    }
-  }
-}
-
-void multiply_packed_impl(Storage storage, const void* rows, std::ptrdiff_t stride,
-                          std::int64_t count, std::int64_t n, std::int64_t k, bool squared,
-                          const double* packed, double* c) {
-#define ARGUMENTS (rows, stride, count, n, k, squared, packed, c)
-  ASSAY_BY_STORAGE(multiply_packed_of)
 #undef ARGUMENTS
 }
 
@@ -696,9 +586,6 @@ HWY_EXPORT(row_sizes_impl);
 HWY_EXPORT(output_sums_impl);
 HWY_EXPORT(output_sizes_impl);
 HWY_EXPORT(row_extremes_impl);
-HWY_EXPORT(packed_size_impl);
-HWY_EXPORT(pack_row_impl);
-HWY_EXPORT(multiply_packed_impl);
 
 bool has_checksum_kernel(Storage storage) {
   return storage == Storage::kF64 || storage == Storage::kF32 || storage == Storage::kF16 ||
@@ -714,32 +601,21 @@ void row_products(Storage storage, const void* rows, std::ptrdiff_t stride, std:
   HWY_DYNAMIC_DISPATCH(row_products_impl)(storage, rows, stride, count, n, x, y, ax, aay);
 }
 void row_sizes(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
-               std::size_t n, const double* x, const double* y, RowSizes* to) {
-  HWY_DYNAMIC_DISPATCH(row_sizes_impl)(storage, rows, stride, count, n, x, y, to);
+               std::size_t n, const double* x, const double* y, RowSizes* to, const double* z,
+               double* az) {
+  HWY_DYNAMIC_DISPATCH(row_sizes_impl)(storage, rows, stride, count, n, x, y, to, z, az);
 }
 void output_sums(Storage storage, const void* row, std::size_t n, std::size_t width,
                  int mantissa_bits, double min_subnormal, bool squares, OutputSums* groups) {
   HWY_DYNAMIC_DISPATCH(output_sums_impl)
   (storage, row, n, width, mantissa_bits, min_subnormal, squares, groups);
 }
-void output_sizes(Storage storage, const void* row, std::size_t n, std::size_t width,
+void output_sizes(Storage storage, const void* row, std::size_t n, std::size_t width, bool absolute,
                   OutputSizes* groups) {
-  HWY_DYNAMIC_DISPATCH(output_sizes_impl)(storage, row, n, width, groups);
+  HWY_DYNAMIC_DISPATCH(output_sizes_impl)(storage, row, n, width, absolute, groups);
 }
 RowExtremes row_extremes(Storage storage, const void* row, std::size_t n) {
   return HWY_DYNAMIC_DISPATCH(row_extremes_impl)(storage, row, n);
-}
-std::size_t packed_size(std::int64_t k, std::int64_t n) {
-  return HWY_DYNAMIC_DISPATCH(packed_size_impl)(k, n);
-}
-void pack_row(std::int64_t k, std::int64_t n, std::int64_t kk, const double* row, double* packed) {
-  HWY_DYNAMIC_DISPATCH(pack_row_impl)(k, n, kk, row, packed);
-}
-void multiply_packed(Storage storage, const void* rows, std::ptrdiff_t stride, std::int64_t count,
-                     std::int64_t n, std::int64_t k, bool squared, const double* packed,
-                     double* c) {
-  HWY_DYNAMIC_DISPATCH(multiply_packed_impl)
-  (storage, rows, stride, count, n, k, squared, packed, c);
 }
 
 }  // namespace assay::simd

@@ -28,12 +28,14 @@ void row_products(Storage storage, const void* rows, std::ptrdiff_t stride, std:
 
 // Of `count` rows of A, `stride` bytes apart: sum |a_k| x_k, the largest |a_k| and, where y is not
 // null, the largest |a_k| y_k (0 otherwise). x and y hold n numbers that are not negative. Where
-// the sum is not finite, the others are what it is.
+// the sum is not finite, the others are what it is. Where az is not null, az = sum a_k z_k of each
+// row as well, to the bits of row_products.
 struct RowSizes {
   double weighted, largest, product;
 };
 void row_sizes(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
-               std::size_t n, const double* x, const double* y, RowSizes* to);
+               std::size_t n, const double* x, const double* y, RowSizes* to,
+               const double* z = nullptr, double* az = nullptr);
 
 // Sums over a row of C by groups: of c_j, of ulp(c_j) and ulp(c_j)^2 in a format with this many
 // mantissa bits and this smallest subnormal, and of c_j^2. Without `squares` the last is only a
@@ -46,11 +48,12 @@ void output_sums(Storage storage, const void* row, std::size_t n, std::size_t wi
                  int mantissa_bits, double min_subnormal, bool squares, OutputSums* groups);
 
 // For the same groups the sum of c_j, to the same bits, the sum of |c_j| and the largest |c_j|;
-// where the sum of |c_j| is not finite, the largest is not either.
+// where the sum of |c_j| is not finite, the largest is not either. Without `absolute` the sum of
+// |c_j| is 0 where it is finite.
 struct OutputSizes {
   double sum, absolute, largest;
 };
-void output_sizes(Storage storage, const void* row, std::size_t n, std::size_t width,
+void output_sizes(Storage storage, const void* row, std::size_t n, std::size_t width, bool absolute,
                   OutputSizes* groups);
 
 // The sum of a row, its smallest and its largest element; where the sum is NaN, all three are.
@@ -58,15 +61,5 @@ struct RowExtremes {
   double sum, low, high;
 };
 RowExtremes row_extremes(Storage storage, const void* row, std::size_t n);
-
-// c = a b, where c is count x n in row-major float64. a has `count` rows, at most kProductRows, of
-// k elements each, which lie `stride` bytes apart; with `squared` the square of each element is
-// taken instead. b is k x n in float64 and was packed row by row: pack_row() packs its row kk into
-// a buffer of packed_size() elements.
-inline constexpr std::int64_t kProductRows = 192;
-std::size_t packed_size(std::int64_t k, std::int64_t n);
-void pack_row(std::int64_t k, std::int64_t n, std::int64_t kk, const double* row, double* packed);
-void multiply_packed(Storage storage, const void* rows, std::ptrdiff_t stride, std::int64_t count,
-                     std::int64_t n, std::int64_t k, bool squared, const double* packed, double* c);
 
 }  // namespace assay::simd

@@ -150,6 +150,20 @@ HWY_INLINE void arrange_for(const double* from, std::size_t n, double* to) {
   for (; i < n; ++i) to[i] = from[i];
 }
 
+// Calls call<storage>(ARGUMENTS) for the four storages that the kernels read.
+#undef ASSAY_BY_STORAGE
+#define ASSAY_BY_STORAGE(call)               \
+  switch (storage) {                         \
+    case Storage::kF64:                      \
+      return call<Storage::kF64> ARGUMENTS;  \
+    case Storage::kF32:                      \
+      return call<Storage::kF32> ARGUMENTS;  \
+    case Storage::kF16:                      \
+      return call<Storage::kF16> ARGUMENTS;  \
+    default:                                 \
+      return call<Storage::kBf16> ARGUMENTS; \
+  }
+
 }  // namespace assay::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

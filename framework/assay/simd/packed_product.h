@@ -1,0 +1,22 @@
+// Products of stored rows by a float64 matrix that was packed for them: those of checksums. The
+// vectors' length does not enter an element's sum.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "assay/simd/convert.h"
+
+namespace assay::simd {
+
+// c = a b, where c is count x n in row-major float64. a has `count` rows, at most kProductRows, of
+// k elements each, which lie `stride` bytes apart; with `squared` the square of each element is
+// taken instead. b is k x n in float64 and was packed row by row: pack_row() packs its row kk into
+// a buffer of packed_size() elements.
+inline constexpr std::int64_t kProductRows = 192;
+std::size_t packed_size(std::int64_t k, std::int64_t n);
+void pack_row(std::int64_t k, std::int64_t n, std::int64_t kk, const double* row, double* packed);
+void multiply_packed(Storage storage, const void* rows, std::ptrdiff_t stride, std::int64_t count,
+                     std::int64_t n, std::int64_t k, bool squared, const double* packed, double* c);
+
+}  // namespace assay::simd

@@ -1,0 +1,184 @@
+// Where a pattern is named just yet, and where no longer.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/text.h"
+#include "assay/judge/pattern.h"
+#include "oracle.h"
+
+namespace assay {
+namespace {
+
+using oracle::tolerance;
+using oracle::vector_of;
+using testing::HasSubstr;
+using testing::Not;
+
+using PatternValues = std::vector<double>;
+
+std::string where_of(const PatternValues& actual, const PatternValues& expected,
+                     double rtol = 1e-3) {
+  return judge(vector_of("float32", actual), vector_of("float32", expected), tolerance(0, rtol))
+      .where;
+}
+
+// `many` values from 1 to 3 in no order, then zeros: `size` in all.
+PatternValues of_one_to_three(std::size_t many, std::size_t size) {
+  PatternValues values(size);
+  for (std::size_t i = 0; i < many; ++i) {
+    values[i] = 1 + 2 * static_cast<double>(i * 7919 % many) / static_cast<double>(many - 1);
+  }
+  return values;
+}
+
+PatternValues divided(PatternValues values, double by) {
+  for (double& v : values) v /= by;
+  return values;
+}
+
+// Less than 2 percent is a factor only of many misses.
+TEST(PatternLimits, AFactorOfFewMissesIsTwoPercentOffOne) {
+  const PatternValues few = of_one_to_three(20, 300), many = of_one_to_three(32, 300);
+  for (const double factor : {1.019, 1.021, 1.03, 1.045, 0.981, 0.979, 0.97}) {
+    const auto names = HasSubstr(formatted("the output times {}", short_number(factor, 6)));
+    EXPECT_THAT(where_of(divided(many, factor), many), names);
+    if (std::abs(factor - 1) < 0.02) {
+      EXPECT_THAT(where_of(divided(few, factor), few), Not(HasSubstr("times")));
+    } else {
+      EXPECT_THAT(where_of(divided(few, factor), few), names);
+    }
+  }
+}
+
+// Values of one size may as well be off by a difference: one is to be half larger than another.
+TEST(PatternLimits, AFactorNeedsValuesOfTwoSizes) {
+  for (const double largest : {1.25, 1.4375, 1.5, 2.0}) {
+    const PatternValues expected = {1, largest, -1.125, largest, -1, 1.25};
+    const std::string where = where_of(divided(expected, 3), expected);
+    EXPECT_EQ(where.find("the output times 3") != std::string::npos, largest >= 1.5) << where;
+  }
+}
+
+// Of fewer than four misses no factor is told.
+TEST(PatternLimits, AFactorNeedsFourMisses) {
+  for (const std::size_t misses : {2u, 3u, 4u, 5u}) {
+    const PatternValues expected = of_one_to_three(misses, 16);
+    const std::string where = where_of(divided(expected, 3), expected);
+    EXPECT_EQ(where.find("the output times 3") != std::string::npos, misses >= 4) << where;
+  }
+}
+
+// A round factor is within 5 percent of the one that fits.
+TEST(PatternLimits, ARoundFactorIsFivePercentOff) {
+  const PatternValues expected = of_one_to_three(40, 40);
+  for (const double factor : {3.14, 3.17, 2.87, 2.84, 2.09, 2.11, -3.14, -3.17}) {
+    const double round = std::round(factor);
+    const bool near = std::abs(factor / round - 1) < 0.055 && std::abs(round / factor - 1) < 0.05;
+    EXPECT_THAT(where_of(divided(expected, factor), expected, 0.125),
+                HasSubstr(formatted("the output times {} would pass", near ? round : factor)));
+  }
+}
+
+// Nine of ten misses are to be explained.
+TEST(PatternLimits, AFactorExplainsNineOfTenMisses) {
+  const PatternValues expected = of_one_to_three(40, 40);
+  for (const std::size_t others : {3u, 4u, 5u}) {
+    PatternValues actual = divided(expected, 3);
+    for (std::size_t i = 0; i < others; ++i) actual[i * 9] = -5 - static_cast<double>(i);
+    const std::string where = where_of(actual, expected);
+    EXPECT_EQ(where.find(formatted("the output times 3 explains {} of 40 misses", 40 - others)) !=
+                  std::string::npos,
+              others <= 4)
+        << where;
+  }
+}
+
+// One value at nine of ten misses, and at four of them at least, is named.
+TEST(PatternLimits, OneValueAtNineOfTenMisses) {
+  const auto where = [](std::size_t alike, std::size_t others) {
+    PatternValues expected, actual;
+    for (std::size_t i = 0; i < 3 * (alike + others); ++i) {
+      expected.push_back(100 + static_cast<double>(i * i % 41));
+      const std::size_t miss = i / 3;
+      actual.push_back(i % 3 != 1     ? expected.back()
+                       : miss < alike ? 7
+                                      : 300 + static_cast<double>(miss * miss));
+    }
+    return where_of(actual, expected);
+  };
+  EXPECT_THAT(where(18, 2), HasSubstr("the output is 7 (0x40e00000) at 18 of 20 misses"));
+  EXPECT_THAT(where(17, 3), Not(HasSubstr("the output is")));
+  EXPECT_THAT(where(4, 0), HasSubstr("the output is 7 (0x40e00000) at 4 of 4 misses"));
+  EXPECT_THAT(where(3, 0), Not(HasSubstr("the output is")));
+}
+
+// From a position on, where nine of ten misses lie behind it, four at least.
+TEST(PatternLimits, ATailHasNineOfTenMisses) {
+  const auto where = [](std::size_t tail, std::size_t before) {
+    PatternValues expected;
+    for (std::size_t i = 0; i < 60; ++i) expected.push_back(100 + static_cast<double>(i * i % 41));
+    PatternValues actual = expected;
+    for (std::size_t i = 0; i < before; ++i) actual[3 * i + 1] = 7;
+    for (std::size_t i = 60 - tail; i < 60; ++i) actual[i] = 7;
+    return where_of(actual, expected);
+  };
+  EXPECT_THAT(where(18, 2), HasSubstr("from position 42 on, every element of the output is 7"));
+  EXPECT_THAT(where(17, 3), HasSubstr("the output is 7 (0x40e00000) at 20 of 20 misses"));
+  EXPECT_THAT(where(4, 0), HasSubstr("from position 56 on, every element of the output is 7"));
+  EXPECT_THAT(where(1, 3), HasSubstr("the output is 7 (0x40e00000) at 4 of 4 misses"));
+}
+
+// Of an error of r bounds some flip passes by chance with a probability of about 4 / r, and of two
+// with its square: a flip is named where it is a tenth at most.
+TEST(PatternLimits, AFlipThatChanceDoesNotExplain) {
+  const auto names = [](std::size_t misses, double bounds) {
+    PatternValues expected(8, 1), actual(8, 1);
+    expected[7] = actual[7] = 1 + 0x1p-23;                           // every bit is used
+    for (std::size_t i = 0; i < misses; ++i) actual[2 * i] = 1.125;  // bit 20
+    const Verdict v = judge(vector_of("float32", actual), vector_of("float32", expected),
+                            tolerance(0.125 / bounds, 0));
+    EXPECT_EQ(v.misses, static_cast<std::int64_t>(misses));
+    return v.where.find("with bit 20 flipped back") != std::string::npos;
+  };
+  EXPECT_FALSE(names(1, 39.5));
+  EXPECT_TRUE(names(1, 40.5));
+  EXPECT_FALSE(names(2, 12.5));
+  EXPECT_TRUE(names(2, 12.75));
+}
+
+// A miss of less than four bounds says nothing of a flip, and takes nothing from what another one
+// says.
+TEST(PatternLimits, AFlipInAMissOfFewBounds) {
+  PatternValues expected(8, 1), actual(8, 1);
+  expected[7] = actual[7] = 1 + 0x1p-23;
+  actual[0] = 1.125;
+  expected[3] = 0x1p-4, actual[3] = 1.125 * 0x1p-4;  // an error of 45 / 16 bounds
+  const Verdict v =
+      judge(vector_of("float32", actual), vector_of("float32", expected), tolerance(0.125 / 45, 0));
+  EXPECT_EQ(v.misses, 2);
+  EXPECT_THAT(v.where, HasSubstr("the output with bit 20 flipped back would pass"));
+}
+
+// Four misses that no other element mends are explained by chance with (1/2 / 5)^4.
+TEST(PatternLimits, FourMissesInTwoRows) {
+  PatternValues expected;
+  for (std::size_t i = 0; i < 200; ++i) expected.push_back(1 + static_cast<double>(i * 77 % 200));
+  PatternValues actual = expected;
+  std::swap(actual[6], actual[62]);
+  std::swap(actual[7], actual[63]);
+  const auto matrix = [](const PatternValues& values) {
+    return Tensor::from_values(format_named("float32"), {100, 2}, values);
+  };
+  const Verdict v = judge(matrix(actual), matrix(expected), tolerance(0, 1e-6));
+  EXPECT_THAT(v.where, HasSubstr("the output with rows 3 and 31 exchanged would pass"));
+}
+
+}  // namespace
+}  // namespace assay
