@@ -89,6 +89,37 @@ TEST(AttentionWeights, AnElementIsFoundWhereManyValuesCancel) {
   EXPECT_EQ(v.flags[0].element->column, 2);
 }
 
+// With one key the output is its value, to some 1e-5 of an ulp of bfloat16: an output is right
+// where it is no more than half an ulp off, 2^-8 at 1.
+TEST(AttentionWeights, AnOutputMoreThanHalfAnUlpOffIsAFault) {
+  for (const double off : {0.125, 0.375, 0.49, 0.51, 0.625, 0.75, 0.875}) {
+    const Case c = one_query("float32", "bfloat16", 1, {0}, 1, {1 + off * 0x1p-7});
+    const AbftVerdict below = checked(c, {1}), above = checked(c, {1 + 0x1p-7});
+    EXPECT_EQ(below.outcome, off > 0.5 ? Outcome::kFail : Outcome::kPass) << off;
+    EXPECT_EQ(below.flagged, off > 0.5 ? 1 : 0) << off;
+    EXPECT_EQ(above.outcome, off < 0.5 ? Outcome::kFail : Outcome::kPass) << off;
+    EXPECT_EQ(above.flagged, off < 0.5 ? 1 : 0) << off;
+  }
+}
+
+// 1 + 2^-7 became half of it. That one flip is named where it leads back within the bound, half an
+// ulp, and none where it leads outside.
+TEST(AttentionWeights, AFlipIsNamedWhereItLeadsWithinTheBound) {
+  for (const double off : {0.125, 0.25, 0.49, 0.51, 0.75, 1.25, 1.49, 1.51, 1.75}) {
+    const Case c = one_query("float32", "bfloat16", 1, {0}, 1, {1 + off * 0x1p-7});
+    const AbftVerdict v = checked(c, {0.5 + 0x1p-8});
+    ASSERT_EQ(v.flags.size(), 1u) << off;
+    ASSERT_TRUE(v.flags[0].element) << off;
+    EXPECT_EQ(v.flags[0].element->bits, 0x3f01u);
+    const bool within = off > 0.5 && off < 1.5;
+    EXPECT_EQ(v.flags[0].element->flipped_bit.has_value(), within) << off;
+    if (within) {
+      EXPECT_EQ(v.flags[0].element->flipped_bit, 7) << off;
+      EXPECT_EQ(v.flags[0].element->repaired_bits, 0x3f81u) << off;
+    }
+  }
+}
+
 // With one key the weight is 1, and the square of its relative error is that of exp(s),
 // u^2 (s^2 / 3 + |q|^2 |k|^2 / 6 + 8 s^2 + 64): once of the weight, with its rounding, and once of
 // the sum. Nine more roundings, of the one product.

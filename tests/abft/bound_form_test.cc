@@ -16,6 +16,8 @@
 
 #include "abft/oracle.h"
 #include "assay/abft/abft.h"
+#include "assay/abft/rounding_tail.h"
+#include "assay/abft/row_reader.h"
 #include "assay/base/constants.h"
 #include "assay/base/index.h"
 #include "error_of.h"
@@ -355,13 +357,49 @@ TEST(OutputStats, AreTheSameWhateverElseIsAskedFor) {
 TEST(BoundForm, CallersMistakes) {
   const Made made = random_product(3, 5, 4, "bfloat16", "bfloat16", 0, 3);
   const AbftChecker checker = AbftChecker::of_product(made.a, made.b, {});
-  const Format& bf16 = format_named("bfloat16");
+  const double elements[5] = {}, residual = 0;
   BoundForm form;
-  EXPECT_EQ(error_of([&] { checker.forms(3, bf16, &form); }), "row 3 of 3");
-  EXPECT_EQ(error_of([&] { (void)checker.expected(-1, 0, bf16); }), "row -1 of 3");
+  Reading reading;
+  OutputStats sums;
+  ElementBound bounds[5];
+  using Call = std::function<void(std::int64_t row, const Format&)>;
+  const std::map<std::string, Call> of_a_row = {
+      {"read_row",
+       [&](std::int64_t row, const Format& f) { checker.read_row(row, elements, f, &reading); }},
+      {"read_residual",
+       [&](std::int64_t row, const Format& f) {
+         checker.read_residual(row, elements, f, &residual, &reading);
+       }},
+      {"residual_forms",
+       [&](std::int64_t row, const Format& f) { checker.residual_forms(row, f, &form); }},
+      {"forms", [&](std::int64_t row, const Format& f) { checker.forms(row, f, &form); }},
+      {"expected", [&](std::int64_t row, const Format& f) { (void)checker.expected(row, 0, f); }},
+      {"element_bound",
+       [&](std::int64_t row, const Format& f) { (void)checker.element_bound(row, 4, 1.0, f); }},
+      {"element_bounds",
+       [&](std::int64_t row, const Format& f) { checker.element_bounds(row, 0, 5, f, bounds); }}};
+  const std::map<std::string, Call> of_all = {
+      {"explained", [&](std::int64_t, const Format& f) { (void)checker.explained(f); }},
+      {"peak", [&](std::int64_t, const Format& f) { (void)checker.peak(elements, f); }},
+      {"stats", [&](std::int64_t, const Format& f) { checker.stats(f, elements, &sums); }},
+      {"stats_used", [&](std::int64_t, const Format& f) { (void)checker.stats_used(f); }}};
+  const Format& bf16 = format_named("bfloat16");
+  for (const auto& calls : {of_a_row, of_all}) {
+    for (const auto& entry : calls) {
+      SCOPED_TRACE(entry.first);
+      EXPECT_EQ(error_of([&] { entry.second(0, bf16); }), "no error");
+      EXPECT_EQ(error_of([&] { entry.second(2, bf16); }), "no error");
+      EXPECT_EQ(error_of([&] { entry.second(0, format_named("float64")); }),
+                "float64 results would need checksums in more than float64");
+    }
+  }
+  for (const auto& entry : of_a_row) {
+    SCOPED_TRACE(entry.first);
+    EXPECT_EQ(error_of([&] { entry.second(-1, bf16); }), "row -1 of 3");
+    EXPECT_EQ(error_of([&] { entry.second(3, bf16); }), "row 3 of 3");
+  }
   EXPECT_EQ(error_of([&] { (void)checker.element_bound(0, 5, 1.0, bf16); }), "column 5 of 5");
-  EXPECT_EQ(error_of([&] { checker.forms(0, format_named("float64"), &form); }),
-            "float64 results would need checksums in more than float64");
+  EXPECT_EQ(error_of([&] { (void)checker.element_bound(0, -1, 1.0, bf16); }), "column -1 of 5");
 }
 
 // Where nothing says how a golden result was summed, 2^-16 of the root mean square an element is
@@ -475,6 +513,59 @@ TEST(BoundForm, FromWhereTheTailIsComputedByHand) {
       const double third = 1.0 / 3;
       EXPECT_EQ(forms[0].tail_from, width <= 32 || kappa < 5.1 ? third : 1.7 / kappa)
           << width << " " << kappa;
+    }
+  }
+}
+
+// Where loose readings are taken, a check that is not above T by the exact tail is one of them,
+// however close, and its T has the bound of the tail; every other T is exact. What a golden
+// result's elements may be off is 1/64 each.
+TEST(RowReader, ReadingsThatNeedNoTailAreLoose) {
+  const Format& bf16 = format_named("bfloat16");
+  std::vector<double> row;
+  double ulps = 0, squares = 0;
+  for (int j = 0; j < 20; ++j) {
+    row.push_back(1.25 * std::ldexp(1.0, j % 5 == 0 ? 3 : j % 3));
+    ulps += ulp_of(bf16, row.back());
+    squares += ulp_of(bf16, row.back()) * ulp_of(bf16, row.back());
+  }
+  const Tensor c = Tensor::from_values(bf16, {1, 20}, row);
+  const double constant = 20.0 / 64, kappa = 5;
+  for (const bool coarse : {false, true}) {
+    const double variance = squares / (coarse ? 8 : 12);
+    const double exact = constant + rounding_tail(bf16, row, kappa, coarse).value;
+    const double bound = constant + std::min(kappa * std::sqrt(variance), ulps / 2);
+    ASSERT_LT(exact, 0.99 * bound);
+    for (const double part : {0.0, 0.1, 0.3, 0.36, 0.5, 0.9, 0.99, 0.999, 0.9999, 1.0001, 1.2}) {
+      SCOPED_TRACE(testing::Message() << "coarse " << coarse << ", D/T " << part);
+      std::vector<double> golden = row;
+      golden[7] += part * exact;
+      const Tensor expected = Tensor::from_values(format_named("float64"), {1, 20}, golden);
+      CheckedProduct product;
+      product.options.spec = parse_threshold("rounding_variance,groups=0");
+      product.options.spec.coarse = coarse;
+      product.options.golden_tolerance = [](double) { return 1.0 / 64; };
+      product.from_golden = true;
+      product.golden = MatrixRows(expected.view());
+      product.m = 1;
+      product.n = 20;
+      const RowReader reader(product, bf16, kappa);
+      const MatrixRows elements(c.view());
+      const bool small = part * exact <= bound / 3;
+      Reading closest, loosest;
+      std::vector<LooseReading> loose;
+      reader.read(0, elements.storage(), elements.row(0), &closest);
+      reader.read(0, elements.storage(), elements.row(0), &loosest, nullptr, &loose);
+      EXPECT_NEAR(closest.threshold, small ? bound : exact, 1e-9);
+      EXPECT_NEAR(loosest.threshold, part < 1 ? bound : exact, 1e-9);
+      EXPECT_EQ(closest.flagged(), part > 1);
+      EXPECT_EQ(loosest.flagged(), part > 1);
+      ASSERT_EQ(loose.size(), small || part > 1 ? 0u : 1u);
+      for (const LooseReading& r : loose) {
+        EXPECT_NEAR(r.difference, part * exact, 1e-9);
+        EXPECT_GE(r.most, part * (1 - 1e-9));
+        EXPECT_LE(r.most, 1);
+      }
     }
   }
 }

@@ -248,6 +248,28 @@ TEST(AbftLocate, TheClosestOfSeveralFlipsIsNamed) {
   }
 }
 
+// An element may be half an ulp off, 2^-8 at 1, and a flip of its exponent that leads there is
+// named; none is where it leads outside.
+TEST(AbftLocate, AFlipIsNamedWhereItLeadsWithinTheBound) {
+  const auto one = [](const char* dtype, double value) {
+    return Tensor::from_values(format_named(dtype), {1, 1}, std::vector<double>{value});
+  };
+  for (const double off : {0.125, 0.25, 0.49, 0.51, 0.75, 1.25, 1.49, 1.51, 1.75}) {
+    const bool within = off > 0.5 && off < 1.5;
+    const Tensor a = one("float32", 1), b = one("float32", 1 + off * 0x1p-7);
+    const AbftChecker checker = AbftChecker::of_product(a, b, {});
+    EXPECT_EQ(checker.check(one("bfloat16", 1 + 0x1p-7)).flagged, within ? 0 : 1) << off;
+    const AbftVerdict v = checker.check(one("bfloat16", 0.5 + 0x1p-8));
+    ASSERT_EQ(v.flags.size(), 1u) << off;
+    ASSERT_TRUE(v.flags[0].element) << off;
+    EXPECT_EQ(v.flags[0].element->flipped_bit.has_value(), within) << off;
+    if (within) {
+      EXPECT_EQ(v.flags[0].element->flipped_bit, 7) << off;
+      EXPECT_EQ(v.flags[0].element->repaired_bits, 0x3f81u) << off;
+    }
+  }
+}
+
 // float64 sums alone would lose the 3 between two powers of two.
 TEST(AbftLocate, TheReferenceIsExactUnderCancellation) {
   const Tensor a =

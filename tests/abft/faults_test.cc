@@ -10,6 +10,7 @@
 #include "abft/checked.h"
 #include "abft/oracle.h"
 #include "assay/abft/abft.h"
+#include "assay/abft/attention_check.h"
 #include "assay/base/constants.h"
 #include "assay/format/convert.h"
 #include "error_of.h"
@@ -300,6 +301,102 @@ TEST(AbftIntegers, AreCheckedExactly) {
   }
   const Tensor zero = tensor_of("int8", {2, 2, {0, 0, 0, 0}});
   EXPECT_EQ(checked(zero, zero, tensor_of("int32", {2, 2, {0, 0, 0, 0}})).outcome, Outcome::kPass);
+}
+
+// C = a b + bias, of columns that have each their own, in checks of several widths, by rows and by
+// columns.
+TEST(AbftIntegers, HaveTheirBias) {
+  const Tensor a = tensor_of("int8", {3, 2, {1, 2, -3, 4, 5, -6}}),
+               b = tensor_of("int8", {2, 4, {7, -8, 9, 10, 11, 12, -13, 14}});
+  const std::vector<double> bias = {100, -2000, 30000, -70001};
+  const std::vector<double> products = {29, 16, -17, 38, 23, 72, -79, 26, -31, -112, 123, -34};
+  Matrix c{3, 4, products};
+  for (std::size_t e = 0; e < c.values.size(); ++e) c.values[e] += bias[e % 4];
+  std::vector<std::string> specs = every_threshold();
+  for (const char* more : {"", ",columns=1"}) {
+    for (const char* groups : {"2", "3", "4"}) {
+      specs.push_back("rounding_variance,groups=" + std::string(groups) + more);
+    }
+  }
+  for (const std::string& spec : specs) {
+    SCOPED_TRACE(spec);
+    const AbftChecker checker = AbftChecker::of_product(a, b, options_of(spec), bias);
+    const AbftVerdict right = checker.check(tensor_of("int32", c));
+    EXPECT_EQ(right.outcome, Outcome::kPass) << right.because;
+    EXPECT_EQ(right.worst_ratio, 0);
+    const AbftVerdict without = checker.check(tensor_of("int32", {3, 4, products}));
+    EXPECT_EQ(without.outcome, Outcome::kFail);
+    EXPECT_EQ(without.flagged, without.checks);
+  }
+}
+
+// The check is of floats of one dtype, whose products float64 holds.
+TEST(AttentionRefusal, DtypesOfOperandsAndOutputs) {
+  const auto refusal = [](const std::vector<const Format*>& inputs, const char* output) {
+    Case c;
+    c.name = "case";
+    c.op = "attention";
+    const char* names[] = {"q", "k", "v"};
+    for (std::size_t i = 0; i < 3; ++i) {
+      c.inputs[names[i]] = Tensor::from_values(*inputs[i], {2, 2}, std::vector<double>{1, 0, 1, 1});
+    }
+    return error_of([&] { AttentionRows(c, format_named(output), {}); });
+  };
+  const auto of_one = [&](const Format& f, const char* output) {
+    return refusal({&f, &f, &f}, output);
+  };
+  const std::string wants =
+      "attention is checked of q, k and v of one float dtype of up to 24 bits; they are ";
+  const Format &half = format_named("float16"), &bf16 = format_named("bfloat16");
+  for (const char* dtype : {"float16", "bfloat16", "tfloat32", "float32"}) {
+    EXPECT_EQ(of_one(format_named(dtype), dtype), "no error");
+    for (const char* output : {"int8", "int32", "uint8"}) {
+      EXPECT_EQ(of_one(format_named(dtype), output),
+                std::string("attention gives floats; the output is ") + output);
+    }
+  }
+  EXPECT_EQ(of_one(custom_float(8, 23, 127, assay::Specials::kInfNan), "float32"), "no error");
+  EXPECT_EQ(of_one(custom_float(4, 4, 7, assay::Specials::kInfNan), "float32"), "no error");
+  for (const Format* f : {&format_named("int8"), &format_named("int32"), &format_named("float64"),
+                          &custom_float(8, 24, 127, assay::Specials::kInfNan)}) {
+    const std::string name(f->name);
+    EXPECT_EQ(of_one(*f, "float32"), wants + name + ", " + name + " and " + name);
+  }
+  EXPECT_EQ(refusal({&half, &bf16, &bf16}, "float32"), wants + "float16, bfloat16 and bfloat16");
+  EXPECT_EQ(refusal({&bf16, &half, &bf16}, "float32"), wants + "bfloat16, float16 and bfloat16");
+  EXPECT_EQ(refusal({&bf16, &bf16, &half}, "float32"), wants + "bfloat16, bfloat16 and float16");
+}
+
+TEST(AttentionRefusal, Accumulators) {
+  Case c;
+  c.name = "case";
+  c.op = "attention";
+  const Format& f = format_named("float16");
+  for (const char* name : {"q", "k", "v"}) {
+    c.inputs[name] = Tensor::from_values(f, {1, 1}, std::vector<double>{1});
+  }
+  struct Row {
+    const char* accumulator;
+    int mantissa_bits;
+    const char* because;  // empty: it is judged
+  };
+  for (const Row& row :
+       {Row{"float32", 0, ""}, Row{"float32", 23, ""}, Row{"float32", 24, ""},
+        Row{"float32", 22, "float32 of 23 bits"}, Row{"float32", 13, "float32 of 14 bits"},
+        Row{"float32", 1, "float32 of 2 bits"}, Row{"float16", 0, "float16"},
+        Row{"tfloat32", 23, "tfloat32 of 24 bits"}}) {
+    DotModel model{"float16",
+                   {16, Provenance::kAssumed},
+                   {row.accumulator, Provenance::kAssumed},
+                   {Rounding::kNearestEven, Provenance::kAssumed}};
+    model.mantissa_bits.value = row.mantissa_bits;
+    AbftOptions options;
+    options.model = &model;
+    const std::string because = row.because;
+    EXPECT_EQ(error_of([&] { AttentionRows(c, f, options); }),
+              because.empty() ? "no error"
+                              : "the check of attention needs sums in float32, not in " + because);
+  }
 }
 
 TEST(AbftRefusal, Formats) {

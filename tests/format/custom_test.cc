@@ -306,6 +306,15 @@ TEST(CustomRowTest, RowsStayWhereTheyAre) {
   EXPECT_EQ(first.name, name);
 }
 
+// One mantissa bit is enough for infinity and NaN.
+TEST(CustomRowTest, OneMantissaBitTellsNanFromInfinity) {
+  const Format& f = custom_float(4, 1, 7, Specials::kInfNan);
+  EXPECT_EQ(f.name, "float6_e4m1");
+  EXPECT_TRUE(is_inf(f, 0b011110));
+  EXPECT_TRUE(is_nan(f, 0b011111));
+  EXPECT_EQ(max_finite(f), 1.5 * 128);
+}
+
 TEST(CustomErrorTest, NamesWhatIsWrong) {
   const struct {
     Asked asked;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/gate/expected_error.h"
 #include "assay/gate/gate.h"
 #include "assay/op/generate.h"
@@ -133,6 +134,34 @@ TEST(LikelyArithmetic, IsNoConversionToAsManyBits) {
   const Tensor output =
       Tensor::from_values(format_named("float32"), {1, 2}, std::vector<double>{1 + 0x1p-7, 0});
   EXPECT_EQ(likely_arithmetic(c, machine_named("ascend910b"), output, golden, test, 1), "");
+}
+
+// What has no weight has no part in it: an infinity that is right hides no cause.
+TEST(LikelyArithmetic, IsSoughtOfElementsWithAWeightAlone) {
+  const Format& f = format_named("float32");
+  std::vector<double> values(2 * 512, 0.0);
+  for (std::size_t i = 0; i < 512; ++i) values[2 * i] = i % 3 == 0 ? 1.5 : -0.5;
+  std::vector<std::string> likely;
+  for (const double second : {0.0, kInfinity}) {
+    Case c;
+    c.name = "x";
+    c.op = "matmul";
+    values[1] = second;
+    c.inputs["a"] = Tensor::from_values(f, {1, 512}, std::vector<double>(512, 1.0));
+    c.inputs["b"] = Tensor::from_values(f, {512, 2}, values);
+    const Tensor golden = golden_result(c);
+    ASSERT_EQ(golden.view().value_at(1), second);
+    const double error = 0x1p-5, weight = 0x1p12;
+    const Tensor output = Tensor::from_values(
+        f, {1, 2}, std::vector<double>{golden.view().value_at(0) + error, second});
+    ErrorTest test;
+    test.weights = std::make_shared<const Tensor>(
+        Tensor::from_values(format_named("float64"), {1, 2}, std::vector<double>{weight, 0}));
+    test.squares = Limit{.statistic = Statistic::kErrorSquares, .limit = 1};
+    likely.push_back(likely_arithmetic(c, machine_named("ascend910b"), output, golden, test, 1));
+  }
+  EXPECT_NE(likely[0], "");
+  EXPECT_EQ(likely[1], likely[0]);
 }
 
 // Only errors above the limit have a cause: those that are the limit itself are expected.

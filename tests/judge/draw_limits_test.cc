@@ -374,6 +374,33 @@ TEST(DrawLimits, SlackOfShares) {
   expect(p_value("categorical", "sums of counts"), 2 * std::pow(0.5 + 1e-6, 64));
 }
 
+// Of rows that differ the tails beyond one from the mean are those of rows that are all the mean,
+// and what lies nearer says nothing.
+TEST(DrawLimits, CountsOfRowsThatDifferAreTestedBeyondOneFromTheMean) {
+  const auto p_value = [](std::int64_t drawn, double a, double b) {
+    std::vector<double> classes(8, 0), rows;
+    for (std::int64_t i = 0; i < drawn; ++i) classes[static_cast<std::size_t>(i)] = 1;
+    for (int i = 0; i < 4; ++i) rows.insert(rows.end(), {1 - a, a, 1 - b, b});
+    const Tensor p = Tensor::from_values(format_named("float64"), {8, 2}, rows);
+    return test_named(verdict_by_law("categorical", vector_of("int32", classes), p), "counts")
+        .p_value;
+  };
+  // 0.5 of class 1 are expected.
+  EXPECT_EQ(p_value(1, 1.0 / 32, 3.0 / 32), 1);
+  for (const std::int64_t drawn : {2, 3}) {
+    const double differing = p_value(drawn, 1.0 / 32, 3.0 / 32);
+    EXPECT_LT(differing, 1) << drawn;
+    EXPECT_DOUBLE_EQ(differing, p_value(drawn, 1.0 / 16, 1.0 / 16)) << drawn;
+  }
+}
+
+// A class that is always drawn comes again and again, which says nothing.
+TEST(DrawLimits, RepeatsOfTheOnlyClassSayNothing) {
+  const Tensor classes = vector_of("int32", std::vector<double>(64, 0));
+  const Verdict v = verdict_by_law("categorical", classes, vector_of("float64", {1, 0}));
+  EXPECT_EQ(test_named(v, "repeats").words, "too few draws to tell");
+}
+
 // One of two classes throughout: F is known to +- 1e-6, which reaches into the step of F before or
 // after a half.
 TEST(DrawLimits, DistributionFunctionOfOneClass) {

@@ -99,6 +99,21 @@ TEST(Location, Boundary) {
   EXPECT_EQ(location_pattern(p, {16, 16}), "");
 }
 
+// A boundary that is more than half of the matrix says no more than its elements do.
+TEST(Location, BoundaryOfHalfTheElements) {
+  const auto whole_boundary = [](std::int64_t rows, std::int64_t columns) {
+    Positions p;
+    for (std::int64_t i = 0; i < rows * columns; ++i) {
+      const std::int64_t r = i / columns, c = i % columns;
+      if (r == 0 || r == rows - 1 || c == 0 || c == columns - 1) p.push_back(i);
+    }
+    return location_pattern(p, {rows, columns});
+  };
+  EXPECT_EQ(whole_boundary(6, 8), "on the boundary: first and last rows and columns");  // 24 of 48
+  EXPECT_EQ(whole_boundary(5, 11), "");                                                 // 28 of 55
+  EXPECT_EQ(whole_boundary(5, 10), "");                                                 // 26 of 50
+}
+
 TEST(Location, Scattered) {
   EXPECT_EQ(location_pattern({3, 17, 40, 58}, {8, 8}), "");
   EXPECT_EQ(location_pattern({3, 170, 400}, {1000}), "");

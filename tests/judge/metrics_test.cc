@@ -569,5 +569,22 @@ TEST(MetricsPass, UlpsOfTheLargestErrorAreItsOwn) {
   }
 }
 
+// Elements without an error are in no bin, in whichever part of the tensor they lie.
+TEST(Metrics, HistogramsAreOfTheComparedElements) {
+  const std::int64_t n = 400000;
+  std::vector<double> values(static_cast<std::size_t>(n), 1.0);
+  for (std::size_t i = 100; i < values.size(); i += 50000) values[i] = kNan;
+  const Tensor output = vector_of("float32", values),
+               golden = vector_of("float32", std::vector<double>(values.size(), 2.0));
+  for (const int threads : {1, 2, 3}) {
+    const Metrics m =
+        judge(output, golden, tolerance(1e-3, 1e-3), {.threads = threads}).metrics.value();
+    EXPECT_EQ(m.compared, n - 8);
+    EXPECT_EQ(m.abs_errors.total(), n - 8) << threads;
+    EXPECT_EQ(m.rel_errors.total(), n - 8) << threads;
+    EXPECT_EQ(m.ulps.total(), n - 8) << threads;
+  }
+}
+
 }  // namespace
 }  // namespace assay
