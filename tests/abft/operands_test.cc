@@ -236,6 +236,19 @@ TEST_P(OperandTest, AnInfiniteSumTimesZero) {
   EXPECT_EQ(sums.sizes[0].weighted, 3);
 }
 
+// A product without columns, or without terms, has nothing to add.
+TEST(OperandChecksums, OfEmptyProducts) {
+  const Format& f = format_named("bfloat16");
+  for (const Beside beside : {Beside::kNothing, Beside::kSquareBounds, Beside::kSquares,
+                              Beside::kSizes, Beside::kSizesAndProducts}) {
+    const Tensor a(f, {3, 4}), no_columns(f, {4, 0}), no_depth(f, {3, 0}), no_rows(f, {0, 5});
+    const Operands narrow{MatrixRows(a), MatrixRows(no_columns), {}, {}};
+    EXPECT_TRUE(operand_checksums(narrow, 1, beside, 1).sums.empty());
+    const Operands flat{MatrixRows(no_depth), MatrixRows(no_rows), {}, {}};
+    EXPECT_EQ(operand_checksums(flat, 5, beside, 1).sums, std::vector<double>(3, 0.0));
+  }
+}
+
 // Zero has the sign 0: it adds nothing, and takes nothing away.
 TEST(GroupedProducts, OfValuesAndOfTheirSigns) {
   const Tensor a = Tensor::from_values(format_named("float32"), {2, 4},

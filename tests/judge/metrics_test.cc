@@ -529,9 +529,10 @@ TEST(MetricsPass, TheFirstOfTheLargestErrorsIsNamed) {
 // The ratio to the bound is the largest whatever came before: here the first error needs most atol,
 // the second most rtol, and the third is furthest beyond its bound.
 TEST(MetricsPass, TheRatioToTheBoundIsTheLargest) {
+  const Bound bound = tolerance(1, 1);
   const std::vector<std::pair<double, double>> elements = {{32, 10}, {3.5, 0.5}, {10, 2}};
   for (const std::size_t block : {std::size_t{1}, std::size_t{2}, std::size_t{3}}) {
-    const MetricsPass pass = pass_over(tolerance(1, 1), elements, 0, block);
+    const MetricsPass pass = pass_over(bound, elements, 0, block);
     EXPECT_EQ(pass.worst_ratio(), 8.0 / 3);
     const Metrics m = pass.result();
     EXPECT_EQ(m.required_atol, 12);

@@ -124,7 +124,8 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, Beside beside
   };
   result.sums.resize(at(m * groups));
   const bool with_squares = beside == Beside::kSquareBounds || beside == Beside::kSquares;
-  if (beside == Beside::kSizes || beside == Beside::kSizesAndProducts) {
+  const bool with_sizes = beside == Beside::kSizes || beside == Beside::kSizesAndProducts;
+  if (with_sizes && groups == 1) {
     take_sizes(o, beside == Beside::kSizesAndProducts, threads, result);
   } else if (groups == 1) {
     std::vector<double> sums(at(k)), squares(with_squares ? at(k) : 0);
