@@ -118,14 +118,14 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, Beside beside
   Checksums result;
   result.groups = ceil_div(n, width);
   const std::int64_t groups = result.groups;
+  if (groups == 0) return result;
   // Row kk of B by groups of its columns: the right-hand side of the checksums' product.
   const auto b_groups = [&](std::int64_t kk, double* sums, double* squares) {
     simd::group_sums(o.b.storage(), o.b.row(kk), at(n), at(width), sums, squares);
   };
   result.sums.resize(at(m * groups));
   const bool with_squares = beside == Beside::kSquareBounds || beside == Beside::kSquares;
-  const bool with_sizes = beside == Beside::kSizes || beside == Beside::kSizesAndProducts;
-  if (with_sizes && groups == 1) {
+  if (beside == Beside::kSizes || beside == Beside::kSizesAndProducts) {
     take_sizes(o, beside == Beside::kSizesAndProducts, threads, result);
   } else if (groups == 1) {
     std::vector<double> sums(at(k)), squares(with_squares ? at(k) : 0);
