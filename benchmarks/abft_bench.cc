@@ -104,5 +104,5 @@ int main(int argc, char** argv) {
        {"whole rows: float64 golden by dgemm", "whole_rows", "dgemm_golden", 200},
        {"groups of 16: float64 golden by dgemm", "groups_of_16", "dgemm_golden", 12},
        {"v_abft: sum of the three matrices", "v_abft", "sum_of_three"},
-       {"a_abft: sum of the three matrices", "a_abft", "sum_of_three"}});
+       {"a_abft: sum of the three matrices", "a_abft", "sum_of_three", 0.5}});
 }
