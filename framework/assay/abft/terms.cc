@@ -28,17 +28,18 @@ double largest_of(const simd::RowExtremes& e) {
   return std::max(std::abs(e.low), std::abs(e.high));
 }
 
-// What simd::row_sizes() tells of each row.
-std::vector<simd::RowSizes> sizes_of_rows(const MatrixRows& a, const double* x, const double* y,
-                                          int threads) {
+// sum_k |a_ik| x_k of each row.
+std::vector<double> weighted_sums(const MatrixRows& a, const double* x, int threads) {
   constexpr std::int64_t kTogether = 64;
-  std::vector<simd::RowSizes> sizes(at(a.rows()));
+  std::vector<double> sums(at(a.rows()));
   parallel_for((a.rows() + kTogether - 1) / kTogether, threads, [&](std::int64_t part) {
     const std::int64_t begin = part * kTogether, count = std::min(kTogether, a.rows() - begin);
-    simd::row_sizes(a.storage(), a.row(begin), a.row_bytes(), at(count), at(a.columns()), x, y,
-                    sizes.data() + begin);
+    simd::RowSizes sizes[kTogether];
+    simd::row_sizes(a.storage(), a.row(begin), a.row_bytes(), at(count), at(a.columns()), x,
+                    nullptr, sizes);
+    for (std::int64_t i = 0; i < count; ++i) sums[at(begin + i)] = sizes[i].weighted;
   });
-  return sizes;
+  return sums;
 }
 
 // Mean and variance (by one of three rules) of part of a row.
@@ -214,18 +215,16 @@ Norms norms(const Operands& o, int threads) {
 }
 
 std::vector<double> absolute_products(const Operands& o, int threads) {
-  const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
-  std::vector<double> of_b(at(k)), products(at(m));
+  const std::int64_t k = o.a.columns(), n = o.b.columns();
+  std::vector<double> of_b(at(k));
   parallel_for(k, threads, [&](std::int64_t kk) {
     simd::OutputSizes row{};
     if (n > 0) simd::output_sizes(o.b.storage(), o.b.row(kk), at(n), at(n), true, &row);
     of_b[at(kk)] = row.absolute;
   });
-  const std::vector<simd::RowSizes> sizes = sizes_of_rows(o.a, of_b.data(), nullptr, threads);
+  std::vector<double> products = weighted_sums(o.a, of_b.data(), threads);
   const std::vector<double> biases = absolute_biases(o, std::max<std::int64_t>(n, 1));
-  for (std::int64_t i = 0; i < m; ++i) {
-    products[at(i)] = sizes[at(i)].weighted + (biases.empty() ? 0 : biases[at(i)]);
-  }
+  for (std::size_t i = 0; i < biases.size(); ++i) products[i] += biases[i];
   return products;
 }
 
