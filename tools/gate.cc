@@ -59,7 +59,8 @@ struct GateOptions {
 void write_reports(const GateOptions& o, const GateReport& report) {
   if (!o.json.empty() && o.json != "-") {
     FileStream out(o.json);
-    write_gate_json(report, [&](std::string_view text) { out.write(text); });
+    write_gate_json(
+        report, [&](std::string_view text) { out.write(text); }, o.threads);
     out.commit();
   }
   if (!o.junit.empty()) write_file(o.junit, gate_junit(report));
@@ -542,7 +543,8 @@ int run_gate(const GateOptions& o, const Context& context) {
   const int baseline_code = apply_baseline(o, context, found, baseline, unreadable, report);
   if (context.listener != nullptr && context.listener->gate) context.listener->gate(report);
   if (o.json == "-") {
-    write_gate_json(report, [](std::string_view text) { print(std::string(text)); });
+    write_gate_json(
+        report, [](std::string_view text) { print(std::string(text)); }, o.threads);
   } else if (o.brief) {
     print(gate_line(report));
   } else if (!context.quiet) {

@@ -76,19 +76,29 @@ TEST(QuantileOfMany, IsThatOfTheSortedErrors) {
       }
       std::sort(absolute.begin(), absolute.end());
       std::sort(relative.begin(), relative.end());
+      std::vector<Limit> limits;
+      std::vector<double> wanted;
       for (const double q : {0.0, 0.25, 0.5, 0.99, 0.9999995, 1.0}) {
         const double rank = q * static_cast<double>(kElements - 1), below = std::floor(rank);
-        const auto wanted = [&](const std::vector<double>& sorted) {
+        const auto of = [&](const std::vector<double>& sorted) {
           const double low = sorted[static_cast<std::size_t>(below)];
           if (rank == below) return low;
           return low + (rank - below) * (sorted[static_cast<std::size_t>(below) + 1] - low);
         };
-        const Limit limits[] = {
-            {.statistic = Statistic::kQuantileAbs, .limit = 1, .parameter = q},
-            {.statistic = Statistic::kQuantileRelative, .limit = 1, .parameter = q}};
-        const auto r = judge_statistics(actual, expected, nullptr, false, limits).readings;
-        EXPECT_EQ(r.at(0).value, wanted(absolute)) << errors.name << " " << dtype << " " << q;
-        EXPECT_EQ(r.at(1).value, wanted(relative)) << errors.name << " " << dtype << " " << q;
+        limits.push_back({.statistic = Statistic::kQuantileAbs, .limit = 1, .parameter = q});
+        wanted.push_back(of(absolute));
+        limits.push_back({.statistic = Statistic::kQuantileRelative, .limit = 1, .parameter = q});
+        wanted.push_back(of(relative));
+      }
+      // All of them at once, or each by itself, as a standard with one limit asks for it.
+      const std::size_t together = dtype == std::string("bfloat16") ? 1 : limits.size();
+      for (std::size_t first = 0; first < limits.size(); first += together) {
+        const auto r = judge_statistics(actual, expected, nullptr, false,
+                                        std::span(limits).subspan(first, together));
+        for (std::size_t i = 0; i < together; ++i) {
+          EXPECT_EQ(r.readings.at(i).value, wanted[first + i])
+              << errors.name << " " << dtype << ": " << limits[first + i].text();
+        }
       }
     }
   }

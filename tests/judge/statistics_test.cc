@@ -211,6 +211,7 @@ std::vector<Limit> every_limit() {
 }
 
 TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
+  constexpr std::int64_t kCount = 600;
   oracle::Dice dice(41);
   int trivial = 0, sound = 0;
   // The sanitizers take ten times as long: each third, of all dtypes and kinds.
@@ -218,7 +219,7 @@ TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
     const char* dtypes[] = {"float32", "float16", "bfloat16", "float8_e4m3fn", "float64"};
     const Format& format = format_named(dtypes[trial % 5]);
     const bool rounds = trial % 2 == 0, wide = trial % 3 != 0;
-    std::vector<double> a(1500), e(a.size()), b(a.size());
+    std::vector<double> a(kCount), e(a.size()), b(a.size());
     const int reach = format.bits < 16 ? 6 : 14;
     for (std::size_t i = 0; i < a.size(); ++i) {
       e[i] =
@@ -235,8 +236,9 @@ TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
     }
     a = rounded(format, a);
     if (!wide) e = rounded(format, e);
-    const Tensor ta = Tensor::from_values(format, {1500}, a);
-    const Tensor te = Tensor::from_values(format_named(wide ? "float64" : format.name), {1500}, e);
+    const Tensor ta = Tensor::from_values(format, {kCount}, a);
+    const Tensor te =
+        Tensor::from_values(format_named(wide ? "float64" : format.name), {kCount}, e);
     const Tensor tb = vector_of("float64", b);
     a = ta.view().values();
     e = te.view().values();
@@ -292,12 +294,12 @@ TEST(Statistics, CalcDiffDoesNotCancel) {
   // Exactly step^2 / ((1 + step)^2 + 1).
   const Wide exact = Wide{step} * step / ((1 + Wide{step}) * (1 + Wide{step}) + 1);
   EXPECT_NEAR(r.readings[0].value / static_cast<double>(exact), 1, 1e-12);
-  long double product = 0, both = 0;
+  double product = 0, both = 0;
   for (std::size_t i = 0; i < e.size(); ++i) {
-    product += static_cast<long double>(a[i]) * e[i];
-    both += static_cast<long double>(a[i]) * a[i] + static_cast<long double>(e[i]) * e[i];
+    product += a[i] * e[i];
+    both += a[i] * a[i] + e[i] * e[i];
   }
-  const double cancelled = static_cast<double>(1 - 2 * product / both);
+  const double cancelled = 1 - 2 * product / both;
   EXPECT_GT(std::abs(cancelled / static_cast<double>(exact) - 1), 1e-6) << "as written down";
 }
 

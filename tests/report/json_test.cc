@@ -211,6 +211,26 @@ TEST(GateJson, Cases) {
   EXPECT_EQ(Json::parse(gate_json(GateReport{}))["cases"], Json::array());
 }
 
+// Cases are written some hundreds at a time, their texts made by threads.
+TEST(GateJson, IsTheSameWhateverThreadsWriteIt) {
+  GateReport report;
+  for (int i = 0; i < 1300; ++i) {
+    report.cases.push_back(tagged("case_" + std::to_string(i), sample().cases.front().verdicts));
+  }
+  const std::string alone = gate_json(report);
+  const Json json = Json::parse(alone);
+  ASSERT_EQ(json["cases"].size(), report.cases.size());
+  for (std::size_t i = 0; i < report.cases.size(); ++i) {
+    EXPECT_EQ(json["cases"][i]["case"], report.cases[i].name);
+  }
+  for (const int threads : {0, 2, 7}) {
+    std::string text;
+    write_gate_json(
+        report, [&](std::string_view part) { text += part; }, threads);
+    EXPECT_TRUE(text == alone) << threads;
+  }
+}
+
 TEST(GateJson, AnyBytes) {
   GateReport report = sample();
   report.command = "assay gate 'a\"b\\c'\n\t\x01 \xc3\xa9 \xff";

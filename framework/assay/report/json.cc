@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/judge/metric_table.h"
 #include "assay/report/escape.h"
@@ -289,9 +290,27 @@ std::string gate_json(const GateReport& report) {
   return text;
 }
 
-// The cases are written one after the other: of many, all of them as one object would take some
+namespace {
+
+// A case as it stands in the list of cases.
+std::string case_text(const CaseReport& c) {
+  const std::string entry = dumped(case_json(c), 2);
+  std::string text;
+  for (std::size_t at = 0; at < entry.size();) {
+    const std::size_t end = entry.find('\n', at);
+    text.append("    ").append(entry, at, end - at);
+    at = end + 1;
+    if (at < entry.size()) text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+// The cases are written some hundreds at a time: of many, all of them as one object would take some
 // times the memory of the text.
-void write_gate_json(const GateReport& report, const std::function<void(std::string_view)>& write) {
+void write_gate_json(const GateReport& report, const std::function<void(std::string_view)>& write,
+                     int threads) {
   const bool any_error = std::any_of(report.cases.begin(), report.cases.end(),
                                      [](const CaseReport& c) { return !c.error.empty(); });
   Json json = {{"schema", 1},
@@ -316,17 +335,16 @@ void write_gate_json(const GateReport& report, const std::function<void(std::str
   if (report.cases.empty()) return write(text);
   text.resize(text.rfind("[]"));
   text += "[";
-  for (const CaseReport& c : report.cases) {
-    text += &c == &report.cases.front() ? "\n" : ",\n";
-    const std::string entry = dumped(case_json(c), 2);
-    for (std::size_t at = 0; at < entry.size();) {
-      const std::size_t end = entry.find('\n', at);
-      text.append("    ").append(entry, at, end - at);
-      at = end + 1;
-      if (at < entry.size()) text += "\n";
-    }
-    write(text);
-    text.clear();
+  write(text);
+  constexpr std::size_t kTogether = 512;
+  std::vector<std::string> texts;
+  for (std::size_t first = 0; first < report.cases.size(); first += kTogether) {
+    texts.assign(std::min(kTogether, report.cases.size() - first), "");
+    parallel_for(static_cast<std::int64_t>(texts.size()), threads, [&](std::int64_t i) {
+      const auto place = static_cast<std::size_t>(i);
+      texts[place] = (first + place == 0 ? "\n" : ",\n") + case_text(report.cases[first + place]);
+    });
+    for (const std::string& of_case : texts) write(of_case);
   }
   write("\n  ]\n}\n");
 }
