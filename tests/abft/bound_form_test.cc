@@ -381,8 +381,7 @@ TEST(BoundForm, CallersMistakes) {
   const std::map<std::string, Call> of_all = {
       {"explained", [&](std::int64_t, const Format& f) { (void)checker.explained(f); }},
       {"peak", [&](std::int64_t, const Format& f) { (void)checker.peak(elements, f); }},
-      {"stats", [&](std::int64_t, const Format& f) { checker.stats(f, elements, &sums); }},
-      {"stats_used", [&](std::int64_t, const Format& f) { (void)checker.stats_used(f); }}};
+      {"stats", [&](std::int64_t, const Format& f) { checker.stats(f, elements, &sums); }}};
   const Format& bf16 = format_named("bfloat16");
   for (const auto& calls : {of_a_row, of_all}) {
     for (const auto& entry : calls) {

@@ -231,11 +231,6 @@ double AbftChecker::expected(std::int64_t row, std::int64_t group, const Format&
   return RowReader(impl_->rows, output, impl_->kappa()).expected(row, group);
 }
 
-StatsUsed AbftChecker::stats_used(const Format& output) const {
-  impl_->require_format(output);
-  return RowForms(impl_->rows, output, impl_->kappa()).used();
-}
-
 void AbftChecker::forms(std::int64_t row, const Format& output, BoundForm* to) const {
   const FloatEnvironment environment;
   impl_->require_format(output);

@@ -91,7 +91,6 @@ class AbftChecker {
   // With the tails of the rounding errors where the row's forms are given.
   void stats(const Format& output, const void* elements, OutputStats* to,
              const BoundForm* forms = nullptr) const;
-  StatsUsed stats_used(const Format& output) const;
   // What the sum of a check is expected to be: its checksum as the arithmetic sums it, with the
   // bias of the product and of an accumulator that truncates; before the last rounding.
   double expected(std::int64_t row, std::int64_t group, const Format& output) const;
