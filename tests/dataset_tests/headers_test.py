@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The public headers, as they are installed: exactly the listed ones, closed under inclusion, without other libraries,
-without arithmetic, and each compiles alone and all in one file, with every compiler.
+without arithmetic; each compiles alone, and all in one file with every compiler.
 
     headers_test.py SOURCE BUILD CMAKE COMPILER[,COMPILER...] [TEST...]
 
@@ -128,8 +128,10 @@ int main() {{
 
     def test_each_compiles_alone_and_all_in_one_file(self):
         together = "".join(f"#include <{h}>\n" for h in all_headers())
-        texts = [(h, f"#include <{h}>\n#include <{h}>\n") for h in all_headers()] + [
-            ("all", together), ("all, Eigen first", "#include <Eigen/Core>\n" + together)]
+        # What a header lacks no compiler finds: alone by one of them, the last, which is the faster where there are two.
+        alone = [(h, f"#include <{h}>\n#include <{h}>\n") for h in all_headers()]
+        whole = [("all", together), ("all, Eigen first", "#include <Eigen/Core>\n" + together)]
+        tasks = [(COMPILERS[-1], text) for text in alone] + list(itertools.product(COMPILERS, whole))
 
         def compile(task):
             i, (compiler, (name, text)) = task
@@ -139,7 +141,7 @@ int main() {{
                                                    "-isystem", EIGEN, source)
 
         with multiprocessing.pool.ThreadPool(len(os.sched_getaffinity(0))) as pool:
-            for name, code, out in pool.map(compile, enumerate(itertools.product(COMPILERS, texts)), chunksize=1):
+            for name, code, out in pool.map(compile, enumerate(tasks), chunksize=1):
                 with self.subTest(name):
                     self.assertEqual(code, 0, out)
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 
+#include "assay/base/sanitized.h"
 #include "assay/datasets/opened_file.h"
 #include "assay/datasets/reader.h"
 #include "assay/datasets/writer.h"
@@ -355,7 +356,8 @@ TEST(PlainObjects, OutliveEveryFlippedBit) {
   const std::string whole = slurp(written_file(directory));
   int others = 0;
   // Each byte by one of its bits, by turns.
-  for (std::size_t at = 0; at < std::min<std::size_t>(whole.size(), 16384); ++at) {
+  const std::size_t step = kAddressSanitizer ? 5 : 1;
+  for (std::size_t at = 0; at < std::min<std::size_t>(whole.size(), 16384); at += step) {
     std::string bytes = whole;
     bytes[at] = static_cast<char>(bytes[at] ^ 1 << (at * 7 + at / 8) % 8);
     Damaged damaged(bytes);
@@ -375,7 +377,7 @@ TEST(PlainObjects, OutliveEveryFlippedBit) {
     }
     others += known != 85;
   }
-  EXPECT_GT(others, 100);
+  EXPECT_GT(others, kAddressSanitizer ? 20 : 100);
 }
 
 }  // namespace

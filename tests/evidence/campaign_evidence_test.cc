@@ -24,16 +24,18 @@ std::vector<campaign::CellResult> run(const campaign::Plan& plan, int threads = 
 
 const std::string kPlans = std::string(ASSAY_SOURCE_DIR "/plans/");
 
-TEST(CampaignEvidence, RoundingVarianceDoesNotAlarmInAMillionRows) {
+// A quarter of the plan's rows; all of them ten times over: the nightly test.
+TEST(CampaignEvidence, RoundingVarianceDoesNotAlarmInAQuarterOfAMillionRows) {
   std::int64_t rows = 0;
-  const campaign::Plan plan = campaign::check_plan(config::read_plan(kPlans + "false_alarms.json"));
+  campaign::Plan plan = campaign::check_plan(config::read_plan(kPlans + "false_alarms.json"));
+  for (campaign::Cell& cell : plan.cells) cell.clean_rows /= 4;
   for (const campaign::CellResult& result : run(plan)) {
     const campaign::GateResult& gate = result.gates.front();
     rows += gate.clean.rows;
     EXPECT_EQ(gate.clean.alarms, 0) << plan.cells[result.cell].name;
     EXPECT_EQ(gate.clean.not_checkable, 0) << plan.cells[result.cell].name;
   }
-  EXPECT_GE(rows, 1000000);
+  EXPECT_GE(rows, 250000);
 }
 
 // The share of the flips that a gate saw.
