@@ -3,7 +3,7 @@
 
     docs/make_trust.py build/release/bin/assay              writes them
     docs/make_trust.py build/release/bin/assay --check      exit code 1 where they differ
-    docs/make_trust.py build/release/bin/assay --check-own  the same of the own bounds alone, in a thirtieth of the time
+    docs/make_trust.py build/release/bin/assay --check-own  the same of the own bounds alone, in a fraction of the time
 
 For each standard and each operator: of the elements that are not zero the share that is blind, and
 of the corruptions of `assay gate --mutate`, put into each output that passed, the share that was

@@ -218,6 +218,17 @@ TEST(ElementaryTest, NormalQuantile) {
   EXPECT_NEAR(normal_quantile(1e-9), -5.997807015007687, 1e-14);
 }
 
+TEST(ElementaryTest, ShortenedIsRoundedToSoManyBits) {
+  EXPECT_EQ(shortened(1 + 0x1p-20, 21), 1 + 0x1p-20);
+  EXPECT_EQ(shortened(1 + 0x1p-21 - 0x1p-52, 21), 1);
+  EXPECT_EQ(shortened(-1 - 0x1p-21 - 0x1p-52, 21), -1 - 0x1p-20);
+  EXPECT_EQ(shortened(2 - 0x1p-52, 21), 2);  // into the next power of two
+  EXPECT_EQ(shortened(1 + 0x1p-52, 53), 1 + 0x1p-52);
+  EXPECT_EQ(shortened(0, 21), 0);
+  EXPECT_EQ(shortened(-kInfinity, 21), -kInfinity);
+  EXPECT_TRUE(std::isnan(shortened(kNan, 21)));
+}
+
 TEST(ElementaryTest, BitsAreFrozen) {
   EXPECT_EQ(hash(every_exponent(), log), 6496048314509880422u);
   EXPECT_EQ(hash(drawn(4, -745, 709), exp), 5017508147898326259u);

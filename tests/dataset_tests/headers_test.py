@@ -128,7 +128,7 @@ int main() {{
 
     def test_each_compiles_alone_and_all_in_one_file(self):
         together = "".join(f"#include <{h}>\n" for h in all_headers())
-        # What a header lacks no compiler finds: alone by one of them, the last, which is the faster where there are two.
+        # What a header lacks no compiler finds. Alone by the last, which is the fastest where there are several.
         alone = [(h, f"#include <{h}>\n#include <{h}>\n") for h in all_headers()]
         whole = [("all", together), ("all, Eigen first", "#include <Eigen/Core>\n" + together)]
         tasks = [(COMPILERS[-1], text) for text in alone] + list(itertools.product(COMPILERS, whole))

@@ -183,4 +183,10 @@ double normal_quantile(double p) {
   return q < 0 ? -size : size;
 }
 
+double shortened(double x, int bits) {
+  if (!std::isfinite(x)) return x;
+  const std::uint64_t unit = std::uint64_t{1} << (53 - bits);
+  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(x) + unit / 2) & ~(unit - 1));
+}
+
 }  // namespace assay::portable

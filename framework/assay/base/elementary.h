@@ -30,6 +30,10 @@ double normal_cdf(double x);
 // relative error some 1e-15. 0 and 1: -infinity and infinity; outside: NaN.
 double normal_quantile(double p);
 
+// x rounded to so many significant bits, 2 to 53: for what is known to more, but not to the same
+// last bits on every machine.
+double shortened(double x, int bits);
+
 // Coefficients that the vector code of simd/draw.cc shares. Those of log, exp, sine and cosine are
 // fdlibm's:
 //   Copyright (C) 1993 by Sun Microsystems, Inc. All rights reserved. Developed at SunSoft, a Sun

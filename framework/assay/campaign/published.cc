@@ -1,10 +1,10 @@
 #include "assay/campaign/published.h"
 
 #include <algorithm>
-#include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
+#include "assay/base/elementary.h"
 #include "assay/base/text.h"
 
 namespace assay::campaign {
@@ -33,9 +33,9 @@ std::string_view algorithm_of(std::string_view gate) {
 
 // As many deviations as three of a normal are, where the deviation is itself of m matrices.
 double three_sigma(std::int64_t matrices) {
-  const boost::math::normal_distribution<double> normal;
   const boost::math::students_t_distribution<double> t(static_cast<double>(matrices) - 1);
-  return boost::math::quantile(boost::math::complement(t, boost::math::cdf(normal, -3.0)));
+  return portable::shortened(
+      boost::math::quantile(boost::math::complement(t, portable::normal_cdf(-3))), 40);
 }
 
 bool agrees(const PublishedRate& p, const MeasuredRate& ours) {
