@@ -56,7 +56,7 @@ double largest_with(const Tail& tail, double limit) {
 // Boost computes in long double, which is another format on other processors. 80 bits are good to a
 // relative error of some 4e-21 a trial, seen up to 1e9 of them beside 128 bits: a thousandth of
 // what is left after rounding to these.
-int portable_bits(double trials) { return std::clamp(54 - std::ilogb(trials), 20, 40); }
+int portable_bits(double trials) { return std::clamp(54 - std::ilogb(trials), 20, 48); }
 
 // Clopper and Pearson's bounds, `tail` beyond each. Where they are of clusters, x is m rate, which
 // is seldom a whole number.
