@@ -63,9 +63,9 @@ struct OperandSizes {
   std::vector<double> size, aligned, flushed;
   bool flushes = false;  // anything
 };
-OperandSizes sizes_of(const std::vector<double>& values, const Format& f, bool flush) {
+OperandSizes sizes_of(std::span<const double> values, const Format& f, bool flush) {
   OperandSizes s;
-  s.size = values;
+  s.size.assign(values.begin(), values.end());
   s.aligned.reserve(values.size());
   s.flushed.assign(flush ? values.size() : 0, 0.0);
   const double least = f.is_float() ? min_normal(f) : 1;
@@ -123,7 +123,7 @@ std::string why_no_sum_bounds(const DotModel& model, std::int64_t k, bool starts
 }
 
 SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
-                     const std::vector<double>& a, const std::vector<double>& b,
+                     std::span<const double> a, std::span<const double> b,
                      const std::vector<double>& start, int threads) {
   const double total = roundoff_of(model, k, !start.empty()), growth = total / (1 - total);
   const RoundingCounts counts = rounding_counts(model, k);

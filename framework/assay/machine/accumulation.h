@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,7 @@ std::string why_no_sum_bounds(const DotModel& model, std::int64_t k, bool starts
 //
 // why_no_sum_bounds() must be empty. The result does not depend on `threads`.
 SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
-                     const std::vector<double>& a, const std::vector<double>& b,
+                     std::span<const double> a, std::span<const double> b,
                      const std::vector<double>& start, int threads = 0);
 
 // What the operands say of the products of some sums together: p_t are the products a_ik b_kj.

@@ -11,6 +11,7 @@
 #include "assay/base/large_memory.h"
 #include "assay/base/parallel.h"
 #include "assay/machine/exact_sum.h"
+#include "assay/machine/panels.h"
 #include "assay/machine/uncertain.h"
 #include "assay/simd/gemm.h"
 
@@ -208,7 +209,7 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
   const std::int64_t panels = (n + columns - 1) / columns, width = panels * columns;
   const std::int64_t stretches = (k + kStretch - 1) / kStretch;
 
-  std::vector<double> packed_b = large_vector<double>(at(width * k));  // [panel][k][column]
+  LargeArray<double> packed_b(at(width * k));  // [panel][k][column]
   std::vector<Digits> of_b(at(panels * stretches));
   std::vector<std::uint8_t> bad_columns(at(width));
   parallel_for(panels, threads, [&](std::int64_t panel) {
@@ -226,7 +227,7 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
     if (bad_columns[at(j)] != 0) bad.push_back(j);
   }
 
-  const std::int64_t block = std::max<std::int64_t>(1, 48 / rows) * rows;  // rows of A
+  const std::int64_t block = rows_of_block(m, rows, 48);
   parallel_for((m + block - 1) / block, threads, [&](std::int64_t number) {
     const std::int64_t top = number * block, count = std::min(block, m - top);
     const std::int64_t strips = (count + rows - 1) / rows, padded = strips * rows;

@@ -183,6 +183,16 @@ Extent pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride,
 
 }  // namespace panels
 
+// How many rows of A a thread takes at once, in whole strips of `rows`: at most so many that what
+// is packed of them stays in the second-level cache, and so few that many threads have as much to
+// do.
+inline std::int64_t rows_of_block(std::int64_t m, std::int64_t rows, std::int64_t most) {
+  constexpr std::int64_t kBlocks = 64;
+  return std::clamp((m + kBlocks - 1) / kBlocks / rows, std::int64_t{1},
+                    std::max<std::int64_t>(most / rows, 1)) *
+         rows;
+}
+
 // Calls kernel.run(tile) for every tile of the product, in ascending stretches of k; where that
 // returns false, and for rows and columns and elements of C with NaN or infinity, and for sums that
 // became infinite, the oracle computes the elements instead.
@@ -202,8 +212,8 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
   constexpr bool kExponents = Kernel::kExponents;
 
   // B once: [panel][k][column].
-  std::vector<T> packed_b = large_vector<T>(at(padded_n * p.k));
-  std::vector<std::int16_t> exponents_b(kExponents ? packed_b.size() : 0);
+  LargeArray<T> packed_b(at(padded_n * p.k));
+  LargeArray<std::int16_t> exponents_b(kExponents ? packed_b.size() : 0);
   std::vector<std::uint8_t> bad_columns(at(padded_n));
   std::vector<Extent> b_extents(at(panel_count * stretches));
   parallel_for(panel_count, threads, [&](std::int64_t panel) {
@@ -220,8 +230,7 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
   const bool any_bad_column =
       std::find(bad_columns.begin(), bad_columns.end(), 1) != bad_columns.end();
 
-  // Blocks of strips: a block's packed A stays in the second-level cache.
-  const std::int64_t block = std::max<std::int64_t>(1, 96 / rows);
+  const std::int64_t block = rows_of_block(p.m, rows, 96) / rows;  // strips
   parallel_for((strips + block - 1) / block, threads, [&](std::int64_t part) {
     const std::int64_t first_row = part * block * rows;
     const std::int64_t row_count = std::min(p.m - first_row, block * rows);

@@ -91,8 +91,8 @@ std::vector<std::string> any_machine_notes(const Case& c) {
 }
 
 SumBounds sum_bounds(const Case& c, const Machine& machine, const DotModel& model, std::int64_t m,
-                     std::int64_t n, std::int64_t k, const std::vector<double>& a,
-                     const std::vector<double>& b, const std::vector<double>& start, int threads) {
+                     std::int64_t n, std::int64_t k, std::span<const double> a,
+                     std::span<const double> b, const std::vector<double>& start, int threads) {
   SumBounds widest;
   for (const DotModel& row : machine.dots) {
     if (row.input != model.input) continue;
@@ -117,7 +117,7 @@ SumBounds sum_bounds(const Case& c, const Machine& machine, const DotModel& mode
   return widest;
 }
 
-std::vector<double> columns_of(const std::vector<double>& a, std::int64_t m, std::int64_t k,
+std::vector<double> columns_of(std::span<const double> a, std::int64_t m, std::int64_t k,
                                std::int64_t first, std::int64_t last) {
   std::vector<double> part;
   part.reserve(static_cast<std::size_t>(m * (last - first)));

@@ -2,6 +2,7 @@
 // element bounds of the standard `accumulation`.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,12 +39,11 @@ std::vector<std::string> any_machine_notes(const Case& test_case);
 // any_machine() the largest of its rows. Throws std::invalid_argument, in words of the case, where
 // there are none, and where float32 might overflow.
 SumBounds sum_bounds(const Case& test_case, const Machine& machine, const DotModel& model,
-                     std::int64_t m, std::int64_t n, std::int64_t k, const std::vector<double>& a,
-                     const std::vector<double>& b, const std::vector<double>& start,
-                     int threads = 0);
+                     std::int64_t m, std::int64_t n, std::int64_t k, std::span<const double> a,
+                     std::span<const double> b, const std::vector<double>& start, int threads = 0);
 
 // The columns [first, last) of a row-major m x k matrix.
-std::vector<double> columns_of(const std::vector<double>& a, std::int64_t m, std::int64_t k,
+std::vector<double> columns_of(std::span<const double> a, std::int64_t m, std::int64_t k,
                                std::int64_t first, std::int64_t last);
 // The values of an operand. Throws std::invalid_argument where one is NaN or infinite.
 std::vector<double> finite_values(const Case& test_case, const char* name, const TensorView& view);

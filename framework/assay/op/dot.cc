@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "assay/base/error.h"
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -45,17 +46,22 @@ bool sums_in_float16(const Case& c, const Format& output) {
 }  // namespace
 
 std::vector<double> MatrixUnit::operand(const TensorView& matrix, int threads) const {
-  std::vector<double> values = matrix.values(threads);
-  if (compute == nullptr || in_two_terms) return values;
-  parallel_ranges(std::ssize(values), threads, [&](std::int64_t begin, std::int64_t count) {
-    const std::span range(values.data() + begin, static_cast<std::size_t>(count));
+  std::vector<double> values(static_cast<std::size_t>(matrix.size()));
+  read_operand(matrix, values, threads);
+  return values;
+}
+
+void MatrixUnit::read_operand(const TensorView& matrix, std::span<double> to, int threads) const {
+  parallel_ranges(std::ssize(to), threads, [&](std::int64_t begin, std::int64_t count) {
+    const std::span range = to.subspan(at(begin), at(count));
+    matrix.read(begin, count, range.data());
+    if (compute == nullptr || in_two_terms) return;
     if (compute_rounding == Rounding::kNearestEven) {
       round_array(*compute, range.data(), range.size());
     } else {
       for (double& v : range) v = round_to(*compute, v, compute_rounding);
     }
   });
-  return values;
 }
 
 double MatrixUnit::first_term(double value) const {
@@ -68,15 +74,15 @@ double MatrixUnit::rest(double value) const {
 }
 
 MatrixUnit::Summed MatrixUnit::summed(std::int64_t m, std::int64_t n, std::int64_t k,
-                                      std::vector<double> a, std::vector<double> b) const {
-  Summed s{*model, k, std::move(a), std::move(b), {}};
+                                      std::span<const double> a, std::span<const double> b) const {
+  Summed s{*model, k, a, b, {}, {}, {}};
   KOrder order = k_order(split, in_two_terms, k, model->promotion_interval.value);
   s.parts = std::move(order.parts);
   if (order.terms.empty()) return s;
   s.model.promotion_interval.value = static_cast<int>(order.promotion);
   s.k = static_cast<std::int64_t>(order.terms.size());
-  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
-  std::vector<double> columns(at(m * s.k)), rows(at(s.k * n));
+  s.own_a.resize(at(m * s.k));
+  s.own_b.resize(at(s.k * n));
   for (std::int64_t kk = 0; kk < s.k; ++kk) {
     const auto [from, pass] = order.terms[at(kk)];
     const auto term = [&, &which = pass](double value, KOrder::Pass of_rest) {
@@ -84,18 +90,18 @@ MatrixUnit::Summed MatrixUnit::summed(std::int64_t m, std::int64_t n, std::int64
       return which == of_rest ? rest(value) : first_term(value);
     };
     for (std::int64_t i = 0; i < m; ++i) {
-      columns[at(i * s.k + kk)] = term(s.a[at(i * k + from)], KOrder::Pass::kRestOfA);
+      s.own_a[at(i * s.k + kk)] = term(a[at(i * k + from)], KOrder::Pass::kRestOfA);
     }
     for (std::int64_t j = 0; j < n; ++j) {
-      rows[at(kk * n + j)] = term(s.b[at(from * n + j)], KOrder::Pass::kRestOfB);
+      s.own_b[at(kk * n + j)] = term(b[at(from * n + j)], KOrder::Pass::kRestOfB);
     }
   }
-  s.a = std::move(columns);
-  s.b = std::move(rows);
+  s.a = s.own_a;
+  s.b = s.own_b;
   return s;
 }
 
-void MatrixUnit::hold(std::vector<double>& sums) const {
+void MatrixUnit::hold(std::span<double> sums) const {
   if (!overflow) return;
   constexpr double kRange = 0x1p32, kLeast = -0x1p31, kMost = 0x1p31 - 1;
   for (double& v : sums) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,20 +40,24 @@ struct MatrixUnit {
   // What a product would be exact of, row-major: the matrix as the unit reads it; of operands in
   // two terms the matrix as it is. By `threads` threads (0: default_threads()).
   std::vector<double> operand(const TensorView& matrix, int threads = 1) const;
-  // The operands m x k and k x n, as operand() gives them, in the order in which they are summed.
+  // The same, into memory for as many values.
+  void read_operand(const TensorView& matrix, std::span<double> to, int threads) const;
+  // The operands m x k and k x n, as operand() gives them, in the order in which they are summed:
+  // those given, which are not copied, or the Summed's own.
   struct Summed {
     DotModel model;
     std::int64_t k = 0;
-    std::vector<double> a, b;
+    std::span<const double> a, b;
     KParts parts;
+    std::vector<double> own_a, own_b;
   };
-  Summed summed(std::int64_t m, std::int64_t n, std::int64_t k, std::vector<double> a,
-                std::vector<double> b) const;
+  Summed summed(std::int64_t m, std::int64_t n, std::int64_t k, std::span<const double> a,
+                std::span<const double> b) const;
   // The two terms of an operand's value; what is left of an infinity or NaN is 0.
   double first_term(double value) const;
   double rest(double value) const;
   // Exact sums as the accumulator holds them: with `overflow`, in int32.
-  void hold(std::vector<double>& sums) const;
+  void hold(std::span<double> sums) const;
 };
 
 // From the case's inputs a and b and its parameters compute_dtype (tfloat32, hfloat32 or bfloat16,

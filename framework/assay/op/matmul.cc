@@ -22,6 +22,8 @@
 namespace assay {
 namespace {
 
+using Values = std::span<const double>;
+
 // The result in `output`, one matrix of a batch after the other: multiply(shape, a, b, values) adds
 // the product of a matrix a and a matrix b to `values`, which hold the bias or 0.
 template <typename Multiply>
@@ -32,16 +34,22 @@ Tensor multiplied(const Case& c, const MatrixUnit& unit, const Format& output, R
   Tensor result(output, s.output);
   const auto count = static_cast<std::size_t>(s.m * s.n);
   const auto bytes = count * static_cast<std::size_t>(output.storage_bytes);
-  std::vector<double> values = large_vector<double>(count);
+  LargeArray<double> a(at(s.m * s.k)), b(at(s.k * s.n)), values(count);
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
-    const std::vector<double> a = unit.operand(matmul_matrix(c, "a", batch), threads),
-                              b = unit.operand(matmul_matrix(c, "b", batch), threads);
-    if (bias.empty()) {
-      if (batch > 0) std::fill(values.begin(), values.end(), 0.0);
-    } else {
-      for (std::size_t i = 0; i < count; ++i) values[i] = bias[i % bias.size()];
-    }
-    multiply(s, a, b, values);
+    unit.read_operand(matmul_matrix(c, "a", batch), a, threads);
+    unit.read_operand(matmul_matrix(c, "b", batch), b, threads);
+    parallel_ranges(std::ssize(values), threads, [&](std::int64_t begin, std::int64_t elements) {
+      if (bias.empty()) {
+        std::fill_n(values.begin() + begin, elements, 0.0);
+        return;
+      }
+      auto column = at(begin % s.n);
+      for (std::size_t i = at(begin); i < at(begin + elements); ++i) {
+        values[i] = bias[column];
+        if (++column == bias.size()) column = 0;
+      }
+    });
+    multiply(s, Values(a), Values(b), std::span(values));
     std::byte* const to = result.bytes() + static_cast<std::size_t>(batch) * bytes;
     parallel_ranges(std::ssize(values), threads, [&](std::int64_t begin, std::int64_t elements) {
       const std::span range(values.data() + begin, static_cast<std::size_t>(elements));
@@ -57,8 +65,7 @@ Tensor multiplied(const Case& c, const MatrixUnit& unit, const Format& output, R
 Tensor multiplied_exactly(const Case& c, const MatrixUnit& unit, const Format& output,
                           int threads) {
   return multiplied(c, unit, output, Rounding::kNearestEven, threads,
-                    [&](const MatmulShape& s, const std::vector<double>& a,
-                        const std::vector<double>& b, std::vector<double>& values) {
+                    [&](const MatmulShape& s, Values a, Values b, std::span<double> values) {
                       exact_matmul(s.m, s.n, s.k, a.data(), b.data(), values.data(), threads);
                       unit.hold(values);
                     });
@@ -72,10 +79,14 @@ Tensor run_matmul(const Call& call) {
              first = call.machine.bias_first.value && !unit.round_before_bias;
   return multiplied(
       c, unit, call.output, unit.output_rounding, call.threads,
-      [&](const MatmulShape& s, const std::vector<double>& a, const std::vector<double>& b,
-          std::vector<double>& values) {
-        std::vector<float> sums = large_vector(values.size(), 0.0f);
-        if (first && has_bias) sums.assign(values.begin(), values.end());
+      [&](const MatmulShape& s, Values a, Values b, std::span<double> values) {
+        LargeArray<float> sums(values.size());
+        parallel_ranges(std::ssize(values), call.threads,
+                        [&](std::int64_t begin, std::int64_t count) {
+                          for (std::size_t i = at(begin); i < at(begin + count); ++i) {
+                            sums[i] = first ? static_cast<float>(values[i]) : 0.0f;
+                          }
+                        });
         const MatrixUnit::Summed p = unit.summed(s.m, s.n, s.k, a, b);
         dot_matmul(p.model, s.m, s.n, p.k, p.a.data(), p.b.data(), sums.data(), call.threads,
                    p.parts);
