@@ -6,12 +6,14 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::ScalableTag<double>;
+constexpr bool kCompresses = HWY_TARGET <= HWY_AVX3;  // by an instruction
 
 HWY_INLINE hn::Vec<D> load(const double* from) { return hn::LoadU(D(), from); }
 HWY_INLINE hn::Vec<D> load(const float* from) {
@@ -82,6 +84,18 @@ HWY_INLINE std::size_t bracket_in(std::size_t n, const T* values, const T* expec
   return count;
 }
 
+// Calls body(j) for each lane j in the mask. Highway's Compress finds a vector's order in a table
+// before AVX-512, which g++ copies to the stack at every call: ten times what it takes otherwise.
+template <typename Tag, typename Mask, typename Body>
+HWY_INLINE void for_lanes_in(Tag tag, Mask mask, const Body& body) {
+  if (HWY_LIKELY(hn::AllFalse(tag, mask))) return;
+  std::uint8_t bytes[8] = {};
+  hn::StoreMaskBits(tag, mask, bytes);
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < 8; ++i) bits |= std::uint64_t{bytes[i]} << 8 * i;
+  for (; bits != 0; bits &= bits - 1) body(static_cast<std::size_t>(std::countr_zero(bits)));
+}
+
 // Arithmetic in T, without a division, leaves out what surely lies outside: its bounds are wider by
 // more than what it rounds, and rounding keeps the order of two numbers. float64 decides the rest.
 template <bool kRelative, typename T>
@@ -118,9 +132,16 @@ HWY_INLINE ErrorsWithin within(std::size_t n, const T* values, const T* expected
       const auto outside = hn::Or(hn::Lt(error, hn::Mul(surely_below, size)),
                                   hn::Gt(error, hn::Mul(surely_above, size)));
       const auto rest = hn::Or(hn::Not(outside), hn::Eq(error, infinity));
-      hn::StoreU(hn::Compress(v, rest), wide, value + kept);
-      hn::StoreU(hn::Compress(e, rest), wide, of + kept);
-      kept += hn::CountTrue(wide, rest);
+      if constexpr (kCompresses) {
+        hn::StoreU(hn::Compress(v, rest), wide, value + kept);
+        hn::StoreU(hn::Compress(e, rest), wide, of + kept);
+        kept += hn::CountTrue(wide, rest);
+      } else {
+        for_lanes_in(wide, rest, [&](std::size_t j) {
+          value[kept] = values[i + j];
+          of[kept++] = expected[i + j];
+        });
+      }
     }
     kept = static_cast<std::size_t>(std::copy(values + i, values + end, value + kept) - value);
     std::copy(expected + i, expected + end, of + kept - (end - i));
@@ -132,8 +153,14 @@ HWY_INLINE ErrorsWithin within(std::size_t n, const T* values, const T* expected
       const auto seen = error_of<kRelative>(load(value + j), load(of + j));
       all.at_low += hn::CountTrue(d, hn::Eq(seen, from));
       const auto inside = hn::And(hn::Gt(seen, from), hn::Lt(seen, until));
-      hn::StoreU(hn::Compress(seen, inside), d, errors + found);
-      found += hn::CountTrue(d, inside);
+      if constexpr (kCompresses) {
+        hn::StoreU(hn::Compress(seen, inside), d, errors + found);
+        found += hn::CountTrue(d, inside);
+      } else {
+        double lane[hn::MaxLanes(d)];
+        hn::StoreU(seen, d, lane);
+        for_lanes_in(d, inside, [&](std::size_t k) { errors[found++] = lane[k]; });
+      }
     }
     std::copy_n(errors, found, to + all.stored);
     all.stored += found;
