@@ -20,5 +20,20 @@ TEST(LargeVector, HoldsWhatItIsGiven) {
   }
 }
 
+TEST(LargeArray, IsAnArrayWhoseElementsAreItsUsersToFill) {
+  EXPECT_TRUE(LargeArray<double>().empty());
+  for (const std::size_t count : {1u, 1000u, (3u << 20) + 5}) {
+    LargeArray<double> all(count);
+    ASSERT_EQ(all.size(), count);
+    for (std::size_t i = 0; i < count; ++i) all[i] = static_cast<double>(i);
+    const LargeArray<double> copy = all;
+    all.clear();
+    EXPECT_EQ(copy.front(), 0);
+    EXPECT_EQ(copy.back(), static_cast<double>(count - 1));
+    const LargeArray<std::int16_t> sevens(count, std::int16_t{7});
+    EXPECT_EQ(std::count(sevens.begin(), sevens.end(), 7), static_cast<std::ptrdiff_t>(count));
+  }
+}
+
 }  // namespace
 }  // namespace assay

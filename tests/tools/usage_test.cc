@@ -5,6 +5,7 @@ namespace assay {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -268,7 +269,8 @@ TEST_F(Usage, ColoursOnTerminalsAlone) {
   const std::string escape = "\x1b[";
   const std::string terminal = "TERM=xterm script -qec 'assay gate g.h5' /dev/null";
   EXPECT_THAT(run("env -u NO_COLOR " + terminal).out, HasSubstr(escape + "31mfail"));
-  EXPECT_THAT(run("NO_COLOR=1 " + terminal).out, Not(HasSubstr(escape)));
+  // What takes long shows its progress, which ends in an escape that erases the rest of the line.
+  EXPECT_THAT(run("NO_COLOR=1 " + terminal).out, Not(ContainsRegex("\x1b\\[[0-9;]*m")));
   EXPECT_THAT(run("assay gate g.h5").out, Not(HasSubstr(escape)));
 }
 
