@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -135,9 +137,28 @@ TEST_P(ConvertTest, EncodesAsTheScalarDoes) {
   }
 }
 
+// Those of the table, and some whose smallest numbers are float32's smallest, or smaller than its
+// normal ones.
+std::vector<const Format*> table_and_custom() {
+  std::vector<const Format*> all;
+  for (const Format& f : formats()) all.push_back(&f);
+  for (const Specials specials :
+       {Specials::kInfNan, Specials::kNanOnly, Specials::kFnuz, Specials::kFinite}) {
+    all.push_back(&custom_float(4, 3, 127, specials));
+    all.push_back(&custom_float(4, 3, 126, specials));
+    all.push_back(&custom_float(5, 10, 127, specials));
+    all.push_back(&custom_float(6, 9, 125, specials));
+    all.push_back(&custom_float(7, 8, 127, specials));
+    all.push_back(&custom_float(7, 8, 100, specials));
+    all.push_back(&custom_float(8, 7, 127, specials));
+  }
+  return all;
+}
+
 // By their bits: NaN is canonical.
 TEST_P(ConvertTest, Float32OfEveryCode) {
-  for (const Format& f : formats()) {
+  for (const Format* format : table_and_custom()) {
+    const Format& f = *format;
     const auto codes = some_codes(f);
     const auto bytes = stored(f, codes);
     std::vector<float> values(codes.size(), -99);
@@ -151,7 +172,8 @@ TEST_P(ConvertTest, Float32OfEveryCode) {
 }
 
 TEST_P(ConvertTest, EncodesFloat32AsTheScalarDoes) {
-  for (const Format& f : formats()) {
+  for (const Format* format : table_and_custom()) {
+    const Format& f = *format;
     std::vector<float> values;
     for (const double v : hard_values(f)) {
       const auto near = static_cast<float>(v);
@@ -234,6 +256,56 @@ TEST_P(ConvertTest, LongArrays) {
   std::vector<std::uint16_t> codes(values.size());
   encode_array(f, values.data(), values.size(), reinterpret_cast<std::byte*>(codes.data()));
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(codes[i], encode(f, values[i])) << i;
+}
+
+// What is larger than caches is written past them, from the first whole vector on.
+TEST_P(ConvertTest, ArraysLargerThanCaches) {
+  constexpr std::size_t kBytes = std::size_t{32} << 20, kStep = 4096;
+  for (const char* name : {"bfloat16", "float8_e4m3fn"}) {
+    const Format& f = format_named(name);
+    const auto width = static_cast<std::size_t>(f.storage_bytes);
+    std::vector<std::byte> codes(kBytes / 4 * width + 64);
+    Random random(5, 6);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      codes[i] = i < 8 * kStep ? std::byte(random.next64() & 0xff) : codes[i - 8 * kStep];
+    }
+    for (const std::size_t shift : {0u, 1u, 3u}) {
+      const std::size_t n = kBytes / 4 + shift;
+      const std::byte* const from = codes.data() + shift * width;
+      std::vector<float> values(n + shift + 1, -99), part(kStep);
+      decode_array(f, from, n, values.data() + shift);
+      for (std::size_t i = 0; i < n; i += kStep) {
+        const std::size_t count = std::min(kStep, n - i);
+        decode_array(f, from + i * width, count, part.data());
+        ASSERT_EQ(std::memcmp(part.data(), values.data() + shift + i, count * sizeof(float)), 0)
+            << name << " " << i;
+      }
+      EXPECT_EQ(values.back(), -99);
+      EXPECT_EQ(shift > 0 ? values[shift - 1] : -99, -99);
+    }
+  }
+  std::vector<float> values(kBytes + 8);
+  Random random(5, 7);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = i < 8 * kStep ? static_cast<float>(random.normal()) : values[i - 8 * kStep];
+  }
+  for (const char* name : {"bfloat16", "float8_e4m3fn"}) {
+    const Format& f = format_named(name);
+    const auto width = static_cast<std::size_t>(f.storage_bytes);
+    for (const std::size_t shift : {0u, 1u, 3u}) {
+      const std::size_t n = kBytes / width + shift;
+      std::vector<std::byte> codes((n + shift + 1) * width, std::byte{0x5a}), part(kStep * width);
+      std::byte* const to = codes.data() + shift * width;
+      encode_array(f, values.data(), n, to);
+      for (std::size_t i = 0; i < n; i += kStep) {
+        const std::size_t count = std::min(kStep, n - i);
+        encode_array(f, values.data() + i, count, part.data());
+        ASSERT_EQ(std::memcmp(part.data(), to + i * width, count * width), 0) << name << " " << i;
+      }
+      EXPECT_EQ(codes.back(), std::byte{0x5a});
+      EXPECT_EQ(shift > 0 ? to[-1] : std::byte{0x5a}, std::byte{0x5a});
+    }
+  }
 }
 
 TEST(ConvertNanTest, FormatsWithoutNanRefuseIt) {

@@ -1,12 +1,17 @@
 #include "assay/simd/convert.h"
 
+#include <hwy/cache_control.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "assay/simd/convert.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "assay/simd/half-inl.h"
 
@@ -136,7 +141,40 @@ bool round_float64_impl(const RoundSpec& spec, double* values, std::size_t n) {
   return !hn::AllFalse(d, overflowed);
 }
 
-template <typename Narrow>
+// Fills to[0, n): store(i, past caches?) a vector from element i on, part(i, count) the few that
+// make none. What is larger than caches is written past them, for a line that is written would else
+// be read first; such vectors lie at multiples of their size.
+template <typename Tag, typename Store, typename Part>
+HWY_INLINE void fill_by_vectors(Tag tag, std::size_t n, const hn::TFromD<Tag>* to,
+                                const Store& store, const Part& part) {
+  using T = hn::TFromD<Tag>;
+  constexpr std::size_t kBeyondCaches = std::size_t{32} << 20;
+  const std::size_t lanes = hn::Lanes(tag), width = lanes * sizeof(T);
+  const std::size_t beyond = reinterpret_cast<std::uintptr_t>(to) % width;
+  std::size_t i = 0;
+  // Highway writes at least 16 bytes past the caches, also of shorter vectors.
+  constexpr bool kIsWhole = hn::MaxLanes(Tag()) * sizeof(T) >= 16;
+  if (kIsWhole && n * sizeof(T) >= kBeyondCaches && beyond % sizeof(T) == 0) {
+    i = (width - beyond) % width / sizeof(T);
+    if (i > 0) part(std::size_t{0}, i);
+    for (; i + lanes <= n; i += lanes) store(i, std::bool_constant<kIsWhole>());
+    hwy::FlushStream();
+  } else {
+    for (; i + lanes <= n; i += lanes) store(i, std::false_type());
+  }
+  if (i < n) part(i, n - i);
+}
+template <bool kPastCaches, typename Tag, typename V>
+HWY_INLINE void store_vector(std::bool_constant<kPastCaches>, V v, Tag tag, hn::TFromD<Tag>* to) {
+  if constexpr (kPastCaches) {
+    hn::Stream(v, tag, to);
+  } else {
+    hn::StoreU(v, tag, to);
+  }
+}
+
+// kInPlace: the exponent's bias is float32's.
+template <bool kInPlace, typename Narrow>
 HWY_INLINE void decode_small(const SmallFloat& f, const Narrow* from, std::size_t n, float* to) {
   const hn::ScalableTag<float> df;
   const hn::RebindToSigned<decltype(df)> di;
@@ -147,41 +185,61 @@ HWY_INLINE void decode_small(const SmallFloat& f, const Narrow* from, std::size_
   const auto max_code = hn::Set(di, f.max_code), infinity_code = hn::Set(di, f.infinity_code);
   const auto nan_bits = hn::Set(di, f.nan_bits);
   const auto infinity = hn::Set(di, 0x7f800000), nan = hn::Set(di, 0x7fc00000);
-  // Exponent and mantissa are moved into place and scaled, exactly, subnormals too.
-  const auto scale = hn::BitCast(df, hn::Set(di, (254 - f.bias) << 23));
+  // Exponent and mantissa are moved into place, and what differs of the bias is added. Subnormals
+  // are multiples of the smallest: as operands of an operation float32's subnormals would cost a
+  // hundred times as much.
+  const auto rebias = hn::Set(di, (127 - f.bias) << 23);
+  const auto min_normal = hn::Set(di, 1 << f.mantissa_bits);
+  const auto quantum = hn::Set(df, std::ldexp(1.0f, 1 - f.bias - f.mantissa_bits));
   const int to_place = 23 - f.mantissa_bits, to_sign = 32 - f.bits;
   const auto value = [&](auto narrow) HWY_ATTR {
     const auto bits = hn::And(hn::PromoteTo(di, narrow), code_bits);
     const auto size = hn::And(bits, size_bits);
-    const auto placed = hn::BitCast(df, hn::ShiftLeftSame(size, to_place));
-    auto result = hn::BitCast(di, hn::Mul(placed, scale));
+    auto result = hn::ShiftLeftSame(size, to_place);
+    if constexpr (!kInPlace) {
+      const auto small = hn::BitCast(di, hn::Mul(hn::ConvertTo(df, size), quantum));
+      result = hn::IfThenElse(hn::Lt(size, min_normal), small, hn::Add(result, rebias));
+    }
     const auto is_nan = hn::Or(hn::Gt(size, infinity_code), hn::Eq(bits, nan_bits));
     result = hn::IfThenElse(hn::Gt(size, max_code), infinity, result);
     result = hn::IfThenElse(is_nan, nan, result);
     const auto sign = hn::ShiftLeftSame(hn::And(bits, sign_bit), to_sign);
     return hn::BitCast(df, hn::Or(result, sign));
   };
-  const std::size_t lanes = hn::Lanes(df);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(value(hn::LoadU(dn, from + i)), df, to + i);
-  if (i < n) {
-    Narrow rest[hn::MaxLanes(df)] = {};
-    float wide[hn::MaxLanes(df)];
-    std::memcpy(rest, from + i, (n - i) * sizeof(Narrow));
-    hn::StoreU(value(hn::LoadU(dn, rest)), df, wide);
-    std::memcpy(to + i, wide, (n - i) * sizeof(float));
-  }
+  fill_by_vectors(
+      df, n, to,
+      [&](std::size_t i, auto past_caches)
+          HWY_ATTR { store_vector(past_caches, value(hn::LoadU(dn, from + i)), df, to + i); },
+      [&](std::size_t i, std::size_t count) HWY_ATTR __attribute__((always_inline)) {
+        Narrow rest[hn::MaxLanes(df)] = {};
+        float wide[hn::MaxLanes(df)];
+        std::memcpy(rest, from + i, count * sizeof(Narrow));
+        hn::StoreU(value(hn::LoadU(dn, rest)), df, wide);
+        std::memcpy(to + i, wide, count * sizeof(float));
+      });
+}
+
+template <typename Narrow>
+HWY_INLINE void decode_in_place_or_not(const SmallFloat& f, const Narrow* from, std::size_t n,
+                                       float* to) {
+  f.bias == 127 ? decode_small<true>(f, from, n, to) : decode_small<false>(f, from, n, to);
 }
 
 void small_to_float32_impl(const SmallFloat& f, const void* from, std::size_t n, float* to) {
   if (f.bits <= 8) {
-    decode_small(f, static_cast<const std::uint8_t*>(from), n, to);
+    decode_in_place_or_not(f, static_cast<const std::uint8_t*>(from), n, to);
   } else {
-    decode_small(f, static_cast<const std::uint16_t*>(from), n, to);
+    decode_in_place_or_not(f, static_cast<const std::uint16_t*>(from), n, to);
   }
 }
 
-template <typename Narrow>
+// Whether a format's numbers are the upper bits of float32's: bfloat16.
+bool is_upper_half(const SmallFloat& f) {
+  return f.bits == 16 && f.mantissa_bits == 7 && f.bias == 127;
+}
+
+// kUpperHalf: is_upper_half(f). kSigned: zeros and NaN keep their sign.
+template <bool kUpperHalf, bool kSigned, typename Narrow>
 HWY_INLINE bool encode_small(const SmallFloat& f, const float* from, std::size_t n, Narrow* to) {
   const hn::ScalableTag<float> df;
   const hn::RebindToSigned<decltype(df)> di;
@@ -206,38 +264,59 @@ HWY_INLINE bool encode_small(const SmallFloat& f, const float* from, std::size_t
   const auto code_of = [&](auto x) HWY_ATTR {
     const auto bits = hn::BitCast(di, x);
     const auto size = hn::And(bits, size_bits);
-    const auto odd = hn::And(hn::ShiftRightSame(size, drop), one);
-    const auto rounded = hn::ShiftRightSame(hn::Add(size, hn::Add(almost_half, odd)), drop);
-    const auto moved = hn::Add(hn::BitCast(df, size), hn::BitCast(df, magic));
-    const auto small = hn::Sub(hn::BitCast(di, moved), magic);
-    auto code = hn::IfThenElse(hn::Lt(size, min_normal), small, hn::Sub(rounded, rebias));
+    const auto dropped = [&](auto v) HWY_ATTR {
+      return kUpperHalf ? hn::ShiftRight<16>(v) : hn::ShiftRightSame(v, drop);
+    };
+    const auto odd = hn::And(dropped(size), one);
+    auto code = dropped(hn::Add(size, hn::Add(almost_half, odd)));
+    if constexpr (!kUpperHalf) {
+      const auto moved = hn::Add(hn::BitCast(df, size), hn::BitCast(df, magic));
+      const auto small = hn::Sub(hn::BitCast(di, moved), magic);
+      code = hn::IfThenElse(hn::Lt(size, min_normal), small, hn::Sub(code, rebias));
+    }
     code = hn::IfThenElse(hn::Gt(code, max_code), overflow, code);
     const auto is_nan = hn::Gt(size, infinity);
     const auto nan_lanes = hn::VecFromMask(di, is_nan);
     nans = hn::Or(nans, nan_lanes);
     code = hn::IfThenElse(is_nan, nan_code, code);
-    const auto zero_lanes = hn::VecFromMask(di, hn::Eq(code, zero));
-    const auto no_sign =
-        hn::Or(hn::And(zero_lanes, unsigned_zero), hn::And(nan_lanes, unsigned_nan));
-    const auto sign = hn::AndNot(no_sign, hn::And(hn::ShiftRightSame(bits, to_sign), sign_bit));
+    auto sign = hn::And(kUpperHalf ? hn::ShiftRight<16>(bits) : hn::ShiftRightSame(bits, to_sign),
+                        sign_bit);
+    if constexpr (!kSigned) {
+      const auto zero_lanes = hn::VecFromMask(di, hn::Eq(code, zero));
+      const auto no_sign =
+          hn::Or(hn::And(zero_lanes, unsigned_zero), hn::And(nan_lanes, unsigned_nan));
+      sign = hn::AndNot(no_sign, sign);
+    }
     return hn::TruncateTo(dn, hn::BitCast(du, hn::Or(code, sign)));
   };
-  const std::size_t lanes = hn::Lanes(df);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(code_of(hn::LoadU(df, from + i)), dn, to + i);
-  if (i < n) {
-    float rest[hn::MaxLanes(df)] = {};
-    Narrow codes[hn::MaxLanes(df)];
-    std::memcpy(rest, from + i, (n - i) * sizeof(float));
-    hn::StoreU(code_of(hn::LoadU(df, rest)), dn, codes);
-    std::memcpy(to + i, codes, (n - i) * sizeof(Narrow));
-  }
+  fill_by_vectors(
+      dn, n, to,
+      [&](std::size_t i, auto past_caches)
+          HWY_ATTR { store_vector(past_caches, code_of(hn::LoadU(df, from + i)), dn, to + i); },
+      [&](std::size_t i, std::size_t count) HWY_ATTR __attribute__((always_inline)) {
+        float rest[hn::MaxLanes(df)] = {};
+        Narrow codes[hn::MaxLanes(df)];
+        std::memcpy(rest, from + i, count * sizeof(float));
+        hn::StoreU(code_of(hn::LoadU(df, rest)), dn, codes);
+        std::memcpy(to + i, codes, count * sizeof(Narrow));
+      });
   return !hn::AllTrue(di, hn::Eq(nans, zero));
 }
 
+template <typename Narrow>
+HWY_INLINE bool encode_signed_or_not(const SmallFloat& f, const float* from, std::size_t n,
+                                     Narrow* to) {
+  return f.signed_zero && f.signed_nan ? encode_small<false, true>(f, from, n, to)
+                                       : encode_small<false, false>(f, from, n, to);
+}
+
 bool float32_to_small_impl(const SmallFloat& f, const float* from, std::size_t n, void* to) {
-  return f.bits <= 8 ? encode_small(f, from, n, static_cast<std::uint8_t*>(to))
-                     : encode_small(f, from, n, static_cast<std::uint16_t*>(to));
+  if (f.bits <= 8) return encode_signed_or_not(f, from, n, static_cast<std::uint8_t*>(to));
+  auto* const codes = static_cast<std::uint16_t*>(to);
+  if (is_upper_half(f) && f.signed_zero && f.signed_nan) {
+    return encode_small<true, true>(f, from, n, codes);
+  }
+  return encode_signed_or_not(f, from, n, codes);
 }
 
 void round_to_odd_float32_impl(const double* from, std::size_t n, float* to) {
