@@ -43,7 +43,7 @@ Tensor multiplied(const Case& c, const MatrixUnit& unit, const Format& output, R
         std::fill_n(values.begin() + begin, elements, 0.0);
         return;
       }
-      auto column = at(begin % s.n);
+      auto column = at(begin % std::ssize(bias));
       for (std::size_t i = at(begin); i < at(begin + elements); ++i) {
         values[i] = bias[column];
         if (++column == bias.size()) column = 0;

@@ -143,7 +143,8 @@ bool round_float64_impl(const RoundSpec& spec, double* values, std::size_t n) {
 
 // Fills to[0, n): store(i, past caches?) a vector from element i on, part(i, count) the few that
 // make none. What is larger than caches is written past them, for a line that is written would else
-// be read first; such vectors lie at multiples of their size.
+// be read first; such vectors lie at multiples of their size. A part that is not inlined would keep
+// the loop's vectors in memory.
 template <typename Tag, typename Store, typename Part>
 HWY_INLINE void fill_by_vectors(Tag tag, std::size_t n, const hn::TFromD<Tag>* to,
                                 const Store& store, const Part& part) {
@@ -171,6 +172,13 @@ HWY_INLINE void store_vector(std::bool_constant<kPastCaches>, V v, Tag tag, hn::
   } else {
     hn::StoreU(v, tag, to);
   }
+}
+
+// Asks for what a long array has 8 KiB on: two thirds of the time on a Xeon whose own prefetching
+// did not.
+template <bool kIsLong, typename T>
+HWY_INLINE void read_ahead(std::bool_constant<kIsLong>, const T* from) {
+  if constexpr (kIsLong) hwy::Prefetch(from + 8192 / sizeof(T));
 }
 
 // kInPlace: the exponent's bias is float32's.
@@ -208,8 +216,10 @@ HWY_INLINE void decode_small(const SmallFloat& f, const Narrow* from, std::size_
   };
   fill_by_vectors(
       df, n, to,
-      [&](std::size_t i, auto past_caches)
-          HWY_ATTR { store_vector(past_caches, value(hn::LoadU(dn, from + i)), df, to + i); },
+      [&](std::size_t i, auto past_caches) HWY_ATTR {
+        read_ahead(past_caches, from + i);
+        store_vector(past_caches, value(hn::LoadU(dn, from + i)), df, to + i);
+      },
       [&](std::size_t i, std::size_t count) HWY_ATTR __attribute__((always_inline)) {
         Narrow rest[hn::MaxLanes(df)] = {};
         float wide[hn::MaxLanes(df)];
@@ -291,8 +301,10 @@ HWY_INLINE bool encode_small(const SmallFloat& f, const float* from, std::size_t
   };
   fill_by_vectors(
       dn, n, to,
-      [&](std::size_t i, auto past_caches)
-          HWY_ATTR { store_vector(past_caches, code_of(hn::LoadU(df, from + i)), dn, to + i); },
+      [&](std::size_t i, auto past_caches) HWY_ATTR {
+        read_ahead(past_caches, from + i);
+        store_vector(past_caches, code_of(hn::LoadU(df, from + i)), dn, to + i);
+      },
       [&](std::size_t i, std::size_t count) HWY_ATTR __attribute__((always_inline)) {
         float rest[hn::MaxLanes(df)] = {};
         Narrow codes[hn::MaxLanes(df)];
