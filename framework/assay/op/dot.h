@@ -38,9 +38,9 @@ struct MatrixUnit {
 
   bool sums_exactly() const { return !model; }
   // What a product would be exact of, row-major: the matrix as the unit reads it; of operands in
-  // two terms the matrix as it is. By `threads` threads (0: default_threads()).
-  std::vector<double> operand(const TensorView& matrix, int threads = 1) const;
-  // The same, into memory for as many values.
+  // two terms the matrix as it is.
+  std::vector<double> operand(const TensorView& matrix) const;
+  // The same, into memory for as many values, by `threads` threads (0: default_threads()).
   void read_operand(const TensorView& matrix, std::span<double> to, int threads) const;
   // The operands m x k and k x n, as operand() gives them, in the order in which they are summed:
   // those given, which are not copied, or the Summed's own.
