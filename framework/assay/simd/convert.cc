@@ -170,7 +170,7 @@ HWY_INLINE void convert_by_vectors(DFrom from_tag, DTo to_tag, std::size_t n,
     i = (width - beyond) % width / sizeof(To);
     if (i > 0) convert_part(0, i);
     for (; i + lanes <= n; i += lanes) {
-      hwy::Prefetch(from + i + kAhead);
+      __builtin_prefetch(from + i + kAhead);  // hwy::Prefetch does not compile with g++ -O0
       hn::Stream(convert(hn::LoadU(from_tag, from + i)), to_tag, to + i);
     }
     hwy::FlushStream();
