@@ -29,6 +29,7 @@
 #include "assay/base/sanitized.h"
 #include "assay/base/text.h"
 #include "assay/datasets/array_source.h"
+#include "assay/datasets/case_path.h"
 #include "assay/datasets/file_look.h"
 #include "assay/datasets/opened_file.h"
 #include "assay/datasets/reader.h"
@@ -356,7 +357,7 @@ FileCheck::~FileCheck() = default;
 void FileCheck::list_cases() { process_->ask(path_, "/cases", "l"); }
 
 void FileCheck::look_at_case(const std::string& name) {
-  process_->ask(path_, "/cases/" + name, "c" + name);
+  process_->ask(path_, case_path(name), "c" + name);
 }
 
 void FileCheck::look_at_dataset(const std::string& object, const std::string& dtype) {

@@ -60,7 +60,8 @@ OpenedFile::OpenedFile(const std::string& path) : path_(path) {
   if (!has_signature(fd_, status.st_size)) refuse("is not an HDF5 file");
   // Where somebody writes the file HDF5 says so.
   if (flock(fd_, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) return;
-  plain_ = std::make_unique<PlainObjects>(fd_, static_cast<std::uint64_t>(status.st_size));
+  size_ = static_cast<std::uint64_t>(status.st_size);
+  plain_ = std::make_unique<PlainObjects>(fd_, size_);
 }
 
 OpenedFile::OpenedFile(const std::string& path, int fd) : path_(path) {
@@ -71,6 +72,13 @@ OpenedFile::OpenedFile(const std::string& path, int fd) : path_(path) {
 OpenedFile::~OpenedFile() {
   file_.reset();
   if (fd_ >= 0) close(fd_);
+}
+
+std::shared_ptr<PlainObjects> OpenedFile::lasting_plain() {
+  if (plain_ != nullptr && lasting_plain_ == nullptr) {
+    lasting_plain_ = std::make_shared<PlainObjects>(fd_, size_);
+  }
+  return lasting_plain_;
 }
 
 hid_t OpenedFile::hdf5() {

@@ -24,6 +24,8 @@ class OpenedFile {
 
   // What needs no HDF5; null of a descriptor.
   PlainObjects* plain() const { return plain_.get(); }
+  // Others of the same file, which outlive this; null where plain() is. One thread at a time.
+  std::shared_ptr<PlainObjects> lasting_plain();
   // HDF5's number of the file. Throws FileError where the process that looks, or HDF5, refuses it.
   hid_t hdf5();
   // What looks at it; null where nothing does. As hdf5().
@@ -32,7 +34,9 @@ class OpenedFile {
  private:
   std::string path_;
   int fd_ = -1;
+  std::uint64_t size_ = 0;
   std::unique_ptr<PlainObjects> plain_;
+  std::shared_ptr<PlainObjects> lasting_plain_;
   std::unique_ptr<FileCheck> check_;
   Handle file_;
 };

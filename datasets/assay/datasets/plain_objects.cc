@@ -296,11 +296,19 @@ bool PlainObjects::read_message(unsigned kind, Cursor message, Header& header) {
   PlainObject& object = header.object;
   switch (kind) {
     case kNil:
-    case kOldFillValue:  // all elements are there
-    case kFillValue:
     case kOldModified:
     case kModified:
       return true;
+    case kOldFillValue:  // IV.A.2.e: a size and a value; all elements are there
+      object.has_own_fill |= message.number(4) != 0;
+      return true;
+    case kFillValue: {  // IV.A.2.f: space is taken late, and filled where a value was set
+      const unsigned version = message.small(1), allocates = message.small(1),
+                     fills = message.small(1), is_defined = message.small(1);
+      object.has_own_fill |= version < 1 || version > 2 || allocates != 2 || fills != 2 ||
+                             is_defined != 1 || message.number(4) != 0;
+      return true;
+    }
     case kDataspace: {
       bool is_null = false;
       if (std::exchange(header.has_space, true)) return false;
@@ -364,16 +372,20 @@ bool PlainObjects::read_attribute(Cursor message, PlainObject& object) {
   Shape shape;
   bool is_null = false;
   if (!read_space(space, shape, is_null)) return false;
-  PlainObject::NamedValue attribute{std::string(until_zero(name)), std::nullopt};
+  PlainObject::NamedValue attribute{std::string(until_zero(name)), std::nullopt, {}};
   const bool is_one = !is_null && std::all_of(shape.begin(), shape.end(),
                                               [](std::int64_t extent) { return extent == 1; });
-  if (is_one && !read_value(type, message, attribute.value)) return false;
+  if (is_one && !read_value(type, message, attribute)) return false;
+  attribute.stored.rank = static_cast<std::uint8_t>(shape.size());
   object.attributes.push_back(std::move(attribute));
   return true;
 }
 
 // Section IV.A.2.d. False where the type is of a kind that is not known here.
-bool PlainObjects::read_value(Cursor type, Cursor data, std::optional<Attribute>& value) {
+bool PlainObjects::read_value(Cursor type, Cursor data, PlainObject::NamedValue& attribute) {
+  using Kind = PlainObject::StoredValue::Kind;
+  std::optional<Attribute>& value = attribute.value;
+  PlainObject::StoredValue& stored = attribute.stored;
   const std::string_view message = type.text();
   const unsigned first = type.small(1), bits_0 = type.small(1), bits_1 = type.small(1);
   (void)type.small(1);
@@ -381,6 +393,7 @@ bool PlainObjects::read_value(Cursor type, Cursor data, std::optional<Attribute>
   const unsigned version = first >> 4, kind = first & 15;
   if (!type.ok() || version < 1 || version > 3 || size == 0 || size > data.left()) return false;
   Cursor bytes = data.take(size);
+  stored.bytes = size;
   const auto set_text = [&](std::string text) {
     if (is_utf8(text)) value = std::move(text);
   };
@@ -391,6 +404,9 @@ bool PlainObjects::read_value(Cursor type, Cursor data, std::optional<Attribute>
       std::string text(until_zero(bytes.text()));
       if (padding == 2) text.erase(text.find_last_not_of(' ') + 1);
       set_text(std::move(text));
+      stored.kind = Kind::kText;
+      stored.padding = static_cast<std::uint8_t>(padding);
+      stored.encoding = static_cast<std::uint8_t>(encoding);
       return true;
     }
     case kVariable: {
@@ -404,6 +420,7 @@ bool PlainObjects::read_value(Cursor type, Cursor data, std::optional<Attribute>
       const bool is_signed = (bits_0 & 8) != 0;
       if (type.number(2) != 0 || type.number(2) != 8 * size || !type.ok()) return false;
       if ((bits_0 & ~8U) != 0 || size > 8 || !std::has_single_bit(size)) return false;
+      stored.kind = is_signed ? Kind::kSigned : Kind::kUnsigned;
       std::uint64_t number = bytes.number(size);
       if (!is_signed && number > INT64_MAX) {
         value = static_cast<double>(number);
@@ -419,6 +436,7 @@ bool PlainObjects::read_value(Cursor type, Cursor data, std::optional<Attribute>
       if (!is_float64 && size != 4) return false;
       const auto swapped = match_message(message, format_named(is_float64 ? "float64" : "float32"));
       if (!swapped || *swapped) return false;
+      stored.kind = Kind::kFloat;
       value = is_float64
                   ? std::bit_cast<double>(bytes.number(8))
                   : double{std::bit_cast<float>(static_cast<std::uint32_t>(bytes.number(4)))};

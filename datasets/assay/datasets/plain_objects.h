@@ -24,10 +24,21 @@ namespace assay::h5 {
 
 // A group or a dataset whose elements lie in one piece.
 struct PlainObject {
+  // As what a value of an attribute is stored.
+  struct StoredValue {
+    enum class Kind : std::uint8_t { kOther, kText, kSigned, kUnsigned, kFloat };
+    Kind kind = Kind::kOther;  // other: has no single value, or a type of a kind that is not here
+    // Of a text: HDF5's numbers for what it ends in and for its encoding.
+    std::uint8_t padding = 0, encoding = 0;
+    std::uint8_t rank = 0;  // all extents are 1
+    std::uint64_t bytes = 0;
+    auto operator<=>(const StoredValue&) const = default;
+  };
   struct NamedValue {
     std::string name;
     // None where it is no single value, or a string that is no UTF-8.
     std::optional<Attribute> value;
+    StoredValue stored;
   };
 
   // Null where there is none of that name.
@@ -41,7 +52,8 @@ struct PlainObject {
   std::uint64_t tree = 0, heap = 0;
 
   // Of a dataset.
-  std::string type;  // HDF5's message, as the file has it
+  std::string type;           // HDF5's message, as the file has it
+  bool has_own_fill = false;  // what is said of elements that are not there is not HDF5's default
   Shape shape;
   std::uint64_t element_bytes = 0;
   bool is_compact = false;        // its elements lie in the header
@@ -94,7 +106,7 @@ class PlainObjects {
   bool read_messages(Cursor messages, Header& header);
   bool read_message(unsigned kind, Cursor message, Header& header);
   bool read_attribute(Cursor message, PlainObject& object);
-  bool read_value(Cursor type, Cursor data, std::optional<Attribute>& value);
+  bool read_value(Cursor type, Cursor data, PlainObject::NamedValue& attribute);
   std::optional<std::string> heap_string(Cursor reference);
   std::shared_ptr<const Links> read_links(const PlainObject& group);
 

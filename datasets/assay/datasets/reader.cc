@@ -320,8 +320,8 @@ std::map<std::string, Attribute> Reader::attributes(const std::string& object_pa
   std::vector<std::string> names;
   if (const auto plain = find_plain(object_path).object) {
     names = attribute_names(object_path);
-    for (const auto& [name, value] : plain->attributes) {
-      add_attribute(object_path, name, value, required, values);
+    for (const auto& attribute : plain->attributes) {
+      add_attribute(object_path, attribute.name, attribute.value, required, values);
     }
   } else {
     const Start start = start_of(object_path);

@@ -10,6 +10,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
+#include "assay/datasets/case_path.h"
 
 namespace assay {
 namespace {
@@ -321,7 +322,7 @@ std::int64_t rows_of(const std::string& path, const CaseInfo& info) {
   std::optional<std::int64_t> rows;
   std::string first;
   const auto look = [&](const std::string& what, const TensorInfo& tensor) {
-    const std::string object = "/cases/" + info.name + "/" + what;
+    const std::string object = path_of(info.name, what, "");
     if (tensor.shape.empty()) {
       throw FileError(path, object, "is a scalar: it has no rows that could be cases");
     }

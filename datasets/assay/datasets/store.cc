@@ -5,6 +5,8 @@
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/datasets/case_path.h"
+#include "assay/datasets/copy_source.h"
 #include "assay/datasets/file_look.h"
 #include "assay/datasets/opened_file.h"
 #include "assay/datasets/reader.h"
@@ -21,8 +23,6 @@ constexpr std::size_t kMaxSecondWays = 1000;
 bool is_part(const std::string& link) {
   return link == "inputs" || link == "outputs" || link == "golden";
 }
-
-std::string case_path(const std::string& name) { return "/cases/" + name; }
 
 }  // namespace
 
@@ -231,11 +231,6 @@ struct DatasetFile::Impl {
   // -------------------------------------------------------------------- one or several outputs
   //
   // `output`: the name of one of several, "" of the one that a case without names has.
-
-  static std::string path_of(const std::string& name, const std::string& part,
-                             const std::string& output) {
-    return case_path(name) + "/" + part + (output.empty() ? "" : "/" + output);
-  }
 
   // Whether golden results and outputs lie in groups, by their names.
   bool has_several(const std::string& name) const {
@@ -536,7 +531,7 @@ Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {
   const Impl::Inputs inputs = impl_->inputs_of(name);
   c.absent_inputs = inputs.absent;
   for (const std::string& operand : inputs.tensors) {
-    const std::string at = Impl::path_of(name, "inputs", operand);
+    const std::string at = path_of(name, "inputs", operand);
     if (what.inputs) {
       c.inputs.emplace(operand, impl_->reader.read_tensor(at));
     } else {
@@ -545,13 +540,13 @@ Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {
   }
   // Of one output, or of the only one, into a CaseOutput or the case.
   const auto read_into = [&](auto& to, const std::string& output) {
-    const std::string golden = Impl::path_of(name, "golden", output);
+    const std::string golden = path_of(name, "golden", output);
     if (what.golden && impl_->reader.check_path(golden) && !impl_->is_absent(golden)) {
       to.golden = impl_->reader.read_tensor(golden);
     }
     if (!what.outputs) return;
     for (const std::string& producer : impl_->producers_of(name, output)) {
-      const std::string at = Impl::path_of(name, "outputs/" + producer, output);
+      const std::string at = path_of(name, "outputs/" + producer, output);
       to.outputs.emplace(producer, impl_->reader.read_tensor(at));
       std::string machine = impl_->machine_of(at);
       if (!machine.empty()) to.output_machines.emplace(producer, std::move(machine));
@@ -584,7 +579,7 @@ Epilogue DatasetFile::read_epilogue(const std::string& name, const std::string& 
   Epilogue epilogue;
   const auto read_part = [&](const char* part, Tensor& to) {
     if (impl_->beside_outputs(name, part, output).count(producer) == 0) return;
-    to = impl_->reader.read_tensor(Impl::path_of(name, std::string(part) + "/" + producer, output));
+    to = impl_->reader.read_tensor(path_of(name, std::string(part) + "/" + producer, output));
   };
   read_part("accumulators", epilogue.accumulator);
   read_part("residuals", epilogue.residual);
@@ -602,7 +597,7 @@ Tensor DatasetFile::read_output(const std::string& name, const std::string& prod
         formatted("has no recorded output {}of '{}'; it has {}",
                   output.empty() ? "" : formatted("'{}' ", output), producer, joined(producers)));
   }
-  return impl_->reader.read_tensor(Impl::path_of(name, "outputs/" + producer, output));
+  return impl_->reader.read_tensor(path_of(name, "outputs/" + producer, output));
 }
 
 std::vector<std::string> DatasetFile::producers_of(const std::string& name) const {
@@ -612,18 +607,18 @@ std::vector<std::string> DatasetFile::producers_of(const std::string& name) cons
 
 std::unique_ptr<ArraySource> DatasetFile::open_input(const std::string& name,
                                                      const std::string& operand) const {
-  return looked_at(name).pieces_of(Impl::path_of(name, "inputs/" + operand, ""));
+  return looked_at(name).pieces_of(path_of(name, "inputs/" + operand, ""));
 }
 
 std::unique_ptr<ArraySource> DatasetFile::open_golden(const std::string& name,
                                                       const std::string& output) const {
-  return looked_at(name).pieces_of(Impl::path_of(name, "golden", output));
+  return looked_at(name).pieces_of(path_of(name, "golden", output));
 }
 
 std::unique_ptr<ArraySource> DatasetFile::open_output(const std::string& name,
                                                       const std::string& producer,
                                                       const std::string& output) const {
-  return looked_at(name).pieces_of(Impl::path_of(name, "outputs/" + producer, output));
+  return looked_at(name).pieces_of(path_of(name, "outputs/" + producer, output));
 }
 
 std::int64_t DatasetFile::golden_bytes(const std::string& name) const {
@@ -638,13 +633,13 @@ std::int64_t DatasetFile::output_bytes(const std::string& name, const std::strin
 
 std::optional<StoredPlace> DatasetFile::golden_place(const std::string& name,
                                                      const std::string& output) const {
-  return looked_at(name).place_of(Impl::path_of(name, "golden", output));
+  return looked_at(name).place_of(path_of(name, "golden", output));
 }
 
 std::optional<StoredPlace> DatasetFile::output_place(const std::string& name,
                                                      const std::string& producer,
                                                      const std::string& output) const {
-  return looked_at(name).place_of(Impl::path_of(name, "outputs/" + producer, output));
+  return looked_at(name).place_of(path_of(name, "outputs/" + producer, output));
 }
 
 std::map<std::string, Attribute> DatasetFile::attributes_of(const std::string& name) const {
@@ -661,17 +656,17 @@ CaseInfo DatasetFile::info(const std::string& name) const {
   Impl::Inputs inputs = impl_->inputs_of(name);
   info.absent_inputs = std::move(inputs.absent);
   for (const std::string& operand : inputs.tensors) {
-    info.inputs.emplace(operand, impl_->reader.tensor_info(Impl::path_of(name, "inputs", operand)));
+    info.inputs.emplace(operand, impl_->reader.tensor_info(path_of(name, "inputs", operand)));
   }
   const auto fill = [&](auto& to, const std::string& output) {
     for (const std::string& producer : impl_->producers_of(name, output)) {
-      const std::string at = Impl::path_of(name, "outputs/" + producer, output);
+      const std::string at = path_of(name, "outputs/" + producer, output);
       TensorInfo& tensor = to.outputs[producer] = impl_->reader.tensor_info(at);
       tensor.machine = impl_->machine_of(at);
     }
     to.accumulators = impl_->beside_outputs(name, "accumulators", output);
     to.residuals = impl_->beside_outputs(name, "residuals", output);
-    const std::string golden = Impl::path_of(name, "golden", output);
+    const std::string golden = path_of(name, "golden", output);
     if (impl_->is_given(golden)) to.golden = impl_->reader.tensor_info(golden);
   };
   if (!impl_->has_several(name)) {
@@ -689,12 +684,15 @@ CaseInfo DatasetFile::info(const std::string& name) const {
 
 const h5::Checksums& DatasetFile::checksums() const { return impl_->reader.checksums(); }
 
-std::int64_t DatasetFile::file_for_copy(const std::string& name) const {
-  if (h5::FileCheck* const check = impl_->opened.check()) check->look_at_case(name);
+std::unique_ptr<h5::CopySource> DatasetFile::copy_source(const std::string& name) const {
+  auto source =
+      h5::plain_copy_source(path(), impl_->opened.lasting_plain(), case_path(name), checksums());
+  h5::FileCheck* const check = source == nullptr ? impl_->opened.check() : nullptr;
+  if (check != nullptr) check->look_at_case(name);
   (void)info(name);
   Impl::Walk walk;
   impl_->collect(name, walk);
-  return impl_->opened.hdf5();
+  return source != nullptr ? std::move(source) : h5::copy_source(path(), impl_->opened.hdf5());
 }
 
 }  // namespace assay

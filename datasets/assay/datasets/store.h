@@ -20,6 +20,7 @@ namespace assay {
 
 namespace h5 {
 class Checksums;
+class CopySource;
 struct FileLook;
 }  // namespace h5
 
@@ -68,8 +69,8 @@ class DatasetFile : public CaseSource {
  private:
   friend class DatasetWriter;
   const h5::Checksums& checksums() const;
-  // HDF5's number of the file, once all of a case has been checked.
-  std::int64_t file_for_copy(const std::string& name) const;
+  // Of a case, once all of it has been checked.
+  std::unique_ptr<h5::CopySource> copy_source(const std::string& name) const;
 
   friend struct h5::FileLook;
   struct Impl;

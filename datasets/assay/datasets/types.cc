@@ -170,12 +170,14 @@ bool is_message(std::string_view message, const std::string& known) {
          message.substr(known.size()).find_first_not_of('\0') == std::string_view::npos;
 }
 
-// The messages of a format's types, and whether their elements are swapped.
-using Messages = std::vector<std::pair<std::string, bool>>;
+struct Messages {
+  std::string stored;                                  // of stored_type()
+  std::vector<std::pair<std::string, bool>> all = {};  // and whether their elements are swapped
+};
 
 Messages messages_of(const Format& f) {
   quiet_hdf5();
-  Messages messages;
+  Messages messages{message_of(stored_type(f).get())};
   std::vector<Handle> types = readable_types(f);
   types.push_back(stored_type(f));
   for (const Handle& t : types) {
@@ -186,7 +188,7 @@ Messages messages_of(const Format& f) {
         continue;
       }
       const TypeMatch match = match_type(t.get(), f);
-      if (match.ok) messages.emplace_back(message_of(t.get()), match.swap_bytes);
+      if (match.ok) messages.all.emplace_back(message_of(t.get()), match.swap_bytes);
     }
   }
   return messages;
@@ -201,18 +203,22 @@ Handle bool_enum() {
   return t;
 }
 
-}  // namespace
-
-std::optional<bool> match_message(std::string_view message, const Format& f) {
+const Messages& known_messages_of(const Format& f) {
   static std::mutex mutex;
   static std::map<const Format*, Messages> known;
-  const Messages* messages = nullptr;
-  {
-    const std::lock_guard lock(mutex);
-    const auto found = known.find(&f);
-    messages = &(found != known.end() ? found : known.emplace(&f, messages_of(f)).first)->second;
-  }
-  for (const auto& [text, swapped] : *messages) {
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(&f);
+  return (found != known.end() ? found : known.emplace(&f, messages_of(f)).first)->second;
+}
+
+}  // namespace
+
+bool is_stored_message(std::string_view message, const Format& f) {
+  return is_message(message, known_messages_of(f).stored);
+}
+
+std::optional<bool> match_message(std::string_view message, const Format& f) {
+  for (const auto& [text, swapped] : known_messages_of(f).all) {
     if (is_message(message, text)) return swapped;
   }
   if (f.kind == assay::Kind::kBool && is_bool_message(message)) return false;

@@ -33,6 +33,8 @@ const Format* format_of_type(hid_t stored, const std::string& dtype);
 // about it: whether its elements are swapped. None where it is none of those that HDF5 writes for
 // the format's types, which match_type() may know all the same.
 std::optional<bool> match_message(std::string_view message, const Format& format);
+// Whether it is the message of stored_type().
+bool is_stored_message(std::string_view message, const Format& format);
 // Whether it is HDF5's message of that of h5py's bool.
 bool is_bool_message(std::string_view message);
 

@@ -12,11 +12,10 @@
 
 #include "assay/base/temporary_file.h"
 #include "assay/base/text.h"
+#include "assay/datasets/case_path.h"
 #include "assay/datasets/checksums.h"
-#include "assay/datasets/chunks.h"
+#include "assay/datasets/copy_source.h"
 #include "assay/datasets/file_check.h"
-#include "assay/datasets/reader.h"
-#include "assay/datasets/size_cap.h"
 #include "assay/datasets/store.h"
 #include "assay/datasets/types.h"
 #include "assay/datasets/write_driver.h"
@@ -26,15 +25,6 @@ namespace {
 
 constexpr hsize_t kChunkBytes = 1 << 20;       // of a compressed dataset, about
 constexpr std::int64_t kMinCompressed = 1024;  // elements; fewer are not worth a chunk
-// Bytes of a string that lies in its object's header, which takes less than 64 KiB of an attribute.
-constexpr std::size_t kMostFixedLength = 1 << 15;
-
-std::string case_path(const std::string& name) { return "/cases/" + name; }
-
-// Of one output, or of the one among several that has this name.
-std::string path_of(const std::string& name, const std::string& part, const std::string& output) {
-  return case_path(name) + "/" + part + (output.empty() ? "" : "/" + output);
-}
 
 // Whether a list has such a member: "x/0".
 bool is_member(const std::string& operand) { return operand.find('/') != std::string::npos; }
@@ -51,8 +41,8 @@ struct DatasetWriter::Impl {
   std::string open_path;   // empty: none is
   // Cases of other files, whose members come here when all that replaces them is known.
   struct Copied {
-    h5::Handle file;
-    std::string path, name;
+    std::unique_ptr<h5::CopySource> source;
+    std::string name;
     h5::Checksums sums;  // what its file says of it
   };
   std::vector<Copied> copied;
@@ -95,16 +85,6 @@ struct DatasetWriter::Impl {
     open_object.reset();
   }
 
-  void create_attribute(const std::string& object, hid_t at, const std::string& name, hid_t type,
-                        hid_t space, hid_t memory, const void* data) const {
-    h5::Handle attr =
-        h5::attribute(H5Acreate2(at, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT));
-    if (!attr.valid() || (data != nullptr && H5Awrite(attr.get(), memory, data) < 0) ||
-        !attr.reset()) {
-      fail(object, formatted("its attribute '{}' cannot be written", name));
-    }
-  }
-
   // Strings have a fixed length: copying those of variable length is what HDF5 1.10 fails at.
   void write_attribute(const std::string& object, const std::string& name, const Attribute& value) {
     const hid_t at = opened(object);
@@ -115,7 +95,7 @@ struct DatasetWriter::Impl {
     const char* characters = nullptr;
     if (const auto* text = std::get_if<std::string>(&value)) {
       if (!h5::is_utf8(*text)) fail(object, formatted("its attribute '{}' must be UTF-8", name));
-      const bool fixed = text->size() <= kMostFixedLength;
+      const bool fixed = text->size() <= h5::kMostFixedLength;
       characters = text->c_str();  // ends in a zero, which is all of an empty string
       type = h5::type(H5Tcopy(H5T_C_S1));
       H5Tset_size(type.get(), fixed ? std::max<std::size_t>(text->size(), 1) : H5T_VARIABLE);
@@ -129,7 +109,9 @@ struct DatasetWriter::Impl {
       type = h5::type(H5Tcopy(H5T_IEEE_F64LE));
       data = &std::get<double>(value);
     }
-    create_attribute(object, at, name, type.get(), scalar.get(), type.get(), data);
+    if (!h5::create_attribute(at, name, type.get(), scalar.get(), type.get(), data)) {
+      fail(object, formatted("its attribute '{}' cannot be written", name));
+    }
     if (name != h5::kChecksumsAttribute) sums.set(object, name, value);
   }
 
@@ -163,149 +145,83 @@ struct DatasetWriter::Impl {
 
   // ------------------------------------------------------------------- what is copied
   //
-  // HDF5 1.10.8 breaks where what H5Ocopy made is deleted, and where it copies attributes that lie
-  // in a heap: copies fail then, or end the process. So datasets are copied one by one, when all
-  // that takes their place is there already; and attributes are read and written.
+  // When all that takes its place is there already: what HDF5 1.10.8 copied it cannot delete.
 
-  // As it is stored; a string that is too long for an object's header gets a variable length.
-  void copy_attribute(const std::string& object, const std::string& name, hid_t attr,
-                      const Attribute* value) {
-    const h5::Handle type = h5::type(H5Aget_type(attr)), space = h5::space(H5Aget_space(attr));
-    // It would refer to an object of the other file.
-    if (H5Tdetect_class(type.get(), H5T_REFERENCE) > 0) return;
-    const H5T_class_t kind = H5Tget_class(type.get());
-    const bool variable = kind == H5T_STRING && H5Tis_variable_str(type.get()) > 0;
-    const bool is_long = kind == H5T_STRING && H5Tget_size(type.get()) > kMostFixedLength;
-    if (is_long && value != nullptr && H5Sget_simple_extent_type(space.get()) == H5S_SCALAR) {
-      write_attribute(object, name, *value);
-      return;
-    }
-    // Where nothing in it has a length of its own, the bits need no conversion.
-    const bool plain = !variable && kind != H5T_COMPOUND && kind != H5T_ARRAY && kind != H5T_VLEN;
-    const h5::Handle stored = h5::type(H5Tcopy(type.get()));
-    const h5::Handle memory =
-        h5::type(plain ? H5Tcopy(type.get()) : H5Tget_native_type(type.get(), H5T_DIR_ASCEND));
-    const auto count =
-        static_cast<std::size_t>(std::max<hssize_t>(H5Sget_simple_extent_npoints(space.get()), 0));
-    std::vector<std::byte> data(count * H5Tget_size(memory.get()));
-    if (count > 0 && H5Aread(attr, memory.get(), data.data()) < 0) {
-      fail(object, formatted("its attribute '{}' cannot be copied", name));
-    }
-    create_attribute(object, opened(object), name, stored.get(), space.get(), memory.get(),
-                     count > 0 ? data.data() : nullptr);
-    if (!plain && count > 0) {
-      H5Dvlen_reclaim(memory.get(), space.get(), H5P_DEFAULT, data.data());
-    }
-  }
-
-  // Those that the object does not have yet.
-  void copy_attributes(const h5::Reader& reader, hid_t from, const std::string& object,
+  // Those that the object, which is open as `at`, does not have yet.
+  void copy_attributes(h5::CopySource& source, const std::string& object, hid_t at,
                        const h5::Checksums& known) {
-    const h5::Handle source = h5::object(H5Oopen(from, object.c_str(), H5P_DEFAULT));
-    std::vector<std::string> names;
-    const auto values = reader.attributes(object, {}, &names);
-    const hid_t at = opened(object);
-    for (const std::string& name : names) {
+    for (const auto& [name, value] : source.attributes(object)) {
       if (H5Aexists(at, name.c_str()) > 0) continue;
-      const h5::Handle attr = h5::attribute(H5Aopen(source.get(), name.c_str(), H5P_DEFAULT));
-      if (!attr.valid()) fail(object, formatted("its attribute '{}' cannot be copied", name));
-      const auto value = values.find(name);
-      copy_attribute(object, name, attr.get(), value == values.end() ? nullptr : &value->second);
+      switch (source.copy_attribute(object, name, at)) {
+        case h5::CopySource::Copied::kFailed:
+          fail(object, formatted("its attribute '{}' cannot be copied", name));
+        case h5::CopySource::Copied::kByValue:
+          if (value) write_attribute(object, name, *value);
+          break;
+        case h5::CopySource::Copied::kYes:
+        case h5::CopySource::Copied::kNot:
+          break;
+      }
       const auto line = known.lines().find(object + "@" + name);
       if (line != known.lines().end()) {
         sums.set(line->first, line->second);
-      } else if (value != values.end()) {
-        sums.set(object, name, value->second);
+      } else if (value) {
+        sums.set(object, name, *value);
       }
     }
   }
 
   // What is copied keeps its checksum, or gets one.
-  void keep_sum(const h5::Reader& reader, const h5::Checksums& known, const std::string& object) {
+  void keep_sum(h5::CopySource& source, const h5::Checksums& known, const std::string& object) {
     const auto found = known.lines().find(object);
     if (found != known.lines().end()) {
       sums.set(object, found->second);
-      return;
-    }
-    try {
-      sums.set(object, h5::sum_of(reader.read_tensor(object).view()));
-    } catch (const FileError&) {
-      H5Eclear2(H5E_DEFAULT);  // of a dataset that is no tensor, which no one reads
+    } else if (const auto sum = source.sum_of(object)) {
+      sums.set(object, *sum);
     }
   }
 
-  void create_group(const std::string& object) const {
-    const h5::Handle links = with_parents();
-    const h5::Handle made =
-        h5::group(H5Gcreate2(file.get(), object.c_str(), links.get(), H5P_DEFAULT, H5P_DEFAULT));
+  h5::Handle created_group(const std::string& object) const {
+    h5::Handle made = h5::group(
+        H5Gcreate2(file.get(), object.c_str(), with_parents().get(), H5P_DEFAULT, H5P_DEFAULT));
     if (!made.valid()) fail(object, "cannot be created");
+    return made;
   }
 
-  // H5Ocopy() crashes on damaged datasets, and so is left what it alone can copy: references to
-  // elements of variable length, and named types.
-  void copy_object(hid_t from, const std::string& object) const {
-    const h5::Handle links = with_parents();
-    if (copy_dataset(from, object, links.get())) return;
-    const h5::Handle how = h5::properties(H5Pcreate(H5P_OBJECT_COPY));
-    H5Pset_copy_object(how.get(), H5O_COPY_WITHOUT_ATTR_FLAG);
-    if (H5Ocopy(from, object.c_str(), file.get(), object.c_str(), how.get(), links.get()) < 0) {
-      fail(object, "cannot be copied");
-    }
-  }
-
-  // False where the object is no dataset of elements of a fixed size.
-  bool copy_dataset(hid_t from, const std::string& object, hid_t links) const {
-    const h5::Handle source = h5::dataset(H5Dopen2(from, object.c_str(), H5P_DEFAULT));
-    H5Eclear2(H5E_DEFAULT);
-    if (!source.valid()) return false;
-    const h5::Handle type = h5::type(H5Dget_type(source.get()));
-    const h5::Handle space = h5::space(H5Dget_space(source.get()));
-    const h5::Handle created = h5::properties(H5Dget_create_plist(source.get()));
-    H5Pset_obj_track_times(created.get(), false);
-    for (const H5T_class_t kind : {H5T_VLEN, H5T_REFERENCE, H5T_STRING}) {
-      // A string may have a variable length.
-      if (H5Tdetect_class(type.get(), kind) != 0) return false;
-    }
-    hsize_t extents[H5S_MAX_RANK];
-    const int rank = H5Sget_simple_extent_dims(space.get(), extents, nullptr);
-    if (rank < 0 || H5Sget_simple_extent_type(space.get()) == H5S_NULL) return false;
-    h5::Handle copy = h5::dataset(H5Dcreate2(file.get(), object.c_str(), type.get(), space.get(),
-                                             links, created.get(), H5P_DEFAULT));
-    const Shape shape(extents, extents + rank);
-    if (!copy.valid() ||
-        !h5::copy_stored({source.get(), created.get(), type.get(), shape, H5Tget_size(type.get())},
-                         copy.get()) ||
-        !copy.reset()) {
-      fail(object, "cannot be copied");
-    }
-    return true;
+  h5::Handle opened_anew(hid_t group, const std::string& link, const std::string& object) const {
+    h5::Handle found = h5::object(H5Oopen(group, link.c_str(), H5P_DEFAULT));
+    if (!found.valid()) fail(object, "cannot be opened for writing");
+    return found;
   }
 
   // Whether all that a group holds there is left out here.
-  bool nothing_is_left_of(const h5::Reader& reader, const std::string& group) const {
-    const std::vector<std::string> links = reader.links_in(group);
+  bool nothing_is_left_of(h5::CopySource& source, const std::string& group) const {
+    const std::vector<std::string> links = source.links_in(group);
     return !links.empty() && std::all_of(links.begin(), links.end(), [&](const std::string& link) {
       return left_out.count(group + "/" + link) != 0;
     });
   }
 
-  // Copies to the group what lies in it there and is not here yet. `first_paths`: by address, of
-  // objects that came before; what has several links there has them here.
-  void copy_missing(const h5::Reader& reader, hid_t from, const std::string& group,
+  // Copies to the group, which is open as `at`, what lies in it there and is not here yet.
+  // `first_paths`: by address, of objects that came before; what has several links there has them
+  // here.
+  void copy_missing(h5::CopySource& source, const std::string& group, hid_t at,
                     std::map<std::uint64_t, std::string>& first_paths, const h5::Checksums& known) {
-    for (const std::string& link : reader.links_in(group)) {
+    for (const std::string& link : source.links_in(group)) {
       const std::string object = group + "/" + link;
-      if (reader.kind_of(object) == h5::Reader::ObjectKind::kGroup) {
-        if (!exists(object) && nothing_is_left_of(reader, object)) continue;
-        if (!exists(object)) create_group(object);
-        copy_attributes(reader, from, object, known);
-        copy_missing(reader, from, object, first_paths, known);
+      const bool is_here = H5Lexists(at, link.c_str(), H5P_DEFAULT) > 0;
+      H5Eclear2(H5E_DEFAULT);
+      if (source.is_group(object)) {
+        if (!is_here && nothing_is_left_of(source, object)) continue;
+        const h5::Handle inner = is_here ? opened_anew(at, link, object) : created_group(object);
+        copy_attributes(source, object, inner.get(), known);
+        copy_missing(source, object, inner.get(), first_paths, known);
         continue;
       }
-      if (exists(object)) {
+      if (is_here) {
         // What is said of one of several outputs stands on its golden result, whatever that is.
         if (group.ends_with("/golden")) {
-          copy_attributes(reader, from, object, known);
+          copy_attributes(source, object, opened(object), known);
           for (const char* word : {"absent", "pending"}) {
             sums.erase(object, word);
             H5Adelete(opened(object), word);
@@ -315,20 +231,20 @@ struct DatasetWriter::Impl {
         continue;
       }
       if (left_out.count(object) != 0) continue;
-      const auto [first, is_first] = first_paths.emplace(reader.address_of(object), object);
+      const auto [first, is_first] = first_paths.emplace(source.address_of(object), object);
       if (is_first) {
-        copy_object(from, object);
-        copy_attributes(reader, from, object, known);
-      } else if (H5Lcreate_hard(file.get(), first->second.c_str(), file.get(), object.c_str(),
-                                H5P_DEFAULT, H5P_DEFAULT) < 0) {
+        if (!source.copy_object(object, at, link)) fail(object, "cannot be copied");
+        copy_attributes(source, object, opened_anew(at, link, object).get(), known);
+      } else if (H5Lcreate_hard(file.get(), first->second.c_str(), at, link.c_str(), H5P_DEFAULT,
+                                H5P_DEFAULT) < 0) {
         fail(object, "cannot be linked");
       }
       if (!is_first) {
-        for (const auto& [name, value] : reader.attributes(object, {})) {
-          sums.set(object, name, value);
+        for (const auto& [name, value] : source.attributes(object)) {
+          if (value) sums.set(object, name, *value);
         }
       }
-      keep_sum(reader, known, object);
+      keep_sum(source, known, object);
       check_disk();
     }
   }
@@ -336,8 +252,8 @@ struct DatasetWriter::Impl {
   void complete_copies() {
     for (const Copied& c : copied) {
       std::map<std::uint64_t, std::string> first_paths;
-      copy_missing(h5::Reader(c.path, c.file.get(), dataset_size_cap()), c.file.get(),
-                   case_path(c.name), first_paths, c.sums);
+      const std::string at = case_path(c.name);
+      copy_missing(*c.source, at, opened_anew(file.get(), at, at).get(), first_paths, c.sums);
     }
     copied.clear();
   }
@@ -528,7 +444,7 @@ void DatasetWriter::write_attributes(const std::map<std::string, Attribute>& att
 void DatasetWriter::write(const Case& c) {
   impl_->check_new_case(c.name);
   const std::string at = case_path(c.name);
-  impl_->create_group(at);
+  (void)impl_->created_group(at);
   for (const auto& [name, value] : c.attributes) impl_->write_named_attribute(at, name, value);
   impl_->write_attribute(at, "op", c.op.empty() ? std::string("external") : c.op);
   impl_->check_inputs(c);
@@ -588,7 +504,7 @@ void DatasetWriter::write(const Case& c) {
 
 void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {
   impl_->check_new_case(name);
-  const hid_t source = from.file_for_copy(name);
+  std::unique_ptr<h5::CopySource> source = from.copy_source(name);
   const CaseInfo info = from.info(name);
   const bool has_list = std::any_of(info.inputs.begin(), info.inputs.end(),
                                     [](const auto& input) { return is_member(input.first); });
@@ -597,10 +513,9 @@ void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {
     impl_->several[name] = !info.results.empty();
   }
   const std::string at = case_path(name);
-  impl_->create_group(at);
-  impl_->copy_attributes(h5::Reader(from.path(), source, 0), source, at, from.checksums());
-  H5Iinc_ref(source);  // until the members have come
-  impl_->copied.push_back({{source, H5Idec_ref}, from.path(), name, from.checksums().all_of(at)});
+  const h5::Handle group = impl_->created_group(at);
+  impl_->copy_attributes(*source, at, group.get(), from.checksums());
+  impl_->copied.push_back({std::move(source), name, from.checksums().all_of(at)});
   impl_->check_disk();
 }
 

@@ -1,0 +1,16 @@
+// Where things lie in a dataset file (docs/dataset.md).
+#pragma once
+
+#include <string>
+
+namespace assay {
+
+inline std::string case_path(const std::string& name) { return "/cases/" + name; }
+
+// Of a part, such as "inputs" or "outputs/torch"; `output`: of this one of several.
+inline std::string path_of(const std::string& name, const std::string& part,
+                           const std::string& output) {
+  return case_path(name) + "/" + part + (output.empty() ? "" : "/" + output);
+}
+
+}  // namespace assay

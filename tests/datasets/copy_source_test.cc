@@ -1,0 +1,240 @@
+// What lies plainly is copied without HDF5 reading it, byte for byte as with it; what does not is
+// left to HDF5.
+#include "assay/datasets/copy_source.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "assay/datasets/opened_file.h"
+#include "assay/datasets/reader.h"
+#include "assay/datasets/writer.h"
+#include "assay/format/convert.h"
+#include "files.h"
+
+namespace assay::h5 {
+namespace {
+
+// An HDF5 file with all of one of a file's groups.
+void copy_all(CopySource& source, const std::string& group, hid_t to) {
+  const auto copy_attributes = [&](const std::string& object, hid_t at) {
+    for (const auto& [name, value] : source.attributes(object)) {
+      EXPECT_EQ(source.copy_attribute(object, name, at), CopySource::Copied::kYes) << name;
+    }
+  };
+  copy_attributes(group, to);
+  for (const std::string& link : source.links_in(group)) {
+    const std::string object = group + "/" + link;
+    if (source.is_group(object)) {
+      const Handle inner =
+          h5::group(H5Gcreate2(to, link.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+      copy_all(source, object, inner.get());
+      continue;
+    }
+    EXPECT_TRUE(source.copy_object(object, to, link)) << object;
+    const Handle copy = h5::object(H5Oopen(to, link.c_str(), H5P_DEFAULT));
+    copy_attributes(object, copy.get());
+  }
+}
+
+class CopySourceTest : public ::testing::Test {
+ protected:
+  // Of every format, with attributes of every kind; the golden result is too long for a block that
+  // is kept.
+  void SetUp() override {
+    DatasetWriter writer(path_);
+    Case c;
+    c.name = "of/all";
+    c.op = "external";
+    c.attributes = {{"rtol", 0.5},
+                    {"seed", std::int64_t{-7}},
+                    {"why", std::string("it is")},
+                    {"x_none", std::string()},
+                    {"x_word", std::string("pr\u00fcfen")}};
+    for (const Format& format : formats()) {
+      Tensor tensor(format, {2, 3});
+      std::memset(tensor.bytes(), 0, static_cast<std::size_t>(6 * format.storage_bytes));
+      tensor.set_bits(5, encode(format, 1));
+      c.inputs.emplace(format.name, std::move(tensor));
+    }
+    for (const Format& format : complex_formats()) {
+      Tensor tensor(format, {1});
+      std::memset(tensor.bytes(), 0, static_cast<std::size_t>(format.storage_bytes));
+      c.inputs.emplace(format.name, std::move(tensor));
+    }
+    c.golden = Tensor::from_values(format_named("float64"), {1000}, std::vector<double>(1000, 0.1));
+    c.outputs.emplace(
+        "npu", Tensor::from_values(format_named("bfloat16"), {3}, std::vector<double>{1, -2, 0.1}));
+    c.output_machines.emplace("npu", "ascend910b");
+    writer.write(c);
+    c.name = "plain";
+    writer.write(c);
+    writer.commit();
+  }
+
+  // Runs Python lines on the file, open as `f`, and its case /cases/plain as `c`.
+  void change(const std::string& lines) {
+    const std::string script = directory_ / "script.py";
+    spill(script, formatted("import h5py, numpy as np\nf = h5py.File('{}', 'r+')\n"
+                            "c = f['cases/plain']\n{}\n",
+                            path_, lines));
+    int status = -1;
+    const std::string said = output_of(formatted("{} {}", ASSAY_PYTHON, script), &status);
+    ASSERT_EQ(status, 0) << said;
+  }
+
+  static Checksums sums_of(OpenedFile& opened, const std::string& path) {
+    Reader reader(path, opened, std::int64_t{1} << 30);
+    const auto root = reader.attributes("/", {});
+    reader.read_checksums(std::get<std::string>(root.at(kChecksumsAttribute)));
+    return reader.checksums();
+  }
+
+  std::unique_ptr<CopySource> plain(const std::string& group) {
+    OpenedFile opened(path_);
+    return plain_copy_source(path_, opened.lasting_plain(), group, sums_of(opened, path_));
+  }
+
+  std::string copied(CopySource& source, const std::string& group) {
+    const std::string path = directory_ / "copy.h5";
+    {
+      const Handle file =
+          h5::file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+      const Handle root = h5::group(H5Gopen2(file.get(), "/", H5P_DEFAULT));
+      copy_all(source, group, root.get());
+    }
+    return slurp(path);
+  }
+
+  OwnDirectory directory_;
+  const std::string path_ = directory_ / "from.h5";
+};
+
+TEST_F(CopySourceTest, OfWhatLiesPlainlyGivesWhatHdf5Gives) {
+  // Types that assay does not write attributes as, which keep their bits.
+  change(
+      "c.attrs['x_i8'] = np.int8(-3)\n"
+      "c.attrs['x_u16'] = np.uint16(65535)\n"
+      "c.attrs['x_u64'] = np.uint64(2**63 - 1)\n"
+      "c.attrs['x_f32'] = np.float32(-0.1)\n"
+      "c.attrs['x_one'] = np.array([[5]], np.int32)\n"
+      "c.attrs['x_fixed'] = np.bytes_('abc')\n"
+      "c['outputs'].attrs['x_note'] = np.float64(-0.0)\n"
+      "c['inputs/float32'].attrs['x_inf'] = np.float32('inf')");
+  for (const char* group : {"/cases/of/all", "/cases/plain", "/cases/of"}) {
+    SCOPED_TRACE(group);
+    const std::unique_ptr<CopySource> without_hdf5 = plain(group);
+    ASSERT_NE(without_hdf5, nullptr);
+    OpenedFile opened(path_);
+    const std::unique_ptr<CopySource> by_hdf5 = copy_source(path_, opened.hdf5());
+    const std::string expected = copied(*by_hdf5, group);
+    EXPECT_GT(expected.size(), 10000U);
+    EXPECT_TRUE(copied(*without_hdf5, group) == expected);
+  }
+}
+
+TEST_F(CopySourceTest, LeavesToHdf5WhatItMayNotCopyBitForBit) {
+  const struct {
+    const char* what;
+    const char* lines;
+  } changes[] = {
+      {"a string of variable length", "c.attrs['x'] = 'abc'"},
+      {"several values", "c.attrs['x'] = [1, 2]"},
+      {"no value", "c.attrs['x'] = h5py.Empty('f4')"},
+      {"a bool", "c.attrs['x'] = True"},
+      {"a NaN", "c.attrs['x'] = np.float32('nan')"},
+      {"a half", "c.attrs['x'] = np.float16(1)"},
+      {"an integer that was rounded", "c.attrs['x'] = np.uint64(2**63 + 1)"},
+      {"big-endian", "c.attrs['x'] = np.array(1, '>i4')"},
+      {"an attribute deep inside", "c['outputs/npu'].attrs['x'] = 'abc'"},
+      {"an attribute of a group inside", "c['outputs'].attrs['x'] = 'abc'"},
+      {"text padded with spaces",
+       "t = h5py.h5t.C_S1.copy(); t.set_size(4); t.set_strpad(h5py.h5t.STR_SPACEPAD)\n"
+       "a = h5py.h5a.create(c.id, b'x', t, h5py.h5s.create(h5py.h5s.SCALAR))\n"
+       "a.write(np.array(b'ab  ', 'S4'), mtype=t)"},
+      {"no checksum",
+       "c.create_dataset('x', data=np.float32([1])).attrs['dtype'] = np.bytes_('float32')"},
+      {"other bytes' order",
+       "c.__delitem__('golden')\n"
+       "d = c.create_dataset('golden', data=np.array([1., 2.], '>f8'))\n"
+       "d.attrs['dtype'] = np.bytes_('float64')"},
+      {"another type of the same format",
+       "c.__delitem__('inputs/bfloat16')\n"
+       "d = c.create_dataset('inputs/bfloat16', data=np.array([1, 2], 'u2'))\n"
+       "d.attrs['dtype'] = np.bytes_('bfloat16')"},
+      {"chunks",
+       "c.__delitem__('golden')\n"
+       "d = c.create_dataset('golden', data=np.zeros(9), chunks=(3,))\n"
+       "d.attrs['dtype'] = np.bytes_('float64')"},
+      {"what stands for elements that are not there",
+       "c.__delitem__('golden')\n"
+       "d = c.create_dataset('golden', data=np.zeros(9), fillvalue=1)\n"
+       "d.attrs['dtype'] = np.bytes_('float64')"},
+      {"elements in the header",
+       "c.__delitem__('golden')\n"
+       "p = h5py.h5p.create(h5py.h5p.DATASET_CREATE); p.set_layout(h5py.h5d.COMPACT)\n"
+       "d = h5py.h5d.create(c.id, b'golden', h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((2,)), "
+       "p)\n"
+       "d.write(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros(2))\n"
+       "h5py.Dataset(d).attrs['dtype'] = np.bytes_('float64')"},
+      {"more than a mebibyte",
+       "c.__delitem__('golden')\n"
+       "d = c.create_dataset('golden', data=np.zeros(1 << 17 | 1))\n"
+       "d.attrs['dtype'] = np.bytes_('float64')"},
+      {"no dtype", "c.__delitem__('golden')\nc.create_dataset('golden', data=np.zeros(2))"},
+      {"a group in itself", "c['inputs/again'] = c"},
+      {"a soft link", "c['x'] = h5py.SoftLink('/cases/plain/golden')"},
+  };
+  ASSERT_NE(plain("/cases/plain"), nullptr);
+  const std::string before = slurp(path_);
+  for (const auto& [what, lines] : changes) {
+    SCOPED_TRACE(what);
+    spill(path_, before);
+    change(lines);
+    EXPECT_EQ(plain("/cases/plain"), nullptr);
+    EXPECT_NE(plain("/cases/of/all"), nullptr);  // another case is what it was
+  }
+}
+
+TEST_F(CopySourceTest, SaysThatAFileWasChangedMeanwhile) {
+  const DatasetFile from(path_);
+  DatasetWriter writer(directory_ / "to.h5");
+  writer.copy(from, "plain");
+  std::filesystem::resize_file(path_, 4096);
+  try {
+    writer.commit();
+    FAIL() << "committed";
+  } catch (const FileError& e) {
+    EXPECT_THAT(e.what(), ::testing::StartsWith(path_ + ": /cases/plain"));
+    EXPECT_THAT(e.what(), ::testing::EndsWith("was changed while it was copied"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "to.h5"));
+}
+
+// The links of what has several, and what HDF5 copies beside it in another case.
+TEST_F(CopySourceTest, OfAWriterKeepsLinksAndTakesEitherWay) {
+  change("c['inputs/twice'] = c['inputs/int8']\nf['cases/of/all'].attrs['x_text'] = 'variable'");
+  const std::string to = directory_ / "to.h5";
+  {
+    const DatasetFile from(path_);
+    DatasetWriter writer(to);
+    for (const std::string& name : from.case_names()) writer.copy(from, name);
+    writer.put_output("plain", "gpu", from.read_output("plain", "npu").view());
+    writer.commit();
+  }
+  const std::string script = directory_ / "look.py";
+  spill(
+      script,
+      formatted("import h5py\nf = h5py.File('{}')\nc = f['cases/plain']\n"
+                "print(c['inputs/twice'] == c['inputs/int8'], f['cases/of/all'].attrs['x_text'],\n"
+                "      list(c['outputs']), c['outputs/npu'].attrs['machine'])\n",
+                to));
+  EXPECT_EQ(output_of(formatted("{} {}", ASSAY_PYTHON, script)),
+            "True variable ['gpu', 'npu'] b'ascend910b'\n");
+  EXPECT_EQ(output_of(formatted("{} inspect {} --verify", ASSAY_TOOL, to)).find("error"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace assay::h5
