@@ -141,11 +141,12 @@ void choose_cases(const GateFileOptions& o,
       }
       names = opened.cases->case_names();
       for (const std::string& name : opened.order) place.emplace(name, place.size());
-      if (alone) {
+      for (const std::string& glob : o.filter.chosen) {
+        const bool matches = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+          return glob_match(glob, name);
+        });
         // Says which names are near.
-        for (const std::string& glob : o.filter.chosen) {
-          if (!is_known(glob)) (void)opened.cases->case_names(glob);
-        }
+        if (alone && !matches && !is_known(glob)) (void)opened.cases->case_names(glob);
       }
     } catch (const NoCaseError& e) {
       if (alone) throw;

@@ -184,6 +184,7 @@ TEST_F(CopySourceTest, LeavesToHdf5WhatItMayNotCopyBitForBit) {
        "d.attrs['dtype'] = np.bytes_('float64')"},
       {"no dtype", "c.__delitem__('golden')\nc.create_dataset('golden', data=np.zeros(2))"},
       {"a group in itself", "c['inputs/again'] = c"},
+      {"more groups than a case has", "for i in range(1000): c.create_group('inputs/%d' % i)"},
       {"a soft link", "c['x'] = h5py.SoftLink('/cases/plain/golden')"},
   };
   ASSERT_NE(plain("/cases/plain"), nullptr);

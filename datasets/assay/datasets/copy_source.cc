@@ -143,7 +143,9 @@ class PlainSource : public CopySource {
   bool takes(const std::string& group, const Checksums& sums, std::set<std::uint64_t>& groups) {
     const auto found = objects_->find(group);
     const auto links = objects_->links_in(group);
-    if (links == nullptr || !groups.insert(found.object->address).second) return false;
+    if (found.object == nullptr || links == nullptr) return false;
+    // None in itself, and no maze.
+    if (!groups.insert(found.object->address).second || groups.size() > kMostGroups) return false;
     return takes_attributes(*found.object) &&
            std::all_of(links->begin(), links->end(), [&](const auto& link) {
              const std::string object = group + "/" + link.first;
@@ -230,6 +232,7 @@ class PlainSource : public CopySource {
  private:
   // What is larger is copied by HDF5, whose own time does not count then.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
+  static constexpr std::size_t kMostGroups = 1000;
 
   static std::uint64_t size_of(const PlainObject& dataset) {
     return static_cast<std::uint64_t>(element_count(dataset.shape)) * dataset.element_bytes;

@@ -18,6 +18,7 @@
 #include "assay/datasets/file_check.h"
 #include "assay/datasets/store.h"
 #include "assay/datasets/types.h"
+#include "assay/datasets/utf8.h"
 #include "assay/datasets/write_driver.h"
 
 namespace assay {
