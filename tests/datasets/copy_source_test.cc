@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "assay/datasets/opened_file.h"
 #include "assay/datasets/reader.h"
@@ -211,6 +212,24 @@ TEST_F(CopySourceTest, SaysThatAFileWasChangedMeanwhile) {
     EXPECT_THAT(e.what(), ::testing::EndsWith("was changed while it was copied"));
   }
   EXPECT_FALSE(std::filesystem::exists(directory_ / "to.h5"));
+}
+
+// Which prints its errors for each thread, until it is told not to; that a name is not there yet is
+// one.
+TEST_F(CopySourceTest, Hdf5IsSilentOnEveryThread) {
+  ::testing::internal::CaptureStderr();
+  {
+    auto writer = std::make_unique<DatasetWriter>(directory_ / "to.h5");
+    std::thread([&] {
+      const DatasetFile from(path_);
+      writer->copy(from, "plain");
+    }).join();
+    const Tensor one = Tensor::from_values(format_named("float32"), {1}, std::vector<double>{1});
+    std::thread([&] { writer->put_output("plain", "gpu", one.view()); }).join();
+    std::thread([&] { writer->commit(); }).join();
+    std::thread([&] { writer.reset(); }).join();
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 // The links of what has several, and what HDF5 copies beside it in another case.

@@ -253,12 +253,17 @@ TEST(Change, SignIsTheNegative) {
 }
 
 TEST(Change, ExponentBitsAlone) {
+  const auto bits_of = [](const Format& f, std::uint64_t code) {
+    const std::string letters = fields(f, code);
+    return static_cast<int>(std::count(letters.begin(), letters.end(), 'e'));
+  };
   for (const Format& f : formats()) {
-    for (int k = 1; k <= std::max(f.exponent_bits, 1); ++k) {
+    int most = 1;
+    for (const std::uint64_t code : some_codes(f)) most = std::max(most, bits_of(f, code));
+    for (int k = 1; k <= most; ++k) {
       std::uint64_t seen = 0;
       for (const std::uint64_t code : some_codes(f)) {
-        int bits = 0;
-        for (const char letter : fields(f, code)) bits += letter == 'e' ? 1 : 0;
+        const int bits = bits_of(f, code);
         const auto after = change({.kind = ChangeKind::kExponent, .k = k}, f, code, code);
         ASSERT_EQ(after.has_value(), bits >= k) << f.name << " " << code;
         if (!after) continue;
@@ -421,6 +426,10 @@ TEST(Change, WhatAFormatHasNot) {
             "tfloat32 has no bit 0; its bits are 13 to 31");
   EXPECT_EQ(error({.kind = ChangeKind::kExponent, .k = 9}, "bfloat16"),
             "k is 9, but the exponent of bfloat16 has only 8 bits");
+  EXPECT_EQ(error({.kind = ChangeKind::kExponent, .k = 5}, "hifloat8"),
+            "k is 5, but the exponent of hifloat8 has only 4 bits");
+  EXPECT_EQ(error({.kind = ChangeKind::kExponent, .k = 4}, "hifloat8"), "no error");
+  EXPECT_EQ(error({.kind = ChangeKind::kExponent, .k = 1}, "int8"), "no error");
   EXPECT_EQ(error({.kind = ChangeKind::kExponent, .k = 0}, "bfloat16"),
             "k must be at least 1, not 0");
   EXPECT_EQ(error({.kind = ChangeKind::kCarry, .bit = 31}, "float32"),

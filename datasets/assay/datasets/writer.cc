@@ -325,9 +325,15 @@ struct DatasetWriter::Impl {
     check_disk();
   }
 
+  // Before anything is asked for, by whichever thread.
+  void begin() const {
+    h5::quiet_hdf5();
+    check_disk();
+  }
+
   // Refuses a name that is none, that is taken, or that lies inside another case.
   void check_new_case(const std::string& name) const {
-    check_disk();
+    begin();
     const std::string at = case_path(name);
     if (!is_case_name(name)) {
       throw FileError(path, at, "is no case name: parts of letters, digits, '_', '.' and '='");
@@ -343,7 +349,7 @@ struct DatasetWriter::Impl {
   }
 
   void check_case(const std::string& name) const {
-    check_disk();
+    begin();
     if (!is_case_name(name) || !exists(case_path(name))) {
       throw FileError(path, case_path(name), "is not in this file; write or copy the case first");
     }
@@ -432,10 +438,10 @@ DatasetWriter::DatasetWriter(const std::string& path, bool compress) {
   if (!cases.valid()) impl_->fail("/cases", "cannot be created");
 }
 
-DatasetWriter::~DatasetWriter() = default;
+DatasetWriter::~DatasetWriter() { h5::quiet_hdf5(); }
 
 void DatasetWriter::write_attributes(const std::map<std::string, Attribute>& attributes) {
-  impl_->check_disk();
+  impl_->begin();
   for (const auto& [name, value] : attributes) {
     if (name != "assay_schema" && name != h5::kChecksumsAttribute)
       impl_->write_attribute("/", name, value);
@@ -565,6 +571,7 @@ void DatasetWriter::put_attribute(const std::string& name, const std::string& at
 }
 
 void DatasetWriter::commit() {
+  h5::quiet_hdf5();
   const auto fail = [&](int error) {
     impl_->check_disk();
     throw FileError(impl_->path, "", formatted("cannot be written: {}", std::strerror(error)));

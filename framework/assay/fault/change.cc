@@ -240,9 +240,12 @@ void require_fits(const Change& c, const Format& f) {
       require_bit(f, c.bit);
       require_count("length", c.length, 64, "an ", "element");
       return require_bit(f, std::int64_t{c.bit} + c.length - 1);
-    case ChangeKind::kExponent:
+    case ChangeKind::kExponent: {
+      constexpr std::uint64_t kLongest = 3 << 5;  // hifloat8's prefix of the longest exponent
+      const int bits = std::popcount(exponent_of(f, kLongest));
       // A format without exponent has elements that cannot take it.
-      return require_count("k", c.k, std::max(f.exponent_bits, 1), "the exponent of ", f.name);
+      return require_count("k", c.k, std::max(bits, 1), "the exponent of ", f.name);
+    }
     case ChangeKind::kCarry:
       require_bit(f, c.bit);
       if (f.is_float() && f.is_signed() && c.bit == f.padding + f.bits - 1) {
