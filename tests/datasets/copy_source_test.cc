@@ -216,7 +216,7 @@ TEST_F(CopySourceTest, SaysThatAFileWasChangedMeanwhile) {
 
 // Which prints its errors for each thread, until it is told not to; that a name is not there yet is
 // one.
-TEST_F(CopySourceTest, Hdf5IsSilentOnEveryThread) {
+TEST_F(CopySourceTest, Hdf5IsSilentWhoeverAsks) {
   ::testing::internal::CaptureStderr();
   {
     auto writer = std::make_unique<DatasetWriter>(directory_ / "to.h5");
