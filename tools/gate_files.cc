@@ -141,13 +141,6 @@ void choose_cases(const GateFileOptions& o,
       }
       names = opened.cases->case_names();
       for (const std::string& name : opened.order) place.emplace(name, place.size());
-      for (const std::string& glob : o.filter.chosen) {
-        const bool matches = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-          return glob_match(glob, name);
-        });
-        // Says which names are near.
-        if (alone && !matches && !is_known(glob)) (void)opened.cases->case_names(glob);
-      }
     } catch (const NoCaseError& e) {
       if (alone) throw;
       file.error = e.what();
@@ -176,6 +169,8 @@ void choose_cases(const GateFileOptions& o,
   }
   for (const std::string& glob : o.filter.chosen) {
     if (matched.count(glob) != 0 || is_known(glob)) continue;
+    // Says which names are near.
+    if (alone) (void)sources.opened(found.files.front().golden).cases->case_names(glob);
     throw NoCaseError(joined(o.golden), "",
                       formatted("no case matches '{}'; the {} files have {} cases", glob,
                                 found.files.size(), all));

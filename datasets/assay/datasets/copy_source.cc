@@ -1,10 +1,10 @@
 #include "assay/datasets/copy_source.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
+#include "assay/base/text.h"
 #include "assay/datasets/chunks.h"
 #include "assay/datasets/file_error.h"
 #include "assay/datasets/reader.h"
@@ -177,7 +177,7 @@ class PlainSource : public CopySource {
     const auto* const attribute = found(object).find_attribute(name);
     if (attribute == nullptr || !takes_attribute(*attribute)) throw changed(object);
     const PlainObject::StoredValue& stored = attribute->stored;
-    const hid_t type = type_of(stored);
+    const Handle type = type_of(stored);
     const void* data = nullptr;
     std::string text;
     float narrow = 0;
@@ -195,27 +195,18 @@ class PlainSource : public CopySource {
     } else {
       data = std::get_if<std::int64_t>(&*attribute->value);  // its low bytes come first
     }
-    const std::vector<hsize_t> ones(stored.rank, 1);
-    const Handle space = h5::space(
-        stored.rank == 0 ? H5Screate(H5S_SCALAR)
-                         : H5Screate_simple(static_cast<int>(stored.rank), ones.data(), nullptr));
-    return create_attribute(to, name, type, space.get(), type, data) ? Copied::kYes
-                                                                     : Copied::kFailed;
+    const Handle space = space_of(Shape(stored.rank, 1));
+    const bool copied = create_attribute(to, name, type.get(), space.get(), type.get(), data);
+    return copied ? Copied::kYes : Copied::kFailed;
   }
 
   bool copy_object(const std::string& object, hid_t to, const std::string& link) override {
     const PlainObject& from = found(object);
     const Format* const format = takes_dataset(from) ? format_of(from) : nullptr;
     if (format == nullptr) throw changed(object);
-    Handle& type = tensor_types_[format];
-    if (!type.valid()) type = stored_type(*format);
+    const Handle type = stored_type(*format), space = space_of(from.shape);
     std::vector<std::byte> elements(size_of(from));
     if (!objects_->read(from, 0, elements.size(), elements.data())) throw changed(object);
-    const std::vector<hsize_t> extents(from.shape.begin(), from.shape.end());
-    const Handle space =
-        h5::space(extents.empty() ? H5Screate(H5S_SCALAR)
-                                  : H5Screate_simple(static_cast<int>(extents.size()),
-                                                     extents.data(), nullptr));
     const Handle created = h5::properties(H5Pcreate(H5P_DATASET_CREATE));
     H5Pset_obj_track_times(created.get(), false);
     Handle copy = h5::dataset(H5Dcreate2(to, link.c_str(), type.get(), space.get(), H5P_DEFAULT,
@@ -289,34 +280,22 @@ class PlainSource : public CopySource {
     return *last_;
   }
 
-  hid_t type_of(const PlainObject::StoredValue& stored) {
+  static Handle type_of(const PlainObject::StoredValue& stored) {
     using Kind = PlainObject::StoredValue::Kind;
-    PlainObject::StoredValue key = stored;
-    key.rank = 0;
-    Handle& type = value_types_[key];
-    if (type.valid()) return type.get();
-    const auto bytes = static_cast<std::size_t>(stored.bytes);
     if (stored.kind == Kind::kText) {
-      type = h5::type(H5Tcopy(H5T_C_S1));
-      H5Tset_size(type.get(), bytes);
-      H5Tset_strpad(type.get(), static_cast<H5T_str_t>(stored.padding));
-      H5Tset_cset(type.get(), static_cast<H5T_cset_t>(stored.encoding));
-    } else if (stored.kind == Kind::kFloat) {
-      type = h5::type(H5Tcopy(bytes == sizeof(double) ? H5T_IEEE_F64LE : H5T_IEEE_F32LE));
-    } else {
-      type = h5::type(H5Tcopy(stored.kind == Kind::kSigned ? H5T_STD_I64LE : H5T_STD_U64LE));
-      H5Tset_precision(type.get(), 8 * bytes);
-      H5Tset_size(type.get(), bytes);
+      return string_type(stored.bytes, static_cast<H5T_str_t>(stored.padding),
+                         static_cast<H5T_cset_t>(stored.encoding));
     }
-    return type.get();
+    const char* const name = stored.kind == Kind::kFloat    ? "float"
+                             : stored.kind == Kind::kSigned ? "int"
+                                                            : "uint";
+    return stored_type(format_named(formatted("{}{}", name, 8 * stored.bytes)));
   }
 
   std::string path_;
   std::shared_ptr<PlainObjects> objects_;
   std::string last_path_;
   std::shared_ptr<const PlainObject> last_;
-  std::map<PlainObject::StoredValue, Handle> value_types_;
-  std::map<const Format*, Handle> tensor_types_;
 };
 
 }  // namespace

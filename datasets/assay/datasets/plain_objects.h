@@ -32,7 +32,6 @@ struct PlainObject {
     std::uint8_t padding = 0, encoding = 0;
     std::uint8_t rank = 0;  // all extents are 1
     std::uint64_t bytes = 0;
-    auto operator<=>(const StoredValue&) const = default;
   };
   struct NamedValue {
     std::string name;

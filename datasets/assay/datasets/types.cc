@@ -133,6 +133,20 @@ Handle stored_type(const Format& f) {
              : integer_type(f.storage_bytes, f.kind == assay::Kind::kSigned && f.bits >= 8);
 }
 
+Handle string_type(std::size_t bytes, H5T_str_t padding, H5T_cset_t encoding) {
+  Handle t = type(H5Tcopy(H5T_C_S1));
+  H5Tset_size(t.get(), bytes);
+  H5Tset_strpad(t.get(), padding);
+  H5Tset_cset(t.get(), encoding);
+  return t;
+}
+
+Handle space_of(const Shape& shape) {
+  if (shape.empty()) return space(H5Screate(H5S_SCALAR));
+  const std::vector<hsize_t> extents(shape.begin(), shape.end());
+  return space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr));
+}
+
 const Format* format_of_type(hid_t t, const std::string& dtype) {
   const H5T_class_t kind = H5Tget_class(t);
   const bool patterns = kind == H5T_OPAQUE || kind == H5T_INTEGER;

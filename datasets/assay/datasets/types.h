@@ -17,6 +17,12 @@ namespace assay::h5 {
 // The type that the schema writes for a format.
 Handle stored_type(const Format& format);
 
+// Of strings of so many bytes.
+Handle string_type(std::size_t bytes, H5T_str_t padding, H5T_cset_t encoding);
+
+// Of no extent: a scalar.
+Handle space_of(const Shape& shape);
+
 // How elements of a stored type become the format's bits.
 struct TypeMatch {
   bool ok = false;

@@ -65,8 +65,9 @@ struct DatasetWriter::Impl {
     throw FileError(path, object, what + (detail.empty() ? "" : " (" + detail + ")"));
   }
 
-  bool exists(const std::string& object) const {
-    const bool found = H5Lexists(file.get(), object.c_str(), H5P_DEFAULT) > 0;
+  bool exists(const std::string& object) const { return exists(file.get(), object); }
+  static bool exists(hid_t group, const std::string& link) {
+    const bool found = H5Lexists(group, link.c_str(), H5P_DEFAULT) > 0;
     H5Eclear2(H5E_DEFAULT);
     return found;
   }
@@ -98,10 +99,8 @@ struct DatasetWriter::Impl {
       if (!h5::is_utf8(*text)) fail(object, formatted("its attribute '{}' must be UTF-8", name));
       const bool fixed = text->size() <= h5::kMostFixedLength;
       characters = text->c_str();  // ends in a zero, which is all of an empty string
-      type = h5::type(H5Tcopy(H5T_C_S1));
-      H5Tset_size(type.get(), fixed ? std::max<std::size_t>(text->size(), 1) : H5T_VARIABLE);
-      H5Tset_strpad(type.get(), fixed ? H5T_STR_NULLPAD : H5T_STR_NULLTERM);
-      H5Tset_cset(type.get(), H5T_CSET_UTF8);
+      type = h5::string_type(fixed ? std::max<std::size_t>(text->size(), 1) : H5T_VARIABLE,
+                             fixed ? H5T_STR_NULLPAD : H5T_STR_NULLTERM, H5T_CSET_UTF8);
       data = fixed ? static_cast<const void*>(characters) : &characters;
     } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
       type = h5::type(H5Tcopy(H5T_STD_I64LE));
@@ -131,7 +130,8 @@ struct DatasetWriter::Impl {
   }
 
   // Whole leading slices.
-  void set_chunks(hid_t created, const TensorView& view, std::vector<hsize_t> chunk) const {
+  void set_chunks(hid_t created, const TensorView& view) const {
+    std::vector<hsize_t> chunk(view.shape.begin(), view.shape.end());
     auto bytes = static_cast<hsize_t>(view.size() * view.format->storage_bytes);
     for (hsize_t& extent : chunk) {
       while (extent > 1 && bytes > kChunkBytes) {
@@ -210,8 +210,7 @@ struct DatasetWriter::Impl {
                     std::map<std::uint64_t, std::string>& first_paths, const h5::Checksums& known) {
     for (const std::string& link : source.links_in(group)) {
       const std::string object = group + "/" + link;
-      const bool is_here = H5Lexists(at, link.c_str(), H5P_DEFAULT) > 0;
-      H5Eclear2(H5E_DEFAULT);
+      const bool is_here = exists(at, link);
       if (source.is_group(object)) {
         if (!is_here && nothing_is_left_of(source, object)) continue;
         const h5::Handle inner = is_here ? opened_anew(at, link, object) : created_group(object);
@@ -287,16 +286,11 @@ struct DatasetWriter::Impl {
     if (const std::string why = h5::invalid_element(view); !why.empty()) fail(object, why);
     const Tensor packed = view.is_contiguous() ? Tensor() : copy_of(view);
     const std::byte* data = packed.empty() ? view.data : packed.bytes();
-    std::vector<hsize_t> extents;
-    for (const std::int64_t extent : view.shape) extents.push_back(static_cast<hsize_t>(extent));
-    const h5::Handle space = extents.empty()
-                                 ? h5::space(H5Screate(H5S_SCALAR))
-                                 : h5::space(H5Screate_simple(static_cast<int>(extents.size()),
-                                                              extents.data(), nullptr));
+    const h5::Handle space = h5::space_of(view.shape);
     const h5::Handle type = h5::stored_type(*view.format);
     const h5::Handle created = h5::properties(H5Pcreate(H5P_DATASET_CREATE));
     H5Pset_obj_track_times(created.get(), false);  // the same content is the same file
-    if (compress && view.size() >= kMinCompressed) set_chunks(created.get(), view, extents);
+    if (compress && view.size() >= kMinCompressed) set_chunks(created.get(), view);
     bool overwrite = false;
     if (exists(object)) {
       close_object();
