@@ -18,6 +18,7 @@
 #include "assay/abft/abft.h"
 #include "assay/abft/rounding_tail.h"
 #include "assay/abft/row_reader.h"
+#include "assay/abft/tally.h"
 #include "assay/base/constants.h"
 #include "assay/base/index.h"
 #include "error_of.h"
@@ -552,19 +553,87 @@ TEST(RowReader, ReadingsThatNeedNoTailAreLoose) {
       const MatrixRows elements(c.view());
       const bool small = part * exact <= bound / 3;
       Reading closest, loosest;
-      std::vector<LooseReading> loose;
+      LooseReadings loose;
       reader.read(0, elements.storage(), elements.row(0), &closest);
       reader.read(0, elements.storage(), elements.row(0), &loosest, nullptr, &loose);
       EXPECT_NEAR(closest.threshold, small ? bound : exact, 1e-9);
       EXPECT_NEAR(loosest.threshold, part < 1 ? bound : exact, 1e-9);
       EXPECT_EQ(closest.flagged(), part > 1);
       EXPECT_EQ(loosest.flagged(), part > 1);
-      ASSERT_EQ(loose.size(), small || part > 1 ? 0u : 1u);
-      for (const LooseReading& r : loose) {
+      ASSERT_EQ(loose.kept.size(), small || part > 1 ? 0u : 1u);
+      for (const LooseReading& r : loose.kept) {
         EXPECT_NEAR(r.difference, part * exact, 1e-9);
         EXPECT_GE(r.most, part * (1 - 1e-9));
         EXPECT_LE(r.most, 1);
+        // Where another reading is known to have as large a D/T, this one is not kept.
+        LooseReadings others{.known = r.most};
+        reader.read(0, elements.storage(), elements.row(0), &loosest, nullptr, &others);
+        EXPECT_TRUE(others.kept.empty());
+        EXPECT_NEAR(loosest.threshold, bound, 1e-9);
       }
+    }
+  }
+}
+
+// The largest D/T of all is exact, and closer readings are asked for where they may be it alone.
+TEST(CheckTally, SettlesWhatMayBeTheLargest) {
+  struct Asked {
+    std::vector<double> most;
+    double worst = 0;
+  };
+  const auto settle = [](double worst, double known) {
+    CheckTally tally;
+    tally.worst_ratio = worst;
+    tally.loose.known = known;
+    for (const double most : {0.5, 0.9, 0.7, 0.8, 0.4}) {
+      LooseReading r;
+      r.most = most;
+      tally.loose.kept.push_back(r);
+    }
+    Asked asked;
+    tally.settle_worst([&](const LooseReading& r, double ratio) {
+      EXPECT_EQ(ratio, std::max(tally.worst_ratio, known));
+      asked.most.push_back(r.most);
+      Reading exact;
+      exact.difference = r.most - 0.15;
+      exact.threshold = 1;
+      return exact;
+    });
+    EXPECT_TRUE(tally.loose.kept.empty());
+    asked.worst = tally.worst_ratio;
+    return asked;
+  };
+  EXPECT_EQ(settle(0, 0).most, (std::vector<double>{0.9, 0.8}));
+  EXPECT_EQ(settle(0, 0).worst, 0.75);
+  EXPECT_EQ(settle(0.85, 0).most, (std::vector<double>{0.9}));
+  EXPECT_EQ(settle(0.85, 0).worst, 0.85);
+  // Another's worst is no worst of this one.
+  EXPECT_EQ(settle(0.3, 0.85).most, (std::vector<double>{0.9}));
+  EXPECT_EQ(settle(0.3, 0.85).worst, 0.75);
+  EXPECT_TRUE(settle(0.3, 0.95).most.empty());
+  EXPECT_EQ(settle(0.3, 0.95).worst, 0.3);
+}
+
+// Whole verdicts: the worst ratio of many blocks of rows is that of every check by its exact
+// threshold, by one thread and by several.
+TEST(RowReader, TheWorstOfManyBlocksIsThatOfExactReadings) {
+  const Made made = random_product(400, 96, 40, "bfloat16", "bfloat16", 0, 3);
+  for (const int width : {16, 0, 20}) {
+    AbftOptions options;
+    options.spec.groups = width;
+    const AbftChecker checker = AbftChecker::of_product(made.a, made.b, options);
+    std::vector<Reading> readings(at(checker.groups_per_row()));
+    double worst = 0;
+    for (std::int64_t i = 0; i < checker.rows(); ++i) {
+      checker.read_row(i, made.c.bytes() + i * 96 * 2, made.c.format(), readings.data(), 0);
+      for (const Reading& r : readings) worst = std::max(worst, ratio_of(r));
+    }
+    for (const int threads : {1, 3}) {
+      AbftOptions many = options;
+      many.threads = threads;
+      const AbftVerdict v = AbftChecker::of_product(made.a, made.b, many).check(made.c);
+      EXPECT_EQ(v.outcome, Outcome::kPass);
+      EXPECT_EQ(v.worst_ratio, worst) << width << " " << threads;
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "assay/abft/checker.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -25,6 +26,11 @@ namespace {
 
 constexpr std::int64_t kRowBlock = 64;
 constexpr std::size_t kMostLoose = 64;  // of a block of rows
+
+void raise_to(std::atomic<double>& most, double x) {
+  for (double known = most; x > known && !most.compare_exchange_weak(known, x);) {
+  }
+}
 
 // The smallest and the largest element of a group of a row.
 simd::RowExtremes extremes_of(const MatrixRows& c, std::int64_t i, std::int64_t first,
@@ -436,6 +442,7 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
     return reader.closer(r, ratio, elements.storage(), elements.row(r.row));
   };
   const Sources from = sources(d);
+  std::atomic<double> worst = 0;  // ratio of the blocks so far
   parallel_for(blocks, d.options.threads, [&](std::int64_t block) {
     CheckTally &part = parts[at(block)].sums, &casts = parts[at(block)].casts;
     std::vector<Reading> readings(at(group_count));
@@ -465,6 +472,9 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
           ++part.special_checks;
         }
       };
+      for (CheckTally* tally : {&part, &casts}) {
+        tally->loose.known = std::max(tally->worst_ratio, worst.load());
+      }
       const double* r = residuals.empty() ? nullptr : residuals.data() + i * group_count;
       reader.read(i, elements.storage(), elements.row(i), readings.data(), r, &part.loose);
       settle(true);
@@ -486,8 +496,10 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
       }
     }
     // Few of a block wait for a larger ratio elsewhere; more would be a lot of memory.
-    if (part.loose.size() > kMostLoose) part.settle_worst(closer);
-    if (casts.loose.size() > kMostLoose) casts.settle_worst(closer);
+    for (CheckTally* tally : {&part, &casts}) {
+      if (tally->loose.kept.size() > kMostLoose) tally->settle_worst(closer);
+      raise_to(worst, tally->worst_ratio);
+    }
   });
   CheckTally all, casts;
   for (const Part& part : parts) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "assay/abft/bound_form.h"
 #include "assay/abft/threshold.h"
@@ -49,6 +50,13 @@ struct LooseReading {
   OutputStats stats;
   double expected = 0;
   Arithmetic arithmetic = Arithmetic::kFloat64;
+};
+
+// Loose readings that may show the largest D/T: of those whose `most` is no larger than `known`,
+// which another reading reached, none is kept.
+struct LooseReadings {
+  std::vector<LooseReading> kept = {};
+  double known = 0;
 };
 
 // z of many checks together.

@@ -3,19 +3,28 @@
 #include <algorithm>
 #include <cmath>
 
+#include "assay/abft/arithmetic.h"
 #include "assay/abft/residual_compensated.h"
 #include "assay/base/index.h"
 
 namespace assay::abft {
-
-namespace {}  // namespace
 
 RowForms::RowForms(const CheckedProduct& product, const Format& output, double kappa)
     : product_(product),
       prepared_(product.prepare(output)),
       output_(output),
       kappa_(kappa),
-      accumulation_(product.options.model, product.k) {}
+      accumulation_(product.options.model, product.k),
+      width_(product.width()),
+      groups_(prepared_.checksums.groups) {
+  const Threshold& t = product.threshold();
+  const bool by_row = t.by_variance && !t.takes_residuals && !product.from_golden &&
+                      prepared_.checksums.squares.size() == at(product.m);
+  const bool by_check = !prepared_.prefixes.empty() || !prepared_.biases.empty() ||
+                        accumulation_.truncates() || accumulation_.flushes_inputs() ||
+                        rounds_sums(product.options.spec.arithmetic);
+  alike_ = by_row && !by_check;
+}
 
 StatsUsed RowForms::used() const {
   const Threshold& t = product_.threshold();
@@ -27,13 +36,13 @@ StatsUsed RowForms::used() const {
 
 ProductStats RowForms::product_stats(std::int64_t i, std::int64_t g) const {
   ProductStats p;
-  const std::size_t check = at(i * prepared_.checksums.groups + g);
-  const std::int64_t columns = product_.columns_of(g);
+  const std::size_t check = at(i * groups_ + g);
+  const std::int64_t columns = columns_of(g);
   p.columns = static_cast<double>(columns);
   p.square = prepared_.checksums.square(i, g, product_.m);
   p.expected = prepared_.checksums.sums[check];
   if (!prepared_.biases.empty()) {
-    const std::int64_t first = g * product_.width();
+    const std::int64_t first = g * width_;
     for (std::int64_t j = first; j < first + columns; ++j) {
       const double bias = product_.operands.bias_at(i, j);
       p.start += bias * bias;
@@ -52,18 +61,27 @@ double RowForms::bias_of(std::int64_t i, std::int64_t g) const {
   return prepared_.prefixes.empty() ? 0 : accumulation_.bias(product_stats(i, g));
 }
 
+std::int64_t RowForms::columns_of(std::int64_t g) const {
+  return std::min(width_, product_.n - g * width_);
+}
+
+void RowForms::next(std::int64_t i, std::int64_t g, BoundForm& form) const {
+  const bool is_that = g > 0 && alike_ && columns_of(g) == width_;
+  if (!is_that && output_.is_float()) form = product_.threshold().form(*this, i, g);
+  form.checkable = std::isfinite(prepared_.checksums.sums[at(i * groups_ + g)]);
+}
+
 void RowForms::make(std::int64_t i, BoundForm* to) const {
-  const std::int64_t groups = prepared_.checksums.groups;
-  const auto form_of = product_.threshold().form;
-  for (std::int64_t g = 0; g < groups; ++g) {
-    to[g] = output_.is_float() ? form_of(*this, i, g) : BoundForm{};  // integers: exactly
-    to[g].checkable = std::isfinite(prepared_.checksums.sums[at(i * groups + g)]);
+  BoundForm form;
+  for (std::int64_t g = 0; g < groups_; ++g) {
+    next(i, g, form);
+    to[g] = form;
   }
 }
 
 BoundForm RowForms::rounding(std::int64_t i, std::int64_t g) const {
   BoundForm form = rounding_form(*this, i, g);
-  form.checkable = std::isfinite(prepared_.checksums.sums[at(i * prepared_.checksums.groups + g)]);
+  form.checkable = std::isfinite(prepared_.checksums.sums[at(i * groups_ + g)]);
   return form;
 }
 

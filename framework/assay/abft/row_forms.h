@@ -18,6 +18,9 @@ class RowForms {
   StatsUsed used() const;  // by any of the forms
   // One form a group of row i.
   void make(std::int64_t i, BoundForm* to) const;
+  // The form of a group from that of the group before it, or of the first from any form. (Of
+  // integers it is BoundForm's own: they are checked exactly.)
+  void next(std::int64_t i, std::int64_t g, BoundForm& form) const;
   // Of a threshold that takes residuals: the form of |R|.
   BoundForm rounding(std::int64_t i, std::int64_t g) const;
 
@@ -29,6 +32,7 @@ class RowForms {
 
   // What the operands say of the products of one check.
   ProductStats product_stats(std::int64_t i, std::int64_t g) const;
+  std::int64_t columns_of(std::int64_t g) const;
   // How far the accumulator moves the sum of a check to one side.
   double bias_of(std::int64_t i, std::int64_t g) const;
 
@@ -38,6 +42,10 @@ class RowForms {
   const Format& output_;
   double kappa_;
   Accumulation accumulation_;
+  std::int64_t width_, groups_;  // of a group; in a row
+  // The forms of a row are the same in all groups of as many columns: what they take of the
+  // operands' side is known for the whole row alone.
+  bool alike_;
 };
 
 // The form of thresholds that C has no part in: what was prepared for the check.

@@ -87,6 +87,8 @@ RowReader::RowReader(const CheckedProduct& product, const Format& output, double
       prepared_(product.prepare(output)),
       forms_(product, output, kappa),
       used_(forms_.used()),
+      width_(product.width()),
+      groups_(prepared_.checksums.groups),
       least_peak_(kInfinity),
       second_peak_(kInfinity) {}
 
@@ -109,7 +111,7 @@ void RowReader::look_at_peaks(const MatrixRows& c, int threads) {
 }
 
 double RowReader::expected(std::int64_t i, std::int64_t g) const {
-  const std::size_t check = at(i * prepared_.checksums.groups + g);
+  const std::size_t check = at(i * groups_ + g);
   const double checksum =
       prepared_.rounded.empty() ? prepared_.checksums.sums[check] : prepared_.rounded[check];
   return checksum + forms_.bias_of(i, g);
@@ -117,23 +119,23 @@ double RowReader::expected(std::int64_t i, std::int64_t g) const {
 
 void RowReader::stats(simd::Storage storage, const void* elements, StatsUsed used, OutputStats* to,
                       const BoundForm* row) const {
-  output_stats(output_, storage, elements, product_.n, product_.width(), to, used);
-  for (std::int64_t g = 0; g < product_.groups() && row != nullptr; ++g) {
+  output_stats(output_, storage, elements, product_.n, width_, to, used);
+  for (std::int64_t g = 0; g < groups_ && row != nullptr; ++g) {
     if (row[g].uses_tail() && std::isfinite(to[g].sum)) {
       add_tail(row[g], storage, elements, g, to[g]);
     }
   }
   if (!rounds_sums(product_.options.spec.arithmetic) || !output_.is_float()) return;
   const Values values(output_, storage, elements, 0, product_.n);
-  std::vector<double> sums(at(product_.groups()));
+  std::vector<double> sums(at(groups_));
   row_sums_in(product_.options.spec.arithmetic, product_.options.model, values.all().data(),
-              product_.n, product_.width(), output_, sums.data());
+              product_.n, width_, output_, sums.data());
   for (std::size_t g = 0; g < sums.size(); ++g) to[g].sum = sums[g];
 }
 
 void RowReader::add_tail(const BoundForm& form, simd::Storage storage, const void* elements,
                          std::int64_t g, OutputStats& to, double enough) const {
-  const Values values(output_, storage, elements, g * product_.width(), product_.columns_of(g));
+  const Values values(output_, storage, elements, g * width_, forms_.columns_of(g));
   const RoundingTail tail =
       rounding_tail(output_, values.all(), form.kappa, product_.options.spec.coarse, enough);
   to.tail = tail.value;
@@ -144,7 +146,7 @@ double RowReader::least_threshold(const BoundForm& form, const OutputStats& stat
                                   double difference) const {
   const double deviation = std::sqrt(form.ulp_weight * stats.ulp_square);
   if (!(deviation > 0)) return 0;
-  const std::int64_t first = of.group * product_.width(), columns = product_.columns_of(of.group);
+  const std::int64_t first = of.group * width_, columns = forms_.columns_of(of.group);
   const bool coarse = product_.options.spec.coarse;
   const double largest = form.half_ulps * ulp_of(output_, largest_of(output_, of.storage,
                                                                      of.elements, first, columns));
@@ -168,16 +170,18 @@ Reading RowReader::closer(const LooseReading& check, double ratio, simd::Storage
 }
 
 Reading RowReader::reading(const Place& of, const BoundForm& form, OutputStats& stats,
-                           double expected, Arithmetic arithmetic,
-                           std::vector<LooseReading>* loose) const {
+                           double expected, Arithmetic arithmetic, LooseReadings* loose) const {
   const Reading by_bound = reading_of(form, stats, expected, arithmetic, output_);
   const bool wanted = by_bound.difference > form.tail_from * by_bound.threshold;
   if (!form.uses_tail() || !wanted || by_bound.is_special()) return by_bound;
   if (loose != nullptr) {
     const double least = least_threshold(form, stats, of, by_bound.difference);
     if (by_bound.difference <= least) {
-      loose->push_back({of.row, of.group, by_bound.difference, by_bound.difference / least, form,
-                        stats, expected, arithmetic});
+      const double most = by_bound.difference / least;
+      if (most > loose->known) {
+        loose->kept.push_back(
+            {of.row, of.group, by_bound.difference, most, form, stats, expected, arithmetic});
+      }
       return by_bound;
     }
   }
@@ -186,26 +190,25 @@ Reading RowReader::reading(const Place& of, const BoundForm& form, OutputStats& 
 }
 
 void RowReader::read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
-                     const double* residual, std::vector<LooseReading>* loose) const {
+                     const double* residual, LooseReadings* loose) const {
   if (!prepared_.integers.empty()) return read_integers(i, storage, elements, to);
-  std::vector<BoundForm> forms(at(product_.groups()));
-  std::vector<OutputStats> sums(at(product_.groups()));
-  forms_.make(i, forms.data());
+  std::vector<OutputStats> sums(at(groups_));
   stats(storage, elements, used_, sums.data());
-  for (std::int64_t g = 0; g < product_.groups(); ++g) {
-    forms[at(g)].least_peak = i == least_row_ ? second_peak_ : least_peak_;
+  BoundForm form;
+  for (std::int64_t g = 0; g < groups_; ++g) {
+    forms_.next(i, g, form);
+    form.least_peak = i == least_row_ ? second_peak_ : least_peak_;
     if (residual != nullptr) sums[at(g)].sum += residual[g];
-    to[g] = reading({i, g, storage, elements}, forms[at(g)], sums[at(g)], expected(i, g),
+    to[g] = reading({i, g, storage, elements}, form, sums[at(g)], expected(i, g),
                     product_.options.spec.arithmetic, loose);
   }
 }
 
 void RowReader::read_residual(std::int64_t i, simd::Storage storage, const void* elements,
-                              const double* residual, Reading* to,
-                              std::vector<LooseReading>* loose) const {
-  std::vector<OutputStats> sums(at(product_.groups()));
+                              const double* residual, Reading* to, LooseReadings* loose) const {
+  std::vector<OutputStats> sums(at(groups_));
   stats(storage, elements, used_, sums.data());
-  for (std::int64_t g = 0; g < product_.groups(); ++g) {
+  for (std::int64_t g = 0; g < groups_; ++g) {
     OutputStats& s = sums[at(g)];
     s.sum = residual[g];
     to[g] = reading({i, g, storage, elements}, forms_.rounding(i, g), s, 0, Arithmetic::kFloat64,
@@ -217,10 +220,10 @@ void RowReader::read_casts(std::int64_t i, simd::Storage storage, const void* el
                            const double* before, Reading* to) const {
   const Values values(output_, storage, elements, 0, product_.n);
   const std::span<const double> row = values.all();
-  for (std::int64_t g = 0; g < product_.groups(); ++g) {
-    const std::int64_t first = g * product_.width();
+  for (std::int64_t g = 0; g < groups_; ++g) {
+    const std::int64_t first = g * width_;
     Reading worst;
-    for (std::int64_t j = first; j < first + product_.columns_of(g); ++j) {
+    for (std::int64_t j = first; j < first + forms_.columns_of(g); ++j) {
       const Reading r = cast_reading(output_, row[at(j)], before[j]);
       if (j == first || !(ratio_of(r) <= ratio_of(worst))) worst = r;
     }
@@ -232,7 +235,7 @@ void RowReader::read_casts(std::int64_t i, simd::Storage storage, const void* el
 std::vector<double> RowReader::explained(std::span<const std::int64_t> rows) const {
   constexpr double kDeviations = 5;
   static const DotModel& plain = dot_model(machine_named("cpu_fma"), format_named("float32"));
-  const std::int64_t n = product_.n, k = product_.k, groups = product_.groups();
+  const std::int64_t n = product_.n, k = product_.k, groups = groups_;
   const auto count = static_cast<std::int64_t>(rows.size());
   const Operands& o = product_.operands;
   const DotModel& model = product_.options.model != nullptr ? *product_.options.model : plain;
@@ -252,16 +255,16 @@ std::vector<double> RowReader::explained(std::span<const std::int64_t> rows) con
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t row = rows[at(i)];
     forms_.make(row, forms.data());
-    output_stats(output_, simd::Storage::kF64, values.data() + i * n, n, product_.width(),
-                 stats.data(), used_);
+    output_stats(output_, simd::Storage::kF64, values.data() + i * n, n, width_, stats.data(),
+                 used_);
     for (std::int64_t g = 0; g < groups; ++g) {
       const double error = std::abs(stats[at(g)].sum - expected(row, g));
       const double deviation = std::sqrt(forms[at(g)].variance(stats[at(g)]));
       if (!(error > kDeviations * deviation)) continue;
-      const std::int64_t column = g * product_.width();
+      const std::int64_t column = g * width_;
       worst[at(i * groups + g)] =
           worst_sum_error({.operands = &o, .golden = nullptr, .model = product_.options.model}, row,
-                          column, column + product_.columns_of(g) - 1) +
+                          column, column + forms_.columns_of(g) - 1) +
           std::abs(forms_.bias_of(row, g));
     }
   }
@@ -272,13 +275,12 @@ void RowReader::read_integers(std::int64_t i, simd::Storage storage, const void*
                               Reading* to) const {
   const Values values(output_, storage, elements, 0, product_.n);
   const std::span<const double> row = values.all();
-  const std::int64_t groups = product_.groups(), width = product_.width();
-  for (std::int64_t g = 0; g < groups; ++g) {
+  for (std::int64_t g = 0; g < groups_; ++g) {
     std::uint64_t sum = 0;
-    for (std::int64_t j = g * width; j < std::min(product_.n, (g + 1) * width); ++j) {
+    for (std::int64_t j = g * width_; j < std::min(product_.n, (g + 1) * width_); ++j) {
       sum += static_cast<std::uint64_t>(static_cast<std::int64_t>(row[at(j)]));
     }
-    const auto wanted = static_cast<std::uint64_t>(prepared_.integers[at(i * groups + g)]);
+    const auto wanted = static_cast<std::uint64_t>(prepared_.integers[at(i * groups_ + g)]);
     const auto difference = static_cast<std::int64_t>(sum - wanted);
     to[g] = Reading{};
     to[g].difference = std::abs(static_cast<double>(difference));

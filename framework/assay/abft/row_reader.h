@@ -36,11 +36,10 @@ class RowReader {
   // has a bound of it then; every other T, and without `loose` that of every check whose D is above
   // `tail_from` of the threshold by that bound, is exact.
   void read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
-            const double* residual = nullptr, std::vector<LooseReading>* loose = nullptr) const;
+            const double* residual = nullptr, LooseReadings* loose = nullptr) const;
   // |R| against the roundings of the outputs (rounding_form()).
   void read_residual(std::int64_t i, simd::Storage storage, const void* elements,
-                     const double* residual, Reading* to,
-                     std::vector<LooseReading>* loose = nullptr) const;
+                     const double* residual, Reading* to, LooseReadings* loose = nullptr) const;
   // The exact reading of a check of such a row, or one whose D/T is a bound no larger than `ratio`.
   Reading closer(const LooseReading& loose, double ratio, simd::Storage storage,
                  const void* elements) const;
@@ -74,7 +73,7 @@ class RowReader {
                          double difference) const;
   // The reading of a check, as read() says.
   Reading reading(const Place& of, const BoundForm& form, OutputStats& stats, double expected,
-                  Arithmetic arithmetic, std::vector<LooseReading>* loose) const;
+                  Arithmetic arithmetic, LooseReadings* loose) const;
   void read_integers(std::int64_t i, simd::Storage storage, const void* elements,
                      Reading* to) const;
 
@@ -83,6 +82,7 @@ class RowReader {
   const Prepared& prepared_;
   RowForms forms_;
   StatsUsed used_;
+  std::int64_t width_, groups_;              // columns of a check; checks of a row
   double least_peak_ = 0, second_peak_ = 0;  // NaN counts as the least
   std::int64_t least_row_ = -1;
 };

@@ -29,16 +29,17 @@ void CheckTally::settle_worst(
     return std::tuple(x->most, y->row, y->group) < std::tuple(y->most, x->row, x->group);
   };
   std::vector<const LooseReading*> heap;
-  for (const LooseReading& r : loose) {
-    if (r.most > worst_ratio) heap.push_back(&r);
+  const auto reached = [&] { return std::max(worst_ratio, loose.known); };
+  for (const LooseReading& r : loose.kept) {
+    if (r.most > reached()) heap.push_back(&r);
   }
   std::make_heap(heap.begin(), heap.end(), less);
-  while (!heap.empty() && heap.front()->most > worst_ratio) {
-    worst_ratio = std::max(worst_ratio, ratio_of(closer(*heap.front(), worst_ratio)));
+  while (!heap.empty() && heap.front()->most > reached()) {
+    worst_ratio = std::max(worst_ratio, ratio_of(closer(*heap.front(), reached())));
     std::pop_heap(heap.begin(), heap.end(), less);
     heap.pop_back();
   }
-  loose.clear();
+  loose.kept = {};
 }
 
 void CheckTally::add(const CheckTally& s) {
@@ -55,7 +56,7 @@ void CheckTally::add(const CheckTally& s) {
   z.add(s.z);
   all_looked_at = all_looked_at && s.all_looked_at;
   flags.insert(flags.end(), s.flags.begin(), s.flags.end());
-  loose.insert(loose.end(), s.loose.begin(), s.loose.end());
+  loose.kept.insert(loose.kept.end(), s.loose.kept.begin(), s.loose.kept.end());
 }
 
 bool larger(const AbftFlag& x, const AbftFlag& y) {

@@ -18,7 +18,7 @@ struct CheckTally {
   std::int64_t narrow = 0, blind = 0;
   std::int64_t right_specials = 0, special_checks = 0;
   double worst_ratio = 0;
-  std::vector<LooseReading> loose;  // of the readings that were counted
+  LooseReadings loose;  // of the readings that were counted
   ZTally z;
   std::vector<AbftFlag> flags;
   bool all_looked_at = true;  // every flag was confirmed one way or the other
@@ -26,7 +26,8 @@ struct CheckTally {
   // Counts one reading; true where it is flagged.
   bool count(const Reading& r, bool is_float);
   // Makes worst_ratio that of exact readings, and drops the loose ones. `closer`: an exact reading,
-  // or one that shows that worst_ratio stays.
+  // or one that shows that its D/T is no larger than `ratio`. Where all are below loose.known,
+  // worst_ratio stays.
   void settle_worst(const std::function<Reading(const LooseReading&, double ratio)>& closer);
   void add(const CheckTally& other);
 };

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "assay/base/constants.h"
+#include "assay/simd/read_ahead.h"
 #include "assay/simd/stored-inl.h"
 #include "assay/simd/unroll.h"
 
@@ -51,6 +52,7 @@ HWY_INLINE LongSums long_sums(const void* row, std::size_t n, Measure measure) {
     for (; result.read + kStep <= end; result.read += kStep) {
       Floats a, b;
       load_floats<kStorage>(bytes + 2 * result.read, a, b);
+      read_ahead(bytes + 2 * result.read, 2 * kStep);
       // Multiply-adds, for the units that add are busy with the promotions.
       s0 = multiply_add(promote(a), one, s0);
       s1 = multiply_add(promote(b), one, s1);
@@ -118,6 +120,7 @@ HWY_INLINE void plain_group_sums_of(const void* row, std::size_t n, std::size_t 
     for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
       Doubles a, b;
       load_pair<kStorage>(bytes + i * L::kBytes, a, b);
+      read_ahead(bytes + i * L::kBytes, 2 * kLanes * L::kBytes);
       s.add_pair(a, b);
     }
     s.end_pairs(width >= n, n);
@@ -204,8 +207,10 @@ HWY_INLINE void row_products_of(const unsigned char* row, std::ptrdiff_t stride,
     }
     ASSAY_UNROLL
     for (int r = 0; r < kTogether; ++r) {
+      const unsigned char* const at = row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes);
       Doubles a0, a1;
-      load_pair<kStorage>(row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes), a0, a1);
+      load_pair<kStorage>(at, a0, a1);
+      read_ahead(at, 2 * kLanes * L::kBytes, kReadAhead / kTogether);
       s[r] = multiply_add(a1, x1, multiply_add(a0, x0, s[r]));
       if constexpr (kSquares) {
         q[r] = multiply_add(multiply(a1, a1), y1, multiply_add(multiply(a0, a0), y0, q[r]));
@@ -246,8 +251,10 @@ HWY_INLINE void long_row_products(const unsigned char* row, std::ptrdiff_t strid
       const Floats y0 = Floats::load(y + i), y1 = Floats::load(y + i + kLanes);
       ASSAY_UNROLL
       for (int r = 0; r < kTogether; ++r) {
+        const unsigned char* const at = row + r * stride + static_cast<std::ptrdiff_t>(2 * i);
         Floats a, b;
-        load_floats<kStorage>(row + r * stride + static_cast<std::ptrdiff_t>(2 * i), a, b);
+        load_floats<kStorage>(at, a, b);
+        read_ahead(at, 4 * kLanes, kReadAhead / kTogether);
         s[r] = multiply_add(promote(b), x1, multiply_add(promote(a), x0, s[r]));
         p[r] = multiply_add(multiply(b, b), y1, multiply_add(multiply(a, a), y0, p[r]));
       }
@@ -330,9 +337,10 @@ HWY_INLINE void row_sizes_of(const unsigned char* row, std::ptrdiff_t stride, st
     }
     ASSAY_UNROLL
     for (int r = 0; r < kTogether; ++r) {
+      const unsigned char* const at = row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes);
       Compared<kStorage> first, second;
-      load_compared<kStorage>(row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes), first,
-                              second);
+      load_compared<kStorage>(at, first, second);
+      read_ahead(at, 2 * kLanes * L::kBytes, kReadAhead / kTogether);
       largest[r] = greatest(largest[r], greatest(magnitude(first), magnitude(second)));
       Doubles a0 = as_doubles(first), a1 = as_doubles(second);
       if constexpr (kSums) sum[r] = multiply_add(a1, z1, multiply_add(a0, z0, sum[r]));
@@ -461,6 +469,7 @@ HWY_INLINE OutputSizes sizes_of_group(const void* row, std::size_t begin, std::s
   for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
     Compared<kStorage> a, b;
     load_compared<kStorage>(bytes + i * L::kBytes, a, b);
+    read_ahead(bytes + i * L::kBytes, 2 * kLanes * L::kBytes);
     s.add_pair(as_doubles(a), as_doubles(b));
     a = magnitude(a);
     b = magnitude(b);
@@ -510,6 +519,7 @@ HWY_INLINE RowExtremes row_extremes_of(const void* row, std::size_t n) {
     for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
       Floats a, b;
       load_floats<kStorage>(bytes + i * L::kBytes, a, b);
+      read_ahead(bytes + i * L::kBytes, 2 * kLanes * L::kBytes);
       s0 = multiply_add(promote(a), one, s0);
       s1 = multiply_add(promote(b), one, s1);
       low0 = least(low0, a);

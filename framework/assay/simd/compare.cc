@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "assay/simd/ordinals-inl.h"
+#include "assay/simd/read_ahead.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
@@ -88,6 +89,8 @@ HWY_INLINE Comparison compare_all(const T* actual, const T* expected, std::size_
       const std::size_t step = 4 * hn::Lanes(df);
       if (quick.usable && i >= quick_from) {
         while (i + step <= n && all_proved(df, quick, actual + i, expected + i)) {
+          read_ahead(actual + i, step * sizeof(float));
+          read_ahead(expected + i, step * sizeof(float));
           hits += step;
           i += step;
         }

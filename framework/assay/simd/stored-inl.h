@@ -14,6 +14,7 @@
 #include "assay/simd/convert.h"
 #include "assay/simd/eight-inl.h"
 #include "assay/simd/half-inl.h"
+#include "assay/simd/read_ahead.h"
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -130,6 +131,7 @@ HWY_INLINE void each_pair(const void* row, std::size_t begin, std::size_t end, V
   for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
     Doubles first, second;
     load_pair<kStorage>(bytes + i * L::kBytes, first, second);
+    read_ahead(bytes + i * L::kBytes, 2 * kLanes * L::kBytes);
     visit(first, second);
   }
   each_of_rest<kStorage>(row, i, end, visit_rest);
