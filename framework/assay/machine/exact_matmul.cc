@@ -93,6 +93,11 @@ struct Grid {
   bool in_range = true;
 };
 
+// Whether nothing was lost on the way to a sum, as is most often so: rounded_once() gives it.
+bool is_exact(double sum, double error, double spread, const Grid& grid) {
+  return error == 0 && spread == 0 && grid.in_range && std::isfinite(sum);
+}
+
 // The exact sum rounded once, or NaN where that is open. An error of a product that is below
 // float64's range is off by less than 2^-1074; 2^44 of them by less than `kBelow`.
 double rounded_once(double sum, double error, double spread, const Grid& grid) {
@@ -274,6 +279,10 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
           if (bad_rows[at(i)] != 0 || bad_columns[at(j + e)] != 0) continue;
           const auto from = at(i * columns + e);
           double& out = c[(top + i) * n + j + e];
+          if (is_exact(sums[from], errors[from], spreads[from], grids[at(i / rows)])) {
+            out = sums[from];
+            continue;
+          }
           Grid all = grids[at(i / rows)];
           all.lowest = std::min(all.lowest, Uncertain::lowest_bit(out));
           const double nearest = rounded_once(sums[from], errors[from], spreads[from], all);
