@@ -1,3 +1,4 @@
+// Memory that kernels ask for before they read it.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +7,8 @@
 namespace assay::simd {
 
 // How long before it is read memory is asked for: processors' own prefetching stops at a page's
-// end, and kernels that compute while they read wait for it. 2 to 16 KiB did, on Xeon and EPYC.
+// end, and kernels that compute while they read wait for it. On Xeon and EPYC 2 to 16 KiB were
+// alike.
 inline constexpr std::size_t kReadAhead = 8192;
 
 // Asks for as many bytes as are read at p, `ahead` bytes behind them, in the array or not.
