@@ -4,8 +4,6 @@
 // because the kernel of simd/flips.h is its vector twin.)
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace assay::simd {
@@ -52,42 +50,15 @@ struct BoundForm {
   bool checkable = true;  // the operands and their float64 checksum are finite
 
   // Whether sums of ulps and squares have a part in T, and whether the tail has.
-  bool uses_sums() const { return kappa > 0 || deviations > 0; }
-  bool uses_tail() const { return ulp_weight > 0 && kappa >= kLeastTailKappa; }
-
+  bool uses_sums() const;
+  bool uses_tail() const;
   // min(kappa sqrt(ulp_weight sum ulp^2), half_ulps sum ulp).
-  double tail_bound(const OutputStats& s) const {
-    return std::min(kappa * std::sqrt(ulp_weight * s.ulp_square), half_ulps * s.ulp);
-  }
-
+  double tail_bound(const OutputStats& stats) const;
   // Statistics that are not finite give a T that is not finite wherever T uses them (D is not
   // finite either then): both flag.
-  double threshold(const OutputStats& s) const {
-    double t = constant;
-    if (branch > 0) {
-      // Positive: a row of zeros has no peak (0/0) and takes the mean, as its origin does.
-      const bool peaks = least_peak > branch && s.largest > branch * (s.absolute / columns);
-      t += peaks ? per_largest * s.largest : per_absolute * s.absolute;
-    } else {
-      t += part(per_largest, s.largest) + part(per_absolute, s.absolute);
-    }
-    if (ulp_weight > 0) t += uses_tail() && !std::isnan(s.tail) ? s.tail : tail_bound(s);
-    if (deviations > 0) t += deviations * std::sqrt(accumulation + of_squares(s));
-    return t;
-  }
-
+  double threshold(const OutputStats& stats) const;
   // Of the difference; NaN where the threshold has no sigma.
-  double variance(const OutputStats& s) const {
-    if (!has_variance) return std::numeric_limits<double>::quiet_NaN();
-    return part(ulp_weight, s.ulp_square) + accumulation + of_squares(s);
-  }
-
- private:
-  // A factor of 0 takes no part: it must not turn an infinite statistic into NaN.
-  static double part(double factor, double x) { return factor == 0 ? 0 : factor * x; }
-  double of_squares(const OutputStats& s) const {
-    return part(per_square, s.square) + part(per_ulp_square, s.ulp_square);
-  }
+  double variance(const OutputStats& stats) const;
 };
 
 }  // namespace assay::simd
