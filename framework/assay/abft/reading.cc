@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "assay/format/convert.h"
+#include "assay/simd/bound_form-inl.h"
 
 namespace assay::abft {
 
@@ -50,8 +51,8 @@ Reading reading_of(const BoundForm& form, const OutputStats& stats, double expec
   }
   r.difference = std::abs(sum - expected);
   r.below = sum < expected;
-  r.threshold = form.threshold(stats);
-  if (form.has_variance) r.variance = form.variance(stats);
+  r.threshold = simd::inlined::threshold(form, stats);
+  if (form.has_variance) r.variance = simd::inlined::variance(form, stats);
   return r;
 }
 

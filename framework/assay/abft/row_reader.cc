@@ -14,6 +14,7 @@
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
+#include "assay/simd/bound_form-inl.h"
 
 namespace assay::abft {
 namespace {
@@ -173,7 +174,7 @@ Reading RowReader::reading(const Place& of, const BoundForm& form, OutputStats& 
                            double expected, Arithmetic arithmetic, LooseReadings* loose) const {
   const Reading by_bound = reading_of(form, stats, expected, arithmetic, output_);
   const bool wanted = by_bound.difference > form.tail_from * by_bound.threshold;
-  if (!form.uses_tail() || !wanted || by_bound.is_special()) return by_bound;
+  if (!simd::inlined::uses_tail(form) || !wanted || by_bound.is_special()) return by_bound;
   if (loose != nullptr) {
     const double least = least_threshold(form, stats, of, by_bound.difference);
     if (by_bound.difference <= least) {
