@@ -15,7 +15,6 @@ RowForms::RowForms(const CheckedProduct& product, const Format& output, double k
       output_(output),
       kappa_(kappa),
       accumulation_(product.options.model, product.k),
-      width_(product.width()),
       groups_(prepared_.checksums.groups) {
   const Threshold& t = product.threshold();
   const bool by_row = t.by_variance && !t.takes_residuals && !product.from_golden &&
@@ -37,12 +36,12 @@ StatsUsed RowForms::used() const {
 ProductStats RowForms::product_stats(std::int64_t i, std::int64_t g) const {
   ProductStats p;
   const std::size_t check = at(i * groups_ + g);
-  const std::int64_t columns = columns_of(g);
+  const std::int64_t columns = product_.columns_of(g);
   p.columns = static_cast<double>(columns);
   p.square = prepared_.checksums.square(i, g, product_.m);
   p.expected = prepared_.checksums.sums[check];
   if (!prepared_.biases.empty()) {
-    const std::int64_t first = g * width_;
+    const std::int64_t first = g * product_.width();
     for (std::int64_t j = first; j < first + columns; ++j) {
       const double bias = product_.operands.bias_at(i, j);
       p.start += bias * bias;
@@ -61,12 +60,9 @@ double RowForms::bias_of(std::int64_t i, std::int64_t g) const {
   return prepared_.prefixes.empty() ? 0 : accumulation_.bias(product_stats(i, g));
 }
 
-std::int64_t RowForms::columns_of(std::int64_t g) const {
-  return std::min(width_, product_.n - g * width_);
-}
-
 void RowForms::next(std::int64_t i, std::int64_t g, BoundForm& form) const {
-  const bool is_that = g > 0 && alike_ && columns_of(g) == width_;
+  const bool is_that =
+      g > 0 && alike_ && (g + 1 < groups_ || product_.columns_of(g) == product_.columns_of(0));
   if (!is_that && output_.is_float()) form = product_.threshold().form(*this, i, g);
   form.checkable = std::isfinite(prepared_.checksums.sums[at(i * groups_ + g)]);
 }

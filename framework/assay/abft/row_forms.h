@@ -32,7 +32,6 @@ class RowForms {
 
   // What the operands say of the products of one check.
   ProductStats product_stats(std::int64_t i, std::int64_t g) const;
-  std::int64_t columns_of(std::int64_t g) const;
   // How far the accumulator moves the sum of a check to one side.
   double bias_of(std::int64_t i, std::int64_t g) const;
 
@@ -42,7 +41,7 @@ class RowForms {
   const Format& output_;
   double kappa_;
   Accumulation accumulation_;
-  std::int64_t width_, groups_;  // of a group; in a row
+  std::int64_t groups_;  // in a row
   // The forms of a row are the same in all groups of as many columns: what they take of the
   // operands' side is known for the whole row alone.
   bool alike_;

@@ -136,7 +136,7 @@ void RowReader::stats(simd::Storage storage, const void* elements, StatsUsed use
 
 void RowReader::add_tail(const BoundForm& form, simd::Storage storage, const void* elements,
                          std::int64_t g, OutputStats& to, double enough) const {
-  const Values values(output_, storage, elements, g * width_, forms_.columns_of(g));
+  const Values values(output_, storage, elements, g * width_, product_.columns_of(g));
   const RoundingTail tail =
       rounding_tail(output_, values.all(), form.kappa, product_.options.spec.coarse, enough);
   to.tail = tail.value;
@@ -147,7 +147,7 @@ double RowReader::least_threshold(const BoundForm& form, const OutputStats& stat
                                   double difference) const {
   const double deviation = std::sqrt(form.ulp_weight * stats.ulp_square);
   if (!(deviation > 0)) return 0;
-  const std::int64_t first = of.group * width_, columns = forms_.columns_of(of.group);
+  const std::int64_t first = of.group * width_, columns = product_.columns_of(of.group);
   const bool coarse = product_.options.spec.coarse;
   const double largest = form.half_ulps * ulp_of(output_, largest_of(output_, of.storage,
                                                                      of.elements, first, columns));
@@ -224,7 +224,7 @@ void RowReader::read_casts(std::int64_t i, simd::Storage storage, const void* el
   for (std::int64_t g = 0; g < groups_; ++g) {
     const std::int64_t first = g * width_;
     Reading worst;
-    for (std::int64_t j = first; j < first + forms_.columns_of(g); ++j) {
+    for (std::int64_t j = first; j < first + product_.columns_of(g); ++j) {
       const Reading r = cast_reading(output_, row[at(j)], before[j]);
       if (j == first || !(ratio_of(r) <= ratio_of(worst))) worst = r;
     }
@@ -265,7 +265,7 @@ std::vector<double> RowReader::explained(std::span<const std::int64_t> rows) con
       const std::int64_t column = g * width_;
       worst[at(i * groups + g)] =
           worst_sum_error({.operands = &o, .golden = nullptr, .model = product_.options.model}, row,
-                          column, column + forms_.columns_of(g) - 1) +
+                          column, column + product_.columns_of(g) - 1) +
           std::abs(forms_.bias_of(row, g));
     }
   }
