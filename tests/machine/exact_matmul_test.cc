@@ -453,6 +453,27 @@ TEST_P(ExactMatmulTest, TilesThatJustDoNotFit) {
   }
 }
 
+// The same where each stretch of k fits by itself, or what the sum began with does, but not all of
+// them together: of a 1 after the other nothing is lost.
+TEST_P(ExactMatmulTest, StretchesThatJustDoNotFit) {
+  for (const int bits : {52, 53, 54}) {
+    const double large = std::ldexp(1.0, bits - 1);
+    for (const bool begins : {false, true}) {  // whether C has it, or a product
+      Product p = zeros(13, 40, 390);
+      for (std::int64_t i = 0; i < p.m; ++i) {
+        p.a[at(i * p.k)] = begins ? 0 : large / 0x1p26;
+        p.a[at(i * p.k + 130)] = p.a[at(i * p.k + 270)] = 1;
+      }
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        p.b[at(j)] = 0x1p26;
+        p.b[at(130 * p.n + j)] = p.b[at(270 * p.n + j)] = 1;
+      }
+      if (begins) p.c.assign(p.c.size(), large);
+      for (const double v : p.run()) ASSERT_EQ(v, large + 2) << bits << " bits";
+    }
+  }
+}
+
 // Beside sums of few bits that are taken in two parts, a sum of nothing but -0 keeps its sign: of a
 // row whose products are -0, from -0 and from +0, at every place of its tile.
 TEST_P(ExactMatmulTest, NegativeZerosBesideWideSums) {

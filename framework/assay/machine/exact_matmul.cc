@@ -1,8 +1,8 @@
 #include "assay/machine/exact_matmul.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "assay/base/constants.h"
@@ -13,50 +13,28 @@
 #include "assay/machine/exact_sum.h"
 #include "assay/machine/panels.h"
 #include "assay/machine/uncertain.h"
+#include "assay/simd/digits.h"
 #include "assay/simd/gemm.h"
 
 namespace assay {
 namespace {
 
-constexpr int kNone = 1 << 20;  // the lowest bit of zeros
-constexpr int kMostLanes = 64;  // rows or columns of a tile
+using simd::Digits;
+
 // Of k: the less of it, the more often float64 holds every sum of a tile's products.
 constexpr std::int64_t kStretch = 128;
-
-// What is known of the finite elements of some rows of A, or columns of B, over a stretch of k.
-struct Digits {
-  double norm = 0;     // the largest 2-norm of one, rounded up
-  int lowest = kNone;  // 2^lowest divides every element
-  int bits = 0;        // the most that an element has, from its first to its last one that is 1
-};
 
 // Packs `count` lanes (rows of A or columns of B) of `depth` elements each: to[k][lanes]. Lanes
 // beyond `count` become 0, and so do NaN and infinity, whose lanes are marked in `bad`.
 Digits pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride, std::int64_t count,
             std::int64_t lanes, std::int64_t depth, double* to, std::uint8_t* bad) {
-  Digits extent;
-  double squares[kMostLanes] = {};
   for (std::int64_t k = 0; k < depth; ++k) {
     const double* row = from + k * k_stride;
     double* out = to + k * lanes;
-    for (std::int64_t lane = 0; lane < count; ++lane) {
-      const double x = row[lane * lane_stride];
-      const auto word = std::bit_cast<std::uint64_t>(x);
-      const std::uint64_t fraction = word & 0xfffffffffffff;
-      const int exponent = static_cast<int>(word >> 52 & 0x7ff);
-      out[lane] = exponent == 0x7ff ? 0 : x;
-      if (exponent == 0x7ff) bad[lane] = 1;
-      if (exponent == 0x7ff || (exponent == 0 && fraction == 0)) continue;
-      const std::uint64_t digits = exponent == 0 ? fraction : fraction | 0x10000000000000;
-      const int zeros = std::countr_zero(digits);
-      squares[lane] += x * x;
-      extent.lowest = std::min(extent.lowest, std::max(exponent, 1) - 1075 + zeros);
-      extent.bits = std::max(extent.bits, static_cast<int>(std::bit_width(digits)) - zeros);
-    }
+    for (std::int64_t lane = 0; lane < count; ++lane) out[lane] = row[lane * lane_stride];
     std::fill(out + count, out + lanes, 0.0);
   }
-  extent.norm = std::sqrt(*std::max_element(squares, squares + count)) * (1 + 0x1p-20);
-  return extent;
+  return simd::take_digits(to, depth, lanes, bad);
 }
 
 // Rows [first, first + rows) and columns [column, column + columns) of the product.
@@ -86,11 +64,13 @@ double exact_element(const Factors& p, std::int64_t i, std::int64_t j, double st
   return nearest == 0 && all_negative ? -0.0 : nearest;
 }
 
-// What is known of some sums: all their terms are multiples of 2^lowest, and whether no error of a
-// product can be below float64's range.
+// What is known of some sums: all their terms are multiples of 2^lowest, whether no error of a
+// product can be below float64's range, and how large a partial sum can be, while none was rounded;
+// else infinity.
 struct Grid {
-  int lowest = kNone;
+  int lowest = Digits::kNone;
   bool in_range = true;
+  double reach = 0;
 };
 
 // Whether nothing was lost on the way to a sum, as is most often so: rounded_once() gives it.
@@ -148,7 +128,7 @@ void compensated(const Factors& p, const Part& part, double* c) {
         add_compensated(p, {i, 1, j, count}, k, std::min(k + step, p.k), {sums, error, spread}, 0);
       }
       for (std::int64_t e = 0; e < count; ++e) {
-        const double nearest = rounded_once(sums[e], error[e], spread[e], {kNone, false});
+        const double nearest = rounded_once(sums[e], error[e], spread[e], {Digits::kNone, false});
         out[e] = std::isnan(nearest) ? exact_element(p, i, j + e, out[e]) : nearest;
       }
     }
@@ -165,19 +145,25 @@ struct TileSums {
 // parts. False, with nothing done: neither is safe. `grid` learns of these products.
 bool add_tile(std::int64_t depth, const double* a, const Digits& of_a, const double* b,
               const Digits& of_b, const TileSums& sums, Grid& grid) {
-  const bool zeros = of_a.lowest == kNone || of_b.lowest == kNone;
+  const bool zeros = of_a.lowest == Digits::kNone || of_b.lowest == Digits::kNone;
   const int lowest = of_a.lowest + of_b.lowest;  // 2^lowest divides every product
+  const double bound = of_a.norm * of_b.norm;    // of the sum of any of them (Cauchy-Schwarz)
+  const double reach = std::exchange(grid.reach, kInfinity) + bound;
   if (!zeros) grid.lowest = std::min(grid.lowest, lowest);
   // Squares of multiples of 2^-450 do not underflow, nor do errors of products of two.
   if (!zeros && (of_a.lowest < -450 || of_b.lowest < -450)) {
     grid.in_range = false;
     return false;
   }
-  const double bound = of_a.norm * of_b.norm;  // of the sum of any of them (Cauchy-Schwarz)
   if (!(bound < 0x1p1000)) return false;
   const int top = zeros ? lowest : std::ilogb(bound) + 1;  // bound < 2^top
   if (top - lowest <= 53) {
-    simd::exact_tile(depth, a, b, sums.to, sums.stride);
+    if (reach <= std::ldexp(1.0, grid.lowest + 53)) {
+      simd::exact_sums(depth, a, b, sums.to.sum, sums.stride);
+      grid.reach = reach;
+    } else {
+      simd::exact_tile(depth, a, b, sums.to, sums.stride);
+    }
     return true;
   }
   // A sum that is 0 there has lost the sign of its terms, which tells only where -0 is added to.
@@ -216,17 +202,23 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
 
   LargeArray<double> packed_b(at(width * k));  // [panel][k][column]
   std::vector<Digits> of_b(at(panels * stretches));
-  std::vector<std::uint8_t> bad_columns(at(width));
-  parallel_for(panels, threads, [&](std::int64_t panel) {
-    const std::int64_t column = panel * columns;
-    for (std::int64_t s = 0; s < stretches; ++s) {
-      const std::int64_t begin = s * kStretch;
+  std::vector<std::uint8_t> bad_in_stretch(at(stretches * width));
+  constexpr std::int64_t kTogether = 8;  // panels, whose parts of a row of B are neighbours
+  parallel_for((panels + kTogether - 1) / kTogether * stretches, threads, [&](std::int64_t part) {
+    const std::int64_t s = part % stretches, begin = s * kStretch;
+    const std::int64_t first = part / stretches * kTogether;
+    for (std::int64_t panel = first; panel < std::min(first + kTogether, panels); ++panel) {
+      const std::int64_t column = panel * columns;
       of_b[at(panel * stretches + s)] =
           pack(b + begin * n + column, 1, n, std::min(columns, n - column), columns,
                std::min(kStretch, k - begin), packed_b.data() + (panel * k + begin) * columns,
-               bad_columns.data() + column);
+               bad_in_stretch.data() + s * width + column);
     }
   });
+  std::vector<std::uint8_t> bad_columns(at(width));
+  for (std::size_t i = 0; i < bad_in_stretch.size(); ++i) {
+    bad_columns[i % at(width)] |= bad_in_stretch[i];
+  }
   std::vector<std::int64_t> bad;  // columns
   for (std::int64_t j = 0; j < n; ++j) {
     if (bad_columns[at(j)] != 0) bad.push_back(j);
@@ -256,7 +248,10 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
       std::fill(spreads.begin(), spreads.end(), 0.0);
       std::fill(grids.begin(), grids.end(), Grid{});
       for (std::int64_t i = 0; i < count; ++i) {
-        std::copy_n(c + (top + i) * n + j, wide, sums.data() + i * columns);
+        const double* start = c + (top + i) * n + j;
+        std::copy_n(start, wide, sums.data() + i * columns);
+        const bool is_zero = std::all_of(start, start + wide, [](double x) { return x == 0; });
+        if (!is_zero) grids[at(i / rows)].reach = kInfinity;
       }
       for (std::int64_t s = 0; s < stretches; ++s) {
         const std::int64_t begin = s * kStretch, depth = std::min(kStretch, k - begin);
@@ -275,18 +270,20 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
         }
       }
       for (std::int64_t i = 0; i < count; ++i) {
+        if (bad_rows[at(i)] != 0) continue;
+        const Grid& grid = grids[at(i / rows)];
+        double* out = c + (top + i) * n + j;
         for (std::int64_t e = 0; e < wide; ++e) {
-          if (bad_rows[at(i)] != 0 || bad_columns[at(j + e)] != 0) continue;
+          if (bad_columns[at(j + e)] != 0) continue;
           const auto from = at(i * columns + e);
-          double& out = c[(top + i) * n + j + e];
-          if (is_exact(sums[from], errors[from], spreads[from], grids[at(i / rows)])) {
-            out = sums[from];
+          if (grid.reach < kInfinity || is_exact(sums[from], errors[from], spreads[from], grid)) {
+            out[e] = sums[from];
             continue;
           }
-          Grid all = grids[at(i / rows)];
-          all.lowest = std::min(all.lowest, Uncertain::lowest_bit(out));
+          Grid all = grid;
+          all.lowest = std::min(all.lowest, Uncertain::lowest_bit(out[e]));
           const double nearest = rounded_once(sums[from], errors[from], spreads[from], all);
-          out = std::isnan(nearest) ? exact_element(p, top + i, j + e, out) : nearest;
+          out[e] = std::isnan(nearest) ? exact_element(p, top + i, j + e, out[e]) : nearest;
         }
       }
     }

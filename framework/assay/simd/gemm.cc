@@ -16,9 +16,11 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// AVX-512 has 32 registers: 6 x 4 accumulators, 4 for B, 1 for A. Others have 16: 4 x 2.
-constexpr int kRows = HWY_TARGET <= HWY_AVX3 ? 6 : 4;
-constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
+// AVX-512 and NEON have 32 registers: 6 x 4 accumulators, 4 for B, 1 for A. AVX2 has 16: 6 x 2,
+// 2, 1. SSE4 has no fused multiply-add, whose product takes one: 4 x 2.
+constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64;
+constexpr int kRows = kManyRegisters || HWY_NATIVE_FMA ? 6 : 4;
+constexpr int kVectors = kManyRegisters ? 4 : 2;
 
 int tile_rows() { return kRows; }
 int tile_columns() { return kVectors * static_cast<int>(hn::Lanes(hn::ScalableTag<double>())); }
@@ -177,8 +179,10 @@ HWY_INLINE void add_in_two(V added, V rest, V lost, CompensatedSums to, std::int
   hn::StoreU(hn::Add(spread, lost), d, to.spread + at);
 }
 
-void exact_tile_impl(std::int64_t k, const double* HWY_RESTRICT a, const double* HWY_RESTRICT b,
-                     CompensatedSums to, std::int64_t stride) {
+// The products of a tile, each sum of which is exact, given to `add` vector by vector.
+template <class Add>
+HWY_INLINE void exact_products(std::int64_t k, const double* HWY_RESTRICT a,
+                               const double* HWY_RESTRICT b, const Add& add) {
   const D d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   V acc[kRows][kVectors];
@@ -204,10 +208,25 @@ void exact_tile_impl(std::int64_t k, const double* HWY_RESTRICT a, const double*
   ASSAY_UNROLL
   for (int r = 0; r < kRows; ++r) {
     ASSAY_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      add_in_two(acc[r][v], hn::Zero(d), hn::Zero(d), to, r * stride + v * lanes);
-    }
+    for (int v = 0; v < kVectors; ++v) add(acc[r][v], r, v * lanes);
   }
+}
+
+void exact_tile_impl(std::int64_t k, const double* HWY_RESTRICT a, const double* HWY_RESTRICT b,
+                     CompensatedSums to, std::int64_t stride) {
+  const D d;
+  exact_products(k, a, b, [&](V acc, std::int64_t row, std::int64_t column) HWY_ATTR {
+    add_in_two(acc, hn::Zero(d), hn::Zero(d), to, row * stride + column);
+  });
+}
+
+void exact_sums_impl(std::int64_t k, const double* HWY_RESTRICT a, const double* HWY_RESTRICT b,
+                     double* sum, std::int64_t stride) {
+  const D d;
+  exact_products(k, a, b, [&](V acc, std::int64_t row, std::int64_t column) HWY_ATTR {
+    double* to = sum + row * stride + column;
+    hn::StoreU(hn::Add(hn::LoadU(d, to), acc), d, to);
+  });
 }
 
 // Two accumulators an element: half of the tile's columns fit into the registers.
@@ -441,6 +460,7 @@ HWY_EXPORT(tile_columns);
 HWY_EXPORT(chunk_tile_impl);
 HWY_EXPORT(chunk_tile_guarded_impl);
 HWY_EXPORT(exact_tile_impl);
+HWY_EXPORT(exact_sums_impl);
 HWY_EXPORT(tile_in_two_impl);
 HWY_EXPORT(tile_is_multiple_impl);
 HWY_EXPORT(chain_rows);
@@ -467,6 +487,11 @@ void chunk_tile_guarded(int chunk, std::int64_t k, const double* a, const double
 void exact_tile(std::int64_t k, const double* a, const double* b, CompensatedSums to,
                 std::int64_t stride) {
   HWY_DYNAMIC_DISPATCH(exact_tile_impl)(k, a, b, to, stride);
+}
+
+void exact_sums(std::int64_t k, const double* a, const double* b, double* sum,
+                std::int64_t stride) {
+  HWY_DYNAMIC_DISPATCH(exact_sums_impl)(k, a, b, sum, stride);
 }
 
 void tile_in_two(std::int64_t k, const double* a, const double* b, double middle, double lost,

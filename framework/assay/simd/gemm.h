@@ -52,12 +52,14 @@ struct CompensatedSums {
 // sum += A B for one tile of chunk_tile_shape(), packed as chunk_tile's; rows of sums are `stride`
 // apart. What is left of the sums' rounding is added to `error` (TwoSum).
 //   exact_tile: every partial sum of the products must be exact in float64.
+//   exact_sums: so must be those that begin with `sum`, which has no error then.
 //   tile_in_two: every partial sum must be smaller than a third of `middle`, which is 1.5 times a
 //   power of two. What sums of multiples of middle's ulp leave of the products is summed apart.
 //   With `lost` 0 each product and those sums must be exact in float64, else it is added to
 //   `spread`.
 void exact_tile(std::int64_t k, const double* a, const double* b, CompensatedSums to,
                 std::int64_t stride);
+void exact_sums(std::int64_t k, const double* a, const double* b, double* sum, std::int64_t stride);
 void tile_in_two(std::int64_t k, const double* a, const double* b, double middle, double lost,
                  CompensatedSums to, std::int64_t stride);
 
