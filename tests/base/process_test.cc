@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "assay/base/sanitized.h"
+#include "emulated.h"
 #include "error_of.h"
 
 namespace assay {
@@ -127,6 +128,7 @@ TEST_F(ProcessTest, EndsWhatWritesWithoutEnd) {
 }
 
 TEST_F(ProcessTest, LimitsMemory) {
+  if (is_emulated()) GTEST_SKIP() << "the emulator limits no memory";
   const Ended done = run_process({{ASSAY_PYTHON, "-S", "-E", "-c", "b = bytearray(1 << 30)"},
                                   folder_.string(),
                                   {.memory = 512 << 20}});
@@ -135,6 +137,7 @@ TEST_F(ProcessTest, LimitsMemory) {
 }
 
 TEST_F(ProcessTest, LeavesNoChildren) {
+  if (is_emulated()) GTEST_SKIP() << "the emulator has no subreapers";
   const double seconds = seconds_of([&] {
     const Ended done =
         sh("sleep 100 & echo $! > plain;"

@@ -12,6 +12,7 @@
 #include "assay/judge/distribution.h"
 #include "assay/judge/regate.h"
 #include "assay/judge/statistics.h"
+#include "sorting.h"
 #include "verdict_lines.h"
 
 namespace assay {
@@ -38,8 +39,8 @@ TEST(JudgeEdges, QuantilesOfManyElements) {
         absolute[i] = std::abs(a[i] - e[i]);
         relative[i] = absolute[i] / std::abs(e[i]);
       }
-      std::sort(absolute.begin(), absolute.end());
-      std::sort(relative.begin(), relative.end());
+      sort_numbers(absolute);
+      sort_numbers(relative);
       const Tensor actual = vector_of("float32", a);
       for (const char* golden : {"float32", "float64"}) {
         const Tensor expected = vector_of(golden, e);

@@ -6,6 +6,7 @@
 #include "assay/base/sanitized.h"
 #include "assay/base/text.h"
 #include "assay/datasets/array_file.h"
+#include "emulated.h"
 #include "program.h"
 
 namespace assay {
@@ -191,6 +192,7 @@ class CompareLarge : public ProgramTest {
 
   void SetUp() override {
     if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer needs address space of its own";
+    if (is_emulated()) GTEST_SKIP() << "so does the emulator";
   }
 
   // Zeros but for an element; all of it after `header`.

@@ -118,12 +118,13 @@ Reading read_periods(std::int64_t period, const double* values, std::int64_t vec
 Digits take_digits_impl(double* values, std::int64_t depth, std::int64_t lanes, std::uint8_t* bad) {
   const auto width = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<double>()));
   const std::int64_t period = lanes / std::gcd(lanes, width);
-  std::int64_t read = depth - depth % (period * width / lanes);  // rows, of whole periods
-  const Reading r = read_periods(period, values, read * lanes / width, lanes);
-  if (!r.is_whole) read = 0;
-  Digits digits = one_by_one(values + read * lanes, depth - read, lanes, bad);
-  if (read > 0) digits.norm += r.squares;
-  if (read > 0 && std::isfinite(r.lowest)) {
+  std::int64_t whole =
+      depth - depth % (period * width / lanes);  // rows, which fill periods of vectors
+  const Reading r = read_periods(period, values, whole * lanes / width, lanes);
+  if (!r.is_whole) whole = 0;
+  Digits digits = one_by_one(values + whole * lanes, depth - whole, lanes, bad);
+  if (whole > 0) digits.norm += r.squares;
+  if (whole > 0 && std::isfinite(r.lowest)) {
     digits.lowest = std::min(digits.lowest, std::ilogb(r.lowest));
     digits.bits = std::max(digits.bits, static_cast<int>(r.gap) + 1);
   }
