@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -272,6 +273,49 @@ TEST(EngineTieTest, OneBitBeyondFloat64OfAnAccumulatorDecides) {
   const Problem p{1, 1, 3, {0x1p8, 1 + 0x1p-7, 1}, {0x1p7, 1 + 0x1p-7, -(1 + 0x1p-6)}, {0x1p39f}};
   ASSERT_EQ(by_oracle(model, p)[0], 0x1p39f + 0x1p16f);
   expect_oracle(model, p, "54 bits");
+}
+
+// Rows and columns that are 0 but for some k, of as many products as a tile takes a few times. They
+// fill tiles of every target: what pads one counts among its accumulators.
+Problem few_products(const std::vector<std::array<double, 3>>& products) {
+  constexpr std::int64_t kRows = 24, kColumns = 64, kDepth = 256;
+  Problem p{kRows, kColumns, kDepth, {}, {}, std::vector<float>(kRows * kColumns)};
+  p.a.resize(kRows * kDepth);
+  p.b.resize(kDepth * kColumns);
+  for (const auto& [k, a, b] : products) {
+    const auto at = static_cast<std::int64_t>(k);
+    for (std::int64_t i = 0; i < kRows; ++i) p.a[static_cast<std::size_t>(i * kDepth + at)] = a;
+    std::fill_n(p.b.begin() + at * kColumns, kColumns, b);
+  }
+  return p;
+}
+
+// What an early stretch of k has left in the accumulator decides a tie of a later one, whose own
+// products float64 sums exactly.
+TEST(EngineTieTest, WhatEarlierStretchesLeftDecides) {
+  const DotModel& model = dot_model(machine_named("ascend910b"), format_named("bfloat16"));
+  for (const int far : {20, 28, 40, 60}) {
+    const double little = std::ldexp(1.0, -far);
+    const Problem p = few_products({{0, little, little}, {128, 1, 1}, {129, 0x1p-12, 0x1p-12}});
+    ASSERT_EQ(by_oracle(model, p)[0], 1 + 0x1p-23f);
+    expect_oracle(model, p, "2^-" + std::to_string(2 * far));
+  }
+}
+
+// The accumulator grows from stretch to stretch, until its last digits and those of the next
+// products are 54 bits apart: 2 + 2^-23, a tie of float32, and 2^-52.
+TEST(EngineTieTest, AnAccumulatorOutgrowsFloat64) {
+  const DotModel& model = dot_model(machine_named("ascend910b"), format_named("bfloat16"));
+  const Problem p = few_products({{0, 1, 1},
+                                  {1, 0x1p-19, 0},
+                                  {2, 0, 0x1p-19},
+                                  {64, 0.5, 1},
+                                  {128, 0.5, 1},
+                                  {192, 0x1p-11, 0x1p-12},
+                                  {193, (1 + 0x1p-7) * 0x1p-19, (1 + 0x1p-7) * 0x1p-19},
+                                  {194, -(1 + 0x1p-6) * 0x1p-19, 0x1p-19}});
+  ASSERT_EQ(by_oracle(model, p)[0], 2 + 0x1p-22f);
+  expect_oracle(model, p, "four stretches");
 }
 
 // Accumulators that are too large for a tile, in another column than the first.

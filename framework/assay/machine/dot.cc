@@ -39,18 +39,33 @@ struct FusedTiles {
     // The lowest bit that any product has, by the formats' precision.
     const int lowest = t.a_extent.lowest(a_format) + t.b_extent.lowest(b_format);
     const bool all_zero = t.a_extent.largest == 0 || t.b_extent.largest == 0;
+    // Of sums up to `largest`, every partial sum is at most that (Cauchy-Schwarz for any subset of
+    // the terms, and 2^-24 a rounding of the accumulator; below float32's normal range half of
+    // 2^-149 instead).
+    const auto bound_from = [&](double largest) {
+      const auto roundings = static_cast<double>(t.depth / chunk + 1);
+      return (1 + roundings * 0x1p-23) * (t.a_extent.norm * t.b_extent.norm + largest) +
+             roundings * 0x1p-149;
+    };
+    if (t.known.any()) {
+      const int both = std::min(lowest, t.known.lowest);
+      const double bound = bound_from(t.known.reach);
+      if (bound < 0x1p127 && std::ilogb(bound) + 1 - both <= 53) {
+        simd::chunk_tile(chunk, t.depth, t.a, t.b, t.c, t.c_stride);
+        t.known = {both, bound};
+        return true;
+      }
+      t.known = {};
+    }
     double largest;
     const bool is_multiple =
         simd::tile_is_multiple(t.c, t.c_stride, all_zero ? 0 : lowest, largest) || all_zero;
-    // Every partial sum is at most `bound` (Cauchy-Schwarz for any subset of the terms, and 2^-24 a
-    // rounding of the accumulator; below float32's normal range half of 2^-149 instead).
-    const auto roundings = static_cast<double>(t.depth / chunk + 1);
-    const double bound = (1 + roundings * 0x1p-23) * (t.a_extent.norm * t.b_extent.norm + largest) +
-                         roundings * 0x1p-149;
+    const double bound = bound_from(largest);
     if (!(bound < 0x1p127)) return false;  // sums could overflow on the way
     const int span = bound > 0 && !all_zero ? std::ilogb(bound) + 1 - lowest : 0;
     if (span <= 53 && is_multiple) {
       simd::chunk_tile(chunk, t.depth, t.a, t.b, t.c, t.c_stride);
+      if (!all_zero) t.known = {lowest, bound};
     } else {
       const PackedChunk<double> context{&model, t.a, t.rows, t.b, t.columns, lowest};
       const double guard = (chunk + 2) * 0x1p-53 * bound;
@@ -108,12 +123,15 @@ struct AlignedTiles {
 
   bool run(const Tile<float>& t) const {
     float largest = 0;
-    for (int r = 0; r < t.rows; ++r) {
+    for (int r = 0; !t.known.any() && r < t.rows; ++r) {
       for (int j = 0; j < t.columns; ++j) {
         largest = std::max(largest, std::abs(t.c[r * t.c_stride + j]));
       }
     }
-    const double bound = t.a_extent.norm * t.b_extent.norm + static_cast<double>(largest);
+    // What is truncated is no larger than what it was.
+    const double before = t.known.any() ? t.known.reach : static_cast<double>(largest);
+    const double bound = t.a_extent.norm * t.b_extent.norm + before;
+    t.known = {};
     if (!(bound < 0x1p118)) return false;
     if (t.a_extent.exponent(a_format) + t.b_extent.exponent(b_format) <
             model.kept_bits.value - 126 ||
@@ -123,6 +141,7 @@ struct AlignedTiles {
     const PackedChunk<float> context{&model, t.a, t.rows, t.b, t.columns, 0};
     simd::aligned_tile(spec(model), t.depth, t.a, t.a_exponents, t.b, t.b_exponents, t.c,
                        t.c_stride, {settle_aligned, &context});
+    t.known.reach = bound;
     return true;
   }
 

@@ -43,6 +43,15 @@ struct Extent {
   int top() const { return largest > 0 ? std::ilogb(largest) : -4000; }
 };
 
+// What the stretches before tell of a tile's sums: all are multiples of 2^lowest, and none exceeds
+// `reach`. Of infinity nothing is known, and they have to be read.
+struct KnownSums {
+  int lowest = 0;
+  double reach = std::numeric_limits<double>::infinity();
+
+  bool any() const { return reach < std::numeric_limits<double>::infinity(); }
+};
+
 // One tile's part of the product: a is [depth][rows], b is [depth][columns].
 template <typename T>
 struct Tile {
@@ -55,6 +64,7 @@ struct Tile {
   Extent a_extent, b_extent;
   float* c;
   std::int64_t c_stride;
+  KnownSums& known;
 };
 
 namespace panels {
@@ -242,6 +252,7 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
     // What pads the last tiles is 1, for a sum that is 0 looks doubtful.
     std::vector<float> sums(at(strip_count * rows * padded_n), 1.0f);
     std::vector<std::uint8_t> unsure(sums.size());
+    std::vector<KnownSums> known(at(strip_count * panel_count));
     for (std::int64_t i = 0; i < row_count; ++i) {
       const float* from = p.c + (first_row + i) * p.n;
       float* to = sums.data() + i * padded_n;
@@ -272,7 +283,8 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
               depth, shape.rows, shape.columns, packed_a.data() + a_offset,
               packed_b.data() + b_offset, kExponents ? exponents_a.data() + a_offset : nullptr,
               kExponents ? exponents_b.data() + b_offset : nullptr, a_extents[at(strip)],
-              b_extents[at(panel * stretches + s)], sums.data() + corner, padded_n});
+              b_extents[at(panel * stretches + s)], sums.data() + corner, padded_n,
+              known[at(strip * panel_count + panel)]});
           for (std::int64_t r = 0; !done && r < rows; ++r) {
             std::fill_n(unsure.data() + corner + r * padded_n, columns, std::uint8_t{1});
           }
