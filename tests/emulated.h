@@ -4,8 +4,14 @@
 
 #include <cstdlib>
 
+#include "assay/base/sanitized.h"
+
 namespace assay {
 
 inline bool is_emulated() { return std::getenv("ASSAY_EMULATED") != nullptr; }
+
+// Whether tests walk a share of what they walk elsewhere: sanitized and emulated programs take ten
+// times as long, and more.
+inline bool walks_a_share() { return kAddressSanitizer || is_emulated(); }
 
 }  // namespace assay

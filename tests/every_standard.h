@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "assay/base/sanitized.h"
 #include "assay/judge/standards.h"
+#include "emulated.h"
 
 namespace assay {
 
-// Every standard, or every `step`-th from place `first`, which may be any; under the address
-// sanitizer, which makes a test some ten times as slow, a fourth of these.
+// Every standard, or every `step`-th from place `first`, which may be any; where tests walk a
+// share, a fourth of these.
 inline std::vector<std::string> every_standard(std::size_t step = 1, std::size_t first = 0) {
   std::vector<std::string> names;
-  const std::size_t by = step * (kAddressSanitizer ? 4 : 1);
+  const std::size_t by = step * (walks_a_share() ? 4 : 1);
   for (std::size_t i = first % by; i < standards().size(); i += by) {
     names.emplace_back(standards()[i].name);
   }

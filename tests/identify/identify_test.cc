@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "assay/base/sanitized.h"
 #include "assay/identify/space.h"
+#include "emulated.h"
 #include "identify/blind.h"
 #include "identify/computed.h"
 
@@ -19,7 +19,7 @@ using testing::Pair;
 class BlindIdentify : public testing::TestWithParam<int> {};
 
 TEST_P(BlindIdentify, FindsRandomModelsUpToEquivalence) {
-  const int first = GetParam(), last = first + (kAddressSanitizer ? 1 : 5);
+  const int first = GetParam(), last = first + (walks_a_share() ? 1 : 5);
   const BlindResult result = blind(first, last, 1);
   EXPECT_EQ(result.excluded, 0) << result.failures;
   EXPECT_EQ(result.found, result.models) << result.failures;
@@ -34,7 +34,7 @@ TEST(Identify, FindsEveryRowOfTheTable) {
     for (const DotModel& row : machine.dots) {
       if (row.accumulator.value == "int32") continue;
       // The sanitizers take ten times as long: a row a machine.
-      if (kAddressSanitizer && &row != &machine.dots.back()) continue;
+      if (walks_a_share() && &row != &machine.dots.back()) continue;
       const bool converts = row.input == "tfloat32" || row.input == "hfloat32";
       const std::string dtype(converts ? "float32" : row.input);
       std::vector<Case> cases = probes(format_named(dtype), nullptr, 3);
@@ -230,7 +230,7 @@ TEST(Identify, ATextMeansItsModel) {
     for (const Candidate& row : row_candidates(s, {})) {
       for (Candidate& next : neighbours(s, row, false)) candidates.push_back(std::move(next));
     }
-    const std::size_t step = kAddressSanitizer ? 997 : 31;
+    const std::size_t step = walks_a_share() ? 997 : 31;
     for (std::size_t i = 0; i < candidates.size(); i += step) {
       Candidate candidate = candidates[i];
       candidate.split = {};

@@ -18,11 +18,11 @@
 #include "assay/base/file.h"
 #include "assay/base/process.h"
 #include "assay/base/random.h"
-#include "assay/base/sanitized.h"
 #include "assay/base/text.h"
 #include "assay/datasets/store.h"
 #include "assay/identify/sum_order_search.h"
 #include "assay/op/operator.h"
+#include "emulated.h"
 #include "error_of.h"
 #include "identify/sum_order_models.h"
 
@@ -48,7 +48,7 @@ TEST(SumOrderTest, TritonsBlocksOnAnH200) {
   const DatasetFile file = triton_sums();
   for (const std::string dtype : {"float16", "float32"}) {
     for (const std::int64_t block : {64, 128, 256, 512, 1024}) {
-      if (kAddressSanitizer && block != 256) continue;
+      if (walks_a_share() && block != 256) continue;
       const std::int64_t load = dtype == "float16" ? 8 : 4;  // elements of 16 bytes
       SumStage stage{.family = SumFamily::kLanes, .lanes = std::min<std::int64_t>(block, 128)};
       stage.vector = std::clamp<std::int64_t>(block / 128, 1, load);
@@ -68,7 +68,7 @@ TEST(SumOrderTest, TritonsBlocksOnAnH200) {
 TEST(SumOrderTest, TorchsRowsOnAnH200) {
   const DatasetFile file = triton_sums();
   for (const char* name : {"rows/float32/1000", "rows/float32/4096"}) {
-    if (kAddressSanitizer && name == std::string("rows/float32/4096")) continue;
+    if (walks_a_share() && name == std::string("rows/float32/4096")) continue;
     EXPECT_EQ(model_of(find_sum_order({recorded_sums(file.read(name), "h200")})),
               "accumulators=4 lanes=32 order=lanes sum_dtype=float32 vector=4")
         << name;
@@ -111,7 +111,7 @@ TEST(SumOrderTest, TheSecondStageOnAnH200) {
 TEST(SumOrderTest, OtherKernelsOfAnH200) {
   const DatasetFile file = more_sums();
   for (const std::int64_t warps : {1, 2, 8, 16}) {
-    if (kAddressSanitizer && warps != 8) continue;
+    if (walks_a_share() && warps != 8) continue;
     SumStage stage{.family = SumFamily::kLanes, .lanes = 32 * warps};
     stage.vector = std::clamp<std::int64_t>(1024 / stage.lanes, 1, 4);
     stage.warp = warps > 1 ? 32 : 0;
@@ -126,7 +126,7 @@ TEST(SumOrderTest, Numpy) {
   const std::string folder = testing::TempDir() + "assay_numpy_sums";
   std::filesystem::create_directories(folder);
   for (const std::int64_t n : {100, 1000, 1003}) {
-    if (kAddressSanitizer && n != 100) continue;
+    if (walks_a_share() && n != 100) continue;
     const Ended done = run_process(
         {.words = {ASSAY_PYTHON, "-B", "-c",
                    formatted(
@@ -170,7 +170,7 @@ TEST(SumOrderTest, OpenBlas) {
     };
   };
   for (const std::int64_t n : {256, 512, 1000}) {
-    if (kAddressSanitizer && n != 256) continue;
+    if (walks_a_share() && n != 256) continue;
     RecordedSums r = sums_by(kFloat32, kFloat32, n, 64, 20, sasum(0));
     for (double& v : r.x) v = std::abs(v);
     const SumOrderFinding f = find_sum_order({r});
@@ -190,7 +190,7 @@ TEST(SumOrderTest, OpenBlas) {
     EXPECT_EQ(sum_order_tree(f.nearest, n), sum_order_tree({{kernel}, &kFloat32, &kFloat32}, n))
         << sum_order_report(f);
   }
-  if (kAddressSanitizer) return;
+  if (walks_a_share()) return;
   // Where numbers are not aligned it adds those in front by themselves, which is no member of the
   // families: nothing is taken for it.
   RecordedSums r = sums_by(kFloat32, kFloat32, 1000, 64, 21, sasum(3));
@@ -201,7 +201,7 @@ TEST(SumOrderTest, OpenBlas) {
 // -- Blind tests --
 
 TEST(SumOrderTest, RandomMembersOfTheFamiliesAreFound) {
-  const std::uint64_t trials = kAddressSanitizer ? 5 : 50;
+  const std::uint64_t trials = walks_a_share() ? 5 : 50;
   const BlindTrials t = try_random_models(0, trials);
   EXPECT_EQ(t.wrong, 0) << t.first;
   EXPECT_EQ(t.excluded, 0) << t.first;

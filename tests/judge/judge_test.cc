@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "assay/base/constants.h"
-#include "assay/base/sanitized.h"
 #include "assay/judge/metrics_pass.h"
 #include "assay/judge/verdict.h"
 #include "assay/simd/targets.h"
 #include "assay/tensor/eigen.h"
+#include "emulated.h"
 #include "oracle.h"
 
 namespace assay {
@@ -117,7 +117,7 @@ constexpr const char* kIntegers[] = {"int4",  "uint4",  "int8",  "uint8",  "int1
                                      "int32", "uint32", "int64", "uint64", "bool"};
 
 // The oracle is slow, and under the sanitizers ten times slower.
-constexpr std::int64_t kDrawn = kAddressSanitizer ? 150 : 700;
+const std::int64_t kDrawn = walks_a_share() ? 150 : 700;
 
 TEST(Judge, AgreesWithTheOracleOnFloats) {
   const std::vector<Bound> bounds = {tolerance(1e-3, 1e-3),
@@ -398,7 +398,7 @@ TEST(Judge, NanAndInfinityOnEveryTarget) {
 TEST(Judge, StridedViews) {
   const Bound bound = tolerance(1e-3, 1e-3);
   for (const char* dtype : {"float64", "float32", "bfloat16", "float8_e5m2", "int64"}) {
-    if (kAddressSanitizer && dtype != std::string("bfloat16")) continue;
+    if (walks_a_share() && dtype != std::string("bfloat16")) continue;
     const Format& f = format_named(dtype);
     const Pair pair = drawn_pair(f, f, bound, 60 * 40, 9);
     const auto look = [&](const Tensor& t, std::int64_t offset, Shape shape, Strides strides) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "assay/base/constants.h"
+#include "emulated.h"
 #include "every_standard.h"
 #include "oracle.h"
 
@@ -162,7 +163,7 @@ TEST(Pattern, OfEveryStandardAndDtype) {
       }
     }
   }
-  EXPECT_GT(found, kAddressSanitizer ? 25 : 100);
+  EXPECT_GT(found, walks_a_share() ? 25 : 100);
 }
 
 // A flip of one bit, in one element and in a column, where the standard sees it.
@@ -198,7 +199,7 @@ TEST(Pattern, OfAFlippedBit) {
       }
     }
   }
-  EXPECT_GT(found, kAddressSanitizer ? 5 : 25);
+  EXPECT_GT(found, walks_a_share() ? 5 : 25);
 }
 
 TEST(Pattern, OfBitsOfAnotherDtype) {

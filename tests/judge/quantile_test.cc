@@ -12,9 +12,9 @@
 
 #include "assay/base/index.h"
 #include "assay/base/random.h"
-#include "assay/base/sanitized.h"
 #include "assay/base/text.h"
 #include "assay/judge/statistics.h"
+#include "emulated.h"
 #include "oracle.h"
 #include "sorting.h"
 
@@ -60,7 +60,7 @@ const Errors kErrors[] = {
 TEST(QuantileOfMany, IsThatOfTheSortedErrors) {
   for (const Errors& errors : kErrors) {
     for (const char* dtype : {"float32", "float64", "bfloat16"}) {
-      if (kAddressSanitizer && dtype != std::string("float32")) continue;  // a third of minutes
+      if (walks_a_share() && dtype != std::string("float32")) continue;  // a third of minutes
       Random random(3, 8);
       std::vector<double> e(at(kElements)), a(at(kElements));
       for (std::int64_t i = 0; i < kElements; ++i) {

@@ -13,9 +13,9 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/quad.h"
-#include "assay/base/sanitized.h"
 #include "assay/judge/regate.h"
 #include "assay/judge/standards.h"
+#include "emulated.h"
 #include "oracle.h"
 
 namespace assay {
@@ -215,7 +215,7 @@ TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
   oracle::Dice dice(41);
   int trivial = 0, sound = 0;
   // The sanitizers take ten times as long: each third, of all dtypes and kinds.
-  for (int trial = 0; trial < 24; trial += kAddressSanitizer ? 3 : 1) {
+  for (int trial = 0; trial < 24; trial += walks_a_share() ? 3 : 1) {
     const char* dtypes[] = {"float32", "float16", "bfloat16", "float8_e4m3fn", "float64"};
     const Format& format = format_named(dtypes[trial % 5]);
     const bool rounds = trial % 2 == 0, wide = trial % 3 != 0;
@@ -269,8 +269,8 @@ TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
       ++(r.trivial_met ? trivial : sound);
     }
   }
-  EXPECT_GT(trivial, kAddressSanitizer ? 30 : 100);
-  EXPECT_GT(sound, kAddressSanitizer ? 30 : 100);
+  EXPECT_GT(trivial, walks_a_share() ? 30 : 100);
+  EXPECT_GT(sound, walks_a_share() ? 30 : 100);
 }
 
 // Where 0 is expected a relative error is that over the spacing of float64 at 1.
