@@ -3,12 +3,16 @@
 #pragma once
 
 #include <cstdlib>
+#include <string_view>
 
 #include "assay/base/sanitized.h"
 
 namespace assay {
 
-inline bool is_emulated() { return std::getenv("ASSAY_EMULATED") != nullptr; }
+inline bool is_emulated() {
+  const char* told = std::getenv("ASSAY_EMULATED");
+  return told != nullptr && std::string_view(told) == "1";
+}
 
 // Whether tests walk a share of what they walk elsewhere: sanitized and emulated programs take ten
 // times as long, and more.

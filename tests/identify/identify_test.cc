@@ -33,7 +33,7 @@ TEST(Identify, FindsEveryRowOfTheTable) {
   for (const Machine& machine : machines()) {
     for (const DotModel& row : machine.dots) {
       if (row.accumulator.value == "int32") continue;
-      // The sanitizers take ten times as long: a row a machine.
+      // Of a share a row a machine.
       if (walks_a_share() && &row != &machine.dots.back()) continue;
       const bool converts = row.input == "tfloat32" || row.input == "hfloat32";
       const std::string dtype(converts ? "float32" : row.input);

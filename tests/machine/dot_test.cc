@@ -302,6 +302,18 @@ TEST(EngineTieTest, WhatEarlierStretchesLeftDecides) {
   }
 }
 
+// A stretch of which one operand is 0 tells nothing of the accumulator: 2^30 + 2^6, a tie of
+// float32, and the 2^-30 that it began with.
+TEST(EngineTieTest, ZerosTellNothingOfAnAccumulator) {
+  const DotModel& model = dot_model(machine_named("ascend910b"), format_named("bfloat16"));
+  for (const double of_a : {0.0, 1.0}) {
+    Problem p = few_products({{0, of_a, 1 - of_a}, {128, 0x1p15, 0x1p15}, {129, 0x1p3, 0x1p3}});
+    std::fill(p.c.begin(), p.c.end(), 0x1p-30f);
+    ASSERT_EQ(by_oracle(model, p)[0], 0x1p30f + 0x1p7f);
+    expect_oracle(model, p, of_a == 0 ? "A is 0" : "B is 0");
+  }
+}
+
 // The accumulator grows from stretch to stretch, until its last digits and those of the next
 // products are 54 bits apart: 2 + 2^-23, a tie of float32, and 2^-52.
 TEST(EngineTieTest, AnAccumulatorOutgrowsFloat64) {

@@ -474,6 +474,19 @@ TEST_P(ExactMatmulTest, StretchesThatJustDoNotFit) {
   }
 }
 
+// Multiples of powers of two so large that float64 has no number of 53 bits more: what a sum began
+// with outlives two products that cancel.
+TEST_P(ExactMatmulTest, AStartBesideHugeProducts) {
+  Product p = zeros(13, 40, 130);
+  for (std::int64_t i = 0; i < p.m; ++i) p.a[at(i * p.k)] = p.a[at(i * p.k + 128)] = 0x1p486;
+  for (std::int64_t j = 0; j < p.n; ++j) {
+    p.b[at(j)] = 0x1p486;
+    p.b[at(128 * p.n + j)] = -0x1p486;
+  }
+  p.c.assign(p.c.size(), 1);
+  for (const double v : p.run()) ASSERT_EQ(v, 1);
+}
+
 // Beside sums of few bits that are taken in two parts, a sum of nothing but -0 keeps its sign: of a
 // row whose products are -0, from -0 and from +0, at every place of its tile.
 TEST_P(ExactMatmulTest, NegativeZerosBesideWideSums) {

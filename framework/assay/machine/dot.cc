@@ -39,9 +39,9 @@ struct FusedTiles {
     // The lowest bit that any product has, by the formats' precision.
     const int lowest = t.a_extent.lowest(a_format) + t.b_extent.lowest(b_format);
     const bool all_zero = t.a_extent.largest == 0 || t.b_extent.largest == 0;
-    // Of sums up to `largest`, every partial sum is at most that (Cauchy-Schwarz for any subset of
-    // the terms, and 2^-24 a rounding of the accumulator; below float32's normal range half of
-    // 2^-149 instead).
+    // No partial sum that begins with a sum of at most `largest` exceeds this (Cauchy-Schwarz for
+    // any subset of the terms, and 2^-24 a rounding of the accumulator; below float32's normal
+    // range half of 2^-149 instead).
     const auto bound_from = [&](double largest) {
       const auto roundings = static_cast<double>(t.depth / chunk + 1);
       return (1 + roundings * 0x1p-23) * (t.a_extent.norm * t.b_extent.norm + largest) +
@@ -122,16 +122,11 @@ struct AlignedTiles {
   simd::TileShape shape() const { return simd::aligned_tile_shape(); }
 
   bool run(const Tile<float>& t) const {
-    float largest = 0;
-    for (int r = 0; !t.known.any() && r < t.rows; ++r) {
-      for (int j = 0; j < t.columns; ++j) {
-        largest = std::max(largest, std::abs(t.c[r * t.c_stride + j]));
-      }
-    }
     // What is truncated is no larger than what it was.
-    const double before = t.known.any() ? t.known.reach : static_cast<double>(largest);
-    const double bound = t.a_extent.norm * t.b_extent.norm + before;
+    const double products = t.a_extent.norm * t.b_extent.norm;
+    double bound = products + t.known.reach;
     t.known = {};
+    if (!(bound < 0x1p118)) bound = products + largest_of(t);
     if (!(bound < 0x1p118)) return false;
     if (t.a_extent.exponent(a_format) + t.b_extent.exponent(b_format) <
             model.kept_bits.value - 126 ||
@@ -143,6 +138,16 @@ struct AlignedTiles {
                        t.c_stride, {settle_aligned, &context});
     t.known.reach = bound;
     return true;
+  }
+
+  static double largest_of(const Tile<float>& t) {
+    float largest = 0;
+    for (int r = 0; r < t.rows; ++r) {
+      for (int j = 0; j < t.columns; ++j) {
+        largest = std::max(largest, std::abs(t.c[r * t.c_stride + j]));
+      }
+    }
+    return static_cast<double>(largest);
   }
 
   const DotModel& model;

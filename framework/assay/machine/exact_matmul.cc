@@ -65,8 +65,8 @@ double exact_element(const Factors& p, std::int64_t i, std::int64_t j, double st
 }
 
 // What is known of some sums: all their terms are multiples of 2^lowest, whether no error of a
-// product can be below float64's range, and how large a partial sum can be, while none was rounded;
-// else infinity.
+// product can be below float64's range, and how large a partial sum can be; infinity, where one may
+// have been rounded or the sums did not begin with 0.
 struct Grid {
   int lowest = Digits::kNone;
   bool in_range = true;
@@ -158,7 +158,7 @@ bool add_tile(std::int64_t depth, const double* a, const Digits& of_a, const dou
   if (!(bound < 0x1p1000)) return false;
   const int top = zeros ? lowest : std::ilogb(bound) + 1;  // bound < 2^top
   if (top - lowest <= 53) {
-    if (reach <= std::ldexp(1.0, grid.lowest + 53)) {
+    if (reach < kInfinity && reach <= std::ldexp(1.0, grid.lowest + 53)) {
       simd::exact_sums(depth, a, b, sums.to.sum, sums.stride);
       grid.reach = reach;
     } else {

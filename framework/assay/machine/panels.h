@@ -43,8 +43,9 @@ struct Extent {
   int top() const { return largest > 0 ? std::ilogb(largest) : -4000; }
 };
 
-// What the stretches before tell of a tile's sums: all are multiples of 2^lowest, and none exceeds
-// `reach`. Of infinity nothing is known, and they have to be read.
+// What a kernel knows of a tile's sums from the stretches before, for itself: that none exceeds
+// `reach`, and, where it keeps that, that all are multiples of 2^lowest. Of infinity nothing is
+// known, and they have to be read.
 struct KnownSums {
   int lowest = 0;
   double reach = std::numeric_limits<double>::infinity();

@@ -9,7 +9,7 @@ namespace assay::simd {
 struct Digits {
   static constexpr int kNone = 1 << 20;  // the lowest bit of zeros
 
-  double norm = 0;     // the largest 2-norm of a lane, rounded up, unless squares underflow
+  double norm = 0;     // at least the largest 2-norm of a lane, unless squares underflow
   int lowest = kNone;  // 2^lowest divides every element
   int bits = 0;        // the most that an element has, from its first to its last one that is 1
 };

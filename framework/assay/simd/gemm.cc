@@ -17,7 +17,7 @@ namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // AVX-512 and NEON have 32 registers: 6 x 4 accumulators, 4 for B, 1 for A. AVX2 has 16: 6 x 2,
-// 2, 1. SSE4 has no fused multiply-add, whose product takes one: 4 x 2.
+// 2, 1. So has SSE4, where a product that is yet to be added needs one, too: 4 x 2, 2, 1, 1.
 constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64;
 constexpr int kRows = kManyRegisters || HWY_NATIVE_FMA ? 6 : 4;
 constexpr int kVectors = kManyRegisters ? 4 : 2;
