@@ -192,7 +192,7 @@ class CompareLarge : public ProgramTest {
 
   void SetUp() override {
     if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer needs address space of its own";
-    if (is_emulated()) GTEST_SKIP() << "so does the emulator";
+    if (is_emulated()) GTEST_SKIP() << "the emulator needs address space of its own";
   }
 
   // Zeros but for an element; all of it after `header`.
