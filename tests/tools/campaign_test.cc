@@ -324,6 +324,8 @@ TEST_F(CampaignTool, ShippedPlans) {
       {"attention", ""},
       {"hard", ""}};
   for (const auto& [name, fingerprint] : plans) {
+    // Before its first share a campaign makes a matrix of each cell, and theirs are large.
+    if (walks_a_share() && (name == "large" || name == "hard")) continue;
     const std::string plan = std::string(ASSAY_SOURCE_DIR "/plans/") + name + ".json";
     EXPECT_THAT(alone("assay campaign " + plan + " --quiet --shard 100000/100000 --out " + name),
                 Exits(0))

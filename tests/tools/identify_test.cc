@@ -1,6 +1,7 @@
 // identify and probes, as a user types them.
 #include <map>
 
+#include "emulated.h"
 #include "program.h"
 
 namespace assay {
@@ -57,7 +58,7 @@ TEST_F(Identify, SingleInstructionsAreIdentified) {
 TEST_F(Identify, KernelsOfLibrariesAreIdentified) {
   // What cuBLAS, Triton and PyTorch computed (docs/evidence/identify.md).
   const std::string file = std::string(ASSAY_SOURCE_DIR "/datasets/recordings/hopper_kernels.h5");
-  const std::map<std::string, std::string> expected = {
+  std::map<std::string, std::string> expected = {
       {"bias/fp32", "hopper {}"},
       {"scaled_row/fast", "hopper {}"},
       {"scaled_row/slow", R"(hopper {"promotion_interval":128})"},
@@ -65,8 +66,12 @@ TEST_F(Identify, KernelsOfLibrariesAreIdentified) {
       {"triton/float32_ieee/16x16x16", "hopper {}"},
       {"triton/float32_tf32/16x16x16",
        R"(hopper {"compute_dtype":"tfloat32","compute_rounding":"toward_zero"})"}};
+  // Those of Triton's, of two units, take nine tenths of the time.
+  const bool share = walks_a_share();
+  if (share) std::erase_if(expected, [](const auto& row) { return row.first.starts_with('t'); });
+  const std::string cases = share ? " --case '[!ct]*'" : " --case '[!c]*'";
   // Their scales, powers of two, do not tell in which order they were multiplied.
-  EXPECT_THAT(run("assay identify " + file + " --case '[!c]*' --json i.json -q"), Code(4));
+  EXPECT_THAT(run("assay identify " + file + cases + " --json i.json -q"), Code(4));
   std::map<std::string, std::string> found;
   const nlohmann::json written = json("i.json");
   for (const nlohmann::json& c : written["cases"]) {
@@ -75,10 +80,10 @@ TEST_F(Identify, KernelsOfLibrariesAreIdentified) {
   }
   EXPECT_EQ(found, expected);
   EXPECT_THAT(run("assay identify " + file + " --case 'cublas/fp32/*' --json i.json -q"), Exits(0));
-  const nlohmann::json cases = json("i.json")["cases"];
-  ASSERT_EQ(cases.size(), 2u);
-  EXPECT_EQ(cases[0]["parameters"].dump(), R"({"split_k":36})");
-  EXPECT_EQ(cases[1]["parameters"].dump(), R"({"split_k":32})");
+  const nlohmann::json divided = json("i.json")["cases"];
+  ASSERT_EQ(divided.size(), 2u);
+  EXPECT_EQ(divided[0]["parameters"].dump(), R"({"split_k":36})");
+  EXPECT_EQ(divided[1]["parameters"].dump(), R"({"split_k":32})");
 }
 
 // What the case says of these is not looked at: it is found from the output.
@@ -105,7 +110,8 @@ TEST_F(Identify, HowKIsDividedAndResultsAreRounded) {
       {"--dtype float32 --parameter compute_dtype=bfloat16 --parameter compute_terms=2 "
        "--parameter split_k=64",
        R"({"compute_dtype":"bfloat16","compute_terms":2,"split_k":64})"}};
-  for (const auto& [options, parameters] : asked) {
+  for (std::size_t i = 0; i < std::size(asked); i += walks_a_share() ? 4 : 1) {
+    const auto& [options, parameters] = asked[i];
     SCOPED_TRACE(options);
     EXPECT_THAT(
         run(std::string("assay generate matmul --shape 48,240,48 ") + options + " --out g.h5 -q"),

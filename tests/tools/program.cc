@@ -5,7 +5,10 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
+#include <sstream>
+#include <utility>
+
+#include "emulated.h"
 
 namespace assay {
 
@@ -31,8 +34,9 @@ bool ProgramTest::exists(const std::string& name) const {
   return std::filesystem::exists(path(name));
 }
 std::string ProgramTest::read(const std::string& name) const {
-  std::ifstream in(path(name), std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream text;
+  text << std::ifstream(path(name), std::ios::binary).rdbuf();
+  return std::move(text).str();
 }
 void ProgramTest::write(const std::string& name, const std::string& text) const {
   std::ofstream(path(name), std::ios::binary) << text;
@@ -50,7 +54,9 @@ std::vector<std::string> ProgramTest::leftovers() const {
 Ran ProgramTest::run(const std::string& line) const {
   write("line.sh", line + "\n");
   const std::string command = "cd '" + directory_.string() +
-                              "' && PATH=\"$PWD/bin:$PATH\" timeout 300 sh line.sh "
+                              "' && PATH=\"$PWD/bin:$PATH\" timeout " +
+                              (is_emulated() ? "3000" : "300") +
+                              " sh line.sh "
                               ">stdout.txt 2>stderr.txt </dev/null";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read("stdout.txt"),

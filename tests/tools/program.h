@@ -42,7 +42,7 @@ class ProgramTest : public testing::Test {
   std::vector<std::string> leftovers() const;
 
   // Runs a line of sh in the test's directory, with `assay` on PATH, for at most five minutes, of
-  // which the sanitizers take more than one.
+  // which the sanitizers take more than one, or fifty under an emulator.
   Ran run(const std::string& line) const;
 
   // Runs a Python program; the test fails where it does.
