@@ -53,7 +53,7 @@ bool judges_in_pieces(const std::vector<ElementCheck>& checks) {
 
 std::int64_t piece_for(int threads) {
   const int parts = threads > 0 ? threads : default_threads();
-  return std::clamp(2 * parts, 4, 16) * PiecewiseJudge::kUnit;
+  return std::clamp(4 * parts, 8, 64) * PiecewiseJudge::kUnit;
 }
 
 std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
