@@ -66,7 +66,7 @@ TEST_F(Identify, KernelsOfLibrariesAreIdentified) {
       {"triton/float32_ieee/16x16x16", "hopper {}"},
       {"triton/float32_tf32/16x16x16",
        R"(hopper {"compute_dtype":"tfloat32","compute_rounding":"toward_zero"})"}};
-  // Those of Triton's, of two units, take nine tenths of the time.
+  // Triton's, which two units computed, take nine tenths of the time.
   const bool share = walks_a_share();
   if (share) std::erase_if(expected, [](const auto& row) { return row.first.starts_with('t'); });
   const std::string cases = share ? " --case '[!ct]*'" : " --case '[!c]*'";

@@ -41,8 +41,8 @@ class ProgramTest : public testing::Test {
   // Temporary files that were left behind.
   std::vector<std::string> leftovers() const;
 
-  // Runs a line of sh in the test's directory, with `assay` on PATH, for at most five minutes, of
-  // which the sanitizers take more than one, or fifty under an emulator.
+  // Runs a line of sh in the test's directory, with `assay` on PATH, for at most five minutes
+  // (the sanitizers take more than one), under an emulator fifty.
   Ran run(const std::string& line) const;
 
   // Runs a Python program; the test fails where it does.
