@@ -21,7 +21,7 @@ if(NOT commit)
     set(commit ${archived})
   endif()
 endif()
-file(CONFIGURE OUTPUT ${OUT} CONTENT "#include \"tools.h\"
+file(CONFIGURE OUTPUT ${OUT} CONTENT "#include \"commit.h\"
 
 std::string assay::tools::commit() { return \"@commit@\"; }
 " @ONLY)

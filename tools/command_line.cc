@@ -12,6 +12,7 @@
 #include "assay/base/text.h"
 #include "assay/config/machine_file.h"
 #include "assay/simd/targets.h"
+#include "commit.h"
 #include "sources.h"
 #include "tools.h"
 

@@ -25,6 +25,7 @@
 #include "assay/report/baseline.h"
 #include "assay/report/report.h"
 #include "assay/simd/targets.h"
+#include "commit.h"
 #include "gate_files.h"
 #include "memory_budget.h"
 #include "saved_failures.h"

@@ -109,8 +109,8 @@ GateFiles paired_files(const GateFileOptions& o) {
 
 // Which golden results have no output; their cases say it as well.
 std::string without_output_note(const std::vector<std::string>& golden) {
-  constexpr std::size_t kNamed = 10;
-  const std::size_t named = std::min(kNamed, golden.size());
+  constexpr std::size_t kMostNamed = 10;
+  const std::size_t named = std::min(kMostNamed, golden.size());
   const bool one = golden.size() == 1;
   return formatted("{} no output, and {} not comparable: {}{}",
                    one ? "1 golden result has" : formatted("{} golden results have", golden.size()),

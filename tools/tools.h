@@ -87,10 +87,6 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
 // the subcommand throws.
 int parse_and_run(Context& context, const std::vector<std::string>& arguments);
 
-// The commit that this was built from, as in "e9b8b30d6f21", with "-dirty" where files differed
-// from it; empty where neither git nor cmake/commit.txt tells.
-std::string commit();
-
 // Whether standard output takes colours: a terminal, and NO_COLOR is not set.
 bool use_color();
 

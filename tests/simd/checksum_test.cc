@@ -135,8 +135,9 @@ TEST_P(ChecksumTest, RowSizes) {
         const std::size_t width = rows == 0 ? 0 : (bytes.size() - 1) / (rows * (n + 3)) * (n + 3);
         for (const bool products : {false, true}) {
           std::vector<RowSizes> sizes(rows + 1, {-7, -7, -7});
+          std::vector<double> az(rows + 1, -7);
           row_sizes(storage, bytes.data(), static_cast<std::ptrdiff_t>(width), rows, n, x.data(),
-                    products ? y.data() : nullptr, sizes.data());
+                    products ? y.data() : nullptr, sizes.data(), x.data(), az.data());
           for (std::size_t r = 0; r < rows; ++r) {
             double weighted = 0, largest = 0, product = 0;
             for (std::size_t i = 0; i < n; ++i) {
@@ -149,6 +150,7 @@ TEST_P(ChecksumTest, RowSizes) {
             ASSERT_EQ(sizes[r].largest, largest) << n << " " << r;
             ASSERT_EQ(sizes[r].product, product) << n << " " << r;
           }
+          ASSERT_EQ(az[rows], -7);
           ASSERT_EQ(sizes[rows].weighted, -7);
           ASSERT_EQ(sizes[rows].largest, -7);
           ASSERT_EQ(sizes[rows].product, -7);
@@ -166,7 +168,9 @@ TEST_P(ChecksumTest, SpecialsReachAllSizesOfTheirRow) {
       const auto sizes = [&](double special) {
         values[at] = special;
         RowSizes row{};
-        row_sizes(storage, stored(storage, values).data(), 0, 1, 21, x.data(), y.data(), &row);
+        double az = 0;
+        row_sizes(storage, stored(storage, values).data(), 0, 1, 21, x.data(), y.data(), &row,
+                  x.data(), &az);
         return row;
       };
       const RowSizes infinite = sizes(-kInfinity), nan = sizes(kNan);
@@ -250,12 +254,13 @@ TEST_P(ChecksumTest, SumsDependOnTheRowAlone) {
           RowSizes with{}, without{};
           double az = 0;
           const double* y = products ? ones.data() : nullptr;
-          row_sizes(storage, bytes.data(), 0, 1, n, ones.data(), y, &without);
+          row_sizes(storage, bytes.data(), 0, 1, n, ones.data(), &without);
           row_sizes(storage, bytes.data(), 0, 1, n, ones.data(), y, &with, x.data(), &az);
           ASSERT_EQ(az, ax) << n << " " << scale;
           ASSERT_EQ(with.weighted, without.weighted);
           ASSERT_EQ(with.largest, without.largest);
-          ASSERT_EQ(with.product, without.product);
+          ASSERT_EQ(without.product, 0);
+          ASSERT_EQ(with.product, products ? with.largest : 0);
         }
       }
     }
@@ -432,8 +437,10 @@ std::vector<std::uint64_t> told(Storage storage, std::size_t n, std::size_t widt
   std::vector<double> weights = x;
   for (double& w : weights) w = std::abs(w);
   RowSizes of_rows[kRows];
+  std::vector<double> az(kRows);
   row_sizes(storage, bytes.data(), static_cast<std::ptrdiff_t>(stride), kRows, n, weights.data(),
-            weights.data(), of_rows);
+            weights.data(), of_rows, x.data(), az.data());
+  numbers.insert(numbers.end(), az.begin(), az.end());
   for (const RowSizes& s : of_rows) {
     numbers.insert(numbers.end(), {s.weighted, s.largest, s.product});
   }

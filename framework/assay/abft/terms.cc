@@ -35,8 +35,7 @@ std::vector<double> weighted_sums(const MatrixRows& a, const double* x, int thre
   parallel_for((a.rows() + kTogether - 1) / kTogether, threads, [&](std::int64_t part) {
     const std::int64_t begin = part * kTogether, count = std::min(kTogether, a.rows() - begin);
     simd::RowSizes sizes[kTogether];
-    simd::row_sizes(a.storage(), a.row(begin), a.row_bytes(), at(count), at(a.columns()), x,
-                    nullptr, sizes);
+    simd::row_sizes(a.storage(), a.row(begin), a.row_bytes(), at(count), at(a.columns()), x, sizes);
     for (std::int64_t i = 0; i < count; ++i) sums[at(begin + i)] = sizes[i].weighted;
   });
   return sums;

@@ -185,14 +185,17 @@ HWY_INLINE void each_rows(const void* rows, std::ptrdiff_t stride, std::size_t c
   const auto* first = static_cast<const unsigned char*>(rows);
   const auto row = [&](std::size_t i) { return first + static_cast<std::ptrdiff_t>(i) * stride; };
   std::size_t i = 0;
-  for (; i + kRowsTogether <= count; i += kRowsTogether) read(row(i), i, Count<kRowsTogether>());
+  if constexpr (kRowsTogether > 1) {
+    for (; i + kRowsTogether <= count; i += kRowsTogether) read(row(i), i, Count<kRowsTogether>());
+  }
   for (; i < count; ++i) read(row(i), i, Count<1>());
 }
 
-// kTogether rows at a time: the two vectors are loaded once for all of them.
+// kTogether rows at a time: the two vectors are loaded once for all of them. This and what follows
+// are not inlined, for the compiler takes long over each copy.
 template <Storage kStorage, bool kSquares, int kTogether>
-HWY_INLINE void row_products_of(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
-                                const double* x, const double* y, double* ax, double* aay) {
+HWY_NOINLINE void row_products_of(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
+                                  const double* x, const double* y, double* ax, double* aay) {
   using L = Loader<kStorage>;
   Doubles s[kTogether], q[kTogether];
   ASSAY_UNROLL
@@ -235,9 +238,9 @@ HWY_INLINE void row_products_of(const unsigned char* row, std::ptrdiff_t stride,
 // float32; rows whose squares leave float32's range are read once more in float64, so that what is
 // told of a row does not depend on the rows that are read with it.
 template <Storage kStorage, int kTogether>
-HWY_INLINE void long_row_products(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
-                                  const double* x, const float* y, int exponent,
-                                  const double* exact_y, double* ax, double* aay) {
+HWY_NOINLINE void long_row_products(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
+                                    const double* x, const float* y, int exponent,
+                                    const double* exact_y, double* ax, double* aay) {
   Doubles s[kTogether], q[kTogether];
   ASSAY_UNROLL
   for (int r = 0; r < kTogether; ++r) s[r] = q[r] = Doubles::set(0.0);
@@ -314,11 +317,12 @@ HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::s
             });
 }
 
-// Sums of |a_k| x_k and the largest |a_k| and |a_k| y_k of kTogether rows.
+// Sums of |a_k| x_k and the largest |a_k| of kTogether rows, with kSums the sums of a_k z_k, and
+// with kProducts the largest |a_k| y_k.
 template <Storage kStorage, bool kProducts, bool kSums, int kTogether>
-HWY_INLINE void row_sizes_of(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
-                             const double* x, const double* y, RowSizes* to, const double* z,
-                             double* az) {
+HWY_NOINLINE void row_sizes_of(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
+                               const double* x, const double* y, RowSizes* to, const double* z,
+                               double* az) {
   using L = Loader<kStorage>;
   Doubles s[kTogether], product[kTogether], sum[kTogether];
   Compared<kStorage> largest[kTogether];
@@ -392,7 +396,7 @@ HWY_INLINE void rows_sizes_of(const void* rows, std::ptrdiff_t stride, std::size
   using No = std::false_type;
   using Yes = std::true_type;
   if (az == nullptr) {
-    y == nullptr ? read(No(), No()) : read(Yes(), No());
+    read(No(), No());
   } else {
     y == nullptr ? read(No(), Yes()) : read(Yes(), Yes());
   }
@@ -609,6 +613,11 @@ void group_sums(Storage storage, const void* row, std::size_t n, std::size_t wid
 void row_products(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
                   std::size_t n, const double* x, const double* y, double* ax, double* aay) {
   HWY_DYNAMIC_DISPATCH(row_products_impl)(storage, rows, stride, count, n, x, y, ax, aay);
+}
+void row_sizes(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
+               std::size_t n, const double* x, RowSizes* to) {
+  HWY_DYNAMIC_DISPATCH(row_sizes_impl)
+  (storage, rows, stride, count, n, x, nullptr, to, nullptr, nullptr);
 }
 void row_sizes(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
                std::size_t n, const double* x, const double* y, RowSizes* to, const double* z,

@@ -28,14 +28,16 @@ void row_products(Storage storage, const void* rows, std::ptrdiff_t stride, std:
 
 // Of `count` rows of A, `stride` bytes apart: sum |a_k| x_k, the largest |a_k| and, where y is not
 // null, the largest |a_k| y_k (0 otherwise). x and y hold n numbers that are not negative. Where
-// the sum is not finite, the others are what it is. Where az is not null, az = sum a_k z_k of each
-// row as well, to the bits of row_products.
+// the sum is not finite, the others are what it is.
 struct RowSizes {
   double weighted, largest, product;
 };
 void row_sizes(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
-               std::size_t n, const double* x, const double* y, RowSizes* to,
-               const double* z = nullptr, double* az = nullptr);
+               std::size_t n, const double* x, RowSizes* to);
+// With az = sum a_k z_k of each row as well, to the bits of row_products.
+void row_sizes(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
+               std::size_t n, const double* x, const double* y, RowSizes* to, const double* z,
+               double* az);
 
 // Sums over a row of C by groups: of c_j, of ulp(c_j) and ulp(c_j)^2 in a format with this many
 // mantissa bits and this smallest subnormal, and of c_j^2. Without `squares` the last is only a

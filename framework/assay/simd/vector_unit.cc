@@ -5,6 +5,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -150,11 +151,19 @@ HWY_INLINE V<D> load(D d, const UnitOperand& x, std::size_t i) {
   return x.scalar ? hn::Set(d, *x.data) : hn::LoadU(d, x.data + i);
 }
 
+// The elements of x from `begin` to `end`, fewer than a vector holds, at the beginning of one.
+template <class T>
+struct Rest {
+  T values[hn::MaxLanes(hn::ScalableTag<T>())] = {};
+  Rest(const T* x, std::size_t begin, std::size_t end) { std::copy(x + begin, x + end, values); }
+};
+
+// This and the functions below call themselves for the elements that fill no vector, and are not
+// inlined: the compiler takes long over each copy of their loops.
 template <bool kHalf, bool kPlain, VectorOp kOp>
-HWY_INLINE void apply_all(const VectorUnit& unit, std::size_t n, UnitOperand a, UnitOperand b,
-                          UnitOperand c, float* to) {
+HWY_NOINLINE void apply_all(const VectorUnit& unit, std::size_t n, UnitOperand a, UnitOperand b,
+                            UnitOperand c, float* to) {
   const F d;
-  const One d1;
   const std::size_t lanes = hn::Lanes(d);
   if (kOp != VectorOp::kFma) c = a;  // is not read
   std::size_t i = 0;
@@ -162,11 +171,14 @@ HWY_INLINE void apply_all(const VectorUnit& unit, std::size_t n, UnitOperand a, 
     hn::StoreU(applied<kHalf, kPlain, kOp>(d, unit, load(d, a, i), load(d, b, i), load(d, c, i)), d,
                to + i);
   }
-  for (; i < n; ++i) {
-    hn::StoreU(
-        applied<kHalf, kPlain, kOp>(d1, unit, load(d1, a, i), load(d1, b, i), load(d1, c, i)), d1,
-        to + i);
-  }
+  if (i == n) return;
+  const auto rest_of = [&](const UnitOperand& x) {
+    return Rest<float>(x.data, x.scalar ? 0 : i, x.scalar ? 1 : n);
+  };
+  auto ra = rest_of(a), rb = rest_of(b), rc = rest_of(c);
+  apply_all<kHalf, kPlain, kOp>(unit, lanes, {ra.values, a.scalar}, {rb.values, b.scalar},
+                                {rc.values, c.scalar}, ra.values);
+  std::copy(ra.values, ra.values + (n - i), to + i);
 }
 
 template <bool kHalf, bool kPlain>
@@ -227,19 +239,21 @@ HWY_INLINE V<D> function_of(D d, V<D> x) {
 }
 
 template <VectorOp kOp>
-HWY_INLINE void function64_all(std::size_t n, const double* x, double* to) {
+HWY_NOINLINE void function64_all(std::size_t n, const double* x, double* to) {
   const hn::ScalableTag<double> d;
-  const hn::CappedTag<double, 1> d1;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
     hn::StoreU(function_of<kOp>(d, hn::LoadU(d, x + i)), d, to + i);
   }
-  for (; i < n; ++i) hn::StoreU(function_of<kOp>(d1, hn::LoadU(d1, x + i)), d1, to + i);
+  if (i == n) return;
+  Rest<double> rest(x, i, n);
+  function64_all<kOp>(lanes, rest.values, rest.values);
+  std::copy(rest.values, rest.values + (n - i), to + i);
 }
 
 template <VectorOp kOp>
-HWY_INLINE void function_all(const VectorUnit& unit, std::size_t n, const float* x, float* to) {
+HWY_NOINLINE void function_all(const VectorUnit& unit, std::size_t n, const float* x, float* to) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> df;
   const std::size_t lanes = hn::Lanes(d);
@@ -257,12 +271,10 @@ HWY_INLINE void function_all(const VectorUnit& unit, std::size_t n, const float*
   };
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(result(hn::LoadU(df, x + i)), df, to + i);
-  if (i < n) {
-    float rest[hn::MaxLanes(df)] = {};
-    for (std::size_t j = i; j < n; ++j) rest[j - i] = x[j];
-    hn::StoreU(result(hn::LoadU(df, rest)), df, rest);
-    for (std::size_t j = i; j < n; ++j) to[j] = rest[j - i];
-  }
+  if (i == n) return;
+  Rest<float> rest(x, i, n);
+  function_all<kOp>(unit, lanes, rest.values, rest.values);
+  std::copy(rest.values, rest.values + (n - i), to + i);
 }
 
 // Calls `body` with the operation as a constant.
@@ -319,8 +331,8 @@ void unit_pair_sums_impl(const VectorUnit& unit, std::size_t pairs, const float*
 
 // kVectors vectors of columns at a time: each sum waits for the one before, so several go together.
 template <bool kHalf, bool kPlain, int kVectors, class D>
-HWY_INLINE void chain_columns(D d, const VectorUnit& unit, std::size_t n, std::size_t w,
-                              const float* x, float* sums) {
+HWY_NOINLINE void chain_columns(D d, const VectorUnit& unit, std::size_t n, std::size_t w,
+                                const float* x, float* sums) {
   const std::size_t lanes = hn::Lanes(d);
   V<D> sum[kVectors];
   ASSAY_UNROLL
