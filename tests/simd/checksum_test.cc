@@ -2,6 +2,7 @@
 // all targets against each other on values whose sums are not.
 #include "assay/simd/checksum.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -135,25 +136,36 @@ TEST_P(ChecksumTest, RowSizes) {
         const std::size_t width = rows == 0 ? 0 : (bytes.size() - 1) / (rows * (n + 3)) * (n + 3);
         for (const bool products : {false, true}) {
           std::vector<RowSizes> sizes(rows + 1, {-7, -7, -7});
+          std::vector<RowSizes> without(rows + 1, {-7, -7, -7});
           std::vector<double> az(rows + 1, -7);
           row_sizes(storage, bytes.data(), static_cast<std::ptrdiff_t>(width), rows, n, x.data(),
                     products ? y.data() : nullptr, sizes.data(), x.data(), az.data());
+          row_sizes(storage, bytes.data(), static_cast<std::ptrdiff_t>(width), rows, n, x.data(),
+                    without.data());
           for (std::size_t r = 0; r < rows; ++r) {
-            double weighted = 0, largest = 0, product = 0;
+            double weighted = 0, largest = 0, product = 0, sum = 0;
             for (std::size_t i = 0; i < n; ++i) {
               const double size = std::abs(a[r * (n + 3) + i]);
               weighted += size * x[i];
+              sum += a[r * (n + 3) + i] * x[i];
               largest = std::max(largest, size);
               if (products) product = std::max(product, size * y[i]);
             }
             ASSERT_EQ(sizes[r].weighted, weighted) << n << " " << r;
             ASSERT_EQ(sizes[r].largest, largest) << n << " " << r;
             ASSERT_EQ(sizes[r].product, product) << n << " " << r;
+            ASSERT_EQ(az[r], sum) << n << " " << r;
+            ASSERT_EQ(without[r].weighted, weighted) << n << " " << r;
+            ASSERT_EQ(without[r].largest, largest) << n << " " << r;
+            ASSERT_EQ(without[r].product, 0) << n << " " << r;
           }
           ASSERT_EQ(az[rows], -7);
           ASSERT_EQ(sizes[rows].weighted, -7);
           ASSERT_EQ(sizes[rows].largest, -7);
           ASSERT_EQ(sizes[rows].product, -7);
+          ASSERT_EQ(without[rows].weighted, -7);
+          ASSERT_EQ(without[rows].largest, -7);
+          ASSERT_EQ(without[rows].product, -7);
         }
       }
     }
@@ -167,10 +179,12 @@ TEST_P(ChecksumTest, SpecialsReachAllSizesOfTheirRow) {
       auto values = integers(21);
       const auto sizes = [&](double special) {
         values[at] = special;
-        RowSizes row{};
+        RowSizes row{}, without{};
         double az = 0;
         row_sizes(storage, stored(storage, values).data(), 0, 1, 21, x.data(), y.data(), &row,
                   x.data(), &az);
+        row_sizes(storage, stored(storage, values).data(), 0, 1, 21, x.data(), &without);
+        EXPECT_THAT(without.product, testing::NanSensitiveDoubleEq(row.product)) << at;
         return row;
       };
       const RowSizes infinite = sizes(-kInfinity), nan = sizes(kNan);
