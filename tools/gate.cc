@@ -11,7 +11,6 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 
 #include "assay/base/clock.h"
 #include "assay/base/file.h"
@@ -199,7 +198,7 @@ class Gate {
   // What part of the work each case is, for the time that is left: its bytes, or of many small ones
   // an equal part of their file's.
   void weigh() {
-    OpenSources sources(o_.files);
+    const SourcePool::Taken sources = found_.sources->take();
     for (const Job& job : jobs_) {
       const GateFile& file = found_.files[job.file];
       const std::uintmax_t each = bytes_of(file) / file.names.size();
@@ -208,9 +207,9 @@ class Gate {
       auto weight = static_cast<std::int64_t>(each);
       if (!many) {
         try {
-          sources.keep({&file.golden, outputs});
-          weight = bytes_of(sources.at(file.golden),
-                            outputs != nullptr ? &sources.at(*outputs) : nullptr,
+          sources->keep({&file.golden, outputs});
+          weight = bytes_of(sources->at(file.golden),
+                            outputs != nullptr ? &sources->at(*outputs) : nullptr,
                             file.names[job.name], file.producer, false);
         } catch (const FileError&) {
           weight = 0;
@@ -260,16 +259,6 @@ class Gate {
     return report;
   }
 
-  // Each thread opens files for itself, and keeps those that it needs; the first one has those that
-  // are open.
-  OpenSources& sources() {
-    const std::lock_guard lock(mutex_);
-    const bool first = sources_.empty() && found_.open != nullptr;
-    const auto [own, fresh] = sources_.try_emplace(std::this_thread::get_id(), nullptr);
-    if (fresh) own->second = first ? found_.open : std::make_shared<OpenSources>(o_.files);
-    return *own->second;
-  }
-
   void judge(std::size_t job) {
     const GateFile& file = found_.files[jobs_[job].file];
     const std::string& name = file.names[jobs_[job].name];
@@ -280,15 +269,15 @@ class Gate {
     GateRequest request = request_;
     request.threads = inner_threads_;
     request.miss_map = may_be_pictured(job);
+    const SourcePool::Taken sources = found_.sources->take();
     const CaseSource *golden = nullptr, *recorded = nullptr;
     try {
-      OpenSources& open = sources();
-      open.keep({&file.golden, outputs});
-      golden = &open.at(file.golden);
+      sources->keep({&file.golden, outputs});
+      golden = &sources->at(file.golden);
       if (!file.missing.empty()) {
         gated.emplace_back().report = unjudged(file, name, file.missing);
       } else {
-        recorded = outputs != nullptr ? &open.at(*outputs) : nullptr;
+        recorded = outputs != nullptr ? &sources->at(*outputs) : nullptr;
         const OutputSource source{
             .name = file.producer, .machine = file.machine, .recorded = recorded};
         const MemoryBudget::Share room = room_for(file, *golden, recorded, name);
@@ -377,7 +366,6 @@ class Gate {
   std::int64_t all_weights_ = 0;
   std::int64_t overridden_ = 0;
   std::mutex mutex_;  // of what follows
-  std::map<std::thread::id, std::shared_ptr<OpenSources>> sources_;
   StatusLine line_;
   std::int64_t done_ = 0, failed_ = 0, done_weights_ = 0;
   std::set<std::size_t> pictured_;  // jobs whose misses are mapped
@@ -486,11 +474,11 @@ int run_gate(const GateOptions& o, const Context& context) {
   }
   if (!o.known_failures.empty()) (void)config::read_known_failures(o.known_failures);
   const Shard shard = o.shard.empty() ? Shard{} : parse_shard(o.shard);
-  GateFiles found = find_files(o.files, [&](const std::string& glob) {
+  GateFiles found = find_files(o.files, o.threads, [&](const std::string& glob) {
     return baseline && std::any_of(baseline->entries.begin(), baseline->entries.end(),
                                    [&](const auto& e) { return glob_match(glob, e.name); });
   });
-  if (!o.benchmark.empty()) check_benchmark(o.benchmark, o.files, found);
+  if (!o.benchmark.empty()) check_benchmark(o.benchmark, found);
 
   if (shard.index > 1) {
     // What is said of files and of what is in no case is the first shard's to say.

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <set>
 #include <span>
 #include <utility>
 
+#include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/folder.h"
+#include "assay/datasets/store.h"
 
 namespace assay::tools {
 namespace {
@@ -226,10 +229,49 @@ void find_outputs(OpenSources& sources, GateFiles& found) {
   }
 }
 
+struct ProducersSeen {
+  bool any_case = false;  // whether a source has one of the cases
+  std::set<std::string> producers = {};
+};
+
+// Whose outputs the cases of these names have, each in the source that `place_of` gives for its
+// number. `wanted`: the one that is enough to see; else empty.
+ProducersSeen look_for_producers(SourcePool& pool, int threads,
+                                 const std::vector<std::string>& names,
+                                 const std::function<const SourcePlace&(std::size_t)>& place_of,
+                                 const std::string& wanted) {
+  constexpr std::size_t kPart = 256;  // of names; fewer are read before a thread has started
+  ProducersSeen all;
+  std::mutex mutex;
+  const auto parts = static_cast<std::int64_t>((names.size() + kPart - 1) / kPart);
+  parallel_for(parts, hdf5_is_threadsafe() ? threads : 1, [&](std::int64_t part) {
+    {
+      const std::lock_guard lock(mutex);
+      if (all.producers.count(wanted) != 0) return;
+    }
+    const SourcePool::Taken sources = pool.take();
+    const std::size_t begin = static_cast<std::size_t>(part) * kPart;
+    const std::size_t end = std::min(begin + kPart, names.size());
+    ProducersSeen seen;
+    for (std::size_t i = begin; i < end && seen.producers.count(wanted) == 0; ++i) {
+      const CaseSource& source = sources->at(place_of(i));
+      if (!source.has_case(names[i])) continue;
+      seen.any_case = true;
+      for (std::string& producer : source.producers_of(names[i])) {
+        seen.producers.insert(std::move(producer));
+      }
+    }
+    const std::lock_guard lock(mutex);
+    all.any_case |= seen.any_case;
+    all.producers.merge(seen.producers);
+  });
+  return all;
+}
+
 // Whose outputs a file's cases have; sets producer, machine and options. Gives the producers that
 // were looked at.
-std::vector<std::string> choose_producer(const GateFileOptions& o, OpenSources& sources, bool alone,
-                                         GateFile& file) {
+std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& pool, int threads,
+                                         bool alone, GateFile& file) {
   if (o.outputs.empty() && o.recorded.empty() && !o.machine.empty()) {
     file.machine = &machine_named(o.machine);
     file.producer = file.machine->name;
@@ -243,24 +285,14 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, OpenSources& 
     for (const SourcePlace& place : file.outputs) paths.push_back(place.path);
     path = joined(paths);
   }
-  // The producers of the cases; `first_only`: until one is the one asked for.
-  bool any_present = false;
-  const auto producers_until = [&](const std::string& wanted) {
-    std::set<std::string> producers;
-    for (std::size_t i = 0; i < file.names.size(); ++i) {
-      const CaseSource& source = sources.at(*file.outputs_of(i));
-      if (!file.outputs.empty() && !source.has_case(file.names[i])) continue;
-      any_present = true;
-      for (std::string& producer : source.producers_of(file.names[i])) {
-        producers.insert(std::move(producer));
-      }
-      if (!wanted.empty() && producers.count(wanted) != 0) break;
-    }
-    return std::vector<std::string>(producers.begin(), producers.end());
-  };
-  std::vector<std::string> producers;
-  if (file.missing.empty()) producers = producers_until(asked);
-  if (!any_present && file.missing.empty() && !file.names.empty()) {
+  ProducersSeen seen;
+  if (file.missing.empty()) {
+    seen = look_for_producers(
+        pool, threads, file.names,
+        [&](std::size_t name) -> const SourcePlace& { return *file.outputs_of(name); }, asked);
+  }
+  std::vector<std::string> producers(seen.producers.begin(), seen.producers.end());
+  if (!seen.any_case && file.missing.empty() && !file.names.empty()) {
     const std::string why =
         formatted("has none of the {} cases of {}", file.names.size(), file.golden.path);
     if (alone) throw NoCaseError(path, "", why);
@@ -278,10 +310,12 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, OpenSources& 
   } else {
     if (!file.outputs.empty() && producers.size() > 1) {
       // A file that `emulate` made holds what was recorded before as well: what is new is meant.
-      const std::vector<std::string> old = producers_of(sources.at(file.golden), file.names);
+      const auto old = look_for_producers(
+          pool, threads, file.names, [&](std::size_t) -> const SourcePlace& { return file.golden; },
+          "");
       std::vector<std::string> added;
       for (const std::string& p : producers) {
-        if (!contains(old, p)) added.push_back(p);
+        if (old.producers.count(p) == 0) added.push_back(p);
       }
       if (added.size() == 1) producers = added;
     }
@@ -365,31 +399,52 @@ void OpenSources::keep(const std::vector<const SourcePlace*>& places) {
   }
 }
 
+void SourcePool::GiveBack::operator()(OpenSources* sources) const {
+  const std::lock_guard lock(pool->mutex_);
+  pool->idle_.emplace_back(sources);
+}
+
+SourcePool::Taken SourcePool::take() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) {
+    Taken fresh(new OpenSources(*options_), {this});
+    idle_.reserve(++made_);  // to go back needs no memory
+    return fresh;
+  }
+  Taken taken(idle_.back().release(), {this});
+  idle_.pop_back();
+  return taken;
+}
+
+void SourcePool::close() {
+  const std::lock_guard lock(mutex_);
+  idle_.clear();
+}
+
 const SourcePlace* GateFile::outputs_of(std::size_t name) const {
   if (machine != nullptr) return nullptr;
   if (outputs.empty()) return &golden;
   return &outputs[output_of.empty() ? 0 : output_of[name]];
 }
 
-GateFiles find_files(const GateFileOptions& options,
+GateFiles find_files(const GateFileOptions& options, int threads,
                      const std::function<bool(const std::string& glob)>& is_known) {
   GateFiles found = paired_files(options);
   const bool alone = found.files.size() == 1;
-  const auto open = std::make_shared<OpenSources>(options);
-  if (alone) found.open = open;
-  OpenSources& sources = *open;
-  choose_cases(options, is_known, sources, found);
-  find_outputs(sources, found);
+  found.sources = std::make_shared<SourcePool>(options);
+  choose_cases(options, is_known, *found.sources->take(), found);
+  find_outputs(*found.sources->take(), found);
   bool any_outputs = false, has_asked = false;
   const std::string& asked = options.recorded.empty() ? options.machine : options.recorded;
   std::set<std::string> producers;
   for (GateFile& file : found.files) {
     if (!file.error.empty()) continue;
-    const std::vector<std::string> theirs = choose_producer(options, sources, alone, file);
+    const std::vector<std::string> theirs =
+        choose_producer(options, *found.sources, threads, alone, file);
     producers.insert(theirs.begin(), theirs.end());
     any_outputs = any_outputs || file.machine != nullptr || file.missing.empty();
     has_asked = has_asked || asked.empty() || file.machine != nullptr || contains(theirs, asked);
-    if (!alone) sources.keep({});
+    if (!alone) found.sources->close();
   }
   if (!alone && found.cases > 0 && !any_outputs) {
     throw std::invalid_argument(formatted(
@@ -402,13 +457,13 @@ GateFiles find_files(const GateFileOptions& options,
         formatted("none of the {} files has outputs of '{}'{}; they have {}", found.files.size(),
                   asked, did_you_mean_aside(asked, known), joined(known)));
   }
-  if (!options.outputs.empty()) find_without_golden(options, sources, found);
+  if (!options.outputs.empty()) find_without_golden(options, *found.sources->take(), found);
   return found;
 }
 
-void check_benchmark(const std::string& benchmark, const GateFileOptions& options,
-                     const GateFiles& found) {
-  OpenSources sources(options);
+void check_benchmark(const std::string& benchmark, const GateFiles& found) {
+  const SourcePool::Taken taken = found.sources->take();
+  OpenSources& sources = *taken;
   std::set<std::string> known;
   for (const GateFile& file : found.files) {
     if (benchmark == file.producer) {
@@ -425,7 +480,7 @@ void check_benchmark(const std::string& benchmark, const GateFileOptions& option
       }
       if (known.count(benchmark) != 0) return;
     }
-    sources.keep({});
+    if (found.files.size() > 1) sources.keep({});
   }
   throw std::invalid_argument(formatted(
       "--benchmark: {}",

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,7 +42,7 @@ struct SourcePlace {
   auto operator<=>(const SourcePlace&) const = default;
 };
 
-// The sources that one thread has open.
+// The sources that one thread has open at a time.
 class OpenSources {
  public:
   explicit OpenSources(const GateFileOptions& options) : options_(&options) {}
@@ -53,6 +54,27 @@ class OpenSources {
  private:
   const GateFileOptions* options_;
   std::map<SourcePlace, OpenedCases> opened_;
+};
+
+// The sources of threads that work side by side. Who takes some has them alone until they go back;
+// the next one finds them open.
+class SourcePool {
+ public:
+  explicit SourcePool(const GateFileOptions& options) : options_(&options) {}
+  struct GiveBack {
+    SourcePool* pool = nullptr;
+    void operator()(OpenSources* sources) const;
+  };
+  using Taken = std::unique_ptr<OpenSources, GiveBack>;
+  Taken take();
+  // Closes all that nobody has taken.
+  void close();
+
+ private:
+  const GateFileOptions* options_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<OpenSources>> idle_;  // the last one came back last
+  std::size_t made_ = 0;
 };
 
 struct GateFile {
@@ -79,8 +101,8 @@ struct GateFiles {
   std::vector<std::string> left_out = {};  // what is in no case for another reason, in sentences
   std::vector<std::string> notes = {};
   std::size_t cases = 0;  // that were chosen
-  // Of a file alone what was opened to find its cases, so that it is looked at once.
-  std::shared_ptr<OpenSources> open = {};
+  // Of a file alone what was opened to find its cases is open there, so that it is looked at once.
+  std::shared_ptr<SourcePool> sources = {};
 };
 
 // Finds the golden files and their outputs:
@@ -92,13 +114,13 @@ struct GateFiles {
 //
 // Throws std::invalid_argument where it would have to be guessed which belong together, or whose
 // outputs are meant; NoCaseError where nothing matches. `is_known`: whether a --case that matches
-// nothing is right all the same, for what it names has disappeared.
-GateFiles find_files(const GateFileOptions& options,
+// nothing is right all the same, for what it names has disappeared. The options must outlive what
+// is found.
+GateFiles find_files(const GateFileOptions& options, int threads,
                      const std::function<bool(const std::string& glob)>& is_known);
 
 // Refuses a --benchmark that no case has, or that is judged itself, by std::invalid_argument; also
 // where no standard asks for one.
-void check_benchmark(const std::string& benchmark, const GateFileOptions& options,
-                     const GateFiles& found);
+void check_benchmark(const std::string& benchmark, const GateFiles& found);
 
 }  // namespace assay::tools

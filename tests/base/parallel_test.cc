@@ -126,6 +126,30 @@ TEST(ParallelForTest, RethrowsAfterAllHaveStopped) {
   }
 }
 
+// Which error a run ends with does not depend on its threads.
+TEST(ParallelForTest, OfSeveralErrorsTheFirstPartsIsRethrown) {
+  for (const int threads : {1, 2, 4}) {
+    for (int round = 0; round < 50; ++round) {
+      std::atomic<bool> later_failed{false};
+      try {
+        parallel_for(100, threads, [&](std::int64_t part) {
+          if (part == 10) {
+            // Until another one has failed before this one, where there are others.
+            while (threads > 1 && !later_failed) std::this_thread::yield();
+            throw std::runtime_error("part 10");
+          }
+          if (part < 11) return;
+          later_failed = true;
+          throw std::runtime_error("a later part");
+        });
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const std::runtime_error& error) {
+        EXPECT_EQ(std::string(error.what()), "part 10");
+      }
+    }
+  }
+}
+
 TEST(ParallelForTest, AnErrorEndsTheLoopEarly) {
   std::atomic<std::int64_t> calls{0};
   EXPECT_THROW(parallel_for(1000000, 2,

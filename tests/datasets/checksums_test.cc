@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "assay/base/text.h"
+
 namespace assay::h5 {
 namespace {
 
@@ -19,55 +21,103 @@ Checksums of_two_cases() {
   return sums;
 }
 
-TEST(Checksums, AllOfAnObjectAreItsOwnItsAttributesAndWhatLiesInIt) {
+std::vector<std::string> names_of(const std::span<const ChecksumTable::Line>& lines) {
   std::vector<std::string> names;
-  const Checksums all = of_two_cases(), some = all.all_of("/cases/a");
-  for (const auto& [name, sum] : some.lines()) {
-    names.push_back(name);
-    EXPECT_TRUE(all.agrees(name, sum)) << name;
-  }
-  EXPECT_THAT(names, testing::UnorderedElementsAre("/cases/a", "/cases/a@op", "/cases/a/golden",
-                                                   "/cases/a/golden@op", "/cases/a/inputs/x",
-                                                   "/cases/a/inputs/x@op"));
-  EXPECT_TRUE(all.all_of("/cases").lines().size() == all.lines().size());
-  EXPECT_TRUE(all.all_of("/cases/b").lines().empty());
+  for (const ChecksumTable::Line& line : lines) names.emplace_back(line.name);
+  return names;
 }
 
-TEST(Checksums, ErasesTheSame) {
+ChecksumTable table_of(const Checksums& sums) { return ChecksumTable::of(sums.text()).value(); }
+
+TEST(Checksums, ErasesAllOfAnObject) {
   Checksums rest = of_two_cases();
   rest.erase_all("/cases/a");
-  for (const auto& [name, sum] : rest.lines()) {
-    EXPECT_FALSE(name == "/cases/a" || name.starts_with("/cases/a/") ||
-                 name.starts_with("/cases/a@"))
-        << name;
-  }
-  EXPECT_EQ(rest.lines().size() + 6, of_two_cases().lines().size());
+  EXPECT_THAT(names_of(table_of(rest).lines()),
+              testing::ElementsAre("/cases/a-b/golden", "/cases/a-b/golden@op", "/cases/a.b/golden",
+                                   "/cases/a.b/golden@op", "/cases/a0/golden",
+                                   "/cases/a0/golden@op", "/cases/aA", "/cases/aA@op"));
   rest.erase_all("/cases/aA");
   rest.erase_all("/cases/none");
-  EXPECT_EQ(rest.lines().size() + 8, of_two_cases().lines().size());
+  EXPECT_EQ(table_of(rest).lines().size(), 6U);
+  rest.erase_all("/cases");
+  EXPECT_EQ(rest.text(), "");
 }
 
-TEST(Checksums, OneTableForAllWhoReadTheSameText) {
+TEST(ChecksumTable, FindsWhatIsThere) {
+  const ChecksumTable table = table_of(of_two_cases());
+  EXPECT_EQ(table.find("/cases/a"), 1U);
+  EXPECT_EQ(table.find("/cases/a-b/golden"), 7U);
+  EXPECT_EQ(table.find("/cases/a-"), std::nullopt);
+  EXPECT_EQ(table.find(""), std::nullopt);
+  EXPECT_EQ(table.find("~"), std::nullopt);
+  EXPECT_TRUE(table.agrees("/cases/a", 1));
+  EXPECT_FALSE(table.agrees("/cases/a", 2));
+  EXPECT_TRUE(table.agrees("/cases/b", 2)) << "nothing is said of it";
+  EXPECT_THAT(names_of(table.beginning_with("/cases/a/")),
+              testing::ElementsAre("/cases/a/golden", "/cases/a/golden@op", "/cases/a/inputs/x",
+                                   "/cases/a/inputs/x@op"));
+  EXPECT_TRUE(table.beginning_with("/cases/b").empty());
+  EXPECT_THAT(table.needed_in("/cases/a"),
+              testing::ElementsAre("/cases/a/golden", "/cases/a/inputs/x"));
+}
+
+TEST(ChecksumTable, OfNoFile) {
+  const ChecksumTable none;
+  EXPECT_TRUE(none.lines().empty());
+  EXPECT_FALSE(none.has("/cases/a"));
+  EXPECT_TRUE(none.beginning_with("").empty());
+  EXPECT_TRUE(none.cases().empty());
+}
+
+// Wherever the last question led, of a table that is much longer than what is near.
+TEST(ChecksumTable, AnswersDependOnNoEarlierQuestion) {
+  Checksums sums;
+  const std::uint64_t n = 500;
+  const auto name_of = [](std::uint64_t i) { return formatted("/cases/{:04}/golden", i); };
+  for (std::uint64_t i = 0; i < n; ++i) sums.set(name_of(i), i);
+  const ChecksumTable table = table_of(sums);
+  for (std::uint64_t i = 0; i < n; ++i) {
+    // In order, back from the end, and over the whole table.
+    for (const std::uint64_t k : {i, n - 1 - i, i * 263 % n}) {
+      EXPECT_EQ(table.find(name_of(k)), k);
+      EXPECT_EQ(table.find(name_of(k) + "s"), std::nullopt);
+      EXPECT_THAT(names_of(table.beginning_with(formatted("/cases/{:04}", k))),
+                  testing::ElementsAre(name_of(k)));
+    }
+  }
+}
+
+TEST(ChecksumTable, OneForAllWhoReadTheSameText) {
   const std::string text = of_two_cases().text();
-  const auto first = shared_table(text), second = shared_table(text);
-  ASSERT_NE(first, nullptr);
-  EXPECT_EQ(first, second);
-  EXPECT_EQ(first->text(), text);
   Checksums more = of_two_cases();
   more.set("/cases/z/golden", 7);
-  const auto other = shared_table(more.text());
-  ASSERT_NE(other, nullptr);
-  EXPECT_NE(other, first);
-  EXPECT_EQ(other->text(), more.text());
-  EXPECT_EQ(shared_table("no table"), nullptr);
-  EXPECT_EQ(first->text(), text);
+  const auto first = ChecksumTable::of(text);
+  const auto other = ChecksumTable::of(more.text());
+  const auto second = ChecksumTable::of(text);  // though another was read between
+  ASSERT_TRUE(first && second && other);
+  EXPECT_EQ(first->lines().data(), second->lines().data());
+  EXPECT_NE(first->lines().data(), other->lines().data());
+  EXPECT_EQ(other->find("/cases/z/golden"), 7U);
+  EXPECT_EQ(first->find("/cases/z/golden"), std::nullopt);
+  const ChecksumTable copy = *first;
+  EXPECT_EQ(copy.lines().data(), first->lines().data());
 }
 
 // Lines may stand in any order; of two of one name the last counts.
-TEST(Checksums, ReadsLinesInAnyOrder) {
-  Checksums read;
-  ASSERT_TRUE(read.read("0000000000000001 b\n0000000000000002 a\n0000000000000003 b\n"));
-  EXPECT_EQ(read.text(), "0000000000000002 a\n0000000000000003 b\n");
+TEST(ChecksumTable, ReadsLinesInAnyOrder) {
+  const auto read = ChecksumTable::of(
+      "0000000000000001 b\n0000000000000002 a\n0000000000000003 b\n0000000000000004 b\n");
+  ASSERT_TRUE(read);
+  EXPECT_THAT(names_of(read->lines()), testing::ElementsAre("a", "b"));
+  EXPECT_EQ(read->find("a"), 2U);
+  EXPECT_EQ(read->find("b"), 4U);
+}
+
+TEST(ChecksumTable, RefusesWhatIsNoTable) {
+  for (const char* text : {"no table", "0000000000000001 a", "0000000000000001\n",
+                           "0000000000000001 \n", "000000000000000g a\n", "0000000000000001_a\n"}) {
+    EXPECT_FALSE(ChecksumTable::of(text)) << text;
+  }
 }
 
 }  // namespace

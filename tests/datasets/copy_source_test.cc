@@ -85,7 +85,7 @@ class CopySourceTest : public ::testing::Test {
     ASSERT_EQ(status, 0) << said;
   }
 
-  static Checksums sums_of(OpenedFile& opened, const std::string& path) {
+  static ChecksumTable sums_of(OpenedFile& opened, const std::string& path) {
     Reader reader(path, opened, std::int64_t{1} << 30);
     const auto root = reader.attributes("/", {});
     reader.read_checksums(std::get<std::string>(root.at(kChecksumsAttribute)));

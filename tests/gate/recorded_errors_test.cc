@@ -23,7 +23,8 @@ namespace {
 // Few digits: logarithms and erfc are the library's.
 constexpr int kKept = 7;
 
-std::string line_of(const ErrorTest& test) {
+std::string line_of(const ExpectedErrors& errors, const Tensor& golden, const Format& output) {
+  const ErrorTest test = error_test(errors, golden, output);
   const std::vector<double> bounds = test.bounds->view().values(),
                             weights = test.weights->view().values();
   double sum_bounds = 0, sum_weights = 0, turned = 0;
@@ -36,7 +37,7 @@ std::string line_of(const ErrorTest& test) {
   if (test.squares) {
     line += formatted(" limit {} least {}", test.squares->limit, test.squares->parameter);
   }
-  return with_digits(line + formatted(" rms {}", test.rms), kKept);
+  return with_digits(line + formatted(" rms {}", expected_rms(errors, golden, output)), kKept);
 }
 
 // Elements of all sizes, with errors before the last rounding from far less than its ulp to far
@@ -77,7 +78,7 @@ TEST(RecordedErrors, OfElementsOfAllSizes) {
             }
             recorded.push_back(formatted("{} {} {} {} {}: {}", *dtype == 0 ? "none" : dtype,
                                          deviation, mean, drift, kind,
-                                         line_of(error_test(errors, exact, output))));
+                                         line_of(errors, exact, output)));
           }
         }
       }
@@ -127,7 +128,7 @@ TEST(RecordedErrors, OfOperatorsAndMachines) {
       const Machine& machine = *name == 0 ? any_machine() : machine_named(name);
       std::string line;
       try {
-        line = line_of(error_test(expected_errors(c, machine), *c.golden, c.output_format()));
+        line = line_of(expected_errors(c, machine), *c.golden, c.output_format());
       } catch (const std::invalid_argument& e) {
         line = e.what();
       }
@@ -148,6 +149,7 @@ TEST(RecordedErrors, OfLikelyArithmetic) {
         case_of({"matmul", dtype, {10, 128, 10}, {{"output_dtype", std::string("float32")}}});
     const ExpectedErrors errors = expected_errors(c, unit);
     const ErrorTest test = error_test(errors, *c.golden, c.output_format());
+    const double rms = expected_rms(errors, *c.golden, c.output_format());
     const std::vector<double> exact = c.golden->view().values();
     for (int i = 0; i < 30; ++i) {
       // Noise whose root grows by a half at a time.
@@ -156,7 +158,7 @@ TEST(RecordedErrors, OfLikelyArithmetic) {
       for (std::size_t at = 0; at < values.size(); ++at) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         const double u = static_cast<double>(state >> 11) * 0x1p-52 - 1;
-        values[at] += u * test.rms * std::ldexp(i % 2 == 0 ? 1 : 1.5, i / 2);
+        values[at] += u * rms * std::ldexp(i % 2 == 0 ? 1 : 1.5, i / 2);
       }
       const Tensor output = Tensor::from_values(c.output_format(), c.golden->shape(), values);
       recorded.push_back(formatted("{} noise {}: {}", dtype, i,

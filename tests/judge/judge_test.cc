@@ -327,6 +327,8 @@ TEST(Judge, BlockBoundariesThreadsAndTargets) {
       }
       std::string first;
       for (const std::string& target : simd::available_targets()) {
+        // Threads share the work of every target alike.
+        if (kThreadSanitizer && target != simd::available_targets().front()) continue;
         simd::force_target(target);
         for (const int threads : {1, 2, 5}) {
           SCOPED_TRACE(target + " " + dtype + " " + std::to_string(n));

@@ -3,8 +3,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <charconv>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <variant>
@@ -46,62 +46,26 @@ std::uint64_t sum_of(const Attribute& value) {
   return XXH3_64bits_withSeed(&std::get<double>(value), sizeof(double), 3);
 }
 
-bool Checksums::has_line(std::string_view attribute) {
+bool has_checksum(std::string_view attribute) {
   return !attribute.starts_with("x_") && attribute.find('\n') == std::string_view::npos;
 }
 
 void Checksums::set(const std::string& object, const std::string& attribute,
                     const Attribute& value) {
-  if (has_line(attribute)) lines_[object + "@" + attribute] = sum_of(value);
+  if (has_checksum(attribute)) lines_[object + "@" + attribute] = sum_of(value);
 }
 
 void Checksums::erase(const std::string& object, const std::string& attribute) {
   lines_.erase(object + "@" + attribute);
 }
 
-std::array<Checksums::Range, 3> Checksums::ranges_of(const std::string& object) const {
-  const auto beginning = [&](char mark) {
-    return Range{lines_.lower_bound(object + mark),
-                 lines_.lower_bound(object + static_cast<char>(mark + 1))};
-  };
-  // In their order, so that what ends a range is not erased before it.
-  return {lines_.equal_range(object), beginning('/'), beginning('@')};
-}
-
+// A file of many cases has a long table, of which these are a few lines.
 void Checksums::erase_all(const std::string& object) {
-  for (const auto& [begin, end] : ranges_of(object)) lines_.erase(begin, end);
-}
-
-Checksums Checksums::all_of(const std::string& object) const {
-  Checksums some;
-  for (const auto& [begin, end] : ranges_of(object)) some.lines_.insert(begin, end);
-  return some;
-}
-
-bool Checksums::agrees(const std::string& line, std::uint64_t sum) const {
-  const auto found = lines_.find(line);
-  return found == lines_.end() || found->second == sum;
-}
-
-std::vector<std::string> Checksums::needed_in(const std::string& case_path) const {
-  const std::string prefix = case_path + "/";
-  std::vector<std::string> needed;
-  for (auto line = lines_.lower_bound(prefix);
-       line != lines_.end() && line->first.starts_with(prefix); ++line) {
-    const std::string part = line->first.substr(prefix.size());
-    const bool is_needed = part.starts_with("inputs/") || part.starts_with("golden");
-    if (is_needed && part.find('@') == std::string::npos) needed.push_back(line->first);
+  lines_.erase(object);
+  for (const char mark : {'/', '@'}) {
+    lines_.erase(lines_.lower_bound(object + mark),
+                 lines_.lower_bound(object + static_cast<char>(mark + 1)));
   }
-  return needed;
-}
-
-std::vector<std::string> Checksums::cases() const {
-  constexpr std::string_view kSuffix = "@op";
-  std::vector<std::string> paths;
-  for (const auto& [line, sum] : lines_) {
-    if (line.ends_with(kSuffix)) paths.push_back(line.substr(0, line.size() - kSuffix.size()));
-  }
-  return paths;
 }
 
 std::string Checksums::text() const {
@@ -110,40 +74,116 @@ std::string Checksums::text() const {
   return text;
 }
 
-bool Checksums::read(std::string_view text) {
+struct ChecksumTable::Text {
+  std::string text;
+  std::vector<Line> lines;  // with names in the text
+
+  // False where it is no text of a table.
+  bool read();
+};
+
+bool ChecksumTable::Text::read() {
   constexpr std::size_t kDigits = 16;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos || end < kDigits + 2 || text[kDigits] != ' ') return false;
+  const auto before = [](const Line& a, const Line& b) { return a.name < b.name; };
+  lines.reserve(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')));
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos || end < kDigits + 2 || rest[kDigits] != ' ') return false;
     std::uint64_t sum = 0;
-    const auto [last, error] = std::from_chars(text.data(), text.data() + kDigits, sum, 16);
-    if (error != std::errc() || last != text.data() + kDigits) return false;
-    // Tables are in order, in which the next line belongs to the end.
-    lines_.insert_or_assign(lines_.end(), std::string(text.substr(kDigits + 1, end - kDigits - 1)),
-                            sum);
-    text.remove_prefix(end + 1);
+    const auto [last, error] = std::from_chars(rest.data(), rest.data() + kDigits, sum, 16);
+    if (error != std::errc() || last != rest.data() + kDigits) return false;
+    lines.push_back({rest.substr(kDigits + 1, end - kDigits - 1), sum});
+    rest.remove_prefix(end + 1);
   }
+  // As assay writes them, or in any order; of two of one name the last counts.
+  if (!std::is_sorted(lines.begin(), lines.end(), before)) {
+    std::stable_sort(lines.begin(), lines.end(), before);
+  }
+  const auto first = std::unique(lines.rbegin(), lines.rend(), [](const Line& a, const Line& b) {
+                       return a.name == b.name;
+                     }).base();
+  lines.erase(lines.begin(), first);
   return true;
+}
+
+std::optional<ChecksumTable> ChecksumTable::of(std::string_view text) {
+  static std::mutex mutex;
+  static std::vector<std::weak_ptr<const Text>> known;
+  const std::lock_guard lock(mutex);
+  std::erase_if(known, [](const auto& each) { return each.expired(); });
+  ChecksumTable table;
+  for (const auto& each : known) {
+    table.text_ = each.lock();
+    if (table.text_ != nullptr && table.text_->text == text) return table;
+  }
+  const auto made = std::make_shared<Text>();
+  made->text = text;
+  if (!made->read()) return std::nullopt;
+  known.emplace_back(made);
+  table.text_ = made;
+  return table;
+}
+
+std::span<const ChecksumTable::Line> ChecksumTable::lines() const {
+  if (text_ == nullptr) return {};
+  return text_->lines;
+}
+
+std::size_t ChecksumTable::place_of(std::string_view name) const {
+  constexpr std::size_t kNear = 32;  // a case has some ten lines
+  const std::span<const Line> all = lines();
+  const auto is_before = [](const Line& line, std::string_view at) { return line.name < at; };
+  std::size_t begin = last_ > kNear ? last_ - kNear : 0, end = std::min(last_ + kNear, all.size());
+  if ((begin > 0 && !is_before(all[begin - 1], name)) ||
+      (end < all.size() && is_before(all[end], name))) {
+    begin = 0;
+    end = all.size();
+  }
+  const auto some = all.subspan(begin, end - begin);
+  const auto found = std::lower_bound(some.begin(), some.end(), name, is_before);
+  last_ = begin + static_cast<std::size_t>(found - some.begin());
+  return last_;
+}
+
+std::optional<std::uint64_t> ChecksumTable::find(std::string_view name) const {
+  const std::size_t place = place_of(name);
+  if (place == lines().size() || lines()[place].name != name) return std::nullopt;
+  return lines()[place].sum;
+}
+
+bool ChecksumTable::agrees(std::string_view name, std::uint64_t sum) const {
+  return find(name).value_or(sum) == sum;
+}
+
+std::span<const ChecksumTable::Line> ChecksumTable::beginning_with(std::string_view prefix) const {
+  const std::span<const Line> from = lines().subspan(place_of(prefix));
+  const auto end = std::find_if_not(
+      from.begin(), from.end(), [&](const Line& line) { return line.name.starts_with(prefix); });
+  return from.first(static_cast<std::size_t>(end - from.begin()));
+}
+
+std::vector<std::string> ChecksumTable::needed_in(const std::string& case_path) const {
+  const std::string prefix = case_path + "/";
+  std::vector<std::string> needed;
+  for (const Line& line : beginning_with(prefix)) {
+    const std::string_view part = line.name.substr(prefix.size());
+    const bool is_needed = part.starts_with("inputs/") || part.starts_with("golden");
+    if (is_needed && part.find('@') == std::string_view::npos) needed.emplace_back(line.name);
+  }
+  return needed;
+}
+
+std::vector<std::string> ChecksumTable::cases() const {
+  constexpr std::string_view kSuffix = "@op";
+  std::vector<std::string> paths;
+  for (const auto& [name, sum] : lines()) {
+    if (name.ends_with(kSuffix)) paths.emplace_back(name.substr(0, name.size() - kSuffix.size()));
+  }
+  return paths;
 }
 
 std::string table_sum(std::string_view text) {
   return formatted("xxh3 {:016x}", XXH3_64bits(text.data(), text.size()));
-}
-
-std::shared_ptr<const Checksums> shared_table(std::string_view text) {
-  struct Shared {
-    std::string text;
-    Checksums table;
-  };
-  static std::mutex mutex;
-  static std::weak_ptr<const Shared> last;
-  const std::lock_guard lock(mutex);
-  if (auto held = last.lock(); held && held->text == text) return {held, &held->table};
-  auto made = std::make_shared<Shared>();
-  made->text = text;
-  if (!made->table.read(text)) return nullptr;
-  last = made;
-  return {made, &made->table};
 }
 
 }  // namespace assay::h5

@@ -6,14 +6,14 @@
 // results and attributes that is, is refused, for nobody can tell it from damage.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "assay/tensor/case.h"
@@ -40,48 +40,61 @@ class TensorSum {
 std::uint64_t sum_of(const TensorView& contiguous);
 std::uint64_t sum_of(const Attribute& value);
 
+// Whether an attribute of this name has a line.
+bool has_checksum(std::string_view attribute);
+
+// The table of a file that is written. A line has the path of a dataset, or "path@name" of an
+// attribute.
 class Checksums {
  public:
-  // Whether an attribute of this name has a line.
-  static bool has_line(std::string_view attribute);
-
   void set(const std::string& object, std::uint64_t sum) { lines_[object] = sum; }
   void set(const std::string& object, const std::string& attribute, const Attribute& value);
   void erase(const std::string& object, const std::string& attribute);
   // The object's line and those of its attributes, and of all that lies in it.
   void erase_all(const std::string& object);
-  Checksums all_of(const std::string& object) const;
 
-  // By the path of a dataset, or "path@name" of an attribute.
-  const std::map<std::string, std::uint64_t>& lines() const { return lines_; }
-  bool has(const std::string& line) const { return lines_.count(line) != 0; }
+  // "0123456789abcdef /cases/x/golden\n", by name.
+  std::string text() const;
+
+ private:
+  std::map<std::string, std::uint64_t> lines_;
+};
+
+// The table of a file that is read. Copies share its lines; each is for one thread at a time.
+class ChecksumTable {
+ public:
+  struct Line {
+    std::string_view name;
+    std::uint64_t sum;
+  };
+
+  ChecksumTable() = default;  // without lines
+  // None where it is no text of a table. Who reads the same text while another still has its lines
+  // gets those: threads that share a file have its many lines once.
+  static std::optional<ChecksumTable> of(std::string_view text);
+
+  // By name, each once.
+  std::span<const Line> lines() const;
+  std::optional<std::uint64_t> find(std::string_view name) const;
+  bool has(std::string_view name) const { return find(name).has_value(); }
   // Whether there is no line of that name, or it has this sum.
-  bool agrees(const std::string& line, std::uint64_t sum) const;
+  bool agrees(std::string_view name, std::uint64_t sum) const;
+  std::span<const Line> beginning_with(std::string_view prefix) const;
 
   // The paths of a case's inputs and golden results, and those of all cases.
   std::vector<std::string> needed_in(const std::string& case_path) const;
   std::vector<std::string> cases() const;
 
-  // "0123456789abcdef /cases/x/golden\n", by name.
-  std::string text() const;
-  // False where it is no such text.
-  bool read(std::string_view text);
-
  private:
-  using Lines = std::map<std::string, std::uint64_t>;
-  using Range = std::pair<Lines::const_iterator, Lines::const_iterator>;
-  // Where all of an object stands. A file of many cases has a long table, of which this is a few
-  // lines.
-  std::array<Range, 3> ranges_of(const std::string& object) const;
+  struct Text;
+  // Of the first line that is not before the name.
+  std::size_t place_of(std::string_view name) const;
 
-  Lines lines_;
+  std::shared_ptr<const Text> text_;
+  mutable std::size_t last_ = 0;  // the place that was asked for last; the next one lies near
 };
 
 // Of a table's text, as assay_checksums has it.
 std::string table_sum(std::string_view text);
-
-// The table of a text, or null where it is none. Who reads the same text while another still has
-// its table gets that one: threads that share a file have one table of its many lines.
-std::shared_ptr<const Checksums> shared_table(std::string_view text);
 
 }  // namespace assay::h5

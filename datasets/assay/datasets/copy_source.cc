@@ -140,7 +140,7 @@ class PlainSource : public CopySource {
       : path_(path), objects_(std::move(objects)) {}
 
   // Whether all in a group is of a kind that is copied here.
-  bool takes(const std::string& group, const Checksums& sums, std::set<std::uint64_t>& groups) {
+  bool takes(const std::string& group, const ChecksumTable& sums, std::set<std::uint64_t>& groups) {
     const auto found = objects_->find(group);
     const auto links = objects_->links_in(group);
     if (found.object == nullptr || links == nullptr) return false;
@@ -313,7 +313,7 @@ std::unique_ptr<CopySource> copy_source(const std::string& path, hid_t file) {
 
 std::unique_ptr<CopySource> plain_copy_source(const std::string& path,
                                               std::shared_ptr<PlainObjects> objects,
-                                              const std::string& group, const Checksums& sums) {
+                                              const std::string& group, const ChecksumTable& sums) {
   if (objects == nullptr) return nullptr;
   auto source = std::make_unique<PlainSource>(path, std::move(objects));
   std::set<std::uint64_t> groups;

@@ -59,6 +59,6 @@ std::unique_ptr<CopySource> copy_source(const std::string& path, hid_t file);
 // is another thing or large, or `objects` is null.
 std::unique_ptr<CopySource> plain_copy_source(const std::string& path,
                                               std::shared_ptr<PlainObjects> objects,
-                                              const std::string& group, const Checksums& sums);
+                                              const std::string& group, const ChecksumTable& sums);
 
 }  // namespace assay::h5

@@ -10,7 +10,7 @@
 namespace assay::h5 {
 
 struct FileLook {
-  static const Checksums& checksums(const DatasetFile& file);
+  static const ChecksumTable& checksums(const DatasetFile& file);
   // Throws as DatasetFile's constructor.
   static DatasetFile open(int fd);
   // Throws FileError where the case is refused, or something in it is damaged.

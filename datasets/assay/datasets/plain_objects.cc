@@ -113,21 +113,23 @@ const PlainObject::NamedValue* PlainObject::find_attribute(std::string_view name
   return nullptr;
 }
 
-template <typename Value>
-const Value* PlainObjects::Recent<Value>::find(std::string_view path) {
-  for (std::size_t i = values_.size(); i-- > 0;) {
-    if (values_[i].first != path) continue;
-    std::rotate(values_.begin() + static_cast<std::ptrdiff_t>(i),
-                values_.begin() + static_cast<std::ptrdiff_t>(i + 1), values_.end());
-    return &values_.back().second;
-  }
-  return nullptr;
+const std::shared_ptr<const PlainObjects::Links>* PlainObjects::RecentLinks::find(
+    std::string_view path) {
+  const auto at = std::find_if(groups_.rbegin(), groups_.rend(),
+                               [&](const auto& group) { return group.first == path; });
+  if (at == groups_.rend()) return nullptr;
+  std::rotate(groups_.rbegin(), at, at + 1);
+  return &groups_.back().second;
 }
 
-template <typename Value>
-const Value& PlainObjects::Recent<Value>::keep(std::string path, Value value) {
-  if (values_.size() >= most_) values_.erase(values_.begin());
-  return values_.emplace_back(std::move(path), std::move(value)).second;
+const std::shared_ptr<const PlainObjects::Links>& PlainObjects::RecentLinks::keep(
+    std::string path, std::shared_ptr<const Links> links) {
+  if (groups_.size() >= kMost) groups_.erase(groups_.begin());
+  return groups_.emplace_back(std::move(path), std::move(links)).second;
+}
+
+PlainObjects::RecentObjects::Place& PlainObjects::RecentObjects::of(std::string_view path) {
+  return places_[std::hash<std::string_view>()(path) % places_.size()];
 }
 
 PlainObjects::PlainObjects(int fd, std::uint64_t file_size)
@@ -164,13 +166,15 @@ void PlainObjects::read_superblock() {
 
 PlainObjects::Found PlainObjects::find(const std::string& path) {
   if (root_ == 0 || path.empty() || path[0] != '/') return {};
-  if (const Found* found = objects_.find(path)) return *found;
+  RecentObjects::Place& place = objects_.of(path);
+  if (place.path == path) return place.found;
   const auto read = [&](std::uint64_t address) {
     Found found{Answer::kUnknown, read_object(address)};
     if (found.object != nullptr) found.answer = Answer::kYes;
+    place = {path, found};
     return found;
   };
-  if (path == "/") return objects_.keep(path, read(root_));
+  if (path == "/") return read(root_);
   const std::size_t slash = path.rfind('/');
   const std::string_view name = std::string_view(path).substr(slash + 1);
   if (name.empty() || name == ".") return {};
@@ -183,7 +187,7 @@ PlainObjects::Found PlainObjects::find(const std::string& path) {
       links->begin(), links->end(), name,
       [](const auto& a, std::string_view b) { return std::string_view(a.first) < b; });
   if (link == links->end() || link->first != name) return {Answer::kNo, nullptr};
-  return objects_.keep(path, read(link->second));
+  return read(link->second);
 }
 
 std::shared_ptr<const PlainObjects::Links> PlainObjects::links_in(const std::string& group) {

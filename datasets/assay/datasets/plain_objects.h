@@ -8,6 +8,7 @@
 // in the way that a damaged file needs. After the HDF5 File Format Specification, version 3.0.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -83,17 +84,31 @@ class PlainObjects {
   bool read(const PlainObject& dataset, std::uint64_t begin, std::size_t size, std::byte* to);
 
  private:
-  // What was asked for last, by the path.
-  template <typename Value>
-  class Recent {
+  // The links of the groups that were asked for last, by their paths. To read those of a group of
+  // many takes long, so that none makes way for one that was asked for before it.
+  class RecentLinks {
    public:
-    explicit Recent(std::size_t most) : most_(most) {}
-    const Value* find(std::string_view path);
-    const Value& keep(std::string path, Value value);
+    const std::shared_ptr<const Links>* find(std::string_view path);
+    const std::shared_ptr<const Links>& keep(std::string path, std::shared_ptr<const Links> links);
 
    private:
-    std::size_t most_;
-    std::vector<std::pair<std::string, Value>> values_;  // the last one was asked for last
+    static constexpr std::size_t kMost = 16;
+    // The last one was asked for last.
+    std::vector<std::pair<std::string, std::shared_ptr<const Links>>> groups_;
+  };
+  // What was found last, each at the place that its path says, for there are several questions
+  // about each object of a case.
+  class RecentObjects {
+   public:
+    // The place of a path, with what lies there, which may be of another one.
+    struct Place {
+      std::string path;
+      Found found;
+    };
+    Place& of(std::string_view path);
+
+   private:
+    std::array<Place, 64> places_;
   };
   struct Header;
   class Cursor;
@@ -113,8 +128,8 @@ class PlainObjects {
   BlockReader blocks_;
   std::uint64_t file_size_;
   std::uint64_t root_ = 0;  // where the root's header lies; 0: the file is of another kind
-  Recent<Found> objects_{32};
-  Recent<std::shared_ptr<const Links>> links_{16};
+  RecentObjects objects_;
+  RecentLinks links_;
   // The collection of the global heap that was read last.
   std::uint64_t heap_at_ = 0;
   std::vector<std::byte> heap_;

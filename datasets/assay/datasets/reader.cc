@@ -47,16 +47,16 @@ void Reader::read_checksums(const std::string& said) {
   const std::string_view text(reinterpret_cast<const char*>(table.bytes()),
                               static_cast<std::size_t>(table.size()));
   const bool as_said = table.format().name == "uint8" && table_sum(text) == said;
-  const auto sums = as_said ? shared_table(text) : nullptr;
-  if (sums == nullptr) {
+  auto sums = as_said ? ChecksumTable::of(text) : std::nullopt;
+  if (!sums) {
     refuse(kChecksums, "is not what its own checksum, assay_checksums, says; the file is damaged");
   }
-  checksums_ = sums;
+  checksums_ = *std::move(sums);
 }
 
 void Reader::check_attribute(const std::string& object, const std::string& name,
                              const Attribute& value) const {
-  if (checksums_->lines().empty() || checksums_->agrees(object + "@" + name, sum_of(value))) return;
+  if (checksums_.lines().empty() || checksums_.agrees(object + "@" + name, sum_of(value))) return;
   refuse_changed(object, formatted("its attribute '{}' is not what was written", name));
 }
 
@@ -290,10 +290,8 @@ std::vector<std::string> Reader::names_of_attributes(const std::string& object_p
 void Reader::check_all_attributes_are_there(const std::string& object_path,
                                             const std::vector<std::string>& names) const {
   const std::string prefix = object_path + "@";
-  const auto& lines = checksums_->lines();
-  for (auto line = lines.lower_bound(prefix);
-       line != lines.end() && line->first.starts_with(prefix); ++line) {
-    const std::string name = line->first.substr(prefix.size());
+  for (const ChecksumTable::Line& line : checksums_.beginning_with(prefix)) {
+    const std::string_view name = line.name.substr(prefix.size());
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       refuse_changed(object_path, formatted("its attribute '{}' is missing", name));
     }
@@ -347,7 +345,7 @@ void Reader::add_attribute(const std::string& object, const std::string& name,
   if (value) {
     check_attribute(object, name, *value);
     values.emplace(name, std::move(*value));
-  } else if (checksums_->has(object + "@" + name)) {
+  } else if (checksums_.has(object + "@" + name)) {
     refuse_changed(object, formatted("its attribute '{}' is not what was written", name));
   } else if (std::find(required.begin(), required.end(), name) != required.end()) {
     refuse(object,
@@ -498,7 +496,7 @@ std::shared_ptr<const Reader::OpenDataset> Reader::open_tensor(const std::string
 }
 
 bool Reader::is_absent(const std::string& object) const {
-  if (!checksums_->has(object + "@absent")) {
+  if (!checksums_.has(object + "@absent")) {
     if (const auto plain = find_plain(object).object) {
       if (plain->find_attribute("absent") == nullptr) return false;
     } else {
@@ -572,7 +570,8 @@ Tensor Reader::read_opened(const std::string& object, const OpenDataset& opened)
   }
   if (opened.swap_bytes) swap_bytes(f, tensor.bytes(), tensor.size());
   to_codes(f, tensor.bytes(), tensor.size());
-  if (checksums_->has(object) && !checksums_->agrees(object, sum_of(tensor.view()))) {
+  const auto sum = checksums_.find(object);
+  if (sum && *sum != sum_of(tensor.view())) {
     refuse_changed(object, "its elements are not those that were written");
   }
   if (const std::string why = invalid_element(tensor); !why.empty()) refuse(object, why);
@@ -589,7 +588,8 @@ class Reader::DatasetPieces : public ArraySource {
         opened_(std::move(opened)),
         element_bytes_(static_cast<std::size_t>(opened_->format->storage_bytes)),
         size_(element_count(opened_->shape)),
-        row_(opened_->plain != nullptr ? 1 : chunk_row(opened_->stored())) {
+        row_(opened_->plain != nullptr ? 1 : chunk_row(opened_->stored())),
+        written_(reader.checksums_.find(object_)) {
     if (static_cast<double>(row_) * static_cast<double>(element_bytes_) > kMostOfRow) row_ = 1;
   }
   const Format& format() const override { return *opened_->format; }
@@ -602,7 +602,7 @@ class Reader::DatasetPieces : public ArraySource {
       found_ = 0;
       held_.clear();
       sum_.reset();
-      if (reader_.checksums().has(object_)) {
+      if (written_) {
         sum_ = std::make_unique<TensorSum>(format().name, shape());
         summed_ = 0;
       }
@@ -633,7 +633,7 @@ class Reader::DatasetPieces : public ArraySource {
     if (sum_ == nullptr || first_begin != summed_) return;
     sum_->add(first, bytes_of(all));
     summed_ += all;
-    if (summed_ == size_ && !reader_.checksums().agrees(object_, sum_->sum())) {
+    if (summed_ == size_ && *written_ != sum_->sum()) {
       reader_.refuse_changed(object_, "its elements are not those that were written");
     }
   }
@@ -659,9 +659,10 @@ class Reader::DatasetPieces : public ArraySource {
   std::string object_;
   std::shared_ptr<const OpenDataset> opened_;
   std::size_t element_bytes_;
-  std::int64_t size_, row_;      // elements, of a row of chunks; 1: pieces may end anywhere
-  std::uint64_t found_ = 0;      // chunks, of those that are stored
-  std::vector<std::byte> held_;  // a row of chunks, which begins at
+  std::int64_t size_, row_;  // elements, of a row of chunks; 1: pieces may end anywhere
+  std::optional<std::uint64_t> written_;  // the checksum that the table has
+  std::uint64_t found_ = 0;               // chunks, of those that are stored
+  std::vector<std::byte> held_;           // a row of chunks, which begins at
   std::int64_t held_begin_ = 0;
   std::unique_ptr<TensorSum> sum_;  // of the elements before summed_
   std::int64_t summed_ = 0;

@@ -40,7 +40,7 @@ class Reader {
   // Reads the table of checksums, where the file has one, by which all that is read then is held.
   // `said`: the root's attribute assay_checksums, empty where it has none.
   void read_checksums(const std::string& said);
-  const Checksums& checksums() const { return *checksums_; }
+  const ChecksumTable& checksums() const { return checksums_; }
   [[noreturn]] void refuse_changed(const std::string& object, const std::string& what) const;
 
   [[noreturn]] void refuse(const std::string& object, const std::string& reason) const;
@@ -130,7 +130,7 @@ class Reader {
   OpenedFile* opened_file_ = nullptr;  // that opens what follows
   mutable hid_t file_ = H5I_INVALID_HID;
   PlainObjects* plain_ = nullptr;
-  std::shared_ptr<const Checksums> checksums_ = std::make_shared<Checksums>();
+  ChecksumTable checksums_;
   std::int64_t max_bytes_;
   mutable std::function<void()> before_hdf5_;
   // A file that is read does not change, and the objects of one case are asked for several times:

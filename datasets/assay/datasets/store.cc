@@ -467,7 +467,9 @@ const DatasetFile::Impl& DatasetFile::looked_at(const std::string& name) const {
   return *impl_;
 }
 
-const h5::Checksums& h5::FileLook::checksums(const DatasetFile& file) { return file.checksums(); }
+const h5::ChecksumTable& h5::FileLook::checksums(const DatasetFile& file) {
+  return file.checksums();
+}
 
 DatasetFile h5::FileLook::open(int fd) {
   return DatasetFile(std::make_unique<DatasetFile::Impl>(fd));
@@ -682,7 +684,7 @@ CaseInfo DatasetFile::info(const std::string& name) const {
   return info;
 }
 
-const h5::Checksums& DatasetFile::checksums() const { return impl_->reader.checksums(); }
+const h5::ChecksumTable& DatasetFile::checksums() const { return impl_->reader.checksums(); }
 
 std::unique_ptr<h5::CopySource> DatasetFile::copy_source(const std::string& name) const {
   auto source =

@@ -19,7 +19,7 @@
 namespace assay {
 
 namespace h5 {
-class Checksums;
+class ChecksumTable;
 class CopySource;
 struct FileLook;
 }  // namespace h5
@@ -68,7 +68,7 @@ class DatasetFile : public CaseSource {
 
  private:
   friend class DatasetWriter;
-  const h5::Checksums& checksums() const;
+  const h5::ChecksumTable& checksums() const;
   // Of a case, once all of it has been checked.
   std::unique_ptr<h5::CopySource> copy_source(const std::string& name) const;
 

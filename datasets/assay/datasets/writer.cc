@@ -44,7 +44,7 @@ struct DatasetWriter::Impl {
   struct Copied {
     std::unique_ptr<h5::CopySource> source;
     std::string name;
-    h5::Checksums sums;  // what its file says of it
+    h5::ChecksumTable sums;  // of its file
   };
   std::vector<Copied> copied;
   std::set<std::string> left_out;  // of what is copied
@@ -150,7 +150,7 @@ struct DatasetWriter::Impl {
 
   // Those that the object, which is open as `at`, does not have yet.
   void copy_attributes(h5::CopySource& source, const std::string& object, hid_t at,
-                       const h5::Checksums& known) {
+                       const h5::ChecksumTable& known) {
     for (const auto& [name, value] : source.attributes(object)) {
       if (H5Aexists(at, name.c_str()) > 0) continue;
       switch (source.copy_attribute(object, name, at)) {
@@ -163,9 +163,9 @@ struct DatasetWriter::Impl {
         case h5::CopySource::Copied::kNot:
           break;
       }
-      const auto line = known.lines().find(object + "@" + name);
-      if (line != known.lines().end()) {
-        sums.set(line->first, line->second);
+      const std::string line = object + "@" + name;
+      if (const auto sum = known.find(line)) {
+        sums.set(line, *sum);
       } else if (value) {
         sums.set(object, name, *value);
       }
@@ -173,10 +173,9 @@ struct DatasetWriter::Impl {
   }
 
   // What is copied keeps its checksum, or gets one.
-  void keep_sum(h5::CopySource& source, const h5::Checksums& known, const std::string& object) {
-    const auto found = known.lines().find(object);
-    if (found != known.lines().end()) {
-      sums.set(object, found->second);
+  void keep_sum(h5::CopySource& source, const h5::ChecksumTable& known, const std::string& object) {
+    if (const auto found = known.find(object)) {
+      sums.set(object, *found);
     } else if (const auto sum = source.sum_of(object)) {
       sums.set(object, *sum);
     }
@@ -207,7 +206,8 @@ struct DatasetWriter::Impl {
   // `first_paths`: by address, of objects that came before; what has several links there has them
   // here.
   void copy_missing(h5::CopySource& source, const std::string& group, hid_t at,
-                    std::map<std::uint64_t, std::string>& first_paths, const h5::Checksums& known) {
+                    std::map<std::uint64_t, std::string>& first_paths,
+                    const h5::ChecksumTable& known) {
     for (const std::string& link : source.links_in(group)) {
       const std::string object = group + "/" + link;
       const bool is_here = exists(at, link);
@@ -516,7 +516,7 @@ void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {
   const std::string at = case_path(name);
   const h5::Handle group = impl_->created_group(at);
   impl_->copy_attributes(*source, at, group.get(), from.checksums());
-  impl_->copied.push_back({std::move(source), name, from.checksums().all_of(at)});
+  impl_->copied.push_back({std::move(source), name, from.checksums()});
   impl_->check_disk();
 }
 

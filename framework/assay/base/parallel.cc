@@ -37,6 +37,7 @@ void parallel_for(std::int64_t parts, int threads, const std::function<void(std:
   }
   std::atomic<std::int64_t> next{0};
   std::exception_ptr failure;
+  std::int64_t failed = parts;  // which part did
   std::mutex failure_mutex;
   const auto work = [&] {
     const FloatEnvironment environment;
@@ -45,8 +46,10 @@ void parallel_for(std::int64_t parts, int threads, const std::function<void(std:
         Interruptible::ask_whether_to_go_on();  // of the caller's thread
         body(part);
       } catch (...) {
+        // Parts begin in their order: those before this one have begun, and say if they fail too.
         const std::lock_guard lock(failure_mutex);
-        if (!failure) failure = std::current_exception();
+        if (part < failed) failure = std::current_exception();
+        failed = std::min(failed, part);
         next = parts;
       }
     }

@@ -10,8 +10,9 @@ namespace assay {
 // Threads used where the caller gives 0: the environment's ASSAY_THREADS, else the machine's cores.
 int default_threads();
 
-// Calls body(part) for part in [0, parts) on `threads` threads (0: default_threads()). The first
-// exception that a part throws is rethrown here, after all threads have stopped.
+// Calls body(part) for part in [0, parts) on `threads` threads (0: default_threads()). Where parts
+// throw, the exception of the first of them is rethrown here, whatever the number of threads, after
+// all threads have stopped; later parts may not have run.
 void parallel_for(std::int64_t parts, int threads, const std::function<void(std::int64_t)>& body);
 
 // The same for `count` elements, each of which takes little: body(begin, count of these) for

@@ -113,6 +113,17 @@ SquareMoments square_moments(const std::optional<LastRounding>& last, double e, 
   return moments;
 }
 
+// The standard deviation of an element's error before its last rounding, and of its golden value.
+double deviation_of(const ExpectedErrors& errors, std::size_t i, double golden) {
+  const double own = kGoldenError * golden;
+  return std::sqrt(errors.variance[i] + own * own);
+}
+
+// Of infinite elements, and of those that the output cannot hold, nothing is expected.
+bool has_error(double golden, double most_finite) {
+  return std::isfinite(golden) && std::abs(golden) <= most_finite;
+}
+
 // The digits of a value, whatever its sign and power of two: elements that share them may be
 // computed alike, with the same errors.
 double digits_of(double value) {
@@ -122,6 +133,19 @@ double digits_of(double value) {
 
 }  // namespace
 
+double expected_rms(const ExpectedErrors& errors, const Tensor& golden, const Format& output) {
+  const std::vector<double> expected = golden.view().values();
+  const double most_finite = max_finite(output);
+  const std::optional<LastRounding> last = last_rounding(errors);
+  double squares = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double e = expected[i];
+    if (!has_error(e, most_finite)) continue;
+    squares += square_moments(last, e, errors.mean[i], deviation_of(errors, i, e)).mean;
+  }
+  return expected.empty() ? 0 : std::sqrt(squares / static_cast<double>(expected.size()));
+}
+
 ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const Format& output) {
   const std::vector<double> expected = golden.view().values();
   const std::size_t n = expected.size();
@@ -129,14 +153,13 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
   const double most_finite = max_finite(output);
   const std::optional<LastRounding> last = last_rounding(errors);
   std::vector<double> bounds(n), weights(n);
-  double expected_squares = 0, high = 0, low = 0, unlike = 0, largest = 0, rms = 0;
+  double expected_squares = 0, high = 0, low = 0, unlike = 0, largest = 0;
   std::unordered_map<double, double> alike;  // by digits, the sum of their deviations
   std::vector<double> shared;                // by line
   for (std::size_t i = 0; i < n; ++i) {
     const double e = expected[i];
-    if (!std::isfinite(e) || std::abs(e) > most_finite) continue;
-    const double own = kGoldenError * e;
-    const double deviation = std::sqrt(errors.variance[i] + own * own);
+    if (!has_error(e, most_finite)) continue;
+    const double deviation = deviation_of(errors, i, e);
     const double mean = errors.mean[i], drift = errors.drift[i];
     const double reach = drift + kappa * kMargin * deviation;
     for (const double x : {mean - reach, mean + reach}) {
@@ -153,9 +176,7 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
     const double w = weights[i] = 1 / size;
     high += w * most.mean;
     low += w * least.mean;
-    const double own_mean = square_moments(last, e, mean, deviation).mean;
-    expected_squares += w * own_mean;
-    rms += own_mean;
+    expected_squares += w * square_moments(last, e, mean, deviation).mean;
     const double spread = w * std::sqrt(most.variance);
     alike[digits_of(e)] += spread;
     largest = std::max(largest, w * most.jump / 3);
@@ -190,7 +211,6 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
   const Format& wide = format_named("float64");
   test.bounds = std::make_shared<const Tensor>(Tensor::from_values(wide, golden.shape(), bounds));
   test.weights = std::make_shared<const Tensor>(Tensor::from_values(wide, golden.shape(), weights));
-  test.rms = n == 0 ? 0 : std::sqrt(rms / static_cast<double>(n));
   return test;
 }
 
@@ -463,7 +483,7 @@ std::optional<double> times_expected(
         op->product ? std::optional(sample_of_product(c)) : std::nullopt;
     const Case& asked = sample ? sample->test_case : c;
     const Tensor exact = golden_result(asked);
-    const double expected = error_test(expected_errors(asked, machine), exact, output).rms;
+    const double expected = expected_rms(expected_errors(asked, machine), exact, output);
     double squares = 0;
     std::int64_t finite = 0;
     for (std::int64_t i = 0; i < exact.size(); ++i) {

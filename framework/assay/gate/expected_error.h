@@ -26,7 +26,6 @@ struct ErrorTest {
   // What the weighted sum may be at most, and (Limit::parameter, 0 where that is not known) what
   // chance leaves at least. Empty where right results have no error that chance decides.
   std::optional<Limit> squares;
-  double rms = 0;  // the root mean square of the errors that theory expects
 };
 
 // Given the golden result e, an element is round(e + x), x being normal with the mean and variance
@@ -34,6 +33,9 @@ struct ErrorTest {
 // it but next to ties, and neither identical values nor exact ones upset its variance. `golden` is
 // float64.
 ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const Format& output);
+
+// The root mean square of those errors of right results.
+double expected_rms(const ExpectedErrors& errors, const Tensor& golden, const Format& output);
 
 // Of an output that failed: which known wrong arithmetic has errors like these, as in "errors like
 // those of tfloat32 inputs"; empty where none has.
