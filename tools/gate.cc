@@ -112,6 +112,7 @@ class Gate {
        const GateFiles& found)
       : o_(o), request_(request), context_(context), found_(found), line_(context.quiet, 0) {
     if (!o.save_failures.empty()) failures_.emplace(o.save_failures, found);
+    for (const GateFile& file : found.files) bytes_of_files_.push_back(bytes_of(file));
     // A shard has every n-th case from its own number on.
     const auto n = static_cast<std::size_t>(shard.count);
     std::size_t number = n - static_cast<std::size_t>(shard.index - 1);
@@ -130,8 +131,8 @@ class Gate {
     if (line_.is_shown()) weigh();
     for (std::size_t begin = 0; begin < jobs_.size();) {
       std::size_t end = begin;
-      const bool large = is_large(found_.files[jobs_[begin].file]);
-      while (end < jobs_.size() && is_large(found_.files[jobs_[end].file]) == large) ++end;
+      const bool large = is_large(jobs_[begin].file);
+      while (end < jobs_.size() && is_large(jobs_[end].file) == large) ++end;
       side_by_side_ = large || !hdf5_is_threadsafe() ? 1 : threads;
       inner_threads_ = side_by_side_ > 1 ? 1 : threads;
       parallel_for(static_cast<std::int64_t>(end - begin), side_by_side_,
@@ -173,8 +174,9 @@ class Gate {
     const auto bytes = std::filesystem::file_size(file.golden.path, error);
     return error ? 0 : bytes;
   }
-  static bool is_large(const GateFile& file) {
-    return !file.names.empty() && bytes_of(file) / file.names.size() > kLargeCase;
+  bool is_large(std::size_t file) const {
+    const std::size_t cases = found_.files[file].names.size();
+    return cases > 0 && bytes_of_files_[file] / cases > kLargeCase;
   }
 
   // Bytes that a case takes in memory; 0 where its file cannot be read, which is said later.
@@ -201,7 +203,7 @@ class Gate {
     const SourcePool::Taken sources = found_.sources->take();
     for (const Job& job : jobs_) {
       const GateFile& file = found_.files[job.file];
-      const std::uintmax_t each = bytes_of(file) / file.names.size();
+      const std::uintmax_t each = bytes_of_files_[job.file] / file.names.size();
       const bool many = file.names.size() > kManyCases && each < kSmallCase;
       const SourcePlace* outputs = file.missing.empty() ? file.outputs_of(job.name) : nullptr;
       auto weight = static_cast<std::int64_t>(each);
@@ -222,11 +224,13 @@ class Gate {
 
   // Room for a case beside others that are judged at the same time. Of a small file no sum of cases
   // comes near the budget.
-  MemoryBudget::Share room_for(const GateFile& file, const CaseSource& golden,
-                               const CaseSource* recorded, const std::string& name) {
+  MemoryBudget::Share room_for(const Job& job, const CaseSource& golden,
+                               const CaseSource* recorded) {
+    const GateFile& file = found_.files[job.file];
     const auto some = static_cast<std::uintmax_t>(budget_.bytes() / side_by_side_);
-    const bool counts = side_by_side_ > 1 && bytes_of(file) > some;
-    return budget_.take(counts ? bytes_of(golden, recorded, name, file.producer, true) : 0);
+    const bool counts = side_by_side_ > 1 && bytes_of_files_[job.file] > some;
+    return budget_.take(
+        counts ? bytes_of(golden, recorded, file.names[job.name], file.producer, true) : 0);
   }
 
   bool several() const { return found_.files.size() > 1; }
@@ -280,7 +284,7 @@ class Gate {
         recorded = outputs != nullptr ? &sources->at(*outputs) : nullptr;
         const OutputSource source{
             .name = file.producer, .machine = file.machine, .recorded = recorded};
-        const MemoryBudget::Share room = room_for(file, *golden, recorded, name);
+        const MemoryBudget::Share room = room_for(jobs_[job], *golden, recorded);
         gated = gate_file_case(*golden, name, source, request);
         slot.overridden = std::any_of(gated.begin(), gated.end(), [&](const GatedCase& one) {
           return is_overridden(*golden, one.report, o_.tolerance);
@@ -324,8 +328,9 @@ class Gate {
 
   // Of the page; which cases they are does not depend on threads: in the end the first ones.
   bool may_be_pictured(std::size_t job) {
+    if (o_.html.empty()) return false;
     const std::lock_guard lock(mutex_);
-    return !o_.html.empty() && (pictured_.size() < kPicturedCases || job < *pictured_.rbegin());
+    return pictured_.size() < kPicturedCases || job < *pictured_.rbegin();
   }
   void picture(std::size_t job) {
     const std::lock_guard lock(mutex_);
@@ -357,6 +362,7 @@ class Gate {
   const GateRequest& request_;
   const Context& context_;
   const GateFiles& found_;
+  std::vector<std::uintmax_t> bytes_of_files_;
   std::vector<Job> jobs_;
   std::vector<Slot> slots_;
   std::optional<SavedFailures> failures_;

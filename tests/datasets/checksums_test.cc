@@ -87,20 +87,22 @@ TEST(ChecksumTable, AnswersDependOnNoEarlierQuestion) {
   }
 }
 
-TEST(ChecksumTable, OneForAllWhoReadTheSameText) {
-  const std::string text = of_two_cases().text();
+TEST(ChecksumTable, IsSharedAsLongAsSomebodyHasIt) {
   Checksums more = of_two_cases();
   more.set("/cases/z/golden", 7);
-  const auto first = ChecksumTable::of(text);
-  const auto other = ChecksumTable::of(more.text());
-  const auto second = ChecksumTable::of(text);  // though another was read between
-  ASSERT_TRUE(first && second && other);
-  EXPECT_EQ(first->lines().data(), second->lines().data());
-  EXPECT_NE(first->lines().data(), other->lines().data());
-  EXPECT_EQ(other->find("/cases/z/golden"), 7U);
-  EXPECT_EQ(first->find("/cases/z/golden"), std::nullopt);
-  const ChecksumTable copy = *first;
-  EXPECT_EQ(copy.lines().data(), first->lines().data());
+  std::optional<ChecksumTable> one = table_of(of_two_cases());
+  const ChecksumTable other = table_of(more);
+  one->share("one");
+  other.share("other");
+  auto again = ChecksumTable::shared("one");  // though another came between
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->lines().data(), one->lines().data());
+  EXPECT_EQ(ChecksumTable::shared("other")->find("/cases/z/golden"), 7U);
+  EXPECT_FALSE(ChecksumTable::shared("none"));
+  one.reset();
+  EXPECT_TRUE(ChecksumTable::shared("one"));
+  again.reset();
+  EXPECT_FALSE(ChecksumTable::shared("one"));
 }
 
 // Lines may stand in any order; of two of one name the last counts.

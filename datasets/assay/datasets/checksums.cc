@@ -107,21 +107,37 @@ bool ChecksumTable::Text::read() {
 }
 
 std::optional<ChecksumTable> ChecksumTable::of(std::string_view text) {
-  static std::mutex mutex;
-  static std::vector<std::weak_ptr<const Text>> known;
-  const std::lock_guard lock(mutex);
-  std::erase_if(known, [](const auto& each) { return each.expired(); });
-  ChecksumTable table;
-  for (const auto& each : known) {
-    table.text_ = each.lock();
-    if (table.text_ != nullptr && table.text_->text == text) return table;
-  }
   const auto made = std::make_shared<Text>();
   made->text = text;
   if (!made->read()) return std::nullopt;
-  known.emplace_back(made);
+  ChecksumTable table;
   table.text_ = made;
   return table;
+}
+
+// The tables of the files that are open.
+struct ChecksumTable::Known {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<const Text>> texts;
+};
+
+ChecksumTable::Known& ChecksumTable::known() {
+  static Known known;
+  return known;
+}
+
+void ChecksumTable::share(const std::string& file) const {
+  const std::lock_guard lock(known().mutex);
+  std::erase_if(known().texts, [](const auto& each) { return each.second.expired(); });
+  known().texts[file] = text_;
+}
+
+std::optional<ChecksumTable> ChecksumTable::shared(const std::string& file) {
+  const std::lock_guard lock(known().mutex);
+  const auto found = known().texts.find(file);
+  ChecksumTable table;
+  if (found != known().texts.end()) table.text_ = found->second.lock();
+  return table.text_ != nullptr ? std::optional(std::move(table)) : std::nullopt;
 }
 
 std::span<const ChecksumTable::Line> ChecksumTable::lines() const {

@@ -69,9 +69,12 @@ class ChecksumTable {
   };
 
   ChecksumTable() = default;  // without lines
-  // None where it is no text of a table. Who reads the same text while another still has its lines
-  // gets those: threads that share a file have its many lines once.
+  // None where it is no text of a table.
   static std::optional<ChecksumTable> of(std::string_view text);
+  // Threads that read the same file have its many lines once: under words that say which file it
+  // is, and what its table's sum is, others find a table as long as somebody has it.
+  void share(const std::string& file) const;
+  static std::optional<ChecksumTable> shared(const std::string& file);
 
   // By name, each once.
   std::span<const Line> lines() const;
@@ -87,6 +90,8 @@ class ChecksumTable {
 
  private:
   struct Text;
+  struct Known;
+  static Known& known();
   // Of the first line that is not before the name.
   std::size_t place_of(std::string_view name) const;
 

@@ -60,6 +60,11 @@ OpenedFile::OpenedFile(const std::string& path) : path_(path) {
   if (!has_signature(fd_, status.st_size)) refuse("is not an HDF5 file");
   // Where somebody writes the file HDF5 says so.
   if (flock(fd_, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) return;
+  const auto nanoseconds = [](const timespec& time) {
+    return formatted("{}.{:09}", time.tv_sec, time.tv_nsec);
+  };
+  identity_ = formatted("{} {} {} {} {}", status.st_dev, status.st_ino, status.st_size,
+                        nanoseconds(status.st_mtim), nanoseconds(status.st_ctim));
   size_ = static_cast<std::uint64_t>(status.st_size);
   plain_ = std::make_unique<PlainObjects>(fd_, size_);
 }

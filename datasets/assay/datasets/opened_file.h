@@ -22,6 +22,9 @@ class OpenedFile {
   OpenedFile(const OpenedFile&) = delete;
   OpenedFile& operator=(const OpenedFile&) = delete;
 
+  // What another one of the same file has as well, unless the file was written to in between; empty
+  // of a descriptor.
+  const std::string& identity() const { return identity_; }
   // What needs no HDF5; null of a descriptor.
   PlainObjects* plain() const { return plain_.get(); }
   // Others of the same file, which outlive this; null where plain() is. One thread at a time.
@@ -32,7 +35,7 @@ class OpenedFile {
   FileCheck* check();
 
  private:
-  std::string path_;
+  std::string path_, identity_;
   int fd_ = -1;
   std::uint64_t size_ = 0;
   std::unique_ptr<PlainObjects> plain_;

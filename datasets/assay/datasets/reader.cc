@@ -33,6 +33,14 @@ void Reader::refuse_changed(const std::string& object, const std::string& what) 
 }
 
 void Reader::read_checksums(const std::string& said) {
+  const std::string file =
+      opened_file_ == nullptr || opened_file_->identity().empty() || said.empty()
+          ? ""
+          : opened_file_->identity() + " " + said;
+  if (auto shared = file.empty() ? std::nullopt : ChecksumTable::shared(file)) {
+    checksums_ = *std::move(shared);
+    return;
+  }
   const bool has_table = check_path(kChecksums);
   if (!has_table && said.empty()) return;
   if (!has_table || said.empty()) {
@@ -52,6 +60,7 @@ void Reader::read_checksums(const std::string& said) {
     refuse(kChecksums, "is not what its own checksum, assay_checksums, says; the file is damaged");
   }
   checksums_ = *std::move(sums);
+  if (!file.empty()) checksums_.share(file);
 }
 
 void Reader::check_attribute(const std::string& object, const std::string& name,
