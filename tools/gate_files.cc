@@ -407,8 +407,9 @@ void SourcePool::GiveBack::operator()(OpenSources* sources) const {
 SourcePool::Taken SourcePool::take() {
   const std::lock_guard lock(mutex_);
   if (idle_.empty()) {
+    idle_.reserve(made_ + 1);  // to go back needs no memory
     Taken fresh(new OpenSources(*options_), {this});
-    idle_.reserve(++made_);  // to go back needs no memory
+    ++made_;
     return fresh;
   }
   Taken taken(idle_.back().release(), {this});

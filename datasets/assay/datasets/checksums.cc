@@ -16,6 +16,11 @@ namespace {
 
 XXH3_state_t* state_of(void* state) { return static_cast<XXH3_state_t*>(state); }
 
+// Whether an attribute of this name has a line.
+bool has_line(std::string_view attribute) {
+  return !attribute.starts_with("x_") && attribute.find('\n') == std::string_view::npos;
+}
+
 }  // namespace
 
 TensorSum::TensorSum(std::string_view dtype, const Shape& shape) : state_(XXH3_createState()) {
@@ -46,13 +51,9 @@ std::uint64_t sum_of(const Attribute& value) {
   return XXH3_64bits_withSeed(&std::get<double>(value), sizeof(double), 3);
 }
 
-bool has_checksum(std::string_view attribute) {
-  return !attribute.starts_with("x_") && attribute.find('\n') == std::string_view::npos;
-}
-
 void Checksums::set(const std::string& object, const std::string& attribute,
                     const Attribute& value) {
-  if (has_checksum(attribute)) lines_[object + "@" + attribute] = sum_of(value);
+  if (has_line(attribute)) lines_[object + "@" + attribute] = sum_of(value);
 }
 
 void Checksums::erase(const std::string& object, const std::string& attribute) {

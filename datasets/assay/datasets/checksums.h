@@ -40,9 +40,6 @@ class TensorSum {
 std::uint64_t sum_of(const TensorView& contiguous);
 std::uint64_t sum_of(const Attribute& value);
 
-// Whether an attribute of this name has a line.
-bool has_checksum(std::string_view attribute);
-
 // The table of a file that is written. A line has the path of a dataset, or "path@name" of an
 // attribute.
 class Checksums {

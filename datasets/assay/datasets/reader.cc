@@ -33,11 +33,10 @@ void Reader::refuse_changed(const std::string& object, const std::string& what) 
 }
 
 void Reader::read_checksums(const std::string& said) {
-  const std::string file =
-      opened_file_ == nullptr || opened_file_->identity().empty() || said.empty()
-          ? ""
-          : opened_file_->identity() + " " + said;
-  if (auto shared = file.empty() ? std::nullopt : ChecksumTable::shared(file)) {
+  const std::string identity = opened_file_ != nullptr ? opened_file_->identity() : "";
+  const bool may_share = !identity.empty() && !said.empty();
+  const std::string file = identity + " " + said;
+  if (auto shared = may_share ? ChecksumTable::shared(file) : std::nullopt) {
     checksums_ = *std::move(shared);
     return;
   }
@@ -60,7 +59,7 @@ void Reader::read_checksums(const std::string& said) {
     refuse(kChecksums, "is not what its own checksum, assay_checksums, says; the file is damaged");
   }
   checksums_ = *std::move(sums);
-  if (!file.empty()) checksums_.share(file);
+  if (may_share) checksums_.share(file);
 }
 
 void Reader::check_attribute(const std::string& object, const std::string& name,
