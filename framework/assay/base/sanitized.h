@@ -3,7 +3,8 @@
 
 namespace assay {
 
-#if defined(__has_feature)
+// Not by whether there is __has_feature: headers of libraries define it for g++, as 0.
+#if defined(__clang__)
 inline constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
 inline constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
 #else
