@@ -1,6 +1,7 @@
 #include "gate_files.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <mutex>
 #include <set>
@@ -234,36 +235,37 @@ struct ProducersSeen {
   std::set<std::string> producers = {};
 };
 
-// Whose outputs the cases of these names have, each in the source that `place_of` gives for its
-// number. `wanted`: the one that is enough to see; else empty.
+using SourcePlaces = std::array<const SourcePlace*, 2>;  // null: none
+
+// Whose outputs the cases of these names have, in the places that `places_of` gives for the number
+// of one. `wanted`: the one that is enough to see; else empty. Cases after the first one that has
+// it are not looked at, for what is wrong with them is said where they are judged.
 ProducersSeen look_for_producers(SourcePool& pool, int threads,
                                  const std::vector<std::string>& names,
-                                 const std::function<const SourcePlace&(std::size_t)>& place_of,
+                                 const std::function<SourcePlaces(std::size_t)>& places_of,
                                  const std::string& wanted) {
   constexpr std::size_t kPart = 256;  // of names; fewer are read before a thread has started
+  const bool in_order = !wanted.empty() || !hdf5_is_threadsafe();
   ProducersSeen all;
   std::mutex mutex;
+  const auto is_enough = [&] {
+    const std::lock_guard lock(mutex);
+    return all.producers.count(wanted) != 0;
+  };
   const auto parts = static_cast<std::int64_t>((names.size() + kPart - 1) / kPart);
-  parallel_for(parts, hdf5_is_threadsafe() ? threads : 1, [&](std::int64_t part) {
-    {
-      const std::lock_guard lock(mutex);
-      if (all.producers.count(wanted) != 0) return;
-    }
+  parallel_for(parts, in_order ? 1 : threads, [&](std::int64_t part) {
     const SourcePool::Taken sources = pool.take();
     const std::size_t begin = static_cast<std::size_t>(part) * kPart;
     const std::size_t end = std::min(begin + kPart, names.size());
-    ProducersSeen seen;
-    for (std::size_t i = begin; i < end && seen.producers.count(wanted) == 0; ++i) {
-      const CaseSource& source = sources->at(place_of(i));
-      if (!source.has_case(names[i])) continue;
-      seen.any_case = true;
-      for (std::string& producer : source.producers_of(names[i])) {
-        seen.producers.insert(std::move(producer));
+    for (std::size_t i = begin; i < end && !is_enough(); ++i) {
+      for (const SourcePlace* place : places_of(i)) {
+        if (place == nullptr || !sources->at(*place).has_case(names[i])) continue;
+        std::vector<std::string> producers = sources->at(*place).producers_of(names[i]);
+        const std::lock_guard lock(mutex);
+        all.any_case = true;
+        all.producers.insert(producers.begin(), producers.end());
       }
     }
-    const std::lock_guard lock(mutex);
-    all.any_case |= seen.any_case;
-    all.producers.merge(seen.producers);
   });
   return all;
 }
@@ -289,7 +291,7 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
   if (file.missing.empty()) {
     seen = look_for_producers(
         pool, threads, file.names,
-        [&](std::size_t name) -> const SourcePlace& { return *file.outputs_of(name); }, asked);
+        [&](std::size_t name) { return SourcePlaces{file.outputs_of(name)}; }, asked);
   }
   std::vector<std::string> producers(seen.producers.begin(), seen.producers.end());
   if (!seen.any_case && file.missing.empty() && !file.names.empty()) {
@@ -311,8 +313,7 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
     if (!file.outputs.empty() && producers.size() > 1) {
       // A file that `emulate` made holds what was recorded before as well: what is new is meant.
       const auto old = look_for_producers(
-          pool, threads, file.names, [&](std::size_t) -> const SourcePlace& { return file.golden; },
-          "");
+          pool, threads, file.names, [&](std::size_t) { return SourcePlaces{&file.golden}; }, "");
       std::vector<std::string> added;
       for (const std::string& p : producers) {
         if (old.producers.count(p) == 0) added.push_back(p);
@@ -463,25 +464,18 @@ GateFiles find_files(const GateFileOptions& options, int threads,
 }
 
 void check_benchmark(const std::string& benchmark, const GateFiles& found) {
-  const SourcePool::Taken taken = found.sources->take();
-  OpenSources& sources = *taken;
   std::set<std::string> known;
   for (const GateFile& file : found.files) {
     if (benchmark == file.producer) {
       throw std::invalid_argument(
           formatted("--benchmark {}: an output is no benchmark of itself", benchmark));
     }
-    for (std::size_t i = 0; i < file.names.size(); ++i) {
-      for (const SourcePlace* place :
-           {&file.golden, file.missing.empty() ? file.outputs_of(i) : nullptr}) {
-        if (place == nullptr || !sources.at(*place).has_case(file.names[i])) continue;
-        for (const std::string& producer : sources.at(*place).producers_of(file.names[i])) {
-          known.insert(producer);
-        }
-      }
-      if (known.count(benchmark) != 0) return;
-    }
-    if (found.files.size() > 1) sources.keep({});
+    const auto places_of = [&](std::size_t name) {
+      return SourcePlaces{&file.golden, file.missing.empty() ? file.outputs_of(name) : nullptr};
+    };
+    known.merge(look_for_producers(*found.sources, 1, file.names, places_of, benchmark).producers);
+    if (known.count(benchmark) != 0) return;
+    if (found.files.size() > 1) found.sources->close();
   }
   throw std::invalid_argument(formatted(
       "--benchmark: {}",

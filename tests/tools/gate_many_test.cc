@@ -189,6 +189,34 @@ TEST_F(GateMany, ProducersOfSeveralFiles) {
                     "have gpu, npu"));
 }
 
+// What is wrong with a case is said of it alone where the producer is known without it, however
+// many threads look.
+TEST_F(GateMany, ADamagedCaseAmongManyLeavesTheOthers) {
+  ASSERT_EQ(
+      run("assay generate add --dtype float32 --shape 3 --count 600 --golden --out g.h5").code, 0);
+  ASSERT_EQ(run("assay emulate g.h5 --machine ascend910b --out o.h5").code, 0);
+  python(R"py(
+import h5py
+with h5py.File("o.h5", "r+") as f:
+    case = f["cases/add/float32/3/normal/seed256"]
+    del case["outputs"]
+    case["outputs"] = [1.0]
+)py");
+  for (const char* threads : {"1", "2", "8"}) {
+    for (int round = 0; round < 4; ++round) {
+      const Ran ran = run(formatted("assay gate o.h5 --recorded ascend910b --threads {}", threads));
+      EXPECT_EQ(ran.code, 2);
+      EXPECT_THAT(ran.err, HasSubstr("seed256/outputs: must be a group of datasets"));
+      EXPECT_THAT(ran.out, HasSubstr("599 pass")) << threads;
+    }
+    // Where every producer must be known, all cases are read, and the file is refused.
+    const Ran all = run(formatted("assay gate o.h5 --threads {}", threads));
+    EXPECT_EQ(all.code, 2);
+    EXPECT_THAT(all.err, HasSubstr("seed256/outputs: must be a group of datasets"));
+    EXPECT_THAT(all.out, Not(HasSubstr("pass"))) << threads;
+  }
+}
+
 TEST_F(GateMany, ThreadsChangeNothing) {
   std::vector<Case> cases;
   for (int i = 0; i < 200; ++i)

@@ -48,8 +48,10 @@ void parallel_for(std::int64_t parts, int threads, const std::function<void(std:
       } catch (...) {
         // Parts begin in their order: those before this one have begun, and say if they fail too.
         const std::lock_guard lock(failure_mutex);
-        if (part < failed) failure = std::current_exception();
-        failed = std::min(failed, part);
+        if (part < failed) {
+          failure = std::current_exception();
+          failed = part;
+        }
         next = parts;
       }
     }
