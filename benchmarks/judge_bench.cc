@@ -100,6 +100,53 @@ void onednn(benchmark::State& state) { by_standard(state, "onednn_eltwise"); }
 void cutlass(benchmark::State& state) { by_standard(state, "cutlass"); }
 void tensorrt_quantile(benchmark::State& state) { by_standard(state, "tensorrt_quantile"); }
 
+// Standards without metrics, as tests judge what passes, beside the plain verdict.
+constexpr const char* kAlone[] = {"ulp(4)",
+                                  "bit_equal",
+                                  "torch",
+                                  "onednn",
+                                  "onednn_eltwise",
+                                  "cutlass",
+                                  "ttk_mixed",
+                                  "atb",
+                                  "cann_ecosystem@2025",
+                                  "msprobe",
+                                  "msprobe_ulp",
+                                  "deepgemm",
+                                  "tensorrt",
+                                  "tensorrt_quantile"};
+
+void alone(benchmark::State& state, const std::string& standard) {
+  const Arrays& a = arrays();
+  static const std::vector<float> same = a.expected;
+  const auto actual =
+      assay::view(standard == "bit_equal" ? same.data() : a.actual.data(), {kElements});
+  const auto expected = assay::view(a.expected.data(), {kElements});
+  const auto bound = assay::standard_bound(standard, *actual.format).value();
+  for (auto _ : state) {
+    const auto v = assay::judge(actual, expected, bound, {.metrics = false, .threads = 1});
+    if (v.outcome != assay::Outcome::kPass) state.SkipWithError("the arrays must agree");
+    benchmark::DoNotOptimize(v.misses);
+  }
+}
+
+// Outputs of 16 bits against the golden results that they are rounded from.
+template <typename Golden>
+void alone_of(benchmark::State& state, const char* dtype, const char* standard) {
+  const assay::Format& format = assay::format_named(dtype);
+  const Arrays& a = arrays();
+  static const std::vector<Golden> golden(a.expected.begin(), a.expected.begin() + kMetricElements);
+  assay::Tensor actual(format, {kMetricElements});
+  assay::encode_array(format, a.expected.data(), kMetricElements, actual.bytes());
+  const auto expected = assay::view(golden.data(), {kMetricElements});
+  const auto bound = assay::standard_bound(standard, format).value();
+  for (auto _ : state) {
+    const auto v = assay::judge(actual, expected, bound, {.metrics = false, .threads = 1});
+    if (v.outcome != assay::Outcome::kPass) state.SkipWithError("the arrays must agree");
+    benchmark::DoNotOptimize(v.misses);
+  }
+}
+
 // Many small cases, each with its bounds chosen and all metrics.
 void small_cases(benchmark::State& state) {
   const Arrays& a = arrays();
@@ -192,26 +239,37 @@ BENCHMARK(numpy_allclose_small)->Unit(benchmark::kMillisecond)->Iterations(1)->U
 }  // namespace
 
 int main(int argc, char** argv) {
-  return assay_bench::run_with_ratios(
-      argc, argv,
-      {{"plain verdict, float32, 64 Mi: sum of both arrays", "plain_verdict", "sum_both", 0.8},
-       {"plain verdict, float32, 64 Mi: numpy.allclose", "plain_verdict", "numpy_allclose"},
-       {"plain verdict, two threads: one thread", "plain_verdict_two_threads", "plain_verdict"},
-       {"all metrics, float32, 16 Mi: numpy.allclose", "all_metrics", "numpy_allclose_small", 1.5},
-       {"the same: the metrics in numpy", "all_metrics", "numpy_metrics", 10},
-       {"standard cann_ecosystem@2025, float32, 16 Mi: all metrics", "cann_ecosystem",
-        "all_metrics"},
-       {"standard atb: all metrics", "atb", "all_metrics"},
-       {"standard msprobe: all metrics", "msprobe", "all_metrics"},
-       {"standard msprobe_ulp: all metrics", "msprobe_ulp", "all_metrics"},
-       {"standard deepgemm: all metrics", "deepgemm", "all_metrics"},
-       {"standard ttk_mixed: all metrics", "mixed", "all_metrics"},
-       {"standard ulp(4): all metrics", "ulp4", "all_metrics"},
-       {"standard onednn_eltwise: all metrics", "onednn", "all_metrics"},
-       {"standard cutlass: all metrics", "cutlass", "all_metrics"},
-       {"standard tensorrt_quantile: all metrics", "tensorrt_quantile", "all_metrics"},
-       {"all metrics, bfloat16, 16 Mi: numpy.allclose of float32", "all_metrics_bfloat16",
-        "numpy_allclose_small"},
-       {"all metrics, float16, 16 Mi: numpy.allclose of float32", "all_metrics_float16",
-        "numpy_allclose_small"}});
+  std::vector<assay_bench::Ratio> ratios = {
+      {"plain verdict, float32, 64 Mi: sum of both arrays", "plain_verdict", "sum_both", 0.8},
+      {"plain verdict, float32, 64 Mi: numpy.allclose", "plain_verdict", "numpy_allclose"},
+      {"plain verdict, two threads: one thread", "plain_verdict_two_threads", "plain_verdict"},
+      {"all metrics, float32, 16 Mi: numpy.allclose", "all_metrics", "numpy_allclose_small", 1.5},
+      {"the same: the metrics in numpy", "all_metrics", "numpy_metrics", 10},
+      {"standard cann_ecosystem@2025, float32, 16 Mi: all metrics", "cann_ecosystem",
+       "all_metrics"},
+      {"standard atb: all metrics", "atb", "all_metrics"},
+      {"standard msprobe: all metrics", "msprobe", "all_metrics"},
+      {"standard msprobe_ulp: all metrics", "msprobe_ulp", "all_metrics"},
+      {"standard deepgemm: all metrics", "deepgemm", "all_metrics"},
+      {"standard ttk_mixed: all metrics", "mixed", "all_metrics"},
+      {"standard ulp(4): all metrics", "ulp4", "all_metrics"},
+      {"standard onednn_eltwise: all metrics", "onednn", "all_metrics"},
+      {"standard cutlass: all metrics", "cutlass", "all_metrics"},
+      {"standard tensorrt_quantile: all metrics", "tensorrt_quantile", "all_metrics"},
+      {"all metrics, bfloat16, 16 Mi: numpy.allclose of float32", "all_metrics_bfloat16",
+       "numpy_allclose_small"},
+      {"all metrics, float16, 16 Mi: numpy.allclose of float32", "all_metrics_float16",
+       "numpy_allclose_small"}};
+  const auto beside = [&](const std::string& what, const std::string& name, const auto& run) {
+    benchmark::RegisterBenchmark(name.c_str(), run)
+        ->Unit(benchmark::kMillisecond)
+        ->Repetitions(3)
+        ->UseRealTime();
+    ratios.push_back({what + ": plain verdict", name, "plain_verdict", 0.5});
+  };
+  for (const std::string standard : kAlone) {
+    beside(standard + " without metrics, float32, 64 Mi", "alone_" + standard,
+           [standard](benchmark::State& state) { alone(state, standard); });
+  }
+  return assay_bench::run_with_ratios(argc, argv, ratios);
 }

@@ -25,24 +25,33 @@ constexpr std::size_t kPositionsOfPart = 65536, kPositionsOfAll = 1 << 20;
 class ElementJudge {
  public:
   ElementJudge(const TensorView& actual, const TensorView& expected, const Bound& bound,
-               const JudgeOptions& options, bool metrics, std::int64_t offset)
+               const JudgeOptions& options, unsigned parts, std::int64_t offset)
       : actual_(actual),
         expected_(expected),
         bound_(bound),
         options_(options),
         out_(*actual.format),
         offset_(offset),
-        metrics_(metrics) {
+        parts_(parts) {
     rounds_ = expected.format != actual.format &&
               (bound.round_expected || bound.rule == Rule::kUlps || bound.rule == Rule::kBits);
     of_exact_ =
         !bound.round_expected && (bound.rule == Rule::kTolerance || bound.rule == Rule::kGiven);
     integers_ = !out_.is_float();
     blocks_ = blocks();
-    limits_alone_ = bound.rule == Rule::kStatistics && !integers_ && metrics &&
+    limits_alone_ = bound.rule == Rule::kStatistics && !integers_ && parts != 0 &&
                     bound.infinity != Infinity::kSaturating;
     float32_ = floats_in_place(actual) != nullptr && floats_in_place(expected) != nullptr;
-    if (blocks_ == Blocks::kUlps) ordinals_ = ordinals_of(out_);
+    as_floats_ = parts != simd::kAllParts && blocks_ != Blocks::kNone &&
+                 bound.rule != Rule::kGiven && float32_holds(actual) &&
+                 (rounds_ ? out_.has_infinity() && (float32_holds(expected) || doubles_of(expected))
+                          : float32_holds(expected));
+    // Of wider values all sums are taken: where one leaves the range of float64, it is in binary128
+    // that all are.
+    if (parts != 0 && !(float32_holds(actual) && float32_holds(expected))) {
+      parts_ |= simd::kAllSums;
+    }
+    if (blocks_ == Blocks::kUlps || blocks_ == Blocks::kBits) ordinals_ = ordinals_of(out_);
     tolerance_ = {.form = form(),
                   .rtol = bound.rtol,
                   .atol = bound.atol,
@@ -53,16 +62,19 @@ class ElementJudge {
 
   ElementFindings run(std::int64_t begin, std::int64_t end) const {
     ElementFindings found;
-    if (metrics_) found.metrics.emplace(out_, bound_);
+    if (parts_ != 0) found.metrics.emplace(out_, bound_, parts_);
     if (options_.miss_map) found.miss_map.emplace(actual_.shape);
-    if (float32_ && blocks_ == Blocks::kPlain && !metrics_) {
-      // Straight from the tensors: no copy of either is made.
-      const float *fa = floats_in_place(actual_) + begin, *fe = floats_in_place(expected_) + begin;
-      if (all_close(found, fa, fe, static_cast<std::size_t>(end - begin))) return found;
+    double worst = 0;  // of what kernels have found in float32
+    const std::int64_t stretch = as_floats_ ? kStretch : kMetricsBlock;
+    for (std::int64_t begin_of = begin; begin_of < end; begin_of += stretch) {
+      const std::int64_t end_of = std::min(end, begin_of + stretch);
+      const bool judged = as_floats_ && no_float_misses(found, begin_of, end_of - begin_of, worst);
+      if (judged && parts_ == 0) continue;
+      for (std::int64_t first = begin_of; first < end_of; first += kMetricsBlock) {
+        judge_block(found, first, std::min(kMetricsBlock, end_of - first), judged);
+      }
     }
-    for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
-      judge_block(found, first, std::min(kMetricsBlock, end - first));
-    }
+    note_worst(found, worst);
     if (found.metrics) found.metrics->finish();
     return found;
   }
@@ -71,6 +83,9 @@ class ElementJudge {
   // Whether a kernel judges many elements at once, and by which rule; what misses in them, and
   // where, is then found element by element.
   enum class Blocks : std::uint8_t { kNone, kPlain, kTolerance, kUlps, kBits };
+
+  // Elements that are compared as float32 together.
+  static constexpr std::int64_t kStretch = 2 * kMetricsBlock;
 
   // What the rule says of one element.
   struct Finding {
@@ -119,7 +134,9 @@ class ElementJudge {
                                              : simd::ToleranceForm::kSum;
   }
 
-  void judge_block(ElementFindings& found, std::int64_t first, std::int64_t count) const {
+  // `judged`: no element of the block misses, which `found` says; its metrics are not taken yet.
+  void judge_block(ElementFindings& found, std::int64_t first, std::int64_t count,
+                   bool judged) const {
     const auto n = static_cast<std::size_t>(count);
     MetricsPass* const metrics = found.metrics ? &*found.metrics : nullptr;
     // Float32 straight from the tensors; decoded only where something may miss.
@@ -127,6 +144,7 @@ class ElementJudge {
     if (direct) {
       const auto* fe = floats_in_place(expected_) + first;
       metrics->add(floats_in_place(actual_) + first, fe, n, offset_ + first);
+      if (judged) return;
       if (blocks_ == Blocks::kPlain && !metrics->may_miss()) {
         all_close(found, fe, fe, n);
         return;
@@ -149,19 +167,19 @@ class ElementJudge {
       }
       compare_nan_bits(*metrics, actual_, expected_, first, n, a, rounded);
     }
-    const double* judged = rounds_ ? e : raw;
-    if (limits_alone_ && !metrics->met_special()) return;
-    if (none_misses(found, first, a, judged, n)) return;
+    if (judged || (limits_alone_ && !metrics->met_special())) return;
+    const double* compared = rounds_ ? e : raw;
+    if (none_misses(found, first, a, compared, n)) return;
     // Some do: only in these strips of the block each element is looked at.
     constexpr std::size_t kStrip = 16;
     for (std::size_t begin = 0; begin < n; begin += kStrip) {
       const std::size_t end = std::min(n, begin + kStrip);
-      if (none_misses(found, first + static_cast<std::int64_t>(begin), a + begin, judged + begin,
+      if (none_misses(found, first + static_cast<std::int64_t>(begin), a + begin, compared + begin,
                       end - begin)) {
         continue;
       }
       for (std::size_t i = begin; i < end; ++i) {
-        judge_element(found, first + static_cast<std::int64_t>(i), a[i], judged[i], raw[i]);
+        judge_element(found, first + static_cast<std::int64_t>(i), a[i], compared[i], raw[i]);
       }
     }
   }
@@ -184,6 +202,80 @@ class ElementJudge {
         return all_equal(found, a, e, n);
     }
     return false;
+  }
+
+  // Whether the view's elements lie in a row and float32 holds every value that they may have.
+  static bool float32_holds(const TensorView& v) {
+    const Format& f = *v.format;
+    if (floats_in_place(v) != nullptr) return true;
+    return v.is_contiguous() && f.is_float() && f.storage_bytes <= 2 &&
+           max_finite(f) <= static_cast<double>(std::numeric_limits<float>::max()) &&
+           min_subnormal(f) >= static_cast<double>(std::numeric_limits<float>::denorm_min());
+  }
+
+  // The elements of a view of float64 that lie in a row; else null.
+  static const double* doubles_of(const TensorView& v) {
+    const bool are = v.format->is_float64() && v.is_contiguous() &&
+                     reinterpret_cast<std::uintptr_t>(v.data) % alignof(double) == 0;
+    return are ? reinterpret_cast<const double*>(v.data) : nullptr;
+  }
+
+  // Elements as float32, where they lie or in `room`.
+  static const float* floats_of(const TensorView& v, std::int64_t first, std::int64_t count,
+                                float* room) {
+    if (const float* const in_place = floats_in_place(v)) return in_place + first;
+    decode_array(*v.format, v.data + first * v.format->storage_bytes,
+                 static_cast<std::size_t>(count), room);
+    return room;
+  }
+
+  // none_misses() of values that float32 holds, which no copy in float64 is made of. `worst`: the
+  // largest error in the kernel's unit so far.
+  bool no_float_misses(ElementFindings& found, std::int64_t first, std::int64_t count,
+                       double& worst) const {
+    float room_a[kStretch], room_e[kStretch];
+    const auto n = static_cast<std::size_t>(count);
+    const float* const a = floats_of(actual_, first, count, room_a);
+    const float* e = room_e;
+    if (rounds_) {
+      std::byte codes[kStretch * sizeof(float)];
+      if (const double* const doubles = doubles_of(expected_)) {
+        encode_array(out_, doubles + first, n, codes);
+      } else {
+        encode_array(out_, floats_of(expected_, first, count, room_e), n, codes);
+      }
+      decode_array(out_, codes, n, room_e);
+    } else {
+      e = floats_of(expected_, first, count, room_e);
+    }
+    switch (blocks_) {
+      case Blocks::kNone:
+        return false;
+      case Blocks::kPlain:
+        return all_close(found, a, e, n);
+      case Blocks::kTolerance: {
+        const auto c = simd::compare(a, e, n, tolerance_, worst);
+        worst = c.misses > 0 ? worst : c.worst_ratio;
+        return this->count(found, n, c);
+      }
+      case Blocks::kUlps: {
+        const auto c = near(a, e, n, worst);
+        worst = c.misses > 0 ? worst : c.worst_error;
+        return this->count(found, n, c);
+      }
+      case Blocks::kBits:
+        return all_equal(found, a, e, n);
+    }
+    return false;
+  }
+
+  // `worst` in a kernel's unit: of a tolerance, or a spacing.
+  void note_worst(ElementFindings& found, double worst) const {
+    if (blocks_ == Blocks::kUlps) {
+      if (bound_.ulps == 0) return;
+      worst /= static_cast<double>(bound_.ulps);
+    }
+    found.worst_ratio = std::max(found.worst_ratio, worst);
   }
 
   static bool count(ElementFindings& found, std::size_t n, const simd::Comparison& c) {
@@ -213,33 +305,37 @@ class ElementJudge {
     }
     const simd::ToleranceComparison c = simd::compare(a, e, given ? own : nullptr, n, tolerance_);
     if (!count(found, n, c)) return false;
-    found.worst_ratio = std::max(found.worst_ratio, c.worst_ratio);
+    note_worst(found, c.worst_ratio);
     return true;
   }
 
   bool all_near(ElementFindings& found, const double* a, const double* e, std::size_t n) const {
-    const simd::UlpComparison c = simd::compare(a, e, n, ordinals_, bound_.ulps);
+    const simd::UlpComparison c = near(a, e, n, 0);
     if (!count(found, n, c)) return false;
-    if (bound_.ulps > 0) {
-      found.worst_ratio =
-          std::max(found.worst_ratio, c.worst_error / static_cast<double>(bound_.ulps));
-    }
+    note_worst(found, c.worst_error);
     return true;
   }
 
   // By values, each of which has one code; zero has one for each sign.
-  static bool all_equal(ElementFindings& found, const double* a, const double* e, std::size_t n) {
-    if (std::memcmp(a, e, n * sizeof(double)) != 0) return false;
-    std::int64_t special = 0, zeros = 0, positive_zeros = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      special += std::isfinite(e[i]) ? 0 : 1;
-      zeros += e[i] == 0 ? 1 : 0;
-      positive_zeros += e[i] == 0 && !std::signbit(e[i]) ? 1 : 0;
+  template <typename T>
+  bool all_equal(ElementFindings& found, const T* a, const T* e, std::size_t n) const {
+    if (std::memcmp(a, e, n * sizeof(T)) != 0) return false;
+    simd::Comparison c = near(a, e, n, 0);
+    if (c.zero > 0) {
+      // Where -0 is expected, 0 would miss.
+      c.zero_within = std::count_if(e, e + n, [](T x) { return x == 0 && !std::signbit(x); });
     }
-    if (special > 0) return false;
-    found.misses_of_zeros += static_cast<std::int64_t>(n) - positive_zeros;
-    found.nonzero += static_cast<std::int64_t>(n) - zeros;
+    if (c.misses > 0) return false;
+    found.misses_of_zeros += static_cast<std::int64_t>(n) - c.zero_within;
+    found.nonzero += static_cast<std::int64_t>(n) - c.zero;
     return true;
+  }
+
+  simd::UlpComparison near(const double* a, const double* e, std::size_t n, double) const {
+    return simd::compare(a, e, n, ordinals_, bound_.ulps);
+  }
+  simd::UlpComparison near(const float* a, const float* e, std::size_t n, double worst) const {
+    return simd::compare(a, e, n, ordinals_, bound_.ulps, worst);
   }
 
   // Whether an element that the tolerance does not hold is as near as or_ulps asks; `e` finite.
@@ -438,11 +534,12 @@ class ElementJudge {
   const JudgeOptions& options_;
   const Format& out_;
   const std::int64_t offset_;
-  const bool metrics_;
+  unsigned parts_;  // of the metrics, simd::MetricsPart
   bool rounds_, integers_;
   bool of_exact_;  // the bound is one on the distance from the exact result
   Blocks blocks_;
-  bool float32_;  // both tensors are, and lie as the kernels read them
+  bool float32_;    // both tensors are, and lie as the kernels read them
+  bool as_floats_;  // kernels compare values of float32, where the tensors' values are such
   simd::Tolerance tolerance_ = {};
   simd::Ordinals ordinals_ = {};
   // Limits on statistics, which leave nothing to say of elements that are finite.
@@ -558,7 +655,7 @@ void ElementFindings::merge(ElementFindings later, std::size_t listed) {
 }
 
 void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
-                    const JudgeOptions& options, bool metrics, std::int64_t offset,
+                    const JudgeOptions& options, unsigned parts, std::int64_t offset,
                     ElementFindings& found) {
   const auto judge_by = [&](const auto& run) {
     for_parts(actual.size(), options.threads, run,
@@ -566,10 +663,10 @@ void judge_elements(const TensorView& actual, const TensorView& expected, const 
   };
   if (actual.format->is_complex()) {
     return judge_by([&](std::int64_t begin, std::int64_t end) {
-      return judge_complex(actual, expected, bound, options, metrics, offset, begin, end);
+      return judge_complex(actual, expected, bound, options, parts != 0, offset, begin, end);
     });
   }
-  const ElementJudge elements(actual, expected, bound, options, metrics, offset);
+  const ElementJudge elements(actual, expected, bound, options, parts, offset);
   judge_by([&](std::int64_t begin, std::int64_t end) { return elements.run(begin, end); });
 }
 

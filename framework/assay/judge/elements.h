@@ -41,10 +41,10 @@ struct ElementFindings {
 };
 
 // Judges `actual` against `expected`, which judge() has found comparable, and adds what it finds to
-// `found`: these elements follow the `offset` ones that it is about. `metrics`: whether all error
-// metrics are taken.
+// `found`: these elements follow the `offset` ones that it is about. `parts`, of simd::MetricsPart:
+// which error metrics are taken, 0 for none.
 void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
-                    const JudgeOptions& options, bool metrics, std::int64_t offset,
+                    const JudgeOptions& options, unsigned parts, std::int64_t offset,
                     ElementFindings& found);
 
 // Fills in what the findings say: counts, the worst elements, outcome, reason and pattern.

@@ -489,17 +489,18 @@ std::optional<std::pair<std::int64_t, std::int64_t>> counted(const Metrics& m, S
       const auto at_zero = m.errors_at_zero;
       if (parameter == 1e-3) return exactly(m.rel_at_least_1e3 + at_zero);
       if (parameter == 1e-4) return exactly(m.rel_at_least_1e4 + at_zero);
+      if (m.relative > 0 && m.rel_errors.total() == 0) return std::nullopt;
       const auto [fewest, most] = m.rel_errors.at_least(parameter);
       return std::pair(fewest + at_zero, most + at_zero);
     }
     case Statistic::kShareAbs: {
-      if (!(parameter >= 0)) return std::nullopt;
+      if (!(parameter >= 0) || (m.compared > 0 && m.abs_errors.total() == 0)) return std::nullopt;
       // More than the parameter: at least the next number.
       return m.abs_errors.at_least(
           std::nextafter(parameter, std::numeric_limits<double>::infinity()));
     }
     case Statistic::kShareUlps:
-      if (!(parameter >= 0)) return std::nullopt;
+      if (!(parameter >= 0) || (m.ulp_compared > 0 && m.ulps.total() == 0)) return std::nullopt;
       return m.ulps.at_least(std::floor(parameter) + 1);
     case Statistic::kSmallErrors:
       if (!(m.small_limit > 0 && parameter == m.small_limit && second == m.small_error)) {

@@ -33,8 +33,9 @@ void merge_tally(Tally& a, const Tally& b) {
   a.subnormal += b.subnormal;
 }
 
-simd::MetricsSpec spec_of(const Format& f, const Bound& bound) {
+simd::MetricsSpec spec_of(const Format& f, const Bound& bound, unsigned parts) {
   simd::MetricsSpec spec{};
+  spec.parts = parts;
   static_cast<simd::Ordinals&>(spec) = ordinals_of(f);
   spec.rtol = bound.rtol;
   spec.atol = bound.atol;
@@ -130,14 +131,16 @@ simd::Ordinals ordinals_of(const Format& f) {
   return of;
 }
 
-MetricsPass::MetricsPass(const Format& output, const Bound& bound)
+MetricsPass::MetricsPass(const Format& output, const Bound& bound, unsigned parts)
     : format_(&part_format(output)),
       bound_(&bound),
       is_complex_(output.is_complex()),
-      spec_(spec_of(*format_, bound)),
-      tables_(std::exchange(spare_tables, {})) {
-  if (tables_.empty()) tables_.resize(simd::kTableCounters);
-  if (!bound.is_plain()) records_.ratio = kInfinity;
+      spec_(spec_of(*format_, bound, parts)) {
+  if (has_tables()) {
+    tables_ = std::exchange(spare_tables, {});
+    if (tables_.empty()) tables_.resize(simd::kTableCounters);
+  }
+  if (!has_tables() || !bound.is_plain()) records_.ratio = kInfinity;
 }
 
 void MetricsPass::record(double judged_error, double judged) {
@@ -199,8 +202,8 @@ template <typename T>
 void MetricsPass::take(const T* actual, const T* expected, const T* rounded, const double* errors,
                        std::size_t n, std::int64_t first) {
   const std::size_t lanes = (n + kLanes - 1) / kLanes * kLanes;
-  if (in_tables_ + static_cast<std::int64_t>(lanes) >
-      static_cast<std::int64_t>(simd::kTableElements)) {
+  if (has_tables() && in_tables_ + static_cast<std::int64_t>(lanes) >
+                          static_cast<std::int64_t>(simd::kTableElements)) {
     empty_tables();
   }
   in_tables_ += static_cast<std::int64_t>(lanes);
@@ -296,9 +299,10 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
 
   // Squares that are too large or too small for float64 are summed in binary128.
   const auto tiny = [&](simd::MetricsSum sum) { return block.sums[sum] < 0x1p-900; };
-  bool extreme = (tiny(simd::kSumNoise) && block.maxima[simd::kMaxAbs] > 0) ||
-                 (tiny(simd::kSumSignal) && block.zero_expected < compared) ||
-                 (tiny(simd::kSumActual) && block.zero_actual < compared);
+  const bool squares = (spec_.parts & simd::kPartSquares) != 0;
+  bool extreme = squares && ((tiny(simd::kSumNoise) && block.maxima[simd::kMaxAbs] > 0) ||
+                             (tiny(simd::kSumSignal) && block.zero_expected < compared) ||
+                             (tiny(simd::kSumActual) && block.zero_actual < compared));
   for (const double sum : block.sums) extreme |= !std::isfinite(sum);
   if (extreme) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -343,7 +347,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
       // What the rule compares with is the rounded value where the bound says so.
       const double judged = bound_->round_expected ? r : e;
       if (!std::isfinite(a) || !std::isfinite(e) || !std::isfinite(judged)) continue;
-      record(std::abs(errors != nullptr ? errors[i] : a - judged), judged);
+      if (has_tables()) record(std::abs(errors != nullptr ? errors[i] : a - judged), judged);
     }
   }
   may_miss_ |= records_.ratio >= 1;
@@ -425,6 +429,7 @@ void MetricsPass::empty_tables() {
 }
 
 void MetricsPass::finish() {
+  if (!has_tables()) return;
   empty_tables();
   spare_tables = std::move(tables_);
   tables_.clear();

@@ -23,7 +23,10 @@ class MetricsPass {
   // Elements of a part, but for the last one: the sums' bits are those of parts of this size.
   static constexpr std::int64_t kPart = std::int64_t{1} << 18;
 
-  MetricsPass(const Format& output, const Bound& bound);
+  // `parts`, of simd::MetricsPart: what is computed. Without simd::kAllSums the values must be such
+  // as float32 holds, whose sums of anything float64 carries; metrics that need other parts mean
+  // nothing.
+  MetricsPass(const Format& output, const Bound& bound, unsigned parts = simd::kAllParts);
 
   // At most kBlock elements; `expected` as stored, `rounded` in the output's format (it may be the
   // same pointer); positions begin at `first`. `errors`, where it is given, are the exact
@@ -39,8 +42,8 @@ class MetricsPass {
   void add_complex(const double* actual, const double* expected, const double* rounded,
                    std::size_t n, std::int64_t first);
   // In the last block: whether some element may exceed the bound (it may, of a rule that is not
-  // plain), whether a side (or the rounded
-  // expected value) of some element is NaN or infinite, whether NaN met NaN.
+  // plain, or without simd::kPartTables), whether a side (or the rounded expected value) of some
+  // element is NaN or infinite, whether NaN met NaN.
   bool may_miss() const { return may_miss_; }
   bool met_special() const { return met_special_; }
   bool nan_met_nan() const { return nan_met_nan_; }
@@ -71,6 +74,8 @@ class MetricsPass {
   Metrics result_of(const std::vector<std::pair<std::size_t, std::int64_t>>& bins,
                     std::int64_t no_ulps, Quad sum_ulps) const;
   void record(double judged_error, double judged);
+
+  bool has_tables() const { return (spec_.parts & simd::kPartTables) != 0; }
 
   const Format* format_;
   const Bound* bound_;

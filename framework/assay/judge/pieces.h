@@ -44,7 +44,10 @@ class PiecewiseJudge {
   Verdict result(const Pass& again = {}) const;
 
  private:
-  bool takes_metrics() const { return options_.metrics || !bound_.limits.empty(); }
+  // All or none: where metrics do not hold a statistic, the pieces are read once more.
+  unsigned parts() const {
+    return options_.metrics || !bound_.limits.empty() ? unsigned{simd::kAllParts} : 0;
+  }
   StatisticsResult statistics(const Pass& again) const;
 
   Bound bound_;

@@ -31,7 +31,7 @@ Measured measured(const MetricsPass& pass) {
 
 // Of the elements whose expected value is at least `from` in size.
 Measured measure(const SubjectPieces& pieces, StatisticSubject subject, int threads,
-                 double from = 0) {
+                 double from = 0, unsigned parts = simd::kAllParts) {
   // No error exceeds this bound, so that the pass looks for none.
   static const Bound kAnything = [] {
     Bound bound;
@@ -49,7 +49,7 @@ Measured measure(const SubjectPieces& pieces, StatisticSubject subject, int thre
       threads,
       [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
         MeasuredPart part;
-        part.pass.emplace(tensors.format(), kAnything);
+        part.pass.emplace(tensors.format(), kAnything, parts);
         double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock],
             errors[kMetricsBlock];
         for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
@@ -324,7 +324,8 @@ StatisticsResult judge_pieces(const SubjectPieces& pieces, std::span<const Limit
   const bool usable = pass != nullptr && (!pieces.rounds || !pass->expected_rounds());
   Statistics statistics(
       pieces, options.threads,
-      usable ? measured(*pass) : measure(pieces, StatisticSubject::kOutput, options.threads),
+      usable ? measured(*pass)
+             : measure(pieces, StatisticSubject::kOutput, options.threads, 0, simd::kAllParts),
       std::move(other));
   for (const Limit& limit : limits) {
     const double value = statistics.of_output(limit);
@@ -344,7 +345,59 @@ StatisticsResult judge_pieces(const SubjectPieces& pieces, std::span<const Limit
   return result;
 }
 
+// As of_output() reads it, and of_trivial_from_sums() of the same metrics.
+unsigned parts_for(const Limit& limit, const Format& output, std::int64_t elements) {
+  constexpr unsigned kErrors = simd::kPartErrors, kAll = simd::kAllParts;
+  switch (limit.statistic) {
+    case Statistic::kMaxAbs:
+    case Statistic::kMeanAbs:
+    case Statistic::kMaxAbsUlps:
+    case Statistic::kDiff1:
+    case Statistic::kNmse:
+    case Statistic::kNoiseRatio:
+    case Statistic::kLargeMareRatio:
+    case Statistic::kLargeMereRatio:
+    case Statistic::kLargeRmseRatio:
+    case Statistic::kErrorSquares:
+    case Statistic::kSmallErrors:
+      return kErrors;
+    case Statistic::kMere:
+    case Statistic::kMare:
+    case Statistic::kMereRatio:
+    case Statistic::kMareRatio:
+      return kErrors | simd::kPartFloored;
+    case Statistic::kErrorBalance:
+    case Statistic::kMaxRelative:
+    case Statistic::kMeanRelative:
+      return kErrors | simd::kPartRelative;
+    case Statistic::kDiff2:
+    case Statistic::kCosine:
+    case Statistic::kRmse:
+    case Statistic::kRmseRatio:
+    case Statistic::kCalcDiff:
+      return kErrors | simd::kPartSquares;
+    case Statistic::kMeanUlps:
+      return kErrors | simd::kPartUlps;
+    case Statistic::kShareRelative:
+      return limit.parameter == 1e-3 || limit.parameter == 1e-4 ? kErrors : kAll;
+    case Statistic::kShareUlps:
+      return counts_by_kernel(limit, output) ? kErrors : kAll;
+    case Statistic::kQuantileAbs:
+    case Statistic::kQuantileRelative:
+      return elements >= kSampledFrom ? kErrors : kAll;
+    case Statistic::kShareAbs:
+      break;
+  }
+  return kAll;
+}
+
 }  // namespace
+
+unsigned parts_for(std::span<const Limit> limits, const Format& output, std::int64_t elements) {
+  unsigned parts = 0;
+  for (const Limit& limit : limits) parts |= parts_for(limit, output, elements);
+  return (parts & simd::kPartTables) != 0 ? unsigned{simd::kAllParts} : parts;
+}
 
 StatisticsResult judge_statistics(const Format& actual, const Format& expected,
                                   const StatisticsPieces& pieces,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assay/base/double_double.h"
+#include "assay/simd/compare.h"
 #include "assay/simd/error_bracket.h"
 
 namespace assay {
@@ -218,9 +219,8 @@ std::vector<double> sampled_errors(const SubjectPieces& pieces, StatisticSubject
 std::optional<TwoErrors> select_by_sample(const SubjectPieces& pieces, StatisticSubject subject,
                                           int threads, std::int64_t n, std::int64_t elements,
                                           bool relative) {
-  constexpr std::int64_t kMany = std::int64_t{1} << 18;  // elements: below them a sample is no use
   constexpr double kDeviations = 5;
-  if (elements < kMany) return {};
+  if (elements < kSampledFrom) return {};
   std::vector<double> sample = sampled_errors(pieces, subject, threads, relative);
   if (sample.empty()) return {};
   const auto size = static_cast<double>(sample.size());
@@ -338,13 +338,56 @@ TwoErrors select_by_bits(const SubjectPieces& pieces, StatisticSubject subject, 
   return {at, next};
 }
 
+// Elements of a stretch that are finite on both sides and more than the limit's parameter of ulps
+// apart, the expected value rounded to the output's format.
+std::int64_t count_far(const Limit& limit, const SubjectTensors& tensors, StatisticSubject subject,
+                       std::int64_t begin, std::int64_t end) {
+  const auto most = static_cast<std::uint64_t>(limit.parameter);
+  const simd::Ordinals ordinals = ordinals_of(tensors.format());
+  const bool in_place = subject == StatisticSubject::kOutput;
+  const float* const floats = in_place ? floats_in_place(tensors.actual) : nullptr;
+  const float* const theirs = in_place ? floats_in_place(tensors.expected) : nullptr;
+  double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock];
+  std::int64_t count = 0;
+  for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
+    const std::int64_t block = std::min(kMetricsBlock, end - first);
+    const auto n = static_cast<std::size_t>(block);
+    // No ratio is asked for, so that the largest may be any.
+    if (floats != nullptr && theirs != nullptr &&
+        simd::compare(floats + first, theirs + first, n, ordinals, most, kInfinity).misses == 0) {
+      continue;
+    }
+    tensors.read(subject, first, block, values, e, rounded);
+    if (simd::compare(values, rounded, n, ordinals, most).misses == 0) continue;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!std::isfinite(values[i]) || !std::isfinite(e[i])) continue;
+      count += counts(limit, tensors.format(), values[i], e[i], rounded[i]) ? 1 : 0;
+    }
+  }
+  return count;
+}
+
 }  // namespace
+
+bool counts_by_kernel(const Limit& limit, const Format& output) {
+  return limit.statistic == Statistic::kShareUlps && has_ordinals(output) && limit.parameter >= 0 &&
+         limit.parameter < 0x1p53;
+}
 
 std::int64_t count_elements(const SubjectPieces& pieces, StatisticSubject subject,
                             const Metrics& metrics, const Limit& limit, int threads) {
   const auto known = counted(metrics, limit.statistic, limit.parameter, limit.second);
   if (known && known->first == known->second) return known->first;
   std::int64_t sum = 0;
+  if (counts_by_kernel(limit, pieces.format)) {
+    pieces.for_all_parts(
+        threads,
+        [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
+          return count_far(limit, tensors, subject, begin, end);
+        },
+        [&](std::int64_t count) { sum += count; });
+    return sum;
+  }
   for_elements<std::int64_t>(
       pieces, subject, threads,
       [&](std::int64_t& count, const Format& format, double value, double e, double rounded) {

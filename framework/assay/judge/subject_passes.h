@@ -96,6 +96,9 @@ void for_first_elements(const SubjectPieces& pieces, StatisticSubject subject, s
   });
 }
 
+// Whether count_elements() counts what a limit counts by a kernel: ulps, of a format that has them
+// by order.
+bool counts_by_kernel(const Limit& limit, const Format& output);
 // How many elements of a subject the limit counts: from the metrics where they hold it exactly.
 std::int64_t count_elements(const SubjectPieces& pieces, StatisticSubject subject,
                             const Metrics& metrics, const Limit& limit, int threads);
@@ -107,6 +110,8 @@ double normalised_squares(const SubjectPieces& pieces, int threads);
 std::pair<double, Quad> relative_errors(const SubjectPieces& pieces, int threads);
 // The largest |(e + 0.3) - 0.3 - e| in the output's format, a float32 operation rounded to it.
 double rounding_of_expected(const SubjectPieces& pieces, int threads);
+// From so many elements on a sample tells where a quantile of their errors lies.
+inline constexpr std::int64_t kSampledFrom = std::int64_t{1} << 18;
 // The error whose quantile a limit is about.
 double quantile_error(const Limit& limit, double value, double e);
 // The quantile of the errors of a subject, between two of them by linear interpolation. `output`:

@@ -131,8 +131,9 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
     return verdict;
   }
   ElementFindings found;
-  judge_elements(actual, expected, bound, options, options.metrics || !bound.limits.empty(), 0,
-                 found);
+  const unsigned parts = options.metrics ? unsigned{simd::kAllParts}
+                                         : parts_for(bound.limits, *actual.format, verdict.sites);
+  judge_elements(actual, expected, bound, options, parts, 0, found);
   std::optional<StatisticsResult> statistics;
   const TensorView* benchmark = options.benchmark ? &*options.benchmark : nullptr;
   if (!bound.limits.empty()) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "assay/simd/ordinals-inl.h"
@@ -16,56 +17,200 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Bounds that float32 arithmetic can be held against: with them, |a - e| < rtol |e| + atol and
-// |e| > above, each step rounded to float32, prove that the element does not miss and that 0 in its
-// place would; of infinity and NaN they prove nothing. They are off by 2^-20 and 2^-100, more than
-// all roundings of float32 and float64 together can be.
-struct QuickBounds {
-  float rtol = 0, atol = 0, above = 0;
-  bool usable = false;
+// What vectors of float32 prove of their elements.
+template <class DF>
+struct Proved {
+  hwy::HWY_NAMESPACE::Mask<DF> clear;   // it does not miss, and 0 in its place would
+  hwy::HWY_NAMESPACE::Mask<DF> within;  // it does not miss, nor would 0
+};
 
-  QuickBounds(double absolute, double relative) {
-    constexpr double kOff = 0x1p-20, kFloor = 0x1p-100;
-    usable = absolute >= 0 && absolute <= 0x1p100 && relative >= 0 && relative <= 0.5;
-    if (!usable) return;
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    const auto down = [](double x) { return std::nextafter(static_cast<float>(x), -kInfinity); };
-    rtol = down(relative * (1 - kOff));
-    atol = down(absolute * (1 - kOff) - kFloor);
-    // |e| > atol + rtol |e|, solved for |e|.
-    above = std::nextafter(
-        static_cast<float>(absolute * (1 + kOff) / (1 - relative * (1 + kOff)) + kFloor),
-        kInfinity);
+// float32 arithmetic proves of most elements what a tolerance says of them in float64: by bounds
+// that are off by 2^-20 and 2^-100, more than all roundings of float32 and float64 together can be.
+// Of infinity and NaN it proves nothing.
+template <ToleranceForm kForm>
+class ToleranceProof {
+ public:
+  using DF = hn::ScalableTag<float>;
+
+  // What has a ratio of its error to the tolerance above `ratio` is not proved either.
+  ToleranceProof(const Tolerance& t, double ratio) {
+    constexpr bool kSum = kForm == ToleranceForm::kSum;
+    absolute_ = kSum || kForm == ToleranceForm::kEither ? t.atol : t.rtol * t.floor;
+    relative_ = t.rtol;
+    usable_ = absolute_ >= 0 && absolute_ <= 0x1p100 && relative_ >= 0 && relative_ <= 0.5 &&
+              t.small_value >= 0 && t.small_value <= 0x1p100 && t.small_atol >= 0;
+    if (!usable_) return;
+    // |e| above the tolerance, solved for |e|, and below it.
+    const auto alone = [&](double off) {
+      return kSum ? absolute_ * off / (1 - relative_ * off) : absolute_ * off;
+    };
+    const bool has_small = t.small_value > 0;
+    above_ = up(std::max(alone(1 + kOff) + kFloor, has_small ? t.small_value : 0));
+    if (!has_small) below_ = down(alone(1 - kOff) - kFloor);
+    allow(ratio);
+  }
+
+  bool usable() const { return usable_; }
+  void allow(double ratio) {
+    const double times = std::min(ratio, 1.0) * (1 - kOff);
+    rtol_ = down(relative_ * times);
+    atol_ = down(absolute_ * times - kFloor);
+  }
+
+  HWY_INLINE Proved<DF> look(const float* actual, const float* expected) const {
+    const DF df;
+    const auto zero = hn::Zero(df), rtol = hn::Set(df, rtol_), atol = hn::Set(df, atol_);
+    const auto a = hn::LoadU(df, actual), e = hn::LoadU(df, expected), size = hn::Abs(e);
+    const auto error = hn::Abs(hn::Sub(a, e));
+    auto limit = zero;
+    if constexpr (kForm == ToleranceForm::kSum) {
+      limit = hn::MulAdd(rtol, size, atol);
+    } else {
+      const auto floor = hn::Set(df, -static_cast<float>(kFloor));
+      const auto of_actual =
+          kForm == ToleranceForm::kSymmetric ? hn::MulAdd(rtol, hn::Abs(a), floor) : floor;
+      limit = hn::Max(atol, hn::MulAdd(rtol, size, of_actual));
+    }
+    const auto none = hn::Eq(error, zero);
+    const auto hit = hn::Or(none, hn::Lt(error, limit));
+    return {
+        hn::And(hit, hn::Gt(size, hn::Set(df, above_))),
+        hn::Or(hn::And(hit, hn::Lt(size, hn::Set(df, below_))), hn::And(none, hn::Eq(size, zero)))};
+  }
+
+ private:
+  static constexpr double kOff = 0x1p-20, kFloor = 0x1p-100;
+  static float down(double x) {
+    return std::nextafter(static_cast<float>(x), -std::numeric_limits<float>::infinity());
+  }
+  static float up(double x) {
+    return std::nextafter(static_cast<float>(x), std::numeric_limits<float>::infinity());
+  }
+
+  double absolute_ = 0, relative_ = 0;
+  float rtol_ = 0, atol_ = 0, above_ = 0, below_ = 0;
+  bool usable_ = false;
+};
+
+// The same of representable values apart, by the bits of float32: of normal numbers of one sign and
+// one binade these are the difference of their bits, and their error in ulp as well.
+class UlpProof {
+ public:
+  using DF = hn::ScalableTag<float>;
+
+  // What is more than `error` apart is not proved either. The values are those of a format that
+  // float32 holds.
+  UlpProof(const Ordinals& ordinals, std::uint64_t most, double error)
+      : most_(static_cast<double>(most)), drop_(ordinals.drop - kDrop32) {
+    constexpr std::int64_t kInfinity = 0x7f800000;
+    usable_ = drop_ >= 0 && ordinals.min_normal >= 0x1p-126 && most < (std::uint64_t{1} << 31);
+    if (!usable_) return;
+    // Exponents of float64 have 1023 - 127 more.
+    const auto rebias = static_cast<std::int64_t>(ordinals.rebias) -
+                        (std::int64_t{1023 - 127} << (52 - ordinals.drop));
+    const std::int64_t from_zero = (static_cast<std::int64_t>(most) + rebias + 1) << drop_;
+    const auto normal = static_cast<float>(ordinals.min_normal);
+    std::int32_t normal_bits;
+    std::memcpy(&normal_bits, &normal, sizeof normal);
+    const std::int64_t first = std::max<std::int64_t>(normal_bits, from_zero);
+    usable_ = first < kInfinity;
+    above_ = static_cast<std::int32_t>(std::min(first, kInfinity) - 1);
+    allow(error);
+  }
+
+  bool usable() const { return usable_; }
+  void allow(double error) {
+    const double apart = std::ldexp(std::floor(std::min(error, most_)), drop_);
+    too_far_ = static_cast<std::int32_t>(std::min(apart, 0x1p30)) + 1;
+  }
+
+  HWY_INLINE Proved<DF> look(const float* actual, const float* expected) const {
+    const DF df;
+    const hn::RebindToSigned<DF> di;
+    const auto a = hn::BitCast(di, hn::LoadU(df, actual));
+    const auto e = hn::BitCast(di, hn::LoadU(df, expected));
+    const auto magnitude = hn::Set(di, 0x7fffffff), zero = hn::Zero(di);
+    const auto size = hn::And(e, magnitude);
+    const auto one_binade = hn::Eq(hn::AndNot(hn::Set(di, 0x7fffff), hn::Xor(a, e)), zero);
+    const auto near = hn::Lt(hn::Abs(hn::Sub(a, e)), hn::Set(di, too_far_));
+    const auto usual = hn::And(hn::Gt(size, hn::Set(di, above_)),
+                               hn::Lt(size, hn::Set(di, std::int32_t{0x7f800000})));
+    const auto zeros = hn::Eq(hn::And(hn::Or(a, e), magnitude), zero);
+    return {hn::RebindMask(df, hn::And(hn::And(one_binade, near), usual)),
+            hn::RebindMask(df, zeros)};
+  }
+
+ private:
+  static constexpr int kDrop32 = 52 - 23;
+  double most_;
+  int drop_;  // bits of float32's mantissa that the format does not have
+  std::int32_t above_ = 0, too_far_ = 0;
+  bool usable_ = false;
+};
+
+// What a kernel counts.
+struct Counts {
+  std::size_t hits = 0, zero_within = 0, zero = 0;
+
+  // Of n elements and `filling` zeros beside them, each of which is within its bound.
+  Comparison of(std::size_t n, std::size_t filling) const {
+    return {static_cast<std::int64_t>(n + filling - hits),
+            static_cast<std::int64_t>(zero_within - filling),
+            static_cast<std::int64_t>(zero - filling)};
   }
 };
 
-// Whether the bounds prove it of the elements of four vectors.
-template <class DF>
-HWY_INLINE bool all_proved(DF df, const QuickBounds& bounds, const float* actual,
-                           const float* expected) {
-  const auto rtol = hn::Set(df, bounds.rtol), atol = hn::Set(df, bounds.atol);
-  const auto above = hn::Set(df, bounds.above);
-  const std::size_t lanes = hn::Lanes(df);
-  const auto proved = [&](std::size_t k) HWY_ATTR {
-    const auto e = hn::LoadU(df, expected + k * lanes), size = hn::Abs(e);
-    const auto error = hn::Abs(hn::Sub(hn::LoadU(df, actual + k * lanes), e));
-    return hn::And(hn::Lt(error, hn::MulAdd(rtol, size, atol)), hn::Gt(size, above));
-  };
-  return hn::AllTrue(df, hn::And(hn::And(proved(0), proved(1)), hn::And(proved(2), proved(3))));
+// Compares float32 arrays: by what the proof says of them, and where it says nothing by
+// exact(actual, expected, n), which adds to `sum` what float64 arithmetic says of n elements.
+template <class Proof, class Exact>
+HWY_INLINE void compare_by_proof(const Proof& proof, const float* actual, const float* expected,
+                                 std::size_t n, Comparison& sum, const Exact& exact) {
+  const typename Proof::DF df;
+  constexpr std::size_t kVectors = 4, kSteps = 8;
+  // What is not proved comes in numbers: so many elements are compared in float64 together.
+  constexpr std::size_t kTogether = kSteps * kVectors * HWY_MAX_BYTES / sizeof(float);
+  const std::size_t lanes = hn::Lanes(df), step = kVectors * lanes;
+  double a[kTogether], e[kTogether];
+  for (std::size_t i = 0; i < n;) {
+    while (proof.usable() && i + step <= n) {
+      const auto look = [&](std::size_t k) HWY_ATTR {
+        return proof.look(actual + i + k * lanes, expected + i + k * lanes);
+      };
+      const Proved<typename Proof::DF> of[kVectors] = {look(0), look(1), look(2), look(3)};
+      const auto all = [&](const auto& some) HWY_ATTR {
+        return hn::AllTrue(
+            df, hn::And(hn::And(some(of[0]), some(of[1])), hn::And(some(of[2]), some(of[3]))));
+      };
+      if (HWY_UNLIKELY(!all([](const auto& p) HWY_ATTR { return p.clear; }))) {
+        if (!all([](const auto& p) HWY_ATTR { return hn::Or(p.clear, p.within); })) break;
+        for (std::size_t k = 0; k < kVectors; ++k) {
+          const auto zeros = hn::Eq(hn::LoadU(df, expected + i + k * lanes), hn::Zero(df));
+          sum.zero_within += static_cast<std::int64_t>(hn::CountTrue(df, of[k].within));
+          sum.zero += static_cast<std::int64_t>(hn::CountTrue(df, zeros));
+        }
+      }
+      read_ahead(actual + i, step * sizeof(float));
+      read_ahead(expected + i, step * sizeof(float));
+      i += step;
+    }
+    const std::size_t some = std::min(n - i, kSteps * step);
+    if (some == 0) break;
+    for (std::size_t k = 0; k < some; ++k) {
+      a[k] = static_cast<double>(actual[i + k]);
+      e[k] = static_cast<double>(expected[i + k]);
+    }
+    const Comparison more = exact(a, e, some);
+    sum.misses += more.misses;
+    sum.zero_within += more.zero_within;
+    sum.zero += more.zero;
+    i += some;
+  }
 }
 
-template <typename T>
-HWY_INLINE Comparison compare_all(const T* actual, const T* expected, std::size_t n, double atol,
-                                  double rtol) {
+Comparison compare_f64(const double* actual, const double* expected, std::size_t n, double atol,
+                       double rtol) {
   const hn::ScalableTag<double> d;
   const std::size_t lanes = hn::Lanes(d);
-  const auto load = [&](const T* p) HWY_ATTR {
-    if constexpr (sizeof(T) == sizeof(double)) {
-      return hn::LoadU(d, p);
-    } else {
-      return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, decltype(d)>(), p));
-    }
-  };
   const auto absolute = hn::Set(d, atol), relative = hn::Set(d, rtol);
   // An infinite bound never clears anything: the bound is at most the largest finite number.
   const auto largest = hn::Set(d, std::numeric_limits<double>::max());
@@ -74,31 +219,14 @@ HWY_INLINE Comparison compare_all(const T* actual, const T* expected, std::size_
     Mask hit, zero_within, zero;
   };
   const auto look = [&](std::size_t i) HWY_ATTR {
-    const auto e = load(expected + i), size = hn::Abs(e);
-    const auto error = hn::Abs(hn::Sub(load(actual + i), e));
+    const auto e = hn::LoadU(d, expected + i), size = hn::Abs(e);
+    const auto error = hn::Abs(hn::Sub(hn::LoadU(d, actual + i), e));
     const auto bound = hn::Add(absolute, hn::Mul(relative, size));
     return Lanes{hn::And(hn::Le(error, bound), hn::Le(error, largest)),
                  hn::And(hn::Le(size, bound), hn::Le(size, largest)), hn::Eq(e, hn::Zero(d))};
   };
   std::size_t i = 0, hits = 0, zero_within = 0, zero = 0;
-  [[maybe_unused]] const QuickBounds quick(atol, rtol);
-  [[maybe_unused]] std::size_t quick_from = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
-    if constexpr (sizeof(T) == sizeof(float)) {
-      const hn::ScalableTag<float> df;
-      const std::size_t step = 4 * hn::Lanes(df);
-      if (quick.usable && i >= quick_from) {
-        while (i + step <= n && all_proved(df, quick, actual + i, expected + i)) {
-          read_ahead(actual + i, step * sizeof(float));
-          read_ahead(expected + i, step * sizeof(float));
-          hits += step;
-          i += step;
-        }
-        // Zeros and misses, which are not proved, come in numbers.
-        quick_from = i + 8 * step;
-      }
-      if (i + 4 * lanes > n) break;
-    }
     const Lanes l[4] = {look(i), look(i + lanes), look(i + 2 * lanes), look(i + 3 * lanes)};
     // An element whose zero is within its bound: 0 itself, or one that the bound does not see.
     const auto common = [&](int k) HWY_ATTR { return hn::AndNot(l[k].zero_within, l[k].hit); };
@@ -114,8 +242,8 @@ HWY_INLINE Comparison compare_all(const T* actual, const T* expected, std::size_
     }
   }
   for (; i < n; ++i) {
-    const double e = static_cast<double>(expected[i]), size = std::abs(e);
-    const double error = std::abs(static_cast<double>(actual[i]) - e);
+    const double e = expected[i], size = std::abs(e);
+    const double error = std::abs(actual[i] - e);
     const double bound = std::min(atol + rtol * size, std::numeric_limits<double>::max());
     hits += error <= bound ? 1 : 0;
     zero_within += size <= bound ? 1 : 0;
@@ -125,13 +253,14 @@ HWY_INLINE Comparison compare_all(const T* actual, const T* expected, std::size_
           static_cast<std::int64_t>(zero)};
 }
 
-Comparison compare_f64(const double* actual, const double* expected, std::size_t n, double atol,
-                       double rtol) {
-  return compare_all(actual, expected, n, atol, rtol);
-}
 Comparison compare_f32(const float* actual, const float* expected, std::size_t n, double atol,
                        double rtol) {
-  return compare_all(actual, expected, n, atol, rtol);
+  Comparison sum;
+  const ToleranceProof<ToleranceForm::kSum> proof({.rtol = rtol, .atol = atol}, 1);
+  compare_by_proof(proof, actual, expected, n, sum,
+                   [&](const double* a, const double* e, std::size_t some)
+                       HWY_ATTR { return compare_f64(a, e, some, atol, rtol); });
+  return sum;
 }
 
 // Calls look(k, load) for each vector from element k on, where load(p) reads p[k], p[k + 1], ...;
@@ -153,20 +282,8 @@ HWY_INLINE std::size_t for_vectors(D d, std::size_t n, const Look& look) {
   return lanes - (n - k);
 }
 
-// What a kernel counts.
-struct Counts {
-  std::size_t hits = 0, zero_within = 0, zero = 0;
-
-  // Of n elements and `filling` zeros beside them, each of which is within its bound.
-  Comparison of(std::size_t n, std::size_t filling) const {
-    return {static_cast<std::int64_t>(n + filling - hits),
-            static_cast<std::int64_t>(zero_within - filling),
-            static_cast<std::int64_t>(zero - filling)};
-  }
-};
-
 template <ToleranceForm kForm>
-HWY_INLINE ToleranceComparison compare_form(const double* actual, const double* expected,
+HWY_NOINLINE ToleranceComparison compare_form(const double* actual, const double* expected,
                                             const double* own, std::size_t n, const Tolerance& t) {
   const hn::ScalableTag<double> d;
   using V = hn::Vec<decltype(d)>;
@@ -231,6 +348,37 @@ ToleranceComparison compare_by_tolerance(const double* actual, const double* exp
   return {};
 }
 
+template <ToleranceForm kForm>
+HWY_INLINE ToleranceComparison compare_form(const float* actual, const float* expected,
+                                            std::size_t n, const Tolerance& t, double worst) {
+  ToleranceComparison sum;
+  sum.worst_ratio = worst;
+  ToleranceProof<kForm> proof(t, worst);
+  compare_by_proof(proof, actual, expected, n, sum,
+                   [&](const double* a, const double* e, std::size_t some) HWY_ATTR {
+                     const auto more = compare_form<kForm>(a, e, nullptr, some, t);
+                     sum.worst_ratio = std::max(sum.worst_ratio, more.worst_ratio);
+                     proof.allow(sum.worst_ratio);
+                     return more;
+                   });
+  return sum;
+}
+
+ToleranceComparison compare_f32_by_tolerance(const float* actual, const float* expected,
+                                             std::size_t n, const Tolerance& t, double worst) {
+  switch (t.form) {
+    case ToleranceForm::kSum:
+      return compare_form<ToleranceForm::kSum>(actual, expected, n, t, worst);
+    case ToleranceForm::kEither:
+      return compare_form<ToleranceForm::kEither>(actual, expected, n, t, worst);
+    case ToleranceForm::kLargest:
+      return compare_form<ToleranceForm::kLargest>(actual, expected, n, t, worst);
+    case ToleranceForm::kSymmetric:
+      return compare_form<ToleranceForm::kSymmetric>(actual, expected, n, t, worst);
+  }
+  return {};
+}
+
 UlpComparison compare_by_ulps(const double* actual, const double* expected, std::size_t n,
                               const Ordinals& ordinals, std::uint64_t most) {
   const hn::ScalableTag<double> d;
@@ -261,6 +409,21 @@ UlpComparison compare_by_ulps(const double* actual, const double* expected, std:
   return {counts.of(n, filling), hn::GetLane(hn::MaxOfLanes(d, worst))};
 }
 
+UlpComparison compare_f32_by_ulps(const float* actual, const float* expected, std::size_t n,
+                                  const Ordinals& ordinals, std::uint64_t most, double worst) {
+  UlpComparison sum;
+  sum.worst_error = worst;
+  UlpProof proof(ordinals, most, worst);
+  compare_by_proof(proof, actual, expected, n, sum,
+                   [&](const double* a, const double* e, std::size_t some) HWY_ATTR {
+                     const auto more = compare_by_ulps(a, e, some, ordinals, most);
+                     sum.worst_error = std::max(sum.worst_error, more.worst_error);
+                     proof.allow(sum.worst_error);
+                     return more;
+                   });
+  return sum;
+}
+
 }  // namespace assay::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -270,7 +433,9 @@ namespace assay::simd {
 HWY_EXPORT(compare_f64);
 HWY_EXPORT(compare_f32);
 HWY_EXPORT(compare_by_tolerance);
+HWY_EXPORT(compare_f32_by_tolerance);
 HWY_EXPORT(compare_by_ulps);
+HWY_EXPORT(compare_f32_by_ulps);
 
 Comparison compare(const double* actual, const double* expected, std::size_t n, double atol,
                    double rtol) {
@@ -287,6 +452,16 @@ ToleranceComparison compare(const double* actual, const double* expected, const 
 UlpComparison compare(const double* actual, const double* expected, std::size_t n,
                       const Ordinals& ordinals, std::uint64_t most) {
   return HWY_DYNAMIC_DISPATCH(compare_by_ulps)(actual, expected, n, ordinals, most);
+}
+ToleranceComparison compare(const float* actual, const float* expected, std::size_t n,
+                            const Tolerance& tolerance, double worst_ratio) {
+  return HWY_DYNAMIC_DISPATCH(compare_f32_by_tolerance)(actual, expected, n, tolerance,
+                                                        worst_ratio);
+}
+UlpComparison compare(const float* actual, const float* expected, std::size_t n,
+                      const Ordinals& ordinals, std::uint64_t most, double worst_error) {
+  return HWY_DYNAMIC_DISPATCH(compare_f32_by_ulps)(actual, expected, n, ordinals, most,
+                                                   worst_error);
 }
 
 }  // namespace assay::simd

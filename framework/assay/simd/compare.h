@@ -41,6 +41,10 @@ struct ToleranceComparison : Comparison {
 // may be null. The rest as above.
 ToleranceComparison compare(const double* actual, const double* expected, const double* own,
                             std::size_t n, const Tolerance& tolerance);
+// The same for float32 arrays, evaluated in float64, without bounds of their own. worst_ratio is
+// the larger of the one that was found before and theirs.
+ToleranceComparison compare(const float* actual, const float* expected, std::size_t n,
+                            const Tolerance& tolerance, double worst_ratio);
 
 struct UlpComparison : Comparison {
   double worst_error = 0;  // largest |actual - expected| in units of the spacing at `expected`
@@ -49,5 +53,9 @@ struct UlpComparison : Comparison {
 // miss.
 UlpComparison compare(const double* actual, const double* expected, std::size_t n,
                       const Ordinals& ordinals, std::uint64_t most);
+// The same of float32 arrays, for a format all of whose values float32 holds. worst_error is the
+// larger of the one that was found before and theirs.
+UlpComparison compare(const float* actual, const float* expected, std::size_t n,
+                      const Ordinals& ordinals, std::uint64_t most, double worst_error);
 
 }  // namespace assay::simd

@@ -94,8 +94,8 @@ HWY_INLINE V load(const float* p) {
   return hn::PromoteTo(D(), hn::LoadU(hn::Rebind<float, D>(), p));
 }
 
-// kSeparate: the rounded values are not the expected ones.
-template <bool kSeparate, typename T>
+// kSeparate: the rounded values are not the expected ones. kAll: every part is asked for.
+template <bool kSeparate, bool kAll, typename T>
 HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records, const T* actual,
                          const T* expected, const T* rounded, const double* errors,
                          const double* given_ulps, std::size_t n, std::uint16_t* tables,
@@ -129,6 +129,11 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
   const auto two52 = hn::Set(d, 0x1p52);
   const bool plain = spec.ulp_rule == UlpRule::kOrdinal && errors == nullptr;
   const bool wide = spec.drop < 12;
+  const auto asks = [&](MetricsPart part) { return kAll || (spec.parts & part) != 0; };
+  const bool squares = asks(kPartSquares), floors = asks(kPartFloored);
+  const bool relative = asks(kPartRelative), distances = asks(kPartUlps);
+  // Of what is below it the relative error is below 1e-4.
+  const auto maybe_1e4 = hn::Set(d, 1e-4 * kBelow);
   // Added to a magnitude's bits, carries the exponent of infinity and NaN into the sign.
   const auto to_sign = hn::Set(di, std::int64_t{1} << 52);
   const auto normal_bits = hn::BitCast(di, min_normal);
@@ -149,26 +154,27 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
     auto sum_expected = zero, sum_ulps = zero;
     auto max_abs = zero, max_rel = zero, max_floored = zero, max_balance = zero;
     auto max_expected = zero, max_ulps = zero;
-    std::uint16_t* const counters = away_from(tables, room);
+    std::uint16_t* const counters = kAll ? away_from(tables, room) : nullptr;
     for (std::size_t i = first; i < n; i += kMetricsLanes) {
       auto a = load(actual + i), e = load(expected + i);
       auto r = kSeparate ? load(rounded + i) : e;
       auto size_a = hn::Abs(a), size_e = hn::Abs(e);
       const auto differs = hn::Xor(hn::BitCast(du, a), hn::BitCast(du, r));
       auto error = hn::Sub(a, e);
-      V rel, ulps;
+      V rel = zero, ulps = zero;
       // The usual case: all normal numbers, no change of sign. Every exception sets a sign bit.
       const auto bits_a = hn::BitCast(di, size_a), bits_e = hn::BitCast(di, size_e);
       const auto bits_r = kSeparate ? hn::BitCast(di, hn::Abs(r)) : bits_e;
       const auto not_finite = hn::Or(hn::Add(bits_a, to_sign), hn::Add(bits_r, to_sign));
       const auto too_small = hn::Or(hn::Sub(bits_a, normal_bits), hn::Sub(bits_e, normal_bits));
       const auto unusual = hn::Or(hn::Or(not_finite, too_small), hn::BitCast(di, differs));
-      V divided;  // the error over the larger of 1 and |expected| is the smaller of two
+      V divided = zero;  // the error over the larger of 1 and |expected| is the smaller of two
       if (HWY_LIKELY(plain && none_negative(unusual))) {
         differing = hn::Or(differing, differs);
         if (kSeparate) inexact = hn::Or(inexact, hn::Xor(hn::BitCast(du, e), hn::BitCast(du, r)));
-        rel = divided = hn::Div(hn::Abs(error), size_e);
-        if constexpr (sizeof(T) == sizeof(float)) {
+        if (relative) rel = divided = hn::Div(hn::Abs(error), size_e);
+        if (!distances) {
+        } else if constexpr (sizeof(T) == sizeof(float)) {
           const hn::Rebind<std::int32_t, D> di32;
           const hn::Rebind<float, D> d32;
           const auto codes_a = hn::BitCast(di32, hn::LoadU(d32, actual + i));
@@ -222,41 +228,56 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
         }
       }
       const auto size = hn::Abs(error);
-      const auto floored = hn::Div(size, hn::Add(size_e, floor));
-      const auto balance = hn::Min(size, divided);
       sum_abs = hn::Add(sum_abs, size);
       sum_signed = hn::Add(sum_signed, error);
-      sum_rel = hn::Add(sum_rel, rel);
-      sum_floored = hn::Add(sum_floored, floored);
-      sum_balance = hn::Add(sum_balance, hn::CopySign(balance, error));
-      sum_noise = hn::Add(sum_noise, hn::Mul(error, error));
-      sum_signal = hn::Add(sum_signal, hn::Mul(e, e));
-      sum_actual = hn::Add(sum_actual, hn::Mul(a, a));
-      sum_product = hn::Add(sum_product, hn::Mul(a, e));
       sum_expected = hn::Add(sum_expected, size_e);
-      sum_ulps = hn::Add(sum_ulps, ulps);
       max_abs = hn::Max(max_abs, size);
-      max_rel = hn::Max(max_rel, rel);
-      max_floored = hn::Max(max_floored, floored);
-      max_balance = hn::Max(max_balance, balance);
       max_expected = hn::Max(max_expected, size_e);
-      max_ulps = hn::Max(max_ulps, ulps);
+      if (relative) {
+        const auto balance = hn::Min(size, divided);
+        sum_rel = hn::Add(sum_rel, rel);
+        sum_balance = hn::Add(sum_balance, hn::CopySign(balance, error));
+        max_rel = hn::Max(max_rel, rel);
+        max_balance = hn::Max(max_balance, balance);
+      }
+      if (floors) {
+        const auto floored = hn::Div(size, hn::Add(size_e, floor));
+        sum_floored = hn::Add(sum_floored, floored);
+        max_floored = hn::Max(max_floored, floored);
+      }
+      if (squares) {
+        sum_noise = hn::Add(sum_noise, hn::Mul(error, error));
+        sum_signal = hn::Add(sum_signal, hn::Mul(e, e));
+        sum_actual = hn::Add(sum_actual, hn::Mul(a, a));
+        sum_product = hn::Add(sum_product, hn::Mul(a, e));
+      }
+      if (distances) {
+        sum_ulps = hn::Add(sum_ulps, ulps);
+        max_ulps = hn::Max(max_ulps, ulps);
+      }
 
-      const std::size_t group = i / kMetricsLanes;
-      std::uint16_t* const slot = counters + group % kDelay * kSlot;
-      if (HWY_LIKELY(group >= kDelay)) count_bins(slot, first, lanes, tables);
-      counters_of(size, rel, ulps, slot);
-
-      const auto judged = kSeparate && spec.judged_rounded ? hn::Abs(r) : size_e;
-      const auto off = kSeparate && spec.judged_rounded ? hn::Abs(hn::Sub(a, r)) : size;
       // Each is negative where the element is to be looked at.
-      const auto record = hn::Or(hn::MulAdd(ratio_rtol, judged, hn::Sub(ratio_atol, off)),
-                                 hn::Or(hn::MulAdd(rtol, judged, hn::Sub(needed_atol, off)),
-                                        hn::MulAdd(needed_rtol, judged, hn::Sub(atol, off))));
-      const auto counted = hn::Or(hn::Sub(below_1e4, rel), hn::Sub(size_e, domain));
+      auto counted = hn::Sub(size_e, domain), record = zero;
+      if constexpr (kAll) {
+        const std::size_t group = i / kMetricsLanes;
+        std::uint16_t* const slot = counters + group % kDelay * kSlot;
+        if (HWY_LIKELY(group >= kDelay)) count_bins(slot, first, lanes, tables);
+        counters_of(size, rel, ulps, slot);
+
+        const auto judged = kSeparate && spec.judged_rounded ? hn::Abs(r) : size_e;
+        const auto off = kSeparate && spec.judged_rounded ? hn::Abs(hn::Sub(a, r)) : size;
+        record = hn::Or(hn::MulAdd(ratio_rtol, judged, hn::Sub(ratio_atol, off)),
+                        hn::Or(hn::MulAdd(rtol, judged, hn::Sub(needed_atol, off)),
+                               hn::MulAdd(needed_rtol, judged, hn::Sub(atol, off))));
+        counted = hn::Or(counted, hn::Sub(below_1e4, rel));
+      } else {
+        counted = hn::Or(counted, hn::Sub(hn::Mul(maybe_1e4, size_e), size));
+      }
       if (HWY_UNLIKELY(!none_negative(hn::BitCast(di, hn::Or(record, counted))))) {
-        if (!none_negative(hn::BitCast(di, record)))
+        if (kAll && !none_negative(hn::BitCast(di, record)))
           out.groups[i / kMetricsLanes] |= MetricsBlock::kRecord;
+        if (!kAll && !relative)
+          rel = hn::IfThenElseZero(hn::Gt(size_e, zero), hn::Div(size, size_e));
         const auto over = hn::Gt(rel, below_1e4), small = hn::Lt(size_e, domain);
         out.rel_over_1e4 += count(over);
         out.rel_over_1e3 += count(hn::Ge(rel, over_1e3));
@@ -264,7 +285,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
         out.small_over += count(hn::And(small, hn::Gt(size, domain_error)));
       }
     }
-    for (std::size_t last = 0; last < std::min(kDelay, n / kMetricsLanes); ++last) {
+    for (std::size_t last = 0; kAll && last < std::min(kDelay, n / kMetricsLanes); ++last) {
       count_bins(counters + last * kSlot, first, lanes, tables);
     }
     const V all_sums[] = {sum_abs,    sum_signed, sum_rel,     sum_floored,  sum_balance, sum_noise,
@@ -285,19 +306,34 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
   out.rounds = !hn::AllTrue(du, hn::Eq(inexact, hn::Zero(du)));
 }
 
+template <bool kSeparate, typename T>
+HWY_INLINE void block_by_parts(const MetricsSpec& spec, const MetricsRecords& records,
+                               const T* actual, const T* expected, const T* rounded,
+                               const double* errors, const double* ulps, std::size_t n,
+                               std::uint16_t* tables, MetricsBlock& block) {
+  if ((spec.parts & kPartTables) != 0) {
+    block_of<kSeparate, true>(spec, records, actual, expected, rounded, errors, ulps, n, tables,
+                              block);
+  } else {
+    block_of<kSeparate, false>(spec, records, actual, expected, rounded, errors, ulps, n, tables,
+                               block);
+  }
+}
+
 void metrics_f64(const MetricsSpec& spec, const MetricsRecords& records, const double* actual,
                  const double* expected, const double* rounded, const double* errors,
                  const double* ulps, std::size_t n, std::uint16_t* tables, MetricsBlock& block) {
   if (rounded == expected) {
-    block_of<false>(spec, records, actual, expected, rounded, errors, ulps, n, tables, block);
+    block_by_parts<false>(spec, records, actual, expected, rounded, errors, ulps, n, tables, block);
   } else {
-    block_of<true>(spec, records, actual, expected, rounded, errors, ulps, n, tables, block);
+    block_by_parts<true>(spec, records, actual, expected, rounded, errors, ulps, n, tables, block);
   }
 }
 
 void metrics_f32(const MetricsSpec& spec, const MetricsRecords& records, const float* actual,
                  const float* expected, std::size_t n, std::uint16_t* tables, MetricsBlock& block) {
-  block_of<false>(spec, records, actual, expected, expected, nullptr, nullptr, n, tables, block);
+  block_by_parts<false>(spec, records, actual, expected, expected, nullptr, nullptr, n, tables,
+                        block);
 }
 
 }  // namespace assay::simd::HWY_NAMESPACE

@@ -35,8 +35,21 @@ enum class UlpRule {
   kGiven,       // the caller's own
 };
 
-// What is fixed for all blocks: the output's format and the bound.
+// What of a block is computed; what is not is 0.
+enum MetricsPart : std::uint8_t {
+  kPartErrors = 1,    // kSumAbs, kSumSigned, kSumExpected, kMaxAbs, kMaxExpected, tallies; always
+  kPartSquares = 2,   // kSumNoise, kSumSignal, kSumActual, kSumProduct
+  kPartFloored = 4,   // kSumFloored, kMaxFloored
+  kPartRelative = 8,  // kSumRel, kSumBalance, kMaxRel, kMaxBalance
+  kPartUlps = 16,     // kSumUlps, kMaxUlps
+  kAllSums = 31,
+  kPartTables = 32,  // the tables and the records; only beside all the others
+  kAllParts = 63,
+};
+
+// What is fixed for all blocks: the output's format, the bound, and what is asked for.
 struct MetricsSpec : Ordinals {
+  unsigned parts = kAllParts;  // of MetricsPart
   UlpRule ulp_rule;
   double rtol, atol;
   bool judged_rounded;  // the bound is about the rounded expected value
@@ -101,7 +114,7 @@ struct MetricsBlock {
 // actual - expected where float64 values would not give it, else null; `ulps`: for UlpRule::kGiven.
 // `tables`: kTableCounters counters that the block adds to, [bin][lane], the bins of absolute
 // errors, then those of relative errors, then those of ulps; a lane that has no such error counts
-// in bin 0. After kTableElements elements they have to be emptied.
+// in bin 0. After kTableElements elements they have to be emptied. Null where none are asked for.
 void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const double* actual,
                    const double* expected, const double* rounded, const double* errors,
                    const double* ulps, std::size_t n, std::uint16_t* tables, MetricsBlock& block);
