@@ -260,10 +260,10 @@ void assert_close(const py::object& actual, const py::object& expected,
   std::string text;
   {
     const Unlocked unlocked;
-    request.metrics = false;
+    request.metrics = request.patterns = false;
     outcome = worst_outcome(judged(a, e, b, request));
     if (outcome == Outcome::kPass) return;
-    request.metrics = true;
+    request.metrics = request.patterns = true;
     const std::vector<Verdict> verdicts = judged(a, e, b, request);
     const FloatEnvironment environment;
     const std::string what =

@@ -234,5 +234,148 @@ TEST_P(CompareRulesTest, UlpsOfSpecialsAreMisses) {
   }
 }
 
+// Of float32 arrays float64 decides only where float32 proves nothing: the counts and ratios are
+// those of the same values in float64, whatever ratio was the largest before.
+void expect_as_float64(const std::vector<double>& actual, const std::vector<double>& expected,
+                       const Tolerance& t, const std::string& of) {
+  const std::vector<float> a(actual.begin(), actual.end()), e(expected.begin(), expected.end());
+  const std::vector<double> a64(a.begin(), a.end()), e64(e.begin(), e.end());
+  const ToleranceComparison should = compare(a64.data(), e64.data(), nullptr, a.size(), t);
+  for (const double before : {0.0, should.worst_ratio, 0.75 * should.worst_ratio, 1.0, 2.0}) {
+    const ToleranceComparison is = compare(a.data(), e.data(), a.size(), t, before);
+    expect_counts(is, should, of);
+    EXPECT_EQ(is.worst_ratio, std::max(before, should.worst_ratio)) << of << ", " << before;
+  }
+}
+
+constexpr double kNudges[] = {0, 0x1p-53, 0x1p-30, 0x1p-24, 0x1p-22, 0x1p-20, 0x1p-18, 0x1p-3};
+
+TEST_P(CompareRulesTest, Float32AsFloat64) {
+  std::uint64_t stream = 500;
+  for (const ToleranceForm form : kForms) {
+    for (const double rtol : {0.0, 0x1p-7, 1e-3, 0.5, 2.0}) {
+      for (const double atol : {0.0, 3e-3, 0x1p101}) {
+        for (const double small : {0.0, 0.25}) {
+          const Tolerance t{.form = form,
+                            .rtol = rtol,
+                            .atol = atol,
+                            .floor = atol > 1 ? 0 : 0.5,
+                            .small_value = small,
+                            .small_atol = 1e-3};
+          const std::string of = "form " + std::to_string(static_cast<int>(form)) + ", " +
+                                 std::to_string(rtol) + ", " + std::to_string(atol) + ", " +
+                                 std::to_string(small);
+          for (const std::size_t n : {1u, 17u, 64u, 2000u}) {
+            RulePairs p = pairs_near(t, n, ++stream);
+            expect_as_float64(p.actual, p.expected, t, of);
+            // Few are not proved, and errors of one size come in numbers.
+            for (std::size_t i = 0; i < n; ++i) {
+              double& e = p.expected[i];
+              e = std::copysign(0.5 + std::fmod(std::abs(e), 0.5), e);
+              if (i % 700 == 699) e = 0;
+              const auto steps = static_cast<double>(i % 7) - 3;
+              p.actual[i] = static_cast<double>(static_cast<float>(e)) + steps * 0x1p-24;
+            }
+            expect_as_float64(p.actual, p.expected, t, of + ", steps");
+          }
+        }
+      }
+    }
+  }
+}
+
+// Many copies of one pair about the tolerance, about a part of it that was the largest before, and
+// about what a zero just misses, at every size.
+TEST_P(CompareRulesTest, Float32AboutTheToleranceAtEverySize) {
+  Random random(12, 700);
+  constexpr std::size_t kCount = 130;
+  std::int64_t clear = 0, missed = 0, within = 0;
+  for (const ToleranceForm form : kForms) {
+    for (const double rtol : {0.0, 0x1p-140, 1e-30, 0x1p-24, 1e-3, 0.3, 0.5, 0.51}) {
+      for (const double atol : {0.0, 0x1p-149, 0x1p-126, 0x1p-101, 0x1p-99, 1e-8, 1.0, 0x1p101}) {
+        const Tolerance t{
+            .form = form, .rtol = rtol, .atol = atol, .floor = rtol > 0 ? atol / rtol : 0};
+        for (int exponent = -149; exponent <= 127; exponent += 6) {
+          const double e = std::ldexp(1 + random.uniform(), exponent);
+          const double limit = tolerance_of(t, e, 2 * e, 0);
+          const double nudge = kNudges[random.below(8)] * (random.below(2) == 0 ? 1 : -1);
+          for (const double part : {1.0, 0.5, 0.0}) {
+            const double off = part * (1 + nudge);
+            const auto a = static_cast<float>(part == 0 ? e * (1 + nudge) : e + limit * off);
+            const auto of = static_cast<float>(part == 0 ? limit * (1 + nudge) : e);
+            const std::vector<float> actual(kCount, a), expected(kCount, of);
+            const std::vector<double> a64(kCount, static_cast<double>(a)),
+                e64(kCount, static_cast<double>(of));
+            const ToleranceComparison should = compare(a64.data(), e64.data(), nullptr, kCount, t);
+            const double before = part == 1 ? 1 : 0.5;
+            const ToleranceComparison is =
+                compare(actual.data(), expected.data(), kCount, t, before);
+            ASSERT_EQ(is.misses, should.misses) << a << " " << of << " " << atol << " " << rtol;
+            ASSERT_EQ(is.zero_within, should.zero_within) << a << " " << of;
+            ASSERT_EQ(is.zero, should.zero);
+            ASSERT_EQ(is.worst_ratio, std::max(before, should.worst_ratio))
+                << a << " " << of << " " << atol << " " << rtol << " " << static_cast<int>(form);
+            ++(is.misses > 0 ? missed : is.zero_within > 0 ? within : clear);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(clear, 3000);
+  EXPECT_GT(missed, 3000);
+  EXPECT_GT(within, 3000);
+}
+
+TEST_P(CompareRulesTest, Float32UlpsAsFloat64) {
+  Random random(12, 800);
+  std::int64_t met = 0, missed = 0, small = 0;
+  for (const BinaryFormat f : {BinaryFormat{8, 7}, BinaryFormat{5, 10}, BinaryFormat{8, 23},
+                               BinaryFormat{4, 3}, BinaryFormat{11, 52}}) {
+    for (const std::uint64_t most : {0u, 1u, 4u, 1000u, 1u << 30}) {
+      for (const std::size_t n : {3u, 64u, 1500u}) {
+        for (const bool special : {false, true}) {
+          std::vector<float> a(n), e(n);
+          const std::int64_t largest = std::min<std::int64_t>(f.largest(), (255 << 23) - 1);
+          const bool is_double = f.mantissa_bits == 52;
+          for (std::size_t i = 0; i < n; ++i) {
+            // Mostly of the middle, where nothing is subnormal; of float64 any float32 values.
+            std::int64_t at =
+                largest / 4 +
+                static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(largest / 2)));
+            if (random.below(n > 100 ? 500 : 9) == 0)
+              at = static_cast<std::int64_t>(random.below(9));
+            const auto reach = std::min<std::uint64_t>(most, 5) + (random.below(300) == 0 ? 1 : 0);
+            const std::int64_t to =
+                std::min(largest, at + static_cast<std::int64_t>(random.below(reach + 1)) -
+                                      (random.below(2) == 0 ? 1 : 0));
+            const BinaryFormat& of = is_double ? BinaryFormat{8, 23} : f;
+            const double sign = random.below(2) == 0 ? 1 : -1;
+            e[i] = static_cast<float>(sign * of.value(at));
+            a[i] =
+                static_cast<float>(sign * of.value(most == 0 && random.below(200) != 0 ? at : to));
+            if (special && random.below(400) == 0)
+              (i % 2 == 0 ? a : e)[i] = static_cast<float>(i % 3 == 0 ? kNan : kInfinity);
+          }
+          const std::vector<double> a64(a.begin(), a.end()), e64(e.begin(), e.end());
+          const UlpComparison should = compare(a64.data(), e64.data(), n, f.ordinals(), most);
+          const std::string of = std::to_string(f.mantissa_bits) + " bits, most " +
+                                 std::to_string(most) + ", n " + std::to_string(n);
+          for (const double before : {0.0, 2.0, should.worst_error, kInfinity}) {
+            const UlpComparison is = compare(a.data(), e.data(), n, f.ordinals(), most, before);
+            expect_counts(is, should, of);
+            EXPECT_EQ(is.worst_error, std::max(before, should.worst_error)) << of << " " << before;
+          }
+          met += static_cast<std::int64_t>(n) - should.misses;
+          missed += should.misses;
+          small += should.zero_within;
+        }
+      }
+    }
+  }
+  EXPECT_GT(met, 50000);
+  EXPECT_GT(missed, 500);
+  EXPECT_GT(small, 500);
+}
+
 }  // namespace
 }  // namespace assay::simd

@@ -273,6 +273,70 @@ TEST_P(MetricsBlockTest, Float32StraightFromTheTensors) {
   }
 }
 
+// What limits are read from, without the tables: the same numbers to the last bit, of every format
+// that float32 holds.
+TEST_P(MetricsBlockTest, PartsAreThoseOfAll) {
+  struct Part {
+    unsigned part;
+    std::vector<MetricsSum> sums;
+    std::vector<MetricsMax> maxima;
+  };
+  const std::vector<Part> kParts = {
+      {kPartErrors, {kSumAbs, kSumExpected}, {kMaxAbs, kMaxExpected}},
+      {kPartSquares, {kSumNoise, kSumSignal, kSumActual, kSumProduct}, {}},
+      {kPartFloored, {kSumFloored}, {kMaxFloored}},
+      {kPartRelative, {kSumRel, kSumBalance}, {kMaxRel, kMaxBalance}},
+      {kPartUlps, {kSumUlps}, {kMaxUlps}}};
+  std::uint64_t seed = 300;
+  std::int64_t others = 0, counted = 0, at_zero = 0;
+  for (const Format& f : {kFloat32, kFloat16, Format{7, -126}}) {
+    MetricsSpec spec = spec_of(f);
+    for (const std::size_t n : {std::size_t{8}, std::size_t{56}, kMetricsBlock}) {
+      for (const int spread : {2, 12}) {
+        ++seed;
+        const Blocks b = random_blocks(spec, n, seed, spread, seed % 3 != 0, false);
+        std::vector<std::uint16_t> tables(kTableCounters);
+        MetricsBlock all;
+        spec.parts = kAllParts;
+        metrics_block(spec, {0, 0, 0}, b.actual.data(), b.expected.data(), b.expected.data(),
+                      nullptr, nullptr, n, tables.data(), all);
+        const std::vector<float> a(b.actual.begin(), b.actual.end());
+        const std::vector<float> e(b.expected.begin(), b.expected.end());
+        for (unsigned parts = kPartErrors; parts <= kAllSums; parts += 2) {
+          SCOPED_TRACE(testing::Message()
+                       << f.mantissa_bits << " bits, n " << n << ", parts " << parts);
+          spec.parts = parts;
+          MetricsBlock got;
+          metrics_block(spec, {0, 0, 0}, a.data(), e.data(), n, nullptr, got);
+          for (const Part& part : kParts) {
+            if ((parts & part.part) == 0) continue;
+            for (const MetricsSum s : part.sums) EXPECT_EQ(got.sums[s], all.sums[s]) << s;
+            for (const MetricsMax m : part.maxima) EXPECT_EQ(got.maxima[m], all.maxima[m]) << m;
+          }
+          EXPECT_EQ(got.not_finite, all.not_finite);
+          EXPECT_EQ(got.no_ulps, all.no_ulps);
+          EXPECT_EQ(got.no_relative, all.no_relative);
+          EXPECT_EQ(got.errors_at_zero, all.errors_at_zero);
+          for (std::size_t g = 0; g < n / kMetricsLanes; ++g) {
+            ASSERT_EQ(got.groups[g], all.groups[g] & MetricsBlock::kNotFinite) << g;
+          }
+          if ((parts & kPartCounts) == 0) continue;
+          EXPECT_EQ(got.rel_over_1e3, all.rel_over_1e3);
+          EXPECT_EQ(got.rel_over_1e4, all.rel_over_1e4);
+          EXPECT_EQ(got.small, all.small);
+          EXPECT_EQ(got.small_over, all.small_over);
+          counted += got.rel_over_1e4 > got.rel_over_1e3 && got.small > got.small_over ? 1 : 0;
+        }
+        others += all.not_finite;
+        at_zero += all.errors_at_zero;
+      }
+    }
+  }
+  EXPECT_GT(others, 100);
+  EXPECT_GT(at_zero, 100);
+  EXPECT_GT(counted, 10);
+}
+
 TEST_P(MetricsBlockTest, IntegersAndGivenDistances) {
   MetricsSpec spec = spec_of(kFloat32);
   spec.min_normal = spec.min_subnormal = 1;

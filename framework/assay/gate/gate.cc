@@ -296,6 +296,7 @@ std::string lone_tolerance(const Case& c, const Bound& bound) {
 JudgeOptions judge_options(const GateRequest& request) {
   JudgeOptions options;
   options.metrics = request.metrics;
+  options.patterns = request.patterns;
   options.miss_map = request.miss_map;
   options.worst = request.worst;
   options.threads = request.threads;

@@ -42,6 +42,7 @@ struct GateRequest {
   std::optional<RowSample> sample = {};
   bool mutate = false;  // try the mutations (fault/mutation.h) on an output that passes
   bool metrics = true;
+  bool patterns = true;   // after a failure, look for a change of the output that would mend it
   bool miss_map = false;  // count where the misses lie
   std::size_t worst = 5;  // elements listed in a verdict
   int threads = 0;        // 0: default_threads(); no result depends on it

@@ -42,15 +42,13 @@ class ElementJudge {
     limits_alone_ = bound.rule == Rule::kStatistics && !integers_ && parts != 0 &&
                     bound.infinity != Infinity::kSaturating;
     float32_ = floats_in_place(actual) != nullptr && floats_in_place(expected) != nullptr;
-    as_floats_ = parts != simd::kAllParts && blocks_ != Blocks::kNone &&
-                 bound.rule != Rule::kGiven && float32_holds(actual) &&
-                 (rounds_ ? out_.has_infinity() && (float32_holds(expected) || doubles_of(expected))
-                          : float32_holds(expected));
-    // Of wider values all sums are taken: where one leaves the range of float64, it is in binary128
-    // that all are.
-    if (parts != 0 && !(float32_holds(actual) && float32_holds(expected))) {
-      parts_ |= simd::kAllSums;
+    const bool fit = float32_holds(actual) && (rounds_ ? out_.has_infinity() && has_floats(expected)
+                                                       : float32_holds(expected));
+    if (parts_ != 0 && !(fit && rounds_ == (expected.format != actual.format))) {
+      parts_ = simd::kAllParts;
     }
+    as_floats_ = fit && parts_ != simd::kAllParts &&
+                 (parts_ != 0 || (blocks_ != Blocks::kNone && bound.rule != Rule::kGiven));
     if (blocks_ == Blocks::kUlps || blocks_ == Blocks::kBits) ordinals_ = ordinals_of(out_);
     tolerance_ = {.form = form(),
                   .rtol = bound.rtol,
@@ -64,17 +62,17 @@ class ElementJudge {
     ElementFindings found;
     if (parts_ != 0) found.metrics.emplace(out_, bound_, parts_);
     if (options_.miss_map) found.miss_map.emplace(actual_.shape);
-    double worst = 0;  // of what kernels have found in float32
-    const std::int64_t stretch = as_floats_ ? kStretch : kMetricsBlock;
-    for (std::int64_t begin_of = begin; begin_of < end; begin_of += stretch) {
-      const std::int64_t end_of = std::min(end, begin_of + stretch);
-      const bool judged = as_floats_ && no_float_misses(found, begin_of, end_of - begin_of, worst);
-      if (judged && parts_ == 0) continue;
-      for (std::int64_t first = begin_of; first < end_of; first += kMetricsBlock) {
-        judge_block(found, first, std::min(kMetricsBlock, end_of - first), judged);
+    if (as_floats_) {
+      double worst = 0;
+      for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
+        judge_floats(found, first, std::min(kMetricsBlock, end - first), worst);
+      }
+      note_worst(found, worst);
+    } else {
+      for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
+        judge_block(found, first, std::min(kMetricsBlock, end - first));
       }
     }
-    note_worst(found, worst);
     if (found.metrics) found.metrics->finish();
     return found;
   }
@@ -83,9 +81,6 @@ class ElementJudge {
   // Whether a kernel judges many elements at once, and by which rule; what misses in them, and
   // where, is then found element by element.
   enum class Blocks : std::uint8_t { kNone, kPlain, kTolerance, kUlps, kBits };
-
-  // Elements that are compared as float32 together.
-  static constexpr std::int64_t kStretch = 2 * kMetricsBlock;
 
   // What the rule says of one element.
   struct Finding {
@@ -134,23 +129,44 @@ class ElementJudge {
                                              : simd::ToleranceForm::kSum;
   }
 
-  // `judged`: no element of the block misses, which `found` says; its metrics are not taken yet.
-  void judge_block(ElementFindings& found, std::int64_t first, std::int64_t count,
-                   bool judged) const {
+  void judge_block(ElementFindings& found, std::int64_t first, std::int64_t count) const {
     const auto n = static_cast<std::size_t>(count);
     MetricsPass* const metrics = found.metrics ? &*found.metrics : nullptr;
     // Float32 straight from the tensors; decoded only where something may miss.
-    const bool direct = float32_ && metrics != nullptr && n % simd::kMetricsLanes == 0;
+    const bool direct = float32_ && metrics != nullptr;
     if (direct) {
       const auto* fe = floats_in_place(expected_) + first;
       metrics->add(floats_in_place(actual_) + first, fe, n, offset_ + first);
-      if (judged) return;
       if (blocks_ == Blocks::kPlain && !metrics->may_miss()) {
         all_close(found, fe, fe, n);
         return;
       }
       if (limits_alone_ && !metrics->met_special()) return;
     }
+    judge_doubles(found, first, n, metrics, direct);
+  }
+
+  // The same without metrics, or with what limits are read from, of values that float32 holds: no
+  // copy in float64 is made of what does not miss. `worst`: the largest error so far in the unit of
+  // the rule's kernel.
+  void judge_floats(ElementFindings& found, std::int64_t first, std::int64_t count,
+                    double& worst) const {
+    const auto n = static_cast<std::size_t>(count);
+    float room_a[kMetricsBlock], room_e[kMetricsBlock];
+    const float* const a = floats_of(actual_, first, n, room_a);
+    const float* const e =
+        rounds_ ? rounded_floats(first, n, room_e) : floats_of(expected_, first, n, room_e);
+    if (found.metrics) {
+      found.metrics->add(a, e, n, offset_ + first);
+      if (limits_alone_ && !found.metrics->met_special()) return;
+    }
+    if (!no_float_misses(found, a, e, n, worst)) judge_doubles(found, first, n, nullptr, false);
+  }
+
+  // `taken`: `metrics`, which may be null, have these elements already.
+  void judge_doubles(ElementFindings& found, std::int64_t first, std::size_t n,
+                     MetricsPass* metrics, bool taken) const {
+    const auto count = static_cast<std::int64_t>(n);
     double a[kMetricsBlock], e[kMetricsBlock], raw[kMetricsBlock], errors[kMetricsBlock];
     actual_.read(first, count, a);
     expected_.read(first, count, raw);
@@ -161,25 +177,25 @@ class ElementJudge {
       if (rounds_ || metrics != nullptr) round_array(out_, e, n);
     }
     if (metrics != nullptr) {
-      if (!direct) {
+      if (!taken) {
         const bool exact = exact_errors(actual_, expected_, first, n, errors);
         metrics->add(a, raw, rounded, n, offset_ + first, exact ? errors : nullptr);
       }
       compare_nan_bits(*metrics, actual_, expected_, first, n, a, rounded);
+      if (limits_alone_ && !metrics->met_special()) return;
     }
-    if (judged || (limits_alone_ && !metrics->met_special())) return;
-    const double* compared = rounds_ ? e : raw;
-    if (none_misses(found, first, a, compared, n)) return;
+    const double* judged = rounds_ ? e : raw;
+    if (none_misses(found, first, a, judged, n)) return;
     // Some do: only in these strips of the block each element is looked at.
     constexpr std::size_t kStrip = 16;
     for (std::size_t begin = 0; begin < n; begin += kStrip) {
       const std::size_t end = std::min(n, begin + kStrip);
-      if (none_misses(found, first + static_cast<std::int64_t>(begin), a + begin, compared + begin,
+      if (none_misses(found, first + static_cast<std::int64_t>(begin), a + begin, judged + begin,
                       end - begin)) {
         continue;
       }
       for (std::size_t i = begin; i < end; ++i) {
-        judge_element(found, first + static_cast<std::int64_t>(i), a[i], compared[i], raw[i]);
+        judge_element(found, first + static_cast<std::int64_t>(i), a[i], judged[i], raw[i]);
       }
     }
   }
@@ -220,48 +236,51 @@ class ElementJudge {
     return are ? reinterpret_cast<const double*>(v.data) : nullptr;
   }
 
+  static bool has_floats(const TensorView& v) {
+    return float32_holds(v) || doubles_of(v) != nullptr;
+  }
+
   // Elements as float32, where they lie or in `room`.
-  static const float* floats_of(const TensorView& v, std::int64_t first, std::int64_t count,
+  static const float* floats_of(const TensorView& v, std::int64_t first, std::size_t n,
                                 float* room) {
     if (const float* const in_place = floats_in_place(v)) return in_place + first;
-    decode_array(*v.format, v.data + first * v.format->storage_bytes,
-                 static_cast<std::size_t>(count), room);
+    decode_array(*v.format, v.data + first * v.format->storage_bytes, n, room);
     return room;
   }
 
-  // none_misses() of values that float32 holds, which no copy in float64 is made of. `worst`: the
-  // largest error in the kernel's unit so far.
-  bool no_float_misses(ElementFindings& found, std::int64_t first, std::int64_t count,
-                       double& worst) const {
-    float room_a[kStretch], room_e[kStretch];
-    const auto n = static_cast<std::size_t>(count);
-    const float* const a = floats_of(actual_, first, count, room_a);
-    const float* e = room_e;
-    if (rounds_) {
-      std::byte codes[kStretch * sizeof(float)];
-      if (const double* const doubles = doubles_of(expected_)) {
-        encode_array(out_, doubles + first, n, codes);
-      } else {
-        encode_array(out_, floats_of(expected_, first, count, room_e), n, codes);
-      }
-      decode_array(out_, codes, n, room_e);
+  // Expected values, rounded to the output's format.
+  const float* rounded_floats(std::int64_t first, std::size_t n, float* room) const {
+    std::byte codes[kMetricsBlock * sizeof(float)];
+    if (const double* const doubles = doubles_of(expected_)) {
+      encode_array(out_, doubles + first, n, codes);
     } else {
-      e = floats_of(expected_, first, count, room_e);
+      encode_array(out_, floats_of(expected_, first, n, room), n, codes);
     }
+    decode_array(out_, codes, n, room);
+    return room;
+  }
+
+  // none_misses() of float32 values.
+  bool no_float_misses(ElementFindings& found, const float* a, const float* e, std::size_t n,
+                       double& worst) const {
+    const auto met = [&](const auto& c, double worst_of_these) {
+      if (!count(found, n, c)) return false;
+      worst = worst_of_these;
+      return true;
+    };
     switch (blocks_) {
       case Blocks::kNone:
         return false;
       case Blocks::kPlain:
         return all_close(found, a, e, n);
       case Blocks::kTolerance: {
+        if (bound_.rule == Rule::kGiven) return false;
         const auto c = simd::compare(a, e, n, tolerance_, worst);
-        worst = c.misses > 0 ? worst : c.worst_ratio;
-        return this->count(found, n, c);
+        return met(c, c.worst_ratio);
       }
       case Blocks::kUlps: {
         const auto c = near(a, e, n, worst);
-        worst = c.misses > 0 ? worst : c.worst_error;
-        return this->count(found, n, c);
+        return met(c, c.worst_error);
       }
       case Blocks::kBits:
         return all_equal(found, a, e, n);
@@ -539,7 +558,7 @@ class ElementJudge {
   bool of_exact_;  // the bound is one on the distance from the exact result
   Blocks blocks_;
   bool float32_;    // both tensors are, and lie as the kernels read them
-  bool as_floats_;  // kernels compare values of float32, where the tensors' values are such
+  bool as_floats_;  // judge_floats() judges
   simd::Tolerance tolerance_ = {};
   simd::Ordinals ordinals_ = {};
   // Limits on statistics, which leave nothing to say of elements that are finite.

@@ -16,6 +16,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kLanes = simd::kMetricsLanes;
+constexpr float kNanOfFloat = std::numeric_limits<float>::quiet_NaN();
 constexpr std::size_t kFirstUlpBin = 2 * simd::kErrorBins;
 
 void count_special(Tally& tally, double value) {
@@ -299,10 +300,10 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
 
   // Squares that are too large or too small for float64 are summed in binary128.
   const auto tiny = [&](simd::MetricsSum sum) { return block.sums[sum] < 0x1p-900; };
-  const bool squares = (spec_.parts & simd::kPartSquares) != 0;
-  bool extreme = squares && ((tiny(simd::kSumNoise) && block.maxima[simd::kMaxAbs] > 0) ||
-                             (tiny(simd::kSumSignal) && block.zero_expected < compared) ||
-                             (tiny(simd::kSumActual) && block.zero_actual < compared));
+  // Those of float32 values are neither.
+  bool extreme = has_tables() && ((tiny(simd::kSumNoise) && block.maxima[simd::kMaxAbs] > 0) ||
+                                  (tiny(simd::kSumSignal) && block.zero_expected < compared) ||
+                                  (tiny(simd::kSumActual) && block.zero_actual < compared));
   for (const double sum : block.sums) extreme |= !std::isfinite(sum);
   if (extreme) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -324,7 +325,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
     sums_[simd::kSumUlps] += static_cast<Quad>(block.sums[simd::kSumUlps]);
   } else {
     for (std::size_t s = 0; s < simd::kMetricsSums; ++s) {
-      sums_[s] += static_cast<Quad>(block.sums[s]);
+      if (block.sums[s] != 0) sums_[s] += static_cast<Quad>(block.sums[s]);
     }
   }
 
@@ -367,6 +368,13 @@ void MetricsPass::add(double* actual, double* expected, double* rounded, std::si
 
 void MetricsPass::add(const float* actual, const float* expected, std::size_t n,
                       std::int64_t first) {
+  float padded_actual[kBlock], padded_expected[kBlock];
+  if (const std::size_t lanes = (n + kLanes - 1) / kLanes * kLanes; lanes > n) {
+    std::fill(std::copy_n(actual, n, padded_actual), padded_actual + lanes, kNanOfFloat);
+    std::fill(std::copy_n(expected, n, padded_expected), padded_expected + lanes, kNanOfFloat);
+    actual = padded_actual;
+    expected = padded_expected;
+  }
   take(actual, expected, expected, nullptr, n, first);
 }
 

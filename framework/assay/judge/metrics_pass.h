@@ -23,8 +23,8 @@ class MetricsPass {
   // Elements of a part, but for the last one: the sums' bits are those of parts of this size.
   static constexpr std::int64_t kPart = std::int64_t{1} << 18;
 
-  // `parts`, of simd::MetricsPart: what is computed. Without simd::kAllSums the values must be such
-  // as float32 holds, whose sums of anything float64 carries; metrics that need other parts mean
+  // `parts`, of simd::MetricsPart: what is computed. Without simd::kPartTables only float32 values
+  // are taken, of which no sum leaves the range of float64, and metrics that need other parts mean
   // nothing.
   MetricsPass(const Format& output, const Bound& bound, unsigned parts = simd::kAllParts);
 
@@ -34,7 +34,8 @@ class MetricsPass {
   // what lies behind the n-th up to a multiple of simd::kMetricsLanes is overwritten.
   void add(double* actual, double* expected, double* rounded, std::size_t n, std::int64_t first,
            const double* errors);
-  // Float32 outputs and golden results where they lie; n is a multiple of simd::kMetricsLanes.
+  // The same of float32 values, which are not written to. Without simd::kPartTables they may be
+  // those of any format that float32 holds, `expected` being in the output's format.
   void add(const float* actual, const float* expected, std::size_t n, std::int64_t first);
   // Complex elements, each two values, real part first: metrics of magnitudes, |actual - expected|
   // against |expected|. What needs a sign or an order of the values stays 0, or NaN (bias, error

@@ -31,7 +31,7 @@ Measured measured(const MetricsPass& pass) {
 
 // Of the elements whose expected value is at least `from` in size.
 Measured measure(const SubjectPieces& pieces, StatisticSubject subject, int threads,
-                 double from = 0, unsigned parts = simd::kAllParts) {
+                 double from = 0) {
   // No error exceeds this bound, so that the pass looks for none.
   static const Bound kAnything = [] {
     Bound bound;
@@ -49,7 +49,7 @@ Measured measure(const SubjectPieces& pieces, StatisticSubject subject, int thre
       threads,
       [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
         MeasuredPart part;
-        part.pass.emplace(tensors.format(), kAnything, parts);
+        part.pass.emplace(tensors.format(), kAnything);
         double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock],
             errors[kMetricsBlock];
         for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
@@ -324,8 +324,7 @@ StatisticsResult judge_pieces(const SubjectPieces& pieces, std::span<const Limit
   const bool usable = pass != nullptr && (!pieces.rounds || !pass->expected_rounds());
   Statistics statistics(
       pieces, options.threads,
-      usable ? measured(*pass)
-             : measure(pieces, StatisticSubject::kOutput, options.threads, 0, simd::kAllParts),
+      usable ? measured(*pass) : measure(pieces, StatisticSubject::kOutput, options.threads),
       std::move(other));
   for (const Limit& limit : limits) {
     const double value = statistics.of_output(limit);
@@ -359,8 +358,9 @@ unsigned parts_for(const Limit& limit, const Format& output, std::int64_t elemen
     case Statistic::kLargeMereRatio:
     case Statistic::kLargeRmseRatio:
     case Statistic::kErrorSquares:
-    case Statistic::kSmallErrors:
       return kErrors;
+    case Statistic::kSmallErrors:
+      return kErrors | simd::kPartCounts;
     case Statistic::kMere:
     case Statistic::kMare:
     case Statistic::kMereRatio:
@@ -377,9 +377,10 @@ unsigned parts_for(const Limit& limit, const Format& output, std::int64_t elemen
     case Statistic::kCalcDiff:
       return kErrors | simd::kPartSquares;
     case Statistic::kMeanUlps:
-      return kErrors | simd::kPartUlps;
+      return has_ordinals(output) ? kErrors | simd::kPartUlps : kAll;
     case Statistic::kShareRelative:
-      return limit.parameter == 1e-3 || limit.parameter == 1e-4 ? kErrors : kAll;
+      return limit.parameter == 1e-3 || limit.parameter == 1e-4 ? kErrors | simd::kPartCounts
+                                                                : kAll;
     case Statistic::kShareUlps:
       return counts_by_kernel(limit, output) ? kErrors : kAll;
     case Statistic::kQuantileAbs:

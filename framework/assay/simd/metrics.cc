@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "assay/simd/ordinals-inl.h"
+#include "assay/simd/read_ahead.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
@@ -94,8 +95,85 @@ HWY_INLINE V load(const float* p) {
   return hn::PromoteTo(D(), hn::LoadU(hn::Rebind<float, D>(), p));
 }
 
-// kSeparate: the rounded values are not the expected ones. kAll: every part is asked for.
-template <bool kSeparate, bool kAll, typename T>
+// The sums and maxima of one vector's lanes.
+template <unsigned kParts>
+struct Sums {
+  V abs, signed_error, rel, floored, balance, noise, signal, actual, product, expected, ulps;
+  V max_abs, max_rel, max_floored, max_balance, max_expected, max_ulps;
+
+  static HWY_INLINE Sums none() {
+    const V z = hn::Zero(D());
+    return {z, z, z, z, z, z, z, z, z, z, z, z, z, z, z, z, z};
+  }
+
+  // `relative`: |error| / |e|, 0 where e is 0; `divided`: the same, but |error| where e is 0.
+  HWY_INLINE void add(V a, V e, V error, V relative, V divided, V apart) {
+    const V size = hn::Abs(error), size_e = hn::Abs(e);
+    abs = hn::Add(abs, size);
+    expected = hn::Add(expected, size_e);
+    max_abs = hn::Max(max_abs, size);
+    max_expected = hn::Max(max_expected, size_e);
+    if constexpr ((kParts & kPartTables) != 0) signed_error = hn::Add(signed_error, error);
+    if constexpr ((kParts & kPartRelative) != 0) {
+      // The error over the larger of 1 and |e| is the smaller of two.
+      const V balanced = hn::Min(size, divided);
+      rel = hn::Add(rel, relative);
+      balance = hn::Add(balance, hn::CopySign(balanced, error));
+      max_rel = hn::Max(max_rel, relative);
+      max_balance = hn::Max(max_balance, balanced);
+    }
+    if constexpr ((kParts & kPartFloored) != 0) {
+      const V over = hn::Div(size, hn::Add(size_e, hn::Set(D(), 1e-7)));
+      floored = hn::Add(floored, over);
+      max_floored = hn::Max(max_floored, over);
+    }
+    if constexpr ((kParts & kPartSquares) != 0) {
+      noise = hn::Add(noise, hn::Mul(error, error));
+      signal = hn::Add(signal, hn::Mul(e, e));
+      actual = hn::Add(actual, hn::Mul(a, a));
+      product = hn::Add(product, hn::Mul(a, e));
+    }
+    if constexpr ((kParts & kPartUlps) != 0) {
+      ulps = hn::Add(ulps, apart);
+      max_ulps = hn::Max(max_ulps, apart);
+    }
+  }
+
+  HWY_INLINE void store(double (*sums)[kMetricsLanes], double (*maxima)[kMetricsLanes],
+                        std::size_t first) const {
+    const V all_sums[] = {abs,    signed_error, rel,     floored,  balance, noise,
+                          signal, actual,       product, expected, ulps};
+    for (std::size_t s = 0; s < kMetricsSums; ++s) hn::StoreU(all_sums[s], D(), sums[s] + first);
+    const V all_maxima[] = {max_abs, max_rel, max_floored, max_balance, max_expected, max_ulps};
+    for (std::size_t s = 0; s < kMetricsMaxima; ++s)
+      hn::StoreU(all_maxima[s], D(), maxima[s] + first);
+  }
+};
+
+// Of all lanes, in an order that does not depend on the width of a vector.
+HWY_INLINE void sum_lanes(const double (*sums)[kMetricsLanes],
+                          const double (*maxima)[kMetricsLanes], MetricsBlock& out) {
+  for (std::size_t s = 0; s < kMetricsSums; ++s) {
+    const double* v = sums[s];
+    out.sums[s] = ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+  }
+  for (std::size_t s = 0; s < kMetricsMaxima; ++s) {
+    out.maxima[s] = *std::max_element(maxima[s], maxima[s] + kMetricsLanes);
+  }
+}
+
+HWY_INLINE std::int64_t count_true(hn::Mask<D> mask) {
+  return static_cast<std::int64_t>(hn::CountTrue(D(), mask));
+}
+
+// Bits of float64's mantissa that float32 does not have.
+constexpr int kDrop32 = 52 - 23;
+
+// The smallest relative errors that are counted.
+constexpr double kOver1e3 = 1e-3, kOver1e4 = 1e-4;
+
+// kSeparate: the rounded values are not the expected ones.
+template <bool kSeparate, typename T>
 HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records, const T* actual,
                          const T* expected, const T* rounded, const double* errors,
                          const double* given_ulps, std::size_t n, std::uint16_t* tables,
@@ -108,7 +186,6 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
   constexpr double kMost = std::numeric_limits<double>::max();
   const auto largest = hn::Set(d, kMost);
   const auto min_normal = hn::Set(d, spec.min_normal);
-  const auto floor = hn::Set(d, 1e-7);
   // What exceeds a record is looked at more closely by the caller: these may be a little too low.
   // Without a relative part they are exact, so that errors that tie with the largest, which is
   // usual of errors in ulp, are no records; nor is a ratio to the bound, which then goes with the
@@ -123,25 +200,19 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
   const bool mends = records.rtol <= kMost;
   const auto needed_rtol = hn::Set(d, mends ? records.rtol * kBelow : 0.0);
   const auto atol = hn::Set(d, mends ? spec.atol * kBelow : kMost);
-  const auto over_1e3 = hn::Set(d, 1e-3);
-  const auto below_1e4 = hn::Set(d, std::nextafter(1e-4, 0.0));
+  const auto over_1e3 = hn::Set(d, kOver1e3);
+  const auto below_1e4 = hn::Set(d, std::nextafter(kOver1e4, 0.0));
   const auto domain = hn::Set(d, spec.small_domain), domain_error = hn::Set(d, spec.small_error);
   const auto two52 = hn::Set(d, 0x1p52);
   const bool plain = spec.ulp_rule == UlpRule::kOrdinal && errors == nullptr;
   const bool wide = spec.drop < 12;
-  const auto asks = [&](MetricsPart part) { return kAll || (spec.parts & part) != 0; };
-  const bool squares = asks(kPartSquares), floors = asks(kPartFloored);
-  const bool relative = asks(kPartRelative), distances = asks(kPartUlps);
-  // Of what is below it the relative error is below 1e-4.
-  const auto maybe_1e4 = hn::Set(d, 1e-4 * kBelow);
   // Added to a magnitude's bits, carries the exponent of infinity and NaN into the sign.
   const auto to_sign = hn::Set(di, std::int64_t{1} << 52);
   const auto normal_bits = hn::BitCast(di, min_normal);
   const auto none_negative = [&](auto x)
                                  HWY_ATTR { return hn::AllFalse(di, hn::Lt(x, hn::Zero(di))); };
   const auto is_zero = [&](V x) HWY_ATTR { return hn::Eq(x, zero); };
-  const auto count = [&](auto mask)
-                         HWY_ATTR { return static_cast<std::int64_t>(hn::CountTrue(d, mask)); };
+  const auto count = [](auto mask) HWY_ATTR { return count_true(mask); };
 
   std::memset(&out, 0, sizeof out);
   HWY_ALIGN std::uint16_t room[kPage + kDelay * kSlot];
@@ -149,32 +220,27 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
   HWY_ALIGN double maxima[kMetricsMaxima][kMetricsLanes];
   auto differing = hn::Zero(du), inexact = hn::Zero(du);
   for (std::size_t first = 0; first < kMetricsLanes; first += lanes) {
-    auto sum_abs = zero, sum_signed = zero, sum_rel = zero, sum_floored = zero, sum_balance = zero;
-    auto sum_noise = zero, sum_signal = zero, sum_actual = zero, sum_product = zero;
-    auto sum_expected = zero, sum_ulps = zero;
-    auto max_abs = zero, max_rel = zero, max_floored = zero, max_balance = zero;
-    auto max_expected = zero, max_ulps = zero;
-    std::uint16_t* const counters = kAll ? away_from(tables, room) : nullptr;
+    auto all = Sums<kAllParts>::none();
+    std::uint16_t* const counters = away_from(tables, room);
     for (std::size_t i = first; i < n; i += kMetricsLanes) {
       auto a = load(actual + i), e = load(expected + i);
       auto r = kSeparate ? load(rounded + i) : e;
       auto size_a = hn::Abs(a), size_e = hn::Abs(e);
       const auto differs = hn::Xor(hn::BitCast(du, a), hn::BitCast(du, r));
       auto error = hn::Sub(a, e);
-      V rel = zero, ulps = zero;
+      V rel, ulps;
       // The usual case: all normal numbers, no change of sign. Every exception sets a sign bit.
       const auto bits_a = hn::BitCast(di, size_a), bits_e = hn::BitCast(di, size_e);
       const auto bits_r = kSeparate ? hn::BitCast(di, hn::Abs(r)) : bits_e;
       const auto not_finite = hn::Or(hn::Add(bits_a, to_sign), hn::Add(bits_r, to_sign));
       const auto too_small = hn::Or(hn::Sub(bits_a, normal_bits), hn::Sub(bits_e, normal_bits));
       const auto unusual = hn::Or(hn::Or(not_finite, too_small), hn::BitCast(di, differs));
-      V divided = zero;  // the error over the larger of 1 and |expected| is the smaller of two
+      V divided;
       if (HWY_LIKELY(plain && none_negative(unusual))) {
         differing = hn::Or(differing, differs);
         if (kSeparate) inexact = hn::Or(inexact, hn::Xor(hn::BitCast(du, e), hn::BitCast(du, r)));
-        if (relative) rel = divided = hn::Div(hn::Abs(error), size_e);
-        if (!distances) {
-        } else if constexpr (sizeof(T) == sizeof(float)) {
+        rel = divided = hn::Div(hn::Abs(error), size_e);
+        if constexpr (sizeof(T) == sizeof(float)) {
           const hn::Rebind<std::int32_t, D> di32;
           const hn::Rebind<float, D> d32;
           const auto codes_a = hn::BitCast(di32, hn::LoadU(d32, actual + i));
@@ -228,56 +294,23 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
         }
       }
       const auto size = hn::Abs(error);
-      sum_abs = hn::Add(sum_abs, size);
-      sum_signed = hn::Add(sum_signed, error);
-      sum_expected = hn::Add(sum_expected, size_e);
-      max_abs = hn::Max(max_abs, size);
-      max_expected = hn::Max(max_expected, size_e);
-      if (relative) {
-        const auto balance = hn::Min(size, divided);
-        sum_rel = hn::Add(sum_rel, rel);
-        sum_balance = hn::Add(sum_balance, hn::CopySign(balance, error));
-        max_rel = hn::Max(max_rel, rel);
-        max_balance = hn::Max(max_balance, balance);
-      }
-      if (floors) {
-        const auto floored = hn::Div(size, hn::Add(size_e, floor));
-        sum_floored = hn::Add(sum_floored, floored);
-        max_floored = hn::Max(max_floored, floored);
-      }
-      if (squares) {
-        sum_noise = hn::Add(sum_noise, hn::Mul(error, error));
-        sum_signal = hn::Add(sum_signal, hn::Mul(e, e));
-        sum_actual = hn::Add(sum_actual, hn::Mul(a, a));
-        sum_product = hn::Add(sum_product, hn::Mul(a, e));
-      }
-      if (distances) {
-        sum_ulps = hn::Add(sum_ulps, ulps);
-        max_ulps = hn::Max(max_ulps, ulps);
-      }
+      all.add(a, e, error, rel, divided, ulps);
 
+      const std::size_t group = i / kMetricsLanes;
+      std::uint16_t* const slot = counters + group % kDelay * kSlot;
+      if (HWY_LIKELY(group >= kDelay)) count_bins(slot, first, lanes, tables);
+      counters_of(size, rel, ulps, slot);
+
+      const auto judged = kSeparate && spec.judged_rounded ? hn::Abs(r) : size_e;
+      const auto off = kSeparate && spec.judged_rounded ? hn::Abs(hn::Sub(a, r)) : size;
       // Each is negative where the element is to be looked at.
-      auto counted = hn::Sub(size_e, domain), record = zero;
-      if constexpr (kAll) {
-        const std::size_t group = i / kMetricsLanes;
-        std::uint16_t* const slot = counters + group % kDelay * kSlot;
-        if (HWY_LIKELY(group >= kDelay)) count_bins(slot, first, lanes, tables);
-        counters_of(size, rel, ulps, slot);
-
-        const auto judged = kSeparate && spec.judged_rounded ? hn::Abs(r) : size_e;
-        const auto off = kSeparate && spec.judged_rounded ? hn::Abs(hn::Sub(a, r)) : size;
-        record = hn::Or(hn::MulAdd(ratio_rtol, judged, hn::Sub(ratio_atol, off)),
-                        hn::Or(hn::MulAdd(rtol, judged, hn::Sub(needed_atol, off)),
-                               hn::MulAdd(needed_rtol, judged, hn::Sub(atol, off))));
-        counted = hn::Or(counted, hn::Sub(below_1e4, rel));
-      } else {
-        counted = hn::Or(counted, hn::Sub(hn::Mul(maybe_1e4, size_e), size));
-      }
+      const auto record = hn::Or(hn::MulAdd(ratio_rtol, judged, hn::Sub(ratio_atol, off)),
+                                 hn::Or(hn::MulAdd(rtol, judged, hn::Sub(needed_atol, off)),
+                                        hn::MulAdd(needed_rtol, judged, hn::Sub(atol, off))));
+      const auto counted = hn::Or(hn::Sub(below_1e4, rel), hn::Sub(size_e, domain));
       if (HWY_UNLIKELY(!none_negative(hn::BitCast(di, hn::Or(record, counted))))) {
-        if (kAll && !none_negative(hn::BitCast(di, record)))
+        if (!none_negative(hn::BitCast(di, record)))
           out.groups[i / kMetricsLanes] |= MetricsBlock::kRecord;
-        if (!kAll && !relative)
-          rel = hn::IfThenElseZero(hn::Gt(size_e, zero), hn::Div(size, size_e));
         const auto over = hn::Gt(rel, below_1e4), small = hn::Lt(size_e, domain);
         out.rel_over_1e4 += count(over);
         out.rel_over_1e3 += count(hn::Ge(rel, over_1e3));
@@ -285,55 +318,130 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
         out.small_over += count(hn::And(small, hn::Gt(size, domain_error)));
       }
     }
-    for (std::size_t last = 0; kAll && last < std::min(kDelay, n / kMetricsLanes); ++last) {
+    for (std::size_t last = 0; last < std::min(kDelay, n / kMetricsLanes); ++last) {
       count_bins(counters + last * kSlot, first, lanes, tables);
     }
-    const V all_sums[] = {sum_abs,    sum_signed, sum_rel,     sum_floored,  sum_balance, sum_noise,
-                          sum_signal, sum_actual, sum_product, sum_expected, sum_ulps};
-    for (std::size_t s = 0; s < kMetricsSums; ++s) hn::StoreU(all_sums[s], d, sums[s] + first);
-    const V all_maxima[] = {max_abs, max_rel, max_floored, max_balance, max_expected, max_ulps};
-    for (std::size_t s = 0; s < kMetricsMaxima; ++s)
-      hn::StoreU(all_maxima[s], d, maxima[s] + first);
+    all.store(sums, maxima, first);
   }
-  for (std::size_t s = 0; s < kMetricsSums; ++s) {
-    const double* v = sums[s];
-    out.sums[s] = ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
-  }
-  for (std::size_t s = 0; s < kMetricsMaxima; ++s) {
-    out.maxima[s] = *std::max_element(maxima[s], maxima[s] + kMetricsLanes);
-  }
+  sum_lanes(sums, maxima, out);
   out.differs = !hn::AllTrue(du, hn::Eq(differing, hn::Zero(du)));
   out.rounds = !hn::AllTrue(du, hn::Eq(inexact, hn::Zero(du)));
 }
 
-template <bool kSeparate, typename T>
-HWY_INLINE void block_by_parts(const MetricsSpec& spec, const MetricsRecords& records,
-                               const T* actual, const T* expected, const T* rounded,
-                               const double* errors, const double* ulps, std::size_t n,
-                               std::uint16_t* tables, MetricsBlock& block) {
-  if ((spec.parts & kPartTables) != 0) {
-    block_of<kSeparate, true>(spec, records, actual, expected, rounded, errors, ulps, n, tables,
-                              block);
-  } else {
-    block_of<kSeparate, false>(spec, records, actual, expected, rounded, errors, ulps, n, tables,
-                               block);
+// Sums of float32 values alone, without the tables and the records: what limits on statistics are
+// read from. Zeros and subnormal numbers are not tallied, nor whether values differ in bits.
+template <unsigned kParts>
+HWY_INLINE void sums_of(const MetricsSpec& spec, const float* actual, const float* expected,
+                        std::size_t n, MetricsBlock& out) {
+  const D d;
+  const DU du;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto zero = hn::Zero(d), one = hn::Set(d, 1.0);
+  const auto largest = hn::Set(d, std::numeric_limits<double>::max());
+  const auto min_normal = hn::Set(d, spec.min_normal);
+  const auto sign = hn::BitCast(du, hn::Set(d, -0.0));
+  const auto over_1e3 = hn::Set(d, kOver1e3), over_1e4 = hn::Set(d, kOver1e4);
+  // Below it the relative error is below 1e-4.
+  const auto maybe_over = hn::Set(d, kOver1e4 * (1 - 0x1p-40));
+  const auto domain = hn::Set(d, spec.small_domain), domain_error = hn::Set(d, spec.small_error);
+  const bool counts = (spec.parts & kPartCounts) != 0;
+  std::memset(&out, 0, sizeof out);
+  HWY_ALIGN double sums[kMetricsSums][kMetricsLanes];
+  HWY_ALIGN double maxima[kMetricsMaxima][kMetricsLanes];
+  for (std::size_t first = 0; first < kMetricsLanes; first += lanes) {
+    auto all = Sums<kParts>::none();
+    for (std::size_t i = first; i < n; i += kMetricsLanes) {
+      if (first == 0) {
+        read_ahead(actual + i, kMetricsLanes * sizeof(float));
+        read_ahead(expected + i, kMetricsLanes * sizeof(float));
+      }
+      V a = load(actual + i), e = load(expected + i);
+      const auto finite = hn::And(hn::Le(hn::Abs(a), largest), hn::Le(hn::Abs(e), largest));
+      if (HWY_UNLIKELY(!hn::AllTrue(d, finite))) {
+        out.groups[i / kMetricsLanes] |= MetricsBlock::kNotFinite;
+        const std::int64_t others = static_cast<std::int64_t>(lanes) - count_true(finite);
+        out.not_finite += others;
+        out.no_ulps += others;
+        a = hn::IfThenElseZero(finite, a);
+        e = hn::IfThenElseZero(finite, e);
+      }
+      const V error = hn::Sub(a, e), size = hn::Abs(error), size_e = hn::Abs(e);
+      const auto none = hn::Eq(e, zero);
+      if (HWY_UNLIKELY(!hn::AllFalse(d, none))) {
+        out.no_relative += count_true(none);
+        out.errors_at_zero += count_true(hn::And(none, hn::Ne(error, zero)));
+      }
+      V rel = zero, divided = zero, ulps = zero;
+      const auto relative = [&]() HWY_ATTR {
+        return hn::IfThenElse(none, zero, hn::Div(size, hn::IfThenElse(none, one, size_e)));
+      };
+      if constexpr ((kParts & kPartRelative) != 0) {
+        rel = relative();
+        divided = hn::IfThenElse(none, size, rel);
+      }
+      if constexpr ((kParts & kPartUlps) != 0) {
+        const auto opposite = hn::And(hn::Xor(hn::BitCast(du, a), hn::BitCast(du, e)), sign);
+        const auto usual = hn::And(hn::Ge(hn::Abs(a), min_normal), hn::Ge(size_e, min_normal));
+        if (HWY_LIKELY(hn::AllTrue(d, usual) && hn::AllTrue(du, hn::Eq(opposite, hn::Zero(du))))) {
+          const hn::Rebind<std::int32_t, D> di32;
+          const hn::Rebind<float, D> d32;
+          const auto codes_a = hn::BitCast(di32, hn::LoadU(d32, actual + i));
+          const auto codes_e = hn::BitCast(di32, hn::LoadU(d32, expected + i));
+          const auto apart = hn::Abs(hn::Sub(codes_a, codes_e));
+          ulps = hn::PromoteTo(d, hn::ShiftRightSame(apart, spec.drop - kDrop32));
+        } else {
+          ulps = ordinal_distance(d, spec, a, e);
+        }
+      }
+      all.add(a, e, error, rel, divided, ulps);
+      if (counts) {
+        const auto maybe =
+            hn::Or(hn::Gt(size, hn::Mul(maybe_over, size_e)), hn::Lt(size_e, domain));
+        if (HWY_UNLIKELY(!hn::AllFalse(d, maybe))) {
+          const V of = relative();
+          out.rel_over_1e4 += count_true(hn::Ge(of, over_1e4));
+          out.rel_over_1e3 += count_true(hn::Ge(of, over_1e3));
+          const auto small = hn::Lt(size_e, domain);
+          out.small += count_true(small);
+          out.small_over += count_true(hn::And(small, hn::Gt(size, domain_error)));
+        }
+      }
+    }
+    all.store(sums, maxima, first);
   }
+  sum_lanes(sums, maxima, out);
 }
 
 void metrics_f64(const MetricsSpec& spec, const MetricsRecords& records, const double* actual,
                  const double* expected, const double* rounded, const double* errors,
                  const double* ulps, std::size_t n, std::uint16_t* tables, MetricsBlock& block) {
   if (rounded == expected) {
-    block_by_parts<false>(spec, records, actual, expected, rounded, errors, ulps, n, tables, block);
+    block_of<false>(spec, records, actual, expected, rounded, errors, ulps, n, tables, block);
   } else {
-    block_by_parts<true>(spec, records, actual, expected, rounded, errors, ulps, n, tables, block);
+    block_of<true>(spec, records, actual, expected, rounded, errors, ulps, n, tables, block);
   }
 }
 
 void metrics_f32(const MetricsSpec& spec, const MetricsRecords& records, const float* actual,
                  const float* expected, std::size_t n, std::uint16_t* tables, MetricsBlock& block) {
-  block_by_parts<false>(spec, records, actual, expected, expected, nullptr, nullptr, n, tables,
-                        block);
+  switch (spec.parts & ~unsigned{kPartCounts}) {
+    case kPartErrors:
+      return sums_of<kPartErrors>(spec, actual, expected, n, block);
+    case kPartErrors | kPartSquares:
+      return sums_of<kPartErrors | kPartSquares>(spec, actual, expected, n, block);
+    case kPartErrors | kPartFloored:
+      return sums_of<kPartErrors | kPartFloored>(spec, actual, expected, n, block);
+    case kPartErrors | kPartRelative:
+      return sums_of<kPartErrors | kPartRelative>(spec, actual, expected, n, block);
+    case kPartErrors | kPartUlps:
+      return sums_of<kPartErrors | kPartUlps>(spec, actual, expected, n, block);
+    default:
+      break;
+  }
+  if ((spec.parts & kPartTables) == 0) {
+    return sums_of<kAllSums>(spec, actual, expected, n, block);
+  }
+  block_of<false>(spec, records, actual, expected, expected, nullptr, nullptr, n, tables, block);
 }
 
 }  // namespace assay::simd::HWY_NAMESPACE

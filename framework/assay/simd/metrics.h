@@ -37,19 +37,20 @@ enum class UlpRule {
 
 // What of a block is computed; what is not is 0.
 enum MetricsPart : std::uint8_t {
-  kPartErrors = 1,    // kSumAbs, kSumSigned, kSumExpected, kMaxAbs, kMaxExpected, tallies; always
+  kPartErrors = 1,    // kSumAbs, kSumExpected, kMaxAbs, kMaxExpected, and what is not finite or 0
   kPartSquares = 2,   // kSumNoise, kSumSignal, kSumActual, kSumProduct
   kPartFloored = 4,   // kSumFloored, kMaxFloored
   kPartRelative = 8,  // kSumRel, kSumBalance, kMaxRel, kMaxBalance
   kPartUlps = 16,     // kSumUlps, kMaxUlps
-  kAllSums = 31,
-  kPartTables = 32,  // the tables and the records; only beside all the others
-  kAllParts = 63,
+  kPartCounts = 32,   // rel_over_1e3, rel_over_1e4, small, small_over
+  kAllSums = 63,
+  kPartTables = 64,  // the rest
+  kAllParts = 127,
 };
 
 // What is fixed for all blocks: the output's format, the bound, and what is asked for.
 struct MetricsSpec : Ordinals {
-  unsigned parts = kAllParts;  // of MetricsPart
+  unsigned parts = kAllParts;  // of MetricsPart; of float64 values all
   UlpRule ulp_rule;
   double rtol, atol;
   bool judged_rounded;  // the bound is about the rounded expected value
@@ -114,11 +115,12 @@ struct MetricsBlock {
 // actual - expected where float64 values would not give it, else null; `ulps`: for UlpRule::kGiven.
 // `tables`: kTableCounters counters that the block adds to, [bin][lane], the bins of absolute
 // errors, then those of relative errors, then those of ulps; a lane that has no such error counts
-// in bin 0. After kTableElements elements they have to be emptied. Null where none are asked for.
+// in bin 0. After kTableElements elements they have to be emptied.
 void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const double* actual,
                    const double* expected, const double* rounded, const double* errors,
                    const double* ulps, std::size_t n, std::uint16_t* tables, MetricsBlock& block);
-// The same of float32 outputs and float32 golden results, straight from the tensors.
+// The same of float32 values. Without kPartTables `tables` may be null and the output's format is
+// one all of whose values float32 holds.
 void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const float* actual,
                    const float* expected, std::size_t n, std::uint16_t* tables,
                    MetricsBlock& block);

@@ -80,17 +80,30 @@ MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actu
   return {worst, text + override_line(overridden)};
 }
 
+CaseReport ElementwiseMatcher::report_of(const TensorView& actual,
+                                         const GateRequest& request) const {
+  const FloatEnvironment environment;
+  if (const Case* c = reference_.as_case()) {
+    return gate_case(*c, actual, request, {.producer = producer_});
+  }
+  CaseReport report;
+  report.verdicts = gate_tensors(actual, reference_.tensor(), request,
+                                 "; give .rtol() and .atol(), or another .standard()");
+  return report;
+}
+
+bool ElementwiseMatcher::passes(const TensorView& actual) const {
+  std::string overridden;
+  GateRequest request = said_request(overridden);
+  request.metrics = request.patterns = false;
+  return report_of(actual, request).outcome() == Outcome::kPass;
+}
+
 MatchReport ElementwiseMatcher::check(const TensorView& actual) const {
   const FloatEnvironment environment;
   std::string overridden;
   const GateRequest request = said_request(overridden);
-  CaseReport report;
-  if (const Case* c = reference_.as_case()) {
-    report = gate_case(*c, actual, request, {.producer = producer_});
-  } else {
-    report.verdicts = gate_tensors(actual, reference_.tensor(), request,
-                                   "; give .rtol() and .atol(), or another .standard()");
-  }
+  const CaseReport report = report_of(actual, request);
   const Verdict* decides = report.deciding_verdict();
   std::string text = decides != nullptr ? explain(*decides) : report.because();
   return {report.outcome(), text + override_line(overridden)};

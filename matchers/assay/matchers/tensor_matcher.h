@@ -139,6 +139,8 @@ bool explain_match(const MatchReport& report, testing::MatchResultListener* list
 // The skin of a matcher. `Derived` has
 //   MatchReport check(const TensorView& actual) const;
 //   std::string describe(bool negated) const;
+// and where an answer without words takes less
+//   bool passes(const TensorView& actual) const;
 // and where it takes the outputs of a case that has several
 //   MatchReport check_outputs(const std::vector<NamedView>& actual) const;
 // Setters return a changed copy, so that a matcher may be kept and varied.
@@ -160,8 +162,13 @@ class TensorMatcher {
       if constexpr (kTakesThem) return explain_match(self().check_outputs(outputs), listener);
       return false;
     } else {
-      return with_view(
-          actual, [&](const TensorView& v) { return explain_match(self().check(v), listener); });
+      return with_view(actual, [&](const TensorView& v) {
+        // EXPECT_THAT asks so first, and for words where it is no match.
+        if constexpr (requires(const Derived& matcher) { matcher.passes(v); }) {
+          if (!listener->IsInterested()) return self().passes(v);
+        }
+        return explain_match(self().check(v), listener);
+      });
     }
   }
   void DescribeTo(std::ostream* os) const { *os << self().describe(false); }
