@@ -1,0 +1,110 @@
+// Without metrics a verdict is found another way: values that float32 holds are compared as
+// float32, and limits are read from the sums that they need. It must be the same verdict.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "assay/judge/standards.h"
+#include "assay/judge/verdict.h"
+#include "every_standard.h"
+#include "verdict_lines.h"
+
+namespace assay {
+namespace {
+
+using lines::golden_values;
+using lines::output_values;
+
+// Judges with metrics and without, and expects one verdict, but for the metrics themselves.
+Verdict expect_one_verdict(const TensorView& actual, const TensorView& expected, const Bound& bound,
+                           JudgeOptions options) {
+  options.patterns = false;
+  options.metrics = true;
+  Verdict full = judge(actual, expected, bound, options);
+  options.metrics = false;
+  const Verdict quick = judge(actual, expected, bound, options);
+  EXPECT_FALSE(quick.metrics);
+  full.metrics.reset();
+  // Of a plain tolerance it is the metrics that know the ratios of what is within it.
+  if (bound.is_plain() && full.misses == 0) full.worst_ratio = quick.worst_ratio;
+  EXPECT_EQ(verdict_json(quick), verdict_json(full));
+  EXPECT_EQ(quick.worst_ratio, full.worst_ratio);
+  EXPECT_EQ(quick.nonzero, full.nonzero);
+  EXPECT_EQ(quick.blind, full.blind);
+  EXPECT_EQ(quick.readings.size(), full.readings.size());
+  for (std::size_t i = 0; i < std::min(quick.readings.size(), full.readings.size()); ++i) {
+    EXPECT_EQ(quick.readings[i].value, full.readings[i].value) << quick.readings[i].limit.text();
+  }
+  return full;
+}
+
+TEST(WithoutMetrics, EveryStandardSaysTheSame) {
+  std::size_t place = 0, passed = 0, missed = 0, limited = 0;
+  for (const char* dtype : {"float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
+                            "hifloat8", "float64", "int8"}) {
+    const Format& f = format_named(dtype);
+    for (const std::string& standard : every_standard(2, place++)) {
+      const auto bound = standard_bound(standard, f, 64);
+      const auto needs_weights = [](const Limit& l) { return l.needs_weights(); };
+      if (!bound || std::any_of(bound->limits.begin(), bound->limits.end(), needs_weights))
+        continue;
+      const Shape shape = {2, 1043};
+      for (const bool specials : {false, true}) {
+        const std::vector<double> golden = golden_values(f, 2086, 21 + place, specials);
+        for (const double off : {0.0, 0x1p-20, 0x1p-9}) {
+          const std::vector<double> output =
+              off == 0 ? golden : output_values(f, golden, 22 + place, specials, off);
+          const Tensor actual = Tensor::from_values(f, shape, output);
+          const Tensor other =
+              Tensor::from_values(f, shape, output_values(f, golden, 23 + place, false, 0x1p-8));
+          const Tensor bounds(format_named("float64"), shape);
+          JudgeOptions options{.benchmark = {}, .element_bounds = bounds.view()};
+          if (bound->needs_benchmark()) options.benchmark = other.view();
+          for (const std::string golden_dtype :
+               {f.is_float() ? dtype : "float64", "float32", "float64"}) {
+            SCOPED_TRACE(formatted("{} of {} against {}, specials {}, off {}", standard, dtype,
+                                   golden_dtype, specials, off));
+            const Tensor expected = Tensor::from_values(format_named(golden_dtype), shape, golden);
+            const Verdict v = expect_one_verdict(actual, expected, *bound, options);
+            passed += v.outcome == Outcome::kPass ? 1 : 0;
+            missed += v.misses > 0 ? 1 : 0;
+            limited += v.readings.empty() ? 0 : 1;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(passed, walks_a_share() ? 100 : 400);
+  EXPECT_GT(missed, walks_a_share() ? 250 : 1000);
+  EXPECT_GT(limited, walks_a_share() ? 150 : 600);
+}
+
+// From 2^18 elements on a sample tells where quantiles lie. Errors of a few sizes alone are ties.
+TEST(WithoutMetrics, QuantilesAndSharesOfManyElements) {
+  constexpr std::int64_t kMany = (std::int64_t{1} << 18) + 1003;
+  const Format& f = format_named("float32");
+  oracle::Dice dice(31);
+  std::vector<double> golden(kMany), near(kMany), stepped(kMany);
+  for (std::size_t i = 0; i < golden.size(); ++i) {
+    golden[i] = i % 50 == 0 ? 0 : 1 + static_cast<double>(static_cast<float>(dice.uniform()));
+    near[i] = golden[i] * (1 + 1e-5 * (dice.uniform() - 0.5));
+    stepped[i] = golden[i] + static_cast<double>(dice.below(4)) * 0x1p-23;
+  }
+  const Tensor expected = Tensor::from_values(f, {kMany}, golden);
+  for (const std::vector<double>& values : {golden, near, stepped}) {
+    const Tensor actual = Tensor::from_values(f, {kMany}, values);
+    for (const char* standard : {"tensorrt_median", "tensorrt_quantile", "tensorrt_max",
+                                 "tensorrt_mean", "msprobe", "msprobe_ulp", "ttk_mixed"}) {
+      for (const int threads : {1, 2}) {
+        SCOPED_TRACE(standard);
+        const Verdict v = expect_one_verdict(
+            actual, expected, oracle::bound_of(standard, "float32"), {.threads = threads});
+        EXPECT_FALSE(v.readings.empty());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay
