@@ -9,6 +9,7 @@
 #include "assay/format/convert.h"
 #include "assay/gate/gate.h"
 #include "assay/judge/verdict.h"
+#include "assay/matchers.h"
 #include "peers.h"
 #include "ratios.h"
 
@@ -100,6 +101,24 @@ void onednn(benchmark::State& state) { by_standard(state, "onednn_eltwise"); }
 void cutlass(benchmark::State& state) { by_standard(state, "cutlass"); }
 void tensorrt_quantile(benchmark::State& state) { by_standard(state, "tensorrt_quantile"); }
 
+// What EXPECT_THAT asks of a matcher first, and with words; by all threads, as the plain verdict
+// beside it.
+void matches(benchmark::State& state, bool with_words) {
+  const Arrays& a = arrays();
+  const auto actual = assay::view(a.actual.data(), {kElements});
+  const auto expected = assay::view(a.expected.data(), {kElements});
+  const auto matcher = testing::SafeMatcherCast<const assay::TensorView&>(
+      assay::CloseTo(expected).rtol(1e-5).atol(1e-5));
+  for (auto _ : state) {
+    testing::StringMatchResultListener words;
+    const bool is = with_words ? matcher.MatchAndExplain(actual, &words) : matcher.Matches(actual);
+    if (!is) state.SkipWithError("the arrays must agree");
+  }
+}
+void close_to(benchmark::State& state) { matches(state, false); }
+void close_to_with_words(benchmark::State& state) { matches(state, true); }
+void plain_verdict_all_threads(benchmark::State& state) { verdict(state, 0, kElements, false); }
+
 // Standards without metrics, as tests judge what passes, beside the plain verdict.
 constexpr const char* kAlone[] = {"ulp(4)",
                                   "bit_equal",
@@ -130,15 +149,17 @@ void alone(benchmark::State& state, const std::string& standard) {
   }
 }
 
-// Outputs of 16 bits against the golden results that they are rounded from.
-template <typename Golden>
-void alone_of(benchmark::State& state, const char* dtype, const char* standard) {
+// Outputs of 16 bits against the float32 golden results that they are rounded from.
+void alone_of(benchmark::State& state, const std::string& dtype, const std::string& standard) {
   const assay::Format& format = assay::format_named(dtype);
   const Arrays& a = arrays();
-  static const std::vector<Golden> golden(a.expected.begin(), a.expected.begin() + kMetricElements);
-  assay::Tensor actual(format, {kMetricElements});
-  assay::encode_array(format, a.expected.data(), kMetricElements, actual.bytes());
-  const auto expected = assay::view(golden.data(), {kMetricElements});
+  static std::map<std::string, assay::Tensor> outputs;
+  assay::Tensor& actual = outputs[dtype];
+  if (actual.empty()) {
+    actual = assay::Tensor(format, {kElements});
+    assay::encode_array(format, a.expected.data(), kElements, actual.bytes());
+  }
+  const auto expected = assay::view(a.expected.data(), {kElements});
   const auto bound = assay::standard_bound(standard, format).value();
   for (auto _ : state) {
     const auto v = assay::judge(actual, expected, bound, {.metrics = false, .threads = 1});
@@ -217,6 +238,9 @@ void numpy_metrics(benchmark::State& state) {
 
 BENCHMARK(plain_verdict)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
 BENCHMARK(plain_verdict_two_threads)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
+BENCHMARK(plain_verdict_all_threads)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
+BENCHMARK(close_to)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
+BENCHMARK(close_to_with_words)->Unit(benchmark::kMillisecond)->Repetitions(3)->UseRealTime();
 BENCHMARK(sum_both)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
 BENCHMARK(numpy_allclose)->Unit(benchmark::kMillisecond)->Iterations(1)->UseManualTime();
 BENCHMARK(all_metrics)->Unit(benchmark::kMillisecond)->Repetitions(3)->UseRealTime();
@@ -243,6 +267,10 @@ int main(int argc, char** argv) {
       {"plain verdict, float32, 64 Mi: sum of both arrays", "plain_verdict", "sum_both", 0.8},
       {"plain verdict, float32, 64 Mi: numpy.allclose", "plain_verdict", "numpy_allclose"},
       {"plain verdict, two threads: one thread", "plain_verdict_two_threads", "plain_verdict"},
+      {"CloseTo that matches, float32, 64 Mi: plain verdict", "close_to",
+       "plain_verdict_all_threads", 0.9},
+      {"CloseTo that matches, float32, 64 Mi: the same with words", "close_to",
+       "close_to_with_words"},
       {"all metrics, float32, 16 Mi: numpy.allclose", "all_metrics", "numpy_allclose_small", 1.5},
       {"the same: the metrics in numpy", "all_metrics", "numpy_metrics", 10},
       {"standard cann_ecosystem@2025, float32, 16 Mi: all metrics", "cann_ecosystem",
@@ -270,6 +298,13 @@ int main(int argc, char** argv) {
   for (const std::string standard : kAlone) {
     beside(standard + " without metrics, float32, 64 Mi", "alone_" + standard,
            [standard](benchmark::State& state) { alone(state, standard); });
+  }
+  for (const std::string dtype : {"bfloat16", "float16"}) {
+    for (const std::string standard : {"torch", "ulp(1)", "cann_ecosystem@2025"}) {
+      beside(standard + " without metrics, " + dtype + " of float32, 64 Mi",
+             "alone_" + dtype + "_" + standard,
+             [dtype, standard](benchmark::State& state) { alone_of(state, dtype, standard); });
+    }
   }
   return assay_bench::run_with_ratios(argc, argv, ratios);
 }

@@ -209,6 +209,56 @@ TEST_P(ConvertTest, RoundsAsTheScalarDoes) {
   }
 }
 
+// Formats with infinity all of whose values float32 holds.
+std::vector<const Format*> formats_rounded_in_float32() {
+  std::vector<const Format*> some;
+  for (const Format& f : formats()) {
+    if (f.has_infinity() && max_finite(f) < 0x1p128 && min_subnormal(f) >= 0x1p-149 &&
+        f.mantissa_bits() <= 23) {
+      some.push_back(&f);
+    }
+  }
+  return some;
+}
+
+TEST_P(ConvertTest, RoundsToFloat32AsTheScalarDoes) {
+  Random random(5, 30);
+  std::size_t formats_seen = 0;
+  for (const Format* const f : formats_rounded_in_float32()) {
+    ++formats_seen;
+    std::vector<double> values = hard_values(*f);
+    // Ties and their neighbours in float64 and float32.
+    for (int i = 0; i < 3000; ++i) {
+      const double x =
+          round_to(*f, std::ldexp(random.normal(), static_cast<int>(random.below(30)) - 20));
+      const double tie = x + ulp_of(*f, x) / 2;
+      for (const double v : {x, tie, std::nextafter(tie, 0.0), std::nextafter(tie, 1e300)}) {
+        values.push_back(v);
+        values.push_back(static_cast<double>(std::nextafter(static_cast<float>(v), -1e30F)));
+      }
+    }
+    std::vector<float> rounded(values.size() + 3, -99);
+    round_array(*f, values.data(), values.size(), rounded.data());
+    const std::vector<float> floats(values.begin(), values.end());
+    std::vector<float> of_floats(values.size() + 3, -99), in_place = floats;
+    round_array(*f, floats.data(), floats.size(), of_floats.data());
+    round_array(*f, in_place.data(), in_place.size(), in_place.data());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      ASSERT_TRUE(same(static_cast<double>(rounded[i]), round_to(*f, values[i])))
+          << f->name << std::hexfloat << " " << values[i] << " became " << rounded[i];
+      const double of = round_to(*f, static_cast<double>(floats[i]));
+      ASSERT_TRUE(same(static_cast<double>(of_floats[i]), of))
+          << f->name << std::hexfloat << " " << floats[i] << " became " << of_floats[i];
+      ASSERT_TRUE(same(static_cast<double>(in_place[i]), of)) << f->name;
+    }
+    for (std::size_t i = values.size(); i < rounded.size(); ++i) {
+      ASSERT_EQ(rounded[i], -99);
+      ASSERT_EQ(of_floats[i], -99);
+    }
+  }
+  EXPECT_GE(formats_seen, 5u);
+}
+
 TEST_P(ConvertTest, EveryLengthLeavesTheRestAlone) {
   Random random(5, 3);
   for (const Format& f : formats()) {

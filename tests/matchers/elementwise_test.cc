@@ -52,6 +52,35 @@ TEST(Elementwise, TensorsAndViews) {
   EXPECT_THAT(out, CloseTo(list("float64", {1, 2, 3})).rtol(0.01));
 }
 
+// EXPECT_THAT asks without words first, which takes no metrics: the answer is that with words.
+TEST(Elementwise, AnswersWithoutWordsAreTheSame) {
+  const std::vector<float> reference = {1, 2, 3, 1e-9F};
+  const auto expect_one_answer = [&](const std::vector<float>& actual,
+                                     const ElementwiseMatcher& matcher, bool matches) {
+    const auto typed = testing::SafeMatcherCast<const std::vector<float>&>(matcher);
+    testing::StringMatchResultListener words;
+    EXPECT_EQ(typed.Matches(actual), matches);
+    EXPECT_EQ(typed.MatchAndExplain(actual, &words), matches);
+    EXPECT_THAT(words.str(), HasSubstr(matches ? "which passes" : "which "));
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> off = {1, 2, 3.1F, 1e-9F}, zeros = {0, 0, 0, 0};
+  const std::vector<float> special = {1, nan, 3, 1e-9F};
+  for (const char* standard : {"torch", "ulp(4)", "bit_equal", "atb", "msprobe", "cutlass",
+                               "cann_ecosystem@2025", "tensorrt_quantile"}) {
+    SCOPED_TRACE(standard);
+    expect_one_answer(std::vector<float>(reference), CloseTo(reference).standard(standard), true);
+    expect_one_answer(off, CloseTo(reference).standard(standard), false);
+    expect_one_answer(special, CloseTo(reference).standard(standard), false);
+    expect_one_answer(zeros, CloseTo(zeros).standard(standard), false);  // the same memory
+    expect_one_answer({1, 2}, CloseTo(reference).standard(standard), false);
+    expect_one_answer(off, CloseTo(reference).standard(standard).standard("torch"), false);
+  }
+  const auto unknown =
+      testing::SafeMatcherCast<const std::vector<float>&>(CloseTo(reference).standard("tortch"));
+  EXPECT_THROW((void)unknown.Matches(off), std::invalid_argument);
+}
+
 TEST(Elementwise, VectorsAndSpans) {
   const std::vector<float> reference = {1, 2, 3};
   std::vector<float> out = {1, 2, 3.00001F};

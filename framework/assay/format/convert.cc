@@ -78,6 +78,10 @@ bool is_plain(const Format& f) {
          min_subnormal(f) >= 0x1p-1022;
 }
 
+simd::RoundSpec round_spec(const Format& f) {
+  return {53 - f.precision, min_normal(f), min_subnormal(f), max_finite(f)};
+}
+
 // The format as the float32 kernels see it; empty where they do not cover it.
 std::optional<simd::SmallFloat> small_float(const Format& f, Overflow overflow) {
   const bool covered = f.is_float() && f.specials != Specials::kTapered &&
@@ -177,8 +181,31 @@ void round_array(const Format& f, double* values, std::size_t n) {
     });
     return;
   }
-  const simd::RoundSpec spec{53 - f.precision, min_normal(f), min_subnormal(f), max_finite(f)};
-  simd::round_float64(spec, values, n);
+  simd::round_float64(round_spec(f), values, n);
+}
+
+void round_array(const Format& f, const float* from, std::size_t n, float* to) {
+  const FloatEnvironment environment;
+  if (is_float32(f)) {
+    if (n > 0) std::memmove(to, from, n * sizeof(float));
+  } else if (is_plain(f)) {
+    simd::round_float32(round_spec(f), from, n, to);
+  } else {
+    std::byte codes[kBlock * sizeof(float)];
+    by_blocks(n, [&](std::size_t start, std::size_t count) {
+      encode_array(f, from + start, count, codes);
+      decode_array(f, codes, count, to + start);
+    });
+  }
+}
+
+void round_array(const Format& f, const double* from, std::size_t n, float* to) {
+  const FloatEnvironment environment;
+  if (is_float32(f)) return cast_array<float>(from, n, reinterpret_cast<std::byte*>(to));
+  by_blocks(n, [&](std::size_t start, std::size_t count) {
+    simd::round_to_odd_float32(from + start, count, to + start);
+    round_array(f, to + start, count, to + start);
+  });
 }
 
 void encode_array(const Format& f, const float* from, std::size_t n, std::byte* to,

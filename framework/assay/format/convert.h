@@ -32,6 +32,11 @@ void encode_array(const Format& format, const float* from, std::size_t n, std::b
 // infinity.
 void round_array(const Format& format, double* values, std::size_t n);
 
+// to[i] = round_to(format, from[i]) with nearest_even and IEEE overflow, for a format with infinity
+// all of whose values float32 holds; `from` and `to` may be one array.
+void round_array(const Format& format, const float* from, std::size_t n, float* to);
+void round_array(const Format& format, const double* from, std::size_t n, float* to);
+
 // One stored element as an integer, and back; little-endian, as everything assay runs on. `at` need
 // not be aligned. Of complex elements it is parts that are loaded (tensor.h: parts_of).
 inline std::uint64_t load_element(const Format& format, const std::byte* at) {

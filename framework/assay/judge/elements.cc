@@ -44,7 +44,9 @@ class ElementJudge {
     float32_ = floats_in_place(actual) != nullptr && floats_in_place(expected) != nullptr;
     const bool fit = float32_holds(actual) && (rounds_ ? out_.has_infinity() && has_floats(expected)
                                                        : float32_holds(expected));
-    if (parts_ != 0 && !(fit && rounds_ == (expected.format != actual.format))) {
+    // Ulps are those of rounded values.
+    const bool has_ulps = rounds_ || expected.format == actual.format;
+    if (parts_ != 0 && !(fit && (has_ulps || (parts_ & simd::kPartUlps) == 0))) {
       parts_ = simd::kAllParts;
     }
     as_floats_ = fit && parts_ != simd::kAllParts &&
@@ -64,8 +66,8 @@ class ElementJudge {
     if (options_.miss_map) found.miss_map.emplace(actual_.shape);
     if (as_floats_) {
       double worst = 0;
-      for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
-        judge_floats(found, first, std::min(kMetricsBlock, end - first), worst);
+      for (std::int64_t first = begin; first < end; first += kStretch) {
+        judge_floats(found, first, std::min(kStretch, end - first), worst);
       }
       note_worst(found, worst);
     } else {
@@ -81,6 +83,9 @@ class ElementJudge {
   // Whether a kernel judges many elements at once, and by which rule; what misses in them, and
   // where, is then found element by element.
   enum class Blocks : std::uint8_t { kNone, kPlain, kTolerance, kUlps, kBits };
+
+  // Elements that are judged as float32 together.
+  static constexpr std::int64_t kStretch = 4 * kMetricsBlock;
 
   // What the rule says of one element.
   struct Finding {
@@ -152,15 +157,27 @@ class ElementJudge {
   void judge_floats(ElementFindings& found, std::int64_t first, std::int64_t count,
                     double& worst) const {
     const auto n = static_cast<std::size_t>(count);
-    float room_a[kMetricsBlock], room_e[kMetricsBlock];
+    float room_a[kStretch], room_e[kStretch];
     const float* const a = floats_of(actual_, first, n, room_a);
     const float* const e =
         rounds_ ? rounded_floats(first, n, room_e) : floats_of(expected_, first, n, room_e);
+    bool met_special = false;
+    const auto for_blocks = [&](const auto& take) {
+      for (std::int64_t at = 0; at < count; at += kMetricsBlock) {
+        take(at, static_cast<std::size_t>(std::min(kMetricsBlock, count - at)));
+      }
+    };
     if (found.metrics) {
-      found.metrics->add(a, e, n, offset_ + first);
-      if (limits_alone_ && !found.metrics->met_special()) return;
+      for_blocks([&](std::int64_t at, std::size_t block) {
+        found.metrics->add(a + at, e + at, block, offset_ + first + at);
+        met_special |= found.metrics->met_special();
+      });
+      if (limits_alone_ && !met_special) return;
     }
-    if (!no_float_misses(found, a, e, n, worst)) judge_doubles(found, first, n, nullptr, false);
+    if (no_float_misses(found, a, e, n, worst)) return;
+    for_blocks([&](std::int64_t at, std::size_t block) {
+      judge_doubles(found, first + at, block, nullptr, false);
+    });
   }
 
   // `taken`: `metrics`, which may be null, have these elements already.
@@ -250,13 +267,11 @@ class ElementJudge {
 
   // Expected values, rounded to the output's format.
   const float* rounded_floats(std::int64_t first, std::size_t n, float* room) const {
-    std::byte codes[kMetricsBlock * sizeof(float)];
     if (const double* const doubles = doubles_of(expected_)) {
-      encode_array(out_, doubles + first, n, codes);
+      round_array(out_, doubles + first, n, room);
     } else {
-      encode_array(out_, floats_of(expected_, first, n, room), n, codes);
+      round_array(out_, floats_of(expected_, first, n, room), n, room);
     }
-    decode_array(out_, codes, n, room);
     return room;
   }
 

@@ -273,7 +273,8 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
     m_.max_abs_index = find(largest, [&](std::size_t i) { return std::abs(error_at(i)); });
     if (format_->is_float()) {
       const auto at = static_cast<std::size_t>(m_.max_abs_index - first);
-      m_.max_abs_ulps = largest / ulp_of(*format_, static_cast<double>(rounded[at]));
+      const double there = round_to(*format_, static_cast<double>(rounded[at]));
+      m_.max_abs_ulps = largest / ulp_of(*format_, there);
     }
   }
   if (const double largest = block.maxima[simd::kMaxRel]; largest > m_.max_rel_error) {
@@ -333,6 +334,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   // An error beyond float64 exceeds every bound.
   may_miss_ = block.not_finite > pad || std::isinf(block.maxima[simd::kMaxAbs]);
   met_special_ = block.not_finite > pad;
+  if (!has_tables()) met_special_ |= block.maxima[simd::kMaxExpected] > max_finite(*format_);
   for (std::size_t group = 0; group < lanes / kLanes; ++group) {
     std::uint64_t eight = 0;
     std::memcpy(&eight, block.groups + group / 8 * 8, sizeof eight);

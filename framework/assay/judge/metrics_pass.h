@@ -35,7 +35,7 @@ class MetricsPass {
   void add(double* actual, double* expected, double* rounded, std::size_t n, std::int64_t first,
            const double* errors);
   // The same of float32 values, which are not written to. Without simd::kPartTables they may be
-  // those of any format that float32 holds, `expected` being in the output's format.
+  // those of any formats that float32 holds; for ulps `expected` is in the output's.
   void add(const float* actual, const float* expected, std::size_t n, std::int64_t first);
   // Complex elements, each two values, real part first: metrics of magnitudes, |actual - expected|
   // against |expected|. What needs a sign or an order of the values stays 0, or NaN (bias, error
@@ -44,7 +44,7 @@ class MetricsPass {
                    std::size_t n, std::int64_t first);
   // In the last block: whether some element may exceed the bound (it may, of a rule that is not
   // plain, or without simd::kPartTables), whether a side (or the rounded expected value) of some
-  // element is NaN or infinite, whether NaN met NaN.
+  // element is NaN or infinite (without simd::kPartTables: may be), whether NaN met NaN.
   bool may_miss() const { return may_miss_; }
   bool met_special() const { return met_special_; }
   bool nan_met_nan() const { return nan_met_nan_; }

@@ -102,25 +102,30 @@ void to_float64_impl(Storage storage, const void* from, std::size_t n, double* t
   }
 }
 
-bool round_float64_impl(const RoundSpec& spec, double* values, std::size_t n) {
-  const hn::ScalableTag<double> d;
+// T: float64, or float32 where it holds the format's values.
+template <typename T>
+HWY_INLINE bool round_all(const RoundSpec& spec, const T* from, std::size_t n, T* to) {
+  const hn::ScalableTag<T> d;
   const hn::RebindToUnsigned<decltype(d)> du;
+  using Bits = hn::TFromD<decltype(du)>;
+  constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
+  const int drop = spec.drop - (52 - kMantissa);
   const std::size_t lanes = hn::Lanes(d);
   // Normal range: add just under half of the last kept bit (half when that bit is odd) to the bits,
-  // then clear what is dropped. Below: adding 1.5 * 2^52 quanta makes the hardware round to a
-  // multiple of the quantum.
-  const auto one = hn::Set(du, std::uint64_t{1});
-  const auto almost_half = hn::Set(du, (std::uint64_t{1} << (spec.drop - 1)) - 1);
-  const auto keep = hn::Set(du, ~((std::uint64_t{1} << spec.drop) - 1));
-  const auto min_normal = hn::Set(d, spec.min_normal);
-  const auto magic = hn::Set(d, spec.min_subnormal * 0x1.8p52);
-  const auto largest = hn::Set(d, spec.max_finite);
-  const auto infinity = hn::Set(d, std::numeric_limits<double>::infinity());
+  // then clear what is dropped. Below: adding 1.5 * 2^52 quanta (of float32 2^23) makes the
+  // hardware round to a multiple of the quantum.
+  const auto one = hn::Set(du, Bits{1});
+  const auto almost_half = hn::Set(du, (Bits{1} << (drop - 1)) - 1);
+  const auto keep = hn::Set(du, ~((Bits{1} << drop) - 1));
+  const auto min_normal = hn::Set(d, static_cast<T>(spec.min_normal));
+  const auto magic = hn::Set(d, static_cast<T>(spec.min_subnormal * std::ldexp(1.5, kMantissa)));
+  const auto largest = hn::Set(d, static_cast<T>(spec.max_finite));
+  const auto infinity = hn::Set(d, std::numeric_limits<T>::infinity());
   auto overflowed = hn::MaskFromVec(hn::Zero(d));
   const auto round = [&](auto x) HWY_ATTR {
     const auto size = hn::Abs(x);
     const auto bits = hn::BitCast(du, size);
-    const auto odd = hn::And(hn::ShiftRightSame(bits, spec.drop), one);
+    const auto odd = hn::And(hn::ShiftRightSame(bits, drop), one);
     const auto rounded = hn::BitCast(d, hn::And(hn::Add(bits, hn::Add(almost_half, odd)), keep));
     const auto small = hn::Sub(hn::Add(size, magic), magic);
     auto result = hn::IfThenElse(hn::Lt(size, min_normal), small, rounded);
@@ -131,14 +136,21 @@ bool round_float64_impl(const RoundSpec& spec, double* values, std::size_t n) {
     return hn::IfThenElse(hn::IsNaN(x), x, result);
   };
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(round(hn::LoadU(d, values + i)), d, values + i);
+  for (; i + lanes <= n; i += lanes) hn::StoreU(round(hn::LoadU(d, from + i)), d, to + i);
   if (i < n) {
-    double rest[hn::MaxLanes(d)] = {};
-    std::memcpy(rest, values + i, (n - i) * sizeof(double));
+    T rest[hn::MaxLanes(d)] = {};
+    std::memcpy(rest, from + i, (n - i) * sizeof(T));
     hn::StoreU(round(hn::LoadU(d, rest)), d, rest);
-    std::memcpy(values + i, rest, (n - i) * sizeof(double));
+    std::memcpy(to + i, rest, (n - i) * sizeof(T));
   }
   return !hn::AllFalse(d, overflowed);
+}
+
+bool round_float64_impl(const RoundSpec& spec, double* values, std::size_t n) {
+  return round_all(spec, values, n, values);
+}
+bool round_float32_impl(const RoundSpec& spec, const float* from, std::size_t n, float* to) {
+  return round_all(spec, from, n, to);
 }
 
 // to[i] = convert(from[i]) for n elements, a vector at a time. A result larger than caches is
@@ -349,6 +361,7 @@ namespace assay::simd {
 
 HWY_EXPORT(to_float64_impl);
 HWY_EXPORT(round_float64_impl);
+HWY_EXPORT(round_float32_impl);
 HWY_EXPORT(small_to_float32_impl);
 HWY_EXPORT(float32_to_small_impl);
 HWY_EXPORT(round_to_odd_float32_impl);
@@ -359,6 +372,10 @@ void to_float64(Storage storage, const void* from, std::size_t n, double* to, co
 
 bool round_float64(const RoundSpec& spec, double* values, std::size_t n) {
   return HWY_DYNAMIC_DISPATCH(round_float64_impl)(spec, values, n);
+}
+
+bool round_float32(const RoundSpec& spec, const float* from, std::size_t n, float* to) {
+  return HWY_DYNAMIC_DISPATCH(round_float32_impl)(spec, from, n, to);
 }
 
 void small_to_float32(const SmallFloat& format, const void* from, std::size_t n, float* to) {

@@ -36,6 +36,9 @@ struct RoundSpec {
 // goes to infinity. Returns whether any finite value overflowed (a format without infinity then
 // needs its own rule).
 bool round_float64(const RoundSpec& spec, double* values, std::size_t n);
+// to[i] = from[i] rounded in the same way, to a format less precise than float32 all of whose
+// values float32 holds.
+bool round_float32(const RoundSpec& spec, const float* from, std::size_t n, float* to);
 
 // A float format of at most 16 bits with sign, exponent and mantissa, all of whose values float32
 // holds, as the kernels below see it. A magnitude code is the bits of an element without its sign.
