@@ -294,7 +294,11 @@ TEST_P(MetricsBlockTest, PartsAreThoseOfAll) {
     for (const std::size_t n : {std::size_t{8}, std::size_t{56}, kMetricsBlock}) {
       for (const int spread : {2, 12}) {
         ++seed;
-        const Blocks b = random_blocks(spec, n, seed, spread, seed % 3 != 0, false);
+        Blocks b = random_blocks(spec, n, seed, spread, seed % 3 != 0, false);
+        if (f.mantissa_bits == 23) {  // a relative error of exactly 1e-4
+          b.expected[3] = 0x1.01918p+0;
+          b.actual[3] = 0x1.019818p+0;
+        }
         std::vector<std::uint16_t> tables(kTableCounters);
         MetricsBlock all;
         spec.parts = kAllParts;

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <limits>
 #include <utility>
 
 #include "assay/base/constants.h"
-#include "assay/base/text.h"
 #include "assay/format/convert.h"
-#include "assay/judge/blindness.h"
 #include "assay/judge/complex.h"
 #include "assay/judge/exact.h"
 #include "assay/judge/parts.h"
@@ -18,9 +15,6 @@
 
 namespace assay {
 namespace {
-
-// Misses whose place is kept for location_pattern: of a part, of all.
-constexpr std::size_t kPositionsOfPart = 65536, kPositionsOfAll = 1 << 20;
 
 class ElementJudge {
  public:
@@ -580,113 +574,7 @@ class ElementJudge {
   bool limits_alone_;
 };
 
-// "MERE 0.002, which must be < 0.000977".
-std::string broken_limits(const std::vector<LimitReading>& readings) {
-  std::string text;
-  for (const LimitReading& r : readings) {
-    if (holds(readings, r)) continue;
-    const bool in_group = r.limit.group != 0;
-    text += formatted("{}{} is {}",
-                      text.empty() ? ""
-                      : in_group   ? ", and "
-                                   : "; ",
-                      r.limit.text(), short_number(r.value, 4));
-  }
-  return text;
-}
-
-// Misses that a right result with another last rounding would be as well; empty where they are not.
-std::string one_ulp_words(const Verdict& verdict, const ElementFindings& found) {
-  const Bound& bound = verdict.bound;
-  // By chance alone an element next to no tie has one right rounding.
-  if (!found.within_one_ulp || bound.by_chance || bound.rule == Rule::kUlps ||
-      bound.rule == Rule::kBits) {
-    return "";
-  }
-  return formatted("; {} within one {} ulp: the bound asks for less than that",
-                   verdict.misses == 1 ? "it is" : "all of them are", verdict.format->name);
-}
-
-// The blind elements: those of the rule by elements, with what the budget forgives, or those of the
-// limits, which are found in a trial, where these are fewer.
-void set_blind(Verdict& verdict, const ElementFindings& found,
-               const std::optional<StatisticsResult>& statistics) {
-  const bool of_elements = verdict.bound.rule != Rule::kStatistics;
-  if (of_elements) {
-    verdict.nonzero = found.nonzero;
-    verdict.blind = std::min(found.nonzero, found.blind + verdict.bound.forgiven(verdict.sites));
-  }
-  if (!statistics) return;
-  const std::optional<double>& tried = statistics->blind_share;
-  if (!of_elements) verdict.nonzero = statistics->nonzero;
-  if (tried && !(of_elements && verdict.blind_share() <= *tried)) {
-    verdict.blind = std::llround(*tried * static_cast<double>(verdict.nonzero));
-  }
-}
-
-std::string difference_words(const Bound& bound, std::int64_t misses) {
-  const std::string verb = misses == 1 ? "differs" : "differ";
-  switch (bound.rule) {
-    case Rule::kUlps:
-      return formatted("{} by more than {}", verb, bound.text());
-    case Rule::kBits:
-      return verb + " in " + (misses == 1 ? "its" : "their") + " bits";
-    case Rule::kStatistics:
-      return verb + " as NaN and infinity do";
-    default:
-      break;
-  }
-  if (bound.by_chance) return formatted("{} by more than the expected error", verb);
-  if (bound.is_plain() && bound.rtol == 0 && bound.atol == 0) return verb;
-  return formatted("{} by more than {}", verb, bound.text());
-}
-
 }  // namespace
-
-void ElementFindings::count_miss(const Miss& miss, bool is_special) {
-  if (miss_map) miss_map->add(miss.linear);
-  ++misses;
-  special_misses += is_special ? 1 : 0;
-  if (positions.size() < kPositionsOfPart) positions.push_back(miss.linear);
-  worst_ratio = std::max(worst_ratio, ratio_of(miss));
-}
-
-bool ElementFindings::lists(const Miss& miss, std::size_t listed) const {
-  return worst.size() < listed || (!worst.empty() && worse_miss(miss, worst.back()));
-}
-
-void ElementFindings::list(Miss miss, std::size_t listed) {
-  const auto place = std::upper_bound(worst.begin(), worst.end(), miss, worse_miss);
-  worst.insert(place, std::move(miss));
-  if (worst.size() > listed) worst.pop_back();
-}
-
-void ElementFindings::merge(ElementFindings later, std::size_t listed) {
-  misses += later.misses;
-  special_misses += later.special_misses;
-  unmeetable += later.unmeetable;
-  worst_ratio = std::max(worst_ratio, later.worst_ratio);
-  within_one_ulp &= later.within_one_ulp;
-  zeros_would_miss |= later.zeros_would_miss;
-  misses_of_zeros += later.misses_of_zeros;
-  nonzero += later.nonzero;
-  blind += later.blind;
-  worst.insert(worst.end(), std::make_move_iterator(later.worst.begin()),
-               std::make_move_iterator(later.worst.end()));
-  std::stable_sort(worst.begin(), worst.end(), worse_miss);
-  if (worst.size() > listed) worst.resize(listed);
-  const std::size_t room = std::min(kPositionsOfAll - positions.size(), later.positions.size());
-  positions.insert(positions.end(), later.positions.begin(),
-                   later.positions.begin() + static_cast<std::ptrdiff_t>(room));
-  if (later.metrics && metrics)
-    metrics->merge(*later.metrics);
-  else if (later.metrics)
-    metrics = std::move(later.metrics);
-  if (later.miss_map && miss_map)
-    miss_map->merge(*later.miss_map);
-  else if (later.miss_map)
-    miss_map = std::move(later.miss_map);
-}
 
 void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
                     const JudgeOptions& options, unsigned parts, std::int64_t offset,
@@ -702,91 +590,6 @@ void judge_elements(const TensorView& actual, const TensorView& expected, const 
   }
   const ElementJudge elements(actual, expected, bound, options, parts, offset);
   judge_by([&](std::int64_t begin, std::int64_t end) { return elements.run(begin, end); });
-}
-
-bool ElementFindings::zeros_miss(const Bound& bound, std::int64_t sites) const {
-  return zeros_would_miss || misses_of_zeros > bound.forgiven(sites);
-}
-
-std::int64_t ElementFindings::forgiven(const Bound& bound, std::int64_t sites) const {
-  return special_misses == 0 && misses <= bound.forgiven(sites) ? misses : 0;
-}
-
-void settle(Verdict& verdict, ElementFindings found,
-            const std::optional<StatisticsResult>& statistics, bool metrics,
-            const std::function<std::vector<double>()>& sizes) {
-  const Bound& bound = verdict.bound;
-  verdict.misses = found.misses;
-  verdict.special_misses = found.special_misses;
-  verdict.worst_ratio = found.worst_ratio;
-  verdict.worst = std::move(found.worst);
-  if (verdict.misses > 0) verdict.miss_map = std::move(found.miss_map);
-  const TensorView whole{nullptr, verdict.format, verdict.shape, contiguous_strides(verdict.shape)};
-  for (Miss& miss : verdict.worst) miss.index = whole.multi_index(miss.linear);
-  if (metrics) {
-    verdict.metrics = found.metrics->result();
-    // Metrics know nothing of results beyond the output's range.
-    const bool beyond = bound.infinity == Infinity::kSaturating &&
-                        verdict.metrics->max_abs_expected > max_finite(*verdict.format);
-    if (bound.is_plain() && !beyond) {
-      verdict.worst_ratio = std::max(verdict.worst_ratio, found.metrics->worst_ratio());
-    }
-  }
-  verdict.forgiven = found.forgiven(bound, verdict.sites);
-  if (statistics) {
-    verdict.readings = statistics->readings;
-    verdict.worst_ratio = std::max(verdict.worst_ratio, statistics->worst_ratio);
-  }
-  set_blind(verdict, found, statistics);
-  const std::string counts =
-      formatted("{} of {} elements ({})", grouped(verdict.misses), grouped(verdict.sites),
-                percent_text(verdict.misses, verdict.sites));
-  const bool misses = verdict.misses > verdict.forgiven;
-  const std::string budget =
-      bound.max_mismatches || bound.max_mismatch_fraction
-          ? formatted("; {} are allowed", grouped(bound.forgiven(verdict.sites)))
-          : "";
-  if (misses && found.unmeetable == verdict.misses) {
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because = formatted(
-        "{} miss {}, which is below half a {} ulp there: the correctly rounded "
-        "result misses it too",
-        counts, bound.text(), verdict.format->name);
-  } else if (misses) {
-    verdict.outcome = Outcome::kFail;
-    verdict.because = formatted("{} {}{}{}", counts, difference_words(bound, verdict.misses),
-                                budget, one_ulp_words(verdict, found));
-    if (found.positions.size() == static_cast<std::size_t>(verdict.misses)) {
-      verdict.where = location_pattern(found.positions, verdict.shape);
-    }
-  } else if (statistics && !statistics->met) {
-    verdict.outcome = Outcome::kFail;
-    verdict.because = broken_limits(statistics->readings);
-  } else if (!found.zeros_miss(bound, verdict.sites) && (!statistics || statistics->trivial_met)) {
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because =
-        bound.limits.empty()
-            ? formatted(
-                  "an output of zeros would pass too: the expected result is within {} "
-                  "everywhere{}{}",
-                  bound.text(), budget, tolerance_that_sees(verdict, sizes))
-            : formatted("an output of zeros, or the negated one, would pass too: {} holds for it",
-                        bound.text());
-  } else if (bound.rule == Rule::kTolerance &&
-             !(std::isfinite(bound.atol) && std::isfinite(bound.rtol))) {
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because = "the tolerance is infinite: any finite output would pass";
-  } else if (verdict.blind_share() > bound.max_blind) {
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because = blind_words(verdict) + tolerance_that_sees(verdict, sizes);
-  } else if (verdict.misses > 0) {
-    verdict.because = formatted("{} {}{}", counts, difference_words(bound, verdict.misses), budget);
-  } else {
-    verdict.because =
-        bound.rule == Rule::kStatistics
-            ? formatted("{} over {} elements", bound.text(), grouped(verdict.sites))
-            : formatted("all {} elements within {}", grouped(verdict.sites), bound.text());
-  }
 }
 
 }  // namespace assay

@@ -2,43 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "assay/judge/metrics_pass.h"
-#include "assay/judge/statistics.h"
+#include "assay/judge/findings.h"
 #include "assay/judge/verdict.h"
 
 namespace assay {
-
-// What the elements of a part, or of several that follow one another, gave.
-struct ElementFindings {
-  std::int64_t misses = 0, special_misses = 0;
-  std::int64_t unmeetable = 0;  // misses that the correctly rounded result would be as well
-  double worst_ratio = 0;
-  bool within_one_ulp = true;           // of all misses
-  bool zeros_would_miss = false;        // an output of zeros would miss where no budget forgives it
-  std::int64_t misses_of_zeros = 0;     // elsewhere
-  std::int64_t nonzero = 0, blind = 0;  // as in Verdict, but for the budget
-  std::vector<Miss> worst;              // the worst first; their `index` is left empty
-  std::vector<std::int64_t> positions;  // of the first misses, to see the pattern they form
-  std::optional<MetricsPass> metrics;
-  std::optional<MissMap> miss_map;  // of the whole array
-
-  // Whether an output of zeros would miss somewhere, the bound's budget counted.
-  bool zeros_miss(const Bound& bound, std::int64_t sites) const;
-  // Misses that the budget allows: all of them or none, and none where NaN or infinity missed.
-  std::int64_t forgiven(const Bound& bound, std::int64_t sites) const;
-  // Counts one, and keeps its place and its ratio to the bound.
-  void count_miss(const Miss& miss, bool is_special);
-  // Whether it is among the worst `listed` so far, and puts it there.
-  bool lists(const Miss& miss, std::size_t listed) const;
-  void list(Miss miss, std::size_t listed);
-  // `later`: of the elements that follow. At most `listed` of the worst are kept.
-  void merge(ElementFindings later, std::size_t listed);
-};
 
 // Judges `actual` against `expected`, which judge() has found comparable, and adds what it finds to
 // `found`: these elements follow the `offset` ones that it is about. `parts`, of simd::MetricsPart:
@@ -46,13 +14,5 @@ struct ElementFindings {
 void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
                     const JudgeOptions& options, unsigned parts, std::int64_t offset,
                     ElementFindings& found);
-
-// Fills in what the findings say: counts, the worst elements, outcome, reason and pattern.
-// `verdict` has bound, format, shape and sites; `statistics` are those of the bound's limits, empty
-// where it has none. `sizes` gives |expected| of sampled_positions(), asked where the reason needs
-// them.
-void settle(Verdict& verdict, ElementFindings findings,
-            const std::optional<StatisticsResult>& statistics, bool metrics,
-            const std::function<std::vector<double>()>& sizes);
 
 }  // namespace assay

@@ -301,10 +301,10 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
 
   // Squares that are too large or too small for float64 are summed in binary128.
   const auto tiny = [&](simd::MetricsSum sum) { return block.sums[sum] < 0x1p-900; };
-  // Those of float32 values are neither.
-  bool extreme = has_tables() && ((tiny(simd::kSumNoise) && block.maxima[simd::kMaxAbs] > 0) ||
-                                  (tiny(simd::kSumSignal) && block.zero_expected < compared) ||
-                                  (tiny(simd::kSumActual) && block.zero_actual < compared));
+  bool extreme = (tiny(simd::kSumNoise) && block.maxima[simd::kMaxAbs] > 0) ||
+                 (tiny(simd::kSumSignal) && block.zero_expected < compared) ||
+                 (tiny(simd::kSumActual) && block.zero_actual < compared);
+  extreme &= has_tables();  // those of float32 values are neither
   for (const double sum : block.sums) extreme |= !std::isfinite(sum);
   if (extreme) {
     for (std::size_t i = 0; i < n; ++i) {

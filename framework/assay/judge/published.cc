@@ -182,9 +182,9 @@ struct Published {
 
 constexpr std::string_view kFloats = " float16 bfloat16 float32 float64 ";
 constexpr std::string_view kFloats32 = " float16 bfloat16 float32 ";
-constexpr std::string_view kAtb =
+constexpr std::string_view kAtbHole =
     "NaN and infinity become 0 on both sides before they are compared";
-constexpr std::string_view kCross =
+constexpr std::string_view kCrossHole =
     "a NaN or an infinity passes where the third party has the same, whatever is expected";
 constexpr Published kPublished[] = {
     {.standard = "ttk_close",
@@ -196,15 +196,24 @@ constexpr Published kPublished[] = {
      .hole = "codes are subtracted as int8, which wraps, so that far ones of two signs pass as "
              "neighbours, and a NaN of one side alone is one of the elements that may miss",
      .judge = ttk_requant},
-    {.standard = "ttk_cross_check_l0", .dtypes = kFloats32, .hole = kCross, .judge = cross_check},
-    {.standard = "ttk_cross_check_l1", .dtypes = kFloats32, .hole = kCross, .judge = cross_check},
-    {.standard = "ttk_cross_check_l2", .dtypes = kFloats32, .hole = kCross, .judge = cross_check},
+    {.standard = "ttk_cross_check_l0",
+     .dtypes = kFloats32,
+     .hole = kCrossHole,
+     .judge = cross_check},
+    {.standard = "ttk_cross_check_l1",
+     .dtypes = kFloats32,
+     .hole = kCrossHole,
+     .judge = cross_check},
+    {.standard = "ttk_cross_check_l2",
+     .dtypes = kFloats32,
+     .hole = kCrossHole,
+     .judge = cross_check},
     {.standard = "verify_result",
      .dtypes = kFloats,
      .hole = "a NaN or an infinity of one side alone is one of the elements that may miss",
      .judge = verify_result},
-    {.standard = "atb", .dtypes = kFloats32, .hole = kAtb, .judge = atb},
-    {.standard = "atb_high_precision", .dtypes = kFloats32, .hole = kAtb, .judge = atb},
+    {.standard = "atb", .dtypes = kFloats32, .hole = kAtbHole, .judge = atb},
+    {.standard = "atb_high_precision", .dtypes = kFloats32, .hole = kAtbHole, .judge = atb},
 };
 
 // Of every version of a standard.

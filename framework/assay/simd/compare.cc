@@ -47,13 +47,6 @@ class ToleranceProof {
     const bool has_small = t.small_value > 0;
     above_ = up(std::max(alone(1 + kOff) + kFloor, has_small ? t.small_value : 0));
     if (!has_small) below_ = down(alone(1 - kOff) - kFloor);
-    // Up to which size the tolerance is the absolute one.
-    if (kSum && relative_ == 0) flat_ = std::numeric_limits<float>::max();
-    if (kForm == ToleranceForm::kLargest) flat_ = at_most(t.floor);
-    if (kForm == ToleranceForm::kEither) {
-      flat_ = relative_ > 0 ? at_most(absolute_ / relative_ * (1 - kOff))
-                            : std::numeric_limits<float>::max();
-    }
     allow(ratio);
   }
 
@@ -62,13 +55,13 @@ class ToleranceProof {
     const double times = std::min(ratio, 1.0) * (1 - kOff);
     rtol_ = down(relative_ * times);
     atol_ = down(absolute_ * times - kFloor);
-    // The largest error whose ratio to the absolute tolerance is allowed: errors of one size come
-    // in numbers.
-    if (flat_ > 0 && absolute_ > 0) {
+    // The largest error whose ratio to the absolute part is allowed, and so to the tolerance:
+    // errors of one size come in numbers.
+    if (absolute_ > 0 && kForm != ToleranceForm::kSymmetric) {
       const double most = std::min(ratio, 1.0);
-      flat_error_ = up(most * absolute_);
-      while (static_cast<double>(flat_error_) / absolute_ > most) {
-        flat_error_ = std::nextafter(flat_error_, -1.0F);
+      any_size_ = up(most * absolute_);
+      while (static_cast<double>(any_size_) / absolute_ > most) {
+        any_size_ = std::nextafter(any_size_, -1.0F);
       }
     }
   }
@@ -89,11 +82,10 @@ class ToleranceProof {
     }
     const auto none = hn::Eq(error, zero);
     auto hit = hn::Or(none, hn::Lt(error, limit));
-    if (flat_error_ > 0) {
+    if (any_size_ > 0) {
       // An error of at most half the size is exact (Sterbenz).
       const auto exact = hn::Le(hn::Add(error, error), size);
-      const auto flat = hn::Le(size, hn::Set(df, flat_));
-      hit = hn::Or(hit, hn::And(hn::Le(error, hn::Set(df, flat_error_)), hn::And(exact, flat)));
+      hit = hn::Or(hit, hn::And(hn::Le(error, hn::Set(df, any_size_)), exact));
     }
     return {
         hn::And(hit, hn::Gt(size, hn::Set(df, above_))),
@@ -109,14 +101,8 @@ class ToleranceProof {
     return std::nextafter(static_cast<float>(x), std::numeric_limits<float>::infinity());
   }
 
-  // The largest float32 number up to x.
-  static float at_most(double x) {
-    const auto nearest = static_cast<float>(std::min(x, 0x1p127));
-    return static_cast<double>(nearest) > x ? std::nextafter(nearest, 0.0F) : nearest;
-  }
-
   double absolute_ = 0, relative_ = 0;
-  float rtol_ = 0, atol_ = 0, above_ = 0, below_ = 0, flat_ = 0, flat_error_ = 0;
+  float rtol_ = 0, atol_ = 0, above_ = 0, below_ = 0, any_size_ = 0;
   bool usable_ = false;
 };
 
