@@ -547,6 +547,7 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, Quad sum_
   m.small_limit = spec_.small_domain;
   m.small_error = spec_.small_error;
   m.bit_identical = total_ > 0 && !differs_;
+  if (!has_tables()) return m;
 
   constexpr int kFirst = -simd::kErrorExponent * (1 << simd::kErrorBinBits);
   m.abs_errors = histogram_of(bins, 0, simd::kErrorBins, simd::kErrorBinBits, kFirst, no_error_);
