@@ -60,8 +60,9 @@ class ElementJudge {
     if (options_.miss_map) found.miss_map.emplace(actual_.shape);
     if (as_floats_) {
       double worst = 0;
-      for (std::int64_t first = begin; first < end; first += kStretch) {
-        judge_floats(found, first, std::min(kStretch, end - first), worst);
+      const std::int64_t stretch = float32_ ? kStretchInPlace : kStretch;
+      for (std::int64_t first = begin; first < end; first += stretch) {
+        judge_floats(found, first, std::min(stretch, end - first), worst);
       }
       note_worst(found, worst);
     } else {
@@ -78,8 +79,8 @@ class ElementJudge {
   // where, is then found element by element.
   enum class Blocks : std::uint8_t { kNone, kPlain, kTolerance, kUlps, kBits };
 
-  // Elements that are judged as float32 together.
-  static constexpr std::int64_t kStretch = 4 * kMetricsBlock;
+  // Elements that are judged as float32 together: where they lie, or copies that stay in cache.
+  static constexpr std::int64_t kStretchInPlace = 16 * kMetricsBlock, kStretch = 4 * kMetricsBlock;
 
   // What the rule says of one element.
   struct Finding {

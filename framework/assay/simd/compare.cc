@@ -26,14 +26,15 @@ struct Proved {
 
 // float32 arithmetic proves of most elements what a tolerance says of them in float64: by bounds
 // that are off by 2^-20 and 2^-100, more than all roundings of float32 and float64 together can be.
-// Of infinity and NaN it proves nothing.
-template <ToleranceForm kForm>
+// Of infinity and NaN it proves nothing. kRatios: what has a larger ratio of its error to the
+// tolerance than is allowed is not proved either.
+template <ToleranceForm kForm, bool kRatios>
 class ToleranceProof {
  public:
   using DF = hn::ScalableTag<float>;
+  using V = hn::Vec<DF>;
 
-  // What has a ratio of its error to the tolerance above `ratio` is not proved either.
-  ToleranceProof(const Tolerance& t, double ratio) {
+  explicit ToleranceProof(const Tolerance& t) {
     constexpr bool kSum = kForm == ToleranceForm::kSum;
     absolute_ = kSum || kForm == ToleranceForm::kEither ? t.atol : t.rtol * t.floor;
     relative_ = t.rtol;
@@ -47,49 +48,44 @@ class ToleranceProof {
     const bool has_small = t.small_value > 0;
     above_ = up(std::max(alone(1 + kOff) + kFloor, has_small ? t.small_value : 0));
     if (!has_small) below_ = down(alone(1 - kOff) - kFloor);
-    allow(ratio);
+    allow(1);
   }
 
   bool usable() const { return usable_; }
+
+  // The largest ratio of an error to the tolerance.
   void allow(double ratio) {
-    const double times = std::min(ratio, 1.0) * (1 - kOff);
+    const double most = std::min(ratio, 1.0), times = most * (1 - kOff);
     rtol_ = down(relative_ * times);
     atol_ = down(absolute_ * times - kFloor);
     // The largest error whose ratio to the absolute part is allowed, and so to the tolerance:
     // errors of one size come in numbers.
-    if (absolute_ > 0 && kForm != ToleranceForm::kSymmetric) {
-      const double most = std::min(ratio, 1.0);
-      any_size_ = up(most * absolute_);
-      while (static_cast<double>(any_size_) / absolute_ > most) {
-        any_size_ = std::nextafter(any_size_, -1.0F);
-      }
+    if (!kRatios || kForm == ToleranceForm::kSymmetric || absolute_ == 0) return;
+    any_size_ = up(most * absolute_);
+    while (static_cast<double>(any_size_) / absolute_ > most) {
+      any_size_ = std::nextafter(any_size_, -1.0F);
     }
   }
 
-  HWY_INLINE Proved<DF> look(const float* actual, const float* expected) const {
+  // The bounds as vectors.
+  struct Bounds {
+    V rtol, atol, above, below, any_size;
+  };
+  HWY_INLINE Bounds bounds() const {
     const DF df;
-    const auto zero = hn::Zero(df), rtol = hn::Set(df, rtol_), atol = hn::Set(df, atol_);
-    const auto a = hn::LoadU(df, actual), e = hn::LoadU(df, expected), size = hn::Abs(e);
-    const auto error = hn::Abs(hn::Sub(a, e));
-    auto limit = zero;
-    if constexpr (kForm == ToleranceForm::kSum) {
-      limit = hn::MulAdd(rtol, size, atol);
-    } else {
-      const auto floor = hn::Set(df, -static_cast<float>(kFloor));
-      const auto of_actual =
-          kForm == ToleranceForm::kSymmetric ? hn::MulAdd(rtol, hn::Abs(a), floor) : floor;
-      limit = hn::Max(atol, hn::MulAdd(rtol, size, of_actual));
-    }
-    const auto none = hn::Eq(error, zero);
-    auto hit = hn::Or(none, hn::Lt(error, limit));
-    if (any_size_ > 0) {
-      // An error of at most half the size is exact (Sterbenz).
-      const auto exact = hn::Le(hn::Add(error, error), size);
-      hit = hn::Or(hit, hn::And(hn::Le(error, hn::Set(df, any_size_)), exact));
-    }
-    return {
-        hn::And(hit, hn::Gt(size, hn::Set(df, above_))),
-        hn::Or(hn::And(hit, hn::Lt(size, hn::Set(df, below_))), hn::And(none, hn::Eq(size, zero)))};
+    return {hn::Set(df, rtol_), hn::Set(df, atol_), hn::Set(df, above_), hn::Set(df, below_),
+            hn::Set(df, any_size_)};
+  }
+
+  // Where an element is clear, for the most part.
+  static HWY_INLINE hn::Mask<DF> clear(const Bounds& of, V a, V e) {
+    return hn::And(hits(of, a, e), hn::Gt(hn::Abs(e), of.above));
+  }
+  static HWY_INLINE Proved<DF> look(const Bounds& of, V a, V e) {
+    const auto zero = hn::Zero(DF()), size = hn::Abs(e);
+    const auto none = hn::Eq(hn::Sub(a, e), zero), hit = hn::Or(none, hits(of, a, e));
+    return {hn::And(hit, hn::Gt(size, of.above)),
+            hn::Or(hn::And(hit, hn::Lt(size, of.below)), hn::And(none, hn::Eq(size, zero)))};
   }
 
  private:
@@ -101,20 +97,42 @@ class ToleranceProof {
     return std::nextafter(static_cast<float>(x), std::numeric_limits<float>::infinity());
   }
 
+  static HWY_INLINE hn::Mask<DF> hits(const Bounds& of, V a, V e) {
+    const DF df;
+    const V size = hn::Abs(e), error = hn::Abs(hn::Sub(a, e));
+    V limit;
+    if constexpr (kForm == ToleranceForm::kSum) {
+      limit = hn::MulAdd(of.rtol, size, of.atol);
+    } else {
+      V floor = hn::Set(df, -static_cast<float>(kFloor));
+      if (kForm == ToleranceForm::kSymmetric) floor = hn::MulAdd(of.rtol, hn::Abs(a), floor);
+      limit = hn::Max(of.atol, hn::MulAdd(of.rtol, size, floor));
+    }
+    const auto hit = hn::Lt(error, limit);
+    if constexpr (!kRatios || kForm == ToleranceForm::kSymmetric) {
+      return hit;
+    } else {
+      // An error of at most half the size is exact (Sterbenz).
+      const auto exact = hn::Le(hn::Add(error, error), size);
+      return hn::Or(hit, hn::And(hn::Le(error, of.any_size), exact));
+    }
+  }
+
   double absolute_ = 0, relative_ = 0;
   float rtol_ = 0, atol_ = 0, above_ = 0, below_ = 0, any_size_ = 0;
   bool usable_ = false;
 };
 
 // The same of representable values apart, by the bits of float32: of normal numbers of one sign and
-// one binade these are the difference of their bits, and their error in ulp as well.
+// one binade these are the difference of their bits, and their error in ulp as well. The values are
+// those of a format that float32 holds.
 class UlpProof {
  public:
   using DF = hn::ScalableTag<float>;
+  using DI = hn::RebindToSigned<DF>;
+  using V = hn::Vec<DF>;
 
-  // What is more than `error` apart is not proved either. The values are those of a format that
-  // float32 holds.
-  UlpProof(const Ordinals& ordinals, std::uint64_t most, double error)
+  UlpProof(const Ordinals& ordinals, std::uint64_t most)
       : most_(static_cast<double>(most)), drop_(ordinals.drop - kDrop32) {
     constexpr std::int64_t kInfinity = 0x7f800000;
     usable_ = drop_ >= 0 && ordinals.min_normal >= 0x1p-126 && most < (std::uint64_t{1} << 31);
@@ -129,29 +147,37 @@ class UlpProof {
     const std::int64_t first = std::max<std::int64_t>(normal_bits, from_zero);
     usable_ = first < kInfinity;
     above_ = static_cast<std::int32_t>(std::min(first, kInfinity) - 1);
-    allow(error);
+    allow(most_);
   }
 
   bool usable() const { return usable_; }
+  // What is more than `error` apart is not proved either.
   void allow(double error) {
     const double apart = std::ldexp(std::floor(std::min(error, most_)), drop_);
     too_far_ = static_cast<std::int32_t>(std::min(apart, 0x1p30)) + 1;
   }
 
-  HWY_INLINE Proved<DF> look(const float* actual, const float* expected) const {
-    const DF df;
-    const hn::RebindToSigned<DF> di;
-    const auto a = hn::BitCast(di, hn::LoadU(df, actual));
-    const auto e = hn::BitCast(di, hn::LoadU(df, expected));
-    const auto magnitude = hn::Set(di, 0x7fffffff), zero = hn::Zero(di);
-    const auto size = hn::And(e, magnitude);
-    const auto one_binade = hn::Eq(hn::AndNot(hn::Set(di, 0x7fffff), hn::Xor(a, e)), zero);
-    const auto near = hn::Lt(hn::Abs(hn::Sub(a, e)), hn::Set(di, too_far_));
-    const auto usual = hn::And(hn::Gt(size, hn::Set(di, above_)),
-                               hn::Lt(size, hn::Set(di, std::int32_t{0x7f800000})));
-    const auto zeros = hn::Eq(hn::And(hn::Or(a, e), magnitude), zero);
-    return {hn::RebindMask(df, hn::And(hn::And(one_binade, near), usual)),
-            hn::RebindMask(df, zeros)};
+  struct Bounds {
+    hn::Vec<DI> above, too_far;
+  };
+  HWY_INLINE Bounds bounds() const {
+    const DI di;
+    return {hn::Set(di, above_), hn::Set(di, too_far_)};
+  }
+
+  static HWY_INLINE hn::Mask<DF> clear(const Bounds& of, V actual, V expected) {
+    const DI di;
+    const auto a = hn::BitCast(di, actual), e = hn::BitCast(di, expected);
+    const auto size = hn::And(e, hn::Set(di, 0x7fffffff));
+    const auto one_binade = hn::Eq(hn::AndNot(hn::Set(di, 0x7fffff), hn::Xor(a, e)), hn::Zero(di));
+    const auto near = hn::Lt(hn::Abs(hn::Sub(a, e)), of.too_far);
+    const auto usual =
+        hn::And(hn::Gt(size, of.above), hn::Lt(size, hn::Set(di, std::int32_t{0x7f800000})));
+    return hn::RebindMask(DF(), hn::And(hn::And(one_binade, near), usual));
+  }
+  static HWY_INLINE Proved<DF> look(const Bounds& of, V actual, V expected) {
+    const auto zero = hn::Zero(DF());
+    return {clear(of, actual, expected), hn::And(hn::Eq(actual, zero), hn::Eq(expected, zero))};
   }
 
  private:
@@ -179,29 +205,36 @@ struct Counts {
 template <class Proof, class Exact>
 HWY_INLINE void compare_by_proof(const Proof& proof, const float* actual, const float* expected,
                                  std::size_t n, Comparison& sum, const Exact& exact) {
-  const typename Proof::DF df;
+  using DF = typename Proof::DF;
+  const DF df;
   constexpr std::size_t kVectors = 4, kSteps = 8;
   // What is not proved comes in numbers: so many elements are compared in float64 together.
   constexpr std::size_t kTogether = kSteps * kVectors * HWY_MAX_BYTES / sizeof(float);
   const std::size_t lanes = hn::Lanes(df), step = kVectors * lanes;
   double a[kTogether], e[kTogether];
   for (std::size_t i = 0; i < n;) {
+    const auto bounds = proof.bounds();
+    const auto actual_at = [&](std::size_t k)
+                               HWY_ATTR { return hn::LoadU(df, actual + i + k * lanes); };
+    const auto expected_at = [&](std::size_t k)
+                                 HWY_ATTR { return hn::LoadU(df, expected + i + k * lanes); };
+    const auto is_clear = [&](std::size_t k) HWY_ATTR {
+      return Proof::clear(bounds, actual_at(k), expected_at(k));
+    };
     while (proof.usable() && i + step <= n) {
-      const auto look = [&](std::size_t k) HWY_ATTR {
-        return proof.look(actual + i + k * lanes, expected + i + k * lanes);
-      };
-      const Proved<typename Proof::DF> of[kVectors] = {look(0), look(1), look(2), look(3)};
-      const auto all = [&](const auto& some) HWY_ATTR {
-        return hn::AllTrue(
-            df, hn::And(hn::And(some(of[0]), some(of[1])), hn::And(some(of[2]), some(of[3]))));
-      };
-      if (HWY_UNLIKELY(!all([](const auto& p) HWY_ATTR { return p.clear; }))) {
-        if (!all([](const auto& p) HWY_ATTR { return hn::Or(p.clear, p.within); })) break;
+      if (HWY_UNLIKELY(!hn::AllTrue(
+              df, hn::And(hn::And(is_clear(0), is_clear(1)), hn::And(is_clear(2), is_clear(3)))))) {
+        std::int64_t clear = 0, within = 0, zero = 0;
         for (std::size_t k = 0; k < kVectors; ++k) {
-          const auto zeros = hn::Eq(hn::LoadU(df, expected + i + k * lanes), hn::Zero(df));
-          sum.zero_within += static_cast<std::int64_t>(hn::CountTrue(df, of[k].within));
-          sum.zero += static_cast<std::int64_t>(hn::CountTrue(df, zeros));
+          const Proved<DF> of = Proof::look(bounds, actual_at(k), expected_at(k));
+          clear += static_cast<std::int64_t>(hn::CountTrue(df, of.clear));
+          within += static_cast<std::int64_t>(hn::CountTrue(df, of.within));
+          zero +=
+              static_cast<std::int64_t>(hn::CountTrue(df, hn::Eq(expected_at(k), hn::Zero(df))));
         }
+        if (clear + within < static_cast<std::int64_t>(step)) break;
+        sum.zero_within += within;
+        sum.zero += zero;
       }
       read_ahead(actual + i, step * sizeof(float));
       read_ahead(expected + i, step * sizeof(float));
@@ -270,7 +303,7 @@ Comparison compare_f64(const double* actual, const double* expected, std::size_t
 Comparison compare_f32(const float* actual, const float* expected, std::size_t n, double atol,
                        double rtol) {
   Comparison sum;
-  const ToleranceProof<ToleranceForm::kSum> proof({.rtol = rtol, .atol = atol}, 1);
+  const ToleranceProof<ToleranceForm::kSum, false> proof({.rtol = rtol, .atol = atol});
   compare_by_proof(proof, actual, expected, n, sum,
                    [&](const double* a, const double* e, std::size_t some)
                        HWY_ATTR { return compare_f64(a, e, some, atol, rtol); });
@@ -368,7 +401,8 @@ HWY_INLINE ToleranceComparison compare_form(const float* actual, const float* ex
                                             std::size_t n, const Tolerance& t, double worst) {
   ToleranceComparison sum;
   sum.worst_ratio = worst;
-  ToleranceProof<kForm> proof(t, worst);
+  ToleranceProof<kForm, true> proof(t);
+  proof.allow(worst);
   compare_by_proof(proof, actual, expected, n, sum,
                    [&](const double* a, const double* e, std::size_t some) HWY_ATTR {
                      const auto more = compare_form<kForm>(a, e, nullptr, some, t);
@@ -428,7 +462,8 @@ UlpComparison compare_f32_by_ulps(const float* actual, const float* expected, st
                                   const Ordinals& ordinals, std::uint64_t most, double worst) {
   UlpComparison sum;
   sum.worst_error = worst;
-  UlpProof proof(ordinals, most, worst);
+  UlpProof proof(ordinals, most);
+  proof.allow(worst);
   compare_by_proof(proof, actual, expected, n, sum,
                    [&](const double* a, const double* e, std::size_t some) HWY_ATTR {
                      const auto more = compare_by_ulps(a, e, some, ordinals, most);
