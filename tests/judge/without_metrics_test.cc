@@ -110,6 +110,11 @@ TEST(WithoutMetrics, LimitsOnEveryStatistic) {
                                  parameter, n));
           const Verdict v = expect_one_verdict(actual, expected, bound, options);
           ASSERT_EQ(v.readings.size(), 1u) << v.because;
+          if (parameter == 0.5) {  // beside others, which need other sums
+            bound.limits.push_back({.statistic = Statistic::kCosine, .limit = 0.5});
+            bound.limits.push_back({.statistic = Statistic::kErrorBalance, .limit = 0.5});
+            expect_one_verdict(actual, expected, bound, options);
+          }
           differing += v.readings[0].value != 0 ? 1 : 0;
         }
       }
