@@ -85,9 +85,11 @@ TEST(WithoutMetrics, EveryStandardSaysTheSame) {
 // Every statistic that a file may limit, in formats with ulps by order and without.
 TEST(WithoutMetrics, LimitsOnEveryStatistic) {
   std::size_t differing = 0;
+  const int step = walks_a_share() ? 4 : 1;
+  int place = 0;
   for (const char* dtype : {"float32", "float16", "bfloat16", "hifloat8", "float8_e4m3fnuz"}) {
     const Format& f = format_named(dtype);
-    for (int s = 0; s < kStatisticCount; ++s) {
+    for (int s = place++ % step; s < kStatisticCount; s += step) {
       const auto statistic = static_cast<Statistic>(s);
       for (const std::int64_t n : {1600, 2003}) {
         for (const double parameter : {1e-3, 0.5}) {
@@ -120,7 +122,7 @@ TEST(WithoutMetrics, LimitsOnEveryStatistic) {
       }
     }
   }
-  EXPECT_GT(differing, 400u);
+  EXPECT_GT(differing, walks_a_share() ? 100u : 400u);
 }
 
 // From 2^18 elements on a sample tells where quantiles lie. Errors of a few sizes alone are ties.
