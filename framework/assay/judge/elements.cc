@@ -350,11 +350,11 @@ class ElementJudge {
   bool all_equal(ElementFindings& found, const T* a, const T* e, std::size_t n) const {
     if (std::memcmp(a, e, n * sizeof(T)) != 0) return false;
     simd::Comparison c = near(a, e, n, 0);
+    if (c.misses > 0) return false;
     if (c.zero > 0) {
       // Where -0 is expected, 0 would miss.
       c.zero_within = std::count_if(e, e + n, [](T x) { return x == 0 && !std::signbit(x); });
     }
-    if (c.misses > 0) return false;
     found.misses_of_zeros += static_cast<std::int64_t>(n) - c.zero_within;
     found.nonzero += static_cast<std::int64_t>(n) - c.zero;
     return true;

@@ -184,7 +184,7 @@ constexpr std::string_view kFloats = " float16 bfloat16 float32 float64 ";
 constexpr std::string_view kFloats32 = " float16 bfloat16 float32 ";
 constexpr std::string_view kAtbHole =
     "NaN and infinity become 0 on both sides before they are compared";
-constexpr std::string_view kCrossHole =
+constexpr std::string_view kCross =
     "a NaN or an infinity passes where the third party has the same, whatever is expected";
 constexpr Published kPublished[] = {
     {.standard = "ttk_close",
@@ -196,18 +196,9 @@ constexpr Published kPublished[] = {
      .hole = "codes are subtracted as int8, which wraps, so that far ones of two signs pass as "
              "neighbours, and a NaN of one side alone is one of the elements that may miss",
      .judge = ttk_requant},
-    {.standard = "ttk_cross_check_l0",
-     .dtypes = kFloats32,
-     .hole = kCrossHole,
-     .judge = cross_check},
-    {.standard = "ttk_cross_check_l1",
-     .dtypes = kFloats32,
-     .hole = kCrossHole,
-     .judge = cross_check},
-    {.standard = "ttk_cross_check_l2",
-     .dtypes = kFloats32,
-     .hole = kCrossHole,
-     .judge = cross_check},
+    {.standard = "ttk_cross_check_l0", .dtypes = kFloats32, .hole = kCross, .judge = cross_check},
+    {.standard = "ttk_cross_check_l1", .dtypes = kFloats32, .hole = kCross, .judge = cross_check},
+    {.standard = "ttk_cross_check_l2", .dtypes = kFloats32, .hole = kCross, .judge = cross_check},
     {.standard = "verify_result",
      .dtypes = kFloats,
      .hole = "a NaN or an infinity of one side alone is one of the elements that may miss",

@@ -114,15 +114,13 @@ constexpr std::size_t kMostErrors = std::size_t{1} << 22;  // that are kept
 template <typename Find>
 void find_errors(const SubjectTensors& tensors, StatisticSubject subject, std::int64_t begin,
                  std::int64_t end, std::vector<double>& errors, const Find& find) {
-  const bool in_place = subject == StatisticSubject::kOutput;
-  const float* const floats = in_place ? floats_in_place(tensors.actual) : nullptr;
-  const float* const theirs = in_place ? floats_in_place(tensors.expected) : nullptr;
+  const auto [floats, theirs] = tensors.floats(subject);
   double values[kMetricsBlock], e[kMetricsBlock], found[kMetricsBlock];
   for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
     const std::int64_t block = std::min(kMetricsBlock, end - first);
     const auto n = static_cast<std::size_t>(block);
     std::size_t count;
-    if (floats != nullptr && theirs != nullptr) {
+    if (floats != nullptr) {
       count = find(n, floats + first, theirs + first, found);
     } else {
       tensors.read(subject, first, block, values, e, nullptr);
@@ -344,16 +342,14 @@ std::int64_t count_far(const Limit& limit, const SubjectTensors& tensors, Statis
                        std::int64_t begin, std::int64_t end) {
   const auto most = static_cast<std::uint64_t>(limit.parameter);
   const simd::Ordinals ordinals = ordinals_of(tensors.format());
-  const bool in_place = subject == StatisticSubject::kOutput;
-  const float* const floats = in_place ? floats_in_place(tensors.actual) : nullptr;
-  const float* const theirs = in_place ? floats_in_place(tensors.expected) : nullptr;
+  const auto [floats, theirs] = tensors.floats(subject);
   double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock];
   std::int64_t count = 0;
   for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
     const std::int64_t block = std::min(kMetricsBlock, end - first);
     const auto n = static_cast<std::size_t>(block);
     // No ratio is asked for, so that the largest may be any.
-    if (floats != nullptr && theirs != nullptr &&
+    if (floats != nullptr &&
         simd::compare(floats + first, theirs + first, n, ordinals, most, kInfinity).misses == 0) {
       continue;
     }

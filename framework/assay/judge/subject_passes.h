@@ -29,6 +29,15 @@ struct SubjectTensors : StatisticsPiece {
 
   const Format& format() const { return *actual.format; }
 
+  // The output and the expected values where they lie, if the subject is the output and both are
+  // float32 in a row; else null.
+  std::pair<const float*, const float*> floats(StatisticSubject subject) const {
+    const float* const values = floats_in_place(actual);
+    const float* const e = floats_in_place(expected);
+    const bool are = subject == StatisticSubject::kOutput && values != nullptr && e != nullptr;
+    return are ? std::pair(values, e) : std::pair<const float*, const float*>();
+  }
+
   // `values` of the subject, `expected` as compared, `rounded` to the output's format (for ulps;
   // null where nobody asks for them). The position of an element where the benchmark is not finite
   // and has to be, else -1.

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "assay/simd/ordinals-inl.h"
 #include "assay/simd/read_ahead.h"
@@ -133,7 +134,7 @@ class UlpProof {
   using V = hn::Vec<DF>;
 
   UlpProof(const Ordinals& ordinals, std::uint64_t most)
-      : most_(static_cast<double>(most)), drop_(ordinals.drop - kDrop32) {
+      : most_(static_cast<double>(most)), drop_(ordinals.drop - kDropOfFloat32) {
     constexpr std::int64_t kInfinity = 0x7f800000;
     usable_ = drop_ >= 0 && ordinals.min_normal >= 0x1p-126 && most < (std::uint64_t{1} << 31);
     if (!usable_) return;
@@ -181,7 +182,6 @@ class UlpProof {
   }
 
  private:
-  static constexpr int kDrop32 = 52 - 23;
   double most_;
   int drop_;  // bits of float32's mantissa that the format does not have
   std::int32_t above_ = 0, too_far_ = 0;
@@ -381,33 +381,43 @@ HWY_NOINLINE ToleranceComparison compare_form(const double* actual, const double
   return {counts.of(n, filling), hn::GetLane(hn::MaxOfLanes(d, worst))};
 }
 
-ToleranceComparison compare_by_tolerance(const double* actual, const double* expected,
-                                         const double* own, std::size_t n, const Tolerance& t) {
-  switch (t.form) {
+// call(form), where form.value is known to the compiler.
+template <class Call>
+HWY_INLINE ToleranceComparison by_form(ToleranceForm form, const Call& call) {
+  switch (form) {
     case ToleranceForm::kSum:
-      return compare_form<ToleranceForm::kSum>(actual, expected, own, n, t);
+      return call(std::integral_constant<ToleranceForm, ToleranceForm::kSum>());
     case ToleranceForm::kEither:
-      return compare_form<ToleranceForm::kEither>(actual, expected, own, n, t);
+      return call(std::integral_constant<ToleranceForm, ToleranceForm::kEither>());
     case ToleranceForm::kLargest:
-      return compare_form<ToleranceForm::kLargest>(actual, expected, own, n, t);
+      return call(std::integral_constant<ToleranceForm, ToleranceForm::kLargest>());
     case ToleranceForm::kSymmetric:
-      return compare_form<ToleranceForm::kSymmetric>(actual, expected, own, n, t);
+      return call(std::integral_constant<ToleranceForm, ToleranceForm::kSymmetric>());
   }
   return {};
 }
 
-template <ToleranceForm kForm>
-HWY_INLINE ToleranceComparison compare_form(const float* actual, const float* expected,
-                                            std::size_t n, const Tolerance& t, double worst) {
-  ToleranceComparison sum;
-  sum.worst_ratio = worst;
-  ToleranceProof<kForm, true> proof(t);
-  proof.allow(worst);
+ToleranceComparison compare_by_tolerance(const double* actual, const double* expected,
+                                         const double* own, std::size_t n, const Tolerance& t) {
+  return by_form(t.form, [&](auto form) HWY_ATTR {
+    return compare_form<form.value>(actual, expected, own, n, t);
+  });
+}
+
+// compare_by_proof() with the largest error or ratio, which is `before` at first: exact() gives
+// that of its elements, and what cannot exceed the largest so far is proved.
+template <class Found, class Proof, class Exact>
+HWY_INLINE Found compare_from(double before, double Found::*largest, Proof proof,
+                              const float* actual, const float* expected, std::size_t n,
+                              const Exact& exact) {
+  Found sum;
+  sum.*largest = before;
+  proof.allow(before);
   compare_by_proof(proof, actual, expected, n, sum,
                    [&](const double* a, const double* e, std::size_t some) HWY_ATTR {
-                     const auto more = compare_form<kForm>(a, e, nullptr, some, t);
-                     sum.worst_ratio = std::max(sum.worst_ratio, more.worst_ratio);
-                     proof.allow(sum.worst_ratio);
+                     const Found more = exact(a, e, some);
+                     sum.*largest = std::max(sum.*largest, more.*largest);
+                     proof.allow(sum.*largest);
                      return more;
                    });
   return sum;
@@ -415,17 +425,12 @@ HWY_INLINE ToleranceComparison compare_form(const float* actual, const float* ex
 
 ToleranceComparison compare_f32_by_tolerance(const float* actual, const float* expected,
                                              std::size_t n, const Tolerance& t, double worst) {
-  switch (t.form) {
-    case ToleranceForm::kSum:
-      return compare_form<ToleranceForm::kSum>(actual, expected, n, t, worst);
-    case ToleranceForm::kEither:
-      return compare_form<ToleranceForm::kEither>(actual, expected, n, t, worst);
-    case ToleranceForm::kLargest:
-      return compare_form<ToleranceForm::kLargest>(actual, expected, n, t, worst);
-    case ToleranceForm::kSymmetric:
-      return compare_form<ToleranceForm::kSymmetric>(actual, expected, n, t, worst);
-  }
-  return {};
+  return by_form(t.form, [&](auto form) HWY_ATTR {
+    return compare_from(worst, &ToleranceComparison::worst_ratio,
+                        ToleranceProof<form.value, true>(t), actual, expected, n,
+                        [&](const double* a, const double* e, std::size_t some)
+                            HWY_ATTR { return compare_form<form.value>(a, e, nullptr, some, t); });
+  });
 }
 
 UlpComparison compare_by_ulps(const double* actual, const double* expected, std::size_t n,
@@ -460,18 +465,10 @@ UlpComparison compare_by_ulps(const double* actual, const double* expected, std:
 
 UlpComparison compare_f32_by_ulps(const float* actual, const float* expected, std::size_t n,
                                   const Ordinals& ordinals, std::uint64_t most, double worst) {
-  UlpComparison sum;
-  sum.worst_error = worst;
-  UlpProof proof(ordinals, most);
-  proof.allow(worst);
-  compare_by_proof(proof, actual, expected, n, sum,
-                   [&](const double* a, const double* e, std::size_t some) HWY_ATTR {
-                     const auto more = compare_by_ulps(a, e, some, ordinals, most);
-                     sum.worst_error = std::max(sum.worst_error, more.worst_error);
-                     proof.allow(sum.worst_error);
-                     return more;
-                   });
-  return sum;
+  return compare_from(worst, &UlpComparison::worst_error, UlpProof(ordinals, most), actual,
+                      expected, n,
+                      [&](const double* a, const double* e, std::size_t some)
+                          HWY_ATTR { return compare_by_ulps(a, e, some, ordinals, most); });
 }
 
 }  // namespace assay::simd::HWY_NAMESPACE

@@ -166,9 +166,6 @@ HWY_INLINE std::int64_t count_true(hn::Mask<D> mask) {
   return static_cast<std::int64_t>(hn::CountTrue(D(), mask));
 }
 
-// Bits of float64's mantissa that float32 does not have.
-constexpr int kDrop32 = 52 - 23;
-
 // The smallest relative errors that are counted.
 constexpr double kOver1e3 = 1e-3, kOver1e4 = 1e-4;
 
@@ -346,7 +343,7 @@ HWY_INLINE void sums_of(const MetricsSpec& spec, const float* actual, const floa
   const auto domain = hn::Set(d, spec.small_domain), domain_error = hn::Set(d, spec.small_error);
   const bool counts = (spec.parts & kPartCounts) != 0;
   const bool has_order = spec.ulp_rule == UlpRule::kOrdinal;
-  const int drop = has_order ? spec.drop - kDrop32 : 0;
+  const int drop = has_order ? spec.drop - kDropOfFloat32 : 0;
   std::memset(&out, 0, sizeof out);
   HWY_ALIGN double sums[kMetricsSums][kMetricsLanes];
   HWY_ALIGN double maxima[kMetricsMaxima][kMetricsLanes];

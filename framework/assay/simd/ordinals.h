@@ -13,4 +13,7 @@ struct Ordinals {
   std::uint64_t rebias = 0;
 };
 
+// What a format with float32's mantissa drops.
+inline constexpr int kDropOfFloat32 = 52 - 23;
+
 }  // namespace assay::simd
