@@ -31,13 +31,15 @@ GateRequest ElementwiseMatcher::effective(std::string& overridden) const {
   return effective;
 }
 
-GateRequest ElementwiseMatcher::said_request(std::string& overridden) const {
+GateRequest ElementwiseMatcher::said_request(bool words, std::string& overridden) const {
   GateRequest request = effective(overridden);
+  request.metrics = request.patterns = words;
   say_override(overridden);
   return request;
 }
 
-MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actual) const {
+MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actual,
+                                              bool words) const {
   const FloatEnvironment environment;
   const Case* c = reference_.as_case();
   if (c == nullptr || c->results.empty()) {
@@ -48,7 +50,7 @@ MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actu
             : formatted("case {} has one output, without a name: give that tensor alone", c->name)};
   }
   std::string overridden;
-  const GateRequest request = said_request(overridden);
+  const GateRequest request = said_request(words, overridden);
   Outcome worst = Outcome::kPass;
   std::vector<std::string> parts;
   const auto add = [&](Outcome outcome, const std::string& name, const std::string& text) {
@@ -80,30 +82,18 @@ MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actu
   return {worst, text + override_line(overridden)};
 }
 
-CaseReport ElementwiseMatcher::report_of(const TensorView& actual,
-                                         const GateRequest& request) const {
+MatchReport ElementwiseMatcher::check(const TensorView& actual, bool words) const {
   const FloatEnvironment environment;
-  if (const Case* c = reference_.as_case()) {
-    return gate_case(*c, actual, request, {.producer = producer_});
-  }
+  std::string overridden;
+  const GateRequest request = said_request(words, overridden);
   CaseReport report;
-  report.verdicts = gate_tensors(actual, reference_.tensor(), request,
-                                 "; give .rtol() and .atol(), or another .standard()");
-  return report;
-}
-
-bool ElementwiseMatcher::passes(const TensorView& actual) const {
-  std::string overridden;
-  GateRequest request = said_request(overridden);
-  request.metrics = request.patterns = false;
-  return report_of(actual, request).outcome() == Outcome::kPass;
-}
-
-MatchReport ElementwiseMatcher::check(const TensorView& actual) const {
-  const FloatEnvironment environment;
-  std::string overridden;
-  const GateRequest request = said_request(overridden);
-  const CaseReport report = report_of(actual, request);
+  if (const Case* c = reference_.as_case()) {
+    report = gate_case(*c, actual, request, {.producer = producer_});
+  } else {
+    report.verdicts = gate_tensors(actual, reference_.tensor(), request,
+                                   "; give .rtol() and .atol(), or another .standard()");
+  }
+  if (!words) return {report.outcome(), ""};
   const Verdict* decides = report.deciding_verdict();
   std::string text = decides != nullptr ? explain(*decides) : report.because();
   return {report.outcome(), text + override_line(overridden)};

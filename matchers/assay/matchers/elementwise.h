@@ -46,15 +46,14 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
     return with([&](auto& m) { m.request_.sample = RowSample{rows, seed}; });
   }
 
-  bool passes(const TensorView& actual) const;
-  MatchReport check(const TensorView& actual) const;
-  MatchReport check_outputs(const std::vector<NamedView>& actual) const;
+  // `words`: the text is wanted, for which all metrics are taken.
+  MatchReport check(const TensorView& actual, bool words) const;
+  MatchReport check_outputs(const std::vector<NamedView>& actual, bool words) const;
   std::string describe(bool negated) const;
 
  private:
-  CaseReport report_of(const TensorView& actual, const GateRequest& request) const;
   // What is asked for; what the environment replaces is said, on standard error once.
-  GateRequest said_request(std::string& overridden) const;
+  GateRequest said_request(bool words, std::string& overridden) const;
   // What is asked for, after the environment.
   GateRequest effective(std::string& overridden) const;
 

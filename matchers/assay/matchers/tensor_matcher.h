@@ -139,10 +139,10 @@ bool explain_match(const MatchReport& report, testing::MatchResultListener* list
 // The skin of a matcher. `Derived` has
 //   MatchReport check(const TensorView& actual) const;
 //   std::string describe(bool negated) const;
-// and where an answer without words takes less
-//   bool passes(const TensorView& actual) const;
+// or, where an answer without words takes less
+//   MatchReport check(const TensorView& actual, bool words) const;
 // and where it takes the outputs of a case that has several
-//   MatchReport check_outputs(const std::vector<NamedView>& actual) const;
+//   MatchReport check_outputs(const std::vector<NamedView>& actual, bool words) const;
 // Setters return a changed copy, so that a matcher may be kept and varied.
 template <typename Derived>
 class TensorMatcher {
@@ -151,23 +151,26 @@ class TensorMatcher {
 
   template <typename T>
   bool MatchAndExplain(const T& actual, testing::MatchResultListener* listener) const {
+    // EXPECT_THAT asks without words first, and for words where it is no match.
+    [[maybe_unused]] const bool words = listener->IsInterested();
     if constexpr (NamedTensors<T>) {
       constexpr bool kTakesThem =
           requires(const Derived& matcher, const std::vector<NamedView>& outputs) {
-        matcher.check_outputs(outputs);
+        matcher.check_outputs(outputs, true);
       };
       static_assert(kTakesThem, "this matcher takes one tensor at a time, not several by name");
       std::vector<NamedView> outputs;
       for (const auto& [name, tensor] : actual) outputs.push_back({name, view(tensor)});
-      if constexpr (kTakesThem) return explain_match(self().check_outputs(outputs), listener);
+      if constexpr (kTakesThem)
+        return explain_match(self().check_outputs(outputs, words), listener);
       return false;
     } else {
       return with_view(actual, [&](const TensorView& v) {
-        // EXPECT_THAT asks so first, and for words where it is no match.
-        if constexpr (requires(const Derived& matcher) { matcher.passes(v); }) {
-          if (!listener->IsInterested()) return self().passes(v);
+        if constexpr (requires(const Derived& matcher) { matcher.check(v, words); }) {
+          return explain_match(self().check(v, words), listener);
+        } else {
+          return explain_match(self().check(v), listener);
         }
-        return explain_match(self().check(v), listener);
       });
     }
   }
