@@ -47,7 +47,7 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
   }
 
   // `words`: the text is wanted, for which all metrics are taken.
-  MatchReport check(const TensorView& actual, bool words) const;
+  MatchReport check(const TensorView& actual, bool words = true) const;
   MatchReport check_outputs(const std::vector<NamedView>& actual, bool words) const;
   std::string describe(bool negated) const;
 
