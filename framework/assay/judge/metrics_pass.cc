@@ -325,9 +325,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
     }
     sums_[simd::kSumUlps] += static_cast<Quad>(block.sums[simd::kSumUlps]);
   } else {
-    for (std::size_t s = 0; s < simd::kMetricsSums; ++s) {
-      if (block.sums[s] != 0) sums_[s] += static_cast<Quad>(block.sums[s]);
-    }
+    add_sums(block.sums);
   }
 
   if (is_complex_) return;  // add_complex() has its own eyes
@@ -354,6 +352,21 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
     }
   }
   may_miss_ |= records_.ratio >= 1;
+}
+
+void MetricsPass::add_sums(const double* sums) {
+  constexpr double kMost = 0x1p900;  // of which no sum leaves float64
+  bool ordinary = true;
+  for (std::size_t s = 0; s < simd::kMetricsSums; ++s) ordinary &= std::abs(sums[s]) < kMost;
+  for (std::size_t s = 0; s < simd::kMetricsSums; ++s) {
+    if (ordinary) {
+      const DoubleDouble sum = exact_sum(rounded_sums_[s], sums[s]);
+      rounded_sums_[s] = sum.high;
+      rounding_[s] += sum.low;
+    } else {
+      sums_[s] += static_cast<Quad>(sums[s]);
+    }
+  }
 }
 
 void MetricsPass::add(double* actual, double* expected, double* rounded, std::size_t n,
@@ -439,6 +452,12 @@ void MetricsPass::empty_tables() {
 }
 
 void MetricsPass::finish() {
+  for (std::size_t s = 0; s < simd::kMetricsSums; ++s) {
+    if (rounded_sums_[s] != 0 || rounding_[s] != 0) {
+      sums_[s] += static_cast<Quad>(rounded_sums_[s]) + static_cast<Quad>(rounding_[s]);
+    }
+  }
+  rounded_sums_ = rounding_ = {};
   if (!has_tables()) return;
   empty_tables();
   spare_tables = std::move(tables_);

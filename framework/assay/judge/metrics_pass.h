@@ -13,9 +13,10 @@
 namespace assay {
 
 // Metrics of consecutive blocks of elements. A block's sums are float64, in lanes and in an order
-// that depend on nothing but the block; the sums of blocks are added in binary128, which carries
-// squares of float64 values as well. Where a block's squares leave the range of float64, its sums
-// are computed in binary128.
+// that depend on nothing but the block; the sums of a part's blocks are added in float64 with their
+// rounding errors beside them (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26(6), 2005), those of
+// parts in binary128, which carries squares of float64 values as well. Where a block's squares
+// leave the range of float64, its sums are computed in binary128.
 class MetricsPass {
  public:
   // Elements that are looked at at a time: the buffers stay in cache.
@@ -70,6 +71,7 @@ class MetricsPass {
   template <typename T>
   void take(const T* actual, const T* expected, const T* rounded, const double* errors,
             std::size_t n, std::int64_t first);
+  void add_sums(const double* sums);  // of a block
   // An element where a side is NaN or infinite, or rounds to that.
   void special(double a, double e, double r);
   Metrics result_of(const std::vector<std::pair<std::size_t, std::int64_t>>& bins,
@@ -87,6 +89,8 @@ class MetricsPass {
   std::int64_t total_ = 0;
   bool differs_ = false, may_miss_ = false, met_special_ = false, nan_met_nan_ = false;
   std::array<Quad, simd::kMetricsSums> sums_{};
+  // Of the blocks since finish(): sums as float64 rounds them, and what it rounded off.
+  std::array<double, simd::kMetricsSums> rounded_sums_{}, rounding_{};
   void empty_tables();
   // Counters of the kernel, and what was in them when they were emptied: (bin, count), in order.
   std::vector<std::uint16_t> tables_;

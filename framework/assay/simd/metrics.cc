@@ -220,6 +220,10 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
     auto all = Sums<kAllParts>::none();
     std::uint16_t* const counters = away_from(tables, room);
     for (std::size_t i = first; i < n; i += kMetricsLanes) {
+      if (sizeof(T) == sizeof(float) && first == 0) {
+        read_ahead(actual + i, kMetricsLanes * sizeof(float));
+        read_ahead(expected + i, kMetricsLanes * sizeof(float));
+      }
       auto a = load(actual + i), e = load(expected + i);
       auto r = kSeparate ? load(rounded + i) : e;
       auto size_a = hn::Abs(a), size_e = hn::Abs(e);
