@@ -19,32 +19,33 @@ namespace {
 class ElementJudge {
  public:
   ElementJudge(const TensorView& actual, const TensorView& expected, const Bound& bound,
-               const JudgeOptions& options, unsigned parts, std::int64_t offset)
+               const JudgeOptions& options, const MetricsRequest& wanted, std::int64_t offset)
       : actual_(actual),
         expected_(expected),
         bound_(bound),
         options_(options),
         out_(*actual.format),
         offset_(offset),
-        parts_(parts) {
+        wanted_(wanted) {
     rounds_ = expected.format != actual.format &&
               (bound.round_expected || bound.rule == Rule::kUlps || bound.rule == Rule::kBits);
     of_exact_ =
         !bound.round_expected && (bound.rule == Rule::kTolerance || bound.rule == Rule::kGiven);
     integers_ = !out_.is_float();
     blocks_ = blocks();
-    limits_alone_ = bound.rule == Rule::kStatistics && !integers_ && parts != 0 &&
+    limits_alone_ = bound.rule == Rule::kStatistics && !integers_ && wanted.parts != 0 &&
                     bound.infinity != Infinity::kSaturating;
     float32_ = floats_in_place(actual) != nullptr && floats_in_place(expected) != nullptr;
     const bool fit = float32_holds(actual) && (rounds_ ? out_.has_infinity() && has_floats(expected)
                                                        : float32_holds(expected));
     // Ulps are those of rounded values.
     const bool has_ulps = rounds_ || expected.format == actual.format;
-    if (parts_ != 0 && !(fit && (has_ulps || (parts_ & simd::kPartUlps) == 0))) {
-      parts_ = simd::kAllParts;
+    unsigned& parts = wanted_.parts;
+    if (parts != 0 && !(fit && (has_ulps || (parts & simd::kPartUlps) == 0))) {
+      parts = simd::kAllParts;
     }
-    as_floats_ = fit && parts_ != simd::kAllParts &&
-                 (parts_ != 0 || (blocks_ != Blocks::kNone && bound.rule != Rule::kGiven));
+    as_floats_ = fit && parts != simd::kAllParts &&
+                 (parts != 0 || (blocks_ != Blocks::kNone && bound.rule != Rule::kGiven));
     if (blocks_ == Blocks::kUlps || blocks_ == Blocks::kBits) ordinals_ = ordinals_of(out_);
     tolerance_ = {.form = form(),
                   .rtol = bound.rtol,
@@ -56,7 +57,7 @@ class ElementJudge {
 
   ElementFindings run(std::int64_t begin, std::int64_t end) const {
     ElementFindings found;
-    if (parts_ != 0) found.metrics.emplace(out_, bound_, parts_);
+    if (wanted_.parts != 0) found.metrics.emplace(out_, bound_, wanted_);
     if (options_.miss_map) found.miss_map.emplace(actual_.shape);
     if (as_floats_) {
       double worst = 0;
@@ -563,7 +564,7 @@ class ElementJudge {
   const JudgeOptions& options_;
   const Format& out_;
   const std::int64_t offset_;
-  unsigned parts_;  // of the metrics, simd::MetricsPart
+  MetricsRequest wanted_;
   bool rounds_, integers_;
   bool of_exact_;  // the bound is one on the distance from the exact result
   Blocks blocks_;
@@ -578,7 +579,7 @@ class ElementJudge {
 }  // namespace
 
 void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
-                    const JudgeOptions& options, unsigned parts, std::int64_t offset,
+                    const JudgeOptions& options, const MetricsRequest& wanted, std::int64_t offset,
                     ElementFindings& found) {
   const auto judge_by = [&](const auto& run) {
     for_parts(actual.size(), options.threads, run,
@@ -586,10 +587,10 @@ void judge_elements(const TensorView& actual, const TensorView& expected, const 
   };
   if (actual.format->is_complex()) {
     return judge_by([&](std::int64_t begin, std::int64_t end) {
-      return judge_complex(actual, expected, bound, options, parts != 0, offset, begin, end);
+      return judge_complex(actual, expected, bound, options, wanted.parts != 0, offset, begin, end);
     });
   }
-  const ElementJudge elements(actual, expected, bound, options, parts, offset);
+  const ElementJudge elements(actual, expected, bound, options, wanted, offset);
   judge_by([&](std::int64_t begin, std::int64_t end) { return elements.run(begin, end); });
 }
 

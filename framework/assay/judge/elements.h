@@ -9,10 +9,10 @@
 namespace assay {
 
 // Judges `actual` against `expected`, which judge() has found comparable, and adds what it finds to
-// `found`: these elements follow the `offset` ones that it is about. `parts`, of simd::MetricsPart:
-// which error metrics are taken, 0 for none.
+// `found`: these elements follow the `offset` ones that it is about. `wanted`: which error metrics
+// are taken; none where it has no parts.
 void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
-                    const JudgeOptions& options, unsigned parts, std::int64_t offset,
+                    const JudgeOptions& options, const MetricsRequest& wanted, std::int64_t offset,
                     ElementFindings& found);
 
 }  // namespace assay

@@ -561,6 +561,15 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
       const std::int64_t count = times < parameter ? 0 : m.relative;
       return static_cast<double>(count) / static_cast<double>(m.compared);
     }
+    case Statistic::kQuantileRelative: {
+      // The same, and 0 elsewhere.
+      const double rank = parameter * static_cast<double>(m.compared - 1);
+      const auto error_at = [&](double at) {
+        return at < static_cast<double>(m.compared - m.relative) ? 0 : times;
+      };
+      const double low = error_at(std::floor(rank)), high = error_at(std::floor(rank) + 1);
+      return low + (rank - std::floor(rank)) * (high - low);
+    }
     default:
       return std::nullopt;
   }

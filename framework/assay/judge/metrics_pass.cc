@@ -132,14 +132,16 @@ simd::Ordinals ordinals_of(const Format& f) {
   return of;
 }
 
-MetricsPass::MetricsPass(const Format& output, const Bound& bound, unsigned parts)
+MetricsPass::MetricsPass(const Format& output, const Bound& bound, const MetricsRequest& wanted)
     : format_(&part_format(output)),
       bound_(&bound),
       is_complex_(output.is_complex()),
-      spec_(spec_of(*format_, bound, parts)) {
+      spec_(spec_of(*format_, bound, wanted.parts)) {
   if (has_tables()) {
     tables_ = std::exchange(spare_tables, {});
     if (tables_.empty()) tables_.resize(simd::kTableCounters);
+  } else {
+    quantiles_ = wanted.quantiles;
   }
   if (!has_tables() || !bound.is_plain()) records_.ratio = kInfinity;
 }
@@ -193,7 +195,10 @@ void MetricsPass::special(double a, double e, double r) {
   m_.max_ulps = std::max(m_.max_ulps, ulps);
   sums_[simd::kSumUlps] += static_cast<Quad>(ulps);
   add_bins(bins_, bin);
-  if (!finite) {
+  if (finite) {
+    over_1_ulp_ += ulps > 1 ? 1 : 0;
+    over_32_ulps_ += ulps > 32 ? 1 : 0;
+  } else {
     infinite_ulps_ += static_cast<Quad>(ulps);
     add_bins(infinite_bins_, bin);
   }
@@ -214,6 +219,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   simd::MetricsBlock block;
   if constexpr (sizeof(T) == sizeof(float)) {
     simd::metrics_block(spec_, records_, actual, expected, lanes, tables_.data(), block);
+    for (QuantileErrors& q : quantiles_) q.add(actual, expected, n);
   } else {
     simd::MetricsSpec spec = spec_;
     double ulps[kBlock];
@@ -241,6 +247,8 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   no_relative_ += block.no_relative;
   no_ulps_ += block.no_ulps;
   m_.errors_at_zero += block.errors_at_zero;
+  over_1_ulp_ += block.ulps_over_1;
+  over_32_ulps_ += block.ulps_over_32;
   m_.rel_at_least_1e3 += block.rel_over_1e3;
   m_.rel_at_least_1e4 += block.rel_over_1e4;
   if (spec_.small_domain > 0) {
@@ -500,9 +508,26 @@ void MetricsPass::merge(const MetricsPass& later) {
   no_relative_ += later.no_relative_;
   no_ulps_ += later.no_ulps_;
   equal_infinities_ += later.equal_infinities_;
+  over_1_ulp_ += later.over_1_ulp_;
+  over_32_ulps_ += later.over_32_ulps_;
   rounded_to_nan_ += later.rounded_to_nan_;
   infinite_ulps_ += later.infinite_ulps_;
   add_bins(infinite_bins_, later.infinite_bins_);
+  for (std::size_t q = 0; q < quantiles_.size(); ++q) quantiles_[q].merge(later.quantiles_[q]);
+}
+
+std::optional<std::int64_t> MetricsPass::over_ulps(double ulps) const {
+  if (has_tables() || (spec_.parts & simd::kPartUlps) == 0) return {};
+  if (ulps == 1) return over_1_ulp_ + rounded_to_nan_;
+  if (ulps == 32) return over_32_ulps_ + rounded_to_nan_;
+  return {};
+}
+
+const QuantileErrors* MetricsPass::quantile(bool relative, double share) const {
+  for (const QuantileErrors& errors : quantiles_) {
+    if (errors.relative == relative && errors.share == share) return &errors;
+  }
+  return nullptr;
 }
 
 double MetricsPass::expected_rms() const {

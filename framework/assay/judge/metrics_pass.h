@@ -3,14 +3,25 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "assay/base/quad.h"
 #include "assay/judge/bound.h"
 #include "assay/judge/metrics.h"
+#include "assay/judge/quantile_errors.h"
 #include "assay/simd/metrics.h"
 
 namespace assay {
+
+// What a pass is to take.
+struct MetricsRequest {
+  // Of simd::MetricsPart. Without simd::kPartTables only float32 values are taken, of which no sum
+  // leaves the range of float64, and metrics that need other parts mean nothing.
+  unsigned parts = simd::kAllParts;
+  // Kept without simd::kPartTables, whose histograms find them.
+  std::vector<QuantileErrors> quantiles = {};
+};
 
 // Metrics of consecutive blocks of elements. A block's sums are float64, in lanes and in an order
 // that depend on nothing but the block; the sums of a part's blocks are added in float64 with their
@@ -24,10 +35,7 @@ class MetricsPass {
   // Elements of a part, but for the last one: the sums' bits are those of parts of this size.
   static constexpr std::int64_t kPart = std::int64_t{1} << 18;
 
-  // `parts`, of simd::MetricsPart: what is computed. Without simd::kPartTables only float32 values
-  // are taken, of which no sum leaves the range of float64, and metrics that need other parts mean
-  // nothing.
-  MetricsPass(const Format& output, const Bound& bound, unsigned parts = simd::kAllParts);
+  MetricsPass(const Format& output, const Bound& bound, const MetricsRequest& wanted = {});
 
   // At most kBlock elements; `expected` as stored, `rounded` in the output's format (it may be the
   // same pointer); positions begin at `first`. `errors`, where it is given, are the exact
@@ -61,6 +69,12 @@ class MetricsPass {
   // The same with ulps of the elements that are finite on both sides alone, as standards count
   // them; where the output's format makes NaN of such an expected value, it is infinitely far.
   Metrics finite_result() const;
+  // How many of the elements that are finite on both sides are more than so many ulps, 1 or 32,
+  // apart: of a pass with simd::kPartUlps and without simd::kPartTables, which has it in a
+  // histogram.
+  std::optional<std::int64_t> over_ulps(double ulps) const;
+  // Where the request had them, else null.
+  const QuantileErrors* quantile(bool relative, double share) const;
   // The root of the mean of the squares of the finite expected values; 0 of none.
   double expected_rms() const;
   // Largest error / bound over finite elements, as the tolerance rule compares them; infinite where
@@ -91,6 +105,7 @@ class MetricsPass {
   std::array<Quad, simd::kMetricsSums> sums_{};
   // Of the blocks since finish(): sums as float64 rounds them, and what it rounded off.
   std::array<double, simd::kMetricsSums> rounded_sums_{}, rounding_{};
+  std::vector<QuantileErrors> quantiles_;
   void empty_tables();
   // Counters of the kernel, and what was in them when they were emptied: (bin, count), in order.
   std::vector<std::uint16_t> tables_;
@@ -103,6 +118,7 @@ class MetricsPass {
   std::int64_t equal_infinities_ = 0;
   std::vector<std::pair<std::size_t, std::int64_t>> infinite_bins_;
   Quad infinite_ulps_ = 0;
+  std::int64_t over_1_ulp_ = 0, over_32_ulps_ = 0;  // of finite elements, without tables
   // Finite elements whose expected value is NaN in the output's format.
   std::int64_t rounded_to_nan_ = 0;
 };

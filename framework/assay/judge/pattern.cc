@@ -125,7 +125,7 @@ class Sample {
       if (bounds_) options.element_bounds = bounds_->view().slice(begin, count);
       ElementFindings found;
       judge_elements(output.view().slice(begin, count), expected().slice(begin, count), bound,
-                     options, false, begin, found);
+                     options, {.parts = 0}, begin, found);
       places.insert(places.end(), found.positions.begin(), found.positions.end());
       if (worst != nullptr && begin == 0) *worst = std::move(found.worst);
     }

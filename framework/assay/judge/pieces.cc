@@ -65,7 +65,7 @@ void PiecewiseJudge::add(const TensorView& actual, const TensorView& expected) {
     throw std::invalid_argument(why_not);
   }
   expected_ = expected.format;
-  judge_elements(actual, expected, bound_, options_, parts(), sum_.sites, found_);
+  judge_elements(actual, expected, bound_, options_, wanted(), sum_.sites, found_);
   for (; next_ < sampled_.size() && sampled_[next_] < sum_.sites + actual.size(); ++next_) {
     const std::int64_t at = sampled_[next_] - sum_.sites;
     sizes_.push_back(magnitude_at(expected, at));

@@ -45,8 +45,8 @@ class PiecewiseJudge {
 
  private:
   // All or none: where metrics do not hold a statistic, the pieces are read once more.
-  unsigned parts() const {
-    return options_.metrics || !bound_.limits.empty() ? unsigned{simd::kAllParts} : 0;
+  MetricsRequest wanted() const {
+    return {.parts = options_.metrics || !bound_.limits.empty() ? unsigned{simd::kAllParts} : 0};
   }
   StatisticsResult statistics(const Pass& again) const;
 

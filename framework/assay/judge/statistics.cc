@@ -88,10 +88,6 @@ bool is_relative(Statistic statistic) {
   return statistic == Statistic::kMaxRelative || statistic == Statistic::kMeanRelative;
 }
 
-bool is_quantile(Statistic statistic) {
-  return statistic == Statistic::kQuantileAbs || statistic == Statistic::kQuantileRelative;
-}
-
 bool is_of_large(Statistic statistic) {
   return statistic == Statistic::kLargeMareRatio || statistic == Statistic::kLargeMereRatio ||
          statistic == Statistic::kLargeRmseRatio;
@@ -100,10 +96,12 @@ bool is_of_large(Statistic statistic) {
 // The statistics of the output, and of the two subjects that every sound check refuses.
 class Statistics {
  public:
-  Statistics(const SubjectPieces& pieces, int threads, Measured output,
+  // `pass`: the one that measured the output, or null.
+  Statistics(const SubjectPieces& pieces, int threads, const MetricsPass* pass, Measured output,
              std::optional<Measured> benchmark)
       : pieces_(pieces),
         threads_(threads),
+        pass_(pass),
         output_(std::move(output)),
         benchmark_(std::move(benchmark)) {}
 
@@ -121,10 +119,7 @@ class Statistics {
     if (limit.statistic == Statistic::kNmse) return normalised_squares(pieces_, threads_);
     if (limit.statistic == Statistic::kNoiseRatio) return over_noise(output_.metrics, 1);
     if (is_quantile(limit.statistic)) return quantile(limit, StatisticSubject::kOutput);
-    if (counts_elements(limit.statistic)) {
-      return share(limit, count_elements(pieces_, StatisticSubject::kOutput, output_.metrics, limit,
-                                         threads_));
-    }
+    if (counts_elements(limit.statistic)) return share(limit, count_of_output(limit));
     return read(limit, output_.metrics);
   }
 
@@ -153,42 +148,42 @@ class Statistics {
     const bool is_most = limit.how() == LimitSense::kBelow || limit.how() == LimitSense::kAtMost;
     const std::int64_t elements = output_.metrics.compared;
     if (!is_most || elements == 0) return false;
-    double sum = 0;
-    const auto first_ones_fail = [&](const auto& term, const auto& fails) {
-      for_first_elements(
-          pieces_, StatisticSubject::kZeros, std::max<std::int64_t>(elements / 8, kMetricsBlock),
-          [&](double value, double e, double rounded) { sum += term(value, e, rounded); }, fails);
-      return fails();
+    const auto fails_mean = [&](double sum) {
+      return !limit.met(sum / static_cast<double>(elements));
     };
-    const auto mean_fails = [&] { return !limit.met(sum / static_cast<double>(elements)); };
+    const std::int64_t most = std::max<std::int64_t>(elements / 8, kMetricsBlock);
     if (limit.statistic == Statistic::kMeanUlps) {
-      return first_ones_fail(
-          [&](double, double, double rounded) {
-            const auto apart = ulp_distance(pieces_.format, 0, encode(pieces_.format, rounded));
-            return times * static_cast<double>(apart.value_or(0));
+      double sum = 0;
+      for_first_blocks(
+          pieces_, most,
+          [&](const double* zeros, const double*, const double* rounded, std::int64_t n) {
+            for (std::int64_t i = 0; i < n; ++i) {
+              if (std::isnan(zeros[i])) continue;
+              const auto apart =
+                  ulp_distance(pieces_.format, 0, encode(pieces_.format, rounded[i]));
+              sum += times * static_cast<double>(apart.value_or(0));
+            }
           },
-          mean_fails);
+          [&] { return fails_mean(sum); });
+      return fails_mean(sum);
     }
     if (limit.statistic == Statistic::kShareUlps) {
       // So many ulps from zero lies one value.
       const auto ulps = static_cast<std::int64_t>(std::min(limit.parameter / times, 0x1p53));
       const auto last = at_ordinal(pieces_.format, ulps);
-      if (!last) return false;
-      const double within = decode(pieces_.format, *last);
-      return first_ones_fail(
-          [&](double, double, double rounded) { return std::abs(rounded) > within ? 1 : 0; },
-          mean_fails);
+      return last && first_ones_exceed(pieces_, most, decode(pieces_.format, *last), true,
+                                       [&](std::int64_t count) {
+                                         return fails_mean(static_cast<double>(count));
+                                       });
     }
-    if (!is_quantile(limit.statistic)) return false;
+    if (limit.statistic != Statistic::kQuantileAbs) return false;
     // All errors from that of the quantile's rank on.
     const auto from = std::floor(limit.parameter * static_cast<double>(elements - 1));
-    const double most = static_cast<double>(elements) - from;
-    const auto met = row_of(limit.how()).met;
-    return first_ones_fail(
-        [&](double value, double e, double) {
-          return met(times * quantile_error(limit, value, e), limit.limit) ? 0 : 1;
-        },
-        [&] { return sum >= most; });
+    const std::int64_t above = elements - static_cast<std::int64_t>(from);
+    const double within =
+        limit.how() == LimitSense::kBelow ? std::nextafter(limit.limit, 0.0) : limit.limit;
+    return first_ones_exceed(pieces_, most, within / times, false,
+                             [&](std::int64_t count) { return count >= above; });
   }
 
   // Elements that count, and whose expected value is not 0.
@@ -201,6 +196,13 @@ class Statistics {
   }
 
  private:
+  std::int64_t count_of_output(const Limit& limit) const {
+    if (limit.statistic == Statistic::kShareUlps && pass_ != nullptr) {
+      if (const auto known = pass_->over_ulps(std::floor(limit.parameter))) return *known;
+    }
+    return count_elements(pieces_, StatisticSubject::kOutput, output_.metrics, limit, threads_);
+  }
+
   StatisticSource source(const Metrics& metrics) const {
     return {.output = &metrics,
             .benchmark = benchmark_ ? &benchmark_->metrics : nullptr,
@@ -229,7 +231,7 @@ class Statistics {
   double quantile(const Limit& limit, StatisticSubject subject) {
     const auto [at, added] = quantiles_.try_emplace({subject, limit.statistic, limit.parameter});
     if (added) {
-      at->second = error_quantile(pieces_, subject, threads_, limit, output_.metrics);
+      at->second = error_quantile(pieces_, subject, threads_, limit, output_.metrics, pass_);
     }
     return at->second;
   }
@@ -260,6 +262,7 @@ class Statistics {
 
   const SubjectPieces& pieces_;
   int threads_;
+  const MetricsPass* pass_;
   Measured output_;
   std::optional<Measured> benchmark_, zeros_;
   std::map<std::pair<StatisticSubject, double>, Metrics> large_;
@@ -293,8 +296,10 @@ double blind_share_of(const SubjectPieces& pieces, std::span<const Limit> limits
 }
 
 // Whether a trivial subject meets every limit. What needs few looks at the elements, or none, comes
-// first: limits that fail by themselves settle it.
-bool trivial_holds(Statistics& statistics, std::span<const Limit> limits, int times) {
+// first: limits that fail by themselves settle it. `failed_early`, one a limit: what zeros broke by
+// their first elements alone the negated expected values, of twice the errors, break too.
+bool trivial_holds(Statistics& statistics, std::span<const Limit> limits, int times,
+                   std::vector<bool>& failed_early) {
   std::vector<LimitReading> readings;
   for (const Limit& limit : limits) readings.push_back({limit, 0, true});
   for (LimitReading& r : readings) {
@@ -303,8 +308,11 @@ bool trivial_holds(Statistics& statistics, std::span<const Limit> limits, int ti
     }
   }
   if (!all_hold(readings)) return false;
-  for (LimitReading& r : readings) {
-    if (!r.met || !statistics.trivial_fails_early(r.limit, times)) continue;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    LimitReading& r = readings[i];
+    if (!r.met) continue;
+    if (!failed_early[i]) failed_early[i] = statistics.trivial_fails_early(r.limit, times);
+    if (!failed_early[i]) continue;
     r.met = false;
     if (!all_hold(readings)) return false;
   }
@@ -323,7 +331,7 @@ StatisticsResult judge_pieces(const SubjectPieces& pieces, std::span<const Limit
   const MetricsPass* const pass = options.metrics;
   const bool usable = pass != nullptr && (!pieces.rounds || !pass->expected_rounds());
   Statistics statistics(
-      pieces, options.threads,
+      pieces, options.threads, usable ? pass : nullptr,
       usable ? measured(*pass) : measure(pieces, StatisticSubject::kOutput, options.threads),
       std::move(other));
   for (const Limit& limit : limits) {
@@ -332,8 +340,9 @@ StatisticsResult judge_pieces(const SubjectPieces& pieces, std::span<const Limit
   }
   result.met = all_hold(result.readings);
   if (options.trivial) {
-    result.trivial_met =
-        trivial_holds(statistics, limits, 1) || trivial_holds(statistics, limits, 2);
+    std::vector<bool> failed_early(limits.size());
+    result.trivial_met = trivial_holds(statistics, limits, 1, failed_early) ||
+                         trivial_holds(statistics, limits, 2, failed_early);
   }
   result.worst_ratio = worst_ratio(result.readings);
   result.nonzero = statistics.nonzero();
@@ -377,15 +386,15 @@ unsigned parts_for(const Limit& limit, const Format& output, std::int64_t elemen
     case Statistic::kCalcDiff:
       return kErrors | simd::kPartSquares;
     case Statistic::kMeanUlps:
-      return has_ordinals(output) ? kErrors | simd::kPartUlps : kAll;
+      return has_ordinals(output) ? unsigned{simd::kPartUlps} : kAll;
     case Statistic::kShareRelative:
       return limit.parameter == 1e-3 || limit.parameter == 1e-4 ? kErrors | simd::kPartCounts
                                                                 : kAll;
     case Statistic::kShareUlps:
-      return counts_by_kernel(limit, output) ? kErrors : kAll;
+      return counts_by_kernel(limit, output) ? unsigned{simd::kPartUlps} : kAll;
     case Statistic::kQuantileAbs:
     case Statistic::kQuantileRelative:
-      return elements >= kSampledFrom ? kErrors : kAll;
+      return elements >= kSampledFrom ? unsigned{simd::kPartNone} : kAll;
     case Statistic::kShareAbs:
       break;
   }
@@ -394,10 +403,21 @@ unsigned parts_for(const Limit& limit, const Format& output, std::int64_t elemen
 
 }  // namespace
 
-unsigned parts_for(std::span<const Limit> limits, const Format& output, std::int64_t elements) {
-  unsigned parts = 0;
-  for (const Limit& limit : limits) parts |= parts_for(limit, output, elements);
-  return (parts & simd::kPartTables) != 0 ? unsigned{simd::kAllParts} : parts;
+MetricsRequest metrics_for(std::span<const Limit> limits, const TensorView& actual,
+                           const TensorView& expected, bool round_expected, int threads) {
+  MetricsRequest wanted{.parts = 0};
+  for (const Limit& limit : limits) {
+    wanted.parts |= parts_for(limit, *actual.format, actual.size());
+  }
+  if ((wanted.parts & simd::kPartTables) != 0) return {};
+  const StatisticsPieces all = [&](const std::function<void(const StatisticsPiece&)>& take) {
+    take({actual, expected});
+  };
+  const std::function<StatisticsSample()> no_sample;
+  const SubjectPieces pieces{*actual.format, all,
+                             round_expected && expected.format != actual.format, no_sample};
+  wanted.quantiles = quantiles_for(pieces, actual.size(), limits, threads);
+  return wanted;
 }
 
 StatisticsResult judge_statistics(const Format& actual, const Format& expected,

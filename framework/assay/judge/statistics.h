@@ -67,8 +67,9 @@ StatisticsResult judge_statistics(const Format& actual, const Format& expected,
                                   bool round_expected, std::span<const Limit> limits,
                                   const StatisticsOptions& options);
 
-// What of the metrics of an output these limits are read from, as simd::MetricsPart.
-unsigned parts_for(std::span<const Limit> limits, const Format& output, std::int64_t elements);
+// What of the metrics of an output these limits are read from.
+MetricsRequest metrics_for(std::span<const Limit> limits, const TensorView& actual,
+                           const TensorView& expected, bool round_expected, int threads);
 
 // Both sides have one shape; `benchmark` too, where a limit needs it. The expected values are
 // rounded to the output's format first where `round_expected` says so.

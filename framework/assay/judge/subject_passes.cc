@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -103,89 +104,54 @@ double error_of(bool relative, double value, double e) {
   return relative ? relative_error(value, e) : std::abs(value - e);
 }
 
-// The errors of a subject at two ranks, the smallest being the 0th: n and n + 1, infinity where
-// there is none.
-using TwoErrors = std::pair<double, double>;
-
-constexpr std::size_t kMostErrors = std::size_t{1} << 22;  // that are kept
-
-// The errors that one kernel finds among those of a stretch of elements: find(n, values, expected,
-// to) of float32 where both tensors are, else of float64. It has room for a block's.
-template <typename Find>
-void find_errors(const SubjectTensors& tensors, StatisticSubject subject, std::int64_t begin,
-                 std::int64_t end, std::vector<double>& errors, const Find& find) {
-  const auto [floats, theirs] = tensors.floats(subject);
-  double values[kMetricsBlock], e[kMetricsBlock], found[kMetricsBlock];
-  for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
-    const std::int64_t block = std::min(kMetricsBlock, end - first);
-    const auto n = static_cast<std::size_t>(block);
-    std::size_t count;
-    if (floats != nullptr) {
-      count = find(n, floats + first, theirs + first, found);
-    } else {
-      tensors.read(subject, first, block, values, e, nullptr);
-      count = find(n, values, e, found);
-    }
-    errors.insert(errors.end(), found, found + count);
-  }
-}
-
-// In one pass, by the histogram of the output's metrics: it says in which bin the n-th error lies
-// and how many lie before it, so that the errors of this bin alone, and of the next one's where the
-// n-th is its last, are kept. Empty where they are too many, or the metrics have other errors.
-std::optional<TwoErrors> select_by_histogram(const SubjectPieces& pieces, int threads,
-                                             const Metrics& metrics, std::int64_t n,
-                                             bool relative) {
-  const std::int64_t elements = metrics.compared;
-  if (metrics.max_abs_error == 0) return TwoErrors{0, n + 1 < elements ? 0 : kInfinity};
-  if (metrics.is_complex || (relative && metrics.errors_at_zero > 0)) return {};
-  const Histogram& histogram = relative ? metrics.rel_errors : metrics.abs_errors;
-  // Where 0 is expected and found, no relative error is in the histogram.
-  const std::int64_t zeros = elements - histogram.total();
-  const std::int64_t last = std::min(n + 1, elements - 1);
-  if (zeros < 0 || n < zeros + histogram.below) return {};
-  const Histogram::Bin from = histogram.bin_of(n - zeros), to = histogram.bin_of(last - zeros);
-  if (to.high == kInfinity) return {};
-  struct Part {
-    std::int64_t at_low = 0;
-    std::vector<double> errors;  // the others
-  } all;
+// Those of a subject about a quantile, in one pass.
+QuantileErrors errors_about(const SubjectPieces& pieces, StatisticSubject subject, int threads,
+                            const QuantileErrors& wanted) {
+  QuantileErrors all = wanted;
   pieces.for_all_parts(
       threads,
       [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
-        Part part;
-        find_errors(tensors, StatisticSubject::kOutput, begin, end, part.errors,
-                    [&](std::size_t m, const auto* values, const auto* e, double* found) {
-                      const auto within =
-                          simd::errors_within(relative, m, values, e, from.low, to.high, found);
-                      part.at_low += static_cast<std::int64_t>(within.at_low);
-                      return within.stored;
-                    });
+        QuantileErrors part = wanted;
+        const auto [floats, theirs] = tensors.floats(subject);
+        double values[kMetricsBlock], e[kMetricsBlock];
+        for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
+          const std::int64_t block = std::min(kMetricsBlock, end - first);
+          const auto n = static_cast<std::size_t>(block);
+          if (floats != nullptr) {
+            part.add(floats + first, theirs + first, n);
+          } else {
+            tensors.read(subject, first, block, values, e, nullptr);
+            part.add(values, e, n);
+          }
+        }
         return part;
       },
-      [&](const Part& part) {
-        all.at_low += part.at_low;
-        if (all.errors.size() > kMostErrors) return;
-        all.errors.insert(all.errors.end(), part.errors.begin(), part.errors.end());
-      });
-  const std::int64_t count = to.before + to.count - from.before;
-  if (all.at_low + static_cast<std::int64_t>(all.errors.size()) != count) return {};
-  const auto error_at = [&](std::int64_t rank) {
-    if (rank < all.at_low) return from.low;
-    if (rank >= count) return kInfinity;
-    const auto place = all.errors.begin() + static_cast<std::ptrdiff_t>(rank - all.at_low);
-    std::nth_element(all.errors.begin(), place, all.errors.end());
-    return *place;
-  };
-  const std::int64_t rank = n - zeros - from.before;
-  return TwoErrors{error_at(rank), error_at(rank + 1)};
+      [&](const QuantileErrors& part) { all.merge(part); });
+  return all;
+}
+
+// By the histogram of the output's metrics, which says in which bin the n-th error lies: about this
+// bin, and the next one where the n-th is its last. Empty where the metrics have no such errors.
+std::optional<simd::ErrorBracket> bracket_by_histogram(const Metrics& metrics, std::int64_t n,
+                                                       bool relative) {
+  if (metrics.is_complex || (relative && metrics.errors_at_zero > 0)) return {};
+  if (metrics.abs_errors.total() == 0) return {};  // there are none
+  if (metrics.max_abs_error == 0) return simd::ErrorBracket{0, 0};
+  const Histogram& histogram = relative ? metrics.rel_errors : metrics.abs_errors;
+  // Where 0 is expected and found, no relative error is in the histogram.
+  const std::int64_t zeros = metrics.compared - histogram.total();
+  const std::int64_t last = std::min(n + 1, metrics.compared - 1);
+  if (zeros < 0 || n < zeros + histogram.below) return {};
+  const Histogram::Bin from = histogram.bin_of(n - zeros), to = histogram.bin_of(last - zeros);
+  if (to.high == kInfinity) return {};
+  return simd::ErrorBracket{from.low, to.high};
 }
 
 // Some errors of a subject: of each stretch of elements a few that lie together, where chance puts
 // them, as near to evenly spread as that is.
 std::vector<double> sampled_errors(const SubjectPieces& pieces, StatisticSubject subject,
                                    int threads, bool relative) {
-  constexpr std::int64_t kStretch = 1024, kTaken = 16;
+  constexpr std::int64_t kStretch = 8192, kTaken = 16;
   std::vector<double> sample;
   pieces.for_all_parts(
       threads,
@@ -194,7 +160,7 @@ std::vector<double> sampled_errors(const SubjectPieces& pieces, StatisticSubject
         double values[kTaken], e[kTaken];
         for (std::int64_t first = begin; first < end; first += kStretch) {
           const std::uint64_t chance =
-              static_cast<std::uint64_t>(first) * 0x9e3779b97f4a7c15u >> 58;
+              static_cast<std::uint64_t>(first) * 0x9e3779b97f4a7c15u >> 55;
           const std::int64_t at = first + static_cast<std::int64_t>(chance) * kTaken;
           const std::int64_t n = std::min(kTaken, end - at);
           if (n <= 0) continue;
@@ -212,17 +178,17 @@ std::vector<double> sampled_errors(const SubjectPieces& pieces, StatisticSubject
   return sample;
 }
 
-// In one pass, where a sample's quantiles around the rank have the two errors between them (Floyd
-// and Rivest, CACM 18(3), 1975). Empty where they do not, or too many errors lie there.
-std::optional<TwoErrors> select_by_sample(const SubjectPieces& pieces, StatisticSubject subject,
-                                          int threads, std::int64_t n, std::int64_t elements,
-                                          bool relative) {
+// A sample's quantiles around a share, which have those of all errors between them (Floyd and
+// Rivest, CACM 18(3), 1975), as good as always. Empty of few elements.
+std::optional<simd::ErrorBracket> bracket_by_sample(const SubjectPieces& pieces,
+                                                    StatisticSubject subject, int threads,
+                                                    std::int64_t elements, double share,
+                                                    bool relative) {
   constexpr double kDeviations = 5;
   if (elements < kSampledFrom) return {};
   std::vector<double> sample = sampled_errors(pieces, subject, threads, relative);
   if (sample.empty()) return {};
   const auto size = static_cast<double>(sample.size());
-  const double share = static_cast<double>(n) / static_cast<double>(elements);
   const double reach = kDeviations * std::sqrt(size * share * (1 - share)) + kDeviations;
   const auto at_rank = [&](double rank, double otherwise) {
     if (rank < 0 || rank >= size) return otherwise;
@@ -230,48 +196,8 @@ std::optional<TwoErrors> select_by_sample(const SubjectPieces& pieces, Statistic
     std::nth_element(sample.begin(), place, sample.end());
     return *place;
   };
-  const simd::ErrorBracket bracket{at_rank(size * share - reach, 0),
-                                   at_rank(size * share + reach, kInfinity)};
-
-  struct Part {
-    simd::ErrorBracket counts;
-    std::vector<double> errors;
-  };
-  simd::ErrorBracket all = bracket;
-  std::vector<double> errors;
-  pieces.for_all_parts(
-      threads,
-      [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
-        Part part{bracket, {}};
-        find_errors(tensors, subject, begin, end, part.errors,
-                    [&](std::size_t m, const auto* values, const auto* e, double* found) {
-                      return simd::bracket_errors(relative, m, values, e, found, part.counts);
-                    });
-        return part;
-      },
-      [&](const Part& part) {
-        all.below += part.counts.below;
-        all.at_low += part.counts.at_low;
-        all.between += part.counts.between;
-        all.at_high += part.counts.at_high;
-        all.least_above = std::min(all.least_above, part.counts.least_above);
-        if (errors.size() < kMostErrors) {
-          errors.insert(errors.end(), part.errors.begin(), part.errors.end());
-        }
-      });
-  if (static_cast<std::int64_t>(errors.size()) != all.between) return {};
-  // At a rank, those below the lower bound not counted.
-  const auto error_at = [&](std::int64_t rank) {
-    if (rank < all.at_low) return all.low;
-    rank -= all.at_low;
-    if (rank >= all.between) return rank - all.between < all.at_high ? all.high : all.least_above;
-    const auto place = errors.begin() + static_cast<std::ptrdiff_t>(rank);
-    std::nth_element(errors.begin(), place, errors.end());
-    return *place;
-  };
-  const std::int64_t rank = n - all.below;
-  if (rank < 0 || rank >= all.at_low + all.between + all.at_high) return {};
-  return TwoErrors{error_at(rank), error_at(rank + 1)};
+  return simd::ErrorBracket{at_rank(size * share - reach, 0),
+                            at_rank(size * share + reach, kInfinity)};
 }
 
 // Whatever the errors are. They are not negative, so that their bits have their order. Each pass
@@ -336,6 +262,25 @@ TwoErrors select_by_bits(const SubjectPieces& pieces, StatisticSubject subject, 
   return {at, next};
 }
 
+// How many of n float32 elements are finite on both sides and have an expected value larger in size
+// than `within`, which is not negative.
+std::int64_t larger_floats(const float* actual, const float* expected, std::int64_t n,
+                           double within) {
+  constexpr std::uint32_t kInfinite = 0x7f800000, kMagnitude = 0x7fffffff;
+  // The largest float32 up to it: magnitudes have the order of their bits.
+  constexpr double kMost = std::numeric_limits<float>::max();
+  auto bound = static_cast<float>(std::min(within, kMost));
+  if (static_cast<double>(bound) > within) bound = std::nextafter(bound, 0.0F);
+  const auto bits = std::bit_cast<std::uint32_t>(bound);
+  std::int32_t count = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto a = std::bit_cast<std::uint32_t>(actual[i]) & kMagnitude;
+    const auto e = std::bit_cast<std::uint32_t>(expected[i]) & kMagnitude;
+    count += static_cast<std::int32_t>((a < kInfinite) & (e < kInfinite) & (e > bits));
+  }
+  return count;
+}
+
 // Elements of a stretch that are finite on both sides and more than the limit's parameter of ulps
 // apart, the expected value rounded to the output's format.
 std::int64_t count_far(const Limit& limit, const SubjectTensors& tensors, StatisticSubject subject,
@@ -364,6 +309,30 @@ std::int64_t count_far(const Limit& limit, const SubjectTensors& tensors, Statis
 }
 
 }  // namespace
+
+bool first_ones_exceed(const SubjectPieces& pieces, std::int64_t most, double within, bool rounded,
+                       const std::function<bool(std::int64_t)>& are_enough) {
+  std::int64_t count = 0;
+  pieces.pass([&](const StatisticsPiece& piece) {
+    const SubjectTensors tensors(piece, pieces.rounds);
+    const std::int64_t size = std::min(piece.actual.size(), most - piece.begin);
+    const auto [floats, theirs] = tensors.floats(StatisticSubject::kOutput);
+    double zeros[kMetricsBlock], e[kMetricsBlock], round[kMetricsBlock];
+    for (std::int64_t first = 0; first < size && !are_enough(count); first += kMetricsBlock) {
+      const std::int64_t n = std::min(kMetricsBlock, size - first);
+      if (floats != nullptr) {
+        count += larger_floats(floats + first, theirs + first, n, within);
+        continue;
+      }
+      tensors.read(StatisticSubject::kZeros, first, n, zeros, e, rounded ? round : nullptr);
+      const double* const of = rounded ? round : e;
+      for (std::int64_t i = 0; i < n; ++i) {
+        count += zeros[i] == 0 && std::abs(of[i]) > within ? 1 : 0;
+      }
+    }
+  });
+  return are_enough(count);
+}
 
 bool counts_by_kernel(const Limit& limit, const Format& output) {
   return limit.statistic == Statistic::kShareUlps && has_ordinals(output) && limit.parameter >= 0 &&
@@ -465,23 +434,43 @@ double rounding_of_expected(const SubjectPieces& pieces, int threads) {
   return largest;
 }
 
-double quantile_error(const Limit& limit, double value, double e) {
-  return error_of(limit.statistic == Statistic::kQuantileRelative, value, e);
+std::vector<QuantileErrors> quantiles_for(const SubjectPieces& pieces, std::int64_t elements,
+                                          std::span<const Limit> limits, int threads) {
+  std::vector<QuantileErrors> found;
+  for (const Limit& limit : limits) {
+    if (!is_quantile(limit.statistic)) continue;
+    const bool relative = limit.statistic == Statistic::kQuantileRelative;
+    const auto bracket = bracket_by_sample(pieces, StatisticSubject::kOutput, threads, elements,
+                                           limit.parameter, relative);
+    if (bracket) found.push_back({relative, limit.parameter, *bracket});
+  }
+  return found;
 }
 
 double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int threads,
-                      const Limit& limit, const Metrics& output) {
+                      const Limit& limit, const Metrics& output, const MetricsPass* pass) {
   const std::int64_t elements = output.compared;
   const bool relative = limit.statistic == Statistic::kQuantileRelative;
-  const double rank = limit.parameter * static_cast<double>(elements - 1);
+  const double share = limit.parameter, rank = share * static_cast<double>(elements - 1);
   const auto below = static_cast<std::int64_t>(std::floor(rank));
-  std::optional<TwoErrors> found;
-  if (subject == StatisticSubject::kOutput) {
-    found = select_by_histogram(pieces, threads, output, below, relative);
-  }
-  if (!found) found = select_by_sample(pieces, subject, threads, below, elements, relative);
-  if (!found) found = select_by_bits(pieces, subject, threads, below, relative);
-  const auto [low, high] = *found;
+  const auto select = [&]() -> TwoErrors {
+    std::optional<TwoErrors> found;
+    const auto by = [&](const std::optional<simd::ErrorBracket>& bracket) {
+      if (!bracket) return false;
+      found =
+          errors_about(pieces, subject, threads, {relative, share, *bracket}).at(below, elements);
+      return found.has_value();
+    };
+    if (subject == StatisticSubject::kOutput) {
+      const QuantileErrors* const known =
+          pass == nullptr ? nullptr : pass->quantile(relative, share);
+      if (known != nullptr && (found = known->at(below, elements))) return *found;
+      if (by(bracket_by_histogram(output, below, relative))) return *found;
+    }
+    if (by(bracket_by_sample(pieces, subject, threads, elements, share, relative))) return *found;
+    return select_by_bits(pieces, subject, threads, below, relative);
+  };
+  const auto [low, high] = select();
   const double part = rank - static_cast<double>(below);
   return part == 0 || high == low ? low : low + part * (high - low);
 }

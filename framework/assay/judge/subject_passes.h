@@ -85,25 +85,28 @@ struct SubjectPieces {
   }
 };
 
-// Calls add(value, e, rounded) for the elements of a subject, in order, at which output and
-// expected value are finite: of a block of them after another, of `most` elements at most, until
-// enough() says so.
+// Calls add(zeros, e, rounded, n) for a block of elements after another, of `most` elements at
+// most, until enough() says so: zeros where output and expected value are finite, else NaN.
 template <typename Add, typename Enough>
-void for_first_elements(const SubjectPieces& pieces, StatisticSubject subject, std::int64_t most,
-                        const Add& add, const Enough& enough) {
+void for_first_blocks(const SubjectPieces& pieces, std::int64_t most, const Add& add,
+                      const Enough& enough) {
   pieces.pass([&](const StatisticsPiece& piece) {
     const SubjectTensors tensors(piece, pieces.rounds);
     const std::int64_t size = std::min(piece.actual.size(), most - piece.begin);
-    double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock];
+    double zeros[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock];
     for (std::int64_t first = 0; first < size && !enough(); first += kMetricsBlock) {
       const std::int64_t n = std::min(kMetricsBlock, size - first);
-      tensors.read(subject, first, n, values, e, rounded);
-      for (std::int64_t i = 0; i < n; ++i) {
-        if (std::isfinite(values[i]) && std::isfinite(e[i])) add(values[i], e[i], rounded[i]);
-      }
+      tensors.read(StatisticSubject::kZeros, first, n, zeros, e, rounded);
+      add(zeros, e, rounded, n);
     }
   });
 }
+
+// Whether so many elements are finite on both sides and have an expected value, rounded to the
+// output's format where `rounded` says so, larger in size than `within` that are_enough(count) says
+// so: among the first ones, `most` at most.
+bool first_ones_exceed(const SubjectPieces& pieces, std::int64_t most, double within, bool rounded,
+                       const std::function<bool(std::int64_t)>& are_enough);
 
 // Whether count_elements() counts what a limit counts by a kernel: ulps, of a format that has them
 // by order.
@@ -121,11 +124,16 @@ std::pair<double, Quad> relative_errors(const SubjectPieces& pieces, int threads
 double rounding_of_expected(const SubjectPieces& pieces, int threads);
 // From so many elements on a sample tells where a quantile of their errors lies.
 inline constexpr std::int64_t kSampledFrom = std::int64_t{1} << 18;
-// The error whose quantile a limit is about.
-double quantile_error(const Limit& limit, double value, double e);
+inline bool is_quantile(Statistic statistic) {
+  return statistic == Statistic::kQuantileAbs || statistic == Statistic::kQuantileRelative;
+}
+// What a pass over the output is to keep for the limits on quantiles of its errors.
+std::vector<QuantileErrors> quantiles_for(const SubjectPieces& pieces, std::int64_t elements,
+                                          std::span<const Limit> limits, int threads);
 // The quantile of the errors of a subject, between two of them by linear interpolation. `output`:
-// the metrics of the output, of whose errors they tell where it lies.
+// the metrics of the output, of whose errors they tell where it lies; `pass`: the one that took
+// them, where it kept what quantiles_for() says, else null.
 double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int threads,
-                      const Limit& limit, const Metrics& output);
+                      const Limit& limit, const Metrics& output, const MetricsPass* pass);
 
 }  // namespace assay

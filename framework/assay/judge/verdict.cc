@@ -131,9 +131,11 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
     return verdict;
   }
   ElementFindings found;
-  const unsigned parts = options.metrics ? unsigned{simd::kAllParts}
-                                         : parts_for(bound.limits, *actual.format, verdict.sites);
-  judge_elements(actual, expected, bound, options, parts, 0, found);
+  const MetricsRequest wanted =
+      options.metrics
+          ? MetricsRequest()
+          : metrics_for(bound.limits, actual, expected, bound.round_expected, options.threads);
+  judge_elements(actual, expected, bound, options, wanted, 0, found);
   std::optional<StatisticsResult> statistics;
   const TensorView* benchmark = options.benchmark ? &*options.benchmark : nullptr;
   if (!bound.limits.empty()) {

@@ -4,16 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 namespace assay::simd {
 
-// Of the errors that were looked at: how many lie below `low`, are `low` itself, lie between, are
-// `high` itself (0 where that is `low`), and the smallest of those above.
+// Of the errors that were looked at: how many lie below `low`, are `low` itself, which many errors of
+// rounded results are, lie between, and are `high` itself (0 where that is `low`).
 struct ErrorBracket {
   double low, high;
   std::int64_t below = 0, at_low = 0, between = 0, at_high = 0;
-  double least_above = std::numeric_limits<double>::infinity();
 };
 
 // What stands for an expected value of 0 in a relative error: the spacing of float64 at 1, as
@@ -28,16 +26,5 @@ std::size_t bracket_errors(bool relative, std::size_t n, const double* values,
 // The same of float32 numbers, whose errors are those of float64.
 std::size_t bracket_errors(bool relative, std::size_t n, const float* values, const float* expected,
                            double* to, ErrorBracket& bracket);
-
-// Of the errors that are at least `low` and less than `high`, both positive and finite: how many
-// are `low` itself, which many errors of rounded results are, and how many went to `to`, the others
-// in order.
-struct ErrorsWithin {
-  std::size_t at_low = 0, stored = 0;
-};
-ErrorsWithin errors_within(bool relative, std::size_t n, const double* values,
-                           const double* expected, double low, double high, double* to);
-ErrorsWithin errors_within(bool relative, std::size_t n, const float* values, const float* expected,
-                           double low, double high, double* to);
 
 }  // namespace assay::simd

@@ -400,6 +400,10 @@ HWY_INLINE void sums_of(const MetricsSpec& spec, const float* actual, const floa
         }
       }
       all.add(a, e, error, rel, divided, ulps);
+      if constexpr ((kParts & kPartUlps) != 0) {
+        out.ulps_over_1 += count_true(hn::Gt(ulps, one));
+        out.ulps_over_32 += count_true(hn::Gt(ulps, hn::Set(d, 32.0)));
+      }
       if (counts) {
         const auto maybe =
             hn::Or(hn::Gt(size, hn::Mul(maybe_over, size_e)), hn::Lt(size_e, domain));
@@ -418,6 +422,100 @@ HWY_INLINE void sums_of(const MetricsSpec& spec, const float* actual, const floa
   sum_lanes(sums, maxima, out);
 }
 
+// Of float32 values what needs no sums of theirs: which are finite and which expected ones 0, and
+// with kUlps the distances, in integers, whose sums are those of float64, which are exact.
+template <bool kUlps>
+HWY_INLINE void counts_of(const MetricsSpec& spec, const float* actual, const float* expected,
+                          std::size_t n, MetricsBlock& out) {
+  const hn::CappedTag<float, kMetricsLanes> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const hn::RebindToSigned<decltype(d)> di;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto magnitude = hn::Set(du, 0x7fffffffu);
+  const auto largest = hn::BitCast(di, hn::Set(d, std::numeric_limits<float>::max()));
+  const auto min_normal = hn::BitCast(di, hn::Set(d, static_cast<float>(spec.min_normal)));
+  const bool has_order = kUlps && spec.ulp_rule == UlpRule::kOrdinal;
+  const int drop = has_order ? spec.drop - kDropOfFloat32 : 0;
+  // Sums of the halves of distances: a block's fit 32 bits.
+  auto low = hn::Zero(du), high = low, most = low, over_1 = low, over_32 = low, zeros = low;
+  auto largest_e = hn::Zero(di);
+  // A mask is -1 in each of its lanes.
+  const auto counted = [&](auto mask) HWY_ATTR __attribute__((always_inline)) {
+    return hn::VecFromMask(du, mask);
+  };
+  // The distances of formats narrower than float32 where a value is subnormal, 0 or of another
+  // sign.
+  const auto narrow_apart = [&](auto a, auto e) HWY_ATTR {
+    const D wide;
+    const hn::Rebind<std::int32_t, D> narrow;
+    float of[kMetricsLanes], from[kMetricsLanes];
+    std::int32_t apart[kMetricsLanes];
+    hn::StoreU(hn::BitCast(d, a), d, of);
+    hn::StoreU(hn::BitCast(d, e), d, from);
+    for (std::size_t j = 0; j < lanes; j += hn::Lanes(wide)) {
+      const V ulps = ordinal_distance(wide, spec, load(of + j), load(from + j));
+      hn::StoreU(hn::DemoteTo(narrow, ulps), narrow, apart + j);
+    }
+    return hn::BitCast(du, hn::LoadU(di, apart));
+  };
+  std::memset(&out, 0, sizeof out);
+  for (std::size_t i = 0; i < n; i += lanes) {
+    read_ahead(actual + i, lanes * sizeof(float));
+    read_ahead(expected + i, lanes * sizeof(float));
+    auto a = hn::BitCast(du, hn::LoadU(d, actual + i));
+    auto e = hn::BitCast(du, hn::LoadU(d, expected + i));
+    auto size_a = hn::BitCast(di, hn::And(a, magnitude));
+    auto size_e = hn::BitCast(di, hn::And(e, magnitude));
+    const auto special = hn::RebindMask(du, hn::Gt(hn::Max(size_a, size_e), largest));
+    if (HWY_UNLIKELY(!hn::AllFalse(du, special))) {
+      out.groups[i / kMetricsLanes] |= MetricsBlock::kNotFinite;
+      const auto others = static_cast<std::int64_t>(hn::CountTrue(du, special));
+      out.not_finite += others;
+      out.no_ulps += others;
+      a = hn::IfThenZeroElse(special, a);
+      e = hn::IfThenZeroElse(special, e);
+      size_a = hn::BitCast(di, hn::And(a, magnitude));
+      size_e = hn::BitCast(di, hn::And(e, magnitude));
+    }
+    zeros = hn::Sub(zeros, counted(hn::RebindMask(du, hn::Eq(size_e, hn::Zero(di)))));
+    largest_e = hn::Max(largest_e, size_e);
+    if (!has_order) continue;
+    auto apart = hn::Zero(du);
+    if (drop == 0) {
+      const auto sign_a = hn::ShiftRight<31>(hn::BitCast(di, a));
+      const auto sign_e = hn::ShiftRight<31>(hn::BitCast(di, e));
+      const auto rank_a = hn::Sub(hn::Xor(size_a, sign_a), sign_a);
+      const auto rank_e = hn::Sub(hn::Xor(size_e, sign_e), sign_e);
+      // Up to 2^32 - 2^25: as unsigned numbers, which wrap around.
+      apart = hn::Sub(hn::BitCast(du, hn::Max(rank_a, rank_e)),
+                      hn::BitCast(du, hn::Min(rank_a, rank_e)));
+    } else {
+      const auto opposite = hn::Lt(hn::BitCast(di, hn::Xor(a, e)), hn::Zero(di));
+      const auto unusual = hn::Or(opposite, hn::Lt(hn::Min(size_a, size_e), min_normal));
+      if (HWY_LIKELY(hn::AllFalse(di, unusual))) {
+        apart = hn::ShiftRightSame(hn::BitCast(du, hn::Abs(hn::Sub(size_a, size_e))), drop);
+      } else {
+        apart = narrow_apart(a, e);
+      }
+    }
+    low = hn::Add(low, hn::And(apart, hn::Set(du, 0xffffu)));
+    high = hn::Add(high, hn::ShiftRight<16>(apart));
+    most = hn::Max(most, apart);
+    over_1 = hn::Sub(over_1, counted(hn::Gt(apart, hn::Set(du, 1u))));
+    over_32 = hn::Sub(over_32, counted(hn::Gt(apart, hn::Set(du, 32u))));
+  }
+  const auto sum = [&](auto counts) HWY_ATTR __attribute__((always_inline)) {
+    return static_cast<std::int64_t>(hn::GetLane(hn::SumOfLanes(du, counts)));
+  };
+  out.no_relative = sum(zeros);  // those that are not finite too
+  out.sums[kSumUlps] = static_cast<double>(sum(low) + (sum(high) << 16));
+  out.maxima[kMaxExpected] =
+      static_cast<double>(hn::GetLane(hn::BitCast(d, hn::MaxOfLanes(di, largest_e))));
+  out.maxima[kMaxUlps] = static_cast<double>(hn::GetLane(hn::MaxOfLanes(du, most)));
+  out.ulps_over_1 = sum(over_1);
+  out.ulps_over_32 = sum(over_32);
+}
+
 void metrics_f64(const MetricsSpec& spec, const MetricsRecords& records, const double* actual,
                  const double* expected, const double* rounded, const double* errors,
                  const double* ulps, std::size_t n, std::uint16_t* tables, MetricsBlock& block) {
@@ -430,7 +528,15 @@ void metrics_f64(const MetricsSpec& spec, const MetricsRecords& records, const d
 
 void metrics_f32(const MetricsSpec& spec, const MetricsRecords& records, const float* actual,
                  const float* expected, std::size_t n, std::uint16_t* tables, MetricsBlock& block) {
-  switch (spec.parts & ~unsigned{kPartCounts}) {
+  switch (spec.parts & ~unsigned{kPartNone}) {
+    case 0:
+      return counts_of<false>(spec, actual, expected, n, block);
+    case kPartUlps:
+      return counts_of<true>(spec, actual, expected, n, block);
+    default:
+      break;
+  }
+  switch (spec.parts & ~unsigned{kPartNone | kPartCounts}) {
     case kPartErrors:
       return sums_of<kPartErrors>(spec, actual, expected, n, block);
     case kPartErrors | kPartSquares:

@@ -35,17 +35,19 @@ enum class UlpRule {
   kGiven,       // the caller's own
 };
 
-// What of a block is computed; what is not is 0.
+// What of a block is computed, beside kMaxExpected and which elements are finite and have a
+// relative error; what is not is 0.
 enum MetricsPart : std::uint8_t {
-  kPartErrors = 1,    // kSumAbs, kSumExpected, kMaxAbs, kMaxExpected, and what is not finite or 0
+  kPartErrors = 1,    // kSumAbs, kSumExpected, kMaxAbs, errors_at_zero
   kPartSquares = 2,   // kSumNoise, kSumSignal, kSumActual, kSumProduct
   kPartFloored = 4,   // kSumFloored, kMaxFloored
   kPartRelative = 8,  // kSumRel, kSumBalance, kMaxRel, kMaxBalance
-  kPartUlps = 16,     // kSumUlps, kMaxUlps
+  kPartUlps = 16,     // kSumUlps, kMaxUlps, ulps_over_1, ulps_over_32
   kPartCounts = 32,   // rel_over_1e3, rel_over_1e4, small, small_over
   kAllSums = 63,
   kPartTables = 64,  // the rest
   kAllParts = 127,
+  kPartNone = 128,  // what is computed anyway
 };
 
 // What is fixed for all blocks: the output's format, the bound, and what is asked for.
@@ -101,6 +103,7 @@ struct MetricsBlock {
   std::int64_t no_relative;     // lanes without a relative error: not finite, or expected 0
   std::int64_t rel_over_1e3, rel_over_1e4;  // relative errors of 1e-3, of 1e-4, or more
   std::int64_t small, small_over;
+  std::int64_t ulps_over_1, ulps_over_32;  // where the tables do not count them
   std::int64_t zero_actual, zero_expected, subnormal_actual, subnormal_expected;
   bool differs;  // some lane's actual value is not the rounded one, bit for bit
   bool rounds;   // some lane's expected value is not a value of the output's format
