@@ -125,6 +125,48 @@ TEST(WithoutMetrics, LimitsOnEveryStatistic) {
   EXPECT_GT(differing, walks_a_share() ? 100u : 400u);
 }
 
+// Ulps are counted in the pass that judges, those beyond 1 and 32; those beyond others in one more.
+TEST(WithoutMetrics, SharesOfUlps) {
+  std::size_t some = 0;
+  for (const char* dtype : {"float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
+                            "float8_e4m3fnuz", "hifloat8"}) {
+    const Format& f = format_named(dtype);
+    for (const std::int64_t n : {1600, 2003}) {
+      const bool specials = n == 2003;
+      const std::vector<double> golden = golden_values(f, n, 51, specials);
+      std::vector<double> output = output_values(f, golden, 52, specials, 0x1p-7);
+      for (std::size_t i = 0; i < output.size(); i += 9) output[i] = -output[i];
+      for (std::size_t i = 0; i < output.size(); i += 31) output[i] *= 2;  // also beyond the range
+      const Tensor actual = Tensor::from_values(f, {n}, output);
+      for (const char* golden_dtype : {dtype, "float32", "float64"}) {
+        std::vector<double> wide = golden;
+        if (specials) wide[5] = 0x1p120;  // an infinity in most formats, or NaN
+        const Tensor expected = Tensor::from_values(format_named(golden_dtype), {n}, wide);
+        for (const double most : {0.0, 1.0, 1.5, 32.0, 33.0}) {
+          for (const bool rounded : {false, true}) {
+            Bound bound;
+            bound.rule = Rule::kStatistics;
+            bound.nan_equal = true;
+            bound.round_expected = rounded;
+            bound.limits = {{.statistic = Statistic::kShareUlps, .limit = 0.25, .parameter = most}};
+            SCOPED_TRACE(formatted("{} against {}, {} elements, beyond {} ulps", dtype,
+                                   golden_dtype, n, most));
+            const Verdict v = expect_one_verdict(actual, expected, bound, {});
+            ASSERT_EQ(v.readings.size(), 1u) << v.because;
+            some += v.readings[0].value > 0 && v.readings[0].value < 1 ? 1 : 0;
+            bound.limits.push_back({.statistic = Statistic::kMeanUlps, .limit = 4});
+            if (most == 32) {
+              bound.limits.push_back({.statistic = Statistic::kMaxAbs, .limit = 4});
+            }
+            expect_one_verdict(actual, expected, bound, {});
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(some, 300u);
+}
+
 // From 2^18 elements on a sample tells where quantiles lie. Errors of a few sizes alone are ties.
 void expect_one_verdict_of_many(std::int64_t n) {
   const Format& f = format_named("float32");

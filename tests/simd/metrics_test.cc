@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "assay/base/constants.h"
@@ -287,8 +288,10 @@ TEST_P(MetricsBlockTest, PartsAreThoseOfAll) {
       {kPartFloored, {kSumFloored}, {kMaxFloored}},
       {kPartRelative, {kSumRel, kSumBalance}, {kMaxRel, kMaxBalance}},
       {kPartUlps, {kSumUlps}, {kMaxUlps}}};
+  std::vector<unsigned> asked = {kPartNone, kPartUlps, kPartNone | kPartUlps};
+  for (unsigned parts = kPartErrors; parts <= kAllSums; parts += 2) asked.push_back(parts);
   std::uint64_t seed = 300;
-  std::int64_t others = 0, counted = 0, at_zero = 0;
+  std::int64_t others = 0, counted = 0, at_zero = 0, near = 0;
   for (const Format& f : {kFloat32, kFloat16, Format{7, -126}}) {
     MetricsSpec spec = spec_of(f);
     for (const std::size_t n : {std::size_t{8}, std::size_t{56}, kMetricsBlock}) {
@@ -304,9 +307,16 @@ TEST_P(MetricsBlockTest, PartsAreThoseOfAll) {
         spec.parts = kAllParts;
         metrics_block(spec, {0, 0, 0}, b.actual.data(), b.expected.data(), b.expected.data(),
                       nullptr, nullptr, n, tables.data(), all);
+        // A number of ulps up to 63 has a bin of its own.
+        const auto over_ulps = [&](std::size_t most) {
+          const std::size_t bin = most == 1 ? 2 : 1 + (5 << kUlpBinBits) + 1;
+          return std::accumulate(
+              tables.begin() + static_cast<std::ptrdiff_t>((2 * kErrorBins + bin) * kMetricsLanes),
+              tables.end(), std::int64_t{0});
+        };
         const std::vector<float> a(b.actual.begin(), b.actual.end());
         const std::vector<float> e(b.expected.begin(), b.expected.end());
-        for (unsigned parts = kPartErrors; parts <= kAllSums; parts += 2) {
+        for (const unsigned parts : asked) {
           SCOPED_TRACE(testing::Message()
                        << f.mantissa_bits << " bits, n " << n << ", parts " << parts);
           spec.parts = parts;
@@ -320,7 +330,15 @@ TEST_P(MetricsBlockTest, PartsAreThoseOfAll) {
           EXPECT_EQ(got.not_finite, all.not_finite);
           EXPECT_EQ(got.no_ulps, all.no_ulps);
           EXPECT_EQ(got.no_relative, all.no_relative);
-          EXPECT_EQ(got.errors_at_zero, all.errors_at_zero);
+          EXPECT_EQ(got.maxima[kMaxExpected], all.maxima[kMaxExpected]);
+          if ((parts & kPartErrors) != 0) {
+            EXPECT_EQ(got.errors_at_zero, all.errors_at_zero);
+          }
+          if ((parts & kPartUlps) != 0) {
+            EXPECT_EQ(got.ulps_over_1, over_ulps(1));
+            EXPECT_EQ(got.ulps_over_32, over_ulps(32));
+            near += got.ulps_over_1 > got.ulps_over_32 ? 1 : 0;
+          }
           for (std::size_t g = 0; g < n / kMetricsLanes; ++g) {
             ASSERT_EQ(got.groups[g], all.groups[g] & MetricsBlock::kNotFinite) << g;
           }
@@ -339,6 +357,7 @@ TEST_P(MetricsBlockTest, PartsAreThoseOfAll) {
   EXPECT_GT(others, 100);
   EXPECT_GT(at_zero, 100);
   EXPECT_GT(counted, 10);
+  EXPECT_GT(near, 10);
 }
 
 TEST_P(MetricsBlockTest, IntegersAndGivenDistances) {
