@@ -308,6 +308,20 @@ TEST(Metrics, SquaresBeyondTheRangeOfFloat64) {
   }
 }
 
+// What a block adds is lost to the rounding of a sum of blocks, or leaves float64 there, only if
+// nobody sums that too.
+TEST(Metrics, SumsOfBlocksOfDifferentSizes) {
+  constexpr std::size_t kElements = 3072;
+  const Tensor zeros = vector_of("float64", std::vector<double>(kElements));
+  std::vector<double> values(kElements);
+  values[0] = 0x1p80, values[1024] = 3, values[2048] = -0x1p80;
+  EXPECT_EQ(metrics_of(vector_of("float64", values), zeros).bias, 3.0 / kElements);
+  const Tensor large = vector_of("float64", std::vector<double>(kElements, 3e152));
+  const Metrics m = metrics_of(large, large);
+  EXPECT_EQ(m.cosine, 1);
+  EXPECT_EQ(m.snr_db, kInfinity);
+}
+
 // Distances in ulp are counted as always where the squares of the numbers leave float64.
 TEST(Metrics, MeanUlpsBeyondTheRangeOfSquares) {
   for (const double scale : {1e200, 1.0, 1e-200}) {

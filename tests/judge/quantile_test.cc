@@ -58,6 +58,43 @@ const Errors kErrors[] = {
      [](std::int64_t i, Random& random) { return is_sampled(i) ? 8 : random.uniform(); }, true},
 };
 
+// Parts that are merged have the errors at every rank that lie within the bounds, and no others.
+TEST(QuantileErrors, OfPartsAreThoseOfAll) {
+  Random random(5, 2);
+  std::int64_t found = 0, missing = 0;
+  for (const auto& [low, high] :
+       {std::pair(0.0, 0.0), {0.0, 0.25}, {0.25, 0.25}, {0.25, 0.5}, {0.5, kInfinity}}) {
+    std::vector<double> sorted;
+    QuantileErrors all{false, 0.5, {low, high}};
+    for (const std::size_t n : {40, 3, 77}) {
+      QuantileErrors part = {false, 0.5, {low, high}};
+      std::vector<float> a(n), e(n, 1.0F);
+      for (float& value : a) {
+        value = 1.0F + static_cast<float>(random.below(4)) / 4;
+        if (random.below(3) == 0) value += static_cast<float>(random.uniform()) / 4;
+        sorted.push_back(static_cast<double>(value - 1.0F));
+      }
+      part.add(a.data(), e.data(), n);
+      all.merge(part);
+    }
+    sort_numbers(sorted);
+    const auto elements = static_cast<std::int64_t>(sorted.size());
+    const auto within = [&](double error) { return low <= error && error <= high; };
+    for (std::int64_t n = 0; n < elements; ++n) {
+      const auto two = all.at(n, elements);
+      const double at_n = sorted[at(n)], next = n + 1 < elements ? sorted[at(n + 1)] : kInfinity;
+      ASSERT_EQ(two.has_value(), within(at_n) && (within(next) || n + 1 == elements))
+          << low << " to " << high << ", " << n;
+      ++(two ? found : missing);
+      if (two) {
+        EXPECT_EQ(*two, TwoErrors(at_n, next));
+      }
+    }
+  }
+  EXPECT_GT(found, 100);
+  EXPECT_GT(missing, 100);
+}
+
 TEST(QuantileOfMany, IsThatOfTheSortedErrors) {
   for (const Errors& errors : kErrors) {
     for (const char* dtype : {"float32", "float64", "bfloat16"}) {

@@ -533,6 +533,55 @@ TEST(Statistics, ZerosThatALimitOnUlpsForgives) {
   }
 }
 
+// Of float32 elements the bits tell whether the first ones are too far from zero.
+TEST(Statistics, FirstElementsThatZerosAreTooFarFrom) {
+  const auto trivial = [&](const Tensor& actual, const Tensor& expected, const Limit& limit) {
+    return judge_statistics(actual, expected, nullptr, false, std::span(&limit, 1)).trivial_met;
+  };
+  for (const char* dtype : {"float32", "float64"}) {
+    const Format& f = format_named(dtype);
+    const Tensor e = vector_of(dtype, std::vector<double>(3000, 1));
+    const double one = static_cast<double>(*ulp_distance(f, 0, encode(f, 1)));
+    const double apart = dtype == std::string("float32") ? 1 : 0x1p20;  // of float64 a parameter
+    for (const double off : {-1.0, 0.0, 1.0}) {
+      EXPECT_EQ(
+          trivial(
+              e, e,
+              {.statistic = Statistic::kShareUlps, .limit = 0.01, .parameter = one + off * apart}),
+          off >= 0)
+          << dtype << off;
+      EXPECT_EQ(trivial(e, e,
+                        {.statistic = Statistic::kQuantileAbs,
+                         .limit = 1 + off * 0x1p-30,
+                         .parameter = 0.9,
+                         .sense = LimitSense::kAtMost}),
+                off >= 0)
+          << dtype << off;
+      EXPECT_EQ(trivial(e, e,
+                        {.statistic = Statistic::kQuantileAbs,
+                         .limit = 1 + off * 0x1p-30,
+                         .parameter = 0.9,
+                         .sense = LimitSense::kBelow}),
+                off > 0)
+          << dtype << off;
+    }
+    // A third is too far, and most of that does not count.
+    std::vector<double> values(3000, 0x1p-10), of(3000, 0x1p-10);
+    for (std::size_t i = 0; i < values.size(); i += 3) {
+      values[i] = i % 10 == 0 ? 1 : i % 2 == 0 ? kInfinity : kNan;
+      of[i] = 1;
+    }
+    const Tensor actual = vector_of(dtype, values), expected = vector_of(dtype, of);
+    const double near = static_cast<double>(*ulp_distance(f, 0, encode(f, 0x1p-10)));
+    EXPECT_TRUE(trivial(actual, expected,
+                        {.statistic = Statistic::kShareUlps, .limit = 0.1, .parameter = near}));
+    EXPECT_FALSE(trivial(actual, expected,
+                         {.statistic = Statistic::kShareUlps, .limit = 0.01, .parameter = near}));
+    EXPECT_TRUE(trivial(actual, expected,
+                        {.statistic = Statistic::kQuantileAbs, .limit = 0.25, .parameter = 0.8}));
+  }
+}
+
 // The expected errors are of each element, and none, or those of another shape, are none.
 TEST(Statistics, ExpectedErrorsOfTheSameShape) {
   const Tensor e = vector_of("float64", {1, 2, 3}), weights = vector_of("float64", {1, 1, 1}),

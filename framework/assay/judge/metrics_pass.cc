@@ -195,10 +195,7 @@ void MetricsPass::special(double a, double e, double r) {
   m_.max_ulps = std::max(m_.max_ulps, ulps);
   sums_[simd::kSumUlps] += static_cast<Quad>(ulps);
   add_bins(bins_, bin);
-  if (finite) {
-    over_1_ulp_ += ulps > 1 ? 1 : 0;
-    over_32_ulps_ += ulps > 32 ? 1 : 0;
-  } else {
+  if (!finite) {
     infinite_ulps_ += static_cast<Quad>(ulps);
     add_bins(infinite_bins_, bin);
   }
@@ -518,8 +515,8 @@ void MetricsPass::merge(const MetricsPass& later) {
 
 std::optional<std::int64_t> MetricsPass::over_ulps(double ulps) const {
   if (has_tables() || (spec_.parts & simd::kPartUlps) == 0) return {};
-  if (ulps == 1) return over_1_ulp_ + rounded_to_nan_;
-  if (ulps == 32) return over_32_ulps_ + rounded_to_nan_;
+  if (ulps == 1) return over_1_ulp_;
+  if (ulps == 32) return over_32_ulps_;
   return {};
 }
 

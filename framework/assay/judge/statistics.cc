@@ -169,8 +169,9 @@ class Statistics {
     }
     if (limit.statistic == Statistic::kShareUlps) {
       // So many ulps from zero lies one value.
-      const auto ulps = static_cast<std::int64_t>(std::min(limit.parameter / times, 0x1p53));
-      const auto last = at_ordinal(pieces_.format, ulps);
+      const double ulps = std::floor(limit.parameter / times);
+      if (!(ulps < 0x1p53)) return false;
+      const auto last = at_ordinal(pieces_.format, static_cast<std::int64_t>(ulps));
       return last && first_ones_exceed(pieces_, most, decode(pieces_.format, *last), true,
                                        [&](std::int64_t count) {
                                          return fails_mean(static_cast<double>(count));
@@ -180,9 +181,7 @@ class Statistics {
     // All errors from that of the quantile's rank on.
     const auto from = std::floor(limit.parameter * static_cast<double>(elements - 1));
     const std::int64_t above = elements - static_cast<std::int64_t>(from);
-    const double within =
-        limit.how() == LimitSense::kBelow ? std::nextafter(limit.limit, 0.0) : limit.limit;
-    return first_ones_exceed(pieces_, most, within / times, false,
+    return first_ones_exceed(pieces_, most, limit.limit / times, false,
                              [&](std::int64_t count) { return count >= above; });
   }
 
@@ -198,7 +197,7 @@ class Statistics {
  private:
   std::int64_t count_of_output(const Limit& limit) const {
     if (limit.statistic == Statistic::kShareUlps && pass_ != nullptr) {
-      if (const auto known = pass_->over_ulps(std::floor(limit.parameter))) return *known;
+      if (const auto known = pass_->over_ulps(limit.parameter)) return *known;
     }
     return count_elements(pieces_, StatisticSubject::kOutput, output_.metrics, limit, threads_);
   }

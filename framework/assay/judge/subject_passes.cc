@@ -135,8 +135,6 @@ QuantileErrors errors_about(const SubjectPieces& pieces, StatisticSubject subjec
 std::optional<simd::ErrorBracket> bracket_by_histogram(const Metrics& metrics, std::int64_t n,
                                                        bool relative) {
   if (metrics.is_complex || (relative && metrics.errors_at_zero > 0)) return {};
-  if (metrics.abs_errors.total() == 0) return {};  // there are none
-  if (metrics.max_abs_error == 0) return simd::ErrorBracket{0, 0};
   const Histogram& histogram = relative ? metrics.rel_errors : metrics.abs_errors;
   // Where 0 is expected and found, no relative error is in the histogram.
   const std::int64_t zeros = metrics.compared - histogram.total();
@@ -461,13 +459,20 @@ double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int
           errors_about(pieces, subject, threads, {relative, share, *bracket}).at(below, elements);
       return found.has_value();
     };
+    const QuantileErrors* known = nullptr;
     if (subject == StatisticSubject::kOutput) {
-      const QuantileErrors* const known =
-          pass == nullptr ? nullptr : pass->quantile(relative, share);
+      // The histograms are of a pass that has all metrics.
+      const bool has_all = output.abs_errors.total() > 0;
+      if (has_all && output.max_abs_error == 0) return {0, below + 1 < elements ? 0 : kInfinity};
+      if (pass != nullptr) known = pass->quantile(relative, share);
       if (known != nullptr && (found = known->at(below, elements))) return *found;
-      if (by(bracket_by_histogram(output, below, relative))) return *found;
+      if (has_all && by(bracket_by_histogram(output, below, relative))) return *found;
     }
-    if (by(bracket_by_sample(pieces, subject, threads, elements, share, relative))) return *found;
+    // Another sample would be the same one.
+    if (known == nullptr &&
+        by(bracket_by_sample(pieces, subject, threads, elements, share, relative))) {
+      return *found;
+    }
     return select_by_bits(pieces, subject, threads, below, relative);
   };
   const auto [low, high] = select();
