@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/index.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
@@ -66,7 +67,7 @@ TEST(QuantileErrors, OfPartsAreThoseOfAll) {
        {std::pair(0.0, 0.0), {0.0, 0.25}, {0.25, 0.25}, {0.25, 0.5}, {0.5, kInfinity}}) {
     std::vector<double> sorted;
     QuantileErrors all{false, 0.5, {low, high}};
-    for (const std::size_t n : {40, 3, 77}) {
+    for (const std::size_t n : {40u, 3u, 77u}) {
       QuantileErrors part = {false, 0.5, {low, high}};
       std::vector<float> a(n), e(n, 1.0F);
       for (float& value : a) {

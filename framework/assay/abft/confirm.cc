@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
@@ -23,125 +25,143 @@ struct Span {
 };
 Span span_of(const AbftFlag& flag) { return {flag.index, flag.first, flag.last}; }
 
-// The factors of an element's products.
-struct Factors {
-  std::vector<double> a, b;
-};
-Factors factors_of(const Operands& o, std::int64_t row, std::int64_t column) {
-  const std::int64_t k = o.a.columns();
-  Factors f{std::vector<double>(at(k)), std::vector<double>(at(k))};
-  o.a.read(row, 0, k, f.a.data());
-  for (std::int64_t kk = 0; kk < k; ++kk) o.b.read(kk, column, 1, &f.b[at(kk)]);
-  return f;
-}
-
-// The sums of the elements of a span; of a golden result the references alone.
-using SpanSums = std::vector<simd::ElementSums>;
-SpanSums sums_of(const Sources& from, const Span& span) {
-  const std::int64_t count = span.count();
-  SpanSums sums(at(count));
-  std::vector<double> values(at(count));
-  if (from.operands == nullptr) {
-    from.golden->read(span.row, span.first, count, values.data());
-    for (std::int64_t j = 0; j < count; ++j) sums[at(j)].reference = values[at(j)];
-    return sums;
-  }
-  const Operands& o = *from.operands;
-  const std::int64_t k = o.a.columns();
-  std::vector<double> a(at(k)), b;
-  o.a.read(span.row, 0, k, a.data());
-  for (std::int64_t j = 0; j < count; ++j) values[at(j)] = o.bias_at(span.row, span.first + j);
-  const double* columns = from.b_values;
-  std::ptrdiff_t stride = o.b.columns();
-  if (columns != nullptr) {
-    columns += span.first;
-  } else {
-    b.resize(at(k * count));
-    for (std::int64_t kk = 0; kk < k; ++kk) {
-      o.b.read(kk, span.first, count, b.data() + kk * count);
-    }
-    columns = b.data();
-    stride = count;
-  }
-  simd::element_sums(k, count, Accumulation(from.model, k).chunk(), a.data(), columns, stride,
-                     values.data(), sums.data());
-  return sums;
-}
-
-// What accumulation may have added to an element's rounding error; `group`: the check that it
-// belongs to.
-ElementError accumulation_error(const Sources& from, std::int64_t row, std::int64_t column,
-                                const simd::ElementSums& sums, const SpanSums& group) {
-  if (from.operands == nullptr) {
-    double error;
-    if (from.tolerance != nullptr) {
-      error = (*from.tolerance)(sums.reference);
-    } else {
+// The elements of a span: their sums, and what accumulation may have added to the rounding error of
+// each, which is computed where it is asked for.
+class SpanElements {
+ public:
+  SpanElements(const Sources& from, const Span& span)
+      : from_(from), span_(span), sums_(at(span.count())), errors_(at(span.count())) {
+    const std::int64_t count = span.count();
+    std::vector<double> values(at(count));
+    if (from.operands == nullptr) {
+      from.golden->read(span.row, span.first, count, values.data());
       double square = 0;
-      for (const simd::ElementSums& r : group) square += r.reference * r.reference;
-      error = 0x1p-16 * std::sqrt(square / static_cast<double>(group.size()));
+      for (std::int64_t j = 0; j < count; ++j) {
+        sums_[at(j)].reference = values[at(j)];
+        square += values[at(j)] * values[at(j)];
+      }
+      golden_error_ = 0x1p-16 * std::sqrt(square / static_cast<double>(count));
+      return;
     }
-    return {error, error};
+    const Operands& o = *from.operands;
+    const std::int64_t k = o.a.columns();
+    a_.resize(at(k));
+    o.a.read(span.row, 0, k, a_.data());
+    for (std::int64_t j = 0; j < count; ++j) values[at(j)] = o.bias_at(span.row, span.first + j);
+    if (from.b_values != nullptr) {
+      columns_ = from.b_values + span.first;
+      stride_ = o.b.columns();
+    } else {
+      b_.resize(at(k * count));
+      for (std::int64_t kk = 0; kk < k; ++kk) {
+        o.b.read(kk, span.first, count, b_.data() + kk * count);
+      }
+      columns_ = b_.data();
+      stride_ = count;
+    }
+    accumulation_.emplace(from.model, k);
+    simd::element_sums(k, count, accumulation_->chunk(), a_.data(), columns_, stride_,
+                       values.data(), sums_.data());
   }
-  const std::int64_t k = from.operands->a.columns();
-  const Accumulation accumulation(from.model, k);
-  if (accumulation.is_chain()) return accumulation.chain_bound(sums);
-  const Factors f = factors_of(*from.operands, row, column);
-  return accumulation.element_bound(from.operands->bias_at(row, column), sums.reference, f.a.data(),
-                                    f.b.data());
-}
 
-// Whether the rounding errors of an element's sum add up to what chance does not explain, as those
-// of equal products do: the sum is made, by the model or one by one in float32.
-bool errors_add_up(const Sources& from, std::int64_t row, std::int64_t column, double reference,
-                   double chance) {
-  if (from.operands == nullptr) return false;
-  static const DotModel& plain = dot_model(machine_named("cpu_fma"), format_named("float32"));
-  const Factors f = factors_of(*from.operands, row, column);
-  // A third of `chance` is some five deviations.
-  double sum = from.operands->bias_at(row, column);
-  dot_rows(from.model != nullptr ? *from.model : plain, 1, static_cast<std::int64_t>(f.a.size()),
-           f.a.data(), f.b.data(), &sum);
-  return std::abs(sum - reference) > chance / 3;
-}
+  // Of the element in this column of the matrix. The references of a golden result are its sums.
+  const simd::ElementSums& sums(std::int64_t column) const {
+    return sums_[at(column - span_.first)];
+  }
+
+  ElementError error(std::int64_t column) {
+    std::optional<ElementError>& error = errors_[at(column - span_.first)];
+    if (!error) error = computed_error(column);
+    return *error;
+  }
+
+  // Whether the rounding errors of an element's sum add up to what chance does not explain, as
+  // those of equal products do: the sum is made, by the model or one by one in float32.
+  bool errors_add_up(std::int64_t column) {
+    if (from_.operands == nullptr) return false;
+    static const DotModel& plain = dot_model(machine_named("cpu_fma"), format_named("float32"));
+    const double* const b = factors(column);
+    // A third of `chance` is some five deviations.
+    double sum = from_.operands->bias_at(span_.row, column);
+    dot_rows(from_.model != nullptr ? *from_.model : plain, 1, static_cast<std::int64_t>(a_.size()),
+             a_.data(), b, &sum);
+    return std::abs(sum - sums(column).reference) > error(column).chance / 3;
+  }
+
+ private:
+  // The right factors of an element's products. Those of its neighbours lie in the same cache lines
+  // of B's rows and are taken along.
+  const double* factors(std::int64_t column) {
+    constexpr std::int64_t kTogether = 8;
+    const std::int64_t j = column - span_.first, first = j / kTogether * kTogether;
+    const std::size_t k = a_.size();
+    if (first != gathered_) {
+      const std::int64_t count = std::min(kTogether, span_.count() - first);
+      factors_.resize(at(kTogether) * k);
+      for (std::size_t kk = 0; kk < k; ++kk) {
+        const double* const row = columns_ + static_cast<std::ptrdiff_t>(kk) * stride_ + first;
+        for (std::int64_t i = 0; i < count; ++i) factors_[at(i) * k + kk] = row[i];
+      }
+      gathered_ = first;
+    }
+    return factors_.data() + at(j - first) * k;
+  }
+
+  ElementError computed_error(std::int64_t column) {
+    const simd::ElementSums& s = sums(column);
+    if (from_.operands == nullptr) {
+      const double error =
+          from_.tolerance != nullptr ? (*from_.tolerance)(s.reference) : golden_error_;
+      return {error, error};
+    }
+    if (accumulation_->is_chain()) return accumulation_->chain_bound(s);
+    return accumulation_->element_bound(from_.operands->bias_at(span_.row, column), s.reference,
+                                        a_.data(), factors(column));
+  }
+
+  const Sources& from_;
+  const Span span_;
+  std::vector<simd::ElementSums> sums_;
+  std::vector<std::optional<ElementError>> errors_;
+  double golden_error_ = 0;  // of a golden result whose tolerance is not known
+  std::optional<Accumulation> accumulation_;
+  std::vector<double> a_, b_;        // the row of A; B's columns where nobody has them
+  const double* columns_ = nullptr;  // the first of the span, in B's first row
+  std::ptrdiff_t stride_ = 0;
+  std::vector<double> factors_;  // of the columns from `gathered_` of the span on
+  std::int64_t gathered_ = -1;
+};
 
 double bound_with(const Format& f, double expected, double slack) {
   return ulp_of(f, std::abs(expected) + slack) / 2 + slack;
 }
 
 // How far outside its bound an element is: 1 and below is inside.
-double excess(const Sources& from, const Format& f, const Span& span, std::int64_t column,
-              double actual, const SpanSums& group) {
-  const simd::ElementSums& sums = group[at(column - span.first)];
-  const double expected = sums.reference;
+double excess(SpanElements& elements, const Format& f, std::int64_t column, double actual) {
+  const double expected = elements.sums(column).reference;
   const double error = std::abs(actual - expected);
   if (!f.is_float()) return error == 0 ? 0 : INFINITY;
   if (std::isfinite(error) && error <= ulp_of(f, expected) / 2) return 0;
-  const ElementError slack = std::isfinite(expected)
-                                 ? accumulation_error(from, span.row, column, sums, group)
-                                 : ElementError{};
+  const ElementError slack = std::isfinite(expected) ? elements.error(column) : ElementError{};
   if (!std::isfinite(error)) {
     return special_is_right(f, actual, expected, slack.chance) ? 0 : INFINITY;
   }
   const double outside = error / bound_with(f, expected, slack.chance);
   const double worst = bound_with(f, expected, slack.worst);
-  if (outside > 1 && error <= worst &&
-      errors_add_up(from, span.row, column, expected, slack.chance)) {
-    return error / worst;
-  }
+  if (outside > 1 && error <= worst && elements.errors_add_up(column)) return error / worst;
   return outside;
 }
 
 // The element furthest outside, and by how much.
 double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
   const Span span = span_of(flag);
-  const SpanSums sums = sums_of(from, span);
+  SpanElements elements(from, span);
   const Format& f = *c.format;
   double worst = -1;
   for (std::int64_t column = flag.first; column <= flag.last; ++column) {
     const std::uint64_t bits = c.bits_at(flag.index * c.shape[1] + column);
     const double actual = decode(f, bits);
-    const double outside = excess(from, f, span, column, actual, sums);
+    const double outside = excess(elements, f, column, actual);
     if (outside <= worst) continue;
     worst = outside;
     AbftFlag::Element element;
@@ -149,7 +169,7 @@ double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
     element.column = flag.is_column ? flag.index : column;
     element.bits = bits;
     element.actual = actual;
-    element.reference = sums[at(column - span.first)].reference;
+    element.reference = elements.sums(column).reference;
     flag.element = element;
   }
   if (worst <= 1) {
@@ -163,7 +183,7 @@ double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
     const std::uint64_t bits = flag.element->bits ^ (std::uint64_t{1} << bit);
     if (is_nan(f, bits) || is_inf(f, bits)) continue;
     const double value = decode(f, bits);
-    if (!(excess(from, f, span, column, value, sums) <= 1)) continue;
+    if (!(excess(elements, f, column, value) <= 1)) continue;
     const double distance = std::abs(value - flag.element->reference);
     if (distance < closest || !flag.element->flipped_bit) {
       closest = distance;
@@ -189,15 +209,14 @@ bool special_is_right(const Format& f, double actual, double reference, double a
 
 namespace {
 
-ElementBound bound_of(const Sources& from, const Format& f, std::int64_t row, std::int64_t column,
-                      const simd::ElementSums& sums, const SpanSums& group) {
+ElementBound bound_of(SpanElements& elements, const Format& f, std::int64_t column) {
   ElementBound result;
-  result.reference = sums.reference;
+  result.reference = elements.sums(column).reference;
   if (!f.is_float()) return result;
-  const ElementError slack = accumulation_error(from, row, column, sums, group);
+  const ElementError slack = elements.error(column);
   result.accumulation = slack.chance;
-  result.bound = bound_with(f, sums.reference, slack.chance);
-  result.worst_bound = bound_with(f, sums.reference, slack.worst);
+  result.bound = bound_with(f, result.reference, slack.chance);
+  result.worst_bound = bound_with(f, result.reference, slack.worst);
   return result;
 }
 
@@ -208,17 +227,17 @@ ElementBound bound_of_element(const Sources& from, const Format& f, std::int64_t
                               double value) {
   // Of operands the element's own reference is enough.
   const Span span = from.operands != nullptr ? Span{row, column, column} : Span{row, first, last};
-  const SpanSums group = sums_of(from, span);
-  ElementBound result = bound_of(from, f, row, column, group[at(column - span.first)], group);
-  result.outside = !(excess(from, f, span, column, value, group) <= 1);
+  SpanElements elements(from, span);
+  ElementBound result = bound_of(elements, f, column);
+  result.outside = !(excess(elements, f, column, value) <= 1);
   return result;
 }
 
 void bounds_of_elements(const Sources& from, const Format& f, std::int64_t row, std::int64_t first,
                         std::int64_t last, ElementBound* to) {
-  const SpanSums group = sums_of(from, {row, first, last});
+  SpanElements elements(from, {row, first, last});
   for (std::int64_t column = first; column <= last; ++column) {
-    *to++ = bound_of(from, f, row, column, group[at(column - first)], group);
+    *to++ = bound_of(elements, f, column);
   }
 }
 
@@ -226,28 +245,26 @@ Specials specials_of(const Sources& from, const TensorView& c, std::int64_t row,
                      std::int64_t last, bool others) {
   const Format& f = *c.format;
   const Span span{row, first, last};
-  std::vector<double> elements(at(span.count()));
+  std::vector<double> values(at(span.count()));
   for (std::int64_t j = 0; j < span.count(); ++j) {
-    elements[at(j)] = decode(f, c.bits_at(row * c.shape[1] + first + j));
+    values[at(j)] = decode(f, c.bits_at(row * c.shape[1] + first + j));
   }
-  if (std::all_of(elements.begin(), elements.end(), [](double v) { return std::isfinite(v); })) {
+  if (std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) {
     return {};
   }
-  const SpanSums sums = sums_of(from, span);
+  SpanElements elements(from, span);
   return specials_among(
-      span.count(), others, [&](std::int64_t j) { return !std::isfinite(elements[at(j)]); },
-      [&](std::int64_t j) { return std::isfinite(sums[at(j)].reference); },
-      [&](std::int64_t j) {
-        return !(excess(from, f, span, first + j, elements[at(j)], sums) <= 1);
-      });
+      span.count(), others, [&](std::int64_t j) { return !std::isfinite(values[at(j)]); },
+      [&](std::int64_t j) { return std::isfinite(elements.sums(first + j).reference); },
+      [&](std::int64_t j) { return !(excess(elements, f, first + j, values[at(j)]) <= 1); });
 }
 
 double worst_sum_error(const Sources& from, std::int64_t row, std::int64_t first,
                        std::int64_t last) {
-  const SpanSums sums = sums_of(from, {row, first, last});
+  SpanElements elements(from, {row, first, last});
   double worst = 0;
   for (std::int64_t column = first; column <= last; ++column) {
-    worst += accumulation_error(from, row, column, sums[at(column - first)], sums).worst;
+    worst += elements.error(column).worst;
   }
   return worst;
 }
@@ -267,12 +284,12 @@ bool columns_are_off(const Sources& from, const TensorView& c) {
   std::vector<std::vector<Element>> by_column(at(columns.count()));
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t row = r * c.shape[0] / rows;
-    const SpanSums sums = sums_of(from, {row, columns.first, columns.last});
+    SpanElements elements(from, {row, columns.first, columns.last});
     for (std::int64_t j = 0; j < columns.count(); ++j) {
-      const simd::ElementSums& s = sums[at(j)];
+      const simd::ElementSums& s = elements.sums(j);
       const double actual = decode(f, c.bits_at(row * c.shape[1] + j));
       if (!std::isfinite(actual) || !std::isfinite(s.reference)) return false;
-      const double slack = accumulation_error(from, row, j, s, sums).chance;
+      const double slack = elements.error(j).chance;
       by_column[at(j)].push_back(
           {actual - s.reference, s.reference,
            bound_with(f, std::max(std::abs(actual), std::abs(s.reference)), slack)});

@@ -351,6 +351,7 @@ ElementError Accumulation::element_bound(double bias, double reference, const do
   const auto as_aligned = [&](double sum) {
     return absolute > 0 ? std::max(sum, std::max(least_normal_, floor_)) : sum;
   };
+  std::int64_t of_segment = 0, of_chunk = 0;  // products so far
   for (std::int64_t kk = 0; kk < k_; ++kk) {
     double product = a[kk] * b[kk];
     const double aligned = aligned_size_a(a[kk]) * aligned_size_b(b[kk]);
@@ -363,8 +364,9 @@ ElementError Accumulation::element_bound(double bias, double reference, const do
     prefix += product;
     segment += product;
     largest = std::max(largest, aligned);
-    const std::int64_t done = kk % segment_ + 1;  // products of this segment
-    if (done % chunk_ != 0 && kk + 1 != k_ && done != segment_) continue;
+    ++of_segment;
+    if (++of_chunk != chunk_ && kk + 1 != k_ && of_segment != segment_) continue;
+    of_chunk = 0;
     prefix_squares += prefix * prefix;
     // Truncated: an ulp of the sum, and of each term a unit of the largest. Whether the bias comes
     // first or last, the accumulator is no larger than this.
@@ -372,9 +374,10 @@ ElementError Accumulation::element_bound(double bias, double reference, const do
     sums += sum;
     cut += as_aligned(std::max(largest, sum));
     largest = sum;
-    if (done == segment_) {
+    if (of_segment == segment_) {
       total += std::abs(prefix);
       segment = largest = 0;
+      of_segment = 0;
     }
   }
   lost *= 1 + float64_sums(k_);

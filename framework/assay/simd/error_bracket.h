@@ -7,8 +7,8 @@
 
 namespace assay::simd {
 
-// Of the errors that were looked at: how many lie below `low`, are `low` itself, which many errors of
-// rounded results are, lie between, and are `high` itself (0 where that is `low`).
+// Of the errors that were looked at: how many lie below `low`, are `low` itself, which many errors
+// of rounded results are, lie between, and are `high` itself (0 where that is `low`).
 struct ErrorBracket {
   double low, high;
   std::int64_t below = 0, at_low = 0, between = 0, at_high = 0;
