@@ -63,8 +63,9 @@ const Errors kErrors[] = {
 TEST(QuantileErrors, OfPartsAreThoseOfAll) {
   Random random(5, 2);
   std::int64_t found = 0, missing = 0;
-  for (const auto& [low, high] :
-       {std::pair(0.0, 0.0), {0.0, 0.25}, {0.25, 0.25}, {0.25, 0.5}, {0.5, kInfinity}}) {
+  const double bounds[][2] = {{0, 0}, {0, 0.25}, {0.25, 0.25}, {0.25, 0.5}, {0.5, kInfinity}};
+  for (const auto& bound : bounds) {
+    const double low = bound[0], high = bound[1];
     std::vector<double> sorted;
     QuantileErrors all{false, 0.5, {low, high}};
     for (const std::size_t n : {40u, 3u, 77u}) {
