@@ -106,7 +106,8 @@ TEST(WithoutMetrics, LimitsOnEveryStatistic) {
                            .limit = 0.25,
                            .parameter = parameter,
                            .second = parameter / 16}};
-          JudgeOptions options;
+          // Half of them, for the trial takes most of the time.
+          JudgeOptions options{.blindness = parameter == 0.5};
           if (bound.needs_benchmark()) options.benchmark = other.view();
           SCOPED_TRACE(formatted("{} of {}, {}, {} elements", statistic_name(statistic), dtype,
                                  parameter, n));
@@ -151,14 +152,14 @@ TEST(WithoutMetrics, SharesOfUlps) {
             bound.limits = {{.statistic = Statistic::kShareUlps, .limit = 0.25, .parameter = most}};
             SCOPED_TRACE(formatted("{} against {}, {} elements, beyond {} ulps", dtype,
                                    golden_dtype, n, most));
-            const Verdict v = expect_one_verdict(actual, expected, bound, {});
+            const Verdict v = expect_one_verdict(actual, expected, bound, {.blindness = false});
             ASSERT_EQ(v.readings.size(), 1u) << v.because;
             some += v.readings[0].value > 0 && v.readings[0].value < 1 ? 1 : 0;
             bound.limits.push_back({.statistic = Statistic::kMeanUlps, .limit = 4});
             if (most == 32) {
               bound.limits.push_back({.statistic = Statistic::kMaxAbs, .limit = 4});
             }
-            expect_one_verdict(actual, expected, bound, {});
+            expect_one_verdict(actual, expected, bound, {.blindness = false});
           }
         }
       }
@@ -186,8 +187,9 @@ void expect_one_verdict_of_many(std::int64_t n) {
                                  "tensorrt_mean", "msprobe", "msprobe_ulp", "ttk_mixed"}) {
       for (const int threads : {1, 2}) {
         SCOPED_TRACE(standard);
-        const Verdict v = expect_one_verdict(
-            actual, expected, oracle::bound_of(standard, "float32"), {.threads = threads});
+        const Verdict v =
+            expect_one_verdict(actual, expected, oracle::bound_of(standard, "float32"),
+                               {.threads = threads, .blindness = threads == 1});
         EXPECT_FALSE(v.readings.empty());
       }
     }
