@@ -322,7 +322,7 @@ bool first_ones_exceed(const SubjectPieces& pieces, std::int64_t most, double wi
         count += larger_floats(floats + first, theirs + first, n, within);
         continue;
       }
-      tensors.read(StatisticSubject::kZeros, first, n, zeros, e, rounded ? round : nullptr);
+      tensors.read(StatisticSubject::kZeros, first, n, zeros, e, round);
       const double* const of = rounded ? round : e;
       for (std::int64_t i = 0; i < n; ++i) {
         count += zeros[i] == 0 && std::abs(of[i]) > within ? 1 : 0;
