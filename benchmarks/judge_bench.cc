@@ -121,10 +121,10 @@ void plain_verdict_all_threads(benchmark::State& state) { verdict(state, 0, kEle
 
 // Standards without metrics, as tests judge what passes, beside the plain verdict.
 constexpr const char* kAlone[] = {
-    "ulp(4)",         "bit_equal",   "torch",
-
-    "onednn_eltwise", "cutlass",     "ttk_mixed", "atb",      "cann_ecosystem@2025",
-    "msprobe",        "msprobe_ulp", "deepgemm",  "tensorrt", "tensorrt_quantile"};
+    "ulp(4)",           "bit_equal",   "torch",    "onednn_eltwise",
+    "cutlass",          "ttk_mixed",   "atb",      "cann_ecosystem@2025",
+    "msprobe",          "msprobe_ulp", "deepgemm", "tensorrt",
+    "tensorrt_quantile"};
 
 void alone(benchmark::State& state, const std::string& standard) {
   const Arrays& a = arrays();

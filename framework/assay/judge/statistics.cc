@@ -156,7 +156,7 @@ class Statistics {
       double sum = 0;
       for_first_blocks(
           pieces_, most,
-          [&](const double* zeros, const double*, const double* rounded, std::int64_t n) {
+          [&](const double* zeros, const double* rounded, std::int64_t n) {
             for (std::int64_t i = 0; i < n; ++i) {
               if (std::isnan(zeros[i])) continue;
               const auto apart =

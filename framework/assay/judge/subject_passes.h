@@ -85,8 +85,9 @@ struct SubjectPieces {
   }
 };
 
-// Calls add(zeros, e, rounded, n) for a block of elements after another, of `most` elements at
-// most, until enough() says so: zeros where output and expected value are finite, else NaN.
+// Calls add(zeros, rounded, n) for a block of elements after another, of `most` elements at most,
+// until enough() says so: zeros where output and expected value are finite, else NaN, and the
+// expected values in the output's format.
 template <typename Add, typename Enough>
 void for_first_blocks(const SubjectPieces& pieces, std::int64_t most, const Add& add,
                       const Enough& enough) {
@@ -97,7 +98,7 @@ void for_first_blocks(const SubjectPieces& pieces, std::int64_t most, const Add&
     for (std::int64_t first = 0; first < size && !enough(); first += kMetricsBlock) {
       const std::int64_t n = std::min(kMetricsBlock, size - first);
       tensors.read(StatisticSubject::kZeros, first, n, zeros, e, rounded);
-      add(zeros, e, rounded, n);
+      add(zeros, rounded, n);
     }
   });
 }
