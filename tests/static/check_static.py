@@ -5,11 +5,14 @@ file is named. Both keep to what stands in their files (.clang-tidy, tests/stati
 is not installed is skipped."""
 
 import concurrent.futures
+import json
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -22,15 +25,33 @@ def cppcheck():
          "-Imatchers", "-Itools", "framework", "datasets/assay", "matchers", "tools"], cwd=ROOT).returncode
 
 
+def commands_without_pch(build, files, to):
+    """A compilation database of these files: what compiles the framework's, which the build compiles several in
+    one, without the precompiled header, which is g++'s."""
+    commands = json.loads((pathlib.Path(build) / "compile_commands.json").read_text())
+    words = next(shlex.split(c["command"]) for c in commands if "/assay_framework.dir/Unity/" in c["file"])
+    words = words[:words.index("-o")]
+    header = words.index("-include")
+    flags = [w for w in words[:header] + words[header + 2:] if w not in ("-Winvalid-pch", "-fpch-preprocess")]
+    (pathlib.Path(to) / "compile_commands.json").write_text(json.dumps(
+        [{"directory": str(build), "file": str(file), "arguments": [*flags, "-c", str(file)]} for file in files]))
+
+
 def clang_tidy(build, files):
+    files = [pathlib.Path(f).resolve() for f in files] or sorted((ROOT / "framework").rglob("*.cc"))
+    with tempfile.TemporaryDirectory() as database:
+        commands_without_pch(build, files, database)
+        return tidied(database, files)
+
+
+def tidied(database, files):
     def one(file):
         # g++ has warnings of its own.
-        ran = subprocess.run(["clang-tidy", "-p", build, "--quiet",
+        ran = subprocess.run(["clang-tidy", "-p", database, "--quiet",
                               "--extra-arg=-Wno-unknown-warning-option", str(file)], cwd=ROOT,
                              capture_output=True, text=True)
         return ran.returncode, ran.stdout
 
-    files = files or sorted((ROOT / "framework").rglob("*.cc"))
     worst = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for status, said in pool.map(one, files):

@@ -26,7 +26,7 @@ inline constexpr std::size_t kUlpBins = (kUlpExponent << kUlpBinBits) + 2;
 // holds 65535.
 inline constexpr std::size_t kBinsOfAllTables = 2 * kErrorBins + kUlpBins;
 inline constexpr std::size_t kTableCounters = kBinsOfAllTables * kMetricsLanes;
-inline constexpr std::size_t kTableElements = 65535 / 128 * 128 * kMetricsLanes;
+inline constexpr std::size_t kTableElements = std::size_t{65535} / 128 * 128 * kMetricsLanes;
 
 // How the distance in representable values follows from two float64 values.
 enum class UlpRule {
