@@ -30,9 +30,10 @@ def commands_without_pch(build, files, to):
     one, without the precompiled header, which is g++'s."""
     commands = json.loads((pathlib.Path(build) / "compile_commands.json").read_text())
     words = next(shlex.split(c["command"]) for c in commands if "/assay_framework.dir/Unity/" in c["file"])
-    words = words[:words.index("-o")]
-    header = words.index("-include")
-    flags = [w for w in words[:header] + words[header + 2:] if w not in ("-Winvalid-pch", "-fpch-preprocess")]
+    flags = [w for w in words[:words.index("-o")] if w not in ("-Winvalid-pch", "-fpch-preprocess")]
+    if "-include" in flags:
+        header = flags.index("-include")
+        del flags[header:header + 2]
     (pathlib.Path(to) / "compile_commands.json").write_text(json.dumps(
         [{"directory": str(build), "file": str(file), "arguments": [*flags, "-c", str(file)]} for file in files]))
 
