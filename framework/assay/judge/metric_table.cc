@@ -8,6 +8,7 @@
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/judge/quantile_errors.h"
 
 namespace assay {
 namespace {
@@ -563,12 +564,11 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
     }
     case Statistic::kQuantileRelative: {
       // The same, and 0 elsewhere.
-      const double rank = parameter * static_cast<double>(m.compared - 1);
-      const auto error_at = [&](double at) {
-        return at < static_cast<double>(m.compared - m.relative) ? 0 : times;
+      const QuantileRank rank(parameter, m.compared);
+      const auto error_at = [&](std::int64_t at) {
+        return at < m.compared - m.relative ? 0.0 : times;
       };
-      const double low = error_at(std::floor(rank)), high = error_at(std::floor(rank) + 1);
-      return low + (rank - std::floor(rank)) * (high - low);
+      return rank.between({error_at(rank.below), error_at(rank.below + 1)});
     }
     default:
       return std::nullopt;

@@ -1,6 +1,7 @@
 #include "assay/judge/quantile_errors.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "assay/simd/metrics.h"
@@ -19,6 +20,17 @@ void add_errors(QuantileErrors& to, const T* actual, const T* expected, std::siz
 }
 
 }  // namespace
+
+QuantileRank::QuantileRank(double share, std::int64_t elements) {
+  const double rank = share * static_cast<double>(elements - 1);
+  below = static_cast<std::int64_t>(std::floor(rank));
+  part = rank - static_cast<double>(below);
+}
+
+double QuantileRank::between(const TwoErrors& errors) const {
+  const auto [low, high] = errors;
+  return part == 0 || high == low ? low : low + part * (high - low);
+}
 
 void QuantileErrors::add(const float* actual, const float* expected, std::size_t n) {
   add_errors(*this, actual, expected, n);

@@ -15,6 +15,16 @@ namespace assay {
 // The errors at two ranks, the smallest being the 0th: n and n + 1, infinity where there is none.
 using TwoErrors = std::pair<double, double>;
 
+// Where the quantile of a share of so many errors lies: by linear interpolation `part` of the way
+// from the error at rank `below` to the next one.
+struct QuantileRank {
+  QuantileRank(double share, std::int64_t elements);
+  double between(const TwoErrors& errors) const;
+
+  std::int64_t below;
+  double part;
+};
+
 // Of |actual - expected|, or of that over |expected|, the errors about the quantile of this share.
 struct QuantileErrors {
   bool relative;

@@ -179,8 +179,7 @@ class Statistics {
     }
     if (limit.statistic != Statistic::kQuantileAbs) return false;
     // All errors from that of the quantile's rank on.
-    const auto from = std::floor(limit.parameter * static_cast<double>(elements - 1));
-    const std::int64_t above = elements - static_cast<std::int64_t>(from);
+    const std::int64_t above = elements - QuantileRank(limit.parameter, elements).below;
     return first_ones_exceed(pieces_, most, limit.limit / times, false,
                              [&](std::int64_t count) { return count >= above; });
   }

@@ -449,8 +449,9 @@ double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int
                       const Limit& limit, const Metrics& output, const MetricsPass* pass) {
   const std::int64_t elements = output.compared;
   const bool relative = limit.statistic == Statistic::kQuantileRelative;
-  const double share = limit.parameter, rank = share * static_cast<double>(elements - 1);
-  const auto below = static_cast<std::int64_t>(std::floor(rank));
+  const double share = limit.parameter;
+  const QuantileRank rank(share, elements);
+  const std::int64_t below = rank.below;
   const auto select = [&]() -> TwoErrors {
     std::optional<TwoErrors> found;
     const auto by = [&](const std::optional<simd::ErrorBracket>& bracket) {
@@ -475,9 +476,7 @@ double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int
     }
     return select_by_bits(pieces, subject, threads, below, relative);
   };
-  const auto [low, high] = select();
-  const double part = rank - static_cast<double>(below);
-  return part == 0 || high == low ? low : low + part * (high - low);
+  return rank.between(select());
 }
 
 }  // namespace assay
