@@ -4,13 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "assay/base/random.h"
 #include "assay/base/sanitized.h"
+#include "assay/datasets/array_file.h"
 #include "assay/datasets/array_judge.h"
+#include "assay/datasets/file_error.h"
 #include "assay/datasets/file_gate.h"
 #include "assay/datasets/store.h"
 #include "assay/report/report.h"
@@ -272,6 +276,74 @@ TEST_F(GatePieces, BytesOfACase) {
   EXPECT_EQ(file.open_golden("several"), nullptr);
   EXPECT_EQ(file.open_golden("several", "y")->shape(), Shape{10});
   EXPECT_EQ(file.open_output("c", "npu")->format().name, "bfloat16");
+}
+
+// Threads that each read what they judge: of files in which an array lies as in memory.
+class ReadByThreads : public testing::Test {
+ protected:
+  std::unique_ptr<ArraySource> saved(const std::string& name, const Tensor& t) const {
+    const std::string path = directory_ / name;
+    array_format_of(path).write(path, {{"", t.view()}});
+    return open_array({path, std::string(t.format().name), t.shape()});
+  }
+  OwnDirectory directory_;
+};
+
+TEST_F(ReadByThreads, IsTheWholeToTheBit) {
+  for (const char* name : {"float32", "float64", "bfloat16", "int8"}) {
+    const Format& f = format_named(name);
+    Case c;
+    fill(c, f, f, 3 * kUnit + 777);
+    const Tensor &a = c.outputs.at("npu"), &e = *c.golden;
+    std::vector<ElementCheck> checks;
+    for (const char* standard : {"torch", "ulp(2)", "bit_equal"}) {
+      checks.emplace_back(ChosenBound{*standard_bound(standard, f), standard, ""});
+    }
+    checks.emplace_back(ChosenBound{std::nullopt, "none", "no bound"});
+    if (f.is_float()) {
+      checks.emplace_back(ChosenBound{*standard_bound("msprobe", f), "msprobe", ""});
+    }
+    std::string whole;
+    for (const Verdict& v : judge_by(checks, a, e, {.patterns = false})) whole += verdict_json(v);
+    const auto actual = saved("a.bin", a), expected = saved("e.bin", e);
+    ASSERT_TRUE(actual->serves_threads());
+    for (const int threads : {1, 2, 5}) {
+      SCOPED_TRACE(testing::Message() << name << ", threads " << threads);
+      std::string text;
+      for (const Verdict& v :
+           judge_arrays(*actual, *expected, checks, {.threads = threads}, kUnit)) {
+        text += verdict_json(v);
+      }
+      EXPECT_EQ(text, whole);
+    }
+  }
+}
+
+// What one file cannot serve to threads is read by one.
+TEST_F(ReadByThreads, WhichFilesAre) {
+  const Tensor t(format_named("float32"), {3, 5});
+  for (const char* name : {"a.bin", "a.npy", "a.safetensors"}) {
+    EXPECT_TRUE(saved(name, t)->serves_threads()) << name;
+  }
+  EXPECT_FALSE(saved("a.npz", t)->serves_threads());
+}
+
+TEST_F(ReadByThreads, AFileThatShrinks) {
+  const Format& f = format_named("float32");
+  const Tensor t(f, {8 * kUnit});
+  const std::vector<ElementCheck> checks = {
+      ElementCheck(ChosenBound{*standard_bound("torch", f), "torch", ""})};
+  const auto actual = saved("a.bin", t), expected = saved("e.bin", t);
+  std::filesystem::resize_file(directory_ / "e.bin", 4 * 3 * kUnit + 8);
+  for (const int threads : {1, 4}) {
+    try {
+      judge_arrays(*actual, *expected, checks, {.threads = threads}, kUnit);
+      ADD_FAILURE() << "was judged";
+    } catch (const FileError& error) {
+      EXPECT_THAT(error.what(),
+                  testing::EndsWith("e.bin: is truncated: it ends before the array does"));
+    }
+  }
 }
 
 }  // namespace

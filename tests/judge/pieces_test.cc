@@ -18,20 +18,32 @@ namespace {
 
 constexpr std::int64_t kUnit = PiecewiseJudge::kUnit;
 
+TensorView piece_of(const Tensor& t, std::int64_t begin, std::int64_t count) {
+  return view_bytes(t.bytes() + begin * t.format().storage_bytes, t.format(), {count});
+}
+
+// By add() of pieces, and by parts that are judged in reverse.
 Verdict in_pieces(const Tensor& a, const Tensor& e, const Bound& bound, std::int64_t piece) {
-  PiecewiseJudge judging(a.format(), a.shape(), bound);
-  for (std::int64_t begin = 0; begin < a.size(); begin += piece) {
-    const std::int64_t count = std::min(piece, a.size() - begin);
-    judging.add(view_bytes(a.bytes() + begin * a.format().storage_bytes, a.format(), {count}),
-                view_bytes(e.bytes() + begin * e.format().storage_bytes, e.format(), {count}));
-  }
-  return judging.result([&](const PiecewiseJudge::TakePiece& take) {
+  const auto pass = [&](const PiecewiseJudge::TakePiece& take) {
     for (std::int64_t begin = 0; begin < a.size(); begin += piece) {
       const std::int64_t count = std::min(piece, a.size() - begin);
-      take(view_bytes(a.bytes() + begin * a.format().storage_bytes, a.format(), {count}),
-           view_bytes(e.bytes() + begin * e.format().storage_bytes, e.format(), {count}));
+      take(piece_of(a, begin, count), piece_of(e, begin, count));
     }
-  });
+  };
+  PiecewiseJudge judging(a.format(), a.shape(), bound);
+  pass(
+      [&](const TensorView& actual, const TensorView& expected) { judging.add(actual, expected); });
+  PiecewiseJudge by_parts(a.format(), a.shape(), bound);
+  std::vector<PiecewiseJudge::Part> parts;
+  for (std::int64_t begin = (a.size() - 1) / kUnit * kUnit; begin >= 0; begin -= kUnit) {
+    const std::int64_t count = std::min(kUnit, a.size() - begin);
+    parts.push_back(
+        by_parts.judge_part(piece_of(a, begin, count), piece_of(e, begin, count), begin));
+  }
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) by_parts.add(std::move(*part));
+  const Verdict verdict = judging.result(pass);
+  EXPECT_EQ(verdict_json(by_parts.result(pass)), verdict_json(verdict));
+  return verdict;
 }
 
 struct ValuePair {
@@ -199,6 +211,21 @@ TEST(PiecewiseJudge, WrongUse) {
   PiecewiseJudge gap(f, {8}, bound);
   gap.add(t, t);
   EXPECT_THROW(gap.add(t, t), std::invalid_argument) << "a short piece that is not the last";
+  const Tensor one = Tensor::from_values(f, {1}, std::vector<double>{5});
+  const Tensor unit = Tensor(f, {kUnit});
+  PiecewiseJudge parts(f, {kUnit + 1}, bound);
+  EXPECT_THROW(parts.add(parts.judge_part(one, one, kUnit)), std::invalid_argument) << "a gap";
+  parts.add(parts.judge_part(unit, unit, 0));
+  EXPECT_THROW(parts.add(parts.judge_part(unit, unit, 0)), std::invalid_argument) << "twice";
+  const Tensor wider = Tensor::from_values(format_named("float64"), {1}, std::vector<double>{5});
+  EXPECT_THROW(parts.add(parts.judge_part(one, wider, kUnit)), std::invalid_argument)
+      << "another format";
+  parts.add(parts.judge_part(one, one, kUnit));
+  EXPECT_EQ(parts.result().outcome, Outcome::kPass);
+  EXPECT_THROW((void)parts.judge_part(unit, unit, 1), std::invalid_argument) << "begins elsewhere";
+  PiecewiseJudge long_parts(f, {2 * kUnit}, bound);
+  const Tensor more = Tensor(f, {kUnit + 1});
+  EXPECT_THROW((void)long_parts.judge_part(more, more, 0), std::invalid_argument) << "too long";
 }
 
 // Draws, indices, bounds of each element and benchmarks need more than the two arrays.

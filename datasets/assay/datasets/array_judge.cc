@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "assay/base/parallel.h"
+#include "assay/judge/parts.h"
 
 namespace assay {
 namespace {
@@ -43,6 +45,50 @@ void read_pieces(ArraySource& actual, ArraySource& expected, std::int64_t piece,
   }
 }
 
+using Judges = std::vector<std::unique_ptr<PiecewiseJudge>>;  // null: judges nothing
+
+// Each thread reads a part and judges it while its caches hold it.
+void judge_by_threads(ArraySource& actual, ArraySource& expected, const Judges& judges,
+                      int threads) {
+  struct Buffer {
+    Tensor actual, expected;
+  };
+  std::mutex mutex;
+  std::vector<Buffer> free;  // those that no thread has
+  const auto take = [&] {
+    const std::lock_guard lock(mutex);
+    if (free.empty()) {
+      return Buffer{Tensor(actual.format(), {PiecewiseJudge::kUnit}),
+                    Tensor(expected.format(), {PiecewiseJudge::kUnit})};
+    }
+    Buffer buffer = std::move(free.back());
+    free.pop_back();
+    return buffer;
+  };
+  const auto judge = [&](std::int64_t begin, std::int64_t end) {
+    Buffer buffer = take();
+    const std::int64_t count = end - begin;
+    actual.read(begin, count, buffer.actual.bytes());
+    expected.read(begin, count, buffer.expected.bytes());
+    std::vector<PiecewiseJudge::Part> parts;
+    for (const auto& judging : judges) {
+      if (judging == nullptr) continue;
+      parts.push_back(judging->judge_part(buffer.actual.view().slice(0, count),
+                                          buffer.expected.view().slice(0, count), begin));
+    }
+    const std::lock_guard lock(mutex);
+    free.push_back(std::move(buffer));
+    return parts;
+  };
+  for_parts(element_count(actual.shape()), threads, judge,
+            [&](std::vector<PiecewiseJudge::Part>& parts) {
+              auto part = parts.begin();
+              for (const auto& judging : judges) {
+                if (judging != nullptr) judging->add(std::move(*part++));
+              }
+            });
+}
+
 }  // namespace
 
 bool judges_in_pieces(const std::vector<ElementCheck>& checks) {
@@ -62,7 +108,7 @@ std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
   const TensorView whole_actual = view_bytes(nullptr, actual.format(), actual.shape());
   const TensorView whole_expected = view_bytes(nullptr, expected.format(), expected.shape());
   const bool comparable = why_not_comparable(whole_actual, whole_expected).empty();
-  std::vector<std::unique_ptr<PiecewiseJudge>> judges;
+  Judges judges;
   for (const ElementCheck& check : checks) {
     const bool judged = comparable && check.bound && check.why_not.empty();
     judges.push_back(judged ? std::make_unique<PiecewiseJudge>(actual.format(), actual.shape(),
@@ -74,7 +120,9 @@ std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
   };
   const bool any = std::any_of(judges.begin(), judges.end(),
                                [](const auto& judging) { return judging != nullptr; });
-  if (any) {
+  if (any && actual.serves_threads() && expected.serves_threads()) {
+    judge_by_threads(actual, expected, judges, options.threads);
+  } else if (any) {
     pass([&](const TensorView& a, const TensorView& e) {
       for (const auto& judging : judges) {
         if (judging != nullptr) judging->add(a, e);

@@ -1,4 +1,5 @@
-// Judges two arrays as they are read, in pieces: a thread reads the next ones while one is judged.
+// Judges two arrays as they are read, in pieces: by threads that each read what they judge, or, of
+// files that one thread has to read, while that thread reads the next piece.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ std::int64_t piece_for(int threads);
 // Verdict::where, which says the places of up to 64 misses and looks for no change that would mend
 // them. judges_in_pieces(checks) holds. `piece`: a multiple of
 // PiecewiseJudge::kUnit. What the checks share is read once; limits on statistics that metrics do
-// not settle are read for again. Memory is two pieces of each side, and what the sources hold.
+// not settle are read for again. Memory is two pieces of each side, or kUnit elements for each
+// thread, and what the sources hold.
 // Throws FileError.
 std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
                                   const std::vector<ElementCheck>& checks,

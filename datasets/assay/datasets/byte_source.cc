@@ -26,6 +26,7 @@ class PlainFile : public ByteSource {
   PlainFile& operator=(const PlainFile&) = delete;
 
   std::int64_t size() const override { return size_; }
+  bool serves_threads() const override { return true; }
   StoredPlace place() const override { return file_place(path_); }
   void read(std::int64_t at, std::int64_t count, std::byte* to) override {
     while (count > 0) {

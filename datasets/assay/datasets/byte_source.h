@@ -16,6 +16,8 @@ class ByteSource {
   virtual std::int64_t size() const = 0;
   // Copies the bytes [at, at + count). Throws FileError.
   virtual void read(std::int64_t at, std::int64_t count, std::byte* to) = 0;
+  // Whether several threads may read at a time.
+  virtual bool serves_threads() const { return false; }
   // Of the first byte on (array_source.h).
   virtual StoredPlace place() const = 0;
 };

@@ -100,6 +100,7 @@ class HeldBytes : public ByteSource {
   HeldBytes(std::vector<std::byte> bytes, StoredPlace place)
       : bytes_(std::move(bytes)), place_(place) {}
   std::int64_t size() const override { return static_cast<std::int64_t>(bytes_.size()); }
+  bool serves_threads() const override { return true; }
   StoredPlace place() const override { return place_; }
   void read(std::int64_t at, std::int64_t count, std::byte* to) override {
     std::memcpy(to, bytes_.data() + at, static_cast<std::size_t>(count));

@@ -49,6 +49,10 @@ class PlainArray : public ArraySource {
   }
   const Format& format() const override { return *layout_.format; }
   const Shape& shape() const override { return layout_.shape; }
+  // Strides are read from bytes that the first read holds, and columns best by few reads.
+  bool serves_threads() const override {
+    return layout_.strides.empty() && !is_read_by_columns() && bytes_->serves_threads();
+  }
   StoredPlace place() const override { return layout_.place; }
   bool shape_is_inferred() const override { return layout_.shape_is_inferred; }
 
@@ -56,7 +60,7 @@ class PlainArray : public ArraySource {
     if (count == 0) return;
     if (!layout_.strides.empty()) {
       read_strided(begin, count, to);
-    } else if (layout_.column_major && layout_.shape.size() > 1) {
+    } else if (is_read_by_columns()) {
       read_column_major(begin, count, to);
     } else if (layout_.packed) {
       read_packed(begin, count, to);
@@ -71,6 +75,8 @@ class PlainArray : public ArraySource {
   }
 
  private:
+  bool is_read_by_columns() const { return layout_.column_major && layout_.shape.size() > 1; }
+
   // Whether the strides go as these do; those of one step go nowhere.
   bool are_steps(const Strides& others) const {
     for (std::size_t d = 0; d < layout_.shape.size(); ++d) {

@@ -22,6 +22,10 @@ Tensor tensor_of_bits(const Format& f, const std::vector<std::uint64_t>& bits) {
   return tensor;
 }
 
+[[noreturn]] void refuse_order() {
+  throw std::invalid_argument("PiecewiseJudge: the pieces do not follow one another");
+}
+
 }  // namespace
 
 bool PiecewiseJudge::can_judge(const Bound& bound) {
@@ -48,32 +52,77 @@ PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& b
   sampled_ = sampled_positions(element_count(sum_.shape));
 }
 
-void PiecewiseJudge::add(const TensorView& actual, const TensorView& expected) {
-  const FloatEnvironment environment;
+void PiecewiseJudge::check_piece(const TensorView& actual, const TensorView& expected,
+                                 std::int64_t begin) const {
   if (actual.format->is_complex()) {
     if (const std::string why_not = why_not_complex(bound_); !why_not.empty()) {
       throw std::invalid_argument(why_not);
     }
   }
-  const std::int64_t all = element_count(sum_.shape);
   if (actual.format != sum_.format || actual.rank() != 1 || actual.shape != expected.shape ||
-      (expected_ != nullptr && expected.format != expected_) || sum_.sites % kUnit != 0 ||
-      sum_.sites + actual.size() > all) {
-    throw std::invalid_argument("PiecewiseJudge: the pieces do not follow one another");
+      begin % kUnit != 0 || begin + actual.size() > element_count(sum_.shape)) {
+    refuse_order();
   }
   if (const std::string why_not = why_not_comparable(actual, expected); !why_not.empty()) {
     throw std::invalid_argument(why_not);
   }
-  expected_ = expected.format;
-  judge_elements(actual, expected, bound_, options_, wanted(), sum_.sites, found_);
-  for (; next_ < sampled_.size() && sampled_[next_] < sum_.sites + actual.size(); ++next_) {
-    const std::int64_t at = sampled_[next_] - sum_.sites;
-    sizes_.push_back(magnitude_at(expected, at));
+}
+
+void PiecewiseJudge::sample(const TensorView& actual, const TensorView& expected,
+                            Part& part) const {
+  auto next = std::lower_bound(sampled_.begin(), sampled_.end(), part.begin);
+  for (; next != sampled_.end() && *next < part.begin + part.size; ++next) {
+    const std::int64_t at = *next - part.begin;
+    part.sizes.push_back(magnitude_at(expected, at));
     if (bound_.limits.empty()) continue;
-    actual_bits_.push_back(actual.bits_at(at));
-    expected_bits_.push_back(expected.bits_at(at));
+    part.actual_bits.push_back(actual.bits_at(at));
+    part.expected_bits.push_back(expected.bits_at(at));
   }
-  sum_.sites += actual.size();
+}
+
+// Counts it as seen, which is done before its findings are merged: a piece out of order is refused
+// and leaves nothing.
+void PiecewiseJudge::add_samples(const Part& part) {
+  if (part.begin != sum_.sites || (expected_ != nullptr && part.expected != expected_)) {
+    refuse_order();
+  }
+  expected_ = part.expected;
+  sum_.sites += part.size;
+  const auto append = [](auto& all, const auto& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
+  append(sizes_, part.sizes);
+  append(actual_bits_, part.actual_bits);
+  append(expected_bits_, part.expected_bits);
+}
+
+void PiecewiseJudge::add(const TensorView& actual, const TensorView& expected) {
+  const FloatEnvironment environment;
+  const std::int64_t begin = sum_.sites;
+  check_piece(actual, expected, begin);
+  Part part{expected.format, begin, actual.size()};
+  sample(actual, expected, part);
+  add_samples(part);
+  judge_elements(actual, expected, bound_, options_, wanted(), begin, found_);
+}
+
+PiecewiseJudge::Part PiecewiseJudge::judge_part(const TensorView& actual,
+                                                const TensorView& expected,
+                                                std::int64_t begin) const {
+  const FloatEnvironment environment;
+  check_piece(actual, expected, begin);
+  if (actual.size() > kUnit) refuse_order();
+  Part part{expected.format, begin, actual.size()};
+  sample(actual, expected, part);
+  JudgeOptions alone = options_;
+  alone.threads = 1;
+  judge_elements(actual, expected, bound_, alone, wanted(), begin, part.found);
+  return part;
+}
+
+void PiecewiseJudge::add(Part part) {
+  add_samples(part);
+  found_.merge(std::move(part.found), options_.worst);
 }
 
 StatisticsResult PiecewiseJudge::statistics(const Pass& again) const {

@@ -38,6 +38,20 @@ class PiecewiseJudge {
   // where it is no next piece.
   void add(const TensorView& actual, const TensorView& expected);
 
+  // What a piece of kUnit elements, or the last one, gave before it is added.
+  struct Part {
+    const Format* expected = nullptr;
+    std::int64_t begin = 0, size = 0;
+    ElementFindings found = {};
+    // Of the sampled elements in it: |expected|, and both as bits where limits are tried on them.
+    std::vector<double> sizes = {};
+    std::vector<std::uint64_t> actual_bits = {}, expected_bits = {};
+  };
+  // The same in two steps: several threads may judge parts at a time, each by itself and out of
+  // order, which are then added in order. Throw std::invalid_argument as above.
+  Part judge_part(const TensorView& actual, const TensorView& expected, std::int64_t begin) const;
+  void add(Part part);
+
   // After the last piece. `again`: reads all pieces once more, asked where the bound has limits
   // that the metrics do not settle; without it such a bound throws std::invalid_argument. Where
   // misses lie is told; which change would mend them is failure_pattern()'s to find.
@@ -49,14 +63,17 @@ class PiecewiseJudge {
     return {.parts = options_.metrics || !bound_.limits.empty() ? unsigned{simd::kAllParts} : 0};
   }
   StatisticsResult statistics(const Pass& again) const;
+  void check_piece(const TensorView& actual, const TensorView& expected, std::int64_t begin) const;
+  // Adds them to the part's samples.
+  void sample(const TensorView& actual, const TensorView& expected, Part& part) const;
+  void add_samples(const Part& part);
 
   Bound bound_;
   JudgeOptions options_;
   Verdict sum_;
   ElementFindings found_;
-  const Format* expected_ = nullptr;   // of the pieces
-  std::vector<std::int64_t> sampled_;  // positions, of which so many have been seen:
-  std::size_t next_ = 0;
+  const Format* expected_ = nullptr;                        // of the pieces
+  std::vector<std::int64_t> sampled_;                       // positions
   std::vector<double> sizes_;                               // |expected| there
   std::vector<std::uint64_t> actual_bits_, expected_bits_;  // where limits are tried on them
 };
