@@ -141,6 +141,9 @@ class Gate {
     }
     line_.end();
     std::vector<CaseReport> reports;
+    std::size_t count = found_.files.size();  // each may be broken
+    for (const Slot& slot : slots_) count += slot.reports.size();
+    reports.reserve(count);
     std::size_t job = 0;
     for (std::size_t i = 0; i < found_.files.size(); ++i) {
       if (!found_.files[i].error.empty()) reports.push_back(broken(found_.files[i]));

@@ -123,7 +123,7 @@ std::string without_output_note(const std::vector<std::string>& golden) {
 }
 
 // Reads the names of the cases of all files, and chooses.
-void choose_cases(const GateFileOptions& o,
+void choose_cases(const GateFileOptions& o, int threads,
                   const std::function<bool(const std::string& glob)>& is_known,
                   OpenSources& sources, GateFiles& found) {
   const bool alone = found.files.size() == 1;
@@ -143,7 +143,7 @@ void choose_cases(const GateFileOptions& o,
       if (o.filter.chosen.empty() && o.filter.excluded.empty() && !opened.without_output.empty()) {
         found.notes.push_back(without_output_note(opened.without_output));
       }
-      names = opened.cases->case_names();
+      names = opened.cases->case_names_by(threads);
       for (const std::string& name : opened.order) place.emplace(name, place.size());
     } catch (const NoCaseError& e) {
       if (alone) throw;
@@ -163,7 +163,7 @@ void choose_cases(const GateFileOptions& o,
       if (o.filter.takes(name)) file.names.push_back(std::move(name));
     }
     if (place.empty()) {
-      std::sort(file.names.begin(), file.names.end(), natural_less);
+      parallel_sort(file.names, threads, natural_less);
     } else {
       std::sort(file.names.begin(), file.names.end(),
                 [&](const auto& a, const auto& b) { return place.at(a) < place.at(b); });
@@ -434,7 +434,7 @@ GateFiles find_files(const GateFileOptions& options, int threads,
   GateFiles found = paired_files(options);
   const bool alone = found.files.size() == 1;
   found.sources = std::make_shared<SourcePool>(options);
-  choose_cases(options, is_known, *found.sources->take(), found);
+  choose_cases(options, threads, is_known, *found.sources->take(), found);
   find_outputs(*found.sources->take(), found);
   bool any_outputs = false, has_asked = false;
   const std::string& asked = options.recorded.empty() ? options.machine : options.recorded;

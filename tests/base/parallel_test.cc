@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -168,6 +170,23 @@ TEST(ParallelRanges, TakeEveryElementOnce) {
       for (std::int64_t i = begin; i < begin + n; ++i) ++times[static_cast<std::size_t>(i)];
     });
     for (const auto& once : times) ASSERT_EQ(once, 1) << count;
+  }
+}
+
+TEST(ParallelSort, IsSort) {
+  std::uint64_t state = 1;
+  for (const std::size_t size : {0, 1, 1025, 5000, 70001}) {
+    std::vector<std::uint64_t> all;
+    for (std::size_t i = 0; i < size; ++i) {
+      all.push_back(state = state * 6364136223846793005U + 1442695040888963407U);
+    }
+    std::vector<std::uint64_t> sorted = all;
+    std::sort(sorted.begin(), sorted.end(), std::greater<>());
+    for (const int threads : {1, 2, 3, 16}) {
+      std::vector<std::uint64_t> mine = all;
+      parallel_sort(mine, threads, std::greater<>());
+      EXPECT_EQ(mine, sorted) << size << " by " << threads;
+    }
   }
 }
 

@@ -144,6 +144,7 @@ TEST_F(HostileFiles, EveryGoodFileReadsAsItWasMeant) {
     for (const auto& [name, tensors] : expected) cases.insert(name);
     const std::vector<std::string> names = file.case_names();
     EXPECT_EQ(std::set<std::string>(names.begin(), names.end()), cases);
+    EXPECT_EQ(DatasetFile(path_of(entry), kCap).case_names_by(3), names);
     for (const std::string& name : names) {
       SCOPED_TRACE(name);
       EXPECT_TRUE(file.has_case(name));
@@ -237,6 +238,10 @@ TEST_F(HostileFiles, EveryBadFileIsRefusedWithFileObjectAndReason) {
       const DatasetFile file(path_of(entry), kCap);
       for (const std::string& name : file.case_names()) (void)file.read(name);
     });
+    const auto listed = [&](int threads) {
+      return file_error_of([&] { (void)DatasetFile(path_of(entry), kCap).case_names_by(threads); });
+    };
+    EXPECT_EQ(listed(3), listed(1));
     EXPECT_THAT(message, StartsWith(path_of(entry) + ": "));
     EXPECT_THAT(message, HasSubstr(entry["object"].get<std::string>()));
     EXPECT_THAT(message, Not(HasSubstr("\n")));

@@ -129,6 +129,35 @@ TEST(PlainObjects, AreReadAsHdf5ReadsThemInShippedFiles) {
   EXPECT_GE(files, 6);
 }
 
+// The links of a group of many are read once for all that read one file.
+TEST(PlainObjects, ShareLongListsOfLinks) {
+  const OwnDirectory directory;
+  const std::string path = directory / "x.h5";
+  {
+    DatasetWriter writer(path);
+    for (int i = 0; i < 400; ++i) {
+      Case c;
+      c.name = formatted("many/{}", i);
+      c.op = "external";
+      writer.write(c);
+    }
+    writer.commit();
+  }
+  OpenedFile file(path);
+  const auto one = file.another_plain(), other = OpenedFile(path).another_plain();
+  const auto links = one->links_in("/cases/many");
+  ASSERT_NE(links, nullptr);
+  EXPECT_EQ(links->size(), 400u);
+  EXPECT_EQ(other->links_in("/cases/many"), links);
+  EXPECT_EQ(*other->links_in("/cases"), *one->links_in("/cases"));
+  EXPECT_NE(other->links_in("/cases"), one->links_in("/cases")) << "a short list";
+  // Another file has its own.
+  std::filesystem::copy_file(path, directory / "y.h5");
+  const auto copy = OpenedFile(directory / "y.h5").another_plain();
+  EXPECT_EQ(*copy->links_in("/cases/many"), *links);
+  EXPECT_NE(copy->links_in("/cases/many"), links);
+}
+
 TEST(PlainObjects, LeaveCompressedDatasetsToHdf5) {
   const OwnDirectory directory;
   Both file(written_file(directory, true));

@@ -5,6 +5,8 @@
 
 namespace assay {
 
+std::vector<std::string> CaseSource::case_names_by(int /*threads*/) const { return case_names(); }
+
 std::vector<std::string> CaseSource::case_names(const std::string& glob) const {
   std::vector<std::string> all = case_names();
   if (glob.empty()) return all;

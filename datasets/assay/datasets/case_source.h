@@ -60,6 +60,8 @@ class CaseSource {
 
   // All cases in the order of their names. Throws NoCaseError where there is none at all.
   virtual std::vector<std::string> case_names() const = 0;
+  // The same, found by up to so many threads (0: default_threads()) where the source has a way.
+  virtual std::vector<std::string> case_names_by(int threads) const;
   // Those whose name matches a glob ('*', '?'; empty: all). Throws NoCaseError where none does.
   std::vector<std::string> case_names(const std::string& glob) const;
 

@@ -76,7 +76,8 @@ std::string Checksums::text() const {
 }
 
 struct ChecksumTable::Text {
-  std::string text;
+  std::shared_ptr<const void> owner;
+  std::string_view text;    // which the owner keeps
   std::vector<Line> lines;  // with names in the text
 
   // False where it is no text of a table.
@@ -85,7 +86,6 @@ struct ChecksumTable::Text {
 
 bool ChecksumTable::Text::read() {
   constexpr std::size_t kDigits = 16;
-  const auto before = [](const Line& a, const Line& b) { return a.name < b.name; };
   lines.reserve(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')));
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t end = rest.find('\n');
@@ -97,9 +97,10 @@ bool ChecksumTable::Text::read() {
     rest.remove_prefix(end + 1);
   }
   // As assay writes them, or in any order; of two of one name the last counts.
-  if (!std::is_sorted(lines.begin(), lines.end(), before)) {
-    std::stable_sort(lines.begin(), lines.end(), before);
-  }
+  const auto is_out_of_order = [](const Line& a, const Line& b) { return !(a.name < b.name); };
+  if (std::adjacent_find(lines.begin(), lines.end(), is_out_of_order) == lines.end()) return true;
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const Line& a, const Line& b) { return a.name < b.name; });
   const auto first = std::unique(lines.rbegin(), lines.rend(), [](const Line& a, const Line& b) {
                        return a.name == b.name;
                      }).base();
@@ -107,8 +108,15 @@ bool ChecksumTable::Text::read() {
   return true;
 }
 
-std::optional<ChecksumTable> ChecksumTable::of(std::string_view text) {
+std::optional<ChecksumTable> ChecksumTable::of(std::string text) {
+  const auto owner = std::make_shared<const std::string>(std::move(text));
+  return of(owner, *owner);
+}
+
+std::optional<ChecksumTable> ChecksumTable::of(std::shared_ptr<const void> owner,
+                                               std::string_view text) {
   const auto made = std::make_shared<Text>();
+  made->owner = std::move(owner);
   made->text = text;
   if (!made->read()) return std::nullopt;
   ChecksumTable table;

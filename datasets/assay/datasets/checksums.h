@@ -67,7 +67,9 @@ class ChecksumTable {
 
   ChecksumTable() = default;  // without lines
   // None where it is no text of a table.
-  static std::optional<ChecksumTable> of(std::string_view text);
+  static std::optional<ChecksumTable> of(std::string text);
+  // The same of a text that lasts as long as its owner does.
+  static std::optional<ChecksumTable> of(std::shared_ptr<const void> owner, std::string_view text);
   // Threads that read the same file have its many lines once: under words that say which file it
   // is, and what its table's sum is, others find a table as long as somebody has it.
   void share(const std::string& file) const;

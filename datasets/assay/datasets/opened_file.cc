@@ -66,7 +66,7 @@ OpenedFile::OpenedFile(const std::string& path) : path_(path) {
   identity_ = formatted("{} {} {} {} {}", status.st_dev, status.st_ino, status.st_size,
                         nanoseconds(status.st_mtim), nanoseconds(status.st_ctim));
   size_ = static_cast<std::uint64_t>(status.st_size);
-  plain_ = std::make_unique<PlainObjects>(fd_, size_);
+  plain_ = std::make_unique<PlainObjects>(fd_, size_, identity_);
 }
 
 OpenedFile::OpenedFile(const std::string& path, int fd) : path_(path) {
@@ -79,10 +79,12 @@ OpenedFile::~OpenedFile() {
   if (fd_ >= 0) close(fd_);
 }
 
+std::unique_ptr<PlainObjects> OpenedFile::another_plain() const {
+  return plain_ != nullptr ? std::make_unique<PlainObjects>(fd_, size_, identity_) : nullptr;
+}
+
 std::shared_ptr<PlainObjects> OpenedFile::lasting_plain() {
-  if (plain_ != nullptr && lasting_plain_ == nullptr) {
-    lasting_plain_ = std::make_shared<PlainObjects>(fd_, size_);
-  }
+  if (lasting_plain_ == nullptr) lasting_plain_ = another_plain();
   return lasting_plain_;
 }
 

@@ -27,7 +27,9 @@ class OpenedFile {
   const std::string& identity() const { return identity_; }
   // What needs no HDF5; null of a descriptor.
   PlainObjects* plain() const { return plain_.get(); }
-  // Others of the same file, which outlive this; null where plain() is. One thread at a time.
+  // Others of the same file, for another thread, which outlive this; null where plain() is.
+  std::unique_ptr<PlainObjects> another_plain() const;
+  // The same, made once. One thread at a time.
   std::shared_ptr<PlainObjects> lasting_plain();
   // HDF5's number of the file. Throws FileError where the process that looks, or HDF5, refuses it.
   hid_t hdf5();

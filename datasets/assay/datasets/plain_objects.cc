@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <set>
 #include <span>
 
@@ -132,8 +134,11 @@ PlainObjects::RecentObjects::Place& PlainObjects::RecentObjects::of(std::string_
   return places_[std::hash<std::string_view>()(path) % places_.size()];
 }
 
-PlainObjects::PlainObjects(int fd, std::uint64_t file_size)
-    : fd_(fcntl(fd, F_DUPFD_CLOEXEC, 3)), blocks_(fd_), file_size_(file_size) {
+PlainObjects::PlainObjects(int fd, std::uint64_t file_size, std::string identity)
+    : fd_(fcntl(fd, F_DUPFD_CLOEXEC, 3)),
+      blocks_(fd_),
+      file_size_(file_size),
+      identity_(std::move(identity)) {
   read_superblock();
 }
 
@@ -194,7 +199,53 @@ std::shared_ptr<const PlainObjects::Links> PlainObjects::links_in(const std::str
   if (const auto* known = links_.find(group)) return *known;
   const Found found = find(group);
   if (found.answer != Answer::kYes || !found.object->is_group) return nullptr;
-  return links_.keep(group, read_links(*found.object));
+  const bool shares = !identity_.empty() && has_many(*found.object);
+  return links_.keep(group, shares ? shared_links(*found.object) : read_links(*found.object));
+}
+
+namespace {
+
+// The links of a group that someone reads or holds. To read them the mutex is held, so that others
+// who want them wait.
+struct SharedLinks {
+  std::mutex mutex;
+  std::weak_ptr<const PlainObjects::Links> links;
+};
+struct AllSharedLinks {
+  std::mutex mutex;
+  std::map<std::pair<std::string, std::uint64_t>, std::shared_ptr<SharedLinks>> groups;
+};
+AllSharedLinks& all_shared_links() {
+  static AllSharedLinks all;
+  return all;
+}
+
+}  // namespace
+
+std::shared_ptr<const PlainObjects::Links> PlainObjects::shared_links(const PlainObject& group) {
+  std::shared_ptr<SharedLinks> shared;
+  {
+    AllSharedLinks& all = all_shared_links();
+    const std::lock_guard lock(all.mutex);
+    // Those of files that are closed: nobody reads them, and nobody holds them.
+    std::erase_if(all.groups, [](const auto& each) {
+      const std::unique_lock reads(each.second->mutex, std::try_to_lock);
+      return reads && each.second.use_count() == 1 && each.second->links.expired();
+    });
+    auto& entry = all.groups[{identity_, group.address}];
+    if (entry == nullptr) entry = std::make_shared<SharedLinks>();
+    shared = entry;
+  }
+  const std::lock_guard lock(shared->mutex);
+  if (auto links = shared->links.lock()) return links;
+  std::shared_ptr<const Links> links = read_links(group);
+  shared->links = links;
+  return links;
+}
+
+bool PlainObjects::has_many(const PlainObject& group) {
+  const auto node = bytes_at(group.tree, 6);
+  return node && (*node)[5] > std::byte{0};  // the root's level
 }
 
 bool PlainObjects::read(const PlainObject& dataset, std::uint64_t begin, std::size_t size,

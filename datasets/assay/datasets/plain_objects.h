@@ -65,8 +65,9 @@ class PlainObjects {
  public:
   using Links = std::vector<std::pair<std::string, std::uint64_t>>;  // sorted; addresses of headers
 
-  // Reads by a descriptor of its own, of the same file as `fd`. One thread at a time.
-  PlainObjects(int fd, std::uint64_t file_size);
+  // Reads by a descriptor of its own, of the same file as `fd`. One thread at a time. The links of
+  // a group of many are read once for all that are given the same `identity`, which is not empty.
+  PlainObjects(int fd, std::uint64_t file_size, std::string identity = {});
   ~PlainObjects();
   PlainObjects(const PlainObjects&) = delete;
   PlainObjects& operator=(const PlainObjects&) = delete;
@@ -123,10 +124,14 @@ class PlainObjects {
   bool read_value(Cursor type, Cursor data, PlainObject::NamedValue& attribute);
   std::optional<std::string> heap_string(Cursor reference);
   std::shared_ptr<const Links> read_links(const PlainObject& group);
+  std::shared_ptr<const Links> shared_links(const PlainObject& group);
+  // Whether a group has so many links that its B-tree has levels, some hundred.
+  bool has_many(const PlainObject& group);
 
   int fd_;
   BlockReader blocks_;
   std::uint64_t file_size_;
+  std::string identity_;
   std::uint64_t root_ = 0;  // where the root's header lies; 0: the file is of another kind
   RecentObjects objects_;
   RecentLinks links_;

@@ -49,12 +49,12 @@ void Reader::read_checksums(const std::string& said) {
   }
   // A cap on datasets is none on the table.
   const std::int64_t cap = std::exchange(max_bytes_, dataset_size_cap());
-  const Tensor table = read_tensor(kChecksums);
+  const auto table = std::make_shared<const Tensor>(read_tensor(kChecksums));
   max_bytes_ = cap;
-  const std::string_view text(reinterpret_cast<const char*>(table.bytes()),
-                              static_cast<std::size_t>(table.size()));
-  const bool as_said = table.format().name == "uint8" && table_sum(text) == said;
-  auto sums = as_said ? ChecksumTable::of(text) : std::nullopt;
+  const std::string_view text(reinterpret_cast<const char*>(table->bytes()),
+                              static_cast<std::size_t>(table->size()));
+  const bool as_said = table->format().name == "uint8" && table_sum(text) == said;
+  auto sums = as_said ? ChecksumTable::of(table, text) : std::nullopt;
   if (!sums) {
     refuse(kChecksums, "is not what its own checksum, assay_checksums, says; the file is damaged");
   }
@@ -78,6 +78,7 @@ PlainObjects::Found Reader::find_plain(const std::string& object) const {
 }
 
 hid_t Reader::file() const {
+  if (file_ < 0 && opened_file_ == nullptr) throw NeedsHdf5();
   if (file_ < 0) file_ = opened_file_->hdf5();
   return file_;
 }

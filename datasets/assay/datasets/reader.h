@@ -22,6 +22,9 @@
 
 namespace assay::h5 {
 
+// Something that a reader of plain objects alone would have to ask HDF5.
+struct NeedsHdf5 {};
+
 // Access to the objects of one open file; `path()` goes into every message.
 class Reader {
  public:
@@ -33,6 +36,10 @@ class Reader {
         opened_file_(&opened),
         plain_(opened.plain()),
         max_bytes_(max_bytes) {}
+  // Of links, groups and attributes that lie plainly; throws NeedsHdf5 about others. They must
+  // outlive this.
+  Reader(std::string path, PlainObjects& plain)
+      : path_(std::move(path)), plain_(&plain), max_bytes_(0) {}
 
   // What is done when HDF5 is asked about an object for the next time, and once.
   void before_hdf5(std::function<void()> look) { before_hdf5_ = std::move(look); }

@@ -6,6 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/case_path.h"
+#include "assay/datasets/case_walk.h"
 #include "assay/datasets/copy_source.h"
 #include "assay/datasets/file_look.h"
 #include "assay/datasets/opened_file.h"
@@ -14,20 +15,8 @@
 #include "assay/op/attributes.h"
 
 namespace assay {
-namespace {
-
-// Hostile files: paths without end, and a few groups with hard links that make 2^40 ways of them.
-constexpr std::size_t kMaxDepth = 64;
-constexpr std::size_t kMaxSecondWays = 1000;
-
-bool is_part(const std::string& link) {
-  return link == "inputs" || link == "outputs" || link == "golden";
-}
-
-}  // namespace
 
 struct DatasetFile::Impl {
-  struct Walk;
   std::string path;
   h5::OpenedFile opened;
   h5::Reader reader;
@@ -69,8 +58,8 @@ struct DatasetFile::Impl {
   }
   // Asks HDF5 what reading all below a group asks it. What is refused there and whole may never be
   // read.
-  void look(const std::string& at, Walk& walk) const {
-    for (const std::string& link : enter(at, walk)) {
+  void look(const std::string& at, h5::CaseWalk& walk) const {
+    for (const std::string& link : walk.enter(at)) {
       const std::string object = at + "/" + link;
       try {
         (void)reader.attributes(object, {});
@@ -83,7 +72,7 @@ struct DatasetFile::Impl {
         if (h5::damage_was_seen()) throw;
       }
     }
-    walk.above.pop_back();
+    walk.leave();
   }
 
   // What is known of the case that was asked for last: a file that is read does not change.
@@ -134,76 +123,7 @@ struct DatasetFile::Impl {
     }
   }
 
-  bool is_group(const std::string& at) const {
-    return reader.kind_of(at) == h5::Reader::ObjectKind::kGroup;
-  }
-  bool has_op(const std::string& at) const { return reader.has_attribute(at, "op"); }
-  // Whether a group with these links is meant as a case. One without `op` is refused when it is
-  // read, so that the others of its file are not lost.
-  bool is_case(const std::string& at, const std::vector<std::string>& links) const {
-    return has_op(at) || links.empty() || std::any_of(links.begin(), links.end(), is_part);
-  }
-
-  // The way down from /cases, against cycles and hostile files.
-  struct Walk {
-    std::vector<std::uint64_t> above;  // addresses of the groups on the way
-    std::set<std::uint64_t> seen;
-    std::size_t second_ways = 0;  // to groups seen before
-    std::vector<std::string> cases;
-  };
-
-  // Steps into a group and returns its links.
-  std::vector<std::string> enter(const std::string& at, Walk& walk) const {
-    const std::uint64_t address = reader.address_of(at);
-    if (std::find(walk.above.begin(), walk.above.end(), address) != walk.above.end()) {
-      reader.refuse(at, "contains itself");
-    }
-    if (walk.above.size() > kMaxDepth) {
-      reader.refuse(at, formatted("lies more than {} groups deep", kMaxDepth));
-    }
-    if (!walk.seen.insert(address).second && ++walk.second_ways > kMaxSecondWays) {
-      reader.refuse(at, formatted("lies in a maze: more than {} links lead where others lead to",
-                                  kMaxSecondWays));
-    }
-    walk.above.push_back(address);
-    return reader.links_in(at);
-  }
-
-  // Collects the cases below a group: "" for /cases, else the first parts of a case name.
-  void collect(const std::string& name, Walk& walk) const {
-    const std::string at = name.empty() ? "/cases" : case_path(name);
-    const std::vector<std::string> links = enter(at, walk);
-    if (!name.empty() && is_case(at, links)) {
-      for (const std::string& link : links) {
-        if (!is_part(link)) refuse_cases_below(at + "/" + link, walk);
-      }
-      walk.cases.push_back(name);
-    } else {
-      for (const std::string& link : links) {
-        const std::string inner = name.empty() ? link : name + "/" + link;
-        if (!is_case_name(link)) refuse_name(case_path(inner));
-        if (!is_group(case_path(inner))) {
-          reader.refuse(case_path(inner), "is no group; only cases lie under /cases");
-        }
-        collect(inner, walk);
-      }
-    }
-    walk.above.pop_back();
-  }
-
-  // What a case holds beside its parts is ignored, as long as no case hides in it.
-  void refuse_cases_below(const std::string& at, Walk& walk) const {
-    if (!is_group(at)) return;
-    if (has_op(at)) reader.refuse(at, "is a case inside a case; cases do not nest");
-    for (const std::string& link : enter(at, walk)) refuse_cases_below(at + "/" + link, walk);
-    walk.above.pop_back();
-  }
-
-  [[noreturn]] void refuse_name(const std::string& object) const {
-    reader.refuse(object,
-                  "is no case name: parts of letters, digits, '_', '.' and '=', none of "
-                  "them inputs, outputs, golden, '.' or '..'");
-  }
+  bool is_group(const std::string& at) const { return h5::is_group(reader, at); }
 
   // The datasets of a case's sub-group, by name; empty where there is none.
   std::vector<std::string> tensors_in(const std::string& name, const std::string& part) const {
@@ -447,7 +367,7 @@ struct DatasetFile::Impl {
   // Refuses where the case is not one.
   void check_case(const std::string& name) const {
     const std::string at = case_path(name);
-    if (!is_case_name(name)) refuse_name(at);
+    if (!is_case_name(name)) h5::refuse_case_name(reader, at);
     if (!reader.check_path(at)) reader.refuse(at, "does not exist");
     if (!is_group(at)) reader.refuse(at, "is no group");
   }
@@ -479,7 +399,7 @@ void h5::FileLook::look_at_case(const DatasetFile& file, const std::string& name
   const DatasetFile::Impl& impl = *file.impl_;
   impl.check_case(name);
   (void)impl.reader.attributes(case_path(name), {});
-  DatasetFile::Impl::Walk walk;
+  h5::CaseWalk walk(impl.reader);
   impl.look(case_path(name), walk);
   (void)file.info(name);
 }
@@ -496,7 +416,9 @@ std::map<std::string, Attribute> DatasetFile::attributes() const {
   return attributes;
 }
 
-std::vector<std::string> DatasetFile::case_names() const {
+std::vector<std::string> DatasetFile::case_names() const { return case_names_by(1); }
+
+std::vector<std::string> DatasetFile::case_names_by(int threads) const {
   impl_->reader.before_hdf5([impl = impl_.get()] {
     if (h5::FileCheck* const check = impl->opened.check()) check->list_cases();
   });
@@ -504,22 +426,31 @@ std::vector<std::string> DatasetFile::case_names() const {
     throw NoCaseError(path(), "/cases", "does not exist; the file holds no cases");
   }
   if (!impl_->is_group("/cases")) impl_->reader.refuse("/cases", "is no group");
-  Impl::Walk walk;
-  impl_->collect("", walk);
-  if (walk.cases.empty()) throw NoCaseError(path(), "/cases", "holds no case");
-  std::sort(walk.cases.begin(), walk.cases.end());
+  auto cases = h5::cases_by_threads(path(), impl_->opened, threads);
+  if (!cases) {
+    h5::CaseWalk walk(impl_->reader);
+    walk.collect("");
+    cases = walk.cases();
+    std::sort(cases->begin(), cases->end());
+  }
+  if (cases->empty()) throw NoCaseError(path(), "/cases", "holds no case");
+  auto next = cases->begin();  // nearly always the one
   for (const std::string& at : checksums().cases()) {
     const std::string name = at.substr(case_path("").size());
-    if (!std::binary_search(walk.cases.begin(), walk.cases.end(), name))
-      impl_->reader.refuse_changed(at, "is not there");
+    if (next == cases->end() || *next != name) {
+      next = std::lower_bound(cases->begin(), cases->end(), name);
+    }
+    if (next == cases->end() || *next != name) impl_->reader.refuse_changed(at, "is not there");
+    ++next;
   }
-  return walk.cases;
+  return *std::move(cases);
 }
 
 bool DatasetFile::has_case(const std::string& name) const {
   const std::string at = case_path(name);
   return is_case_name(name) && looked_at(name).reader.check_path(at) && impl_->is_group(at) &&
-         (impl_->has_op(at) || impl_->is_case(at, impl_->reader.links_in(at)));
+         (h5::has_op(impl_->reader, at) ||
+          h5::is_case(impl_->reader, at, impl_->reader.links_in(at)));
 }
 
 Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {
@@ -692,8 +623,8 @@ std::unique_ptr<h5::CopySource> DatasetFile::copy_source(const std::string& name
   h5::FileCheck* const check = source == nullptr ? impl_->opened.check() : nullptr;
   if (check != nullptr) check->look_at_case(name);
   (void)info(name);
-  Impl::Walk walk;
-  impl_->collect(name, walk);
+  h5::CaseWalk walk(impl_->reader);
+  walk.collect(name);
   return source != nullptr ? std::move(source) : h5::copy_source(path(), impl_->opened.hdf5());
 }
 

@@ -43,6 +43,7 @@ class DatasetFile : public CaseSource {
 
   // Refuses also anything in /cases that is no case.
   std::vector<std::string> case_names() const override;
+  std::vector<std::string> case_names_by(int threads) const override;
   using CaseSource::case_names;
   bool has_case(const std::string& name) const override;
   Case read(const std::string& name, const ReadOptions& what = {}) const override;

@@ -17,7 +17,6 @@
 namespace assay {
 namespace {
 
-using pickle::Kind;
 using pickle::Pickle;
 using pickle::Ref;
 using pickle::Value;
@@ -101,17 +100,17 @@ class Finder {
     const auto below = [&](const std::string& key) {
       return name.empty() ? key : name + "/" + key;
     };
-    if (value.kind == Kind::kCall) {
+    if (value.kind == pickle::Kind::kCall) {
       if (is_tensor(value, 0)) found_.push_back(tensor(value, name, 0));
-    } else if (value.kind == Kind::kList || value.kind == Kind::kTuple) {
+    } else if (value.kind == pickle::Kind::kList || value.kind == pickle::Kind::kTuple) {
       for (std::size_t i = 0; i < value.items.size(); ++i) {
         walk(value.items[i], below(std::to_string(i)), depth + 1);
       }
-    } else if (value.kind == Kind::kDict) {
+    } else if (value.kind == pickle::Kind::kDict) {
       for (std::size_t i = 0; i < value.items.size(); i += 2) {
         const Value& key = pickle_[value.items[i]];
-        const bool is_text = key.kind == Kind::kText;
-        if (!is_text && key.kind != Kind::kInt) {
+        const bool is_text = key.kind == pickle::Kind::kText;
+        if (!is_text && key.kind != pickle::Kind::kInt) {
           refuse(name, "a dict has a key that is neither text nor a number");
         }
         walk(value.items[i + 1], below(is_text ? key.text : std::to_string(key.integer)),
@@ -129,7 +128,7 @@ class Finder {
   }
 
   bool is_tensor(const Value& call, int depth) const {
-    if (call.kind != Kind::kCall || depth > kDeepest) return false;
+    if (call.kind != pickle::Kind::kCall || depth > kDeepest) return false;
     const std::string_view called = function(call);
     return called == kRebuild || called == kRebuild2 || called == kRebuild3 ||
            called == kParameter || called == kParameterWithState || called == kFromType;
@@ -145,9 +144,10 @@ class Finder {
     if (called == kFromType) {
       const Value& inner = argument(call, 0, name);
       const Value& arguments = argument(call, 2, name);
-      const bool is_call = inner.kind == Kind::kGlobal && arguments.kind == Kind::kTuple;
+      const bool is_call =
+          inner.kind == pickle::Kind::kGlobal && arguments.kind == pickle::Kind::kTuple;
       const Ref outer = pickle_[call.items[1]].items[0], of = pickle_[call.items[1]].items[2];
-      const Value unwrapped{Kind::kCall, 0, "", {outer, of}};
+      const Value unwrapped{pickle::Kind::kCall, 0, "", {outer, of}};
       if (!is_call || !is_tensor(unwrapped, depth + 1)) refuse(name, "is of no tensor class");
       return tensor(unwrapped, name, depth + 1);
     }
@@ -155,13 +155,14 @@ class Finder {
   }
 
   std::int64_t whole(const Value& value, const std::string& name) const {
-    if (value.kind != Kind::kInt || value.integer < 0) {
+    if (value.kind != pickle::Kind::kInt || value.integer < 0) {
       refuse(name, "its pickle is damaged: a size or stride is no whole number of at least 0");
     }
     return value.integer;
   }
   Shape extents(const Value& value, const std::string& name) const {
-    if (value.kind != Kind::kTuple) refuse(name, "its pickle is damaged: a size is no tuple");
+    if (value.kind != pickle::Kind::kTuple)
+      refuse(name, "its pickle is damaged: a size is no tuple");
     Shape shape;
     for (const Ref ref : value.items) shape.push_back(whole(pickle_[ref], name));
     return shape;
@@ -195,12 +196,14 @@ class Finder {
 
   // ("storage", class, key, location, elements); an untyped one counts bytes.
   void add_storage(const Value& id, TorchTensor& t) const {
-    const bool is_id = id.kind == Kind::kPersistent && pickle_[id.items[0]].kind == Kind::kTuple &&
+    const bool is_id = id.kind == pickle::Kind::kPersistent &&
+                       pickle_[id.items[0]].kind == pickle::Kind::kTuple &&
                        pickle_[id.items[0]].items.size() >= 5;
     if (!is_id) refuse(t.name, "its pickle is damaged: it has no storage");
     const std::vector<Ref>& parts = pickle_[id.items[0]].items;
     const Value &kind = pickle_[parts[0]], &type = pickle_[parts[1]], &key = pickle_[parts[2]];
-    if (kind.text != "storage" || type.kind != Kind::kGlobal || key.kind != Kind::kText) {
+    if (kind.text != "storage" || type.kind != pickle::Kind::kGlobal ||
+        key.kind != pickle::Kind::kText) {
       refuse(t.name, "its pickle is damaged: it has no storage");
     }
     t.storage = key.text;
@@ -217,7 +220,7 @@ class Finder {
   // torch conjugates and negates when it reads elements: the bytes are not the values.
   void refuse_lazy(const Value& call, std::size_t at, const std::string& name) const {
     const std::vector<Ref>& arguments = pickle_[call.items[1]].items;
-    if (at >= arguments.size() || pickle_[arguments[at]].kind != Kind::kDict) return;
+    if (at >= arguments.size() || pickle_[arguments[at]].kind != pickle::Kind::kDict) return;
     const std::vector<Ref>& pairs = pickle_[arguments[at]].items;
     for (std::size_t i = 0; i < pairs.size(); i += 2) {
       const Value &key = pickle_[pairs[i]], &value = pickle_[pairs[i + 1]];

@@ -80,6 +80,17 @@ int CaseReport::rank() const {
   return 5;
 }
 
+std::vector<const CaseReport*> worst_first(const GateReport& report) {
+  std::map<int, std::vector<const CaseReport*>> of_rank;
+  for (const CaseReport& c : report.cases) of_rank[c.rank()].push_back(&c);
+  std::vector<const CaseReport*> order;
+  order.reserve(report.cases.size());
+  for (const auto& [rank, reports] : of_rank) {
+    order.insert(order.end(), reports.begin(), reports.end());
+  }
+  return order;
+}
+
 std::vector<const CaseReport*> worst_outputs(const GateReport& report) {
   std::vector<const CaseReport*> worst_of_each;
   const std::vector<CaseReport>& all = report.cases;

@@ -105,6 +105,9 @@ struct GateReport {
 // "worse", "disappeared", "known_failure", "unexpected_pass", "expired"; "" of none.
 std::string_view remark_word(Remark remark);
 
+// All reports, the worst by rank() first, else in their order.
+std::vector<const CaseReport*> worst_first(const GateReport& report);
+
 // The report of each case: of one with several outputs that of the worst, the first of these.
 std::vector<const CaseReport*> worst_outputs(const GateReport& report);
 

@@ -112,14 +112,11 @@ std::string plain_row(const CaseReport& c, const AbftVerdict& a, bool several) {
 class Plain {
  public:
   explicit Plain(const GateReport& report) : several_(!report.files.empty()) {
-    std::vector<const CaseReport*> order;
-    for (const CaseReport& c : report.cases) order.push_back(&c);
-    if (order.size() > kPlainRows) {
-      std::stable_sort(order.begin(), order.end(), [](const CaseReport* a, const CaseReport* b) {
-        return a->rank() < b->rank();
-      });
+    if (report.cases.size() > kPlainRows) {
+      for (const CaseReport* c : worst_first(report)) add(*c);
+    } else {
+      for (const CaseReport& c : report.cases) add(c);
     }
-    for (const CaseReport* c : order) add(*c);
   }
 
   std::string text() const {

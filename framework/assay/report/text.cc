@@ -410,14 +410,11 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   };
   const std::vector<std::string> nothing(6, "-");
   // Of many cases those that did not pass alone, failures first: nobody has to look for them.
-  std::vector<const CaseReport*> worst_first;
-  for (const CaseReport& c : report.cases) worst_first.push_back(&c);
-  std::stable_sort(worst_first.begin(), worst_first.end(),
-                   [](const CaseReport* a, const CaseReport* b) { return a->rank() < b->rank(); });
+  const std::vector<const CaseReport*> order = worst_first(report);
   const auto passed = std::count_if(report.cases.begin(), report.cases.end(), has_nothing_to_say);
   const bool lists_all = all || report.cases.size() <= kFewCases;
   for (std::size_t i = 0; i < report.cases.size(); ++i) {
-    const CaseReport& c = lists_all ? report.cases[i] : *worst_first[i];
+    const CaseReport& c = lists_all ? report.cases[i] : *order[i];
     if (!lists_all && has_nothing_to_say(c)) break;
     const bool bare = c.verdicts.empty() && !c.abft;
     if (!c.error.empty() || bare) add_row(c, c.outcome_text(), Outcome::kFail, nothing);
@@ -480,7 +477,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     ++shown;
     out += formatted("\n{}: {}: {}\n", place_of(c), word, text());
   };
-  for (const CaseReport* c : worst_first) {
+  for (const CaseReport* c : order) {
     if (!c->error.empty()) {
       show(*c, c->outcome_text(), [&] { return explain_error(*c); });
       continue;

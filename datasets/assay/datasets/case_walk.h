@@ -1,0 +1,63 @@
+// The way down from /cases of a dataset file, and which of the groups there are cases.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/datasets/opened_file.h"
+#include "assay/datasets/reader.h"
+
+namespace assay::h5 {
+
+// Whether a link of a case leads to what a case is made of: inputs, outputs or golden.
+bool is_part(std::string_view link);
+bool is_group(const Reader& reader, const std::string& object);
+bool has_op(const Reader& reader, const std::string& group);
+// Whether a group with these links is meant as a case. One without `op` is refused when it is
+// read, so that the others of its file are not lost.
+bool is_case(const Reader& reader, const std::string& group, const std::vector<std::string>& links);
+[[noreturn]] void refuse_case_name(const Reader& reader, const std::string& object);
+
+// Steps down and up again; keeps what it saw against cycles and hostile files.
+class CaseWalk {
+ public:
+  explicit CaseWalk(const Reader& reader) : reader_(reader) {}
+
+  // Steps into a group; leave() steps out. Refuses what has no end.
+  void step_into(const std::string& group);
+  // The same; gives its links.
+  std::vector<std::string> enter(const std::string& group);
+  void leave() { above_.pop_back(); }
+
+  // Collects the cases below a group: "" for /cases, else the first parts of a case name. Refuses
+  // what is no case.
+  void collect(const std::string& name);
+  // The same of one link of that group.
+  void collect_at(const std::string& name, const std::string& link);
+
+  const std::vector<std::string>& cases() const { return cases_; }
+  // The addresses of the groups that it stepped into.
+  const std::set<std::uint64_t>& seen() const { return seen_; }
+  bool went_second_ways() const { return second_ways_ > 0; }
+
+ private:
+  void refuse_cases_below(const std::string& at);
+
+  const Reader& reader_;
+  std::vector<std::uint64_t> above_;  // addresses of the groups on the way
+  std::set<std::uint64_t> seen_;
+  std::size_t second_ways_ = 0;  // to groups seen before
+  std::vector<std::string> cases_;
+};
+
+// What CaseWalk::collect("") collects, sorted, by up to `threads` threads. None by one thread, and
+// where something has to be asked of HDF5 or refused, or two ways lead to one group: the walk
+// itself does that.
+std::optional<std::vector<std::string>> cases_by_threads(const std::string& path,
+                                                         const OpenedFile& opened, int threads);
+
+}  // namespace assay::h5
