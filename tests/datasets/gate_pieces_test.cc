@@ -278,6 +278,37 @@ TEST_F(GatePieces, BytesOfACase) {
   EXPECT_EQ(file.open_output("c", "npu")->format().name, "bfloat16");
 }
 
+// Whatever order threads read it in, each side is held to its checksum.
+TEST_F(GatePieces, ADatasetThatChangedIsRefused) {
+  const Format& f = format_named("float32");
+  Case c = external("c");
+  fill(c, f, f, 5 * kUnit + 777);
+  const std::string path = write({c}, false);
+  const std::string good = slurp(path);
+  GateRequest request;
+  request.bounds.standards = {"torch"};
+  for (const Tensor* side : {&*c.golden, &c.outputs.at("npu")}) {
+    const auto size = static_cast<std::size_t>(side->size()) * sizeof(float);
+    const std::size_t at = good.find({reinterpret_cast<const char*>(side->bytes()), size});
+    ASSERT_NE(at, std::string::npos);
+    for (const std::size_t place : {std::size_t{0}, size / 2, size - 1}) {
+      std::string changed = good;
+      changed[at + place] = static_cast<char>(changed[at + place] ^ 1);
+      spill(path, changed);
+      for (const int threads : {1, 2, 7}) {
+        request.threads = threads;
+        const std::string message = file_error_of([&] {
+          const DatasetFile file(path);
+          ASSERT_TRUE(file.open_golden("c")->serves_threads());
+          (void)gate(file, "c", request, pieces(1));
+        });
+        EXPECT_THAT(message, testing::HasSubstr(": its elements are not those that were written"))
+            << place << " by " << threads;
+      }
+    }
+  }
+}
+
 // Threads that each read what they judge: of files in which an array lies as in memory.
 class ReadByThreads : public testing::Test {
  protected:

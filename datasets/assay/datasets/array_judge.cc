@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -48,46 +49,88 @@ void read_pieces(ArraySource& actual, ArraySource& expected, std::int64_t piece,
 using Judges = std::vector<std::unique_ptr<PiecewiseJudge>>;  // null: judges nothing
 
 // Each thread reads a part and judges it while its caches hold it.
-void judge_by_threads(ArraySource& actual, ArraySource& expected, const Judges& judges,
-                      int threads) {
+class JudgeByThreads {
+ public:
+  JudgeByThreads(ArraySource& actual, ArraySource& expected, const Judges& judges)
+      : actual_(actual), expected_(expected), judges_(judges) {}
+
+  void run(int threads) {
+    for_parts(
+        element_count(actual_.shape()), threads,
+        [&](std::int64_t begin, std::int64_t end) { return judge(begin, end - begin); },
+        [&](Parts& parts) {
+          auto part = parts.begin();
+          for (const auto& judging : judges_) {
+            if (judging != nullptr) judging->add(std::move(*part++));
+          }
+        });
+  }
+
+ private:
+  using Parts = std::vector<PiecewiseJudge::Part>;
   struct Buffer {
     Tensor actual, expected;
+    std::int64_t count = 0;
   };
-  std::mutex mutex;
-  std::vector<Buffer> free;  // those that no thread has
-  const auto take = [&] {
-    const std::lock_guard lock(mutex);
-    if (free.empty()) {
-      return Buffer{Tensor(actual.format(), {PiecewiseJudge::kUnit}),
-                    Tensor(expected.format(), {PiecewiseJudge::kUnit})};
-    }
-    Buffer buffer = std::move(free.back());
-    free.pop_back();
-    return buffer;
-  };
-  const auto judge = [&](std::int64_t begin, std::int64_t end) {
+
+  Parts judge(std::int64_t begin, std::int64_t count) {
     Buffer buffer = take();
-    const std::int64_t count = end - begin;
-    actual.read(begin, count, buffer.actual.bytes());
-    expected.read(begin, count, buffer.expected.bytes());
-    std::vector<PiecewiseJudge::Part> parts;
-    for (const auto& judging : judges) {
+    buffer.count = count;
+    actual_.read_part(begin, count, buffer.actual.bytes());
+    expected_.read_part(begin, count, buffer.expected.bytes());
+    Parts parts;
+    for (const auto& judging : judges_) {
       if (judging == nullptr) continue;
       parts.push_back(judging->judge_part(buffer.actual.view().slice(0, count),
                                           buffer.expected.view().slice(0, count), begin));
     }
-    const std::lock_guard lock(mutex);
-    free.push_back(std::move(buffer));
+    give_back(begin, std::move(buffer));
     return parts;
-  };
-  for_parts(element_count(actual.shape()), threads, judge,
-            [&](std::vector<PiecewiseJudge::Part>& parts) {
-              auto part = parts.begin();
-              for (const auto& judging : judges) {
-                if (judging != nullptr) judging->add(std::move(*part++));
-              }
-            });
-}
+  }
+
+  Buffer take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) {
+      return {Tensor(actual_.format(), {PiecewiseJudge::kUnit}),
+              Tensor(expected_.format(), {PiecewiseJudge::kUnit})};
+    }
+    Buffer buffer = std::move(free_.back());
+    free_.pop_back();
+    return buffer;
+  }
+
+  // The sources check parts in order: who has judged the next one hands it to them, and those that
+  // were judged before their turn.
+  void give_back(std::int64_t begin, Buffer buffer) {
+    std::unique_lock lock(mutex_);
+    if (!actual_.checks_parts() && !expected_.checks_parts()) {
+      free_.push_back(std::move(buffer));
+      return;
+    }
+    judged_.emplace(begin, std::move(buffer));
+    if (is_checking_) return;
+    is_checking_ = true;  // and stays so where that throws
+    while (!judged_.empty() && judged_.begin()->first == checked_) {
+      auto next = judged_.extract(judged_.begin());
+      lock.unlock();
+      const Buffer& read = next.mapped();
+      actual_.check_part(next.key(), read.count, read.actual.bytes());
+      expected_.check_part(next.key(), read.count, read.expected.bytes());
+      lock.lock();
+      checked_ += read.count;
+      free_.push_back(std::move(next.mapped()));
+    }
+    is_checking_ = false;
+  }
+
+  ArraySource &actual_, &expected_;
+  const Judges& judges_;
+  std::mutex mutex_;
+  std::vector<Buffer> free_;               // those that no thread has
+  std::map<std::int64_t, Buffer> judged_;  // by their first elements; not checked
+  std::int64_t checked_ = 0;               // elements
+  bool is_checking_ = false;
+};
 
 }  // namespace
 
@@ -121,7 +164,7 @@ std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
   const bool any = std::any_of(judges.begin(), judges.end(),
                                [](const auto& judging) { return judging != nullptr; });
   if (any && actual.serves_threads() && expected.serves_threads()) {
-    judge_by_threads(actual, expected, judges, options.threads);
+    JudgeByThreads(actual, expected, judges).run(options.threads);
   } else if (any) {
     pass([&](const TensorView& a, const TensorView& e) {
       for (const auto& judging : judges) {

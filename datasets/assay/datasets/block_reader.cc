@@ -7,13 +7,11 @@
 #include <cstring>
 
 namespace assay::h5 {
-namespace {
 
-// As BlockReader::read().
-ssize_t read_at(int fd, std::uint64_t at, std::byte* to, std::size_t size) {
+ssize_t BlockReader::read_file(std::uint64_t at, std::byte* to, std::size_t size) const {
   std::size_t done = 0;
   while (done < size) {
-    const ssize_t n = pread(fd, to + done, size - done, static_cast<off_t>(at + done));
+    const ssize_t n = pread(fd_, to + done, size - done, static_cast<off_t>(at + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return -1;
     if (n == 0) break;
@@ -22,10 +20,8 @@ ssize_t read_at(int fd, std::uint64_t at, std::byte* to, std::size_t size) {
   return static_cast<ssize_t>(done);
 }
 
-}  // namespace
-
 ssize_t BlockReader::read(std::uint64_t at, std::byte* to, std::size_t size) {
-  if (size > kBlock / 4) return read_at(fd_, at, to, size);
+  if (size > kBlock / 4) return read_file(at, to, size);
   std::size_t done = 0;
   while (done < size) {
     const std::uint64_t number = (at + done) / kBlock;
@@ -44,7 +40,7 @@ const BlockReader::Block* BlockReader::block_of(std::uint64_t number) {
   Block& block = blocks_[number % kBlocks];
   if (!block.bytes.empty() && block.number == number) return &block;
   block.bytes.resize(kBlock);
-  const ssize_t n = read_at(fd_, number * kBlock, block.bytes.data(), kBlock);
+  const ssize_t n = read_file(number * kBlock, block.bytes.data(), kBlock);
   block.number = number;
   block.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
   return n < 0 ? nullptr : &block;

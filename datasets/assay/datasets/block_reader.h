@@ -10,7 +10,7 @@
 namespace assay::h5 {
 
 // Small reads in blocks that are kept: HDF5 takes a hundred of a few bytes each for a case. Others
-// go to the file. One thread at a time.
+// go to the file. One thread at a time, where nothing else is said.
 class BlockReader {
  public:
   // The descriptor must stay open for as long as this lives.
@@ -19,6 +19,8 @@ class BlockReader {
   // How many bytes were there, fewer than asked for where the file ends; -1 where the system
   // refuses.
   ssize_t read(std::uint64_t at, std::byte* to, std::size_t size);
+  // The same by no blocks; several threads may at a time.
+  ssize_t read_file(std::uint64_t at, std::byte* to, std::size_t size) const;
 
  private:
   static constexpr std::size_t kBlock = 16384, kBlocks = 256;

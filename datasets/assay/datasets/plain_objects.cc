@@ -257,6 +257,15 @@ bool PlainObjects::read(const PlainObject& dataset, std::uint64_t begin, std::si
   return blocks_.read(dataset.data + begin, to, size) == static_cast<ssize_t>(size);
 }
 
+bool PlainObjects::read_many(const PlainObject& dataset, std::uint64_t begin, std::size_t size,
+                             std::byte* to) const {
+  if (dataset.is_compact) {
+    if (size > 0) std::memcpy(to, dataset.inside.data() + begin, size);
+    return true;
+  }
+  return blocks_.read_file(dataset.data + begin, to, size) == static_cast<ssize_t>(size);
+}
+
 // ------------------------------------------------------------------------------------- headers
 
 // Section IV.A.1.a, version 1.

@@ -83,6 +83,9 @@ class PlainObjects {
   std::shared_ptr<const Links> links_in(const std::string& group);
   // A dataset's bytes; false where the system refuses them, or the file has become shorter.
   bool read(const PlainObject& dataset, std::uint64_t begin, std::size_t size, std::byte* to);
+  // The same of many bytes; several threads may at a time.
+  bool read_many(const PlainObject& dataset, std::uint64_t begin, std::size_t size,
+                 std::byte* to) const;
 
  private:
   // The links of the groups that were asked for last, by their paths. To read those of a group of

@@ -401,13 +401,16 @@ std::optional<Reader::OpenDataset> Reader::open_plain(const std::string& object)
 }
 
 // Why they cannot be read; empty where they are. `found`: as read_stored_range() has it.
+constexpr const char* kCannotRead =
+    "its elements cannot be read; the file has changed while it was open";
+
 std::string Reader::read_elements(const OpenDataset& opened, std::int64_t begin, std::int64_t count,
                                   std::byte* to, std::uint64_t& found) const {
   if (opened.plain == nullptr) return read_stored_range(opened.stored(), begin, count, to, found);
   const auto width = static_cast<std::uint64_t>(opened.format->storage_bytes);
   const bool read = plain_->read(*opened.plain, static_cast<std::uint64_t>(begin) * width,
                                  static_cast<std::size_t>(count) * width, to);
-  return read ? "" : "its elements cannot be read; the file has changed while it was open";
+  return read ? "" : kCannotRead;
 }
 
 void Reader::check_storage(const std::string& object, hid_t dataset, hid_t created) const {
@@ -605,16 +608,35 @@ class Reader::DatasetPieces : public ArraySource {
   const Shape& shape() const override { return opened_->shape; }
   StoredPlace place() const override { return reader_.place_of(object_); }
 
+  bool serves_threads() const override { return opened_->plain != nullptr; }
+  void read_part(std::int64_t begin, std::int64_t count, std::byte* to) override {
+    const auto at = static_cast<std::uint64_t>(bytes_of(begin));
+    if (!reader_.plain_->read_many(*opened_->plain, at, bytes_of(count), to)) {
+      reader_.refuse(object_, kCannotRead);
+    }
+    take(begin, count, to);
+  }
+  bool checks_parts() const override { return written_.has_value(); }
+  void check_part(std::int64_t begin, std::int64_t count, const std::byte* elements) override {
+    if (!written_) return;
+    if (begin == 0) {
+      sum_ = std::make_unique<TensorSum>(format().name, shape());
+      summed_ = 0;
+    }
+    // What is read in order, from its beginning to its end, is held to its checksum at the end.
+    if (sum_ == nullptr || begin != summed_) return;
+    sum_->add(elements, bytes_of(count));
+    summed_ += count;
+    if (summed_ == size_ && *written_ != sum_->sum()) {
+      reader_.refuse_changed(object_, "its elements are not those that were written");
+    }
+  }
+
   void read(std::int64_t begin, std::int64_t count, std::byte* to) override {
     quiet_hdf5();  // of the thread that reads
     if (begin == 0) {
       found_ = 0;
       held_.clear();
-      sum_.reset();
-      if (written_) {
-        sum_ = std::make_unique<TensorSum>(format().name, shape());
-        summed_ = 0;
-      }
     }
     const std::byte* const first = to;
     const std::int64_t first_begin = begin, all = count;
@@ -638,13 +660,7 @@ class Reader::DatasetPieces : public ArraySource {
       count -= taken;
       to += bytes_of(taken);
     }
-    // What is read in order, from its beginning to its end, is held to its checksum at the end.
-    if (sum_ == nullptr || first_begin != summed_) return;
-    sum_->add(first, bytes_of(all));
-    summed_ += all;
-    if (summed_ == size_ && *written_ != sum_->sum()) {
-      reader_.refuse_changed(object_, "its elements are not those that were written");
-    }
+    check_part(first_begin, all, first);
   }
 
  private:
@@ -657,6 +673,11 @@ class Reader::DatasetPieces : public ArraySource {
   void read_range(std::int64_t begin, std::int64_t count, std::byte* to) {
     const std::string why = reader_.read_elements(*opened_, begin, count, to, found_);
     if (!why.empty()) reader_.refuse(object_, why);
+    take(begin, count, to);
+  }
+
+  // Elements as the file has them become those of the format.
+  void take(std::int64_t begin, std::int64_t count, std::byte* to) const {
     if (opened_->swap_bytes) swap_bytes(*opened_->format, to, count);
     to_codes(*opened_->format, to, count);
     const TensorView piece = view_bytes(to, *opened_->format, {count});

@@ -322,7 +322,8 @@ class Checker {
   // Roundings of a sum of n products by the machine.
   double roundings(std::int64_t n) const {
     const int chunk = model_ != nullptr ? std::max(1, model_->chunk.value) : 1;
-    return static_cast<double>((n + chunk - 1) / chunk);
+    const std::int64_t chunks = (n + chunk - 1) / chunk;
+    return static_cast<double>(chunks);
   }
 
   // The weights of query i, of its products with the keys, into the memory that `row` has.
@@ -446,7 +447,7 @@ class Checker {
     }
     ++tally.flagged;
     if (worst > 1) find_flip(at_worst, *flag.element);
-    tally.flags.push_back(std::move(flag));
+    tally.flags.push_back(flag);
     std::stable_sort(tally.flags.begin(), tally.flags.end(), larger);
     if (tally.flags.size() > AbftVerdict::kListed) tally.flags.resize(AbftVerdict::kListed);
   }

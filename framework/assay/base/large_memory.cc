@@ -14,7 +14,8 @@ void prefer_huge_pages(void* memory, std::size_t bytes) {
   const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + kHuge - 1) / kHuge * kHuge;
   const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / kHuge * kHuge;
   // Advice: where it is not taken, pages are small.
-  (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  auto* const first = reinterpret_cast<void*>(begin);  // NOLINT: whole pages are numbers
+  (void)madvise(first, end - begin, MADV_HUGEPAGE);
 }
 
 }  // namespace assay

@@ -18,7 +18,7 @@ namespace {
 
 // How often each bin of a census occurs. Four tables, for an increment waits for the one before it
 // in the same place.
-using BinCounts = std::array<std::int64_t, 2 * simd::kFlipBins>;
+using BinCounts = std::array<std::int64_t, std::size_t{2} * simd::kFlipBins>;
 BinCounts count_bins(const std::uint16_t* bins, std::size_t n) {
   std::uint32_t tables[4][2 * simd::kFlipBins] = {};
   std::size_t i = 0;

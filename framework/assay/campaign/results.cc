@@ -84,7 +84,7 @@ CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& ta
       r.detections = seen.detections;
       r.detected = seen.detected;
       if (!tally.fault_ratios.empty()) r.ratios = tally.fault_ratios[s * gates + g];
-      gate.series.push_back(std::move(r));
+      gate.series.push_back(r);
     }
     for (const auto& [name, members] : classes) {
       gate.classes.push_back(seen_of(tally, members, g, gates, confidence));

@@ -305,7 +305,8 @@ void look_at_integers(Drawn& d) {
   Draws& draws = d.draws;
   std::vector<Counted> counts;
   if (values <= static_cast<double>(kMostCountedValues)) {
-    for (double v = low; v <= high; ++v) {
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(values); ++i) {
+      const double v = low + static_cast<double>(i);
       counts.push_back({formatted("are {}", number_text(v)), 1 / values, 0});
     }
   }

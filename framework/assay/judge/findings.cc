@@ -60,7 +60,7 @@ void set_blind(Verdict& verdict, const ElementFindings& found,
 }
 
 std::string difference_words(const Bound& bound, std::int64_t misses) {
-  const std::string verb = misses == 1 ? "differs" : "differ";
+  std::string verb = misses == 1 ? "differs" : "differ";
   switch (bound.rule) {
     case Rule::kUlps:
       return formatted("{} by more than {}", verb, bound.text());

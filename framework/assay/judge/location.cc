@@ -47,7 +47,7 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
     }
     std::vector<std::int64_t> within;
     for (const std::int64_t p : positions) within.push_back(p - first * elements);
-    const std::string pattern = location_pattern(within, matrix);
+    std::string pattern = location_pattern(within, matrix);
     if (size == elements) return pattern;
     const TensorView batch{nullptr, nullptr, Shape(shape.begin(), shape.end() - 2), {}};
     return formatted("in matrix {}{}", shape_text(batch.multi_index(first)),

@@ -682,7 +682,7 @@ std::string failure_pattern(const TensorView& actual, const TensorView& expected
                             const JudgeOptions& options, const Verdict& verdict,
                             const std::vector<std::int64_t>& misses) {
   Search search(actual, expected, options, verdict, misses);
-  const std::string text = search.find();
+  std::string text = search.find();
   if (text.empty()) return verdict.where;
   if (verdict.where.empty() || search.says_where()) return text;
   return verdict.where + "; " + text;

@@ -236,7 +236,7 @@ void tile_in_two_impl(std::int64_t k, const double* HWY_RESTRICT a, const double
   const D d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (int half = 0; half < 2; ++half) {
-    const std::int64_t column = half * kHalf * lanes;
+    const std::int64_t column = lanes * kHalf * half;
     V sum[kRows][kHalf], rest[kRows][kHalf];
     ASSAY_UNROLL
     for (int r = 0; r < kRows; ++r) {

@@ -40,7 +40,8 @@ std::vector<double> erfcs() {
   const Quad pi = Quad{0x1.921fb54442d18p+1} + 0x1.1a62633145c07p-53 - 0x1.f1976b7ed8fbcp-109;
   const Quad factor = 2 / quad::sqrt(pi);
   std::vector<double> table;
-  for (double step = 0; step <= kErfcEnd * kErfcSteps; ++step) {
+  constexpr auto kSteps = static_cast<int>(kErfcEnd * kErfcSteps);
+  for (int step = 0; step <= kSteps; ++step) {
     const Quad c = step / kErfcSteps;
     append(quad::erfc(c), table);
     append(factor * quad::exp(-c * c), table);
