@@ -175,7 +175,7 @@ TEST(ParallelRanges, TakeEveryElementOnce) {
 
 TEST(ParallelSort, IsSort) {
   std::uint64_t state = 1;
-  for (const std::size_t size : {0, 1, 1025, 5000, 70001}) {
+  for (const std::size_t size : {0U, 1U, 1025U, 5000U, 70001U}) {
     std::vector<std::uint64_t> all;
     for (std::size_t i = 0; i < size; ++i) {
       all.push_back(state = state * 6364136223846793005U + 1442695040888963407U);
