@@ -209,7 +209,8 @@ std::vector<std::string> cases_of(const std::string& path, const OpenedFile& ope
 std::optional<std::vector<std::string>> cases_by_threads(const std::string& path,
                                                          const OpenedFile& opened, int threads) {
   if (threads <= 0) threads = default_threads();
-  if (threads == 1 || opened.plain() == nullptr) return std::nullopt;
+  // To refuse something asks HDF5 to forget its errors.
+  if (threads == 1 || opened.plain() == nullptr || !hdf5_is_threadsafe()) return std::nullopt;
   try {
     return cases_of(path, opened, threads);
   } catch (const NeedsHdf5&) {

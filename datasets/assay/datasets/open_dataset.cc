@@ -28,7 +28,9 @@ class Reader::DatasetPieces : public ArraySource {
   const Shape& shape() const override { return opened_->shape; }
   StoredPlace place() const override { return reader_.place_of(object_); }
 
-  bool serves_threads() const override { return opened_->plain != nullptr; }
+  bool serves_threads() const override {
+    return opened_->plain != nullptr && hdf5_is_threadsafe();  // which is told what is refused
+  }
   void read_part(std::int64_t begin, std::int64_t count, std::byte* to) override {
     const auto at = static_cast<std::uint64_t>(bytes_of(begin));
     if (!reader_.plain_->read_many(*opened_->plain, at, bytes_of(count), to)) {
