@@ -60,7 +60,8 @@ TEST_F(CasesByThreads, AreThoseOfOne) {
 TEST_F(CasesByThreads, WhatIsWrongIsLeftToOne) {
   struct Wrong {
     const char* change;
-    const char* message;  // empty: nothing is
+    const char* message;      // empty: nothing is
+    bool by_threads = false;  // find the cases
   };
   const Wrong all[] = {
       {"many['seed1100'].create_group('x').attrs['op'] = 'add'",
@@ -70,11 +71,13 @@ TEST_F(CasesByThreads, WhatIsWrongIsLeftToOne) {
       {"many.create_group('a b')", "/cases/add/float32/a b: is no case name"},
       {"g.create_group('few.3/outputs')",
        "/cases/few.3/0: is a case inside a case; cases do not nest"},
-      {"g['few.3/4'].create_group('others/x')", ""},
+      {"g['few.3/4'].create_group('others/x')", "", true},
       {"g.create_group('deep/' + '/'.join('abcdefg' * 10)).attrs['op'] = 'add'",
        "lies more than 64 groups deep"},
       {"g['one/way'] = g['one']", "/cases/one/way: contains itself"},
       {"g['second'] = many['seed5']", ""},
+      {"for i in range(300): g[f'way{i}'] = g['few.3']",
+       "lies in a maze: more than 1000 links lead where others lead to"},
       {"g['soft'] = h5py.SoftLink('/cases/add/float32/seed6')", ""},
       {"g['gone'] = h5py.SoftLink('/cases/none')", "is a soft link to /cases/none, which does not"},
       {"g['away'] = h5py.ExternalLink('y.h5', '/')", "an external link"},
@@ -95,7 +98,10 @@ TEST_F(CasesByThreads, WhatIsWrongIsLeftToOne) {
     const std::string by_one = said(1);
     EXPECT_THAT(by_one, testing::HasSubstr(wrong.message));
     EXPECT_EQ(by_one.find('\n') != std::string::npos, *wrong.message == '\0') << by_one;
-    for (const int threads : {2, 5}) EXPECT_EQ(said(threads), by_one) << threads;
+    for (const int threads : {2, 5}) {
+      EXPECT_EQ(said(threads), by_one) << threads;
+      EXPECT_EQ(cases_by_threads(path, OpenedFile(path), threads).has_value(), wrong.by_threads);
+    }
   }
 }
 

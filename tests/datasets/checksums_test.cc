@@ -115,6 +115,15 @@ TEST(ChecksumTable, ReadsLinesInAnyOrder) {
   EXPECT_EQ(read->find("b"), 4U);
 }
 
+// Of what lies elsewhere nothing is a case, and nothing is asked of its name.
+TEST(ChecksumTable, CasesLieUnderCases) {
+  const auto read = ChecksumTable::of(
+      "0000000000000001 /@op\n0000000000000002 /cases/a/b@op\n0000000000000003 @op\n"
+      "0000000000000004 /cases/a/b@opened\n0000000000000005 /other/c@op\n");
+  ASSERT_TRUE(read);
+  EXPECT_THAT(read->cases(), testing::ElementsAre("/cases/a/b"));
+}
+
 TEST(ChecksumTable, RefusesWhatIsNoTable) {
   for (const char* text : {"no table", "0000000000000001 a", "0000000000000001\n",
                            "0000000000000001 \n", "000000000000000g a\n", "0000000000000001_a\n"}) {

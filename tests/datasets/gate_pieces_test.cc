@@ -309,6 +309,41 @@ TEST_F(GatePieces, ADatasetThatChangedIsRefused) {
   }
 }
 
+// More parts than are read before the threads meet: each is checked in its turn.
+TEST_F(GatePieces, ManyPartsAreCheckedInOrder) {
+  const Format& f = format_named("int8");
+  const std::int64_t size = 70 * kUnit + 5;
+  Case c = external("c", "int8");
+  Tensor expected(f, {size});
+  for (std::int64_t i = 0; i < size; ++i) {
+    expected.bytes()[i] = static_cast<std::byte>((i * 7 + i / kUnit) % 100 + 1);
+  }
+  Tensor actual = expected;
+  actual.bytes()[66 * kUnit + 3] ^= std::byte{1};
+  c.golden = std::move(expected);
+  c.outputs["npu"] = std::move(actual);
+  const std::string path = write({c}, false);
+  GateRequest request;
+  request.bounds.standards = {"bit_equal"};
+  const std::string whole = all_of(gate(DatasetFile(path), "c", request, kWhole));
+  for (const int threads : {2, 9}) {
+    request.threads = threads;
+    EXPECT_EQ(all_of(gate(DatasetFile(path), "c", request, pieces(1))), whole) << threads;
+  }
+  std::string changed = slurp(path);
+  const std::size_t at = changed.find(
+      {reinterpret_cast<const char*>(c.golden->bytes()), static_cast<std::size_t>(size)});
+  ASSERT_NE(at, std::string::npos);
+  changed[at + 69 * static_cast<std::size_t>(kUnit)] ^= 1;
+  spill(path, changed);
+  for (const int threads : {2, 9}) {
+    request.threads = threads;
+    EXPECT_THAT(file_error_of([&] { (void)gate(DatasetFile(path), "c", request, pieces(1)); }),
+                testing::HasSubstr("golden: its elements are not those that were written"))
+        << threads;
+  }
+}
+
 // Threads that each read what they judge: of files in which an array lies as in memory.
 class ReadByThreads : public testing::Test {
  protected:

@@ -1,6 +1,8 @@
 #include "assay/datasets/array_judge.h"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <future>
 #include <map>
 #include <memory>
@@ -51,12 +53,16 @@ using Judges = std::vector<std::unique_ptr<PiecewiseJudge>>;  // null: judges no
 // Each thread reads a part and judges it while its caches hold it.
 class JudgeByThreads {
  public:
-  JudgeByThreads(ArraySource& actual, ArraySource& expected, const Judges& judges)
-      : actual_(actual), expected_(expected), judges_(judges) {}
+  JudgeByThreads(ArraySource& actual, ArraySource& expected, const Judges& judges, int threads)
+      : actual_(actual),
+        expected_(expected),
+        judges_(judges),
+        threads_(threads > 0 ? threads : default_threads()),
+        most_judged_(2 * static_cast<std::size_t>(threads_)) {}
 
-  void run(int threads) {
+  void run() {
     for_parts(
-        element_count(actual_.shape()), threads,
+        element_count(actual_.shape()), threads_,
         [&](std::int64_t begin, std::int64_t end) { return judge(begin, end - begin); },
         [&](Parts& parts) {
           auto part = parts.begin();
@@ -108,7 +114,13 @@ class JudgeByThreads {
       return;
     }
     judged_.emplace(begin, std::move(buffer));
-    if (is_checking_) return;
+    if (is_checking_) {
+      // Who reads more than one thread can check waits for it, but not for ever: memory is what
+      // this saves, and what is waited for may have failed.
+      room_.wait_for(lock, std::chrono::milliseconds(100),
+                     [&] { return judged_.size() <= most_judged_; });
+      return;
+    }
     is_checking_ = true;  // and stays so where that throws
     while (!judged_.empty() && judged_.begin()->first == checked_) {
       auto next = judged_.extract(judged_.begin());
@@ -119,13 +131,17 @@ class JudgeByThreads {
       lock.lock();
       checked_ += read.count;
       free_.push_back(std::move(next.mapped()));
+      room_.notify_all();
     }
     is_checking_ = false;
   }
 
   ArraySource &actual_, &expected_;
   const Judges& judges_;
+  const int threads_;
+  const std::size_t most_judged_;  // that wait to be checked
   std::mutex mutex_;
+  std::condition_variable room_;
   std::vector<Buffer> free_;               // those that no thread has
   std::map<std::int64_t, Buffer> judged_;  // by their first elements; not checked
   std::int64_t checked_ = 0;               // elements
@@ -164,7 +180,7 @@ std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
   const bool any = std::any_of(judges.begin(), judges.end(),
                                [](const auto& judging) { return judging != nullptr; });
   if (any && actual.serves_threads() && expected.serves_threads()) {
-    JudgeByThreads(actual, expected, judges).run(options.threads);
+    JudgeByThreads(actual, expected, judges, options.threads).run();
   } else if (any) {
     pass([&](const TensorView& a, const TensorView& e) {
       for (const auto& judging : judges) {

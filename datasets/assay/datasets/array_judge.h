@@ -23,9 +23,8 @@ std::int64_t piece_for(int threads);
 // Verdict::where, which says the places of up to 64 misses and looks for no change that would mend
 // them. judges_in_pieces(checks) holds. `piece`: a multiple of
 // PiecewiseJudge::kUnit. What the checks share is read once; limits on statistics that metrics do
-// not settle are read for again. Memory is two pieces of each side, or, where threads read, kUnit
-// elements of each side for each thread and for each part that waits for an earlier one to be
-// checked, and what the sources hold. Throws FileError.
+// not settle are read for again. Memory is two pieces of each side, or, where threads read, some
+// kUnit elements of each side for each thread, and what the sources hold. Throws FileError.
 std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
                                   const std::vector<ElementCheck>& checks,
                                   const JudgeOptions& options, std::int64_t piece);

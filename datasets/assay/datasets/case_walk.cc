@@ -50,7 +50,12 @@ void refuse_case_name(const Reader& reader, const std::string& object) {
                 "them inputs, outputs, golden, '.' or '..'");
 }
 
-void CaseWalk::step_into(const std::string& group) {
+void SeenGroups::step_into(std::uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  if (!seen_.insert(address).second) throw NeedsHdf5();
+}
+
+void CaseWalk::pass(const std::string& group) {
   const std::uint64_t address = reader_.address_of(group);
   if (std::find(above_.begin(), above_.end(), address) != above_.end()) {
     reader_.refuse(group, "contains itself");
@@ -58,15 +63,17 @@ void CaseWalk::step_into(const std::string& group) {
   if (above_.size() > kMaxDepth) {
     reader_.refuse(group, formatted("lies more than {} groups deep", kMaxDepth));
   }
-  if (!seen_.insert(address).second && ++second_ways_ > kMaxSecondWays) {
-    reader_.refuse(group, formatted("lies in a maze: more than {} links lead where others lead to",
-                                    kMaxSecondWays));
-  }
   above_.push_back(address);
 }
 
 std::vector<std::string> CaseWalk::enter(const std::string& group) {
-  step_into(group);
+  pass(group);
+  if (shared_ != nullptr) {
+    shared_->step_into(above_.back());
+  } else if (!seen_.insert(above_.back()).second && ++second_ways_ > kMaxSecondWays) {
+    reader_.refuse(group, formatted("lies in a maze: more than {} links lead where others lead to",
+                                    kMaxSecondWays));
+  }
   return reader_.links_in(group);
 }
 
@@ -112,17 +119,16 @@ struct Job {
 constexpr std::size_t kMostLinks = 512;  // of a job
 constexpr std::size_t kEnoughJobs = 256;
 
-// Steps down until there are enough jobs, or cases alone. `above` gets the addresses of the groups
-// that it stepped into. Throws NeedsHdf5, or FileError where a job would as well.
-std::vector<Job> find_jobs(const Reader& reader, std::vector<std::uint64_t>& above) {
+// Steps down until there are enough jobs, or cases alone. Throws NeedsHdf5, or FileError where a
+// job would as well.
+std::vector<Job> find_jobs(const Reader& reader, SeenGroups& seen) {
   std::vector<Job> jobs;
+  std::size_t passed = 0;                                 // groups
   std::deque<std::pair<std::string, std::string>> ahead;  // group and link
   const auto step_into = [&](const std::string& name, const std::string& at,
                              const std::vector<std::string>& links) {
-    above.push_back(reader.address_of(at));
-    if (std::find(above.begin(), above.end() - 1, above.back()) != above.end() - 1) {
-      throw NeedsHdf5();  // two ways lead there, or one without an end
-    }
+    seen.step_into(reader.address_of(at));
+    ++passed;
     if (links.size() <= kMostLinks) {
       for (const std::string& link : links) ahead.emplace_back(name, link);
       return;
@@ -137,7 +143,7 @@ std::vector<Job> find_jobs(const Reader& reader, std::vector<std::uint64_t>& abo
   for (; !ahead.empty(); ahead.pop_front()) {
     const auto& [group, link] = ahead.front();
     const std::string name = below(group, link), at = case_path(name);
-    const bool enough = jobs.size() + ahead.size() >= kEnoughJobs || above.size() >= kEnoughJobs;
+    const bool enough = jobs.size() + ahead.size() >= kEnoughJobs || passed >= kEnoughJobs;
     if (!enough && is_case_name(link) && is_group(reader, at)) {
       const std::vector<std::string> links = reader.links_in(at);
       if (!is_case(reader, at, links)) {
@@ -150,32 +156,22 @@ std::vector<Job> find_jobs(const Reader& reader, std::vector<std::uint64_t>& abo
   return jobs;
 }
 
-struct JobCases {
-  std::vector<std::string> cases;
-  std::vector<std::uint64_t> groups;  // addresses of those that it stepped into
-};
-
 // Throws NeedsHdf5, FileError.
-JobCases cases_of(const Job& job, const Reader& reader) {
-  CaseWalk walk(reader);
-  walk.step_into("/cases");
+std::vector<std::string> cases_of(const Job& job, const Reader& reader, SeenGroups& seen) {
+  CaseWalk walk(reader, &seen);
+  walk.pass("/cases");
   for (std::size_t end = 0; end < job.group.size();) {
     end = std::min(job.group.find('/', end + 1), job.group.size());
-    walk.step_into(case_path(job.group.substr(0, end)));
+    walk.pass(case_path(job.group.substr(0, end)));
   }
-  const std::set<std::uint64_t> way = walk.seen();
   for (const std::string& link : job.links) walk.collect_at(job.group, link);
-  if (walk.went_second_ways()) throw NeedsHdf5();
-  JobCases found{walk.cases(), {}};
-  std::set_difference(walk.seen().begin(), walk.seen().end(), way.begin(), way.end(),
-                      std::back_inserter(found.groups));
-  return found;
+  return walk.cases();
 }
 
 // Those of all jobs. Throws NeedsHdf5, FileError, also where two ways lead to one group.
 std::vector<std::string> cases_of(const std::string& path, const OpenedFile& opened, int threads) {
-  std::vector<std::uint64_t> groups;
-  const std::vector<Job> jobs = find_jobs(Reader(path, *opened.plain()), groups);
+  SeenGroups seen;
+  const std::vector<Job> jobs = find_jobs(Reader(path, *opened.plain()), seen);
   std::mutex mutex;
   std::vector<std::unique_ptr<PlainObjects>> free;  // those that no thread has
   const auto take = [&] {
@@ -185,21 +181,18 @@ std::vector<std::string> cases_of(const std::string& path, const OpenedFile& ope
     free.pop_back();
     return taken;
   };
-  std::vector<JobCases> found(jobs.size());
+  std::vector<std::vector<std::string>> found(jobs.size());
   parallel_for(std::ssize(jobs), threads, [&](std::int64_t job) {
     const auto at = static_cast<std::size_t>(job);
     std::unique_ptr<PlainObjects> plain = take();
-    found[at] = cases_of(jobs[at], Reader(path, *plain));
+    found[at] = cases_of(jobs[at], Reader(path, *plain), seen);
     const std::lock_guard lock(mutex);
     free.push_back(std::move(plain));
   });
   std::vector<std::string> cases;
-  for (JobCases& each : found) {
-    std::move(each.cases.begin(), each.cases.end(), std::back_inserter(cases));
-    groups.insert(groups.end(), each.groups.begin(), each.groups.end());
+  for (std::vector<std::string>& each : found) {
+    std::move(each.begin(), each.end(), std::back_inserter(cases));
   }
-  std::sort(groups.begin(), groups.end());
-  if (std::adjacent_find(groups.begin(), groups.end()) != groups.end()) throw NeedsHdf5();
   if (!std::is_sorted(cases.begin(), cases.end())) std::sort(cases.begin(), cases.end());
   return cases;
 }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "assay/datasets/opened_file.h"
@@ -22,16 +24,29 @@ bool has_op(const Reader& reader, const std::string& group);
 bool is_case(const Reader& reader, const std::string& group, const std::vector<std::string>& links);
 [[noreturn]] void refuse_case_name(const Reader& reader, const std::string& object);
 
+// The groups that several walks have stepped into, by their addresses.
+class SeenGroups {
+ public:
+  // Throws NeedsHdf5 where one of them has stepped into it before.
+  void step_into(std::uint64_t address);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_set<std::uint64_t> seen_;
+};
+
 // Steps down and up again; keeps what it saw against cycles and hostile files.
 class CaseWalk {
  public:
-  explicit CaseWalk(const Reader& reader) : reader_(reader) {}
+  // `shared`: of walks that do not refuse a maze of links, but leave it to one walk.
+  explicit CaseWalk(const Reader& reader, SeenGroups* shared = nullptr)
+      : reader_(reader), shared_(shared) {}
 
-  // Steps into a group; leave() steps out. Refuses what has no end.
-  void step_into(const std::string& group);
-  // The same; gives its links.
+  // Steps into a group, which leave() steps out of, and gives its links. Refuses what has no end.
   std::vector<std::string> enter(const std::string& group);
   void leave() { above_.pop_back(); }
+  // Steps into a group that another walk has seen, on the way to what is below.
+  void pass(const std::string& group);
 
   // Collects the cases below a group: "" for /cases, else the first parts of a case name. Refuses
   // what is no case.
@@ -40,14 +55,12 @@ class CaseWalk {
   void collect_at(const std::string& name, const std::string& link);
 
   const std::vector<std::string>& cases() const { return cases_; }
-  // The addresses of the groups that it stepped into.
-  const std::set<std::uint64_t>& seen() const { return seen_; }
-  bool went_second_ways() const { return second_ways_ > 0; }
 
  private:
   void refuse_cases_below(const std::string& at);
 
   const Reader& reader_;
+  SeenGroups* shared_;
   std::vector<std::uint64_t> above_;  // addresses of the groups on the way
   std::set<std::uint64_t> seen_;
   std::size_t second_ways_ = 0;  // to groups seen before

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "assay/base/text.h"
+#include "assay/datasets/case_path.h"
 
 namespace assay::h5 {
 namespace {
@@ -202,6 +203,7 @@ std::vector<std::string> ChecksumTable::cases() const {
   constexpr std::string_view kSuffix = "@op";
   std::vector<std::string> paths;
   for (const auto& [name, sum] : lines()) {
+    if (!name.starts_with(case_path(""))) continue;
     if (name.ends_with(kSuffix)) paths.emplace_back(name.substr(0, name.size() - kSuffix.size()));
   }
   return paths;

@@ -210,6 +210,7 @@ namespace {
 struct SharedLinks {
   std::mutex mutex;
   std::weak_ptr<const PlainObjects::Links> links;
+  bool is_unknown = false;  // they were read, and are not known
 };
 struct AllSharedLinks {
   std::mutex mutex;
@@ -238,8 +239,10 @@ std::shared_ptr<const PlainObjects::Links> PlainObjects::shared_links(const Plai
   }
   const std::lock_guard lock(shared->mutex);
   if (auto links = shared->links.lock()) return links;
+  if (shared->is_unknown) return nullptr;
   std::shared_ptr<const Links> links = read_links(group);
   shared->links = links;
+  shared->is_unknown = links == nullptr;
   return links;
 }
 

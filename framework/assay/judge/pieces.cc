@@ -121,6 +121,7 @@ PiecewiseJudge::Part PiecewiseJudge::judge_part(const TensorView& actual,
 }
 
 void PiecewiseJudge::add(Part part) {
+  const FloatEnvironment environment;
   add_samples(part);
   found_.merge(std::move(part.found), options_.worst);
 }
