@@ -201,7 +201,7 @@ CustomStandard read_standard(const Json& json, const std::string& source) {
   Standard& rest = standard.rest;
   rest.round_expected = flag_of(json, "round_expected", where, true);
   const std::string nan = text_of(json, "nan", where);
-  if (nan != "" && nan != "never" && nan != "equal" && nan != "accept") {
+  if (!nan.empty() && nan != "never" && nan != "equal" && nan != "accept") {
     wrong(where, formatted("'nan' is one of never, equal, accept, not '{}'", nan));
   }
   rest.nan_equal = nan == "equal";

@@ -66,7 +66,7 @@ class SitePlaces {
 
  private:
   const FaultSpec& spec_;
-  std::int64_t rows_, columns_, matrix_ = 0, of_matrix_ = 0, count_ = 0;
+  std::int64_t rows_, columns_, matrix_ = 0, of_matrix_ = 1, count_ = 0;
 };
 
 }  // namespace

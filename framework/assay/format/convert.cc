@@ -122,7 +122,7 @@ template <typename To, typename From>
 void cast_array(const From* from, std::size_t n, std::byte* to) {
   for (std::size_t i = 0; i < n; ++i) {
     auto value = static_cast<To>(from[i]);
-    if (value != value) value = std::copysign(std::numeric_limits<To>::quiet_NaN(), value);
+    if (std::isnan(value)) value = std::copysign(std::numeric_limits<To>::quiet_NaN(), value);
     std::memcpy(to + i * sizeof(To), &value, sizeof(To));
   }
 }

@@ -100,12 +100,14 @@ double decode_magnitude(const Format& f, std::uint64_t code) {
   if (f.specials == Specials::kScale) return std::ldexp(1.0, static_cast<int>(code) - f.bias);
   const int mantissa_bits = f.mantissa_bits();
   const std::uint64_t mantissa = code & low_mask(mantissa_bits);
+  // No format has 64 bits of them. NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult)
   const auto field = static_cast<int>(code >> mantissa_bits);
   // Without arithmetic where there is nothing to compute: a process that flushes subnormals to zero
   // (FloatEnvironment) decodes them all the same.
   if (f.is_float64()) return std::bit_cast<double>(code);
   const std::uint64_t significand =
       field == 0 ? mantissa : mantissa | (std::uint64_t{1} << mantissa_bits);
+  // NOLINTEND(clang-analyzer-core.UndefinedBinaryOperatorResult)
   return std::ldexp(static_cast<double>(significand), std::max(field, 1) - f.bias - mantissa_bits);
 }
 
@@ -199,7 +201,7 @@ std::uint64_t round_scale(const Format& f, double absolute, const Encoding& how)
   const int width = static_cast<int>(std::bit_width(split.significand)) - 1;
   // One bit of precision: the "last bit" that to_odd looks at is the exponent's. A tie goes to the
   // larger power, as PyTorch and ml_dtypes have it.
-  const auto code = static_cast<std::uint64_t>(split.exponent + width + f.bias);
+  const auto code = static_cast<std::uint64_t>(std::int64_t{split.exponent} + width + f.bias);
   const std::uint64_t rest = split.significand & low_mask(width);
   const bool odd = (code & 1) != 0 || how.rounding == Rounding::kNearestEven;
   return code + (rounds_away(rest, width, odd, false, how) ? 1 : 0);

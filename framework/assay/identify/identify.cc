@@ -144,7 +144,7 @@ SearchResult search_near(const Sums& s, const Sums& before, const std::vector<Ca
       for (const Candidate& next : neighbours(s, known[i], false)) {
         near.push_back(next);
         if (most == kMost[0]) continue;
-        for (Candidate& after : neighbours(s, next, false)) near.push_back(std::move(after));
+        for (const Candidate& after : neighbours(s, next, false)) near.push_back(after);
       }
     }
     const std::int64_t tried = result.tried + static_cast<std::int64_t>(near.size());

@@ -114,7 +114,7 @@ class Search {
       models.push_back(model);
       for (const SpaceParameter& row : space_parameters()) {
         if (!row.name.starts_with("split_") || !row.matters(sums_, fit)) continue;
-        for (Candidate& other : row.others(sums_, fit)) near.push_back(std::move(other));
+        for (const Candidate& other : row.others(sums_, fit)) near.push_back(other);
       }
     }
     try_all(near);

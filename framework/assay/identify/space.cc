@@ -482,7 +482,7 @@ std::vector<Candidate> neighbours(const Sums& s, const Candidate& c, bool with_i
   for (const SpaceParameter& row : rows()) {
     if (row.name == "interval" && !with_intervals) continue;
     if (!row.matters(s, c)) continue;
-    for (Candidate& other : row.others(s, c)) all.push_back(std::move(other));
+    for (const Candidate& other : row.others(s, c)) all.push_back(other);
   }
   return all;
 }
@@ -575,7 +575,7 @@ std::vector<Candidate> with_rare_parameters(const Sums& s, const Candidate& c) {
     const std::size_t before = all.size();
     for (std::size_t i = 0; i < before; ++i) {
       if (!row.matters(s, all[i])) continue;
-      for (Candidate& other : row.others(s, all[i])) all.push_back(std::move(other));
+      for (const Candidate& other : row.others(s, all[i])) all.push_back(other);
     }
   }
   return all;

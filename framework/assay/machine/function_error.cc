@@ -129,7 +129,7 @@ FunctionError::Range FunctionError::range(double x, double exact) const {
 
 std::string FunctionError::text() const {
   if (relative > 0) return formatted("relative 2^{}", short_number(std::log2(relative), 4));
-  const std::string steps =
+  std::string steps =
       per_argument > 0
           ? formatted("{} + floor({} |x|) ulps", short_number(ulps), short_number(per_argument, 4))
           : formatted("{} {}", short_number(ulps), ulps == 1 ? "ulp" : "ulps");
