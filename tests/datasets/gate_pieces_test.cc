@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/random.h"
@@ -356,10 +357,13 @@ class ReadByThreads : public testing::Test {
 };
 
 TEST_F(ReadByThreads, IsTheWholeToTheBit) {
+  // Under a sanitizer a format takes a minute.
+  const bool is_slow = kAddressSanitizer || kThreadSanitizer;
   for (const char* name : {"float32", "float64", "bfloat16", "int8"}) {
+    if (is_slow && std::string_view(name) != "float32") continue;
     const Format& f = format_named(name);
     Case c;
-    fill(c, f, f, 3 * kUnit + 777);
+    fill(c, f, f, (is_slow ? 1 : 3) * kUnit + 777);
     const Tensor &a = c.outputs.at("npu"), &e = *c.golden;
     std::vector<ElementCheck> checks;
     for (const char* standard : {"torch", "ulp(2)", "bit_equal"}) {
