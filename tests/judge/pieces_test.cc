@@ -212,7 +212,7 @@ TEST(PiecewiseJudge, WrongUse) {
   gap.add(t, t);
   EXPECT_THROW(gap.add(t, t), std::invalid_argument) << "a short piece that is not the last";
   const Tensor one = Tensor::from_values(f, {1}, std::vector<double>{5});
-  const Tensor unit = Tensor(f, {kUnit});
+  const Tensor unit = Tensor::from_values(f, {kUnit}, std::vector<double>(kUnit, 5));
   PiecewiseJudge parts(f, {kUnit + 1}, bound);
   EXPECT_THROW(parts.add(parts.judge_part(one, one, kUnit)), std::invalid_argument) << "a gap";
   parts.add(parts.judge_part(unit, unit, 0));
