@@ -400,29 +400,6 @@ void OpenSources::keep(const std::vector<const SourcePlace*>& places) {
   }
 }
 
-void SourcePool::GiveBack::operator()(OpenSources* sources) const {
-  const std::lock_guard lock(pool->mutex_);
-  pool->idle_.emplace_back(sources);
-}
-
-SourcePool::Taken SourcePool::take() {
-  const std::lock_guard lock(mutex_);
-  if (idle_.empty()) {
-    idle_.reserve(made_ + 1);  // to go back needs no memory
-    Taken fresh(new OpenSources(*options_), {this});
-    ++made_;
-    return fresh;
-  }
-  Taken taken(idle_.back().release(), {this});
-  idle_.pop_back();
-  return taken;
-}
-
-void SourcePool::close() {
-  const std::lock_guard lock(mutex_);
-  idle_.clear();
-}
-
 const SourcePlace* GateFile::outputs_of(std::size_t name) const {
   if (machine != nullptr) return nullptr;
   if (outputs.empty()) return &golden;
@@ -433,7 +410,8 @@ GateFiles find_files(const GateFileOptions& options, int threads,
                      const std::function<bool(const std::string& glob)>& is_known) {
   GateFiles found = paired_files(options);
   const bool alone = found.files.size() == 1;
-  found.sources = std::make_shared<SourcePool>(options);
+  found.sources =
+      std::make_shared<SourcePool>([&options] { return std::make_unique<OpenSources>(options); });
   choose_cases(options, threads, is_known, *found.sources->take(), found);
   find_outputs(*found.sources->take(), found);
   bool any_outputs = false, has_asked = false;

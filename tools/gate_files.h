@@ -6,11 +6,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "assay/base/pool.h"
 #include "assay/datasets/file_gate.h"
 #include "assay/datasets/open_cases.h"
 #include "sources.h"
@@ -58,24 +58,7 @@ class OpenSources {
 
 // The sources of threads that work side by side. Who takes some has them alone until they go back;
 // the next one finds them open.
-class SourcePool {
- public:
-  explicit SourcePool(const GateFileOptions& options) : options_(&options) {}
-  struct GiveBack {
-    SourcePool* pool = nullptr;
-    void operator()(OpenSources* sources) const;
-  };
-  using Taken = std::unique_ptr<OpenSources, GiveBack>;
-  Taken take();
-  // Closes all that nobody has taken.
-  void close();
-
- private:
-  const GateFileOptions* options_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<OpenSources>> idle_;  // the last one came back last
-  std::size_t made_ = 0;
-};
+using SourcePool = Pool<OpenSources>;
 
 struct GateFile {
   SourcePlace golden;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "assay/base/parallel.h"
+#include "assay/base/pool.h"
 #include "assay/judge/parts.h"
 
 namespace assay {
@@ -58,7 +59,8 @@ class JudgeByThreads {
         expected_(expected),
         judges_(judges),
         threads_(threads > 0 ? threads : default_threads()),
-        most_judged_(2 * static_cast<std::size_t>(threads_)) {}
+        most_judged_(2 * static_cast<std::size_t>(threads_)),
+        checks_(actual.checks_parts() || expected.checks_parts()) {}
 
   void run() {
     for_parts(
@@ -80,39 +82,24 @@ class JudgeByThreads {
   };
 
   Parts judge(std::int64_t begin, std::int64_t count) {
-    Buffer buffer = take();
-    buffer.count = count;
-    actual_.read_part(begin, count, buffer.actual.bytes());
-    expected_.read_part(begin, count, buffer.expected.bytes());
+    auto buffer = buffers_.take();
+    buffer->count = count;
+    actual_.read_part(begin, count, buffer->actual.bytes());
+    expected_.read_part(begin, count, buffer->expected.bytes());
     Parts parts;
     for (const auto& judging : judges_) {
       if (judging == nullptr) continue;
-      parts.push_back(judging->judge_part(buffer.actual.view().slice(0, count),
-                                          buffer.expected.view().slice(0, count), begin));
+      parts.push_back(judging->judge_part(buffer->actual.view().slice(0, count),
+                                          buffer->expected.view().slice(0, count), begin));
     }
-    give_back(begin, std::move(buffer));
+    if (checks_) check(begin, std::move(buffer));
     return parts;
-  }
-
-  Buffer take() {
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) {
-      return {Tensor(actual_.format(), {PiecewiseJudge::kUnit}),
-              Tensor(expected_.format(), {PiecewiseJudge::kUnit})};
-    }
-    Buffer buffer = std::move(free_.back());
-    free_.pop_back();
-    return buffer;
   }
 
   // The sources check parts in order: who has judged the next one hands it to them, and those that
   // were judged before their turn.
-  void give_back(std::int64_t begin, Buffer buffer) {
+  void check(std::int64_t begin, Pool<Buffer>::Taken buffer) {
     std::unique_lock lock(mutex_);
-    if (!actual_.checks_parts() && !expected_.checks_parts()) {
-      free_.push_back(std::move(buffer));
-      return;
-    }
     judged_.emplace(begin, std::move(buffer));
     if (is_checking_) {
       // Who reads more than one thread can check waits for it, but not for ever: memory is what
@@ -123,14 +110,13 @@ class JudgeByThreads {
     }
     is_checking_ = true;  // and stays so where that throws
     while (!judged_.empty() && judged_.begin()->first == checked_) {
-      auto next = judged_.extract(judged_.begin());
+      const auto next = judged_.extract(judged_.begin());
       lock.unlock();
-      const Buffer& read = next.mapped();
+      const Buffer& read = *next.mapped();
       actual_.check_part(next.key(), read.count, read.actual.bytes());
       expected_.check_part(next.key(), read.count, read.expected.bytes());
       lock.lock();
       checked_ += read.count;
-      free_.push_back(std::move(next.mapped()));
       room_.notify_all();
     }
     is_checking_ = false;
@@ -140,11 +126,15 @@ class JudgeByThreads {
   const Judges& judges_;
   const int threads_;
   const std::size_t most_judged_;  // that wait to be checked
+  const bool checks_;
+  Pool<Buffer> buffers_{[this] {
+    return std::unique_ptr<Buffer>(new Buffer{Tensor(actual_.format(), {PiecewiseJudge::kUnit}),
+                                              Tensor(expected_.format(), {PiecewiseJudge::kUnit})});
+  }};
   std::mutex mutex_;
   std::condition_variable room_;
-  std::vector<Buffer> free_;               // those that no thread has
-  std::map<std::int64_t, Buffer> judged_;  // by their first elements; not checked
-  std::int64_t checked_ = 0;               // elements
+  std::map<std::int64_t, Pool<Buffer>::Taken> judged_;  // by their first elements; not checked
+  std::int64_t checked_ = 0;                            // elements
   bool is_checking_ = false;
 };
 

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
-#include <memory>
-#include <mutex>
 #include <utility>
 
 #include "assay/base/parallel.h"
+#include "assay/base/pool.h"
 #include "assay/base/text.h"
 #include "assay/datasets/case_path.h"
 #include "assay/datasets/file_error.h"
@@ -172,22 +171,12 @@ std::vector<std::string> cases_of(const Job& job, const Reader& reader, SeenGrou
 std::vector<std::string> cases_of(const std::string& path, const OpenedFile& opened, int threads) {
   SeenGroups seen;
   const std::vector<Job> jobs = find_jobs(Reader(path, *opened.plain()), seen);
-  std::mutex mutex;
-  std::vector<std::unique_ptr<PlainObjects>> free;  // those that no thread has
-  const auto take = [&] {
-    const std::lock_guard lock(mutex);
-    if (free.empty()) return opened.another_plain();
-    auto taken = std::move(free.back());
-    free.pop_back();
-    return taken;
-  };
+  Pool<PlainObjects> pool([&] { return opened.another_plain(); });
   std::vector<std::vector<std::string>> found(jobs.size());
   parallel_for(std::ssize(jobs), threads, [&](std::int64_t job) {
     const auto at = static_cast<std::size_t>(job);
-    std::unique_ptr<PlainObjects> plain = take();
+    const auto plain = pool.take();
     found[at] = cases_of(jobs[at], Reader(path, *plain), seen);
-    const std::lock_guard lock(mutex);
-    free.push_back(std::move(plain));
   });
   std::vector<std::string> cases;
   for (std::vector<std::string>& each : found) {

@@ -253,10 +253,7 @@ bool PlainObjects::has_many(const PlainObject& group) {
 
 bool PlainObjects::read(const PlainObject& dataset, std::uint64_t begin, std::size_t size,
                         std::byte* to) {
-  if (dataset.is_compact) {
-    if (size > 0) std::memcpy(to, dataset.inside.data() + begin, size);
-    return true;
-  }
+  if (dataset.is_compact) return read_many(dataset, begin, size, to);
   return blocks_.read(dataset.data + begin, to, size) == static_cast<ssize_t>(size);
 }
 

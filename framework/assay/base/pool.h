@@ -1,0 +1,57 @@
+// What threads take for a while and bring back, so that each has one of its own and no more are
+// made than there are threads at work.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace assay {
+
+template <typename T>
+class Pool {
+ public:
+  // `make` is called where none is idle, by one thread at a time.
+  explicit Pool(std::function<std::unique_ptr<T>()> make) : make_(std::move(make)) {}
+
+  struct GiveBack {
+    Pool* pool = nullptr;
+    void operator()(T* taken) const {
+      const std::lock_guard lock(pool->mutex_);
+      pool->idle_.emplace_back(taken);
+    }
+  };
+  using Taken =
+      std::unique_ptr<T, GiveBack>;  // goes back when it is destroyed; the pool outlives it
+
+  // The one that came back last. Throws what `make` throws.
+  Taken take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) {
+      idle_.reserve(made_ + 1);  // to go back needs no memory
+      Taken fresh(make_().release(), {this});
+      ++made_;
+      return fresh;
+    }
+    Taken taken(idle_.back().release(), {this});
+    idle_.pop_back();
+    return taken;
+  }
+
+  // Destroys all that nobody has taken.
+  void close() {
+    const std::lock_guard lock(mutex_);
+    idle_.clear();
+  }
+
+ private:
+  std::function<std::unique_ptr<T>()> make_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<T>> idle_;  // the last one came back last
+  std::size_t made_ = 0;
+};
+
+}  // namespace assay
