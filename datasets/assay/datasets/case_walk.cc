@@ -116,7 +116,7 @@ struct Job {
 };
 
 constexpr std::size_t kMostLinks = 512;  // of a job
-constexpr std::size_t kEnoughJobs = 256;
+constexpr std::size_t kEnoughJobs = 64;
 
 // Steps down until there are enough jobs, or cases alone. Throws NeedsHdf5, or FileError where a
 // job would as well.
