@@ -2,17 +2,22 @@
 // page cache. COMPARE_BENCH_GIB says how large each is (1); TMPDIR where they lie.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "assay/base/parallel.h"
+#include "assay/base/pool.h"
 #include "assay/base/text.h"
 #include "ratios.h"
 
@@ -94,6 +99,61 @@ struct Pair {
       close(file);
     }
   }
+
+  // Adds up both by all threads, part by part: what they read into a buffer of their own, or where
+  // it is mapped (docs/why/012-read-not-mapped.md).
+  void sum_read() const { sum(false); }
+  void sum_mapped() const { sum(true); }
+
+ private:
+  struct Side {
+    int file;
+    const char* mapped;  // null: is read
+  };
+
+  void sum(bool maps) const {
+    constexpr std::int64_t kPart = 1 << 20;
+    const auto bytes = static_cast<std::int64_t>(fs::file_size(actual));
+    std::vector<Side> sides;
+    for (const fs::path& path : {actual, expected}) {
+      Side side{open(path.c_str(), O_RDONLY | O_CLOEXEC), nullptr};
+      if (side.file < 0) std::exit(2);
+      if (maps) {
+        void* const at =
+            mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ, MAP_SHARED, side.file, 0);
+        if (at == MAP_FAILED) std::exit(2);
+        (void)madvise(at, static_cast<std::size_t>(bytes), MADV_SEQUENTIAL);
+        side.mapped = static_cast<const char*>(at);
+      }
+      sides.push_back(side);
+    }
+    assay::Pool<std::vector<char>> buffers(
+        [] { return std::make_unique<std::vector<char>>(static_cast<std::size_t>(kPart)); });
+    assay::parallel_for((bytes + kPart - 1) / kPart, 0, [&](std::int64_t part) {
+      const auto buffer = buffers.take();
+      const auto count = static_cast<std::size_t>(std::min(kPart, bytes - part * kPart));
+      for (const Side& side : sides) {
+        const char* from = side.mapped != nullptr ? side.mapped + part * kPart : buffer->data();
+        if (side.mapped == nullptr &&
+            pread(side.file, buffer->data(), count, part * kPart) != static_cast<ssize_t>(count)) {
+          std::exit(2);
+        }
+        // In lanes, so that it takes less than memory does.
+        std::uint64_t sums[8] = {}, word[8];
+        for (std::size_t i = 0; i + sizeof word <= count; i += sizeof word) {
+          std::memcpy(word, from + i, sizeof word);
+          for (std::size_t lane = 0; lane < 8; ++lane) sums[lane] += word[lane];
+        }
+        benchmark::DoNotOptimize(sums);
+      }
+    });
+    for (const Side& side : sides) {
+      if (side.mapped != nullptr) {
+        (void)munmap(const_cast<char*>(side.mapped), static_cast<std::size_t>(bytes));
+      }
+      close(side.file);
+    }
+  }
 };
 
 }  // namespace
@@ -119,9 +179,13 @@ int main(int argc, char** argv) {
   add("compare_disk", true, &Pair::compare);
   add("read_cache", false, &Pair::read);
   add("compare_cache", false, &Pair::compare);
+  add("sum_read", false, &Pair::sum_read);
+  add("sum_mapped", false, &Pair::sum_mapped);
   return assay_bench::run_with_ratios(
       argc, argv,
       {{"compare two .npy, from the disk: reading both", "compare_disk", "read_disk", 0.9},
        {"compare two .npy, from the page cache: reading both by a thread", "compare_cache",
-        "read_cache", 0}});
+        "read_cache", 0},
+       {"both added up by all threads, from the page cache, read: mapped", "sum_read", "sum_mapped",
+        0}});
 }
