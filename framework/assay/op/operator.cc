@@ -281,7 +281,7 @@ std::string Case::why_not_output(const Format& output) const {
   if (is_output_alone) return "";  // draws are held against a law
   const Format& wanted = output_format();
   if (&wanted == &output) return "";
-  const std::string differs =
+  std::string differs =
       formatted("the output is {}, the case's output dtype is {}", output.name, wanted.name);
   if (attributes.count("output_dtype") != 0) return differs;
   const bool of_golden = inputs.empty() && unread_inputs.empty();

@@ -165,7 +165,7 @@ std::string parameter_problem(const Operator& op,
                               const std::map<std::string, Attribute>& attributes) {
   for (const auto& [name, value] : attributes) {
     if (const Parameter* p = find_parameter(op, name)) {
-      const std::string problem = value_problem(*p, value);
+      std::string problem = value_problem(*p, value);
       if (!problem.empty()) return problem;
       continue;
     }

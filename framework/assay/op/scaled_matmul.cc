@@ -102,7 +102,7 @@ ScaledProduct product_of(const Case& c) {
       std::find(std::begin(kScaleOrderWords), std::end(kScaleOrderWords), word) -
       std::begin(kScaleOrderWords));
   ScaledProduct p{matmul_shape(c), scales_of(c, "a"), scales_of(c, "b"), integers, order, {}};
-  if (p.integers && p.shape.k > (std::int64_t{1} << 31) / (128 * 128) - 1) {
+  if (p.integers && p.shape.k > (std::int64_t{1} << 31) / (std::int64_t{128} * 128) - 1) {
     throw CaseError(
         c.name,
         formatted("K is {}; sums of more than 131071 products of int8 may leave int32", p.shape.k));

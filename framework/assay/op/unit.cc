@@ -34,7 +34,7 @@ void clamp_values(double largest, T* values, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
     const T v = values[i];
     const T held = v > most ? most : v < -most ? -most : v;
-    values[i] = v == v ? held : T{0};
+    values[i] = std::isnan(v) ? T{0} : held;
   }
 }
 

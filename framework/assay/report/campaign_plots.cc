@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "assay/base/index.h"
 #include "assay/base/text.h"
 #include "assay/report/campaign.h"
 #include "assay/report/plot.h"
@@ -100,8 +101,7 @@ double upper_edge(int step) { return std::log2(campaign::ratio_edge((step + 1) *
 
 std::int64_t in_step(const campaign::RatioCounts& counts, int step) {
   std::int64_t sum = 0;
-  for (int b = 1; b <= kStepBins; ++b)
-    sum += counts[static_cast<std::size_t>(step * kStepBins + b)];
+  for (int b = 1; b <= kStepBins; ++b) sum += counts[at(step * kStepBins + b)];
   return sum;
 }
 

@@ -42,7 +42,8 @@ class Axis {
       low_ = first;
       high_ = std::max(last, first + 1);
       const double step = std::ceil((high_ - low_) / 8);
-      for (double e = low_; e <= high_ + 1e-9; e += step) ticks_.push_back(std::pow(10.0, e));
+      const int steps = static_cast<int>((high_ - low_) / step);
+      for (int i = 0; i <= steps; ++i) ticks_.push_back(std::pow(10.0, low_ + i * step));
       return;
     }
     if (low_ == high_) high_ = low_ + 1;
@@ -56,10 +57,9 @@ class Axis {
       low_ = first * step;
       high_ = last * step;
     }
-    for (double i = first; i <= last; ++i) {
-      if (i * step >= low_ - 1e-9 * step && i * step <= high_ + 1e-9 * step) {
-        ticks_.push_back(i * step);
-      }
+    for (int i = 0; i <= static_cast<int>(last - first); ++i) {
+      const double tick = (first + i) * step;
+      if (tick >= low_ - 1e-9 * step && tick <= high_ + 1e-9 * step) ticks_.push_back(tick);
     }
   }
 

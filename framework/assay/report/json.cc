@@ -170,6 +170,7 @@ Json outcome_json(const Verdict& v) {
   Json worst = Json::array();
   for (const Miss& m : v.worst) {
     Json entry = {{"index", m.index}};
+    // What has elements has a format. NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
     add_elements(*v.format, m, entry);
     entry["error"] = number(m.error);
     entry["bound"] = number(m.bound);

@@ -162,7 +162,8 @@ std::vector<std::string> columns_with_snr(std::vector<std::string> first) {
 // Model (a), one remedy after the other: scales, chunks, block scales.
 void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult& result) {
   std::vector<Method> methods;
-  for (double scale = 1; scale <= 64; scale *= 2) {
+  for (int power = 0; power <= 6; ++power) {
+    const double scale = std::ldexp(1.0, power);
     methods.push_back({.text = scale == 1 ? "no scale" : formatted("scale {}", number_text(scale)),
                        .scale = scale});
   }
