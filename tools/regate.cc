@@ -1,5 +1,6 @@
 // assay regate: saved metrics by another standard.
 #include <algorithm>
+#include <map>
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
@@ -30,7 +31,7 @@ std::vector<Verdict> judge_again(const SavedResult& saved, const BoundRequest& r
   if (saved.format == nullptr || saved.metrics.empty()) return {regate(saved, Bound{})};
   std::vector<Verdict> verdicts;
   for (const ChosenBound& chosen : choose_bounds(Case{}, *saved.format, request)) {
-    verdicts.push_back(chosen.bound ? regate(saved, *chosen.bound)
+    verdicts.push_back(chosen.bound ? regate(saved, *chosen.bound, request.max_blind.has_value())
                                     : not_comparable(chosen.why_not));
     verdicts.back().bound.standard = chosen.standard;
   }
@@ -62,12 +63,17 @@ int run_regate(const RegateOptions& o, const Context& context) {
     print(gate_json(report));
   } else if (!context.quiet) {
     std::size_t width = 4;
+    std::map<std::string, std::int64_t> notes;
     for (const CaseReport& c : report.cases) width = std::max(width, c.title().size());
     for (const CaseReport& c : report.cases) {
       for (const Verdict& v : c.verdicts) {
         print(formatted("{:<{}}  {:<14}  {}: {}\n", c.title(), width, outcome_word(v.outcome),
                         v.bound.standard.empty() ? "-" : v.bound.standard, v.because));
+        for (const std::string& note : v.notes) ++notes[note];
       }
+    }
+    for (const auto& [note, verdicts] : notes) {
+      print(formatted("note, of {} verdict{}: {}\n", verdicts, verdicts == 1 ? "" : "s", note));
     }
   }
   return exit_code(report_outcome(report));

@@ -117,8 +117,13 @@ void define_miss(py::module_& m) {
           "Its pattern; of complex elements those of both parts.")
       .def_property_readonly(
           "expected_bits",
-          [](const Miss& x) { return bits(x.expected_bits, x, &Miss::Part::expected_bits); },
-          "The pattern of the expected value, rounded to the output's dtype.")
+          [](const Miss& x) -> py::object {
+            if (x.expected_is_beyond) return py::none();
+            return bits(x.expected_bits, x, &Miss::Part::expected_bits);
+          },
+          "The pattern of the expected value, rounded to the output's dtype; None where that is an "
+          "integer and does not "
+          "hold the expected one.")
       .def_readonly("error", &Miss::error, "|actual - expected|.")
       .def_readonly("bound", &Miss::bound, "What the error may be here.")
       .def_readonly("ulps", &Miss::ulps, "None where either is NaN, and of complex elements.")

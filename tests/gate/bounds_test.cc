@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/format/table.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/gate/close_to.h"
 #include "assay/gate/gate.h"
@@ -43,6 +44,26 @@ TEST(ChooseBounds, ATolerancesStandardsAreOneCheck) {
   EXPECT_EQ(one[0].bound->origin, "command");
   EXPECT_EQ(chosen(c, {.standards = {"torch", "ulp(4)"}, .rtol = 0.5}).size(), 2u);
   EXPECT_EQ(chosen(c, {.standards = {"ulp(4)"}, .atol = 0.5}).size(), 2u);
+}
+
+// A tolerance alone says nothing of NaN, whatever the dtype; a standard that someone named does.
+TEST(ChooseBounds, ATolerancesNanIsThatOfANamedStandard) {
+  Case own, of_standard;
+  own.attributes["rtol"] = 0.25;
+  of_standard.attributes = {{"rtol", 0.25}, {"standard", std::string("triton_ascend")}};
+  const auto nan_equal = [](const Format& output, const Case& c, const BoundRequest& request) {
+    return choose_bounds(c, output, request, {}).at(0).bound->nan_equal;
+  };
+  for (const Format& f : formats()) {
+    SCOPED_TRACE(f.name);
+    EXPECT_FALSE(nan_equal(f, {}, {.rtol = 0.5}));
+    EXPECT_FALSE(nan_equal(f, {}, {.atol = 0.5}));
+    EXPECT_FALSE(nan_equal(f, own, {}));
+    EXPECT_TRUE(nan_equal(f, own, {.equal_nan = true}));
+  }
+  EXPECT_TRUE(nan_equal(float32(), {}, {.standards = {"triton_ascend"}, .rtol = 0.5}));
+  EXPECT_TRUE(nan_equal(float32(), of_standard, {}));
+  EXPECT_FALSE(nan_equal(float32(), {}, {.standards = {"torch"}, .rtol = 0.5}));
 }
 
 TEST(ChooseBounds, BudgetsAreShares) {

@@ -118,6 +118,7 @@ TEST(Identify, OneOutputMayDecideWhatAnotherLeavesOpen) {
   narrow.name = "narrow";
   const Finding alone = identified({narrow}).at(0);
   EXPECT_EQ(alone.outcome, Outcome::kUndecided);
+  EXPECT_FALSE(alone.by_others);
   EXPECT_FALSE(alone.rivals.empty());
   Case wide =
       computed("hopper", "bfloat16", 16, 64, 16, {{"output_dtype", std::string("float32")}}, 3);
@@ -126,6 +127,13 @@ TEST(Identify, OneOutputMayDecideWhatAnotherLeavesOpen) {
   EXPECT_EQ(both[0].model, "hopper");
   EXPECT_EQ(both[1].model, "hopper");
   EXPECT_EQ(both[1].outcome, Outcome::kFound);
+}
+
+TEST(Identify, OfOneOutputNoOthersDecide) {
+  const Case one = computed("cpu_mul_add", "float32", 64, 32, 16, {}, 1);
+  const Finding f = identified({one}).at(0);
+  EXPECT_EQ(f.model, "cpu_mul_add");
+  EXPECT_FALSE(f.by_others);
 }
 
 TEST(Identify, NoiseOfOneUlpIsExplainedByNothing) {

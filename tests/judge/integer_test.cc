@@ -151,6 +151,67 @@ TEST(JudgeIntegers, NarrowAgainstWide) {
   EXPECT_EQ(judge(vector_of("uint8", {255}), vector_of("int8", {-1}), same_bits()).misses, 1);
 }
 
+// What the output's dtype does not hold is no rounding: metrics and the listed element say so.
+TEST(JudgeIntegers, ExpectedBeyondTheOutputsDtype) {
+  struct Row {
+    const char *output, *golden;
+    double actual, expected;
+    std::uint64_t distance;
+  };
+  const Row rows[] = {{"uint8", "int32", 255, 300, 45},
+                      {"uint8", "float64", 255, 300, 45},
+                      {"uint8", "int8", 255, -1, 256},
+                      {"int8", "uint8", 127, 128, 1},
+                      {"uint64", "int64", 0, -0x1p63, 1ull << 63},
+                      {"int64", "uint64", 0, 0x1p63, 1ull << 63},
+                      {"int4", "int8", -8, -9, 1}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(testing::Message() << row.output << " against " << row.golden);
+    const Tensor a = vector_of(row.output, {row.actual, 5, 7}),
+                 e = vector_of(row.golden, {row.expected, 5, 7});
+    const auto distance = static_cast<double>(row.distance);
+    const std::vector<Bound> refusing = {same_bits(), within_ulps(row.distance - 1),
+                                         tolerance(distance - 1, 0),
+                                         tolerance(distance - 1, 0, false)};
+    for (const Bound& bound : refusing) {
+      SCOPED_TRACE(bound.text());
+      if (distance - 1 == distance && bound.rule == Rule::kTolerance) continue;
+      const Verdict v = judge(a, e, bound);
+      EXPECT_EQ(v.outcome, Outcome::kFail);
+      ASSERT_EQ(v.worst.size(), 1u);
+      EXPECT_TRUE(v.worst[0].expected_is_beyond);
+      EXPECT_EQ(v.worst[0].expected, row.expected);
+      EXPECT_EQ(v.worst[0].ulps, row.distance);
+      EXPECT_FALSE(v.metrics->bit_identical);
+      EXPECT_EQ(v.metrics->max_abs_error, distance);
+      EXPECT_EQ(v.metrics->max_ulps, row.distance);
+      EXPECT_EQ(v.metrics->required_atol, distance);
+    }
+    EXPECT_EQ(judge(a, e, within_ulps(row.distance)).misses, 0);
+    EXPECT_EQ(judge(a, e, tolerance(distance, 0)).misses, 0);
+  }
+}
+
+// The errors of a float golden result are those of the values as stored, in every width.
+TEST(JudgeIntegers, FractionsInEveryWidth) {
+  for (const char* dtype : {"int8", "uint8", "int16", "int32", "int64", "uint64"}) {
+    SCOPED_TRACE(dtype);
+    const Tensor a = vector_of(dtype, {2, 0, 7}), e = vector_of("float64", {2.25, 0.375, 7});
+    const Verdict rounded = judge(a, e, tolerance(0, 0)),
+                  stored = judge(a, e, tolerance(0, 0, false));
+    EXPECT_EQ(rounded.misses, 0);
+    EXPECT_EQ(stored.misses, 2);
+    for (const Verdict& v : {rounded, stored}) {
+      EXPECT_EQ(v.metrics->max_abs_error, 0.375);
+      EXPECT_EQ(v.metrics->max_ulps, 0u);
+      EXPECT_TRUE(v.metrics->bit_identical);
+      EXPECT_TRUE(v.metrics->expected_rounds);
+    }
+    EXPECT_EQ(rounded.metrics->required_atol, 0);
+    EXPECT_EQ(stored.metrics->required_atol, 0.375);
+  }
+}
+
 TEST(JudgeIntegers, Bool) {
   EXPECT_EQ(
       judge(vector_of("bool", {1, 0, 1}), vector_of("bool", {1, 0, 1}), tolerance(0, 0)).outcome,

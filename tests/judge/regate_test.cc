@@ -1,6 +1,7 @@
 // What regate says of saved metrics is what the judge says of the tensors, or that it cannot tell.
 #include "assay/judge/regate.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,19 +21,30 @@ using oracle::same_bits;
 using oracle::tolerance;
 using oracle::vector_of;
 using oracle::within_ulps;
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 // Through the file, as the program does it.
 SavedResult saved_of(const Verdict& v) { return config::read_results(verdict_json(v)).at(0); }
 
+constexpr const char* kNotKnown =
+    "saved metrics do not tell how many elements this bound is blind to; judge the tensors again "
+    "to know";
+
+// Integers also of a type that does not hold every expected one.
 TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
   Dice dice(77);
-  int told = 0, untold = 0;
-  for (int trial = 0; trial < 1500; ++trial) {
-    const char* dtype = trial % 3 == 0 ? "float32" : trial % 3 == 1 ? "bfloat16" : "int32";
-    const bool whole = trial % 3 == 2;
+  int told = 0, untold = 0, not_known = 0, blind = 0;
+  const char* const kDtypes[] = {"float32", "bfloat16", "int32", "int8", "uint64"};
+  for (int trial = 0; trial < 2500; ++trial) {
+    const char* dtype = kDtypes[trial % 5];
+    const bool whole = trial % 5 >= 2;
     std::vector<double> golden(40), actual;
     for (double& x : golden) x = dice.uniform() * 8 - 4;
     if (dice.below(8) == 0) golden.assign(40, 1e-3);
+    if (dice.below(3) == 0) {  // most of them small, of which some bounds are blind
+      for (std::size_t i = 0; i < 30; ++i) golden[i] *= 1e-4;
+    }
     const double noise = std::ldexp(1.0, -static_cast<int>(dice.below(24)));
     for (double& x : golden) {
       if (whole) x = std::nearbyint(x * 100);
@@ -41,15 +53,17 @@ TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
       if (!whole && dice.below(400) == 0) actual.back() = dice.below(2) != 0 ? -kInfinity : kNan;
     }
     const Tensor a = vector_of(dtype, actual);
-    const Tensor e = vector_of(!whole && dice.below(2) != 0 ? "float64" : dtype, golden);
+    const char* const wide = whole && dice.below(2) != 0 ? "int16" : "float64";
+    const Tensor e = vector_of(dice.below(2) != 0 ? wide : dtype, golden);
     const auto draw = [&] {
       const auto size = [&] {
         return dice.below(3) == 0 ? 0 : std::ldexp(1.0, -static_cast<int>(dice.below(26)));
       };
       return tolerance(size(), size(), dice.below(2) != 0, dice.below(2) != 0);
     };
-    const SavedResult saved = saved_of(judge(a, e, draw()));
-    for (const Bound& bound : {draw(), draw(), within_ulps(dice.below(70)), same_bits()}) {
+    const Bound first = draw();
+    const SavedResult saved = saved_of(judge(a, e, first));
+    for (const Bound& bound : {first, draw(), draw(), within_ulps(dice.below(70)), same_bits()}) {
       const Verdict truth = judge(a, e, bound);
       const Verdict again = regate(saved, bound);
       if (again.outcome == Outcome::kNotComparable) {
@@ -59,19 +73,73 @@ TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
         continue;
       }
       ++told;
-      if (again.outcome == Outcome::kPass) {
-        ASSERT_EQ(again.notes.size(), 1u);
-        EXPECT_EQ(again.notes[0],
-                  "saved metrics do not tell how many elements a bound is blind to; judge the "
-                  "tensors again to know");
+      if (again.outcome == Outcome::kPass && !again.notes.empty()) {
+        ++not_known;
+        ASSERT_EQ(again.notes, std::vector<std::string>{kNotKnown});
+        const Verdict asked = regate(saved, bound, true);
+        EXPECT_EQ(asked.outcome, Outcome::kNotComparable);
+        EXPECT_EQ(asked.because, kNotKnown);
         if (truth.blind_share() > bound.max_blind) continue;
       }
+      blind += truth.blind_share() > bound.max_blind && again.blind == truth.blind ? 1 : 0;
       ASSERT_EQ(again.outcome, truth.outcome)
           << dtype << " by " << bound.text() << (bound.round_expected ? "" : " not rounded")
           << "\nsaved: " << again.because << "\ntensors: " << truth.because;
     }
   }
   EXPECT_GT(told, 3 * untold) << "most are decided";
+  EXPECT_GT(not_known, 100);
+  EXPECT_LT(not_known, told);
+  EXPECT_GT(blind, 20);
+}
+
+// What the saved verdict says of its own bound holds for that one and bounds those of others.
+TEST(Regate, Blindness) {
+  const Tensor e = vector_of("float32", {1e-4, 2e-4, 3e-4, 1, 2}),
+               a = vector_of("float32", {1e-4, 2e-4, 3e-4, 1, 2.0001});
+  const Verdict seeing = judge(a, e, tolerance(1e-5, 1e-3)),
+                blind = judge(a, e, tolerance(1e-3, 1e-3));
+  ASSERT_EQ(seeing.outcome, Outcome::kPass);
+  ASSERT_EQ(blind.outcome, Outcome::kUntrusted);
+  const SavedResult of_seeing = saved_of(seeing), of_blind = saved_of(blind);
+  // The same bound: as it was.
+  const Verdict seen = regate(of_seeing, seeing.bound), same = regate(of_blind, blind.bound);
+  EXPECT_EQ(seen.outcome, Outcome::kPass);
+  EXPECT_THAT(seen.notes, IsEmpty());
+  EXPECT_EQ(seen.blind, seeing.blind);
+  EXPECT_EQ(same.outcome, Outcome::kUntrusted);
+  EXPECT_EQ(same.because,
+            "the check is blind to 3 of the 5 elements that are not zero (60.0 %): as zeros they "
+            "would pass atol 0.001 + rtol 0.001 * |expected|");
+  EXPECT_EQ(same.blind, blind.blind);
+  // A stricter one is blind to no more, a looser one to no fewer; of others nothing is known.
+  EXPECT_THAT(regate(of_seeing, tolerance(0.5e-5, 1e-3)).notes, IsEmpty());
+  EXPECT_EQ(regate(of_blind, tolerance(2e-3, 2e-3)).outcome, Outcome::kUntrusted);
+  const Verdict looser = regate(of_seeing, tolerance(1e-3, 1e-3));
+  EXPECT_EQ(looser.outcome, Outcome::kPass);
+  EXPECT_THAT(looser.notes, ElementsAre(kNotKnown));
+  // The case or the request may allow it.
+  Bound allowed = blind.bound;
+  allowed.max_blind = 0.6;
+  EXPECT_EQ(regate(of_blind, allowed).outcome, Outcome::kPass);
+  // The expected values as stored are others.
+  const Verdict stored = regate(of_blind, tolerance(1e-3, 1e-3, false));
+  EXPECT_EQ(stored.outcome, Outcome::kPass);
+  EXPECT_THAT(stored.notes, ElementsAre(kNotKnown));
+  // Nothing is blind that has no absolute part.
+  EXPECT_THAT(regate(of_blind, tolerance(0, 1e-3)).notes, IsEmpty());
+  EXPECT_EQ(regate(of_blind, tolerance(0, 1)).outcome, Outcome::kUntrusted);
+}
+
+TEST(Regate, TheGoldenResultItself) {
+  const Tensor e = vector_of("float32", {1, 2, 3});
+  const Verdict v = judge(e.view(), e.view(), tolerance(0, 1e-3));
+  ASSERT_EQ(v.outcome, Outcome::kUntrusted);
+  for (const Bound& bound : {v.bound, within_ulps(1), same_bits()}) {
+    const Verdict again = regate(saved_of(v), bound);
+    EXPECT_EQ(again.outcome, Outcome::kUntrusted);
+    EXPECT_EQ(again.because, v.because);
+  }
 }
 
 TEST(Regate, CountsWhatTheHistogramTells) {

@@ -4,6 +4,7 @@
 namespace assay {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -21,6 +22,38 @@ TEST_F(Regate, ExitCodes) {
   EXPECT_THAT(ran.out, HasSubstr("cannot tell from the saved metrics: they say what would pass"));
   EXPECT_THAT(run("assay regate r.json --standard torch --json s.json --quiet"), Exits(1));
   EXPECT_EQ(json("s.json")["cases"][0]["outcome"], "fail");
+}
+
+// What the saved verdict did not trust is not trusted now, and what it cannot tell is said.
+TEST_F(Regate, Blindness) {
+  const std::vector<double> small = {1, 1e-9, 1e-9, 1e-9};
+  make("g.h5", {recorded("x", "float32", {4}, small, small)});
+  EXPECT_THAT(run("assay gate g.h5 --recorded p --rtol 1e-3 --atol 1e-6 --json r.json -q"),
+              Exits(4));
+  Ran ran = run("assay regate r.json --rtol 1e-3 --atol 1e-6");
+  EXPECT_THAT(ran, Exits(4));
+  EXPECT_THAT(ran.out, HasSubstr("untrusted       custom: the check is blind to "));
+  EXPECT_THAT(run("assay regate r.json --rtol 1e-3 --atol 0"), Exits(0));
+  ran = run("assay regate r.json --rtol 1e-3 --atol 1e-7");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(
+      ran.out,
+      EndsWith(
+          "note, of 1 verdict: saved metrics do not tell how many elements this bound is blind to; "
+          "judge the tensors again to know\n"));
+  ran = run("assay regate r.json --rtol 1e-3 --atol 1e-7 --max-blind 0.01");
+  EXPECT_THAT(ran, Exits(3));
+  EXPECT_THAT(ran.out, HasSubstr("not_comparable  custom: saved metrics do not tell how many"));
+}
+
+TEST_F(Regate, TheGoldenResultItself) {
+  make("g.h5", {product("x", 0)});
+  EXPECT_THAT(run("assay compare g.h5:/cases/x/golden g.h5:/cases/x/golden --standard torch --json "
+                  "r.json -q"),
+              Exits(4));
+  const Ran ran = run("assay regate r.json --standard torch");
+  EXPECT_THAT(ran, Exits(4));
+  EXPECT_THAT(ran.out, HasSubstr("the output is the golden result itself"));
 }
 
 TEST_F(Regate, UsageAndFiles) {

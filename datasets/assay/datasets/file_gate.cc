@@ -377,6 +377,7 @@ void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file
   for (Verdict& verdict : verdicts) {
     if (verdict.sites == 0) continue;  // there was nothing to compare
     verdict.outcome = Outcome::kUntrusted;
+    verdict.same_data = true;
     verdict.because =
         formatted("the output is the golden result itself: the same bytes of {}", file);
     verdict.where.clear();

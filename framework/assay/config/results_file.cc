@@ -114,6 +114,19 @@ Metrics metrics(const AnyJson& json) {
   return m;
 }
 
+// Of a verdict that says what its bound is blind to.
+SavedCheck check(const AnyJson& verdict) {
+  const AnyJson& bound = member(verdict, "bound");
+  SavedCheck check{.text = text(bound, "text"), .round_expected = flag(bound, "round_expected")};
+  if (bound.contains("rtol") && bound.contains("atol")) {
+    check.rtol = number(bound, "rtol");
+    check.atol = number(bound, "atol");
+  }
+  check.nonzero = count(verdict, "nonzero");
+  check.blind = count(verdict, "blind");
+  return check;
+}
+
 // `entry`: a case of a gate, or the verdict of a comparison.
 SavedResult result(const AnyJson& entry) {
   SavedResult saved;
@@ -126,6 +139,8 @@ SavedResult result(const AnyJson& entry) {
     if (!dtype.empty()) saved.format = &format_named(dtype);
   }
   const auto add = [&](const AnyJson& verdict) {
+    if (verdict.contains("same_data")) saved.same_data |= flag(verdict, "same_data");
+    if (verdict.contains("blind")) saved.checks.push_back(check(verdict));
     const bool has = verdict.contains("metrics") && !verdict["metrics"].empty();
     if (!has) return;
     saved.metrics.push_back(metrics(verdict["metrics"]));

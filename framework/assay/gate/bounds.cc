@@ -36,12 +36,12 @@ void check_tolerance(double value, std::string_view name, std::string_view where
 }
 
 // A standard's bound with other tolerances; where one of the two is not given, the standard's
-// stays.
-Bound with_tolerance(const std::optional<Bound>& standard, std::optional<double> rtol,
+// stays. What it says of NaN holds where someone named it: the default has rows of some dtypes.
+Bound with_tolerance(const std::optional<Bound>& standard, bool named, std::optional<double> rtol,
                      std::optional<double> atol, std::string_view where) {
   const bool indices = standard && standard->rule == Rule::kIndices;
   Bound own = standard && (standard->is_plain() || indices) ? *standard : Bound{};
-  if (standard) own.nan_equal = standard->nan_equal;
+  own.nan_equal = named && standard && standard->nan_equal;
   own.rtol = rtol.value_or(own.rtol);
   own.atol = atol.value_or(own.atol);
   check_tolerance(own.rtol, "rtol", where);
@@ -280,6 +280,7 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
   const bool case_tolerance = !asked_tolerance && !asked_standard && case_bound;
   const std::int64_t accumulations = accumulations_of(c);
   std::vector<ChosenBound> chosen;
+  const bool named = asked_standard || case_standard;
   bool tolerance_used = false;
   for (const std::string& name : names) {
     std::optional<Bound> bound;
@@ -301,12 +302,13 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
         !bound || bound->rule == Rule::kTolerance || bound->rule == Rule::kIndices;
     if (asked_tolerance && (by_tolerance || !asked_standard)) {
       if (tolerance_used) continue;
-      bound = with_tolerance(bound, request.rtol, request.atol, "the request");
+      bound = with_tolerance(bound, named, request.rtol, request.atol, "the request");
       origin = request.origin;
       tolerance_used = true;
     } else if (case_tolerance) {
       if (tolerance_used) continue;
-      bound = with_tolerance(bound, c.real("rtol"), c.real("atol"), formatted("case {}", c.name));
+      bound = with_tolerance(bound, named, c.real("rtol"), c.real("atol"),
+                             formatted("case {}", c.name));
       if (const auto rounds = c.flag("round_expected")) bound->round_expected = *rounds;
       origin = "case";
       tolerance_used = true;
@@ -321,7 +323,7 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
     chosen.push_back({bound, bound->standard, "", notes});
   }
   if (asked_tolerance && !tolerance_used) {
-    Bound own = with_tolerance(std::nullopt, request.rtol, request.atol, "the request");
+    Bound own = with_tolerance(std::nullopt, false, request.rtol, request.atol, "the request");
     apply_policies(own, c, request, true);
     own.origin = request.origin;
     chosen.push_back({own, own.standard, ""});

@@ -238,7 +238,7 @@ void identify_group(std::vector<Sums>& group, std::vector<Finding>& findings,
       const std::int64_t tried = result.tried;
       SearchResult narrowed = search_among(group[i], known, false, threads);
       if (!narrowed.fits.empty()) {
-        by_others = !is_member || narrowed.fits.size() < fitted[i];
+        by_others = group.size() > 1 && (!is_member || narrowed.fits.size() < fitted[i]);
         result = std::move(narrowed);
         result.tried += tried;
       }

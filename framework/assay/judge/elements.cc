@@ -187,7 +187,7 @@ class ElementJudge {
     if (expected_.format != &out_) {
       rounded = e;
       std::memcpy(e, raw, n * sizeof(double));
-      if (rounds_ || metrics != nullptr) round_array(out_, e, n);
+      if (rounds_ || metrics != nullptr) round_expected(out_, e, n);
     }
     if (metrics != nullptr) {
       if (!taken) {
@@ -424,7 +424,10 @@ class ElementJudge {
     miss.expected = integers_ ? raw : e;
     miss.actual_bits = actual_.bits_at(position);
     miss.expected_bits = expected_bits(out_, expected_, position, e);
-    if (!std::isnan(a) && !std::isnan(e)) {
+    if (const auto whole = expected_integer(out_, expected_, position, raw)) {
+      miss.ulps = integer_distance(integer_at(actual_, position), *whole);
+      miss.expected_is_beyond = !holds_integer(out_, *whole);
+    } else if (!std::isnan(a) && !std::isnan(e)) {
       miss.ulps = ulp_distance(out_, miss.actual_bits, miss.expected_bits);
     }
     found.list(std::move(miss), options_.worst);

@@ -1,8 +1,10 @@
 #include "assay/judge/exact.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "assay/base/constants.h"
+#include "assay/format/convert.h"
 
 namespace assay {
 
@@ -32,22 +34,52 @@ std::optional<__int128> expected_integer(const Format& output, const TensorView&
   return static_cast<__int128>(std::nearbyint(e));
 }
 
+void round_expected(const Format& output, double* values, std::size_t n) {
+  if (output.is_float() || output.is_complex()) return round_array(output, values, n);
+  const bool is_bool = output.kind == Kind::kBool;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!std::isfinite(values[i])) continue;
+    values[i] = is_bool ? (values[i] != 0 ? 1 : 0) : std::nearbyint(values[i]) + 0.0;  // no -0
+  }
+}
+
 bool exact_errors(const TensorView& actual, const TensorView& expected, std::int64_t first,
                   std::size_t n, double* errors) {
   const Format& output = *actual.format;
   if (output.is_float() || output.bits < 64) return false;
   for (std::size_t i = 0; i < n; ++i) {
     const std::int64_t position = first + static_cast<std::int64_t>(i);
-    const auto e = expected_integer(output, expected, position, expected.value_at(position));
+    const double value = expected.value_at(position);
+    const auto e = expected_integer(output, expected, position, value);
     if (!e) return false;
     errors[i] = static_cast<double>(integer_at(actual, position) - *e);
+    // A float golden result is as it is stored.
+    if (expected.format->is_float()) errors[i] -= value - std::nearbyint(value);
   }
   return true;
+}
+
+std::uint64_t integer_distance(__int128 actual, __int128 expected) {
+  const __int128 distance = actual > expected ? actual - expected : expected - actual;
+  return static_cast<std::uint64_t>(std::min<__int128>(distance, ~std::uint64_t{0}));
+}
+
+bool holds_integer(const Format& format, __int128 value) {
+  if (format.kind == Kind::kBool) return value == 0 || value == 1;
+  const int digits = format.bits - (format.is_signed() ? 1 : 0);
+  const __int128 end = __int128{1} << digits;
+  return value < end && value >= (format.is_signed() ? -end : 0);
 }
 
 std::uint64_t expected_bits(const Format& output, const TensorView& expected, std::int64_t position,
                             double e) {
   if (expected.format == &output) return expected.bits_at(position);
+  if (!output.is_float() && !expected.format->is_float()) {
+    const __int128 value = integer_at(expected, position);
+    if (!holds_integer(output, value)) return encode(output, value < 0 ? -kInfinity : kInfinity);
+    const std::uint64_t unused = 64 - static_cast<std::uint64_t>(output.bits);
+    return static_cast<std::uint64_t>(value) << unused >> unused;
+  }
   if (std::isnan(e) && output.specials == Specials::kFinite) return 0;
   return encode(output, e);
 }

@@ -22,13 +22,21 @@ __int128 integer_at(const TensorView& view, std::int64_t position);
 // `e`, rounded to one. Empty where there is none: NaN, infinity, and what 127 bits do not hold.
 std::optional<__int128> expected_integer(const Format& output, const TensorView& expected,
                                          std::int64_t position, double e);
+// Golden elements rounded to the output's format; those of an integer output to the integer that
+// expected_integer() gives, also where the format does not hold it. NaN and infinity stay.
+void round_expected(const Format& output, double* values, std::size_t n);
 // actual - expected of the n elements from `first` on where float64 values would round it: outputs
 // of 64-bit integers. False, and no errors, where float64 arithmetic is what there is.
 bool exact_errors(const TensorView& actual, const TensorView& expected, std::int64_t first,
                   std::size_t n, double* errors);
 
+// The distance of an integer element from its golden one, at most 2^64 - 1.
+std::uint64_t integer_distance(__int128 actual, __int128 expected);
+// Whether an integer format holds the number.
+bool holds_integer(const Format& format, __int128 value);
+
 // The golden element in the output's format, of value `e` there; all zeros where that cannot hold a
-// NaN.
+// NaN, and the nearest where it is an integer that the format does not hold.
 std::uint64_t expected_bits(const Format& output, const TensorView& expected, std::int64_t position,
                             double e);
 // Two NaN count as the same value; whether they are the same bits is another matter. Of the block

@@ -223,7 +223,9 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
     const double* given = nullptr;
     if (errors != nullptr) {
       spec.ulp_rule = simd::UlpRule::kGiven;
-      for (std::size_t i = 0; i < lanes; ++i) ulps[i] = i < n ? std::abs(errors[i]) : 0;
+      for (std::size_t i = 0; i < lanes; ++i) {
+        ulps[i] = i < n ? std::abs(errors[i] + (expected[i] - rounded[i])) : 0;
+      }
       given = ulps;
     } else if (spec.ulp_rule == simd::UlpRule::kGiven) {
       for (std::size_t i = 0; i < lanes; ++i) {
@@ -258,7 +260,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   m_.expected.subnormal += block.subnormal_expected;
   m_.expected_rounds |= block.rounds;
   // Of integers beyond 2^53 the differences tell, not the float64 values.
-  differs_ |= errors != nullptr ? block.maxima[simd::kMaxAbs] > 0 : block.differs;
+  differs_ |= errors != nullptr ? block.maxima[simd::kMaxUlps] > 0 : block.differs;
 
   const auto error_at = [&](std::size_t i) {
     return errors != nullptr ? errors[i]
@@ -353,7 +355,8 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
       // What the rule compares with is the rounded value where the bound says so.
       const double judged = bound_->round_expected ? r : e;
       if (!std::isfinite(a) || !std::isfinite(e) || !std::isfinite(judged)) continue;
-      if (has_tables()) record(std::abs(errors != nullptr ? errors[i] : a - judged), judged);
+      const double error = errors != nullptr ? errors[i] + (e - judged) : a - judged;
+      if (has_tables()) record(std::abs(error), judged);
     }
   }
   may_miss_ |= records_.ratio >= 1;

@@ -6,6 +6,7 @@
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/judge/blindness.h"
 
 namespace assay {
 namespace {
@@ -205,9 +206,71 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
   return decision;
 }
 
+// Of the elements that are not 0, the share to which a bound is blind: from `low` to `high`.
+struct BlindShare {
+  double low = 0, high = 1;
+  const SavedCheck* of_low = nullptr;  // whose share `low` is
+};
+
+double blind_share(const SavedCheck& check) {
+  return check.nonzero == 0 ? 0
+                            : static_cast<double>(check.blind) / static_cast<double>(check.nonzero);
+}
+
+bool is_plain_tolerance(const SavedCheck& check) {
+  if (!check.rtol || !check.atol) return false;
+  Bound plain;
+  plain.rtol = *check.rtol;
+  plain.atol = *check.atol;
+  return plain.text() == check.text;
+}
+
+BlindShare blind_share(const SavedResult& saved, const Bound& b) {
+  const bool plain = b.is_plain();
+  if (b.rule == Rule::kBits || (plain && b.atol == 0 && b.rtol < 1)) return {0, 0, nullptr};
+  BlindShare known;
+  for (const SavedCheck& check : saved.checks) {
+    if (check.round_expected != b.round_expected) continue;
+    const double share = blind_share(check);
+    const bool tolerances = plain && is_plain_tolerance(check);
+    const bool is_looser = tolerances && b.rtol >= *check.rtol && b.atol >= *check.atol;
+    const bool is_stricter = tolerances && b.rtol <= *check.rtol && b.atol <= *check.atol;
+    const bool is_same = tolerances ? is_looser && is_stricter : b.text() == check.text;
+    if (is_same || (is_stricter && share < known.high)) known.high = share;
+    if (is_same || (is_looser && share > known.low)) known.low = share, known.of_low = &check;
+    if (is_same) break;
+  }
+  return known;
+}
+
+// A pass by a bound that is blind to most elements is not to be trusted.
+void look_at_blindness(const SavedResult& saved, bool is_asked, Verdict& verdict) {
+  const Bound& bound = verdict.bound;
+  const BlindShare share = blind_share(saved, bound);
+  if (share.low == share.high && share.of_low != nullptr) {
+    verdict.nonzero = share.of_low->nonzero;
+    verdict.blind = share.of_low->blind;
+  }
+  if (share.low > bound.max_blind) {
+    const SavedCheck& check = *share.of_low;
+    verdict.outcome = Outcome::kUntrusted;
+    verdict.because = blind_words(check.blind, check.nonzero, false, bound.text());
+  } else if (share.high > bound.max_blind) {
+    const std::string unknown =
+        "saved metrics do not tell how many elements this bound is blind to; judge the tensors "
+        "again to know";
+    if (is_asked) {
+      verdict.outcome = Outcome::kNotComparable;
+      verdict.because = unknown;
+    } else {
+      verdict.notes.push_back(unknown);
+    }
+  }
+}
+
 }  // namespace
 
-Verdict regate(const SavedResult& saved, const Bound& bound) {
+Verdict regate(const SavedResult& saved, const Bound& bound, bool blindness_is_asked) {
   const FloatEnvironment environment;
   Verdict verdict;
   verdict.bound = bound;
@@ -226,10 +289,13 @@ Verdict regate(const SavedResult& saved, const Bound& bound) {
     verdict.because = std::move(decision.because);
     if (verdict.outcome != Outcome::kNotComparable) break;
   }
-  if (verdict.outcome == Outcome::kPass) {
-    verdict.notes.push_back(
-        "saved metrics do not tell how many elements a bound is blind to; judge the tensors again "
-        "to know");
+  if (verdict.outcome != Outcome::kPass) return verdict;
+  if (saved.same_data) {
+    verdict.outcome = Outcome::kUntrusted;
+    verdict.same_data = true;
+    verdict.because = saved.because;
+  } else {
+    look_at_blindness(saved, blindness_is_asked, verdict);
   }
   return verdict;
 }

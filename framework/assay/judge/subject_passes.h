@@ -12,6 +12,7 @@
 #include "assay/base/constants.h"
 #include "assay/base/quad.h"
 #include "assay/format/convert.h"
+#include "assay/judge/exact.h"
 #include "assay/judge/parts.h"
 #include "assay/judge/statistics.h"
 
@@ -46,10 +47,10 @@ struct SubjectTensors : StatisticsPiece {
     const auto n = static_cast<std::size_t>(count);
     actual.read(first, count, values);
     expected.read(first, count, e);
-    if (rounds && expected.format != &format()) round_array(format(), e, n);
+    if (rounds && expected.format != &format()) round_expected(format(), e, n);
     if (rounded != nullptr) {
       std::memcpy(rounded, e, n * sizeof(double));
-      if (!rounds && expected.format != &format()) round_array(format(), rounded, n);
+      if (!rounds && expected.format != &format()) round_expected(format(), rounded, n);
     }
     if (subject == StatisticSubject::kOutput) return -1;
     double other[kMetricsBlock] = {};

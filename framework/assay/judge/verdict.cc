@@ -37,6 +37,10 @@ void cannot_fail(Verdict& verdict, std::string because) {
   verdict.because = std::move(because) + ": the check could not have failed";
   verdict.where.clear();
 }
+void same_memory_cannot_fail(Verdict& verdict) {
+  cannot_fail(verdict, "the output is the expected result itself, in the same memory");
+  verdict.same_data = true;
+}
 
 }  // namespace
 
@@ -106,7 +110,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   if (bound.rule == Rule::kIndices) {
     Verdict verdict = judge_indices(actual, expected, bound, options);
     if (verdict.outcome == Outcome::kPass && same_memory(actual, expected)) {
-      cannot_fail(verdict, "the output is the expected result itself, in the same memory");
+      same_memory_cannot_fail(verdict);
     }
     return verdict;
   }
@@ -173,7 +177,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   if (bound.needs_benchmark() && same_memory(actual, *benchmark)) {
     cannot_fail(verdict, "the benchmark is the output itself");
   } else if (verdict.outcome == Outcome::kPass && same_memory(actual, expected)) {
-    cannot_fail(verdict, "the output is the expected result itself, in the same memory");
+    same_memory_cannot_fail(verdict);
   }
   return verdict;
 }

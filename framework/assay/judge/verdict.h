@@ -31,6 +31,9 @@ struct Miss {
   std::uint64_t actual_bits = 0, expected_bits = 0;  // in the output's format
   double actual = 0, expected = 0;                   // as compared
   double error = 0, bound = 0;
+  // Whether `expected` is an integer that the output's format does not hold; expected_bits are
+  // then those of the nearest one.
+  bool expected_is_beyond = false;
   std::optional<std::uint64_t> ulps;  // empty where either is NaN, and of complex elements
   // Of complex elements: the imaginary parts. Those above are the real ones, but for error and
   // bound, which are of magnitudes.
@@ -69,6 +72,7 @@ struct Verdict {
   std::vector<LimitReading> readings = {};  // of the bound's limits
   std::vector<DrawTest> tests = {};         // of draws, where the bound is a law
   std::string because;                      // the verdict in words, one line
+  bool same_data = false;                   // the output is the golden result, the same bytes
   // The pattern of a failure: where its misses lie, and which change of the output would mend it
   // (judge/pattern.h); empty where there is none.
   std::string where;

@@ -117,8 +117,9 @@ void add_elements(const Format& f, const Miss& m, Json& json) {
   const Format& part = part_format(f);
   json["actual"] = element_json(part, m.actual_bits, m.actual);
   json["actual_bits"] = hex_bits(part, m.actual_bits);
-  json["expected"] = expected(part, m.expected, m.expected_bits);
-  json["expected_bits"] = hex_bits(part, m.expected_bits);
+  json["expected"] =
+      m.expected_is_beyond ? number(m.expected) : expected(part, m.expected, m.expected_bits);
+  json["expected_bits"] = m.expected_is_beyond ? Json() : Json(hex_bits(part, m.expected_bits));
   if (!m.imaginary) return;
   const Miss::Part& other = *m.imaginary;
   json["actual"] = {json["actual"], number(other.actual)};
@@ -135,6 +136,7 @@ Json outcome_json(const Verdict& v) {
                {"special_misses", v.special_misses},
                {"worst_ratio", number(v.worst_ratio)},
                {"because", v.because}};
+  if (v.same_data) json["same_data"] = true;
   if (v.forgiven > 0) json["forgiven"] = v.forgiven;
   if (v.blind) {
     json["nonzero"] = v.nonzero;

@@ -166,7 +166,9 @@ MissWords miss_words(const Verdict& v, const Miss& miss) {
                          : complex_text(f, miss.expected_bits, other.expected_bits);
   } else {
     words.actual = element_text(f, miss.actual_bits);
-    words.expected = stored ? short_number(miss.expected, 9) : element_text(f, miss.expected_bits);
+    words.expected = miss.expected_is_beyond ? formatted("{:.0f}", miss.expected)
+                     : stored                ? short_number(miss.expected, 9)
+                                             : element_text(f, miss.expected_bits);
   }
   if (v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits && std::isfinite(miss.error)) {
     words.bound = short_number(miss.bound, 4);

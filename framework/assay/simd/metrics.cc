@@ -303,7 +303,9 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
       counters_of(size, rel, ulps, slot);
 
       const auto judged = kSeparate && spec.judged_rounded ? hn::Abs(r) : size_e;
-      const auto off = kSeparate && spec.judged_rounded ? hn::Abs(hn::Sub(a, r)) : size;
+      const auto off = !kSeparate || !spec.judged_rounded ? size
+                       : errors == nullptr                ? hn::Abs(hn::Sub(a, r))
+                                                          : hn::Abs(hn::Add(error, hn::Sub(e, r)));
       // Each is negative where the element is to be looked at.
       const auto record = hn::Or(hn::MulAdd(ratio_rtol, judged, hn::Sub(ratio_atol, off)),
                                  hn::Or(hn::MulAdd(rtol, judged, hn::Sub(needed_atol, off)),
