@@ -122,8 +122,7 @@ void define_miss(py::module_& m) {
             return bits(x.expected_bits, x, &Miss::Part::expected_bits);
           },
           "The pattern of the expected value, rounded to the output's dtype; None where that is an "
-          "integer and does not "
-          "hold the expected one.")
+          "integer dtype which does not hold it.")
       .def_readonly("error", &Miss::error, "|actual - expected|.")
       .def_readonly("bound", &Miss::bound, "What the error may be here.")
       .def_readonly("ulps", &Miss::ulps, "None where either is NaN, and of complex elements.")

@@ -65,9 +65,7 @@ std::uint64_t integer_distance(__int128 actual, __int128 expected) {
 }
 
 bool holds_integer(const Format& format, __int128 value) {
-  if (format.kind == Kind::kBool) return value == 0 || value == 1;
-  const int digits = format.bits - (format.is_signed() ? 1 : 0);
-  const __int128 end = __int128{1} << digits;
+  const __int128 end = __int128{1} << format.precision;
   return value < end && value >= (format.is_signed() ? -end : 0);
 }
 
