@@ -13,7 +13,9 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/parallel.h"
@@ -27,10 +29,11 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kPiece = std::size_t{4} << 20;
 
-// A vector of numbers from 1 to 9.3, each larger by `step`.
-void write_npy(const fs::path& path, std::int64_t elements, float step) {
-  std::string header =
-      assay::formatted("{{'descr': '<f4', 'fortran_order': False, 'shape': ({},), }}", elements);
+// Numbers from 1 to 9.3, each larger by `step`, or all `value`, where that is given.
+void write_npy(const fs::path& path, const std::string& shape, bool in_columns,
+               std::int64_t elements, float step, std::optional<float> value = {}) {
+  std::string header = assay::formatted("{{'descr': '<f4', 'fortran_order': {}, 'shape': ({},), }}",
+                                        in_columns ? "True" : "False", shape);
   header.resize(117, ' ');
   header += '\n';
   std::ofstream out(path, std::ios::binary);
@@ -38,7 +41,7 @@ void write_npy(const fs::path& path, std::int64_t elements, float step) {
   out << header;
   std::vector<float> piece(kPiece / sizeof(float));
   for (std::size_t i = 0; i < piece.size(); ++i) {
-    piece[i] = 1.0F + static_cast<float>(i % 8191) / 997.0F + step;
+    piece[i] = value.value_or(1.0F + static_cast<float>(i % 8191) / 997.0F + step);
   }
   for (std::int64_t done = 0; done < elements;) {
     const auto count = std::min(elements - done, static_cast<std::int64_t>(piece.size()));
@@ -53,7 +56,7 @@ void write_npy(const fs::path& path, std::int64_t elements, float step) {
 }
 
 struct Pair {
-  fs::path folder, actual, expected;
+  fs::path folder, actual, expected, matrix, same, columns;
 
   Pair() {
     const char* gib = std::getenv("COMPARE_BENCH_GIB");
@@ -64,8 +67,17 @@ struct Pair {
     folder = name;
     actual = folder / "actual.npy";
     expected = folder / "expected.npy";
-    write_npy(actual, elements, 1e-6F);
-    write_npy(expected, elements, 0);
+    matrix = folder / "matrix.npy";
+    same = folder / "same.npy";
+    columns = folder / "columns.npy";
+    const std::string length = assay::formatted("{}", elements);
+    write_npy(actual, length, false, elements, 1e-6F);
+    write_npy(expected, length, false, elements, 0);
+    // 64 MiB of it: 4096 rows and columns.
+    for (const auto& [path, in_columns] :
+         {std::pair(&matrix, false), {&same, false}, {&columns, true}}) {
+      write_npy(*path, "4096, 4096", in_columns, std::int64_t{1} << 24, 0, 1.5F);
+    }
   }
   ~Pair() { fs::remove_all(folder); }
   Pair(const Pair&) = delete;
@@ -82,9 +94,13 @@ struct Pair {
     }
   }
 
-  void compare() const {
+  void compare() const { compare(actual, expected); }
+  void compare_rows() const { compare(same, matrix); }
+  void compare_columns() const { compare(columns, matrix); }
+
+  void compare(const fs::path& one, const fs::path& other) const {
     const std::string line = assay::formatted(ASSAY_TOOL " compare {} {} --standard torch --quiet",
-                                              actual.string(), expected.string());
+                                              one.string(), other.string());
     if (std::system(line.c_str()) != 0) {
       std::fprintf(stderr, "failed: %s\n", line.c_str());
       std::exit(2);
@@ -179,6 +195,8 @@ int main(int argc, char** argv) {
   add("compare_disk", true, &Pair::compare);
   add("read_cache", false, &Pair::read);
   add("compare_cache", false, &Pair::compare);
+  add("compare_rows", false, &Pair::compare_rows);
+  add("compare_columns", false, &Pair::compare_columns);
   add("sum_read", false, &Pair::sum_read);
   add("sum_mapped", false, &Pair::sum_mapped);
   return assay_bench::run_with_ratios(
@@ -186,6 +204,8 @@ int main(int argc, char** argv) {
       {{"compare two .npy, from the disk: reading both", "compare_disk", "read_disk", 0.9},
        {"compare two .npy, from the page cache: reading both by a thread", "compare_cache",
         "read_cache", 0},
+       {"compare .npy of 64 MiB, one of them in column-major order: both in row-major order",
+        "compare_columns", "compare_rows", 0},
        {"both added up by all threads, from the page cache, read: mapped", "sum_read", "sum_mapped",
         0}});
 }

@@ -86,6 +86,7 @@ audit::Subject subject_of(Case c, const RightOutputs& from, const std::string& o
   } else {
     subject.clean = rounded_golden(c);
   }
+  c.take_output_dtype(subject.clean.format());
   if (subject.clean.shape() != c.golden->shape()) {
     throw std::invalid_argument(formatted("the output is {}, the golden result {}",
                                           shape_text(subject.clean.shape()),
@@ -146,13 +147,7 @@ void add_others(std::vector<audit::Subject>& subjects) {
 
 AuditSubjects read_subjects(const GateFileOptions& o, bool rounded) {
   AuditSubjects found;
-  std::optional<OpenedCases> outputs;
   if (o.outputs.size() > 1) throw std::invalid_argument("give one --outputs");
-  if (!o.outputs.empty()) {
-    OpenOptions request = o.source.request(Side::kOutputs);
-    request.producer = o.recorded;
-    outputs = open_cases(o.outputs.front(), request);
-  }
   std::vector<OpenedCases> sources;
   if (!o.source.pairs.empty()) {
     OpenOptions request = o.source.request(Side::kGolden);
@@ -162,6 +157,17 @@ AuditSubjects read_subjects(const GateFileOptions& o, bool rounded) {
   for (const std::string& path : find_sources(o.golden, o.source.layout)) {
     sources.push_back(open_cases(path, o.source.request(Side::kGolden)));
   }
+  std::optional<OpenedCases> outputs;
+  if (!o.outputs.empty()) {
+    OpenOptions request = o.source.request(Side::kOutputs);
+    request.producer = o.recorded;
+    request.golden_of = golden_of(sources);
+    outputs = open_cases(o.outputs.front(), request);
+  }
+  std::set<std::string> layouts;
+  for (const OpenedCases& source : sources) layouts.insert(source.layout);
+  if (outputs) layouts.insert(outputs->layout);
+  o.source.check_used(layouts);
   std::size_t all = 0;
   std::set<std::string> seen;
   for (const OpenedCases& source : sources) {

@@ -234,6 +234,10 @@ int compare_one(const CompareOptions& o, const GateRequest& request, const Conte
       if (v.metrics && &v == &verdicts.back()) print("\n" + metrics_text(v));
     }
   }
+  const std::set<std::string> dtypes = {std::string(pair.actual->format().name)};
+  for (const std::string& note : o.tolerance.unused_notes(dtypes)) {
+    if (!context.quiet && o.json != "-") print(formatted("\nnote: {}\n", note));
+  }
   for (const Verdict& v : verdicts) {
     if (o.json.empty() || v.outcome != outcome) continue;
     if (o.json == "-")
@@ -337,6 +341,7 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
           joined(texts, "; "));
     }
   }
+  o.tolerance.note_unused(report);
   if (o.json == "-")
     print(gate_json(report));
   else if (!context.quiet)

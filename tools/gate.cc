@@ -467,6 +467,20 @@ void check_options(const GateOptions& o) {
   }
 }
 
+// What was asked for and decided no case.
+void note_unused(const GateOptions& o, const GateRequest& request, GateReport& report) {
+  o.tolerance.note_unused(report);
+  const bool any_checksums = std::any_of(report.cases.begin(), report.cases.end(),
+                                         [](const CaseReport& c) { return c.abft.has_value(); });
+  if (request.checksums && !any_checksums) {
+    report.notes.push_back(
+        formatted("--abft {}: checksums are of products and of attention with their inputs, and no "
+                  "case has one: the "
+                  "elements alone decided",
+                  shell_word(request.checksums->text())));
+  }
+}
+
 int run_gate(const GateOptions& o, const Context& context) {
   check_options(o);
   GateRequest request;
@@ -487,6 +501,7 @@ int run_gate(const GateOptions& o, const Context& context) {
     return baseline && std::any_of(baseline->entries.begin(), baseline->entries.end(),
                                    [&](const auto& e) { return glob_match(glob, e.name); });
   });
+  o.files.source.check_used(found.layouts, !o.csv.empty());
   if (!o.benchmark.empty()) check_benchmark(o.benchmark, found);
 
   if (shard.index > 1) {
@@ -537,6 +552,7 @@ int run_gate(const GateOptions& o, const Context& context) {
         formatted("judged by{} of the command line, over the own bounds of {} case{}",
                   o.tolerance.text(), gate.overridden(), gate.overridden() == 1 ? "" : "s");
   }
+  if (shard.count == 1) note_unused(o, request, report);
   const bool stale = apply_known_failures(o, report);
   const int baseline_code = apply_baseline(o, context, found, baseline, unreadable, report);
   if (context.listener != nullptr && context.listener->gate) context.listener->gate(report);

@@ -135,6 +135,7 @@ void choose_cases(const GateFileOptions& o, int threads,
     std::map<std::string, std::size_t> place;  // in the order of the source's own
     try {
       const OpenedCases& opened = sources.opened(file.golden);
+      found.layouts.insert(opened.layout);
       for (const std::string& note : opened.notes) {
         if (noted.insert(note).second) found.notes.push_back(note);
       }
@@ -339,15 +340,21 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
   return producers;
 }
 
-// Cases of the files of outputs that match, and have one of their producer, but no golden case.
-void find_without_golden(const GateFileOptions& o, OpenSources& sources, GateFiles& found) {
+// What opening the files of outputs said, and their cases that match, and have an output of the
+// producer, but no golden case.
+void look_at_outputs(const GateFileOptions& o, OpenSources& sources, GateFiles& found) {
   std::map<SourcePlace, std::vector<const GateFile*>> users;
   for (const GateFile& file : found.files) {
     if (!file.error.empty()) continue;
     for (const SourcePlace& place : file.outputs) users[place].push_back(&file);
   }
   for (const auto& [place, files] : users) {
-    const CaseSource& source = sources.at(place);
+    const OpenedCases& opened = sources.opened(place);
+    const CaseSource& source = *opened.cases;
+    found.layouts.insert(opened.layout);
+    for (const std::string& note : opened.notes) {
+      if (!contains(found.notes, note)) found.notes.push_back(note);
+    }
     std::set<std::string_view> golden;
     for (const GateFile* file : files) golden.insert(file->names.begin(), file->names.end());
     for (const std::string& name : source.case_names()) {
@@ -385,6 +392,16 @@ const OpenedCases& OpenSources::opened(const SourcePlace& place) {
   if (found != opened_.end()) return found->second;
   OpenOptions options = options_->source.request(place.side);
   options.producer = options_->recorded;
+  if (const auto golden = golden_->find(place); golden != golden_->end()) {
+    options.golden_of = [this, &golden = golden->second](const std::string& name,
+                                                         const std::string& output) {
+      std::optional<TensorInfo> info;
+      for (const SourcePlace& there : golden) {
+        if (!info) info = golden_info(at(there), name, output);
+      }
+      return info;
+    };
+  }
   return opened_
       .emplace(place, place.pattern.empty() ? open_cases(place.path, options)
                                             : open_pairs(place.path, place.pattern, options))
@@ -410,8 +427,12 @@ GateFiles find_files(const GateFileOptions& options, int threads,
                      const std::function<bool(const std::string& glob)>& is_known) {
   GateFiles found = paired_files(options);
   const bool alone = found.files.size() == 1;
-  found.sources =
-      std::make_shared<SourcePool>([&options] { return std::make_unique<OpenSources>(options); });
+  const auto golden = std::make_shared<GoldenPlaces>();
+  for (const GateFile& file : found.files) {
+    for (const SourcePlace& place : file.outputs) (*golden)[place].push_back(file.golden);
+  }
+  found.sources = std::make_shared<SourcePool>(
+      [&options, golden] { return std::make_unique<OpenSources>(options, golden); });
   choose_cases(options, threads, is_known, *found.sources->take(), found);
   find_outputs(*found.sources->take(), found);
   bool any_outputs = false, has_asked = false;
@@ -437,7 +458,7 @@ GateFiles find_files(const GateFileOptions& options, int threads,
         formatted("none of the {} files has outputs of '{}'{}; they have {}", found.files.size(),
                   asked, did_you_mean_aside(asked, known), joined(known)));
   }
-  if (!options.outputs.empty()) find_without_golden(options, *found.sources->take(), found);
+  if (!options.outputs.empty()) look_at_outputs(options, *found.sources->take(), found);
   return found;
 }
 

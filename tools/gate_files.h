@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,10 +43,14 @@ struct SourcePlace {
   auto operator<=>(const SourcePlace&) const = default;
 };
 
+// Of places of outputs: those that may have their golden results.
+using GoldenPlaces = std::map<SourcePlace, std::vector<SourcePlace>>;
+
 // The sources that one thread has open at a time.
 class OpenSources {
  public:
-  explicit OpenSources(const GateFileOptions& options) : options_(&options) {}
+  OpenSources(const GateFileOptions& options, std::shared_ptr<const GoldenPlaces> golden)
+      : options_(&options), golden_(std::move(golden)) {}
   const OpenedCases& opened(const SourcePlace& place);
   const CaseSource& at(const SourcePlace& place) { return *opened(place).cases; }
   // Closes all but these.
@@ -53,6 +58,7 @@ class OpenSources {
 
  private:
   const GateFileOptions* options_;
+  std::shared_ptr<const GoldenPlaces> golden_;
   std::map<SourcePlace, OpenedCases> opened_;
 };
 
@@ -83,7 +89,8 @@ struct GateFiles {
   std::vector<std::string> without_golden = {};  // cases or files that have an output alone
   std::vector<std::string> left_out = {};  // what is in no case for another reason, in sentences
   std::vector<std::string> notes = {};
-  std::size_t cases = 0;  // that were chosen
+  std::set<std::string> layouts = {};  // of what was opened
+  std::size_t cases = 0;               // that were chosen
   // Of a file alone what was opened to find its cases is open there, so that it is looked at once.
   std::shared_ptr<SourcePool> sources = {};
 };

@@ -1,5 +1,6 @@
 // assay pack and unpack: cases of any layout to a dataset file, and back to arrays.
 #include <map>
+#include <set>
 
 #include "assay/base/text.h"
 #include "assay/datasets/unpacked_folder.h"
@@ -62,17 +63,22 @@ std::vector<OpenedCases> open_all(const PackOptions& o) {
 }
 
 int run_pack(const PackOptions& o, const Context& context) {
+  const std::vector<OpenedCases> sources = open_all(o);
   std::optional<OpenedCases> outputs;
   if (!o.outputs.empty()) {
     OpenOptions request = o.source.request(Side::kOutputs);
     request.layout.clear();
+    request.golden_of = golden_of(sources);
     outputs = open_cases(o.outputs, request);
     say(*outputs, context);
   }
+  std::set<std::string> layouts;
+  for (const OpenedCases& source : sources) layouts.insert(source.layout);
+  if (outputs) layouts.insert(outputs->layout);
+  o.source.check_used(layouts);
   DatasetWriter writer(o.out, o.compress);
   std::map<std::string, std::string> whence;  // of cases
   std::size_t unreadable = 0;
-  const std::vector<OpenedCases> sources = open_all(o);
   for (const OpenedCases& source : sources) {
     say(source, context);
     const CaseSource& from = *source.cases;
@@ -84,10 +90,13 @@ int run_pack(const PackOptions& o, const Context& context) {
         throw FileError(from.path(), name, formatted("is a case of {}, too", before->second));
       }
       try {
-        if (file != nullptr)
+        if (file != nullptr) {
           writer.copy(*file, name);
-        else
-          writer.write(from.read(name));
+        } else {
+          Case c = from.read(name);
+          if (outputs) take_output_dtypes(*outputs->cases, c);
+          writer.write(c);
+        }
         if (outputs) add_outputs(writer, *outputs->cases, name);
       } catch (const FileError& e) {
         print_error(formatted("error: {}", e.what()));
@@ -124,6 +133,7 @@ std::vector<std::string> unpacked_kinds() {
 
 int run_unpack(const UnpackOptions& o, const Context& context) {
   const OpenedCases opened = open_cases(o.file, o.source.request(Side::kGolden));
+  o.source.check_used({opened.layout});
   say(opened, context);
   const std::vector<std::string> cases = opened.cases->case_names(o.glob);
   if (o.as == "ttk") {

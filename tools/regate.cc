@@ -43,7 +43,6 @@ int run_regate(const RegateOptions& o, const Context& context) {
   if (request.standards.empty() && !request.rtol && !request.atol) {
     throw std::invalid_argument("give --standard, or --rtol and --atol: what to judge by");
   }
-  for (const std::string& s : request.standards) (void)standard_bound(s, format_named("float32"));
   GateReport report;
   report.golden_file = o.results;
   report.command = context.command_line;
@@ -58,6 +57,7 @@ int run_regate(const RegateOptions& o, const Context& context) {
         formatted("{} regate {}{}", context.program, shell_word(o.results), o.tolerance.text());
     report.cases.push_back(std::move(entry));
   }
+  o.tolerance.note_unused(report);
   if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report));
   if (o.json == "-") {
     print(gate_json(report));
@@ -75,6 +75,7 @@ int run_regate(const RegateOptions& o, const Context& context) {
     for (const auto& [note, verdicts] : notes) {
       print(formatted("note, of {} verdict{}: {}\n", verdicts, verdicts == 1 ? "" : "s", note));
     }
+    for (const std::string& note : report.notes) print(formatted("note: {}\n", note));
   }
   return exit_code(report_outcome(report));
 }

@@ -29,7 +29,9 @@ void SavedFailures::add(const CaseSource& golden, const CaseSource* recorded,
   if (const auto* dataset = dynamic_cast<const DatasetFile*>(&golden)) {
     writer_.copy(*dataset, name);
   } else {
-    writer_.write(golden.read(name));
+    Case c = golden.read(name);
+    if (recorded != nullptr) take_output_dtypes(*recorded, c);
+    writer_.write(c);
   }
   for (const GatedCase& gated : outputs) {
     if (!gated.output && !gated.in_pieces) continue;

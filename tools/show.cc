@@ -61,6 +61,7 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
   OpenOptions request = options.request(Side::kGolden);
   request.rows_are_cases = options.rows_are_cases;  // unasked, arrays are shown as they lie
   const OpenedCases opened = open_cases(path, request);
+  options.check_used({opened.layout});
   const CaseSource& file = *opened.cases;
   const auto* dataset = dynamic_cast<const DatasetFile*>(&file);
   const std::vector<std::string> names = file.case_names(glob);

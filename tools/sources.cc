@@ -1,5 +1,6 @@
 #include "sources.h"
 
+#include <algorithm>
 #include <map>
 
 #include "assay/base/spec.h"
@@ -70,6 +71,30 @@ OpenOptions SourceOptions::request(Side side) const {
   request.table = table;
   if (rows_are_cases) request.rows_are_cases = true;
   return request;
+}
+
+void SourceOptions::check_used(const std::set<std::string>& of_layouts, bool reports_table) const {
+  if (of_layouts.empty()) return;
+  const bool of_ttk = of_layouts.count("ttk_manual") + of_layouts.count("ttk_dump") > 0;
+  if (!table.empty() && !of_ttk && !reports_table) {
+    throw std::invalid_argument(
+        formatted("--table {}: a case table belongs to the folders of TTK (ttk_manual, ttk_dump), "
+                  "and what was given is {}",
+                  table, joined(std::vector<std::string>(of_layouts.begin(), of_layouts.end()))));
+  }
+  const bool all_say = std::all_of(of_layouts.begin(), of_layouts.end(), [](const auto& name) {
+    return name == "dataset" || name == "unpacked";
+  });
+  for (const auto& [option, value] : {std::pair("--dtype", &dtype),
+                                      {"--golden-dtype", &golden_dtype},
+                                      {"--shape", &shape},
+                                      {"--golden-shape", &golden_shape}}) {
+    if (value->empty() || !all_say) continue;
+    throw std::invalid_argument(
+        formatted("{} {} is for arrays of which nothing says it, and a dataset says dtype and "
+                  "shape of each: leave it out",
+                  option, *value));
+  }
 }
 
 std::string SourceOptions::text() const {

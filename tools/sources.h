@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct SourceOptions {
   void add_layout(Context& context, CLI::App* command);  // all but --pairs
   // For open_cases(). Throws std::invalid_argument on a shape that is none and an unknown layout.
   OpenOptions request(Side side) const;
+  // Throws std::invalid_argument on an option that none of the sources, of these layouts, takes.
+  // `reports_table`: the case table is written again, whatever the sources are.
+  void check_used(const std::set<std::string>& of_layouts, bool reports_table = false) const;
   // The options again, for a reproducer line; begins with a blank where there are any.
   std::string text() const;
 };

@@ -234,6 +234,25 @@ std::string ToleranceOptions::text() const {
   return out;
 }
 
+std::vector<std::string> ToleranceOptions::unused_notes(const std::set<std::string>& dtypes) const {
+  std::vector<std::string> notes;
+  for (const std::string& given : standards) {
+    for (const std::string& word : standard_words(given)) {
+      const std::string_view dtype = standard_word(word).dtype;
+      if (dtype.empty() || dtypes.count(std::string(format_named(dtype).name)) != 0) continue;
+      notes.push_back(
+          formatted("--standard {}: no output that was judged is {}", shell_word(word), dtype));
+    }
+  }
+  return notes;
+}
+
+void ToleranceOptions::note_unused(GateReport& report) const {
+  std::set<std::string> dtypes;
+  for (const CaseReport& c : report.cases) dtypes.insert(c.dtype);
+  for (std::string& note : unused_notes(dtypes)) report.notes.push_back(std::move(note));
+}
+
 std::vector<std::string> producers_of(const CaseSource& file,
                                       const std::vector<std::string>& cases) {
   std::set<std::string> producers;
@@ -275,9 +294,24 @@ void begin_program(int argc, char** argv) {
   set_file_checker("/proc/self/exe");
 }
 
-int parse_and_run(Context& context, const std::vector<std::string>& arguments) {
+namespace {
+
+// Parses, and runs the subcommand. Where there is none CLI11 asks for one before it names a word
+// that it does not expect, as in `assay --bogus`: the word is what is wrong.
+void parse(Context& context, const std::vector<std::string>& arguments) {
   try {
     context.app.parse(for_parser(context, arguments));
+  } catch (const CLI::RequiredError&) {
+    if (!context.app.get_subcommands().empty() || context.app.remaining_size() == 0) throw;
+    throw CLI::ExtrasError(context.app.remaining());
+  }
+}
+
+}  // namespace
+
+int parse_and_run(Context& context, const std::vector<std::string>& arguments) {
+  try {
+    parse(context, arguments);
   } catch (const CLI::ExtrasError&) {
     throw std::invalid_argument(not_expected(context));
   } catch (const CLI::ParseError& e) {
@@ -289,7 +323,7 @@ int parse_and_run(Context& context, const std::vector<std::string>& arguments) {
 int run_command_line(Context& context, const std::vector<std::string>& arguments) {
   const std::vector<std::string> words = split_empty_values(arguments);
   try {
-    context.app.parse(for_parser(context, arguments));
+    parse(context, arguments);
   } catch (const CLI::ExtrasError&) {
     (void)context.files.clear(words);
     // CLI11 names them from the last to the first.

@@ -4,11 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "assay/datasets/store.h"
 #include "assay/gate/bounds.h"
+#include "assay/gate/case_report.h"
 #include "call.h"
 #include "files.h"
 
@@ -118,6 +120,9 @@ struct ToleranceOptions {
   BoundRequest request() const;
   // The options again, for a reproducer line; begins with a blank where there are any.
   std::string text() const;
+  // A note on each standard of one dtype alone that none of these is.
+  std::vector<std::string> unused_notes(const std::set<std::string>& dtypes) const;
+  void note_unused(GateReport& report) const;  // adds them, by the dtypes of its outputs
 };
 
 // The producers recorded for these cases, in order of name.

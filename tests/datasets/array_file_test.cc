@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
@@ -289,6 +290,73 @@ TEST(ArrayFile, WhatCannotBeWrittenIsRefused) {
   EXPECT_EQ(refusal("npy", "no/x.npy", {{"", x}}),
             "no/x.npy: cannot be written: No such file or directory");
   EXPECT_THROW((void)array_format_named("ptt"), std::invalid_argument);
+}
+
+// A .npy file in column-major order whose element at the row-major position i has bytes made of i.
+void write_columns(const std::string& path, const std::string& descr, std::size_t width,
+                   const Shape& shape) {
+  std::string extents;
+  for (const std::int64_t extent : shape) extents += formatted("{}, ", extent);
+  std::string header =
+      formatted("{{'descr': '{}', 'fortran_order': True, 'shape': ({}), }}", descr, extents);
+  header.resize(118, ' ');
+  std::string bytes = std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header;
+  const std::int64_t size = element_count(shape);
+  std::vector<std::int64_t> index(shape.size());
+  for (std::int64_t at = 0; at < size; ++at) {  // in the order of the file
+    std::int64_t i = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) i = i * shape[d] + index[d];
+    for (std::size_t b = 0; b < width; ++b) bytes += static_cast<char>(i >> 8 * (b % 4));
+    for (std::size_t d = 0; d < shape.size() && ++index[d] == shape[d]; ++d) index[d] = 0;
+  }
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+TEST(ArrayFile, ColumnsAreReadInBands) {
+  const OwnDirectory directory;
+  struct Columns {
+    const char* descr;
+    std::size_t width;
+    Shape shape;
+  };
+  for (const auto& [descr, width, shape] : {
+           Columns{"<u4", 4, {12288, 700}},     // bands of less than half of a column
+           Columns{"<f2", 2, {24, 500000}},     // short columns, by two bands
+           Columns{"<u8", 8, {9, 70, 30, 11}},  // one band
+           Columns{"|u1", 1, {6000, 31, 100}},  // the same by two
+           Columns{"<c16", 16, {3000, 5, 70}},
+           Columns{"<u4", 4, {1, 1000}},
+           Columns{"<u4", 4, {1000, 1}},
+       }) {
+    const std::string path = directory / "columns.npy";
+    write_columns(path, descr, width, shape);
+    const std::unique_ptr<ArraySource> source = open_array({path, "", {}});
+    ASSERT_EQ(source->shape(), shape);
+    const std::int64_t size = element_count(shape);
+    Random random(5, static_cast<std::uint64_t>(size));
+    std::vector<std::byte> piece;
+    std::int64_t begin = 0;
+    // Once in a row, then wherever.
+    for (int turn = 0; turn < 60; ++turn) {
+      const auto most = std::min<std::int64_t>(size - begin, turn % 3 == 0 ? 12 : 300000);
+      const auto count =
+          1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most)));
+      piece.assign(static_cast<std::size_t>(count) * width, std::byte{});
+      source->read(begin, count, piece.data());
+      std::int64_t wrong = -1;
+      for (std::int64_t k = 0; k < count && wrong < 0; k += 7) {
+        for (std::size_t b = 0; b < width; ++b) {
+          const auto wanted = static_cast<std::byte>((begin + k) >> 8 * (b % 4));
+          if (piece[static_cast<std::size_t>(k) * width + b] != wanted) wrong = begin + k;
+        }
+      }
+      ASSERT_EQ(wrong, -1) << descr << " " << shape_text(shape);
+      begin += count;
+      if (begin == size || turn > 30) {
+        begin = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(size)));
+      }
+    }
+  }
 }
 
 TEST(ArrayFile, NamesSayDtypeAndShape) {

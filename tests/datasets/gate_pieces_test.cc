@@ -17,6 +17,8 @@
 #include "assay/datasets/array_judge.h"
 #include "assay/datasets/file_error.h"
 #include "assay/datasets/file_gate.h"
+#include "assay/datasets/npy_file.h"
+#include "assay/datasets/open_cases.h"
 #include "assay/datasets/store.h"
 #include "assay/report/report.h"
 #include "every_standard.h"
@@ -204,6 +206,29 @@ TEST_F(GatePieces, ShapesAndDtypesThatDiffer) {
 }
 
 // What needs more than the two arrays, or all of them at once, is read as a whole.
+TEST_F(GatePieces, AnOutputDtypeThatIsOpen) {
+  const auto write = [&](const char* folder, const Format& format) {
+    std::filesystem::create_directory(directory_ / folder);
+    const std::vector<double> values(static_cast<std::size_t>(2 * kUnit), 0.1);
+    write_npy(directory_ / folder + "/x.npy",
+              {{"", Tensor::from_values(format, {2 * kUnit}, values).view()}});
+  };
+  write("gold", format_named("float64"));
+  write("out", format_named("float32"));
+  const OpenedCases golden = open_cases(directory_ / "gold");
+  const OpenedCases outputs = open_cases(directory_ / "out", {.side = Side::kOutputs});
+  GateRequest request;
+  request.bounds.standards = {"torch"};
+  const OutputSource source{.name = "out", .recorded = outputs.cases.get()};
+  const auto whole = gate_file_case(*golden.cases, "x", source, request, kWhole);
+  const auto read = gate_file_case(*golden.cases, "x", source, request, pieces(1));
+  EXPECT_FALSE(whole[0].in_pieces);
+  EXPECT_TRUE(read[0].in_pieces);
+  EXPECT_EQ(whole[0].report.outcome(), Outcome::kPass);
+  EXPECT_EQ(all_of(read), all_of(whole));
+  EXPECT_THAT(all_of(read), testing::HasSubstr("the output dtype is that of the output"));
+}
+
 TEST_F(GatePieces, WhatTakesTheWhole) {
   const std::vector<double> one = {1, 2, 3, 4};
   Case c = external("c");

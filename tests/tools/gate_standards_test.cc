@@ -35,6 +35,75 @@ TEST_F(GateStandards, DualBenchmarkTakesTheOtherProducer) {
   EXPECT_THAT(run("assay gate worse.h5 --recorded bench --standard cann_l0"), Exits(0));
 }
 
+// A limit on the share of elements is no demand of each of them, of integers as of floats;
+// distances are those of the integers themselves, also of a golden result that the dtype does not
+// hold and where float64 does not tell two of them apart.
+TEST_F(GateStandards, LimitsOfIntegersAreOfAllElements) {
+  python(R"py(
+import h5py, json, numpy as np
+def rule(parameter): return {"limits": {"share_ulp": 0.01}, "parameters": {"share_ulp": parameter}}
+with open('own.json', 'w') as f:
+    json.dump({"standards": [{"name": "own", "why": "a test", "dtypes": {
+        "uint8": rule(4), "int64": rule(0)}}]}, f)
+golden = np.arange(50, 250, dtype='i8')
+def some(array, count, by):
+    array = array.copy()
+    array[:count] += by
+    return array
+with h5py.File('x.h5', 'w') as f:
+    f.attrs['assay_schema'] = 1
+    def case(name, dtype, golden, output):
+        group = f.create_group('cases/' + name)
+        group.attrs['op'] = 'external'
+        group.attrs['output_dtype'] = dtype
+        for at, data in (('golden', golden), ('outputs/npu', output.astype(dtype))):
+            group[at] = data
+            group[at].attrs['dtype'] = str(data.dtype)
+    case('close', 'uint8', golden, golden + 4)
+    case('few', 'uint8', golden, some(golden, 1, 5))
+    case('many', 'uint8', golden, some(golden, 4, 5))
+    case('beyond', 'uint8', some(golden, 4, 1000), np.minimum(some(golden, 4, 1000), 255))
+    large = golden + (1 << 60)
+    case('large_few', 'int64', large, some(large, 1, 1))
+    case('large_many', 'int64', large, some(large, 4, 1))
+)py");
+  const Ran ran = run("assay gate x.h5 --standards own.json --standard own --json r.json");
+  EXPECT_THAT(ran, Exits(1));
+  EXPECT_THAT(ran.out, Not(HasSubstr("NaN")));
+  std::string outcomes;
+  const nlohmann::json report = json("r.json");
+  for (const auto& c : report["cases"]) {
+    outcomes += formatted("{} {} {:.3g}; ", c["case"].get<std::string>(),
+                          c["outcome"].get<std::string>(), c["limits"][0]["value"].get<double>());
+  }
+  EXPECT_EQ(outcomes,
+            "beyond fail 0.02; close pass 0; few pass 0.005; large_few pass 0.005; "
+            "large_many fail 0.02; many fail 0.02; ");
+}
+
+// What was asked for and decided nothing is said.
+TEST_F(GateStandards, WhatDecidedNothingIsSaid) {
+  make("x.h5", {product("x", 0)});
+  const std::string note = "note: --standard float16=atb: no output that was judged is float16\n";
+  EXPECT_THAT(run("assay gate x.h5 --standard float16=atb").out, HasSubstr(note));
+  EXPECT_THAT(run("assay gate x.h5 --standard float32=torch").out, Not(HasSubstr("note: --st")));
+  python(R"py(
+import numpy as np
+np.save('a.npy', np.ones(4, 'f4'))
+np.save('b.npy', np.ones(4, 'f4'))
+np.savez('a.npz', x=np.ones(4, 'f4'))
+np.savez('b.npz', x=np.ones(4, 'f4'))
+)py");
+  EXPECT_THAT(run("assay compare a.npy b.npy --standard float16=atb").out, HasSubstr(note));
+  EXPECT_THAT(run("assay compare a.npz b.npz --standard float16=atb").out, HasSubstr(note));
+  const Ran sums = run("assay gate " ASSAY_SOURCE_DIR
+                       "/datasets/samples/operators.h5 --case '*softmax*' --machine cpu_fma "
+                       "--abft v_abft");
+  EXPECT_THAT(sums.out, HasSubstr("note: --abft v_abft: checksums are of products and of attention "
+                                  "with their inputs, and no case has one: the elements alone "
+                                  "decided\n"));
+}
+
 // A NaN that nobody expects, among a thousand elements.
 TEST_F(GateStandards, APublishedRuleIsAskedForAndSaid) {
   python(R"(

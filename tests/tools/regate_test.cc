@@ -69,5 +69,20 @@ TEST_F(Regate, UsageAndFiles) {
               Exits(2, "error: r.json is an input; --json would replace it"));
 }
 
+// As `gate` takes them: of one dtype alone, and of a file.
+TEST_F(Regate, StandardsOfADtypeAndOfAFile) {
+  make("g.h5", {product("x", 0)});
+  ASSERT_EQ(run("assay gate g.h5 --json r.json -q").code, 0);
+  write("own.json", R"({"standards": [{"name": "own", "why": "a test",
+                        "dtypes": {"float32": {"rtol": 1e-3, "atol": 1e-3}}}]})");
+  Ran ran = run("assay regate r.json --standards own.json --standard own");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out, HasSubstr("own: "));
+  ran = run("assay regate r.json --standard torch --standard float16=atb");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out, EndsWith("note: --standard float16=atb: no output that was judged is "
+                                "float16\n"));
+}
+
 }  // namespace
 }  // namespace assay

@@ -12,6 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 class Sources : public ProgramTest {
  protected:
@@ -85,6 +86,132 @@ TEST_F(Sources, TwoFoldersAreTheSameAsOneOfBothSides) {
   EXPECT_EQ(run("assay gate interop/sides/gold --outputs interop/sides/out --json r.json -q").code,
             1);
   EXPECT_EQ(outcomes("r.json"), "attention/k=pass attention/q=pass mlp/down_bad=fail mlp/up=pass");
+}
+
+// Folders of each side are settled together: dtypes of golden results that have more precision, and
+// the dtype and the shape of raw outputs.
+class TwoPlaces : public Sources {
+ protected:
+  TwoPlaces() {
+    python(R"py(
+import os, numpy as np
+random = np.random.default_rng(1)
+for name in ("a", "b/c"):
+    golden = random.standard_normal((4, 8))
+    def save(folder, array, raw=False):
+        file = os.path.join(folder, name + (".bin" if raw else ".npy"))
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        array.tofile(file) if raw else np.save(file, array)
+    save("gold64", golden)
+    save("gold32", golden.astype("f4"))
+    save("out32", golden.astype("f4"))
+    save("off32", (1.01 * golden).astype("f4"))
+    save("out64", golden.astype("f4").astype("f8"))
+    save("raw32", golden.astype("f4"), raw=True)
+)py");
+  }
+  // Of two cases that pass the second: its dtype and shape, and the notes on it and on the run.
+  std::string passed(const std::string& line) const {
+    const Ran ran = run("assay gate " + line + " --json r.json");
+    EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+    const nlohmann::json report = json("r.json");
+    const auto& c = report["cases"][1];
+    std::string text = formatted("{} {}", c["dtype"].get<std::string>(), c["shape"].dump());
+    for (const nlohmann::json* of : {&c, &report}) {
+      for (const std::string note : of->value("notes", nlohmann::json::array())) {
+        text += "; " + note;
+      }
+    }
+    return text;
+  }
+};
+
+TEST_F(TwoPlaces, TheOutputDtypeIsThatOfOutputsOfLessPrecision) {
+  const std::string note =
+      "float32 [4,8]; the output dtype is that of the output, for the golden result has more "
+      "precision";
+  EXPECT_EQ(passed("gold64 --outputs out32"), note);
+  EXPECT_EQ(passed("gold64 --outputs out32 --dtype float32"), "float32 [4,8]");
+  // One place has the note once, of all.
+  python(
+      "import os; os.mkdir('both'); os.rename('gold64', 'both/gold'); os.rename('out32', "
+      "'both/out')");
+  const Ran one = run("assay gate both");
+  EXPECT_EQ(one.code, 0) << one.out;
+  EXPECT_THAT(one.err + one.out, HasSubstr("the output dtype is that of the outputs"));
+}
+
+TEST_F(TwoPlaces, RawOutputsHaveTheDtypeAndShapeOfTheirGoldenResults) {
+  const std::string shape =
+      "; the shape is that of the other side, for the sizes agree: 2 arrays, the first raw32/a.bin";
+  const std::string both =
+      "float32 [4,8]; the dtype is that of the other side: 2 arrays, the first raw32/a.bin" + shape;
+  EXPECT_EQ(passed("gold32 --outputs raw32"), both);
+  EXPECT_EQ(passed("gold64 --outputs raw32 --dtype float32"), "float32 [4,8]" + shape);
+  // Also those of dataset files.
+  ASSERT_EQ(run("assay pack gold32 --out gold.h5").code, 0);
+  EXPECT_EQ(passed("gold.h5 --outputs raw32"), both);
+}
+
+TEST_F(TwoPlaces, PackSaysWhatTheOperatorReturns) {
+  for (const char* outputs : {"out32", "raw32 --dtype float32"}) {
+    ASSERT_EQ(run(formatted("assay pack gold64 --outputs {} --out p.h5", outputs)).code, 0);
+    EXPECT_EQ(passed("p.h5"), "float32 [4,8]") << outputs;
+  }
+}
+
+TEST_F(TwoPlaces, SavedFailuresFailAgain) {
+  const std::string standard = " --rtol 1e-4 --atol 1e-6";
+  ASSERT_EQ(
+      run("assay gate gold64 --outputs off32 --json r.json --save-failures f.h5" + standard).code,
+      1);
+  EXPECT_EQ(outcomes("r.json"), "a=fail b/c=fail");
+  EXPECT_EQ(run("assay gate f.h5 --json r.json" + standard).code, 1);
+  EXPECT_EQ(outcomes("r.json"), "a=fail b/c=fail");
+}
+
+TEST_F(TwoPlaces, AnAuditAndRowsTakeThemTheSameWay) {
+  const Ran audited = run("assay audit gold64 --outputs out32 --target torch --json a.json");
+  EXPECT_THAT(audited.out + audited.err, Not(HasSubstr("is left out"))) << audited.code;
+  EXPECT_THAT(run("assay gate gold64 --outputs out32 --rows-are-cases"), Exits(0));
+}
+
+TEST_F(TwoPlaces, OutputsOfMorePrecisionAreNotGuessed) {
+  const Ran ran = run("assay gate gold32 --outputs out64");
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("the output is float64, the case's output dtype is float32, "
+                                       "which is that of its golden result, as nothing says it. "
+                                       "Where float64 is meant, give --dtype float64\n"),
+                             Not(HasSubstr("h5py"))));
+  EXPECT_THAT(run("assay gate gold32 --outputs out64 --dtype float64 --standard torch"), Exits(0));
+  const Ran said = run("assay gate gold64 --outputs out32 --dtype float16");
+  EXPECT_EQ(said.code, 3);
+  EXPECT_THAT(said.out, HasSubstr("the output is float32, the case's output dtype is float16\n"));
+}
+
+// What no source takes is refused, and where it lies in a dataset file as well.
+TEST_F(TwoPlaces, OptionsThatNoSourceTakesAreRefused) {
+  ASSERT_EQ(run("assay pack gold32 --outputs out32 --out d.h5").code, 0);
+  write("t.csv", "testcase_name\na\n");
+  for (const char* command : {"gate d.h5", "pack d.h5 --out e.h5", "inspect d.h5",
+                              "unpack d.h5 --as npy --out u", "audit d.h5 --target torch"}) {
+    for (const char* option :
+         {"--dtype float32", "--golden-dtype float32", "--shape 4,8", "--golden-shape 4,8"}) {
+      EXPECT_THAT(run(formatted("assay {} {}", command, option)),
+                  Exits(2, formatted("error: {} is for arrays of which nothing says it, and a "
+                                     "dataset says dtype and shape of each: leave it out",
+                                     option)))
+          << command;
+    }
+    EXPECT_THAT(run(formatted("assay {} --table t.csv", command)),
+                Exits(2,
+                      "error: --table t.csv: a case table belongs to the folders of TTK "
+                      "(ttk_manual, ttk_dump), and what was given is dataset"))
+        << command;
+  }
+  // The outputs may be what takes them, and CSV has the rows of the table again.
+  EXPECT_THAT(run("assay gate d.h5 --outputs raw32 --dtype float32"), Exits(0));
+  EXPECT_THAT(run("assay gate d.h5 --table t.csv --csv v.csv"), Exits(0));
 }
 
 TEST_F(Sources, RawPairsTakeADtypeForEachSide) {

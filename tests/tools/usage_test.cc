@@ -125,6 +125,7 @@ TEST_F(Usage, UnknownSubcommandsAndOptionsGetASuggestion) {
               Exits(2, "error: not expected: --stndard=torch (did you mean '--standard'?)" + more));
   EXPECT_THAT(run("assay gate g.h5 --frobnicate"),
               Exits(2, "error: not expected: --frobnicate" + more));
+  EXPECT_THAT(run("assay --bogus"), Exits(2, "error: not expected: --bogus" + more));
   EXPECT_THAT(run("assay list machines --our"), Exits(2, "error: not expected: --our" + more));
   EXPECT_THAT(run("assay list standarts").err,
               StartsWith("TABLE: unknown table 'standarts': did you mean 'standards'?; known: "

@@ -80,8 +80,21 @@ Epilogue epilogue_of(const CaseOutputRecord& of, const std::string& producer) {
   return epilogue;
 }
 
-// `other` is the first array of the other side, whose dtype and shape may be this one's.
-void settle(ArrayRequest& array, const RawDefaults& defaults, const ArrayRequest* other,
+// Dtypes and shapes of raw bytes of one side, where nothing else says them.
+struct RawDefaults {
+  const std::string& dtype;
+  const std::optional<Shape>& shape;
+};
+
+using FindOther = std::function<std::optional<TensorInfo>()>;
+
+std::optional<TensorInfo> info_if_known(ArrayRequest array) {
+  if (is_raw(array.path) && !says_itself(array)) return std::nullopt;
+  return info_of(array);
+}
+
+// `find_other` gives an array of the other side, whose dtype and shape may be this one's.
+void settle(ArrayRequest& array, const RawDefaults& defaults, const FindOther& find_other,
             Inferred& inferred) {
   // What a file says itself goes before what was said of all of them.
   if (!is_raw(array.path)) {
@@ -94,10 +107,9 @@ void settle(ArrayRequest& array, const RawDefaults& defaults, const ArrayRequest
   if (!array.shape && defaults.shape) array.shape = defaults.shape;
   std::optional<TensorInfo> pair;
   const auto of_pair = [&]() -> const std::optional<TensorInfo>& {
-    if (!pair && other != nullptr) {
+    if (!pair && find_other) {
       try {
-        ArrayRequest request = *other;
-        if (!is_raw(request.path) || says_itself(request)) pair = info_of(request);
+        pair = find_other();
       } catch (const FileError&) {
         // It is named when it is read.
       }
@@ -126,25 +138,21 @@ void settle(ArrayRequest& array, const RawDefaults& defaults, const ArrayRequest
 }
 
 // A golden result of more precision than the outputs says nothing of what they are meant to be:
-// then they say it themselves.
+// then they say it themselves; also those that lie in another place, which are asked there.
 void settle_output_dtype(const CaseRecord& record, CaseOutputRecord& result, Inferred& inferred) {
   constexpr const char* kName = "output_dtype";
-  if (!result.golden || result.outputs.empty() || result.attributes.count(kName) > 0 ||
-      record.attributes.count(kName) > 0) {
+  if (!result.golden || result.attributes.count(kName) > 0 || record.attributes.count(kName) > 0) {
     return;
   }
+  result.output_dtype_is_open = true;
+  if (result.outputs.empty()) return;
+  std::map<std::string, TensorInfo> outputs;
+  for (const auto& [producer, array] : result.outputs) outputs.emplace(producer, info_of(array));
+  const Format* const common = common_format(outputs);
   const Format& golden = format_named(info_of(*result.golden).dtype);
-  const Format* common = nullptr;
-  for (const auto& [producer, array] : result.outputs) {
-    const Format& output = format_named(info_of(array).dtype);
-    if (common != nullptr && common != &output) return;
-    common = &output;
-  }
-  if (golden.is_float() != common->is_float() || golden.is_complex() != common->is_complex() ||
-      part_format(golden).precision <= part_format(*common).precision) {
-    return;
-  }
+  if (common == nullptr || !has_more_precision(golden, *common)) return;
   result.attributes[kName] = std::string(common->name);
+  result.output_dtype_is_open = false;
   if (inferred.output_dtype++ == 0) inferred.first_output = result.outputs.begin()->second.path;
 }
 
@@ -154,19 +162,30 @@ std::string arrays_text(int count, const std::string& first) {
 
 }  // namespace
 
-void settle_arrays(std::vector<CaseRecord>& records, const RawDefaults& outputs,
-                   const RawDefaults& golden, std::vector<std::string>& notes) {
+void settle_arrays(std::vector<CaseRecord>& records, const OpenOptions& options,
+                   std::vector<std::string>& notes) {
+  const RawDefaults outputs{options.dtype, options.shape};
+  const RawDefaults golden{options.golden_dtype, options.golden_shape};
   Inferred inferred;
   const auto settle_record = [&](CaseRecord& record) {
-    for (auto& [name, input] : record.inputs) settle(input, golden, nullptr, inferred);
+    for (auto& [name, input] : record.inputs) settle(input, golden, {}, inferred);
     for (auto& [name, result] : record.results) {
       if (!outputs.dtype.empty() && result.golden) {
         result.attributes.emplace("output_dtype", std::string(format_named(outputs.dtype).name));
       }
-      const auto first = result.outputs.begin();
-      const ArrayRequest* const output = first == result.outputs.end() ? nullptr : &first->second;
-      if (result.golden) settle(*result.golden, golden, output, inferred);
-      const ArrayRequest* const of_golden = result.golden ? &*result.golden : nullptr;
+      FindOther of_output, of_golden;
+      if (!result.outputs.empty()) {
+        of_output = [&first = result.outputs.begin()->second] { return info_if_known(first); };
+      }
+      if (result.golden) settle(*result.golden, golden, of_output, inferred);
+      if (result.golden) {
+        of_golden = [&there = *result.golden] { return info_if_known(there); };
+      } else if (options.golden_of) {
+        const std::string output = record.results.size() == 1 ? "" : name;
+        of_golden = [&options, output, of = safe_case_name(record.name)] {
+          return options.golden_of(of, output);
+        };
+      }
       for (auto& [producer, array] : result.outputs) settle(array, outputs, of_golden, inferred);
       settle_output_dtype(record, result, inferred);
     }
@@ -275,7 +294,6 @@ Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
   if (r.error) throw FileError(*r.error);
   Case c;
   c.name = name;
-  c.file = path_;
   c.op = r.op;
   c.attributes = r.attributes;
   c.absent_inputs = r.absent_inputs;
@@ -289,6 +307,7 @@ Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
   for (const auto& [output, of] : r.results) {
     CaseOutput read;
     read.attributes = of.attributes;
+    read.output_dtype_is_open = of.output_dtype_is_open;
     read.golden_missing = !of.golden && !of.not_compared;
     if (what.golden && of.golden) read.golden = read_array(*of.golden);
     if (what.outputs) {
@@ -320,6 +339,7 @@ CaseInfo ArrayCases::info(const std::string& name) const {
   for (const auto& [output, of] : r.results) {
     OutputInfo one;
     one.attributes = of.attributes;
+    one.output_dtype_is_open = of.output_dtype_is_open;
     one.golden_missing = !of.golden && !of.not_compared;
     if (of.golden) one.golden = info_of(*of.golden);
     for (const auto& [producer, array] : of.outputs) {
@@ -340,6 +360,7 @@ CaseInfo ArrayCases::info(const std::string& name) const {
     OutputInfo one = std::move(info.results.begin()->second);
     info.results.clear();
     for (auto& [attribute, value] : one.attributes) info.attributes[attribute] = std::move(value);
+    info.output_dtype_is_open = one.output_dtype_is_open;
     info.golden = std::move(one.golden);
     info.outputs = std::move(one.outputs);
     info.accumulators = std::move(one.accumulators);

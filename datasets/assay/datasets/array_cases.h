@@ -11,6 +11,7 @@
 #include "assay/datasets/array_file.h"
 #include "assay/datasets/case_source.h"
 #include "assay/datasets/file_error.h"
+#include "assay/datasets/open_cases.h"
 
 namespace assay {
 
@@ -18,6 +19,7 @@ namespace assay {
 // of bit patterns; what is left open is settled by settle_arrays().
 struct CaseOutputRecord {
   std::map<std::string, Attribute> attributes;
+  bool output_dtype_is_open = false;  // as CaseOutput has it; settle_arrays() says it
   std::optional<ArrayRequest> golden;
   bool not_compared = false;                    // the layout says that there is no golden result
   std::map<std::string, ArrayRequest> outputs;  // by producer
@@ -36,19 +38,13 @@ struct CaseRecord {
   std::optional<FileError> error = {};
 };
 
-// Dtypes and shapes of raw bytes of one side, where nothing else says them.
-struct RawDefaults {
-  std::string dtype;
-  std::optional<Shape> shape;
-};
-
 // Settles the dtype and the shape of every array: what the file says, what the layout says, what
 // the options say for that side (of outputs it is then also what the operator returns), what the
 // other side has where the sizes agree, and at last one dimension of all elements that the file
 // holds. What was inferred is added to `notes`, a sentence for each kind. No data is read. What is
 // wrong with an array becomes its record's `error`.
-void settle_arrays(std::vector<CaseRecord>& records, const RawDefaults& outputs,
-                   const RawDefaults& golden, std::vector<std::string>& notes);
+void settle_arrays(std::vector<CaseRecord>& records, const OpenOptions& options,
+                   std::vector<std::string>& notes);
 
 class ArrayCases : public CaseSource {
  public:

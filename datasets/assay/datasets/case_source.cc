@@ -51,4 +51,37 @@ Epilogue CaseSource::read_epilogue(const std::string& /*name*/, const std::strin
   return {};
 }
 
+std::optional<TensorInfo> golden_info(const CaseSource& cases, const std::string& name,
+                                      const std::string& output) {
+  if (!cases.has_case(name)) return std::nullopt;
+  CaseInfo info = cases.info(name);
+  if (output.empty()) return std::move(info.golden);
+  const auto result = info.results.find(output);
+  return result == info.results.end() ? std::nullopt : std::move(result->second.golden);
+}
+
+const Format* common_format(const std::map<std::string, TensorInfo>& outputs) {
+  const Format* common = nullptr;
+  for (const auto& [producer, info] : outputs) {
+    const Format& format = format_named(info.dtype);
+    if (common != nullptr && common != &format) return nullptr;
+    common = &format;
+  }
+  return common;
+}
+
+void take_output_dtypes(const CaseSource& outputs, Case& c) {
+  if (!outputs.has_case(c.name)) return;
+  const CaseInfo info = outputs.info(c.name);
+  const auto take = [](auto& of, const std::map<std::string, TensorInfo>& theirs) {
+    if (const Format* common = common_format(theirs)) of.take_output_dtype(*common);
+  };
+  take(c, info.outputs);
+  for (auto& [name, of] : c.results) {
+    if (const auto known = info.results.find(name); known != info.results.end()) {
+      take(of, known->second.outputs);
+    }
+  }
+}
+
 }  // namespace assay

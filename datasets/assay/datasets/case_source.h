@@ -32,6 +32,7 @@ struct TensorInfo {
 // Of one of several outputs.
 struct OutputInfo {
   std::map<std::string, Attribute> attributes;
+  bool output_dtype_is_open = false;  // as CaseOutput has it
   std::optional<TensorInfo> golden;
   bool golden_missing = false;                                // as CaseOutput has it
   std::map<std::string, TensorInfo> outputs;                  // by producer
@@ -42,6 +43,7 @@ struct CaseInfo {
   std::map<std::string, Attribute> attributes;
   std::map<std::string, TensorInfo> inputs, outputs;
   std::set<std::string> absent_inputs;
+  bool output_dtype_is_open = false;                          // as Case has it
   std::map<std::string, TensorInfo> accumulators, residuals;  // of outputs, by producer
   std::optional<TensorInfo> golden;
   // By name, of a case that has several outputs (Case::results); then there is nothing in
@@ -102,5 +104,17 @@ class CaseSource {
                                                   const std::string& producer,
                                                   const std::string& output = "") const = 0;
 };
+
+// The golden result of a case by its name; `output` names it where the case has several. None where
+// there is no such case, or it has none.
+std::optional<TensorInfo> golden_info(const CaseSource& cases, const std::string& name,
+                                      const std::string& output = "");
+
+// The dtype of outputs, by producer, that all have the same; null where there are none, or they
+// differ.
+const Format* common_format(const std::map<std::string, TensorInfo>& outputs);
+// Case::take_output_dtype of a case whose outputs lie in another place, before it is written with
+// them: a dataset file says what the operator returns.
+void take_output_dtypes(const CaseSource& outputs, Case& c);
 
 }  // namespace assay

@@ -126,7 +126,15 @@ GatedCase gate_computed(const Case& c, ComputedCase& made, const GateRequest& re
   return {std::move(report), std::move(output)};
 }
 
-GatedCase gate_recorded(const CaseSource& golden, const Case& c, const OutputSource& source,
+// What a reader should know of an output dtype that nothing but the output says.
+constexpr const char* kTakenDtype =
+    "the output dtype is that of the output, for the golden result has more precision";
+
+void add_note(const std::string& note, CaseReport& report) {
+  for (Verdict& v : report.verdicts) v.notes.push_back(note);
+}
+
+GatedCase gate_recorded(const CaseSource& golden, Case& c, const OutputSource& source,
                         const GateRequest& request, Origin origin) {
   const CaseSource& file = *source.recorded;
   if (!file.has_case(c.name)) {
@@ -161,7 +169,9 @@ GatedCase gate_recorded(const CaseSource& golden, const Case& c, const OutputSou
     epilogue = file.read_epilogue(c.name, source.name, c.output_name);
     origin.epilogue = &epilogue;
   }
+  const bool taken = c.take_output_dtype(output.format());
   CaseReport report = gate_case(c, output, request, origin);
+  if (taken) add_note(kTakenDtype, report);
   if (is_golden_itself(golden, file, c, output, source.name)) {
     distrust_same_bytes(report.verdicts, golden.path());
     report.mutations.clear();
@@ -218,9 +228,7 @@ Case read_to_judge(const CaseSource& golden, const std::string& name, const Outp
 // What a reader should know of outputs that nobody compares.
 void note_uncompared(const std::vector<std::string>& names, CaseReport& report) {
   if (names.empty()) return;
-  for (Verdict& v : report.verdicts) {
-    v.notes.push_back(formatted("not to be compared, as the case says: {}", joined(names)));
-  }
+  add_note(formatted("not to be compared, as the case says: {}", joined(names)), report);
 }
 
 // `judge` judges one output, as a case of its own.
@@ -299,7 +307,7 @@ bool bounds_take_pieces(const Case& c, const Format& output, const GateRequest& 
   });
 }
 
-GatedCase judge_in_pieces(const Case& c, OutputInPieces& arrays, const std::string& file,
+GatedCase judge_in_pieces(Case& c, OutputInPieces& arrays, const std::string& file,
                           const GateRequest& request, Origin origin, std::int64_t piece) {
   ArraySource &actual = *arrays.output, &expected = *arrays.golden;
   GatedCase gated{report_of(c), {}};
@@ -307,6 +315,7 @@ GatedCase judge_in_pieces(const Case& c, OutputInPieces& arrays, const std::stri
   CaseReport& report = gated.report;
   report.dtype = actual.format().name;
   report.shape = actual.shape();
+  const bool taken = c.take_output_dtype(actual.format());
   if (std::string why_not = c.why_not_output(actual.format()); !why_not.empty()) {
     report.verdicts = {not_comparable(std::move(why_not))};
     return gated;
@@ -317,6 +326,7 @@ GatedCase judge_in_pieces(const Case& c, OutputInPieces& arrays, const std::stri
       .metrics = request.metrics, .worst = request.worst, .threads = request.threads};
   report.verdicts = judge_arrays(actual, expected, checks, options,
                                  piece > 0 ? piece : piece_for(request.threads));
+  if (taken) add_note(kTakenDtype, report);
   if (&actual.format() == &expected.format() && actual.shape() == expected.shape() &&
       actual.place() == expected.place()) {
     distrust_same_bytes(report.verdicts, file);
@@ -342,14 +352,16 @@ std::vector<GatedCase> gate_in_pieces(const CaseSource& golden, const std::strin
     if (known) result.golden = without_data(*known);
   }
   std::map<std::string, OutputInPieces> opened;  // by output
-  const auto can_judge = [&](const Case& one) {
+  const auto can_judge = [&](Case one) {
     if (!one.golden) return false;
     auto arrays = open_in_pieces(golden, *file, recorded, name, source.name, one.output_name);
-    if (!arrays || !bounds_take_pieces(one, arrays->output->format(), request)) return false;
+    if (!arrays) return false;
+    one.take_output_dtype(arrays->output->format());
+    if (!bounds_take_pieces(one, arrays->output->format(), request)) return false;
     opened.emplace(one.output_name, std::move(*arrays));
     return true;
   };
-  const auto judge_one = [&](const Case& one, const OperatorOutput& /*of*/) {
+  const auto judge_one = [&](Case& one, const OperatorOutput& /*of*/) {
     return judge_in_pieces(one, opened.at(one.output_name), golden.path(), request,
                            origin_of(golden, name, one.output_name, source), reading.piece);
   };
@@ -401,7 +413,7 @@ std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::strin
   try {
     ComputedCase made;
     if (source.compute) made = compute(c, source);
-    const auto judge_one = [&](const Case& one, const OperatorOutput& of) {
+    const auto judge_one = [&](Case& one, const OperatorOutput& of) {
       const Origin origin = origin_of(golden, name, one.output_name, source);
       GateRequest asked = request;
       // Checksums are of what the operator computes; the elements of the others decide alone.

@@ -112,8 +112,7 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
                                      without_data == 1 ? " has" : "s have",
                                      without_data == 1 ? "its" : "their"));
   }
-  settle_arrays(records, {options.dtype, options.shape},
-                {options.golden_dtype, options.golden_shape}, opened.notes);
+  settle_arrays(records, options, opened.notes);
   auto cases = std::make_unique<ArrayCases>(path, std::move(records));
   opened.order = cases->in_order();
   opened.cases = std::move(cases);

@@ -125,6 +125,16 @@ OpenedCases open_cases(const std::string& path, const OpenOptions& options) {
   return opened;
 }
 
+GoldenOf golden_of(const std::vector<OpenedCases>& sources) {
+  return [&sources](const std::string& name, const std::string& output) {
+    std::optional<TensorInfo> info;
+    for (const OpenedCases& source : sources) {
+      if (!info) info = golden_info(*source.cases, name, output);
+    }
+    return info;
+  };
+}
+
 std::vector<std::string> find_sources(const std::vector<std::string>& paths,
                                       const std::string& layout) {
   std::vector<std::string> sources;

@@ -234,8 +234,7 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
                                                                 : result.outputs.at(producer).path);
     }
   }
-  settle_arrays(records, {options.dtype, options.shape},
-                {options.golden_dtype, options.golden_shape}, opened.notes);
+  settle_arrays(records, options, opened.notes);
   // A golden result that nothing is held against need not say what it holds.
   for (CaseRecord& record : records) {
     CaseOutputRecord& result = record.results["output"];

@@ -115,39 +115,112 @@ class PlainArray : public ArraySource {
     }
   }
 
-  // A part of the first row, whole rows, and a part of the last one.
+  // In the file the elements of a column lie beside each other. A read of a few of them takes as
+  // long as one of a page, so that whole rows are read by bands; but what is only looked at, and
+  // rows that are too large to hold, column by column.
   void read_column_major(std::int64_t begin, std::int64_t count, std::byte* to) {
+    constexpr std::int64_t kFew = 16, kMostHeld = std::int64_t{256} << 20;
     const std::int64_t row = element_count(layout_.shape) / layout_.shape.front();
     while (count > 0) {
-      const std::int64_t column = begin % row;
-      const bool part = column != 0 || count < row;
-      const std::int64_t columns = part ? std::min(count, row - column) : row;
-      const std::int64_t rows = part ? 1 : count / row;
-      read_block(begin / row, rows, column, columns, to);
-      begin += rows * columns;
-      count -= rows * columns;
-      to += rows * columns * width_;
+      const std::int64_t first = begin / row;
+      const bool held = first >= band_.first && first < band_.first + band_.rows;
+      if (!held && (count <= kFew || row * width_ > kMostHeld)) {
+        bytes_->read(layout_.offset + position_of(begin) * width_, width_, to);
+        ++begin, --count, to += width_;
+        continue;
+      }
+      if (!held) read_band(first, row);
+      const std::int64_t n = std::min(count, (band_.first + band_.rows) * row - begin);
+      std::memcpy(to, band_.elements.data() + (begin - band_.first * row) * width_,
+                  static_cast<std::size_t>(n * width_));
+      begin += n, count -= n, to += n * width_;
     }
   }
 
-  // Rows of the first dimension, and elements of each row-major row. In the file the rows of one
-  // element lie beside each other.
-  void read_block(std::int64_t first_row, std::int64_t rows, std::int64_t column,
-                  std::int64_t columns, std::byte* to) {
-    const std::size_t rank = layout_.shape.size();
-    std::vector<std::byte> run(static_cast<std::size_t>(rows * width_));
-    for (std::int64_t c = 0; c < columns; ++c) {
-      std::int64_t rest = column + c, at = 0;
-      std::vector<std::int64_t> index(rank, 0);
-      for (std::size_t d = rank; d-- > 1;) {
-        index[d] = rest % layout_.shape[d];
-        rest /= layout_.shape[d];
+  // Where the element of a row-major position lies in a column-major array.
+  std::int64_t position_of(std::int64_t element) const {
+    std::int64_t at = 0, step = element_count(layout_.shape);
+    for (std::size_t d = layout_.shape.size(); d-- > 0;) {
+      step /= layout_.shape[d];
+      at += element % layout_.shape[d] * step;
+      element /= layout_.shape[d];
+    }
+    return at;
+  }
+
+  // Rows from `first` on, of `row` elements each. Columns are read in the order of the file, many
+  // at a time where they are short or most of them is wanted.
+  void read_band(std::int64_t first, std::int64_t row) {
+    constexpr std::int64_t kBand = std::int64_t{16} << 20, kShort = 4096;
+    constexpr std::int64_t kBlock = std::int64_t{1} << 20, kTile = 16;
+    const std::int64_t height = layout_.shape.front();
+    const std::int64_t rows = std::clamp<std::int64_t>(kBand / (row * width_), 1, height - first);
+    const bool whole = height * width_ <= kShort || 2 * rows >= height;
+    const std::int64_t pitch = whole ? height : rows, skip = whole ? first : 0;
+    const std::int64_t most =
+        whole ? std::max<std::int64_t>(kBlock / (pitch * width_), 1) : std::min(kTile, row);
+    std::vector<std::byte> block(static_cast<std::size_t>(std::min(most, row) * pitch * width_));
+    band_ = {};
+    band_.elements.resize(static_cast<std::size_t>(rows * row * width_));
+    std::vector<std::int64_t> index(layout_.shape.size());  // of the column, without the first
+    for (std::int64_t begin = 0; begin < row; begin += most) {
+      const std::int64_t columns = std::min(most, row - begin);
+      if (whole) {
+        bytes_->read(layout_.offset + begin * height * width_, columns * height * width_,
+                     block.data());
       }
-      for (std::size_t d = rank; d-- > 0;) at = at * layout_.shape[d] + index[d];
-      bytes_->read(layout_.offset + (at + first_row) * width_, rows * width_, run.data());
-      for (std::int64_t r = 0; r < rows; ++r) {
-        std::memcpy(to + (r * columns + c) * width_, run.data() + r * width_,
-                    static_cast<std::size_t>(width_));
+      for (std::int64_t tile = 0; tile < columns; tile += kTile) {
+        const std::int64_t n = std::min(kTile, columns - tile);
+        std::int64_t to[kTile];  // the columns' places in a row
+        for (std::int64_t c = 0; c < n; ++c) {
+          to[c] = next_column(index);
+          if (whole) continue;
+          bytes_->read(layout_.offset + ((begin + tile + c) * height + first) * width_,
+                       rows * width_, block.data() + c * rows * width_);
+        }
+        const std::byte* const from = block.data() + ((whole ? tile * pitch : 0) + skip) * width_;
+        put_tile(from, pitch, to, n, rows, row);
+      }
+    }
+    band_.first = first, band_.rows = rows;
+  }
+
+  // The place in a row-major row of the column whose index in the other dimensions this is; then
+  // it is that of the next column of the file.
+  std::int64_t next_column(std::vector<std::int64_t>& index) const {
+    std::int64_t place = 0;
+    for (std::size_t d = 1; d < index.size(); ++d) place = place * layout_.shape[d] + index[d];
+    for (std::size_t d = 1; d < index.size(); ++d) {
+      if (++index[d] < layout_.shape[d]) break;
+      index[d] = 0;
+    }
+    return place;
+  }
+
+  void put_tile(const std::byte* from, std::int64_t pitch, const std::int64_t* to, std::int64_t n,
+                std::int64_t rows, std::int64_t row) {
+    switch (width_) {
+      case 1:
+        return put_tile_of<1>(from, pitch, to, n, rows, row);
+      case 2:
+        return put_tile_of<2>(from, pitch, to, n, rows, row);
+      case 4:
+        return put_tile_of<4>(from, pitch, to, n, rows, row);
+      case 8:
+        return put_tile_of<8>(from, pitch, to, n, rows, row);
+      default:
+        return put_tile_of<16>(from, pitch, to, n, rows, row);
+    }
+  }
+
+  template <std::size_t kWidth>
+  void put_tile_of(const std::byte* from, std::int64_t pitch, const std::int64_t* to,
+                   std::int64_t n, std::int64_t rows, std::int64_t row) {
+    constexpr auto kStep = static_cast<std::int64_t>(kWidth);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      std::byte* const line = band_.elements.data() + r * row * kStep;
+      for (std::int64_t c = 0; c < n; ++c) {
+        std::memcpy(line + to[c] * kStep, from + (c * pitch + r) * kStep, kWidth);
       }
     }
   }
@@ -156,7 +229,11 @@ class PlainArray : public ArraySource {
   std::shared_ptr<ByteSource> bytes_;
   ArrayLayout layout_;
   std::int64_t width_;
-  std::vector<std::byte> held_;
+  std::vector<std::byte> held_;  // of strides: all that they span
+  struct Band {
+    std::int64_t first = 0, rows = 0;
+    std::vector<std::byte> elements;  // of these rows, row-major
+  } band_;                            // of columns
 };
 
 }  // namespace

@@ -84,8 +84,7 @@ OpenedCases open_plain_folder(const std::string& path, const OpenOptions& option
     records.push_back(std::move(record));
   }
   OpenedCases opened;
-  settle_arrays(records, {options.dtype, options.shape},
-                {options.golden_dtype, options.golden_shape}, opened.notes);
+  settle_arrays(records, options, opened.notes);
   opened.cases = std::make_unique<ArrayCases>(path, std::move(records));
   return opened;
 }
@@ -144,8 +143,7 @@ OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& op
     if (result.outputs.empty()) opened.without_output.push_back(result.golden->path);
     cases.push_back(std::move(record));
   }
-  settle_arrays(cases, {options.dtype, options.shape}, {options.golden_dtype, options.golden_shape},
-                opened.notes);
+  settle_arrays(cases, options, opened.notes);
   opened.cases = std::make_unique<ArrayCases>(path, std::move(cases));
   return opened;
 }

@@ -146,10 +146,10 @@ class RowCases : public CaseSource {
     const CaseInfo& info = place.pack->info;
     Case c;
     c.name = name;
-    c.file = path();
     c.op = info.op;
     c.attributes = info.attributes;
     c.absent_inputs = info.absent_inputs;
+    c.output_dtype_is_open = info.output_dtype_is_open;
     for (const auto& [operand, tensor] : info.inputs) {
       if (what.inputs) {
         c.inputs.emplace(operand, input(*place.pack, operand, place.row));
@@ -161,6 +161,7 @@ class RowCases : public CaseSource {
     for (const auto& [output, result] : info.results) {
       CaseOutput& of = c.results[output];
       of.attributes = result.attributes;
+      of.output_dtype_is_open = result.output_dtype_is_open;
       of.golden_missing = result.golden_missing;
       read_outputs(name, *place.pack, place.row, what, output, result, of);
     }

@@ -98,8 +98,7 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
   }
   std::vector<CaseRecord> records;
   records.push_back(std::move(record));
-  settle_arrays(records, {options.dtype, options.shape},
-                {options.golden_dtype, options.golden_shape}, opened.notes);
+  settle_arrays(records, options, opened.notes);
   opened.cases = std::make_unique<ArrayCases>(path, std::move(records));
   return opened;
 }

@@ -388,8 +388,7 @@ OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options)
                                           rows->table.csv.path, row->line));
     }
   }
-  settle_arrays(records, {options.dtype, options.shape},
-                {options.golden_dtype, options.golden_shape}, opened.notes);
+  settle_arrays(records, options, opened.notes);
   opened.cases = std::make_unique<ArrayCases>(path, std::move(records));
   return opened;
 }
@@ -557,8 +556,7 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
         "the fail_ copies of {} case{} are left out, for the outputs themselves are there", copies,
         copies == 1 ? "" : "s"));
   }
-  settle_arrays(records, {options.dtype, options.shape},
-                {options.golden_dtype, options.golden_shape}, opened.notes);
+  settle_arrays(records, options, opened.notes);
   opened.cases = std::make_unique<ArrayCases>(path, std::move(records));
   return opened;
 }

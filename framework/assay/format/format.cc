@@ -379,6 +379,11 @@ const Format& part_format(const Format& f) {
   return format_named(formatted("float{}", f.bits / 2));
 }
 
+bool has_more_precision(const Format& a, const Format& b) {
+  return a.is_float() == b.is_float() && a.is_complex() == b.is_complex() &&
+         part_format(a).precision > part_format(b).precision;
+}
+
 void require_real(const Format& f) {
   if (!f.is_complex()) return;
   throw std::invalid_argument(

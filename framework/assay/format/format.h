@@ -69,6 +69,9 @@ std::string no_dtype(std::string_view name);
 // one part: of a complex format it throws std::invalid_argument, but for the sizes (max_finite() to
 // unit_roundoff()), which are the part's.
 const Format& part_format(const Format& format);
+// Whether `a` is of the same kind as `b`, real or complex, float or integer, and has more bits of
+// the significand (integers: value bits).
+bool has_more_precision(const Format& a, const Format& b);
 // For what takes real numbers alone. Throws std::invalid_argument of a complex format.
 void require_real(const Format& format);
 

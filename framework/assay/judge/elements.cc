@@ -457,9 +457,10 @@ class ElementJudge {
     const __int128 difference = ia > *ie ? ia - *ie : *ie - ia;
     const __int128 size = *ie < 0 ? -*ie : *ie;
     finding.error = fraction ? std::abs(a - raw) : static_cast<double>(difference);
-    const double limit = bound_.rule == Rule::kUlps   ? static_cast<double>(bound_.ulps)
-                         : bound_.rule == Rule::kBits ? 0
-                                                      : tolerance_at(bound_, raw);
+    const double limit = bound_.rule == Rule::kUlps         ? static_cast<double>(bound_.ulps)
+                         : bound_.rule == Rule::kBits       ? 0
+                         : bound_.rule == Rule::kStatistics ? std::numeric_limits<double>::max()
+                                                            : tolerance_at(bound_, raw);
     finding.bound = limit;
     const auto within = [&](__int128 distance) {
       if (bound_.rule == Rule::kUlps) return distance <= static_cast<__int128>(bound_.ulps);

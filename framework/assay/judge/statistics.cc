@@ -159,9 +159,8 @@ class Statistics {
           [&](const double* zeros, const double* rounded, std::int64_t n) {
             for (std::int64_t i = 0; i < n; ++i) {
               if (std::isnan(zeros[i])) continue;
-              const auto apart =
-                  ulp_distance(pieces_.format, 0, encode(pieces_.format, rounded[i]));
-              sum += times * static_cast<double>(apart.value_or(0));
+              const double apart = ulps_apart(pieces_.format, 0, rounded[i]);
+              sum += std::isfinite(apart) ? times * apart : 0;
             }
           },
           [&] { return fails_mean(sum); });

@@ -13,18 +13,27 @@
 namespace assay {
 namespace {
 
-// Whether an element is one that the limit counts; e is the expected value, `rounded` in the
-// output's format.
-bool counts(const Limit& limit, const Format& format, double value, double e, double rounded) {
-  const double error = std::abs(value - e), size = std::abs(e);
+// An element at which output and expected value are finite.
+struct ComparedElement {
+  double value, e, rounded;  // the expected value, and the same in the output's format
+  double error;              // value - e, also where float64 does not hold the two
+};
+
+double ulps_apart(const Format& format, const ComparedElement& element) {
+  const auto& [value, e, rounded, error] = element;
+  if (format.is_float()) return ulps_apart(format, value, rounded);
+  // A fraction of the expected value is none of the distance; so large a value has none.
+  return std::abs(e) < 0x1p52 ? ulps_apart(format, value, rounded) : std::abs(error);
+}
+
+// Whether an element is one that the limit counts.
+bool counts(const Limit& limit, const Format& format, const ComparedElement& element) {
+  const double error = std::abs(element.error), size = std::abs(element.e);
   switch (limit.statistic) {
     case Statistic::kShareRelative:
       return error != 0 && !(error / size < limit.parameter);
-    case Statistic::kShareUlps: {
-      if (error == 0) return 0 > limit.parameter;
-      const auto distance = ulp_distance(format, encode(format, value), encode(format, rounded));
-      return (distance ? static_cast<double>(*distance) : kInfinity) > limit.parameter;
-    }
+    case Statistic::kShareUlps:
+      return (error == 0 ? 0 : ulps_apart(format, element)) > limit.parameter;
     case Statistic::kSmallErrors:
       return size < limit.parameter && error > limit.second;
     case Statistic::kShareAbs:
@@ -34,8 +43,8 @@ bool counts(const Limit& limit, const Format& format, double value, double e, do
   }
 }
 
-// Calls add(part, format, value, e, rounded) for the elements of a subject at which
-// output and expected value are finite, and take(part) for each part in order.
+// Calls add(part, format, element) for the elements of a subject, and take(part) for each part in
+// order.
 template <typename Part, typename Add, typename Take>
 void for_elements(const SubjectPieces& pieces, StatisticSubject subject, int threads,
                   const Add& add, const Take& take) {
@@ -43,13 +52,18 @@ void for_elements(const SubjectPieces& pieces, StatisticSubject subject, int thr
       threads,
       [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
         Part part{};
-        double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock];
+        double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock],
+            errors[kMetricsBlock];
         for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
           const std::int64_t n = std::min(kMetricsBlock, end - first);
           tensors.read(subject, first, n, values, e, rounded);
+          const bool exact = subject == StatisticSubject::kOutput &&
+                             exact_errors(tensors.actual, tensors.expected, first,
+                                          static_cast<std::size_t>(n), errors);
           for (std::int64_t i = 0; i < n; ++i) {
             if (!std::isfinite(values[i]) || !std::isfinite(e[i])) continue;
-            add(part, tensors.format(), values[i], e[i], rounded[i]);
+            const double error = exact ? errors[i] : values[i] - e[i];
+            add(part, tensors.format(), ComparedElement{values[i], e[i], rounded[i], error});
           }
         }
         return part;
@@ -215,8 +229,9 @@ TwoErrors select_by_bits(const SubjectPieces& pieces, StatisticSubject subject, 
     std::vector<std::int64_t> counts(std::size_t{1} << kBits);
     for_elements<std::vector<std::int32_t>>(
         pieces, subject, threads,
-        [&](std::vector<std::int32_t>& part, const Format&, double value, double e, double) {
-          const auto bits = std::bit_cast<std::uint64_t>(error_of(relative, value, e));
+        [&](std::vector<std::int32_t>& part, const Format&, const ComparedElement& element) {
+          const auto bits =
+              std::bit_cast<std::uint64_t>(error_of(relative, element.value, element.e));
           if (!has_prefix(bits)) return;
           if (part.empty()) part.resize(counts.size());
           ++part[bits >> (shift - kBits) & (counts.size() - 1)];
@@ -235,8 +250,8 @@ TwoErrors select_by_bits(const SubjectPieces& pieces, StatisticSubject subject, 
     std::vector<double> errors;
     for_elements<std::vector<double>>(
         pieces, subject, threads,
-        [&](std::vector<double>& part, const Format&, double value, double e, double) {
-          const double error = error_of(relative, value, e);
+        [&](std::vector<double>& part, const Format&, const ComparedElement& element) {
+          const double error = error_of(relative, element.value, element.e);
           if (has_prefix(std::bit_cast<std::uint64_t>(error))) part.push_back(error);
         },
         [&](const std::vector<double>& part) {
@@ -252,8 +267,8 @@ TwoErrors select_by_bits(const SubjectPieces& pieces, StatisticSubject subject, 
   double next = kInfinity;
   for_elements<std::optional<double>>(
       pieces, subject, threads,
-      [&](std::optional<double>& part, const Format&, double value, double e, double) {
-        const double error = error_of(relative, value, e);
+      [&](std::optional<double>& part, const Format&, const ComparedElement& element) {
+        const double error = error_of(relative, element.value, element.e);
         if (error > at && !(part && *part <= error)) part = error;
       },
       [&](const std::optional<double>& part) { next = std::min(next, part.value_or(kInfinity)); });
@@ -300,13 +315,20 @@ std::int64_t count_far(const Limit& limit, const SubjectTensors& tensors, Statis
     if (simd::compare(values, rounded, n, ordinals, most).misses == 0) continue;
     for (std::size_t i = 0; i < n; ++i) {
       if (!std::isfinite(values[i]) || !std::isfinite(e[i])) continue;
-      count += counts(limit, tensors.format(), values[i], e[i], rounded[i]) ? 1 : 0;
+      const ComparedElement element{values[i], e[i], rounded[i], values[i] - e[i]};
+      count += counts(limit, tensors.format(), element) ? 1 : 0;
     }
   }
   return count;
 }
 
 }  // namespace
+
+double ulps_apart(const Format& format, double a, double b) {
+  if (!format.is_float()) return std::abs(a - b);
+  const auto distance = ulp_distance(format, encode(format, a), encode(format, b));
+  return distance ? static_cast<double>(*distance) : kInfinity;
+}
 
 bool first_ones_exceed(const SubjectPieces& pieces, std::int64_t most, double within, bool rounded,
                        const std::function<bool(std::int64_t)>& are_enough) {
@@ -353,8 +375,8 @@ std::int64_t count_elements(const SubjectPieces& pieces, StatisticSubject subjec
   }
   for_elements<std::int64_t>(
       pieces, subject, threads,
-      [&](std::int64_t& count, const Format& format, double value, double e, double rounded) {
-        count += counts(limit, format, value, e, rounded) ? 1 : 0;
+      [&](std::int64_t& count, const Format& format, const ComparedElement& element) {
+        count += counts(limit, format, element) ? 1 : 0;
       },
       [&](std::int64_t count) { sum += count; });
   return sum;
@@ -388,9 +410,9 @@ double normalised_squares(const SubjectPieces& pieces, int threads) {
   } sums;
   for_elements<Sums>(
       pieces, StatisticSubject::kOutput, threads,
-      [](Sums& part, const Format&, double value, double e, double) {
-        part.errors.add_square(value, e);
-        part.values.add_square(value, 0);
+      [](Sums& part, const Format&, const ComparedElement& element) {
+        part.errors.add_square(element.value, element.e);
+        part.values.add_square(element.value, 0);
       },
       [&](const Sums& part) {
         sums.errors.add(part.errors);
@@ -404,8 +426,8 @@ std::pair<double, Quad> relative_errors(const SubjectPieces& pieces, int threads
   std::pair<double, WideSum> all;
   for_elements<std::pair<double, WideSum>>(
       pieces, StatisticSubject::kOutput, threads,
-      [](auto& part, const Format&, double value, double e, double) {
-        const double error = relative_error(value, e);
+      [](auto& part, const Format&, const ComparedElement& element) {
+        const double error = relative_error(element.value, element.e);
         part.first = std::max(part.first, error);
         part.second.add(error);
       },
@@ -420,7 +442,8 @@ double rounding_of_expected(const SubjectPieces& pieces, int threads) {
   double largest = 0;
   for_elements<double>(
       pieces, StatisticSubject::kOutput, threads,
-      [&](double& part, const Format&, double, double, double e) {
+      [&](double& part, const Format&, const ComparedElement& element) {
+        const double e = element.rounded;
         constexpr float kShift = 0.3F;
         const auto rounded = [&](double value) { return round_to(pieces.format, value); };
         const double there = rounded(e + static_cast<double>(kShift));

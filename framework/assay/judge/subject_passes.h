@@ -104,6 +104,11 @@ void for_first_blocks(const SubjectPieces& pieces, std::int64_t most, const Add&
   });
 }
 
+// How many units in the last place of the format lie between two of its values; of an integer
+// format their difference, also where it does not hold them. Infinity where there is no such
+// distance.
+double ulps_apart(const Format& format, double a, double b);
+
 // Whether so many elements are finite on both sides and have an expected value, rounded to the
 // output's format where `rounded` says so, larger in size than `within` that are_enough(count) says
 // so: among the first ones, `most` at most.

@@ -283,8 +283,14 @@ std::string Case::why_not_output(const Format& output) const {
   if (&wanted == &output) return "";
   std::string differs =
       formatted("the output is {}, the case's output dtype is {}", output.name, wanted.name);
-  if (attributes.count("output_dtype") != 0) return differs;
+  if (attributes.count("output_dtype") != 0 && !output_dtype_is_open) return differs;
   const bool of_golden = inputs.empty() && unread_inputs.empty();
+  if (output_dtype_is_open) {
+    return formatted(
+        "{}, which is that of its {}, as nothing says it. Where {} is meant, give --dtype {}",
+        differs, golden && &golden->format() == &wanted ? "golden result" : "inputs", output.name,
+        output.name);
+  }
   const std::string at = output_name.empty() ? "" : "golden/" + output_name;
   const std::string line = formatted(
       "import h5py; h5py.File(\"{}\", \"r+\")[\"cases/{}{}\"].attrs[\"output_dtype\"] = \"{}\"",

@@ -210,6 +210,7 @@ SampledRows sample_rows(const Case& c, const RowSample& sample) {
   Case& rows = sampled.test_case;
   rows.name = c.name, rows.file = c.file, rows.op = c.op;
   rows.attributes = c.attributes;
+  rows.output_dtype_is_open = c.output_dtype_is_open;
   rows.absent_inputs = c.absent_inputs;
   rows.output_machines = c.output_machines;
   rows.output_name = c.output_name;

@@ -129,6 +129,25 @@ const Tensor& Case::golden_tensor() const {
       formatted("case {} has no golden result; `assay golden` computes one from the inputs", name));
 }
 
+namespace {
+
+// Of a case, or of one of its outputs.
+template <typename Of>
+bool take_dtype(Of& of, const Format& output) {
+  if (!of.output_dtype_is_open || !of.golden || !has_more_precision(of.golden->format(), output)) {
+    return false;
+  }
+  of.attributes["output_dtype"] = std::string(output.name);
+  of.output_dtype_is_open = false;
+  return true;
+}
+
+}  // namespace
+
+bool CaseOutput::take_output_dtype(const Format& output) { return take_dtype(*this, output); }
+
+bool Case::take_output_dtype(const Format& output) { return take_dtype(*this, output); }
+
 Case one_output(const Case& c, const std::string& output) {
   const auto result = c.results.find(output);
   if (result == c.results.end()) {
@@ -149,6 +168,7 @@ Case one_output(const Case& c, const std::string& output) {
   one.inputs = c.inputs;
   one.absent_inputs = c.absent_inputs;
   one.unread_inputs = c.unread_inputs;
+  one.output_dtype_is_open = of.output_dtype_is_open;
   one.golden = of.golden;
   one.outputs = of.outputs;
   one.epilogues = of.epilogues;

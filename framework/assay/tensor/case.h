@@ -39,19 +39,27 @@ struct Epilogue {
 struct CaseOutput {
   // Of this output alone (`output_dtype`, `standard`, `rtol`, `atol`, ...), over those of the case.
   std::map<std::string, Attribute> attributes;
-  std::optional<Tensor> golden;  // none: this output is not compared,
-  bool golden_missing = false;   // unless nothing says so: then it is to be compared, and cannot be
+  bool output_dtype_is_open = false;  // as Case has it
+  std::optional<Tensor> golden;       // none: this output is not compared,
+  bool golden_missing = false;  // unless nothing says so: then it is to be compared, and cannot be
   std::map<std::string, Tensor> outputs;      // by producer
   std::map<std::string, Epilogue> epilogues;  // by producer
   std::map<std::string, std::string> output_machines;
+
+  // Where the output dtype is open, a golden result of more precision says nothing of what the
+  // output is meant to be: `output_dtype` becomes that of the output. Returns whether it did.
+  bool take_output_dtype(const Format& output);
 };
 
 struct Case {
   std::string name;  // parts joined by '/'
-  std::string file;  // where it came from; empty for a case made in memory
+  std::string file;  // the dataset file that it came from; empty where it is in none
   std::string op;
   std::map<std::string, Attribute> attributes;  // without `op`
-  std::map<std::string, Tensor> inputs;         // those of a list x are x/0, x/1 and so on
+  // Of arrays in files of their own, where nothing says what the operator returns:
+  // take_output_dtype() asks the output.
+  bool output_dtype_is_open = false;
+  std::map<std::string, Tensor> inputs;  // those of a list x are x/0, x/1 and so on
   // Optional inputs that the case says it does not have; none of `inputs`.
   std::set<std::string> absent_inputs;
   std::map<std::string, const Format*> unread_inputs;  // known by their dtype alone
@@ -91,6 +99,7 @@ struct Case {
   // Why an output of this dtype is none of the case's, and what to set where it is meant to be one;
   // empty where it is one, or where the case has nothing beside its outputs.
   std::string why_not_output(const Format& output) const;
+  bool take_output_dtype(const Format& output);  // as CaseOutput has it
   // Whether it is one product of its inputs a and b (tensor/product.h), and has both.
   bool is_product() const;
   // Whether it is softmax(scale q k^T) v of its inputs q, k and v, and has them all.
