@@ -470,13 +470,11 @@ void check_options(const GateOptions& o) {
 // What was asked for and decided no case.
 void note_unused(const GateOptions& o, const GateRequest& request, GateReport& report) {
   o.tolerance.note_unused(report);
-  const bool any_checksums = std::any_of(report.cases.begin(), report.cases.end(),
-                                         [](const CaseReport& c) { return c.abft.has_value(); });
-  if (request.checksums && !any_checksums) {
+  const auto is_other = [](const CaseReport& c) { return c.abft || !c.error.empty(); };
+  if (request.checksums && std::none_of(report.cases.begin(), report.cases.end(), is_other)) {
     report.notes.push_back(
         formatted("--abft {}: checksums are of products and of attention with their inputs, and no "
-                  "case has one: the "
-                  "elements alone decided",
+                  "case has one: the elements alone decided",
                   shell_word(request.checksums->text())));
   }
 }
