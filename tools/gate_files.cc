@@ -397,7 +397,7 @@ const OpenedCases& OpenSources::opened(const SourcePlace& place) {
                                                          const std::string& output) {
       std::optional<TensorInfo> info;
       for (const SourcePlace& there : golden) {
-        if (!info) info = golden_info(at(there), name, output);
+        if (!info) info = at(there).golden_info(name, output);
       }
       return info;
     };

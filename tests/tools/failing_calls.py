@@ -104,7 +104,7 @@ def is_whole(path):
 
 
 def without_numbers(text):
-    return re.sub(r"[0-9]+(\.[0-9]+)?", "#", text)
+    return re.sub(r"[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?", "#", text)
 
 
 class Command:

@@ -173,7 +173,12 @@ TEST_F(TwoPlaces, SavedFailuresFailAgain) {
 TEST_F(TwoPlaces, AnAuditAndRowsTakeThemTheSameWay) {
   const Ran audited = run("assay audit gold64 --outputs out32 --target torch --json a.json");
   EXPECT_THAT(audited.out + audited.err, Not(HasSubstr("is left out"))) << audited.code;
-  EXPECT_THAT(run("assay gate gold64 --outputs out32 --rows-are-cases"), Exits(0));
+  for (const char* outputs : {"out32", "raw32 --dtype float32"}) {
+    const Ran rows = run(formatted("assay gate gold64 --outputs {} --rows-are-cases", outputs));
+    EXPECT_THAT(rows, Exits(0));
+    EXPECT_THAT(rows.out, HasSubstr("\nb/c/3  pass     float32  [8] ")) << outputs;
+    EXPECT_THAT(rows.out, HasSubstr("\n8 cases: 8 pass\n")) << outputs;
+  }
 }
 
 TEST_F(TwoPlaces, OutputsOfMorePrecisionAreNotGuessed) {

@@ -23,6 +23,15 @@ std::vector<std::string> CaseSource::case_names(const std::string& glob) const {
   return matching;
 }
 
+std::optional<TensorInfo> CaseSource::golden_info(const std::string& name,
+                                                  const std::string& output) const {
+  if (!has_case(name)) return std::nullopt;
+  CaseInfo of = info(name);
+  if (output.empty()) return std::move(of.golden);
+  const auto result = of.results.find(output);
+  return result == of.results.end() ? std::nullopt : std::move(result->second.golden);
+}
+
 std::unique_ptr<ArraySource> CaseSource::open_input(const std::string& /*name*/,
                                                     const std::string& /*operand*/) const {
   return nullptr;
@@ -49,15 +58,6 @@ std::int64_t CaseSource::output_bytes(const std::string& /*name*/,
 Epilogue CaseSource::read_epilogue(const std::string& /*name*/, const std::string& /*producer*/,
                                    const std::string& /*output*/) const {
   return {};
-}
-
-std::optional<TensorInfo> golden_info(const CaseSource& cases, const std::string& name,
-                                      const std::string& output) {
-  if (!cases.has_case(name)) return std::nullopt;
-  CaseInfo info = cases.info(name);
-  if (output.empty()) return std::move(info.golden);
-  const auto result = info.results.find(output);
-  return result == info.results.end() ? std::nullopt : std::move(result->second.golden);
 }
 
 const Format* common_format(const std::map<std::string, TensorInfo>& outputs) {

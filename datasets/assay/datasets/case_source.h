@@ -70,6 +70,10 @@ class CaseSource {
   virtual bool has_case(const std::string& name) const = 0;
   virtual Case read(const std::string& name, const ReadOptions& what = {}) const = 0;
   virtual CaseInfo info(const std::string& name) const = 0;
+  // The golden result of a case; `output` names it where the case has several. None where there is
+  // no such case, or it has none. Where rows are cases it is that of the array with this name.
+  virtual std::optional<TensorInfo> golden_info(const std::string& name,
+                                                const std::string& output) const;
   // The attributes of a case alone, `op` among them.
   virtual std::map<std::string, Attribute> attributes_of(const std::string& name) const = 0;
   // Whose outputs are recorded, whatever else is wrong with the case.
@@ -104,11 +108,6 @@ class CaseSource {
                                                   const std::string& producer,
                                                   const std::string& output = "") const = 0;
 };
-
-// The golden result of a case by its name; `output` names it where the case has several. None where
-// there is no such case, or it has none.
-std::optional<TensorInfo> golden_info(const CaseSource& cases, const std::string& name,
-                                      const std::string& output = "");
 
 // The dtype of outputs, by producer, that all have the same; null where there are none, or they
 // differ.

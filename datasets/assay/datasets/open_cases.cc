@@ -129,7 +129,7 @@ GoldenOf golden_of(const std::vector<OpenedCases>& sources) {
   return [&sources](const std::string& name, const std::string& output) {
     std::optional<TensorInfo> info;
     for (const OpenedCases& source : sources) {
-      if (!info) info = golden_info(*source.cases, name, output);
+      if (!info) info = source.cases->golden_info(name, output);
     }
     return info;
   };

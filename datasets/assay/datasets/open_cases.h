@@ -31,7 +31,7 @@ namespace assay {
 // What arrays are of which nothing says it.
 enum class Side : std::uint8_t { kGolden, kOutputs };
 
-// golden_info() in some place; none where it has no such golden result.
+// CaseSource::golden_info in some place.
 using GoldenOf =
     std::function<std::optional<TensorInfo>(const std::string& name, const std::string& output)>;
 

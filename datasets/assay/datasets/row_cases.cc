@@ -130,6 +130,11 @@ class RowCases : public CaseSource {
     return info;
   }
 
+  std::optional<TensorInfo> golden_info(const std::string& name,
+                                        const std::string& output) const override {
+    return cases_->golden_info(name, output);
+  }
+
   std::map<std::string, Attribute> attributes_of(const std::string& name) const override {
     const CaseInfo& info = at(name).pack->info;
     std::map<std::string, Attribute> attributes = info.attributes;
