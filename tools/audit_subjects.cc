@@ -164,10 +164,7 @@ AuditSubjects read_subjects(const GateFileOptions& o, bool rounded) {
     request.golden_of = golden_of(sources);
     outputs = open_cases(o.outputs.front(), request);
   }
-  std::set<std::string> layouts;
-  for (const OpenedCases& source : sources) layouts.insert(source.layout);
-  if (outputs) layouts.insert(outputs->layout);
-  o.source.check_used(layouts);
+  o.source.check_used(sources, outputs);
   std::size_t all = 0;
   std::set<std::string> seen;
   for (const OpenedCases& source : sources) {

@@ -1,6 +1,5 @@
 // assay pack and unpack: cases of any layout to a dataset file, and back to arrays.
 #include <map>
-#include <set>
 
 #include "assay/base/text.h"
 #include "assay/datasets/unpacked_folder.h"
@@ -22,6 +21,22 @@ void say(const OpenedCases& opened, const Context& context) {
   if (text.empty()) return;
   text.pop_back();
   print_error(text);
+}
+
+// Case::take_output_dtype of a case whose outputs lie in another place, before it is written with
+// them: a dataset file says what the operator returns.
+void take_output_dtypes(const CaseSource& outputs, Case& c) {
+  if (!outputs.has_case(c.name)) return;
+  const CaseInfo info = outputs.info(c.name);
+  const auto take = [](auto& of, const std::map<std::string, TensorInfo>& theirs) {
+    if (const Format* common = common_format(theirs)) of.take_output_dtype(*common);
+  };
+  take(c, info.outputs);
+  for (auto& [name, of] : c.results) {
+    if (const auto known = info.results.find(name); known != info.results.end()) {
+      take(of, known->second.outputs);
+    }
+  }
 }
 
 // The outputs of another source that hold this case.
@@ -72,10 +87,7 @@ int run_pack(const PackOptions& o, const Context& context) {
     outputs = open_cases(o.outputs, request);
     say(*outputs, context);
   }
-  std::set<std::string> layouts;
-  for (const OpenedCases& source : sources) layouts.insert(source.layout);
-  if (outputs) layouts.insert(outputs->layout);
-  o.source.check_used(layouts);
+  o.source.check_used(sources, outputs);
   DatasetWriter writer(o.out, o.compress);
   std::map<std::string, std::string> whence;  // of cases
   std::size_t unreadable = 0;

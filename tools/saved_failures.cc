@@ -30,7 +30,16 @@ void SavedFailures::add(const CaseSource& golden, const CaseSource* recorded,
     writer_.copy(*dataset, name);
   } else {
     Case c = golden.read(name);
-    if (recorded != nullptr) take_output_dtypes(*recorded, c);
+    // A dataset file says what the operator returns: as it was judged.
+    for (const GatedCase& gated : outputs) {
+      const std::string &output = gated.report.output, &dtype = gated.report.dtype;
+      if (recorded == nullptr || dtype.empty()) continue;
+      if (output.empty()) {
+        c.take_output_dtype(format_named(dtype));
+      } else {
+        c.results.at(output).take_output_dtype(format_named(dtype));
+      }
+    }
     writer_.write(c);
   }
   for (const GatedCase& gated : outputs) {

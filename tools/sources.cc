@@ -97,6 +97,14 @@ void SourceOptions::check_used(const std::set<std::string>& of_layouts, bool rep
   }
 }
 
+void SourceOptions::check_used(const std::vector<OpenedCases>& sources,
+                               const std::optional<OpenedCases>& outputs) const {
+  std::set<std::string> of_layouts;
+  for (const OpenedCases& source : sources) of_layouts.insert(source.layout);
+  if (outputs) of_layouts.insert(outputs->layout);
+  check_used(of_layouts);
+}
+
 std::string SourceOptions::text() const {
   std::string out;
   for (const auto& [option, value] :

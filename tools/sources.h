@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ struct SourceOptions {
   // Throws std::invalid_argument on an option that none of the sources, of these layouts, takes.
   // `reports_table`: the case table is written again, whatever the sources are.
   void check_used(const std::set<std::string>& of_layouts, bool reports_table = false) const;
+  void check_used(const std::vector<OpenedCases>& sources,
+                  const std::optional<OpenedCases>& outputs) const;
   // The options again, for a reproducer line; begins with a blank where there are any.
   std::string text() const;
 };

@@ -75,7 +75,9 @@ TEST_F(Messages, DtypesByTheNamesThatOthersHave) {
     const Ran ran = run(formatted(
         "assay gate g.h5 --machine hopper --standard {}=atb --standard float=torch", name));
     EXPECT_THAT(ran, Exits(0)) << name;
-    EXPECT_THAT(ran.out, AllOf(HasSubstr("  torch\n"), Not(HasSubstr("  atb")))) << name;
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("  torch\n"), Not(HasSubstr("  atb")),
+                               HasSubstr("=atb: no output that was judged is ")))
+        << name;
   }
   write("raw", std::string("\x80\x3f\x00\x40", 4));
   write("same", read("raw"));

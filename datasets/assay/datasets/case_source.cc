@@ -70,18 +70,4 @@ const Format* common_format(const std::map<std::string, TensorInfo>& outputs) {
   return common;
 }
 
-void take_output_dtypes(const CaseSource& outputs, Case& c) {
-  if (!outputs.has_case(c.name)) return;
-  const CaseInfo info = outputs.info(c.name);
-  const auto take = [](auto& of, const std::map<std::string, TensorInfo>& theirs) {
-    if (const Format* common = common_format(theirs)) of.take_output_dtype(*common);
-  };
-  take(c, info.outputs);
-  for (auto& [name, of] : c.results) {
-    if (const auto known = info.results.find(name); known != info.results.end()) {
-      take(of, known->second.outputs);
-    }
-  }
-}
-
 }  // namespace assay

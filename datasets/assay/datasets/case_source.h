@@ -112,8 +112,5 @@ class CaseSource {
 // The dtype of outputs, by producer, that all have the same; null where there are none, or they
 // differ.
 const Format* common_format(const std::map<std::string, TensorInfo>& outputs);
-// Case::take_output_dtype of a case whose outputs lie in another place, before it is written with
-// them: a dataset file says what the operator returns.
-void take_output_dtypes(const CaseSource& outputs, Case& c);
 
 }  // namespace assay

@@ -117,7 +117,7 @@ class PlainArray : public ArraySource {
 
   // In the file the elements of a column lie beside each other. A read of a few of them takes as
   // long as one of a page, so that whole rows are read by bands; but what is only looked at, and
-  // rows that are too large to hold, column by column.
+  // rows that are too large to hold, element by element.
   void read_column_major(std::int64_t begin, std::int64_t count, std::byte* to) {
     constexpr std::int64_t kFew = 16, kMostHeld = std::int64_t{256} << 20;
     const std::int64_t row = element_count(layout_.shape) / layout_.shape.front();
@@ -160,7 +160,7 @@ class PlainArray : public ArraySource {
     const std::int64_t most =
         whole ? std::max<std::int64_t>(kBlock / (pitch * width_), 1) : std::min(kTile, row);
     std::vector<std::byte> block(static_cast<std::size_t>(std::min(most, row) * pitch * width_));
-    band_ = {};
+    band_.rows = 0;  // until it is read
     band_.elements.resize(static_cast<std::size_t>(rows * row * width_));
     std::vector<std::int64_t> index(layout_.shape.size());  // of the column, without the first
     for (std::int64_t begin = 0; begin < row; begin += most) {
