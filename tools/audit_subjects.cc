@@ -161,7 +161,7 @@ AuditSubjects read_subjects(const GateFileOptions& o, bool rounded) {
   if (!o.outputs.empty()) {
     OpenOptions request = o.source.request(Side::kOutputs);
     request.producer = o.recorded;
-    request.golden_of = golden_of(sources);
+    request.golden_sources = golden_sources(sources);
     outputs = open_cases(o.outputs.front(), request);
   }
   o.source.check_used(sources, outputs);
@@ -178,6 +178,10 @@ AuditSubjects read_subjects(const GateFileOptions& o, bool rounded) {
     for (const std::string& name : names) {
       if (!seen.insert(name).second) {
         throw FileError(source.cases->path(), name, "is a case of another GOLDEN, too");
+      }
+      if (recorded != nullptr && recorded->has_case(name)) {
+        check_same_source(source.cases->path(), source.cases->attributes_of(name), recorded->path(),
+                          recorded->attributes_of(name), name);
       }
       add_case(source.cases->read(name), from, found);
     }

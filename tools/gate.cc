@@ -299,6 +299,7 @@ class Gate {
       entry.name = name;
       entry.producer = file.producer;
       entry.error = e.what();
+      entry.source_name = source_name_if_other(golden, name);
     }
     bool failed = false, save = false;
     for (GatedCase& one : gated) {

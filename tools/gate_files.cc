@@ -13,6 +13,7 @@
 #include "assay/base/words.h"
 #include "assay/datasets/folder.h"
 #include "assay/datasets/store.h"
+#include "assay/tensor/source_names.h"
 
 namespace assay::tools {
 namespace {
@@ -215,9 +216,14 @@ void find_outputs(OpenSources& sources, GateFiles& found) {
     }
     if (file.outputs.size() == 1) continue;
     for (const std::string& name : file.names) {
-      std::size_t place = file.outputs.size();
+      std::size_t place = file.outputs.size(), unreadable = 0;
       for (std::size_t i = 0; i < file.outputs.size(); ++i) {
-        if (!sources.at(file.outputs[i]).has_case(name)) continue;
+        if (const CaseSource* at = sources.at_if_readable(file.outputs[i]); at == nullptr) {
+          unreadable = i;
+          continue;
+        } else if (!at->has_case(name)) {
+          continue;
+        }
         if (place < file.outputs.size()) {
           throw std::invalid_argument(
               formatted("outputs of case '{}' are in {} and in {}; give one of them", name,
@@ -225,14 +231,16 @@ void find_outputs(OpenSources& sources, GateFiles& found) {
         }
         place = i;
       }
-      // That none has it is said where it is judged.
-      file.output_of.push_back(place == file.outputs.size() ? 0 : place);
+      // If no file has it, that is said when the case is judged: by a file that cannot be read, if
+      // there is one.
+      file.output_of.push_back(place == file.outputs.size() ? unreadable : place);
     }
   }
 }
 
 struct ProducersSeen {
-  bool any_case = false;  // whether a source has one of the cases
+  bool any_case = false;    // whether a source has one of the cases
+  bool unreadable = false;  // whether a source could not be read
   std::set<std::string> producers = {};
 };
 
@@ -260,10 +268,13 @@ ProducersSeen look_for_producers(SourcePool& pool, int threads,
     const std::size_t end = std::min(begin + kPart, names.size());
     for (std::size_t i = begin; i < end && !is_enough(); ++i) {
       for (const SourcePlace* place : places_of(i)) {
-        if (place == nullptr || !sources->at(*place).has_case(names[i])) continue;
-        std::vector<std::string> producers = sources->at(*place).producers_of(names[i]);
+        if (place == nullptr) continue;
+        const CaseSource* const source = sources->at_if_readable(*place);
+        if (source != nullptr && !source->has_case(names[i])) continue;
+        std::vector<std::string> producers;
+        if (source != nullptr) producers = source->producers_of(names[i]);
         const std::lock_guard lock(mutex);
-        all.any_case = true;
+        (source != nullptr ? all.any_case : all.unreadable) = true;
         all.producers.insert(producers.begin(), producers.end());
       }
     }
@@ -295,6 +306,12 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
         [&](std::size_t name) { return SourcePlaces{file.outputs_of(name)}; }, asked);
   }
   std::vector<std::string> producers(seen.producers.begin(), seen.producers.end());
+  if (!seen.any_case && seen.unreadable) {
+    // Each of its cases says why.
+    if (alone) (void)pool.take()->at(*file.outputs_of(0));
+    file.producer = asked;
+    return {};
+  }
   if (!seen.any_case && file.missing.empty() && !file.names.empty()) {
     const std::string why =
         formatted("has none of the {} cases of {}", file.names.size(), file.golden.path);
@@ -349,6 +366,7 @@ void look_at_outputs(const GateFileOptions& o, OpenSources& sources, GateFiles& 
     for (const SourcePlace& place : file.outputs) users[place].push_back(&file);
   }
   for (const auto& [place, files] : users) {
+    if (sources.at_if_readable(place) == nullptr) continue;  // its cases say why
     const OpenedCases& opened = sources.opened(place);
     const CaseSource& source = *opened.cases;
     found.layouts.insert(opened.layout);
@@ -393,19 +411,26 @@ const OpenedCases& OpenSources::opened(const SourcePlace& place) {
   OpenOptions options = options_->source.request(place.side);
   options.producer = options_->recorded;
   if (const auto golden = golden_->find(place); golden != golden_->end()) {
-    options.golden_of = [this, &golden = golden->second](const std::string& name,
-                                                         const std::string& output) {
-      std::optional<TensorInfo> info;
-      for (const SourcePlace& there : golden) {
-        if (!info) info = at(there).golden_info(name, output);
-      }
-      return info;
+    options.golden_sources = [this, &golden = golden->second] {
+      std::vector<const CaseSource*> sources;
+      for (const SourcePlace& there : golden) sources.push_back(&at(there));
+      return sources;
     };
   }
   return opened_
       .emplace(place, place.pattern.empty() ? open_cases(place.path, options)
                                             : open_pairs(place.path, place.pattern, options))
       .first->second;
+}
+
+const CaseSource* OpenSources::at_if_readable(const SourcePlace& place) {
+  if (unreadable_.count(place) > 0) return nullptr;
+  try {
+    return &at(place);
+  } catch (const FileError&) {
+    unreadable_.insert(place);
+    return nullptr;
+  }
 }
 
 void OpenSources::keep(const std::vector<const SourcePlace*>& places) {
@@ -460,6 +485,16 @@ GateFiles find_files(const GateFileOptions& options, int threads,
   }
   if (!options.outputs.empty()) look_at_outputs(options, *found.sources->take(), found);
   return found;
+}
+
+std::string source_name_if_other(const CaseSource* golden, const std::string& name) {
+  try {
+    if (golden == nullptr) return "";
+    std::string source_name = source_name_of(name, golden->attributes_of(name));
+    return source_name == name ? "" : source_name;
+  } catch (const FileError&) {
+    return "";
+  }
 }
 
 void check_benchmark(const std::string& benchmark, const GateFiles& found) {

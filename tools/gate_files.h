@@ -53,6 +53,8 @@ class OpenSources {
       : options_(&options), golden_(std::move(golden)) {}
   const OpenedCases& opened(const SourcePlace& place);
   const CaseSource& at(const SourcePlace& place) { return *opened(place).cases; }
+  // Null if the place cannot be read.
+  const CaseSource* at_if_readable(const SourcePlace& place);
   // Closes all but these.
   void keep(const std::vector<const SourcePlace*>& places);
 
@@ -60,6 +62,7 @@ class OpenSources {
   const GateFileOptions* options_;
   std::shared_ptr<const GoldenPlaces> golden_;
   std::map<SourcePlace, OpenedCases> opened_;
+  std::set<SourcePlace> unreadable_;
 };
 
 // The sources of threads that work side by side. Who takes some has them alone until they go back;
@@ -108,6 +111,10 @@ struct GateFiles {
 // is found.
 GateFiles find_files(const GateFileOptions& options, int threads,
                      const std::function<bool(const std::string& glob)>& is_known);
+
+// CaseReport::source_name of a case that could not be judged. Empty if the source cannot say it, or
+// is not open (null).
+std::string source_name_if_other(const CaseSource* golden, const std::string& name);
 
 // Refuses a --benchmark that no case has, or that is judged itself, by std::invalid_argument; also
 // where no standard asks for one.

@@ -40,8 +40,11 @@ void take_output_dtypes(const CaseSource& outputs, Case& c) {
 }
 
 // The outputs of another source that hold this case.
-void add_outputs(DatasetWriter& writer, const CaseSource& from, const std::string& name) {
+void add_outputs(DatasetWriter& writer, const CaseSource& golden, const CaseSource& from,
+                 const std::string& name) {
   if (!from.has_case(name)) return;
+  check_same_source(golden.path(), golden.attributes_of(name), from.path(),
+                    from.attributes_of(name), name);
   const Case c = from.read(name, {.inputs = false, .golden = false, .outputs = true});
   const auto put = [&](const std::string& output, const auto& outputs, const auto& epilogues,
                        const auto& machines) {
@@ -83,7 +86,7 @@ int run_pack(const PackOptions& o, const Context& context) {
   if (!o.outputs.empty()) {
     OpenOptions request = o.source.request(Side::kOutputs);
     request.layout.clear();
-    request.golden_of = golden_of(sources);
+    request.golden_sources = golden_sources(sources);
     outputs = open_cases(o.outputs, request);
     say(*outputs, context);
   }
@@ -109,7 +112,7 @@ int run_pack(const PackOptions& o, const Context& context) {
           if (outputs) take_output_dtypes(*outputs->cases, c);
           writer.write(c);
         }
-        if (outputs) add_outputs(writer, *outputs->cases, name);
+        if (outputs) add_outputs(writer, from, *outputs->cases, name);
       } catch (const FileError& e) {
         print_error(formatted("error: {}", e.what()));
         ++unreadable;

@@ -167,8 +167,11 @@ std::vector<std::string> verdict_cells(const std::vector<const CaseReport*>& out
 }  // namespace
 
 std::string verdicts_csv(const GateReport& report, const std::string& table) {
+  // The rows of a table have source names.
   std::map<std::string, std::vector<const CaseReport*>> by_name;
-  for (const CaseReport& c : report.cases) by_name[c.name].push_back(&c);
+  for (const CaseReport& c : report.cases) {
+    by_name[table.empty() || c.source_name.empty() ? c.name : c.source_name].push_back(&c);
+  }
   CsvTable rows;
   if (table.empty()) {
     rows.header = {"testcase_name"};
@@ -184,7 +187,7 @@ std::string verdicts_csv(const GateReport& report, const std::string& table) {
   std::string out = csv_line(header);
   for (const CsvRow& row : rows.rows) {
     const std::string& name = row.cells[static_cast<std::size_t>(column)];
-    const auto found = by_name.find(table.empty() ? name : safe_case_name(name));
+    const auto found = by_name.find(name);
     std::vector<std::string> cells = row.cells;
     for (std::string& cell :
          verdict_cells(found == by_name.end() ? std::vector<const CaseReport*>{} : found->second)) {

@@ -258,6 +258,9 @@ void define_case_report(py::module_& m) {
                          "What the gate found out about one output of one case: true where it "
                          "passes.")
       .def_readonly("name", &CaseReport::name, "The case's.")
+      .def_readonly("source_name", &CaseReport::source_name,
+                    "The name that the user gave the case, if a case name cannot have its "
+                    "characters; else empty.")
       .def_readonly("file", &CaseReport::file, "The golden file, where the gate has several.")
       .def_readonly("op", &CaseReport::op, "The operator.")
       .def_readonly("dtype", &CaseReport::dtype, "The output's.")

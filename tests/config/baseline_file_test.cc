@@ -99,7 +99,7 @@ TEST_F(BaselineFile, WrongEntries) {
   EXPECT_EQ(said(R"({"case": 1, "metrics": {}})"), "entry 2: 'case' must be a string");
   EXPECT_EQ(said(R"({"case": "a", "metric": {}})"),
             "entry 2: unknown key 'metric': did you mean 'metrics'?; known: file, case, "
-            "output_name, output, standard, repeats, metrics");
+            "source_name, output_name, output, standard, repeats, metrics");
   EXPECT_EQ(said(R"({"case": "a", "metrics": {"rmsd": 1}})"),
             "entry 2: metrics: unknown key 'rmsd': did you mean 'rmse'?; known: max_abs_error, "
             "rmse, p99_ulp, worst_ratio");

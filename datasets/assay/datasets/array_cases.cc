@@ -180,10 +180,11 @@ void settle_arrays(std::vector<CaseRecord>& records, const OpenOptions& options,
       if (result.golden) settle(*result.golden, golden, of_output, inferred);
       if (result.golden) {
         of_golden = [&there = *result.golden] { return info_if_known(there); };
-      } else if (options.golden_of) {
+      } else if (options.golden_sources) {
         const std::string output = record.results.size() == 1 ? "" : name;
-        of_golden = [&options, output, of = safe_case_name(record.name)] {
-          return options.golden_of(of, output);
+        of_golden = [&options, output, source_name = record.source_name()] {
+          const FoundCase known = find_in(options.golden_sources(), source_name);
+          return known.name ? known.source->golden_info(*known.name, output) : std::nullopt;
         };
       }
       for (auto& [producer, array] : result.outputs) settle(array, outputs, of_golden, inferred);
@@ -217,65 +218,126 @@ void settle_arrays(std::vector<CaseRecord>& records, const OpenOptions& options,
   }
 }
 
-std::string safe_word(std::string_view word) {
-  std::string safe;
-  for (const char c : word) {
-    const bool allowed = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                         (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '=';
-    safe += allowed ? c : '_';
-  }
-  if (!is_case_name(safe)) safe += '_';  // a reserved word, or nothing at all
-  return safe;
-}
+std::string CaseRecord::source_name() const { return source_name_of(name, attributes); }
 
-std::string safe_case_name(std::string_view name) {
-  std::string safe;
-  for (const std::string& part : split(name, '/')) {
-    safe += (safe.empty() ? "" : "/") + safe_word(part);
-  }
-  return safe.empty() ? "_" : safe;
-}
+namespace {
 
-ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records) : path_(std::move(path)) {
-  std::set<std::string> own, taken, groups;
+// The names of the golden cases that records belong to, by source name.
+std::map<std::string, std::string> golden_names(const std::vector<CaseRecord>& records,
+                                                const OpenOptions& options) {
+  std::map<std::string, std::string> names;
+  if (!options.golden_sources) return names;
+  const std::vector<const CaseSource*> sources = options.golden_sources();
   for (const CaseRecord& record : records) {
-    if (!own.insert(record.name).second) {
-      throw FileError(path_, record.name, "is there twice");
-    }
-    // Those that need no other name keep it, whatever comes first.
-    if (safe_case_name(record.name) == record.name) taken.insert(record.name);
-    const std::string safe = safe_case_name(record.name);
-    for (std::size_t at = safe.find('/'); at != std::string::npos; at = safe.find('/', at + 1)) {
-      groups.insert(safe.substr(0, at));
+    const std::string source_name = record.source_name();
+    if (std::optional<std::string> name = find_in(sources, source_name).name) {
+      names.emplace(source_name, std::move(*name));
     }
   }
-  for (CaseRecord& record : records) {
-    std::string safe = safe_case_name(record.name);
-    const bool changed = safe != record.name;
-    // Cases do not nest: a.npy beside a/b.npy is the case a_.
-    while ((changed && taken.count(safe) > 0) || groups.count(safe) > 0) safe += '_';
-    if (safe != record.name) {
-      taken.insert(safe);
-      record.attributes["x_name"] = record.name;
+  return names;
+}
+
+bool any_golden_below(const std::string& above, const OpenOptions& options) {
+  if (!options.golden_sources) return false;
+  for (const CaseSource* source : options.golden_sources()) {
+    for (const std::string& name : source->case_names()) {
+      if (name.starts_with(above)) return true;
     }
-    order_.push_back(safe);
-    records_.emplace(safe, std::move(record));
+  }
+  return false;
+}
+
+// If several records have one source name, only the first is left, with an error.
+void mark_repeated(const std::string& path, std::vector<CaseRecord>& records) {
+  std::map<std::string, CaseRecord*> first;
+  std::set<const CaseRecord*> repeated;
+  for (CaseRecord& record : records) {
+    const auto [at, is_new] = first.emplace(record.source_name(), &record);
+    if (is_new) continue;
+    repeated.insert(&record);
+    if (!at->second->error) at->second->error = FileError(path, record.name, "is there twice");
+  }
+  std::vector<CaseRecord> kept;
+  for (CaseRecord& record : records) {
+    if (repeated.count(&record) == 0) kept.push_back(std::move(record));
+  }
+  records = std::move(kept);
+}
+
+}  // namespace
+
+ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records,
+                       const OpenOptions& options)
+    : path_(std::move(path)) {
+  mark_repeated(path_, records);
+  const std::map<std::string, std::string> golden = golden_names(records, options);
+  std::map<std::string, int> claims;  // on case names
+  std::set<std::string> groups;       // which have cases below them
+  std::vector<std::string> names;     // of the records, in their order
+  for (const CaseRecord& record : records) {
+    const auto known = golden.find(record.source_name());
+    std::string name = known != golden.end() ? known->second : safe_case_name(record.name);
+    ++claims[name];
+    for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
+      groups.insert(name.substr(0, at));
+    }
+    names.push_back(std::move(name));
+  }
+  std::set<std::string> of_golden;
+  for (const auto& [source_name, name] : golden) of_golden.insert(name);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    CaseRecord& record = records[i];
+    const std::string source_name = record.source_name();
+    std::string& name = names[i];
+    if (golden.count(source_name) == 0) {
+      // A record that needs no other name keeps its own, unless it is a golden case's.
+      const bool is_own = name == source_name;
+      const bool is_taken = claims[name] > 1 && (!is_own || of_golden.count(name) > 0);
+      if (is_taken || groups.count(name) > 0) name = distinct_case_name(source_name);
+    }
+    if (name != source_name) record.attributes[kSourceNameAttribute] = source_name;
+    if (record.stands_for_all_below) {
+      const std::string above = name.substr(0, name.rfind('/') + 1);
+      all_below_.emplace(above, record);
+      if (any_golden_below(above, options)) continue;
+    }
+    order_.push_back(name);
+    by_source_.emplace(source_name, name);
+    const auto [at, is_new] = records_.emplace(name, std::move(record));
+    if (!is_new) {
+      throw FileError(path_, source_name,
+                      formatted("and '{}' would both be the case {}; rename one of them",
+                                at->second.source_name(), name));
+    }
   }
 }
 
 std::vector<std::string> ArrayCases::case_names() const {
-  if (records_.empty()) throw NoCaseError(path_, "", "holds no case");
+  if (records_.empty() && all_below_.empty()) throw NoCaseError(path_, "", "holds no case");
   std::vector<std::string> names;
   for (const auto& [name, record] : records_) names.push_back(name);
   return names;
 }
 
-bool ArrayCases::has_case(const std::string& name) const { return records_.count(name) > 0; }
+const CaseRecord* ArrayCases::find_record(const std::string& name) const {
+  if (const auto at = records_.find(name); at != records_.end()) return &at->second;
+  for (const auto& [above, record] : all_below_) {
+    if (name.starts_with(above)) return &record;
+  }
+  return nullptr;
+}
+
+bool ArrayCases::has_case(const std::string& name) const { return find_record(name) != nullptr; }
+
+std::optional<std::string> ArrayCases::find(const std::string& source_name) const {
+  const auto at = by_source_.find(source_name);
+  return at == by_source_.end() ? std::nullopt : std::optional(at->second);
+}
 
 const CaseRecord& ArrayCases::record(const std::string& name) const {
-  const auto at = records_.find(name);
-  if (at == records_.end()) throw FileError(path_, name, "there is no such case");
-  return at->second;
+  const CaseRecord* const found = find_record(name);
+  if (found == nullptr) throw FileError(path_, name, "there is no such case");
+  return *found;
 }
 
 const CaseOutputRecord& ArrayCases::result(const std::string& name,

@@ -12,6 +12,7 @@
 #include "assay/datasets/case_source.h"
 #include "assay/datasets/file_error.h"
 #include "assay/datasets/open_cases.h"
+#include "assay/tensor/source_names.h"
 
 namespace assay {
 
@@ -36,6 +37,11 @@ struct CaseRecord {
   std::map<std::string, CaseOutputRecord> results;  // by name; one: the case has one output
   // Why the case cannot be read: thrown when it is, so that the other cases can be.
   std::optional<FileError> error = {};
+  // The record is "NAME/*" and stands for every case below NAME: an archive that cannot be read, so
+  // that nobody knows which arrays it has. It has an error.
+  bool stands_for_all_below = false;
+  // The name that the user gave the case (source_names.h).
+  std::string source_name() const;
 };
 
 // Settles the dtype and the shape of every array: what the file says, what the layout says, what
@@ -48,14 +54,18 @@ void settle_arrays(std::vector<CaseRecord>& records, const OpenOptions& options,
 
 class ArrayCases : public CaseSource {
  public:
-  // Names that the schema refuses (is_case_name) are made safe; such a case has its own name in the
-  // attribute x_name. Throws FileError where two records have one name.
-  ArrayCases(std::string path, std::vector<CaseRecord> records);
+  // A record whose golden result lies in one of options.golden_sources() gets the name of that
+  // case. Every other record keeps its own name if a case may have it, if no other record claims it
+  // and if no case lies below it, because cases do not nest. Otherwise it gets safe_case_name(), or
+  // distinct_case_name() if that is claimed too, and has its source name in the attribute x_name.
+  // If several records have one source name, the first stays and has an error.
+  ArrayCases(std::string path, std::vector<CaseRecord> records, const OpenOptions& options = {});
 
   const std::string& path() const override { return path_; }
   std::vector<std::string> case_names() const override;
   using CaseSource::case_names;
   bool has_case(const std::string& name) const override;
+  std::optional<std::string> find(const std::string& source_name) const override;
   Case read(const std::string& name, const ReadOptions& what = {}) const override;
   CaseInfo info(const std::string& name) const override;
   std::map<std::string, Attribute> attributes_of(const std::string& name) const override;
@@ -84,16 +94,15 @@ class ArrayCases : public CaseSource {
 
  private:
   const CaseOutputRecord& result(const std::string& name, const std::string& output) const;
+  const CaseRecord* find_record(const std::string& name) const;
 
   std::string path_;
-  std::map<std::string, CaseRecord> records_;
+  std::map<std::string, CaseRecord> records_;     // by case name
+  std::map<std::string, std::string> by_source_;  // case names by source name
   std::vector<std::string> order_;
+  // The records that stand for all cases below a name, by that name with its '/'. One that stands
+  // for golden cases is not listed itself.
+  std::map<std::string, CaseRecord> all_below_;
 };
-
-// A case name (is_case_name) made of any text: parts keep their letters, digits, '_', '.' and '=',
-// whatever else is there becomes '_'; reserved words get a '_' behind them.
-std::string safe_case_name(std::string_view name);
-// The same of one word, which '/' parts as little as any other character: of a producer.
-std::string safe_word(std::string_view word);
 
 }  // namespace assay

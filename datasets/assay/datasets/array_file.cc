@@ -8,6 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/file_error.h"
+#include "assay/datasets/folder.h"
 #include "assay/datasets/npy_file.h"
 #include "assay/datasets/onnx_file.h"
 #include "assay/datasets/opened_file.h"
@@ -78,24 +79,46 @@ struct ParsedName {
   const ArrayFormat* row;
   std::size_t end;
 };
+
+const ArrayFormat& format_by_ending(const std::string& path) {
+  for (const ArrayFormat& row : rows()) {
+    for (const std::string_view ending : row.endings) {
+      if (path.ends_with(ending)) return row;
+    }
+  }
+  return rows().back();
+}
+
+// Every way to split "FILE:NAME": behind an archive's ending, and, because an HDF5 file may have
+// any ending, before ":/". In the order of their places.
+std::vector<ParsedName> splits_of(const std::string& path) {
+  std::vector<ParsedName> splits;
+  for (std::size_t colon = path.find(':'); colon != std::string::npos;
+       colon = path.find(':', colon + 1)) {
+    const ArrayFormat& row = format_by_ending(path.substr(0, colon));
+    if (row.is_archive && row.open != open_hdf5) {
+      splits.push_back({&row, colon});
+    } else if (colon > 0 && path.compare(colon, 2, ":/") == 0) {
+      splits.push_back({&array_format_named("hdf5"), colon});
+    }
+  }
+  return splits;
+}
+
+// Names of files and of arrays may have a ':' themselves, so what is there decides: the whole path,
+// then the shortest split at which a file ends. If nothing is there, an archive's ending goes
+// first.
 ParsedName parse_name(const std::string& path) {
-  for (const ArrayFormat& row : rows()) {
-    for (const std::string_view ending : row.endings) {
-      if (!row.is_archive || row.open == open_hdf5) continue;
-      const std::size_t at = path.rfind(std::string(ending) + ":");
-      if (at != std::string::npos) return {&row, at + ending.size()};
-      if (path.ends_with(ending)) return {&row, path.size()};
-    }
+  const std::vector<ParsedName> splits = splits_of(path);
+  const ParsedName whole{&format_by_ending(path), path.size()};
+  if (splits.empty() || is_file(path)) return whole;
+  for (const ParsedName& split : splits) {
+    if (is_file(path.substr(0, split.end))) return split;
   }
-  // An HDF5 file may have any ending: the last ':' followed by '/', and not the whole path.
-  const std::size_t colon = path.rfind(":/");
-  if (colon != std::string::npos && colon > 0) return {&array_format_named("hdf5"), colon};
-  for (const ArrayFormat& row : rows()) {
-    for (const std::string_view ending : row.endings) {
-      if (path.ends_with(ending)) return {&row, path.size()};
-    }
-  }
-  return {&rows().back(), path.size()};
+  const auto is_archive = [](const ParsedName& split) { return split.row->open != open_hdf5; };
+  const auto archive = std::find_if(splits.rbegin(), splits.rend(), is_archive);
+  if (archive != splits.rend()) return *archive;
+  return whole.row->is_archive && whole.row->open != open_hdf5 ? whole : splits.back();
 }
 
 // No more than a line's worth of names.
@@ -153,14 +176,7 @@ const ArrayFormat& array_format_named(std::string_view name) {
   return row_named("kind of array file", rows(), name);
 }
 
-const ArrayFormat& array_format_of(const std::string& path) {
-  for (const ArrayFormat& row : rows()) {
-    for (const std::string_view ending : row.endings) {
-      if (path.ends_with(ending)) return row;
-    }
-  }
-  return rows().back();
-}
+const ArrayFormat& array_format_of(const std::string& path) { return format_by_ending(path); }
 
 std::string array_file(const std::string& path) { return path.substr(0, parse_name(path).end); }
 

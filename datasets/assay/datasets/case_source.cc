@@ -2,6 +2,7 @@
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/tensor/source_names.h"
 
 namespace assay {
 
@@ -21,6 +22,34 @@ std::vector<std::string> CaseSource::case_names(const std::string& glob) const {
                                 all.size() == 1 ? "" : "s", all.front()));
   }
   return matching;
+}
+
+std::optional<std::string> CaseSource::find(const std::string& source_name) const {
+  for (std::string name : {safe_case_name(source_name), distinct_case_name(source_name)}) {
+    if (has_case(name) && source_name_of(name, attributes_of(name)) == source_name) return name;
+  }
+  return std::nullopt;
+}
+
+FoundCase find_in(const std::vector<const CaseSource*>& sources, const std::string& source_name) {
+  for (const CaseSource* source : sources) {
+    if (auto name = source->find(source_name)) return {source, std::move(name)};
+  }
+  return {};
+}
+
+void check_same_source(const std::string& golden_path,
+                       const std::map<std::string, Attribute>& golden_attributes,
+                       const std::string& outputs_path,
+                       const std::map<std::string, Attribute>& output_attributes,
+                       const std::string& case_name) {
+  const std::string golden = source_name_of(case_name, golden_attributes);
+  const std::string output = source_name_of(case_name, output_attributes);
+  if (golden == output) return;
+  throw FileError(outputs_path, case_name,
+                  formatted("the output is that of '{}', but the golden result in {} is that of "
+                            "'{}'; give both the same name",
+                            output, golden_path, golden));
 }
 
 std::optional<TensorInfo> CaseSource::golden_info(const std::string& name,

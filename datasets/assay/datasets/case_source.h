@@ -68,6 +68,9 @@ class CaseSource {
   std::vector<std::string> case_names(const std::string& glob) const;
 
   virtual bool has_case(const std::string& name) const = 0;
+  // The case with this source name (source_names.h); nullopt if there is none. If rows are cases,
+  // it is the array with this source name.
+  virtual std::optional<std::string> find(const std::string& source_name) const;
   virtual Case read(const std::string& name, const ReadOptions& what = {}) const = 0;
   virtual CaseInfo info(const std::string& name) const = 0;
   // The golden result of a case; `output` names it where the case has several. None where there is
@@ -108,6 +111,21 @@ class CaseSource {
                                                   const std::string& producer,
                                                   const std::string& output = "") const = 0;
 };
+
+// The first of the sources that has a case with this source name, and the case's name there.
+struct FoundCase {
+  const CaseSource* source = nullptr;
+  std::optional<std::string> name = {};
+};
+FoundCase find_in(const std::vector<const CaseSource*>& sources, const std::string& source_name);
+
+// Throws FileError, which shows both source names, if those of a golden result and of an output
+// with the same case name differ.
+void check_same_source(const std::string& golden_path,
+                       const std::map<std::string, Attribute>& golden_attributes,
+                       const std::string& outputs_path,
+                       const std::map<std::string, Attribute>& output_attributes,
+                       const std::string& case_name);
 
 // The dtype of outputs, by producer, that all have the same; null where there are none, or they
 // differ.

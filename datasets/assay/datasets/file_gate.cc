@@ -142,6 +142,7 @@ GatedCase gate_recorded(const CaseSource& golden, Case& c, const OutputSource& s
             {}};
   }
   const CaseInfo info = file.info(c.name);
+  check_same_source(golden.path(), c.attributes, file.path(), info.attributes, c.name);
   const std::map<std::string, TensorInfo>* outputs = &info.outputs;
   if (!c.output_name.empty() || !info.results.empty()) {
     const auto result = info.results.find(c.output_name);
@@ -346,6 +347,7 @@ std::vector<GatedCase> gate_in_pieces(const CaseSource& golden, const std::strin
   Case c = golden.read(name, {.inputs = false, .golden = false, .outputs = false});
   if (needs_inputs(c, request) || outputs_need_inputs(c, request)) return {};
   const CaseInfo info = golden.info(name), recorded = file->info(name);
+  check_same_source(golden.path(), c.attributes, file->path(), recorded.attributes, name);
   if (info.golden) c.golden = without_data(*info.golden);
   for (auto& [output, result] : c.results) {
     const auto& known = info.results.at(output).golden;

@@ -87,7 +87,7 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
       try {
         for (const config::MsprobeTensor& tensor : call.outputs) {
           const ArrayRequest array = array_of(folder, tensor, call.name);
-          CaseOutputRecord& result = record.results[safe_word(tensor.place)];
+          CaseOutputRecord& result = record.results[distinct_word(tensor.place)];
           if (options.side == Side::kGolden)
             result.golden = array;
           else
@@ -95,7 +95,7 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
         }
         for (const config::MsprobeTensor& tensor : call.inputs) {
           if (options.side != Side::kGolden) break;
-          record.inputs.emplace(safe_word(tensor.place), array_of(folder, tensor, call.name));
+          record.inputs.emplace(distinct_word(tensor.place), array_of(folder, tensor, call.name));
         }
       } catch (const FileError& e) {
         record.error = e;
@@ -113,7 +113,7 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
                                      without_data == 1 ? "its" : "their"));
   }
   settle_arrays(records, options, opened.notes);
-  auto cases = std::make_unique<ArrayCases>(path, std::move(records));
+  auto cases = std::make_unique<ArrayCases>(path, std::move(records), options);
   opened.order = cases->in_order();
   opened.cases = std::move(cases);
   return opened;

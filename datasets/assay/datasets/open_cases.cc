@@ -125,13 +125,12 @@ OpenedCases open_cases(const std::string& path, const OpenOptions& options) {
   return opened;
 }
 
-GoldenOf golden_of(const std::vector<OpenedCases>& sources) {
-  return [&sources](const std::string& name, const std::string& output) {
-    std::optional<TensorInfo> info;
-    for (const OpenedCases& source : sources) {
-      if (!info) info = source.cases->golden_info(name, output);
-    }
-    return info;
+std::function<std::vector<const CaseSource*>()> golden_sources(
+    const std::vector<OpenedCases>& sources) {
+  return [&sources] {
+    std::vector<const CaseSource*> cases;
+    for (const OpenedCases& source : sources) cases.push_back(source.cases.get());
+    return cases;
   };
 }
 

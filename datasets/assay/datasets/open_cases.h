@@ -31,10 +31,6 @@ namespace assay {
 // What arrays are of which nothing says it.
 enum class Side : std::uint8_t { kGolden, kOutputs };
 
-// CaseSource::golden_info in some place.
-using GoldenOf =
-    std::function<std::optional<TensorInfo>(const std::string& name, const std::string& output)>;
-
 struct OpenOptions {
   std::string layout = {};  // the name of a row; empty: told by the content
   Side side = Side::kGolden;
@@ -43,9 +39,10 @@ struct OpenOptions {
   // results and inputs.
   std::string dtype = {}, golden_dtype = {};
   std::optional<Shape> shape = {}, golden_shape = {};
-  // Of outputs whose golden results lie in other places: raw bytes that do not say it have the
-  // dtype of those, and the shape where the sizes agree.
-  GoldenOf golden_of = {};
+  // For outputs whose golden results lie elsewhere: gives those places, opened. Outputs get the
+  // names of the golden cases with the same source names. Raw bytes that do not say it have the
+  // dtype of their golden result, and its shape if the sizes agree.
+  std::function<std::vector<const CaseSource*>()> golden_sources = {};
   std::optional<bool> rows_are_cases = {};  // row_cases.h; empty: as the file says
   std::string table = {};  // TTK's case table; empty: the one .csv file in the folder, or none
 };
@@ -82,8 +79,9 @@ std::span<const Layout> layouts();
 // is known) or the layout refuses what it finds; std::invalid_argument on an unknown layout.
 OpenedCases open_cases(const std::string& path, const OpenOptions& options = {});
 
-// In any of these, the first that has it. They must outlive what is returned.
-GoldenOf golden_of(const std::vector<OpenedCases>& sources);
+// For OpenOptions::golden_sources. The sources must outlive the function that is returned.
+std::function<std::vector<const CaseSource*>()> golden_sources(
+    const std::vector<OpenedCases>& sources);
 
 // The sources that paths stand for, in order, each to be opened by open_cases(): a file itself; a
 // folder that holds dataset files, at any depth, each of them, in their order; another folder

@@ -242,7 +242,7 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
     record.error.reset();
     result.golden.reset();
   }
-  opened.cases = std::make_unique<ArrayCases>(outputs + " " + golden, std::move(records));
+  opened.cases = std::make_unique<ArrayCases>(outputs + " " + golden, std::move(records), options);
   if (options.rows_are_cases.value_or(false)) take_rows_as_cases(opened);
   return opened;
 }

@@ -1,7 +1,9 @@
 #include "assay/datasets/plain_folder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "assay/base/text.h"
@@ -20,18 +22,36 @@ bool is_one_of(std::span<const std::string_view> names, const std::string& name)
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-using Arrays = std::map<std::string, ArrayRequest>;  // by the name of their case
+// An array that was found, or why a name cannot be read.
+struct FoundArray {
+  ArrayRequest array;
+  std::optional<FileError> error = {};
+  bool is_all_below = false;  // CaseRecord::stands_for_all_below
+};
+using Arrays = std::map<std::string, FoundArray>;  // by the source name of their case
 
+void add_array(Arrays& arrays, const std::string& name, FoundArray found) {
+  const std::string path = found.array.path;
+  const auto [at, is_new] = arrays.emplace(name, std::move(found));
+  if (is_new || at->second.error) return;
+  at->second.error = FileError(array_file(path), "",
+                               formatted("and {} have one name, '{}': which of them is meant?",
+                                         array_file(at->second.array.path), name));
+}
+
+// The arrays of a file. One that cannot be listed costs its own cases only.
 void add_arrays(Arrays& arrays, const std::string& file, const std::string& name) {
-  for (const std::string& array : arrays_in(file)) {
-    const std::string whole = array.empty() ? name : name + "/" + array;
-    const ArrayRequest request{array.empty() ? file : file + ":/" + array, "", {}};
-    const auto [at, added] = arrays.emplace(whole, request);
-    if (!added) {
-      throw FileError(file, "",
-                      formatted("and {} have one name, '{}': which of them is meant?",
-                                array_file(at->second.path), whole));
+  if (!array_format_of(file).is_archive) {
+    add_array(arrays, name, {.array = {file, "", {}}});
+    return;
+  }
+  try {
+    for (const std::string& array : arrays_in(file)) {
+      add_array(arrays, array.empty() ? name : name + "/" + array,
+                {.array = {array.empty() ? file : file + ":/" + array, "", {}}});
     }
+  } catch (const FileError& e) {
+    add_array(arrays, name + "/*", {.array = {file, "", {}}, .error = e, .is_all_below = true});
   }
 }
 
@@ -45,6 +65,26 @@ void add_output(CaseRecord& record, CaseOutputRecord& result, const std::string&
     throw FileError(
         array.path, "",
         formatted("and {} are both of the producer {}", array_file(at->second.path), safe));
+  }
+}
+
+// An archive of one side that cannot be read: the cases that the other sides name below it have its
+// error, and stand for it.
+void spread_errors(std::map<std::string, CaseRecord>& records) {
+  for (auto at = records.begin(); at != records.end();) {
+    if (!at->second.stands_for_all_below) {
+      ++at;
+      continue;
+    }
+    const std::string above = at->first.substr(0, at->first.rfind('/') + 1);
+    bool any = false;
+    for (auto below = records.lower_bound(above);
+         below != records.end() && below->first.starts_with(above); ++below) {
+      if (below->second.stands_for_all_below) continue;
+      if (!below->second.error) below->second.error = at->second.error;
+      any = true;
+    }
+    at = any ? records.erase(at) : std::next(at);
   }
 }
 
@@ -73,19 +113,21 @@ OpenedCases open_plain_folder(const std::string& path, const OpenOptions& option
   std::vector<CaseRecord> records;
   const std::string producer =
       options.producer.empty() ? without_array_ending(last_name(path)) : options.producer;
-  for (auto& [name, array] : arrays_under(path)) {
+  for (auto& [name, found] : arrays_under(path)) {
     CaseRecord record;
     record.name = name;
+    record.error = found.error;
+    record.stands_for_all_below = found.is_all_below;
     CaseOutputRecord& result = record.results["output"];
     if (options.side == Side::kGolden)
-      result.golden = array;
+      result.golden = found.array;
     else
-      add_output(record, result, producer, array);
+      add_output(record, result, producer, found.array);
     records.push_back(std::move(record));
   }
   OpenedCases opened;
   settle_arrays(records, options, opened.notes);
-  opened.cases = std::make_unique<ArrayCases>(path, std::move(records));
+  opened.cases = std::make_unique<ArrayCases>(path, std::move(records), options);
   return opened;
 }
 
@@ -122,29 +164,34 @@ OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& op
                     golden_folder, folder));
     }
     if (is_golden) golden_folder = folder;
-    for (auto& [name, array] : arrays_under(whole)) {
+    for (auto& [name, found] : arrays_under(whole)) {
       CaseRecord& record = records[name];
       record.name = name;
+      if (found.error) record.error = found.error;
+      record.stands_for_all_below |= found.is_all_below;
       CaseOutputRecord& result = record.results["output"];
       if (is_golden)
-        result.golden = array;
+        result.golden = found.array;
       else
-        add_output(record, result, folder, array);
+        add_output(record, result, folder, found.array);
     }
   }
+  spread_errors(records);
   std::vector<CaseRecord> cases;
   for (auto& [name, record] : records) {
     const CaseOutputRecord& result = record.results["output"];
-    if (!result.golden) {
+    if (!result.golden && !record.error) {
       for (const auto& [producer, array] : result.outputs)
         opened.without_golden.push_back(array.path);
       continue;
     }
-    if (result.outputs.empty()) opened.without_output.push_back(result.golden->path);
+    if (result.outputs.empty() && !record.error) {
+      opened.without_output.push_back(result.golden->path);
+    }
     cases.push_back(std::move(record));
   }
   settle_arrays(cases, options, opened.notes);
-  opened.cases = std::make_unique<ArrayCases>(path, std::move(cases));
+  opened.cases = std::make_unique<ArrayCases>(path, std::move(cases), options);
   return opened;
 }
 

@@ -11,6 +11,7 @@
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
 #include "assay/datasets/case_path.h"
+#include "assay/tensor/source_names.h"
 
 namespace assay {
 namespace {
@@ -92,12 +93,16 @@ class RowCases : public CaseSource {
  public:
   explicit RowCases(std::unique_ptr<CaseSource> cases) : cases_(std::move(cases)) {
     for (const std::string& name : cases_->case_names()) {
-      CaseInfo info = cases_->info(name);
-      const std::int64_t rows = rows_of(path(), info);
-      make_rows(info.inputs);
-      make_rows_of_outputs(info);
-      for (auto& [output, result] : info.results) make_rows_of_outputs(result);
-      packs_.emplace(name, Pack{name, rows, std::move(info)});
+      try {
+        CaseInfo info = cases_->info(name);
+        const std::int64_t rows = rows_of(path(), info);
+        make_rows(info.inputs);
+        make_rows_of_outputs(info);
+        for (auto& [output, result] : info.results) make_rows_of_outputs(result);
+        packs_.emplace(name, Pack{name, rows, std::move(info)});
+      } catch (const FileError& e) {
+        packs_.emplace(name, Pack{name, 1, {}, e});
+      }
     }
   }
 
@@ -122,12 +127,18 @@ class RowCases : public CaseSource {
     return names;
   }
 
-  bool has_case(const std::string& name) const override { return find(name).pack != nullptr; }
+  bool has_case(const std::string& name) const override { return place_of(name).pack != nullptr; }
 
   CaseInfo info(const std::string& name) const override {
-    CaseInfo info = at(name).pack->info;
+    const Pack& pack = *at(name).pack;
+    CaseInfo info = pack.info;
     info.name = name;
+    name_source_of_row(pack, name, info.attributes);
     return info;
+  }
+
+  std::optional<std::string> find(const std::string& source_name) const override {
+    return cases_->find(source_name);
   }
 
   std::optional<TensorInfo> golden_info(const std::string& name,
@@ -136,14 +147,16 @@ class RowCases : public CaseSource {
   }
 
   std::map<std::string, Attribute> attributes_of(const std::string& name) const override {
-    const CaseInfo& info = at(name).pack->info;
-    std::map<std::string, Attribute> attributes = info.attributes;
-    attributes.emplace("op", info.op);
+    const Pack& pack = *at(name).pack;
+    std::map<std::string, Attribute> attributes = pack.info.attributes;
+    attributes.emplace("op", pack.info.op);
+    name_source_of_row(pack, name, attributes);
     return attributes;
   }
 
   std::vector<std::string> producers_of(const std::string& name) const override {
-    return cases_->producers_of(at(name).pack->name);
+    const Place place = place_of(name);
+    return cases_->producers_of(place.pack != nullptr ? place.pack->name : name);
   }
 
   Case read(const std::string& name, const ReadOptions& what) const override {
@@ -153,6 +166,7 @@ class RowCases : public CaseSource {
     c.name = name;
     c.op = info.op;
     c.attributes = info.attributes;
+    name_source_of_row(*place.pack, name, c.attributes);
     c.absent_inputs = info.absent_inputs;
     c.output_dtype_is_open = info.output_dtype_is_open;
     for (const auto& [operand, tensor] : info.inputs) {
@@ -229,27 +243,53 @@ class RowCases : public CaseSource {
     std::string name;
     std::int64_t rows;
     CaseInfo info;  // of each row, without its name
+    // Why the arrays cannot be read. Nobody knows how many rows they have, so every row has it.
+    std::optional<FileError> error = {};
   };
   struct Place {
     const Pack* pack = nullptr;  // null: there is no such case
     std::int64_t row = 0;
   };
 
-  Place find(const std::string& name) const {
+  // The source name of a row is that of its array with the row behind it.
+  static void name_source_of_row(const Pack& pack, const std::string& name,
+                                 std::map<std::string, Attribute>& attributes) {
+    const std::string source_name = source_name_of(pack.name, attributes);
+    if (source_name == pack.name) return;
+    attributes[kSourceNameAttribute] = source_name + name.substr(pack.name.size());
+  }
+
+  Place place_of(const std::string& name) const {
     const std::size_t slash = name.rfind('/');
     if (slash == std::string::npos) return {};
-    const auto pack = packs_.find(name.substr(0, slash));
+    const Pack* const pack = pack_named(name.substr(0, slash));
     const auto row = read_number<std::int64_t>(name.substr(slash + 1));
-    if (pack == packs_.end() || !row || *row < 0 || *row >= pack->second.rows) return {};
-    if (row_name(pack->first, *row, pack->second.rows) != name) return {};
-    return {&pack->second, *row};
+    if (pack == nullptr || !row || *row < 0) return {};
+    if (pack->error) return {pack, 0};
+    if (*row >= pack->rows || row_name(pack->name, *row, pack->rows) != name) return {};
+    return {pack, *row};
+  }
+
+  // Null if there is no array of this name. One that is not listed lies in an archive that cannot
+  // be read.
+  const Pack* pack_named(const std::string& name) const {
+    const auto listed = packs_.find(name);
+    if (listed != packs_.end()) return &listed->second;
+    if (!cases_->has_case(name)) return nullptr;
+    try {
+      (void)cases_->info(name);
+    } catch (const FileError& e) {
+      return &unlisted_.emplace(name, Pack{name, 1, {}, e}).first->second;
+    }
+    return nullptr;
   }
 
   Place at(const std::string& name) const {
-    const Place found = find(name);
+    const Place found = place_of(name);
     if (found.pack == nullptr) {
       throw FileError(path(), name, "is no case: no array has such a row, or no case such a name");
     }
+    if (found.pack->error) throw FileError(*found.pack->error);
     return found;
   }
 
@@ -314,6 +354,7 @@ class RowCases : public CaseSource {
 
   std::unique_ptr<CaseSource> cases_;
   std::map<std::string, Pack> packs_;
+  mutable std::map<std::string, Pack> unlisted_;
   mutable std::map<std::array<std::string, 4>, RowsOfArray> arrays_;
 };
 

@@ -64,8 +64,14 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
   const std::string producer = safe_word(options.producer.empty() ? "output" : options.producer);
   for (const auto& [name, file] : sides.golden) {
     const std::size_t word = name.find_first_not_of("_-");
-    const std::string output = safe_word(word == std::string::npos ? "y" : name.substr(word));
-    CaseOutputRecord& result = record.results[output];
+    const std::string output = distinct_word(word == std::string::npos ? "y" : name.substr(word));
+    const auto [at, is_new] = record.results.try_emplace(output);
+    CaseOutputRecord& result = at->second;
+    if (!is_new) {
+      throw FileError(file, "",
+                      formatted("and {} are both golden results of the output '{}'",
+                                result.golden->path, output));
+    }
     result.golden = ArrayRequest{file, "", {}};
     auto partner = sides.outputs.find(name);
     if (partner == sides.outputs.end()) {
@@ -87,7 +93,7 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
     const ArrayRequest request{in_folder(in_folder(path, "input"), file), "", {}};
     try {
       (void)open_array(request);
-      record.inputs.emplace(safe_word(without_array_ending(file)), request);
+      record.inputs.emplace(distinct_word(without_array_ending(file)), request);
     } catch (const FileError&) {
       left_out.push_back(request.path);
     }
@@ -99,7 +105,7 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
   std::vector<CaseRecord> records;
   records.push_back(std::move(record));
   settle_arrays(records, options, opened.notes);
-  opened.cases = std::make_unique<ArrayCases>(path, std::move(records));
+  opened.cases = std::make_unique<ArrayCases>(path, std::move(records), options);
   return opened;
 }
 

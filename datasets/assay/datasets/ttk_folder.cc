@@ -389,7 +389,7 @@ OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options)
     }
   }
   settle_arrays(records, options, opened.notes);
-  opened.cases = std::make_unique<ArrayCases>(path, std::move(records));
+  opened.cases = std::make_unique<ArrayCases>(path, std::move(records), options);
   return opened;
 }
 
@@ -440,6 +440,7 @@ bool is_tiling(const std::string& stem) { return stem.ends_with("_tiling_data");
 
 // What a folder holds of one case, by variant and index.
 struct DumpedCase {
+  std::optional<FileError> error;  // two of its files are one array
   std::map<std::string, std::map<int, std::string>> inputs, outputs, golden;
   std::map<std::string, std::map<int, std::string>> third;  // by producer
 };
@@ -500,9 +501,11 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
   OpenedCases opened;
   const auto rows = find_rows(path, options, opened);
   std::map<std::string, DumpedCase> dumped;
-  const auto add = [](std::map<int, std::string>& arrays, int index, const std::string& file) {
+  const auto add = [](DumpedCase& of, std::map<int, std::string>& arrays, int index,
+                      const std::string& file) {
     const auto [at, added] = arrays.emplace(index, file);
-    if (!added) throw FileError(file, "", formatted("and {} are the same array", at->second));
+    if (added || of.error) return;
+    of.error = FileError(file, "", formatted("and {} are the same array", at->second));
   };
   for (const std::string& file : files_under(path)) {
     const std::size_t slash = file.rfind('/');
@@ -520,12 +523,12 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
     if (third) {
       const std::string producer =
           slash == std::string::npos ? "xpu" : "xpu_" + safe_word(file.substr(0, slash));
-      add(of.third[producer], parsed->index, whole);
+      add(of, of.third[producer], parsed->index, whole);
     } else {
       auto& kinds = parsed->kind == "input"    ? of.inputs
                     : parsed->kind == "output" ? of.outputs
                                                : of.golden;
-      add(kinds[parsed->variant], parsed->index, whole);
+      add(of, kinds[parsed->variant], parsed->index, whole);
     }
   }
   int copies = 0;
@@ -534,6 +537,7 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
     if (of.outputs.size() > 1) copies += static_cast<int>(of.outputs.erase("fail"));
     CaseRecord record =
         dump_record(name, of, options.producer.empty() ? "npu" : safe_word(options.producer));
+    record.error = of.error;
     const auto row = rows->by_name.find(name);
     if (rows->given && row == rows->by_name.end()) {
       opened.notes.push_back(formatted("case {} is not in {}", name, rows->table.csv.path));
@@ -557,7 +561,7 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
         copies == 1 ? "" : "s"));
   }
   settle_arrays(records, options, opened.notes);
-  opened.cases = std::make_unique<ArrayCases>(path, std::move(records));
+  opened.cases = std::make_unique<ArrayCases>(path, std::move(records), options);
   return opened;
 }
 

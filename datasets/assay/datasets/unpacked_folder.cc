@@ -152,7 +152,7 @@ bool is_unpacked(const std::string& path) {
   return is_folder(path) && is_file(in_folder(path, config::kManifestName));
 }
 
-OpenedCases open_unpacked(const std::string& path, const OpenOptions& /*options*/) {
+OpenedCases open_unpacked(const std::string& path, const OpenOptions& options) {
   const std::string list = in_folder(path, config::kManifestName);
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(list, error);
@@ -173,7 +173,7 @@ OpenedCases open_unpacked(const std::string& path, const OpenOptions& /*options*
   }
   OpenedCases opened;
   opened.attributes = std::move(manifest.attributes);
-  opened.cases = std::make_unique<ArrayCases>(path, std::move(records));
+  opened.cases = std::make_unique<ArrayCases>(path, std::move(records), options);
   return opened;
 }
 

@@ -20,11 +20,14 @@ double value_of(const Json& json, const std::string& where) {
 }
 
 BaselineEntry entry_of(const Json& json, const std::string& where) {
-  check_keys(json, {"file", "case", "output_name", "output", "standard", "repeats", "metrics"},
-             where);
+  check_keys(
+      json,
+      {"file", "case", "source_name", "output_name", "output", "standard", "repeats", "metrics"},
+      where);
   BaselineEntry entry;
   entry.file = text_of(json, "file", where);
   entry.name = text_of(json, "case", where);
+  entry.source_name = text_of(json, "source_name", where);
   entry.output = text_of(json, "output_name", where);
   entry.producer = text_of(json, "output", where);
   entry.standard = text_of(json, "standard", where);

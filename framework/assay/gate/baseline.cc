@@ -32,14 +32,18 @@ std::string words_of(std::string_view metric) {
   return metric == kBoundShare ? "largest error / bound" : std::string(find_metric(metric)->words);
 }
 
-// Cases are the same by name, output and producer; by file as well where a name lies in several.
+// Cases are the same if they have the same source name, output and producer. If several files have
+// a case of that name, the file counts too.
 using Key = std::tuple<std::string, std::string, std::string>;
-Key key_of(const BaselineEntry& e) { return {e.name, e.output, e.producer}; }
+Key key_of(const BaselineEntry& e) {
+  return {e.source_name.empty() ? e.name : e.source_name, e.output, e.producer};
+}
 
 BaselineEntry entry_of(const GateReport& report, const CaseReport& c, const Verdict* v) {
   BaselineEntry entry;
   entry.file = c.file.empty() ? report.golden_file : c.file;
   entry.name = c.name;
+  entry.source_name = c.source_name;
   entry.producer = c.producer;
   entry.output = c.output;
   if (v == nullptr) return entry;
@@ -179,6 +183,7 @@ BaselineComparison compare_with_baseline(GateReport& report, const Baseline& bas
     CaseReport gone;
     if (!report.files.empty()) gone.file = e.file;
     gone.name = e.name;
+    gone.source_name = e.source_name;
     gone.producer = e.producer;
     gone.output = e.output;
     gone.remark = Remark::kDisappeared;

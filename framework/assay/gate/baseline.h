@@ -28,8 +28,9 @@ struct BaselineValue {
 
 struct BaselineEntry {
   std::string file, name, producer, output;
-  std::string standard;  // whose bound kBoundShare is a share of
-  int repeats = 1;       // runs that made the values
+  std::string source_name = {};  // CaseReport::source_name
+  std::string standard;          // whose bound kBoundShare is a share of
+  int repeats = 1;               // runs that made the values
   std::map<std::string, BaselineValue> metrics = {};
 };
 

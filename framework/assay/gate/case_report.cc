@@ -1,6 +1,7 @@
 #include "assay/gate/case_report.h"
 
 #include "assay/gate/gate.h"
+#include "assay/tensor/source_names.h"
 
 namespace assay {
 
@@ -137,6 +138,8 @@ int exit_code(Outcome outcome) {
 CaseReport report_of(const Case& c) {
   CaseReport report;
   report.name = c.name;
+  std::string source_name = source_name_of(c.name, c.attributes);
+  if (source_name != c.name) report.source_name = std::move(source_name);
   report.op = c.op;
   report.tags = c.tags();
   if (c.golden) {

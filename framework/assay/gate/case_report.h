@@ -47,6 +47,8 @@ struct CaseReport {
   std::string file = {};                  // the golden file, where the gate has several
   std::string name, op, dtype, producer;  // producer: where the output came from
   std::string output = {};                // which one, of a case that has several; else empty
+  // The name that the user gave the case, if a case name cannot have its characters; else empty.
+  std::string source_name = {};
   Shape shape;
   std::vector<std::string> tags;
   std::vector<Verdict> verdicts;                 // one a standard

@@ -12,6 +12,7 @@ Json entry_json(const BaselineEntry& e) {
   Json entry;
   if (!e.file.empty()) entry["file"] = e.file;
   entry["case"] = e.name;
+  if (!e.source_name.empty()) entry["source_name"] = e.source_name;
   if (!e.output.empty()) entry["output_name"] = e.output;
   entry["output"] = e.producer;
   entry["standard"] = e.standard;

@@ -253,6 +253,7 @@ Json case_json(const CaseReport& c) {
                 {"shape", c.shape},
                 {"output", c.producer},
                 {"tags", c.tags}});
+  if (!c.source_name.empty()) entry["source_name"] = c.source_name;
   if (!c.output.empty()) entry["output_name"] = c.output;
   entry.update(outcome_json(leading_verdict(c)));
   entry["outcome"] = c.outcome_text();

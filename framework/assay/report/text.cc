@@ -69,9 +69,10 @@ constexpr std::size_t kFewCases = 50;
 
 // Known failures have a row too.
 bool has_nothing_to_say(const CaseReport& c) { return c.passes() && c.remark == Remark::kNone; }
-// The name of a case as explanations have it.
+// The name of a case as explanations have it, with the name that the user gave it if that differs.
 std::string place_of(const CaseReport& c) {
-  return c.file.empty() ? c.title() : formatted("{}: {}", c.file, c.title());
+  std::string place = c.file.empty() ? c.title() : formatted("{}: {}", c.file, c.title());
+  return c.source_name.empty() ? place : formatted("{} ('{}')", place, c.source_name);
 }
 
 const char* color_of(Outcome outcome) {
