@@ -261,7 +261,7 @@ void add_audit(Context& context) {
       .input(command->add_option("GOLDEN", o.files.golden,
                                  "golden files, folders of them, globs in quotes; then `-- COMMAND "
                                  "...`, in which {output} and {golden} stand for files"),
-             files_of_source)
+             source_reads)
       ->type_name("FILE");
   files
       .input(command
@@ -269,7 +269,7 @@ void add_audit(Context& context) {
                               "file that holds right outputs (default: those in GOLDEN, else the "
                               "golden results rounded)")
                  ->allow_extra_args(false),
-             files_of_source)
+             source_reads)
       ->type_name("FILE");
   command->add_option("--recorded", o.files.recorded,
                       "the recorded outputs of this producer are the right ones");

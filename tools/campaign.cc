@@ -169,7 +169,10 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
       if (!has(block)) mine.push_back(block);
     }
     if (!mine.empty()) run(mine);
-    if (!context.quiet) {
+    if (!context.quiet && shard.index > count) {
+      print(formatted("shard {}/{} of {} has no block: there are fewer blocks ({}) than shards\n",
+                      shard.index, shard.count, plan.name, count));
+    } else if (!context.quiet) {
       print(formatted("shard {}/{} of {} is done: {}; `assay merge` puts the shards together\n",
                       shard.index, shard.count, plan.name, o.out));
     }
@@ -302,9 +305,24 @@ int run_replay(const ReplayFlags& o) {
 // What a folder of results holds beside its blocks.
 std::vector<std::string> names_in_folder() {
   std::vector<std::string> names(std::begin(kResults), std::end(kResults));
-  names.insert(names.end(), {"plan.json", "campaign.txt"});
+  names.insert(names.end(), {"plan.json", "campaign.txt", "lock", "blocks/"});
   return names;
 }
+
+}  // namespace
+
+bool results_read(const std::string& result, const std::string& target) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(result, error)) return same_place(result, target);
+  const std::vector<std::string> names = names_in_folder();
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const std::string place = (fs::path(result) / name).string();
+    return name.ends_with('/') ? lies_in(place, target) : same_place(place, target);
+  });
+}
+
+namespace {
 
 void add_output_options(Context& context, CLI::App* command, CampaignFlags& o) {
   context.files.output(

@@ -53,6 +53,10 @@ Case load_dataset_case(const std::string& file, const std::string& name);
 std::vector<std::string> files_of_plan(const std::string& path);
 std::vector<std::string> files_of_shard(const std::string& dir);
 
+// Whether `assay report` of a result, a file or the folder of a campaign, or a campaign that goes
+// on there, reads a file at `target`.
+bool results_read(const std::string& result, const std::string& target);
+
 // The table of --published, else that which the plan names, none where it names none. Throws
 // std::invalid_argument that names the option, or `source` and the plan's key.
 std::vector<campaign::PublishedRate> published_rates(const CampaignFlags& o,

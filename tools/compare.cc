@@ -12,6 +12,7 @@
 #include "assay/gate/gate.h"
 #include "assay/report/report.h"
 #include "assay/report/text.h"
+#include "sources.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -367,20 +368,17 @@ void add_compare(Context& context) {
       subcommand(context, "compare", "compare arrays of two files, with all error metrics",
                  "assay compare out.h5:/cases/x/outputs/npu out.h5:/cases/x/golden "
                  "--rtol 1e-2 --atol 1e-5");
-  const auto file_of = [](const std::string& array) {
-    return std::vector<std::string>{array_file(array)};
-  };
   context.files
       .input(command->add_option("ACTUAL", options->actual.path,
                                  "file.h5:/path, x.npy, x.npz:/name, x.pt:/name, "
                                  "x.safetensors:/name, x.pb (ONNX), or raw bytes; two archives "
                                  "without names are compared by the names of their arrays"),
-             file_of)
+             source_reads)
       ->required();
   context.files
       .input(command->add_option("EXPECTED", options->expected.path,
                                  "the same; may have more precision"),
-             file_of)
+             source_reads)
       ->required();
   command->add_option("--dtype", options->dtype,
                       "dtype of raw bytes, or what 8- and 16-bit patterns in a file are");

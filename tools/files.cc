@@ -12,6 +12,7 @@
 #include "assay/base/file.h"
 #include "assay/base/temporary_file.h"
 #include "assay/base/text.h"
+#include "assay/config/machine_file.h"
 #include "assay/datasets/array_file.h"
 
 namespace assay::tools {
@@ -26,13 +27,18 @@ std::vector<std::string> itself_if_a_file(const std::string& value) {
   return value == "-" ? std::vector<std::string>() : itself(value);
 }
 
-// Also of files that are not there yet.
-bool same_place(const std::string& a, const std::string& b) {
-  if (a.empty() || b.empty()) return false;
-  if (same_file(a, b)) return true;
+// Where a path leads: links are followed, also a last one to a file that does not exist. Empty if
+// that cannot be told.
+fs::path place_of(const std::string& path) {
+  constexpr int kMostLinks = 40;
   std::error_code error;
-  const fs::path at = fs::weakly_canonical(fs::absolute(a), error);
-  return !error && at == fs::weakly_canonical(fs::absolute(b), error) && !error;
+  fs::path at = fs::absolute(path, error);
+  for (int links = 0; !error && fs::is_symlink(at, error); ++links) {
+    if (links == kMostLinks) return {};
+    at = at.parent_path() / fs::read_symlink(at, error);
+  }
+  at = fs::weakly_canonical(at, error);
+  return error ? fs::path() : at;
 }
 
 std::string folder_of(const std::string& path) {
@@ -64,18 +70,38 @@ std::string value_in(const std::string& word) {
 
 }  // namespace
 
+bool same_place(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  if (same_file(a, b)) return true;
+  const fs::path at = place_of(a);
+  return !at.empty() && at == place_of(b);
+}
+
+bool lies_in(const std::string& folder, const std::string& path) {
+  const fs::path within = place_of(path).lexically_relative(place_of(folder));
+  return !within.empty() && *within.begin() != "..";
+}
+
 CLI::Option* FileOptions::input(CLI::Option* option) {
   return input(option->type_name("FILE"), itself);
 }
 
 CLI::Option* FileOptions::input(CLI::Option* option, Files files) {
-  inputs_.push_back({option, std::move(files)});
+  return input(
+      option, [files = std::move(files)](const std::string& value, const std::string& target) {
+        const std::vector<std::string> read = files(value);
+        return std::any_of(read.begin(), read.end(),
+                           [&](const std::string& path) { return same_place(path, target); });
+      });
+}
+
+CLI::Option* FileOptions::input(CLI::Option* option, Reads reads) {
+  inputs_.push_back({option, std::move(reads)});
   return option;
 }
 
 CLI::Option* FileOptions::input_folder(CLI::Option* option) {
-  inputs_.push_back({option, itself, true});
-  return option->type_name("FOLDER");
+  return input(option->type_name("FOLDER"), lies_in);
 }
 
 CLI::Option* FileOptions::output(CLI::Option* option) {
@@ -106,62 +132,111 @@ CLI::Option* FileOptions::output_folder(CLI::Option* option, std::vector<std::st
   return option->type_name("FOLDER");
 }
 
-std::string FileOptions::clear(const std::vector<std::string>& words) const {
-  struct Target {
-    const Output* output;
-    std::string path;
-  };
+std::vector<FileOptions::Target> FileOptions::targets() const {
   std::vector<Target> targets;
   for (const Output& output : outputs_) {
     for (const std::string& value : output.option->results()) {
       for (std::string& path : output.files(value)) targets.push_back({&output, std::move(path)});
     }
   }
+  return targets;
+}
+
+bool FileOptions::is_declared(const CLI::Option* option) const {
+  const auto is_it = [&](const auto& declared) { return declared.option == option; };
+  return std::any_of(outputs_.begin(), outputs_.end(), is_it) ||
+         std::any_of(inputs_.begin(), inputs_.end(), is_it);
+}
+
+std::string FileOptions::clear(const CLI::App& command,
+                               const std::vector<std::string>& others) const {
+  // Values that may name a file, as FILE:NAME too.
+  std::vector<std::string> values = others;
+  for (const CLI::Option* option : command.get_options()) {
+    if (is_declared(option)) continue;
+    for (const std::string& value : option->results()) values.push_back(value);
+  }
   std::string refusal;
   for (const Output& output : outputs_) {
     for (const std::string& value : output.option->results()) {
-      if (value != "-" || output.takes_standard_output || output.is_folder) continue;
-      refusal = formatted("{} writes no standard output; name a file, as in ./-",
-                          output.option->get_name());
+      if (value != "-" || output.is_folder) continue;
+      const std::string option = output.option->get_name();
+      if (!output.takes_standard_output) {
+        refusal = formatted("{} writes no standard output; name a file, as in ./-", option);
+      } else if (standard_output_is_closed()) {
+        refusal = formatted("{} -: standard output is closed", option);
+      }
     }
   }
-  for (const Target& target : targets) {
+  const std::vector<Target> all = targets();
+  for (const Target& target : all) {
     const std::string option = target.output->option->get_name();
     bool kept = target.output->is_folder;
     const auto refuse = [&](const std::string& why) {
       kept = true;
       if (refusal.empty()) refusal = why;
     };
-    for (const Input& input : inputs_) {
-      for (const std::string& value : input.option->results()) {
-        for (const std::string& path : input.files(value)) {
-          const std::string place = input.is_folder ? folder_of(target.path) : target.path;
-          if (target.output->is_folder || !same_place(place, path)) continue;
+    const auto refuse_input = [&](const std::string& value) {
+      std::error_code error;
+      if (fs::is_directory(value, error) && lies_in(value, target.path)) {
+        refuse(formatted("{} lies in {}, which is an input; {} must lie elsewhere", target.path,
+                         value, option));
+      } else if (fs::exists(target.path, error)) {
+        refuse(formatted("{} is an input; {} would replace it", target.path, option));
+      } else {
+        refuse(formatted("{} would be read with {}, which is an input; {} must lie elsewhere",
+                         target.path, value, option));
+      }
+    };
+    if (!target.output->is_folder) {
+      for (const Input& input : inputs_) {
+        for (const std::string& value : input.option->results()) {
+          if (!input.reads(value, target.path)) continue;
           kept = true;
-          if (target.output->in_place) continue;
-          refuse(input.is_folder
-                     ? formatted("{} lies in {}, which is an input; {} must lie elsewhere",
-                                 target.path, path, option)
-                     : formatted("{} is an input; {} would replace it", target.path, option));
+          if (!target.output->in_place) refuse_input(value);
         }
       }
+      for (const std::string& value : values) {
+        // Of "machine.json,ftz=1" the part before the comma is a file.
+        const std::string file = value.substr(0, value.find(','));
+        if (same_file(file, target.path) || same_file(array_file(value), target.path)) {
+          refuse_input(value);
+        }
+      }
+      if (config::is_place_of_machine(target.path)) {
+        refuse(formatted("{} lies where machines are found (ASSAY_MACHINES); {} must lie elsewhere",
+                         target.path, option));
+      }
     }
-    for (const Target& other : targets) {
-      if (other.output == target.output || !same_place(other.path, target.path)) continue;
+    for (const Target& other : all) {
+      if (other.output == target.output) continue;
+      const bool is_within = other.path.ends_with('/') && lies_in(other.path, target.path);
+      if (!is_within && !same_place(other.path, target.path)) continue;
       refuse(formatted("{} and {} would both write {}", option, other.output->option->get_name(),
                        target.path));
     }
-    const auto names_it = [&](const std::string& word) {
-      const std::string value = value_in(word);
-      return same_place(value, target.path) || same_place(array_file(value), target.path);
-    };
-    if (std::count_if(words.begin(), words.end(), names_it) > 1) kept = true;
     if (const std::string why = why_not_written(target.path); !kept && !why.empty()) {
       refuse(why);
     }
     if (!kept) remove_file(target.path);
   }
   return refusal;
+}
+
+void FileOptions::clear_named_once(const std::vector<std::string>& words) const {
+  for (const Target& target : targets()) {
+    const auto names_it = [&](const std::string& word) {
+      const std::string value = value_in(word);
+      return same_place(value, target.path) || same_place(array_file(value), target.path);
+    };
+    const auto named = std::count_if(words.begin(), words.end(), names_it);
+    const bool is_read = std::any_of(inputs_.begin(), inputs_.end(), [&](const Input& input) {
+      const std::vector<std::string> values = input.option->results();
+      return std::any_of(values.begin(), values.end(),
+                         [&](const std::string& value) { return input.reads(value, target.path); });
+    });
+    if (!target.output->is_folder && named <= 1 && !is_read) remove_file(target.path);
+  }
 }
 
 void remove_file(const std::string& path) {

@@ -555,9 +555,16 @@ int run_gate(const GateOptions& o, const Context& context) {
   const bool stale = apply_known_failures(o, report);
   const int baseline_code = apply_baseline(o, context, found, baseline, unreadable, report);
   if (context.listener != nullptr && context.listener->gate) context.listener->gate(report);
+  const bool is_empty_shard = report.cases.empty() && shard.count > 1;
+  if (is_empty_shard && found.cases == 0) print_error("error: no case was chosen");
   if (o.json == "-") {
     write_gate_json(
         report, [](std::string_view text) { print(std::string(text)); }, o.threads);
+  } else if (is_empty_shard && found.cases > 0) {
+    if (!context.quiet) {
+      print(formatted("shard {} has no case: there are fewer cases ({}) than shards\n", o.shard,
+                      found.cases));
+    }
   } else if (o.brief) {
     print(gate_line(report));
   } else if (!context.quiet) {
@@ -569,7 +576,8 @@ int run_gate(const GateOptions& o, const Context& context) {
     print(formatted("\nfailing cases saved to {}\n", o.save_failures));
   }
   if (unreadable) return 2;
-  if (report.cases.empty() && shard.count > 1) return 0;  // there are fewer cases than shards
+  // A shard may be empty. A selection that is empty is not comparable, in each of its shards.
+  if (is_empty_shard) return found.cases > 0 ? 0 : exit_code(Outcome::kNotComparable);
   const int code = exit_code(report_outcome(report));
   if (code == 1 || stale) return 1;
   if (code != 0 || baseline_code != 0) return code != 0 ? code : baseline_code;
@@ -579,30 +587,6 @@ int run_gate(const GateOptions& o, const Context& context) {
   print_error(formatted("error: {} of {} mutations caught, and --mutate-min asks for {}",
                         score.caught, score.applied, *o.mutate_min));
   return score.applied == 0 ? exit_code(Outcome::kUntrusted) : 1;
-}
-
-// All that a gate reads where it is given a file, a folder or a glob.
-std::vector<std::string> files_of(const std::string& value) {
-  std::vector<std::string> files;
-  try {
-    for (const std::string& source : find_sources({value})) {
-      const std::vector<std::string> theirs = files_of_source(source);
-      files.insert(files.end(), theirs.begin(), theirs.end());
-    }
-  } catch (const std::exception&) {
-    return {value};  // what is wrong with it is said where it is opened
-  }
-  return files;
-}
-
-std::vector<std::string> files_of_pattern(const std::string& value) {
-  std::string glob;  // '*' for {name}
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::size_t end = value[i] == '{' ? value.find('}', i) : std::string::npos;
-    glob += end == std::string::npos ? value[i] : '*';
-    if (end != std::string::npos) i = end;
-  }
-  return files_of(glob);
 }
 
 }  // namespace
@@ -617,14 +601,14 @@ void add_gate(Context& context) {
   files
       .input(command->add_option("GOLDEN", o.files.golden,
                                  "golden files, folders of them, globs in quotes"),
-             files_of)
+             source_reads)
       ->type_name("FILE");
   files
       .input(command
                  ->add_option("--outputs", o.files.outputs,
                               "files that hold the outputs: one for each GOLDEN, or for all")
                  ->allow_extra_args(false),
-             files_of)
+             source_reads)
       ->type_name("FILE");
   command->add_option("--recorded", o.files.recorded,
                       "judge the recorded outputs of this producer");
@@ -633,7 +617,7 @@ void add_gate(Context& context) {
                       "the machine that computed those outputs");
   o.files.filter.add(command);
   o.files.source.add(context, command);
-  files.input(command->get_option("--pairs"), files_of_pattern)->type_name("PATTERN");
+  files.input(command->get_option("--pairs"), source_reads)->type_name("PATTERN");
   o.tolerance.add(context, command);
   command
       ->add_option("--abft", o.abft,

@@ -172,10 +172,10 @@ void add_pack(Context& context) {
       context, "pack", "write test cases of any layout (`assay list layouts`) to a dataset file",
       "assay pack dump/ --table cases.csv --out dump.h5");
   context.files.input(command->add_option("SOURCE", options->sources, "files, folders and globs"),
-                      files_of_source);
+                      source_reads);
   context.files.input(command->add_option("--outputs", options->outputs,
                                           "file or folder with outputs of these cases"),
-                      files_of_source);
+                      source_reads);
   context.files.output(command->add_option("--out", options->out, "dataset file to write"))
       ->required();
   command->add_option("--case", options->glob, "only cases whose name matches this glob");
@@ -191,7 +191,7 @@ void add_unpack(Context& context) {
                  "assay unpack datasets/samples/operators.h5 --as npy --out operators/");
   context.files
       .input(command->add_option("SOURCE", options->file, "dataset file, or another layout"),
-             files_of_source)
+             source_reads)
       ->required();
   const std::vector<std::string> kinds = unpacked_kinds();
   command->add_option("--as", options->as, joined(kinds))->required()->check(CLI::IsMember(kinds));

@@ -1,10 +1,10 @@
 // assay report: results of campaigns as a page.
-#include <filesystem>
 #include <memory>
 
 #include "assay/base/file.h"
 #include "assay/config/campaign_results_file.h"
 #include "assay/report/campaign_html.h"
+#include "campaign.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -14,13 +14,6 @@ struct ReportOptions {
   std::vector<std::string> results;
   std::string html;
 };
-
-// The file that is read of a RESULT.
-std::vector<std::string> file_of_result(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  return {fs::is_directory(path, error) ? (fs::path(path) / "results.json").string() : path};
-}
 
 int run_report(const ReportOptions& o, const Context& context) {
   std::vector<campaign::SavedCampaign> results;
@@ -46,7 +39,7 @@ void add_report(Context& context) {
   context.files
       .input(command->add_option("RESULT", o->results,
                                  "JSON of a campaign, or the folder that it was written to"),
-             file_of_result)
+             results_read)
       ->required()
       ->type_name("FILE");
   context.files

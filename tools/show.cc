@@ -455,7 +455,7 @@ void add_inspect(Context& context) {
                                  "show what is in a dataset file, or a folder of another layout",
                                  "assay inspect datasets/samples/transformer_gemms.h5");
   context.files
-      .input(command->add_option("FILE", *file, "dataset file, or another layout"), files_of_source)
+      .input(command->add_option("FILE", *file, "dataset file, or another layout"), source_reads)
       ->required();
   command->add_option("--case", *glob, "only cases whose name matches this glob");
   auto verify = std::make_shared<bool>(false);

@@ -1,7 +1,9 @@
 #include "sources.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <string_view>
 
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
@@ -11,9 +13,15 @@
 #include "assay/datasets/csv.h"
 #include "assay/datasets/folder.h"
 #include "assay/datasets/msprobe_folder.h"
+#include "assay/datasets/pairs.h"
+#include "assay/datasets/raw_file.h"
+#include "assay/datasets/ttk_table.h"
+#include "assay/datasets/unpacked_folder.h"
 
 namespace assay::tools {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::optional<Shape> shape_of(const std::string& text, const char* option) {
   if (text.empty()) return std::nullopt;
@@ -30,13 +38,35 @@ std::optional<Shape> shape_of(const std::string& text, const char* option) {
   return shape;
 }
 
+// A case table and the files that its rows name.
+std::vector<std::string> files_of_table(const std::string& path) {
+  std::vector<std::string> files = {path};
+  try {
+    const fs::path folder = fs::path(path).parent_path();
+    for (const TtkCase& row : read_ttk_table(path).cases) {
+      for (const auto* named : {&row.input_files, &row.golden_files, &row.xpu_files}) {
+        for (const std::string& file : *named) {
+          if (file.empty()) continue;
+          files.push_back((folder / file).string());
+          files.push_back(file);
+        }
+      }
+    }
+  } catch (const std::exception&) {
+    // What is wrong with a table is said where it is read in earnest.
+  }
+  return files;
+}
+
 }  // namespace
 
 void SourceOptions::add_layout(Context& context, CLI::App* command) {
   command->add_option(
       "--layout", layout,
       "what the folder or file is (`assay list layouts`); else told by its content");
-  context.files.input(command->add_option("--table", table, "TTK's case table (CSV)"));
+  context.files
+      .input(command->add_option("--table", table, "TTK's case table (CSV)"), files_of_table)
+      ->type_name("FILE");
   command->add_option("--dtype", dtype, "dtype of raw outputs that do not say it");
   command->add_option("--golden-dtype", golden_dtype,
                       "dtype of raw golden results and inputs that do not say it");
@@ -132,11 +162,53 @@ std::string notes_text(const OpenedCases& opened) {
   return out;
 }
 
-std::vector<std::string> files_of_source(const std::string& path) {
-  if (!is_folder(path)) return {array_file(path)};
-  std::vector<std::string> files;
-  for (const std::string& file : files_under(path)) files.push_back(in_folder(path, file));
-  return files;
+namespace {
+
+std::string without_ending(const std::string& name, std::string_view ending) {
+  return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
+}
+
+// Whether a folder of arrays, of any layout, takes a file of this name for one of its own.
+bool folder_reads(const std::string& folder, const std::string& target) {
+  const std::string name = last_name(target);
+  if (is_array_file(name) || name == "dump.json" || name == "assay_cases.json") return true;
+  // A list names its files as it likes.
+  if (is_unpacked(folder) && is_file(target)) return true;
+  for (const char* ending : {".h5", ".hdf5", ".csv"}) {
+    if (name.ends_with(ending)) return true;
+  }
+  // "x.bin.json" says what x.bin holds.
+  const std::string of = without_ending(name, ".json");
+  return is_array_file(of) && file_beside(of) == name;
+}
+
+bool pattern_matches(const std::string& pattern, const std::string& target) {
+  try {
+    const auto absolute = [](const std::string& path) {
+      return fs::absolute(path).lexically_normal().generic_string();
+    };
+    return NamePattern(absolute(pattern)).match(absolute(target)).has_value();
+  } catch (const std::exception&) {
+    return false;  // what is wrong with a pattern is said where it is used
+  }
+}
+
+}  // namespace
+
+bool source_reads(const std::string& source, const std::string& target) {
+  if (is_folder(source)) return lies_in(source, target) && folder_reads(source, target);
+  if (is_file(source) || source.find_first_of("*?{") == std::string::npos) {
+    const std::string file = array_file(source);
+    return same_place(file, target) || same_place(file_beside(file), target);
+  }
+  if (pattern_matches(source, target)) return true;
+  try {
+    const std::vector<std::string> found = files_matching(source);
+    return std::any_of(found.begin(), found.end(),
+                       [&](const std::string& match) { return source_reads(match, target); });
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 namespace {

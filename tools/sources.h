@@ -36,8 +36,10 @@ struct SourceOptions {
 // "no output: FILE" and "left out: ...", a line each.
 std::string notes_text(const OpenedCases& opened);
 
-// The files that a path, folder or glob of a source leads to, for FileOptions.
-std::vector<std::string> files_of_source(const std::string& path);
+// For FileOptions: whether cases that are read from a file, a folder, a glob or a pattern of
+// --pairs take something from a file at `target`, now or in a later run: an array, a file beside it
+// that says what it holds, a case table, a list of arrays.
+bool source_reads(const std::string& source, const std::string& target);
 
 // The verdicts as CSV. With a case table of TTK its rows as they are, with columns behind them:
 // assay_outcome, assay_standard, assay_max_abs_error, assay_reason; of several outputs the worst.

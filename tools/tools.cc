@@ -25,6 +25,12 @@ std::string version() { return ASSAY_VERSION; }
 
 bool use_color() { return std::getenv("NO_COLOR") == nullptr && isatty(STDOUT_FILENO) != 0; }
 
+static bool output_was_closed = false;  // before begin_program() opened /dev/null in its place
+
+bool standard_output_is_closed() {
+  return output_was_closed || fcntl(STDOUT_FILENO, F_GETFD) == -1;
+}
+
 void print(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
     throw std::runtime_error("standard output cannot be written");
@@ -139,9 +145,9 @@ std::string unexpected(const CLI::App& app) {
 }
 
 void on_run(Context& context, CLI::App* command, std::function<int()> run) {
-  command->callback([&context, run = std::move(run)] {
+  command->callback([&context, command, run = std::move(run)] {
     if (context.parses_alone) return;
-    const std::string refusal = context.files.clear();
+    const std::string refusal = context.files.clear(*command, context.behind_dashes);
     if (!refusal.empty()) throw std::invalid_argument(refusal);
     set_trust_files(context.trust);
     context.exit_code = run();
@@ -286,6 +292,7 @@ void begin_program(int argc, char** argv) {
   static bool begun = false;  // `repro` comes here again
   if (std::exchange(begun, true)) return;
   for (int fd = open("/dev/null", O_RDWR); fd >= 0; fd = open("/dev/null", O_RDWR)) {
+    output_was_closed |= fd == STDOUT_FILENO;
     if (fd <= STDERR_FILENO) continue;
     close(fd);
     break;
@@ -325,7 +332,7 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
   try {
     parse(context, arguments);
   } catch (const CLI::ExtrasError&) {
-    (void)context.files.clear(words);
+    context.files.clear_named_once(words);
     // CLI11 names them from the last to the first.
     print_error(
         formatted("error: {}\nRun with --help for more information.", not_expected(context)));
@@ -333,7 +340,7 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
   } catch (const CLI::ParseError& e) {
     // CLI11 exits with 100 and more on usage errors; 0 for --help and --version.
     if (context.app.exit(e) == 0) return 0;
-    (void)context.files.clear(words);
+    context.files.clear_named_once(words);
     return 2;
   } catch (const NoCaseError& e) {
     print_error(formatted("error: {}", e.what()));

@@ -311,8 +311,14 @@ TEST_F(GateMany, NoReportReplacesAFileOfAFolder) {
   folder("dir");
   make("dir/a.h5", {product("x")});
   const std::string before = read("dir/a.h5");
-  EXPECT_THAT(run("assay gate dir --json dir/a.h5"),
-              Exits(2, "error: dir/a.h5 is an input; --json would replace it"));
+  EXPECT_THAT(
+      run("assay gate dir --json dir/a.h5"),
+      Exits(2, "error: dir/a.h5 lies in dir, which is an input; --json must lie elsewhere"));
+  // A later run would read it.
+  EXPECT_THAT(run("assay gate dir --save-failures dir/new.h5"),
+              Exits(2,
+                    "error: dir/new.h5 lies in dir, which is an input; --save-failures must lie "
+                    "elsewhere"));
   EXPECT_TRUE(read("dir/a.h5") == before);
   EXPECT_THAT(run("assay gate dir --json dir/r.json"), Exits(0));
 }

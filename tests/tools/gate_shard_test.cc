@@ -74,6 +74,29 @@ TEST_F(GateShard, PassesWhereAllDo) {
   EXPECT_EQ(one.err, "error: shard 2 of 2 is missing\n");
 }
 
+TEST_F(GateShard, AnEmptyShardOfASelectionPassesAndSaysSo) {
+  for (const char* form : {"", " -q"}) {
+    const Ran ran = run(std::string("assay gate g.h5 --case c00 --shard 2/2") + form);
+    EXPECT_THAT(ran, Exits(0));
+    EXPECT_EQ(ran.out, "shard 2/2 has no case: there are fewer cases (1) than shards\n");
+  }
+  EXPECT_THAT(run("assay gate g.h5 --case c00 --shard 2/2 --quiet").out, testing::IsEmpty());
+  // A selection that is empty is not comparable, in every shard.
+  python(
+      "import h5py\n"
+      "for name in ('e1.h5', 'e2.h5'):\n"
+      "    with h5py.File(name, 'w') as f:\n"
+      "        f.attrs['assay_schema'] = 1\n"
+      "        f.create_group('cases')\n");
+  for (const char* shard : {"1/2", "2/2"}) {
+    EXPECT_THAT(run(formatted("assay gate g.h5 --case none --shard {}", shard)), Code(3)) << shard;
+    EXPECT_THAT(run(formatted("assay gate g.h5 --exclude '*' --shard {}", shard)), Code(3))
+        << shard;
+    EXPECT_THAT(run(formatted("assay gate e1.h5 --shard {}", shard)), Code(3)) << shard;
+  }
+  EXPECT_THAT(run("assay gate e1.h5 e2.h5 --shard 2/2"), Exits(3, "error: no case was chosen"));
+}
+
 TEST_F(GateShard, WhatIsNoShardIsRefused) {
   const Ran wrong = run("assay gate g.h5 --shard 4/3");
   EXPECT_EQ(wrong.code, 2);

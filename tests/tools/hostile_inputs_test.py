@@ -172,6 +172,30 @@ class Hostile(unittest.TestCase):
             self.assertEqual(ran.returncode, 2, ran)
             self.assertIn(f"new.h5: {words}{tail}", ran.stderr)
 
+    def test_an_absent_input_that_is_gone_is_refused(self):
+        with h5py.File(self.path("plain.h5"), "w") as f:
+            f.attrs["assay_schema"] = 2
+            group = f.create_group("cases/a")
+            group.attrs["op"] = "external"
+            for part, dtype in ("inputs/x", "float32"), ("golden", "float64"), ("outputs/npu", "float32"):
+                group[part] = np.arange(3, dtype=dtype)
+                group[part].attrs["dtype"] = dtype
+            group["inputs/bias"] = h5py.Empty("f4")
+            group["inputs/bias"].attrs.update({"dtype": "float32", "absent": 1})
+        self.assertEqual(self.run_assay("pack", "plain.h5", "--out", "absent.h5").returncode, 0)
+        self.assertEqual(self.run_assay("inspect", "absent.h5").returncode, 0)
+        def no_input(group):
+            del group["inputs/bias"]
+        def no_word(group):
+            del group["inputs/bias"].attrs["absent"]
+        for change, words in (no_input, "/cases/a/inputs/bias: is not there"), (no_word, "/cases/a/inputs/bias: "):
+            shutil.copy(self.path("absent.h5"), self.path("new.h5"))
+            with h5py.File(self.path("new.h5"), "r+") as f:
+                change(f["cases/a"])
+            ran = self.run_assay("gate", "new.h5", "--recorded", "npu")
+            self.assertEqual(ran.returncode, 2, ran)
+            self.assertIn("new.h5: " + words, ran.stderr)
+
     def test_outputs_that_others_add_are_no_damage(self):
         self.own()
         with h5py.File(self.path("own.h5"), "r+") as f:

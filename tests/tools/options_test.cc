@@ -196,6 +196,20 @@ TEST_F(Options, EveryOptionThatNamesAFileIsTested) {
   }
 }
 
+// Nobody can read a report that goes to standard output if that is closed, or full.
+TEST_F(Options, AReportThatCannotBeWrittenIsAnError) {
+  for (const char* command : {"gate g.h5 --machine exact", "compare a.raw b.raw --dtype float32",
+                              "regate r.json --standard torch", "join part.json", "list standards",
+                              "study fma --repeats 1", "identify g.h5"}) {
+    const std::string line = std::string("assay ") + command + " --json -";
+    EXPECT_THAT(run(line + " >&-"), Exits(2, "error: --json -: standard output is closed")) << line;
+    EXPECT_THAT(run(line + " >/dev/full"), Exits(2, "error: standard output cannot be written"))
+        << line;
+  }
+  EXPECT_THAT(run("assay report c.json --html - >&-"),
+              Exits(2, "error: --html -: standard output is closed"));
+}
+
 TEST_F(Options, NoOutputReplacesAnInput) {
   for (const Command& command : commands()) {
     for (const std::string& output : command.outputs) {

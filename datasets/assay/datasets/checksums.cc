@@ -194,7 +194,13 @@ std::vector<std::string> ChecksumTable::needed_in(const std::string& case_path) 
   for (const Line& line : beginning_with(prefix)) {
     const std::string_view part = line.name.substr(prefix.size());
     const bool is_needed = part.starts_with("inputs/") || part.starts_with("golden");
-    if (is_needed && part.find('@') == std::string_view::npos) needed.emplace_back(line.name);
+    if (!is_needed) continue;
+    constexpr std::string_view kAbsent = "@absent";  // An absent tensor has no line but this one.
+    if (part.ends_with(kAbsent)) {
+      needed.emplace_back(line.name.substr(0, line.name.size() - kAbsent.size()));
+    } else if (part.find('@') == std::string_view::npos) {
+      needed.emplace_back(line.name);
+    }
   }
   return needed;
 }

@@ -83,7 +83,7 @@ class ChecksumTable {
   bool agrees(std::string_view name, std::uint64_t sum) const;
   std::span<const Line> beginning_with(std::string_view prefix) const;
 
-  // The paths of a case's inputs and golden results, and those of all cases.
+  // The paths of a case's inputs and golden results, also of absent ones, and those of all cases.
   std::vector<std::string> needed_in(const std::string& case_path) const;
   std::vector<std::string> cases() const;
 

@@ -20,6 +20,7 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kShapeMark = "__shape_";
+constexpr const char* kBeside = ".json";
 
 // "out/x_bfloat16.bin" -> "x_bfloat16".
 std::string stem_of(const std::string& path) {
@@ -122,7 +123,7 @@ class RawFile : public ArrayFile {
   }
 
   void add_sidecar(SaidByName& said) const {
-    const std::string beside = path_ + ".json";
+    const std::string beside = path_ + kBeside;
     std::error_code error;
     if (!std::filesystem::exists(beside, error)) return;
     constexpr std::int64_t kMost = std::int64_t{1} << 20;
@@ -218,6 +219,10 @@ void pair_parts(ArrayLayout& layout, const ArrayRequest& request) {
   }
 }
 
+std::string file_beside(const std::string& path) {
+  return array_format_of(path).open == open_raw ? path + kBeside : "";
+}
+
 std::unique_ptr<ArrayFile> open_raw(const std::string& path) {
   return std::make_unique<RawFile>(path);
 }
@@ -232,7 +237,7 @@ void write_raw(const std::string& path, const std::map<std::string, TensorView>&
                               view.format->name, shape_text(view.shape)));
   }
   if (said.format == nullptr || !said.shape) {
-    write_file(path + ".json", config::raw_header(std::string(view.format->name), view.shape));
+    write_file(path + kBeside, config::raw_header(std::string(view.format->name), view.shape));
   }
   write_file(path, bytes_of(view));
 }

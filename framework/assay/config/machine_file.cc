@@ -373,6 +373,17 @@ std::vector<const Machine*> folder_machines() {
   return found;
 }
 
+bool is_place_of_machine(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (fs::path(path).extension() != ".json") return false;
+  std::error_code error;
+  const fs::path folder = fs::weakly_canonical(fs::absolute(path, error), error).parent_path();
+  const std::vector<std::string> all = folders();
+  return std::any_of(all.begin(), all.end(), [&](const std::string& of_machines) {
+    return !of_machines.empty() && fs::weakly_canonical(of_machines, error) == folder;
+  });
+}
+
 void use_machine_files() { set_machine_finder(find_machine); }
 
 std::string machine_json(const MachineRecord& record, const std::vector<DotModel>& dots,

@@ -27,6 +27,8 @@ std::vector<DotModel> parse_machine(const std::string& text, const std::string& 
 // ASSAY_MACHINES lists (separated by ':'), else in ~/.config/assay/machines. Throws as
 // read_machine() does.
 std::vector<const Machine*> folder_machines();
+// Whether folder_machines() would read a file at this path, if there were one.
+bool is_place_of_machine(const std::string& path);
 
 // From now on machine_named() takes the path of such a file ("x.json"), and the names of the
 // machines in the user's folders and in files that were read.
