@@ -44,17 +44,24 @@ void round_expected(const Format& output, double* values, std::size_t n) {
 }
 
 bool exact_errors(const TensorView& actual, const TensorView& expected, std::int64_t first,
-                  std::size_t n, double* errors) {
+                  std::size_t n, IntegerErrors& found) {
+  const auto is_integer = [](const Format& f) { return !f.is_float() && !f.is_complex(); };
+  const auto is_wide = [&](const Format& f) { return is_integer(f) && f.bits == 64; };
   const Format& output = *actual.format;
-  if (output.is_float() || output.bits < 64) return false;
+  if (!is_integer(output) || !(is_wide(output) || is_wide(*expected.format))) return false;
   for (std::size_t i = 0; i < n; ++i) {
     const std::int64_t position = first + static_cast<std::int64_t>(i);
     const double value = expected.value_at(position);
-    const auto e = expected_integer(output, expected, position, value);
-    if (!e) return false;
-    errors[i] = static_cast<double>(integer_at(actual, position) - *e);
-    // A float golden result is as it is stored.
-    if (expected.format->is_float()) errors[i] -= value - std::nearbyint(value);
+    const __int128 a = integer_at(actual, position);
+    if (const auto e = expected_integer(output, expected, position, value)) {
+      found.errors[i] = static_cast<double>(a - *e);
+      // A float golden result is as it is stored.
+      if (expected.format->is_float()) found.errors[i] -= value - std::nearbyint(value);
+      found.ulps[i] = integer_distance(a, *e);
+    } else {  // NaN, infinity, or a number that makes nothing of any 64-bit integer
+      found.errors[i] = static_cast<double>(a) - value;
+      found.ulps[i] = ~std::uint64_t{0};
+    }
   }
   return true;
 }
@@ -62,6 +69,12 @@ bool exact_errors(const TensorView& actual, const TensorView& expected, std::int
 std::uint64_t integer_distance(__int128 actual, __int128 expected) {
   const __int128 distance = actual > expected ? actual - expected : expected - actual;
   return static_cast<std::uint64_t>(std::min<__int128>(distance, ~std::uint64_t{0}));
+}
+
+double not_below(std::uint64_t count) {
+  const auto nearest = static_cast<double>(count);
+  const bool is_below = nearest < 0x1p64 && static_cast<std::uint64_t>(nearest) < count;
+  return is_below ? std::nextafter(nearest, kInfinity) : nearest;
 }
 
 bool holds_integer(const Format& format, __int128 value) {
