@@ -225,7 +225,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
     if (errors != nullptr) {
       spec.ulp_rule = simd::UlpRule::kGiven;
       for (std::size_t i = 0; i < lanes; ++i) {
-        ulps[i] = distances != nullptr && i < n ? not_below(distances[i]) : 0;
+        ulps[i] = distances != nullptr && i < n ? static_cast<double>(distances[i]) : 0;
       }
       given = ulps;
     } else if (spec.ulp_rule == simd::UlpRule::kGiven) {
