@@ -326,6 +326,10 @@ TEST(JudgeIntegers, DistancesOfAnyTwo) {
       if (holds(true, a) && holds(false, e)) check(view(sa), view(ue), apart);
       const std::vector<std::int32_t> ia = {static_cast<std::int32_t>(a)};
       if (ia[0] == a && holds(true, e)) check(view(ia), view(se), apart);
+      const std::vector<double> fe = {static_cast<double>(e)};
+      if (static_cast<__int128>(fe[0]) != e) continue;
+      if (holds(true, a)) check(view(sa), view(fe), apart);
+      if (ia[0] == a) check(view(ia), view(fe), apart);
     }
   }
   EXPECT_GT(pairs, 10000);

@@ -30,9 +30,9 @@ struct IntegerErrors {
   double errors[kMetricsBlock];       // actual - expected, rounded to float64 once
   std::uint64_t ulps[kMetricsBlock];  // integer_distance()
 };
-// Fills `found` for the n elements from `first` on if float64 arithmetic would round their
-// differences: if an integer on either side has 64 bits. Returns false, and fills nothing, if
-// float64 arithmetic is exact or the output is not an integer.
+// Fills `found` for the n elements from `first` on if float64 arithmetic may round their
+// differences: if the output has 64 bits, or a golden number more than 52. Returns false, and
+// fills nothing, if float64 arithmetic is exact or the output is not an integer.
 bool exact_errors(const TensorView& actual, const TensorView& expected, std::int64_t first,
                   std::size_t n, IntegerErrors& found);
 

@@ -303,8 +303,9 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   m_.max_balanced_error = std::max(m_.max_balanced_error, block.maxima[simd::kMaxBalance]);
   m_.max_abs_expected = std::max(m_.max_abs_expected, block.maxima[simd::kMaxExpected]);
   const double ulps = block.maxima[simd::kMaxUlps];
-  if (ulps < 0x1p53) {
-    m_.max_ulps = std::max(m_.max_ulps, static_cast<std::uint64_t>(ulps));
+  if (ulps < 0x1p53 || (distances == nullptr && !format_->is_float())) {
+    const auto whole = ulps < 0x1p64 ? static_cast<std::uint64_t>(ulps) : ~std::uint64_t{0};
+    m_.max_ulps = std::max(m_.max_ulps, whole);
   } else {  // float64 rounds the distances
     for (std::size_t i = 0; i < n; ++i) {
       const auto a = static_cast<double>(actual[i]), r = static_cast<double>(rounded[i]);
