@@ -216,9 +216,11 @@ std::string reproducer(const CompareOptions& o, const Context& context, const st
   return line + o.tolerance.text();
 }
 
-int compare_one(const CompareOptions& o, const GateRequest& request, const Context& context) {
-  const Pair pair =
-      open_pair(request_of(o, o.actual), open_array, request_of(o, o.expected), open_array);
+// `notes`: what was found out about the two before they were opened.
+int compare_one(const CompareOptions& o, const GateRequest& request,
+                const std::vector<std::string>& notes, const Context& context) {
+  Pair pair = open_pair(request_of(o, o.actual), open_array, request_of(o, o.expected), open_array);
+  pair.notes.insert(pair.notes.begin(), notes.begin(), notes.end());
   refuse_unused(o, {Seen(pair)});
   const std::vector<Verdict> verdicts = judge_pair(pair, request, o.actual.path, o.expected.path);
   const std::string reproduce = reproducer(o, context, o.actual.path, o.expected.path);
@@ -250,12 +252,15 @@ int compare_one(const CompareOptions& o, const GateRequest& request, const Conte
   return exit_code(outcome);
 }
 
-// The arrays of a side without a name behind it, where that is an archive; elsewhere none.
-std::vector<std::string> several_in(const SideOptions& side) {
+// The names of all arrays of an archive, if no name behind the file says which one is meant; empty
+// for every other side, and for an archive of one array without a name.
+std::vector<std::string> names_in(const SideOptions& side) {
   const bool is_file = array_file(side.path) == side.path;
   const ArrayFormat& row = array_format_of(side.path);
   if (!is_file || !row.is_archive || row.name == "hdf5") return {};
-  return arrays_in(side.path);
+  std::vector<std::string> names = arrays_in(side.path);
+  if (names == std::vector<std::string>{""}) names.clear();
+  return names;
 }
 
 // "a, b in x.npz"; empty where there are none.
@@ -314,8 +319,10 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
   if (seen.empty()) {
     throw NoCaseError(
         o.actual.path, "",
-        formatted("and {} have no array of the same name: {}; {}", o.expected.path,
-                  alone_text(actual_alone, "the one"), alone_text(expected_alone, "the other")));
+        formatted("and {} have no array of the same name: {}; {}. Name two, as in {}:/{} {}:/{}",
+                  o.expected.path, alone_text(actual_alone, "the one"),
+                  alone_text(expected_alone, "the other"), o.actual.path, actual_alone.front(),
+                  o.expected.path, expected_alone.front()));
   }
   refuse_unused(o, seen);
   const auto add_alone = [&](const std::vector<std::string>& names, const std::string& file) {
@@ -351,13 +358,44 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
   return exit_code(report_outcome(report));
 }
 
+// The name of the array that a side is: the one that is said, or the only one of its archive.
+std::string name_of(const SideOptions& side, const std::vector<std::string>& names) {
+  if (!names.empty()) return names.size() == 1 ? names.front() : "";
+  std::string name = array_name(side.path);
+  if (name.ends_with(".npy")) name.resize(name.size() - 4);  // of an .npz file
+  return name;
+}
+
+// Lets an archive of several arrays mean the one of this name, if it has it.
+void name_as(SideOptions& side, const std::vector<std::string>& names, const std::string& name) {
+  if (names.size() > 1 && std::count(names.begin(), names.end(), name) == 1) {
+    side.path += ":/" + name;
+  }
+}
+
 int run_compare(const CompareOptions& o, const Context& context) {
   const GateRequest request{.bounds = o.tolerance.request()};
-  const std::vector<std::string> actual = several_in(o.actual), expected = several_in(o.expected);
-  if (actual.size() > 1 && expected.size() > 1) {
+  const std::vector<std::string> actual = names_in(o.actual), expected = names_in(o.expected);
+  const bool are_archives = !actual.empty() && !expected.empty();
+  if (are_archives &&
+      (actual.size() > 1 || expected.size() > 1 || (o.strict && actual != expected))) {
     return compare_several(o, actual, expected, request, context);
   }
-  return compare_one(o, request, context);
+  // One array against another: an archive of several has the one with the other side's name.
+  CompareOptions one = o;
+  const std::string actual_name = name_of(o.actual, actual),
+                    expected_name = name_of(o.expected, expected);
+  name_as(one.actual, actual, expected_name);
+  name_as(one.expected, expected, actual_name);
+  std::vector<std::string> notes;
+  const bool are_known = !actual_name.empty() && !expected_name.empty();
+  const bool are_said = actual.empty() && expected.empty();
+  if (are_known && !are_said && actual_name != expected_name) {
+    notes.push_back(formatted(
+        "compared the array {} of {} with the array {} of {}: their names differ",
+        actual_name, array_file(o.actual.path), expected_name, array_file(o.expected.path)));
+  }
+  return compare_one(one, request, notes, context);
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ TEST(StandardsFile, EveryKey) {
       parse_standards(file_of(R"("round_expected": false, "nan": "equal", "infinity": "fewer",
         "max_mismatches": 3, "max_mismatch_fraction": 0.25,
         "dtypes": {"float16": {"rtol": 0.5, "atol": 0.125, "small_value": 1e-3, "small_atol": 1e-4},
-                   "bfloat16": {"ulp": 2},
+                   "bfloat16": {"ulp": 2}, "int64": {"ulp": 18446744073709551615},
+                   "uint64": {"ulp": 9007199254740993},
                    "*": {"limits": {"mere": 0.01, "share_ulp": 0.1, "small_errors": 2},
                          "parameters": {"share_ulp": 4, "small_errors": [1e-3, 1e-5]}}})"),
                       "own.json");
@@ -58,6 +59,8 @@ TEST(StandardsFile, EveryKey) {
   EXPECT_EQ(b.max_mismatch_fraction, 0.25);
   EXPECT_EQ(b.standard, "own");
   EXPECT_EQ(bound("bfloat16").ulps, 2u);
+  EXPECT_EQ(bound("int64").ulps, 18446744073709551615u);
+  EXPECT_EQ(bound("uint64").ulps, 9007199254740993u);
   const Bound other = bound("float32");
   EXPECT_EQ(other.rule, Rule::kStatistics);
   ASSERT_EQ(other.limits.size(), 3u);
@@ -117,6 +120,10 @@ TEST(StandardsFile, MistakesAreNamed) {
               HasSubstr("'rtol' must be a number of at least 0, not -1"));
   EXPECT_THAT(refusal_of(of_float32(R"({"rtol": "1"})")), HasSubstr("not \"1\""));
   EXPECT_THAT(refusal_of(of_float32(R"({"ulp": 1.5})")), HasSubstr("whole number"));
+  EXPECT_THAT(refusal_of(of_float32(R"({"ulp": 18446744073709551616})")),
+              HasSubstr("'ulp' must be a whole number from 0 to 18446744073709551615, not "
+                        "1.8446744073709552e+19"));
+  ;
   EXPECT_THAT(refusal_of(of_float32(R"({"ulp": 1, "atol": 1})")), HasSubstr("not both"));
   EXPECT_THAT(refusal_of(of_float32("{}")), HasSubstr("nothing is limited"));
   EXPECT_THAT(refusal_of(of_float32(R"({"limits": {"meer": 1}})")),

@@ -164,13 +164,15 @@ def make_npy(m):
     m.good("v.npy", "bfloat16", bits, "bfloat16")
     np.save(m.path("golden_0_bfloat16.npy"), bits.view("V2"))
     m.good("golden_0_bfloat16.npy", "bfloat16", bits)
-    m.bad("v.npy", "v.npy: holds 2-byte patterns; say with --dtype what they are (bfloat16, "
-          "float8_e4m3fn, ...)")
+    m.bad("v.npy", "v.npy: holds 2-byte patterns; say with --dtype what they are (float16, bfloat16, "
+          "float_e5m6, int16, uint16)")
     np.save(m.path("u2.npy"), bits)
     m.good("u2.npy", "uint16", bits, "uint16")
     m.good("u2.npy", "float16", bits, "float16")
-    m.bad("u2.npy", "u2.npy: holds 2-byte patterns; say with --dtype what they are (bfloat16, "
-          "float8_e4m3fn, ...)")
+    m.bad("u2.npy", "u2.npy: holds 2-byte patterns; say with --dtype what they are (float16, bfloat16, "
+          "float_e5m6, int16, uint16)")
+    m.bad("u2.npy", "u2.npy: holds 2-byte patterns, which are no float32; they may be float16, bfloat16, float_e5m6, "
+          "int16, uint16", "fp32")
     np.save(m.path("u8.npy"), np.array([1 << 63, 1], "u8"))
     m.good("u8.npy", "uint64", np.array([1 << 63, 1], "u8"))
     np.save(m.path("small.npy"), np.array([-8, 7, -1], "i1"))
@@ -208,7 +210,8 @@ def make_npy(m):
     m.bad("columns.npy", "columns.npy: holds float16 of shape [4, 2], which are no pairs of complex32: the parts of "
           "an element must lie one after the other", "complex32")
     np.save(m.path("c32.npy"), np.zeros(2, "G"))
-    m.bad("c32.npy", f"c32.npy: holds elements of type '{np.dtype('G').str}', which assay does not read")
+    m.bad("c32.npy", f"c32.npy: holds elements of type '{np.dtype('G').str}': floats that no dtype of assay holds; save them as "
+          "others, as in x.astype('float64') or x.astype('complex128')")
     m.bytes("deep.npy", npy_header("<f4", "(" + "1, " * 70 + ")") + bytes(4))
     m.bad("deep.npy", "deep.npy: its .npy header has more than 64 extents")
     m.bytes("huge.npy", npy_header("<f4", "(4611686018427387904, 4611686018427387904)") + bytes(4))
@@ -437,7 +440,8 @@ def make_safetensors(m):
         entry(shape=[1], data_offsets=[4, 8]))
     bad("overlap", "y: its bytes begin at 4, but those of the array before end at 8",
         {**one, "y": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}})
-    bad("dtype", "x: holds elements of C128, which assay does not read", entry(dtype="C128", shape=[1]))
+    bad("dtype", "x: holds elements of C128, which assay does not read; save them as a dtype of `assay list "
+        "formats`", entry(dtype="C128", shape=[1]))
     bad("twice", "x: stands twice in its JSON", json.dumps(one).encode()[:-1] + b', "x": {}}')
     bad("list", "its JSON is no object {...}", b"[]", b"")
     bad("deep", "its JSON is nested too deeply", b'{"x": ' + b"[" * 100000 + b"]" * 100000 + b"}", b"")
@@ -504,11 +508,13 @@ def make_onnx(m):
     bad("length", "is truncated, or no ONNX TensorProto: a field reaches beyond its end",
         onnx((2,), 1, field(9, 2, varint((1 << 64) - 1))))
     bad("number", "is no ONNX TensorProto, or is damaged: a number in it does not end", b"\xff" * 20)
-    bad("model", "is no ONNX TensorProto (a model is none)", field(1, 0, varint(8)) + blob(2, b"producer"))
+    bad("model", "is an ONNX ModelProto, and a TensorProto is read; save each tensor in a file of its own, as "
+        "onnx.save_tensor does", field(1, 0, varint(8)) + blob(2, b"producer"))
     bad("external", "keeps its elements in another file (external data), which is not read",
         onnx((2,), 1, blob(13, blob(1, b"location") + blob(2, b"/etc/passwd")) + field(14, 0, varint(1))))
-    bad("strings", "holds texts, or a segment of a tensor, which are not read", onnx((1,), 8, blob(6, b"text")))
-    bad("kind", "holds elements of TensorProto.DataType 99, which assay does not read",
+    bad("strings", "holds text, which is not compared", onnx((1,), 8, blob(6, b"text")))
+    bad("kind", "holds elements of TensorProto.DataType 99, which assay does not read; save them as a dtype of "
+        "`assay list formats`",
         onnx((1,), 99, blob(9, bytes(8))))
     bad("field", "holds its elements in a field that is not one of float16", onnx((1,), 10, blob(4, bytes(4))))
     bad("two", "holds its elements in two fields", onnx((1,), 1, blob(4, bytes(4)) + blob(9, bytes(4))))

@@ -1,12 +1,18 @@
 // Integers and bool: exact, beyond what a float64 carries too.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "assay/base/constants.h"
+#include "assay/base/text.h"
 #include "assay/judge/verdict.h"
+#include "assay/report/report.h"
+#include "assay/report/text.h"
 #include "oracle.h"
 
 namespace assay {
@@ -16,6 +22,7 @@ using oracle::same_bits;
 using oracle::tolerance;
 using oracle::vector_of;
 using oracle::within_ulps;
+using ::testing::HasSubstr;
 
 constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kHigh = std::numeric_limits<std::int64_t>::max();
@@ -258,6 +265,74 @@ TEST(JudgeIntegers, ExpectedValuesBeyondExactDifferences) {
     ASSERT_EQ(v.worst.size(), 1u) << far;
     EXPECT_EQ(v.worst[0].error, kInfinity) << far;
   }
+}
+
+// The distance of any two integers of 64 bits, by an oracle of 128: what misses, what is counted,
+// printed and written.
+TEST(JudgeIntegers, DistancesOfAnyTwo) {
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  std::vector<__int128> numbers;
+  for (const int bits : {0, 1, 52, 53, 54, 60, 62, 63, 64}) {
+    for (const int off : {-2, -1, 0, 1, 2}) {
+      for (const int sign : {-1, 1}) numbers.push_back(sign * ((__int128{1} << bits) + off));
+    }
+  }
+  const auto holds = [](bool is_signed, __int128 x) {
+    return is_signed ? x >= kLow && x <= kHigh : x >= 0 && x <= static_cast<__int128>(kMost);
+  };
+  int pairs = 0;
+  const auto check = [&](const TensorView& actual, const TensorView& expected, __int128 apart) {
+    SCOPED_TRACE(formatted("{} {} against {} {}", actual.format->name, actual.bits_at(0),
+                           expected.format->name, expected.bits_at(0)));
+    const auto ulps = static_cast<std::uint64_t>(std::min<__int128>(apart, kMost));
+    ++pairs;
+    if (apart == ulps) {
+      EXPECT_EQ(judge(actual, expected, within_ulps(ulps)).misses, 0);
+    }
+    if (ulps == 0) return;
+    const Verdict v = judge(actual, expected, within_ulps(ulps - 1));
+    ASSERT_EQ(v.misses, 1);
+    EXPECT_EQ(v.worst.at(0).ulps, ulps);
+    EXPECT_EQ(v.metrics->max_ulps, ulps);
+    EXPECT_EQ(v.metrics->mean_ulps, static_cast<double>(ulps));
+    const std::string json = report::verdict_json(v);
+    EXPECT_THAT(json, HasSubstr(formatted("\"ulps\": {},", ulps - 1)));
+    EXPECT_THAT(json, HasSubstr(formatted("\"ulps\": {}\n", ulps)));
+    EXPECT_THAT(json, HasSubstr(formatted("\"max_ulp\": {},", ulps)));
+    EXPECT_THAT(report::explain(v, ""),
+                HasSubstr(formatted(", {} ulp\n", grouped(std::to_string(ulps)))));
+    if (apart != ulps) return;  // farther than any distance that is counted
+    // Limits are float64: one that rounds the distance down is exceeded.
+    const auto limit = static_cast<double>(ulps);
+    for (const Limit& one :
+         {Limit{Statistic::kShareUlps, 0.5, limit}, Limit{Statistic::kMaxAbsUlps, limit}}) {
+      Bound statistic;
+      statistic.rule = Rule::kStatistics;
+      statistic.limits = {one};
+      EXPECT_EQ(judge(actual, expected, statistic).outcome == Outcome::kFail,
+                apart > static_cast<__int128>(limit))
+          << one.text();
+    }
+  };
+  for (const __int128 a : numbers) {
+    for (const __int128 e : numbers) {
+      const __int128 apart = a > e ? a - e : e - a;
+      const std::vector<std::int64_t> sa = {static_cast<std::int64_t>(a)},
+                                      se = {static_cast<std::int64_t>(e)};
+      const std::vector<std::uint64_t> ua = {static_cast<std::uint64_t>(a)},
+                                       ue = {static_cast<std::uint64_t>(e)};
+      if (holds(true, a) && holds(true, e)) check(view(sa), view(se), apart);
+      if (holds(false, a) && holds(false, e)) check(view(ua), view(ue), apart);
+      if (holds(true, a) && holds(false, e)) check(view(sa), view(ue), apart);
+      const std::vector<std::int32_t> ia = {static_cast<std::int32_t>(a)};
+      if (ia[0] == a && holds(true, e)) check(view(ia), view(se), apart);
+      const std::vector<double> fe = {static_cast<double>(e)};
+      if (static_cast<__int128>(fe[0]) != e) continue;
+      if (holds(true, a)) check(view(sa), view(fe), apart);
+      if (ia[0] == a) check(view(ia), view(fe), apart);
+    }
+  }
+  EXPECT_GT(pairs, 10000);
 }
 
 }  // namespace

@@ -31,6 +31,10 @@ Metrics metrics_of(const TensorView& actual, const TensorView& expected,
 }
 
 void expect_near(double value, long double wanted, double relative, const char* name) {
+  if (std::isinf(wanted)) {
+    EXPECT_EQ(value, static_cast<double>(wanted)) << name;
+    return;
+  }
   EXPECT_NEAR(value, static_cast<double>(wanted),
               relative * std::abs(static_cast<double>(wanted)) + 1e-300)
       << name;
@@ -54,7 +58,7 @@ Wanted straightforward(const TensorView& actual, const TensorView& expected) {
     if (size > w.max_abs) w.max_abs = size, w.max_abs_index = i;
     w.mean_abs += size;
     w.bias += error;
-    if (e != 0) {
+    if (e != 0 || size != 0) {  // 0 against 0 has no relative error
       const long double relative = size / std::abs(e);
       if (relative > w.max_rel) w.max_rel = relative, w.max_rel_index = i;
       w.mean_rel += relative;
@@ -242,7 +246,7 @@ TEST(Metrics, IdenticalTensors) {
   EXPECT_EQ(m.required_atol, 0);
 }
 
-// A 0/0 is no relative error.
+// 0 against 0 has no relative error, and anything else against 0 an infinite one.
 TEST(Metrics, ZeroAgainstZero) {
   const Metrics m = metrics_of(vector_of("float32", {0, 1, 0}), vector_of("float32", {0, 2, -0.0}));
   EXPECT_EQ(m.max_rel_error, 0.5);
@@ -255,12 +259,42 @@ TEST(Metrics, ZeroAgainstZero) {
   EXPECT_EQ(zeros.relative_l2, 0);
   EXPECT_EQ(zeros.cosine, 1);
   const Metrics garbage = metrics_of(vector_of("float32", {5, 0}), vector_of("float32", {0, 0}));
-  EXPECT_EQ(garbage.max_rel_error, 0);
+  EXPECT_EQ(garbage.max_rel_error, kInfinity);
+  EXPECT_EQ(garbage.max_rel_index, 0);
+  EXPECT_EQ(garbage.mean_rel_error, kInfinity);
+  EXPECT_EQ(garbage.median_rel_error, kInfinity);
+  EXPECT_EQ(garbage.p99_rel_error, kInfinity);
   EXPECT_EQ(garbage.cosine, 0);
   EXPECT_EQ(garbage.snr_db, -kInfinity);
   EXPECT_EQ(garbage.relative_l2, kInfinity);
   EXPECT_EQ(garbage.required_rtol, kInfinity) << "no rtol mends an error at zero";
   EXPECT_EQ(garbage.required_atol, 5);
+}
+
+// The infinite ones count in median and p99 as well, on every path and number of threads.
+TEST(Metrics, ErrorsWhereZeroIsExpected) {
+  for (const char* dtype : {"float32", "float64", "bfloat16", "int32", "int64"}) {
+    SCOPED_TRACE(dtype);
+    std::vector<double> a(3000, 1), e(3000, 1);
+    for (const std::size_t zero : {700, 800, 2900}) e[zero] = 0;
+    a[800] = 0;
+    for (const int threads : {1, 3}) {
+      JudgeOptions options;
+      options.threads = threads;
+      const Metrics m =
+          *judge(vector_of(dtype, a), vector_of(dtype, e), tolerance(1e-3, 1e-3), options).metrics;
+      EXPECT_EQ(m.relative, 2997);
+      EXPECT_EQ(m.errors_at_zero, 2);
+      EXPECT_EQ(m.max_rel_error, kInfinity);
+      EXPECT_EQ(m.max_rel_index, 700);
+      EXPECT_EQ(m.mean_rel_error, kInfinity);
+      EXPECT_EQ(m.median_rel_error, 0);
+      EXPECT_EQ(m.p99_rel_error, 0);
+    }
+  }
+  std::vector<double> a(100, 1), e(100, 1);
+  e[3] = e[4] = 0;
+  EXPECT_EQ(metrics_of(vector_of("float32", a), vector_of("float32", e)).p99_rel_error, kInfinity);
 }
 
 TEST(Metrics, SignInverted) {

@@ -195,14 +195,20 @@ TEST(Peers, OneCorruptElementDoesNotHide) {
   }
 }
 
-// "The largest relative error is NaN" says nothing: 0/0 is none.
+// "The largest relative error is NaN" says nothing: 0 against 0 has none, and 1 against 0 an
+// infinite one.
 TEST(Peers, NoNanAmongTheRelativeErrors) {
   const Verdict v = judge(vector_of("float32", {0, 2, 0, 1}), vector_of("float32", {0, 2.5, 0, 0}),
                           tolerance(1e-3, 1e-3));
-  EXPECT_DOUBLE_EQ(v.metrics->max_rel_error, 0.2);
-  EXPECT_EQ(v.metrics->max_rel_index, 1);
-  EXPECT_DOUBLE_EQ(v.metrics->mean_rel_error, 0.2);
+  EXPECT_EQ(v.metrics->max_rel_error, kInfinity);
+  EXPECT_EQ(v.metrics->max_rel_index, 3);
+  EXPECT_EQ(v.metrics->mean_rel_error, kInfinity);
   EXPECT_EQ(metrics_text(v).find("nan"), std::string::npos) << metrics_text(v);
+  EXPECT_THAT(metrics_text(v), HasSubstr("  max rel error       inf at [3]\n"));
+  const Verdict zeros =
+      judge(vector_of("float32", {0, 2}), vector_of("float32", {0, 2.5}), tolerance(1e-3, 1e-3));
+  EXPECT_DOUBLE_EQ(zeros.metrics->max_rel_error, 0.2);
+  EXPECT_DOUBLE_EQ(zeros.metrics->mean_rel_error, 0.2);
 }
 
 // A bound tighter than the output's dtype can meet blames the bound, not the operator.

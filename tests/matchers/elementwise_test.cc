@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,6 +52,28 @@ TEST(Elementwise, TensorsAndViews) {
   EXPECT_THAT(out, WithinUlps(reference, 1));
   EXPECT_THAT(out, CloseTo(reference).rtol(0.01));
   EXPECT_THAT(out, CloseTo(list("float64", {1, 2, 3})).rtol(0.01));
+}
+
+// The largest distance of 64-bit integers is named in full, and one less misses it.
+TEST(Elementwise, UlpsOf64Bits) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  const std::vector<std::int64_t> low = {std::numeric_limits<std::int64_t>::min(), 7},
+                                  high = {std::numeric_limits<std::int64_t>::max(), 7};
+  const std::vector<std::uint64_t> zero = {0, 7}, most = {kMost, 7};
+  const auto why = [](const auto& actual, const ElementwiseMatcher& matcher) {
+    testing::StringMatchResultListener words;
+    const auto typed = testing::SafeMatcherCast<decltype(actual)>(matcher);
+    EXPECT_FALSE(typed.MatchAndExplain(actual, &words));
+    return words.str();
+  };
+  for (const std::string& text :
+       {why(low, WithinUlps(high, kMost - 1)), why(high, WithinUlps(low, kMost - 1)),
+        why(zero, WithinUlps(most, kMost - 1)), why(most, WithinUlps(zero, 3))}) {
+    EXPECT_THAT(text, AllOf(HasSubstr(", 18 446 744 073 709 551 615 ulp"),
+                            HasSubstr("would pass with ulp(18446744073709551615)")));
+  }
+  // Within, so that only the zeros that would pass as well are against it.
+  EXPECT_THAT(why(low, WithinUlps(high, kMost)), HasSubstr("an output of zeros would pass too"));
 }
 
 // EXPECT_THAT asks without words first, which takes no metrics: the answer is that with words.

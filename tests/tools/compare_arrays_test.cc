@@ -137,9 +137,143 @@ TEST_F(CompareArrays, ArchivesByName) {
   EXPECT_THAT(run("assay compare good.pt none.npz"),
               Exits(3,
                     "error: good.pt: and none.npz have no array of the same name: a, b, only in "
-                    "the one; p, q in the other"));
+                    "the one; p, q in the other. Name two, as in good.pt:/a none.npz:/p"));
   // The same file is no proof of anything.
   EXPECT_THAT(run("assay compare good.pt good.pt --standard torch"), Exits(4));
+}
+
+// A single array is looked up by its name; two of different names are never paired silently.
+TEST_F(CompareArrays, SingleArraysByName) {
+  make_arrays();
+  python(R"py(
+import json, struct
+import numpy as np
+x = np.load("x.npy")
+np.savez("only_a.npz", a=x); np.savez("only_z.npz", z=x.astype("f8")); np.savez("two.npz", a=x, q=x + 1)
+header = json.dumps({"a": {"dtype": "F32", "shape": [4, 6], "data_offsets": [0, 96]}}).encode()
+open("only_a.safetensors", "wb").write(struct.pack("<Q", len(header)) + header + x.tobytes())
+)py");
+  const std::string standard = " --standard torch";
+  // By its name in the other file, on both sides; what the other has besides is said.
+  for (const char* pair : {"only_a.npz two.npz", "two.npz only_a.npz", "only_a.safetensors good.pt",
+                           "good.npz only_a.safetensors"}) {
+    const Ran ran = run("assay compare " + std::string(pair) + standard);
+    EXPECT_THAT(ran, Exits(0)) << pair;
+    EXPECT_THAT(ran.out, HasSubstr("\na     pass     float32  [4, 6]")) << pair;
+    EXPECT_THAT(ran.out, HasSubstr("\nnot compared, for the other file has no such array: "))
+        << pair;
+    EXPECT_THAT(run("assay compare " + std::string(pair) + standard + " --strict"), Exits(3));
+  }
+  for (const char* pair :
+       {"only_a.npz:/a two.npz", "two.npz only_a.npz:/a.npy", "good.pt only_a.npz:/a",
+        "only_a.npz only_a.safetensors", "x.pt only_z.npz", "only_z.npz x.npy", "only_a.npz x.pb",
+        "only_a.npz:/a only_z.npz:/z"}) {
+    const Ran ran = run("assay compare " + std::string(pair) + standard);
+    EXPECT_THAT(ran, Exits(0)) << pair;
+    EXPECT_THAT(ran.out, StartsWith("pass")) << pair;
+    EXPECT_THAT(ran.out, Not(HasSubstr("names differ"))) << pair;
+  }
+  const std::string note =
+      "compared the array a of only_a.npz with the array z of only_z.npz: their names differ";
+  for (const char* pair :
+       {"only_a.npz only_z.npz", "only_a.npz:/a only_z.npz", "only_a.npz only_z.npz:/z"}) {
+    Ran ran = run("assay compare " + std::string(pair) + standard + " --json r.json");
+    EXPECT_THAT(ran, Exits(0)) << pair;
+    EXPECT_THAT(ran.out, HasSubstr("\nnote: " + note + "\n")) << pair;
+    EXPECT_EQ(json("r.json")["notes"].dump(), "[\"" + note + "\"]") << pair;
+  }
+  EXPECT_THAT(run("assay compare only_a.npz only_z.npz --strict"),
+              Exits(3,
+                    "error: only_a.npz: and only_z.npz have no array of the same name: a in the "
+                    "one; z in the "
+                    "other. Name two, as in only_a.npz:/a only_z.npz:/z"));
+  EXPECT_THAT(run("assay compare only_z.npz two.npz"),
+              Exits(3,
+                    "error: only_z.npz: and two.npz have no array of the same name: z in the one; "
+                    "a, q in the "
+                    "other. Name two, as in only_z.npz:/z two.npz:/a"));
+  EXPECT_THAT(run("assay compare only_z.npz:/z two.npz"),
+              Exits(2, "error: two.npz: holds 2 arrays (a, q): name one, as in two.npz:/a"));
+  EXPECT_THAT(run("assay compare x.pt two.npz"),
+              Exits(2, "error: two.npz: holds 2 arrays (a, q): name one, as in two.npz:/a"));
+}
+
+// Every class of HDF5's types: what it is and what can be done, and nothing that was done.
+TEST_F(CompareArrays, Hdf5TypesThatAreNoDtype) {
+  python(R"py(
+import h5py, numpy as np
+from h5py import h5d, h5s, h5t
+f = h5py.File("t.h5", "w")
+three = h5s.create_simple((3,))
+f["enum"] = np.zeros(3, dtype=h5py.enum_dtype({"RED": 0, "GREEN": 1}, basetype="i4"))
+f["text"] = "abc"; f["fixed"] = np.array([b"a", b"b"], dtype="S4")
+f.create_dataset("strings", data=["a", "bb"], dtype=h5py.string_dtype())
+d = f.create_dataset("vlen", (2,), dtype=h5py.vlen_dtype("f4")); d[0] = [1, 2]; d[1] = [3]
+f["records"] = np.zeros(3, dtype=[("x", "f4"), ("y", "i4")])
+f["many"] = np.zeros(3, dtype=[(c, "f4") for c in "abcdefg"])
+h5d.create(f.id, b"array", h5t.array_create(h5t.IEEE_F32LE, (2,)), three)
+f.create_dataset("refs", (2,), dtype=h5py.ref_dtype)
+for n in (1, 2, 3):
+    h5d.create(f.id, b"opaque%d" % n, h5t.create(h5t.OPAQUE, n), three)
+h5d.create(f.id, b"bits", h5t.STD_B16LE, three)
+h5d.create(f.id, b"time", h5t.UNIX_D32LE, three)
+t = h5t.STD_U16LE.copy(); t.set_precision(12)
+h5d.create(f.id, b"uint12", t, three)
+h5d.create(f.id, b"long", h5t.NATIVE_LDOUBLE, three)
+f["u16"] = np.zeros(3, dtype="u2")
+)py");
+  const std::string other = "store its elements as a dtype of `assay list formats`";
+  const std::pair<const char*, std::string> never[] = {
+      {"enum",
+       "an enumeration of GREEN, RED, which is no dtype of assay; store its numbers as integers"},
+      {"text", "a string, which is no dtype of assay; text is not compared"},
+      {"fixed", "a string, which is no dtype of assay; text is not compared"},
+      {"strings", "a string, which is no dtype of assay; text is not compared"},
+      {"vlen",
+       "a variable-length sequence, which is no dtype of assay; store the sequences as one array, "
+       "padded to one length"},
+      {"records",
+       "a compound of x, y, which is no dtype of assay; store each member as a dataset of its own"},
+      {"many",
+       "a compound of a, b, c, d, e, ..., which is no dtype of assay; store each member as a "
+       "dataset of "
+       "its own"},
+      {"array",
+       "an array in each element, which is no dtype of assay; store its extents as the last ones "
+       "of the "
+       "dataset"},
+      {"refs", "a reference, which is no dtype of assay; name the dataset that it points to"},
+      {"opaque3", "3 opaque bytes, which is no dtype of assay; " + other},
+      {"bits", "a bit field, which is no dtype of assay; " + other},
+      {"time", "a time, which is no dtype of assay; " + other},
+      {"uint12", "an unsigned 12-bit integer in 16 bits, which is no dtype of assay; " + other},
+      {"long",
+       "a 128-bit float (exponent 15 bits, mantissa 64, bias 16383), which is no dtype of assay; " +
+           other},
+  };
+  for (const auto& [name, why] : never) {
+    for (const char* dtype : {"", " --dtype float32", " --dtype bfloat16", " --dtype bool"}) {
+      const std::string path = std::string("t.h5:/") + name;
+      EXPECT_THAT(run("assay compare " + path + " " + path + dtype),
+                  Exits(2, "error: t.h5: /" + std::string(name) + ": stored as " + why));
+    }
+  }
+  const std::pair<const char*, std::pair<std::string, std::string>> said[] = {
+      {"opaque1", {"1 opaque byte", "float8_e5m2"}},
+      {"opaque2", {"2 opaque bytes", "float16, bfloat16"}},
+      {"u16", {"an unsigned 16-bit integer", "float16, bfloat16, float_e5m6, uint16"}}};
+  for (const auto& [name, what] : said) {
+    const std::string path = std::string("t.h5:/") + name,
+                      line = "assay compare " + path + " " + path,
+                      stored = "error: t.h5: /" + std::string(name) + ": stored as " + what.first;
+    EXPECT_THAT(run(line), Exits(2, stored + ", and has no attribute 'dtype'; give --dtype (" +
+                                        what.second + ")"));
+    EXPECT_THAT(run(line + " --dtype int32"),
+                Exits(2, stored + ", which cannot hold int32; it may be " + what.second));
+    EXPECT_THAT(
+        run(line + " --dtype " + what.second.substr(0, what.second.find(',')) + " --rtol 1"),
+        Exits(4));
+  }
 }
 
 // The page's own commands.

@@ -96,7 +96,7 @@ TEST_F(Compare, FilesThatAreNoArrays) {
       {"cut.npy", "is truncated: it ends before the array does"},
       {"no.npy", "is not an .npy file"},
       {"zero.npy", "is not an .npy file"},
-      {"text.npy", "holds elements of type '<U2', which assay does not read"},
+      {"text.npy", "holds elements of type '<U2': text, which is not compared"},
   };
   for (const auto& [file, message] : refused) {
     const std::string line = std::string("error: ") + file + ": " + message;

@@ -56,6 +56,49 @@ TEST_F(Regate, TheGoldenResultItself) {
   EXPECT_THAT(ran.out, HasSubstr("the output is the golden result itself"));
 }
 
+// Distances of 64-bit integers are saved as they are, and compared as such.
+TEST_F(Regate, UlpsOf64Bits) {
+  python(R"py(
+import numpy as np
+np.save("e.npy", np.array([2**62, 2**62])); np.save("a.npy", np.array([2**62 + 2**60 + 1, 2**62]))
+np.save("low.npy", np.array([-2**63, 5])); np.save("high.npy", np.array([2**63 - 1, 5]))
+)py");
+  Ran ran = run("assay compare a.npy e.npy --standard 'ulp(3)' --json r.json");
+  EXPECT_THAT(ran, Exits(1));
+  EXPECT_THAT(ran.out, HasSubstr(", 1 152 921 504 606 846 977 ulp\nwhere: "));
+  EXPECT_THAT(ran.out, HasSubstr("\nwould pass with ulp(1152921504606846977)\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\n  max ulp             1152921504606846977\n"));
+  EXPECT_EQ(json("r.json")["metrics"]["max_ulp"].dump(), "1152921504606846977");
+  for (const char* command : {"assay compare a.npy e.npy", "assay regate r.json"}) {
+    EXPECT_THAT(run(command + std::string(" --standard 'ulp(1152921504606846976)'")), Exits(1));
+    EXPECT_THAT(run(command + std::string(" --standard 'ulp(1152921504606846977)'")), Exits(0));
+  }
+  ran = run("assay compare low.npy high.npy --standard 'ulp(18446744073709551614)' --json r.json");
+  EXPECT_THAT(ran, Exits(1));
+  EXPECT_THAT(ran.out, HasSubstr(", 18 446 744 073 709 551 615 ulp\n"));
+  EXPECT_EQ(json("r.json")["worst"][0]["ulps"].dump(), "18446744073709551615");
+  EXPECT_EQ(json("r.json")["metrics"]["max_ulp"].dump(), "18446744073709551615");
+  EXPECT_THAT(run("assay regate r.json --standard 'ulp(18446744073709551614)'"), Exits(1));
+}
+
+// Where 0 is expected and something else came, the relative error is infinite: in texts, JSON and
+// what is read from it.
+TEST_F(Regate, RelativeErrorsWhereZeroIsExpected) {
+  python(R"py(
+import numpy as np
+np.save("e.npy", np.array([0, 1, 0], "f4")); np.save("a.npy", np.array([5, 1, 0], "f4"))
+)py");
+  const Ran ran = run("assay compare a.npy e.npy --rtol 1e-3 --atol 1e-3 --json r.json");
+  EXPECT_THAT(ran, Exits(1));
+  EXPECT_THAT(ran.out, HasSubstr("\n  max rel error       inf at [0]\n"
+                                 "  mean rel error      inf (median 0, p99 inf)\n"));
+  EXPECT_EQ(json("r.json")["metrics"]["max_rel_error"], "inf");
+  EXPECT_EQ(json("r.json")["metrics"]["max_rel_index"], 0);
+  EXPECT_EQ(json("r.json")["metrics"]["mean_rel_error"], "inf");
+  EXPECT_EQ(json("r.json")["metrics"]["errors_at_zero"], 1);
+  EXPECT_THAT(run("assay regate r.json --rtol 1e-3 --atol 1e-3"), Exits(1));
+}
+
 TEST_F(Regate, UsageAndFiles) {
   write("no.json", "{");
   EXPECT_THAT(run("assay regate no.json --standard torch"), Exits(2, "error: no.json: is no JSON"));

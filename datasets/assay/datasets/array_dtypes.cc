@@ -61,6 +61,12 @@ std::string_view dtype_name(DtypeColumn column, const Format& format) {
   return "";
 }
 
+std::string unread_elements(std::string_view dtype) {
+  return formatted(
+      "holds elements of {}, which assay does not read; save them as a dtype of `assay list formats`",
+      dtype);
+}
+
 std::string dtypes_of(DtypeColumn column) {
   std::vector<std::string> names;
   for (const DtypeNames& row : kDtypes) {

@@ -30,5 +30,7 @@ const Format* find_dtype(DtypeColumn column, std::string_view name);
 std::string_view dtype_name(DtypeColumn column, const Format& format);
 // "float32, float16, ...": the formats that a column has names for.
 std::string dtypes_of(DtypeColumn column);
+// Says that elements of a dtype of others are not read, and what to do.
+std::string unread_elements(std::string_view dtype);
 
 }  // namespace assay

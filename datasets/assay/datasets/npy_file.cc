@@ -1,7 +1,6 @@
 #include "assay/datasets/npy_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "assay/datasets/array_writer.h"
 #include "assay/datasets/byte_source.h"
 #include "assay/datasets/file_error.h"
+#include "assay/datasets/npy_dtype.h"
 #include "assay/datasets/plain_array.h"
 #include "assay/datasets/python_literal.h"
 #include "assay/datasets/raw_file.h"
@@ -27,13 +27,14 @@ struct NpyHeader {
   Shape shape;
 };
 
-NpyHeader npy_header(const std::string& path, const std::string& text) {
+NpyHeader npy_header(const std::string& path, const std::string& text, int version) {
   const auto bad = [&](const std::string& why) {
     throw FileError(path, "", "its .npy header " + why);
   };
   Literal header;
   try {
-    header = parse_literal(text);
+    // As numpy: Python 2 wrote extents of 1L.
+    header = parse_literal(text, version < 3 ? Python::k2 : Python::k3);
   } catch (const std::invalid_argument& e) {
     bad(formatted("is damaged: {}", e.what()));
   }
@@ -71,39 +72,6 @@ NpyHeader npy_header(const std::string& path, const std::string& text) {
 // numpy's headers take some hundred bytes; a hostile length would fill the memory.
 constexpr std::int64_t kMaxHeader = std::int64_t{1} << 20;
 
-struct NpyType {
-  const Format* format;  // nullptr: bytes of that width, which another must say
-  int width;
-  bool swap;
-};
-
-NpyType npy_type(const std::string& path, const Literal& literal) {
-  // "'<f4'": byte order, kind, width.
-  const std::string descr = literal_text(literal);
-  if (descr.size() < 5 || literal.text() == nullptr) {
-    throw FileError(path, "", formatted("holds records ({}); one plain array is needed", descr));
-  }
-  const char order = descr[1], kind = descr[2];
-  const std::string digits = descr.substr(3, descr.size() - 4);
-  int width = 0;
-  const char* const end = digits.data() + digits.size();
-  if (std::from_chars(digits.data(), end, width).ptr != end) width = 0;
-  if (std::string_view("<>|=").find(order) == std::string_view::npos) width = 0;
-  if (width < 0 || width > 16) width = 0;
-  // Where NumPy has no bfloat16, its bits lie in unsigned integers of 16 bits: they must be said.
-  const bool is_uint16 = kind == 'u' && width == 2;
-  const Format* known =
-      is_uint16 ? nullptr : find_dtype(&DtypeNames::npy, formatted("{}{}", kind, width));
-  // ml_dtypes gives its 8-bit floats either kind.
-  const bool bytes = (kind == 'V' && (width == 1 || width == 2 || width == 4)) ||
-                     (kind == 'f' && width == 1) || is_uint16;
-  if (width == 0 || (known == nullptr && !bytes)) {
-    throw FileError(path, "",
-                    formatted("holds elements of type {}, which assay does not read", descr));
-  }
-  return {known, width, order == '>' && width > 1};
-}
-
 // `bytes` are the .npy file.
 std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
                                       std::shared_ptr<ByteSource> bytes, bool in_order) {
@@ -138,17 +106,12 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
   std::string header(static_cast<std::size_t>(offset), ' ');
   bytes->read(0, offset, reinterpret_cast<std::byte*>(header.data()));
   header.erase(0, static_cast<std::size_t>(8 + length_size));
-  const NpyHeader said = npy_header(path, header);
+  const NpyHeader said = npy_header(path, header, version);
   const NpyType type = npy_type(path, said.descr);
   const bool column_major = said.fortran_order;
   const Shape& shape = said.shape;
   const Format* const known = said_format(type.format, type.width, request);
-  if (known == nullptr) {
-    throw FileError(path, "",
-                    formatted("holds {}-byte patterns; say with --dtype what they are "
-                              "(bfloat16, float8_e4m3fn, ...)",
-                              type.width));
-  }
+  if (known == nullptr) throw FileError(path, "", unsaid_patterns(type.width, request));
   const Format& f = *known;
   const double array_bytes = bytes_needed(path, f, shape);
   if (array_bytes > static_cast<double>(size - offset)) {

@@ -3,24 +3,25 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "assay/base/text.h"
 #include "assay/datasets/array_dtypes.h"
 #include "assay/datasets/file_error.h"
+#include "assay/datasets/onnx_message.h"
 #include "assay/datasets/plain_array.h"
 #include "assay/datasets/raw_file.h"
 
 namespace assay {
 namespace {
 
+using onnx::kBytes, onnx::kFixed4, onnx::kFixed8, onnx::kVarint, onnx::Message, onnx::Wire;
+
 // Of TensorProto in onnx.proto3; the fields that hold the elements have those of kData.
 constexpr std::uint64_t kDims = 1, kDataType = 2, kSegment = 3, kStringData = 6, kRawData = 9,
                         kDataLocation = 14, kLastField = 16;
-
-// How protocol buffers write a value.
-enum Wire : std::uint64_t { kVarint = 0, kFixed8 = 1, kBytes = 2, kFixed4 = 5 };
 
 // The fields of numbers, and which elements lie there: patterns of narrow floats are numbers, too.
 struct DataField {
@@ -39,60 +40,6 @@ constexpr DataField kData[] = {
     {7, kVarint, 0, [](const Format& f) { return f.name == "int64"; }},
     {10, kFixed8, 8, [](const Format& f) { return is_one_of(f, "float64", "complex128"); }},
     {11, kVarint, 0, [](const Format& f) { return is_one_of(f, "uint32", "uint64"); }}};
-
-// A part of the file that is read through a window.
-class Message {
- public:
-  Message(const std::string& path, ByteSource& bytes) : path_(path), bytes_(bytes) {}
-
-  bool at_end() const { return at_ == bytes_.size(); }
-  std::int64_t at() const { return at_; }
-
-  std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const std::uint64_t byte = next();
-      value |= (byte & 0x7F) << shift;
-      if (byte < 0x80) return value;
-    }
-    refuse("is no ONNX TensorProto, or is damaged: a number in it does not end");
-  }
-  std::int64_t length() {
-    const std::uint64_t value = varint();
-    if (value > static_cast<std::uint64_t>(bytes_.size() - at_)) {
-      refuse("is truncated, or no ONNX TensorProto: a field reaches beyond its end");
-    }
-    return static_cast<std::int64_t>(value);
-  }
-  void skip(std::int64_t count) {
-    if (count > bytes_.size() - at_) refuse("is truncated: it ends within a field");
-    at_ += count;
-  }
-  std::uint64_t fixed(int width) {
-    std::uint64_t value = 0;
-    for (int i = 0; i < width; ++i) value |= next() << 8 * i;
-    return value;
-  }
-
-  [[noreturn]] void refuse(const std::string& why) const { throw FileError(path_, "", why); }
-
- private:
-  std::uint64_t next() {
-    if (at_end()) refuse("is truncated: it ends within a field");
-    if (at_ < begin_ || at_ >= begin_ + static_cast<std::int64_t>(window_.size())) {
-      window_.resize(
-          static_cast<std::size_t>(std::min<std::int64_t>(1 << 16, bytes_.size() - at_)));
-      begin_ = at_;
-      bytes_.read(begin_, static_cast<std::int64_t>(window_.size()), window_.data());
-    }
-    return std::to_integer<std::uint64_t>(window_[static_cast<std::size_t>(at_++ - begin_)]);
-  }
-
-  const std::string& path_;
-  ByteSource& bytes_;
-  std::int64_t at_ = 0, begin_ = 0;
-  std::vector<std::byte> window_;
-};
 
 // Elements that were numbers in the file, as they lie in memory.
 class HeldBytes : public ByteSource {
@@ -115,22 +62,32 @@ class OnnxFile : public ArrayFile {
  public:
   explicit OnnxFile(const std::string& path) : path_(path), bytes_(open_plain(path)) {
     Message message(path_, *bytes_);
-    while (!message.at_end()) {
-      const std::uint64_t key = message.varint();
-      read_field(message, key >> 3, key & 7);
-    }
-    if (data_type_ == 0) message.refuse("is no ONNX TensorProto: it has no data type");
+    consistent([&] {
+      if (!onnx::may_be_tensor(path_, *bytes_)) {
+        message.refuse("is no ONNX TensorProto: it has no data type");
+      }
+      while (!message.at_end()) {
+        const std::uint64_t key = message.varint();
+        read_field(message, key >> 3, key & 7);
+      }
+    });
   }
 
   std::vector<std::string> names() const override { return {""}; }
 
   std::unique_ptr<ArraySource> open(const std::string&,
                                     const ArrayRequest& request) const override {
+    return consistent([&] { return opened(request); });
+  }
+
+ private:
+  std::unique_ptr<ArraySource> opened(const ArrayRequest& request) const {
     const auto refuse = [&](const std::string& why) { throw FileError(path_, "", why); };
     const Format* f = find_dtype(&DtypeNames::onnx, std::to_string(data_type_));
     if (f == nullptr) {
-      refuse(formatted("holds elements of TensorProto.DataType {}, which assay does not read",
-                       data_type_));
+      const std::string name = onnx::data_type_name(data_type_);
+      refuse(unread_elements(formatted("TensorProto.DataType {}{}", data_type_,
+                                       name.empty() ? "" : formatted(" ({})", name))));
     }
     const bool packed = f->bits == 4;
     const double needed = bytes_needed(path_, *f, shape_, packed);
@@ -149,12 +106,24 @@ class OnnxFile : public ArrayFile {
     return plain_array(request.path, std::move(bytes), std::move(layout));
   }
 
- private:
   void check_size(const Format& f, double size, double needed) const {
     if (size == needed) return;
     throw FileError(path_, "",
                     formatted("has {:.0f} bytes of elements; {} of shape {} needs {:.0f}", size,
                               f.name, shape_text(shape_), needed));
+  }
+
+  // Does what reads the file as a tensor. Where that is refused, the file is refused as what else
+  // it is, if that can be told.
+  template <typename Read>
+  std::invoke_result_t<Read> consistent(const Read& read) const {
+    try {
+      return read();
+    } catch (const FileError&) {
+      const std::string other = onnx::other_message(path_, *bytes_);
+      if (other.empty()) throw;
+      throw FileError(path_, "", other);
+    }
   }
 
   // Elements that lie in a field of numbers, of which the low bytes are the element.
@@ -186,7 +155,7 @@ class OnnxFile : public ArrayFile {
       if (data.field == field) return read_numbers(message, data, wire);
     }
     const auto expect = [&](Wire wanted) {
-      if (wire != wanted) message.refuse("is no ONNX TensorProto (a model is none)");
+      if (wire != wanted) message.refuse("is no ONNX TensorProto: a field is of another type");
     };
     if (field == kDims && wire == kBytes) {
       const std::int64_t end = message.length() + message.at();
@@ -208,8 +177,10 @@ class OnnxFile : public ArrayFile {
       if (message.varint() != 0) {
         message.refuse("keeps its elements in another file (external data), which is not read");
       }
-    } else if (field == kStringData || field == kSegment) {
-      message.refuse("holds texts, or a segment of a tensor, which are not read");
+    } else if (field == kStringData) {
+      message.refuse("holds text, which is not compared");
+    } else if (field == kSegment) {
+      message.refuse("holds a segment of a tensor; save the whole tensor in one file");
     } else if (field == 0 || field > kLastField) {
       message.refuse("is no ONNX TensorProto: it has fields that a tensor has not");
     } else {  // its name, a comment, where external data would lie

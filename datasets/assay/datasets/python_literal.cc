@@ -16,7 +16,7 @@ constexpr int kDeepest = 64;
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, Python version) : text_(text), version_(version) {}
 
   Literal whole() {
     Literal literal = value(0);
@@ -58,6 +58,10 @@ class Parser {
     if (c == '{') return dict(depth);
     if (c == '\'' || c == '"') return {string()};
     if (c == '-' || c == '+' || c == '.' || (c >= '0' && c <= '9')) return number();
+    if (version_ == Python::k2 && c == 'u' && text_.substr(at_ + 1).find_first_of("'\"") == 0) {
+      ++at_;
+      return {string()};
+    }
     const std::size_t begin = at_;
     std::size_t end = at_;
     while (end < text_.size() &&
@@ -141,6 +145,7 @@ class Parser {
       ++end;
     }
     std::string_view word = text_.substr(at_, end - at_);
+    if (version_ == Python::k2 && word.ends_with('L')) word.remove_suffix(1);
     if (word.starts_with('+')) word.remove_prefix(1);
     const bool digit = word.find_first_of("0123456789") != std::string_view::npos;
     if (word.find_first_not_of("0123456789.eE+-") == std::string_view::npos && digit) {
@@ -160,6 +165,7 @@ class Parser {
   }
 
   std::string_view text_;
+  Python version_;
   std::size_t at_ = 0;
 };
 
@@ -180,7 +186,9 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-Literal parse_literal(std::string_view text) { return Parser(text).whole(); }
+Literal parse_literal(std::string_view text, Python version) {
+  return Parser(text, version).whole();
+}
 
 std::string literal_text(const Literal& literal) {
   if (literal.is_none()) return "None";

@@ -31,10 +31,13 @@ struct LiteralItem {
   Literal key, value;
 };
 
+// Whose literals: Python 2 has u'text', and integers that end in L.
+enum class Python : std::uint8_t { k2, k3 };
+
 // The whole text as one literal. Nothing but literals is taken: no names, calls, operators,
 // prefixed strings or joined ones; nesting ends at 64. Throws std::invalid_argument that says what
 // stands where.
-Literal parse_literal(std::string_view text);
+Literal parse_literal(std::string_view text, Python version = Python::k3);
 // As Python writes it: repr().
 std::string literal_text(const Literal& literal);
 

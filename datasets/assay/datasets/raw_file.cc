@@ -193,6 +193,18 @@ const Format* said_format(const Format* stored, int width, const ArrayRequest& r
   return is_pattern ? said : stored;
 }
 
+std::string unsaid_patterns(int width, const ArrayRequest& request) {
+  std::vector<std::string> names;
+  for (const Format& f : formats()) {
+    if (f.storage_bytes == width) names.emplace_back(f.name);
+  }
+  const std::string patterns = formatted("holds {}-byte patterns", width);
+  return request.dtype.empty()
+             ? formatted("{}; say with --dtype what they are ({})", patterns, joined(names))
+             : formatted("{}, which are no {}; they may be {}", patterns,
+                         format_named(request.dtype).name, joined(names));
+}
+
 void pair_parts(ArrayLayout& layout, const ArrayRequest& request) {
   const bool asked = !request.dtype.empty();
   const Format* said = asked ? &format_named(request.dtype) : said_by_name(request.path).format;

@@ -29,6 +29,8 @@ SaidByName said_by_name(const std::string& path);
 // unsigned integers of that width, at most two bytes, and of int8 that may be int4, what is asked
 // for, else what the name says; nullptr where nothing says it.
 const Format* said_format(const Format* stored, int width, const ArrayRequest& request);
+// Says that nothing says what patterns of `width` bytes are, and which dtypes they may be.
+std::string unsaid_patterns(int width, const ArrayRequest& request);
 
 // Makes complex elements of a layout of floats where these are said to be the parts of some: by the
 // request, or, of float16, which neither NumPy nor older PyTorch pairs, by the file's name. The

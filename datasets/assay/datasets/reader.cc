@@ -472,7 +472,7 @@ Reader::OpenDataset Reader::open_tensor(const std::string& object, const std::st
   const bool unsaid = dtype != nullptr && H5Aexists(dataset, "dtype") <= 0;
   opened.format = unsaid ? format_of_type(opened.type.get(), *dtype) : &format_of(object, dataset);
   if (opened.format == nullptr) {
-    refuse(object, "has no attribute 'dtype', and its stored type does not say; give --dtype");
+    refuse(object, why_no_format(opened.type.get(), *dtype));
   }
   const TypeMatch match = match_type(opened.type.get(), *opened.format);
   if (!match.ok) refuse(object, match.why_not);

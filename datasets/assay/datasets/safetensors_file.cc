@@ -46,7 +46,7 @@ class SafetensorsFile : public ArrayFile {
     const Format* f = find_dtype(&DtypeNames::safetensors, array.dtype);
     if (f == nullptr) {
       throw FileError(path_, name,
-                      formatted("holds elements of {}, which assay does not read", array.dtype));
+                      unread_elements(array.dtype));
     }
     const double needed = bytes_needed(path_, *f, *array.shape, is_packed(*f));
     if (needed != static_cast<double>(array.end - array.begin)) {

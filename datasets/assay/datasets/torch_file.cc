@@ -190,8 +190,7 @@ class Finder {
   }
 
   static std::string unread(std::string_view global) {
-    return formatted("holds elements of {}, which assay does not read",
-                     global.substr(global.rfind(' ') + 1));
+    return unread_elements(global.substr(global.rfind(' ') + 1));
   }
 
   // ("storage", class, key, location, elements); an untyped one counts bytes.

@@ -91,12 +91,27 @@ std::vector<Handle> readable_types(const Format& f) {
   return types;
 }
 
+// The names of the members of a compound or an enumeration; no more of them than fit into a line.
+std::string member_names(hid_t t) {
+  constexpr int kMost = 5;
+  std::vector<std::string> names;
+  const int members = H5Tget_nmembers(t);
+  for (int i = 0; i < std::min(members, kMost); ++i) {
+    char* const name = H5Tget_member_name(t, static_cast<unsigned>(i));
+    names.emplace_back(name != nullptr ? name : "?");
+    H5free_memory(name);
+  }
+  return joined(names) + (members > kMost ? ", ..." : "");
+}
+
 std::string words(hid_t t) {
   const std::size_t bits = 8 * H5Tget_size(t);
   switch (H5Tget_class(t)) {
     case H5T_INTEGER:
-      return formatted("a{} {}-bit integer",
-                       H5Tget_sign(t) == H5T_SGN_NONE ? "n unsigned" : " signed", bits);
+      return formatted("a{} {}-bit integer{}",
+                       H5Tget_sign(t) == H5T_SGN_NONE ? "n unsigned" : " signed",
+                       H5Tget_precision(t),
+                       H5Tget_precision(t) == bits ? "" : formatted(" in {} bits", bits));
     case H5T_FLOAT: {
       std::size_t s, e, es, m, ms;
       H5Tget_fields(t, &s, &e, &es, &m, &ms);
@@ -106,21 +121,43 @@ std::string words(hid_t t) {
     case H5T_STRING:
       return "a string";
     case H5T_COMPOUND:
-      return "a compound";
+      return formatted("a compound of {}", member_names(t));
     case H5T_ENUM:
-      return "an enumeration";
+      return formatted("an enumeration of {}", member_names(t));
     case H5T_OPAQUE:
-      return formatted("{} opaque bytes", bits / 8);
+      return formatted("{} opaque byte{}", bits / 8, bits == 8 ? "" : "s");
     case H5T_REFERENCE:
       return "a reference";
     case H5T_ARRAY:
-      return "an array";
+      return "an array in each element";
     case H5T_VLEN:
       return "a variable-length sequence";
     case H5T_BITFIELD:
       return "a bit field";
+    case H5T_TIME:
+      return "a time";
     default:
       return "a type of another class";
+  }
+}
+
+// What makes an array of numbers of a type that is none.
+std::string_view way_out(H5T_class_t kind) {
+  switch (kind) {
+    case H5T_STRING:
+      return "text is not compared";
+    case H5T_COMPOUND:
+      return "store each member as a dataset of its own";
+    case H5T_ENUM:
+      return "store its numbers as integers";
+    case H5T_REFERENCE:
+      return "name the dataset that it points to";
+    case H5T_ARRAY:
+      return "store its extents as the last ones of the dataset";
+    case H5T_VLEN:
+      return "store the sequences as one array, padded to one length";
+    default:
+      return "store its elements as a dtype of `assay list formats`";
   }
 }
 
@@ -165,6 +202,21 @@ const Format* format_of_type(hid_t t, const std::string& dtype) {
     if (match_type(t, f).ok) return &f;
   }
   return nullptr;
+}
+
+std::string why_no_format(hid_t t, const std::string& dtype) {
+  std::vector<std::string> names;
+  for (const Format& f : formats()) {
+    if (match_type(t, f).ok) names.emplace_back(f.name);
+  }
+  const std::string stored = formatted("stored as {}, ", words(t));
+  if (names.empty()) {
+    return formatted("{}which is no dtype of assay; {}", stored, way_out(H5Tget_class(t)));
+  }
+  return stored + (dtype.empty()
+                       ? formatted("and has no attribute 'dtype'; give --dtype ({})", joined(names))
+                       : formatted("which cannot hold {}; it may be {}", format_named(dtype).name,
+                                   joined(names)));
 }
 
 namespace {

@@ -34,6 +34,8 @@ TypeMatch match_type(hid_t stored, const Format& format);
 // The format of a dataset that does not say it: `dtype` (empty: none is named) where bit patterns
 // are stored that it can have, else what the stored type says; null where it says nothing.
 const Format* format_of_type(hid_t stored, const std::string& dtype);
+// Says why that is null, and what to do: "stored as a string, which is no dtype of assay; ...".
+std::string why_no_format(hid_t stored, const std::string& dtype);
 
 // match_type() of a type as a file has it, HDF5's datatype message, without asking the library
 // about it: whether its elements are swapped. None where it is none of those that HDF5 writes for

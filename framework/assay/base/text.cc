@@ -10,8 +10,9 @@
 
 namespace assay {
 
-std::string grouped(std::int64_t count) {
-  std::string digits = formatted("{}", count);
+std::string grouped(std::int64_t count) { return grouped(std::to_string(count)); }
+
+std::string grouped(std::string digits) {
   const std::size_t first = digits[0] == '-' ? 1 : 0;
   for (std::size_t at = digits.size(); at > first + 3;) {
     at -= 3;

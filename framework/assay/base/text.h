@@ -21,6 +21,7 @@ std::string formatted(fmt::format_string<T...> text, T&&... values) {
 
 // "1032" -> "1 032": groups of three, as the failure text prints counts.
 std::string grouped(std::int64_t count);
+std::string grouped(std::string digits);  // a whole number's, as std::to_string() gives them
 
 // "[64, 512]"; a scalar's shape is "[]".
 std::string shape_text(std::span<const std::int64_t> shape);

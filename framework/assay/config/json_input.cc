@@ -1,6 +1,7 @@
 #include "assay/config/json_input.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <stdexcept>
 
@@ -64,8 +65,10 @@ std::optional<double> number_of(const Json& object, const char* key, const std::
   if (!object.contains(key)) return std::nullopt;
   const double value = object[key].is_number() ? object[key].get<double>() : NAN;
   if (!(value >= 0 && value <= most) || !std::isfinite(value)) {
+    const bool is_range = most == 1 || value > most;
     wrong(where, formatted("'{}' must be a number {}, not {}", key,
-                           most == 1 ? "from 0 to 1" : "of at least 0", object[key].dump()));
+                           is_range ? formatted("from 0 to {:.0f}", most) : "of at least 0",
+                           object[key].dump()));
   }
   return value;
 }

@@ -24,6 +24,17 @@ bool flag_of(const Json& json, const char* key, const std::string& where, bool o
   return json[key].get<bool>();
 }
 
+// A distance in ulp, which may have 64 bits.
+std::optional<std::uint64_t> ulps_of(const Json& json, const char* key, const std::string& where) {
+  if (json.contains(key) && json[key].is_number_unsigned()) return json[key].get<std::uint64_t>();
+  if (json.contains(key) && json[key].is_number() && json[key].get<double>() > 0x1p53) {
+    wrong(where, formatted("'{}' must be a whole number from 0 to 18446744073709551615, not {}",
+                           key, json[key].dump()));
+  }
+  const auto ulps = count_of(json, key, where);
+  return ulps ? std::optional(static_cast<std::uint64_t>(*ulps)) : std::nullopt;
+}
+
 // The numbers that belong to a statistic: as many as it has.
 void read_parameters(Limit& limit, const Json* values, const std::string& name,
                      const std::string& where) {
@@ -137,13 +148,13 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
   const bool is_float = dtype == "*" || format_named(dtype).is_float();
   goes_with("or_ulp", tolerance, "rtol or atol");
   goes_with("or_ulp", is_float, "floats: of other dtypes atol says it");
-  rule.or_ulps = static_cast<std::uint64_t>(count_of(row, "or_ulp", where).value_or(0));
+  rule.or_ulps = ulps_of(row, "or_ulp", where).value_or(0);
   const bool by_elements = tolerance || row.contains("ulp") || row.contains("bits");
   goes_with("share", by_elements, "rtol or atol, ulp or bits");
   rule.share = number_of(row, "share", where, 1).value_or(0);
-  if (const auto ulps = count_of(row, "ulp", where)) {
+  if (const auto ulps = ulps_of(row, "ulp", where)) {
     rule.rule = Rule::kUlps;
-    rule.ulps = static_cast<std::uint64_t>(*ulps);
+    rule.ulps = *ulps;
   } else if (row.contains("bits")) {
     if (!flag_of(row, "bits", where, true)) wrong(where, "'bits' is true, or not there");
     rule.rule = Rule::kBits;

@@ -180,7 +180,7 @@ class ElementJudge {
   void judge_doubles(ElementFindings& found, std::int64_t first, std::size_t n,
                      MetricsPass* metrics, bool taken) const {
     const auto count = static_cast<std::int64_t>(n);
-    double a[kMetricsBlock], e[kMetricsBlock], raw[kMetricsBlock], errors[kMetricsBlock];
+    double a[kMetricsBlock], e[kMetricsBlock], raw[kMetricsBlock];
     actual_.read(first, count, a);
     expected_.read(first, count, raw);
     double* rounded = raw;
@@ -191,8 +191,9 @@ class ElementJudge {
     }
     if (metrics != nullptr) {
       if (!taken) {
+        IntegerErrors errors;
         const bool exact = exact_errors(actual_, expected_, first, n, errors);
-        metrics->add(a, raw, rounded, n, offset_ + first, exact ? errors : nullptr);
+        metrics->add(a, raw, rounded, n, offset_ + first, exact ? &errors : nullptr);
       }
       compare_nan_bits(*metrics, actual_, expected_, first, n, a, rounded);
       if (limits_alone_ && !metrics->met_special()) return;

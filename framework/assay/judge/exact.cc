@@ -44,17 +44,32 @@ void round_expected(const Format& output, double* values, std::size_t n) {
 }
 
 bool exact_errors(const TensorView& actual, const TensorView& expected, std::int64_t first,
-                  std::size_t n, double* errors) {
+                  std::size_t n, IntegerErrors& found) {
   const Format& output = *actual.format;
-  if (output.is_float() || output.bits < 64) return false;
+  if (output.kind != Kind::kSigned && output.kind != Kind::kUnsigned) return false;
+  if (output.bits < 64) {
+    // Differences from golden numbers below 2^52 have at most 53 bits.
+    constexpr double kExact = 0x1p52;
+    if (max_finite(*expected.format) < kExact) return false;
+    double values[kMetricsBlock];
+    expected.read(first, static_cast<std::int64_t>(n), values);
+    if (std::none_of(values, values + n, [](double x) { return std::abs(x) >= kExact; })) {
+      return false;
+    }
+  }
   for (std::size_t i = 0; i < n; ++i) {
     const std::int64_t position = first + static_cast<std::int64_t>(i);
     const double value = expected.value_at(position);
-    const auto e = expected_integer(output, expected, position, value);
-    if (!e) return false;
-    errors[i] = static_cast<double>(integer_at(actual, position) - *e);
-    // A float golden result is as it is stored.
-    if (expected.format->is_float()) errors[i] -= value - std::nearbyint(value);
+    const __int128 a = integer_at(actual, position);
+    if (const auto e = expected_integer(output, expected, position, value)) {
+      found.errors[i] = static_cast<double>(a - *e);
+      // A float golden result is as it is stored.
+      if (expected.format->is_float()) found.errors[i] -= value - std::nearbyint(value);
+      found.ulps[i] = integer_distance(a, *e);
+    } else {  // NaN, infinity, or a number that makes nothing of any 64-bit integer
+      found.errors[i] = static_cast<double>(a) - value;
+      found.ulps[i] = ~std::uint64_t{0};
+    }
   }
   return true;
 }
@@ -62,6 +77,12 @@ bool exact_errors(const TensorView& actual, const TensorView& expected, std::int
 std::uint64_t integer_distance(__int128 actual, __int128 expected) {
   const __int128 distance = actual > expected ? actual - expected : expected - actual;
   return static_cast<std::uint64_t>(std::min<__int128>(distance, ~std::uint64_t{0}));
+}
+
+double not_below(std::uint64_t count) {
+  const auto nearest = static_cast<double>(count);
+  const bool is_below = nearest < 0x1p64 && static_cast<std::uint64_t>(nearest) < count;
+  return is_below ? std::nextafter(nearest, kInfinity) : nearest;
 }
 
 bool holds_integer(const Format& format, __int128 value) {

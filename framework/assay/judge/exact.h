@@ -25,13 +25,22 @@ std::optional<__int128> expected_integer(const Format& output, const TensorView&
 // Golden elements rounded to the output's format; those of an integer output to the integer that
 // expected_integer() gives, also where the format does not hold it. NaN and infinity stay.
 void round_expected(const Format& output, double* values, std::size_t n);
-// actual - expected of the n elements from `first` on where float64 values would round it: outputs
-// of 64-bit integers. False, and no errors, where float64 arithmetic is what there is.
+// The errors of a block of integers that float64 values would round.
+struct IntegerErrors {
+  double errors[kMetricsBlock];       // actual - expected, rounded to float64 once
+  std::uint64_t ulps[kMetricsBlock];  // integer_distance()
+};
+// Fills `found` for the n elements from `first` on if float64 arithmetic may round their
+// differences: if the output has 64 bits, or a golden number more than 52. Returns false, and
+// fills nothing, if float64 arithmetic is exact or the output is not an integer.
 bool exact_errors(const TensorView& actual, const TensorView& expected, std::int64_t first,
-                  std::size_t n, double* errors);
+                  std::size_t n, IntegerErrors& found);
 
 // The distance of an integer element from its golden one, at most 2^64 - 1.
 std::uint64_t integer_distance(__int128 actual, __int128 expected);
+// The smallest float64 that is not below the count. It exceeds a float64 limit exactly if the count
+// does.
+double not_below(std::uint64_t count);
 // Whether an integer format holds the number.
 bool holds_integer(const Format& format, __int128 value);
 

@@ -8,6 +8,7 @@
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/judge/exact.h"
 #include "assay/judge/quantile_errors.h"
 
 namespace assay {
@@ -399,9 +400,10 @@ double Metric::value(const Metrics& m) const {
   return std::visit(
       [&](auto member) -> double {
         using Member = decltype(member);
-        if constexpr (std::is_same_v<Member, double Metrics::*> ||
-                      std::is_same_v<Member, std::int64_t Metrics::*> ||
-                      std::is_same_v<Member, std::uint64_t Metrics::*>) {
+        if constexpr (std::is_same_v<Member, std::uint64_t Metrics::*>) {
+          return not_below(m.*member);
+        } else if constexpr (std::is_same_v<Member, double Metrics::*> ||
+                             std::is_same_v<Member, std::int64_t Metrics::*>) {
           return static_cast<double>(m.*member);
         } else {
           return std::numeric_limits<double>::quiet_NaN();

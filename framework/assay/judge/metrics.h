@@ -53,13 +53,15 @@ struct Metrics {
   // The largest error in ulp of the value expected there; NaN in results that were saved.
   double max_abs_ulps = std::numeric_limits<double>::quiet_NaN();
   double median_abs_error = 0, p99_abs_error = 0;  // to the histogram's resolution
-  // |error| / |expected|, over elements whose expected value is not 0.
-  std::int64_t relative = 0;        // how many these are
+  // |error| / |expected|. It is infinite where 0 is expected and something else came; 0 against 0
+  // has no relative error.
+  std::int64_t relative = 0;        // elements whose expected value is not 0
   std::int64_t errors_at_zero = 0;  // elements with an error where 0 is expected
   double max_rel_error = 0, mean_rel_error = 0;
   std::int64_t max_rel_index = -1;
   double median_rel_error = 0, p99_rel_error = 0;
-  std::int64_t rel_at_least_1e3 = 0, rel_at_least_1e4 = 0;  // relative errors >= 1e-3, >= 1e-4
+  // Finite relative errors >= 1e-3, >= 1e-4; `errors_at_zero` counts the infinite ones.
+  std::int64_t rel_at_least_1e3 = 0, rel_at_least_1e4 = 0;
   double rmse = 0;
   double mere = 0, mare = 0;      // mean and max of |error| / (|expected| + 1e-7)
   double bias = 0;                // mean of the signed error
@@ -94,7 +96,7 @@ struct Metrics {
   Tally actual, expected;
   std::int64_t both_nan = 0;      // both sides NaN
   std::int64_t inf_mismatch = 0;  // no NaN, but one side infinite and the rounded other side not it
-  Histogram abs_errors, rel_errors, ulps;
+  Histogram abs_errors, rel_errors, ulps;  // rel_errors: finite ones
 };
 
 }  // namespace assay

@@ -10,6 +10,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/double_double.h"
+#include "assay/judge/exact.h"
 #include "assay/judge/standards.h"
 
 namespace assay {
@@ -203,7 +204,7 @@ void MetricsPass::special(double a, double e, double r) {
 
 template <typename T>
 void MetricsPass::take(const T* actual, const T* expected, const T* rounded, const double* errors,
-                       std::size_t n, std::int64_t first) {
+                       const std::uint64_t* distances, std::size_t n, std::int64_t first) {
   const std::size_t lanes = (n + kLanes - 1) / kLanes * kLanes;
   if (has_tables() && in_tables_ + static_cast<std::int64_t>(lanes) >
                           static_cast<std::int64_t>(simd::kTableElements)) {
@@ -224,7 +225,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
     if (errors != nullptr) {
       spec.ulp_rule = simd::UlpRule::kGiven;
       for (std::size_t i = 0; i < lanes; ++i) {
-        ulps[i] = i < n ? std::abs(errors[i] + (expected[i] - rounded[i])) : 0;
+        ulps[i] = distances != nullptr && i < n ? static_cast<double>(distances[i]) : 0;
       }
       given = ulps;
     } else if (spec.ulp_rule == simd::UlpRule::kGiven) {
@@ -260,7 +261,9 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   m_.expected.subnormal += block.subnormal_expected;
   m_.expected_rounds |= block.rounds;
   // Of integers beyond 2^53 the differences tell, not the float64 values.
-  differs_ |= errors != nullptr ? block.maxima[simd::kMaxUlps] > 0 : block.differs;
+  differs_ |= distances != nullptr ? block.maxima[simd::kMaxUlps] > 0
+              : errors != nullptr  ? block.maxima[simd::kMaxAbs] > 0
+                                   : block.differs;
 
   const auto error_at = [&](std::size_t i) {
     return errors != nullptr ? errors[i]
@@ -278,32 +281,38 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   if (const double largest = block.maxima[simd::kMaxAbs]; largest > m_.max_abs_error) {
     m_.max_abs_error = largest;
     m_.max_abs_index = find(largest, [&](std::size_t i) { return std::abs(error_at(i)); });
+    const auto at = static_cast<std::size_t>(m_.max_abs_index - first);
     if (format_->is_float()) {
-      const auto at = static_cast<std::size_t>(m_.max_abs_index - first);
       const double there = round_to(*format_, static_cast<double>(rounded[at]));
       m_.max_abs_ulps = largest / ulp_of(*format_, there);
+    } else {
+      m_.max_abs_ulps =
+          distances != nullptr ? std::max(largest, not_below(distances[at])) : largest;
     }
   }
-  if (const double largest = block.maxima[simd::kMaxRel]; largest > m_.max_rel_error) {
-    m_.max_rel_error = largest;
-    m_.max_rel_index = find(largest, [&](std::size_t i) {
-      const double size = std::abs(static_cast<double>(expected[i]));
-      return size == 0 ? 0 : std::abs(error_at(i)) / size;
+  // An error where 0 is expected is infinitely large beside it.
+  const double largest_rel = block.errors_at_zero > 0 ? kInfinity : block.maxima[simd::kMaxRel];
+  if (largest_rel > m_.max_rel_error) {
+    m_.max_rel_error = largest_rel;
+    m_.max_rel_index = find(largest_rel, [&](std::size_t i) {
+      const double size = std::abs(static_cast<double>(expected[i])), off = std::abs(error_at(i));
+      return off == 0 ? 0 : off / size;
     });
   }
   m_.mare = std::max(m_.mare, block.maxima[simd::kMaxFloored]);
   m_.max_balanced_error = std::max(m_.max_balanced_error, block.maxima[simd::kMaxBalance]);
   m_.max_abs_expected = std::max(m_.max_abs_expected, block.maxima[simd::kMaxExpected]);
   const double ulps = block.maxima[simd::kMaxUlps];
-  if (ulps >= 0x1p53 && spec_.ulp_rule == simd::UlpRule::kOrdinal) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const auto a = static_cast<double>(actual[i]), r = static_cast<double>(rounded[i]);
-      if (std::isfinite(a) && std::isfinite(r) && finite_at(i))
-        m_.max_ulps = std::max(m_.max_ulps, ulps_between(*format_, a, r));
-    }
-  } else {
+  if (ulps < 0x1p53 || (distances == nullptr && !format_->is_float())) {
     const auto whole = ulps < 0x1p64 ? static_cast<std::uint64_t>(ulps) : ~std::uint64_t{0};
     m_.max_ulps = std::max(m_.max_ulps, whole);
+  } else {  // float64 rounds the distances
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto a = static_cast<double>(actual[i]), r = static_cast<double>(rounded[i]);
+      if (!finite_at(i) || !std::isfinite(r)) continue;
+      m_.max_ulps =
+          std::max(m_.max_ulps, distances != nullptr ? distances[i] : ulps_between(*format_, a, r));
+    }
   }
 
   // Squares that are too large or too small for float64 are summed in binary128.
@@ -378,7 +387,15 @@ void MetricsPass::add_sums(const double* sums) {
 }
 
 void MetricsPass::add(double* actual, double* expected, double* rounded, std::size_t n,
-                      std::int64_t first, const double* errors) {
+                      std::int64_t first, const IntegerErrors* exact) {
+  const bool is_exact = exact != nullptr;
+  add_padded(actual, expected, rounded, n, first, is_exact ? exact->errors : nullptr,
+             is_exact ? exact->ulps : nullptr);
+}
+
+void MetricsPass::add_padded(double* actual, double* expected, double* rounded, std::size_t n,
+                             std::int64_t first, const double* errors,
+                             const std::uint64_t* distances) {
   double padded[kBlock];
   for (std::size_t i = n; i % kLanes != 0; ++i) actual[i] = expected[i] = rounded[i] = kNan;
   if (errors != nullptr && n % kLanes != 0) {
@@ -386,7 +403,7 @@ void MetricsPass::add(double* actual, double* expected, double* rounded, std::si
     std::fill(padded + n, padded + (n + kLanes - 1) / kLanes * kLanes, 0.0);
     errors = padded;
   }
-  take(actual, expected, rounded, errors, n, first);
+  take(actual, expected, rounded, errors, distances, n, first);
 }
 
 void MetricsPass::add(const float* actual, const float* expected, std::size_t n,
@@ -398,7 +415,7 @@ void MetricsPass::add(const float* actual, const float* expected, std::size_t n,
     actual = padded_actual;
     expected = padded_expected;
   }
-  take(actual, expected, expected, nullptr, n, first);
+  take(actual, expected, expected, nullptr, nullptr, n, first);
 }
 
 void MetricsPass::add_complex(const double* actual, const double* expected, const double* rounded,
@@ -432,7 +449,7 @@ void MetricsPass::add_complex(const double* actual, const double* expected, cons
       ++m_.inf_mismatch;
     }
   }
-  add(a, e, e, n, first, errors);
+  add_padded(a, e, e, n, first, errors, nullptr);
 }
 
 void MetricsPass::empty_tables() {
@@ -578,7 +595,9 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, Quad sum_
     m.diff1 = share(sum(simd::kSumAbs), sum(simd::kSumExpected));
     m.deepgemm_diff = share(noise, signal + square);
   }
-  if (m.relative > 0)
+  if (m.errors_at_zero > 0)
+    m.mean_rel_error = kInfinity;
+  else if (m.relative > 0)
     m.mean_rel_error = static_cast<double>(sum(simd::kSumRel) / static_cast<Quad>(m.relative));
   if (m.ulp_compared > 0) {
     m.mean_ulps = static_cast<double>(sum_ulps / static_cast<Quad>(m.ulp_compared));
@@ -603,8 +622,10 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, Quad sum_
   };
   m.median_abs_error = quantile(m.abs_errors, 0.5, m.max_abs_error);
   m.p99_abs_error = quantile(m.abs_errors, 0.99, m.max_abs_error);
-  m.median_rel_error = quantile(m.rel_errors, 0.5, m.max_rel_error);
-  m.p99_rel_error = quantile(m.rel_errors, 0.99, m.max_rel_error);
+  Histogram relative = m.rel_errors;
+  relative.above += m.errors_at_zero;
+  m.median_rel_error = quantile(relative, 0.5, m.max_rel_error);
+  m.p99_rel_error = quantile(relative, 0.99, m.max_rel_error);
   m.p99_ulps = std::floor(quantile(m.ulps, 0.99, static_cast<double>(m.max_ulps)));
   // Each number of ulps below 64 has a bin of its own.
   m.over_1_ulp = m.ulps.at_least(2).first;

@@ -23,6 +23,8 @@ struct MetricsRequest {
   std::vector<QuantileErrors> quantiles = {};
 };
 
+struct IntegerErrors;
+
 // Metrics of consecutive blocks of elements. A block's sums are float64, in lanes and in an order
 // that depend on nothing but the block; the sums of a part's blocks are added in float64 with their
 // rounding errors beside them (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26(6), 2005), those of
@@ -38,11 +40,11 @@ class MetricsPass {
   MetricsPass(const Format& output, const Bound& bound, const MetricsRequest& wanted = {});
 
   // At most kBlock elements; `expected` as stored, `rounded` in the output's format (it may be the
-  // same pointer); positions begin at `first`. `errors`, where it is given, are the exact
-  // differences of integers that float64 does not carry. The arrays have room for kBlock elements:
-  // what lies behind the n-th up to a multiple of simd::kMetricsLanes is overwritten.
+  // same pointer); positions begin at `first`. `exact`, where it is given, are the differences of
+  // integers that float64 does not carry. The arrays have room for kBlock elements: what lies
+  // behind the n-th up to a multiple of simd::kMetricsLanes is overwritten.
   void add(double* actual, double* expected, double* rounded, std::size_t n, std::int64_t first,
-           const double* errors);
+           const IntegerErrors* exact);
   // The same of float32 values, which are not written to. Without simd::kPartTables they may be
   // those of any formats that float32 holds; for ulps `expected` is in the output's.
   void add(const float* actual, const float* expected, std::size_t n, std::int64_t first);
@@ -84,7 +86,10 @@ class MetricsPass {
  private:
   template <typename T>
   void take(const T* actual, const T* expected, const T* rounded, const double* errors,
-            std::size_t n, std::int64_t first);
+            const std::uint64_t* distances, std::size_t n, std::int64_t first);
+  // As add(), with errors that go with any values, and distances or null.
+  void add_padded(double* actual, double* expected, double* rounded, std::size_t n,
+                  std::int64_t first, const double* errors, const std::uint64_t* distances);
   void add_sums(const double* sums);  // of a block
   // An element where a side is NaN or infinite, or rounds to that.
   void special(double a, double e, double r);

@@ -50,8 +50,8 @@ Measured measure(const SubjectPieces& pieces, StatisticSubject subject, int thre
       [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
         MeasuredPart part;
         part.pass.emplace(tensors.format(), kAnything);
-        double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock],
-            errors[kMetricsBlock];
+        double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock];
+        IntegerErrors errors;
         for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
           const std::int64_t count = std::min(kMetricsBlock, end - first);
           const auto n = static_cast<std::size_t>(count);
@@ -62,7 +62,7 @@ Measured measure(const SubjectPieces& pieces, StatisticSubject subject, int thre
           }
           const bool exact = from == 0 && subject == StatisticSubject::kOutput &&
                              exact_errors(tensors.actual, tensors.expected, first, n, errors);
-          part.pass->add(values, e, rounded, n, tensors.begin + first, exact ? errors : nullptr);
+          part.pass->add(values, e, rounded, n, tensors.begin + first, exact ? &errors : nullptr);
         }
         part.pass->finish();
         return part;

@@ -15,15 +15,14 @@ namespace {
 
 // An element at which output and expected value are finite.
 struct ComparedElement {
-  double value, e, rounded;  // the expected value, and the same in the output's format
-  double error;              // value - e, also where float64 does not hold the two
+  double value, e, rounded;             // the expected value, and the same in the output's format
+  double error;                         // value - e, also where float64 does not hold the two
+  const std::uint64_t* ulps = nullptr;  // the distance, where float64 does not hold the two
 };
 
 double ulps_apart(const Format& format, const ComparedElement& element) {
-  const auto& [value, e, rounded, error] = element;
-  if (format.is_float()) return ulps_apart(format, value, rounded);
-  // A fraction of the expected value is none of the distance; so large a value has none.
-  return std::abs(e) < 0x1p52 ? ulps_apart(format, value, rounded) : std::abs(error);
+  if (element.ulps != nullptr) return not_below(*element.ulps);
+  return ulps_apart(format, element.value, element.rounded);
 }
 
 // Whether an element is one that the limit counts.
@@ -52,8 +51,8 @@ void for_elements(const SubjectPieces& pieces, StatisticSubject subject, int thr
       threads,
       [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
         Part part{};
-        double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock],
-            errors[kMetricsBlock];
+        double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock];
+        IntegerErrors errors;
         for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
           const std::int64_t n = std::min(kMetricsBlock, end - first);
           tensors.read(subject, first, n, values, e, rounded);
@@ -62,8 +61,9 @@ void for_elements(const SubjectPieces& pieces, StatisticSubject subject, int thr
                                           static_cast<std::size_t>(n), errors);
           for (std::int64_t i = 0; i < n; ++i) {
             if (!std::isfinite(values[i]) || !std::isfinite(e[i])) continue;
-            const double error = exact ? errors[i] : values[i] - e[i];
-            add(part, tensors.format(), ComparedElement{values[i], e[i], rounded[i], error});
+            ComparedElement element{values[i], e[i], rounded[i], values[i] - e[i]};
+            if (exact) element.error = errors.errors[i], element.ulps = &errors.ulps[i];
+            add(part, tensors.format(), element);
           }
         }
         return part;
@@ -327,7 +327,7 @@ std::int64_t count_far(const Limit& limit, const SubjectTensors& tensors, Statis
 double ulps_apart(const Format& format, double a, double b) {
   if (!format.is_float()) return std::abs(a - b);
   const auto distance = ulp_distance(format, encode(format, a), encode(format, b));
-  return distance ? static_cast<double>(*distance) : kInfinity;
+  return distance ? not_below(*distance) : kInfinity;
 }
 
 bool first_ones_exceed(const SubjectPieces& pieces, std::int64_t most, double within, bool rounded,

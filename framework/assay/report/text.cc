@@ -174,9 +174,7 @@ MissWords miss_words(const Verdict& v, const Miss& miss) {
   if (v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits && std::isfinite(miss.error)) {
     words.bound = short_number(miss.bound, 4);
   }
-  if (miss.ulps) {
-    words.ulps = grouped(static_cast<std::int64_t>(std::min<std::uint64_t>(*miss.ulps, INT64_MAX)));
-  }
+  if (miss.ulps) words.ulps = grouped(std::to_string(*miss.ulps));
   return words;
 }
 
