@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/file_error.h"
@@ -113,7 +114,7 @@ void check_names(const std::string& file, const std::vector<std::string>& names)
       const auto byte = static_cast<unsigned char>(c);
       return byte < 0x20 || byte == 0x7F;
     });
-    if (!has_control && h5::is_utf8(name)) continue;
+    if (!has_control && is_utf8(name)) continue;
     throw FileError(file, name, "an array's name must be UTF-8 without control characters");
   }
 }

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/datasets/array_dtypes.h"
 #include "assay/datasets/file_error.h"
@@ -43,7 +44,7 @@ void write_array_file(const ArrayFormat& row, const std::string& path,
   }
   const DtypeColumn column = needed_column(row);
   for (const auto& [name, view] : arrays) {
-    if (name.find('\0') != std::string::npos || !h5::is_utf8(name)) {
+    if (name.find('\0') != std::string::npos || !is_utf8(name)) {
       throw FileError(path, name, "an array's name must be UTF-8 without control characters");
     }
     if (column != nullptr && dtype_name(column, *view.format).empty()) {
