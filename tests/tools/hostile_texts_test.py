@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -26,6 +27,8 @@ EVIL = ("\x1b[31mred\x1b[2J\x07\nFORGED 9 pass\rFORGED\tx\u202eturned\u2066\x7f\
         "<script>alert(1)</script>]]>&\"',=1+1")
 SHOWN = ("\\x1b[31mred\\x1b[2J\\x07\\nFORGED 9 pass\\rFORGED\\tx\\u202eturned\\u2066\\x7f\\u009b1m"
          "\\u2028FORGED")
+# The same without what files that people write may not hold.
+PLAIN = EVIL.replace("\x1b", "").replace("\x07", "").replace("\x7f", "")
 LONG = "n" * 10000
 BYTES = b"bad\xff\xfe\xc3(name"  # not UTF-8
 NOT_PRINTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -89,7 +92,7 @@ class HostileTexts(unittest.TestCase):
         return ran
 
     def check_reports(self):
-        for file in self.folder.rglob("report*"):
+        for file in filter(pathlib.Path.is_file, self.folder.rglob("report*")):
             text = file.read_bytes().decode()
             if file.suffix == ".json":
                 json.loads(text)
@@ -107,7 +110,7 @@ class HostileTexts(unittest.TestCase):
             self.assertIsNone(NOT_PRINTED.search(text), file)
 
     # A case, with names and texts that `change` may make worse.
-    def write_cases(self, name, change=None, cases=("a",), op="relu"):
+    def write_cases(self, name, change=None, cases=("a",), op="exp"):
         with h5py.File(self.folder / name, "w") as f:
             f.attrs["assay_schema"] = 1
             for case in cases:
@@ -128,17 +131,18 @@ class HostileTexts(unittest.TestCase):
     def all_commands(self, file, producer="npu"):
         for words in (
                 ["gate", file, *self.reports], ["gate", file, "--recorded", producer, *self.reports],
+                ["regate", "report.json", "--standard", "torch", "--json", "report-again.json"],
                 ["gate", file, "--recorded", producer, "--abft", "--mutate", "--all", *self.reports],
                 ["gate", file, "--recorded", producer, "--json", "-"],
                 ["gate", file, "--machine", "ascend910b", "--strict", *self.reports],
-                ["gate", file, "--recorded", producer, "--benchmark", producer, "--standard",
-                 "triton_ascend", *self.reports],
+                ["gate", file, "--recorded", producer, "--benchmark", producer, *self.reports],
+                ["gate", file, "--machine", "ascend910b", "--benchmark", producer, "--standard",
+                 "cann_l0", *self.reports],
                 ["gate", file, "--recorded", producer, "--save-failures", "failures.h5"],
                 ["gate", file, "--recorded", producer, "--baseline", "base.json", "--update-baseline"],
                 ["gate", file, "--recorded", producer, "--baseline", "base.json", *self.reports],
                 ["gate", file, "--recorded", producer, "--shard", "1/1", "--json", "report-part.json"],
                 ["join", "report-part.json", "--json", "report-joined.json"],
-                ["regate", "report.json", "--standard", "torch", "--json", "report-again.json"],
                 ["compare", f"{file}:/cases/a/outputs/{producer}", f"{file}:/cases/a/golden",
                  "--json", "report-compare.json"],
                 ["compare", file, file, "--json", "report-compare.json"],
@@ -148,7 +152,7 @@ class HostileTexts(unittest.TestCase):
                 ["emulate", file, "--machine", "ascend910b", "--out", "emulated.h5"],
                 ["emulate", file, "--machine", "ascend910b", "--verify"],
                 ["golden", file, "--out", "golden.h5"],
-                ["inject", file, "--fault", "flip:bit=30", "--out", "faulty.h5"],
+                ["inject", file, "--fault", "flip,bit=30", "--out", "faulty.h5"],
                 ["identify", file, "--json", "report-identify.json"],
                 ["identify", file, "--recorded", producer, "--json", "-"],
                 ["audit", file, "--target", "torch", "--target", "gate", "--no-searches",
@@ -165,7 +169,7 @@ class HostileTexts(unittest.TestCase):
             if ran.returncode == 0 and kind != "ttk":
                 self.run_assay("inspect", "unpacked")
                 self.run_assay("gate", "unpacked", *self.reports)
-                self.run_assay("pack", "unpacked", "--out", "again.h5", code=0)
+                self.run_assay("pack", "unpacked", "--out", "again.h5")
 
     # Of HDF5 files.
 
@@ -235,6 +239,61 @@ class HostileTexts(unittest.TestCase):
             self.all_commands(self.write_cases(
                 "dtypes.h5", lambda f, g: g["golden"].attrs.modify("dtype", text)))
 
+    # Folders that are written.
+
+    def files(self):
+        return sorted(str(file.relative_to(self.folder)) for file in self.folder.rglob("*"))
+
+    def test_folders_of_ttk(self):
+        def change(f, group):
+            group.attrs["output_dtype"] = "float32"
+        for cases in ("a", "b/c", "b/d"), ("n" * 5000,):
+            self.write_cases("slash.h5", change, cases)
+            self.run_assay("unpack", "slash.h5", "--as", "ttk", "--out", "t", code=0)
+            self.assertEqual(sorted(os.listdir(self.folder / "t")), ["cases.csv", "dump_npu", "manual"])
+            self.run_assay("gate", "t/manual", "--outputs", "t/dump_npu", "--table", "t/cases.csv",
+                           *self.reports, code=1)
+            saved = json.loads((self.folder / "report.json").read_text())["cases"]
+            self.assertEqual([(c["case"], c["outcome"]) for c in saved], [(c, "fail") for c in cases])
+            shutil.rmtree(self.folder / "t")
+        # TTK's own name of a case may be any text of the file.
+        for name in "../../out", "/out", ".hidden", EVIL, LONG, "..":
+            def named(f, group):
+                change(f, group)
+                group.attrs["x_name"] = name
+            self.write_cases("named.h5", named)
+            before = set(self.files())
+            self.run_assay("unpack", "named.h5", "--as", "ttk", "--out", "in/t", code=0)
+            new = set(self.files()) - before - {"in"}
+            self.assertTrue(all(file.startswith("in/t") for file in new), new)
+            self.assertEqual(len([file for file in new if file.startswith("in/t/dump_npu/")]), 1)
+            self.run_assay("gate", "in/t/manual", "--outputs", "in/t/dump_npu", "--table",
+                           "in/t/cases.csv", *self.reports, code=1)
+            shutil.rmtree(self.folder / "in")
+        self.write_cases("named.h5", named, ("a", "b"))
+        self.assertIn("/cases/b: is the second case that TTK would know as '..' (x_name)", self.run_assay(
+            "unpack", "named.h5", "--as", "ttk", "--out", "t", code=2).stderr)
+        self.assertFalse((self.folder / "t").exists())
+
+    def test_a_folder_is_written_whole_or_not_at_all(self):
+        def broken(f, group):
+            if group.name == "/cases/b":
+                group["golden"].attrs["dtype"] = "float7"
+        self.write_cases("broken.h5", broken, ("a", "b"))
+        (self.folder / "empty").mkdir()
+        (self.folder / "full").mkdir()
+        (self.folder / "full/x").write_text("x")
+        before = self.files()
+        for kind in "npy", "npz", "pt", "safetensors", "bin", "ttk":
+            for out in "new", "new/deep", "empty", "empty/new", "full", "full/new":
+                ran = self.run_assay("unpack", "broken.h5", "--as", kind, "--out", out, code=2)
+                self.assertIn("is there already, and not empty" if out == "full" else "'float7'",
+                              ran.stderr)
+                self.assertEqual(self.files(), before, (kind, out))
+        for out in "empty", "empty/../new", "./deep/er/":
+            self.run_assay("unpack", "broken.h5", "--case", "a", "--as", "npy", "--out", out, code=0)
+            self.assertEqual(sorted(os.listdir(self.folder / out)), ["a", "assay_cases.json"])
+
     # Of arrays and folders of others.
 
     def test_arrays(self):
@@ -262,11 +321,9 @@ class HostileTexts(unittest.TestCase):
                 folder = self.folder / side / name
                 folder.mkdir(parents=True)
                 np.save(folder / f"{name[:200]}.npy", values)
-                (folder / f"{name[:200]}.bin").write_bytes(values.tobytes())
                 (folder / f"{name[:190]}.txt").write_text("x")
             file = f"gold/{name}/{name[:200]}.npy"
-            self.run_assay("gate", "gold", "--outputs", "out", "--dtype", "float32", *self.reports)
-            self.run_assay("gate", "gold", "--outputs", "out", *self.reports)
+            self.run_assay("gate", "gold", "--outputs", "out", *self.reports, code=1)
             self.run_assay("gate", "--pairs", "out/*/*.npy", "gold/*/*.npy", *self.reports)
             self.run_assay("gate", file, "--outputs", "out", *self.reports)
             self.run_assay("gate", file, file, *self.reports)
@@ -277,6 +334,9 @@ class HostileTexts(unittest.TestCase):
             self.run_assay("inspect", file)
             self.run_assay("pack", "gold", "--out", "folder.h5")
             self.run_assay("gate", file + "x", *self.reports, code=2)
+            (self.folder / f"gold/{name}/{name[:190]}_2.bin").write_bytes(x.tobytes())
+            self.run_assay("inspect", "gold", code=2)
+            self.run_assay("gate", "gold", "--outputs", "out", *self.reports)
             for side in "gold", "out":
                 shutil.rmtree(self.folder / side)
 
@@ -284,16 +344,20 @@ class HostileTexts(unittest.TestCase):
         interop = SOURCE / "datasets/interop"
         for text in EVIL, LONG:
             shutil.copytree(interop / "ttk", self.folder / "ttk")
-            table = (interop / "ttk/cases.csv").read_text()
-            quoted = '"' + text.replace('"', '""') + '"'
-            for old in "mm_01", "mat_mul_v3", "'float16'", "#enable_pad", "(0.001, 0.001)":
-                (self.folder / "ttk/cases.csv").write_text(table.replace(old, quoted), newline="")
+            with open(interop / "ttk/cases.csv", newline="") as f:
+                rows = list(csv.reader(f))
+            literal = text.replace("'", "").replace("\n", "\\n")
+            for old, new in (("mm_01", text), ("mat_mul_v3", text), ("float16", literal),
+                             ("#enable_pad", literal), ("(0.001, 0.001)", text)):
+                with open(self.folder / "ttk/cases.csv", "w", newline="") as f:
+                    csv.writer(f).writerows(
+                        [[cell.replace(old, new) for cell in row] for row in rows])
                 for layout in "manual", "dump":
                     self.run_assay("inspect", f"ttk/{layout}", "--table", "ttk/cases.csv")
                     self.run_assay("pack", f"ttk/{layout}", "--table", "ttk/cases.csv", "--out",
                                    "ttk.h5")
                 self.run_assay("gate", "ttk/manual", "--outputs", "ttk/dump", "--table",
-                               "ttk/cases.csv", *self.reports)
+                               "ttk/cases.csv", "--recorded", "dyn", *self.reports)
             shutil.rmtree(self.folder / "ttk")
             shutil.copytree(interop / "msprobe", self.folder / "msprobe")
             for dump in (self.folder / "msprobe").rglob("dump.json"):
@@ -313,7 +377,7 @@ class HostileTexts(unittest.TestCase):
             row[1] = name
         with open(table, "w", newline="") as f:
             csv.writer(f).writerows(rows)
-        self.run_assay("gate", "ttk/manual", "--outputs", "ttk/dump", "--table", "ttk/cases.csv",
+        self.run_assay("gate", "ttk/manual", "--outputs", "ttk/dump", "--table", "ttk/cases.csv", "--recorded", "dyn",
                        *self.reports)
         kept = list(csv.reader(io.StringIO((self.folder / "report.csv").read_text())))
         self.assertEqual([row[1] for row in kept[1:]], names)
@@ -325,7 +389,7 @@ class HostileTexts(unittest.TestCase):
         list_of_cases = self.folder / "u/assay_cases.json"
         text = list_of_cases.read_text()
         for word in EVIL, LONG, "\0":
-            for old in '"a"', '"relu"', "outputs/npu", "inputs/x", "float32", "outputs.npu.npy", '"rtol"':
+            for old in '"a"', '"exp"', "outputs/npu", "inputs/x", "float32", "outputs.npu.npy", '"rtol"':
                 self.assertIn(old, text)
                 bare = json.dumps(word)[1:-1]
                 list_of_cases.write_text(
@@ -351,28 +415,48 @@ class HostileTexts(unittest.TestCase):
                 self.run_assay("join", "evil.json", "--json", "report-joined.json")
                 self.run_assay("gate", "a.h5", "--baseline", "evil.json", *self.reports)
                 self.run_assay("report", "evil.json", "--html", "report-campaign.html")
-        for word in EVIL, EVIL.replace("\x1b", "").replace("\x07", "").replace("\x7f", ""), LONG:
-            known = {"schema": 1, "known_failures": [
-                {"case": "*", "output": word, "reason": word, "expires": "2999-01-01"}]}
-            (self.folder / "known.json").write_text(json.dumps(known))
-            self.run_assay("gate", "a.h5", "--known-failures", "known.json", *self.reports)
-            known["known_failures"][0].pop("output")
-            (self.folder / "known.json").write_text(json.dumps(known))
-            self.run_assay("gate", "a.h5", "--known-failures", "known.json", *self.reports)
-            standards = {"schema": 1, word: {"float32": {"rtol": 1, "atol": 1}}}
-            (self.folder / "standards.json").write_text(json.dumps(standards))
-            self.run_assay("gate", "a.h5", "--standards", "standards.json", "--standard", word,
-                           *self.reports)
+
+    def test_baselines_failures_and_standards(self):
+        def passes(f, group):
+            group["outputs/npu"][...] = group["golden"][...]
+        self.write_cases("good.h5", passes)
+        self.write_cases("a.h5")
+        self.run_assay("gate", "good.h5", "--recorded", "npu", "--baseline", "base.json",
+                       "--update-baseline", code=0)
+        base = json.loads((self.folder / "base.json").read_text())
+        for word in EVIL, LONG:
+            for key in "file", "case", "output", "standard", "output_name", "metrics":
+                entry = {**base["baseline"][0], key: word}
+                (self.folder / "evil.json").write_text(json.dumps(
+                    {**base, "baseline": base["baseline"] + [entry]}))
+                self.run_assay("gate", "good.h5", "--recorded", "npu", "--baseline", "evil.json",
+                               *self.reports)
+        for word in EVIL, PLAIN, LONG:
+            for output in {"output": word}, {}:
+                (self.folder / "known.json").write_text(json.dumps({"schema": 1, "known_failures": [
+                    {"cases": "*", "reason": word, "expires": "2999-01-01", **output}]}))
+                for file in "a.h5", "good.h5":
+                    self.run_assay("gate", file, "--recorded", "npu", "--known-failures",
+                                   "known.json", *self.reports)
+            rule = {"float32": {"rtol": 1e-3, "atol": 1e-3}}
+            for standard in ({"name": word, "why": word, "dtypes": rule},
+                             {"name": "own", "why": word, "dtypes": rule},
+                             {"name": "own", "why": word, "dtypes": {word: rule["float32"]}},
+                             {"name": "own", "why": word, word: 1, "dtypes": rule}):
+                (self.folder / "standards.json").write_text(json.dumps({"standards": [standard]}))
+                for name in "own", word:
+                    self.run_assay("gate", "a.h5", "--standards", "standards.json", "--standard",
+                                   name, *self.reports)
+        # A known failure keeps its reason on one line, which is no error.
+        self.run_assay("gate", "a.h5", "--recorded", "npu", "--known-failures", "known.json", code=0)
 
     def test_campaigns(self):
-        # What people write has no controls but ends of lines and tabs; of others it says so.
-        word = EVIL.replace("\x1b", "").replace("\x07", "").replace("\x7f", "")
-        for name in word, LONG:
+        for name in PLAIN, LONG:
             plan = {"schema": 1, "name": name, "about": name, "seed": 1, "cells": [
                 {"name": name, "machine": "ascend910b", "dtype": "bfloat16", "shape": [4, 32, 16],
                  "distribution": {"draw": "uniform", "name": name}, "clean_rows": 16,
                  "gates": ["v_abft"],
-                 "faults": [{"census": 1}, {"fault": "flip:bit=14", "trials": 4, "class": name}]}]}
+                 "faults": [{"census": 1}, {"fault": "flip,bit=14", "trials": 4, "class": name}]}]}
             (self.folder / "plan.json").write_text(json.dumps(plan))
             for words in (["campaign", "plan.json", "--out", "report-campaign", "--json",
                            "report-c.json", "--csv", "report-c.csv"],
@@ -382,7 +466,7 @@ class HostileTexts(unittest.TestCase):
                           ["replay", "plan.json", "--cell", "1", "--trial", "0"],
                           ["replay", "plan.json", "--cell", name, "--trial", "0"],
                           ["replay", "plan.json", "--cell", "x", "--trial", "0"]):
-                self.run_assay(*words)
+                self.run_assay(*words, code=0 if name not in words and "x" not in words else 2)
             for path in self.folder.glob("report-*"):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         for wrong in (EVIL, {EVIL: 1}, {"schema": 1, EVIL: 2}, {"schema": 1, "name": "x", "cells": [EVIL]}):
@@ -390,10 +474,17 @@ class HostileTexts(unittest.TestCase):
             self.run_assay("campaign", "plan.json", "--out", "report-none", code=2)
 
     def test_calls_in_files(self):
-        for line in (f"relu --dtype float32 --name '{EVIL}'", f"relu --shape {LONG}", EVIL, LONG):
+        evil = EVIL.replace("\n", "").replace("\r", "")
+        for line in (f"gelu --dtype float32 --shape 4 --name {shlex.quote(evil)}",
+                     f"gelu --dtype float32 --shape {LONG}", evil, LONG,
+                     f"gelu --dtype float32 --shape 4 --{LONG}"):
             (self.folder / "calls.txt").write_text(line)
-            self.run_assay("generate", "--from", "calls.txt", "--out", "g.h5")
-            self.run_assay("repro", line)
+            self.run_assay("generate", "--from", "calls.txt", "--out", "g.h5", code=2)
+            self.run_assay("repro", f"assay generate {line} --out g.h5", code=2)
+        (self.folder / "calls.txt").write_text(
+            f"gelu --dtype float32 --shape 4 --why {shlex.quote(evil)}")
+        self.run_assay("generate", "--from", "calls.txt", "--out", "g.h5", code=0)
+        self.assertIn("\\x1b[31mred", self.run_assay("inspect", "g.h5").stdout)
 
 
 if __name__ == "__main__":

@@ -343,13 +343,15 @@ std::string ttk_folder_name(const std::string& testcase) {
                          (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
     safe += allowed ? c : '_';
   }
+  if (safe.starts_with('.')) safe[0] = '_';  // hidden, or a folder above
   if (safe == testcase && safe.size() <= 120) return safe;
   return safe.substr(0, 107) + "_" + sha256(testcase).substr(0, 12);
 }
 
 std::string ttk_dump_name(const std::string& testcase) {
   constexpr std::size_t kMost = 200;  // of the 255 bytes of a file's name
-  return testcase.find('/') != std::string::npos || testcase.size() > kMost
+  const bool is_hidden = testcase.starts_with('.');
+  return is_hidden || testcase.find('/') != std::string::npos || testcase.size() > kMost
              ? ttk_folder_name(testcase)
              : testcase;
 }
