@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "assay/base/file.h"
+#include "assay/base/printable.h"
 #include "assay/base/spec.h"
 #include "assay/campaign/results.h"
 #include "assay/campaign/store.h"
@@ -174,7 +175,7 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
                       shard.index, shard.count, plan.name, count));
     } else if (!context.quiet) {
       print(formatted("shard {}/{} of {} is done: {}; `assay merge` puts the shards together\n",
-                      shard.index, shard.count, plan.name, o.out));
+                      shard.index, shard.count, printable_name(plan.name), o.out));
     }
     return 0;
   }
@@ -253,24 +254,26 @@ int run_replay(const ReplayFlags& o) {
   for (const campaign::GateSpec& gate : cell.gates) gates.emplace_back(gate, cell, matrix);
   const campaign::Trial trial = campaign::run_trial(plan, cell, fault, o.trial, matrix, gates);
   std::string text = formatted("cell   {}\nfault  {}: '{}', trial {} of {}, in matrix {}\n",
-                               cell.name, fault + 1, f.short_text(), o.trial, f.trials, index);
+                               printable_name(cell.name), fault + 1, printable_name(f.short_text()),
+                               o.trial, f.trials, index);
   if (cell.dataset.empty()) {
     if (cell.is_product()) {
-      text += formatted("inputs a {} and b {}, seed {}\n", cell.distribution_of("a").text(),
-                        cell.distribution_of("b").text(), plan.seed);
+      text += formatted("inputs a {} and b {}, seed {}\n",
+                        printable_name(cell.distribution_of("a").text()),
+                        printable_name(cell.distribution_of("b").text()), plan.seed);
     } else {
       // What `assay generate` makes them of.
-      text += formatted("inputs {}, sizes {}, seed {}\n", cell.inputs_text(), cell.sizes_text(),
-                        matrix.test_case.integer("seed").value_or(0));
+      text += formatted("inputs {}, sizes {}, seed {}\n", printable_sentence(cell.inputs_text()),
+                        cell.sizes_text(), matrix.test_case.integer("seed").value_or(0));
     }
   }
   if (!trial.injectable) {
     print(text + (trial.what.empty()
                       ? std::string("not injectable: what it would break has that value already\n")
-                      : formatted("not injectable: {}\n", trial.what)));
+                      : formatted("not injectable: {}\n", printable_sentence(trial.what))));
     return 0;
   }
-  text += formatted("broke  {}\n", trial.what);
+  text += formatted("broke  {}\n", printable_sentence(trial.what));
   const Format& output = matrix.output.format();
   const std::int64_t columns = campaign::columns_of(matrix.output);
   constexpr std::size_t kShown = 8;
@@ -287,7 +290,7 @@ int run_replay(const ReplayFlags& o) {
   if (trial.masked) text += "masked: no value of the result changed\n";
   for (std::size_t g = 0; g < gates.size() && !trial.masked; ++g) {
     const campaign::GateAnswer& look = trial.looks[g];
-    text += formatted("{}: {}", cell.gates[g].text,
+    text += formatted("{}: {}", printable_name(cell.gates[g].text),
                       look.not_checkable ? "not checkable"
                       : look.flagged     ? "detected"
                       : look.dismissed   ? "missed (above the threshold, and let through)"

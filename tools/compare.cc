@@ -5,6 +5,7 @@
 #include <set>
 
 #include "assay/base/file.h"
+#include "assay/base/printable.h"
 #include "assay/base/spec.h"
 #include "assay/datasets/array_file.h"
 #include "assay/datasets/array_judge.h"
@@ -239,7 +240,7 @@ int compare_one(const CompareOptions& o, const GateRequest& request,
   }
   const std::set<std::string> dtypes = {std::string(pair.actual->format().name)};
   for (const std::string& note : o.tolerance.unused_notes(dtypes)) {
-    if (!context.quiet && o.json != "-") print(formatted("\nnote: {}\n", note));
+    if (!context.quiet && o.json != "-") print(formatted("\nnote: {}\n", printable_sentence(note)));
   }
   for (const Verdict& v : verdicts) {
     if (o.json.empty() || v.outcome != outcome) continue;

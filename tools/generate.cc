@@ -8,6 +8,7 @@
 
 #include "assay/base/file.h"
 #include "assay/base/parallel.h"
+#include "assay/base/printable.h"
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
 #include "assay/datasets/row_cases.h"
@@ -252,7 +253,7 @@ class CaseWriter {
   void write(const Case& c, std::int64_t cases) {
     out_.write(c);
     cases_ += cases;
-    if (!quiet_) print(formatted("{}: {}\n", c.name, tensors_text(c)));
+    if (!quiet_) print(printable_sentence(formatted("{}: {}", c.name, tensors_text(c))) + "\n");
   }
 
   // Cases of one kind, each that of its seed, as the rows of one case that has the first one's

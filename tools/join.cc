@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "assay/base/file.h"
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/config/gate_parts_file.h"
 #include "assay/gate/case_report.h"
@@ -44,7 +45,7 @@ int run_join(const JoinOptions& o, const Context& context) {
     }
     print(formatted("{} case{}: {}\n", grouped(total), total == 1 ? "" : "s", joined(counts)));
     for (std::size_t i = 0; i < std::min(kExplained, whole.unpassed.size()); ++i) {
-      print(whole.unpassed[i] + "\n");
+      print(printable_sentence(whole.unpassed[i]) + "\n");
     }
     if (whole.unpassed.size() > kExplained) {
       print(formatted("... and {} more\n",

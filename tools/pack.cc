@@ -17,10 +17,7 @@ struct PackOptions {
 
 void say(const OpenedCases& opened, const Context& context) {
   if (context.quiet) return;
-  std::string text = notes_text(opened);
-  if (text.empty()) return;
-  text.pop_back();
-  print_error(text);
+  for (const std::string& line : split(notes_text(opened), '\n')) print_error(line);
 }
 
 // Case::take_output_dtype of a case whose outputs lie in another place, before it is written with

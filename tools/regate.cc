@@ -3,6 +3,7 @@
 #include <map>
 
 #include "assay/base/file.h"
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/config/results_file.h"
 #include "assay/gate/bounds.h"
@@ -64,18 +65,24 @@ int run_regate(const RegateOptions& o, const Context& context) {
   } else if (!context.quiet) {
     std::size_t width = 4;
     std::map<std::string, std::int64_t> notes;
-    for (const CaseReport& c : report.cases) width = std::max(width, c.title().size());
+    for (const CaseReport& c : report.cases)
+      width = std::max(width, printable_name(c.title()).size());
     for (const CaseReport& c : report.cases) {
       for (const Verdict& v : c.verdicts) {
-        print(formatted("{:<{}}  {:<14}  {}: {}\n", c.title(), width, outcome_word(v.outcome),
-                        v.bound.standard.empty() ? "-" : v.bound.standard, v.because));
+        print(formatted("{:<{}}  {:<14}  {}: {}\n", printable_name(c.title()), width,
+                        outcome_word(v.outcome),
+                        v.bound.standard.empty() ? "-" : printable_name(v.bound.standard),
+                        printable_sentence(v.because)));
         for (const std::string& note : v.notes) ++notes[note];
       }
     }
     for (const auto& [note, verdicts] : notes) {
-      print(formatted("note, of {} verdict{}: {}\n", verdicts, verdicts == 1 ? "" : "s", note));
+      print(formatted("note, of {} verdict{}: {}\n", verdicts, verdicts == 1 ? "" : "s",
+                      printable_sentence(note)));
     }
-    for (const std::string& note : report.notes) print(formatted("note: {}\n", note));
+    for (const std::string& note : report.notes) {
+      print(formatted("note: {}\n", printable_sentence(note)));
+    }
   }
   return exit_code(report_outcome(report));
 }

@@ -5,6 +5,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/file.h"
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/row_cases.h"
@@ -76,7 +77,7 @@ int rewrite(
       if (!result.done)
         print_error(result.line);
       else if (!context.quiet)
-        print(result.line + "\n");
+        print(printable_sentence(result.line) + "\n");
     } catch (const std::invalid_argument& e) {
       ++failed;
       print_error(formatted("error: {}: {}", o.file, e.what()));
@@ -194,7 +195,7 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
         if (!result.done) {
           print_error(result.line);
         } else if (!context.quiet) {
-          print(result.line + "\n");
+          print(printable_sentence(result.line) + "\n");
         }
       } catch (const FileError& e) {
         code = 2;

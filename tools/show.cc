@@ -4,12 +4,12 @@
 
 #include "assay/abft/threshold.h"
 #include "assay/base/file.h"
+#include "assay/base/printable.h"
 #include "assay/base/sha256.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/config/machine_file.h"
 #include "assay/datasets/file_look.h"
-#include "assay/datasets/utf8.h"
 #include "assay/fault/fault.h"
 #include "assay/judge/distribution.h"
 #include "assay/judge/published.h"
@@ -29,7 +29,8 @@ namespace {
 std::string tensor_list(const std::map<std::string, TensorInfo>& tensors) {
   std::vector<std::string> parts;
   for (const auto& [name, t] : tensors) {
-    parts.push_back(formatted("{} {} {}", name, t.dtype, shape_text(t.shape)));
+    parts.push_back(
+        formatted("{} {} {}", printable_name(name), printable_name(t.dtype), shape_text(t.shape)));
   }
   return parts.empty() ? "-" : joined(parts);
 }
@@ -68,7 +69,7 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
   std::string out = dataset != nullptr ? "" : formatted("layout: {}\n", opened.layout);
   if (dataset == nullptr) out += notes_text(opened);
   for (const auto& [name, value] : dataset != nullptr ? dataset->attributes() : opened.attributes) {
-    out += printable(formatted("{}: {}", name, attribute_text(value))) + "\n";
+    out += printable_sentence(formatted("{}: {}", name, attribute_text(value))) + "\n";
   }
   std::vector<std::vector<std::string>> rows = {{"case", "op", "inputs", "golden", "outputs"}};
   std::vector<std::string> details;
@@ -86,36 +87,40 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
       if (verify) verify_case(*dataset, info, with, without);
     } catch (const FileError& e) {
       print_error(formatted("error: {}", e.what()));
-      rows.push_back({name, "error", "-", "-", "-"});
+      rows.push_back({printable_name(name), "error", "-", "-", "-"});
       unreadable = true;
       continue;
     }
     const bool one = names.size() == 1;
     // Below the table: of a case, or of one of its outputs. Of several cases the notes alone.
     const auto add_details = [&](const auto& of, const std::string& output) {
-      const std::string at = one ? output : name + (output.empty() ? "" : ":" + output);
+      const std::string at =
+          printable_name(one ? output : name + (output.empty() ? "" : ":" + output));
       const std::string before = at.empty() ? "" : at + ": ";
       for (const auto& [part, tensors] :
            {std::pair{"accumulators", &of.accumulators}, std::pair{"residuals", &of.residuals}}) {
         if (tensors->empty()) continue;
-        details.push_back(formatted("  {}{}: {}\n", before, part, tensor_list(*tensors)));
+        details.push_back(
+            printable_sentence(formatted("  {}{}: {}", before, part, tensor_list(*tensors))) +
+            "\n");
       }
       for (const auto& [key, value] : of.attributes) {
         if (!one && !is_note(key)) continue;
-        details.push_back(printable(formatted("  {}{}: {}", before, key, attribute_text(value))) +
-                          "\n");
+        details.push_back(
+            printable_sentence(formatted("  {}{}: {}", before, key, attribute_text(value))) + "\n");
       }
     };
     std::string inputs = tensor_list(info.inputs);
     for (const std::string& absent : info.absent_inputs) {
-      inputs = (inputs == "-" ? "" : inputs + ", ") + absent + " absent";
+      inputs = (inputs == "-" ? "" : inputs + ", ") + printable_name(absent) + " absent";
     }
-    rows.push_back({name, info.op, inputs, tensor_text(info.golden), tensor_list(info.outputs)});
+    rows.push_back({printable_name(name), printable_name(info.op), inputs, tensor_text(info.golden),
+                    tensor_list(info.outputs)});
     add_details(info, "");
     // Of several outputs a row each.
     for (const auto& [output, result] : info.results) {
       const bool uncompared = !result.golden && !result.golden_missing;
-      rows.push_back({name + ":" + output, "", "",
+      rows.push_back({printable_name(name + ":" + output), "", "",
                       uncompared ? "absent" : tensor_text(result.golden),
                       tensor_list(result.outputs)});
       add_details(result, output);
@@ -185,7 +190,7 @@ std::string vector_unit_text(const VectorModel& unit) {
       provenance_word(unit.subnormals.how), unit.fused.value ? "rounds once" : "rounds twice",
       provenance_word(unit.fused.how), unit.functions.value, provenance_word(unit.functions.how),
       unit.tanh_by_exp.value ? "through exp" : "as the other functions",
-      provenance_word(unit.tanh_by_exp.how), unit.source);
+      provenance_word(unit.tanh_by_exp.how), printable_sentence(unit.source));
   std::vector<std::vector<std::string>> rows;
   for (const VectorFormat& f : unit.formats) {
     rows.push_back({formatted("    {}", f.input),
@@ -237,7 +242,8 @@ std::string machines_text() {
   for (const Machine* m : config::folder_machines()) all.push_back(m);
   for (const Machine* machine : all) {
     const Machine& m = *machine;
-    out += formatted("{}: {}\n  source: {}\n", m.name, m.summary, m.source);
+    out += formatted("{}: {}\n  source: {}\n", m.name, printable_sentence(m.summary),
+                     printable_sentence(m.source));
     std::vector<std::vector<std::string>> rows;
     for (const DotModel& d : m.dots) {
       const auto known = [](const auto& text, Provenance how) { return known_text(text, how); };

@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "assay/base/printable.h"
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
@@ -152,13 +153,14 @@ std::string SourceOptions::text() const {
 
 std::string notes_text(const OpenedCases& opened) {
   std::string out;
+  const auto add = [&](std::string_view label, const std::string& text) {
+    out += formatted("{}: {}\n", label, printable_sentence(text));
+  };
   const std::string& path = opened.cases->path();
-  for (const std::string& note : opened.notes) out += formatted("note: {}: {}\n", path, note);
-  for (const std::string& file : opened.without_golden) {
-    out += formatted("no golden result: {}\n", file);
-  }
-  for (const std::string& file : opened.without_output) out += formatted("no output: {}\n", file);
-  for (const std::string& what : opened.left_out) out += formatted("left out: {}\n", what);
+  for (const std::string& note : opened.notes) add("note", formatted("{}: {}", path, note));
+  for (const std::string& file : opened.without_golden) add("no golden result", file);
+  for (const std::string& file : opened.without_output) add("no output", file);
+  for (const std::string& what : opened.left_out) add("left out", what);
   return out;
 }
 
@@ -256,7 +258,11 @@ std::string verdicts_csv(const GateReport& report, const std::string& table) {
   std::vector<std::string> header = rows.header;
   header.insert(header.end(),
                 {"assay_outcome", "assay_standard", "assay_max_abs_error", "assay_reason"});
-  std::string out = csv_line(header);
+  const auto line = [](std::vector<std::string> cells) {
+    for (std::string& cell : cells) cell = printable_lines(cell);
+    return csv_line(cells);
+  };
+  std::string out = line(header);
   for (const CsvRow& row : rows.rows) {
     const std::string& name = row.cells[static_cast<std::size_t>(column)];
     const auto found = by_name.find(name);
@@ -265,7 +271,7 @@ std::string verdicts_csv(const GateReport& report, const std::string& table) {
          verdict_cells(found == by_name.end() ? std::vector<const CaseReport*>{} : found->second)) {
       cells.push_back(std::move(cell));
     }
-    out += csv_line(cells);
+    out += line(cells);
   }
   return out;
 }

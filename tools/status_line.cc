@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 
 namespace assay::tools {
@@ -46,7 +47,8 @@ bool StatusLine::is_due() {
   return true;
 }
 
-void StatusLine::show(const std::string& line) const {
+void StatusLine::show(const std::string& text) const {
+  const std::string line = printable(text);
   std::fputs(terminal_ ? ("\r" + line + "\033[K").c_str() : (line + "\n").c_str(), stderr);
 }
 

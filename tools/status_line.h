@@ -23,7 +23,7 @@ class StatusLine {
   std::string time_left(std::int64_t done, std::int64_t total) const;
   // Whether it is time for the next line.
   bool is_due();
-  void show(const std::string& line) const;
+  void show(const std::string& text) const;
   // Wipes it from a terminal.
   void end() const;
 

@@ -10,16 +10,23 @@
 #include <cstdlib>
 #include <exception>
 #include <set>
+#include <sstream>
 #include <utility>
 
+#include "assay/base/printable.h"
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/config/standards_file.h"
 #include "assay/datasets/file_check.h"
-#include "assay/datasets/utf8.h"
+#include "assay/report/text.h"
 
 namespace assay::tools {
+namespace {
+
+constexpr const char* kHelpLine = "Run with --help for more information.";
+
+}  // namespace
 
 std::string version() { return ASSAY_VERSION; }
 
@@ -31,14 +38,28 @@ bool standard_output_is_closed() {
   return output_was_closed || fcntl(STDOUT_FILENO, F_GETFD) == -1;
 }
 
+// Colours pass to a terminal that takes them; whatever else is not text becomes visible.
 void print(const std::string& text) {
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+  std::string printed;
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto color = std::find_if(std::begin(report::kColors), std::end(report::kColors),
+                                    [&](std::string_view c) { return rest.starts_with(c); });
+    const std::size_t next = rest.find('\x1b', 1);
+    if (color != std::end(report::kColors) && use_color()) {
+      printed += *color;
+      rest.remove_prefix(color->size());
+    } else {
+      printed += printable_lines(rest.substr(0, next));
+      rest.remove_prefix(std::min(next, rest.size()));
+    }
+  }
+  if (std::fputs(printed.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
     throw std::runtime_error("standard output cannot be written");
   }
 }
 
-void print_error(const std::string& text) {
-  std::fputs((printable(text, true) + "\n").c_str(), stderr);
+void print_error(const std::string& line) {
+  std::fputs((printable_sentence(line) + "\n").c_str(), stderr);
 }
 
 CLI::App* subcommand(Context& context, const std::string& name, const std::string& what,
@@ -334,13 +355,19 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
   } catch (const CLI::ExtrasError&) {
     context.files.clear_named_once(words);
     // CLI11 names them from the last to the first.
-    print_error(
-        formatted("error: {}\nRun with --help for more information.", not_expected(context)));
+    print_error(formatted("error: {}", not_expected(context)));
+    print_error(kHelpLine);
     return 2;
   } catch (const CLI::ParseError& e) {
     // CLI11 exits with 100 and more on usage errors; 0 for --help and --version.
-    if (context.app.exit(e) == 0) return 0;
+    std::ostringstream out, error;
+    if (context.app.exit(e, out, error) == 0) {
+      print(out.str());
+      return 0;
+    }
     context.files.clear_named_once(words);
+    print_error(e.what());
+    print_error(kHelpLine);
     return 2;
   } catch (const NoCaseError& e) {
     print_error(formatted("error: {}", e.what()));

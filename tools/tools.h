@@ -132,7 +132,10 @@ std::vector<std::string> producers_of(const CaseSource& file,
 // An operator's inputs and parameters, as `assay list operators` prints them.
 std::string operator_text(const Operator& op);
 
-void print(const std::string& text);        // to standard output
-void print_error(const std::string& text);  // to standard error
+// Writes to standard output. Only ends of lines, tabs and our own colours steer the terminal; other
+// characters that would do so are printed as escapes (base/printable.h).
+void print(const std::string& text);
+// Writes one line to standard error, in the same way.
+void print_error(const std::string& line);
 
 }  // namespace assay::tools

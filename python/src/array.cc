@@ -144,7 +144,7 @@ Array of_numpy(py::array array, const std::optional<std::string>& dtype) {
     if (held != nullptr && held->storage_bytes != type.itemsize()) held = nullptr;
     small_integer = held != nullptr && held->name == "int4";
   }
-  if (held == nullptr) throw py::type_error(no_format(py::str(type.attr("name"))));
+  if (held == nullptr) throw py::type_error(no_format(str_of(type.attr("name"))));
   if (held->name == "uint16" && !dtype) {
     throw py::type_error(
         "uint16 may be bit patterns of bfloat16, float16 or integers: say which format, "
@@ -182,7 +182,7 @@ Array of_capsule(const py::object& capsule) {
 
 // "float8_e5m2" of a torch.dtype; empty of others.
 std::string torch_dtype(const py::object& tensor) {
-  const std::string name = py::str(py::getattr(tensor, "dtype", py::none()));
+  const std::string name = str_of(py::getattr(tensor, "dtype", py::none()));
   return name.starts_with("torch.") ? name.substr(6) : "";
 }
 
@@ -196,6 +196,25 @@ Array of_carrier(const py::object& tensor, const Format& f) {
   return array;
 }
 
+// The number of the kind of device that a tensor lies on, and of the device among those of its
+// kind.
+template <typename Refused>
+std::pair<int, int> device_of(const py::object& tensor, const std::string& type,
+                              const Refused& refused) {
+  py::object said;
+  try {
+    said = tensor.attr("__dlpack_device__")();
+    return said.cast<std::pair<int, int>>();
+  } catch (const py::error_already_set& e) {
+    throw refused(e);
+  } catch (const py::cast_error&) {
+    throw py::type_error(formatted(
+        "the __dlpack_device__() of a {} gave {}, not two integers: what device it lies on cannot "
+        "be known; pass a copy of numpy's",
+        type, repr_of(said)));
+  }
+}
+
 Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool copy) {
   const std::string type = type_name(tensor);
   // A tensor of PyTorch may need a gradient, or be a conjugate that nobody has computed yet.
@@ -204,15 +223,10 @@ Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool
   }
   const auto refused = [&](const py::error_already_set& e) {
     return py::type_error(
-        formatted("a {} that cannot be taken as it is: {}", type, std::string(py::str(e.value()))));
+        formatted("a {} that cannot be taken as it is: {}", type, str_of(e.value())));
   };
   if (py::hasattr(tensor, "__dlpack_device__")) {
-    std::pair<int, int> device;
-    try {
-      device = tensor.attr("__dlpack_device__")().cast<std::pair<int, int>>();
-    } catch (const py::error_already_set& e) {
-      throw refused(e);
-    }
+    const std::pair<int, int> device = device_of(tensor, type, refused);
     if (device.first != 1) {
       if (!copy || !py::hasattr(tensor, "cpu")) {
         throw py::value_error(formatted(
@@ -229,8 +243,7 @@ Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool
     array = of_capsule(tensor.attr("__dlpack__")());
   } catch (py::error_already_set& e) {
     const bool dense =
-        std::string(py::str(py::getattr(tensor, "layout", py::str("torch.strided")))) ==
-        "torch.strided";
+        str_of(py::getattr(tensor, "layout", py::str("torch.strided"))) == "torch.strided";
     if (own_format == nullptr || own_format->is_complex() || !dense ||
         !py::hasattr(tensor, "view")) {
       throw refused(e);
@@ -264,9 +277,9 @@ py::array numpy_of(const Array& array) {
     throw py::type_error(formatted("numpy has no {}: install ml_dtypes, or use .bits", f.name));
   }
   if (!py::hasattr(ml_dtypes, name.c_str())) {
-    throw py::type_error(formatted(
-        "neither numpy nor ml_dtypes {} has {}: use .bits",
-        std::string(py::str(py::getattr(ml_dtypes, "__version__", py::str("")))), f.name));
+    throw py::type_error(formatted("neither numpy nor ml_dtypes {} has {}: use .bits",
+                                   str_of(py::getattr(ml_dtypes, "__version__", py::str(""))),
+                                   f.name));
   }
   return as_numpy(array, py::dtype::from_args(ml_dtypes.attr(name.c_str())), false);
 }
@@ -285,9 +298,8 @@ py::object torch_of(const Array& array) {
   if (name == "complex32") return torch.attr("view_as_complex")(from_numpy(numpy_of(array)));
   const bool bits_alone = f.padding > 0 || is_native(f);
   if (!bits_alone && !py::hasattr(torch, name.c_str())) {
-    throw py::type_error(
-        formatted("PyTorch {} has no {}: use .bits",
-                  std::string(py::str(py::getattr(torch, "__version__", py::str("")))), f.name));
+    throw py::type_error(formatted("PyTorch {} has no {}: use .bits",
+                                   str_of(py::getattr(torch, "__version__", py::str(""))), f.name));
   }
   // PyTorch takes no negative strides.
   Array plain = array;
@@ -313,11 +325,11 @@ bool equal(const Array& a, const Array& b) {
 std::optional<std::string> dtype_word(const py::object& dtype) {
   if (dtype.is_none()) return std::nullopt;
   if (py::isinstance<py::type>(dtype)) return dtype.attr("__name__").cast<std::string>();
-  return std::string(py::str(dtype));
+  return str_of(dtype);
 }
 
 std::string type_name(const py::handle& object) {
-  return py::str(py::type::of(object).attr("__name__"));
+  return str_of(py::type::of(object).attr("__name__"));
 }
 
 Array own(Tensor tensor) {
@@ -363,8 +375,8 @@ Array array_of(const py::object& object, const std::optional<std::string>& dtype
   try {
     made = numpy().attr("asarray")(object);
   } catch (const py::error_already_set& e) {
-    throw py::value_error(formatted("a {} of which numpy makes no array: {}", type_name(object),
-                                    std::string(py::str(e.value()))));
+    throw py::value_error(
+        formatted("a {} of which numpy makes no array: {}", type_name(object), str_of(e.value())));
   }
   const char kind = made.attr("dtype").attr("kind").cast<std::string>()[0];
   if (kind == 'O' || kind == 'U' || kind == 'S') {

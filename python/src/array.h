@@ -10,6 +10,7 @@
 #include <string>
 
 #include "assay/tensor/tensor.h"
+#include "text.h"
 
 namespace assay::python {
 

@@ -13,7 +13,7 @@ py::object module_of_cases() { return py::module_::import("assay._case"); }
 
 std::string word(const py::handle& key) {
   if (py::isinstance<py::str>(key)) return py::cast<std::string>(key);
-  throw py::type_error(formatted("a name must be a str, not {}", std::string(py::repr(key))));
+  throw py::type_error(formatted("a name must be a str, not {}", repr_of(key)));
 }
 
 // A field of a Case that holds things by name.
@@ -21,7 +21,7 @@ py::dict named_field(const py::object& from, const char* field) {
   const py::object value = from.attr(field);
   if (py::isinstance<py::dict>(value)) return py::reinterpret_borrow<py::dict>(value);
   throw py::type_error(formatted("case {}: {} is a {}; it must be a dict",
-                                 std::string(py::str(from.attr("name"))), field, type_name(value)));
+                                 str_of(from.attr("name")), field, type_name(value)));
 }
 
 // Copies arrays of Python's into a case.
@@ -196,7 +196,7 @@ py::object array_from(Tensor tensor) { return py::cast(own(std::move(tensor))); 
 void put_input(py::dict& to, const std::string& name, const py::object& value) {
   const std::size_t slash = name.find('/');
   if (slash == std::string::npos) {
-    to[py::str(name)] = value;
+    to[py::cast(name)] = value;
     return;
   }
   const py::str list_name(name.substr(0, slash));
@@ -217,7 +217,7 @@ void put_outputs(py::dict& to, Of&& of, const Value& value, const char* part) {
   py::dict all = to[part];
   for (auto& [producer, one] : of) {
     const py::object converted = value(one);
-    if (!converted.is_none()) all[py::str(producer)] = converted;
+    if (!converted.is_none()) all[py::cast(producer)] = converted;
   }
 }
 
@@ -235,9 +235,9 @@ py::dict empty_case(const std::string& name, const std::string& op) {
 void put_named(const py::dict& fields, const char* part, const std::string& producer,
                const std::string& output, const py::object& value) {
   py::dict all = fields[part];
-  if (!all.contains(py::str(producer))) all[py::str(producer)] = py::dict();
-  py::dict named = all[py::str(producer)];
-  named[py::str(output)] = value;
+  if (!all.contains(py::cast(producer))) all[py::cast(producer)] = py::dict();
+  py::dict named = all[py::cast(producer)];
+  named[py::cast(output)] = value;
 }
 
 void put_attributes(const py::dict& fields, const std::string& output,
@@ -245,7 +245,7 @@ void put_attributes(const py::dict& fields, const std::string& output,
   if (pending) attributes["pending"] = std::int64_t{1};
   if (attributes.empty()) return;
   py::dict all = fields["output_attributes"];
-  all[py::str(output)] = python_attributes(attributes);
+  all[py::cast(output)] = python_attributes(attributes);
 }
 
 }  // namespace
@@ -297,9 +297,9 @@ py::object python_case(Case c) {
   py::dict golden;
   for (auto& [name, output] : c.results) {
     if (output.golden) {
-      golden[py::str(name)] = array_from(std::move(*output.golden));
+      golden[py::cast(name)] = array_from(std::move(*output.golden));
     } else {
-      golden[py::str(name)] = py::none();
+      golden[py::cast(name)] = py::none();
     }
     for (auto& [producer, t] : output.outputs) {
       put_named(fields, "outputs", producer, name, array_from(std::move(t)));
@@ -333,9 +333,9 @@ py::object python_info(const CaseInfo& info) {
   py::dict golden;
   for (const auto& [name, output] : info.results) {
     if (output.golden) {
-      golden[py::str(name)] = info_of(*output.golden);
+      golden[py::cast(name)] = info_of(*output.golden);
     } else {
-      golden[py::str(name)] = py::none();
+      golden[py::cast(name)] = py::none();
     }
     for (const auto& [part, tensors] :
          {std::pair{"outputs", &output.outputs}, std::pair{"accumulators", &output.accumulators},
@@ -365,8 +365,8 @@ Attribute attribute_of(const std::string& name, const py::handle& value) {
       int overflow = 0;
       const long long number = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
       if (overflow != 0) {
-        throw py::value_error(formatted("attribute '{}' is {}: integers have 64 bits", name,
-                                        std::string(py::str(whole))));
+        throw py::value_error(
+            formatted("attribute '{}' is {}: integers have 64 bits", name, str_of(whole)));
       }
       return std::int64_t{number};
     }
@@ -386,7 +386,7 @@ py::object python_attribute(const Attribute& attribute) {
 
 py::dict python_attributes(const std::map<std::string, Attribute>& attributes) {
   py::dict result;
-  for (const auto& [name, value] : attributes) result[py::str(name)] = python_attribute(value);
+  for (const auto& [name, value] : attributes) result[py::cast(name)] = python_attribute(value);
   return result;
 }
 

@@ -8,19 +8,15 @@
 namespace assay::python {
 namespace {
 
-std::string fspath(const py::handle& value) {
-  return py::module_::import("os").attr("fspath")(value).cast<std::string>();
-}
-
 bool is_path(const py::handle& value) {
   return py::isinstance<py::str>(value) || py::hasattr(value, "__fspath__");
 }
 
 void add_paths(std::vector<std::string>& words, const py::object& paths) {
   if (is_path(paths) || !py::isinstance<py::iterable>(paths)) {
-    words.push_back(fspath(paths));
+    words.push_back(path_of(paths));
   } else {
-    for (const py::handle& path : py::iter(paths)) words.push_back(fspath(path));
+    for (const py::handle& path : py::iter(paths)) words.push_back(path_of(path));
   }
 }
 
@@ -74,7 +70,7 @@ struct CampaignReport {
 
 CampaignReport campaign(const py::object& plan, const py::object& progress,
                         const py::kwargs& options) {
-  std::vector<std::string> words = {"campaign", fspath(plan)};
+  std::vector<std::string> words = {"campaign", path_of(plan)};
   add_options(words, options);
   CampaignReport report;
   const py::object told = shown(progress);
@@ -94,7 +90,7 @@ void add_options(std::vector<std::string>& words, const py::dict& options) {
       if (one.is_none() || one.ptr() == Py_False) return;
       words.push_back("--" + name);
       if (one.ptr() == Py_True) return;
-      words.back() += "=" + (is_path(one) ? fspath(one) : std::string(py::str(one)));
+      words.back() += "=" + (is_path(one) ? path_of(one) : str_of(one));
     };
     if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
       for (const py::handle& one : py::reinterpret_borrow<py::sequence>(value)) add(one);

@@ -14,10 +14,6 @@
 namespace assay::python {
 namespace {
 
-std::string path_text(const py::object& path) {
-  return py::module_::import("os").attr("fspath")(path).cast<std::string>();
-}
-
 // What the reader would refuse is not written.
 void check_attributes(const Case& c) {
   check_attribute_names(c);
@@ -57,7 +53,7 @@ std::size_t write_cases(DatasetWriter& writer, const py::object& cases) {
 
 std::size_t write(const py::object& path, const py::object& cases, const py::object& attributes,
                   bool compress) {
-  const std::string file = path_text(path);
+  const std::string file = path_of(path);
   DatasetWriter writer(file, compress);
   std::map<std::string, Attribute> root;
   if (!attributes.is_none()) {
@@ -157,7 +153,7 @@ std::unique_ptr<Dataset> open(const py::object& path, const std::string& layout,
   options.dtype = dtype.value_or("");
   options.golden_dtype = golden_dtype.value_or("");
   options.table = table.value_or("");
-  return std::make_unique<Dataset>(path_text(path), std::move(options));
+  return std::make_unique<Dataset>(path_of(path), std::move(options));
 }
 
 std::vector<std::string> names(const Dataset& d, const std::string& glob) {

@@ -53,11 +53,11 @@ py::dict evidence_of(const Finding& f) {
   for (const identify::Evidence& e : f.evidence) {
     py::dict d;
     d["value"] = e.value;
-    d["otherwise"] = e.rival.empty() ? py::object(py::none()) : py::object(py::str(e.rival));
+    d["otherwise"] = e.rival.empty() ? py::object(py::none()) : py::object(py::cast(e.rival));
     d["differ"] = e.differ;
     d["of"] = e.of;
     d["same"] = e.same;
-    all[py::str(e.parameter)] = d;
+    all[py::cast(e.parameter)] = d;
   }
   return all;
 }
@@ -107,7 +107,7 @@ T taken(py::dict& keywords, const char* name, T otherwise) {
   try {
     return value.cast<T>();
   } catch (const py::cast_error&) {
-    throw py::type_error(formatted("{} cannot be {}", name, std::string(py::repr(value))));
+    throw py::type_error(formatted("{} cannot be {}", name, repr_of(value)));
   }
 }
 
@@ -148,7 +148,7 @@ IdentificationReport identify_any(const py::object& what, const py::object& outp
           "identify() takes a file, an operator's name and its output, or cases, not a {}",
           type_name(what)));
     }
-    return of_file(py::module_::import("os").attr("fspath")(what).cast<std::string>(), given);
+    return of_file(path_of(what), given);
   }
   py::dict keywords = py::reinterpret_borrow<py::dict>(given);
   const identify::Options options{.threads = taken(keywords, "threads", 0),

@@ -28,8 +28,8 @@ std::vector<std::string> words_of(const py::object& standard) {
   try {
     return standard.cast<std::vector<std::string>>();
   } catch (const py::cast_error&) {
-    throw py::type_error(formatted("standard cannot be {}: a name, or a list of names",
-                                   std::string(py::repr(standard))));
+    throw py::type_error(
+        formatted("standard cannot be {}: a name, or a list of names", repr_of(standard)));
   }
 }
 
@@ -49,7 +49,7 @@ struct BoundOptions {
       try {
         to = value.cast<typename std::decay_t<decltype(to)>::value_type>();
       } catch (const py::cast_error&) {
-        throw py::type_error(formatted("{} cannot be {}", name, std::string(py::repr(value))));
+        throw py::type_error(formatted("{} cannot be {}", name, repr_of(value)));
       }
     };
     if (options.contains("standard")) {
@@ -75,8 +75,7 @@ struct BoundOptions {
     std::optional<py::object> standards;
     take("standards", standards);
     if (standards) {
-      const py::object path = py::module_::import("os").attr("fspath")(*standards);
-      request.custom = config::read_standards(path.cast<std::string>());
+      request.custom = config::read_standards(path_of(*standards));
     }
     std::optional<bool> nan_accepts;
     take("nan_accepts", nan_accepts);
@@ -109,10 +108,9 @@ int take_threads(py::dict& options) {
     const int count = threads.cast<int>();
     if (count >= 0) return count;
   } catch (const py::cast_error&) {
-    throw py::type_error(formatted("threads cannot be {}", std::string(py::repr(threads))));
+    throw py::type_error(formatted("threads cannot be {}", repr_of(threads)));
   }
-  throw py::value_error("threads: a number of at least 0 (0: all), not " +
-                        std::string(py::str(threads)));
+  throw py::value_error("threads: a number of at least 0 (0: all), not " + str_of(threads));
 }
 
 bool take_flag(py::dict& options, const char* name, bool otherwise) {
@@ -123,8 +121,7 @@ bool take_flag(py::dict& options, const char* name, bool otherwise) {
   try {
     return value.cast<bool>();
   } catch (const py::cast_error&) {
-    throw py::type_error(
-        formatted("{} is True or False, not {}", name, std::string(py::repr(value))));
+    throw py::type_error(formatted("{} is True or False, not {}", name, repr_of(value)));
   }
 }
 

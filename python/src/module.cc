@@ -5,6 +5,7 @@
 #include <typeinfo>
 
 #include "assay/base/error.h"
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/datasets/file_error.h"
 #include "call.h"
@@ -30,7 +31,7 @@ py::object exception(py::module_& m, const char* name, const py::handle& base, c
 }
 
 void raise(const py::object& type, const std::string& text) {
-  PyErr_SetObject(type.ptr(), py::str(text).ptr());
+  PyErr_SetObject(type.ptr(), text_object(printable_lines(text)).ptr());
 }
 
 }  // namespace
@@ -63,6 +64,8 @@ void define_exceptions(py::module_& m) {
       raise(exceptions().of_case, error.what());
     } catch (const py::builtin_exception&) {
       throw;
+    } catch (const std::invalid_argument& error) {
+      raise(py::reinterpret_borrow<py::object>(PyExc_ValueError), error.what());
     } catch (const std::runtime_error& error) {
       // Files of JSON and a campaign's blocks, which the framework reads itself.
       if (typeid(error) != typeid(std::runtime_error)) throw;
@@ -81,7 +84,7 @@ void raise_unless_pass(Outcome outcome, const std::string& text) {
     case Outcome::kPass:
       return;
     case Outcome::kFail:
-      PyErr_SetString(PyExc_AssertionError, text.c_str());
+      raise(py::reinterpret_borrow<py::object>(PyExc_AssertionError), text);
       break;
     case Outcome::kUntrusted:
       raise(exceptions().untrusted, text);

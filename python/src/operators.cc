@@ -45,8 +45,8 @@ PythonInjection inject_fault(const py::object& output, const std::string& fault,
     try {
       spec.seed = seed.cast<std::uint64_t>();
     } catch (const py::cast_error&) {
-      throw py::value_error(formatted("seed: a whole number from 0 to 2^64 - 1, not {}",
-                                      std::string(py::repr(seed))));
+      throw py::value_error(
+          formatted("seed: a whole number from 0 to 2^64 - 1, not {}", repr_of(seed)));
     }
   }
   Tensor tensor = copy_of(array.view);

@@ -200,7 +200,8 @@ TEST(ShellWordsTest, SplitAsAShellDoes) {
 
 TEST(ShellWordsTest, ReadBackWhatShellWordQuotes) {
   for (const std::string word :
-       {"plain", "a b", "it's", "''", "$HOME", "a\\b", "#x", "\"q\"", ""}) {
+       {"plain", "a b", "it's", "''", "$HOME", "a\\b", "#x", "\"q\"", "", "a\nb\x1b[31m'\\",
+        "\xe2\x80\xae", "\xff\x30", "\t"}) {
     EXPECT_EQ(shell_words("x " + shell_word(word) + " y"),
               (std::vector<std::string>{"x", word, "y"}));
   }
@@ -209,9 +210,23 @@ TEST(ShellWordsTest, ReadBackWhatShellWordQuotes) {
 TEST(ShellWordTest, TheShellReadsTheWordBack) {
   for (const std::string word :
        {"plain", "a b", "it's", "''", "$HOME", "`id`", "a\\b", "*", "~", "#x", "a;b|c&d", "\"q\"",
-        "a\tb", "!x", "(y)", "<z>", "[k]", "\xc3\xa9"}) {
+        "!x", "(y)", "<z>", "[k]", "\xc3\xa9"}) {
     EXPECT_EQ(through_shell(word), word);
   }
+}
+
+// Such a line can be printed, and pasted: bash, zsh and POSIX since 2024 read these escapes.
+TEST(ShellWordTest, WhatCannotBePrintedIsEscaped) {
+  EXPECT_EQ(shell_word("a\nb"), "$'a\\012b'");
+  EXPECT_EQ(shell_word("\x1b[31m it's \\"), "$'\\033[31m it\\'s \\\\'");
+  EXPECT_EQ(shell_word("\xe2\x80\xae\xc3\xa9"), "$'\\342\\200\\256\xc3\xa9'");
+  EXPECT_THROW(shell_words("$'a\\q'"), std::invalid_argument);
+  EXPECT_THROW(shell_words("$'a"), std::invalid_argument);
+}
+
+TEST(CsvCellTest, QuotesWhatItMust) {
+  EXPECT_EQ(csv_cell("=1+1"), "=1+1");
+  EXPECT_EQ(csv_cell("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
 }
 
 TEST(TextTest, ColumnsAreAsWideAsTheirWidestCell) {

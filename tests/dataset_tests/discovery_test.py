@@ -154,6 +154,20 @@ assay_add_dataset_tests(ops {arguments})
         self.assertEqual(self.ctest("-L", "bfloat16"), 0, self.out)
         self.assertIn("out of 1", self.out)
 
+    def test_texts_of_the_file_run_nothing_and_steer_nothing(self):
+        # What would end an argument of CMake's, and steer a terminal.
+        evil = "x]==]) message(FATAL_ERROR forged) #\x1b[31m\nFORGED"
+        make_cases(self.data, ["a"], tags=evil)
+        with h5py.File(self.data, "r+") as f:
+            f["cases/a"].attrs["op"] = evil
+        self.configure()
+        self.assertEqual(self.names(), ["ops.data.a"])
+        ran = subprocess.run([PROGRAM, self.data], capture_output=True, text=True, check=False)
+        self.assertEqual(ran.returncode, 3, ran)
+        self.assertNotIn("\x1b", ran.stdout)
+        self.assertNotIn("\nFORGED", ran.stdout)
+        self.assertIn("\\x1b[31m\\nFORGED", ran.stdout)
+
     def test_dtype_label_is_that_of_the_first_input(self):
         make_cases(self.data, ["a"], dtype="bfloat16")
         with h5py.File(self.data, "r+") as f:

@@ -211,7 +211,7 @@ class Refusals(TestCase):
     def test_names(self):
         bad = ("is no case name: parts of letters, digits, '_', '.' and '='")
         for name in ("a-b", "a b", "a//b", "", "/a", "a/golden/b", "a/..", "ä", "a*", "a\n"):
-            shown = name.replace("\n", "\\x0a")
+            shown = name.replace("\n", "\\n")
             self.expect(f"{self.path}: /cases/{shown}: {bad}", small_case(name))
         self.expect(f"{self.path}: /cases/c: is there already", small_case(), small_case())
         self.expect(f"{self.path}: /cases/c: is there already", small_case("c/d"), small_case())

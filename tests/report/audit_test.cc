@@ -172,6 +172,9 @@ TEST(AuditReport, PageEscapesWhatItIsGiven) {
   EXPECT_THAT(page, Not(HasSubstr("<b>")));
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, HasSubstr("<td>NaN for the largest element"));
+  EXPECT_THAT(page, HasSubstr("<meta http-equiv=Content-Security-Policy content=\"default-src "
+                              "'none'; base-uri 'none'; form-action 'none'; style-src "
+                              "'unsafe-inline'; script-src 'none'\">"));
 }
 
 }  // namespace

@@ -273,8 +273,8 @@ TEST(Junit, EscapesWhatXmlReserves) {
   EXPECT_EQ(python(kReadXml, gate_junit(report)),
             "testsuite a&b <\"c\"> 'd'.h5 1 0 1 0.250\n"
             "x<y ]]>&amp; 0.250\n"
-            "  error not_comparable 1 < 2 && \"3\" > '2' ]]> ??[31m \xc3\xa9\n"
-            "1 < 2 && \"3\" > '2' ]]> ??[31m \xc3\xa9\n"
+            "  error not_comparable 1 < 2 && \"3\" > '2' ]]> \\x01\\x1b[31m \xc3\xa9\n"
+            "1 < 2 && \"3\" > '2' ]]> \\x01\\x1b[31m \xc3\xa9\n"
             "reproduce: assay gate 'a&b' --case \"c\"\n");
 }
 

@@ -43,9 +43,9 @@ study::StudyResult example() {
 TEST(StudyReport, Text) {
   EXPECT_EQ(study_text(example()),
             "What is it?\n\nA table\n"
-            "name        n, in all  x\n"
-            "a \"b\", c    12 345     0.1\n"
-            "line\nbreak  -1         -inf\n"
+            "name         n, in all  x\n"
+            "a \"b\", c     12 345     0.1\n"
+            "line\\nbreak  -1         -inf\n"
             "\na tree\n\nFindings:\n  yes  so\n  NO   not so\n");
 }
 

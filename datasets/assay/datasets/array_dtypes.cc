@@ -63,7 +63,8 @@ std::string_view dtype_name(DtypeColumn column, const Format& format) {
 
 std::string unread_elements(std::string_view dtype) {
   return formatted(
-      "holds elements of {}, which assay does not read; save them as a dtype of `assay list formats`",
+      "holds elements of {}, which assay does not read; save them as a dtype of `assay list "
+      "formats`",
       dtype);
 }
 

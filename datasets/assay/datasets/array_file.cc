@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/file_error.h"
@@ -129,18 +130,6 @@ std::string listed(std::vector<std::string> names) {
   return joined(names) + ", ...";
 }
 
-// A hostile name must not write to a terminal, nor break a report.
-void check_names(const std::string& file, const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
-      const auto byte = static_cast<unsigned char>(c);
-      return byte < 0x20 || byte == 0x7F;
-    });
-    if (!has_control && h5::is_utf8(name)) continue;
-    throw FileError(file, name, "an array's name must be UTF-8 without control characters");
-  }
-}
-
 // The array that is meant where `asked` may be empty, or written with an ending.
 std::string choose(const std::string& file, const std::vector<std::string>& names,
                    std::string asked) {
@@ -190,9 +179,18 @@ std::unique_ptr<ArrayFile> open_array_file(const std::string& file) {
   return array_format_of(file).open(file);
 }
 
+void check_array_name(const std::string& file, const std::string& name) {
+  const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7F;
+  });
+  if (!has_control && is_utf8(name)) return;
+  throw FileError(file, name, "an array's name must be UTF-8 without control characters");
+}
+
 std::vector<std::string> arrays_in(const std::string& file) {
   std::vector<std::string> names = open_array_file(file)->names();
-  check_names(file, names);
+  for (const std::string& name : names) check_array_name(file, name);
   return names;
 }
 
@@ -205,7 +203,7 @@ std::unique_ptr<ArraySource> open_array(const ArrayRequest& request) {
   }
   const std::unique_ptr<ArrayFile> opened = parsed.row->open(file);
   const std::vector<std::string> names = opened->names();
-  check_names(file, names);
+  for (const std::string& name : names) check_array_name(file, name);
   return opened->open(choose(file, names, asked), request);
 }
 

@@ -55,6 +55,10 @@ std::string array_file(const std::string& path);
 // What stands behind it, without '/' and ':'; "" where there is nothing.
 std::string array_name(const std::string& path);
 
+// Throws FileError if the name cannot be one of an array in a file: it must be UTF-8 without
+// control characters.
+void check_array_name(const std::string& file, const std::string& name);
+
 // Opens a file by its row. Throws FileError that names the file and what is wrong.
 std::unique_ptr<ArrayFile> open_array_file(const std::string& file);
 // Its names(); {""} of a file with one array that has no name.

@@ -43,9 +43,7 @@ void write_array_file(const ArrayFormat& row, const std::string& path,
   }
   const DtypeColumn column = needed_column(row);
   for (const auto& [name, view] : arrays) {
-    if (name.find('\0') != std::string::npos || !h5::is_utf8(name)) {
-      throw FileError(path, name, "an array's name must be UTF-8 without control characters");
-    }
+    check_array_name(path, name);
     if (column != nullptr && dtype_name(column, *view.format).empty()) {
       throw FileError(path, name,
                       formatted("{} has no dtype {}; {} can say it", row.name, view.format->name,

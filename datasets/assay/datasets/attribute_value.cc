@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "assay/base/printable.h"
 #include "assay/datasets/types.h"
-#include "assay/datasets/utf8.h"
 
 namespace assay::h5 {
 namespace {

@@ -118,18 +118,12 @@ CsvTable read_csv(const std::string& path) {
 
 std::string csv_line(const std::vector<std::string>& cells) {
   std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) line += ',';
+  for (const std::string& cell : cells) {
+    if (&cell != &cells.front()) line += ',';
     // What a file begins with may say what it is.
-    const bool is_plain = cells[i].find_first_of(",\"\r\n") == std::string::npos &&
-                          !cells[i].starts_with(kByteOrderMark) && !cells[i].starts_with(kArchive);
-    if (is_plain) {
-      line += cells[i];
-      continue;
-    }
-    line += '"';
-    for (const char c : cells[i]) line += c == '"' ? std::string("\"\"") : std::string(1, c);
-    line += '"';
+    const bool speaks = cell.starts_with(kByteOrderMark) || cell.starts_with(kArchive);
+    const std::string text = csv_cell(cell);
+    line += speaks && text == cell ? formatted("\"{}\"", text) : text;
   }
   return line + "\n";
 }

@@ -1,13 +1,13 @@
 #include "assay/datasets/file_error.h"
 
-#include "assay/datasets/utf8.h"
+#include "assay/base/printable.h"
 
 namespace assay {
 namespace {
 
 std::string file_error_text(const std::string& file, const std::string& object,
                             const std::string& reason) {
-  return file + ": " + printable(object.empty() ? reason : object + ": " + reason);
+  return printable(file + ": " + (object.empty() ? reason : object + ": " + reason));
 }
 
 }  // namespace

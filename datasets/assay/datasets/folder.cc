@@ -1,8 +1,12 @@
 #include "assay/datasets/folder.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
+#include "assay/base/text.h"
 #include "assay/datasets/file_error.h"
 
 namespace assay {
@@ -72,6 +76,52 @@ std::string last_name(const std::string& path) {
 bool is_array_file(std::string_view path) {
   return std::any_of(std::begin(kArrayEndings), std::end(kArrayEndings),
                      [&](std::string_view ending) { return path.ends_with(ending); });
+}
+
+NewFolder::NewFolder(const std::string& folder) : folder_(folder) {
+  std::error_code error;
+  if (fs::exists(folder, error) && !(is_folder(folder) && fs::is_empty(folder, error))) {
+    throw FileError(folder, "", "is there already, and not empty");
+  }
+  for (fs::path at = fs::absolute(folder).lexically_normal(); !at.empty() && !fs::exists(at, error);
+       at = at.parent_path()) {
+    if (at.has_filename()) made_.push_back(at.string());
+  }
+  fs::create_directories(folder, error);
+  if (error) throw FileError(folder, "", "cannot be made: " + error.message());
+  hidden_ = in_folder(folder, ".assay-XXXXXX");
+  if (mkdtemp(hidden_.data()) == nullptr) {
+    throw FileError(folder, "", formatted("cannot be written to: {}", std::strerror(errno)));
+  }
+}
+
+NewFolder::~NewFolder() {
+  std::error_code error;
+  fs::remove_all(hidden_, error);
+  for (const std::string& name : moved_) fs::remove_all(in_folder(folder_, name), error);
+  for (const std::string& folder : made_) fs::remove(folder, error);  // if it is empty
+}
+
+void NewFolder::make(const std::string& name) const {
+  std::error_code error;
+  fs::create_directories(in_folder(hidden_, name), error);
+  if (error) throw FileError(in_folder(folder_, name), "", "cannot be made: " + error.message());
+}
+
+void NewFolder::commit(const std::string& last) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(hidden_)) {
+    if (entry.path().filename() != last) names.push_back(entry.path().filename().string());
+  }
+  names.push_back(last);
+  for (const std::string& name : names) {
+    std::error_code error;
+    fs::rename(in_folder(hidden_, name), in_folder(folder_, name), error);
+    if (error) throw FileError(in_folder(folder_, name), "", error.message());
+    moved_.push_back(name);
+  }
+  moved_.clear();
+  made_.clear();
 }
 
 std::string without_array_ending(const std::string& path) {

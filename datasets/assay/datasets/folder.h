@@ -24,4 +24,26 @@ bool is_array_file(std::string_view path);
 // The path without the ending of an array file.
 std::string without_array_ending(const std::string& path);
 
+// A folder that is written whole or not at all. It must be new or empty; what is written lies in a
+// hidden folder within it until commit() moves it to its place. Without commit() nothing is left,
+// not even the folders that were made for it. Throws FileError.
+class NewFolder {
+ public:
+  explicit NewFolder(const std::string& folder);
+  ~NewFolder();
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+  const std::string& path() const { return hidden_; }  // where to write
+  // Makes a folder within it, at any depth.
+  void make(const std::string& name) const;
+  // `last`: the name of what is moved last; a folder without it is not whole.
+  void commit(const std::string& last);
+
+ private:
+  std::string folder_, hidden_;
+  std::vector<std::string> made_;   // folders, the outermost last
+  std::vector<std::string> moved_;  // names in folder_
+};
+
 }  // namespace assay

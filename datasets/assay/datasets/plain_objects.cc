@@ -11,8 +11,8 @@
 #include <set>
 #include <span>
 
+#include "assay/base/printable.h"
 #include "assay/datasets/types.h"
-#include "assay/datasets/utf8.h"
 
 namespace assay::h5 {
 namespace {

@@ -18,7 +18,6 @@
 #include "assay/datasets/opened_file.h"
 #include "assay/datasets/plain_objects.h"
 #include "assay/datasets/store.h"
-#include "assay/datasets/utf8.h"
 
 namespace assay::h5 {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/base/float_environment.h"
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/file_gate.h"
@@ -86,8 +87,12 @@ Arguments parse(int argc, char** argv) {
   return a;
 }
 
-// A CMake bracket argument: nothing in it is interpreted.
-std::string bracket(std::string_view text) { return formatted("[==[{}]==]", text); }
+// A CMake bracket argument: nothing in it is interpreted, and nothing in it ends it.
+std::string bracket(std::string_view text) {
+  std::string equals = "==";
+  while (text.find("]" + equals + "]") != std::string_view::npos) equals += '=';
+  return formatted("[{0}[{1}]{0}]", equals, text);
+}
 
 // Of a case that is refused none: its test says why.
 std::vector<std::string> labels_of(const CaseSource& file, const std::string& name) {
@@ -133,7 +138,7 @@ void print_ctest(const Arguments& a, const CaseSource& file) {
     const std::string test = bracket(a.ctest_prefix + name);
     std::puts(formatted("add_test({} {})", test, command).c_str());
     std::puts(formatted("set_tests_properties({} PROPERTIES LABELS {})", test,
-                        bracket(joined(labels, ";")))
+                        bracket(printable(joined(labels, ";"))))
                   .c_str());
   }
 }
@@ -172,15 +177,20 @@ std::vector<CaseReport> run_case(const Arguments& a, const CaseSource& file,
   return reports;
 }
 
+void print_error(const std::exception& e) {
+  std::fputs(formatted("error: {}\n", printable_sentence(e.what())).c_str(), stderr);
+}
+
 // One line a verdict, or the whole explanation of a failure.
 void print_report(const CaseReport& c) {
   for (const Verdict& v : c.verdicts) {
-    std::puts(formatted("{}: {}: {}", c.title(), outcome_word(v.outcome),
+    std::puts(formatted("{}: {}: {}", printable_name(c.title()), outcome_word(v.outcome),
                         explain(v, v.outcome == Outcome::kPass ? "" : c.reproduce))
                   .c_str());
   }
   if (c.abft) {
-    std::puts(formatted("{}: abft: {}: {}", c.title(), outcome_word(c.abft->outcome),
+    std::puts(formatted("{}: abft: {}: {}", printable_name(c.title()),
+                        outcome_word(c.abft->outcome),
                         explain(*c.abft, c.abft->outcome == Outcome::kPass ? "" : c.reproduce))
                   .c_str());
   }
@@ -219,7 +229,7 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
       try {
         outputs = run_case(a, file, name, operators, environment);
       } catch (const FileError& e) {
-        std::fputs(formatted("error: {}\n", e.what()).c_str(), stderr);
+        print_error(e);
         unreadable = true;
         continue;
       }
@@ -232,10 +242,10 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
     }
     return unreadable ? 2 : exit_code(report_outcome(report));
   } catch (const NoCaseError& e) {
-    std::fputs(formatted("error: {}\n", e.what()).c_str(), stderr);
+    print_error(e);
     return 3;
   } catch (const std::exception& e) {
-    std::fputs(formatted("error: {}\n", e.what()).c_str(), stderr);
+    print_error(e);
     return 2;
   }
 }

@@ -45,8 +45,7 @@ class SafetensorsFile : public ArrayFile {
     const config::ArrayHeader& array = arrays_.at(places_.at(name));
     const Format* f = find_dtype(&DtypeNames::safetensors, array.dtype);
     if (f == nullptr) {
-      throw FileError(path_, name,
-                      unread_elements(array.dtype));
+      throw FileError(path_, name, unread_elements(array.dtype));
     }
     const double needed = bytes_needed(path_, *f, *array.shape, is_packed(*f));
     if (needed != static_cast<double>(array.end - array.begin)) {

@@ -44,7 +44,7 @@ std::vector<std::string> names_in(const std::string& folder) {
 // The rows by name, of the table that is given or the only one in the folder.
 struct Rows {
   TtkTable table;
-  std::map<std::string, const TtkCase*> by_name;
+  std::map<std::string, const TtkCase*> by_name, by_dump_name;
   bool given = false;
 };
 
@@ -81,7 +81,10 @@ std::unique_ptr<Rows> find_rows(const std::string& folder, const OpenOptions& op
   rows->table = read_ttk_table(path);
   rows->table.given = !options.table.empty();
   rows->given = true;
-  for (const TtkCase& c : rows->table.cases) rows->by_name.emplace(c.name, &c);
+  for (const TtkCase& c : rows->table.cases) {
+    rows->by_name.emplace(c.name, &c);
+    rows->by_dump_name.emplace(ttk_dump_name(c.name), &c);
+  }
   return rows;
 }
 
@@ -340,8 +343,17 @@ std::string ttk_folder_name(const std::string& testcase) {
                          (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
     safe += allowed ? c : '_';
   }
+  if (safe.starts_with('.')) safe[0] = '_';  // hidden, or a folder above
   if (safe == testcase && safe.size() <= 120) return safe;
   return safe.substr(0, 107) + "_" + sha256(testcase).substr(0, 12);
+}
+
+std::string ttk_dump_name(const std::string& testcase) {
+  constexpr std::size_t kMost = 200;  // of the 255 bytes of a file's name
+  const bool is_hidden = testcase.starts_with('.');
+  return is_hidden || testcase.find('/') != std::string::npos || testcase.size() > kMost
+             ? ttk_folder_name(testcase)
+             : testcase;
 }
 
 bool is_ttk_manual(const std::string& path) {
@@ -420,7 +432,7 @@ std::optional<DumpFile> dump_file(std::string stem, const Rows& rows) {
   if (file.kind != "input" && file.kind != "output" && file.kind != "golden") return std::nullopt;
   if (stem.empty()) return std::nullopt;
   file.testcase = stem;
-  while (rows.by_name.count(stem) == 0) {
+  while (rows.by_dump_name.count(stem) == 0) {
     const std::size_t at = stem.rfind('_');
     if (at == std::string::npos || at == 0) break;
     const std::string word = stem.substr(at + 1);
@@ -535,19 +547,20 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
   std::vector<CaseRecord> records;
   for (auto& [name, of] : dumped) {
     if (of.outputs.size() > 1) copies += static_cast<int>(of.outputs.erase("fail"));
-    CaseRecord record =
-        dump_record(name, of, options.producer.empty() ? "npu" : safe_word(options.producer));
+    const auto row = rows->by_dump_name.find(name);
+    const bool known = row != rows->by_dump_name.end();
+    CaseRecord record = dump_record(known ? row->second->name : name, of,
+                                    options.producer.empty() ? "npu" : safe_word(options.producer));
     record.error = of.error;
-    const auto row = rows->by_name.find(name);
-    if (rows->given && row == rows->by_name.end()) {
+    if (rows->given && !known) {
       opened.notes.push_back(formatted("case {} is not in {}", name, rows->table.csv.path));
     }
     try {
-      if (row != rows->by_name.end()) add_named_files(record, rows->table, *row->second);
+      if (known) add_named_files(record, rows->table, *row->second);
     } catch (const FileError& e) {
       record.error = e;
     }
-    add_row(record, row == rows->by_name.end() ? nullptr : row->second, options);
+    add_row(record, known ? row->second : nullptr, options);
     for (const auto& [output, result] : record.results) {
       if (result.golden && result.outputs.empty()) {
         opened.without_output.push_back(result.golden->path);

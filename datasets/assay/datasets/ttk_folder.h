@@ -20,5 +20,8 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options);
 std::optional<Shape> ttk_shape(std::string_view text);
 // The folder of a case: its name, or a safe one with twelve digits of the name's SHA-256.
 std::string ttk_folder_name(const std::string& testcase);
+// What the names of a case's arrays in a dump begin with: its name, or that of its folder where the
+// name cannot be part of a file's.
+std::string ttk_dump_name(const std::string& testcase);
 
 }  // namespace assay

@@ -108,10 +108,9 @@ std::string words(hid_t t) {
   const std::size_t bits = 8 * H5Tget_size(t);
   switch (H5Tget_class(t)) {
     case H5T_INTEGER:
-      return formatted("a{} {}-bit integer{}",
-                       H5Tget_sign(t) == H5T_SGN_NONE ? "n unsigned" : " signed",
-                       H5Tget_precision(t),
-                       H5Tget_precision(t) == bits ? "" : formatted(" in {} bits", bits));
+      return formatted(
+          "a{} {}-bit integer{}", H5Tget_sign(t) == H5T_SGN_NONE ? "n unsigned" : " signed",
+          H5Tget_precision(t), H5Tget_precision(t) == bits ? "" : formatted(" in {} bits", bits));
     case H5T_FLOAT: {
       std::size_t s, e, es, m, ms;
       H5Tget_fields(t, &s, &e, &es, &m, &ms);

@@ -7,10 +7,12 @@
 #include <stdexcept>
 
 #include "assay/base/file.h"
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/config/manifest_file.h"
 #include "assay/datasets/array_cases.h"
 #include "assay/datasets/array_writer.h"
+#include "assay/datasets/case_path.h"
 #include "assay/datasets/csv.h"
 #include "assay/datasets/folder.h"
 #include "assay/datasets/ttk_folder.h"
@@ -102,20 +104,6 @@ CaseRecord record_of(const std::string& folder, const config::ManifestCase& list
   return record;
 }
 
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw FileError(folder, "", "cannot be made: " + error.message());
-}
-
-void make_empty_folder(const std::string& folder) {
-  std::error_code error;
-  if (fs::exists(folder, error) && !(is_folder(folder) && fs::is_empty(folder, error))) {
-    throw FileError(folder, "", "is there already, and not empty");
-  }
-  make_folder(folder);
-}
-
 using Arrays = std::map<std::string, TensorView>;
 
 // What a case holds, by the names of the list.
@@ -178,8 +166,9 @@ OpenedCases open_unpacked(const std::string& path, const OpenOptions& options) {
 }
 
 void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cases,
-                    const ArrayFormat& kind, const std::string& folder) {
-  make_empty_folder(folder);
+                    const ArrayFormat& kind, const std::string& path) {
+  NewFolder made(path);
+  const std::string& folder = made.path();
   config::Manifest manifest;
   manifest.attributes = from.attributes;
   const std::string ending(kind.endings.front());
@@ -196,8 +185,12 @@ void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cas
       listed.results[output] = of.attributes;
       add_result(arrays, listed, output, of.golden, of.outputs, of.epilogues, of.output_machines);
     }
-    make_folder(in_folder(folder, name));
+    made.make(name);
     for (const auto& [array, view] : arrays) {
+      if (!is_utf8(array)) {
+        throw FileError(from.cases->path(), case_path(name) + "/" + array,
+                        "its name is not UTF-8, which the list of the arrays is");
+      }
       config::ManifestArray at{"", std::string(view.format->name), view.shape};
       if (kind.is_archive) {
         at.file = name + "/case" + ending + ":/" + array;
@@ -214,8 +207,8 @@ void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cas
     }
     manifest.cases.push_back(std::move(listed));
   }
-  // Last: a folder without its list was not written to the end.
   write_file(in_folder(folder, config::kManifestName), config::manifest_text(manifest));
+  made.commit(config::kManifestName);
 }
 
 namespace {
@@ -254,6 +247,8 @@ std::string shape_token(const Shape& shape) {
   return token.empty() ? "scalar" : token;
 }
 
+constexpr const char* kTable = "cases.csv";
+
 // Attributes that the row says, or that reading gives of itself.
 const std::set<std::string> kSaid = {"x_name",    "x_op_name", "output_dtype",
                                      "rtol",      "atol",      "max_mismatch_fraction",
@@ -262,16 +257,17 @@ const std::set<std::string> kSaid = {"x_name",    "x_op_name", "output_dtype",
 // One case of TTK: its row and its files.
 class TtkWriter {
  public:
-  TtkWriter(const Case& c, const std::string& folder) : case_(c), folder_(folder) {
+  TtkWriter(const Case& c, const NewFolder& folder) : case_(c), folder_(folder) {
     testcase_ = c.text("x_name").value_or(c.name);
     op_ = c.text("x_op_name").value_or(c.op);
   }
 
+  const std::string& testcase() const { return testcase_; }
+
   std::vector<std::string> write(std::set<std::string>& lost) {
     const TtkNames names = ttk_names(case_.op, case_.attributes);
     if (!names.op.empty() && !case_.text("x_op_name")) op_ = names.op;
-    const std::string manual = folder_ + "/manual/" + ttk_folder_name(testcase_);
-    make_folder(manual);
+    const std::string manual = made("manual/" + ttk_folder_name(testcase_));
     for (const std::string& operand : operands(names)) {
       const auto at = case_.inputs.find(operand);
       const std::string stem = formatted("{}/input_{}_", manual, input_shapes_.size());
@@ -331,14 +327,19 @@ class TtkWriter {
       write_file(formatted("{}/golden_{}_none.bin", manual, index), "");
     }
     for (const auto& [producer, tensor] : outputs) {
-      const std::string dump = folder_ + "/dump_" + producer;
-      make_folder(dump);
-      write_raw(formatted("{}/{}_output_{}.bin", dump, testcase_, index), tensor);
+      const std::string dump = made("dump_" + producer);
+      write_raw(formatted("{}/{}_output_{}.bin", dump, ttk_dump_name(testcase_), index), tensor);
       dtype = ttk_dtype_of(tensor.format());
       shape = tensor.shape();
     }
     output_shapes_.push_back(shape);
     output_dtypes_.push_back(dtype);
+  }
+
+  // Makes a folder, and gives its path.
+  std::string made(const std::string& name) const {
+    folder_.make(name);
+    return in_folder(folder_.path(), name);
   }
 
   // The tolerances of an output, its own over those of the case.
@@ -405,7 +406,7 @@ class TtkWriter {
   }
 
   const Case& case_;
-  const std::string& folder_;
+  const NewFolder& folder_;
   std::string testcase_, op_;
   std::vector<std::optional<Shape>> input_shapes_, output_shapes_;
   std::vector<std::string> input_dtypes_, output_dtypes_;
@@ -415,17 +416,25 @@ class TtkWriter {
 }  // namespace
 
 std::vector<std::string> write_ttk(const CaseSource& from, const std::vector<std::string>& cases,
-                                   const std::string& folder) {
-  make_empty_folder(folder);
+                                   const std::string& path) {
+  NewFolder folder(path);
   std::string table =
       csv_line({"testcase_name", "op_name", "input_shapes", "input_dtypes", "output_shapes",
                 "output_dtypes", "attributes", "precision_tolerances", "absolute_precision"});
-  std::set<std::string> lost;
+  std::set<std::string> lost, testcases;
   for (const std::string& name : cases) {
     const Case c = from.read(name);
-    table += csv_line(TtkWriter(c, folder).write(lost));
+    TtkWriter writer(c, folder);
+    if (!testcases.insert(writer.testcase()).second) {
+      throw FileError(from.path(), case_path(name),
+                      formatted("is the second case that TTK would know as '{}' (x_name): unpack "
+                                "them apart, by --case",
+                                writer.testcase()));
+    }
+    table += csv_line(writer.write(lost));
   }
-  write_file(in_folder(folder, "cases.csv"), table);
+  write_file(in_folder(folder.path(), kTable), table);
+  folder.commit(kTable);
   return {lost.begin(), lost.end()};
 }
 

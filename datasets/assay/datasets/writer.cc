@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "assay/base/printable.h"
 #include "assay/base/temporary_file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/case_path.h"
@@ -18,7 +19,6 @@
 #include "assay/datasets/file_check.h"
 #include "assay/datasets/store.h"
 #include "assay/datasets/types.h"
-#include "assay/datasets/utf8.h"
 #include "assay/datasets/write_driver.h"
 
 namespace assay {
@@ -96,7 +96,7 @@ struct DatasetWriter::Impl {
     const void* data = nullptr;
     const char* characters = nullptr;
     if (const auto* text = std::get_if<std::string>(&value)) {
-      if (!h5::is_utf8(*text)) fail(object, formatted("its attribute '{}' must be UTF-8", name));
+      if (!is_utf8(*text)) fail(object, formatted("its attribute '{}' must be UTF-8", name));
       const bool fixed = text->size() <= h5::kMostFixedLength;
       characters = text->c_str();  // ends in a zero, which is all of an empty string
       type = h5::string_type(fixed ? std::max<std::size_t>(text->size(), 1) : H5T_VARIABLE,

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "assay/base/edit_distance.h"
+#include "assay/base/printable.h"
 
 namespace assay {
 
@@ -52,9 +53,11 @@ std::string joined(std::span<const std::string> parts, std::string_view separato
   return formatted("{}", fmt::join(parts.begin(), parts.end(), separator));
 }
 
-std::string columns_text(std::span<const std::vector<std::string>> rows) {
+std::string columns_text(std::span<const std::vector<std::string>> cells) {
+  std::vector<std::vector<std::string>> rows(cells.begin(), cells.end());
   std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
+  for (auto& row : rows) {
+    for (std::string& cell : row) cell = printable_sentence(cell);
     widths.resize(std::max(widths.size(), row.size()), 0);
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
@@ -68,6 +71,13 @@ std::string columns_text(std::span<const std::vector<std::string>> rows) {
     out += line + "\n";
   }
   return out;
+}
+
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
 }
 
 std::string nearest_word(std::string_view word, std::span<const std::string> candidates) {
@@ -132,7 +142,55 @@ bool natural_less(std::string_view a, std::string_view b) {
   return a < b;  // "01" and "1"
 }
 
+namespace {
+
+// $'...', in which the shell reads escapes: for words that cannot be printed as they are.
+std::string escaped_word(std::string_view word) {
+  std::string quoted = "$'";
+  while (!word.empty()) {
+    const std::size_t length = printable_length(word);
+    if (length == 0) {
+      quoted += formatted("\\{:03o}", static_cast<unsigned char>(word.front()));
+    } else {
+      if (word.front() == '\\' || word.front() == '\'') quoted += '\\';
+      quoted += word.substr(0, length);
+    }
+    word.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return quoted + "'";
+}
+
+// Reads what escaped_word() writes, from behind "$'" on; `at` is left on the quote that ends it.
+std::string read_escaped(std::string_view line, std::size_t& at) {
+  std::string word;
+  for (; at < line.size() && line[at] != '\''; ++at) {
+    if (line[at] != '\\' || at + 1 == line.size()) {
+      word += line[at];
+      continue;
+    }
+    ++at;
+    const auto is_octal = [&](std::size_t i) {
+      return i < line.size() && line[i] >= '0' && line[i] <= '7';
+    };
+    if (is_octal(at) && is_octal(at + 1) && is_octal(at + 2)) {
+      word +=
+          static_cast<char>((line[at] - '0') * 64 + (line[at + 1] - '0') * 8 + line[at + 2] - '0');
+      at += 2;
+    } else if (line[at] == '\\' || line[at] == '\'') {
+      word += line[at];
+    } else {
+      throw std::invalid_argument(formatted(
+          "between $' and ' only \\\\, \\' and three octal digits are known, not \\{}", line[at]));
+    }
+  }
+  if (at >= line.size()) throw std::invalid_argument("a quote ' is not closed");
+  return word;
+}
+
+}  // namespace
+
 std::string shell_word(std::string_view word) {
+  if (printable(word) != word) return escaped_word(word);
   const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_./=,:+-@%").find(c) != std::string_view::npos;
@@ -163,6 +221,11 @@ std::vector<std::string> shell_words(std::string_view line) {
     inside = true;
     if (c == quote) {
       quote = 0;
+      continue;
+    }
+    if (quote == 0 && line.substr(i, 2) == "$'") {
+      i += 2;
+      words.back() += read_escaped(line, i);
       continue;
     }
     if (quote == 0 && (c == '\'' || c == '"')) {

@@ -41,8 +41,11 @@ std::string percent_text(std::int64_t part, std::int64_t whole);
 std::string joined(std::span<const std::string> parts, std::string_view separator = ", ");
 
 // Lines of cells in columns as wide as their widest cell, two blanks apart; the last column is not
-// padded, and no line ends in a blank.
+// padded, and no line ends in a blank. Cells are made printable (base/printable.h).
 std::string columns_text(std::span<const std::vector<std::string>> rows);
+
+// A cell of a CSV table (RFC 4180): in quotes where it needs them. Its text is kept as it is.
+std::string csv_cell(std::string_view text);
 
 // The candidate nearest to `word` by edit distance, in which neighbours exchanged are one edit,
 // when it is near enough to be a typing slip, else "" -- for "unknown ...: did you mean ...?".
@@ -60,12 +63,13 @@ std::string exact_glob(std::string_view text);
 // The order in which people count: "layer7" before "layer107"; runs of digits compare as numbers.
 bool natural_less(std::string_view a, std::string_view b);
 
-// Quotes a word for a POSIX shell where it needs it, so that a reproducer line can be pasted.
+// Quotes a word for a POSIX shell where it needs it, so that a reproducer line can be pasted. A
+// word that cannot be printed as it is is written with escapes, as in $'a\033b'.
 std::string shell_word(std::string_view word);
 
-// The words of a line as a POSIX shell splits it, by blanks, quotes and backslashes; nothing is
-// expanded. A word that begins with '#' ends the line. Throws std::invalid_argument where a quote
-// is not closed.
+// The words of a line as a POSIX shell splits it, by blanks, quotes, backslashes and the $'...' of
+// shell_word(); nothing is expanded. A word that begins with '#' ends the line. Throws
+// std::invalid_argument where a quote is not closed.
 std::vector<std::string> shell_words(std::string_view line);
 
 }  // namespace assay

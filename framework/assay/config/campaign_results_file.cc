@@ -293,7 +293,7 @@ std::string what_it_is(const Json& json) {
 }  // namespace
 
 campaign::SavedCampaign parse_campaign_results(const std::string& text, const std::string& source) {
-  const Json json = parse_json(text, source);
+  const Json json = parse_json(text, source, Controls::kAllowed);
   if (!json.is_object()) wrong(source, "it is no result of a campaign: it must be an object {...}");
   if (!json.contains("campaign")) wrong(source, what_it_is(json));
   const std::int64_t schema = count(json, "schema", source);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "assay/base/printable.h"
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
 #include "assay/config/json_input.h"
@@ -36,7 +37,7 @@ bool is_same_case(const Json& a, const Json& b, const std::string& where) {
 }
 
 Part read_part(const std::string& name, const std::string& text) {
-  Part part{name, parse_json(text, name)};
+  Part part{name, parse_json(text, name, Controls::kAllowed)};
   Json& head = part.head;
   if (!head.is_object() || !head.contains("schema") || head["schema"] != 1 ||
       !head.contains("cases") || !head["cases"].is_array()) {
@@ -138,7 +139,7 @@ JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& tex
   all["outcome"] = joined.outcome;
   if (!notes.empty()) all["notes"] = notes;
   all["cases"] = std::move(cases);
-  joined.json = all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  joined.json = printable_json(all.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
   return joined;
 }
 

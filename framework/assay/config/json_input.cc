@@ -93,15 +93,15 @@ bool has_control(const std::string& text) {
 
 }  // namespace
 
-Json parse_json(const std::string& text, const std::string& source) {
+Json parse_json(const std::string& text, const std::string& source, Controls controls) {
   if (depth_of(text) > kDeepest) {
     wrong(source, formatted("holds values within values more than {} deep", kDeepest));
   }
-  // The parser would take the last of two, and nobody would know which was meant. What ends in
-  // tables must not steer the terminal.
+  // The parser would take the last of two, and nobody would know which was meant.
   std::vector<std::set<std::string>> keys;
   const auto look = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (parsed.is_string() && has_control(parsed.get_ref<const std::string&>())) {
+    if (controls == Controls::kRefused && parsed.is_string() &&
+        has_control(parsed.get_ref<const std::string&>())) {
       wrong(source, formatted("the text {} holds a control character", parsed.dump()));
     }
     if (event == Json::parse_event_t::object_start) keys.emplace_back();

@@ -15,7 +15,12 @@ using Json = nlohmann::ordered_json;
 // Throws std::invalid_argument: "own.json: standard 'x': float16: WHAT".
 [[noreturn]] void wrong(const std::string& where, const std::string& what);
 
-Json parse_json(const std::string& text, const std::string& source);
+// Whether texts may hold control characters. What people write has no use for them; what assay
+// wrote holds the names that were in its inputs.
+enum class Controls : std::uint8_t { kRefused, kAllowed };
+
+Json parse_json(const std::string& text, const std::string& source,
+                Controls controls = Controls::kRefused);
 
 // These throw as wrong() does: what is no object, an unknown key ("did you mean"), a value of
 // another type or range. A key that is not there gives "" or nothing.

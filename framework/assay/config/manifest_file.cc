@@ -104,7 +104,7 @@ ManifestCase case_of(const Json& object, const std::string& source) {
 }  // namespace
 
 Manifest parse_manifest(const std::string& text, const std::string& source) {
-  const Json json = parse_json(text, source);
+  const Json json = parse_json(text, source, Controls::kAllowed);
   check_keys(json, {kVersion, "attributes", "cases"}, source);
   if (count_of(json, kVersion, source).value_or(0) != 1) {
     wrong(source, formatted("'{}' must be 1", kVersion));

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/report/audit_tables.h"
 #include "assay/report/escape.h"
 #include "assay/report/json_output.h"
+#include "assay/report/page.h"
 
 namespace assay::report {
 namespace {
@@ -86,18 +88,9 @@ Json target_json(const audit::AuditResult& result, std::size_t index) {
   return json;
 }
 
-constexpr const char* kAuditStyle = R"(
-body { font:15px/1.5 system-ui,sans-serif; color:#1f2328; margin:2rem auto; max-width:80rem; padding:0 1rem; }
-h1 { font-size:1.5rem; margin:0; } h2 { font-size:1.1rem; margin:2rem 0 .5rem; }
-.soft { color:#57606a; } code { font:13px/1.45 ui-monospace,monospace; overflow-wrap:anywhere; }
-.wide { overflow-x:auto; } table { border-collapse:collapse; }
-th { text-align:left; border-bottom:2px solid #d0d7de; }
-td,th { padding:.3rem 1rem .3rem 0; vertical-align:top; } td { border-bottom:1px solid #d0d7de; }
-)";
-
 std::string table_html(const AuditTable& table) {
   std::string out =
-      formatted("<h2>{}</h2>\n<div class=wide><table>\n<tr>", xml_escaped(table.title));
+      formatted("<h2>{}</h2>\n<div class=scroll><table>\n<tr>", xml_escaped(table.title));
   for (const std::string& column : table.columns) out += "<th>" + xml_escaped(column);
   out += "\n";
   for (const auto& row : table.rows) {
@@ -127,7 +120,7 @@ std::string audit_text(const audit::AuditResult& result, int listed) {
     std::vector<std::vector<std::string>> lines = {table.columns};
     lines.insert(lines.end(), table.rows.begin(), table.rows.end());
     out += formatted("{}{}\n{}", out.empty() ? "" : "\n", table.title, columns_text(lines));
-    if (!table.note.empty()) out += table.note + "\n";
+    if (!table.note.empty()) out += printable_lines(table.note) + "\n";
   }
   std::string first;  // a line that repeats one
   for (const audit::Escape& e : result.escapes) {
@@ -163,10 +156,9 @@ std::string audit_json(const audit::AuditResult& result, const AuditHead& head) 
 
 std::string audit_html(const audit::AuditResult& result, const AuditHead& head) {
   std::string out = formatted(
-      "<!doctype html>\n<html lang=en>\n<meta charset=utf-8>\n<title>assay audit: {0}</title>\n"
-      "<style>{1}</style>\n<h1>What do these checks let through?</h1>\n"
-      "<p class=soft>{0}<br><code>{2}</code><br>assay {3}; {4}</p>\n",
-      xml_escaped(head.golden), kAuditStyle, xml_escaped(head.command), xml_escaped(head.version),
+      "<h1>What do these checks let through?</h1>\n"
+      "<p class=soft>{}<br><code>{}</code><br>assay {}; {}</p>\n",
+      xml_escaped(head.golden), xml_escaped(head.command), xml_escaped(head.version),
       xml_escaped(totals(result)));
   for (const AuditTable& table : audit_tables(result, -1)) out += table_html(table);
   AuditTable repeats{"how each is repeated", {"command", "target", "case", "corruption"}, {}};
@@ -181,7 +173,7 @@ std::string audit_html(const audit::AuditResult& result, const AuditHead& head) 
   for (const audit::CorruptionClass& c : audit::corruption_classes()) {
     classes.rows.push_back({std::string(c.name), std::string(c.meaning)});
   }
-  return out + table_html(classes) + "</html>\n";
+  return page_html({.title = "assay audit: " + head.golden, .body = out + table_html(classes)});
 }
 
 }  // namespace assay::report

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/report/json_output.h"
 
@@ -40,8 +41,9 @@ std::string baseline_json(const Baseline& baseline) {
   });
   std::string text = "{\"schema\": 1, \"baseline\": [";
   for (const BaselineEntry* e : sorted) {
-    text += formatted("{}\n  {}", e == sorted.front() ? "" : ",",
-                      entry_json(*e).dump(-1, ' ', false, Json::error_handler_t::replace));
+    text += formatted(
+        "{}\n  {}", e == sorted.front() ? "" : ",",
+        printable_json(entry_json(*e).dump(-1, ' ', false, Json::error_handler_t::replace)));
   }
   return text + "\n]}\n";
 }

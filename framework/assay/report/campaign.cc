@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/report/json_output.h"
 
@@ -16,12 +17,14 @@ std::string_view direction_text(const campaign::Series& s) {
   return s.direction == fault::Direction::kZeroToOne ? "0 to 1" : "1 to 0";
 }
 
-std::string padded(const std::string& text, std::size_t width) {
+std::string padded(const std::string& name, std::size_t width) {
+  const std::string text = printable_name(name);
   return text.size() >= width ? text + " " : text + std::string(width - text.size(), ' ');
 }
 
 // The gate's name as a column's head: cut where it is long, the full one stands above.
-std::string head(const std::string& gate) {
+std::string head(const std::string& name) {
+  const std::string gate = printable_name(name);
   return gate.size() < kGateWidth ? gate : gate.substr(0, kGateWidth - 3) + "..";
 }
 
@@ -266,12 +269,7 @@ std::string rate_csv(const campaign::MeasuredRate& r) {
   return out + formatted(",{},{}", bounds.by_trials, bounds.by_matrices);
 }
 
-std::string csv_word(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
+std::string csv_word(const std::string& text) { return csv_cell(printable_lines(text)); }
 
 // The published rates of a gate, beside which its own stand.
 Json published_json(const std::vector<campaign::Comparison>& published, const std::string& cell,
@@ -328,12 +326,12 @@ std::string rate_text(const campaign::MeasuredRate& r) {
 std::string campaign_text(const campaign::Plan& plan,
                           const std::vector<campaign::CellResult>& results, bool bits_in_full) {
   std::string out =
-      formatted("{}: {} {}, seed {}, plan {}\n", plan.name, plan.cells.size(),
+      formatted("{}: {} {}, seed {}, plan {}\n", printable_name(plan.name), plan.cells.size(),
                 plan.cells.size() == 1 ? "cell" : "cells", plan.seed, plan.fingerprint);
   for (const campaign::CellResult& result : results) {
     const campaign::Cell& cell = plan.cells[result.cell];
-    out += formatted("\n{} on {}: {} {}\n", cell.name,
-                     cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded,
+    const std::string on = cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded;
+    out += formatted("\n{} on {}: {} {}\n", printable_name(cell.name), printable_name(on),
                      grouped(result.matrices), result.matrices == 1 ? "matrix" : "matrices");
     if (cell.precision) {
       out += result.precise
@@ -478,7 +476,7 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons,
   for (const campaign::Comparison& c : comparisons) {
     if (c.cell + c.gate != cell) {
       cell = c.cell + c.gate;
-      out += formatted("  {}, {}\n", c.cell, c.gate);
+      out += formatted("  {}, {}\n", printable_name(c.cell), printable_name(c.gate));
     }
     const campaign::PublishedRate& p = *c.published;
     const std::string what =
@@ -494,14 +492,14 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons,
     if (p.word == "void") {
       verdict = "";
     } else if (!p.remark.empty()) {
-      verdict = formatted("defect: {}", p.remark);
+      verdict = formatted("defect: {}", printable_sentence(p.remark));
       ++defects;
     } else if (!c.judged) {
       verdict = formatted("not judged: fewer than {} matrices", campaign::kLeastClusters);
     } else if (c.agrees) {
       ++agree;
     } else {
-      verdict = c.why.empty() ? "differs" : formatted("differs: {}", c.why);
+      verdict = c.why.empty() ? "differs" : formatted("differs: {}", printable_sentence(c.why));
       ++differ;
       explained += c.why.empty() ? 0 : 1;
     }
@@ -514,8 +512,9 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons,
       explained > 0 ? formatted(" ({} for a reason that is known)", grouped(explained)) : "",
       grouped(defects));
   for (const std::string& variant : left_out) {
-    out += formatted(
-        "  not compared: {}; no gate of the plan is of this threshold (its 'variants')\n", variant);
+    out +=
+        formatted("  not compared: {}; no gate of the plan is of this threshold (its 'variants')\n",
+                  printable_name(variant));
   }
   return out;
 }

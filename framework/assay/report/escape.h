@@ -6,10 +6,8 @@
 
 namespace assay::report {
 
-// The five special characters as entities; what XML 1.0 cannot hold (control characters, bytes that
-// are no UTF-8) as '?'.
+// Returns the text with the five special characters as entities, and with all that cannot be
+// printed as an escape, such as \x1b (base/printable.h): XML 1.0 holds no control characters.
 std::string xml_escaped(std::string_view text);
-// The text with what XML 1.0 cannot hold as '?'; nothing else is changed.
-std::string printable(std::string_view text);
 
 }  // namespace assay::report

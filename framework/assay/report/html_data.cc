@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/judge/metric_table.h"
 #include "assay/report/escape.h"
@@ -21,7 +22,7 @@ namespace {
 
 // The JSON of a text.
 std::string json_text(std::string_view text) {
-  return Json(printable(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json(printable_lines(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // Every text once.

@@ -1,5 +1,6 @@
 #include "assay/report/identification.h"
 
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/report/json_output.h"
 
@@ -16,7 +17,7 @@ std::string title_of(const Finding& f) {
 std::string model_text(const Finding& f) {
   std::string text = f.model.empty() ? "a model that no machine of the table has" : f.model;
   for (const auto& [name, value] : f.parameters) {
-    text += formatted(" {}={}", name, attribute_text(value));
+    text += formatted(" {}={}", name, printable_name(attribute_text(value)));
   }
   return text;
 }
@@ -52,8 +53,8 @@ std::string function_text(const Finding& f, std::string out) {
 }
 
 std::string finding_text(const Finding& f) {
-  std::string out = formatted("{} ({}): ", title_of(f), f.producer);
-  if (!f.why.empty()) return out + formatted("not identified: {}\n", f.why);
+  std::string out = formatted("{} ({}): ", printable_name(title_of(f)), printable_name(f.producer));
+  if (!f.why.empty()) return out + formatted("not identified: {}\n", printable_sentence(f.why));
   if (f.function) return function_text(f, out);
   switch (f.outcome) {
     case identify::Outcome::kFound:
@@ -69,10 +70,10 @@ std::string finding_text(const Finding& f) {
           "nothing fits of {} models; nearest {}: {} of {} elements agree, the others "
           "are up to {} ulps off\n",
           grouped(f.tried), model_text(f), grouped(f.agree), grouped(f.of), f.largest_ulps);
-      if (!f.note.empty()) out += formatted("    {}\n", f.note);
+      if (!f.note.empty()) out += formatted("    {}\n", printable_sentence(f.note));
       return out;
   }
-  if (!f.note.empty()) out += formatted("    {}\n", f.note);
+  if (!f.note.empty()) out += formatted("    {}\n", printable_sentence(f.note));
   for (const Evidence& e : f.evidence) out += evidence_line(e);
   for (const std::string& rival : f.rivals) out += formatted("    also fits: {}\n", rival);
   return out;

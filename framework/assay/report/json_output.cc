@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 
 namespace assay::report {
@@ -12,7 +13,7 @@ Json number(double value) {
 }
 
 std::string dumped(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(json.dump(indent, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace assay::report

@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 Json number(double value);
 
 // The text of a report, with a line end; -1: on one line. What is no UTF-8, as a file's name may
-// be, is replaced.
+// be, is replaced; what cannot be printed is an escape.
 std::string dumped(const Json& json, int indent);
 
 }  // namespace assay::report

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 
 namespace assay::report {
@@ -42,7 +43,7 @@ std::string mutation_table(const GateReport& report) {
       row->elementwise += m.elementwise != Outcome::kPass ? 1 : 0;
       row->abft += m.abft && *m.abft != Outcome::kPass ? 1 : 0;
       any_abft |= m.abft.has_value();
-      if (!m.caught()) row->through.push_back(c.name);
+      if (!m.caught()) row->through.push_back(printable_name(c.name));
     }
   }
   std::string out =

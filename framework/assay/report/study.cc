@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/report/json_output.h"
 
@@ -19,13 +20,6 @@ std::string exact_text(const study::StudyCell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return formatted("{}", *count);
   return number_text(std::get<double>(cell));
-}
-
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
 }
 
 Json cell_json(const study::StudyCell& cell) {
@@ -66,7 +60,7 @@ std::string study_csv(const study::StudyTable& table) {
   const auto line = [&](const auto& cells, const auto& text) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (i > 0) out += ',';
-      out += quoted(text(cells[i]));
+      out += csv_cell(printable_lines(text(cells[i])));
     }
     out += "\n";
   };

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/judge/blindness.h"
 #include "assay/judge/complex.h"
@@ -71,18 +72,20 @@ constexpr std::size_t kFewCases = 50;
 bool has_nothing_to_say(const CaseReport& c) { return c.passes() && c.remark == Remark::kNone; }
 // The name of a case as explanations have it, with the name that the user gave it if that differs.
 std::string place_of(const CaseReport& c) {
-  std::string place = c.file.empty() ? c.title() : formatted("{}: {}", c.file, c.title());
-  return c.source_name.empty() ? place : formatted("{} ('{}')", place, c.source_name);
+  const std::string title = printable_name(c.title());
+  const std::string place = c.file.empty() ? title : formatted("{}: {}", printable(c.file), title);
+  return c.source_name.empty() ? place
+                               : formatted("{} ('{}')", place, printable_name(c.source_name));
 }
 
-const char* color_of(Outcome outcome) {
+std::string_view color_of(Outcome outcome) {
   switch (outcome) {
     case Outcome::kPass:
-      return "\x1b[32m";
+      return kPassColor;
     case Outcome::kFail:
-      return "\x1b[31m";
+      return kFailColor;
     default:
-      return "\x1b[33m";
+      return kWarnColor;
   }
 }
 
@@ -111,7 +114,8 @@ std::string noted(const GateReport& report) {
   std::string out;
   for (std::size_t i = 0; i < std::min(kNoted, texts.size()); ++i) {
     const auto& [text, count] = texts[i];
-    out += formatted("note{}: {}\n", count > 1 ? formatted(" ({} times)", count) : "", text);
+    out += formatted("note{}: {}\n", count > 1 ? formatted(" ({} times)", count) : "",
+                     printable_sentence(text));
   }
   if (texts.size() > kNoted) {
     out +=
@@ -179,7 +183,7 @@ MissWords miss_words(const Verdict& v, const Miss& miss) {
 }
 
 std::string why_text(const Verdict& v) {
-  std::string text = v.because;
+  std::string text = printable_sentence(v.because);
   for (const char* owner : {"case", "operator"}) {
     if (v.outcome == Outcome::kPass || v.bound.origin != owner) continue;
     if (v.outcome == Outcome::kNotComparable && v.bound.origin == "operator") continue;
@@ -196,8 +200,10 @@ std::vector<ExplanationLine> lines_of(const Verdict& v) {
          formatted("actual {}; expected {}", special_counts(*v.metrics, v.metrics->actual),
                    special_counts(*v.metrics, v.metrics->expected))});
   }
-  if (!v.where.empty()) lines.push_back({"where: ", v.where});
-  for (std::string& note : notes_of(v)) lines.push_back({"note: ", std::move(note)});
+  if (!v.where.empty()) lines.push_back({"where: ", printable_sentence(v.where)});
+  for (const std::string& note : notes_of(v)) {
+    lines.push_back({"note: ", printable_sentence(note)});
+  }
   if (v.misses > 0 && v.metrics) {
     // What no tolerance can mend is not offered one.
     if (v.special_misses > 0 && v.bound.rule != Rule::kBits) {
@@ -235,8 +241,8 @@ std::string explain(const Verdict& v, const std::string& reproduce) {
 }
 
 std::string explain(const AbftVerdict& v, const std::string& reproduce) {
-  std::string text = v.because;
-  for (const std::string& note : v.notes) text += "; " + note;
+  std::string text = printable_sentence(v.because);
+  for (const std::string& note : v.notes) text += "; " + printable_sentence(note);
   for (const AbftFlag& flag : v.flags) {
     const std::string batch = flag.batch > 0 ? formatted("matrix {}, ", flag.batch) : "";
     const std::string_view source = v.from_golden ? "golden says" : "the operands say";
@@ -277,11 +283,12 @@ std::string explain(const AbftVerdict& v, const std::string& reproduce) {
 }
 
 std::string explain_error(const CaseReport& c) {
-  return c.reproduce.empty() ? c.error : formatted("{}\nreproduce: {}", c.error, c.reproduce);
+  const std::string error = printable_sentence(c.error);
+  return c.reproduce.empty() ? error : formatted("{}\nreproduce: {}", error, c.reproduce);
 }
 
 std::string explain_remark(const CaseReport& c) {
-  std::string text = c.remark_text;
+  std::string text = printable_sentence(c.remark_text);
   if (const Verdict* v = c.deciding_verdict(); v != nullptr && v->outcome == Outcome::kFail) {
     text += '\n';
     text += explain(*v);
@@ -363,12 +370,16 @@ std::string metrics_text(const Verdict& v) {
 std::string without_golden_text(const GateReport& report) {
   constexpr std::size_t kNamed = 10;
   const std::vector<std::string>& names = report.without_golden;
-  const std::size_t named = std::min(kNamed, names.size());
-  return formatted("{} without a golden case {} not judged: {}{}; --strict makes {} not comparable",
-                   names.size() == 1 ? "1 output" : formatted("{} outputs", names.size()),
-                   names.size() == 1 ? "was" : "were", joined(std::span(names).first(named)),
-                   named < names.size() ? formatted(" and {} more", names.size() - named) : "",
-                   names.size() == 1 ? "it" : "them");
+  std::vector<std::string> named;
+  for (const std::string& name : names) {
+    if (named.size() < kNamed) named.push_back(printable_name(name));
+  }
+  return formatted(
+      "{} without a golden case {} not judged: {}{}; --strict makes {} not comparable",
+      names.size() == 1 ? "1 output" : formatted("{} outputs", names.size()),
+      names.size() == 1 ? "was" : "were", joined(named),
+      named.size() < names.size() ? formatted(" and {} more", names.size() - named.size()) : "",
+      names.size() == 1 ? "it" : "them");
 }
 
 std::string gate_line(const GateReport& report) {
@@ -404,8 +415,9 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
                            const std::vector<std::string>& cells) {
     std::vector<std::string> row = {c.title(), std::string(word), c.dtype, shape_text(c.shape),
                                     c.producer};
-    if (several) row.insert(row.begin(), c.file);
     row.insert(row.end(), cells.begin(), cells.end());
+    for (std::string& cell : row) cell = printable_name(cell);
+    if (several) row.insert(row.begin(), printable(c.file));
     rows.push_back(std::move(row));
     outcomes.push_back(outcome);
   };
@@ -451,7 +463,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
       const bool right = i >= first_number && i <= first_number + 4;
       std::string cell = right ? pad + rows[r][i] : rows[r][i] + pad;
       if (color && r > 0 && i == outcome_column) {
-        cell = color_of(outcomes[r]) + cell + "\x1b[0m";
+        cell = formatted("{}{}{}", color_of(outcomes[r]), cell, kNoColor);
       }
       line += (i > 0 ? "  " : "") + cell;
     }
@@ -465,9 +477,11 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   }
   out += '\n';
   out += gate_line(report);
-  if (!report.note.empty()) out += report.note + "\n";
+  if (!report.note.empty()) out += printable_sentence(report.note) + "\n";
   if (!report.without_golden.empty()) out += without_golden_text(report) + "\n";
-  for (const std::string& note : report.notes) out += "note: " + note + "\n";
+  for (const std::string& note : report.notes) {
+    out += formatted("note: {}\n", printable_sentence(note));
+  }
   out += noted(report);
   std::size_t shown = 0, unshown = 0;
   const auto show = [&](const CaseReport& c, std::string_view word, const auto& text) {

@@ -50,6 +50,11 @@ std::string blind_cell(const Verdict& verdict);
 // one percent on, then the verdict's own notes.
 std::vector<std::string> notes_of(const Verdict& verdict);
 
+// The sequences that colour text of a terminal here; the last one ends a colour.
+inline constexpr std::string_view kPassColor = "\x1b[32m", kFailColor = "\x1b[31m",
+                                  kWarnColor = "\x1b[33m", kNoColor = "\x1b[0m";
+inline constexpr std::string_view kColors[] = {kPassColor, kFailColor, kWarnColor, kNoColor};
+
 // One row a case, a line of totals, then the explanation of each case that did not pass, failures
 // first (at most `explained`). Of more than 50 cases only those that did not pass have rows, and a
 // line counts the others; `all`: every case has one. `color`: ANSI colours for the outcomes.
