@@ -9,6 +9,7 @@
 #include "assay/datasets/attribute_value.h"
 #include "assay/datasets/chunks.h"
 #include "assay/datasets/open_dataset.h"
+#include "assay/datasets/read_driver.h"
 #include "assay/datasets/size_cap.h"
 #include "assay/datasets/types.h"
 
@@ -277,7 +278,7 @@ std::vector<std::string> Reader::links_in(const std::string& group_path) const {
 std::optional<Attribute> Reader::read_attribute(const std::string& object, const std::string& name,
                                                 hid_t attr) const {
   bool ok = true;
-  std::optional<Attribute> value = attribute_value(attr, ok);
+  std::optional<Attribute> value = attribute_value(attr, heap_of(file()), ok);
   if (!ok) refuse(object, damaged(formatted("its attribute '{}' cannot be read", name)));
   return value;
 }
@@ -440,11 +441,8 @@ Shape Reader::shape_of(const std::string& object, hid_t dataset, const Format& f
                              "ASSAY_MAX_DATASET_GIB raises it",
                              bytes, max_bytes_));
   }
-  // Deflate makes data at most some thousand times shorter; what has never been written is no data.
-  constexpr double kMostPerByte = 1100, kFree = 0x1p28;
   hsize_t size = 0;
-  if (H5Fget_filesize(file(), &size) >= 0 &&
-      bytes > std::max(kFree, kMostPerByte * static_cast<double>(size))) {
+  if (H5Fget_filesize(file(), &size) >= 0 && bytes > most_declared(size)) {
     refuse(object, formatted("declares {:.0f} bytes, more than a file of {} bytes can hold", bytes,
                              static_cast<std::int64_t>(size)));
   }
