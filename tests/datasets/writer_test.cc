@@ -461,8 +461,8 @@ TEST_F(Writer, H5pyReadsTheTrueValues) {
                        "    c = f['cases/' + name]\n"
                        "    x = c['inputs/x'][:].astype('f8')\n"
                        "    same = np.array_equal(x, c['golden'][:], equal_nan=True)\n"
-                       "    print(name, c['inputs/x'].attrs['dtype'].decode(), x.size, same)\n"
-                       "print(f.attrs['assay_schema'], c.attrs['op'].decode())\n",
+                       "    print(name, c['inputs/x'].attrs['dtype'], x.size, same)\n"
+                       "print(f.attrs['assay_schema'], c.attrs['op'])\n",
                        path_)),
       "float16 float16 65536 True\n"
       "bfloat16 bfloat16 65536 True\n"

@@ -458,8 +458,11 @@ Reader::OpenDataset Reader::open_tensor(const std::string& object, const std::st
   const Start start = start_of(object);
   opened.dataset = h5::dataset(H5Dopen2(start.at, start.name, H5P_DEFAULT));
   if (!opened.dataset.valid()) {
+    const bool was_damaged = damage_was_seen();
     const std::string why = damaged("cannot be opened");
-    refuse(object, kind_of(object) == ObjectKind::kDataset ? why : "must be a dataset");
+    if (kind_of(object) == ObjectKind::kDataset) refuse(object, why);
+    if (!was_damaged) forget_damage();
+    refuse(object, "must be a dataset");
   }
   const hid_t dataset = opened.dataset.get();
   // The creation properties come first: nothing is read through a source outside the file.
