@@ -250,13 +250,14 @@ def run(program, words, folder):
         return came_of(code, memory, said.read())
 
 
-def run_python(file, folder):
-    """Python's writer, which has no process that looks at the file first."""
+def run_python(program, file, folder):
+    """Python's writer, for which `assay` looks at the file (docs/reliability.md)."""
     pid = os.fork()
     if pid == 0:
         code = 3
         try:
             os.chdir(folder)
+            os.environ["ASSAY_FILE_CHECKER"] = program
             shutil.copy(file, "python.h5")
             with assay.open("python.h5", layout="dataset") as cases:
                 name = cases.case_names()[0]
@@ -303,7 +304,7 @@ def main():
         runs = {command: lambda words=words: run(asked.assay, words, folder)
                 for command, words in commands(file).items()}
         if assay is not None:
-            runs["python"] = lambda: run_python(file, folder)
+            runs["python"] = lambda: run_python(program, file, folder)
         for command, once in runs.items():
             shutil.rmtree(folder / "unpacked", ignore_errors=True)
             came = once()

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/temporary_file.h"
@@ -30,6 +31,15 @@ constexpr std::int64_t kMinCompressed = 1024;  // elements; fewer are not worth 
 
 // Whether a list has such a member: "x/0".
 bool is_member(const std::string& operand) { return operand.find('/') != std::string::npos; }
+
+// Whether the schema gives an attribute of a dataset or a group its meaning.
+bool is_schema_attribute(std::string_view name) {
+  constexpr std::string_view kOwn[] = {"dtype", "fault"};
+  const auto known = known_attributes();
+  return std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn) ||
+         std::any_of(known.begin(), known.end(),
+                     [&](const KnownAttribute& row) { return row.name == name; });
+}
 
 }  // namespace
 
@@ -158,15 +168,17 @@ struct DatasetWriter::Impl {
   //
   // When all that takes its place is there already.
 
-  // Those that the object, which is open as `at`, does not have yet.
+  // Those that the object, which is open as `at`, does not have yet. Strings that the schema knows
+  // get a variable length, whatever wrote them. All others stay as they are stored: in HDF5's
+  // conventions, such as dimension scales, the length matters.
   void copy_attributes(h5::CopySource& source, const std::string& object, hid_t at,
-                       const h5::ChecksumTable& known) {
+                       const h5::ChecksumTable& known, bool is_case = false) {
     for (const auto& [name, value] : source.attributes(object)) {
       if (H5Aexists(at, name.c_str()) > 0) continue;
-      // A note stays as whoever made it stored it.
       h5::CopySource::Copied came{h5::CopySource::Copied::kByValue};
       const bool is_text = value && std::holds_alternative<std::string>(*value);
-      if (!is_text || is_note(name)) came = source.copy_attribute(object, name, at);
+      const bool is_of_schema = is_case ? !is_note(name) : is_schema_attribute(name);
+      if (!is_text || !is_of_schema) came = source.copy_attribute(object, name, at);
       if (came.kind == h5::CopySource::Copied::kFailed) {
         fail(object, formatted("its attribute '{}' cannot be copied", name));
       }
@@ -542,7 +554,7 @@ void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {
   }
   const std::string at = case_path(name);
   const h5::Handle group = impl_->created_group(at);
-  impl_->copy_attributes(*source, at, group.get(), from.checksums());
+  impl_->copy_attributes(*source, at, group.get(), from.checksums(), true);
   impl_->copied.push_back({std::move(source), name, from.checksums()});
   impl_->check_disk();
 }
