@@ -304,7 +304,7 @@ def main():
         runs = {command: lambda words=words: run(asked.assay, words, folder)
                 for command, words in commands(file).items()}
         if assay is not None:
-            runs["python"] = lambda: run_python(program, file, folder)
+            runs["python"] = lambda: run_python(asked.assay, file, folder)
         for command, once in runs.items():
             shutil.rmtree(folder / "unpacked", ignore_errors=True)
             came = once()

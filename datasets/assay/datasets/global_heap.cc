@@ -71,7 +71,7 @@ GlobalHeap::Collection GlobalHeap::read_collection(std::uint64_t at) const {
   if (size < kSmallestHeap || at > file_size_ || size > file_size_ - at) {
     return bad(formatted("is said to have {} bytes", size));
   }
-  Collection result;
+  Collection result{.problem = {}, .objects = {}, .bytes = window};
   std::uint64_t window_at = 0;
   bool has_free_space = false;
   for (std::uint64_t place = kHeapHeader; size - place >= kHeapObjectHeader;) {
@@ -90,14 +90,32 @@ GlobalHeap::Collection GlobalHeap::read_collection(std::uint64_t at) const {
     if (!fits) {
       return bad(formatted("has an object of {} bytes where {} are left", object, left));
     }
-    if (index == 0 ? std::exchange(has_free_space, true)
-                   : !result.objects.emplace(index, Place{at + place + kHeapObjectHeader, object})
-                          .second) {
-      return bad(formatted("has two objects of number {}", index));
+    if (index == 0) {
+      if (std::exchange(has_free_space, true)) return bad("has two objects of number 0");
+    } else {
+      result.objects.push_back({index, place + kHeapObjectHeader, object});
     }
     place += index == 0 ? object : kHeapObjectHeader + aligned_to_8(object);
   }
+  const auto before = [](const Place& a, const Place& b) { return a.index < b.index; };
+  // As HDF5 numbers them, they are in order.
+  if (!std::is_sorted(result.objects.begin(), result.objects.end(), before)) {
+    std::sort(result.objects.begin(), result.objects.end(), before);
+  }
+  const auto same =
+      std::adjacent_find(result.objects.begin(), result.objects.end(),
+                         [](const Place& a, const Place& b) { return a.index == b.index; });
+  if (same != result.objects.end()) {
+    return bad(formatted("has two objects of number {}", same->index));
+  }
   return result;
+}
+
+const GlobalHeap::Place* GlobalHeap::Collection::find(std::uint32_t index) const {
+  const auto found =
+      std::lower_bound(objects.begin(), objects.end(), index,
+                       [](const Place& place, std::uint32_t asked) { return place.index < asked; });
+  return found != objects.end() && found->index == index ? &*found : nullptr;
 }
 
 GlobalHeap::Object GlobalHeap::object(std::span<const std::byte> reference,
@@ -113,22 +131,21 @@ GlobalHeap::Object GlobalHeap::object(std::span<const std::byte> reference,
   const std::uint64_t at = base_ + address;
   const Collection& collection = collection_at(at);
   if (!collection.problem.empty()) return bad(collection.problem);
-  const auto found = collection.objects.find(index);
-  if (found == collection.objects.end()) {
-    return bad(formatted("the global heap at {} has no object {}", at, index));
-  }
-  const auto [place, size] = found->second;
+  const Place* const found = collection.find(index);
+  if (found == nullptr) return bad(formatted("the global heap at {} has no object {}", at, index));
+  const std::uint64_t size = found->size;
   if (element_bytes == 0 || size / element_bytes != length || size % element_bytes != 0) {
     return bad(
         formatted("{} elements of {} bytes are said to lie in {} bytes of the global heap "
                   "at {}",
                   length, element_bytes, size, at));
   }
-  Object object{length, read_(place, size)};
-  if (object.bytes.size() != size) {
-    return bad(formatted("the global heap at {} cannot be read", at));
+  if (found->at + size <= collection.bytes.size()) {
+    return {length, std::span(collection.bytes).subspan(found->at, size)};
   }
-  return object;
+  large_ = read_(at + found->at, size);
+  if (large_.size() != size) return bad(formatted("the global heap at {} cannot be read", at));
+  return {length, large_};
 }
 
 }  // namespace assay::h5

@@ -37,8 +37,8 @@ class GlobalHeap {
   // What a reference leads to. `problem` says why it leads nowhere, as in "the global heap at 2048
   // has no object 7", and is empty if it does not.
   struct Object {
-    std::uint64_t length = 0;  // in elements
-    std::vector<std::byte> bytes = {};
+    std::uint64_t length = 0;               // in elements
+    std::span<const std::byte> bytes = {};  // until the next one is asked for
     std::string problem = {};
   };
   // `element_bytes`: the size of one of the elements that the reference counts, 1 for strings. A
@@ -50,11 +50,15 @@ class GlobalHeap {
 
  private:
   struct Place {
-    std::uint64_t at, size;
+    std::uint32_t index;
+    std::uint64_t at, size;  // `at`: from the beginning of the collection
   };
   struct Collection {
     std::string problem;
-    std::map<std::uint32_t, Place> objects = {};  // by number
+    std::vector<Place> objects = {};    // by number
+    std::vector<std::byte> bytes = {};  // the first ones
+
+    const Place* find(std::uint32_t index) const;
   };
 
   void read_superblock();
@@ -65,6 +69,8 @@ class GlobalHeap {
   std::uint64_t file_size_, base_ = 0;
   std::size_t offset_bytes_ = 8, length_bytes_ = 8;
   std::map<std::uint64_t, Collection> collections_;  // that were read last
+  std::vector<std::byte>
+      large_;  // an object that does not lie in the first bytes of its collection
 };
 
 // The little-endian number in `size` bytes from `at` on. Bytes that are not there count as 0.

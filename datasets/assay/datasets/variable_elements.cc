@@ -231,31 +231,35 @@ std::string VariableElements::decode(const ElementLayout& layout, std::span<cons
       std::memcpy(memory, stored.data(), layout.memory_bytes);
       return "";
     case ElementLayout::Kind::kText: {
-      GlobalHeap::Object object = this->object(stored, 1);
+      const GlobalHeap::Object object = this->object(stored, 1);
       if (!object.problem.empty()) return object.problem;
       const std::byte* text = nullptr;  // which HDF5 stores as it stored this one: as none
       if (object.length > 0) {
-        object.bytes.push_back(std::byte{0});
-        text = hold(std::move(object.bytes));
+        std::vector<std::byte> copy(object.bytes.begin(), object.bytes.end());
+        copy.push_back(std::byte{0});
+        text = hold(std::move(copy));
       }
       std::memcpy(memory, &text, sizeof text);
       return "";
     }
     case ElementLayout::Kind::kSequence: {
       const ElementLayout& base = layout.parts[0];
-      GlobalHeap::Object object = this->object(stored, base.stored_bytes);
+      const GlobalHeap::Object object = this->object(stored, base.stored_bytes);
       if (!object.problem.empty()) return object.problem;
       hvl_t sequence = {static_cast<std::size_t>(object.length), nullptr};
-      if (base.kind == ElementLayout::Kind::kFixed) {
-        if (object.length > 0) sequence.p = hold(std::move(object.bytes));
-      } else if (object.length > 0) {
-        std::byte* const elements = hold(std::vector<std::byte>(object.length * base.memory_bytes));
-        sequence.p = elements;
-        for (std::size_t i = 0; i < object.length; ++i) {
-          const auto part = std::span<const std::byte>(object.bytes)
-                                .subspan(i * base.stored_bytes, base.stored_bytes);
-          const std::string why = decode(base, part, elements + i * base.memory_bytes);
-          if (!why.empty()) return why;
+      if (object.length > 0) {
+        // A copy, for elements of variable length ask for other objects.
+        std::byte* const there = hold({object.bytes.begin(), object.bytes.end()});
+        sequence.p = there;
+        if (base.kind != ElementLayout::Kind::kFixed) {
+          std::byte* const elements =
+              hold(std::vector<std::byte>(sequence.len * base.memory_bytes));
+          sequence.p = elements;
+          for (std::size_t i = 0; i < sequence.len; ++i) {
+            const std::span<const std::byte> part(there + i * base.stored_bytes, base.stored_bytes);
+            const std::string why = decode(base, part, elements + i * base.memory_bytes);
+            if (!why.empty()) return why;
+          }
         }
       }
       std::memcpy(memory, &sequence, sizeof sequence);

@@ -111,7 +111,11 @@ struct DatasetWriter::Impl {
 
   // Strings have a variable length, which h5py gives as str.
   void write_attribute(const std::string& object, const std::string& name, const Attribute& value) {
-    const hid_t at = opened(object);
+    write_attribute(opened(object), object, name, value);
+  }
+  // To the object, which is open as `at`.
+  void write_attribute(hid_t at, const std::string& object, const std::string& name,
+                       const Attribute& value) {
     if (H5Aexists(at, name.c_str()) > 0) H5Adelete(at, name.c_str());
     const h5::Handle* type = &number_type;
     const void* data = nullptr;
@@ -187,7 +191,7 @@ struct DatasetWriter::Impl {
         continue;
       }
       if (came.kind == h5::CopySource::Copied::kByValue && value) {
-        write_attribute(object, name, *value);
+        write_attribute(at, object, name, *value);
       }
       const std::string line = object + "@" + name;
       if (const auto sum = known.find(line)) {
