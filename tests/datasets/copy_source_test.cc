@@ -146,6 +146,7 @@ TEST_F(CopySourceTest, LeavesToHdf5WhatItMayNotCopyBitForBit) {
     const char* lines;
   } changes[] = {
       {"several values", "c.attrs['x'] = [1, 2]"},
+      {"text behind a zero", "c.attrs['x'] = np.bytes_(b'a\\0b')"},
       {"no value", "c.attrs['x'] = h5py.Empty('f4')"},
       {"a bool", "c.attrs['x'] = True"},
       {"a NaN", "c.attrs['x'] = np.float32('nan')"},

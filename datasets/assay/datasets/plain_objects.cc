@@ -471,9 +471,12 @@ bool PlainObjects::read_value(Cursor type, Cursor data, PlainObject::NamedValue&
       const unsigned padding = bits_0 & 15, encoding = bits_0 >> 4;
       if (padding > 2 || encoding > 1) return false;
       std::string text(until_zero(bytes.text()));
+      // What lies behind the first zero is no part of the value, but of what is stored.
+      const bool is_all =
+          bytes.text().find_first_not_of('\0', text.size()) == std::string_view::npos;
       if (padding == 2) text.erase(text.find_last_not_of(' ') + 1);
       set_text(std::move(text));
-      stored.kind = Kind::kText;
+      if (is_all) stored.kind = Kind::kText;
       stored.padding = static_cast<std::uint8_t>(padding);
       stored.encoding = static_cast<std::uint8_t>(encoding);
       return true;

@@ -149,7 +149,8 @@ Handle read_access(int fd, bool lock) {
 
 GlobalHeap& heap_of(hid_t file) {
   void* heap = nullptr;
-  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &heap) < 0) {
+  const Handle access = properties(H5Fget_access_plist(file));
+  if (H5Pget_driver(access.get()) != driver() || H5Fget_vfd_handle(file, H5P_DEFAULT, &heap) < 0) {
     throw std::logic_error("the file was opened by another driver");
   }
   return *static_cast<GlobalHeap*>(heap);

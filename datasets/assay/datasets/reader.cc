@@ -278,7 +278,8 @@ std::vector<std::string> Reader::links_in(const std::string& group_path) const {
 std::optional<Attribute> Reader::read_attribute(const std::string& object, const std::string& name,
                                                 hid_t attr) const {
   bool ok = true;
-  std::optional<Attribute> value = attribute_value(attr, heap_of(file()), ok);
+  if (heap_ == nullptr) heap_ = &heap_of(file());
+  std::optional<Attribute> value = attribute_value(attr, *heap_, ok);
   if (!ok) refuse(object, damaged(formatted("its attribute '{}' cannot be read", name)));
   return value;
 }
