@@ -93,6 +93,14 @@ class Hostile(unittest.TestCase):
                                      f"at {heap} is none; the file is truncated or corrupt")
                     self.assertFalse(os.path.exists(self.path("copy.h5")))
 
+    def test_a_type_of_variable_length_that_is_no_string_and_no_sequence(self):
+        # HDF5 1.10 accepts it, and calls a function that it does not have when it writes a copy.
+        file = HOSTILE_COPIES / "vlen_copy_kind.h5"
+        ran = self.run_in_1_gib("golden", "--out", "copy.h5", file)
+        self.assertEqual((ran.stderr, ran.returncode),
+                         (f"error: {file}: /cases/mm0: its attribute 'x_named' cannot be read; the file is "
+                          "truncated or corrupt\n", 2))
+
     def test_a_process_that_does_not_survive_looking_is_an_error(self):
         # In the place of the program that looks: answers so often, and ends as HDF5 would end it.
         checker = self.folder / "checker"

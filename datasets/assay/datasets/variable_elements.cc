@@ -91,6 +91,17 @@ bool has_references(hid_t t) {
 
 namespace {
 
+// What a type of variable length is in the file: 0 a sequence, 1 a string. HDF5 1.10 accepts others
+// of a damaged file, and calls functions that they do not have.
+unsigned variable_kind(hid_t t) {
+  constexpr std::size_t kHead = 2;  // what H5Tencode() puts before the message (IV.A.2.d)
+  std::size_t size = 0;
+  if (H5Tencode(t, nullptr, &size) < 0 || size < kHead + 2) return 15;
+  std::vector<unsigned char> message(size);
+  if (H5Tencode(t, message.data(), &size) < 0) return 15;
+  return message[kHead + 1] & 15U;
+}
+
 ElementLayout unchecked_layout_of(hid_t t, const GlobalHeap& heap) {
   using Kind = ElementLayout::Kind;
   ElementLayout layout;
@@ -99,6 +110,7 @@ ElementLayout unchecked_layout_of(hid_t t, const GlobalHeap& heap) {
   if (is_variable_text(t)) {
     layout.kind = Kind::kText;
     layout.stored_bytes = heap.reference_bytes();
+    layout.is_sound = variable_kind(t) == 1;
     return layout;
   }
   if (H5Tget_class(t) == H5T_COMPOUND) {
@@ -121,12 +133,13 @@ ElementLayout unchecked_layout_of(hid_t t, const GlobalHeap& heap) {
   } else {
     layout.kind = Kind::kSequence;
     layout.stored_bytes = heap.reference_bytes();
+    layout.is_sound = variable_kind(t) == 0;
   }
   return layout;
 }
 
 bool is_sound(const ElementLayout& layout) {
-  if (layout.stored_bytes == 0 || layout.memory_bytes == 0) return false;
+  if (!layout.is_sound || layout.stored_bytes == 0 || layout.memory_bytes == 0) return false;
   const auto fits = [](std::size_t at, std::size_t size, std::size_t all) {
     return size <= all && at <= all - size;
   };

@@ -29,7 +29,7 @@ struct ElementLayout {
   // Where it lies in the compound that it is a member of.
   std::size_t stored_at = 0, memory_at = 0;
   std::size_t count = 0;  // of an array
-  bool is_sound = true;   // members lie within their compound, and elements have a size
+  bool is_sound = true;   // of a kind that is known, with members within their compound
   std::vector<ElementLayout> parts = {};  // members; the one base of a sequence or an array
 };
 
