@@ -122,6 +122,7 @@ int run_pack(const PackOptions& o, const Context& context) {
     return 2;
   }
   writer.commit();
+  for (const std::string& note : writer.notes()) print_error("note: " + note);
   if (!context.quiet) {
     print(formatted("{}: {} case{}\n", o.out, whence.size(), whence.size() == 1 ? "" : "s"));
   }

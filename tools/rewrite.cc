@@ -93,6 +93,7 @@ int rewrite(
         formatted("--out {} is the input, and what is refused of it would be lost", o.out));
   }
   out.commit();
+  for (const std::string& note : out.notes()) print_error("note: " + note);
   if (!context.quiet) {
     print(formatted("{} of {} cases, written to {}\n", done, cases.size(), o.out));
   }

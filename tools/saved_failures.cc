@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "assay/base/text.h"
+#include "tools.h"
 
 namespace assay::tools {
 
@@ -57,8 +58,10 @@ void SavedFailures::add(const CaseSource& golden, const CaseSource* recorded,
 }
 
 bool SavedFailures::commit() {
-  if (count_ > 0) writer_.commit();
-  return count_ > 0;
+  if (count_ == 0) return false;
+  writer_.commit();
+  for (const std::string& note : writer_.notes()) print_error("note: " + note);
+  return true;
 }
 
 }  // namespace assay::tools

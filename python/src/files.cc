@@ -133,6 +133,7 @@ class Dataset {
     writer.commit();
     opened_ = {};
     open();
+    for (std::string& note : writer.notes()) opened_.notes.push_back(std::move(note));
   }
 
  private:

@@ -187,7 +187,8 @@ class RoundTrips(TestCase):
                     if got is None:
                         continue
                     stored = raw[f"cases/{case.name}/{path}"]
-                    self.assertEqual(got.dtype, np.bytes_(stored.attrs["dtype"]).decode())
+                    # Of an older version, whose strings have a fixed length.
+                    self.assertEqual(got.dtype, np.array(stored.attrs["dtype"]).astype(str).item())
                     if got.dtype in ("float64", "float32", "float16"):
                         np.testing.assert_array_equal(got.numpy(), stored[()])
                         compared += 1

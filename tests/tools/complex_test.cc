@@ -84,7 +84,7 @@ import h5py, numpy as np
 def tensors(path):
     found = {}
     with h5py.File(path) as f:
-        f["cases"].visititems(lambda name, item: found.update({name: (item.attrs["dtype"].decode(), item.shape, item[()].tobytes())})
+        f["cases"].visititems(lambda name, item: found.update({name: (item.attrs["dtype"], item.shape, item[()].tobytes())})
                      if isinstance(item, h5py.Dataset) else None)
     return found
 first, again = tensors("all.h5"), tensors(f"again_{kind}.h5")

@@ -18,6 +18,7 @@ import numpy as np
 ASSAY = os.environ["ASSAY"]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SAMPLE = SOURCE / "datasets/samples/operators_fp8.h5"
+HOSTILE_COPIES = pathlib.Path(__file__).parent / "hostile/copies"
 HOSTILE = sorted((pathlib.Path(__file__).parent / "hostile").glob("*.h5"))
 
 
@@ -32,6 +33,13 @@ class Hostile(unittest.TestCase):
     def run_assay(self, *words, timeout=120, **how):
         return subprocess.run([ASSAY, *map(str, words)], capture_output=True, text=True,
                               timeout=timeout, cwd=self.folder, stdin=subprocess.DEVNULL, **how)
+
+    def run_in_1_gib(self, *words):
+        limited = ["/bin/sh", "-c", 'ulimit -v 1048576; exec "$@"', "sh", ASSAY, *map(str, words)]
+        if os.environ.get("ASSAY_SANITIZED"):  # which takes address space without end
+            limited = limited[4:]
+        return subprocess.run(limited, capture_output=True, text=True, timeout=120, cwd=self.folder,
+                              stdin=subprocess.DEVNULL)
 
     def refused(self, said, *words, **how):
         ran = self.run_assay(*words, **how)
@@ -64,6 +72,34 @@ class Hostile(unittest.TestCase):
                 ran = self.run_assay(*words)
                 self.assertEqual(ran.returncode, 2, (file, words, ran))
                 self.assertIn("error: ", ran.stderr)
+
+    def test_strings_that_lead_nowhere(self):
+        # HDF5 1.10's H5Ocopy ends the process over the first file, and takes 4 GiB over the second.
+        inject = ["inject", "--fault", "flip,bit=30", "--recorded", "npu", "--out"]
+        gate = ["gate", "--recorded", "npu", "--rtol", "0", "--atol", "0", "--save-failures"]
+        emulate = ["emulate", "--machine", "exact", "--out"]
+        pack, golden = ["pack", "--out"], ["golden", "--out"]
+        for name, dataset, heap, copying in (
+                ("vlen_copy_x.h5", "/cases/mm/c0/extra_strings", 1, (pack, golden, emulate, inject)),
+                ("vlen_copy_memory.h5", "/cases/a/notes", 3071, (pack, inject, gate))):
+            file = HOSTILE_COPIES / name
+            self.assertEqual(self.run_assay("inspect", file).returncode, 0)
+            for words in copying:
+                with self.subTest(name=name, command=words[0]):
+                    ran = self.run_in_1_gib(*words, "copy.h5", file)
+                    self.assertEqual(ran.returncode, 2, ran)
+                    self.assertEqual(ran.stderr.splitlines()[-1],
+                                     f"error: {file}: {dataset}: its elements cannot be read: the global heap "
+                                     f"at {heap} is none; the file is truncated or corrupt")
+                    self.assertFalse(os.path.exists(self.path("copy.h5")))
+
+    def test_a_type_of_variable_length_that_is_no_string_and_no_sequence(self):
+        # HDF5 1.10 accepts it, and calls a function that it does not have when it writes a copy.
+        file = HOSTILE_COPIES / "vlen_copy_kind.h5"
+        ran = self.run_in_1_gib("golden", "--out", "copy.h5", file)
+        self.assertEqual((ran.stderr, ran.returncode),
+                         (f"error: {file}: /cases/mm0: its attribute 'x_named' cannot be read; the file is "
+                          "truncated or corrupt\n", 2))
 
     def test_a_process_that_does_not_survive_looking_is_an_error(self):
         # In the place of the program that looks: answers so often, and ends as HDF5 would end it.

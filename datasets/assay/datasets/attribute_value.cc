@@ -4,24 +4,26 @@
 #include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "assay/base/printable.h"
 #include "assay/datasets/types.h"
+#include "assay/datasets/variable_elements.h"
 
 namespace assay::h5 {
 namespace {
 
-// One string; `ok` is false where HDF5 could not read it.
-std::string read_string(hid_t attr, hid_t type, bool& ok) {
+// Reads one string. `ok` becomes false where it cannot be read.
+std::string read_string(hid_t attr, hid_t type, GlobalHeap& heap, bool& ok) {
   if (H5Tis_variable_str(type) > 0) {
-    char* text = nullptr;
-    const Handle memory = h5::type(H5Tcopy(H5T_C_S1));
-    H5Tset_size(memory.get(), H5T_VARIABLE);
-    H5Tset_cset(memory.get(), H5Tget_cset(type));
-    ok = H5Aread(attr, memory.get(), &text) >= 0;
-    if (!ok || text == nullptr) return "";
-    std::string value = text;
-    H5free_memory(text);
+    std::vector<std::byte> reference;
+    ok = read_as_stored(attr, type, layout_of(type, heap), heap, reference);
+    if (!ok) return "";
+    const GlobalHeap::Object object = heap.object(reference, 1);
+    if (!object.problem.empty()) push_error(object.problem);
+    ok = object.problem.empty();
+    std::string value(reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size());
+    value.resize(std::strlen(value.c_str()));
     return value;
   }
   std::string value(H5Tget_size(type), '\0');
@@ -33,7 +35,7 @@ std::string read_string(hid_t attr, hid_t type, bool& ok) {
 
 }  // namespace
 
-std::optional<Attribute> attribute_value(hid_t attr, bool& ok) {
+std::optional<Attribute> attribute_value(hid_t attr, GlobalHeap& heap, bool& ok) {
   const Handle space = h5::space(H5Aget_space(attr));
   if (H5Sget_simple_extent_npoints(space.get()) != 1) return std::nullopt;
   const Handle type = h5::type(H5Aget_type(attr));
@@ -41,7 +43,7 @@ std::optional<Attribute> attribute_value(hid_t attr, bool& ok) {
   std::optional<Attribute> value;
   switch (H5Tget_class(type.get())) {
     case H5T_STRING: {
-      std::string text = read_string(attr, type.get(), ok);
+      std::string text = read_string(attr, type.get(), heap, ok);
       if (is_utf8(text)) value = std::move(text);
       break;
     }

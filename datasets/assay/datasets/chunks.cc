@@ -431,19 +431,25 @@ std::string read_stored(const StoredArray& array, std::byte* to) {
 
 namespace {
 
-// Reads [begin, begin + count) of a dataset that lies in one piece: at most a part of the first
-// row, whole rows, and a part of the last one, along each dimension.
-bool read_contiguous(const StoredArray& array, std::vector<hsize_t>& index, std::int64_t begin,
-                     std::int64_t count, std::byte* to) {
-  const std::size_t depth = index.size(), rank = array.shape.size();
+// Calls use(memory space, file space, place) for the boxes that make up the elements
+// [begin, begin + count): at most a part of the first row, whole rows, and a part of the last one,
+// along each dimension. `place`: of the box's first element among them. False where a call says so.
+template <typename Use>
+bool each_box(hid_t dataset, const Shape& shape, std::vector<hsize_t>& index, std::int64_t begin,
+              std::int64_t count, std::int64_t place, const Use& use) {
+  const std::size_t depth = index.size(), rank = shape.size();
+  if (rank == 0) {
+    const Handle all = h5::space(H5Dget_space(dataset));
+    return use(all.get(), all.get(), place);
+  }
   const std::int64_t row =
-      depth + 1 < rank ? element_count(std::span(array.shape).subspan(depth + 1)) : 1;
+      depth + 1 < rank ? element_count(std::span(shape).subspan(depth + 1)) : 1;
   while (count > 0) {
     const std::int64_t skipped = begin % row;
     std::int64_t taken = std::min(count, row - skipped);
     if (skipped != 0 || count < row) {
       index.push_back(static_cast<hsize_t>(begin / row));
-      if (!read_contiguous(array, index, skipped, taken, to)) return false;
+      if (!each_box(dataset, shape, index, skipped, taken, place, use)) return false;
       index.pop_back();
     } else {
       const std::int64_t rows = count / row;
@@ -453,25 +459,47 @@ bool read_contiguous(const StoredArray& array, std::vector<hsize_t>& index, std:
       extent.push_back(static_cast<hsize_t>(rows));
       for (std::size_t d = depth + 1; d < rank; ++d) {
         start.push_back(0);
-        extent.push_back(static_cast<hsize_t>(array.shape[d]));
+        extent.push_back(static_cast<hsize_t>(shape[d]));
       }
-      const Handle file = h5::space(H5Dget_space(array.dataset));
+      const Handle file = h5::space(H5Dget_space(dataset));
       const auto length = static_cast<hsize_t>(taken);
       const Handle memory = h5::space(H5Screate_simple(1, &length, nullptr));
       if (H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, start.data(), nullptr, extent.data(),
                               nullptr) < 0 ||
-          H5Dread(array.dataset, array.type, memory.get(), file.get(), H5P_DEFAULT, to) < 0) {
+          !use(memory.get(), file.get(), place)) {
         return false;
       }
     }
     begin += taken;
     count -= taken;
-    to += static_cast<std::size_t>(taken) * array.element_bytes;
+    place += taken;
   }
   return true;
 }
 
+// Reads [begin, begin + count) of a dataset that lies in one piece.
+bool read_contiguous(const StoredArray& array, std::int64_t begin, std::int64_t count,
+                     std::byte* to) {
+  std::vector<hsize_t> index;
+  return each_box(array.dataset, array.shape, index, begin, count, 0,
+                  [&](hid_t memory, hid_t file, std::int64_t place) {
+                    return H5Dread(array.dataset, array.type, memory, file, H5P_DEFAULT,
+                                   to + static_cast<std::size_t>(place) * array.element_bytes) >= 0;
+                  });
+}
+
 }  // namespace
+
+bool write_range(const StoredArray& array, hid_t to, hid_t type, std::int64_t begin,
+                 std::int64_t count, const std::byte* from) {
+  const std::size_t width = H5Tget_size(type);
+  std::vector<hsize_t> index;
+  return each_box(to, array.shape, index, begin, count, 0,
+                  [&](hid_t memory, hid_t file, std::int64_t place) {
+                    return H5Dwrite(to, type, memory, file, H5P_DEFAULT,
+                                    from + static_cast<std::size_t>(place) * width) >= 0;
+                  });
+}
 
 namespace {
 
@@ -508,30 +536,40 @@ void look_at_chunks(const StoredArray& array) {
   (void)each_stored_chunk(array, [](const auto&, hsize_t, std::size_t) { return true; });
 }
 
-bool copy_stored(const StoredArray& array, hid_t to) {
+std::string copy_stored(const StoredArray& array, hid_t to, bool& written) {
   const ReadingElements reading;
-  if (H5Pget_layout(array.created) == H5D_VIRTUAL || H5Pget_external_count(array.created) > 0) {
-    return true;
-  }
-  std::vector<std::byte> bytes;
-  if (H5Pget_layout(array.created) == H5D_CHUNKED) {
-    return each_stored_chunk(
-        array, [&](const std::vector<hsize_t>& offset, hsize_t size, std::size_t chunk_bytes) {
-          if (size > 2 * chunk_bytes + 1024) return false;  // than which deflate makes none longer
-          bytes.resize(size);
-          std::uint32_t skipped = 0;
-          return H5Dread_chunk(array.dataset, H5P_DEFAULT, offset.data(), &skipped, bytes.data()) >=
-                     0 &&
-                 H5Dwrite_chunk(to, H5P_DEFAULT, skipped, offset.data(), size, bytes.data()) >= 0;
-        });
-  }
-  const std::int64_t count = element_count(array.shape);
   const hsize_t stored = H5Dget_storage_size(array.dataset);
-  if (count == 0 || stored == 0) return true;
-  if (stored != static_cast<hsize_t>(count) * array.element_bytes) return false;
-  bytes.resize(stored);
-  return H5Dread(array.dataset, array.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) >= 0 &&
-         H5Dwrite(to, array.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) >= 0;
+  const std::int64_t count = element_count(array.shape);
+  if (count == 0 || stored == 0) return "";
+  std::vector<std::byte> bytes;
+  std::string why;
+  if (H5Pget_layout(array.created) == H5D_CHUNKED) {
+    const bool whole = each_stored_chunk(array, [&](const std::vector<hsize_t>& offset,
+                                                    hsize_t size, std::size_t chunk_bytes) {
+      std::uint32_t skipped = 0;
+      // Deflate makes none longer than this, and all that is stored has at least its bytes.
+      if (size > 2 * chunk_bytes + 1024 || size > stored) return false;
+      bytes.resize(size);
+      if (H5Dread_chunk(array.dataset, H5P_DEFAULT, offset.data(), &skipped, bytes.data()) < 0) {
+        return false;
+      }
+      written &= H5Dwrite_chunk(to, H5P_DEFAULT, skipped, offset.data(), size, bytes.data()) >= 0;
+      return written;
+    });
+    return whole || !written ? "" : damaged("its chunks cannot be read");
+  }
+  if (stored != static_cast<hsize_t>(count) * array.element_bytes) {
+    return damaged(formatted("holds {} bytes instead of {}", stored,
+                             static_cast<hsize_t>(count) * array.element_bytes));
+  }
+  const auto piece = static_cast<std::int64_t>(kBatchBytes / array.element_bytes + 1);
+  for (std::int64_t begin = 0; begin < count && written; begin += piece) {
+    const std::int64_t n = std::min(piece, count - begin);
+    bytes.resize(static_cast<std::size_t>(n) * array.element_bytes);
+    if (!read_contiguous(array, begin, n, bytes.data())) return damaged("its data cannot be read");
+    written &= write_range(array, to, array.type, begin, n, bytes.data());
+  }
+  return "";
 }
 
 std::int64_t chunk_row(const StoredArray& array) {
@@ -562,8 +600,7 @@ std::string read_stored_range(const StoredArray& array, std::int64_t begin, std:
   const hsize_t stored = H5Dget_storage_size(array.dataset);
   if (stored == 0) return fill(array, count, to);
   if (stored != bytes) return damaged(formatted("holds {} bytes instead of {}", stored, bytes));
-  std::vector<hsize_t> index;
-  return read_contiguous(array, index, begin, count, to) ? "" : damaged("its data cannot be read");
+  return read_contiguous(array, begin, count, to) ? "" : damaged("its data cannot be read");
 }
 
 }  // namespace assay::h5

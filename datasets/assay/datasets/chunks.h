@@ -49,9 +49,14 @@ std::string read_stored_range(const StoredArray& array, std::int64_t begin, std:
 // Asks HDF5 for every chunk's place and length, and reads no element: what read_stored() asks it.
 void look_at_chunks(const StoredArray& array);
 
+// Writes the elements [begin, begin + count) in row-major order to a dataset of the shape of
+// `array`. `type`: of the elements in memory. False where HDF5 fails.
+bool write_range(const StoredArray& array, hid_t to, hid_t type, std::int64_t begin,
+                 std::int64_t count, const std::byte* from);
+
 // Copies what is stored, as it is stored, to a new dataset of the same type, shape and creation
-// properties; of a dataset whose elements lie elsewhere nothing. Elements must have a fixed size.
-// False where HDF5 fails.
-bool copy_stored(const StoredArray& array, hid_t to);
+// properties. Elements must have a fixed size. Returns why they cannot be read, and an empty string
+// if they can. `written` becomes false where HDF5 cannot write them.
+std::string copy_stored(const StoredArray& array, hid_t to, bool& written);
 
 }  // namespace assay::h5

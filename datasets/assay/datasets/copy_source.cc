@@ -7,20 +7,21 @@
 #include "assay/base/text.h"
 #include "assay/datasets/chunks.h"
 #include "assay/datasets/file_error.h"
+#include "assay/datasets/read_driver.h"
 #include "assay/datasets/reader.h"
 #include "assay/datasets/size_cap.h"
 #include "assay/datasets/types.h"
+#include "assay/datasets/variable_elements.h"
 
 namespace assay::h5 {
 namespace {
 
-// HDF5 1.10.8 breaks where what H5Ocopy made is deleted, and where it copies attributes that lie in
-// a heap: copies fail then, or end the process. So datasets are copied one by one, and attributes
-// are read and written.
+// H5Ocopy() of HDF5 1.10.8 believes what it copies, and what it made cannot be deleted. So all is
+// read and written, object by object.
 class Hdf5Source : public CopySource {
  public:
   Hdf5Source(const std::string& path, hid_t file)
-      : file_(h5::file(file)), reader_(path, file, dataset_size_cap()) {
+      : file_(h5::file(file)), reader_(path, file, dataset_size_cap()), heap_(heap_of(file)) {
     H5Iinc_ref(file);
   }
 
@@ -48,40 +49,42 @@ class Hdf5Source : public CopySource {
 
   Copied copy_attribute(const std::string& object, const std::string& name, hid_t to) override {
     const Handle attr = h5::attribute(H5Aopen(opened(object), name.c_str(), H5P_DEFAULT));
-    if (!attr.valid()) return Copied::kFailed;
-    const Handle type = h5::type(H5Aget_type(attr.get())),
+    const auto refuse = [&] {
+      reader_.refuse(object, damaged(formatted("its attribute '{}' cannot be read", name)));
+    };
+    if (!attr.valid()) refuse();
+    const Handle stored = h5::type(H5Aget_type(attr.get())),
                  space = h5::space(H5Aget_space(attr.get()));
-    if (H5Tdetect_class(type.get(), H5T_REFERENCE) > 0) return Copied::kNot;
-    const H5T_class_t kind = H5Tget_class(type.get());
-    const bool variable = kind == H5T_STRING && H5Tis_variable_str(type.get()) > 0;
-    const bool is_long = kind == H5T_STRING && H5Tget_size(type.get()) > kMostFixedLength;
-    if (is_long && H5Sget_simple_extent_type(space.get()) == H5S_SCALAR) return Copied::kByValue;
-    // Where nothing in it has a length of its own, the bits need no conversion.
-    const bool plain = !variable && kind != H5T_COMPOUND && kind != H5T_ARRAY && kind != H5T_VLEN;
-    const Handle stored = h5::type(H5Tcopy(type.get()));
-    const Handle memory =
-        h5::type(plain ? H5Tcopy(type.get()) : H5Tget_native_type(type.get(), H5T_DIR_ASCEND));
-    const auto count =
-        static_cast<std::size_t>(std::max<hssize_t>(H5Sget_simple_extent_npoints(space.get()), 0));
-    std::vector<std::byte> data(count * H5Tget_size(memory.get()));
-    if (count > 0 && H5Aread(attr.get(), memory.get(), data.data()) < 0) return Copied::kFailed;
-    const bool copied = create_attribute(to, name, stored.get(), space.get(), memory.get(),
-                                         count > 0 ? data.data() : nullptr);
-    if (!plain && count > 0) {
-      H5Dvlen_reclaim(memory.get(), space.get(), H5P_DEFAULT, data.data());
+    if (has_references(stored.get())) return {Copied::kLeftOut, kRefers};
+    const H5T_class_t kind = H5Tget_class(stored.get());
+    const bool is_long = kind == H5T_STRING && H5Tget_size(stored.get()) > kMostFixedLength;
+    if (is_long && H5Sget_simple_extent_type(space.get()) == H5S_SCALAR) return {Copied::kByValue};
+    const Handle type = h5::type(H5Tcopy(stored.get()));  // without the name that it may have
+    const ElementLayout layout = layout_of(type.get(), heap_);
+    std::vector<std::byte> bytes;
+    if (!read_as_stored(attr.get(), stored.get(), layout, heap_, bytes)) refuse();
+    VariableElements elements(layout, heap_);
+    if (const std::string why = elements.add(bytes); !why.empty()) {
+      push_error(why);
+      refuse();
     }
-    return copied ? Copied::kYes : Copied::kFailed;
+    const bool copied = create_attribute(to, name, type.get(), space.get(), type.get(),
+                                         bytes.empty() ? nullptr : elements.data());
+    return {copied ? Copied::kYes : Copied::kFailed};
   }
 
-  // H5Ocopy() crashes on damaged datasets, and so is left what it alone can copy: references to
-  // elements of variable length, and named types.
-  bool copy_object(const std::string& object, hid_t to, const std::string& link) override {
+  Copied copy_object(const std::string& object, hid_t to, const std::string& link) override {
     open_path_.clear();
     open_object_.reset();
-    if (const auto copied = copy_dataset(object, to, link)) return *copied;
-    const Handle how = h5::properties(H5Pcreate(H5P_OBJECT_COPY));
-    H5Pset_copy_object(how.get(), H5O_COPY_WITHOUT_ATTR_FLAG);
-    return H5Ocopy(file_.get(), object.c_str(), to, link.c_str(), how.get(), H5P_DEFAULT) >= 0;
+    if (reader_.kind_of(object) == Reader::ObjectKind::kDataset) {
+      return copy_dataset(object, to, link);
+    }
+    const Handle stored = h5::type(H5Topen2(file_.get(), object.c_str(), H5P_DEFAULT));
+    if (!stored.valid()) reader_.refuse(object, damaged("cannot be opened"));
+    const Handle type = h5::type(H5Tcopy(stored.get()));
+    const bool copied =
+        H5Tcommit2(to, link.c_str(), type.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) >= 0;
+    return {copied ? Copied::kYes : Copied::kFailed};
   }
 
   std::optional<std::uint64_t> sum_of(const std::string& object) override {
@@ -94,29 +97,124 @@ class Hdf5Source : public CopySource {
   }
 
  private:
-  // Whether it was copied; none where the object is no dataset of elements of a fixed size.
-  std::optional<bool> copy_dataset(const std::string& object, hid_t to, const std::string& link) {
+  static constexpr const char* kRefers = "refers to objects of the file";
+
+  Copied copy_dataset(const std::string& object, hid_t to, const std::string& link) {
     const Handle source = h5::dataset(H5Dopen2(file_.get(), object.c_str(), H5P_DEFAULT));
-    H5Eclear2(H5E_DEFAULT);
-    if (!source.valid()) return std::nullopt;
-    const Handle type = h5::type(H5Dget_type(source.get()));
-    const Handle space = h5::space(H5Dget_space(source.get()));
+    if (!source.valid()) reader_.refuse(object, damaged("cannot be opened"));
     const Handle created = h5::properties(H5Dget_create_plist(source.get()));
-    H5Pset_obj_track_times(created.get(), false);
-    for (const H5T_class_t kind : {H5T_VLEN, H5T_REFERENCE, H5T_STRING}) {
-      // A string may have a variable length.
-      if (H5Tdetect_class(type.get(), kind) != 0) return std::nullopt;
+    if (!created.valid()) reader_.refuse(object, damaged("its properties cannot be read"));
+    // Before the shape is asked for, which HDF5 looks up in the other files of a virtual dataset.
+    const std::string elsewhere = storage_problem(source.get(), created.get(), kAnySize);
+    const H5D_layout_t layout = H5Pget_layout(created.get());
+    if (layout == H5D_VIRTUAL || H5Pget_external_count(created.get()) > 0) {
+      return {Copied::kLeftOut, elsewhere};
     }
-    hsize_t extents[H5S_MAX_RANK];
-    const int rank = H5Sget_simple_extent_dims(space.get(), extents, nullptr);
-    if (rank < 0 || H5Sget_simple_extent_type(space.get()) == H5S_NULL) return std::nullopt;
+    const Handle stored = h5::type(H5Dget_type(source.get()));
+    if (!stored.valid()) reader_.refuse(object, damaged("its type cannot be read"));
+    if (has_references(stored.get())) return {Copied::kLeftOut, kRefers};
+    const bool is_variable = has_variable_length(stored.get());
+    // Chunks of elements of a fixed size are copied as they are, whatever their filters.
+    if (is_variable && !elsewhere.empty()) return {Copied::kLeftOut, elsewhere};
+    const Handle type = h5::type(H5Tcopy(stored.get()));  // without the name that it may have
+    const Handle space = h5::space(H5Dget_space(source.get()));
+    const Shape shape = shape_of(object, source.get(), space.get(), layout);
+    const Handle properties =
+        is_variable ? properties_for_variable(created.get()) : properties_for_fixed(created.get());
     Handle copy = h5::dataset(H5Dcreate2(to, link.c_str(), type.get(), space.get(), H5P_DEFAULT,
-                                         created.get(), H5P_DEFAULT));
-    const Shape shape(extents, extents + rank);
-    return copy.valid() &&
-           copy_stored({source.get(), created.get(), type.get(), shape, H5Tget_size(type.get())},
-                       copy.get()) &&
-           copy.reset();
+                                         properties.get(), H5P_DEFAULT));
+    bool written = copy.valid();
+    if (written && H5Sget_simple_extent_type(space.get()) != H5S_NULL) {
+      const StoredArray array{source.get(), created.get(), type.get(), shape,
+                              H5Tget_size(type.get())};
+      const std::string why = is_variable ? copy_variable(array, copy.get(), written)
+                                          : copy_stored(array, copy.get(), written);
+      if (!why.empty()) reader_.refuse(object, why);
+    }
+    return {written && copy.reset() ? Copied::kYes : Copied::kFailed};
+  }
+
+  // Refuses one that no file of this size holds.
+  Shape shape_of(const std::string& object, hid_t dataset, hid_t space, H5D_layout_t layout) const {
+    constexpr double kMostElements = 0x1p60;
+    hsize_t extents[H5S_MAX_RANK];
+    const int rank = H5Sget_simple_extent_dims(space, extents, nullptr);
+    if (rank < 0) reader_.refuse(object, damaged("its shape cannot be read"));
+    double count = 1;
+    for (int d = 0; d < rank; ++d) count *= static_cast<double>(std::max<hsize_t>(extents[d], 1));
+    const hsize_t stored = H5Dget_storage_size(dataset);
+    if (count > kMostElements || (layout != H5D_CHUNKED && stored > heap_.file_size())) {
+      reader_.refuse(object, damaged(formatted("has {:.0f} elements in {} bytes, and the file has "
+                                               "{} bytes",
+                                               count, stored, heap_.file_size())));
+    }
+    return Shape(extents, extents + rank);
+  }
+
+  static Handle properties_for_fixed(hid_t created) {
+    Handle properties = h5::properties(H5Pcopy(created));
+    H5Pset_obj_track_times(properties.get(), false);
+    // Of a hostile shape space must not be taken before there are elements.
+    H5D_alloc_time_t time = H5D_ALLOC_TIME_DEFAULT;
+    H5Pget_alloc_time(created, &time);
+    if (time == H5D_ALLOC_TIME_EARLY && H5Pget_layout(created) != H5D_COMPACT) {
+      H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_DEFAULT);
+    }
+    return properties;
+  }
+
+  // References are not worth a filter, and one that stands for elements that are not there would
+  // lead into the other file.
+  static Handle properties_for_variable(hid_t created) {
+    Handle properties = h5::properties(H5Pcreate(H5P_DATASET_CREATE));
+    H5Pset_obj_track_times(properties.get(), false);
+    hsize_t chunk[H5S_MAX_RANK];
+    if (H5Pget_layout(created) == H5D_CHUNKED) {
+      const int rank = H5Pget_chunk(created, H5S_MAX_RANK, chunk);
+      H5Pset_chunk(properties.get(), rank, chunk);
+    }
+    return properties;
+  }
+
+  // As copy_stored(). `array` has the type in memory.
+  std::string copy_variable(const StoredArray& array, hid_t to, bool& written) {
+    constexpr std::int64_t kPiece = 1 << 16;                  // elements, about
+    constexpr std::size_t kMostHeld = std::size_t{16} << 20;  // bytes
+    const ElementLayout layout = layout_of(array.type, heap_);
+    if (!layout.is_sound) return damaged("its type has no sound layout");
+    const Handle type = stored_type_of(array.type, heap_);
+    const StoredArray stored{array.dataset, array.created, type.get(), array.shape,
+                             layout.stored_bytes};
+    const std::int64_t count = element_count(array.shape), row = chunk_row(stored);
+    if (count == 0 || H5Dget_storage_size(array.dataset) == 0) return "";
+    if (static_cast<double>(count) * static_cast<double>(layout.stored_bytes) >
+        most_declared(heap_.file_size())) {
+      return damaged(formatted("has {} elements, more than a file of {} bytes can hold", count,
+                               heap_.file_size()));
+    }
+    const std::int64_t piece = row * std::max<std::int64_t>(kPiece / row, 1);
+    VariableElements elements(layout, heap_);
+    std::vector<std::byte> bytes;
+    std::uint64_t found = 0;
+    for (std::int64_t begin = 0; begin < count && written; begin += piece) {
+      const std::int64_t n = std::min(piece, count - begin);
+      bytes.resize(static_cast<std::size_t>(n) * layout.stored_bytes);
+      std::string why = read_stored_range(stored, begin, n, bytes.data(), found);
+      std::span<const std::byte> left = bytes;
+      std::int64_t at = begin;
+      while (why.empty() && written && !left.empty()) {
+        why = elements.add(left.first(layout.stored_bytes));
+        left = left.subspan(layout.stored_bytes);
+        if (!why.empty()) why = damaged(formatted("its elements cannot be read: {}", why));
+        if (!why.empty() || (!left.empty() && elements.held_bytes() < kMostHeld)) continue;
+        const auto ready = static_cast<std::int64_t>(elements.count());
+        written &= write_range(array, to, array.type, at, ready, elements.data());
+        at += ready;
+        elements.clear();
+      }
+      if (!why.empty()) return why;
+    }
+    return "";
   }
 
   // The object stays open until another one is asked for: it is read attribute by attribute.
@@ -128,8 +226,11 @@ class Hdf5Source : public CopySource {
     return open_object_.get();
   }
 
+  static constexpr std::int64_t kAnySize = std::int64_t{1} << 62;  // of chunks
+
   Handle file_;
   Reader reader_;
+  GlobalHeap& heap_;
   std::string open_path_;
   Handle open_object_;
 };
@@ -180,12 +281,14 @@ class PlainSource : public CopySource {
     const Handle type = type_of(stored);
     const void* data = nullptr;
     std::string text;
+    const char* characters = nullptr;
     float narrow = 0;
     if (stored.kind == Kind::kText) {
-      if (stored.bytes > kMostFixedLength && stored.rank == 0) return Copied::kByValue;
+      if (stored.bytes > kMostFixedLength && stored.rank == 0) return {Copied::kByValue};
       text = std::get<std::string>(*attribute->value);
-      text.resize(stored.bytes);
-      data = text.data();
+      characters = text.empty() ? nullptr : text.c_str();
+      if (!stored.is_variable) text.resize(stored.bytes);
+      data = stored.is_variable ? static_cast<const void*>(&characters) : text.data();
     } else if (stored.kind == Kind::kFloat) {
       data = std::get_if<double>(&*attribute->value);
       if (stored.bytes == sizeof narrow) {
@@ -197,10 +300,10 @@ class PlainSource : public CopySource {
     }
     const Handle space = space_of(Shape(stored.rank, 1));
     const bool copied = create_attribute(to, name, type.get(), space.get(), type.get(), data);
-    return copied ? Copied::kYes : Copied::kFailed;
+    return {copied ? Copied::kYes : Copied::kFailed};
   }
 
-  bool copy_object(const std::string& object, hid_t to, const std::string& link) override {
+  Copied copy_object(const std::string& object, hid_t to, const std::string& link) override {
     const PlainObject& from = found(object);
     const Format* const format = takes_dataset(from) ? format_of(from) : nullptr;
     if (format == nullptr) throw changed(object);
@@ -211,9 +314,11 @@ class PlainSource : public CopySource {
     H5Pset_obj_track_times(created.get(), false);
     Handle copy = h5::dataset(H5Dcreate2(to, link.c_str(), type.get(), space.get(), H5P_DEFAULT,
                                          created.get(), H5P_DEFAULT));
-    return copy.valid() &&
-           H5Dwrite(copy.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data()) >= 0 &&
-           copy.reset();
+    const bool copied =
+        copy.valid() &&
+        H5Dwrite(copy.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data()) >= 0 &&
+        copy.reset();
+    return {copied ? Copied::kYes : Copied::kFailed};
   }
 
   std::optional<std::uint64_t> sum_of(const std::string&) override {
@@ -283,7 +388,8 @@ class PlainSource : public CopySource {
   static Handle type_of(const PlainObject::StoredValue& stored) {
     using Kind = PlainObject::StoredValue::Kind;
     if (stored.kind == Kind::kText) {
-      return string_type(stored.bytes, static_cast<H5T_str_t>(stored.padding),
+      return string_type(stored.is_variable ? H5T_VARIABLE : stored.bytes,
+                         static_cast<H5T_str_t>(stored.padding),
                          static_cast<H5T_cset_t>(stored.encoding));
     }
     const char* const name = stored.kind == Kind::kFloat    ? "float"

@@ -22,18 +22,23 @@ inline constexpr std::size_t kMostFixedLength = 1 << 15;
 bool create_attribute(hid_t to, const std::string& name, hid_t type, hid_t space, hid_t memory,
                       const void* data);
 
-// Throws FileError where an object cannot be read, and is refused with a reason.
+// Throws FileError, which names the object and the reason, where something cannot be read.
 class CopySource {
  public:
   struct NamedValue {
     std::string name;
     std::optional<Attribute> value;  // none where it is no single string, number or bool
   };
-  enum class Copied {
-    kYes,
-    kFailed,   // HDF5 says why
-    kNot,      // it would refer to an object of the other file
-    kByValue,  // a string that is too long for an object's header: to be written by its value
+  // What became of something that was to be copied.
+  struct Copied {
+    enum Kind {
+      kYes,
+      kFailed,   // HDF5 could not write it, and says why
+      kLeftOut,  // it is whole, and cannot be copied
+      kByValue,  // a string that is too long for an object's header: to be written by its value
+    };
+    Kind kind;
+    std::string why = {};  // it is left out, as in "is a virtual dataset"
   };
 
   virtual ~CopySource() = default;
@@ -45,13 +50,14 @@ class CopySource {
   virtual std::vector<NamedValue> attributes(const std::string& object) = 0;
   // Puts an attribute to `to`, an open object that has none of that name.
   virtual Copied copy_attribute(const std::string& object, const std::string& name, hid_t to) = 0;
-  // Puts what is no group into the group `to`, without its attributes; false where HDF5 fails.
-  virtual bool copy_object(const std::string& object, hid_t to, const std::string& link) = 0;
+  // Puts what is no group into the group `to`, without its attributes.
+  virtual Copied copy_object(const std::string& object, hid_t to, const std::string& link) = 0;
   // The checksum of a tensor; none of what is no tensor.
   virtual std::optional<std::uint64_t> sum_of(const std::string& object) = 0;
 };
 
-// By HDF5, whatever it is. The file is kept open.
+// By HDF5, whatever it is: what HDF5 and global_heap.h read of it is written anew. The file is kept
+// open.
 std::unique_ptr<CopySource> copy_source(const std::string& path, hid_t file);
 
 // Of a group in which all lies plainly, and is of a kind that assay writes itself: by HDF5 for what

@@ -32,6 +32,11 @@ Innermost take_error() {
 
 }  // namespace
 
+void push_error(const std::string& why) {
+  H5Epush2(H5E_DEFAULT, __FILE__, "read", __LINE__, H5E_ERR_CLS, H5E_VFL, H5E_READERROR, "%s",
+           why.c_str());
+}
+
 std::string last_error() { return take_error().text; }
 
 namespace {

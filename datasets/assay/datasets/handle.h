@@ -52,6 +52,9 @@ void quiet_hdf5();
 // The innermost message on HDF5's error stack, which is then cleared; "" where there is none.
 std::string last_error();
 
+// Adds a reason of assay's own to HDF5's error stack, where last_error() finds it.
+void push_error(const std::string& why);
+
 // "its links cannot be read; the file is truncated or corrupt (...)": with HDF5's own words.
 std::string damaged(const std::string& what);
 

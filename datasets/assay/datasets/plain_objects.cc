@@ -43,7 +43,6 @@ enum TypeClass : unsigned {
 
 // What is larger is left to the library.
 constexpr std::uint64_t kMostOfHeader = std::uint64_t{1} << 20;  // bytes
-constexpr std::uint64_t kMostOfHeap = std::uint64_t{1} << 20;    // a collection's bytes
 constexpr std::size_t kMostAttributes = 1000, kMostParts = 1000, kMostRank = 32;
 constexpr unsigned kMostLevels = 32;
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 60;
@@ -138,7 +137,13 @@ PlainObjects::PlainObjects(int fd, std::uint64_t file_size, std::string identity
     : fd_(fcntl(fd, F_DUPFD_CLOEXEC, 3)),
       blocks_(fd_),
       file_size_(file_size),
-      identity_(std::move(identity)) {
+      identity_(std::move(identity)),
+      heap_(
+          [this](std::uint64_t at, std::size_t size) {
+            return bytes_at(at, std::min(size, file_size_ - std::min(at, file_size_)))
+                .value_or(std::vector<std::byte>());
+          },
+          file_size) {
   read_superblock();
 }
 
@@ -466,18 +471,27 @@ bool PlainObjects::read_value(Cursor type, Cursor data, PlainObject::NamedValue&
       const unsigned padding = bits_0 & 15, encoding = bits_0 >> 4;
       if (padding > 2 || encoding > 1) return false;
       std::string text(until_zero(bytes.text()));
+      // What lies behind the first zero is no part of the value, but of what is stored.
+      const bool is_all =
+          bytes.text().find_first_not_of('\0', text.size()) == std::string_view::npos;
       if (padding == 2) text.erase(text.find_last_not_of(' ') + 1);
       set_text(std::move(text));
-      stored.kind = Kind::kText;
+      if (is_all) stored.kind = Kind::kText;
       stored.padding = static_cast<std::uint8_t>(padding);
       stored.encoding = static_cast<std::uint8_t>(encoding);
       return true;
     }
     case kVariable: {
-      if ((bits_0 & 15) != 1 || bits_1 > 1 || size != 16) return false;  // strings alone
-      const auto text = heap_string(bytes);
-      if (!text) return false;
-      set_text(*text);
+      if ((bits_0 & 15) != 1 || bits_0 >> 4 > 2 || bits_1 > 1 || size != 16)
+        return false;  // strings alone
+      const GlobalHeap::Object text = heap_.object(bytes.rest(), 1);
+      if (!text.problem.empty()) return false;
+      set_text(std::string(
+          until_zero({reinterpret_cast<const char*>(text.bytes.data()), text.bytes.size()})));
+      stored.kind = Kind::kText;
+      stored.is_variable = true;
+      stored.padding = static_cast<std::uint8_t>(bits_0 >> 4);
+      stored.encoding = static_cast<std::uint8_t>(bits_1);
       return true;
     }
     case kInteger: {  // little-endian, without padding
@@ -513,40 +527,6 @@ bool PlainObjects::read_value(Cursor type, Cursor data, PlainObject::NamedValue&
     default:
       return false;
   }
-}
-
-// Section III.E: a reference is a length, a collection's address, and an object's number there.
-std::optional<std::string> PlainObjects::heap_string(Cursor reference) {
-  const std::uint64_t length = reference.number(4), address = reference.number(8),
-                      index = reference.number(4);
-  if (length == 0) return "";
-  if (heap_at_ != address || heap_.empty()) {
-    heap_.clear();
-    const auto head = bytes_at(address, 16);
-    if (!head) return std::nullopt;
-    Cursor at(*head);
-    if (!at.takes("GCOL") || at.number(4) != 1) return std::nullopt;  // the version; reserved
-    const std::uint64_t size = at.number(8);
-    if (size > kMostOfHeap) return std::nullopt;
-    auto collection = bytes_at(address, size);
-    if (!collection) return std::nullopt;
-    heap_ = std::move(*collection);
-    heap_at_ = address;
-  }
-  Cursor at{std::span<const std::byte>(heap_)};
-  (void)at.take(16);
-  while (at.left() >= 16) {
-    const std::uint64_t number = at.number(2);
-    (void)at.number(6);
-    const std::uint64_t size = at.number(8);
-    if (number == 0 || size > kMostOfHeap) return std::nullopt;  // the free space at the end
-    const Cursor object = at.take(padded(size));
-    if (!at.ok()) return std::nullopt;
-    if (number != index) continue;
-    if (length > size) return std::nullopt;
-    return std::string(until_zero(object.text().substr(0, length)));
-  }
-  return std::nullopt;
 }
 
 // ----------------------------------------------------------------------------------- old groups

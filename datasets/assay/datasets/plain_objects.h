@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "assay/datasets/block_reader.h"
+#include "assay/datasets/global_heap.h"
 #include "assay/tensor/case.h"
 
 namespace assay::h5 {
@@ -31,7 +32,8 @@ struct PlainObject {
     Kind kind = Kind::kOther;  // other: has no single value, or a type of a kind that is not here
     // Of a text: HDF5's numbers for what it ends in and for its encoding.
     std::uint8_t padding = 0, encoding = 0;
-    std::uint8_t rank = 0;  // all extents are 1
+    bool is_variable = false;  // a text of variable length
+    std::uint8_t rank = 0;     // all extents are 1
     std::uint64_t bytes = 0;
   };
   struct NamedValue {
@@ -125,7 +127,6 @@ class PlainObjects {
   bool read_message(unsigned kind, Cursor message, Header& header);
   bool read_attribute(Cursor message, PlainObject& object);
   bool read_value(Cursor type, Cursor data, PlainObject::NamedValue& attribute);
-  std::optional<std::string> heap_string(Cursor reference);
   std::shared_ptr<const Links> read_links(const PlainObject& group);
   std::shared_ptr<const Links> shared_links(const PlainObject& group);
   // Whether a group has so many links that its B-tree has levels, some hundred.
@@ -138,9 +139,7 @@ class PlainObjects {
   std::uint64_t root_ = 0;  // where the root's header lies; 0: the file is of another kind
   RecentObjects objects_;
   RecentLinks links_;
-  // The collection of the global heap that was read last.
-  std::uint64_t heap_at_ = 0;
-  std::vector<std::byte> heap_;
+  GlobalHeap heap_;
 };
 
 }  // namespace assay::h5

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "assay/datasets/block_reader.h"
@@ -39,7 +40,7 @@ File* cast(H5FD_t* base) { return reinterpret_cast<File*>(base); }
 const File* cast(const H5FD_t* base) { return reinterpret_cast<const File*>(base); }
 
 herr_t fail(const char* why) {
-  H5Epush2(H5E_DEFAULT, __FILE__, "read", __LINE__, H5E_ERR_CLS, H5E_VFL, H5E_READERROR, "%s", why);
+  push_error(why);
   return -1;
 }
 
@@ -110,6 +111,10 @@ hid_t driver() {
       *flags = H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
       return 0;
     };
+    c.get_handle = [](H5FD_t* file, hid_t, void** handle) -> herr_t {
+      *handle = &cast(file)->checks->heap();
+      return 0;
+    };
     c.get_eoa = [](const H5FD_t* file, H5FD_mem_t) { return cast(file)->allocated; };
     c.set_eoa = [](H5FD_t* file, H5FD_mem_t, haddr_t end) -> herr_t {
       cast(file)->allocated = end;
@@ -140,6 +145,15 @@ Handle read_access(int fd, bool lock) {
   const Source source{fd, lock};
   H5Pset_driver(access.get(), driver(), &source);
   return access;
+}
+
+GlobalHeap& heap_of(hid_t file) {
+  void* heap = nullptr;
+  const Handle access = properties(H5Fget_access_plist(file));
+  if (H5Pget_driver(access.get()) != driver() || H5Fget_vfd_handle(file, H5P_DEFAULT, &heap) < 0) {
+    throw std::logic_error("the file was opened by another driver");
+  }
+  return *static_cast<GlobalHeap*>(heap);
 }
 
 ReadingElements::ReadingElements() { ++reading_elements; }

@@ -2,6 +2,7 @@
 // what HDF5 believes without a look looked at first (metadata_checks.h).
 #pragma once
 
+#include "assay/datasets/global_heap.h"
 #include "assay/datasets/handle.h"
 
 namespace assay::h5 {
@@ -9,6 +10,10 @@ namespace assay::h5 {
 // File access properties for H5Fopen. The descriptor of a regular file is duplicated when the file
 // is opened. `lock`: against writers, as HDF5 does it.
 Handle read_access(int fd, bool lock);
+
+// Returns the global heap of a file that was opened with these properties. It lasts as long as the
+// file is open.
+GlobalHeap& heap_of(hid_t file);
 
 // While one lives, what its thread reads are elements of datasets, and no metadata.
 class ReadingElements {

@@ -9,6 +9,7 @@
 #include "assay/datasets/attribute_value.h"
 #include "assay/datasets/chunks.h"
 #include "assay/datasets/open_dataset.h"
+#include "assay/datasets/read_driver.h"
 #include "assay/datasets/size_cap.h"
 #include "assay/datasets/types.h"
 
@@ -277,7 +278,8 @@ std::vector<std::string> Reader::links_in(const std::string& group_path) const {
 std::optional<Attribute> Reader::read_attribute(const std::string& object, const std::string& name,
                                                 hid_t attr) const {
   bool ok = true;
-  std::optional<Attribute> value = attribute_value(attr, ok);
+  if (heap_ == nullptr) heap_ = &heap_of(file());
+  std::optional<Attribute> value = attribute_value(attr, *heap_, ok);
   if (!ok) refuse(object, damaged(formatted("its attribute '{}' cannot be read", name)));
   return value;
 }
@@ -440,11 +442,8 @@ Shape Reader::shape_of(const std::string& object, hid_t dataset, const Format& f
                              "ASSAY_MAX_DATASET_GIB raises it",
                              bytes, max_bytes_));
   }
-  // Deflate makes data at most some thousand times shorter; what has never been written is no data.
-  constexpr double kMostPerByte = 1100, kFree = 0x1p28;
   hsize_t size = 0;
-  if (H5Fget_filesize(file(), &size) >= 0 &&
-      bytes > std::max(kFree, kMostPerByte * static_cast<double>(size))) {
+  if (H5Fget_filesize(file(), &size) >= 0 && bytes > most_declared(size)) {
     refuse(object, formatted("declares {:.0f} bytes, more than a file of {} bytes can hold", bytes,
                              static_cast<std::int64_t>(size)));
   }
@@ -460,8 +459,11 @@ Reader::OpenDataset Reader::open_tensor(const std::string& object, const std::st
   const Start start = start_of(object);
   opened.dataset = h5::dataset(H5Dopen2(start.at, start.name, H5P_DEFAULT));
   if (!opened.dataset.valid()) {
+    const bool was_damaged = damage_was_seen();
     const std::string why = damaged("cannot be opened");
-    refuse(object, kind_of(object) == ObjectKind::kDataset ? why : "must be a dataset");
+    if (kind_of(object) == ObjectKind::kDataset) refuse(object, why);
+    if (!was_damaged) forget_damage();
+    refuse(object, "must be a dataset");
   }
   const hid_t dataset = opened.dataset.get();
   // The creation properties come first: nothing is read through a source outside the file.

@@ -14,6 +14,7 @@
 
 #include "assay/datasets/array_source.h"
 #include "assay/datasets/checksums.h"
+#include "assay/datasets/global_heap.h"
 #include "assay/datasets/handle.h"
 #include "assay/datasets/opened_file.h"
 #include "assay/datasets/plain_objects.h"
@@ -135,6 +136,7 @@ class Reader {
   std::string path_;
   OpenedFile* opened_file_ = nullptr;  // that opens what follows
   mutable hid_t file_ = H5I_INVALID_HID;
+  mutable GlobalHeap* heap_ = nullptr;  // of the file; null until it is asked for
   PlainObjects* plain_ = nullptr;
   ChecksumTable checksums_;
   std::int64_t max_bytes_;

@@ -21,4 +21,9 @@ std::int64_t dataset_size_cap() {
   return std::min(*asked, kMost) << 30;
 }
 
+double most_declared(std::uint64_t file_size) {
+  constexpr double kMostPerByte = 1100, kFree = 0x1p28;
+  return std::max(kFree, kMostPerByte * static_cast<double>(file_size));
+}
+
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/printable.h"
@@ -20,6 +21,7 @@
 #include "assay/datasets/store.h"
 #include "assay/datasets/types.h"
 #include "assay/datasets/write_driver.h"
+#include "assay/op/attributes.h"
 
 namespace assay {
 namespace {
@@ -29,6 +31,15 @@ constexpr std::int64_t kMinCompressed = 1024;  // elements; fewer are not worth 
 
 // Whether a list has such a member: "x/0".
 bool is_member(const std::string& operand) { return operand.find('/') != std::string::npos; }
+
+// Whether the schema gives an attribute of a dataset or a group its meaning.
+bool is_schema_attribute(std::string_view name) {
+  constexpr std::string_view kOwn[] = {"dtype", "fault"};
+  const auto known = known_attributes();
+  return std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn) ||
+         std::any_of(known.begin(), known.end(),
+                     [&](const KnownAttribute& row) { return row.name == name; });
+}
 
 }  // namespace
 
@@ -52,6 +63,17 @@ struct DatasetWriter::Impl {
   std::map<std::string, bool> several;
   bool needs_schema_2 = false;
   h5::Checksums sums;
+  // What is not copied, by the reason: the first such thing, and how many there are.
+  struct LeftBehind {
+    std::string first;
+    std::size_t count = 0;
+  };
+  std::map<std::string, LeftBehind> left_behind;
+  // Of attributes.
+  const h5::Handle scalar_space = h5::space(H5Screate(H5S_SCALAR));
+  const h5::Handle text_type = h5::string_type(H5T_VARIABLE, H5T_STR_NULLTERM, H5T_CSET_UTF8);
+  const h5::Handle integer_type = h5::type(H5Tcopy(H5T_STD_I64LE));
+  const h5::Handle number_type = h5::type(H5Tcopy(H5T_IEEE_F64LE));
 
   void check_disk() const {
     if (disk_error != 0) {
@@ -87,29 +109,31 @@ struct DatasetWriter::Impl {
     open_object.reset();
   }
 
-  // Strings have a fixed length: copying those of variable length is what HDF5 1.10 fails at.
+  // Strings have a variable length, which h5py gives as str.
   void write_attribute(const std::string& object, const std::string& name, const Attribute& value) {
-    const hid_t at = opened(object);
+    write_attribute(opened(object), object, name, value);
+  }
+  // To the object, which is open as `at`.
+  void write_attribute(hid_t at, const std::string& object, const std::string& name,
+                       const Attribute& value) {
     if (H5Aexists(at, name.c_str()) > 0) H5Adelete(at, name.c_str());
-    const h5::Handle scalar = h5::space(H5Screate(H5S_SCALAR));
-    h5::Handle type;
+    const h5::Handle* type = &number_type;
     const void* data = nullptr;
     const char* characters = nullptr;
-    if (const auto* text = std::get_if<std::string>(&value)) {
-      if (!is_utf8(*text)) fail(object, formatted("its attribute '{}' must be UTF-8", name));
-      const bool fixed = text->size() <= h5::kMostFixedLength;
-      characters = text->c_str();  // ends in a zero, which is all of an empty string
-      type = h5::string_type(fixed ? std::max<std::size_t>(text->size(), 1) : H5T_VARIABLE,
-                             fixed ? H5T_STR_NULLPAD : H5T_STR_NULLTERM, H5T_CSET_UTF8);
-      data = fixed ? static_cast<const void*>(characters) : &characters;
-    } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-      type = h5::type(H5Tcopy(H5T_STD_I64LE));
-      data = integer;
+    if (const auto* word = std::get_if<std::string>(&value)) {
+      if (!is_utf8(*word) || word->find('\0') != std::string::npos) {
+        fail(object, formatted("its attribute '{}' must be UTF-8 without zero bytes", name));
+      }
+      type = &text_type;
+      characters = word->c_str();
+      data = &characters;
+    } else if (const auto* whole = std::get_if<std::int64_t>(&value)) {
+      type = &integer_type;
+      data = whole;
     } else {
-      type = h5::type(H5Tcopy(H5T_IEEE_F64LE));
       data = &std::get<double>(value);
     }
-    if (!h5::create_attribute(at, name, type.get(), scalar.get(), type.get(), data)) {
+    if (!h5::create_attribute(at, name, type->get(), scalar_space.get(), type->get(), data)) {
       fail(object, formatted("its attribute '{}' cannot be written", name));
     }
     if (name != h5::kChecksumsAttribute) sums.set(object, name, value);
@@ -146,22 +170,28 @@ struct DatasetWriter::Impl {
 
   // ------------------------------------------------------------------- what is copied
   //
-  // When all that takes its place is there already: what HDF5 1.10.8 copied it cannot delete.
+  // When all that takes its place is there already.
 
-  // Those that the object, which is open as `at`, does not have yet.
+  // Those that the object, which is open as `at`, does not have yet. Strings that the schema knows
+  // get a variable length, whatever wrote them. All others stay as they are stored: in HDF5's
+  // conventions, such as dimension scales, the length matters.
   void copy_attributes(h5::CopySource& source, const std::string& object, hid_t at,
-                       const h5::ChecksumTable& known) {
+                       const h5::ChecksumTable& known, bool is_case = false) {
     for (const auto& [name, value] : source.attributes(object)) {
       if (H5Aexists(at, name.c_str()) > 0) continue;
-      switch (source.copy_attribute(object, name, at)) {
-        case h5::CopySource::Copied::kFailed:
-          fail(object, formatted("its attribute '{}' cannot be copied", name));
-        case h5::CopySource::Copied::kByValue:
-          if (value) write_attribute(object, name, *value);
-          break;
-        case h5::CopySource::Copied::kYes:
-        case h5::CopySource::Copied::kNot:
-          break;
+      h5::CopySource::Copied came{h5::CopySource::Copied::kByValue};
+      const bool is_text = value && std::holds_alternative<std::string>(*value);
+      const bool is_of_schema = is_case ? !is_note(name) : is_schema_attribute(name);
+      if (!is_text || !is_of_schema) came = source.copy_attribute(object, name, at);
+      if (came.kind == h5::CopySource::Copied::kFailed) {
+        fail(object, formatted("its attribute '{}' cannot be copied", name));
+      }
+      if (came.kind == h5::CopySource::Copied::kLeftOut) {
+        leave_behind(formatted("the attribute '{}' of {}", name, object), came.why);
+        continue;
+      }
+      if (came.kind == h5::CopySource::Copied::kByValue && value) {
+        write_attribute(at, object, name, *value);
       }
       const std::string line = object + "@" + name;
       if (const auto sum = known.find(line)) {
@@ -170,6 +200,11 @@ struct DatasetWriter::Impl {
         sums.set(object, name, *value);
       }
     }
+  }
+
+  void leave_behind(const std::string& what, const std::string& why) {
+    LeftBehind& of = left_behind[why];
+    if (of.count++ == 0) of.first = what;
   }
 
   // What is copied keeps its checksum, or gets one.
@@ -233,8 +268,16 @@ struct DatasetWriter::Impl {
       if (left_out.count(object) != 0) continue;
       const auto [first, is_first] = first_paths.emplace(source.address_of(object), object);
       if (is_first) {
-        if (!source.copy_object(object, at, link)) fail(object, "cannot be copied");
+        const auto came = source.copy_object(object, at, link);
+        if (came.kind == h5::CopySource::Copied::kFailed) fail(object, "cannot be copied");
+        if (came.kind == h5::CopySource::Copied::kLeftOut) {
+          leave_behind(object, came.why);
+          first->second.clear();
+          continue;
+        }
         copy_attributes(source, object, opened_anew(at, link, object).get(), known);
+      } else if (first->second.empty()) {
+        continue;
       } else if (H5Lcreate_hard(file.get(), first->second.c_str(), at, link.c_str(), H5P_DEFAULT,
                                 H5P_DEFAULT) < 0) {
         fail(object, "cannot be linked");
@@ -515,7 +558,7 @@ void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {
   }
   const std::string at = case_path(name);
   const h5::Handle group = impl_->created_group(at);
-  impl_->copy_attributes(*source, at, group.get(), from.checksums());
+  impl_->copy_attributes(*source, at, group.get(), from.checksums(), true);
   impl_->copied.push_back({std::move(source), name, from.checksums()});
   impl_->check_disk();
 }
@@ -578,6 +621,16 @@ void DatasetWriter::commit() {
   if (!impl_->file.reset() || impl_->disk_error != 0) fail(EIO);
   if (const int error = impl_->temporary->commit(true); error != 0) fail(error);
   h5::file_was_written(impl_->temporary->descriptor());
+}
+
+std::vector<std::string> DatasetWriter::notes() const {
+  std::vector<std::string> notes;
+  for (const auto& [why, of] : impl_->left_behind) {
+    const std::string others = of.count > 1 ? formatted(" (and {} more)", of.count - 1) : "";
+    notes.push_back(
+        formatted("{}{} is left out of {}: it {}", printable(of.first), others, impl_->path, why));
+  }
+  return notes;
 }
 
 std::string hdf5_version() {

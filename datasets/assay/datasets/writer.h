@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "assay/tensor/case.h"
 
@@ -29,8 +30,8 @@ class DatasetWriter {
   // Throws FileError on a bad case name or a tensor that cannot be stored.
   void write(const Case& test_case);
   // Copies a case as it is stored, what assay does not know included: attributes now, the rest when
-  // the file is committed, but for what was put in its place until then. References to objects are
-  // left out.
+  // the file is committed, but for what was put in its place until then. Strings that are no notes
+  // (x_...) get a variable length. What refers to other objects or files is left out (notes()).
   void copy(const DatasetFile& from, const std::string& name);
   // Adds to a case that was written or copied; what is there is replaced. `output`: which one, of a
   // case that has several; all that a case gets has a name, or nothing has.
@@ -49,6 +50,9 @@ class DatasetWriter {
                      const std::string& output = "");
 
   void commit();
+
+  // After commit(): what was left out of copied cases, in one line for each reason.
+  std::vector<std::string> notes() const;
 
  private:
   struct Impl;
