@@ -413,7 +413,9 @@ const OpenedCases& OpenSources::opened(const SourcePlace& place) {
   if (const auto golden = golden_->find(place); golden != golden_->end()) {
     options.golden_sources = [this, &golden = golden->second] {
       std::vector<const CaseSource*> sources;
-      for (const SourcePlace& there : golden) sources.push_back(&at(there));
+      for (const SourcePlace& there : golden) {
+        if (const CaseSource* source = at_if_readable(there)) sources.push_back(source);
+      }
       return sources;
     };
   }

@@ -281,6 +281,63 @@ TEST_F(Pairing, ADatasetFileAmongSeveralThatCannotBeReadCostsItsOwnCasesOnly) {
   EXPECT_EQ(ran.code, 2) << testing::PrintToString(ran);
 }
 
+TEST_F(Pairing, ADamagedGoldenFileAmongSeveralLeavesTheOthersToAFolderOfOutputs) {
+  run("mkdir g");
+  Case c = recorded("a", "float32", {3}, {1, 2, 3}, {1, 2, 3});
+  c.outputs.clear();
+  make("g/a.h5", {c});
+  write("g/b.h5", "no HDF5");
+  save("save('folder', 'o', {'a': np.array([1, 2, 3], dtype='f4')})\n");
+  EXPECT_EQ(run("assay gate g --outputs o --json r.json").code, 2);
+  EXPECT_THAT(outcomes("r.json"), AllOf(HasSubstr("a=pass"), HasSubstr("(file)=error")));
+}
+
+// A link that leads nowhere, a pipe, a link to itself, a link to a folder and one back to its own.
+TEST_F(Pairing, LinksAndSpecialFilesInFolders) {
+  save(
+      "save('folder', 'g', {'a': x, 'm': x, 'l': x})\nsave('folder', 'o', {'a': x, 'l': x})\n"
+      "save('folder', 'real', {'c': x})\nsave('folder', 'wrong', {'c': 2 * x})\n"
+      "for side, inner in ('g', 'real'), ('o', 'wrong'):\n"
+      "    os.symlink('../' + inner, side + '/linked')\n    os.symlink('..', side + '/back')\n"
+      "    os.symlink('nowhere', side + '/README.txt')\n    os.symlink('self', side + '/self')\n"
+      "os.mkfifo('o/m.npy'), os.remove('g/l.npy'), os.symlink('nowhere', 'g/l.npy')\n");
+  const Ran ran = run("assay gate g --outputs o --json r.json");
+  EXPECT_EQ(ran.code, 2) << testing::PrintToString(ran);
+  EXPECT_THAT(outcomes("r.json"),
+              AllOf(HasSubstr("a=pass"), HasSubstr("l=error"), HasSubstr("linked/c=fail"),
+                    HasSubstr("m=error"), Not(HasSubstr("README"))));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("g/l.npy"), HasSubstr("o/m.npy")));
+}
+
+TEST_F(Pairing, ANameThatLooksMadeUpCostsItsOwnCaseOnly) {
+  save(
+      "arrays = {'a': x, 'q-1': x, 'q:1': x, 'q_1=520ab699': x}\n"
+      "save('folder', 'g', arrays), save('folder', 'o', arrays)\n");
+  const Ran ran = run("assay gate g --outputs o --json r.json");
+  EXPECT_EQ(ran.code, 2) << testing::PrintToString(ran);
+  EXPECT_THAT(outcomes("r.json"),
+              AllOf(HasSubstr("a=pass"), HasSubstr("q-1=pass"), HasSubstr("=error")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("'q:1'"), HasSubstr("q_1=520ab699"), HasSubstr("rename")));
+}
+
+TEST_F(Pairing, ADamagedListOfOneRankCostsItsOwnCallsOnly) {
+  for (const char* side : {"bench", "npu"}) {
+    run("rm -rf m");
+    std::filesystem::copy(ASSAY_SOURCE_DIR "/datasets/interop/msprobe", path("m"),
+                          std::filesystem::copy_options::recursive);
+    run("cp -r m/bench/step0/rank0 m/bench/step0/rank1 && "
+        "cp -r m/npu/step0/rank0 m/npu/step0/rank1");
+    run("assay gate m/bench --outputs m/npu --json whole.json");
+    write(formatted("m/{}/step0/rank1/dump.json", side), "{");
+    const Ran ran = run("assay gate m/bench --outputs m/npu --json r.json");
+    EXPECT_EQ(ran.code, 2) << side << testing::PrintToString(ran);
+    const std::string all = outcomes("r.json");
+    EXPECT_THAT(all, testing::ContainsRegex("step0/rank0/[^ ]*=pass")) << side;
+    EXPECT_THAT(all, testing::ContainsRegex("step0/rank1/[^ ]*=error")) << side;
+    EXPECT_THAT(all, Not(testing::ContainsRegex("step0/rank1/[^ ]*=pass"))) << side;
+  }
+}
+
 // Two files of a folder that give one case.
 TEST_F(Pairing, TwoFilesOfOneNameCostThatCaseOnly) {
   save(

@@ -304,11 +304,11 @@ ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records,
     order_.push_back(name);
     by_source_.emplace(source_name, name);
     const auto [at, is_new] = records_.emplace(name, std::move(record));
-    if (!is_new) {
-      throw FileError(path_, source_name,
-                      formatted("and '{}' would both be the case {}; rename one of them",
-                                at->second.source_name(), name));
-    }
+    if (is_new) continue;
+    order_.pop_back();
+    at->second.error = FileError(path_, source_name,
+                                 formatted("and '{}' would both be the case {}; rename one of them",
+                                           at->second.source_name(), name));
   }
 }
 

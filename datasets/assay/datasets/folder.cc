@@ -20,29 +20,45 @@ bool is_hidden(const fs::path& path) { return path.filename().string().starts_wi
 
 }  // namespace
 
+namespace {
+
+// Adds what is under `folder`, which is called `name` in the folder where the walk began. `above`:
+// the folders on the way, where their links lead, because a link may lead back to one of them.
+void add_files(const fs::path& folder, const fs::path& name, std::vector<fs::path>& above,
+               std::vector<std::string>& files) {
+  std::error_code error, ignored;
+  fs::directory_iterator at(folder, error);
+  above.push_back(fs::canonical(folder, ignored));
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    if (is_hidden(at->path())) continue;
+    const fs::path within = name / at->path().filename();
+    if (!at->is_directory(ignored)) {
+      files.push_back(within.generic_string());
+    } else if (std::find(above.begin(), above.end(), fs::canonical(at->path(), ignored)) ==
+               above.end()) {
+      add_files(at->path(), within, above, files);
+    }
+  }
+  above.pop_back();
+  if (error) throw FileError(folder.generic_string(), "", "cannot be read: " + error.message());
+}
+
+}  // namespace
+
 std::vector<std::string> files_under(const std::string& folder) {
   std::vector<std::string> files;
-  std::error_code error;
-  fs::recursive_directory_iterator at(folder, error);
-  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-    if (is_hidden(at->path())) {
-      if (at->is_directory(error)) at.disable_recursion_pending();
-    } else if (at->is_regular_file(error)) {
-      files.push_back(at->path().lexically_relative(folder).generic_string());
-    }
-    if (error) break;
-  }
-  if (error) throw FileError(folder, "", "cannot be read: " + error.message());
+  std::vector<fs::path> above;
+  add_files(folder, "", above, files);
   std::sort(files.begin(), files.end());
   return files;
 }
 
 std::vector<std::string> folders_in(const std::string& folder) {
   std::vector<std::string> folders;
-  std::error_code error;
+  std::error_code error, ignored;
   for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
        at.increment(error)) {
-    if (!is_hidden(at->path()) && at->is_directory() && !at->is_symlink()) {
+    if (!is_hidden(at->path()) && at->is_directory(ignored) && !at->is_symlink(ignored)) {
       folders.push_back(at->path().filename().string());
     }
   }

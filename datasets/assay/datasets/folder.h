@@ -7,8 +7,10 @@
 
 namespace assay {
 
-// The regular files under a folder at any depth (links to files among them), by their paths within
-// it, sorted. Hidden ones and folders that are links are left out. Throws FileError.
+// Everything under a folder that is not a folder itself, at any depth, by the paths within it,
+// sorted: files, and what only has the name of one (a pipe, a link that leads nowhere), which is an
+// error where it is read. Links to folders are followed, unless they lead back to where they are.
+// Hidden files and folders are left out. Throws FileError.
 std::vector<std::string> files_under(const std::string& folder);
 // The names of the folders in it, sorted; hidden ones and links are left out.
 std::vector<std::string> folders_in(const std::string& folder);
