@@ -387,7 +387,7 @@ std::string host_name() {
 }
 
 // Whether a run looks for a case that a baseline has: its name is chosen, its producer judged, and
-// its file among those that were read, where both sides have several.
+// its file, if one side has several, is one that GOLDEN names.
 IsChosen chosen_by(const GateOptions& o, const GateFiles& found, const Baseline& baseline) {
   std::set<std::string> producers, files, theirs;
   for (const GateFile& file : found.files) {
@@ -397,8 +397,13 @@ IsChosen chosen_by(const GateOptions& o, const GateFiles& found, const Baseline&
   for (const BaselineEntry& e : baseline.entries) theirs.insert(e.file);
   const bool by_file = files.size() > 1 || theirs.size() > 1;
   return [=, &o](const BaselineEntry& e) {
+    // A file that a folder or a glob chose before may have disappeared.
+    const auto chooses_file = [&](const std::string& golden) {
+      return golden == e.file || source_reads(golden, e.file);
+    };
     return o.files.filter.takes(e.name) && producers.count(e.producer) != 0 &&
-           (!by_file || e.file.empty() || files.count(e.file) != 0);
+           (!by_file || e.file.empty() || files.count(e.file) != 0 ||
+            std::any_of(o.files.golden.begin(), o.files.golden.end(), chooses_file));
   };
 }
 
@@ -512,6 +517,9 @@ int run_gate(const GateOptions& o, const Context& context) {
   GateReport report;
   report.golden_file =
       joined(o.files.source.pairs.empty() ? o.files.golden : o.files.source.pairs, " ");
+  if (found.files.size() == 1 && o.files.source.pairs.empty()) {
+    report.golden_file = found.files.front().golden.path;
+  }
   if (found.files.size() > 1) {
     for (const GateFile& file : found.files) report.files.push_back(file.golden.path);
   }

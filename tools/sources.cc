@@ -244,7 +244,7 @@ std::string verdicts_csv(const GateReport& report, const std::string& table) {
   // The rows of a table have source names.
   std::map<std::string, std::vector<const CaseReport*>> by_name;
   for (const CaseReport& c : report.cases) {
-    by_name[table.empty() || c.source_name.empty() ? c.name : c.source_name].push_back(&c);
+    by_name[table.empty() ? c.name : c.given_name()].push_back(&c);
   }
   CsvTable rows;
   if (table.empty()) {

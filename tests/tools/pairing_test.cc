@@ -215,6 +215,41 @@ TEST_F(Pairing, ABaselineKnowsCasesByTheNamesThatTheUserGave) {
   EXPECT_EQ(outcomes("r.json"), "q+1=pass r=pass q-1=disappeared");
 }
 
+// Files of a folder come and go; each case stays with its own file.
+TEST_F(Pairing, ABaselineOfSeveralFilesKnowsTheirCasesByFile) {
+  const auto with_error = [](const std::string& name, double error) {
+    return recorded(name, "float32", {3}, {1, 2, 3}, {1 + error, 2, 3});
+  };
+  const std::string gate = "assay gate G --rtol 0.5 --atol 0 --baseline b.json --json r.json";
+  run("mkdir G");
+  for (const char* file : {"1", "2", "3"}) {
+    make(formatted("G/{}.h5", file), {with_error("c", *file == '1' ? 1e-2 : 1e-5)});
+  }
+  ASSERT_EQ(run(gate + " --update-baseline").code, 0);
+  EXPECT_EQ(run(gate).code, 0);
+  run("mv G/3.h5 three.h5");
+  EXPECT_EQ(run(gate).code, 1);
+  EXPECT_EQ(outcomes("r.json"), "c=pass c=pass c=disappeared");
+  // The only file that is left has an error that is small for another file's case.
+  run("mv G/1.h5 one.h5");
+  make("G/2.h5", {with_error("c", 1e-3)});
+  for (const std::string& line : {gate, "assay gate 'G/*.h5'" + gate.substr(12)}) {
+    EXPECT_EQ(run(line).code, 1);
+    EXPECT_EQ(outcomes("r.json"), "c=worse c=disappeared c=disappeared") << line;
+  }
+}
+
+TEST_F(Pairing, KnownFailuresAreThoseOfTheNamesThatTheUserGave) {
+  save(
+      "save('folder', 'g', {'q-1': x}), save('folder', 'o', {'q-1': y})\n"
+      "save('folder', 'h', {'q:1': x}), save('folder', 'p', {'q:1': y})\n");
+  write("k.json",
+        R"({"schema": 1, "known_failures":
+            [{"cases": "q-1", "reason": "a test", "expires": "2999-01-31"}]})");
+  EXPECT_EQ(run("assay gate g --outputs o --known-failures k.json").code, 0);
+  EXPECT_EQ(run("assay gate h --outputs p --known-failures k.json").code, 1);
+}
+
 TEST_F(Pairing, ATableOfVerdictsHasThoseOfItsOwnRows) {
   save(
       "save('folder', 'd', {'a-b_dyn_output_0': x, 'a-b_golden_0': x, 'a:b_dyn_output_0': y,\n"

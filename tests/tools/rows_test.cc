@@ -169,7 +169,7 @@ import h5py, numpy as np
 with h5py.File("rows_o.h5") as rows, h5py.File("cases_o.h5") as cases:
     assert rows.attrs["rows_are_cases"] == 1 and "rows_are_cases" not in cases.attrs
     packed = rows["cases/softmax/float16/3x9/normal/seed5"]
-    assert packed.attrs["source"].endswith(b" --seed 5 --count 12 --rows-are-cases"), packed.attrs["source"]
+    assert packed.attrs["source"].endswith(" --seed 5 --count 12 --rows-are-cases"), packed.attrs["source"]
     for i in range(12):
         one = cases[f"cases/softmax/float16/3x9/normal/seed{5 + i}"]
         for name in ("inputs/x", "golden", "outputs/ascend910b"):

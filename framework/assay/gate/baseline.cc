@@ -32,8 +32,8 @@ std::string words_of(std::string_view metric) {
   return metric == kBoundShare ? "largest error / bound" : std::string(find_metric(metric)->words);
 }
 
-// Cases are the same if they have the same source name, output and producer. If several files have
-// a case of that name, the file counts too.
+// Cases are the same if they have the same source name, output and producer. If one side has cases
+// of several files, the file counts too.
 using Key = std::tuple<std::string, std::string, std::string>;
 Key key_of(const BaselineEntry& e) {
   return {e.source_name.empty() ? e.name : e.source_name, e.output, e.producer};
@@ -59,25 +59,25 @@ BaselineEntry entry_of(const GateReport& report, const CaseReport& c, const Verd
 class Entries {
  public:
   explicit Entries(const std::vector<BaselineEntry>& entries) {
-    for (const BaselineEntry& e : entries) found_[key_of(e)].push_back(&e);
+    for (const BaselineEntry& e : entries) {
+      found_[key_of(e)].push_back(&e);
+      files_.insert(e.file);
+    }
   }
-  // `alone`: its name is so on its own side.
-  const BaselineEntry* partner_of(const BaselineEntry& e, bool alone) const {
+  // `others`: the entries that `e` is one of.
+  const BaselineEntry* partner_of(const BaselineEntry& e, const Entries& others) const {
     const auto same = found_.find(key_of(e));
     if (same == found_.end()) return nullptr;
-    if (alone && same->second.size() == 1) return same->second.front();
+    if (files_.size() == 1 && others.files_.size() == 1) return same->second.front();
     for (const BaselineEntry* other : same->second) {
       if (other->file == e.file) return other;
     }
     return nullptr;
   }
-  bool alone(const BaselineEntry& e) const {
-    const auto same = found_.find(key_of(e));
-    return same == found_.end() || same->second.size() == 1;
-  }
 
  private:
   std::map<Key, std::vector<const BaselineEntry*>> found_;
+  std::set<std::string> files_;
 };
 
 // All cases of a report, also those without metrics.
@@ -127,7 +127,7 @@ Baseline updated(const Baseline& old, const GateReport& report, const IsChosen& 
   const Entries before(old.entries), now(fresh.entries);
   std::set<const BaselineEntry*> replaced;
   for (BaselineEntry& e : fresh.entries) {
-    const BaselineEntry* was = before.partner_of(e, now.alone(e));
+    const BaselineEntry* was = before.partner_of(e, now);
     if (was == nullptr) continue;
     replaced.insert(was);
     if (!repeat) continue;
@@ -154,9 +154,9 @@ BaselineComparison compare_with_baseline(GateReport& report, const Baseline& bas
   for (std::size_t i = 0; i < all.size(); ++i) {
     CaseReport& c = report.cases[i];
     const Verdict* v = measured(c);
-    if (before.partner_of(all[i], now.alone(all[i])) != nullptr) ++result.compared;
+    if (before.partner_of(all[i], now) != nullptr) ++result.compared;
     if (v == nullptr || !c.error.empty() || c.outcome() != Outcome::kPass) continue;
-    const BaselineEntry* was = before.partner_of(all[i], now.alone(all[i]));
+    const BaselineEntry* was = before.partner_of(all[i], now);
     if (was == nullptr) {
       ++fresh;
       continue;
@@ -179,7 +179,7 @@ BaselineComparison compare_with_baseline(GateReport& report, const Baseline& bas
     c.remark_text = "worse than the baseline: " + joined(worse, "; ");
   }
   for (const BaselineEntry& e : baseline.entries) {
-    if (!is_chosen(e) || now.partner_of(e, before.alone(e)) != nullptr) continue;
+    if (!is_chosen(e) || now.partner_of(e, before) != nullptr) continue;
     CaseReport gone;
     if (!report.files.empty()) gone.file = e.file;
     gone.name = e.name;

@@ -63,6 +63,8 @@ struct CaseReport {
 
   // "case", of a case with several outputs "case:output".
   std::string title() const;
+  // The name by which the user knows the case: its source name, or its name if it has no other.
+  const std::string& given_name() const { return source_name.empty() ? name : source_name; }
   // The worst of all verdicts, the checksums' included; a remark other than kKnownFailure is a
   // failure.
   Outcome outcome() const;

@@ -88,7 +88,7 @@ std::vector<std::string> mark_known_failures(GateReport& report,
   for (CaseReport& c : report.cases) {
     std::vector<const KnownFailure*> entries;
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!glob_match(list[i].cases, c.name)) continue;
+      if (!glob_match(list[i].cases, c.given_name())) continue;
       if (!list[i].output.empty() && !glob_match(list[i].output, c.output)) continue;
       entries.push_back(&list[i]);
       used[i] = true;
