@@ -58,7 +58,8 @@ class ArrayCases : public CaseSource {
   // case. Every other record keeps its own name if a case may have it, if no other record claims it
   // and if no case lies below it, because cases do not nest. Otherwise it gets safe_case_name(), or
   // distinct_case_name() if that is claimed too, and has its source name in the attribute x_name.
-  // If several records have one source name, or would have one case name, one stays and has an error.
+  // If several records have one source name, or would have one case name, one stays and has an
+  // error.
   ArrayCases(std::string path, std::vector<CaseRecord> records, const OpenOptions& options = {});
 
   const std::string& path() const override { return path_; }

@@ -154,7 +154,7 @@ class Hdf5Source : public CopySource {
   static Handle properties_for_fixed(hid_t created) {
     Handle properties = h5::properties(H5Pcopy(created));
     H5Pset_obj_track_times(properties.get(), false);
-    // Of a hostile shape space must not be taken before there are elements.
+    // A hostile shape must not take space before there are elements.
     H5D_alloc_time_t time = H5D_ALLOC_TIME_DEFAULT;
     H5Pget_alloc_time(created, &time);
     if (time == H5D_ALLOC_TIME_EARLY && H5Pget_layout(created) != H5D_COMPACT) {
@@ -163,8 +163,8 @@ class Hdf5Source : public CopySource {
     return properties;
   }
 
-  // References are not worth a filter, and one that stands for elements that are not there would
-  // lead into the other file.
+  // A filter hardly shortens references, and a fill value would hold a reference into the other
+  // file.
   static Handle properties_for_variable(hid_t created) {
     Handle properties = h5::properties(H5Pcreate(H5P_DATASET_CREATE));
     H5Pset_obj_track_times(properties.get(), false);

@@ -29,12 +29,12 @@ class CopySource {
     std::string name;
     std::optional<Attribute> value;  // none where it is no single string, number or bool
   };
-  // What became of something that was to be copied.
+  // The result of copying one attribute or object.
   struct Copied {
     enum Kind {
       kYes,
       kFailed,   // HDF5 could not write it, and says why
-      kLeftOut,  // it is whole, and cannot be copied
+      kLeftOut,  // it is sound, but of a kind that cannot be copied
       kByValue,  // a string that is too long for an object's header: to be written by its value
     };
     Kind kind;

@@ -26,7 +26,8 @@ class GlobalHeap {
   // `read` must be callable for as long as this lives. `file_size` bounds what is believed.
   GlobalHeap(ReadBytes read, std::uint64_t file_size);
 
-  // Where the file begins, and the bytes of its addresses and lengths: 0, 8 and 8 in most files.
+  // The offset of the file's first byte, and the sizes of its addresses and lengths in bytes: 0, 8
+  // and 8 in most files.
   std::uint64_t base() const { return base_; }
   std::size_t offset_bytes() const { return offset_bytes_; }
   std::size_t length_bytes() const { return length_bytes_; }

@@ -86,7 +86,7 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
     try {
       calls = calls_in(folder);
     } catch (const FileError& e) {
-      // Of several dumps one costs its own calls only, and nobody knows which they are.
+      // One damaged dump of several costs its own calls only, and nobody knows which they are.
       if (dump.empty()) throw;
       CaseRecord& unread = records.emplace_back();
       unread.name = dump + "/*";

@@ -52,7 +52,7 @@ std::string_view code_of(std::string_view text, bool has_order) {
   return text;
 }
 
-// Why elements of a kind are not read, and what to save instead; empty for kinds of numbers.
+// Says why elements of a kind are not read, and what to save instead. Empty for kinds of numbers.
 std::string_view why_unread(char kind) {
   switch (kind) {
     case 'O':
