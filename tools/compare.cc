@@ -393,8 +393,8 @@ int run_compare(const CompareOptions& o, const Context& context) {
   const bool are_said = actual.empty() && expected.empty();
   if (are_known && !are_said && actual_name != expected_name) {
     notes.push_back(formatted(
-        "compared the array {} of {} with the array {} of {}: their names differ",
-        actual_name, array_file(o.actual.path), expected_name, array_file(o.expected.path)));
+        "compared the array {} of {} with the array {} of {}: their names differ", actual_name,
+        array_file(o.actual.path), expected_name, array_file(o.expected.path)));
   }
   return compare_one(one, request, notes, context);
 }

@@ -67,9 +67,8 @@ TEST(PrintableTest, LongTextLosesItsMiddle) {
   EXPECT_EQ(shortened("short", 64), "short");
   const std::string text(10000, 'n');
   const std::string name = printable_name("<" + text + ">");
-  EXPECT_EQ(name,
-            "<" + std::string(119, 'n') + "... (9 842 characters more) ..." +
-                std::string(39, 'n') + ">");
+  EXPECT_EQ(name, "<" + std::string(119, 'n') + "... (9 842 characters more) ..." +
+                      std::string(39, 'n') + ">");
   EXPECT_LE(printable_sentence(text).size(), 2000U);
   EXPECT_EQ(printable_name(std::string(200, 'n')), std::string(200, 'n'));
   // No character is cut.

@@ -199,18 +199,16 @@ TEST(ShellWordsTest, SplitAsAShellDoes) {
 }
 
 TEST(ShellWordsTest, ReadBackWhatShellWordQuotes) {
-  for (const std::string word :
-       {"plain", "a b", "it's", "''", "$HOME", "a\\b", "#x", "\"q\"", "", "a\nb\x1b[31m'\\",
-        "\xe2\x80\xae", "\xff\x30", "\t"}) {
+  for (const std::string word : {"plain", "a b", "it's", "''", "$HOME", "a\\b", "#x", "\"q\"", "",
+                                 "a\nb\x1b[31m'\\", "\xe2\x80\xae", "\xff\x30", "\t"}) {
     EXPECT_EQ(shell_words("x " + shell_word(word) + " y"),
               (std::vector<std::string>{"x", word, "y"}));
   }
 }
 
 TEST(ShellWordTest, TheShellReadsTheWordBack) {
-  for (const std::string word :
-       {"plain", "a b", "it's", "''", "$HOME", "`id`", "a\\b", "*", "~", "#x", "a;b|c&d", "\"q\"",
-        "!x", "(y)", "<z>", "[k]", "\xc3\xa9"}) {
+  for (const std::string word : {"plain", "a b", "it's", "''", "$HOME", "`id`", "a\\b", "*", "~",
+                                 "#x", "a;b|c&d", "\"q\"", "!x", "(y)", "<z>", "[k]", "\xc3\xa9"}) {
     EXPECT_EQ(through_shell(word), word);
   }
 }

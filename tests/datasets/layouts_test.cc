@@ -204,7 +204,8 @@ TEST(ArrayCases, CasesDoNotNestAndNamesAreSafe) {
   records[3].name = "c_d";
   records[4].name = "golden";
   const ArrayCases cases("x", std::move(records));
-  EXPECT_THAT(cases.case_names(), testing::ElementsAre("a/b", "a=8601ec8c", "c_d", "c_d=0d9a6176", "golden_"));
+  EXPECT_THAT(cases.case_names(),
+              testing::ElementsAre("a/b", "a=8601ec8c", "c_d", "c_d=0d9a6176", "golden_"));
   EXPECT_EQ(cases.attributes_of("c_d=0d9a6176").at("x_name"), Attribute(std::string("c d")));
   EXPECT_EQ(cases.attributes_of("c_d").count("x_name"), 0U);
 }

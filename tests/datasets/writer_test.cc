@@ -455,19 +455,18 @@ TEST_F(Writer, H5pyReadsTheTrueValues) {
     writer.write(codes_and_values(name));
   }
   writer.commit();
-  EXPECT_EQ(
-      python(formatted("f = h5py.File('{}', 'r')\n"
-                       "for name in 'float16', 'bfloat16', 'float8_e5m2':\n"
-                       "    c = f['cases/' + name]\n"
-                       "    x = c['inputs/x'][:].astype('f8')\n"
-                       "    same = np.array_equal(x, c['golden'][:], equal_nan=True)\n"
-                       "    print(name, c['inputs/x'].attrs['dtype'], x.size, same)\n"
-                       "print(f.attrs['assay_schema'], c.attrs['op'])\n",
-                       path_)),
-      "float16 float16 65536 True\n"
-      "bfloat16 bfloat16 65536 True\n"
-      "float8_e5m2 float8_e5m2 256 True\n"
-      "1 cast\n");
+  EXPECT_EQ(python(formatted("f = h5py.File('{}', 'r')\n"
+                             "for name in 'float16', 'bfloat16', 'float8_e5m2':\n"
+                             "    c = f['cases/' + name]\n"
+                             "    x = c['inputs/x'][:].astype('f8')\n"
+                             "    same = np.array_equal(x, c['golden'][:], equal_nan=True)\n"
+                             "    print(name, c['inputs/x'].attrs['dtype'], x.size, same)\n"
+                             "print(f.attrs['assay_schema'], c.attrs['op'])\n",
+                             path_)),
+            "float16 float16 65536 True\n"
+            "bfloat16 bfloat16 65536 True\n"
+            "float8_e5m2 float8_e5m2 256 True\n"
+            "1 cast\n");
 }
 
 TEST_F(Writer, H5dumpShowsTheTrueValues) {

@@ -276,7 +276,7 @@ TEST(Metrics, ErrorsWhereZeroIsExpected) {
   for (const char* dtype : {"float32", "float64", "bfloat16", "int32", "int64"}) {
     SCOPED_TRACE(dtype);
     std::vector<double> a(3000, 1), e(3000, 1);
-    for (const std::size_t zero : {700, 800, 2900}) e[zero] = 0;
+    for (const std::size_t zero : {700U, 800U, 2900U}) e[zero] = 0;
     a[800] = 0;
     for (const int threads : {1, 3}) {
       JudgeOptions options;

@@ -448,8 +448,8 @@ TEST_F(Sources, NamesThatTheSchemaRefusesAreMadeSafeAndKept) {
   EXPECT_THAT(run("assay inspect p.h5").out,
               AllOf(HasSubstr("a_b           external  -       float64 [4]"),
                     HasSubstr("a_b=04644883  external  -       float64 [3]"),
-                    HasSubstr("  a_b=04644883: x_name: a-b\n"), HasSubstr("  outputs_: x_name: outputs\n"),
-                    Not(HasSubstr("  a_b: x_name"))));
+                    HasSubstr("  a_b=04644883: x_name: a-b\n"),
+                    HasSubstr("  outputs_: x_name: outputs\n"), Not(HasSubstr("  a_b: x_name"))));
   ASSERT_EQ(run("mkdir two && cp -r gold two/gold && cp -r gold two/out-npu").code, 0);
   EXPECT_THAT(
       run("assay inspect two").out,
