@@ -315,7 +315,7 @@ TEST_F(CopySourceTest, WhatLeadsNowhereIsAnError) {
       for (const std::uint64_t address : {std::uint64_t{1}, ~std::uint64_t{0}, whole.size() - 8}) {
         with(at, address, 8);
       }
-      for (const std::uint64_t index : {0, 1, 0xFFFF}) with(at + 8, index, 4);
+      for (const std::uint64_t index : {0U, 1U, 0xFFFFU}) with(at + 8, index, 4);
     }
   }
   EXPECT_GT(refused, 50);
