@@ -176,7 +176,8 @@ TEST_F(Pairing, KeysOfArchives) {
   EXPECT_EQ(run("assay gate g --outputs o --strict --json r.json").code, 0);
   EXPECT_EQ(json("r.json")["cases"].size(), 10U);
   EXPECT_EQ(run("assay gate g --outputs swapped --strict --json r.json").code, 1);
-  for (const auto& c : json("r.json")["cases"]) EXPECT_EQ(c["outcome"], "fail") << c["case"];
+  const nlohmann::json report = json("r.json");
+  for (const auto& c : report["cases"]) EXPECT_EQ(c["outcome"], "fail") << c["case"];
 }
 
 TEST_F(Pairing, RowsThatAreCases) {
