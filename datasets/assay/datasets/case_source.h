@@ -68,8 +68,8 @@ class CaseSource {
   std::vector<std::string> case_names(const std::string& glob) const;
 
   virtual bool has_case(const std::string& name) const = 0;
-  // The case with this source name (source_names.h); nullopt if there is none. If rows are cases,
-  // it is the array with this source name.
+  // Returns the name of the case with this source name (source_names.h), or nullopt if there is no
+  // such case. If rows are cases, it finds the array with this source name.
   virtual std::optional<std::string> find(const std::string& source_name) const;
   virtual Case read(const std::string& name, const ReadOptions& what = {}) const = 0;
   virtual CaseInfo info(const std::string& name) const = 0;

@@ -76,7 +76,7 @@ class GlobalHeap {
 
 // The little-endian number in `size` bytes from `at` on. Bytes that are not there count as 0.
 std::uint64_t number_in(std::span<const std::byte> bytes, std::size_t at, std::size_t size);
-// Whether the bytes begin with a signature of four letters.
+// Returns true if the bytes begin with a signature of four letters.
 bool begins_with(std::span<const std::byte> bytes, const char (&word)[5]);
 
 }  // namespace assay::h5

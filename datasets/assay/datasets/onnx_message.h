@@ -44,7 +44,7 @@ class Message {
 // "is an ONNX ModelProto, ...". Returns an empty string if nothing tells. Sequences and optionals
 // have the wire types of a tensor: ask about these only if the file is no consistent tensor.
 std::string other_message(const std::string& path, ByteSource& bytes);
-// Whether the file can be a TensorProto: whether it has a data type, or is damaged.
+// Returns true if the file can be a TensorProto, because it has a data type or is damaged.
 bool may_be_tensor(const std::string& path, ByteSource& bytes);
 
 // "FLOAT", the name of a TensorProto.DataType; an empty string if the number has none.

@@ -471,7 +471,7 @@ bool PlainObjects::read_value(Cursor type, Cursor data, PlainObject::NamedValue&
       const unsigned padding = bits_0 & 15, encoding = bits_0 >> 4;
       if (padding > 2 || encoding > 1) return false;
       std::string text(until_zero(bytes.text()));
-      // What lies behind the first zero is no part of the value, but of what is stored.
+      // The bytes behind the first zero do not belong to the value, but they are stored.
       const bool is_all =
           bytes.text().find_first_not_of('\0', text.size()) == std::string_view::npos;
       if (padding == 2) text.erase(text.find_last_not_of(' ') + 1);

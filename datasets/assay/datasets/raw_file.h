@@ -41,7 +41,8 @@ void pair_parts(ArrayLayout& layout, const ArrayRequest& request);
 // "2x8x128", "scalar"; nothing where the text is no shape.
 std::optional<Shape> read_extents(std::string_view text, char separator);
 
-// Where a file lies that says what a file of raw bytes holds: "x.bin.json". Empty for other files.
+// Returns the path of the file that says what a file of raw bytes holds: "x.bin.json" for "x.bin".
+// Returns an empty string for other kinds of files.
 std::string file_beside(const std::string& path);
 
 std::unique_ptr<ArrayFile> open_raw(const std::string& path);

@@ -243,7 +243,8 @@ class RowCases : public CaseSource {
     std::string name;
     std::int64_t rows;
     CaseInfo info;  // of each row, without its name
-    // Why the arrays cannot be read. Nobody knows how many rows they have, so every row has it.
+    // The reason if the arrays cannot be read. Their number of rows is unknown then, so every row
+    // has this error.
     std::optional<FileError> error = {};
   };
   struct Place {
