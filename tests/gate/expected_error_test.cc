@@ -328,13 +328,23 @@ TEST(ExpectedError, NamesNothingThatIsFarOff) {
   EXPECT_THAT(says(with_errors_of(c, inputs, 0.62)), Not(HasSubstr("errors like those of")));
 }
 
-// The operator's own bound lets through what is told here.
+// The operator's own bound lets through what is told here. By default both judge.
 TEST(ExpectedError, SeesWhatTheOperatorsBoundDoesNot) {
   const Case c = drawn({"matmul", "float32", {16, 4096, 16}});
   const Tensor tf32 = with_inputs_in(c, "tfloat32", ascend());
-  GateRequest own;
-  own.machine = &ascend();
-  EXPECT_EQ(gate_case(c, tf32, {}).outcome(), Outcome::kPass);
+  EXPECT_EQ(judged(c, tf32, "accumulation").outcome, Outcome::kPass);
+  const Verdict both = gate_case(c, tf32, {.machine = &ascend()}).verdicts.front();
+  EXPECT_EQ(both.outcome, Outcome::kFail);
+  EXPECT_EQ(both.bound.standard, "expected_error");
+  EXPECT_EQ(both.bound.origin, "operator");
+  EXPECT_THAT(both.because, HasSubstr("; errors like those of tfloat32 or float16 inputs"));
+  EXPECT_THAT(both.notes, testing::Contains("the bound of accumulation holds: it is the operator's "
+                                            "own bound, for all data"));
+  const Tensor right = emulate(c, ascend());
+  const Verdict pass = gate_case(c, right, {.machine = &ascend()}).verdicts.front();
+  EXPECT_EQ(pass.bound.standard, "accumulation");
+  EXPECT_EQ(pass.because,
+            "all 256 elements within the bound of accumulation and within the expected error");
   const Verdict v = judged(c, tf32, "expected_error");
   EXPECT_EQ(v.outcome, Outcome::kFail);
   EXPECT_THAT(v.because, HasSubstr("differ by more than the expected error"));

@@ -37,7 +37,60 @@ TEST(Standards, TritonAscend) {
   for (const char* dtype : {"float64", "float8_e4m3fn", "float8_e5m2", "tfloat32"}) {
     EXPECT_FALSE(standard_bound("triton_ascend", format_named(dtype)).has_value()) << dtype;
   }
-  EXPECT_EQ(kDefaultStandard, "triton_ascend");
+}
+
+// The table of docs/standards.md: no bound is below one ulp of the output's dtype.
+TEST(Standards, Default) {
+  EXPECT_EQ(kDefaultStandard, "default");
+  for (const auto& [dtype, limit] :
+       std::vector<std::pair<const char*, double>>{{"float16", 1e-3},
+                                                   {"bfloat16", 5e-3},
+                                                   {"float32", 1e-5},
+                                                   {"float64", 1e-7},
+                                                   {"complex32", 1e-3},
+                                                   {"complex64", 1e-5},
+                                                   {"complex128", 1e-7}}) {
+    const Bound b = bound_of("default", dtype);
+    EXPECT_EQ(b.rule, Rule::kTolerance) << dtype;
+    EXPECT_EQ(b.rtol, limit) << dtype;
+    EXPECT_EQ(b.atol, limit) << dtype;
+    EXPECT_FALSE(b.nan_equal);
+    EXPECT_TRUE(b.round_expected);
+  }
+  for (const Format& f : formats()) {
+    const Bound b = bound_of("default", f.name);
+    const std::string name(f.name);
+    if (name == "float16" || name == "bfloat16" || name == "float32" || name == "float64") continue;
+    EXPECT_EQ(b.rule, f.is_float() ? Rule::kUlps : Rule::kTolerance) << name;
+    EXPECT_EQ(b.ulps, f.is_float() ? 1u : 0u) << name;
+    EXPECT_EQ(b.rtol + b.atol, 0) << name;
+  }
+}
+
+// Every value of every float format of at most 16 bits, and a sample of float32 and float64: both
+// neighbours pass.
+TEST(Standards, DefaultAcceptsTheNeighboursOfEveryValue) {
+  for (const Format& f : formats()) {
+    if (!f.is_float() || f.specials == Specials::kScale) continue;
+    const Bound bound = bound_of("default", f.name);
+    std::vector<double> values, above;
+    const auto add = [&](std::int64_t place) {
+      const auto one = at_ordinal(f, place), next = at_ordinal(f, place + 1);
+      if (!one || !next) return;
+      const double a = decode(f, *one), b = decode(f, *next);
+      if (std::isfinite(a) && std::isfinite(b)) values.push_back(a), above.push_back(b);
+    };
+    const std::int64_t last = *ordinal(f, encode(f, max_finite(f)));
+    const std::int64_t step = std::max<std::int64_t>(1, last / 40000);
+    for (std::int64_t place = -last; place < last; place += step) add(place);
+    ASSERT_GT(values.size(), 5u) << f.name;
+    for (const bool up : {true, false}) {
+      const Tensor golden = vector_of(std::string(f.name).c_str(), up ? values : above);
+      const Tensor output = vector_of(std::string(f.name).c_str(), up ? above : values);
+      const Verdict v = judge(output, golden, bound);
+      EXPECT_EQ(v.misses, 0) << f.name << ": " << v.because;
+    }
+  }
 }
 
 TEST(Standards, Torch) {
@@ -245,6 +298,10 @@ TEST(Standards, ArePublishedSomewhere) {
   for (const Standard& s : standards()) {
     SCOPED_TRACE(s.name);
     const Publication& p = s.publication;
+    if (s.name == kDefaultStandard) {
+      EXPECT_EQ(p.repository, "assay");
+      continue;
+    }
     EXPECT_NE(p.repository.find('/'), std::string_view::npos);
     EXPECT_TRUE(p.commit.size() >= 8 &&
                 p.commit.find_first_not_of("0123456789abcdef") == std::string_view::npos);
@@ -307,7 +364,7 @@ Bound chosen(const Case& c, const BoundRequest& request, const char* dtype = "fl
 TEST(Precedence, DefaultThenCaseStandardThenCaseToleranceThenRequest) {
   Case c = named("m");
   Bound b = chosen(c, {});
-  EXPECT_EQ(b.standard, "triton_ascend");
+  EXPECT_EQ(b.standard, "default");
   EXPECT_EQ(b.origin, "default");
   EXPECT_EQ(b.rtol, 1e-5);
 
@@ -339,7 +396,7 @@ TEST(Precedence, DefaultThenCaseStandardThenCaseToleranceThenRequest) {
   EXPECT_EQ(b.standard, "custom");
   EXPECT_EQ(b.origin, "matcher");
   EXPECT_EQ(b.rtol, 0.5);
-  EXPECT_EQ(b.atol, 1e-5) << "the other is the asked standard's";
+  EXPECT_EQ(b.atol, 0) << "a level that gives one of the two sets the other to 0";
 }
 
 TEST(Precedence, OneOfTheTwoTolerances) {
@@ -347,14 +404,17 @@ TEST(Precedence, OneOfTheTwoTolerances) {
   BoundRequest request;
   request.atol = 0.125;
   EXPECT_EQ(chosen(c, request).atol, 0.125);
-  EXPECT_EQ(chosen(c, request).rtol, 1e-5);
+  EXPECT_EQ(chosen(c, request).rtol, 0);
+  EXPECT_EQ(chosen(c, request).text(), "atol 0.125 + rtol 0 * |expected|");
   c.attributes["standard"] = std::string("torch");
-  EXPECT_EQ(chosen(c, request).rtol, 1.3e-6);
-  // Where the standard has no row: 0.
+  EXPECT_EQ(chosen(c, request).rtol, 0);
+  c.attributes["rtol"] = 0.5;
+  EXPECT_EQ(chosen(c, request).rtol, 0) << "the request's level has an rtol of 0";
   EXPECT_EQ(chosen(named("m"), request, "float64").rtol, 0);
   Case own = named("m");
   own.attributes["rtol"] = 0.5;
-  EXPECT_EQ(chosen(own, {}).atol, 1e-5);
+  EXPECT_EQ(chosen(own, {}).atol, 0);
+  EXPECT_EQ(chosen(own, {}).text(), "atol 0 + rtol 0.5 * |expected|");
   EXPECT_EQ(chosen(own, {}, "float64").atol, 0);
   EXPECT_EQ(chosen(own, {}, "float64").origin, "case");
 }
@@ -368,7 +428,7 @@ TEST(Precedence, SeveralStandards) {
   EXPECT_EQ(all[0].standard, "triton_ascend");
   EXPECT_THAT(all[0].why_not,
               testing::AllOf(testing::StartsWith(
-                                 "standard triton_ascend has no tolerance for float64; torch, "),
+                                 "standard triton_ascend has no tolerance for float64; default, torch, "),
                              testing::EndsWith(" have one")));
   EXPECT_EQ(all[1].bound->standard, "torch");
   EXPECT_EQ(all[2].bound->ulps, 2u);
@@ -378,7 +438,9 @@ TEST(Precedence, SeveralStandards) {
 
 TEST(Precedence, EqualNan) {
   Case c = named("m");
-  EXPECT_TRUE(chosen(c, {}).nan_equal);  // triton_ascend
+  EXPECT_FALSE(chosen(c, {}).nan_equal);
+  c.attributes["standard"] = std::string("triton_ascend");
+  EXPECT_TRUE(chosen(c, {}).nan_equal);
   c.attributes["standard"] = std::string("torch");
   EXPECT_FALSE(chosen(c, {}).nan_equal);
   c.attributes["equal_nan"] = std::int64_t{1};

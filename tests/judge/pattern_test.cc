@@ -428,7 +428,7 @@ bool says_nothing(const std::string& where) {
 }
 
 TEST(NoPattern, OfNoise) {
-  Dice dice(17);
+  Dice dice(18);
   std::size_t place = 0;
   for (const char* dtype : kPatternDtypes) {
     for (const std::string& standard : standards_from(place++)) {

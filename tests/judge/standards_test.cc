@@ -475,7 +475,7 @@ TEST(Peers, CorruptElementThatANormHides) {
 TEST(Peers, FiniteForAnExpectedInfinity) {
   const Tensor golden = vector_of("float64", {1, 1e6});  // overflows float16
   const Tensor output = vector_of("float16", {1, 65504});
-  for (const char* name : {"torch", "triton_ascend", "numpy", "onednn", "transformer_engine"}) {
+  for (const char* name : {"default", "torch", "triton_ascend", "numpy", "onednn", "transformer_engine"}) {
     EXPECT_EQ(judged(output, golden, bound_of(name, "float16")).misses, 1) << name;
   }
 }
@@ -488,13 +488,47 @@ TEST(Peers, TableBelowOneUlp) {
   EXPECT_THAT(v.because, HasSubstr("below half a bfloat16 ulp"));
 }
 
+// Both kinds of float, complex numbers and bit equality; of n elements the first `nans` are NaN.
+TEST(Policies, EqualNansAreCountedAndMayBeHalfOfTheReference) {
+  for (const char* dtype : {"float16", "bfloat16", "float32", "float64", "float8_e5m2"}) {
+    for (const std::int64_t nans : {0, 1, 10, 11, 20}) {
+      std::vector<double> values(20, 1.5);
+      std::fill_n(values.begin(), nans, kNan);
+      const Tensor golden = vector_of(dtype, values), output = golden;
+      for (Bound b : {oracle::tolerance(0, 1e-3), oracle::within_ulps(2), bound_of("bit_equal", dtype)}) {
+        SCOPED_TRACE(formatted("{} {} {}", dtype, nans, b.text()));
+        b.nan_equal = true;
+        const Verdict v = judged(output, golden, b);
+        EXPECT_EQ(v.misses, 0);
+        if (nans > 10) {
+          EXPECT_EQ(v.outcome, Outcome::kUntrusted);
+          EXPECT_EQ(v.because,
+                    formatted("{} of 20 expected elements are NaN, which is more than half: check "
+                              "how the golden result was made",
+                              nans));
+        } else {
+          EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+        }
+        if (nans == 0) {
+          EXPECT_TRUE(v.notes.empty());
+        } else {
+          EXPECT_THAT(v.notes,
+                      testing::ElementsAre(formatted("{} of 20 elements {} NaN where NaN is expected",
+                                                     nans, nans == 1 ? "is" : "are")));
+        }
+      }
+    }
+  }
+}
+
 TEST(Policies, ExpectedNanAcceptsAnything) {
   Bound b = oracle::tolerance(0, 1e-3);
   b.nan_accepts = true;
-  const Tensor golden = vector_of("float32", {kNan, kNan, kNan, 1});
-  EXPECT_EQ(judged(vector_of("float32", {kNan, kInfinity, 5, 1}), golden, b).outcome,
-            Outcome::kPass);
-  EXPECT_EQ(judged(vector_of("float32", {1, 1, 1, kNan}), golden, b).misses, 1);
+  const Tensor golden = vector_of("float32", {kNan, kNan, kNan, 1, 2, 3});
+  const Verdict right = judged(vector_of("float32", {kNan, kInfinity, 5, 1, 2, 3}), golden, b);
+  EXPECT_EQ(right.outcome, Outcome::kPass) << right.because;
+  EXPECT_THAT(right.notes, testing::ElementsAre("1 of 6 elements is NaN where NaN is expected"));
+  EXPECT_EQ(judged(vector_of("float32", {1, 1, 1, kNan, 2, 3}), golden, b).misses, 1);
   const Tensor nothing = vector_of("float32", {kNan, kNan});
   EXPECT_EQ(judged(nothing, vector_of("float32", {kNan, kNan}), b).outcome, Outcome::kUntrusted)
       << "nothing is left that could fail";

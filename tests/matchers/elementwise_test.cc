@@ -215,7 +215,8 @@ TEST(Elementwise, Cases) {
   c.golden = list("float64", {1, 2, 4});
   c.attributes["output_dtype"] = std::string("bfloat16");
   EXPECT_THAT(list("bfloat16", {1, 2, 4}), CloseTo(c));
-  EXPECT_THAT(list("bfloat16", {1, 2, 4.03125}), Not(CloseTo(c)));
+  EXPECT_THAT(list("bfloat16", {1, 2, 4.03125}), CloseTo(c)) << "one ulp";
+  EXPECT_THAT(list("bfloat16", {1, 2, 4.0625}), Not(CloseTo(c)));
   c.attributes["rtol"] = 0.01;
   EXPECT_THAT(list("bfloat16", {1, 2, 4.03125}), CloseTo(c));
   EXPECT_THAT(list("bfloat16", {1, 2, 4.03125}), Not(CloseTo(c).standard("triton_ascend")));
@@ -233,8 +234,13 @@ TEST(Elementwise, Cases) {
 
 TEST(Elementwise, NanAndInfinity) {
   const std::vector<float> reference = {1, kNaN, kInf}, out = reference;
-  EXPECT_THAT(out, CloseTo(reference)) << "triton_ascend takes NaN as equal";
-  EXPECT_THAT(out, Not(CloseTo(reference).equal_nan(false)));
+  EXPECT_THAT(out, Not(CloseTo(reference))) << "NaN equals nothing by default";
+  EXPECT_THAT(explanation(out, CloseTo(reference)),
+              HasSubstr("no tolerance would pass: NaN is where NaN is expected, which equal_nan "
+                        "accepts"));
+  EXPECT_THAT(out, CloseTo(reference).equal_nan());
+  EXPECT_THAT(out, CloseTo(reference).standard("triton_ascend")) << "as published";
+  EXPECT_THAT(out, Not(CloseTo(reference).standard("triton_ascend").equal_nan(false)));
   EXPECT_THAT(out, Not(CloseTo(reference).standard("torch")));
   EXPECT_THAT(out, CloseTo(reference).standard("torch").equal_nan());
   EXPECT_THAT(out, Not(WithinUlps(reference, 5)));
@@ -314,7 +320,7 @@ TEST(Elementwise, ToleranceDoesNotSilenceAStandard) {
 TEST(Elementwise, Descriptions) {
   const std::vector<float> reference = {1, 2, 3};
   const std::string what = "is close to the float32 reference of shape [3] ";
-  EXPECT_EQ(described(CloseTo(reference)), what + "(standard triton_ascend)");
+  EXPECT_EQ(described(CloseTo(reference)), what + "(standard default)");
   EXPECT_EQ(described(CloseTo(reference).standard("torch")), what + "(standard torch)");
   EXPECT_EQ(described(CloseTo(reference).rtol(1e-2).atol(0)), what + "(rtol 0.01, atol 0)");
   EXPECT_EQ(described(CloseTo(reference).equal_nan(false)), what + "(NaN unequal to NaN)");
@@ -329,7 +335,7 @@ TEST(Elementwise, Descriptions) {
   EXPECT_EQ(described(CloseTo(c)),
             "is close to the golden result of case matmul/small (the case's bound)");
   EXPECT_EQ(described(Not(CloseTo(c).atol(1))),
-            "is not close to the golden result of case matmul/small (atol 1)");
+            "is not close to the golden result of case matmul/small (rtol 0, atol 1)");
 }
 
 TEST(Elementwise, Explanations) {
@@ -350,9 +356,10 @@ TEST(Elementwise, Explanations) {
             "is broadcast\nreproduce: " +
                 current_test_command());
   EXPECT_THAT(
-      explanation(std::vector<double>{1, 2, 3}, CloseTo(reference)),
+      explanation(std::vector<double>{1, 2, 3},
+                  CloseTo(reference).standard("triton_ascend")),
       AllOf(testing::StartsWith("which cannot be compared: standard triton_ascend has no "
-                                "tolerance for float64; torch, "),
+                                "tolerance for float64; default, torch, "),
             testing::EndsWith(" have one; give .rtol() and .atol(), or another .standard()\n"
                               "reproduce: " +
                               current_test_command())));

@@ -61,9 +61,13 @@ TEST(Override, Standard) {
 
 TEST(Override, EqualNan) {
   const std::vector<float> with_nan = {1, std::nanf("")};
-  EXPECT_THAT(with_nan, CloseTo(std::vector<float>(with_nan)));
+  EXPECT_THAT(with_nan, CloseTo(std::vector<float>(with_nan)).equal_nan());
+  {
+    const Environment set{{"ASSAY_EQUAL_NAN", "1"}};
+    EXPECT_THAT(with_nan, CloseTo(std::vector<float>(with_nan)));
+  }
   const Environment set{{"ASSAY_EQUAL_NAN", "0"}};
-  EXPECT_THAT(with_nan, Not(CloseTo(std::vector<float>(with_nan))));
+  EXPECT_THAT(with_nan, Not(CloseTo(std::vector<float>(with_nan)).equal_nan()));
 }
 
 TEST(Override, ValuesThatAreNone) {

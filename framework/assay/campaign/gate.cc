@@ -1,5 +1,6 @@
 #include "assay/campaign/gate.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "assay/base/text.h"
@@ -20,7 +21,13 @@ ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix&
   }
   if (!cell.dataset.empty()) {
     const std::vector<ElementCheck> checks = element_checks(c, output, request, origin);
-    if (checks.size() == 1) return checks.front();
+    if (checks.size() == 1) {
+      ElementCheck own = checks.front();
+      const auto is_census = [](const FaultPlan& fault) { return fault.census; };
+      // A census looks at one element at a time, and the expected error also at all of them.
+      if (std::any_of(cell.faults.begin(), cell.faults.end(), is_census)) own.by_chance = nullptr;
+      return own;
+    }
     throw std::invalid_argument(
         formatted("case {} names {} standards; ask for one, as in standard:{}", c.name,
                   checks.size(), checks.front().standard));

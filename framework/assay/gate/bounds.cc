@@ -35,15 +35,16 @@ void check_tolerance(double value, std::string_view name, std::string_view where
   }
 }
 
-// A standard's bound with other tolerances; where one of the two is not given, the standard's
-// stays. What it says of NaN holds where someone named it: the default has rows of some dtypes.
+// Returns a standard's bound with the tolerances of one level (the request, or the case). If the
+// level gives only one of the two, the other is 0. The standard's policy for NaN holds only if
+// someone named that standard.
 Bound with_tolerance(const std::optional<Bound>& standard, bool named, std::optional<double> rtol,
                      std::optional<double> atol, std::string_view where) {
   const bool indices = standard && standard->rule == Rule::kIndices;
   Bound own = standard && (standard->is_plain() || indices) ? *standard : Bound{};
   own.nan_equal = named && standard && standard->nan_equal;
-  own.rtol = rtol.value_or(own.rtol);
-  own.atol = atol.value_or(own.atol);
+  own.rtol = rtol.value_or(0);
+  own.atol = atol.value_or(0);
   check_tolerance(own.rtol, "rtol", where);
   check_tolerance(own.atol, "atol", where);
   own.standard = "custom";
@@ -213,6 +214,18 @@ Bound own_bound(const Case& c, const Format& output, const Machine* machine) {
   return bound;
 }
 
+std::optional<Bound> chance_bound(const Case& c, const Format& output,
+                                  const BoundRequest& request) {
+  const Operator* op = find_operator(c.op);
+  if (op == nullptr || op->element_bounds == nullptr || op->expected_errors == nullptr) return {};
+  if (!output.is_float()) return {};
+  Bound bound = *standard_bound("expected_error", output);
+  apply_policies(bound, c, request, false);
+  if (bound.max_mismatches || bound.max_mismatch_fraction) return {};
+  bound.origin = kOperatorOrigin;
+  return bound;
+}
+
 bool names_bound(const Case& header, const BoundRequest& request) {
   if (request.rtol || request.atol) return true;
   const auto of_every_dtype = [](const std::string& s) { return standard_word(s).dtype.empty(); };
@@ -228,15 +241,17 @@ ChosenBound default_bound(const Case& c, const Format& output, const BoundReques
   chosen.standard = kDefaultStandard;
   chosen.bound = standard_bound(kDefaultStandard, output);
   if (chosen.bound) {
+    // The operands say where the exact result is NaN.
+    chosen.bound->nan_equal = find_operator(c.op) != nullptr && !c.inputs.empty();
     apply_policies(*chosen.bound, c, request, false);
     chosen.bound->origin = "default";
   } else {
     chosen.why_not = no_row(kDefaultStandard, output, request);
   }
   if (!why_no_own.empty()) {
-    chosen.notes.push_back(
-        formatted("judged by {}, the default, for the operator's own bound is not known: {}",
-                  kDefaultStandard, why_no_own));
+    chosen.notes.push_back(formatted(
+        "judged by the default standard, because the operator's own bound is not known: {}",
+        why_no_own));
   }
   return chosen;
 }

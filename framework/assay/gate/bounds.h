@@ -69,6 +69,14 @@ inline constexpr std::string_view kOperatorOrigin = "operator";
 // with the reason where it has none.
 Bound own_bound(const Case& test_case, const Format& output, const Machine* machine = nullptr);
 
+// Returns the bound of the standard `expected_error` with the case's policies, for an operator that
+// adds numbers up. The gate judges by it beside the operator's own bound, which holds for all data
+// and therefore lets less precise arithmetic pass. Empty if the operator has no bounds of elements
+// or no expected errors, or if someone allows a number of mismatches, which statistics of all
+// elements cannot leave out.
+std::optional<Bound> chance_bound(const Case& test_case, const Format& output,
+                                  const BoundRequest& request);
+
 // The default's bound, for a case whose operator has none of its own, for this reason.
 ChosenBound default_bound(const Case& test_case, const Format& output, const BoundRequest& request,
                           const std::string& why_no_own);

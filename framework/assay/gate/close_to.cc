@@ -58,8 +58,10 @@ std::string override_by_environment(BoundRequest& request) {
     request.standards = over.standards;
     request.rtol = request.atol = std::nullopt;
   }
-  if (over.rtol) request.rtol = over.rtol;
-  if (over.atol) request.atol = over.atol;
+  if (over.rtol || over.atol) {
+    request.rtol = over.rtol;
+    request.atol = over.atol;
+  }
   if (over.equal_nan) request.equal_nan = over.equal_nan;
   request.origin = "environment";
   return environment.text;
@@ -85,8 +87,10 @@ std::string closeness_text(const BoundRequest& request, std::string_view what, b
     bound += (bound.empty() ? "" : " and ") +
              (s == "bit_equal" ? std::string("bit equality") : "standard " + s);
   }
-  if (request.rtol) bound += formatted("{}rtol {}", bound.empty() ? "" : ", ", *request.rtol);
-  if (request.atol) bound += formatted("{}atol {}", bound.empty() ? "" : ", ", *request.atol);
+  if (request.rtol || request.atol) {
+    bound += formatted("{}rtol {}, atol {}", bound.empty() ? "" : ", ", request.rtol.value_or(0),
+                       request.atol.value_or(0));
+  }
   if (request.equal_nan) {
     bound += formatted("{}NaN {} NaN", bound.empty() ? "" : ", ",
                        *request.equal_nan ? "equal to" : "unequal to");

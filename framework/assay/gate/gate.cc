@@ -283,16 +283,6 @@ std::string unfit(const Case& c, const Format& output, const GateRequest& reques
   return c.why_not_output(output);
 }
 
-// What a case with rtol or atol alone should be told; empty where it has both or neither.
-std::string lone_tolerance(const Case& c, const Bound& bound) {
-  const bool has_rtol = c.attributes.count("rtol") != 0, has_atol = c.attributes.count("atol") != 0;
-  const bool is_own = bound.origin == "case" && bound.standard == "custom";
-  if (!is_own || has_rtol == has_atol) return "";
-  return has_rtol
-             ? formatted("the case gives rtol without atol, which is {}", number_text(bound.atol))
-             : formatted("the case gives atol without rtol, which is {}", number_text(bound.rtol));
-}
-
 JudgeOptions judge_options(const GateRequest& request) {
   JudgeOptions options;
   options.metrics = request.metrics;
@@ -334,9 +324,8 @@ ElementCheck::ElementCheck(ChosenBound chosen)
       why_not(std::move(chosen.why_not)),
       notes(std::move(chosen.notes)) {}
 
-Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected,
-                            JudgeOptions options) const {
-  const FloatEnvironment environment;
+Verdict ElementCheck::judge_alone(const TensorView& output, const TensorView& expected,
+                                  JudgeOptions options) const {
   Verdict verdict;
   if (!bound || !why_not.empty()) {
     verdict = not_comparable(why_not);
@@ -357,6 +346,37 @@ Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected
   }
   verdict.notes.insert(verdict.notes.end(), notes.begin(), notes.end());
   return verdict;
+}
+
+Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected,
+                            const JudgeOptions& options) const {
+  const FloatEnvironment environment;
+  Verdict own = judge_alone(output, expected, options);
+  if (!by_chance || own.outcome == Outcome::kNotComparable) return own;
+  if (own.outcome == Outcome::kFail) {
+    if (options.patterns && by_chance->explain) {
+      if (const std::string why = by_chance->explain(output); !why.empty()) {
+        own.because += "; " + why;
+      }
+    }
+    return own;
+  }
+  JudgeOptions quick = options;
+  quick.metrics = quick.patterns = quick.miss_map = false;
+  const Outcome chance = by_chance->judge_alone(output, expected, quick).outcome;
+  const bool own_passes = own.outcome == Outcome::kPass;
+  if (chance == Outcome::kPass && own_passes) {
+    own.because += " and within the expected error";
+    return own;
+  }
+  // The own bound cannot fail this output. What the expected error says counts, pass or fail.
+  if (chance != Outcome::kFail && (own_passes || chance != Outcome::kPass)) return own;
+  Verdict decided = by_chance->judge_alone(output, expected, options);
+  decided.notes.push_back(
+      own_passes ? formatted("{} holds: it is the operator's own bound, for all data",
+                             own.bound.text())
+                 : formatted("the operator's own bound cannot judge this output: {}", own.because));
+  return decided;
 }
 
 std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const TensorView& output,
@@ -400,6 +420,22 @@ std::string why_not_made_by(const Case& c, const Format& output, const GateReque
   return "";
 }
 
+// Returns the check by the expected error that goes with an operator's own bound; null if theory
+// says nothing of the case.
+std::shared_ptr<const ElementCheck> chance_check(const Case& c, const Format& output,
+                                                 const GateRequest& request,
+                                                 const Machine* behind) {
+  const std::optional<Bound> bound = chance_bound(c, output, request.bounds);
+  if (!bound) return nullptr;
+  auto check = std::make_shared<ElementCheck>(ChosenBound{*bound, bound->standard, ""});
+  try {
+    add_error_test(c, output, accumulation_machine("", behind), request.threads, *check);
+  } catch (const std::invalid_argument&) {
+    return nullptr;
+  }
+  return check;
+}
+
 }  // namespace
 
 std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
@@ -413,11 +449,6 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
   const auto behind = [&] { return machine_behind(c, request, origin); };
   for (ChosenBound& chosen : choose_bounds(c, output, request.bounds, behind)) {
     ElementCheck& check = checks.emplace_back(std::move(chosen));
-    if (check.bound) {
-      if (std::string note = lone_tolerance(c, *check.bound); !note.empty()) {
-        check.notes.push_back(std::move(note));
-      }
-    }
     // Of two tensors without a case the judge itself says what is missing.
     if (!check.bound || is_no_case) continue;
     if (check.bound->rule == Rule::kDistribution) {
@@ -455,7 +486,8 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
     }
     if (own || check.bound->rule == Rule::kGiven) {
       allow_for_golden(c, output, check);
-      if (check.why_not.empty()) note_times_expected(c, behind(), check);
+      if (own) check.by_chance = chance_check(c, output, request, behind());
+      if (check.why_not.empty() && !check.by_chance) note_times_expected(c, behind(), check);
     }
   }
   return checks;

@@ -89,9 +89,19 @@ struct ElementCheck {
   // Of indices: the input that they point into, which lies in the case, and along which axis.
   const Tensor* index_source = nullptr;
   std::int64_t index_axis = -1;
+  // The check by the expected error that goes with an operator's own bound; null if there is none.
+  // An output fails if either check fails. It passes if both pass, or if this one passes and the
+  // own bound is blind.
+  std::shared_ptr<const ElementCheck> by_chance = nullptr;
 
-  // not_comparable where there is a why_not.
-  Verdict judge(const TensorView& output, const TensorView& expected, JudgeOptions options) const;
+  // Returns one verdict: that of this check, or that of `by_chance` if it decides. Returns
+  // not_comparable if there is a why_not.
+  Verdict judge(const TensorView& output, const TensorView& expected,
+                const JudgeOptions& options) const;
+
+ private:
+  Verdict judge_alone(const TensorView& output, const TensorView& expected,
+                      JudgeOptions options) const;
 };
 
 // One a standard. `output`: the dtype of what will be judged. The case must outlive the checks: its

@@ -348,6 +348,8 @@ std::string standards_with(const Format& output, std::span<const CustomStandard>
   for (const CustomStandard& own : custom) {
     if (standard_bound(own.name, output, 1, custom)) names.push_back(own.name);
   }
+  // The default first, then the rows that most users know.
+  if (bound_of(*find_standard(kDefaultStandard), output, 1)) names.emplace_back(kDefaultStandard);
   for (const auto& part : {other_standards(), ascend_standards()}) {
     for (const Standard& s : part) {
       if (bound_of(s, output, 1)) names.emplace_back(s.name);

@@ -83,7 +83,7 @@ struct Bound {
 // alone; kGiven adds the element's own bound to it.
 double tolerance_at(const Bound& bound, double expected, double actual = 0);
 
-inline constexpr std::string_view kDefaultStandard = "triton_ascend";
+inline constexpr std::string_view kDefaultStandard = "default";
 
 struct CustomStandard;  // of the user's own (judge/standards.h)
 

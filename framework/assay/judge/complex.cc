@@ -105,6 +105,7 @@ class ComplexJudge {
     double error = 0, bound = 0;
     bool missed = false, special = false;
     bool nonzero = false, missed_by_zero = false, missed_by_zero_for_good = false;
+    bool expects_nan = false;
   };
 
   Finding judge(std::int64_t position, const Complex& a, const Complex& e) const {
@@ -112,7 +113,8 @@ class ComplexJudge {
     Finding finding;
     finding.error = (a - e).size();
     finding.special = !a.is_finite() || !e.is_finite();
-    finding.nonzero = e.is_finite() && !(e == kZero);
+    finding.nonzero = e.is_finite() && !vanishes(e);
+    finding.expects_nan = e.is_nan();
     if (bound_.rule == Rule::kBits) {
       const bool both_nan = a.is_nan() && e.is_nan();
       if (both_nan) finding.error = 0;
@@ -144,6 +146,12 @@ class ComplexJudge {
     return finding;
   }
 
+  // Whether both parts are 0 in the output's format.
+  bool vanishes(const Complex& e) const {
+    const bool is_small = e.size() <= min_subnormal(part_);
+    return is_small && round_to(part_, e.real) == 0 && round_to(part_, e.imaginary) == 0;
+  }
+
   // Whether the correctly rounded result would miss as well, and the output is no farther off.
   bool is_unmeetable(const Finding& finding, const Complex& a, const Complex& raw) const {
     if (rounds_ || finding.special || bound_.rule == Rule::kBits) return false;
@@ -159,7 +167,9 @@ class ComplexJudge {
     found.nonzero += finding.nonzero ? 1 : 0;
     found.blind += finding.nonzero && !finding.missed_by_zero ? 1 : 0;
     found.zeros_would_miss |= finding.missed_by_zero_for_good;
+    found.expected_nans += finding.expects_nan ? 1 : 0;
     if (!finding.missed) {
+      found.equal_nans += finding.expects_nan && a.is_nan() ? 1 : 0;
       if (finding.error > 0 && finding.bound > 0) {
         found.worst_ratio = std::max(found.worst_ratio, finding.error / finding.bound);
       }

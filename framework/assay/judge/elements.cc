@@ -29,6 +29,10 @@ class ElementJudge {
         wanted_(wanted) {
     rounds_ = expected.format != actual.format &&
               (bound.round_expected || bound.rule == Rule::kUlps || bound.rule == Rule::kBits);
+    // Every format that can vanish rounds half its smallest subnormal to 0 (to even).
+    const double half_least = out_.is_float() ? min_subnormal(out_) / 2 : 0;
+    const bool as_stored = expected.format == actual.format || rounds_;
+    vanishing_ = !as_stored && half_least > 0 && round_to(out_, half_least) == 0 ? half_least : 0;
     of_exact_ =
         !bound.round_expected && (bound.rule == Rule::kTolerance || bound.rule == Rule::kGiven);
     integers_ = !out_.is_float();
@@ -88,7 +92,8 @@ class ElementJudge {
     double error = 0, bound = 0;
     bool missed = false;
     bool special = false;  // NaN or infinity is in the way
-    bool nonzero = false;  // the expected value is finite and not 0
+    bool nonzero = false;  // the expected value is finite, and not 0 in the output's format
+    bool expects_nan = false;
     // Whether zero in its place would miss; for good: where NaN or infinity is expected, which no
     // budget forgives.
     bool missed_by_zero = false, missed_by_zero_for_good = false;
@@ -139,7 +144,7 @@ class ElementJudge {
       const auto* fe = floats_in_place(expected_) + first;
       metrics->add(floats_in_place(actual_) + first, fe, n, offset_ + first);
       if (blocks_ == Blocks::kPlain && !metrics->may_miss()) {
-        all_close(found, fe, fe, n);
+        all_close(found, first, fe, fe, n);
         return;
       }
       if (limits_alone_ && !metrics->met_special()) return;
@@ -170,7 +175,7 @@ class ElementJudge {
       });
       if (limits_alone_ && !met_special) return;
     }
-    if (no_float_misses(found, a, e, n, worst)) return;
+    if (no_float_misses(found, first, a, e, n, worst)) return;
     for_blocks([&](std::int64_t at, std::size_t block) {
       judge_doubles(found, first + at, block, nullptr, false);
     });
@@ -223,11 +228,11 @@ class ElementJudge {
       case Blocks::kNone:
         return false;
       case Blocks::kPlain:
-        return all_close(found, a, e, n);
+        return all_close(found, first, a, e, n);
       case Blocks::kTolerance:
         return all_within(found, first, a, e, n);
       case Blocks::kUlps:
-        return all_near(found, a, e, n);
+        return all_near(found, first, a, e, n);
       case Blocks::kBits:
         return all_equal(found, a, e, n);
     }
@@ -273,10 +278,10 @@ class ElementJudge {
   }
 
   // none_misses() of float32 values.
-  bool no_float_misses(ElementFindings& found, const float* a, const float* e, std::size_t n,
-                       double& worst) const {
+  bool no_float_misses(ElementFindings& found, std::int64_t first, const float* a, const float* e,
+                       std::size_t n, double& worst) const {
     const auto met = [&](const auto& c, double worst_of_these) {
-      if (!count(found, n, c)) return false;
+      if (!count(found, first, e, n, c)) return false;
       worst = worst_of_these;
       return true;
     };
@@ -284,7 +289,7 @@ class ElementJudge {
       case Blocks::kNone:
         return false;
       case Blocks::kPlain:
-        return all_close(found, a, e, n);
+        return all_close(found, first, a, e, n);
       case Blocks::kTolerance: {
         if (bound_.rule == Rule::kGiven) return false;
         const auto c = simd::compare(a, e, n, tolerance_, worst);
@@ -309,17 +314,29 @@ class ElementJudge {
     found.worst_ratio = std::max(found.worst_ratio, worst);
   }
 
-  static bool count(ElementFindings& found, std::size_t n, const simd::Comparison& c) {
+  // Adds what a kernel counted over n elements from `first` on, if none of them misses.
+  template <typename T>
+  bool count(ElementFindings& found, std::int64_t first, const T* e, std::size_t n,
+             const simd::Comparison& c) const {
     if (c.misses > 0) return false;
+    std::int64_t zeros = c.zero, zeros_within = c.zero_within;
+    // The kernel compares with 0 itself. An expected value that rounds to 0 is no value to lose.
+    for (std::size_t i = 0; vanishing_ > 0 && i < n; ++i) {
+      const double value = e[i];
+      if (value == 0 || std::abs(value) > vanishing_) continue;
+      ++zeros;
+      if (zero_misses(first + static_cast<std::int64_t>(i), value)) ++zeros_within;
+    }
     found.misses_of_zeros += static_cast<std::int64_t>(n) - c.zero_within;
-    found.nonzero += static_cast<std::int64_t>(n) - c.zero;
-    found.blind += c.zero_within - c.zero;
+    found.nonzero += static_cast<std::int64_t>(n) - zeros;
+    found.blind += zeros_within - zeros;
     return true;
   }
 
   template <typename T>
-  bool all_close(ElementFindings& found, const T* a, const T* e, std::size_t n) const {
-    return count(found, n, simd::compare(a, e, n, bound_.atol, bound_.rtol));
+  bool all_close(ElementFindings& found, std::int64_t first, const T* a, const T* e,
+                 std::size_t n) const {
+    return count(found, first, e, n, simd::compare(a, e, n, bound_.atol, bound_.rtol));
   }
 
   bool all_within(ElementFindings& found, std::int64_t first, const double* a, const double* e,
@@ -335,14 +352,15 @@ class ElementJudge {
       options_.element_bounds->read(first, static_cast<std::int64_t>(n), own);
     }
     const simd::ToleranceComparison c = simd::compare(a, e, given ? own : nullptr, n, tolerance_);
-    if (!count(found, n, c)) return false;
+    if (!count(found, first, e, n, c)) return false;
     note_worst(found, c.worst_ratio);
     return true;
   }
 
-  bool all_near(ElementFindings& found, const double* a, const double* e, std::size_t n) const {
+  bool all_near(ElementFindings& found, std::int64_t first, const double* a, const double* e,
+                std::size_t n) const {
     const simd::UlpComparison c = near(a, e, n, 0);
-    if (!count(found, n, c)) return false;
+    if (!count(found, first, e, n, c)) return false;
     note_worst(found, c.worst_error);
     return true;
   }
@@ -400,7 +418,9 @@ class ElementJudge {
     found.nonzero += finding.nonzero ? 1 : 0;
     found.blind += finding.nonzero && !finding.missed_by_zero ? 1 : 0;
     found.zeros_would_miss |= finding.missed_by_zero_for_good;
+    found.expected_nans += finding.expects_nan ? 1 : 0;
     if (!finding.missed) {
+      found.equal_nans += finding.expects_nan && std::isnan(a) ? 1 : 0;
       if (finding.error > 0 && finding.bound > 0 && bound_.rule != Rule::kStatistics) {
         found.worst_ratio = std::max(found.worst_ratio, finding.error / finding.bound);
       }
@@ -448,6 +468,7 @@ class ElementJudge {
     const auto ie = expected_integer(out_, expected_, position, raw);
     if (!ie) {
       finding.special = !std::isfinite(raw);
+      finding.expects_nan = std::isnan(raw);
       finding.error = std::isnan(raw) ? raw : kInfinity;
       finding.missed = finding.missed_by_zero_for_good = true;
       return finding;
@@ -483,6 +504,7 @@ class ElementJudge {
   // NaN and infinity are settled first; only then arithmetic is done.
   Finding judge_float(std::int64_t position, double a, double e, double raw) const {
     Finding finding;
+    finding.expects_nan = std::isnan(e);
     finding.error = std::abs(a - e);
     const bool can_hold = !(std::isnan(e) && out_.specials == Specials::kFinite);
     if (bound_.rule == Rule::kBits) {
@@ -500,6 +522,7 @@ class ElementJudge {
     // What overflows to NaN in a format without infinity is an infinity to saturating hardware.
     const bool saturates = bound_.infinity == Infinity::kSaturating;
     if (saturates && std::isnan(e) && !std::isnan(raw)) e = raw;
+    finding.expects_nan = std::isnan(e);
     finding.special =
         !std::isfinite(a) || !std::isfinite(e) || (saturates && std::abs(e) > max_finite(out_));
     if (finding.special && of_exact_ && !std::isnan(raw)) {
@@ -514,7 +537,7 @@ class ElementJudge {
       }
       finding.error = std::abs(a - e);
     }
-    finding.nonzero = std::isfinite(e) && e != 0;
+    finding.nonzero = std::isfinite(e) && std::abs(e) > vanishing_;
     if (std::isfinite(e)) finding.missed_by_zero = zero_misses(position, e);
     if (finding.special && !(of_exact_ && saturates && !std::isnan(a) && !std::isnan(e))) {
       if (std::isnan(e) && bound_.nan_accepts) {
@@ -571,6 +594,8 @@ class ElementJudge {
   const std::int64_t offset_;
   MetricsRequest wanted_;
   bool rounds_, integers_;
+  double vanishing_;  // the largest expected value that rounds to 0; 0 if none does, or if all are
+                      // compared as rounded
   bool of_exact_;  // the bound is one on the distance from the exact result
   Blocks blocks_;
   bool float32_;    // both tensors are, and lie as the kernels read them

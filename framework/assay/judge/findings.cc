@@ -106,6 +106,8 @@ void ElementFindings::merge(ElementFindings later, std::size_t listed) {
   misses_of_zeros += later.misses_of_zeros;
   nonzero += later.nonzero;
   blind += later.blind;
+  expected_nans += later.expected_nans;
+  equal_nans += later.equal_nans;
   worst.insert(worst.end(), std::make_move_iterator(later.worst.begin()),
                std::make_move_iterator(later.worst.end()));
   std::stable_sort(worst.begin(), worst.end(), worse_miss);
@@ -129,6 +131,20 @@ bool ElementFindings::zeros_miss(const Bound& bound, std::int64_t sites) const {
 
 std::int64_t ElementFindings::forgiven(const Bound& bound, std::int64_t sites) const {
   return special_misses == 0 && misses <= bound.forgiven(sites) ? misses : 0;
+}
+
+void settle_nans(Verdict& verdict, std::int64_t expected, std::int64_t accepted) {
+  if (verdict.outcome == Outcome::kPass && 2 * expected > verdict.sites) {
+    verdict.outcome = Outcome::kUntrusted;
+    verdict.because = formatted(
+        "{} of {} expected elements are NaN, which is more than half: check how the golden result "
+        "was made",
+        grouped(expected), grouped(verdict.sites));
+  }
+  if (accepted == 0) return;
+  verdict.notes.push_back(formatted("{} of {} elements {} NaN where NaN is expected",
+                                    grouped(accepted), grouped(verdict.sites),
+                                    accepted == 1 ? "is" : "are"));
 }
 
 void settle(Verdict& verdict, ElementFindings found,
@@ -206,6 +222,7 @@ void settle(Verdict& verdict, ElementFindings found,
             ? formatted("{} over {} elements", bound.text(), grouped(verdict.sites))
             : formatted("all {} elements within {}", grouped(verdict.sites), bound.text());
   }
+  settle_nans(verdict, found.expected_nans, found.equal_nans);
 }
 
 }  // namespace assay

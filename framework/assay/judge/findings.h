@@ -21,6 +21,8 @@ struct ElementFindings {
   bool zeros_would_miss = false;        // an output of zeros would miss where no budget forgives it
   std::int64_t misses_of_zeros = 0;     // elsewhere
   std::int64_t nonzero = 0, blind = 0;  // as in Verdict, but for the budget
+  // Elements whose expected value is NaN, and those of them where the output's NaN was accepted.
+  std::int64_t expected_nans = 0, equal_nans = 0;
   std::vector<Miss> worst;              // the worst first; their `index` is left empty
   std::vector<std::int64_t> positions;  // of the first misses, to see the pattern they form
   std::optional<MetricsPass> metrics;
@@ -38,6 +40,11 @@ struct ElementFindings {
   // `later`: of the elements that follow. At most `listed` of the worst are kept.
   void merge(ElementFindings later, std::size_t listed);
 };
+
+// Completes the verdict on an output of verdict.sites elements. A pass is not trusted if more than
+// half of the expected elements are NaN. A note says how many elements are NaN on both sides and
+// were accepted.
+void settle_nans(Verdict& verdict, std::int64_t expected, std::int64_t accepted);
 
 // Fills in what the findings say: counts, the worst elements, outcome, reason and pattern.
 // `verdict` has bound, format, shape and sites; `statistics` are those of the bound's limits, empty

@@ -7,6 +7,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/judge/blindness.h"
+#include "assay/judge/findings.h"
 
 namespace assay {
 namespace {
@@ -296,6 +297,8 @@ Verdict regate(const SavedResult& saved, const Bound& bound, bool blindness_is_a
     verdict.because = saved.because;
   } else {
     look_at_blindness(saved, blindness_is_asked, verdict);
+    const Metrics& m = saved.metrics.front();
+    settle_nans(verdict, m.expected.nan, bound.nan_equal ? m.both_nan : 0);
   }
   return verdict;
 }

@@ -129,7 +129,8 @@ std::string noted(const GateReport& report) {
 std::string standard_text(const Bound& bound) {
   if (bound.origin == "case" && bound.standard == "custom") return "case's own";
   const bool unasked =
-      bound.origin == "case" || bound.origin == "operator" || bound.origin == "default";
+      bound.origin == "case" || bound.origin == "operator" ||
+      (bound.origin == "default" && bound.standard != kDefaultStandard);
   return unasked ? formatted("{} ({})", bound.standard, bound.origin) : bound.standard;
 }
 
@@ -192,6 +193,13 @@ std::string why_text(const Verdict& v) {
   return text;
 }
 
+// Says why no tolerance can help a verdict that has metrics and misses by NaN or infinity.
+std::string special_difference(const Verdict& v) {
+  const bool only_policy = !v.bound.nan_equal && v.metrics->both_nan == v.special_misses;
+  return only_policy ? "NaN is where NaN is expected, which equal_nan accepts"
+                     : "NaN or infinity differ";
+}
+
 std::vector<ExplanationLine> lines_of(const Verdict& v) {
   std::vector<ExplanationLine> lines;
   if (v.metrics && (has_specials(v.metrics->actual) || has_specials(v.metrics->expected))) {
@@ -207,7 +215,7 @@ std::vector<ExplanationLine> lines_of(const Verdict& v) {
   if (v.misses > 0 && v.metrics) {
     // What no tolerance can mend is not offered one.
     if (v.special_misses > 0 && v.bound.rule != Rule::kBits) {
-      lines.push_back({"no tolerance would pass: ", "NaN or infinity differ"});
+      lines.push_back({"no tolerance would pass: ", special_difference(v)});
     } else if (v.bound.is_plain()) {
       const Offer offer = offer_of(v);
       lines.push_back(
@@ -356,7 +364,7 @@ std::string metrics_text(const Verdict& v) {
                                                             short_number(v.bound.atol));
     line("would pass with",
          v.special_misses > 0
-             ? "no tolerance: NaN or infinity differ"
+             ? "no tolerance: " + special_difference(v)
              : formatted("{}atol {} at rtol {}", rtol, offer.atol, short_number(v.bound.rtol)));
   }
   line("special values", formatted("actual {}; expected {}", special_counts(m, m.actual),
