@@ -395,7 +395,7 @@ TEST(Elementwise, NegationsFailWithTheReason) {
   const std::vector<float> out = {1, 2};
   EXPECT_NONFATAL_FAILURE(EXPECT_THAT(out, Not(CloseTo(std::vector<float>{1, 2}))),
                           "Expected: is not close to the float32 reference of shape [2] (standard "
-                          "triton_ascend)\n  Actual: { 1, 2 }, which passes: all 2 elements");
+                          "default)\n  Actual: { 1, 2 }, which passes: all 2 elements");
   EXPECT_NONFATAL_FAILURE(EXPECT_THAT(out, BitEqual(std::vector<float>{1, -2})),
                           "which fails: 1 of 2 elements (50.0 %) differs in its bits");
 }

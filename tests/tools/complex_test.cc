@@ -119,10 +119,10 @@ TEST_F(ComplexNumbers, EveryStandardJudgesOrRefuses) {
     EXPECT_THAT(ran.out,
                 HasSubstr("x: not_comparable: standard " + name +
                           " has no tolerance for complex64, whose elements are complex "
-                          "numbers; torch, numpy, numpy_allclose, tensorflow and jax have one\n"))
+                          "numbers; default, torch, numpy, numpy_allclose, tensorflow and jax have one\n"))
         << name;
   }
-  EXPECT_THAT(judging, testing::UnorderedElementsAre("bit_equal", "torch", "numpy",
+  EXPECT_THAT(judging, testing::UnorderedElementsAre("bit_equal", "default", "torch", "numpy",
                                                      "numpy_allclose", "tensorflow", "jax"));
 }
 

@@ -331,7 +331,8 @@ TEST_F(GateStandards, PublishedOnesAsAFile) {
   EXPECT_THAT(run("assay list standards --json s.json -q"), Exits(0));
   const auto file = json("s.json");
   EXPECT_EQ(file["standards"].size(), standards().size());
-  EXPECT_EQ(file["standards"][0]["repository"], "triton-lang/triton-ascend");
+  EXPECT_EQ(file["standards"][0]["repository"], "assay");
+  EXPECT_EQ(file["standards"][1]["repository"], "triton-lang/triton-ascend");
   // A name that is taken is refused; under another one the file is one of the user's own.
   const std::string gate =
       formatted("assay gate {} --recorded h200 --case layer0/qkv.dgrad", sample());

@@ -161,7 +161,7 @@ TEST_F(Gate, UnknownNamesAreSaidWithTheKnownOnes) {
   const Ran standard = run("assay gate g.h5 --standard tourch");
   EXPECT_THAT(standard, Code(2));
   EXPECT_THAT(standard.err, HasSubstr("unknown standard 'tourch': did you mean 'torch'?; known: "
-                                      "triton_ascend, triton_ascend_tests, "));
+                                      "default, triton_ascend, triton_ascend_tests, "));
   EXPECT_THAT(run("assay gate g.h5 --standard 'ulp(x)'").err,
               HasSubstr("standard 'ulp(x)': ulp(n) needs a whole number n, as in ulp(4)"));
 }
@@ -270,7 +270,14 @@ TEST_F(Gate, NanAndInfinityInOutputsFail) {
 
 TEST_F(Gate, NanInTheGoldenResultIsTheStandardsBusiness) {
   make("g.h5", {recorded("x", "float32", {3}, {1, kNan, 3}, {1, kNan, 3})});
-  EXPECT_THAT(run("assay gate g.h5"), Exits(0));
+  const Ran ran = run("assay gate g.h5");
+  EXPECT_THAT(ran, Exits(1));
+  EXPECT_THAT(ran.out, HasSubstr("no tolerance would pass: NaN is where NaN is expected, which "
+                                 "equal_nan accepts\n"));
+  const Ran equal = run("assay gate g.h5 --equal-nan");
+  EXPECT_THAT(equal, Exits(0));
+  EXPECT_THAT(equal.out, HasSubstr("note: 1 of 3 elements is NaN where NaN is expected\n"));
+  EXPECT_THAT(run("assay gate g.h5 --standard triton_ascend"), Exits(0));
   EXPECT_THAT(run("assay gate g.h5 --standard torch"), Exits(1));
   EXPECT_THAT(run("assay gate g.h5 --standard torch --equal-nan"), Exits(0));
 }

@@ -137,11 +137,11 @@ TEST_F(Messages, WhichStandardsHaveATolerance) {
   const Ran ran = run("assay gate g.h5 --standard atb");
   EXPECT_THAT(ran, Exits(3));
   EXPECT_THAT(ran.out, HasSubstr("x: not_comparable: standard atb has no tolerance for hifloat8; "
-                                 "numpy, numpy_allclose, "));
+                                 "default, numpy, numpy_allclose, "));
   write("s.json", R"({"standards": [{"name": "ours", "why": "a test",
     "dtypes": {"hifloat8": {"ulp": 1}}}]})");
   EXPECT_THAT(run("assay gate g.h5 --standards s.json --standard atb").out,
-              HasSubstr("has no tolerance for hifloat8; ours, numpy"));
+              HasSubstr("has no tolerance for hifloat8; ours, default, numpy"));
 }
 
 TEST_F(Messages, OutputDtypeThatTheCaseDoesNotSay) {
