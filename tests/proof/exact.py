@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
-U32 = 2.0 ** -24
-TINY32 = 2.0 ** -150  # half the smallest subnormal number of float32
+U32 = 2.0**-24
+TINY32 = 2.0**-150  # half the smallest subnormal number of float32
 
 
 def gamma(n):
@@ -29,11 +29,11 @@ def exact_sum(terms, axis=-1):
     # Halve the array again and again: each step adds pairs and keeps the exact rounding error of each addition.
     while terms.shape[0] > 1:
         half = terms.shape[0] // 2
-        a, b = terms[:half], terms[half:2 * half]
+        a, b = terms[:half], terms[half : 2 * half]
         s = a + b
         z = s - a
         rest = rest + ((a - (s - z)) + (b - z)).sum(axis=0)
-        terms = np.concatenate([s, terms[2 * half:]])
+        terms = np.concatenate([s, terms[2 * half :]])
     total = terms[0] if terms.shape[0] else total
     return total + rest
 
@@ -108,7 +108,7 @@ def exact_gelu(x, approximate="none"):
     if approximate == "none":
         return 0.5 * x * np.asarray(_ERFC(-x * math.sqrt(0.5)), np.float64)
     x = x.astype(np.longdouble)
-    z = np.sqrt(2 / np.longdouble(np.pi)) * (x + np.longdouble("0.044715") * x ** 3)
+    z = np.sqrt(2 / np.longdouble(np.pi)) * (x + np.longdouble("0.044715") * x**3)
     return x / (1 + np.exp(-2 * z))
 
 
@@ -118,10 +118,10 @@ def check_exact_sum(seed=1):
     rng = np.random.default_rng(seed)
     for n in (1, 2, 3, 7, 100, 2001):
         terms = rng.standard_normal((20, n)) * 2.0 ** rng.integers(-30, 30, (20, n))
-        terms = np.concatenate([terms, -terms * (1 + 2.0 ** -20)], axis=1)
+        terms = np.concatenate([terms, -terms * (1 + 2.0**-20)], axis=1)
         for row, got in zip(terms, exact_sum(terms)):
             want = math.fsum(row)
-            assert abs(got - want) <= 2.0 ** -52 * abs(want) + 1e-26 * np.abs(row).sum(), (n, got, want)
+            assert abs(got - want) <= 2.0**-52 * abs(want) + 1e-26 * np.abs(row).sum(), (n, got, want)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ import numpy as np
 FORMATS = {
     "float32": (24, -126, float(np.finfo(np.float32).max)),
     "float16": (11, -14, 65504.0),
-    "bfloat16": (8, -126, float(np.ldexp(2 - 2.0 ** -7, 127))),
-    "tfloat32": (11, -126, float(np.ldexp(2 - 2.0 ** -10, 127))),
+    "bfloat16": (8, -126, float(np.ldexp(2 - 2.0**-7, 127))),
+    "tfloat32": (11, -126, float(np.ldexp(2 - 2.0**-10, 127))),
     "float8_e4m3fn": (4, -6, 448.0),
     "float8_e5m2": (3, -14, 57344.0),
 }
@@ -34,7 +34,7 @@ def round_to(x, name, mode="nearest_even"):
     x = np.asarray(x)
     with np.errstate(all="ignore"):
         q = quantum(x, name).astype(x.dtype)
-        ratio = x / q                       # exact: q is a power of two
+        ratio = x / q  # exact: q is a power of two
         rounded = {"nearest_even": np.rint, "toward_zero": np.trunc, "down": np.floor}[mode](ratio) * q
     beyond = np.abs(rounded) > largest
     limit = largest if mode == "toward_zero" or name == "float8_e4m3fn" else np.inf
@@ -62,7 +62,7 @@ def encode(values, name):
         single = values.astype(np.float32)
         bits = single.view(np.uint32)
         finite = np.isfinite(single)
-        assert not np.any(bits[finite] & 0xffff), "values are not bfloat16"
+        assert not np.any(bits[finite] & 0xFFFF), "values are not bfloat16"
         return (bits >> 16).astype(np.uint16)
     if name == "float8_e4m3fn":
         magnitudes = E4M3FN[:127]
@@ -71,5 +71,7 @@ def encode(values, name):
         return (code | np.where(np.signbit(values), 128, 0)).astype(np.uint8)
     out = values.astype(np.dtype(name))
     if out.dtype.kind == "f" and name != "float64":
-        assert np.array_equal(out.astype(np.float64), values.astype(np.float64), equal_nan=True), f"values are not {name}"
+        assert np.array_equal(
+            out.astype(np.float64), values.astype(np.float64), equal_nan=True
+        ), f"values are not {name}"
     return out

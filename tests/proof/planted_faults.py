@@ -4,14 +4,14 @@
 Each setting (operator, dtypes, size) has operands, the exact result, right results in several ways, and faulty ones. A
 fault counts only if an oracle, which shares nothing with assay, says that the output is wrong:
 
-  - *beyond the bound*: at least one element is farther from the exact result than any right evaluation can be. The limit
-    is the textbook bound of the arithmetic in any order (exact.py, right_data.py), plus half a quantum of the output's
-    dtype at the far end of that bound.
+  - *beyond the bound*: at least one element is farther from the exact result than any right evaluation can be. The
+    limit is the textbook bound of the arithmetic in any order (exact.py, right_data.py), plus half a quantum of the
+    output's dtype at the far end of that bound.
   - *beyond the variety*: all elements are within that bound, but the errors are larger than those of right evaluations.
     The errors are divided by w = half a quantum + the typical error of right evaluations. The output is wrong if their
-    root mean square is more than 1.5 times, or their maximum more than 2 times, that of every right evaluation. So it is
-    if the errors lean toward zero or away from it: their mean, with the sign of the exact result, is more than 2 times
-    that of every right evaluation plus 6 standard deviations of a mean of independent errors.
+    root mean square is more than 1.5 times, or their maximum more than 2 times, that of every right evaluation. It is
+    also wrong if the errors lean toward zero or away from it: their mean, with the sign of the exact result, is more
+    than 2 times that of every right evaluation plus 6 standard deviations of a mean of independent errors.
 
 A fault that meets neither is *right in truth*: it is dropped, and `dropped` says so. Each plant records the number of
 elements that it changes (against the first right evaluation, which is the setting's control) and the largest relative
@@ -40,8 +40,8 @@ dropped = []
 
 @dataclasses.dataclass
 class Plant:
-    operator: str     # as the table calls it
-    fault: str        # "" of a control, which is right
+    operator: str  # as the table calls it
+    fault: str  # "" of a control, which is right
     setting: str
     dtypes: str
     size: str
@@ -55,7 +55,7 @@ class Plant:
     relative: float
     decided: str
 
-    which: int = 0    # of a control: which right evaluation
+    which: int = 0  # of a control: which right evaluation
 
     @property
     def name(self):
@@ -66,7 +66,8 @@ class Setting:
     """Operands with their exact result, right evaluations and a textbook bound of each element."""
 
     def __init__(self, operator, name, size, dtypes, op, inputs, attributes, golden, bound, dtype, right, stored=None):
-        """`right`: evaluations before the last rounding (float32 or float64). `stored`: the golden result in the file, if
+        """`right`: evaluations before the last rounding (float32 or float64). `stored`: the golden result in the file,
+        if
         it is not `golden` in float64. `dtype`: the output's, which is int8 of codes."""
         self.operator, self.name, self.size, self.dtypes, self.op = operator, name, size, dtypes, op
         self.inputs, self.attributes, self.dtype = inputs, attributes, dtype
@@ -76,8 +77,10 @@ class Setting:
         self.right = [self.rounded(one) for one in right]
         half = self.half_quantum(np.abs(self.golden).astype(np.float64))
         with np.errstate(all="ignore"):
-            share = [np.abs(np.asarray(one, np.longdouble) - self.golden) / np.maximum(self.bound, 1e-300) for one in right]
-        typical = max(float(np.sqrt(np.mean(one ** 2))) for one in share)
+            share = [
+                np.abs(np.asarray(one, np.longdouble) - self.golden) / np.maximum(self.bound, 1e-300) for one in right
+            ]
+        typical = max(float(np.sqrt(np.mean(one**2))) for one in share)
         self.scale = np.maximum(half + typical * self.bound, 1e-300)
         self.rms, self.largest, self.lean = (max(values) for values in zip(*(self.errors(one) for one in self.right)))
         for one in self.right:
@@ -89,18 +92,26 @@ class Setting:
     def rounded(self, values, mode="nearest_even"):
         values = np.asarray(values, np.float64)
         if self.dtype == "int8":
-            return np.clip({"nearest_even": np.rint, "toward_zero": np.trunc, "down": np.floor}[mode](values), -128, 127)
+            return np.clip(
+                {"nearest_even": np.rint, "toward_zero": np.trunc, "down": np.floor}[mode](values), -128, 127
+            )
         return round_to(values, self.dtype, mode)
 
     def errors(self, output):
         """Returns the root mean square, the maximum and the size of the mean lean of the errors over their scale."""
         e = (np.asarray(output, np.longdouble) - self.golden) / self.scale
-        return float(np.sqrt(np.mean(e ** 2))), float(np.max(np.abs(e))), float(np.abs(np.mean(e * np.sign(self.golden))))
+        return (
+            float(np.sqrt(np.mean(e**2))),
+            float(np.max(np.abs(e))),
+            float(np.abs(np.mean(e * np.sign(self.golden)))),
+        )
 
     def beyond(self, output):
         """Returns how many elements no right evaluation can give."""
         far = np.abs(self.golden).astype(np.float64) + self.bound
-        return int(np.sum(np.abs(np.asarray(output, np.longdouble) - self.golden) > self.bound + self.half_quantum(far)))
+        return int(
+            np.sum(np.abs(np.asarray(output, np.longdouble) - self.golden) > self.bound + self.half_quantum(far))
+        )
 
     def controls(self, most=3):
         """Returns the first few right evaluations that differ, as plants without a fault."""
@@ -118,9 +129,22 @@ class Setting:
         with np.errstate(all="ignore"):
             relative = np.where(base == output, 0, np.abs(output - base) / np.abs(base))
         finite = relative[np.isfinite(relative)]
-        return Plant(self.operator, fault, self.name, self.dtypes, self.size, self.op, self.inputs, self.stored,
-                     Array(output, self.dtype), self.attributes, int(np.sum(base != output)), base.size,
-                     float(finite.max()) if finite.size else 0.0, decided)
+        return Plant(
+            self.operator,
+            fault,
+            self.name,
+            self.dtypes,
+            self.size,
+            self.op,
+            self.inputs,
+            self.stored,
+            Array(output, self.dtype),
+            self.attributes,
+            int(np.sum(base != output)),
+            base.size,
+            float(finite.max()) if finite.size else 0.0,
+            decided,
+        )
 
     def plant(self, fault, output):
         """Returns a list with the plant, or an empty list if the oracle does not find it wrong."""
@@ -128,16 +152,22 @@ class Setting:
         if beyond:
             return [self._plant(fault, output, f"beyond the bound: {beyond}")]
         if rms > RMS_FACTOR * self.rms or largest > MAX_FACTOR * self.largest:
-            return [self._plant(fault, output, f"beyond the variety: rms {rms / self.rms:.2f}, max {largest / self.largest:.2f}")]
+            return [
+                self._plant(
+                    fault, output, f"beyond the variety: rms {rms / self.rms:.2f}, max {largest / self.largest:.2f}"
+                )
+            ]
         if lean > 2 * self.lean + 6 * self.rms / math.sqrt(self.golden.size):
-            return [self._plant(fault, output, f"beyond the variety: mean {lean:.2f}, of right evaluations {self.lean:.2f}")]
+            return [
+                self._plant(fault, output, f"beyond the variety: mean {lean:.2f}, of right evaluations {self.lean:.2f}")
+            ]
         dropped.append((self.operator, fault, self.name, f"rms {rms / self.rms:.2f}, max {largest / self.largest:.2f}"))
         return []
 
 
 def generator(*words):
     """A generator of its own for each setting, whatever settings come before it."""
-    return np.random.default_rng([SEED, *[int.from_bytes(str(word).encode(), "big") % 2 ** 63 for word in words]])
+    return np.random.default_rng([SEED, *[int.from_bytes(str(word).encode(), "big") % 2**63 for word in words]])
 
 
 def claims(dtype, **attributes):
@@ -148,18 +178,24 @@ def claims(dtype, **attributes):
 
 # ---- products
 
+
 def narrow_sum(terms, dtype, chunk=16):
     """Adds chunks of products exactly and rounds the accumulator to the dtype after each chunk."""
     total = np.zeros(terms.shape[:-1])
     for start in range(0, terms.shape[-1], chunk):
-        total = round_to(total + terms[..., start:start + chunk].sum(axis=-1, dtype=np.float64), dtype)
+        total = round_to(total + terms[..., start : start + chunk].sum(axis=-1, dtype=np.float64), dtype)
     return total
 
 
 def products(size):
-    m, k, n = {"small": (20, 96, 24), "large": (48, 1000, 64)}[size]
-    for dtype, out in (("float16", "float16"), ("bfloat16", "bfloat16"), ("float32", "float32"), ("float16", "float32"),
-                       ("bfloat16", "float32")):
+    m, k, n = {"small": (20, 96, 24), "large": (32, 1000, 32)}[size]
+    for dtype, out in (
+        ("float16", "float16"),
+        ("bfloat16", "bfloat16"),
+        ("float32", "float32"),
+        ("float16", "float32"),
+        ("bfloat16", "float32"),
+    ):
         rng = generator("product", dtype, out, size)
         a, b = round_to(rng.standard_normal((m, k)), dtype), round_to(rng.standard_normal((k, n)), dtype)
         bias = round_to(3 * rng.standard_normal(n), out)
@@ -168,9 +204,19 @@ def products(size):
         wide = exact.products(a, b)
         orders = list(sums.matmul_orders(a, b, rng).values()) + [sums.sequential(terms[..., rng.permutation(k)])]
         orders = [one + bias.astype(F32) for one in orders]
-        s = Setting(f"matmul {'float32' if dtype == 'float32' else '16 bits'}", f"{dtype}_to_{out}_{size}", size,
-                    f"{dtype} to {out}", "matmul", {"a": Array(a, dtype), "b": Array(b, dtype), "bias": Array(bias, out)}, {},
-                    golden, exact.matmul_bound(total, k + 1), out, orders)
+        s = Setting(
+            f"matmul {'float32' if dtype == 'float32' else '16 bits'}",
+            f"{dtype}_to_{out}_{size}",
+            size,
+            f"{dtype} to {out}",
+            "matmul",
+            {"a": Array(a, dtype), "b": Array(b, dtype), "bias": Array(bias, out)},
+            {},
+            golden,
+            exact.matmul_bound(total, k + 1),
+            out,
+            orders,
+        )
         yield from s.controls()
 
         def product(x, y, start=None):  # right float32 arithmetic on wrong operands
@@ -178,17 +224,21 @@ def products(size):
 
         base = orders[0].astype(np.float64)
         if dtype == "float32":
-            yield from s.plant("tfloat32 operands", s.rounded(product(round_to(a, "tfloat32"), round_to(b, "tfloat32"))))
+            yield from s.plant(
+                "tfloat32 operands", s.rounded(product(round_to(a, "tfloat32"), round_to(b, "tfloat32")))
+            )
             yield from s.plant("float16 operands", s.rounded(product(round_to(a, "float16"), round_to(b, "float16"))))
         if dtype != "bfloat16":
-            yield from s.plant("bfloat16 operands", s.rounded(product(round_to(a, "bfloat16"), round_to(b, "bfloat16"))))
+            yield from s.plant(
+                "bfloat16 operands", s.rounded(product(round_to(a, "bfloat16"), round_to(b, "bfloat16")))
+            )
         yield from s.plant("float16 accumulator", s.rounded(narrow_sum(wide, "float16") + bias))
         yield from s.plant("bfloat16 accumulator", s.rounded(narrow_sum(wide, "bfloat16") + bias))
         yield from s.plant("last 32 of K dropped", s.rounded(product(a[:, :-32], b[:-32])))
         yield from s.plant("last 1 of K dropped", s.rounded(product(a[:, :-1], b[:-1])))
         yield from s.plant("block of K added twice", s.rounded(base + wide[..., 32:64].sum(axis=-1)))
         wrong = np.array(base)
-        wrong[m // 3] = product(a[m // 3 + 1:m // 3 + 2], b)[0]
+        wrong[m // 3] = product(a[m // 3 + 1 : m // 3 + 2], b)[0]
         yield from s.plant("one wrong row", s.rounded(wrong))
         other = product(round_to(rng.standard_normal((m, k)), dtype), b)
         for name, tile in (("stale tile", other[:16, :16]), ("zero tile", 0.0)):
@@ -205,7 +255,9 @@ def products(size):
         wrong[[2, 3]] = base[[3, 2]]
         yield from s.plant("swapped rows", s.rounded(wrong))
         yield from s.plant("off by one column", s.rounded(np.roll(base, 1, axis=1)))
-        yield from s.plant("one bit flipped (bit 2 below the top of the mantissa)", flipped(s.right[0], out, m // 2, n // 2))
+        yield from s.plant(
+            "one bit flipped (bit 2 below the top of the mantissa)", flipped(s.right[0], out, m // 2, n // 2)
+        )
 
 
 def flipped(values, dtype, row, column):
@@ -220,6 +272,7 @@ def flipped(values, dtype, row, column):
 
 # ---- scaled products of 8-bit floats
 
+
 def exponents(a, b):
     """Returns the exponent of a[i, k] plus that of b[k, j] at [i, j, k]; a subnormal number counts as the smallest
     normal one. A tensor core aligns by these, not by the exponent of the normalized product."""
@@ -230,14 +283,16 @@ def exponents(a, b):
 
 def fp8_unit(terms, scale, chunk=32, bits=13, promote=0):
     """Sums as a Hopper tensor core does (docs/machines.md): the terms of a chunk and the accumulator are cut to `bits`
-    bits below the largest exponent, added, and the sum is cut to `bits` mantissa bits. `scale` holds the exponents of the
-    terms. With `promote`, a partial sum of so many terms is added to a float32. (Bit for bit what `assay emulate` gives.)"""
+    bits below the largest exponent, added, and the sum is cut to `bits` mantissa bits. `scale` holds the exponents of
+    the terms. With `promote`, a partial sum of so many terms is added to a float32. The results are, bit for bit, those
+    of `assay emulate --machine hopper`.
+    """
     total, part = np.zeros(terms.shape[:-1], F32), np.zeros(terms.shape[:-1])
     for start in range(0, terms.shape[-1], chunk):
         if promote and start and start % promote == 0:
             total, part = total + part.astype(F32), np.zeros_like(part)
-        group = np.concatenate([terms[..., start:start + chunk], part[..., None]], axis=-1)
-        largest = scale[..., start:start + chunk].max(axis=-1)
+        group = np.concatenate([terms[..., start : start + chunk], part[..., None]], axis=-1)
+        largest = scale[..., start : start + chunk].max(axis=-1)
         own = np.where(part == 0, -1000, np.frexp(part)[1] - 1)
         unit = np.ldexp(1.0, np.maximum(largest, own) - bits)[..., None]
         part = np.trunc(group / unit).sum(axis=-1) * unit[..., 0]
@@ -247,7 +302,7 @@ def fp8_unit(terms, scale, chunk=32, bits=13, promote=0):
 
 
 def scaled_products(size):
-    m, k, n = {"small": (8, 512, 16), "large": (32, 2048, 48)}[size]
+    m, k, n = {"small": (8, 512, 16), "large": (16, 2048, 32)}[size]
     dtype = "float8_e4m3fn"
     for out in ("float32", "bfloat16"):
         for machine in ("", "hopper"):
@@ -279,7 +334,7 @@ def scaled_products(size):
                     for block in range(blocks):
                         here = slice(128 * block, 128 * (block + 1))
                         s = partial(terms[..., here], of_terms[..., here]).astype(F32)
-                        left, right = p[:, block:block + 1].astype(F32), q[block:block + 1].astype(F32)
+                        left, right = p[:, block : block + 1].astype(F32), q[block : block + 1].astype(F32)
                         sum_ = sum_ + (s * (left * right) if order == 0 else (s * left) * right)
                     return sum_
 
@@ -287,21 +342,42 @@ def scaled_products(size):
                     return t.sum(axis=-1)
 
                 on_unit = scaled(fp8_unit)
-                plain = [scaled(lambda t, _: sums.sequential(t.astype(F32))), scaled(single), scaled(single, order=1),
-                         scaled(lambda t, _: sums.pairwise(t.astype(F32))), on_unit]
+                plain = [
+                    scaled(lambda t, _: sums.sequential(t.astype(F32))),
+                    scaled(single),
+                    scaled(single, order=1),
+                    scaled(lambda t, _: sums.pairwise(t.astype(F32))),
+                    on_unit,
+                ]
                 if scaling == "row":
                     once = (of_a[:, :1] * of_b[:1]).astype(F32)
-                    plain += [fp8_unit(terms, of_terms, promote=128).astype(F32) * once,
-                              sums.sequential(terms.astype(F32)) * once]
+                    plain += [
+                        fp8_unit(terms, of_terms, promote=128).astype(F32) * once,
+                        sums.sequential(terms.astype(F32)) * once,
+                    ]
                 right = [on_unit] + plain if machine else plain
                 # 4 chunks of a block cut 33 terms each at 13 bits below the largest, which a partial sum may be.
                 largest = np.max(np.abs(terms), axis=-1) * (of_a.max(axis=1)[:, None] * of_b.max(axis=0)[None, :]) * 4
-                unit_bound = blocks * 4 * 34 * 2.0 ** -13 * largest
+                unit_bound = blocks * 4 * 34 * 2.0**-13 * largest
                 bound = exact.matmul_bound(total, k + 3 * blocks) + unit_bound
-                s = Setting(f"scaled_matmul fp8{' on hopper' if machine else ''}", f"{scaling}_to_{out}_{size}{'_' + machine if machine else ''}",
-                            size, f"{dtype} to {out}", "scaled_matmul",
-                            {"a": Array(a, dtype), "b": Array(b, dtype), "scale_a": Array(sa, "float32"),
-                             "scale_b": Array(sb, "float32")}, attributes, golden, bound, out, right)
+                s = Setting(
+                    f"scaled_matmul fp8{' on hopper' if machine else ''}",
+                    f"{scaling}_to_{out}_{size}{'_' + machine if machine else ''}",
+                    size,
+                    f"{dtype} to {out}",
+                    "scaled_matmul",
+                    {
+                        "a": Array(a, dtype),
+                        "b": Array(b, dtype),
+                        "scale_a": Array(sa, "float32"),
+                        "scale_b": Array(sb, "float32"),
+                    },
+                    attributes,
+                    golden,
+                    bound,
+                    out,
+                    right,
+                )
                 yield from s.controls()
                 base = right[0].astype(np.float64)
                 last = (terms[..., -128:].sum(axis=-1)) * (of_a[:, -1:].astype(np.float64) * of_b[-1:])
@@ -310,8 +386,10 @@ def scaled_products(size):
                 for tail in (32, 1):
                     rest = terms[..., -tail:].sum(axis=-1) * (of_a[:, -1:].astype(np.float64) * of_b[-1:])
                     yield from s.plant(f"last {tail} of K dropped", s.rounded(base - rest))
-                yield from s.plant("scales rounded to bfloat16", s.rounded(
-                    scaled(single, round_to(of_a, "bfloat16"), round_to(of_b, "bfloat16"))))
+                yield from s.plant(
+                    "scales rounded to bfloat16",
+                    s.rounded(scaled(single, round_to(of_a, "bfloat16"), round_to(of_b, "bfloat16"))),
+                )
                 yield from s.plant("last block of K dropped", s.rounded(base - last))
                 yield from s.plant("last block of K added twice", s.rounded(base + last))
                 if scaling == "block":
@@ -320,14 +398,19 @@ def scaled_products(size):
                     yield from s.plant("last block with a stale scale", s.rounded(scaled(single, p)))
                     p[:, -1] = 1
                     yield from s.plant("last block not scaled in a", s.rounded(scaled(single, p)))
-                    yield from s.plant("scale of the neighbouring block", s.rounded(scaled(single, np.roll(of_a, 1, axis=1))))
+                    yield from s.plant(
+                        "scale of the neighbouring block", s.rounded(scaled(single, np.roll(of_a, 1, axis=1)))
+                    )
                 else:
-                    yield from s.plant("scale of the neighbouring row", s.rounded(scaled(single, np.roll(of_a, 1, axis=0))))
+                    yield from s.plant(
+                        "scale of the neighbouring row", s.rounded(scaled(single, np.roll(of_a, 1, axis=0)))
+                    )
                 if out == "bfloat16":
                     yield from s.plant("truncated output", s.rounded(base, "toward_zero"))
 
 
 # ---- attention
+
 
 def attention(q, k, v, scale, mask=None, weights="float32", drop=0, sum_dtype=None, late=False, add=sums.pairwise):
     """softmax(scale q k^T) v in float32. `weights`: the dtype that weights are rounded to before the second product.
@@ -346,7 +429,7 @@ def attention(q, k, v, scale, mask=None, weights="float32", drop=0, sum_dtype=No
 
 
 def attentions(size):
-    length, d = {"small": (24, 20), "large": (130, 72)}[size]
+    length, d = {"small": (24, 20), "large": (100, 72)}[size]
     for dtype in ("float32", "float16", "bfloat16"):
         for causal in (0, 1):
             rng = generator("attention", dtype, size, causal)
@@ -354,45 +437,78 @@ def attentions(size):
             scale = 1 / math.sqrt(d)
             mask = np.tri(length, dtype=bool) if causal else None
             golden = exact.exact_attention(q, k, v, scale, causal)
-            right = [attention(q, k, v, scale, mask), attention(q, k, v, scale, mask, late=True),
-                     attention(q, k, v, scale, mask, add=sums.sequential)]
+            right = [
+                attention(q, k, v, scale, mask),
+                attention(q, k, v, scale, mask, late=True),
+                attention(q, k, v, scale, mask, add=sums.sequential),
+            ]
             u = exact.U32
             if dtype != "float32":  # kernels round the weights to the operands' dtype
-                right = [attention(q, k, v, scale, mask, dtype), attention(q, k, v, scale, mask, dtype, late=True)] + right
+                right = [
+                    attention(q, k, v, scale, mask, dtype),
+                    attention(q, k, v, scale, mask, dtype, late=True),
+                ] + right
                 u = 2.0 ** -FORMATS[dtype][0]
             scores = np.where(np.tri(length, dtype=bool) | (not causal), q @ k.T * scale, -np.inf)
-            e = exact.gamma(d + 1) * (np.abs(q) @ np.abs(k).T).max() * scale + 4 * exact.U32 * np.abs(q @ k.T).max() * scale
+            e = (
+                exact.gamma(d + 1) * (np.abs(q) @ np.abs(k).T).max() * scale
+                + 4 * exact.U32 * np.abs(q @ k.T).max() * scale
+            )
             p = np.asarray(exact.exact_softmax(scores), np.float64)
-            small = 2.0 ** -25 if dtype == "float16" else 0  # subnormal weights
-            bound = 1.05 * (4 * e + exact.gamma(2 * length + 2) + 16 * exact.U32 + u) * (p @ np.abs(v)) + small * np.abs(v).sum(axis=0)
-            s = Setting("attention", f"{dtype}_{'causal' if causal else 'full'}_{size}", size, dtype, "attention",
-                        {"q": Array(q, dtype), "k": Array(k, dtype), "v": Array(v, dtype)}, {"causal": causal, "scale": scale},
-                        golden, bound, dtype, right)
+            small = 2.0**-25 if dtype == "float16" else 0  # subnormal weights
+            bound = 1.05 * (4 * e + exact.gamma(2 * length + 2) + 16 * exact.U32 + u) * (
+                p @ np.abs(v)
+            ) + small * np.abs(v).sum(axis=0)
+            s = Setting(
+                "attention",
+                f"{dtype}_{'causal' if causal else 'full'}_{size}",
+                size,
+                dtype,
+                "attention",
+                {"q": Array(q, dtype), "k": Array(k, dtype), "v": Array(v, dtype)},
+                {"causal": causal, "scale": scale},
+                golden,
+                bound,
+                dtype,
+                right,
+            )
             yield from s.controls()
             weights = dtype
-            narrower = {"float32": ("tfloat32", "float16", "bfloat16"), "float16": ("bfloat16", "float8_e4m3fn"),
-                        "bfloat16": ("float8_e4m3fn",)}[dtype]
+            narrower = {
+                "float32": ("tfloat32", "float16", "bfloat16"),
+                "float16": ("bfloat16", "float8_e4m3fn"),
+                "bfloat16": ("float8_e4m3fn",),
+            }[dtype]
             for name in narrower:
                 yield from s.plant(f"weights in {name}", s.rounded(attention(q, k, v, scale, mask, name)))
             if causal:
-                yield from s.plant("mask off by one: sees the next key", s.rounded(
-                    attention(q, k, v, scale, np.tri(length, k=1, dtype=bool), weights)))
+                yield from s.plant(
+                    "mask off by one: sees the next key",
+                    s.rounded(attention(q, k, v, scale, np.tri(length, k=1, dtype=bool), weights)),
+                )
                 strict = np.tri(length, k=-1, dtype=bool)
                 strict[0, 0] = True
-                yield from s.plant("mask off by one: misses its own key", s.rounded(attention(q, k, v, scale, strict, weights)))
+                yield from s.plant(
+                    "mask off by one: misses its own key", s.rounded(attention(q, k, v, scale, strict, weights))
+                )
                 yield from s.plant("mask missing", s.rounded(attention(q, k, v, scale, None, weights)))
             else:
                 yield from s.plant("last key dropped", s.rounded(attention(q, k, v, scale, None, weights, drop=1)))
             yield from s.plant("scale missing", s.rounded(attention(q, k, v, 1.0, mask, weights)))
-            yield from s.plant("scale in bfloat16", s.rounded(
-                attention(q, k, v, float(round_to(scale * 1.0, "bfloat16")), mask, weights)))
+            yield from s.plant(
+                "scale in bfloat16",
+                s.rounded(attention(q, k, v, float(round_to(scale * 1.0, "bfloat16")), mask, weights)),
+            )
             if dtype != "float32":
                 yield from s.plant("truncated output", s.rounded(right[0], "toward_zero"))
             for name in ("float16", "bfloat16"):
-                yield from s.plant(f"sum of weights in {name}", s.rounded(attention(q, k, v, scale, mask, weights, sum_dtype=name)))
+                yield from s.plant(
+                    f"sum of weights in {name}", s.rounded(attention(q, k, v, scale, mask, weights, sum_dtype=name))
+                )
 
 
 # ---- softmax
+
 
 def coarse_exp(x):
     """exp by 2^f of degree 2: the relative error is at most about 2e-3."""
@@ -419,10 +535,26 @@ def softmaxes(size):
         rng = generator("softmax", dtype, size)
         x = round_to(rng.standard_normal((rows, n)) * 1.5, dtype)
         single, golden = x.astype(F32), exact.exact_softmax(x)
-        right = [softmax(single), softmax(single, sums.sequential), softmax(single, sums.blocks), softmax(single, exp=exp2),
-                 softmax(single, reciprocal=True)]
-        s = Setting("softmax", f"{dtype}_{size}", size, dtype, "softmax", {"x": Array(x, dtype)}, claims(dtype, axis=-1), golden,
-                    2 * bound_of("softmax", x, golden, 0), dtype, right)
+        right = [
+            softmax(single),
+            softmax(single, sums.sequential),
+            softmax(single, sums.blocks),
+            softmax(single, exp=exp2),
+            softmax(single, reciprocal=True),
+        ]
+        s = Setting(
+            "softmax",
+            f"{dtype}_{size}",
+            size,
+            dtype,
+            "softmax",
+            {"x": Array(x, dtype)},
+            claims(dtype, axis=-1),
+            golden,
+            2 * bound_of("softmax", x, golden, 0),
+            dtype,
+            right,
+        )
         yield from s.controls()
         yield from s.plant("exp within 2e-3", s.rounded(softmax(single, exp=coarse_exp)))
         yield from s.plant("sum in float16", s.rounded(softmax(single, sum_dtype="float16")))
@@ -433,13 +565,30 @@ def softmaxes(size):
         if dtype != "float32":
             yield from s.plant("truncated output", s.rounded(right[0], "toward_zero"))
         else:
-            yield from s.plant("exp in float16", s.rounded(softmax(single, exp=lambda d: round_to(np.exp(d), "float16"))))
-            yield from s.plant("exp in bfloat16", s.rounded(softmax(single, exp=lambda d: round_to(np.exp(d), "bfloat16"))))
+            yield from s.plant(
+                "exp in float16", s.rounded(softmax(single, exp=lambda d: round_to(np.exp(d), "float16")))
+            )
+            yield from s.plant(
+                "exp in bfloat16", s.rounded(softmax(single, exp=lambda d: round_to(np.exp(d), "bfloat16")))
+            )
 
 
 # ---- layernorm, rmsnorm
 
-def norm(x, w, b, eps, rms=False, add=sums.pairwise, divisor=0, statistics="float32", sums_in=None, one_pass=False, divide=False):
+
+def norm(
+    x,
+    w,
+    b,
+    eps,
+    rms=False,
+    add=sums.pairwise,
+    divisor=0,
+    statistics="float32",
+    sums_in=None,
+    one_pass=False,
+    divide=False,
+):
     n = F32(x.shape[-1])
 
     def total(terms):
@@ -469,16 +618,31 @@ def norms(size):
             b = np.zeros(n) if rms else round_to(0.3 * rng.standard_normal(n), dtype)
             single = x.astype(F32)
             golden = exact.exact_rmsnorm(x, w, 1e-5) if rms else exact.exact_layernorm(x, w, b, 1e-5)
-            right = [norm(single, w, b, 1e-5, rms), norm(single, w, b, 1e-5, rms, sums.sequential),
-                     norm(single, w, b, 1e-5, rms, sums.blocks), norm(single, w, b, 1e-5, rms, divide=True)]
+            right = [
+                norm(single, w, b, 1e-5, rms),
+                norm(single, w, b, 1e-5, rms, sums.sequential),
+                norm(single, w, b, 1e-5, rms, sums.blocks),
+                norm(single, w, b, 1e-5, rms, divide=True),
+            ]
             if not rms:
                 right.append(norm(single, w, b, 1e-5, rms, one_pass=True))
             inputs = {"x": Array(x, dtype), "weight": Array(w, dtype)}
             if not rms:
                 inputs["bias"] = Array(b, dtype)
             # E[x^2] - mean^2 is right too on this data: its sums cancel by a factor of less than 2, allowed for by 3.
-            s = Setting(op, f"{dtype}_{size}", size, dtype, op, inputs, claims(dtype, axis=-1, eps=1e-5), golden,
-                        3 * bound_of(op, x, golden, 1e-5, w, None if rms else b), dtype, right)
+            s = Setting(
+                op,
+                f"{dtype}_{size}",
+                size,
+                dtype,
+                op,
+                inputs,
+                claims(dtype, axis=-1, eps=1e-5),
+                golden,
+                3 * bound_of(op, x, golden, 1e-5, w, None if rms else b),
+                dtype,
+                right,
+            )
             yield from s.controls()
             yield from s.plant("eps missing", s.rounded(norm(single, w, b, 0, rms)))
             yield from s.plant("eps 1e-3", s.rounded(norm(single, w, b, 1e-3, rms)))
@@ -492,7 +656,9 @@ def norms(size):
             if dtype != "float32":
                 yield from s.plant("truncated output", s.rounded(right[0], "toward_zero"))
             yield from s.plant("statistics in float16", s.rounded(norm(single, w, b, 1e-5, rms, statistics="float16")))
-            yield from s.plant("statistics in bfloat16", s.rounded(norm(single, w, b, 1e-5, rms, statistics="bfloat16")))
+            yield from s.plant(
+                "statistics in bfloat16", s.rounded(norm(single, w, b, 1e-5, rms, statistics="bfloat16"))
+            )
             yield from s.plant("sums in float16", s.rounded(norm(single, w, b, 1e-5, rms, sums_in="float16")))
             last = norm(single[:, :-1], w[:-1], b[:-1], 1e-5, rms)
             wrong = np.array(right[0])
@@ -505,6 +671,7 @@ def norms(size):
 
 # ---- gelu
 
+
 def gelus(size):
     rows, n = {"small": (3, 41), "large": (16, 500)}[size]
     for approximate in ("none", "tanh"):
@@ -514,7 +681,9 @@ def gelus(size):
             single = x.astype(F32)
 
             def by_erf(step=lambda v: v):
-                return step(single * step(F32(0.5) * step(F32(1) + step(exact.erf(single * F32(math.sqrt(0.5))).astype(F32)))))
+                return step(
+                    single * step(F32(0.5) * step(F32(1) + step(exact.erf(single * F32(math.sqrt(0.5))).astype(F32))))
+                )
 
             def by_tanh(step=lambda v: v):
                 z = step(F32(math.sqrt(2 / math.pi)) * (single + F32(0.044715) * single * single * single))
@@ -530,24 +699,45 @@ def gelus(size):
             golden = exact.exact_gelu(x, approximate)
             size_ = np.abs(np.asarray(golden, np.float64))
             bound = 12 * exact.U32 * (size_ + np.abs(x)) + exact.TINY32
-            right, wrong = ([by_erf(), by_erfc()], by_tanh) if approximate == "none" else ([by_tanh(), by_exp()], by_erf)
+            right, wrong = (
+                ([by_erf(), by_erfc()], by_tanh) if approximate == "none" else ([by_tanh(), by_exp()], by_erf)
+            )
             own = by_erf if approximate == "none" else by_tanh
-            s = Setting("gelu", f"{approximate}_{dtype}_{size}", size, dtype, "gelu", {"x": Array(x, dtype)},
-                        claims(dtype, approximate=approximate), golden, bound, dtype, right)
+            s = Setting(
+                "gelu",
+                f"{approximate}_{dtype}_{size}",
+                size,
+                dtype,
+                "gelu",
+                {"x": Array(x, dtype)},
+                claims(dtype, approximate=approximate),
+                golden,
+                bound,
+                dtype,
+                right,
+            )
             yield from s.controls()
-            yield from s.plant("tanh form for erf" if approximate == "none" else "erf for the tanh form", s.rounded(wrong()))
+            yield from s.plant(
+                "tanh form for erf" if approximate == "none" else "erf for the tanh form", s.rounded(wrong())
+            )
             yield from s.plant("x sigmoid(1.702 x)", s.rounded(single / (F32(1) + np.exp(F32(-1.702) * single))))
             yield from s.plant("steps in float16", s.rounded(own(lambda v: round_to(v, "float16").astype(F32))))
             if dtype == "float32":
                 yield from s.plant("steps in bfloat16", s.rounded(own(lambda v: round_to(v, "bfloat16").astype(F32))))
             else:
                 yield from s.plant("truncated output", s.rounded(right[0], "toward_zero"))
-            yield from s.plant("constant 0.044 for 0.044715" if approximate == "tanh" else "relu", s.rounded(
-                F32(0.5) * single * (1 + np.tanh(F32(math.sqrt(2 / math.pi)) * (single + F32(0.044) * single ** 3)))
-                if approximate == "tanh" else np.maximum(single, 0)))
+            yield from s.plant(
+                "constant 0.044 for 0.044715" if approximate == "tanh" else "relu",
+                s.rounded(
+                    F32(0.5) * single * (1 + np.tanh(F32(math.sqrt(2 / math.pi)) * (single + F32(0.044) * single**3)))
+                    if approximate == "tanh"
+                    else np.maximum(single, 0)
+                ),
+            )
 
 
 # ---- quantizers
+
 
 def quantizers(size):
     rows, n = {"small": (4, 256), "large": (32, 1024)}[size]
@@ -560,12 +750,24 @@ def quantizers(size):
                 exact_amax = np.repeat(amax, width, axis=1).astype(np.longdouble)
                 golden = x * largest / exact_amax  # the product is exact, so ties are ties
                 single, scale = x.astype(F32), np.repeat((amax / largest).astype(F32), width, axis=1)
-                # A quotient of float32 by a float32 scale is off by 2 u, and by 3 u if it is a product with the reciprocal.
+                # A quotient by a float32 scale is off by 2 u, and by 3 u if it is a product with the reciprocal.
                 bound = 4 * exact.U32 * np.abs(np.asarray(golden, np.float64))
                 stored = Array(np.rint(golden), "int8") if out == "int8" else None
                 right = [single / scale, single * (F32(1) / scale)]
-                s = Setting("quantize", f"{dtype}_to_{out}_{scaling}_{size}", size, f"{dtype} to {out}", "quantize",
-                            {"x": Array(x, dtype)}, {"scaling": scaling}, golden, bound, out, right, stored)
+                s = Setting(
+                    "quantize",
+                    f"{dtype}_to_{out}_{scaling}_{size}",
+                    size,
+                    f"{dtype} to {out}",
+                    "quantize",
+                    {"x": Array(x, dtype)},
+                    {"scaling": scaling},
+                    golden,
+                    bound,
+                    out,
+                    right,
+                    stored,
+                )
                 yield from s.controls()
                 yield from s.plant("truncated codes", s.rounded(right[0], "toward_zero"))
                 if out == "int8":
@@ -581,7 +783,9 @@ def quantizers(size):
                 yield from s.plant("scale in bfloat16", s.rounded(single / round_to(scale, "bfloat16").astype(F32)))
                 yield from s.plant("scale in float16", s.rounded(single / round_to(scale, "float16").astype(F32)))
                 shift, axis = (width, 1) if scaling == "1x128" else (1, 0)
-                yield from s.plant("scale of the neighbouring block", s.rounded(single / np.roll(scale, shift, axis=axis)))
+                yield from s.plant(
+                    "scale of the neighbouring block", s.rounded(single / np.roll(scale, shift, axis=axis))
+                )
 
 
 def affine_quantizers(size):
@@ -597,9 +801,20 @@ def affine_quantizers(size):
     right = [x / scale + zero.astype(F32), x * (F32(1) / scale) + zero.astype(F32)]
     right = [np.clip(one, -128, 127) for one in right]
     golden = np.clip(golden, -128, 127)
-    s = Setting("quantize_affine (unknown to assay)", f"float32_to_int8_{size}", size, "float32 to int8", "quantize_affine",
-                {"x": Array(x, "float32"), "scale": Array(scale, "float32"), "zero_point": Array(zero, "float32")}, {}, golden,
-                bound, "int8", right, Array(s_round(golden), "int8"))
+    s = Setting(
+        "quantize_affine (unknown to assay)",
+        f"float32_to_int8_{size}",
+        size,
+        "float32 to int8",
+        "quantize_affine",
+        {"x": Array(x, "float32"), "scale": Array(scale, "float32"), "zero_point": Array(zero, "float32")},
+        {},
+        golden,
+        bound,
+        "int8",
+        right,
+        Array(s_round(golden), "int8"),
+    )
     yield from s.controls()
     yield from s.plant("zero point missing", s.rounded(x / scale))
     yield from s.plant("zero point one too large", s.rounded(x / scale + zero + 1))
@@ -621,16 +836,27 @@ def dequantizers(size):
             codes = codes if dtype == "int8" else round_to(codes * 3, dtype)
             scale = np.exp(rng.standard_normal(rows)).astype(F32)
             golden = codes.astype(np.longdouble) * scale[:, None]
-            s = Setting("dequantize", f"{dtype}_to_{out}_{size}", size, f"{dtype} to {out}", "dequantize",
-                        {"x": Array(codes, dtype), "scale": Array(scale, "float32")}, {"scaling": "row"}, golden,
-                        2 * exact.U32 * np.abs(np.asarray(golden, np.float64)), out,
-                        [codes.astype(F32) * scale[:, None], np.asarray(golden, np.float64)])
+            s = Setting(
+                "dequantize",
+                f"{dtype}_to_{out}_{size}",
+                size,
+                f"{dtype} to {out}",
+                "dequantize",
+                {"x": Array(codes, dtype), "scale": Array(scale, "float32")},
+                {"scaling": "row"},
+                golden,
+                2 * exact.U32 * np.abs(np.asarray(golden, np.float64)),
+                out,
+                [codes.astype(F32) * scale[:, None], np.asarray(golden, np.float64)],
+            )
             yield from s.controls()
             yield from s.plant("scale in bfloat16", s.rounded(codes * round_to(scale, "bfloat16")[:, None]))
             yield from s.plant("scale of the neighbouring row", s.rounded(codes * np.roll(scale, 1)[:, None]))
             yield from s.plant("codes one too large", s.rounded((codes + 1) * scale[:, None]))
             if out == "bfloat16":
-                yield from s.plant("truncated output", s.rounded(codes * scale[:, None].astype(np.float64), "toward_zero"))
+                yield from s.plant(
+                    "truncated output", s.rounded(codes * scale[:, None].astype(np.float64), "toward_zero")
+                )
 
 
 FAMILIES = (products, scaled_products, attentions, softmaxes, norms, gelus, quantizers, affine_quantizers, dequantizers)
@@ -653,8 +879,10 @@ def main():
         with open(options.csv, "w", newline="") as out:
             writer = csv.writer(out, lineterminator="\n")
             writer.writerow(["operator", "fault", "setting", "changed", "of", "largest_relative", "decided"])
-            writer.writerows([one.operator, one.fault, one.setting, one.changed, one.of, f"{one.relative:.3g}", one.decided]
-                             for one in made)
+            writer.writerows(
+                [one.operator, one.fault, one.setting, one.changed, one.of, f"{one.relative:.3g}", one.decided]
+                for one in made
+            )
     for operator, count in collections.Counter(one.operator for one in made).items():
         print(f"{operator}: {count}")
     print(f"{len(made)} plants; {sum('variety' in one.decided for one in made)} of them within the textbook bound")

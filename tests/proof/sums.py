@@ -34,6 +34,11 @@ def matmul_orders(a, b, rng):
     a, b = np.asarray(a, np.float32), np.asarray(b, np.float32)
     terms = a[:, None, :] * np.swapaxes(b, 0, 1)[None, :, :]
     order = rng.permutation(a.shape[1])
-    return {"ascending": sequential(terms), "reversed": sequential(terms[..., ::-1]),
-            "permuted": sequential(terms[..., order]), "pairwise": pairwise(terms), "four_parts": parts(terms),
-            "blas": np.matmul(a, b)}
+    return {
+        "ascending": sequential(terms),
+        "reversed": sequential(terms[..., ::-1]),
+        "permuted": sequential(terms[..., order]),
+        "pairwise": pairwise(terms),
+        "four_parts": parts(terms),
+        "blas": np.matmul(a, b),
+    }
