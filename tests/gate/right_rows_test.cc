@@ -69,9 +69,10 @@ std::vector<float> by_rows(std::int64_t n, const std::vector<double>& x, const R
 }
 
 void report(const char* what, const char* dtype, const right::Outcomes& outcomes) {
-  std::printf("%s of %s: %d right results, %d judged by the own bound, %d untrusted\n", what, dtype,
-              outcomes.judged, outcomes.fell_back, outcomes.untrusted);
-  EXPECT_EQ(outcomes.failed, 0) << outcomes.first;
+  std::printf(
+      "%s of %s: %d right results, %d judged by the own bound, %d untrusted (%d by any bound)\n",
+      what, dtype, outcomes.judged, outcomes.fell_back, outcomes.untrusted, outcomes.blind);
+  EXPECT_EQ(outcomes.failed + outcomes.untrusted, 0) << outcomes.first;
 }
 
 class RightRows : public testing::TestWithParam<const char*> {
@@ -82,26 +83,27 @@ class RightRows : public testing::TestWithParam<const char*> {
 
 TEST_P(RightRows, OfReductionsPass) {
   for (const bool mean : {false, true}) {
-    for_rows(1, f, [&](const std::string& what, std::int64_t n, const std::vector<double>& x, auto&) {
-      Case c = case_of(mean ? "reduce_mean" : "reduce_sum", f, {3, n}, x);
-      c.attributes["axis"] = std::int64_t{1};
-      c.golden = golden_result(c);
-      if (all_zero(*c.golden)) return;
-      for (const char* order : kRowOrders) {
-        for (const bool reciprocal : {false, true}) {
-          if (reciprocal && !mean) continue;
-          const auto count = static_cast<float>(n);
-          const Tensor output =
-              result_of(c, f, by_rows(n, x, [&](const std::vector<float>& row) {
-                          const float sum = right::sum_in(order, row);
-                          return std::vector<float>{!mean       ? sum
-                                                    : reciprocal ? sum * (1 / count)
-                                                                 : sum / count};
-                        }));
-          outcomes.judge(c, output, what + ", " + order);
-        }
-      }
-    });
+    for_rows(1, f,
+             [&](const std::string& what, std::int64_t n, const std::vector<double>& x, auto&) {
+               Case c = case_of(mean ? "reduce_mean" : "reduce_sum", f, {3, n}, x);
+               c.attributes["axis"] = std::int64_t{1};
+               c.golden = golden_result(c);
+               if (all_zero(*c.golden)) return;
+               for (const char* order : kRowOrders) {
+                 for (const bool reciprocal : {false, true}) {
+                   if (reciprocal && !mean) continue;
+                   const auto count = static_cast<float>(n);
+                   const Tensor output =
+                       result_of(c, f, by_rows(n, x, [&](const std::vector<float>& row) {
+                                   const float sum = right::sum_in(order, row);
+                                   return std::vector<float>{!mean        ? sum
+                                                             : reciprocal ? sum * (1 / count)
+                                                                          : sum / count};
+                                 }));
+                   outcomes.judge(c, output, what + ", " + order);
+                 }
+               }
+             });
   }
   report("reductions", GetParam(), outcomes);
 }
@@ -210,65 +212,67 @@ bool is_well_conditioned(std::int64_t n, const std::vector<double>& x) {
 }
 
 TEST_P(RightRows, OfLayernormPass) {
-  for_rows(3, f, [&](const std::string& what, std::int64_t n, const std::vector<double>& x,
-                     auto& random) {
-    for (const bool has_affine : {false, true}) {
-      Case c = case_of("layernorm", f, {3, n}, x);
-      Affine affine;
-      if (has_affine) {
-        for (const char* name : {"weight", "bias"}) {
-          const std::vector<double> values = right::hard_values("mean 1", n, f, random);
-          c.inputs[name] = Tensor::from_values(f, {n}, values);
-          (name == std::string("weight") ? affine.weight : affine.bias) = floats(values);
-        }
-      }
-      c.golden = golden_result(c);
-      if (all_zero(*c.golden)) continue;
-      for (const char* order : kRowOrders) {
-        for (const char* moments : {"two passes", "updated", "one pass"}) {
-          if (moments == std::string("one pass") && !is_well_conditioned(n, x)) continue;
-          for (const bool scaled : {false, true}) {
-            const Tensor output =
-                result_of(c, f, by_rows(n, x, [&](const std::vector<float>& row) {
-                            return layernorm_row(moments, scaled, order, affine, row);
-                          }));
-            outcomes.judge(c, output,
-                           what + ", " + order + ", " + moments + (scaled ? ", scaled" : "") +
-                               (has_affine ? ", affine" : ""));
+  for_rows(
+      3, f,
+      [&](const std::string& what, std::int64_t n, const std::vector<double>& x, auto& random) {
+        for (const bool has_affine : {false, true}) {
+          Case c = case_of("layernorm", f, {3, n}, x);
+          Affine affine;
+          if (has_affine) {
+            for (const char* name : {"weight", "bias"}) {
+              const std::vector<double> values = right::hard_values("mean 1", n, f, random);
+              c.inputs[name] = Tensor::from_values(f, {n}, values);
+              (name == std::string("weight") ? affine.weight : affine.bias) = floats(values);
+            }
+          }
+          c.golden = golden_result(c);
+          if (all_zero(*c.golden)) continue;
+          for (const char* order : kRowOrders) {
+            for (const char* moments : {"two passes", "updated", "one pass"}) {
+              if (moments == std::string("one pass") && !is_well_conditioned(n, x)) continue;
+              for (const bool scaled : {false, true}) {
+                const Tensor output =
+                    result_of(c, f, by_rows(n, x, [&](const std::vector<float>& row) {
+                                return layernorm_row(moments, scaled, order, affine, row);
+                              }));
+                outcomes.judge(c, output,
+                               what + ", " + order + ", " + moments + (scaled ? ", scaled" : "") +
+                                   (has_affine ? ", affine" : ""));
+              }
+            }
           }
         }
-      }
-    }
-  });
+      });
   report("layernorm", GetParam(), outcomes);
 }
 
 TEST_P(RightRows, OfRmsnormPass) {
-  for_rows(4, f, [&](const std::string& what, std::int64_t n, const std::vector<double>& x,
-                     auto& random) {
-    Case c = case_of("rmsnorm", f, {3, n}, x);
-    const std::vector<double> weight = right::hard_values("mean 1", n, f, random);
-    c.inputs["weight"] = Tensor::from_values(f, {n}, weight);
-    c.golden = golden_result(c);
-    if (all_zero(*c.golden)) return;
-    for (const char* order : kRowOrders) {
-      for (const bool scaled : {false, true}) {
-        const auto row_of = [&](std::vector<float> row) {
-          std::vector<float> squares;
-          for (const float v : row) squares.push_back(v * v);
-          const float square = right::sum_in(order, squares) / static_cast<float>(n);
-          const float root = std::sqrt(square + 1e-6f);
-          for (std::size_t i = 0; i < row.size(); ++i) {
-            const auto w = static_cast<float>(weight[i]);
-            row[i] = scaled ? row[i] * ((1 / root) * w) : row[i] / root * w;
+  for_rows(
+      4, f,
+      [&](const std::string& what, std::int64_t n, const std::vector<double>& x, auto& random) {
+        Case c = case_of("rmsnorm", f, {3, n}, x);
+        const std::vector<double> weight = right::hard_values("mean 1", n, f, random);
+        c.inputs["weight"] = Tensor::from_values(f, {n}, weight);
+        c.golden = golden_result(c);
+        if (all_zero(*c.golden)) return;
+        for (const char* order : kRowOrders) {
+          for (const bool scaled : {false, true}) {
+            const auto row_of = [&](std::vector<float> row) {
+              std::vector<float> squares;
+              for (const float v : row) squares.push_back(v * v);
+              const float square = right::sum_in(order, squares) / static_cast<float>(n);
+              const float root = std::sqrt(square + 1e-6f);
+              for (std::size_t i = 0; i < row.size(); ++i) {
+                const auto w = static_cast<float>(weight[i]);
+                row[i] = scaled ? row[i] * ((1 / root) * w) : row[i] / root * w;
+              }
+              return row;
+            };
+            outcomes.judge(c, result_of(c, f, by_rows(n, x, row_of)),
+                           what + ", " + order + (scaled ? ", scaled" : ""));
           }
-          return row;
-        };
-        outcomes.judge(c, result_of(c, f, by_rows(n, x, row_of)),
-                       what + ", " + order + (scaled ? ", scaled" : ""));
-      }
-    }
-  });
+        }
+      });
   report("rmsnorm", GetParam(), outcomes);
 }
 
@@ -279,13 +283,16 @@ std::vector<float> attention_in(bool running, const char* order, const Format& f
   const auto width = static_cast<std::size_t>(depth);
   const std::size_t queries = q.size() / width, keys = k.size() / width;
   const float scale = 1 / std::sqrt(static_cast<float>(depth));
-  const auto cast = [&](float x) { return static_cast<float>(round_to(f, static_cast<double>(x))); };
+  const auto cast = [&](float x) {
+    return static_cast<float>(round_to(f, static_cast<double>(x)));
+  };
   std::vector<float> out;
   for (std::size_t i = 0; i < queries; ++i) {
     std::vector<float> scores;
     for (std::size_t key = 0; key < keys; ++key) {
       std::vector<float> terms;
-      for (std::size_t d = 0; d < width; ++d) terms.push_back(q[i * width + d] * k[key * width + d]);
+      for (std::size_t d = 0; d < width; ++d)
+        terms.push_back(q[i * width + d] * k[key * width + d]);
       scores.push_back(right::sum_in(order, terms) * scale);
     }
     const std::size_t tile = running ? 16 : keys;
@@ -297,7 +304,8 @@ std::vector<float> attention_in(bool running, const char* order, const Format& f
       for (std::size_t key = first; key < end; ++key) now = std::max(now, scores[key]);
       const float before = std::exp(most - now);
       std::vector<float> weights;
-      for (std::size_t key = first; key < end; ++key) weights.push_back(std::exp(scores[key] - now));
+      for (std::size_t key = first; key < end; ++key)
+        weights.push_back(std::exp(scores[key] - now));
       sum = sum * before + right::sum_in(order, weights);
       most = now;
       for (std::size_t d = 0; d < width; ++d) {
@@ -327,8 +335,9 @@ TEST_P(RightRows, OfAttentionPass) {
           const std::int64_t rows = which == 0 ? kQueries : keys;
           const std::vector<double> drawn =
               right::hard_values(which == 0 ? "normal" : kind, rows * kDepth, f, random);
-          c.inputs[which == 0 ? "q" : which == 1 ? "k" : "v"] =
-              Tensor::from_values(f, {rows, kDepth}, drawn);
+          c.inputs[which == 0   ? "q"
+                   : which == 1 ? "k"
+                                : "v"] = Tensor::from_values(f, {rows, kDepth}, drawn);
           values[which] = floats(drawn);
         }
         for (const bool running : {false, true}) {

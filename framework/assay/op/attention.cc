@@ -414,6 +414,11 @@ struct ChanceWeights {
   double divisor = 1;
   double of_sum = 0;
 };
+// The mean square of a number's relative error. A number that becomes 0 loses all of itself.
+double relative_square(const Uncertain& x) {
+  if (!(x.value > 0)) return 0;
+  return x.value < 0x1p-500 ? 1 : (x.variance + x.mean * x.mean) / (x.value * x.value);
+}
 ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const double* scores,
                              const double* score_mean, const double* score_variance,
                              std::int64_t seen) {
@@ -448,7 +453,8 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
     const double size = term.value;
     term.round(step);
     w.mean.push_back(score.mean);
-    w.variance.push_back(score.variance + (size > 0 ? term.variance / (size * size) : 0));
+    const double relative_variance = size < 0x1p-500 ? 0 : term.variance / (size * size);
+    w.variance.push_back(score.variance + relative_variance);
     term.variance = 0;  // what the terms bring to the sum is in `variance`
     terms.push_back(term);
   }
@@ -466,13 +472,13 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
     if (!running) weight.round(step);
     if (a.input.precision < 24) weight.round(cast);
     w.operand.push_back(round_to(a.input, weight.value));
-    w.of_cast.push_back(weight.value > 0 ? weight.variance / (weight.value * weight.value) : 0);
+    w.of_cast.push_back(relative_square(weight));
     if (!unit.any_order || !(weight.value > 0)) continue;
     // A kernel may cast the terms or the weights.
     Uncertain share = Uncertain::inexact(term.value / sum.value);
     share.round(step);
     if (a.input.precision < 24) share.round(cast);
-    w.of_cast.back() = std::max(w.of_cast.back(), share.variance / (share.value * share.value));
+    w.of_cast.back() = std::max(w.of_cast.back(), relative_square(share));
   }
   return w;
 }
