@@ -19,6 +19,14 @@ constexpr int kSegments = 4;  // of the terms, whose remainders are added apart
 // above so many they have a sign in common.
 constexpr double kByChance = 2.2;
 
+// The loops over terms are compiled for wider vectors as well, and chosen when the program starts.
+// No operation is fused or reordered, so that all give the same bits.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__gnu_linux__)
+#define ASSAY_WIDE __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#else
+#define ASSAY_WIDE
+#endif
+
 // W sums side by side, which compilers vectorise: term k of sum w is terms[k * W + w].
 template <int W>
 class Sums {
@@ -69,7 +77,7 @@ class Sums {
   }
 
   // The sum of the terms, of their sizes and squares, and the range of the partial sums.
-  void add_up() {
+  ASSAY_WIDE void add_up() {
     for (std::int64_t k = 0; k < n_; ++k) {
       const double* t = terms_ + k * W;
       for (int w = 0; w < W; ++w) {
@@ -83,7 +91,7 @@ class Sums {
   }
 
   // max_L (n / L + L) Q_L, and the largest sum of a lane.
-  void add_lanes() {
+  ASSAY_WIDE void add_lanes() {
     if (n_ < 3) return;
     std::int64_t lanes = std::min<std::int64_t>(
         kMostLanes, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n_))) / 2);
@@ -112,7 +120,7 @@ class Sums {
 
   // The sums of the remainders that the terms leave on the grids of the largest sums. A sum that
   // stays within a binade errs by those exactly.
-  void add_remainders(double* drift) const {
+  ASSAY_WIDE void add_remainders(double* drift) const {
     double magic[kLevels][W], total[kLevels][W] = {};
     for (int level = 0; level < kLevels; ++level) {
       for (int w = 0; w < W; ++w) magic[level][w] = 0x1.8p52 * std::ldexp(ulp_[w], -level);
@@ -141,7 +149,7 @@ class Sums {
 
   // What a unit that rounds toward zero cuts: half an ulp of each term that is aligned, by its
   // sign, and of each sum.
-  void add_truncation(double* drift) const {
+  ASSAY_WIDE void add_truncation(double* drift) const {
     double total[W] = {};
     for (int segment = 0; segment < kSegments; ++segment) {
       double sums[W] = {};
@@ -173,6 +181,23 @@ AnyOrderUnit::AnyOrderUnit(const Format& accumulator)
       most(max_finite(accumulator)) {}
 
 double AnyOrderUnit::unit_roundoff() const { return std::ldexp(1.0, -precision); }
+
+ASSAY_WIDE void any_order_products(std::int64_t k, std::int64_t stride, const double* row,
+                                   const double* row_grids, const double* columns,
+                                   const double* column_grids, double* terms, double* grids) {
+  double least[kAnyOrderColumns];
+  std::fill_n(least, kAnyOrderColumns, std::numeric_limits<double>::infinity());
+  for (std::int64_t kk = 0; kk < k; ++kk) {
+    const double *column = columns + kk * stride, *its = column_grids + kk * stride;
+    double* to = terms + kk * kAnyOrderColumns;
+    for (int w = 0; w < kAnyOrderColumns; ++w) {
+      const double grid = row_grids[kk] * its[w];
+      to[w] = row[kk] * column[w];
+      least[w] = grid < least[w] ? grid : least[w];
+    }
+  }
+  std::copy_n(least, kAnyOrderColumns, grids);
+}
 
 void any_order_errors(const AnyOrderUnit& unit, std::int64_t n, std::int64_t columns,
                       const double* terms, const double* grids, double* variance, double* drift) {

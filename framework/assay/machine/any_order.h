@@ -42,4 +42,10 @@ inline constexpr std::int64_t kAnyOrderColumns = 8;
 void any_order_errors(const AnyOrderUnit& unit, std::int64_t n, std::int64_t columns,
                       const double* terms, const double* grids, double* variance, double* drift);
 
+// The terms of kAnyOrderColumns sums of k products each, and their grids: of a row of k values and
+// as many columns, whose values lie `stride` apart. The grids of values are as above.
+void any_order_products(std::int64_t k, std::int64_t stride, const double* row,
+                        const double* row_grids, const double* columns, const double* column_grids,
+                        double* terms, double* grids);
+
 }  // namespace assay

@@ -58,20 +58,15 @@ void raise_to_any_order(const AnyOrderUnit& unit, std::int64_t m, std::int64_t n
       double grids[kWidth], variance[kWidth], drift[kWidth];
       std::fill_n(grids, kWidth, kInfinity);
       if (count < kWidth) std::fill(terms.begin(), terms.end(), 0.0);
-      for (std::int64_t kk = 0; kk < k; ++kk) {
-        double* to = terms.data() + kk * kWidth;
-        const double *column = b.data() + kk * n + first, *its = grids_b.data() + kk * n + first;
-        const double by = row[kk], by_grid = row_grids[kk];
-        if (count == kWidth) {
-          for (int w = 0; w < kWidth; ++w) {
-            to[w] = by * column[w];
-            grids[w] = std::min(grids[w], by_grid * its[w]);
-          }
-        } else {
-          for (std::int64_t w = 0; w < count; ++w) {
-            to[w] = by * column[w];
-            grids[w] = std::min(grids[w], by_grid * its[w]);
-          }
+      if (count == kWidth) {
+        any_order_products(k, n, row, row_grids, b.data() + first, grids_b.data() + first,
+                           terms.data(), grids);
+      }
+      for (std::int64_t kk = 0; count < kWidth && kk < k; ++kk) {
+        for (std::int64_t w = 0; w < count; ++w) {
+          const auto at = static_cast<std::size_t>(kk * n + first + w);
+          terms[static_cast<std::size_t>(kk * kWidth + w)] = row[kk] * b[at];
+          grids[w] = std::min(grids[w], row_grids[kk] * grids_b[at]);
         }
       }
       for (std::int64_t w = 0; !start.empty() && w < count; ++w) {
