@@ -678,7 +678,7 @@ TEST(TimesExpected, StandsInTheWordsOfDerivedTolerances) {
   const Case c = generate_case("matmul", {&format_named("float32"), {64, 4096, 64}});
   EXPECT_THAT(derived_tolerance(c).why, EndsWith("sum at most 2793)"));
   EXPECT_THAT(explained_tolerance(c).why,
-              EndsWith("sum at most 2793); 3 500 times the expected error"));
+              EndsWith("sum at most 2793); 2 900 times the expected error"));
   // A tolerance that is relative counts by each element's size.
   const Case quotients = generate_case("div", {&format_named("float32"), {20, 20}});
   const DerivedTolerance of_div = derived_tolerance(quotients);

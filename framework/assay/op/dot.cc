@@ -402,9 +402,7 @@ ExpectedErrors dot_errors(const Case& c, const Machine& machine, int threads) {
   const Tensor &a = c.input("a"), &b = c.input("b");
   const std::int64_t n = a.shape()[0], k = a.shape()[1];
   const MatrixUnit unit = dot_unit({c, machine, output, threads});
-  const std::vector<double> starts = finite_values(c, "c", c.input("c").view());
-  (void)finite_values(c, "a", a.view());
-  (void)finite_values(c, "b", b.view());
+  const std::vector<double> starts = finite_or_zero(c.input("c").view().values());
   // Each sum starts from c, whatever the machine does with a bias.
   Machine from_c = machine;
   from_c.bias_first.value = true;
@@ -414,7 +412,8 @@ ExpectedErrors dot_errors(const Case& c, const Machine& machine, int threads) {
   if (unit.sums_exactly()) all.resize(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n && !unit.sums_exactly(); ++i) {
     all.append(expected_sums(c, summed_by, *unit.model, output, 1, 1, k,
-                             unit.operand(a.view().slice(i, 1)), unit.operand(b.view().slice(i, 1)),
+                             finite_or_zero(unit.operand(a.view().slice(i, 1))),
+                             finite_or_zero(unit.operand(b.view().slice(i, 1))),
                              {starts[static_cast<std::size_t>(i)]}, threads));
   }
   return all;

@@ -4,8 +4,11 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "assay/base/constants.h"
 #include "assay/base/error.h"
+#include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/machine/any_order.h"
 #include "assay/op/accumulation.h"
 
 namespace assay {
@@ -18,12 +21,67 @@ bool rounds_to_nearest_even(const DotModel& model) {
   return model.promotion_interval.value > 0 || model.rounding.value == Rounding::kNearestEven;
 }
 
-// The largest mean square of sums of these terms in any order that knows nothing of them, a
-// rounding of its own a term: partial sums are a bridge to the sum, none of whose squares is
-// expected above it and the sum of the squares.
-double any_order_variance(const Format& f, std::int64_t roundings, double sum, double squares) {
-  const double u = unit_roundoff(f);
-  return u * u / 3 * static_cast<double>(roundings) * (sum * sum + squares);
+// The power of 2 of which a number is an odd multiple; infinity for 0, and 0 below float64's range.
+double grid_of(double value) {
+  const int lowest = Uncertain::lowest_bit(value);
+  return lowest == Uncertain::kAnyGrid ? kInfinity : std::ldexp(1.0, lowest);
+}
+
+// What sums products of this format where no machine is named: float32, or the format's own, in any
+// order. The matrix units that are known for a format count too if they round toward zero.
+AnyOrderUnit any_order_unit(const DotModel& model) {
+  AnyOrderUnit unit(accumulator_format(model));
+  for (const Machine& machine : machines()) {
+    for (const DotModel& row : machine.dots) {
+      if (row.input != model.input || row.rounding.value != Rounding::kTowardZero) continue;
+      if (accumulator_format(row).precision != unit.precision) continue;
+      unit.truncated = std::max(unit.truncated, 1.0 / row.chunk.value);
+    }
+  }
+  return unit;
+}
+
+// Raises the errors of m x n sums to those of sums in any order, of k products and `start`.
+void raise_to_any_order(const AnyOrderUnit& unit, std::int64_t m, std::int64_t n, std::int64_t k,
+                        const std::vector<double>& a, const std::vector<double>& b,
+                        const std::vector<double>& start, int threads, ExpectedErrors& errors) {
+  constexpr std::int64_t kWidth = kAnyOrderColumns;
+  std::vector<double> grids_a(a.size()), grids_b(b.size());
+  std::transform(a.begin(), a.end(), grids_a.begin(), grid_of);
+  std::transform(b.begin(), b.end(), grids_b.begin(), grid_of);
+  const std::int64_t terms_of_one = k + (start.empty() ? 0 : 1);
+  parallel_for(m, threads, [&](std::int64_t i) {
+    std::vector<double> terms(static_cast<std::size_t>(terms_of_one * kWidth), 0.0);
+    const double *row = a.data() + i * k, *row_grids = grids_a.data() + i * k;
+    for (std::int64_t first = 0; first < n; first += kWidth) {
+      const std::int64_t count = std::min(kWidth, n - first);
+      double grids[kWidth], variance[kWidth], drift[kWidth];
+      std::fill_n(grids, kWidth, kInfinity);
+      if (count < kWidth) std::fill(terms.begin(), terms.end(), 0.0);
+      if (count == kWidth) {
+        any_order_products(k, n, row, row_grids, b.data() + first, grids_b.data() + first,
+                           terms.data(), grids);
+      }
+      for (std::int64_t kk = 0; count < kWidth && kk < k; ++kk) {
+        for (std::int64_t w = 0; w < count; ++w) {
+          const auto at = static_cast<std::size_t>(kk * n + first + w);
+          terms[static_cast<std::size_t>(kk * kWidth + w)] = row[kk] * b[at];
+          grids[w] = std::min(grids[w], row_grids[kk] * grids_b[at]);
+        }
+      }
+      for (std::int64_t w = 0; !start.empty() && w < count; ++w) {
+        const double value = start[static_cast<std::size_t>(first + w)];
+        terms[static_cast<std::size_t>(k * kWidth + w)] = value;
+        grids[w] = std::min(grids[w], grid_of(value));
+      }
+      any_order_errors(unit, terms_of_one, kWidth, terms.data(), grids, variance, drift);
+      for (std::int64_t w = 0; w < count; ++w) {
+        const auto at = static_cast<std::size_t>(i * n + first + w);
+        errors.variance[at] = std::max(errors.variance[at], variance[w]);
+        errors.drift[at] = std::max(errors.drift[at], drift[w]);
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -59,6 +117,13 @@ ExpectedErrors expected_errors(const Case& c, const Machine& machine, int thread
   return op->expected_errors(c, machine, threads);
 }
 
+std::vector<double> finite_or_zero(std::vector<double> values) {
+  for (double& v : values) {
+    if (!std::isfinite(v)) v = 0;
+  }
+  return values;
+}
+
 ExpectedErrors expected_sums(const Case& c, const Machine& machine, const DotModel& model,
                              const Format& output, std::int64_t m, std::int64_t n, std::int64_t k,
                              const std::vector<double>& a, const std::vector<double>& b,
@@ -79,11 +144,13 @@ ExpectedErrors expected_sums(const Case& c, const Machine& machine, const DotMod
                                                                          : accumulator_format(one);
     const bool own_last = last.precision == output.precision && last.bits == output.bits &&
                           (last_is_bias || rounds_to_nearest_even(one));
+    all.last = own_last || output.precision < last.precision ? &output : nullptr;
+    // Only sums of few bits, as those of 8-bit floats, err by more than float32 in any order does.
+    if (any && one.kept_bits.value == 0) continue;
     const SumErrors sums = sum_errors(one, m, n, k, a, b, start, starts, own_last, threads);
     if (sums.flushes) {
       throw CaseError(c.name, "the unit flushes subnormal numbers, which the case has");
     }
-    all.last = own_last || output.precision < last.precision ? &output : nullptr;
     for (std::size_t i = 0; i < sums.mean.size(); ++i) {
       if (!any) {
         all.mean[i] = sums.mean[i];
@@ -96,22 +163,7 @@ ExpectedErrors expected_sums(const Case& c, const Machine& machine, const DotMod
       }
     }
   }
-  const Format accumulator = accumulator_format(model);
-  for (std::int64_t i = 0; any && i < m; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      const auto at = static_cast<std::size_t>(i * n + j);
-      double sum = start.empty() ? 0 : start[static_cast<std::size_t>(j)], squares = sum * sum;
-      for (std::int64_t kk = 0; kk < k; ++kk) {
-        const double product =
-            a[static_cast<std::size_t>(i * k + kk)] * b[static_cast<std::size_t>(kk * n + j)];
-        sum += product;
-        squares += product * product;
-      }
-      if (all.variance[at] == 0 && all.drift[at] == 0) continue;  // every sum is exact
-      all.variance[at] =
-          std::max(all.variance[at], any_order_variance(accumulator, k + 1, sum, squares));
-    }
-  }
+  if (any) raise_to_any_order(any_order_unit(model), m, n, k, a, b, start, threads, all);
   return all;
 }
 
@@ -166,7 +218,28 @@ Uncertain planned_sum(const SumPlan& plan, const RoundingStep& step, const Round
 
 }  // namespace
 
+Uncertain ChanceUnit::sum_in_any_order(const std::vector<Uncertain>& terms) const {
+  std::vector<double> values;
+  Uncertain sum;
+  sum.known = false;
+  double own = 0;
+  for (const Uncertain& term : terms) {
+    values.push_back(term.value);
+    sum.value += term.value;
+    sum.mean += term.mean;
+    sum.grid = std::min(sum.grid, term.value == 0 ? Uncertain::kAnyGrid : term.grid);
+    own += term.variance;
+  }
+  const double grid = sum.grid == Uncertain::kAnyGrid ? kInfinity : std::ldexp(1.0, sum.grid);
+  double variance = 0, drift = 0;
+  const auto n = static_cast<std::int64_t>(values.size());
+  any_order_errors(AnyOrderUnit(*unit), n, 1, values.data(), &grid, &variance, &drift);
+  sum.variance = own + variance + drift * drift;
+  return sum;
+}
+
 Uncertain ChanceUnit::sum(std::vector<Uncertain> terms, const Format* output) const {
+  if (any_order) return sum_in_any_order(terms);
   const RoundingStep step(*unit), wide(*after);
   const auto added = [](Uncertain x, const Uncertain& y, const RoundingStep& by, bool rounds) {
     x.add(y);
@@ -197,17 +270,7 @@ Uncertain ChanceUnit::sum(std::vector<Uncertain> terms, const Format* output) co
   if (order.plan) return planned_sum(*order.plan, step, wide, output == unit, leave, terms);
   if (order.order == ReduceOrder::kPairwise) return tree(all, leave);
   if (order.order == ReduceOrder::kSequential) {
-    Uncertain sum = chain(all, step, leave);
-    double own = 0, squares = 0;
-    for (const Uncertain& term : terms) {
-      squares += term.value * term.value;
-      own += term.variance;
-    }
-    if (any_order && sum.variance > own) {
-      const auto n = static_cast<std::int64_t>(terms.size());
-      sum.variance = std::max(sum.variance, own + any_order_variance(*unit, n, sum.value, squares));
-    }
-    return sum;
+    return chain(all, step, leave);
   }
   std::vector<Uncertain> sums;
   const auto length = static_cast<std::size_t>(order.chunk);

@@ -29,16 +29,21 @@ struct ExpectedErrors {
   bool at_most = false;
   void resize(std::size_t n);
   void set(std::size_t i, const Uncertain& value);
-  // Elements that follow; what ends and bounds them is theirs.
+  // Adds elements at the end. `last` and `at_most` become those of `more`.
   void append(const ExpectedErrors& more);
 };
 
-// By the operator's rule. Throws std::invalid_argument with the reason where theory says nothing:
-// operators without a rule, operands that hold NaN or infinity, units that flush what is there.
+// The errors of a case's elements by the operator's rule. A variance is infinite if a sum in some
+// order may overflow. Values of operands that are NaN or infinite count as 0: the elements that
+// they reach are not finite, and nothing is expected of those. Throws std::invalid_argument with
+// the reason if theory says nothing: operators without a rule, units that flush what is there.
 ExpectedErrors expected_errors(const Case& test_case, const Machine& machine, int threads = 0);
 
-// The errors of m x n sums of products on a machine, or in any order where it is any_machine();
-// `output`: what they are rounded to.
+// The values, with 0 for each NaN and infinity.
+std::vector<double> finite_or_zero(std::vector<double> values);
+
+// The errors of m x n sums of products on a machine, or in any order if it is any_machine() (see
+// machine/any_order.h). All values are finite. `output` is what the sums are rounded to.
 ExpectedErrors expected_sums(const Case& test_case, const Machine& machine, const DotModel& model,
                              const Format& output, std::int64_t m, std::int64_t n, std::int64_t k,
                              const std::vector<double>& a, const std::vector<double>& b,
@@ -56,6 +61,8 @@ struct ChanceUnit {
   // A sum of numbers, each with errors of its own. `output`: where the sum is the result in that
   // format, so that a last rounding to it is left to ExpectedErrors::last.
   Uncertain sum(std::vector<Uncertain> terms, const Format* output = nullptr) const;
+  // The same if any_order is set: by any_order_errors(), whose drift counts as variance, squared.
+  Uncertain sum_in_any_order(const std::vector<Uncertain>& terms) const;
 };
 // Rounds to `in`, but for a last rounding that is the output's.
 void round_before_last(Uncertain& value, const Format& in, const Format& output);

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "assay/op/accumulation.h"
+#include "assay/base/constants.h"
+#include "assay/machine/function_error.h"
 
 namespace assay {
 namespace {
@@ -26,25 +27,51 @@ struct RowElement {
   }
 };
 
+// The square of what a function may be off by without a machine, relative to its result.
+double function_variance(const ChanceUnit& unit, const char* function) {
+  return square(largest_function_error(function, *unit.after)) / 3;
+}
+// The variance of a rounding to a format of a number of size 1, whatever its digits.
+double rounding_variance(const Format& f) { return square(unit_roundoff(f)) / 3; }
+
 // exp(x - max) / sum: a term's relative error of its own counts 1 - share of it, for it is in the
-// sum as well.
+// sum as well. x is finite or -infinity. Without a machine the exponential may be that of another
+// base, and a running maximum may rescale the terms and their sum, by factors that round.
 std::vector<RowElement> softmax(const ChanceUnit& unit, const std::vector<double>& x) {
   const RoundingStep step(*unit.unit);
   const double most = *std::max_element(x.begin(), x.end());
+  if (most == -kInfinity) return std::vector<RowElement>(x.size());
+  const double rounding = rounding_variance(*unit.unit),
+               of_exp = unit.any_order ? function_variance(unit, "exp") : 0;
   std::vector<Uncertain> terms;
+  double depths = 0;
   for (const double v : x) {
+    if (v == -kInfinity) {
+      terms.emplace_back();  // exactly 0
+      continue;
+    }
     Uncertain below = Uncertain::exact(v);
     below.add(Uncertain::exact(-most));
     below.round(step);
+    if (unit.any_order) below.variance += 3 * rounding * square(below.value);
     Uncertain term = Uncertain::inexact(std::exp(below.value));
+    depths += term.value * std::abs(below.value);
     term.variance = square(term.value) * below.variance;
     if (below.value == 0)
       term.grid = 0;  // exp(0) = 1
     else
       term.round(step);
+    if (unit.any_order) {
+      term.variance += square(term.value) * of_exp + square(min_subnormal(*unit.unit));
+    }
     terms.push_back(term);
   }
-  const Uncertain sum = unit.sum(terms);
+  Uncertain sum = unit.sum(terms);
+  if (unit.any_order) {
+    // log2(e) in float32 is off by a quarter of the unit roundoff, for all terms alike.
+    sum.variance += square(sum.value) * (of_exp + 2 * rounding) +
+                    square(depths * unit_roundoff(*unit.unit) / 2);
+  }
   std::vector<RowElement> row;
   for (const Uncertain& term : terms) {
     RowElement element;
@@ -54,6 +81,71 @@ std::vector<RowElement> softmax(const ChanceUnit& unit, const std::vector<double
     element.number.mean = term.mean / sum.value;
     element.number.variance =
         term.variance / square(sum.value) * std::max(1 - 2 * value, 0.0) + element.shared;
+    if (unit.any_order) element.number.variance += 3 * rounding * square(value);
+    row.push_back(element);
+  }
+  return row;
+}
+
+// layernorm and rmsnorm without a machine: every form that right kernels compute.
+//
+//   ((x - m) f) w + b, and x (f w) + (b - m f w), which rounds x f w and m f w
+//   m by a sum in any order, or updated with every element; the sum times a rounded 1 / n
+//   q by two passes, or as mean x^2 - m^2 of a row where that costs few digits
+//   f = rsqrt(q), or 1 / sqrt(q)
+//
+// An error of the mean moves all elements, and q by its square.
+std::vector<RowElement> normalised_in_any_order(const Norm& norm, const ChanceUnit& unit,
+                                                const std::vector<double>& x,
+                                                const std::vector<double>& weight,
+                                                const std::vector<double>& bias) {
+  constexpr double kMostLoss = 17;  // (var x + m^2) / var x that one pass is right for
+  const auto n = static_cast<double>(x.size());
+  const double rounding = rounding_variance(*unit.after);
+  ChanceUnit wide = unit;  // of squares
+  wide.unit = unit.after;
+  const auto sum_of = [&](const ChanceUnit& by, const std::vector<double>& values) {
+    std::vector<Uncertain> terms;
+    for (const double v : values) terms.push_back(Uncertain::inexact(v));
+    Uncertain sum = by.sum(std::move(terms));
+    sum.divide_by(n);
+    sum.variance += 2 * rounding * square(sum.value);
+    return sum;
+  };
+  const Uncertain mean = norm.subtracts_mean() ? sum_of(unit, x) : Uncertain{};
+  std::vector<double> squares;
+  for (const double v : x) squares.push_back(square(v - mean.value));
+  Uncertain root = sum_of(wide, squares);
+  const double var = root.value;
+  // Each difference and each square is rounded.
+  for (const double v : squares) root.variance += 5 * rounding * square(v / n);
+  if (norm.subtracts_mean()) {
+    const double loss = (var + square(mean.value)) / var;
+    if (loss <= kMostLoss) root.variance *= square(loss);
+  }
+  const double eps = round_to(*unit.after, norm.eps);
+  root.value += eps;
+  root.mean += eps - norm.eps;
+  root.variance += rounding * square(root.value);
+  const double f = 1 / std::sqrt(root.value), slope = -f * f * f / 2;
+  if (!std::isfinite(f)) return std::vector<RowElement>(x.size());
+  const double moved = std::min(3 * mean.variance * f * f, 1.0) * f;
+  const double of_factor = square(slope) * root.variance + square(slope * root.mean) +
+                           square(moved) +
+                           square(f) * (function_variance(unit, "rsqrt") + 2 * rounding);
+  std::vector<RowElement> row;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double w = weight.empty() ? 1 : weight[i], b = bias.empty() ? 0 : bias[i];
+    const double d = x[i] - mean.value, y = d * f * w, shift = mean.value * f * w;
+    RowElement element;
+    element.number = Uncertain::inexact(y + b);
+    element.shared = square(f * w) * mean.variance + square(d * w) * of_factor;
+    double own = 4 * square(y);
+    if (norm.subtracts_mean()) {
+      own += square(x[i] * f * w) + square(std::abs(b) + std::abs(shift));
+      element.shared += rounding * square(shift);
+    }
+    element.number.variance = element.shared + rounding * own;
     row.push_back(element);
   }
   return row;
@@ -123,9 +215,13 @@ ExpectedErrors norm_errors(const Case& c, const Machine& machine, NormKind kind)
   const Norm norm = norm_of(c, kind, output);
   const ChanceUnit unit = chance_unit(c, machine, norm.input);
   const RoundingStep after(*unit.after);
-  const std::vector<double> x = finite_values(c, "x", c.input("x").view());
-  const std::vector<double> weight = norm.vector<double>("weight", norm.has_weight),
-                            bias = norm.vector<double>("bias", norm.has_bias);
+  std::vector<double> x = c.input("x").view().values();
+  for (double& v : x) {
+    const bool masked = norm.is_softmax() && v == -kInfinity;
+    if (!std::isfinite(v) && !masked) v = 0;
+  }
+  const std::vector<double> weight = finite_or_zero(norm.vector<double>("weight", norm.has_weight)),
+                            bias = finite_or_zero(norm.vector<double>("bias", norm.has_bias));
   ExpectedErrors errors;
   errors.last = &output;
   errors.at_most = unit.any_order;
@@ -140,15 +236,18 @@ ExpectedErrors norm_errors(const Case& c, const Machine& machine, NormKind kind)
                                       static_cast<std::int64_t>(i) * e.inner);
     };
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = x[position(i)];
-    std::vector<RowElement> row =
-        norm.is_softmax() ? softmax(unit, values) : normalised(norm, unit, values);
+    const bool is_done = unit.any_order && !norm.is_softmax();  // with weight and bias
+    std::vector<RowElement> row = is_done
+                                      ? normalised_in_any_order(norm, unit, values, weight, bias)
+                                  : norm.is_softmax() ? softmax(unit, values)
+                                                      : normalised(norm, unit, values);
     for (std::size_t i = 0; i < row.size(); ++i) {
       RowElement& element = row[i];
-      if (!weight.empty()) {
+      if (!weight.empty() && !is_done) {
         element.number.round(after);
         element.times(weight[i]);
       }
-      if (!bias.empty()) {
+      if (!bias.empty() && !is_done) {
         element.number.round(after);
         element.number.add(Uncertain::exact(bias[i]));
       }

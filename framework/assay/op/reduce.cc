@@ -283,7 +283,7 @@ ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int) {
   const Format& input = operand_format(c, {"x"}, output);
   const ChanceUnit unit = chance_unit(c, machine, input);
   const AxisExtent e = reduced_extent(c);
-  const std::vector<double> values = finite_values(c, "x", c.input("x").view());
+  const std::vector<double> values = finite_or_zero(c.input("x").view().values());
   ExpectedErrors errors;
   errors.last = &output;
   errors.at_most = unit.any_order;
@@ -300,6 +300,11 @@ ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int) {
     Uncertain result = unit.sum(std::move(terms), mean ? nullptr : &output);
     if (mean) {
       result.divide_by(static_cast<double>(e.n));
+      // Without a machine the sum may be multiplied by the rounded 1 / n.
+      if (unit.any_order && (e.n & (e.n - 1)) != 0) {
+        const double u = unit_roundoff(*unit.after);
+        result.variance += 2 * u * u / 3 * result.value * result.value;
+      }
       round_before_last(result, *unit.after, output);
     }
     errors.set(static_cast<std::size_t>(i), result);

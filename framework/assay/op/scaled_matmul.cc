@@ -298,8 +298,8 @@ ExpectedErrors scaled_matmul_errors(const Case& c, const Machine& machine, int t
   ExpectedErrors all;
   all.last = &output;
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
-    const std::vector<double> a = finite_values(c, "a", matmul_matrix(c, "a", batch)),
-                              b = finite_values(c, "b", matmul_matrix(c, "b", batch));
+    const std::vector<double> a = finite_or_zero(matmul_matrix(c, "a", batch).values()),
+                              b = finite_or_zero(matmul_matrix(c, "b", batch).values());
     std::vector<Uncertain> sums(count);
     ExpectedErrors errors;
     errors.resize(count);
