@@ -25,7 +25,9 @@ set(assay_framework_headers
   assay/gate/case_outputs.h
   assay/gate/case_report.h
   assay/gate/close_to.h
+  assay/gate/element_check.h
   assay/gate/gate.h
+  assay/gate/request.h
   assay/judge/bound.h
   assay/judge/limit.h
   assay/judge/location.h

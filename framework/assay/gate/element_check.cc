@@ -1,0 +1,411 @@
+#include "assay/gate/element_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "assay/base/error.h"
+#include "assay/base/float_environment.h"
+#include "assay/base/text.h"
+#include "assay/gate/benchmark.h"
+#include "assay/gate/case_outputs.h"
+#include "assay/gate/expected_error.h"
+#include "assay/judge/distribution.h"
+#include "assay/op/accumulation.h"
+#include "assay/op/attributes.h"
+#include "assay/op/dot.h"
+#include "assay/op/operator.h"
+#include "assay/op/unit.h"
+
+namespace assay {
+
+ElementCheck::ElementCheck(ChosenBound chosen)
+    : standard(std::move(chosen.standard)),
+      bound(std::move(chosen.bound)),
+      why_not(std::move(chosen.why_not)),
+      notes(std::move(chosen.notes)) {}
+
+Verdict ElementCheck::judge_alone(const TensorView& output, const TensorView& expected,
+                                  JudgeOptions options) const {
+  Verdict verdict;
+  if (!bound || !why_not.empty()) {
+    verdict = not_comparable(why_not);
+    if (bound) verdict.bound = *bound;
+    verdict.bound.standard = standard;
+  } else {
+    if (benchmark) options.benchmark = benchmark->view();
+    if (element_bounds) options.element_bounds = element_bounds->view();
+    if (error_weights) options.error_weights = error_weights->view();
+    if (index_source != nullptr) {
+      options.index_source = index_source->view();
+      options.index_axis = index_axis;
+    }
+    verdict = assay::judge(output, expected, *bound, options);
+    if (explain && verdict.outcome == Outcome::kFail && options.patterns) {
+      if (const std::string why = explain(output); !why.empty()) verdict.because += "; " + why;
+    }
+  }
+  verdict.notes.insert(verdict.notes.end(), notes.begin(), notes.end());
+  return verdict;
+}
+
+Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected,
+                            const JudgeOptions& options) const {
+  const FloatEnvironment environment;
+  Verdict own = judge_alone(output, expected, options);
+  if (!by_chance || own.outcome == Outcome::kNotComparable) return own;
+  if (own.outcome == Outcome::kFail) {
+    if (options.patterns && by_chance->explain) {
+      if (const std::string why = by_chance->explain(output); !why.empty()) {
+        own.because += "; " + why;
+      }
+    }
+    return own;
+  }
+  JudgeOptions quick = options;
+  quick.metrics = quick.patterns = quick.miss_map = false;
+  const Outcome chance = by_chance->judge_alone(output, expected, quick).outcome;
+  const bool own_passes = own.outcome == Outcome::kPass;
+  if (chance == Outcome::kPass && own_passes) {
+    own.because += " and within the expected error";
+    return own;
+  }
+  // The own bound cannot fail this output. What the expected error says counts, pass or fail.
+  if (chance != Outcome::kFail && (own_passes || chance != Outcome::kPass)) return own;
+  Verdict decided = by_chance->judge_alone(output, expected, options);
+  decided.notes.push_back(
+      own_passes
+          ? formatted("{} holds: it is the operator's own bound, for all data", own.bound.text())
+          : formatted("the operator's own bound cannot judge this output: {}", own.because));
+  return decided;
+}
+
+std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const TensorView& output,
+                              const TensorView& expected, const JudgeOptions& options) {
+  const FloatEnvironment environment;
+  std::vector<Verdict> verdicts;
+  for (const ElementCheck& check : checks) {
+    verdicts.push_back(check.judge(output, expected, options));
+  }
+  return verdicts;
+}
+
+namespace {
+
+// The machine whose accumulation a case is judged by: the standard's, else the one that made the
+// output. Where that is no machine with a matrix unit, any may have made it.
+const Machine& accumulation_machine(const std::string& named, const Machine* behind) {
+  if (!named.empty()) return machine_named(named);
+  return behind != nullptr && behind->has_matrix_unit() ? *behind : any_machine();
+}
+
+// The golden result's format where it is no float64, so that its own error counts beside the
+// output's; else nullptr.
+const Format* rounded_golden(const Case& c) {
+  if (!c.golden || !c.golden->format().is_float() || c.golden->format().is_float64()) {
+    return nullptr;
+  }
+  return &c.golden->format();
+}
+
+// Why a case's own bound says nothing of what a machine makes of NaN; empty where it does.
+std::string why_no_nan(const Case& c, const Machine* machine) {
+  const bool has_unit = machine != nullptr && find_vector_model(*machine) != nullptr;
+  const Operator* op = find_operator(c.op);
+  if (!has_unit || !c.golden || find_parameter(*op, "saturate") == nullptr ||
+      overflow_of(c, *machine) != Overflow::kSaturate) {
+    return "";
+  }
+  const std::vector<double> golden = c.golden->view().values();
+  if (std::none_of(golden.begin(), golden.end(), [](double v) { return std::isnan(v); })) return "";
+  return formatted("the golden result holds NaN, which {} makes 0; the parameter saturate says so",
+                   machine->name);
+}
+
+using BoundsByMachine = std::map<std::string_view, std::shared_ptr<const Tensor>>;
+
+// The bounds of a case's elements on a machine; twice those where the golden result may be as far
+// off as the output.
+std::shared_ptr<const Tensor> element_bounds_on(const Case& c, const Machine& machine, int threads,
+                                                BoundsByMachine& known) {
+  std::shared_ptr<const Tensor>& bounds = known[machine.name];
+  if (bounds) return bounds;
+  Tensor own = accumulation_bounds(c, machine, threads);
+  if (c.golden && own.shape() != c.golden->shape()) {
+    throw CaseError(c.name, formatted("{} of these inputs is {}, the golden result {}", c.op,
+                                      shape_text(own.shape()), shape_text(c.golden->shape())));
+  }
+  if (rounded_golden(c) != nullptr) {
+    std::vector<double> values = own.view().values();
+    for (double& v : values) v *= 2;
+    own = Tensor::from_values(own.format(), own.shape(), values);
+  }
+  bounds = std::make_shared<const Tensor>(std::move(own));
+  return bounds;
+}
+
+// Gives a check by the operator's roundings the bounds of its elements, or says why there are none.
+void add_element_bounds(const Case& c, const Machine* behind, int threads, BoundsByMachine& known,
+                        ElementCheck& check) {
+  const std::string& named = check.bound->machine;
+  if (!named.empty()) (void)machine_named(named);  // a wrong name is the caller's mistake
+  try {
+    const Machine& machine = accumulation_machine(named, behind);
+    check.element_bounds = element_bounds_on(c, machine, threads, known);
+    if (&machine == &any_machine() && behind == nullptr) {
+      for (std::string& note : any_machine_notes(c)) check.notes.push_back(std::move(note));
+    }
+  } catch (const std::invalid_argument& e) {
+    check.why_not = reason_of(e);
+  }
+}
+
+// The check of the elements whose golden result is finite: NaN and infinity accept anything.
+ElementCheck of_finite_elements(const ElementCheck& check) {
+  ElementCheck finite = check;
+  finite.bound->nan_accepts = true;
+  finite.bound->infinity = Infinity::kFewer;
+  return finite;
+}
+
+// Throws std::invalid_argument if a check by the expected error passes a right result, but says
+// nothing of most elements: those whose golden result is within its expected error.
+void require_sight(const Case& c, const Verdict& of_right) {
+  if (of_right.outcome != Outcome::kUntrusted) return;
+  throw CaseError(c.name, formatted("most results are within it: {}", of_right.because));
+}
+
+// Holds the theory of a check's expected error against a right result of these operands, which the
+// machine computes, or the first of three that can if none is named. If none can, the golden result
+// takes its place. Throws std::invalid_argument if the result does not pass, as with constants on a
+// machine, whose errors do not know chance, or if the check is blind to most elements.
+void hold_against_machine(const Case& c, const Format& output, const Machine& machine,
+                          const Tensor& golden, int threads, ElementCheck& check) {
+  const JudgeOptions options{.metrics = false, .threads = threads, .patterns = false};
+  const ElementCheck finite = of_finite_elements(check);
+  std::vector<const Machine*> able = {&machine};
+  if (&machine == &any_machine()) {
+    able = {&machine_named("cpu_fma"), &machine_named("hopper"), &machine_named("ascend910b")};
+  }
+  for (const Machine* one : able) {
+    std::optional<Tensor> right;
+    try {
+      right = emulate(c, *one, threads);
+    } catch (const std::invalid_argument&) {  // the next one may
+    }
+    if (!right || &right->format() != &output) continue;
+    const Verdict v = finite.judge(*right, golden, options);
+    if (v.outcome == Outcome::kFail || v.misses > 0) {
+      throw CaseError(c.name, formatted("right results of these operands, by {}, have others: {}",
+                                        one->name, v.because));
+    }
+    require_sight(c, v);
+    for (Limit& limit : check.bound->limits) {
+      for (const LimitReading& r : v.readings) {
+        if (r.value < limit.parameter) limit.parameter = 0;  // they may be as small
+      }
+    }
+    return;
+  }
+  const Tensor rounded = Tensor::from_values(output, golden.shape(), golden.view().values());
+  require_sight(c, finite.judge(rounded, golden, options));
+}
+
+// Adds the golden result's own rounding to a bound on the distance from the exact one. (A derived
+// tolerance has that of a float64 already.)
+void allow_for_golden(const Case& c, const Format& output, ElementCheck& check) {
+  const Format* golden = rounded_golden(c);
+  Bound& bound = *check.bound;
+  if (bound.rtol == 0 && bound.atol == 0) return;
+  if (golden == nullptr && output.is_float64() && bound.rule == Rule::kGiven) {
+    bound.rtol += unit_roundoff(output);
+    bound.atol += min_subnormal(output);  // half of it is no float64
+  }
+  if (golden == nullptr) return;
+  bound.rtol += unit_roundoff(*golden);
+  bound.atol += min_subnormal(*golden) / 2;
+  check.notes.push_back(
+      formatted("the golden result is {}: its own error counts beside the output's; `assay golden` "
+                "computes one in float64",
+                golden->name));
+}
+
+// The error test of a check, on a machine, or what right results do that its theory does not.
+void add_error_test(const Case& c, const Format& output, const Machine& machine, int threads,
+                    ElementCheck& check) {
+  if (rounded_golden(c) != nullptr || output.precision >= 53) {
+    throw CaseError(c.name, "the golden result has no more precision than it");
+  }
+  const auto golden = std::make_shared<const Tensor>(c.golden ? *c.golden : golden_result(c));
+  const ExpectedErrors errors = expected_errors(c, machine, threads);
+  if (static_cast<std::int64_t>(errors.mean.size()) != golden->size()) {
+    throw CaseError(c.name, formatted("{} of these inputs has {} elements, the golden result {}",
+                                      c.op, errors.mean.size(), golden->size()));
+  }
+  const ErrorTest test = error_test(errors, *golden, output);
+  check.element_bounds = test.bounds;
+  check.error_weights = test.weights;
+  check.bound->limits.clear();
+  if (test.squares) check.bound->limits = {*test.squares};
+  hold_against_machine(c, output, machine, *golden, threads, check);
+  check.explain = [&c, &machine, golden, test, threads](const TensorView& judged) {
+    return likely_arithmetic(c, machine, judged, *golden, test, threads);
+  };
+}
+
+// Gives a check by the expected error its test; where theory does not hold, the operator's own
+// bound with the reason.
+void add_expected_error(const Case& c, const Format& output, const Machine* behind, int threads,
+                        BoundsByMachine& known, ElementCheck& check) {
+  const std::string named = check.bound->machine;
+  if (!named.empty()) (void)machine_named(named);  // a wrong name is the caller's mistake
+  const Bound asked = *check.bound;
+  try {
+    add_error_test(c, output, accumulation_machine(named, behind), threads, check);
+    return;
+  } catch (const std::invalid_argument& e) {
+    check.notes.push_back(
+        formatted("judged by the operator's own bound, for the expected error is not known: {}",
+                  reason_of(e)));
+  }
+  try {
+    Bound own = own_bound(c, output, behind);
+    own.standard = asked.standard;
+    own.origin = asked.origin;
+    own.machine = named;
+    own.nan_equal = asked.nan_equal;
+    own.nan_accepts = asked.nan_accepts;
+    own.infinity = asked.infinity;
+    own.max_mismatches = asked.max_mismatches;
+    own.max_mismatch_fraction = asked.max_mismatch_fraction;
+    own.max_blind = asked.max_blind;
+    own.max_blind_why = asked.max_blind_why;
+    check.bound = own;
+    check.element_bounds = check.error_weights = nullptr;
+    if (own.rule == Rule::kGiven) add_element_bounds(c, behind, threads, known, check);
+    allow_for_golden(c, output, check);
+  } catch (const std::invalid_argument& e) {
+    check.why_not = reason_of(e);
+  }
+}
+
+// Says it where a bound that holds for all data leaves room for wrong arithmetic.
+void note_times_expected(const Case& c, const Machine* behind, ElementCheck& check) {
+  constexpr double kNoted = 100;
+  const auto times = times_expected(
+      c, accumulation_machine(check.bound->machine, behind), [&](std::int64_t i, double exact) {
+        return check.element_bounds ? check.element_bounds->view().value_at(i)
+                                    : tolerance_at(*check.bound, exact);
+      });
+  if (!times || !(*times > kNoted)) return;
+  check.notes.push_back(formatted(
+      "the bound is more than {} times the error that is expected of right results: arithmetic of "
+      "less precision may pass it; the standard expected_error would tell",
+      times_text(std::pow(10.0, std::floor(std::log10(*times))))));
+}
+
+// Completes the law of draws from the case's attributes; why that cannot be done, else empty.
+std::string why_no_draws(const Case& c, Bound& bound) {
+  try {
+    std::string open = complete_law(
+        bound, [&](std::string_view name) -> std::optional<double> { return c.real(name); });
+    const std::string_view needed = parse_law(bound.distribution).law->golden;
+    if (open.empty() && !needed.empty() && !c.golden && c.inputs.count("x") == 0) {
+      return formatted("the law needs {}: the case has neither a golden result nor an input x",
+                       needed);
+    }
+    return open;
+  } catch (const std::invalid_argument& e) {
+    return reason_of(e);
+  }
+}
+
+// Why the machine that was asked for cannot have made a recorded product; empty where it can.
+std::string why_not_made_by(const Case& c, const Format& output, const GateRequest& request,
+                            const Origin& origin) {
+  const bool is_recorded = request.machine != nullptr && origin.machine != request.machine->name;
+  if (!is_recorded || !c.is_product()) return "";
+  try {
+    (void)product_model(c, *request.machine, output);
+  } catch (const std::invalid_argument& e) {
+    return reason_of(e);
+  }
+  return "";
+}
+
+// Returns the check by the expected error that goes with an operator's own bound; null if theory
+// says nothing of the case.
+std::shared_ptr<const ElementCheck> chance_check(const Case& c, const Format& output,
+                                                 const GateRequest& request,
+                                                 const Machine* behind) {
+  const std::optional<Bound> bound = chance_bound(c, output, request.bounds);
+  if (!bound) return nullptr;
+  auto check = std::make_shared<ElementCheck>(ChosenBound{*bound, bound->standard, ""});
+  try {
+    add_error_test(c, output, accumulation_machine("", behind), request.threads, *check);
+  } catch (const std::invalid_argument&) {
+    return nullptr;
+  }
+  return check;
+}
+
+}  // namespace
+
+std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
+                                         const GateRequest& request, const Origin& origin) {
+  const FloatEnvironment environment;
+  check_attribute_names(c);
+  const bool is_no_case = c.name.empty() && c.op.empty() && c.inputs.empty();
+  std::vector<ElementCheck> checks;
+  std::optional<Benchmark> benchmark;
+  BoundsByMachine known;
+  const auto behind = [&] { return machine_behind(c, request, origin); };
+  for (ChosenBound& chosen : choose_bounds(c, output, request.bounds, behind)) {
+    ElementCheck& check = checks.emplace_back(std::move(chosen));
+    // Of two tensors without a case the judge itself says what is missing.
+    if (!check.bound || is_no_case) continue;
+    if (check.bound->rule == Rule::kDistribution) {
+      check.why_not = why_no_draws(c, *check.bound);
+      continue;
+    }
+    if (check.bound->rule == Rule::kIndices) {
+      const IndexSource source = index_source(c, check.bound->standard);
+      check.index_source = source.tensor;
+      check.index_axis = source.axis;
+      check.why_not = source.why_not;
+      continue;
+    }
+    if (check.bound->needs_benchmark()) {
+      if (!benchmark) benchmark = find_benchmark(c, request, origin);
+      check.benchmark = benchmark->output;
+      check.why_not = benchmark->why_not;
+    }
+    const bool own = check.bound->origin == kOperatorOrigin;
+    if (own) {
+      check.why_not = why_not_made_by(c, output, request, origin);
+      if (!check.why_not.empty()) continue;
+    }
+    if (check.bound->by_chance) {
+      add_expected_error(c, output, behind(), request.threads, known, check);
+      continue;
+    }
+    if (check.bound->rule == Rule::kGiven) {
+      add_element_bounds(c, behind(), request.threads, known, check);
+    }
+    if (own && check.why_not.empty()) check.why_not = why_no_nan(c, behind());
+    if (own && !check.why_not.empty()) {
+      check = ElementCheck(default_bound(c, output, request.bounds, check.why_not));
+      continue;
+    }
+    if (own || check.bound->rule == Rule::kGiven) {
+      allow_for_golden(c, output, check);
+      if (own) check.by_chance = chance_check(c, output, request, behind());
+      if (check.why_not.empty() && !check.by_chance) note_times_expected(c, behind(), check);
+    }
+  }
+  return checks;
+}
+
+}  // namespace assay

@@ -1,0 +1,62 @@
+// One check of every element of an output: a bound with all that it needs, fixed before the output
+// is looked at.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/gate/request.h"
+#include "assay/judge/verdict.h"
+
+namespace assay {
+
+// What an output is held against, by one standard: a bound with all that it needs, fixed before the
+// output is looked at.
+struct ElementCheck {
+  ElementCheck() = default;
+  explicit ElementCheck(ChosenBound chosen);
+
+  std::string standard;
+  std::optional<Bound> bound;
+  // Not empty: why nothing can be judged by this standard.
+  std::string why_not;
+  std::vector<std::string> notes;  // of the verdict, whatever it is
+  // Of `accumulation` and `expected_error`: float64, the output's shape; of the latter also the
+  // weights of squared errors.
+  std::shared_ptr<const Tensor> element_bounds, error_weights;
+  // What is said of an output that failed; empty where there is nothing to say.
+  std::function<std::string(const TensorView& output)> explain;
+  std::shared_ptr<const Tensor> benchmark;  // of dual-benchmark standards
+  // Of indices: the input that they point into, which lies in the case, and along which axis.
+  const Tensor* index_source = nullptr;
+  std::int64_t index_axis = -1;
+  // The check by the expected error that goes with an operator's own bound; null if there is none.
+  // An output fails if either check fails. It passes if both pass, or if this one passes and the
+  // own bound is blind.
+  std::shared_ptr<const ElementCheck> by_chance = nullptr;
+
+  // Returns one verdict: that of this check, or that of `by_chance` if it decides. Returns
+  // not_comparable if there is a why_not.
+  Verdict judge(const TensorView& output, const TensorView& expected,
+                const JudgeOptions& options) const;
+
+ private:
+  Verdict judge_alone(const TensorView& output, const TensorView& expected,
+                      JudgeOptions options) const;
+};
+
+// One a standard. `output`: the dtype of what will be judged. The case must outlive the checks: its
+// recorded outputs may be their benchmark. Throws std::invalid_argument where the request is wrong,
+// CaseError where the case's own words are.
+std::vector<ElementCheck> element_checks(const Case& test_case, const Format& output,
+                                         const GateRequest& request, const Origin& origin = {});
+
+// The verdict of each check on an output, held against `expected`.
+std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const TensorView& output,
+                              const TensorView& expected, const JudgeOptions& options = {});
+
+}  // namespace assay

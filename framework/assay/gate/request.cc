@@ -1,0 +1,36 @@
+#include "assay/gate/request.h"
+
+#include <stdexcept>
+
+#include "assay/op/operator.h"
+
+namespace assay {
+namespace {
+
+// The machine that a producer's name is, a variant's included; nullptr where it is none.
+const Machine* machine_called(const std::string& producer) {
+  const std::string family = producer.substr(0, producer.find(','));
+  for (const Machine& m : machines()) {
+    if (m.name != family) continue;
+    try {
+      return &machine_named(producer);
+    } catch (const std::invalid_argument&) {
+      return nullptr;  // a name that begins like a machine's
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const Machine* machine_behind(const Case& c, const GateRequest& request, const Origin& origin) {
+  if (request.machine != nullptr) return request.machine;
+  if (!origin.machine.empty()) return &machine_named(origin.machine);
+  const auto of_output = c.output_machines.find(origin.producer);
+  if (of_output != c.output_machines.end()) return &machine_named(of_output->second);
+  if (const Machine* machine = machine_called(origin.producer)) return machine;
+  const auto of_case = c.text("machine");
+  return of_case ? &machine_named(*of_case) : nullptr;
+}
+
+}  // namespace assay
