@@ -203,6 +203,21 @@ TEST(AnyOrder, TellsWrongArithmetic) {
   }
 }
 
+// Tensor cores cut sums toward zero; if nothing names them, their results are right as well.
+TEST(AnyOrder, HoldsForTensorCores) {
+  for (const char* machine : {"hopper", "ampere", "volta"}) {
+    for (const char* kind : {"normal", "near 1", "lognormal"}) {
+      for (const std::int64_t k : {16, 300, 4096}) {
+        const Case c = case_of(drawn(k, kind, format_named("float16"), 14), format_named("float16"),
+                               "float32");
+        right::Outcomes outcomes;
+        outcomes.judge(c, emulate(c, machine_named(machine)), std::string(machine) + ", " + kind);
+        EXPECT_EQ(outcomes.failed + outcomes.untrusted + outcomes.fell_back, 0) << outcomes.first;
+      }
+    }
+  }
+}
+
 // NaN and infinity in an operand leave the elements that they do not reach to the theory.
 TEST(AnyOrder, KeepsTheElementsThatNaNDoesNotReach) {
   for (const char* machine : {"", "hopper", "cpu_fma"}) {

@@ -431,7 +431,11 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
   std::optional<Benchmark> benchmark;
   BoundsByMachine known;
   const auto behind = [&] { return machine_behind(c, request, origin); };
-  for (ChosenBound& chosen : choose_bounds(c, output, request.bounds, behind)) {
+  std::vector<ChosenBound> all = choose_bounds(c, output, request.bounds, behind);
+  const bool tells_chance = std::any_of(all.begin(), all.end(), [](const ChosenBound& chosen) {
+    return chosen.bound && chosen.bound->by_chance;
+  });
+  for (ChosenBound& chosen : all) {
     ElementCheck& check = checks.emplace_back(std::move(chosen));
     if (check.bound) {
       if (std::string note = lone_tolerance(c, *check.bound); !note.empty()) {
@@ -465,9 +469,8 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
       add_expected_error(c, output, behind(), request.threads, known, check);
       if (!check.why_not.empty()) {  // the operator's own bound is not known either
         ElementCheck instead(default_bound(c, output, request.bounds, check.why_not));
-        if (!instead.bound) continue;
         instead.notes.insert(instead.notes.begin(), check.notes.begin(), check.notes.end());
-        check = std::move(instead);
+        if (instead.bound) check = std::move(instead);
       }
       continue;
     }
@@ -481,7 +484,7 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
     }
     if (own || check.bound->rule == Rule::kGiven) {
       allow_for_golden(c, output, check);
-      if (check.why_not.empty()) note_times_expected(c, behind(), check);
+      if (check.why_not.empty() && !tells_chance) note_times_expected(c, behind(), check);
     }
   }
   return checks;
