@@ -362,7 +362,11 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
   std::optional<Benchmark> benchmark;
   BoundsByMachine known;
   const auto behind = [&] { return machine_behind(c, request, origin); };
-  for (ChosenBound& chosen : choose_bounds(c, output, request.bounds, behind)) {
+  std::vector<ChosenBound> all = choose_bounds(c, output, request.bounds, behind);
+  const bool tells_chance = std::any_of(all.begin(), all.end(), [](const ChosenBound& chosen) {
+    return chosen.bound && chosen.bound->by_chance;
+  });
+  for (ChosenBound& chosen : all) {
     ElementCheck& check = checks.emplace_back(std::move(chosen));
     // Of two tensors without a case the judge itself says what is missing.
     if (!check.bound || is_no_case) continue;
@@ -389,6 +393,11 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
     }
     if (check.bound->by_chance) {
       add_expected_error(c, output, behind(), request.threads, known, check);
+      if (!check.why_not.empty()) {  // the operator's own bound is not known either
+        ElementCheck instead(default_bound(c, output, request.bounds, check.why_not));
+        instead.notes.insert(instead.notes.begin(), check.notes.begin(), check.notes.end());
+        if (instead.bound) check = std::move(instead);
+      }
       continue;
     }
     if (check.bound->rule == Rule::kGiven) {
@@ -402,7 +411,9 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
     if (own || check.bound->rule == Rule::kGiven) {
       allow_for_golden(c, output, check);
       if (own) check.by_chance = chance_check(c, output, request, behind());
-      if (check.why_not.empty() && !check.by_chance) note_times_expected(c, behind(), check);
+      if (check.why_not.empty() && !check.by_chance && !tells_chance) {
+        note_times_expected(c, behind(), check);
+      }
     }
   }
   return checks;

@@ -237,13 +237,7 @@ void Uncertain::divide_by(double divisor) {
   odd = odd && shifts;
 }
 
-void Uncertain::round(const RoundingStep& step) {
-  if (value == 0) return;
-  round_to_grid(step.ulp_exponent(value), step.rounding);
-}
-
-void Uncertain::round_to_grid(int unit, Rounding rounding) {
-  if (value == 0 || unit <= grid) return;
+void Uncertain::lose_digits(int unit, Rounding rounding) {
   const double ulp = power_of_two(unit), part = power_of_two(grid - unit);
   const bool nearest = rounding == Rounding::kNearestEven || rounding == Rounding::kNearestAway;
   const bool is_odd = odd;

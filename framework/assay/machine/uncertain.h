@@ -80,8 +80,8 @@ struct Uncertain {
     return digits == 0 ? kAnyGrid : std::max(field, 1) - 1075 + std::countr_zero(digits);
   }
 
-  // The exact sum.
-  void add(const Uncertain& other) {
+  // The exact sum. Theory adds once a product: a call would take as long as the sum does.
+  [[gnu::always_inline]] void add(const Uncertain& other) {
     const int low = std::min(grid, other.grid);
     value += other.value;
     mean += other.mean;
@@ -93,9 +93,17 @@ struct Uncertain {
   }
   // The exact quotient by an exact number.
   void divide_by(double divisor);
-  void round(const RoundingStep& step);
+  void round(const RoundingStep& step) {
+    if (value != 0) round_to_grid(step.ulp_exponent(value), step.rounding);
+  }
   // To multiples of 2^unit.
-  void round_to_grid(int unit, Rounding rounding);
+  void round_to_grid(int unit, Rounding rounding) {
+    if (value != 0 && unit > grid) lose_digits(unit, rounding);
+  }
+
+ private:
+  // A rounding of a number that has digits below 2^unit.
+  void lose_digits(int unit, Rounding rounding);
 };
 
 // The errors of sums of products.
