@@ -90,9 +90,10 @@ std::optional<std::string> of_dtype(const std::string& word, const Format& outpu
 
 // torch takes the loosest tolerance of the dtypes compared: a golden result of less precision than
 // the output has a say. (One of more is rounded to the output's dtype.)
-void loosen(Bound& bound, const std::string& name, const Case& c, const Format& output) {
-  if (!c.golden) return;
-  const Format& golden = c.golden->format();
+void loosen(Bound& bound, const std::string& name, const Case& c, const Format& output,
+            const Format* compared_with) {
+  if (!c.golden && compared_with == nullptr) return;
+  const Format& golden = c.golden ? c.golden->format() : *compared_with;
   const Format &part = part_format(output), &golden_part = part_format(golden);
   if (golden.is_complex() != output.is_complex() || !part.is_float() || !golden_part.is_float() ||
       golden_part.precision >= part.precision) {
@@ -287,7 +288,7 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
     std::string origin = asked_standard ? request.origin : case_standard ? "case" : "default";
     try {
       bound = standard_bound(name, output, accumulations, request.custom);
-      if (name == "torch" && bound) loosen(*bound, name, c, output);
+      if (name == "torch" && bound) loosen(*bound, name, c, output, request.golden);
     } catch (const AccumulationsUnknown& e) {
       chosen.push_back({std::nullopt, name, e.what()});
       continue;
