@@ -198,7 +198,9 @@ Bound own_bound(const Case& c, const Format& output, const Machine* machine) {
   require_real(output);
   const Operator* op = find_operator(c.op);
   Bound bound;
-  if (op != nullptr && op->element_bounds != nullptr) {
+  const bool by_elements = op != nullptr && op->element_bounds != nullptr &&
+                           (op->has_element_bounds == nullptr || op->has_element_bounds(c));
+  if (by_elements) {
     bound = *standard_bound("accumulation", output);
   } else {
     const DerivedTolerance tolerance = derived_tolerance(c, machine);
