@@ -67,11 +67,9 @@ std::vector<Verdict> judge_files(ArraySource& actual, ArraySource& expected,
                         view_bytes(nullptr, expected.format(), expected.shape()), request, kAdvice);
   }
   if (bytes_of(actual) + bytes_of(expected) > kWholeBytes) {
-    std::vector<ElementCheck> checks = element_checks(Case{}, actual.format(), request);
+    const std::vector<ElementCheck> checks =
+        tensor_checks(actual.format(), expected.format(), request, kAdvice);
     if (judges_in_pieces(checks)) {
-      for (ElementCheck& check : checks) {
-        if (!check.bound) check.why_not += kAdvice;
-      }
       return judge_arrays(actual, expected, checks,
                           {.metrics = request.metrics, .worst = request.worst},
                           piece_for(request.threads));

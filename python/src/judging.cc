@@ -177,13 +177,11 @@ std::vector<Verdict> judged(const TensorView& actual, const TensorView& expected
                             const std::optional<TensorView>& benchmark,
                             const GateRequest& request) {
   const FloatEnvironment environment;
-  std::vector<ElementCheck> checks = element_checks(Case{}, *actual.format, request);
+  std::vector<ElementCheck> checks =
+      tensor_checks(*actual.format, *expected.format, request, kAdvice);
   bool uses_benchmark = false;
   for (ElementCheck& check : checks) {
-    if (!check.bound) {
-      check.why_not += kAdvice;
-      continue;
-    }
+    if (!check.bound) continue;
     uses_benchmark = uses_benchmark || check.bound->needs_benchmark();
     if (check.why_not.empty()) check.why_not = why_no_benchmark(*check.bound, actual, benchmark);
   }

@@ -13,6 +13,7 @@
 #include "assay/gate/case_outputs.h"
 #include "assay/gate/close_to.h"
 #include "assay/gate/gate.h"
+#include "assay/matchers/elementwise.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "error_of.h"
@@ -139,6 +140,37 @@ TEST(ChooseBounds, AGoldenResultOfLessPrecisionLoosens) {
   c.golden = Tensor::from_values(float32(), {1}, std::vector<double>{1});
   EXPECT_EQ(torch().rtol, 1.3e-6);
   EXPECT_EQ(torch().atol, 1e-5);
+}
+
+// Two tensors without a case go by the same rule, in either order of precision. The figures are
+// those of torch.testing.assert_close(check_dtype=False).
+TEST(TensorChecks, TorchTakesTheLooserToleranceOfBothDtypes) {
+  const struct {
+    const char *output, *golden;
+    double rtol, atol;
+  } rows[] = {{"float64", "float64", 1e-7, 1e-7},      {"float64", "float32", 1.3e-6, 1e-5},
+              {"float32", "float64", 1.3e-6, 1e-5},    {"float32", "float16", 1e-3, 1e-5},
+              {"float32", "bfloat16", 1.6e-2, 1e-5},   {"float16", "bfloat16", 1.6e-2, 1e-5},
+              {"bfloat16", "float16", 1.6e-2, 1e-5},   {"float16", "float32", 1e-3, 1e-5},
+              {"complex64", "complex64", 1.3e-6, 1e-5}};
+  for (const auto& row : rows) {
+    const Format &output = format_named(row.output), &golden = format_named(row.golden);
+    const auto checks = tensor_checks(output, golden, {.bounds = {.standards = {"torch"}}});
+    ASSERT_EQ(checks.size(), 1u);
+    EXPECT_EQ(checks[0].bound->rtol, row.rtol) << row.output << " " << row.golden;
+    EXPECT_EQ(checks[0].bound->atol, row.atol) << row.output << " " << row.golden;
+  }
+  // The verdict follows: 2 % is within bfloat16's tolerance of 3, and outside float32's.
+  const Tensor actual =
+      Tensor::from_values(format_named("float32"), {1}, std::vector<double>{3.04});
+  const Tensor expected =
+      Tensor::from_values(format_named("bfloat16"), {1}, std::vector<double>{3});
+  const GateRequest request{.bounds = {.standards = {"torch"}}};
+  EXPECT_EQ(gate_tensors(actual, expected, request)[0].outcome, Outcome::kPass);
+  const Tensor same = Tensor::from_values(format_named("float32"), {1}, std::vector<double>{3});
+  EXPECT_EQ(gate_tensors(actual, same, request)[0].outcome, Outcome::kFail);
+  EXPECT_THAT(actual, CloseTo(expected).standard("torch"));
+  EXPECT_THAT(actual, testing::Not(CloseTo(same).standard("torch")));
 }
 
 // A variable that is not set, or empty, asks for nothing: no tolerance of 0.

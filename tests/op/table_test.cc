@@ -258,6 +258,7 @@ TEST(OperatorTable, ANeededParameterIsAskedFor) {
 TEST(OperatorTable, ElementBoundsAreTheRows) {
   for (const Operator* op : rows()) {
     const Case c = small_case(*op);
+    if (op->has_element_bounds != nullptr && !op->has_element_bounds(c)) continue;
     if (op->element_bounds == nullptr) {
       EXPECT_THAT(
           error_of([&] { accumulation_bounds(c, ascend()); }),

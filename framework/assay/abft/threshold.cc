@@ -325,7 +325,9 @@ constexpr Threshold kThresholds[] = {
     {.name = "sea_abft",
      .summary = "((K + 2N - 2) ||A_i|| sum_j ||B_j|| + K ||b|| ||A_i||) 2u, b the row sums of B",
      .source = "simplified error analysis ABFT, as stated in V-ABFT's artifact",
-     .validity = "worst case in one precision: thousands of times the errors",
+     .validity =
+         "worst case, raised where the formula is none: underflow, and accumulators of fewer "
+         "bits than the output (docs/abft.md); thousands of times the errors",
      .parameters = kOfAll,
      .prepare = prepare_sea_abft,
      .form = constant_form},
@@ -334,7 +336,7 @@ constexpr Threshold kThresholds[] = {
                 "exp(lambda sqrt(K) u + K u^2 / (1 - u)) - 1",
      .source = "Higham, Accuracy and Stability, 3.5; Higham and Mary, SIAM J. Sci. Comput. 41(5), "
                "2019",
-     .validity = "refused where K u >= 1 (without lambda)",
+     .validity = "refused where K u >= 1 (without lambda); without lambda raised as sea_abft",
      .parameters = kOfAnalytic,
      .prepare = prepare_analytic,
      .form = constant_form,

@@ -1,15 +1,81 @@
 #include "assay/abft/worst_case.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "assay/base/elementary.h"
 #include "assay/base/index.h"
+#include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/machine/accumulation.h"
 
 namespace assay::abft {
+namespace {
 
-namespace {}  // namespace
+// How a product is accumulated if nothing says it: in float32 (float64 operands in float64), in any
+// order, with products that may be rounded by themselves.
+DotModel in_any_order(const Format& input) {
+  return {.input = input.name,
+          .chunk = assumed(1),
+          .accumulator = assumed(std::string_view(input.is_float64() ? "float64" : "float32")),
+          .rounding = assumed(Rounding::kNearestEven),
+          .order = assumed(ChunkOrder::kSequential),
+          .round_products = assumed(true)};
+}
+
+// Raises thresholds that were published as worst cases to what the worst case is below the normal
+// range, which their formulas leave out, and on accumulators that keep fewer bits than the output.
+// T becomes
+//
+//   max(T + n s / 2 + A, W)   results as wide as the accumulator, which are not cast
+//   max(T, W)                 results that are cast: T, by the output's unit roundoff u, has room
+//                             for the accumulation
+//
+// W = E + u (S + E) + n s / 2 bounds the error of a row of any data: E is that of the accumulation
+// (RowSumBounds), S the row's sum of |a| |b|, and n s / 2 is half the smallest subnormal for each
+// of the n casts. A is the part of E that comes from below the normal range. On data in the normal
+// range T stays what was published.
+void raise_to_worst_case(const CheckedProduct& product, const Format& output, Prepared& to) {
+  const DotModel model =
+      product.options.model != nullptr ? *product.options.model : in_any_order(*product.input_a);
+  const bool starts = !to.biases.empty();
+  if (!why_no_sum_bounds(model, product.k, starts).empty()) return;
+  const int threads = product.options.threads;
+  const auto columns = static_cast<double>(product.n);
+  RowSumBounds bounds(model, product.n, product.k, starts);
+  parallel_for(product.k, threads, [&](std::int64_t kk) {
+    std::vector<double> row(at(product.n));
+    product.operands.b.read(kk, 0, product.n, row.data());
+    bounds.take(kk, row);
+  });
+  const bool is_cast = !is_own_accumulation(output);
+  const double u = unit_roundoff(output), casts = columns * min_subnormal(output) / 2;
+  // An accumulator of the output's precision that rounds to nearest is what T speaks of.
+  const bool is_as_published =
+      model.kept_bits.value == 0 && model.rounding.value == Rounding::kNearestEven &&
+      (product.options.model == nullptr || accumulator_format(model).precision >= output.precision);
+  // The checksums, too, are products in float64.
+  const double own = static_cast<double>(product.k) * 0x1p-1074;
+  parallel_for(product.m, threads, [&](std::int64_t i) {
+    std::vector<double> row(at(product.k));
+    product.operands.a.read(i, 0, product.k, row.data());
+    const RowSumBounds::Row r = bounds.of(row, starts ? to.biases[at(i)] : 0);
+    double& t = to.constants[at(i)];
+    if (!std::isfinite(r.error)) return;  // the row cannot be checked
+    double worst = r.error + own;
+    if (is_cast) {
+      worst += u * (r.size + r.error) + casts;
+    } else {
+      t += r.absolute + casts + own;
+      if (is_as_published) return;
+    }
+    t = std::max(t, worst);
+  });
+}
+
+}  // namespace
 
 void prepare_sea_abft(const CheckedProduct& product, const Format& output, Prepared& to) {
   const auto depth = static_cast<double>(product.k), columns = static_cast<double>(product.n);
@@ -20,6 +86,7 @@ void prepare_sea_abft(const CheckedProduct& product, const Format& output, Prepa
                           x.rows_of_a[at(i)] * 2 * u;
     if (!to.biases.empty()) to.constants[at(i)] += 2 * u * to.biases[at(i)];
   }
+  raise_to_worst_case(product, output, to);
 }
 
 void prepare_analytic(const CheckedProduct& product, const Format& output, Prepared& to) {
@@ -31,6 +98,8 @@ void prepare_analytic(const CheckedProduct& product, const Format& output, Prepa
   if (lambda) gamma = portable::expm1(*lambda * std::sqrt(depth) * u + depth * u * u / (1 - u));
   to.constants = absolute_products(product.operands, product.options.threads);
   for (double& t : to.constants) t *= gamma;
+  // With lambda it is probabilistic, and claims no worst case.
+  if (!lambda) raise_to_worst_case(product, output, to);
 }
 
 std::string why_not_analytic(const CheckedProduct& product, const Format& output) {

@@ -91,9 +91,10 @@ std::optional<std::string> of_dtype(const std::string& word, const Format& outpu
 
 // torch takes the loosest tolerance of the dtypes compared: a golden result of less precision than
 // the output has a say. (One of more is rounded to the output's dtype.)
-void loosen(Bound& bound, const std::string& name, const Case& c, const Format& output) {
-  if (!c.golden) return;
-  const Format& golden = c.golden->format();
+void loosen(Bound& bound, const std::string& name, const Case& c, const Format& output,
+            const Format* compared_with) {
+  if (!c.golden && compared_with == nullptr) return;
+  const Format& golden = c.golden ? c.golden->format() : *compared_with;
   const Format &part = part_format(output), &golden_part = part_format(golden);
   if (golden.is_complex() != output.is_complex() || !part.is_float() || !golden_part.is_float() ||
       golden_part.precision >= part.precision) {
@@ -198,7 +199,9 @@ Bound own_bound(const Case& c, const Format& output, const Machine* machine) {
   require_real(output);
   const Operator* op = find_operator(c.op);
   Bound bound;
-  if (op != nullptr && op->element_bounds != nullptr) {
+  const bool by_elements = op != nullptr && op->element_bounds != nullptr &&
+                           (op->has_element_bounds == nullptr || op->has_element_bounds(c));
+  if (by_elements) {
     bound = *standard_bound("accumulation", output);
   } else {
     const DerivedTolerance tolerance = derived_tolerance(c, machine);
@@ -302,7 +305,7 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
     std::string origin = asked_standard ? request.origin : case_standard ? "case" : "default";
     try {
       bound = standard_bound(name, output, accumulations, request.custom);
-      if (name == "torch" && bound) loosen(*bound, name, c, output);
+      if (name == "torch" && bound) loosen(*bound, name, c, output, request.golden);
     } catch (const AccumulationsUnknown& e) {
       chosen.push_back({std::nullopt, name, e.what()});
       continue;

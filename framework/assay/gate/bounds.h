@@ -31,6 +31,8 @@ struct BoundRequest {
   bool nan_accepts = false;
   std::vector<CustomStandard> custom = {};  // known besides standards()
   std::string origin = "command";
+  // The dtype of the golden result, if two tensors are compared and no case holds it.
+  const Format* golden = nullptr;
 };
 
 // Throws std::invalid_argument where a standard of the request, or the machine that it names, is

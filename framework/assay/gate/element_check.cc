@@ -46,6 +46,11 @@ Verdict ElementCheck::judge_alone(const TensorView& output, const TensorView& ex
     if (explain && verdict.outcome == Outcome::kFail && options.patterns) {
       if (const std::string why = explain(output); !why.empty()) verdict.because += "; " + why;
     }
+    if (remark && verdict.outcome == Outcome::kPass) {
+      if (std::string note = remark(output); !note.empty()) {
+        verdict.notes.push_back(std::move(note));
+      }
+    }
   }
   verdict.notes.insert(verdict.notes.end(), notes.begin(), notes.end());
   return verdict;
@@ -154,6 +159,9 @@ void add_element_bounds(const Case& c, const Machine* behind, int threads, Bound
   try {
     const Machine& machine = accumulation_machine(named, behind);
     check.element_bounds = element_bounds_on(c, machine, threads, known);
+    if (const Operator* op = find_operator(c.op); op != nullptr && op->remark != nullptr) {
+      check.remark = [&c, op](const TensorView& output) { return op->remark(c, output); };
+    }
     if (&machine == &any_machine() && behind == nullptr) {
       for (std::string& note : any_machine_notes(c)) check.notes.push_back(std::move(note));
     }
@@ -335,6 +343,15 @@ std::string why_not_made_by(const Case& c, const Format& output, const GateReque
   return "";
 }
 
+// Whether a bound of `accumulation`, which is equality for integers, is one of elements here: of
+// codes that may differ near a half.
+bool bounds_codes(const Case& c, const Format& output, const Bound& bound) {
+  const Operator* op = find_operator(c.op);
+  return op != nullptr && op->has_element_bounds != nullptr && !output.is_float() &&
+         !c.inputs.empty() && bound.rule == Rule::kTolerance &&
+         bound.standard.starts_with("accumulation") && op->has_element_bounds(c);
+}
+
 // Returns the check by the expected error that goes with an operator's own bound; null if theory
 // says nothing of the case.
 std::shared_ptr<const ElementCheck> chance_check(const Case& c, const Format& output,
@@ -400,6 +417,7 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
       }
       continue;
     }
+    if (bounds_codes(c, output, *check.bound)) check.bound->rule = Rule::kGiven;
     if (check.bound->rule == Rule::kGiven) {
       add_element_bounds(c, behind(), request.threads, known, check);
     }

@@ -30,6 +30,8 @@ struct ElementCheck {
   std::shared_ptr<const Tensor> element_bounds, error_weights;
   // What is said of an output that failed; empty where there is nothing to say.
   std::function<std::string(const TensorView& output)> explain;
+  // What is said of an output that passed; empty if there is nothing to say.
+  std::function<std::string(const TensorView& output)> remark;
   std::shared_ptr<const Tensor> benchmark;  // of dual-benchmark standards
   // Of indices: the input that they point into, which lies in the case, and along which axis.
   const Tensor* index_source = nullptr;

@@ -283,13 +283,22 @@ CaseReport gate_emulated(const Case& c, const Machine& machine, const GateReques
   return report;
 }
 
-std::vector<Verdict> gate_tensors(const TensorView& output, const TensorView& expected,
-                                  const GateRequest& request, std::string_view advice) {
-  const FloatEnvironment environment;
-  std::vector<ElementCheck> checks = element_checks(Case{}, *output.format, request);
+std::vector<ElementCheck> tensor_checks(const Format& output, const Format& expected,
+                                        const GateRequest& request, std::string_view advice) {
+  GateRequest of_both = request;
+  of_both.bounds.golden = &expected;
+  std::vector<ElementCheck> checks = element_checks(Case{}, output, of_both);
   for (ElementCheck& check : checks) {
     if (!check.bound) check.why_not += advice;
   }
+  return checks;
+}
+
+std::vector<Verdict> gate_tensors(const TensorView& output, const TensorView& expected,
+                                  const GateRequest& request, std::string_view advice) {
+  const FloatEnvironment environment;
+  const std::vector<ElementCheck> checks =
+      tensor_checks(*output.format, *expected.format, request, advice);
   return judge_by(checks, output, expected, judge_options(request));
 }
 

@@ -58,6 +58,12 @@ CaseReport gate_emulated(const Case& test_case, const Machine& machine, const Ga
 // them.
 CaseReport report_of(const Case& test_case);
 
+// Returns the checks of a tensor against another one, without a case: one check a standard. Both
+// dtypes count, because `torch` takes the looser tolerance of the two. `advice` ends the reason if
+// a standard has nothing for the dtype.
+std::vector<ElementCheck> tensor_checks(const Format& output, const Format& expected,
+                                        const GateRequest& request, std::string_view advice = "");
+
 // Judges a tensor against another one, without a case: one verdict a standard. `advice` ends the
 // reason where a standard has nothing for the dtype.
 std::vector<Verdict> gate_tensors(const TensorView& output, const TensorView& expected,

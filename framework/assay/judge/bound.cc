@@ -280,7 +280,10 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     const auto machine = parse_machine(name, word);
     if (!machine) continue;
     if (output.is_complex()) return std::nullopt;
-    if (!output.is_float()) return bound;  // integers are summed exactly
+    if (!output.is_float()) {  // integers are summed exactly
+      bound.machine = *machine;
+      return bound;
+    }
     Bound given = word == kAccumulation ? accumulation_bound(output) : expected_error_bound();
     given.standard = name;
     given.machine = *machine;

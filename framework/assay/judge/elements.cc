@@ -482,6 +482,7 @@ class ElementJudge {
     const double limit = bound_.rule == Rule::kUlps         ? static_cast<double>(bound_.ulps)
                          : bound_.rule == Rule::kBits       ? 0
                          : bound_.rule == Rule::kStatistics ? std::numeric_limits<double>::max()
+                         : bound_.rule == Rule::kGiven      ? limit_at(position, raw, a)
                                                             : tolerance_at(bound_, raw);
     finding.bound = limit;
     const auto within = [&](__int128 distance) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "assay/base/parallel.h"
 #include "assay/base/quad.h"
@@ -192,6 +193,72 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
       bounds.error[to] = error;
     }
   });
+  return bounds;
+}
+
+RowSumBounds::RowSumBounds(const DotModel& model, std::int64_t n, std::int64_t k, bool starts)
+    : model_(model),
+      n_(n),
+      k_(k),
+      starts_(starts),
+      size_(static_cast<std::size_t>(k)),
+      aligned_(size_.size()),
+      flushed_(size_.size()) {}
+
+void RowSumBounds::take(std::int64_t kk, std::span<const double> row) {
+  const OperandSizes sizes =
+      sizes_of(row, format_named(model_.b_input()), model_.flush_inputs.value);
+  const auto at = static_cast<std::size_t>(kk);
+  size_[at] = std::accumulate(sizes.size.begin(), sizes.size.end(), 0.0);
+  aligned_[at] = std::accumulate(sizes.aligned.begin(), sizes.aligned.end(), 0.0);
+  flushed_[at] = std::accumulate(sizes.flushed.begin(), sizes.flushed.end(), 0.0);
+}
+
+RowSumBounds::Row RowSumBounds::of(std::span<const double> a, double start) const {
+  const double total = roundoff_of(model_, k_, starts_), growth = total / (1 - total);
+  const RoundingCounts counts = rounding_counts(model_, k_);
+  const Format accumulator = accumulator_format(model_);
+  const bool is_float = accumulator.is_float();
+  const auto columns = static_cast<double>(n_);
+  const double least_normal = is_float ? min_normal(accumulator) : 0;
+  const double floor =
+      model_.emax_floor.value > DotModel::kNoFloor ? std::ldexp(1.0, model_.emax_floor.value) : 0;
+  double tiny = is_float ? counts.inexact * min_subnormal(accumulator) : 0;
+  if (starts_) tiny += 0x1p-150;
+  tiny *= columns;
+  const double flush =
+      is_float && model_.flush_sums.value ? columns * counts.all * least_normal : 0;
+  const int kept = model_.kept_bits.value;
+  const double share = kept > 0 ? lost_units(model_) * std::ldexp(1.0, -kept) : 0;
+  const OperandSizes row = sizes_of(a, format_named(model_.input), model_.flush_inputs.value);
+  const std::int64_t chunk = model_.chunk.value, interval = model_.promotion_interval.value;
+  double sum = start, lost = 0, cut = 0, low = 0;
+  for (std::int64_t first = 0, last = 0; first < k_; first = last) {
+    last = std::min(k_, first + chunk);
+    if (interval > 0) last = std::min(last, (first / interval + 1) * interval);
+    // The largest term of a column is at most the accumulator and all products together.
+    double largest = sum, least = columns * floor;
+    if (sum > 0) least = columns * std::max(least_normal, floor);
+    for (std::int64_t kk = first; kk < last; ++kk) {
+      const auto at = static_cast<std::size_t>(kk);
+      sum += row.size[at] * size_[at];
+      largest += row.size[at] * size_[at];
+      // A subnormal factor counts as the smallest normal one.
+      if (row.aligned[at] != row.size[at] || aligned_[at] != size_[at]) {
+        least += row.aligned[at] * aligned_[at] - row.size[at] * size_[at];
+      }
+      lost += row.size[at] * flushed_[at];
+      if (row.flushes) lost += row.flushed[at] * (size_[at] + flushed_[at]);
+    }
+    cut += share * largest;
+    low += share * least;
+  }
+  Row bounds;
+  bounds.size = sum + lost;
+  bounds.absolute = (1 + growth) * (low + tiny);
+  if (flush > 0) bounds.absolute += std::min(flush, (1 + growth) * sum);
+  bounds.absolute += lost * (1 + float64_sums(k_));
+  bounds.error = growth * (sum + cut) + cut + bounds.absolute;
   return bounds;
 }
 

@@ -58,6 +58,33 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
                      std::span<const double> a, std::span<const double> b,
                      const std::vector<double>& start, int threads = 0);
 
+// Bounds a whole row of a product: the sum over its n columns of SumBounds::error, without the work
+// of a product. It takes sums over each row of b first, so it costs m k + k n, and is larger than
+// the sum of the bounds only where terms are aligned.
+class RowSumBounds {
+ public:
+  // `starts`: the sums do not start at 0. why_no_sum_bounds() must be empty.
+  RowSumBounds(const DotModel& model, std::int64_t n, std::int64_t k, bool starts);
+
+  // Takes row kk of b: n values. Each row is taken once, and different rows may be taken on
+  // different threads.
+  void take(std::int64_t kk, std::span<const double> row);
+
+  struct Row {
+    double size = 0;      // sum over the columns of SumBounds::size
+    double error = 0;     // a bound of the sum over the columns of |accumulated - exact|
+    double absolute = 0;  // the part of `error` that comes from below the normal range
+  };
+  // `a` has k values; `start` is the sum of |start| over the columns. All rows of b are taken.
+  Row of(std::span<const double> a, double start) const;
+
+ private:
+  DotModel model_;
+  std::int64_t n_, k_;
+  bool starts_;
+  std::vector<double> size_, aligned_, flushed_;
+};
+
 // What the operands say of the products of some sums together: p_t are the products a_ik b_kj.
 struct ProductStats {
   double expected = 0;  // sum over columns and k of the products, without bias

@@ -146,7 +146,10 @@ Tensor accumulation_bounds(const Case& c, const Machine& machine, int threads) {
   }
   std::vector<std::string> known;
   for (const Operator& row : operators()) {
-    if (row.element_bounds != nullptr) known.push_back(row.name);
+    // Rows that bound only some of their cases say so themselves.
+    if (row.element_bounds != nullptr && row.has_element_bounds == nullptr) {
+      known.push_back(row.name);
+    }
   }
   const std::string last = known.back();
   known.pop_back();

@@ -84,6 +84,12 @@ struct Operator {
   // Whether a NaN of the result has the sign of the input's NaN. Other operators' are positive on
   // every host, whatever sign its processor gives to infinity less infinity.
   bool keeps_nan_signs = false;
+  // Whether `element_bounds` bounds the elements of this case. nullptr means of every case. For
+  // other cases the operator's own bound is its `tolerance`.
+  bool (*has_element_bounds)(const Case&) = nullptr;
+  // Returns what a verdict should say of an output that passes by its element bounds, or an empty
+  // string. nullptr means nothing.
+  std::string (*remark)(const Case&, const TensorView& output) = nullptr;
 };
 
 // Adds a row behind assay's own: everything that lists or looks up operators knows it from then on.

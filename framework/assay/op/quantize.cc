@@ -20,7 +20,8 @@
 namespace assay {
 namespace {
 
-constexpr double kRoundoff = 0x1p-24;  // of float32
+constexpr double kRoundoff = 0x1p-24;      // of float32
+constexpr double kHalfRoundoff = 0x1p-11;  // of float16
 // By how much of itself a kernel's smallest amax, in float32, is another.
 constexpr double kSmallestAmaxRoundoff = 1 - static_cast<double>(1e-4f) / kSmallestAmax;
 
@@ -205,7 +206,108 @@ Tensor quantize_reference(const ReferenceCall& call) {
       });
 }
 
-DerivedTolerance quantize_tolerance(const Case& c) {
+// Whether a machine converts float32 to int8 by way of float16: Ascend C on the 910B converts only
+// float16 to 8-bit integers.
+bool converts_by_float16(const Machine* machine) {
+  return machine != nullptr && machine->name == "ascend910b";
+}
+
+// Returns how far a right quotient may be from the exact one, relative to it, before it is rounded
+// to a code. In float32, x (1 / scale) has the most roundings of the forms that kernels use: those
+// of the scale, of its inverse and of the product. Division has two of these. Powers of two are
+// exact in all of them.
+double quotient_error(const Quantization& q, double amax, const Machine* machine) {
+  constexpr double kOfFloat64 = 0x1p-51;  // of the quotient that is computed here
+  const double clamped = amax < kSmallestAmax ? kSmallestAmaxRoundoff : 0;
+  const double roundoffs = 3 * kRoundoff + clamped;
+  const double scaled = q.power_of_two ? 0 : roundoffs / (1 - roundoffs);
+  const double cast = converts_by_float16(machine) ? kHalfRoundoff * (1 + scaled) : 0;
+  return scaled + cast + kOfFloat64;
+}
+
+// Calls take(i, quotient, error) for each element of x, in any order, on several threads: the
+// quotient x / scale in float64 and quotient_error() of its block.
+template <typename Take>
+void for_quotients(const Case& c, const Quantization& q, const Machine* machine, int threads,
+                   const Take& take) {
+  const Tensor& x = c.input("x");
+  const std::vector<double> sizes = largest_sizes(q, x, threads);
+  std::vector<double> scales, errors;
+  for (const double amax : sizes) {
+    if (!std::isfinite(amax)) {
+      throw CaseError(c.name,
+                      formatted("x holds NaN or infinity, which {} cannot say", q.codes.name));
+    }
+    scales.push_back(reference_scale(q, std::max(amax, kSmallestAmax)));
+    errors.push_back(quotient_error(q, amax, machine));
+  }
+  parallel_for(q.grid.batch * q.grid.rows, threads, [&](std::int64_t row) {
+    std::vector<double> line(static_cast<std::size_t>(q.grid.columns));
+    read_values(x, row * q.grid.columns, q.grid.columns, line.data());
+    q.grid.for_stretches(row, [&](std::int64_t j, std::int64_t end, std::size_t scale) {
+      for (; j < end; ++j) {
+        take(row * q.grid.columns + j, line[static_cast<std::size_t>(j)] / scales[scale],
+             errors[scale]);
+      }
+    });
+  });
+}
+
+// How far a quotient's size is from the nearest half between two whole numbers.
+double from_half(double quotient) {
+  const double size = std::abs(quotient);
+  return std::abs(size - (std::floor(size) + 0.5));
+}
+
+// 1 for a code whose exact quotient lies within its error of a half, so that a right quotient may
+// lie on the other side of it, and 0 for all others.
+std::vector<double> code_bounds(const Case& c, const Machine* machine, int threads) {
+  const Quantization q = quantization_of(c);
+  std::vector<double> bounds(static_cast<std::size_t>(c.input("x").size()), 0.0);
+  for_quotients(c, q, machine, threads, [&](std::int64_t i, double quotient, double error) {
+    const bool near = from_half(quotient) <= error * std::abs(quotient);
+    // No code is above the largest.
+    const bool saturated = std::floor(std::abs(quotient)) >= q.largest;
+    bounds[static_cast<std::size_t>(i)] = near && !saturated ? 1 : 0;
+  });
+  return bounds;
+}
+
+bool gives_integer_codes(const Case& c) {
+  const Quantization q = quantization_of(c);
+  return !q.give_scales && !q.codes.is_float();
+}
+
+Tensor quantize_bounds(const Case& c, const Machine& machine, int threads) {
+  if (!gives_integer_codes(c)) {
+    throw CaseError(c.name,
+                    "quantize has bounds of elements only for integer codes; float codes and "
+                    "scales have a tolerance");
+  }
+  return Tensor::from_values(format_named("float64"), c.input("x").shape(),
+                             code_bounds(c, &machine, threads));
+}
+
+// Names an output that rounds exact ties half away from zero. Those are the codes that differ from
+// the golden ones, which are rounded half to even.
+std::string quantize_remark(const Case& c, const TensorView& output) {
+  const Quantization q = quantization_of(c);
+  if (output.size() != c.input("x").size() || output.format->is_float()) return "";
+  std::int64_t ties = 0, away = 0;
+  for_quotients(c, q, nullptr, 1, [&](std::int64_t i, double quotient, double) {
+    const double size = std::abs(quotient), even = std::nearbyint(size);
+    if (from_half(quotient) > 0x1p-51 * size || even > size) return;
+    ++ties;
+    away += std::abs(output.value_at(i)) == even + 1 ? 1 : 0;
+  });
+  if (away == 0) return "";
+  return formatted(
+      "{} of {} quotients that lie exactly between an even code and the next are rounded half away "
+      "from zero, where the golden result has half to even; both are right",
+      grouped(away), grouped(ties));
+}
+
+DerivedTolerance quantize_tolerance_on(const Case& c, const Machine* machine) {
   const Quantization q = quantization_of(c);
   const Format& output = c.output_format();
   if (output.specials == Specials::kTapered) no_tolerance(c);
@@ -235,10 +337,14 @@ DerivedTolerance quantize_tolerance(const Case& c) {
                            : std::string("rtol: the rounding of amax / largest")};
   }
   if (!output.is_float()) {
-    return {0, q.power_of_two ? 0.0 : 1.0,
-            q.power_of_two ? std::string("by a power of two x is scaled exactly, then rounded")
-                           : std::string("atol: float32's quotient may be at the other side of "
-                                         "where int8 changes")};
+    const std::vector<double> bounds = code_bounds(c, machine, 1);
+    const auto near = std::count(bounds.begin(), bounds.end(), 1.0);
+    return {0, near > 0 ? 1.0 : 0.0,
+            near == 0
+                ? std::string("no quotient lies so near a half that its code may differ")
+                : formatted("atol: {} of {} quotients lie so near a half that their codes may "
+                            "differ by 1",
+                            near, bounds.size())};
   }
   // The quotient's own rounding and those of what it divides by.
   const double roundoffs = 2 * kRoundoff + clamped;
@@ -247,6 +353,11 @@ DerivedTolerance quantize_tolerance(const Case& c) {
   return {u + scaled * (1 + u), min_subnormal(output) / 2,
           formatted("rtol, atol: one rounding to {}, and half its smallest subnormal{}",
                     output.name, q.power_of_two ? "" : "; two of float32 before it")};
+}
+
+DerivedTolerance quantize_tolerance(const Case& c) { return quantize_tolerance_on(c, nullptr); }
+DerivedTolerance quantize_machine_tolerance(const Case& c, const Machine& machine) {
+  return quantize_tolerance_on(c, &machine);
 }
 
 // In the arithmetic of T: float on a machine, double for the reference.
@@ -342,10 +453,13 @@ std::vector<Operator> quantize_operators() {
        .run = run_quantize,
        .reference = quantize_reference,
        .output_format = first_input_format,
-       .no_element_bounds = each,
+       .element_bounds = quantize_bounds,
        .tolerance = quantize_tolerance,
+       .machine_tolerance = quantize_machine_tolerance,
        .generate = generate_vector,
-       .uneven_outputs = true},
+       .uneven_outputs = true,
+       .has_element_bounds = gives_integer_codes,
+       .remark = quantize_remark},
       {.name = "dequantize",
        .summary = "x scale, for codes x",
        .inputs = {{.name = "x", .shape = "(...)"}, {.name = "scale", .words = "by scaling"}},

@@ -106,7 +106,7 @@ MatchReport AbftMatcher::check(const TensorView& actual) const {
     v.outcome = Outcome::kNotComparable;
     v.because = e.what();
   }
-  return {v.outcome, explain(v)};
+  return {v.outcome, explain(v), v.notes};
 }
 
 std::string AbftMatcher::describe(bool negated) const {

@@ -7,6 +7,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/gate/gate.h"
+#include "assay/report/text.h"
 
 namespace assay {
 namespace {
@@ -52,6 +53,7 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
   const std::vector<Verdict> verdicts = c != nullptr ? gate_case(*c, actual, request).verdicts
                                                      : gate_tensors(actual, expected, request);
   std::vector<Miss> misses;
+  std::vector<std::string> notes;
   for (const Verdict& v : verdicts) {
     if (v.outcome == Outcome::kNotComparable) return {v.outcome, v.because};
     if (v.bound.rule == Rule::kStatistics) {
@@ -60,6 +62,7 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
                         v.bound.standard)};
     }
     misses.insert(misses.end(), v.worst.begin(), v.worst.end());
+    for (std::string& note : report::notes_of(v)) notes.push_back(std::move(note));
   }
   std::sort(misses.begin(), misses.end(),
             [](const Miss& m, const Miss& n) { return m.linear < n.linear; });
@@ -91,7 +94,7 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
   std::string text = formatted("{} of {} elements at an index about to change{}", amplified.size(),
                                actual.size(), list(amplified));
   if (!others.empty()) text += formatted("\n{} elsewhere{}", others.size(), list(others));
-  return {others.empty() ? Outcome::kPass : Outcome::kFail, text};
+  return {others.empty() ? Outcome::kPass : Outcome::kFail, text, notes};
 }
 
 std::string AmplificationMatcher::describe(bool negated) const {

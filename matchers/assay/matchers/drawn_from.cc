@@ -24,7 +24,8 @@ MatchReport DrawnFromMatcher::check(const TensorView& actual) const {
     report.verdicts = gate_tensors(actual, reference_ ? reference_->tensor() : actual, request);
   }
   const Verdict* decides = report.deciding_verdict();
-  return {report.outcome(), decides != nullptr ? explain(*decides) : report.because()};
+  return {report.outcome(), decides != nullptr ? explain(*decides) : report.because(),
+          notes_of(report)};
 }
 
 std::string DrawnFromMatcher::describe(bool negated) const {

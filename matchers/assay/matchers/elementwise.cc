@@ -52,7 +52,7 @@ MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actu
   std::string overridden;
   const GateRequest request = said_request(words, overridden);
   Outcome worst = Outcome::kPass;
-  std::vector<std::string> parts;
+  std::vector<std::string> parts, notes;
   const auto add = [&](Outcome outcome, const std::string& name, const std::string& text) {
     worst = worse(worst, outcome);
     parts.push_back(formatted("{} {}: {}", name, outcome_verb(outcome), text));
@@ -69,6 +69,9 @@ MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actu
     CaseReport report =
         gate_case(output_case(*c, output.name), output.tensor, request, {.producer = producer_});
     say_output(report, *c, output.name);
+    for (const std::string& note : notes_of(report)) {
+      notes.push_back(formatted("{}: {}", output.name, note));
+    }
     const Verdict* decides = report.deciding_verdict();
     add(report.outcome(), output.name, decides != nullptr ? explain(*decides) : report.because());
   }
@@ -79,7 +82,7 @@ MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actu
   }
   if (parts.empty()) add(Outcome::kNotComparable, c->name, "none of its outputs is to be compared");
   std::string text = joined(parts, "\n");
-  return {worst, text + override_line(overridden)};
+  return {worst, text + override_line(overridden), notes};
 }
 
 MatchReport ElementwiseMatcher::check(const TensorView& actual, bool words) const {
@@ -93,10 +96,10 @@ MatchReport ElementwiseMatcher::check(const TensorView& actual, bool words) cons
     report.verdicts = gate_tensors(actual, reference_.tensor(), request,
                                    "; give .rtol() and .atol(), or another .standard()");
   }
-  if (!words) return {report.outcome(), ""};
+  if (!words) return {report.outcome(), "", notes_of(report)};
   const Verdict* decides = report.deciding_verdict();
   std::string text = decides != nullptr ? explain(*decides) : report.because();
-  return {report.outcome(), text + override_line(overridden)};
+  return {report.outcome(), text + override_line(overridden), notes_of(report)};
 }
 
 std::string ElementwiseMatcher::describe(bool negated) const {

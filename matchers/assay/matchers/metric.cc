@@ -86,7 +86,7 @@ MatchReport passed(std::string text, const Metrics& m, const TensorView& actual,
   const std::string words =
       blind_words(blind, m.relative, expected.size() > kSampledElements, rule);
   if (share > max_blind || share == 1) return {Outcome::kUntrusted, words};
-  return {Outcome::kPass, text + "\nnote: " + words};
+  return {Outcome::kPass, text + "\nnote: " + words, {words}};
 }
 
 // Where the largest error is, and the other numbers beside it.

@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include "assay/base/text.h"
+#include "assay/gate/case_report.h"
 #include "assay/gate/close_to.h"
+#include "assay/matchers/notes.h"
+#include "assay/report/text.h"
 
 namespace assay {
 
@@ -41,9 +44,24 @@ std::string current_test_command() {
                    shell_word(formatted("{}.{}", test->test_suite_name(), test->name())));
 }
 
+std::vector<std::string> notes_of(const CaseReport& of) {
+  std::vector<std::string> notes;
+  for (const Verdict& v : of.verdicts) {
+    for (std::string& note : report::notes_of(v)) notes.push_back(std::move(note));
+  }
+  if (of.abft) {
+    for (const std::string& note : of.abft->notes) notes.push_back("checksums: " + note);
+  }
+  return notes;
+}
+
 bool explain_match(const MatchReport& report, testing::MatchResultListener* listener) {
   *listener << "which " << std::string(outcome_verb(report.outcome)) << ": " << report.text;
-  if (report.outcome == Outcome::kPass) return true;
+  if (report.outcome == Outcome::kPass) {
+    // A second call, for words, would tell them again.
+    if (!listener->IsInterested()) tell_notes(report.notes);
+    return true;
+  }
   if (const std::string command = current_test_command(); !command.empty()) {
     *listener << "\nreproduce: " << command;
   }

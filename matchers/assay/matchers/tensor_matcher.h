@@ -19,6 +19,8 @@
 
 namespace assay {
 
+struct CaseReport;  // gate/case_report.h
+
 // Has a view(): lies in memory.
 template <typename T>
 concept Viewable = requires(const T& t) {
@@ -130,10 +132,14 @@ std::string current_test_command();
 // What a matcher found out about a tensor.
 struct MatchReport {
   Outcome outcome;
-  std::string text;  // without the reproducer line
+  std::string text;                     // without the reproducer line
+  std::vector<std::string> notes = {};  // of verdicts, for a pass (matchers/notes.h)
 };
+// The notes of all verdicts of a report, the checksums' too.
+std::vector<std::string> notes_of(const CaseReport& report);
 
-// Says it, with the current test's command where it is no pass; whether it is one.
+// Says it, with the current test's command where it is no pass; whether it is one. If it passes and
+// the listener wants no words, which is how EXPECT_THAT asks first, its notes are told.
 bool explain_match(const MatchReport& report, testing::MatchResultListener* listener);
 
 // The skin of a matcher. `Derived` has

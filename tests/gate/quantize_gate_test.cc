@@ -1,0 +1,207 @@
+// What the gate says of int8 codes by default: a code may differ from the golden one only if the
+// exact quotient lies within the derived error of a half.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+#include "assay/gate/gate.h"
+#include "assay/op/operator.h"
+
+namespace assay {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using Values = std::vector<double>;
+
+constexpr std::int64_t kColumns = 64;
+
+// Normal numbers in rows of different sizes.
+Tensor numbers(std::int64_t count, std::uint64_t seed) {
+  Values x;
+  Random random(seed, 0);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto row = static_cast<double>(i / kColumns % 7);
+    x.push_back(static_cast<double>(static_cast<float>(random.normal() * (1 + row))));
+  }
+  return Tensor::from_values(format_named("float32"), {count / kColumns, kColumns}, x);
+}
+
+Case quantize(Tensor x, const char* scaling, const char* scales) {
+  Case c;
+  c.name = "q";
+  c.op = "quantize";
+  c.inputs["x"] = std::move(x);
+  c.attributes = {{"output_dtype", std::string("int8")},
+                  {"scaling", std::string(scaling)},
+                  {"scales", std::string(scales)}};
+  c.golden = golden_result(c);
+  return c;
+}
+
+// The amax of each element's block.
+Values sizes_of(const Case& c) {
+  const Values x = c.inputs.at("x").view().values();
+  const std::string scaling = *c.text("scaling");
+  const std::size_t block = scaling == "tensor" ? x.size() : scaling == "row" ? kColumns : 32;
+  Values sizes(x.size());
+  for (std::size_t first = 0; first < x.size(); first += block) {
+    double amax = 0;
+    for (std::size_t i = first; i < first + block; ++i) amax = std::max(amax, std::abs(x[i]));
+    for (std::size_t i = first; i < first + block; ++i) sizes[i] = amax;
+  }
+  return sizes;
+}
+
+double exact_scale(const Case& c, double amax) {
+  if (*c.text("scales") == "free") return amax / 127;
+  return std::exp2(std::ceil(std::log2(amax / 127)));
+}
+
+using Code = std::function<double(double x, double scale)>;
+
+Tensor coded(const Case& c, const Code& code, std::size_t shift = 0) {
+  const Values x = c.inputs.at("x").view().values(), sizes = sizes_of(c);
+  Values codes;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double scale = exact_scale(c, sizes[(i + shift) % x.size()]);
+    codes.push_back(std::clamp(code(x[i], scale), -128.0, 127.0));
+  }
+  return Tensor::from_values(format_named("int8"), c.inputs.at("x").shape(), codes);
+}
+
+float by_division(double x, double scale) {
+  return static_cast<float>(x) / static_cast<float>(scale);
+}
+float by_inverse(double x, double scale) {
+  return static_cast<float>(x) * (1.0F / static_cast<float>(scale));
+}
+float by_largest(double x, double scale) {
+  return static_cast<float>(x) * (127.0F / static_cast<float>(127 * scale));
+}
+double even(double q) { return std::nearbyint(q); }
+
+std::int64_t differing(const Tensor& a, const Tensor& b) {
+  const Values x = a.view().values(), y = b.view().values();
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) count += x[i] != y[i] ? 1 : 0;
+  return count;
+}
+
+struct Kernel {
+  const char* name;
+  bool right;
+  Code code;
+};
+
+const Kernel kKernels[] = {
+    {"float64", true, [](double x, double s) { return even(x / s); }},
+    {"float32 division", true, [](double x, double s) { return even(by_division(x, s)); }},
+    {"float32 inverse", true, [](double x, double s) { return even(by_inverse(x, s)); }},
+    {"float32 127 / amax", true, [](double x, double s) { return even(by_largest(x, s)); }},
+    {"half away", true, [](double x, double s) { return std::round(by_division(x, s)); }},
+    {"truncating", false, [](double x, double s) { return std::trunc(by_division(x, s)); }},
+    {"floor", false, [](double x, double s) { return std::floor(by_division(x, s)); }},
+    {"ceiling", false, [](double x, double s) { return std::ceil(by_division(x, s)); }},
+    {"off by one", false, [](double x, double s) { return even(x / s) + 1; }},
+};
+
+TEST(QuantizeGate, OnlyCodesNearAHalfMayDiffer) {
+  for (const std::int64_t count : {512, 4096, 65536}) {
+    for (const char* scaling : {"tensor", "row", "1x32"}) {
+      for (const char* scales : {"free", "power_of_two"}) {
+        const Case c = quantize(numbers(count, 11), scaling, scales);
+        for (const Kernel& kernel : kKernels) {
+          SCOPED_TRACE(formatted("{} {} {} {}", count, scaling, scales, kernel.name));
+          const Tensor output = coded(c, kernel.code);
+          const CaseReport report = gate_case(c, output, {.metrics = false});
+          const Verdict& v = report.verdicts.at(0);
+          EXPECT_EQ(v.outcome, kernel.right ? Outcome::kPass : Outcome::kFail) << v.because;
+          std::printf("%6lld %-7s %-12s %-19s %6lld codes differ, %6lld miss\n",
+                      static_cast<long long>(count), scaling, scales, kernel.name,
+                      static_cast<long long>(differing(output, *c.golden)),
+                      static_cast<long long>(v.misses));
+        }
+        if (std::string(scaling) != "tensor") {
+          // The scales of the next block.
+          const Tensor swapped =
+              coded(c, kKernels[0].code, std::string(scaling) == "row" ? kColumns : 32);
+          EXPECT_EQ(gate_case(c, swapped).outcome(), Outcome::kFail);
+        }
+        for (const Machine& machine : machines()) {
+          const CaseReport report = gate_emulated(c, machine, {.metrics = false});
+          EXPECT_EQ(report.outcome(), Outcome::kPass) << machine.name << report.because();
+        }
+      }
+    }
+  }
+}
+
+// x / scale is a whole number and a half in each odd element, exactly: amax is 127.
+TEST(QuantizeGate, HalfAwayFromZeroPassesAtTiesAndIsNamed) {
+  Values x;
+  for (int i = 0; i < 64; ++i) x.push_back((i % 2 == 0 ? 1 : -1) * (i + 0.5));
+  x.front() = 127;
+  for (const char* scales : {"free", "power_of_two"}) {
+    const Case c =
+        quantize(Tensor::from_values(format_named("float32"), {1, kColumns}, x), "tensor", scales);
+    const CaseReport right = gate_case(c, coded(c, [](double v, double s) { return even(v / s); }));
+    EXPECT_EQ(right.outcome(), Outcome::kPass);
+    EXPECT_THAT(right.verdicts[0].notes, Not(Contains(HasSubstr("half away"))));
+    const Tensor away = coded(c, [](double v, double s) { return std::round(v / s); });
+    EXPECT_EQ(differing(away, *c.golden), 31);
+    const CaseReport report = gate_case(c, away);
+    EXPECT_EQ(report.outcome(), Outcome::kPass)
+        << report.verdicts[0].bound.standard << testing::PrintToString(report.verdicts[0].notes);
+    EXPECT_THAT(report.verdicts[0].notes,
+                Contains(HasSubstr("31 of 31 quotients that lie exactly between an even code and "
+                                   "the next are rounded half away from zero")));
+  }
+}
+
+// The 910B converts float32 to int8 by way of float16, whose quotients lie up to half an ulp off.
+TEST(QuantizeGate, AWayByFloat16PassesOnlyWhereTheMachineHasIt) {
+  const Case c = quantize(numbers(65536, 3), "row", "free");
+  const Tensor output = coded(c, [](double x, double s) {
+    return even(round_to(format_named("float16"), static_cast<double>(by_division(x, s))));
+  });
+  EXPECT_GT(differing(output, *c.golden), 0);
+  EXPECT_EQ(gate_case(c, output).outcome(), Outcome::kFail);
+  EXPECT_EQ(gate_case(c, output, {.machine = &machine_named("hopper")}).outcome(), Outcome::kFail);
+  const GateRequest ascend{.machine = &machine_named("ascend910b")};
+  EXPECT_EQ(gate_case(c, output, ascend).outcome(), Outcome::kPass);
+  const GateRequest asked{.bounds = {.standards = {"accumulation(ascend910b)"}}};
+  EXPECT_EQ(gate_case(c, output, asked).outcome(), Outcome::kPass);
+  EXPECT_EQ(gate_case(c, output, {.bounds = {.standards = {"accumulation"}}}).outcome(),
+            Outcome::kFail);
+  const Tensor truncated =
+      coded(c, [](double x, double s) { return std::trunc(by_division(x, s)); });
+  EXPECT_EQ(gate_case(c, truncated, ascend).outcome(), Outcome::kFail);
+}
+
+// Float codes and scales are judged by their tolerance, as before.
+TEST(QuantizeGate, FloatCodesKeepTheirTolerance) {
+  Case c = quantize(numbers(512, 5), "row", "free");
+  c.attributes["output_dtype"] = std::string("float8_e4m3fn");
+  c.golden = golden_result(c);
+  const CaseReport report = gate_emulated(c, machine_named("hopper"), {});
+  EXPECT_EQ(report.outcome(), Outcome::kPass);
+  EXPECT_EQ(report.verdicts[0].bound.standard, "derived");
+  // A caller who asks for the bounds of elements is told that there are none.
+  const CaseReport asked =
+      gate_emulated(c, machine_named("hopper"), {.bounds = {.standards = {"accumulation"}}});
+  EXPECT_THAT(asked.because(), HasSubstr("only for integer codes"));
+}
+
+}  // namespace
+}  // namespace assay
