@@ -166,7 +166,7 @@ computed by the emulated Ascend 910B, `operators_fp8.h5` by that of an NVIDIA Ho
 
 - the **score**, the mean over the classes of corruptions of the share that was caught. An error of one ulp counts, so that
   a standard with a tolerance does not reach 100 %, and need not;
-- how many outputs were **let through** that no one should pass: more wrong than `triton_ascend` allows where it knows the
+- how many outputs were **let through** that no one should pass: more wrong than `default` allows where it knows the
   dtype, and of floats by more than 2 ulp;
 - how many **right outputs it refused**, where there are any: its tolerance is below what a right kernel of that dtype
   does, or it was made for other operators.

@@ -383,7 +383,8 @@ CaseReport judge_case(const py::object& given, const py::object& output,
 }
 
 constexpr const char* kBoundWords =
-    "standard: a name of list_standards() (several: all must pass); default: triton_ascend.\n"
+    "standard: a name of list_standards() (several: all must pass); the default\n"
+    "    is the standard `default`.\n"
     "rtol, atol: |actual - expected| <= atol + rtol |expected|, over the standard's.\n"
     "equal_nan, infinity ('sign', 'saturating', 'fewer'), nan_accepts, max_mismatches,\n"
     "max_mismatch_fraction, max_blind: as `assay gate --help` has them.\n"

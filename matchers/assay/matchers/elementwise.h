@@ -62,8 +62,9 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
   GateRequest request_;  // without what the setters above hold
 };
 
-// Every element within the tolerance of the standard (default: triton_ascend) for the dtype of the
-// actual tensor; with a case, the case's own bound, or its operator's (gate/bounds.h). Of a case
+// Matches if every element is within the tolerance that the standard `default` (or the one that
+// .standard() names) has for the dtype of the actual tensor. With a case, the case's own bound or
+// its operator's holds (gate/bounds.h). Of a case
 // with several outputs all of them, by name (a std::map<std::string, Tensor>), each by its own.
 ElementwiseMatcher CloseTo(Reference reference);
 // Every element within the bound of a published standard ("torch"; `assay list standards`). Throws
