@@ -147,6 +147,35 @@ TEST(QuantizeGate, OnlyCodesNearAHalfMayDiffer) {
   }
 }
 
+// Numbers as near a half as float32 has them: right kernels differ there, and pass.
+TEST(QuantizeGate, RightKernelsThatDifferNearAHalfPass) {
+  Random random(5, 0);
+  Values x;
+  for (std::int64_t row = 0; row < 64; ++row) {
+    const auto amax = static_cast<double>(static_cast<float>(1 + random.uniform()));
+    x.push_back(amax);
+    for (std::int64_t i = 1; i < kColumns; ++i) {
+      const double half = (static_cast<double>(2 * i) + 0.5) * amax / 127;
+      x.push_back(static_cast<double>(static_cast<float>(half < amax ? half : -half / 2)));
+    }
+  }
+  const Case c =
+      quantize(Tensor::from_values(format_named("float32"), {64, kColumns}, x), "row", "free");
+  for (const Kernel& kernel : kKernels) {
+    if (!kernel.right) continue;  // a neighbour of each of these codes is right
+    const Tensor output = coded(c, kernel.code);
+    const CaseReport report = gate_case(c, output, {.metrics = false});
+    EXPECT_EQ(report.outcome(), Outcome::kPass) << kernel.name << report.because();
+    const std::int64_t count = differing(output, *c.golden);
+    if (&kernel != &kKernels[0]) {
+      EXPECT_GT(count, 0) << kernel.name;
+    }
+    std::printf("near halves: %-19s %5lld codes differ, %5lld miss\n", kernel.name,
+                static_cast<long long>(count),
+                static_cast<long long>(report.verdicts.at(0).misses));
+  }
+}
+
 // x / scale is a whole number and a half in each odd element, exactly: amax is 127.
 TEST(QuantizeGate, HalfAwayFromZeroPassesAtTiesAndIsNamed) {
   Values x;

@@ -63,7 +63,8 @@ void raise_to_worst_case(const CheckedProduct& product, const Format& output, Pr
     product.operands.a.read(i, 0, product.k, row.data());
     const RowSumBounds::Row r = bounds.of(row, starts ? to.biases[at(i)] : 0);
     double& t = to.constants[at(i)];
-    if (!std::isfinite(r.error)) return;  // the row cannot be checked
+    if (!std::isfinite(r.error)) return;      // the row cannot be checked
+    if (r.size == 0 && r.error == 0) return;  // all products are 0
     double worst = r.error + own;
     if (is_cast) {
       worst += u * (r.size + r.error) + casts;

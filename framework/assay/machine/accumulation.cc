@@ -233,6 +233,7 @@ RowSumBounds::Row RowSumBounds::of(std::span<const double> a, double start) cons
   const OperandSizes row = sizes_of(a, format_named(model_.input), model_.flush_inputs.value);
   const std::int64_t chunk = model_.chunk.value, interval = model_.promotion_interval.value;
   double sum = start, lost = 0, cut = 0, low = 0;
+  bool is_zero = start == 0;
   for (std::int64_t first = 0, last = 0; first < k_; first = last) {
     last = std::min(k_, first + chunk);
     if (interval > 0) last = std::min(last, (first / interval + 1) * interval);
@@ -241,6 +242,8 @@ RowSumBounds::Row RowSumBounds::of(std::span<const double> a, double start) cons
     if (sum > 0) least = columns * std::max(least_normal, floor);
     for (std::int64_t kk = first; kk < last; ++kk) {
       const auto at = static_cast<std::size_t>(kk);
+      // Not their product, which may underflow.
+      is_zero = is_zero && (a[at] == 0 || (size_[at] == 0 && flushed_[at] == 0));
       sum += row.size[at] * size_[at];
       largest += row.size[at] * size_[at];
       // A subnormal factor counts as the smallest normal one.
@@ -254,6 +257,7 @@ RowSumBounds::Row RowSumBounds::of(std::span<const double> a, double start) cons
     low += share * least;
   }
   Row bounds;
+  if (is_zero) return bounds;  // sums of zeros are exact
   bounds.size = sum + lost;
   bounds.absolute = (1 + growth) * (low + tiny);
   if (flush > 0) bounds.absolute += std::min(flush, (1 + growth) * sum);

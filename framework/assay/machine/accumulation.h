@@ -71,6 +71,7 @@ class RowSumBounds {
   void take(std::int64_t kk, std::span<const double> row);
 
   struct Row {
+    // All are 0 if all products are 0.
     double size = 0;      // sum over the columns of SumBounds::size
     double error = 0;     // a bound of the sum over the columns of |accumulated - exact|
     double absolute = 0;  // the part of `error` that comes from below the normal range
