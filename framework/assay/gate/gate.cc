@@ -431,11 +431,7 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
   std::optional<Benchmark> benchmark;
   BoundsByMachine known;
   const auto behind = [&] { return machine_behind(c, request, origin); };
-  std::vector<ChosenBound> all = choose_bounds(c, output, request.bounds, behind);
-  const bool tells_chance = std::any_of(all.begin(), all.end(), [](const ChosenBound& chosen) {
-    return chosen.bound && chosen.bound->by_chance;
-  });
-  for (ChosenBound& chosen : all) {
+  for (ChosenBound& chosen : choose_bounds(c, output, request.bounds, behind)) {
     ElementCheck& check = checks.emplace_back(std::move(chosen));
     if (check.bound) {
       if (std::string note = lone_tolerance(c, *check.bound); !note.empty()) {
@@ -484,7 +480,7 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
     }
     if (own || check.bound->rule == Rule::kGiven) {
       allow_for_golden(c, output, check);
-      if (check.why_not.empty() && !tells_chance) note_times_expected(c, behind(), check);
+      if (check.why_not.empty()) note_times_expected(c, behind(), check);
     }
   }
   return checks;
