@@ -379,11 +379,7 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
   std::optional<Benchmark> benchmark;
   BoundsByMachine known;
   const auto behind = [&] { return machine_behind(c, request, origin); };
-  std::vector<ChosenBound> all = choose_bounds(c, output, request.bounds, behind);
-  const bool tells_chance = std::any_of(all.begin(), all.end(), [](const ChosenBound& chosen) {
-    return chosen.bound && chosen.bound->by_chance;
-  });
-  for (ChosenBound& chosen : all) {
+  for (ChosenBound& chosen : choose_bounds(c, output, request.bounds, behind)) {
     ElementCheck& check = checks.emplace_back(std::move(chosen));
     // Of two tensors without a case the judge itself says what is missing.
     if (!check.bound || is_no_case) continue;
@@ -429,9 +425,7 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
     if (own || check.bound->rule == Rule::kGiven) {
       allow_for_golden(c, output, check);
       if (own) check.by_chance = chance_check(c, output, request, behind());
-      if (check.why_not.empty() && !check.by_chance && !tells_chance) {
-        note_times_expected(c, behind(), check);
-      }
+      if (check.why_not.empty() && !check.by_chance) note_times_expected(c, behind(), check);
     }
   }
   return checks;
