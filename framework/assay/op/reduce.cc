@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/double_double.h"
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/machine/exact_matmul.h"
+#include "assay/machine/exact_sum.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/along_axis.h"
 #include "assay/op/expected_error.h"
@@ -114,11 +116,12 @@ struct OnUnit {
   }
 };
 
-// The same of the golden result: sums are exact and rounded once.
+// The same of the golden result: sums and means are exact and rounded once.
 struct Exactly {
   using Value = double;
   Reduce what;
   const std::vector<double>& ones;  // as many as elements are summed
+  bool narrow;                      // the output has fewer bits than float64, so means are odd
 
   bool side_by_side(std::int64_t n) const { return n < 64; }
   void columns(std::int64_t n, std::int64_t w, const double* x, double* to) const {
@@ -129,9 +132,40 @@ struct Exactly {
     }
     std::fill_n(to, w, 0.0);
     exact_matmul(1, w, n, ones.data(), x, to, 1);
+    if (what == Reduce::kMean) means(n, w, x, to);
   }
-  void divide(std::int64_t n, std::int64_t count, double* sums) const {
-    for (std::int64_t i = 0; i < count; ++i) sums[i] /= static_cast<double>(n);
+  void divide(std::int64_t, std::int64_t, double*) const {}  // columns() gives means
+
+ private:
+  // Sums, rounded to float64, become the exact sums over n, rounded once: by what rounding left of
+  // the sums where that settles it, else by long division.
+  void means(std::int64_t n, std::int64_t w, const double* x, double* sums) const {
+    const auto count = static_cast<double>(n);
+    std::vector<double> rests(static_cast<std::size_t>(w), std::numeric_limits<double>::infinity());
+    if (!narrow) {
+      std::transform(sums, sums + w, rests.begin(), [](double sum) { return -sum; });
+      exact_matmul(1, w, n, ones.data(), x, rests.data(), 1);
+    }
+    for (std::int64_t j = 0; j < w; ++j) {
+      const double rest = rests[static_cast<std::size_t>(j)], size = std::abs(sums[j]);
+      if (std::isfinite(rest) && size > 0x1p-900 && size < 0x1p1000) {
+        const DoubleDouble quick = DoubleDouble(sums[j], rest) / DoubleDouble(count);
+        if (is_sure(quick, 0x1p-98)) {
+          sums[j] = quick.high;
+          continue;
+        }
+      }
+      ExactSum sum;
+      bool finite = true;
+      for (std::int64_t i = 0; i < n && finite; ++i) {
+        finite = std::isfinite(x[i * w + j]);
+        if (finite) sum.add(x[i * w + j]);
+      }
+      const auto divisor = static_cast<std::uint64_t>(n);
+      if (finite && size > 0) {
+        sums[j] = narrow ? sum.odd_quotient(divisor) : sum.nearest_quotient(divisor);
+      }
+    }
   }
 };
 
@@ -229,7 +263,7 @@ Tensor reduce_reference(const ReferenceCall& call) {
   (void)last_format(c, asked_order(c), unit_format(c, input));  // and an order that is none
   const Reduction r = reduction_of(c, call.output, call.threads, what, overflow_of(c));
   const std::vector<double> ones(what == Reduce::kMax ? 0 : static_cast<std::size_t>(r.e.n), 1.0);
-  return reduce_all(r, Exactly{what, ones});
+  return reduce_all(r, Exactly{what, ones, call.output.precision < 53});
 }
 
 // sum |x| of each element of the result, row-major. None of them leaves the range of the unit, nor
