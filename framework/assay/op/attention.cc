@@ -456,7 +456,9 @@ AttentionBounds bounds_of_attention(const Case& c) {
 Tensor attention_bounds(const Case& c, const Machine& machine) {
   AttentionBounds all = bounds_of_attention(c);
   const VectorModel* unit = find_vector_model(machine);
-  if (unit != nullptr && overflow_of(c, machine) == Overflow::kSaturate) {
+  const bool reached =
+      std::any_of(all.values.begin(), all.values.end(), [](double v) { return std::isnan(v); });
+  if (reached && unit != nullptr && overflow_of(c, machine) == Overflow::kSaturate) {
     // An infinity of v is the largest number there before it is divided by the row's sum.
     const std::vector<double> exact = golden_result(c).view().values();
     for (std::size_t i = 0; i < exact.size(); ++i) {

@@ -329,7 +329,9 @@ Tensor reduce_bounds(const Case& c, const Machine& machine, int) {
     const double rounded = std::isinf(sum) ? sum : sum * factor;
     sum = (rounded + (mean ? bounds.tiny : 0)) * (1 + unit_roundoff(output));
   }
-  if (mean && find_vector_model(machine) != nullptr &&
+  const bool reached =
+      std::any_of(sums.begin(), sums.end(), [](double v) { return std::isnan(v); });
+  if (mean && reached && find_vector_model(machine) != nullptr &&
       overflow_of(c, machine) == Overflow::kSaturate) {
     // The sum with an infinity is the largest number there, and that is divided.
     const std::vector<double> exact = golden_result(c).view().values();
