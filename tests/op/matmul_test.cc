@@ -427,8 +427,8 @@ TEST(DotTest, ToleranceFollowsItsFormula) {
   EXPECT_EQ(t.rtol, 0x1p-24);
   EXPECT_NEAR(t.atol, 4 * 0x1p-24 * 29, 1e-11);
   c.inputs["c"] = tensor("float16", {2}, {7, std::numeric_limits<double>::infinity()});
-  EXPECT_EQ(error_of([&] { derived_tolerance(c); }),
-            "case d: no tolerance can be derived: its inputs hold NaN or infinity");
+  EXPECT_NEAR(derived_tolerance(c).atol, 4 * 0x1p-24 * 13, 1e-11)
+      << "the judge settles the sum that starts at infinity";
   c.attributes["output_dtype"] = "float16";
   c.inputs["a"] = c.inputs["b"] = tensor("float16", {2, 1024}, std::vector<double>(2048, 1));
   c.inputs["c"] = tensor("float16", {2}, {0, 0});

@@ -419,8 +419,7 @@ TEST(NormTest, NoToleranceWhereNoDigitIsLeft) {
             "case t: no tolerance can be derived: the roundings of layernorm leave no digit of its "
             "mean square");
   const Case nan = operation("softmax", {{"x", values("float16", {1, std::nan("")})}});
-  EXPECT_EQ(error_of([&] { derived_tolerance(nan); }),
-            "case t: no tolerance can be derived: its inputs hold NaN or infinity");
+  EXPECT_GE(derived_tolerance(nan).atol, 0) << "the judge settles a row that is NaN";
   const DerivedTolerance t =
       derived_tolerance(operation("softmax", {{"x", values("float32", {0, 0})}}));
   EXPECT_NEAR(t.rtol, 12 * 0x1p-24, 0x1p-30);  // exp twice (2 ulps), a sum, a quotient

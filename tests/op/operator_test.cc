@@ -165,13 +165,15 @@ TEST(DerivedToleranceTest, IntegersAreExactAndOthersHaveNoRule) {
             "case t: no tolerance can be derived for conv2d with float16 results");
 }
 
-TEST(DerivedToleranceTest, NeedsFiniteInputs) {
+// What a NaN or infinity reaches the judge settles, so that it has no part in the tolerance.
+TEST(DerivedToleranceTest, LeavesOutWhatIsNotFinite) {
+  const auto tolerance = [](double second) {
+    return derived_tolerance(matmul(
+        Tensor::from_values(format_named("float16"), {3, 1}, std::vector<double>{1, second, 2}),
+        integer_tensor("float16", {1, 4}, 2)));
+  };
   for (const double special : {std::nan(""), std::numeric_limits<double>::infinity()}) {
-    const Case c = matmul(
-        Tensor::from_values(format_named("float16"), {3, 1}, std::vector<double>{1, special, 2}),
-        integer_tensor("float16", {1, 4}, 2));
-    EXPECT_EQ(error_of([&] { derived_tolerance(c); }),
-              "case t: no tolerance can be derived: its inputs hold NaN or infinity");
+    EXPECT_EQ(tolerance(special).atol, tolerance(0).atol);
   }
 }
 

@@ -149,14 +149,20 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
   bounds.error.resize(bounds.size.size());
   parallel_for(m, threads, [&](std::int64_t i) {
     std::vector<double> sum(width, 0.0), largest(width), cut(width, 0.0);
+    // What the accumulator held where its partial sum was promoted: it starts at 0 after that.
+    std::vector<double> promoted(width, 0.0);
     std::vector<double> lost(flushes ? width : 0, 0.0);
     for (std::size_t j = 0; j < width && !start.empty(); ++j) sum[j] = std::abs(start[j]);
     for (std::int64_t first = 0, last = 0; first < k; first = last) {
       last = std::min(k, first + chunk);
       if (interval > 0) last = std::min(last, (first / interval + 1) * interval);
+      if (share > 0 && interval > 0 && first % interval == 0) promoted = sum;
       if (share > 0) {
         for (std::size_t j = 0; j < width; ++j) {
-          largest[j] = std::max(sum[j] == 0 ? 0 : std::max(sum[j], least_normal), floor);
+          // The difference of two rounded sums may be off by as much as both are.
+          const double held =
+              sum[j] == promoted[j] ? 0 : sum[j] - promoted[j] + sum[j] * float64_sums(k);
+          largest[j] = std::max(held == 0 ? 0 : std::max(held, least_normal), floor);
         }
       }
       for (std::int64_t kk = first; kk < last; ++kk) {

@@ -42,8 +42,8 @@ std::string why_no_sum_bounds(const DotModel& model, std::int64_t k, bool starts
 //                and Stability of Numerical Algorithms, 2nd ed., equation 3.5)
 //   + (L + 1) 2^-F t   a chunk where L aligned terms and the accumulator keep F bits below the
 //                largest of them; t is the largest |a_k b_k| of the chunk, or the accumulator where
-//                that is larger, each factor and the accumulator counting as its format's smallest
-//                normal where it is below
+//                that is larger (at most the sizes added since its last promotion), each factor and
+//                the accumulator counting as its format's smallest normal where it is below
 //
 // and the higher orders of the first, n u / (1 - n u). Below the normal range come
 //

@@ -30,15 +30,33 @@ struct Head {
   int exponent = 0;  // of the last bit
 };
 
-// At most `count` bits, none of which is below 2^least. Bit 0 of the limbs weighs 2^lowest.
-Head head_of(std::span<const std::int64_t> limbs, int lowest, int count, int least) {
+// Limbs below the sum's own for its quotient, which then has more than 64 bits.
+constexpr int kLimbsBelow = 4;
+
+// Divides a number of 32-bit digits, the lowest first. Returns whether anything is left over.
+bool divide(std::span<std::uint32_t> digits, std::uint64_t divisor) {
+  unsigned __int128 rest = 0;
+  for (std::size_t i = digits.size(); i-- > 0;) {
+    const unsigned __int128 whole = (rest << 32) | digits[i];
+    digits[i] = static_cast<std::uint32_t>(whole / divisor);
+    rest = whole % divisor;
+  }
+  return rest != 0;
+}
+
+// At most `count` bits of the sum over `divisor`, none of which is below 2^least. Bit 0 of the
+// limbs weighs 2^lowest.
+Head head_of(std::span<const std::int64_t> limbs, int lowest, int count, int least,
+             std::uint64_t divisor) {
   // Carries are propagated, so that every digit is in [0, 2^32) and the sign is in the last carry.
-  std::array<std::uint32_t, ExactSum::kLimbs> space;
-  const std::span<std::uint32_t> digits(space.data(), limbs.size());
+  const std::size_t below = divisor == 1 ? 0 : kLimbsBelow;
+  lowest -= 32 * static_cast<int>(below);
+  std::array<std::uint32_t, ExactSum::kLimbs + kLimbsBelow> space{};
+  const std::span<std::uint32_t> digits(space.data(), limbs.size() + below);
   std::int64_t carry = 0;
   for (std::size_t i = 0; i < limbs.size(); ++i) {
     const std::int64_t sum = limbs[i] + carry;
-    digits[i] = static_cast<std::uint32_t>(sum & 0xffffffff);
+    digits[i + below] = static_cast<std::uint32_t>(sum & 0xffffffff);
     carry = sum >> 32;
   }
   Head head;
@@ -51,13 +69,13 @@ Head head_of(std::span<const std::int64_t> limbs, int lowest, int count, int lea
       up = flipped >> 32;
     }
   }
+  bool sticky = divisor != 1 && divide(digits, divisor);
   int top = static_cast<int>(digits.size()) - 1;
   while (top >= 0 && digits[at(top)] == 0) --top;
   if (top < 0) return head;
   // The 96 leading bits hold all that is asked for; everything below goes into the last bit.
   unsigned __int128 leading = 0;
   for (int i = top; i > top - 3; --i) leading = (leading << 32) | (i >= 0 ? digits[at(i)] : 0u);
-  bool sticky = false;
   for (int i = top - 3; i >= 0; --i) sticky |= digits[at(i)] != 0;
   const int width = 64 + static_cast<int>(std::bit_width(digits[at(top)]));
   const int weight = lowest + 32 * (top - 2);  // of the last of the 96
@@ -97,15 +115,20 @@ std::span<const std::int64_t> ExactSum::used() const {
   return {limbs_.data() + first_, std::min<std::size_t>(end_ + 2, kLimbs) - first_};
 }
 
-double ExactSum::to_odd() const {
-  const Head head = head_of(used(), kLowest + 32 * static_cast<int>(first_), 53, kLowest);
+double ExactSum::to_odd() const { return odd_quotient(1); }
+
+double ExactSum::nearest() const { return nearest_quotient(1); }
+
+double ExactSum::odd_quotient(std::uint64_t divisor) const {
+  const int least = kLowest - 32 * kLimbsBelow;
+  const Head head = head_of(used(), kLowest + 32 * static_cast<int>(first_), 53, least, divisor);
   const double size = std::ldexp(static_cast<double>(head.bits), head.exponent);
   return head.is_negative ? -size : size;
 }
 
-double ExactSum::nearest() const {
+double ExactSum::nearest_quotient(std::uint64_t divisor) const {
   // Two bits more than float64 has, or than it has of a subnormal number.
-  const Head head = head_of(used(), kLowest + 32 * static_cast<int>(first_), 55, -1076);
+  const Head head = head_of(used(), kLowest + 32 * static_cast<int>(first_), 55, -1076, divisor);
   const std::uint64_t rest = head.bits & 3, whole = head.bits >> 2;
   const std::uint64_t rounded = whole + (rest > 2 || (rest == 2 && whole % 2 != 0) ? 1 : 0);
   const double size = std::ldexp(static_cast<double>(rounded), head.exponent + 2);

@@ -27,6 +27,11 @@ class ExactSum {
   // The sum rounded to float64, to nearest even; infinity beyond float64's range.
   double nearest() const;
 
+  // The sum over `divisor`, from 1 to 2^62, rounded once: to nearest even, with infinity beyond
+  // float64's range, and to odd, as to_odd().
+  double nearest_quotient(std::uint64_t divisor) const;
+  double odd_quotient(std::uint64_t divisor) const;
+
  private:
   static constexpr int kLowest = -2176;  // weight of bit 0: below 2^-2148
 

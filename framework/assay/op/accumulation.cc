@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
 #include "assay/base/error.h"
+#include "assay/base/index.h"
 #include "assay/base/text.h"
 #include "assay/format/format.h"
 
@@ -90,10 +92,60 @@ std::vector<std::string> any_machine_notes(const Case& c) {
                 sums)};
 }
 
+double no_bound(const Format& output) {
+  return std::min(max_finite(output), std::numeric_limits<double>::max() / 8) * 2;
+}
+
+Tensor held_bounds(const Format& output, const Shape& shape, std::vector<double> bounds,
+                   const Unbounded& unbounded) {
+  const double most = no_bound(output);
+  std::size_t bounded = 0, lost = 0;
+  for (double& v : bounds) {
+    if (std::isnan(v)) {
+      v = 0;
+      continue;
+    }
+    ++(std::isinf(v) ? lost : bounded);
+    v = std::min(v, most);
+  }
+  if (bounded == 0 && lost > 0) unbounded.rethrow();
+  return Tensor::from_values(format_named("float64"), shape, bounds);
+}
+
+namespace {
+
+bool all_finite(std::span<const double> values, std::int64_t first, std::int64_t count,
+                std::int64_t step) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!std::isfinite(values[at(first + i * step)])) return false;
+  }
+  return true;
+}
+
+// Whether a sum's terms have one sign, those that are 0 aside.
+bool has_one_sign(std::span<const double> a, std::span<const double> b, std::int64_t row,
+                  std::int64_t column, std::int64_t n, std::int64_t k, double start) {
+  double positive = std::max(start, 0.0), negative = std::min(start, 0.0);
+  for (std::int64_t kk = 0; kk < k; ++kk) {
+    const double term = a[at(row * k + kk)] * b[at(kk * n + column)];
+    positive = std::max(positive, term), negative = std::min(negative, term);
+  }
+  return positive == 0 || negative == 0;
+}
+
+}  // namespace
+
 SumBounds sum_bounds(const Case& c, const Machine& machine, const DotModel& model, std::int64_t m,
                      std::int64_t n, std::int64_t k, std::span<const double> a,
-                     std::span<const double> b, const std::vector<double>& start, int threads) {
+                     std::span<const double> b, const std::vector<double>& start,
+                     Unbounded& unbounded, int threads) {
   SumBounds widest;
+  std::vector<char> reached_rows(at(m)), reached_columns(at(n));
+  for (std::int64_t i = 0; i < m; ++i) reached_rows[at(i)] = all_finite(a, i * k, k, 1) ? 0 : 1;
+  for (std::int64_t j = 0; j < n; ++j) {
+    const bool finite = all_finite(b, j, k, n) && (start.empty() || std::isfinite(start[at(j)]));
+    reached_columns[at(j)] = finite ? 0 : 1;
+  }
   for (const DotModel& row : machine.dots) {
     if (row.input != model.input) continue;
     DotModel one = model;
@@ -104,11 +156,23 @@ SumBounds sum_bounds(const Case& c, const Machine& machine, const DotModel& mode
     SumBounds bounds = sum_bounds(one, m, n, k, a, b, start, threads);
     const Format accumulator = accumulator_format(one);
     const double most = max_finite(accumulator);
+    const bool ends_there = max_finite(c.output_format()) <= most;
     for (std::size_t i = 0; i < bounds.size.size(); ++i) {
-      if (!(bounds.size[i] + bounds.error[i] <= most)) {
-        throw CaseError(c.name,
-                        formatted("no bound of accumulation: sums of at most {} may overflow {}",
+      const auto element = static_cast<std::int64_t>(i);
+      if (reached_rows[at(element / n)] != 0 || reached_columns[at(element % n)] != 0) {
+        bounds.size[i] = bounds.error[i] = std::numeric_limits<double>::quiet_NaN();
+      } else if (!(bounds.size[i] + bounds.error[i] <= most)) {
+        const double first = start.empty() ? 0 : start[at(element % n)];
+        const bool clear = ends_there && std::isfinite(bounds.error[i]) &&
+                           has_one_sign(a, b, element / n, element % n, n, k, first);
+        if (!clear) {
+          (void)unbounded.holds([&] {
+            throw CaseError(
+                c.name, formatted("no bound of accumulation: sums of at most {} may overflow {}",
                                   short_number(bounds.size[i], 4), model.accumulator.value));
+          });
+          bounds.error[i] = std::numeric_limits<double>::infinity();
+        }
       }
       if (!widest.error.empty()) bounds.error[i] = std::max(bounds.error[i], widest.error[i]);
     }
@@ -136,6 +200,16 @@ std::vector<double> finite_values(const Case& c, const char* name, const TensorV
     }
   }
   return values;
+}
+
+double reached_size(const Case& c, const char* name, double size) {
+  if (std::isfinite(size)) return size;
+  if (c.input(name).format().is_float64()) {
+    throw CaseError(c.name,
+                    "no tolerance can be derived: its inputs hold NaN or infinity, or a sum "
+                    "overflows float64");
+  }
+  return 0;
 }
 
 Tensor accumulation_bounds(const Case& c, const Machine& machine, int threads) {
@@ -186,10 +260,15 @@ const Machine* machine_of(const Case& c) {
   return machine != nullptr && machine->has_matrix_unit() ? machine : nullptr;
 }
 
-DerivedTolerance accumulation_tolerance(const Format& output, const Machine& machine,
+DerivedTolerance accumulation_tolerance(const Case& c, const Machine& machine,
                                         const std::vector<double>& bounds) {
+  const Format& output = c.output_format();
   const double rtol = unit_roundoff(output);
   const double most = bounds.empty() ? 0 : *std::max_element(bounds.begin(), bounds.end());
+  if (most >= no_bound(output)) {
+    throw CaseError(
+        c.name, formatted("no tolerance can be derived: a sum may overflow on {}", machine.name));
+  }
   return {rtol, (1 + rtol) * most + min_subnormal(output) / 2,
           formatted("rtol: half a {} ulp; atol: the largest bound of accumulation on {}",
                     output.name, machine.name)};

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "assay/base/constants.h"
 #include "assay/base/double_double.h"
 #include "assay/base/error.h"
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/quad.h"
 #include "assay/base/text.h"
@@ -61,6 +64,10 @@ std::vector<double> transposed(std::int64_t rows, std::int64_t columns,
   std::vector<double> to(from.size());
   transpose(rows, columns, from.data(), to.data());
   return to;
+}
+
+bool holds_only_numbers(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
 // What a machine does with some rows of queries.
@@ -123,9 +130,13 @@ class MachineRows {
       encode_array(a_.input, row, at(n), codes.data());
       decode_array(a_.input, codes.data(), at(n), weights.data() + i * n);
     }
-    const std::vector<double> v = matrix_rows(call_.test_case.input("v"), batch_, begin, n);
+    std::vector<double> v = matrix_rows(call_.test_case.input("v"), batch_, begin, n);
     std::vector<float> product(out_.size(), 0.0f);
-    dot_matmul(model_, rows_, a_.width, n, weights.data(), v.data(), product.data(), 1);
+    if (a_.causal && !holds_only_numbers(v)) {
+      multiply_what_is_seen(begin, n, weights, v, product);
+    } else {
+      dot_matmul(model_, rows_, a_.width, n, weights.data(), v.data(), product.data(), 1);
+    }
     if (begin == 0) {
       out_ = product;
       return;
@@ -134,6 +145,20 @@ class MachineRows {
       float* row = out_.data() + i * a_.width;
       vector_apply(unit_, VectorOp::kMul, a_.width, row, {&factors[at(i)], true}, row, row);
       vector_apply(unit_, VectorOp::kAdd, a_.width, row, product.data() + i * a_.width, row, row);
+    }
+  }
+
+  // The products of weights and values, each row without the keys that it does not see: 0 times an
+  // infinity or NaN there would be NaN. A finite value there has no influence either.
+  void multiply_what_is_seen(std::int64_t begin, std::int64_t n, const std::vector<double>& weights,
+                             std::vector<double>& v, std::vector<float>& product) const {
+    const std::vector<double> all = v;
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      const std::int64_t seen = std::clamp<std::int64_t>(a_.seen(batch_, first_ + i) - begin, 0, n);
+      std::copy_n(all.begin(), seen * a_.width, v.begin());
+      std::fill(v.begin() + seen * a_.width, v.end(), 0.0);
+      dot_matmul(model_, 1, a_.width, n, weights.data() + i * n, v.data(),
+                 product.data() + i * a_.width, 1);
     }
   }
 
@@ -327,25 +352,75 @@ void require_subnormals(const Case& c, const Machine& machine) {
   }
 }
 
-Tensor attention_bounds(const Case& c) {
+// The bounds of a result's elements, infinite if nothing bounds one, NaN if a NaN or
+// infinity reaches it.
+struct AttentionBounds {
+  std::vector<double> values;
+  Unbounded unbounded;
+};
+AttentionBounds bounds_of_attention(const Case& c) {
   const Format& output = c.output_format();
   const Attention a = attention_of(c, output);
   const Format& float32 = format_named("float32");
   const RoundoffBounds roundoff = roundoff_bounds(c, float32, output);
   const double u = roundoff.unit, f = largest_function_error("exp", float32);
-  for (const char* name : {"q", "k", "v"}) {
-    for (const double v : c.input(name).view().values()) {
-      if (std::isfinite(v)) continue;
-      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
-    }
-  }
   // A product's sum by float32 in any order, its terms cut or rounded: relative to sum |a b|.
   const auto product = [](std::int64_t n) { return static_cast<double>(n + 2) * 0x1p-23; };
   const std::int64_t tiles = (a.keys + a.tile - 1) / a.tile;
-  const double gamma = sum_roundings(c, a.tile, float32, roundoff).factor();
+  const SumRoundings of_tile = sum_roundings(c, a.tile, float32, roundoff);
+  const double loss = of_tile.loss();
   // Of a sum's own: each tile's roundings, and what each later tile multiplies and adds.
   const double running = static_cast<double>(tiles - 1) * (f + 3 * u);
-  std::vector<double> bounds(static_cast<std::size_t>(element_count(a.output)));
+  std::vector<double> bounds(at(element_count(a.output)));
+  Unbounded unbounded;
+  // Writes the bounds of row i of a part.
+  const auto row_bounds = [&](std::int64_t i, std::int64_t seen, const Weights& w,
+                              const std::vector<double>& sizes, const std::vector<double>& mixed,
+                              const std::vector<double>& v, double* to) {
+    // How far a score may be off, and how far it lies below the maximum. A key whose score is
+    // -infinity has no weight.
+    double off = 0, most = -kInfinity, least = kInfinity;
+    bool is_number = true;
+    for (std::int64_t j = 0; j < seen; ++j) {
+      const std::size_t key = at(i * a.keys + j);
+      const double score = a.scale * w.scores[key];
+      is_number = is_number && !std::isnan(score) && score < kInfinity;
+      if (!std::isfinite(score)) continue;
+      off = std::max(off, product(a.depth) * std::abs(a.scale) * sizes[key] +
+                              3 * u * std::abs(score) + 2 * roundoff.tiny +
+                              static_cast<double>(a.depth) * std::abs(a.scale) * roundoff.tiny);
+      most = std::max(most, score), least = std::min(least, score);
+      require_range(c, float32, "a score",
+                    (1 + product(a.depth)) * sizes[key] * std::max(1.0, std::abs(a.scale)));
+    }
+    if (!is_number || !std::isfinite(most)) {  // the row is NaN
+      std::fill_n(to, a.width, kNan);
+      return;
+    }
+    // Weights below exp(-104) are lost whatever their error.
+    const double depth = std::min(most - least, 104.0);
+    const double weight = (1 + f) * std::exp(2 * off + u * depth * static_cast<double>(tiles)) - 1;
+    // A sum that may lose this share, of weights that are not negative.
+    const double sum = std::min((1 + weight) * (1 + running) - 1, 1.0) + loss;
+    if (!(sum < 1 - 0x1p-20)) {
+      throw CaseError(c.name,
+                      "no tolerance can be derived: the roundings of attention leave no digit");
+    }
+    const double relative = (1 + weight) * (1 + 2 * u + running) * (1 + unit_roundoff(a.input)) *
+                                (1 + product(a.tile)) / (1 - sum) -
+                            1;
+    const double total = static_cast<double>(w.sums[at(i)].value);
+    // A weight's subnormal rounding, in float32 and in the operands' dtype, for every key.
+    const double tiny = static_cast<double>(a.keys) * (min_subnormal(a.input) + roundoff.tiny);
+    // Those of the second product's sums and of its quotient.
+    const double sums = (static_cast<double>(a.keys) / total + 2) * 2 * roundoff.tiny;
+    double widest = 0;
+    for (const double value : v) widest = std::max(widest, value);
+    for (std::int64_t j = 0; j < a.width; ++j) {
+      const double size = mixed[at(i * a.width + j)] / total;
+      to[j] = (relative * size + tiny * widest + sums) * (1 + unit_roundoff(output));
+    }
+  };
   for (std::int64_t part = 0; part < a.parts(); ++part) {
     const std::int64_t batch = part % a.batch, first = part / a.batch * kRows;
     const std::int64_t rows = std::min(kRows, a.queries - first);
@@ -353,54 +428,45 @@ Tensor attention_bounds(const Case& c) {
     auto q = matrix_rows(c.input("q"), batch, first, rows);
     auto k = transposed(a.keys, a.depth, matrix_rows(c.input("k"), batch, 0, a.keys));
     auto v = matrix_rows(c.input("v"), batch, 0, a.keys);
-    for (auto* values : {&q, &k, &v}) {
-      for (double& value : *values) value = std::abs(value);
+    // What is NaN or infinite is found by the scores, and of v by `bad`.
+    std::vector<std::pair<std::int64_t, std::int64_t>> bad;  // key, column
+    for (std::int64_t i = 0; i < std::ssize(v); ++i) {
+      if (!std::isfinite(v[at(i)])) bad.emplace_back(i / a.width, i % a.width);
     }
-    std::vector<double> sizes(w.scores.size(), 0.0),
-        mixed(static_cast<std::size_t>(rows * a.width));
+    for (auto* values : {&q, &k, &v}) {
+      for (double& value : *values) value = std::isfinite(value) ? std::abs(value) : 0;
+    }
+    std::vector<double> sizes(w.scores.size(), 0.0), mixed(at(rows * a.width));
     exact_matmul(rows, a.keys, a.depth, q.data(), k.data(), sizes.data(), 1);
     exact_matmul(rows, a.width, a.keys, w.weights.data(), v.data(), mixed.data(), 1);
     for (std::int64_t i = 0; i < rows; ++i) {
-      // How far a score may be off, and how far it lies below the maximum.
-      double off = 0, most = -std::numeric_limits<double>::infinity(), least = -most;
-      for (std::int64_t j = 0; j < a.seen(batch, first + i); ++j) {
-        const auto at = static_cast<std::size_t>(i * a.keys + j);
-        const double score = a.scale * w.scores[at];
-        off = std::max(off, product(a.depth) * std::abs(a.scale) * sizes[at] +
-                                3 * u * std::abs(score) + 2 * roundoff.tiny +
-                                static_cast<double>(a.depth) * std::abs(a.scale) * roundoff.tiny);
-        most = std::max(most, score), least = std::min(least, score);
-        require_range(c, float32, "a score",
-                      (1 + product(a.depth)) * sizes[at] * std::max(1.0, std::abs(a.scale)));
-      }
-      // Weights below exp(-104) are lost whatever their error.
-      const double depth = std::min(most - least, 104.0);
-      const double weight =
-          (1 + f) * std::exp(2 * off + u * depth * static_cast<double>(tiles)) - 1;
-      const double sum = (1 + weight) * (1 + gamma + running) - 1;
-      if (!(sum < 0.5)) {
-        throw CaseError(c.name,
-                        "no tolerance can be derived: the roundings of attention leave no digit");
-      }
-      const double relative = (1 + weight) * (1 + 2 * u + running) * (1 + unit_roundoff(a.input)) *
-                                  (1 + product(a.tile)) / (1 - sum) -
-                              1;
-      const double total = static_cast<double>(w.sums[static_cast<std::size_t>(i)].value);
-      // A weight's subnormal rounding, in float32 and in the operands' dtype, for every key.
-      const double tiny = static_cast<double>(a.keys) * (min_subnormal(a.input) + roundoff.tiny);
-      // Those of the second product's sums and of its quotient.
-      const double sums = (static_cast<double>(a.keys) / total + 2) * 2 * roundoff.tiny;
-      double widest = 0;
-      for (const double value : v) widest = std::max(widest, value);
       const std::int64_t row = (batch * a.queries + first + i) * a.width;
-      for (std::int64_t j = 0; j < a.width; ++j) {
-        const double size = mixed[static_cast<std::size_t>(i * a.width + j)] / total;
-        bounds[static_cast<std::size_t>(row + j)] =
-            (relative * size + tiny * widest + sums) * (1 + unit_roundoff(output));
+      const std::int64_t seen = a.seen(batch, first + i);
+      const bool holds =
+          unbounded.holds([&] { row_bounds(i, seen, w, sizes, mixed, v, bounds.data() + row); });
+      if (!holds) std::fill_n(bounds.begin() + row, a.width, kInfinity);
+      for (const auto& [key, column] : bad) {
+        if (key < seen) bounds[at(row + column)] = kNan;
       }
     }
   }
-  return Tensor::from_values(format_named("float64"), a.output, bounds);
+  return {std::move(bounds), std::move(unbounded)};
+}
+
+Tensor attention_bounds(const Case& c, const Machine& machine) {
+  AttentionBounds all = bounds_of_attention(c);
+  const VectorModel* unit = find_vector_model(machine);
+  const bool reached =
+      std::any_of(all.values.begin(), all.values.end(), [](double v) { return std::isnan(v); });
+  if (reached && unit != nullptr && overflow_of(c, machine) == Overflow::kSaturate) {
+    // An infinity of v is the largest number there before it is divided by the row's sum.
+    const std::vector<double> exact = golden_result(c).view().values();
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      if (std::isinf(exact[i]) && std::isnan(all.values[i])) all.values[i] = kInfinity;
+    }
+  }
+  return held_bounds(c.output_format(), attention_of(c, c.output_format()).output,
+                     std::move(all.values), all.unbounded);
 }
 
 // What chance makes of a row's weights exp(scaled score - largest) / sum: relative errors of each
@@ -576,8 +642,11 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
 DerivedTolerance attention_tolerance(const Case& c) {
   if (const Machine* machine = machine_of(c)) require_subnormals(c, *machine);
   const RoundoffBounds roundoff = roundoff_bounds(c, format_named("float32"), c.output_format());
-  const std::vector<double> bounds = attention_bounds(c).view().values();
-  const double largest = bounds.empty() ? 0 : *std::max_element(bounds.begin(), bounds.end());
+  const AttentionBounds all = bounds_of_attention(c);
+  all.unbounded.rethrow();
+  const std::vector<double>& bounds = all.values;
+  double largest = 0;
+  for (const double v : bounds) largest = std::max(largest, std::isnan(v) ? 0 : v);
   const double rtol = roundoff.output;
   return {rtol, largest + roundoff.tiny,
           formatted("atol: the rounding of every step, at most {} of an element{}",
@@ -634,7 +703,7 @@ std::vector<Operator> attention_operators() {
            .element_bounds =
                [](const Case& c, const Machine& machine, int) {
                  require_subnormals(c, machine);
-                 return attention_bounds(c);
+                 return attention_bounds(c, machine);
                },
            .machine_free_bounds = true,
            .expected_errors = attention_errors,

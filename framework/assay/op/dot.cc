@@ -7,6 +7,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/error.h"
@@ -369,20 +370,19 @@ Tensor dot_reference(const ReferenceCall& call) {
 }
 
 // The bounds of the sums before they are rounded to the output's format.
-std::vector<double> sum_errors(const Case& c, const Machine& machine, int threads) {
+std::vector<double> sum_errors(const Case& c, const Machine& machine, Unbounded& unbounded,
+                               int threads) {
   check_shapes(c);
   const Tensor &a = c.input("a"), &b = c.input("b");
   const std::int64_t n = a.shape()[0], k = a.shape()[1];
   const MatrixUnit unit = dot_unit({c, machine, c.output_format(), threads});
-  const std::vector<double> starts = finite_values(c, "c", c.input("c").view());
+  const std::vector<double> starts = c.input("c").view().values();
   std::vector<double> bounds(static_cast<std::size_t>(n), 0.0);
-  (void)finite_values(c, "a", a.view());
-  (void)finite_values(c, "b", b.view());
   for (std::int64_t i = 0; i < n && !unit.sums_exactly(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     const SumBounds sum =
         sum_bounds(c, machine, *unit.model, 1, 1, k, unit.operand(a.view().slice(i, 1)),
-                   unit.operand(b.view().slice(i, 1)), {starts[at]}, threads);
+                   unit.operand(b.view().slice(i, 1)), {starts[at]}, unbounded, threads);
     bounds[at] = sum.error[0];
   }
   return bounds;
@@ -390,9 +390,10 @@ std::vector<double> sum_errors(const Case& c, const Machine& machine, int thread
 
 Tensor dot_bounds(const Case& c, const Machine& machine, int threads) {
   require_matrix_unit(c, machine);
-  std::vector<double> bounds = sum_errors(c, machine, threads);
+  Unbounded unbounded;
+  std::vector<double> bounds = sum_errors(c, machine, unbounded, threads);
   for (double& v : bounds) v *= 1 + unit_roundoff(c.output_format());
-  return Tensor::from_values(format_named("float64"), c.input("c").shape(), bounds);
+  return held_bounds(c.output_format(), c.input("c").shape(), std::move(bounds), unbounded);
 }
 
 ExpectedErrors dot_errors(const Case& c, const Machine& machine, int threads) {
@@ -428,7 +429,7 @@ DerivedTolerance dot_tolerance(const Case& c) {
   const std::int64_t n = a.shape()[0], k = a.shape()[1];
   if (const Machine* machine = machine_of(c);
       machine != nullptr && a.format().is_float() && !sums_in_float16(c, output)) {
-    return accumulation_tolerance(output, *machine, sum_errors(c, *machine, 1));
+    return accumulation_tolerance(c, *machine, dot_bounds(c, *machine, 1).view().values());
   }
   require_machine(c);
   if (const Machine* machine = machine_of(c); machine != nullptr && sums_in_float16(c, output)) {
@@ -447,10 +448,7 @@ DerivedTolerance dot_tolerance(const Case& c) {
     for (std::int64_t j = i * k; j < (i + 1) * k; ++j) {
       sum += std::abs(rows[static_cast<std::size_t>(j)] * by[static_cast<std::size_t>(j)]);
     }
-    if (!std::isfinite(sum)) {
-      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
-    }
-    largest = std::max(largest, sum);
+    largest = std::max(largest, reached_size(c, "a", sum));
   }
   const Format& accumulator = format_named(sums_in_float16(c, output) ? "float16" : "float32");
   const double h = static_cast<double>(k + 1) * unit_roundoff(accumulator);

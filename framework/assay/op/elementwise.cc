@@ -223,16 +223,27 @@ DerivedTolerance elementwise_tolerance(const Case& c) {
                       "subnormal; without overflow",
                       bounds.output > 0 ? formatted(" and one to {}", output.name) : "")};
   }
-  const std::vector<double> a = c.input("a").view().values(), b = c.input(second).view().values();
+  const Format& unit = unit_format(c, input);
+  const std::vector<double> a = c.input("a").view().values(), b = c.input(second).view().values(),
+                            added = c.input(operation.names[2]).view().values();
+  const auto value_at = [](const std::vector<double>& values, std::size_t i) {
+    return values[values.size() == 1 ? 0 : i];
+  };
+  const bool ends_there = max_finite(output) <= max_finite(unit);
   double largest = 0;
-  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-    const double product = std::abs(a[a.size() == 1 ? 0 : i] * b[b.size() == 1 ? 0 : i]);
-    if (!std::isfinite(product)) {
-      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
+  for (std::size_t i = 0; i < std::max({a.size(), b.size(), added.size()}); ++i) {
+    const double product = value_at(a, i) * value_at(b, i), third = value_at(added, i);
+    if (std::isnan(product) || !std::isfinite(third)) continue;  // so is the result
+    // A product beyond the range stays there if nothing of the other sign is added. The result is
+    // then the largest number or an infinity, as that of mul, and the judge settles it.
+    const bool stays = product > 0 ? third >= 0 : third <= 0;
+    if (std::abs(product) > max_finite(unit) && ends_there && stays) continue;
+    if (std::isinf(product) && !(std::isfinite(value_at(a, i)) && std::isfinite(value_at(b, i)))) {
+      continue;
     }
-    largest = std::max(largest, product);
+    largest = std::max(largest, std::abs(product));
   }
-  require_range(c, unit_format(c, input), "a product", largest);
+  require_range(c, unit, "a product", largest);
   return {rtol, (1 + rtol) * (bounds.unit * largest + bounds.tiny) + bounds.tiny,
           formatted(
               "rtol: the rounding of the sum; atol: the product may be rounded first (at most {})",

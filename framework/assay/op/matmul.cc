@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "assay/base/error.h"
 #include "assay/base/index.h"
@@ -147,12 +149,12 @@ std::vector<double> left_out(const MatrixUnit& unit, const MatmulShape& s,
 SumBounds bounds_of_sums(const Case& c, const Machine& machine, const MatrixUnit& unit,
                          const MatmulShape& s, const std::vector<double>& a,
                          const std::vector<double>& b, const std::vector<double>& bias,
-                         int threads) {
+                         Unbounded& unbounded, int threads) {
   const MatrixUnit::Summed p = unit.summed(s.m, s.n, s.k, a, b);
   const bool is_plain = p.parts.part == nullptr && p.parts.sum == nullptr;
   SumBounds all;
   if (!p.parts.is_split() || (&machine == &any_machine() && is_plain)) {
-    all = sum_bounds(c, machine, p.model, s.m, s.n, p.k, p.a, p.b, bias, threads);
+    all = sum_bounds(c, machine, p.model, s.m, s.n, p.k, p.a, p.b, bias, unbounded, threads);
   } else {
     all.size.assign(static_cast<std::size_t>(s.m * s.n), 0.0);
     all.error = all.size;
@@ -163,8 +165,9 @@ SumBounds bounds_of_sums(const Case& c, const Machine& machine, const MatrixUnit
     for (std::size_t number = 0; number < p.parts.count(); ++number) {
       const std::int64_t first = p.parts.begin(number), last = p.parts.ends[number];
       const std::vector<double> rows(p.b.begin() + first * s.n, p.b.begin() + last * s.n);
-      const SumBounds part = sum_bounds(c, machine, p.model, s.m, s.n, last - first,
-                                        columns_of(p.a, s.m, p.k, first, last), rows, {}, threads);
+      const SumBounds part =
+          sum_bounds(c, machine, p.model, s.m, s.n, last - first,
+                     columns_of(p.a, s.m, p.k, first, last), rows, {}, unbounded, threads);
       for (std::size_t i = 0; i < all.size.size(); ++i) {
         all.size[i] += part.size[i];
         all.error[i] += part.error[i];
@@ -183,11 +186,13 @@ SumBounds bounds_of_sums(const Case& c, const Machine& machine, const MatrixUnit
       all.error[i] +=
           roundings * (all.size[i] + all.error[i]) + (parts + 1) * min_subnormal(summed) / 2;
       for (const Format* f : {&stored, &summed}) {
-        if (!(all.size[i] + all.error[i] <= max_finite(*f))) {
+        if (!(all.size[i] + all.error[i] > max_finite(*f))) continue;
+        (void)unbounded.holds([&] {
           throw CaseError(c.name,
                           formatted("no bound of accumulation: sums of at most {} may overflow {}",
                                     short_number(all.size[i], 4), f->name));
-        }
+        });
+        all.error[i] = std::numeric_limits<double>::infinity();
       }
     }
   }
@@ -213,16 +218,15 @@ Tensor matmul_bounds(const Case& c, const Machine& machine, int threads) {
   const std::vector<double> bias = matmul_bias(c);
   const auto part = static_cast<std::size_t>(s.m * s.n);
   std::vector<double> bounds;
+  Unbounded unbounded;
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
     const TensorView a = matmul_matrix(c, "a", batch), b = matmul_matrix(c, "b", batch);
-    (void)finite_values(c, "a", a);
-    (void)finite_values(c, "b", b);
     if (unit.sums_exactly()) {
       bounds.insert(bounds.end(), part, 0.0);
       continue;
     }
-    const SumBounds sums =
-        bounds_of_sums(c, machine, unit, s, unit.operand(a), unit.operand(b), bias, threads);
+    const SumBounds sums = bounds_of_sums(c, machine, unit, s, unit.operand(a), unit.operand(b),
+                                          bias, unbounded, threads);
     for (const double error : sums.error) {
       // All of it is rounded once to the output's format.
       bounds.push_back(error * (1 + unit_roundoff(output)));
@@ -236,7 +240,7 @@ Tensor matmul_bounds(const Case& c, const Machine& machine, int threads) {
       bounds[i] += unit_roundoff(output) * (std::abs(exact[i]) + bounds[i]) + min_subnormal(output);
     }
   }
-  return Tensor::from_values(format_named("float64"), s.output, bounds);
+  return held_bounds(output, s.output, std::move(bounds), unbounded);
 }
 
 ExpectedErrors matmul_errors(const Case& c, const Machine& machine, int threads) {
@@ -268,12 +272,11 @@ DerivedTolerance matmul_tolerance(const Case& c) {
   const Format& output = c.output_format();
   if (!output.is_float()) return {0, 0, std::string(kExactSums)};
   if (const Machine* machine = machine_of(c)) {
-    return accumulation_tolerance(output, *machine,
-                                  accumulation_bounds(c, *machine).view().values());
+    return accumulation_tolerance(c, *machine, accumulation_bounds(c, *machine).view().values());
   }
   const MatrixUnit unit = exact_unit(c);
   if (unit.in_two_terms || unit.split.part != nullptr || unit.split.sum != nullptr) {
-    return accumulation_tolerance(output, any_machine(),
+    return accumulation_tolerance(c, any_machine(),
                                   accumulation_bounds(c, any_machine()).view().values());
   }
   const double rtol = last_roundings(unit) * unit_roundoff(output),
@@ -292,12 +295,7 @@ DerivedTolerance matmul_tolerance(const Case& c) {
       sums[i] = std::abs(bias[i % bias.size()]);
     }
     exact_matmul(s.m, s.n, s.k, a.data(), b.data(), sums.data());
-    for (const double v : sums) {
-      if (!std::isfinite(v)) {
-        throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
-      }
-      largest = std::max(largest, v);
-    }
+    for (const double v : sums) largest = std::max(largest, reached_size(c, "a", v));
   }
   // Besides a sum's relative roundings those below float32's normal numbers.
   const auto k = static_cast<double>(s.k);

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/machine/function_error.h"
+#include "assay/op/accumulation.h"
 #include "assay/op/order.h"
 
 namespace assay {
@@ -17,6 +20,7 @@ struct Errors {
   double u;      // of an operation
   double f;      // of exp and rsqrt
   double gamma;  // of a sum, times the sum of its terms' sizes
+  double loss;   // the share that a sum of terms that are not negative may lose
   double tiny;   // half the smallest subnormal
   // What the first sum is computed in, and what follows it: float32 after blocks.
   const Format& unit;
@@ -30,40 +34,72 @@ struct Errors {
                                                  norm.test_case.op, what));
 }
 
-// The largest relative error beside what `tiny` does; bounds[i] for each element.
+bool is_infinite(double v) { return std::isinf(v); }
+bool is_nan(double v) { return std::isnan(v); }
+
+// Writes bounds[i] for each element. Returns the largest relative error beside what `tiny` does.
 double softmax_bounds(const Norm& norm, const Errors& r, const std::vector<double>& x,
                       std::vector<double>& bounds) {
   const double most = *std::max_element(x.begin(), x.end());
-  std::vector<double> terms, errors;
+  if (std::any_of(x.begin(), x.end(), is_nan) || std::isinf(most)) {
+    std::fill(bounds.begin(), bounds.end(), kNan);  // so is the row
+    return 0;
+  }
+  std::vector<double> terms;
   double sum = 0, moved = 0;
+  // x - max is rounded, and exp makes a relative error of that absolute one. Where x is -infinity,
+  // as a mask writes it, both are 0.
+  const auto largest_term = [&](double v) { return (1 + r.f) * std::exp(-(1 - r.u) * (most - v)); };
+  const auto least_term = [&](double v) { return (1 - r.f) * std::exp(-(1 + r.u) * (most - v)); };
   for (const double v : x) {
     const double term = std::exp(v - most);
-    // x - max is rounded, and exp makes a relative error of that absolute one.
-    const double error = (1 + r.f) * std::exp(r.u * (most - v)) - 1;
-    terms.push_back(term), errors.push_back(error);
-    sum += term, moved += std::min(term * error, 1.0) + r.tiny;
+    terms.push_back(term);
+    sum += term, moved += std::min(largest_term(v) - term, 1.0) + r.tiny;
   }
   const LargestSums sums = largest_sums(r.order, terms);
   require_range(norm.test_case, r.unit, "its sum", sums.unit * (1 + r.gamma));
-  const double below = (moved / sum) * (1 + r.gamma) + r.gamma;
-  if (!(below < 0.5)) no_digit(norm, "its sum");
+  // Whatever is lost, a sum of terms that are not negative is no less than the largest, exp(0).
+  const double least = std::max((sum - moved) * (1 - r.loss), 1 - r.f - r.tiny);
+  const double greatest = (sum + moved) * (1 + r.gamma);
   double largest = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    // Quotients below the range have `tiny` for their error.
-    const double relative = (1 + errors[i]) * (1 + r.u) / (1 - below) - 1;
     const double size = terms[i] / sum;
-    bounds[i] = size * relative + r.tiny / (1 - below) / sum + r.tiny;
-    if (size > r.tiny) largest = std::max(largest, relative);
+    const double above = largest_term(x[i]) * (1 + r.u) / least - size,
+                 below = size - least_term(x[i]) * (1 - r.u) / greatest;
+    // What this arithmetic itself rounds counts where the unit computes in float64.
+    const double off = std::max(above, below) + size * 0x1p-50;
+    // Quotients below the range have `tiny` for their error.
+    bounds[i] = off + r.tiny / least + r.tiny;
+    if (size > r.tiny) largest = std::max(largest, off / size);
   }
   return largest;
 }
 
-// Of layernorm and rmsnorm.
+// Writes the bounds of an rmsnorm's row that holds an infinity. It is NaN itself, and the others
+// are 0. A unit that saturates divides these by no less than the root of the largest number over n.
+void bounds_beside_infinity(const Norm& norm, const Errors& r, const std::vector<double>& weight,
+                            const std::vector<double>& x, std::vector<double>& bounds) {
+  const double factor =
+      std::sqrt(static_cast<double>(norm.e.n) / max_finite(r.after)) * (1 + 8 * r.u + r.f);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double size = std::abs(x[i]) * (weight.empty() ? 1.0 : std::abs(weight[i]));
+    bounds[i] = std::isfinite(size) ? size * factor + 2 * r.tiny : kNan;
+  }
+}
+
+// Writes the bounds of a row of layernorm or rmsnorm. Those of elements that may leave the range
+// are infinite, and `unbounded` keeps the reason.
 void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<double>& weight,
                        const std::vector<double>& bias, const std::vector<double>& x,
-                       std::vector<double>& bounds) {
+                       std::vector<double>& bounds, Unbounded& unbounded) {
   const auto n = static_cast<double>(x.size());
   const Case& c = norm.test_case;
+  const bool has_infinity = std::any_of(x.begin(), x.end(), is_infinite);
+  if (std::any_of(x.begin(), x.end(), is_nan) || (has_infinity && norm.subtracts_mean())) {
+    std::fill(bounds.begin(), bounds.end(), kNan);  // so is the row
+    return;
+  }
+  if (has_infinity) return bounds_beside_infinity(norm, r, weight, x, bounds);
   double mean = 0, mean_error = 0;
   if (norm.subtracts_mean()) {
     double sizes = 0;
@@ -85,7 +121,7 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
   }
   // Squares, their sum, the mean's division, eps and its addition.
   const double grow = (1 + r.u) * (1 + r.gamma) * (1 + r.u), eps = norm.eps;
-  const double shrink = (1 - r.u) * (1 - r.gamma) * (1 - r.u);
+  const double shrink = (1 - r.u) * (1 - r.loss) * (1 - r.u);
   require_range(c, r.after, "the sum of the squares", high * n * grow);
   high = (high * grow + 3 * r.tiny + eps * (1 + r.u)) * (1 + r.u);
   low = (low * shrink - 3 * r.tiny + eps * (1 - r.u)) * (1 - r.u);
@@ -94,23 +130,33 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
   const double factor =
       std::max((1 + r.f) / std::sqrt(low) - exact, exact - (1 - r.f) / std::sqrt(high)) + r.tiny;
   for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool reached = (!weight.empty() && !std::isfinite(weight[i])) ||
+                         (!bias.empty() && !std::isfinite(bias[i]));
+    if (reached) {
+      bounds[i] = kNan;
+      continue;
+    }
     const double d = std::abs(x[i] - mean);
     double size = d * exact;
     double bound = error_of(d) * (exact + factor) + d * factor;
     // A rounded operation on what is already off.
     const auto rounded = [&] { bound += r.u * (size + bound) + r.tiny; };
     rounded();
-    if (!weight.empty()) size *= std::abs(weight[i]), bound *= std::abs(weight[i]), rounded();
-    require_range(c, r.after, "an element", size + bound);
-    if (!bias.empty()) size += std::abs(bias[i]), rounded();
-    require_range(c, r.after, "an element", size + bound);
-    bounds[i] = bound;
+    const bool holds = unbounded.holds([&] {
+      if (!weight.empty()) size *= std::abs(weight[i]), bound *= std::abs(weight[i]), rounded();
+      require_range(c, r.after, "an element", size + bound);
+      if (!bias.empty()) size += std::abs(bias[i]), rounded();
+      require_range(c, r.after, "an element", size + bound);
+    });
+    bounds[i] = holds ? bound : kInfinity;
   }
 }
 
 struct Bounds {
-  std::vector<double> values;  // row-major
-  double relative = 0;         // softmax: the largest relative error
+  // Row-major. Infinite if nothing bounds an element, NaN if a NaN or infinity reaches it.
+  std::vector<double> values;
+  double relative = 0;  // softmax: the largest relative error
+  Unbounded unbounded;
 };
 
 Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
@@ -118,22 +164,19 @@ Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
   const Format& unit = unit_format(c, norm.input);
   const SumOrder order = asked_order(c);
   const bool widens = order.order == ReduceOrder::kBlock && !unit.is_float64();
+  const SumRoundings roundings = sum_roundings(c, norm.e.n, norm.input, roundoff);
   const Errors r{roundoff.unit,
                  largest_function_error(norm.is_softmax() ? "exp" : "rsqrt", unit),
-                 sum_roundings(c, norm.e.n, norm.input, roundoff).factor(),
+                 roundings.factor(),
+                 roundings.loss(),
                  roundoff.tiny,
                  unit,
                  widens ? format_named("float32") : unit,
                  order};
   const std::vector<double> x = c.input("x").view().values();
-  for (const double v : x) {
-    if (!std::isfinite(v)) {
-      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
-    }
-  }
   const std::vector<double> weight = norm.vector<double>("weight", norm.has_weight),
                             bias = norm.vector<double>("bias", norm.has_bias);
-  Bounds result{std::vector<double>(x.size())};
+  Bounds result{std::vector<double>(x.size()), 0, {}};
   const AxisExtent& e = norm.e;
   std::vector<double> row(static_cast<std::size_t>(e.n)), bounds(row.size());
   for (std::int64_t line = 0; line < e.outer * e.inner; ++line) {
@@ -141,10 +184,13 @@ Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
     for (std::int64_t i = 0; i < e.n; ++i) {
       row[static_cast<std::size_t>(i)] = x[static_cast<std::size_t>(first + i * e.inner)];
     }
-    if (norm.is_softmax())
-      result.relative = std::max(result.relative, softmax_bounds(norm, r, row, bounds));
-    else
-      normalised_bounds(norm, r, weight, bias, row, bounds);
+    const bool holds = result.unbounded.holds([&] {
+      if (norm.is_softmax())
+        result.relative = std::max(result.relative, softmax_bounds(norm, r, row, bounds));
+      else
+        normalised_bounds(norm, r, weight, bias, row, bounds, result.unbounded);
+    });
+    if (!holds) std::fill(bounds.begin(), bounds.end(), kInfinity);
     for (std::int64_t i = 0; i < e.n; ++i) {
       result.values[static_cast<std::size_t>(first + i * e.inner)] =
           bounds[static_cast<std::size_t>(i)];
@@ -160,7 +206,7 @@ Tensor norm_bounds(const Case& c, NormKind kind) {
   const Norm norm = norm_of(c, kind, output);
   Bounds bounds = bounds_of(norm, roundoff_bounds(c, norm.input, output));
   for (double& v : bounds.values) v *= 1 + unit_roundoff(output);
-  return Tensor::from_values(format_named("float64"), c.input("x").shape(), bounds.values);
+  return held_bounds(output, c.input("x").shape(), std::move(bounds.values), bounds.unbounded);
 }
 
 DerivedTolerance norm_tolerance(const Case& c, NormKind kind) {
@@ -168,13 +214,15 @@ DerivedTolerance norm_tolerance(const Case& c, NormKind kind) {
   const Norm norm = norm_of(c, kind, output);
   const RoundoffBounds roundoff = roundoff_bounds(c, norm.input, output);
   const Bounds bounds = bounds_of(norm, roundoff);
+  bounds.unbounded.rethrow();
   if (norm.is_softmax()) {
     const double rtol = roundoff.of(bounds.relative);
     return {rtol, 4 * roundoff.tiny,
             formatted("rtol: u |x - max| through exp, the sum and the quotient, at most {}",
                       short_number(rtol, 3))};
   }
-  const double largest = *std::max_element(bounds.values.begin(), bounds.values.end());
+  double largest = 0;
+  for (const double v : bounds.values) largest = std::max(largest, std::isnan(v) ? 0 : v);
   const double rtol = roundoff.output;
   return {rtol, (1 + rtol) * largest + roundoff.tiny,
           formatted("atol: the rounding of every step, at most {} of an element{}",

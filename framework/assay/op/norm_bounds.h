@@ -6,12 +6,14 @@
 
 namespace assay {
 
-// What the rounding of every step may add up to, whatever the machine; without overflow. Throws
-// std::invalid_argument for inputs that hold NaN or infinity, and where roundings leave no digit.
+// What the rounding of every step may add up to, whatever the machine; without overflow. Elements
+// that a NaN or infinity reaches do not count. Throws std::invalid_argument if roundings leave no
+// digit of a row, or a step may leave its range.
 DerivedTolerance norm_tolerance(const Case& test_case, NormKind kind);
 
 // The same bound for each element, without the conversion to the output's format: float64, of x's
-// shape.
+// shape. Only rows and elements without a bound lose theirs (held_bounds() of op/accumulation.h).
+// Throws std::invalid_argument if that leaves none.
 Tensor norm_bounds(const Case& test_case, NormKind kind);
 
 }  // namespace assay

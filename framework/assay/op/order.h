@@ -2,6 +2,7 @@
 // the trees of reductions, and how many roundings they bring.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,13 +50,24 @@ const Format& last_format(const Case& test_case, const SumOrder& order, const Fo
 // it has no repeats, too.
 SumOrder sum_order(const Call& call, const Format& input);
 
-// Between an element and its sum, the longest path: roundings by the unit, and by float32.
+// The roundings on the longest path between an element and its sum: those of the unit, and those of
+// what follows the sums of blocks. A case that does not say its order may be summed in any order,
+// of which the longest path has n - 1 roundings of the unit.
 struct SumRoundings {
   std::int64_t steps = 0, wide = 0;
-  double total = 0;  // their relative errors
-  // h u / (1 - h u) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., equation
-  // 4.6).
-  double factor() const { return total / (1 - total); }
+  bool any_order = false;
+  double u = 0, wide_u = 0;  // unit roundoffs of the steps, and of the wide ones
+
+  // The error of a sum is at most factor() times the sum of its terms' sizes. In any order that is
+  // (n - 1) u, however many terms there are, if each addition rounds to nearest (Jeannerod and
+  // Rump, SIAM Journal on Matrix Analysis and Applications 34(2), 2013). In a known order it is (1
+  // + u)^h - 1, which is at most h u / (1 - h u) (Higham, Accuracy and Stability of Numerical
+  // Algorithms, 2nd ed., equation 4.6) and holds where h u is 1 or more, too.
+  double factor() const;
+  // A sum of terms that are not negative loses at most this share, which is below 1.
+  double loss() const;
+  // The formula of factor() for a tolerance's `why`.
+  std::string formula() const;
 };
 
 // The largest that a sum of terms of these sizes may become, before it is rounded: all of them,
@@ -65,8 +77,7 @@ struct LargestSums {
 };
 LargestSums largest_sums(const SumOrder& order, const std::vector<double>& sizes);
 
-// Of a sum of n terms, whatever the machine (repeats as the 910B has them). Throws
-// std::invalid_argument where they leave no digit.
+// Returns the roundings of a sum of n terms on every machine (repeats as the 910B has them).
 SumRoundings sum_roundings(const Case& test_case, std::int64_t n, const Format& input,
                            const RoundoffBounds& bounds);
 

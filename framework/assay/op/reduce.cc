@@ -6,11 +6,14 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "assay/base/double_double.h"
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/machine/exact_matmul.h"
+#include "assay/machine/exact_sum.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/along_axis.h"
 #include "assay/op/expected_error.h"
@@ -114,11 +117,12 @@ struct OnUnit {
   }
 };
 
-// The same of the golden result: sums are exact and rounded once.
+// The same of the golden result: sums and means are exact and rounded once.
 struct Exactly {
   using Value = double;
   Reduce what;
   const std::vector<double>& ones;  // as many as elements are summed
+  bool narrow;                      // the output has fewer bits than float64, so means are odd
 
   bool side_by_side(std::int64_t n) const { return n < 64; }
   void columns(std::int64_t n, std::int64_t w, const double* x, double* to) const {
@@ -129,9 +133,40 @@ struct Exactly {
     }
     std::fill_n(to, w, 0.0);
     exact_matmul(1, w, n, ones.data(), x, to, 1);
+    if (what == Reduce::kMean) means(n, w, x, to);
   }
-  void divide(std::int64_t n, std::int64_t count, double* sums) const {
-    for (std::int64_t i = 0; i < count; ++i) sums[i] /= static_cast<double>(n);
+  void divide(std::int64_t, std::int64_t, double*) const {}  // columns() gives means
+
+ private:
+  // Sums, rounded to float64, become the exact sums over n, rounded once: by what rounding left of
+  // the sums where that settles it, else by long division.
+  void means(std::int64_t n, std::int64_t w, const double* x, double* sums) const {
+    const auto count = static_cast<double>(n);
+    std::vector<double> rests(static_cast<std::size_t>(w), std::numeric_limits<double>::infinity());
+    if (!narrow) {
+      std::transform(sums, sums + w, rests.begin(), [](double sum) { return -sum; });
+      exact_matmul(1, w, n, ones.data(), x, rests.data(), 1);
+    }
+    for (std::int64_t j = 0; j < w; ++j) {
+      const double rest = rests[static_cast<std::size_t>(j)], size = std::abs(sums[j]);
+      if (std::isfinite(rest) && size > 0x1p-900 && size < 0x1p1000) {
+        const DoubleDouble quick = DoubleDouble(sums[j], rest) / DoubleDouble(count);
+        if (is_sure(quick, 0x1p-98)) {
+          sums[j] = quick.high;
+          continue;
+        }
+      }
+      ExactSum sum;
+      bool finite = true;
+      for (std::int64_t i = 0; i < n && finite; ++i) {
+        finite = std::isfinite(x[i * w + j]);
+        if (finite) sum.add(x[i * w + j]);
+      }
+      const auto divisor = static_cast<std::uint64_t>(n);
+      if (finite && size > 0) {
+        sums[j] = narrow ? sum.odd_quotient(divisor) : sum.nearest_quotient(divisor);
+      }
+    }
   }
 };
 
@@ -229,51 +264,82 @@ Tensor reduce_reference(const ReferenceCall& call) {
   (void)last_format(c, asked_order(c), unit_format(c, input));  // and an order that is none
   const Reduction r = reduction_of(c, call.output, call.threads, what, overflow_of(c));
   const std::vector<double> ones(what == Reduce::kMax ? 0 : static_cast<std::size_t>(r.e.n), 1.0);
-  return reduce_all(r, Exactly{what, ones});
+  return reduce_all(r, Exactly{what, ones, call.output.precision < 53});
 }
 
-// sum |x| of each element of the result, row-major. None of them leaves the range of the unit, nor
-// of what sums its blocks, where each grows by its roundings' relative error.
+// Returns sum |x| of each element of the result, row-major. The size of an element that a NaN or
+// infinity reaches is NaN. The size of an element that may leave the range of the unit, or of what
+// sums its blocks, where each grows by its roundings' relative error, is infinite, and `unbounded`
+// keeps the reason; but not if its terms have one sign and the output's range ends there: then the
+// result is the largest number or an infinity of that sign, which the judge takes for one.
 std::vector<double> absolute_sums(const Case& c, const AxisExtent& e, const Format& input,
-                                  double roundings) {
+                                  double roundings, bool mean, Unbounded& unbounded) {
   const std::vector<double> values = c.input("x").view().values();
   const SumOrder order = asked_order(c);
   const Format& unit = unit_format(c, input);
   const Format& last = last_format(c, order, unit);
+  const double most = max_finite(unit);
+  // Means are divided, so that a sum that overflows is none of an overflow of the output.
+  const bool ends_there = !mean && max_finite(c.output_format()) <= most;
   std::vector<double> sums(static_cast<std::size_t>(e.outer * e.inner));
   for (std::int64_t row = 0; row < e.outer; ++row) {
     for (std::int64_t j = 0; j < e.inner; ++j) {
       std::vector<double> sizes;
+      bool finite = true, positive = false, negative = false;
       for (std::int64_t i = 0; i < e.n; ++i) {
-        sizes.push_back(std::abs(values[static_cast<std::size_t>((row * e.n + i) * e.inner + j)]));
+        const double v = values[static_cast<std::size_t>((row * e.n + i) * e.inner + j)];
+        finite = finite && std::isfinite(v);
+        positive = positive || v > 0;
+        negative = negative || v < 0;
+        sizes.push_back(std::abs(v));
+      }
+      double& sum = sums[static_cast<std::size_t>(row * e.inner + j)];
+      if (!finite) {
+        sum = std::numeric_limits<double>::quiet_NaN();
+        continue;
       }
       const LargestSums largest = largest_sums(order, sizes);
-      if (!std::isfinite(largest.total)) {
-        throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
-      }
-      require_range(c, unit, "a sum", largest.unit * (1 + roundings));
-      require_range(c, last, "a sum", largest.total * (1 + roundings));
-      sums[static_cast<std::size_t>(row * e.inner + j)] = largest.total;
+      const bool holds = unbounded.holds([&] {
+        if (!std::isfinite(largest.total)) {
+          throw CaseError(c.name, "no tolerance can be derived: a sum may overflow float64");
+        }
+        if (ends_there && !(positive && negative)) return;
+        require_range(c, unit, "a sum", largest.unit * (1 + roundings));
+        require_range(c, last, "a sum", largest.total * (1 + roundings));
+      });
+      sum = holds ? largest.total : std::numeric_limits<double>::infinity();
     }
   }
   return sums;
 }
 
 template <Reduce what>
-Tensor reduce_bounds(const Case& c, const Machine&, int) {
+Tensor reduce_bounds(const Case& c, const Machine& machine, int) {
   const Format& output = c.output_format();
   const Format& input = operand_format(c, {"x"}, output);
   const AxisExtent e = reduced_extent(c);
   const RoundoffBounds bounds = roundoff_bounds(c, input, output);
   double factor = sum_roundings(c, e.n, input, bounds).factor();
-  std::vector<double> sums = absolute_sums(c, e, input, factor);
   const bool mean = what == Reduce::kMean;
+  Unbounded unbounded;
+  std::vector<double> sums = absolute_sums(c, e, input, factor, mean, unbounded);
   // A mean's division is rounded once more, below the normal range too.
   if (mean) factor = (factor + bounds.unit * (1 + factor)) / static_cast<double>(e.n);
   for (double& sum : sums) {
-    sum = (sum * factor + (mean ? bounds.tiny : 0)) * (1 + unit_roundoff(output));
+    const double rounded = std::isinf(sum) ? sum : sum * factor;
+    sum = (rounded + (mean ? bounds.tiny : 0)) * (1 + unit_roundoff(output));
   }
-  return Tensor::from_values(format_named("float64"), reduced_shape(c), sums);
+  const bool reached =
+      std::any_of(sums.begin(), sums.end(), [](double v) { return std::isnan(v); });
+  if (mean && reached && find_vector_model(machine) != nullptr &&
+      overflow_of(c, machine) == Overflow::kSaturate) {
+    // The sum with an infinity is the largest number there, and that is divided.
+    const std::vector<double> exact = golden_result(c).view().values();
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      if (std::isinf(exact[i]) && std::isnan(sums[i])) sums[i] = max_finite(output);
+    }
+  }
+  return held_bounds(output, reduced_shape(c), std::move(sums), unbounded);
 }
 
 // The roundings of each sum in its order, and of the mean's quotient.
@@ -327,10 +393,12 @@ DerivedTolerance reduce_tolerance(const Case& c) {
   const RoundoffBounds bounds = roundoff_bounds(c, input, output);
   const SumRoundings roundings = sum_roundings(c, e.n, input, bounds);
   double largest = 0;
-  for (const double sum : absolute_sums(c, e, input, roundings.factor())) {
-    largest = std::max(largest, sum);
-  }
   const bool mean = what == Reduce::kMean;
+  Unbounded unbounded;
+  for (const double sum : absolute_sums(c, e, input, roundings.factor(), mean, unbounded)) {
+    if (!std::isnan(sum)) largest = std::max(largest, sum);
+  }
+  unbounded.rethrow();
   // What follows the sum: the mean's division, and the conversion to the output's format.
   const double rtol = mean                 ? bounds.result()
                       : order.has_blocks() ? unit_roundoff(output)
@@ -340,10 +408,10 @@ DerivedTolerance reduce_tolerance(const Case& c) {
   const double tiny = mean || rtol > 0 ? bounds.tiny : 0;
   return {
       rtol, (1 + rtol) * error + tiny,
-      formatted("atol: h u / (1 - h u) sum |x| with h = {} roundings of the order {} (sum at most "
-                "{}){}",
-                roundings.steps + roundings.wide, order.name, short_number(largest, 4),
-                rtol > 0 ? "; rtol: what follows the sum" : "")};
+      formatted("atol: {} with h = {} roundings of {} (sum at most {}){}", roundings.formula(),
+                roundings.steps + roundings.wide,
+                roundings.any_order ? "sums in any order" : formatted("the order {}", order.name),
+                short_number(largest, 4), rtol > 0 ? "; rtol: what follows the sum" : "")};
 }
 
 template <Reduce what>

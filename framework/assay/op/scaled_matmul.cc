@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/error.h"
@@ -164,17 +165,11 @@ std::vector<double> dequantised(const Case& c, const ScaledProduct& p, const std
   return values;
 }
 
-void require_finite(const Case& c, const std::vector<double>& values) {
-  for (const double v : values) {
-    if (!std::isfinite(v)) {
-      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
-    }
-  }
-}
-
 double largest_size(const Tensor& x) {
   double most = 0;
-  for (const double v : x.view().values()) most = std::max(most, std::abs(v));
+  for (const double v : x.view().values()) {
+    if (std::isfinite(v)) most = std::max(most, std::abs(v));
+  }
   return most;
 }
 
@@ -252,18 +247,17 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
   const bool any = &machine == &any_machine() && !p.integers;
   const double first_n = (static_cast<double>(s.k) + stretches + 4) * 0x1p-24;
   std::vector<double> bounds;
+  Unbounded unbounded;
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
     const std::vector<double> a = matmul_matrix(c, "a", batch).values(),
                               b = matmul_matrix(c, "b", batch).values();
-    require_finite(c, a);
-    require_finite(c, b);
     std::vector<double> bound(count, 0.0), size(count, 0.0);
     for (std::size_t part = 0; part + 1 < p.cuts.size(); ++part) {
       const std::int64_t first = p.cuts[part], last = p.cuts[part + 1];
       const std::vector<double> rows = columns_of(a, s.m, s.k, first, last);
       const std::vector<double> columns(b.begin() + first * s.n, b.begin() + last * s.n);
-      const SumBounds sums =
-          sum_bounds(c, machine, model, s.m, s.n, last - first, rows, columns, {}, threads);
+      const SumBounds sums = sum_bounds(c, machine, model, s.m, s.n, last - first, rows, columns,
+                                        {}, unbounded, threads);
       for (std::size_t i = 0; i < count; ++i) {
         const auto at = static_cast<std::int64_t>(i);
         const double scale = std::abs(static_cast<double>(p.a.at(batch, at / s.n, first)) *
@@ -271,6 +265,10 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
         // What P times the first scale loses below the normal range is multiplied by the second.
         const ScaleFactors factors = factors_of(p, batch, at / s.n, at % s.n, first);
         const double second = std::max(1.0, static_cast<double>(std::abs(factors.last)));
+        if (std::isinf(sums.error[i])) {
+          bound[i] = sums.error[i];  // a scale of 0 gives it no bound
+          continue;
+        }
         bound[i] += scale * (sums.error[i] + roundings * (sums.size[i] + sums.error[i])) +
                     (factors.before == 1 ? 3 : 3 * second) * 0x1p-149;
         size[i] += scale * sums.size[i];
@@ -279,10 +277,9 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
     for (std::size_t i = 0; any && i < count; ++i) {
       bound[i] = std::max(bound[i], first_n / (1 - first_n) * size[i] + first_n * 0x1p-126);
     }
-    require_finite(c, bound);
     for (const double v : bound) bounds.push_back(v * (1 + unit_roundoff(c.output_format())));
   }
-  return Tensor::from_values(format_named("float64"), s.output, bounds);
+  return held_bounds(c.output_format(), s.output, std::move(bounds), unbounded);
 }
 
 // Each stretch's sum by the unit, times its scale, and the sum of these in float32.
@@ -359,7 +356,7 @@ DerivedTolerance scaled_matmul_tolerance(const Case& c) {
         "overflow float32");
   }
   if (const Machine* machine = machine_of(c)) {
-    return accumulation_tolerance(output, *machine,
+    return accumulation_tolerance(c, *machine,
                                   scaled_matmul_bounds(c, *machine, 0).view().values());
   }
   if (!c.text("compute_dtype")) require_machine(c);
@@ -373,8 +370,7 @@ DerivedTolerance scaled_matmul_tolerance(const Case& c) {
     for (double& v : b) v = std::abs(v);
     std::vector<double> sums(count, 0.0);
     exact_matmul(s.m, s.n, s.k, a.data(), b.data(), sums.data());
-    require_finite(c, sums);
-    for (const double v : sums) largest = std::max(largest, v);
+    for (const double v : sums) largest = std::max(largest, reached_size(c, "a", v));
   }
   const std::int64_t stretches = static_cast<std::int64_t>(p.cuts.size()) - 1;
   const double n = static_cast<double>(s.k + stretches + 2) * 0x1p-24;
