@@ -76,6 +76,9 @@ class LastRounding {
     if (!has_exponents || dropped_ < 1) least_ = std::numeric_limits<double>::infinity();
   }
 
+  // Whether numbers have fewer than 8 bits.
+  bool is_coarse() const { return dropped_ > 52 - 7; }
+
   double rounded(double x) const {
     const double absolute = std::abs(x);
     if (!(absolute >= least_ && absolute < most_)) return round_to(format_, x);
@@ -125,7 +128,8 @@ SquareMoments square_moments(const std::optional<LastRounding>& last, double e, 
   const double centre = e + mean, ulp = last->ulp(centre);
   // By Poisson's summation formula the values of a rounded normal number have the moments of the
   // number and of the rounding, but for a part exp(-2 pi^2 (deviation / ulp)^2) < 1e-4 of them.
-  if (deviation > 0.7 * ulp) return normal(square + ulp * ulp / 12);
+  // Ulps of few bits change within that reach: there every value is looked at up to 4.
+  if (deviation > (last->is_coarse() ? 4 : 0.7) * ulp) return normal(square + ulp * ulp / 12);
   constexpr double kReach = 9;
   const double low = last->rounded(centre - kReach * deviation),
                high = last->rounded(centre + kReach * deviation);
