@@ -409,8 +409,7 @@ TEST_F(Default, FloatEightProductsAreBoundedByTheWidestAccumulator) {
   }
   const Case c = DatasetFile(path("mm.h5")).read(DatasetFile(path("mm.h5")).case_names()[0]);
   const Tensor output = emulate(c, machine_named("hopper"));
-  EXPECT_THAT(gate_case(c, output, {}, {"npu", {}}).verdicts[0].notes,
-              ElementsAre(kAnyFp8));
+  EXPECT_THAT(gate_case(c, output, {}, {"npu", {}}).verdicts[0].notes, ElementsAre(kAnyFp8));
   EXPECT_THAT(gate_case(c, output, {}, {"hopper", {}}).verdicts[0].notes, IsEmpty());
   // Machines alone: ascend910b has no unit for them, and none is named by `npu`.
   Tensor broken = output;

@@ -17,6 +17,7 @@
 #include "assay/op/accumulation.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
+#include "assay/report/report.h"
 
 namespace assay {
 namespace {

@@ -426,10 +426,11 @@ TEST(Precedence, SeveralStandards) {
   ASSERT_EQ(all.size(), 4u);
   EXPECT_FALSE(all[0].bound.has_value());
   EXPECT_EQ(all[0].standard, "triton_ascend");
-  EXPECT_THAT(all[0].why_not,
-              testing::AllOf(testing::StartsWith(
-                                 "standard triton_ascend has no tolerance for float64; default, torch, "),
-                             testing::EndsWith(" have one")));
+  EXPECT_THAT(
+      all[0].why_not,
+      testing::AllOf(testing::StartsWith(
+                         "standard triton_ascend has no tolerance for float64; default, torch, "),
+                     testing::EndsWith(" have one")));
   EXPECT_EQ(all[1].bound->standard, "torch");
   EXPECT_EQ(all[2].bound->ulps, 2u);
   EXPECT_EQ(all[3].bound->rule, Rule::kBits);

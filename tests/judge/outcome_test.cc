@@ -319,10 +319,9 @@ TEST(Outcome, StandardWithoutARowForTheDtype) {
   const std::vector<Verdict> v = gate_case(c, vector_of("float64", {1, 2})).verdicts;
   ASSERT_EQ(v.size(), 1u);
   EXPECT_EQ(v[0].outcome, Outcome::kNotComparable);
-  EXPECT_THAT(
-      v[0].because,
-      testing::StartsWith(
-          "standard triton_ascend has no tolerance for float64; default, torch, numpy"));
+  EXPECT_THAT(v[0].because,
+              testing::StartsWith(
+                  "standard triton_ascend has no tolerance for float64; default, torch, numpy"));
   EXPECT_EQ(v[0].bound.standard, "triton_ascend");
 }
 

@@ -21,6 +21,8 @@
 #include "assay/machine/function_error.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/along_axis.h"
+#include "assay/op/attention_case.h"
+#include "assay/op/attention_errors.h"
 #include "assay/op/expected_error.h"
 #include "assay/op/generate.h"
 #include "assay/op/order.h"
@@ -31,41 +33,6 @@ namespace assay {
 namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
-constexpr std::int64_t kRows = 256;  // queries of a part
-
-struct Attention : AttentionShape {
-  const Case& test_case;
-  const Format& input;
-  std::int64_t tile = 0;
-
-  std::int64_t parts() const { return batch * ((queries + kRows - 1) / kRows); }
-};
-
-Attention attention_of(const Case& c, const Format& output) {
-  Attention a{{}, c, operand_format(c, {"q", "k", "v"}, output)};
-  static_cast<AttentionShape&>(a) = attention_shape(c);
-  a.tile = integer_of(c, "tile");
-  if (a.tile == 0) a.tile = a.keys;
-  return a;
-}
-
-// Rows [begin, begin + n) of the matrix `batch` of an operand, as float64.
-std::vector<double> matrix_rows(const Tensor& tensor, std::int64_t batch, std::int64_t begin,
-                                std::int64_t n) {
-  const Shape& shape = tensor.shape();
-  const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
-  std::vector<double> values(static_cast<std::size_t>(n * columns));
-  read_values(tensor, (batch * rows + begin) * columns, n * columns, values.data());
-  return values;
-}
-
-std::vector<double> transposed(std::int64_t rows, std::int64_t columns,
-                               const std::vector<double>& from) {
-  std::vector<double> to(from.size());
-  transpose(rows, columns, from.data(), to.data());
-  return to;
-}
-
 bool holds_only_numbers(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
@@ -80,8 +47,8 @@ class MachineRows {
         order_(order),
         unit_(block_arithmetic(arithmetic_of(call, a.input))),
         batch_(part % a.batch),
-        first_(part / a.batch * kRows),
-        rows_(std::min(kRows, a.queries - first_)),
+        first_(part / a.batch * Attention::kRows),
+        rows_(std::min(Attention::kRows, a.queries - first_)),
         q_(matrix_rows(call.test_case.input("q"), batch_, first_, rows_)),
         out_(static_cast<std::size_t>(rows_ * a.width), 0.0f),
         maxima_(static_cast<std::size_t>(rows_), kMinusInfinity),
@@ -293,8 +260,8 @@ void divide_by_sum(std::int64_t n, const Weights::Sum& sum, const ExactSum& exac
 
 void reference_part(const ReferenceCall& call, const Attention& a, std::int64_t part,
                     Tensor& result) {
-  const std::int64_t batch = part % a.batch, first = part / a.batch * kRows;
-  const std::int64_t rows = std::min(kRows, a.queries - first);
+  const std::int64_t batch = part % a.batch, first = part / a.batch * Attention::kRows;
+  const std::int64_t rows = std::min(Attention::kRows, a.queries - first);
   const Weights w = exact_weights(a, batch, first, rows);
   const auto v = matrix_rows(a.test_case.input("v"), batch, 0, a.keys);
   std::vector<double> out(static_cast<std::size_t>(rows * a.width), 0.0);
@@ -422,8 +389,8 @@ AttentionBounds bounds_of_attention(const Case& c) {
     }
   };
   for (std::int64_t part = 0; part < a.parts(); ++part) {
-    const std::int64_t batch = part % a.batch, first = part / a.batch * kRows;
-    const std::int64_t rows = std::min(kRows, a.queries - first);
+    const std::int64_t batch = part % a.batch, first = part / a.batch * Attention::kRows;
+    const std::int64_t rows = std::min(Attention::kRows, a.queries - first);
     const Weights w = exact_weights(a, batch, first, rows);
     auto q = matrix_rows(c.input("q"), batch, first, rows);
     auto k = transposed(a.keys, a.depth, matrix_rows(c.input("k"), batch, 0, a.keys));
@@ -467,176 +434,6 @@ Tensor attention_bounds(const Case& c, const Machine& machine) {
   }
   return held_bounds(c.output_format(), attention_of(c, c.output_format()).output,
                      std::move(all.values), all.unbounded);
-}
-
-// What chance makes of a row's weights exp(scaled score - largest) / sum: relative errors of each
-// weight that the sum has too, those of its cast alone, and that of the sum's own roundings.
-struct ChanceWeights {
-  std::vector<double> weight, mean, variance, of_cast;
-  std::vector<double> depth;  // scaled score - largest
-  // The second product's operand, and what its result is divided by afterwards: with a running
-  // maximum the sum, else 1.
-  std::vector<double> operand;
-  double divisor = 1;
-  double of_sum = 0;
-};
-// The mean square of a number's relative error. A number that becomes 0 loses all of itself.
-double relative_square(const Uncertain& x) {
-  if (!(x.value > 0)) return 0;
-  return x.value < 0x1p-500 ? 1 : (x.variance + x.mean * x.mean) / (x.value * x.value);
-}
-ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const double* scores,
-                             const double* score_mean, const double* score_variance,
-                             std::int64_t seen) {
-  const RoundingStep step(format_named("float32")), cast(a.input);
-  const auto scale = static_cast<double>(static_cast<float>(a.scale));
-  ChanceWeights w;
-  double most = -std::numeric_limits<double>::infinity();
-  for (std::int64_t j = 0; j < seen; ++j) most = std::max(most, a.scale * scores[j]);
-  std::vector<Uncertain> terms;
-  // Without a machine the exponential may be that of another base, and a running maximum may
-  // rescale terms and sums.
-  const double rounding = unit_roundoff(*unit.unit) * unit_roundoff(*unit.unit) / 3;
-  const double of_exp = largest_function_error("exp", *unit.unit),
-               chance_of_exp = unit.any_order ? of_exp * of_exp / 3 : 0;
-  for (std::int64_t j = 0; j < seen; ++j) {
-    if (a.scale * scores[j] == -kInfinity && std::isfinite(most)) {
-      terms.emplace_back();  // exactly 0
-      for (auto* values : {&w.mean, &w.variance, &w.depth}) values->push_back(0);
-      continue;
-    }
-    Uncertain score = Uncertain::inexact(a.scale * scores[j]);
-    score.mean = scale * score_mean[j] + (scale - a.scale) * scores[j];
-    score.variance = scale * scale * score_variance[j];
-    score.round(step);
-    score.value -= most;
-    score.round(step);
-    w.depth.push_back(score.value);
-    if (unit.any_order) {
-      score.variance += 3 * rounding * score.value * score.value + chance_of_exp;
-    }
-    Uncertain term = Uncertain::inexact(std::exp(score.value));
-    const double size = term.value;
-    term.round(step);
-    w.mean.push_back(score.mean);
-    const double relative_variance = size < 0x1p-500 ? 0 : term.variance / (size * size);
-    w.variance.push_back(score.variance + relative_variance);
-    term.variance = 0;  // what the terms bring to the sum is in `variance`
-    terms.push_back(term);
-  }
-  const Uncertain sum = unit.sum(terms);
-  w.of_sum = sum.variance / (sum.value * sum.value);
-  if (unit.any_order) w.of_sum += chance_of_exp + 4 * rounding;
-  const bool running = a.tile < a.keys;
-  if (running) w.divisor = sum.value;
-  for (const Uncertain& term : terms) {
-    w.weight.push_back(term.value / sum.value);
-    // The largest term is 1, without any error.
-    Uncertain weight = running && term.value == 1
-                           ? Uncertain::exact(1)
-                           : Uncertain::inexact(running ? term.value : term.value / sum.value);
-    if (!running) weight.round(step);
-    if (a.input.precision < 24) weight.round(cast);
-    w.operand.push_back(round_to(a.input, weight.value));
-    w.of_cast.push_back(relative_square(weight));
-    if (!unit.any_order || !(weight.value > 0)) continue;
-    // A kernel may cast the terms or the weights.
-    Uncertain share = Uncertain::inexact(term.value / sum.value);
-    share.round(step);
-    if (a.input.precision < 24) share.round(cast);
-    w.of_cast.back() = std::max(w.of_cast.back(), relative_square(share));
-  }
-  return w;
-}
-
-ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threads) {
-  const Format& output = c.output_format();
-  const Attention a = attention_of(c, output);
-  const ChanceUnit unit = [&] {
-    ChanceUnit found = chance_unit(c, machine, a.input);
-    found.unit = found.after = &format_named("float32");
-    return found;
-  }();
-  const DotModel& model = dot_model(machine, a.input);
-  const std::int64_t tiles = (a.keys + a.tile - 1) / a.tile;
-  const Format& float32 = format_named("float32");
-  ExpectedErrors errors;
-  errors.resize(static_cast<std::size_t>(element_count(a.output)));
-  errors.shared.resize(errors.mean.size());
-  errors.line.resize(errors.mean.size());
-  for (std::int64_t part = 0; part < a.parts(); ++part) {
-    const std::int64_t batch = part % a.batch, first = part / a.batch * kRows;
-    const std::int64_t rows = std::min(kRows, a.queries - first);
-    const auto q = matrix_rows(c.input("q"), batch, first, rows);
-    const auto k = transposed(a.keys, a.depth, matrix_rows(c.input("k"), batch, 0, a.keys));
-    const auto v = finite_or_zero(matrix_rows(c.input("v"), batch, 0, a.keys));
-    std::vector<double> exact_scores(static_cast<std::size_t>(rows * a.keys), 0.0);
-    exact_matmul(rows, a.keys, a.depth, q.data(), k.data(), exact_scores.data(), threads);
-    const ExpectedErrors scores =
-        expected_sums(c, machine, model, format_named("float64"), rows, a.keys, a.depth,
-                      finite_or_zero(q), finite_or_zero(k), {}, threads);
-    std::vector<double> weights(static_cast<std::size_t>(rows * a.keys), 0.0);
-    std::vector<ChanceWeights> by_row;
-    for (std::int64_t i = 0; i < rows; ++i) {
-      const std::int64_t at = i * a.keys;
-      by_row.push_back(chance_weights(a, unit, exact_scores.data() + at, scores.mean.data() + at,
-                                      scores.variance.data() + at, a.seen(batch, first + i)));
-      std::copy(by_row.back().operand.begin(), by_row.back().operand.end(), weights.begin() + at);
-    }
-    const ExpectedErrors sums =
-        expected_sums(c, machine, model, tiles > 1 ? format_named("float64") : output, rows,
-                      a.width, a.keys, finite_or_zero(std::move(weights)), v, {}, threads);
-    errors.last = tiles > 1 ? &output : sums.last;
-    errors.at_most = sums.at_most || unit.any_order;
-    for (std::int64_t i = 0; i < rows; ++i) {
-      const ChanceWeights& w = by_row[static_cast<std::size_t>(i)];
-      for (std::int64_t j = 0; j < a.width; ++j) {
-        const auto value_at = [&](std::size_t key) {
-          return v[key * static_cast<std::size_t>(a.width) + static_cast<std::size_t>(j)];
-        };
-        double out = 0, mean = 0, variance = 0, cooler = 0, off = 0;
-        for (std::size_t key = 0; key < w.weight.size(); ++key) {
-          out += w.weight[key] * value_at(key);
-        }
-        for (std::size_t key = 0; key < w.weight.size(); ++key) {
-          const double term = w.weight[key] * value_at(key),
-                       beside = w.weight[key] * (value_at(key) - out);
-          mean += beside * w.mean[key];
-          cooler += beside * w.depth[key];
-          off += std::abs(beside * scores.drift[static_cast<std::size_t>(i * a.keys) + key]);
-          variance += beside * beside * w.variance[key] + term * term * w.of_cast[key];
-        }
-        variance += out * out * w.of_sum;
-        const auto to = static_cast<std::size_t>((batch * a.queries + first + i) * a.width + j);
-        const auto from = static_cast<std::size_t>(i * a.width + j);
-        errors.shared[to] = variance;
-        errors.line[to] = static_cast<std::int32_t>(batch * a.queries + first + i);
-        errors.drift[to] = sums.drift[from] / w.divisor;
-        if (unit.any_order) {
-          // log2(e) and the scale are rounded, or neither is: what all scores have in common.
-          errors.drift[to] += std::abs(mean) + std::abs(a.scale) * off +
-                              std::abs(cooler) * unit_roundoff(float32) / 2;
-          mean = 0;
-        }
-        errors.mean[to] = mean + sums.mean[from] / w.divisor;
-        variance += sums.variance[from] / (w.divisor * w.divisor);
-        if (tiles > 1) {
-          // Each later tile multiplies and adds; the quotient is the last rounding of float32.
-          Uncertain step = Uncertain::inexact(out);
-          step.round(RoundingStep(float32));
-          variance += static_cast<double>(2 * (tiles - 1)) * step.variance;
-          if (&output != &float32) variance += step.variance;
-        } else if (unit.any_order) {
-          // A quotient, and the rescaling of a running maximum.
-          Uncertain step = Uncertain::inexact(out);
-          step.round(RoundingStep(float32));
-          variance += 4 * step.variance;
-        }
-        errors.variance[to] = variance;
-      }
-    }
-  }
-  return errors;
 }
 
 DerivedTolerance attention_tolerance(const Case& c) {

@@ -21,8 +21,8 @@ namespace assay {
 // Tolerance, and the bound of each element: what the rounding of every step may add up to, with
 // float32 accumulation in any order; without overflow, and for the elements without the conversion
 // to the output's format. docs/operators/attention.md derives it. A row that a NaN or
-// infinity makes NaN, or of which roundings leave no digit, costs only its own elements their bound.
-// A key that a causal query does not see has no influence, whatever it holds.
+// infinity makes NaN, or of which roundings leave no digit, costs only its own elements their
+// bound. A key that a causal query does not see has no influence, whatever it holds.
 std::vector<Operator> attention_operators();
 
 }  // namespace assay

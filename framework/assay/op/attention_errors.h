@@ -1,0 +1,12 @@
+// The expected errors of attention (op/expected_error.h).
+#pragma once
+
+#include "assay/op/expected_error.h"
+
+namespace assay {
+
+// Returns the mean and variance of each element's error, float64 and of the result's shape. Throws
+// std::invalid_argument if theory says nothing of the case.
+ExpectedErrors attention_errors(const Case& test_case, const Machine& machine, int threads);
+
+}  // namespace assay
