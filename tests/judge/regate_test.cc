@@ -74,8 +74,10 @@ TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
       }
       ++told;
       if (again.outcome == Outcome::kPass && !again.notes.empty()) {
+        const bool has_nans = again.notes.back() != kNotKnown;
+        ASSERT_LE(again.notes.size(), has_nans ? 2u : 1u);
+        if (again.notes.front() != kNotKnown) continue;  // only NaN on both sides
         ++not_known;
-        ASSERT_EQ(again.notes, std::vector<std::string>{kNotKnown});
         const Verdict asked = regate(saved, bound, true);
         EXPECT_EQ(asked.outcome, Outcome::kNotComparable);
         EXPECT_EQ(asked.because, kNotKnown);

@@ -128,8 +128,8 @@ TEST(MachineRecorded, NoiseAndBounds) {
        "0x1.f007fd10ba73p-45 0x0p+0",
        "0x1.483e0a9c7ccp-7 0x1.483e0a9c7ccp-7 0x1.4849cd73798p-7 0x1.4849cd73798p-7 "
        "0x1.1800fdc000052p+6",
-       "0x1.19c0b3eda68p+5 0x1.2b17b9b6542dbp-14 0x1.50a8b455fea2cp-14 0x1p-18 0x1.28p-41 0x1p-19 "
-       "0x1.ap-40 0x1p+0 0x1.2f5a4d874019ap+5 0x1.4e38f4ea5cfb7p-14 0x1.727a262aceaadp-14 "
+       "0x1.19c0b3eda68p+5 0x1.2b17b9b6542e6p-14 0x1.50a8b455fea36p-14 0x1p-18 0x1.28p-41 0x1p-19 "
+       "0x1.ap-40 0x1p+0 0x1.2f5a4d874019ap+5 0x1.4e38f4ea5cfc4p-14 0x1.727a262aceab7p-14 "
        "0x1.fp-19 0x1.d2aaaaaaaaaaap-41 0x1.3p-19 0x1.b555555555555p-40 0x1p+0"},
       {"cdna1", "bfloat16",
        "0x1.3p+5 0x1.2e5ep+15 0x0p+0 0x1.0c86df5604ab6p+3 0x1.d333333333334p-41 "
@@ -150,9 +150,9 @@ TEST(MachineRecorded, NoiseAndBounds) {
        "0x1.4p+3 0x1.7bbp+13 0x1.581db8119a478p-14 0x1.773d3565f8305p+3 0x1.436bce76f59fdp-36 "
        "0x1.0b08b0e46bbebp-46 0x0p+0",
        "0x1.a47770108ap-8 0x1.a47770108ap-8 0x1.a47770108ap-8 0x1.a47770108ap-8 0x1.252p-11",
-       "0x1.19c0b3eda68p+5 0x1.d89b1511fcba2p-16 0x1.3de4593877727p-15 0x1.c198p-23 0x1.62aa8p-41 "
-       "0x1.04ep-22 0x1.c555p-40 0x0p+0 0x1.2f5a4d874019ap+5 0x1.10cffd88140fp-15 "
-       "0x1.6d0a451105b5ap-15 0x1.c198p-23 0x1.65552aaaaaaaap-41 0x1.09cp-23 "
+       "0x1.19c0b3eda68p+5 0x1.d89b1511fcbbp-16 0x1.3de4593877731p-15 0x1.c198p-23 0x1.62aa8p-41 "
+       "0x1.04ep-22 0x1.c555p-40 0x0p+0 0x1.2f5a4d874019ap+5 0x1.10cffd88140f8p-15 "
+       "0x1.6d0a451105b65p-15 0x1.c198p-23 0x1.65552aaaaaaaap-41 0x1.09cp-23 "
        "0x1.caaa555555555p-40 0x0p+0"},
       {"cdna3", "float8_e5m2fnuz",
        "0x1.4p+2 0x1.a72p+12 0x1.d0ebb27b43a86p-29 0x1.0c8c3d66348aap+3 0x1.0819625bb72d5p-43 "

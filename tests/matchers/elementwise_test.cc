@@ -356,8 +356,7 @@ TEST(Elementwise, Explanations) {
             "is broadcast\nreproduce: " +
                 current_test_command());
   EXPECT_THAT(
-      explanation(std::vector<double>{1, 2, 3},
-                  CloseTo(reference).standard("triton_ascend")),
+      explanation(std::vector<double>{1, 2, 3}, CloseTo(reference).standard("triton_ascend")),
       AllOf(testing::StartsWith("which cannot be compared: standard triton_ascend has no "
                                 "tolerance for float64; default, torch, "),
             testing::EndsWith(" have one; give .rtol() and .atol(), or another .standard()\n"

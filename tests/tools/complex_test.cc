@@ -116,10 +116,11 @@ TEST_F(ComplexNumbers, EveryStandardJudgesOrRefuses) {
       continue;
     }
     EXPECT_THAT(ran, Exits(3)) << name;
-    EXPECT_THAT(ran.out,
-                HasSubstr("x: not_comparable: standard " + name +
-                          " has no tolerance for complex64, whose elements are complex "
-                          "numbers; default, torch, numpy, numpy_allclose, tensorflow and jax have one\n"))
+    EXPECT_THAT(
+        ran.out,
+        HasSubstr("x: not_comparable: standard " + name +
+                  " has no tolerance for complex64, whose elements are complex "
+                  "numbers; default, torch, numpy, numpy_allclose, tensorflow and jax have one\n"))
         << name;
   }
   EXPECT_THAT(judging, testing::UnorderedElementsAre("bit_equal", "default", "torch", "numpy",

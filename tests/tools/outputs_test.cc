@@ -82,8 +82,8 @@ TEST_F(Outputs, EachIsJudgedByItsOwnBound) {
   EXPECT_EQ(outputs, (std::vector<std::string>{"layernorm:mean", "layernorm:rstd", "layernorm:y",
                                                "topk:indices", "topk:values"}));
   // What the operator computes has its own bound; the others have their attributes or the default.
-  EXPECT_EQ(standards, (std::vector<std::string>{"custom", "torch", "accumulation", "indices",
-                                                 "default"}));
+  EXPECT_EQ(standards,
+            (std::vector<std::string>{"custom", "torch", "accumulation", "indices", "default"}));
   EXPECT_EQ(result["cases"][0]["op"], "layernorm");
   EXPECT_THAT(
       result["cases"][0]["notes"].dump(),

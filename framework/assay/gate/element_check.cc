@@ -365,6 +365,8 @@ std::shared_ptr<const ElementCheck> chance_check(const Case& c, const Format& ou
   } catch (const std::invalid_argument&) {
     return nullptr;
   }
+  // The own bound settles NaN and infinity, and knows what a saturating unit makes of them.
+  *check = of_finite_elements(*check);
   return check;
 }
 

@@ -597,7 +597,7 @@ class ElementJudge {
   bool rounds_, integers_;
   double vanishing_;  // the largest expected value that rounds to 0; 0 if none does, or if all are
                       // compared as rounded
-  bool of_exact_;  // the bound is one on the distance from the exact result
+  bool of_exact_;     // the bound is one on the distance from the exact result
   Blocks blocks_;
   bool float32_;    // both tensors are, and lie as the kernels read them
   bool as_floats_;  // judge_floats() judges

@@ -128,9 +128,8 @@ std::string noted(const GateReport& report) {
 
 std::string standard_text(const Bound& bound) {
   if (bound.origin == "case" && bound.standard == "custom") return "case's own";
-  const bool unasked =
-      bound.origin == "case" || bound.origin == "operator" ||
-      (bound.origin == "default" && bound.standard != kDefaultStandard);
+  const bool unasked = bound.origin == "case" || bound.origin == "operator" ||
+                       (bound.origin == "default" && bound.standard != kDefaultStandard);
   return unasked ? formatted("{} ({})", bound.standard, bound.origin) : bound.standard;
 }
 
