@@ -43,7 +43,7 @@ class Row:
         self.name, self.source = head.group(1), head.group(3)
         self.others = head.group(2).replace(", also ", "").split(", ") if head.group(2) else []
         self.is_default = "(default):" in lines[0]
-        published = re.match(r"  published: ([^@]+)@([0-9a-f]+), (.*), ([^,]+)$", lines[1])
+        published = re.match(r"  published: ([^@,]+)(?:@([0-9a-f]+))?, (.*), ([^,]+)$", lines[1])
         self.repository, self.commit, self.path, self.date = published.groups()
         table = next(i for i, line in enumerate(lines) if re.match(r"  dtype +rule$", line))
         self.notes = [line.strip() for line in lines[2:table]]
@@ -51,13 +51,15 @@ class Row:
         self.rules = [(line[:at].strip(), line[at:]) for line in lines[table + 1:]]
 
     def link(self):
+        if self.commit is None:  # assay's own
+            return f"`{self.path}`, {self.date}"
         home = "https://gitcode.com" if self.repository.startswith(GITCODE) else "https://github.com"
         file = f"{home}/{self.repository}/blob/{self.commit}/{self.path}"
         return f"[{self.repository}@{self.commit}]({file}), `{self.path}`, {self.date}"
 
     def section(self):
         others = f" (also {', '.join(f'`{name}`' for name in self.others)})" if self.others else ""
-        default = ", what golden results alone are judged by" if self.is_default else ""
+        default = "; judges if only a golden result is given" if self.is_default else ""
         lines = [f"### {self.name}\n", f"{sentence(self.source)}{others}{default}.", f"{self.link()}.",
                  " ".join(sentence(note) + "." for note in self.notes), "", "| dtype | rule |", "| --- | --- |"]
         lines += [f"| {dtype} | {rule.replace('|', chr(92) + '|')} |" for dtype, rule in self.rules]

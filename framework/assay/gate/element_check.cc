@@ -352,11 +352,11 @@ bool bounds_codes(const Case& c, const Format& output, const Bound& bound) {
          bound.standard.starts_with("accumulation") && op->has_element_bounds(c);
 }
 
-// Returns the check by the expected error that goes with an operator's own bound; null if theory
-// says nothing of the case.
+// Returns the check by the expected error that goes with an operator's own bound, or that takes its
+// place. Returns null if theory says nothing of the case.
 std::shared_ptr<const ElementCheck> chance_check(const Case& c, const Format& output,
                                                  const GateRequest& request,
-                                                 const Machine* behind) {
+                                                 const Machine* behind, bool takes_place) {
   const std::optional<Bound> bound = chance_bound(c, output, request.bounds);
   if (!bound) return nullptr;
   auto check = std::make_shared<ElementCheck>(ChosenBound{*bound, bound->standard, ""});
@@ -365,8 +365,9 @@ std::shared_ptr<const ElementCheck> chance_check(const Case& c, const Format& ou
   } catch (const std::invalid_argument&) {
     return nullptr;
   }
-  // The own bound settles NaN and infinity, and knows what a saturating unit makes of them.
-  *check = of_finite_elements(*check);
+  // Beside it, the own bound settles NaN and infinity, and knows what a saturating unit makes of
+  // them.
+  if (!takes_place) *check = of_finite_elements(*check);
   return check;
 }
 
@@ -419,6 +420,16 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
     if (check.bound->rule == Rule::kGiven) {
       add_element_bounds(c, behind(), request.threads, known, check);
     }
+    if (own && !check.why_not.empty()) {
+      if (const auto chance = chance_check(c, output, request, behind(), true)) {
+        const std::string reason = check.why_not;
+        check = *chance;
+        check.notes.push_back(formatted(
+            "judged by the expected error, because the operator's own bound is not known: {}",
+            reason));
+        continue;
+      }
+    }
     if (own && check.why_not.empty()) check.why_not = why_no_nan(c, behind());
     if (own && !check.why_not.empty()) {
       check = ElementCheck(default_bound(c, output, request.bounds, check.why_not));
@@ -426,7 +437,7 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
     }
     if (own || check.bound->rule == Rule::kGiven) {
       allow_for_golden(c, output, check);
-      if (own) check.by_chance = chance_check(c, output, request, behind());
+      if (own) check.by_chance = chance_check(c, output, request, behind(), false);
       if (check.why_not.empty() && !check.by_chance) note_times_expected(c, behind(), check);
     }
   }
