@@ -355,8 +355,8 @@ bool bounds_codes(const Case& c, const Format& output, const Bound& bound) {
 // Returns the check by the expected error that goes with an operator's own bound, or that takes its
 // place. Returns null if theory says nothing of the case.
 std::shared_ptr<const ElementCheck> chance_check(const Case& c, const Format& output,
-                                                 const GateRequest& request,
-                                                 const Machine* behind, bool takes_place) {
+                                                 const GateRequest& request, const Machine* behind,
+                                                 bool takes_place) {
   const std::optional<Bound> bound = chance_bound(c, output, request.bounds);
   if (!bound) return nullptr;
   auto check = std::make_shared<ElementCheck>(ChosenBound{*bound, bound->standard, ""});
