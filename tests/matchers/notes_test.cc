@@ -69,7 +69,9 @@ Ran run_program(const std::string& environment, const std::string& more = "") {
                                     "--gtest_also_run_disabled_tests",
                                     "--gtest_output=xml:" + xml};
   if (!more.empty()) words.push_back(more);
-  const Ended done = run_process({.words = words, .folder = folder.string()});
+  ProcessLimits limits;
+  limits.memory = std::int64_t{1} << 50;  // the address sanitizer maps terabytes
+  const Ended done = run_process({.words = words, .folder = folder.string(), .limits = limits});
   EXPECT_EQ(done.code, 0) << done.said;
   Ran ran{done.said, read_file(xml)};
   std::filesystem::remove_all(folder);

@@ -45,7 +45,7 @@ class NormalTable {
   double below(double z) const {
     if (!(std::abs(z) < kCertain)) return z > 0 ? 1 : 0;
     const double place = (z + kCertain) * kPerUnit;
-    const int i = static_cast<int>(place);
+    const int i = std::min(static_cast<int>(place), kPlaces - 1);  // 7 less an ulp is rounded up
     const double t = place - i, rise = below_[i + 1] - below_[i];
     return below_[i] + t * (slope_[i] + t * (3 * rise - 2 * slope_[i] - slope_[i + 1] +
                                              t * (slope_[i] + slope_[i + 1] - 2 * rise)));
