@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 
+#include "assay/base/constants.h"
 #include "assay/base/parallel.h"
+#include "assay/simd/chunk_errors.h"
 
 namespace assay {
 namespace {
@@ -30,10 +32,16 @@ std::vector<double> by_columns(std::int64_t k, std::int64_t n, const std::vector
 struct Factors {
   std::vector<double> value;
   std::vector<int> exponent, grid;
+  // The same as numbers, for simd::ChunkFactors.
+  std::vector<double> leading_bit, lowest_bit;
   bool flushes = false;
+
+  simd::ChunkFactors at(std::size_t first) const {
+    return {value.data() + first, lowest_bit.data() + first, leading_bit.data() + first};
+  }
 };
 Factors factors_of(const std::vector<double>& values, const Format& f, bool flush) {
-  Factors factors{values, {}, {}};
+  Factors factors{values, {}, {}, {}, {}};
   const double least = f.is_float() ? min_normal(f) : 0;
   for (double& v : factors.value) {
     if (flush && v != 0 && std::abs(v) < least) {
@@ -44,9 +52,38 @@ Factors factors_of(const std::vector<double>& values, const Format& f, bool flus
         v == 0 ? -Uncertain::kAnyGrid
                : std::max(exponent_of(v), f.is_float() ? f.min_exponent() : exponent_of(v)));
     factors.grid.push_back(v == 0 ? Uncertain::kAnyGrid : Uncertain::lowest_bit(v));
+    factors.leading_bit.push_back(v == 0 ? 0 : power_of_two(factors.exponent.back()));
+    factors.lowest_bit.push_back(v == 0 ? kInfinity : power_of_two(factors.grid.back()));
   }
   return factors;
 }
+
+struct ProductTerm {
+  Uncertain number;
+  int exponent;
+};
+
+// The products of a row and a column.
+struct Products {
+  const Factors &rows, &columns;
+  std::size_t row, column;  // where they begin
+
+  ProductTerm operator()(std::int64_t k) const {
+    const std::size_t of_a = row + static_cast<std::size_t>(k),
+                      of_b = column + static_cast<std::size_t>(k);
+    const double value = rows.value[of_a] * columns.value[of_b];
+    const int grid = value == 0 ? Uncertain::kAnyGrid : rows.grid[of_a] + columns.grid[of_b];
+    return {{.value = value, .grid = grid, .odd = value != 0},
+            rows.exponent[of_a] + columns.exponent[of_b]};
+  }
+  simd::ChunkFactors a(std::int64_t k) const { return rows.at(row + static_cast<std::size_t>(k)); }
+  simd::ChunkFactors b(std::int64_t k) const {
+    return columns.at(column + static_cast<std::size_t>(k));
+  }
+};
+
+// Whether simd::chunk_errors() holds an operand's powers of two.
+bool is_narrow(const Format& f) { return f.bits <= 32; }
 
 // One sum on its way through the unit.
 class Chain {
@@ -58,13 +95,14 @@ class Chain {
         accumulator_(accumulator_format(model), model.rounding.value),
         promoted_(format_named("float32")),
         accumulator_min_exponent_(accumulator_format(model).min_exponent()),
-        least_normal_(min_normal(accumulator_format(model))) {}
+        least_normal_(min_normal(accumulator_format(model))),
+        by_chunks_(!model.rounds_products() && is_narrow(format_named(model.input)) &&
+                   is_narrow(format_named(model.b_input()))) {}
 
   bool flushed() const { return flushed_; }
 
   // product(k) is the k-th ProductTerm; `start` null: the sum starts at 0.
-  template <typename Product>
-  Uncertain run(const Uncertain* start, std::int64_t k, const Product& product) {
+  Uncertain run(const Uncertain* start, std::int64_t k, const Products& product) {
     const bool added_last = start != nullptr && starts_ == StartOfSum::kAddedLast;
     Uncertain sum = start != nullptr && !added_last ? *start : Uncertain{};
     const std::int64_t interval = model_.promotion_interval.value;
@@ -94,8 +132,7 @@ class Chain {
     if (!leave) sum.round(step);
   }
 
-  template <typename Product>
-  Uncertain part(Uncertain sum, std::int64_t begin, std::int64_t end, const Product& product,
+  Uncertain part(Uncertain sum, std::int64_t begin, std::int64_t end, const Products& product,
                  bool without_last) {
     const std::int64_t chunk = model_.chunk.value;
     for (std::int64_t first = begin; first < end; first += chunk) {
@@ -103,13 +140,17 @@ class Chain {
       if (model_.kept_bits.value > 0) {
         add_aligned(sum, first, last, product);
       } else if (model_.order.value == ChunkOrder::kFused) {
-        Uncertain products;  // by themselves: exact, as a rule
-        for (std::int64_t k = first; k < last; ++k) {
-          Uncertain p = product(k).number;
-          if (model_.rounds_products()) p.round(accumulator_);
-          products.add(p);
+        if (by_chunks_) {
+          sum.add(cut_products(first, last, 0, product));
+        } else {
+          Uncertain products;  // by themselves: exact, as a rule
+          for (std::int64_t k = first; k < last; ++k) {
+            Uncertain p = product(k).number;
+            if (model_.rounds_products()) p.round(accumulator_);
+            products.add(p);
+          }
+          sum.add(products);
         }
-        sum.add(products);
       } else {
         sum.add(chunk_sum(first, last, product));
       }
@@ -118,9 +159,23 @@ class Chain {
     return sum;
   }
 
+  // The sum of a chunk's products, each of them cut to multiples of `unit`, or none if it is 0. It
+  // is known if no product is cut and float64 holds every partial sum.
+  static Uncertain cut_products(std::int64_t first, std::int64_t last, double unit,
+                                const Products& product) {
+    const simd::ChunkErrors errors =
+        simd::chunk_errors(last - first, product.a(first), product.b(first), unit);
+    Uncertain sum{.value = errors.sum, .mean = errors.mean, .variance = errors.variance};
+    if (errors.size == 0) return sum;
+    const int low = exponent_of(errors.lowest_bit);
+    sum.known = !errors.cuts && exponent_of(errors.size) - low <= 52;
+    sum.grid = sum.known ? Uncertain::lowest_bit(sum.value) : low;
+    sum.odd = sum.known && sum.value != 0;
+    return sum;
+  }
+
   // The accumulator meets the finished sum of the products (DotModel::sum_bits).
-  template <typename Product>
-  void add_joined(Uncertain& sum, std::int64_t first, std::int64_t last, const Product& product) {
+  void add_joined(Uncertain& sum, std::int64_t first, std::int64_t last, const Products& product) {
     const int kept = model_.kept_bits.value, lanes = model_.interleave.value;
     std::vector<int> emax(static_cast<std::size_t>(lanes), model_.emax_floor.value);
     const auto lane_of = [&](std::int64_t k) {
@@ -153,16 +208,26 @@ class Chain {
     sum.add(products);
   }
 
-  template <typename Product>
-  void add_aligned(Uncertain& sum, std::int64_t first, std::int64_t last, const Product& product) {
+  void add_aligned(Uncertain& sum, std::int64_t first, std::int64_t last, const Products& product) {
     if (model_.sum_bits.value > 0) return add_joined(sum, first, last, product);
     int largest = model_.emax_floor.value;
     if (sum.value != 0) {
       largest = std::max(largest, std::max(exponent_of(sum.value), accumulator_min_exponent_));
     }
-    for (std::int64_t k = first; k < last; ++k) largest = std::max(largest, product(k).exponent);
+    const bool by_chunk = by_chunks_ && model_.alignment.value == Rounding::kTowardZero;
+    if (by_chunk) {
+      const double most =
+          simd::largest_leading_bit(last - first, product.a(first), product.b(first));
+      if (most > 0) largest = std::max(largest, exponent_of(most));
+    } else {
+      for (std::int64_t k = first; k < last; ++k) largest = std::max(largest, product(k).exponent);
+    }
     const int unit = largest - model_.kept_bits.value;
     sum.round_to_grid(unit, model_.alignment.value);
+    if (by_chunk) {
+      sum.add(cut_products(first, last, power_of_two(unit), product));
+      return;
+    }
     Uncertain products;
     for (std::int64_t k = first; k < last; ++k) {
       Uncertain p = product(k).number;
@@ -173,8 +238,7 @@ class Chain {
   }
 
   // The products of a chunk, added to each other.
-  template <typename Product>
-  Uncertain chunk_sum(std::int64_t first, std::int64_t last, const Product& product) {
+  Uncertain chunk_sum(std::int64_t first, std::int64_t last, const Products& product) {
     const bool rounds = model_.rounds_products();
     if (model_.order.value == ChunkOrder::kSequential) {
       Uncertain sum;
@@ -212,12 +276,8 @@ class Chain {
   RoundingStep accumulator_, promoted_;
   int accumulator_min_exponent_;
   double least_normal_;
+  bool by_chunks_;  // simd::chunk_errors() takes the products
   std::vector<Uncertain> tree_;
-};
-
-struct ProductTerm {
-  Uncertain number;
-  int exponent;
 };
 
 }  // namespace
@@ -295,15 +355,8 @@ SumErrors sum_errors(const DotModel& model, std::int64_t m, std::int64_t n, std:
   parallel_for(m, threads, [&](std::int64_t i) {
     Chain chain(model, starts, without_last);
     for (std::size_t j = 0; j < width; ++j) {
-      const auto product = [&](std::int64_t kk) {
-        const auto of_a = static_cast<std::size_t>(i * k + kk),
-                   of_b = j * static_cast<std::size_t>(k) + static_cast<std::size_t>(kk);
-        const double value = rows.value[of_a] * columns.value[of_b];
-        const int grid = value == 0 ? Uncertain::kAnyGrid : rows.grid[of_a] + columns.grid[of_b];
-        const bool odd = value != 0;
-        return ProductTerm{{.value = value, .grid = grid, .odd = odd},
-                           rows.exponent[of_a] + columns.exponent[of_b]};
-      };
+      const Products product{rows, columns, static_cast<std::size_t>(i * k),
+                             j * static_cast<std::size_t>(k)};
       Uncertain first;
       if (!start.empty()) {
         first = Uncertain::exact(start[j]);
