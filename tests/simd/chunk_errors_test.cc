@@ -54,7 +54,7 @@ ChunkErrors one_by_one(const Column& a, const Column& b, double unit) {
     }
   }
   for (auto& s : sums) {
-    for (const std::size_t n : {4, 2, 1}) {
+    for (const std::size_t n : {4U, 2U, 1U}) {
       for (std::size_t i = 0; i < n; ++i) s[i] += s[i + n];
     }
   }
