@@ -21,7 +21,9 @@ constexpr double kByChance = 2.2;
 
 // The loops over terms are compiled for wider vectors as well, and chosen when the program starts.
 // No operation is fused or reordered, so that all give the same bits.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__gnu_linux__)
+// The thread sanitizer is not ready yet when the program starts.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__gnu_linux__) && \
+    !defined(__SANITIZE_THREAD__)
 #define ASSAY_WIDE __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
 #define ASSAY_WIDE
