@@ -17,7 +17,8 @@ namespace assay {
 
 struct ProcessLimits {
   double seconds = 60;                           // of wall time
-  std::int64_t memory = std::int64_t{16} << 30;  // bytes of address space of each process
+  // Bytes of address space of each process; -1 means no limit.
+  std::int64_t memory = std::int64_t{16} << 30;
   // Bytes: what it prints, and each file that it writes.
   std::int64_t output = std::int64_t{64} << 20;
 };
