@@ -16,7 +16,7 @@
 namespace assay {
 
 struct ProcessLimits {
-  double seconds = 60;                           // of wall time
+  double seconds = 60;  // of wall time
   // Bytes of address space of each process; -1 means no limit.
   std::int64_t memory = std::int64_t{16} << 30;
   // Bytes: what it prints, and each file that it writes.
