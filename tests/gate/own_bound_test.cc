@@ -21,6 +21,7 @@
 #include "assay/report/report.h"
 #include "emulated.h"
 #include "error_of.h"
+#include "generated_operators.h"
 #include "tools/program.h"
 
 namespace assay {
@@ -176,14 +177,7 @@ TEST_P(EveryOperator, NoRightResultFailsItsOwnBound) {
   EXPECT_LT(counts.refused, counts.own) << "the bound is there for what people compute";
 }
 
-std::vector<std::string> operator_names() {
-  std::vector<std::string> names;
-  for (const Operator& op : operators()) {
-    if (op.generate != nullptr) names.push_back(op.name);
-  }
-  return names;
-}
-INSTANTIATE_TEST_SUITE_P(Table, EveryOperator, testing::ValuesIn(operator_names()),
+INSTANTIATE_TEST_SUITE_P(Table, EveryOperator, testing::ValuesIn(generated_operators()),
                          [](const auto& test) { return test.param; });
 
 // Float16 layernorm and rmsnorm whose squares saturate on the 910B: no rounding bounds that.

@@ -18,6 +18,7 @@
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "assay/report/report.h"
+#include "generated_operators.h"
 
 namespace assay {
 namespace {
@@ -114,14 +115,7 @@ TEST_P(SpecialOperands, FailNoRightResult) {
   }
 }
 
-std::vector<std::string> names_of_operators() {
-  std::vector<std::string> names;
-  for (const Operator& op : operators()) {
-    if (op.generate != nullptr) names.push_back(op.name);
-  }
-  return names;
-}
-INSTANTIATE_TEST_SUITE_P(Table, SpecialOperands, testing::ValuesIn(names_of_operators()),
+INSTANTIATE_TEST_SUITE_P(Table, SpecialOperands, testing::ValuesIn(generated_operators()),
                          [](const auto& test) { return test.param; });
 
 // A wrong element beside those that a NaN reaches.

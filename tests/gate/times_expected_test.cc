@@ -27,7 +27,17 @@ double root_mean_square(const std::vector<double>& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-// How many times the error of right results a bound is: of their own errors, too.
+// A bound of 1 is as many times the expected error as it is times the errors of a right result.
+void expect_times_of_right_results(const Case& c, const Machine& machine) {
+  const auto times = times_expected(c, machine, [](std::int64_t, double) { return 1.0; });
+  ASSERT_TRUE(times);
+  const std::vector<double> exact = golden_result(c).view().values(),
+                            right = emulate(c, machine).view().values();
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < exact.size(); ++i) errors.push_back(right[i] - exact[i]);
+  EXPECT_THAT(*times * root_mean_square(errors), AllOf(Gt(0.7), Lt(1.5)));
+}
+
 TEST(TimesExpected, IsThatOfRightResults) {
   const Machine& machine = machine_named("ascend910b");
   const std::map<std::string, std::vector<std::int64_t>> shapes = {{"matmul", {64, 512, 48}},
@@ -40,13 +50,7 @@ TEST(TimesExpected, IsThatOfRightResults) {
     Recipe recipe{&format_named("float32"), shape};
     if (op == "reduce_sum") recipe.attributes["axis"] = std::int64_t{1};
     const Case c = generate_case(op, recipe);
-    const auto times = times_expected(c, machine, [](std::int64_t, double) { return 1.0; });
-    ASSERT_TRUE(times);
-    const std::vector<double> exact = golden_result(c).view().values(),
-                              right = emulate(c, machine).view().values();
-    std::vector<double> errors;
-    for (std::size_t i = 0; i < exact.size(); ++i) errors.push_back(right[i] - exact[i]);
-    EXPECT_THAT(*times * root_mean_square(errors), AllOf(Gt(0.7), Lt(1.5)));
+    expect_times_of_right_results(c, machine);
   }
 }
 
@@ -67,13 +71,7 @@ TEST(TimesExpected, IsThatOfRightResultsOfAPlan) {
                          {"output_dtype", std::string("float32")}};
     const Case c = generate_case("reduce_sum", recipe);
     const Machine& machine = machine_named("hopper");
-    const auto times = times_expected(c, machine, [](std::int64_t, double) { return 1.0; });
-    ASSERT_TRUE(times);
-    const std::vector<double> exact = golden_result(c).view().values(),
-                              right = emulate(c, machine).view().values();
-    std::vector<double> errors;
-    for (std::size_t i = 0; i < exact.size(); ++i) errors.push_back(right[i] - exact[i]);
-    EXPECT_THAT(*times * root_mean_square(errors), AllOf(Gt(0.7), Lt(1.5)));
+    expect_times_of_right_results(c, machine);
   }
 }
 

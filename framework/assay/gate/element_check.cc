@@ -115,7 +115,8 @@ const Format* rounded_golden(const Case& c) {
   return &c.golden->format();
 }
 
-// Why a case's own bound says nothing of what a machine makes of NaN; empty where it does.
+// Returns why a case's own bound cannot judge a machine that turns NaN into 0. Returns an empty
+// string if it can.
 std::string why_no_nan(const Case& c, const Machine* machine) {
   const bool has_unit = machine != nullptr && find_vector_model(*machine) != nullptr;
   const Operator* op = find_operator(c.op);
@@ -151,7 +152,8 @@ std::shared_ptr<const Tensor> element_bounds_on(const Case& c, const Machine& ma
   return bounds;
 }
 
-// Gives a check by the operator's roundings the bounds of its elements, or says why there are none.
+// Adds the bounds of the elements to a check by the operator's roundings. Sets why_not if there are
+// none.
 void add_element_bounds(const Case& c, const Machine* behind, int threads, BoundsByMachine& known,
                         ElementCheck& check) {
   const std::string& named = check.bound->machine;
@@ -170,7 +172,8 @@ void add_element_bounds(const Case& c, const Machine* behind, int threads, Bound
   }
 }
 
-// The check of the elements whose golden result is finite: NaN and infinity accept anything.
+// Returns the check without the elements whose golden result is NaN or infinite: there it accepts
+// every finite output.
 ElementCheck of_finite_elements(const ElementCheck& check) {
   ElementCheck finite = check;
   finite.bound->nan_accepts = true;
@@ -330,7 +333,8 @@ std::string why_no_draws(const Case& c, Bound& bound) {
   }
 }
 
-// Why the machine that was asked for cannot have made a recorded product; empty where it can.
+// Returns why the machine that the request names cannot have computed a recorded product. Returns
+// an empty string if it can.
 std::string why_not_made_by(const Case& c, const Format& output, const GateRequest& request,
                             const Origin& origin) {
   const bool is_recorded = request.machine != nullptr && origin.machine != request.machine->name;

@@ -28,17 +28,17 @@ struct ElementCheck {
   // Of `accumulation` and `expected_error`: float64, the output's shape; of the latter also the
   // weights of squared errors.
   std::shared_ptr<const Tensor> element_bounds, error_weights;
-  // What is said of an output that failed; empty where there is nothing to say.
+  // Returns a sentence that explains why an output failed, or an empty string.
   std::function<std::string(const TensorView& output)> explain;
-  // What is said of an output that passed; empty if there is nothing to say.
+  // Returns a note on an output that passed, or an empty string.
   std::function<std::string(const TensorView& output)> remark;
   std::shared_ptr<const Tensor> benchmark;  // of dual-benchmark standards
   // Of indices: the input that they point into, which lies in the case, and along which axis.
   const Tensor* index_source = nullptr;
   std::int64_t index_axis = -1;
-  // The check by the expected error that goes with an operator's own bound; null if there is none.
-  // An output fails if either check fails. It passes if both pass, or if this one passes and the
-  // own bound is blind.
+  // A second check, by the expected error, beside a check by an operator's own bound. Null if there
+  // is no second check. An output fails if either check fails. It passes if both pass, or if the
+  // second check passes and the own bound is blind.
   std::shared_ptr<const ElementCheck> by_chance = nullptr;
 
   // Returns one verdict: that of this check, or that of `by_chance` if it decides. Returns

@@ -76,7 +76,7 @@ class LastRounding {
     if (!has_exponents || dropped_ < 1) least_ = std::numeric_limits<double>::infinity();
   }
 
-  // Whether numbers have fewer than 8 bits.
+  // Whether the format has fewer than 8 bits of precision.
   bool is_coarse() const { return dropped_ > 52 - 7; }
 
   double rounded(double x) const {

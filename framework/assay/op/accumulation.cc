@@ -191,17 +191,6 @@ std::vector<double> columns_of(std::span<const double> a, std::int64_t m, std::i
   return part;
 }
 
-std::vector<double> finite_values(const Case& c, const char* name, const TensorView& view) {
-  std::vector<double> values = view.values();
-  for (const double v : values) {
-    if (!std::isfinite(v)) {
-      throw CaseError(c.name,
-                      formatted("no bound of accumulation: {} holds NaN or infinity", name));
-    }
-  }
-  return values;
-}
-
 double reached_size(const Case& c, const char* name, double size) {
   if (std::isfinite(size)) return size;
   if (c.input(name).format().is_float64()) {

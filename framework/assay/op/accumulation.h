@@ -88,8 +88,6 @@ SumBounds sum_bounds(const Case& test_case, const Machine& machine, const DotMod
 // The columns [first, last) of a row-major m x k matrix.
 std::vector<double> columns_of(std::span<const double> a, std::int64_t m, std::int64_t k,
                                std::int64_t first, std::int64_t last);
-// The values of an operand. Throws std::invalid_argument where one is NaN or infinite.
-std::vector<double> finite_values(const Case& test_case, const char* name, const TensorView& view);
 
 // A size that a derived tolerance takes the largest of: 0 if it is NaN or infinite, for a NaN or
 // infinity of an operand then reaches its element, which the judge settles before any arithmetic.
