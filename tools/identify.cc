@@ -186,6 +186,7 @@ void add_probes(Context& context) {
   struct Options {
     std::vector<std::string> dtypes;
     std::string out, output_dtype;
+    std::vector<std::int64_t> shape;
     std::uint64_t seed = 0;
     bool compress = false;
   };
@@ -198,15 +199,26 @@ void add_probes(Context& context) {
       ->required();
   context.files.output(command->add_option("--out", o.out, "dataset file to write"))->required();
   command->add_option("--output-dtype", o.output_dtype, "of the results; float32 tells most");
+  command
+      ->add_option(
+          "--shape", o.shape,
+          "M,K,N of all products, such as those of a kernel whose division of K depends on "
+          "them (default: 32,128,32 and 32,256,32)")
+      ->delimiter(',')
+      ->expected(3);
   command->add_option("--seed", o.seed, "of the random numbers")->capture_default_str();
   command->add_flag("--compress", o.compress, "deflate what is written");
   on_run(context, command, [options, &context] {
+    std::optional<identify::ProbeShape> shape;
+    if (!options->shape.empty()) {
+      shape = {options->shape[0], options->shape[1], options->shape[2]};
+    }
     const Format* output =
         options->output_dtype.empty() ? nullptr : &format_named(options->output_dtype);
     DatasetWriter out(options->out, options->compress);
     std::size_t count = 0;
     for (const std::string& dtype : options->dtypes) {
-      for (const Case& c : identify::probes(format_named(dtype), output, options->seed)) {
+      for (const Case& c : identify::probes(format_named(dtype), output, options->seed, shape)) {
         out.write(c);
         ++count;
       }

@@ -195,6 +195,10 @@ void define_finding(py::module_& m) {
           "'found', 'undecided' (several models fit, and more data would tell), 'none' (nothing "
           "fits) or 'not_identified' (why says the reason).")
       .def("__bool__", &is_found)
+      .def_readonly("sentence", &Finding::sentence,
+                    "The outcome in plain words; empty where it was not tried.")
+      .def_readonly("alike", &Finding::alike,
+                    "Machines whose rows compute the case as the model does.")
       .def_readonly("model", &Finding::model,
                     "What machine= takes; of 'none' the nearest. Empty where no machine takes such "
                     "operands.")

@@ -4,7 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "assay/identify/space.h"
+#include "assay/identify/candidate_text.h"
+#include "assay/identify/space_parameters.h"
 #include "emulated.h"
 #include "identify/blind.h"
 #include "identify/computed.h"
@@ -278,6 +279,143 @@ TEST(Identify, WhatItCannotExplainIsNamedWithTheReason) {
   Case c = computed("hopper", "float16", 4, 16, 4);
   c.op = "softmax";
   EXPECT_EQ(identified({c}).at(0).why, "softmax is no sum of products that identify explains");
+}
+
+TEST(Identify, RowsOfTheSameArithmeticAreNamedTogether) {
+  const Finding f = identified({computed("cpu_fma", "float32", 16, 64, 16)}).at(0);
+  EXPECT_EQ(f.outcome, Outcome::kFound);
+  EXPECT_THAT(f.alike, testing::IsSupersetOf({"cpu_fma", "hopper"}));
+  EXPECT_THAT(f.alike, testing::Not(testing::Contains("cpu_mul_add")));
+  EXPECT_THAT(f.sentence,
+              testing::StartsWith(
+                  "Float32 FMA in ascending order: cpu_fma, Hopper's plain cores, CDNA1's"));
+  EXPECT_THAT(f.sentence, testing::EndsWith(", K undivided."));
+}
+
+TEST(Identify, SentencesSayHowKIsDivided) {
+  const Finding f =
+      identified({computed("hopper", "float16", 8, 4096, 16,
+                           {{"output_dtype", std::string("float32")}, {"split_k", 1024}})})
+          .at(0);
+  EXPECT_THAT(f.sentence, testing::StartsWith("Hopper's tensor cores"));
+  EXPECT_THAT(f.sentence, testing::EndsWith(", K in 4 parts of 1 024, added in float32."));
+}
+
+// Each machine's output on several shapes, with wide and narrow results: whatever is found for sure
+// gives the results of that machine on other data, too.
+TEST(Identify, NoWrongModelIsFoundForSure) {
+  int found = 0;
+  for (const Machine& machine : machines()) {
+    for (const DotModel& row : machine.dots) {
+      if (row.accumulator.value == "int32") continue;
+      if (walks_a_share() && &row != &machine.dots.front()) continue;
+      const bool converts = row.input == "tfloat32" || row.input == "hfloat32";
+      if (converts) continue;
+      const std::string dtype(row.input);
+      for (const std::int64_t k : {3, 40, 256}) {
+        for (const bool is_wide : {true, false}) {
+          const std::map<std::string, Attribute> attributes = {
+              {"output_dtype", std::string(is_wide ? "float32" : "bfloat16")}};
+          const std::string name(machine.name);
+          const Case c = computed(name, dtype.c_str(), 8, k, 16, attributes, 1);
+          const Finding f = identified({c}).at(0);
+          SCOPED_TRACE(name + " " + dtype + " K " + std::to_string(k) + ": " + f.model);
+          EXPECT_NE(f.outcome, Outcome::kNone);
+          EXPECT_EQ(computed_again(c, f), 8 * 16);
+          if (f.outcome != Outcome::kFound) continue;
+          ++found;
+          const Case other = computed(name, dtype.c_str(), 16, k, 16, attributes, 2);
+          EXPECT_EQ(computed_again(other, f), 16 * 16);
+        }
+      }
+    }
+  }
+  EXPECT_GT(found, walks_a_share() ? 5 : 20);
+}
+
+TEST(Identify, TwoUnitsOfOneProducerAreFoundBesideEachOther) {
+  Case chain = computed("cpu_fma", "float32", 16, 96, 16, {}, 1);
+  chain.name = "chain";
+  Case converted =
+      computed("hopper", "float32", 16, 96, 16, {{"compute_dtype", std::string("tfloat32")}}, 2);
+  converted.name = "converted";
+  const std::vector<Finding> found = identified({chain, converted});
+  EXPECT_EQ(found[0].outcome, Outcome::kFound);
+  EXPECT_TRUE(found[0].parameters.empty());
+  EXPECT_EQ(found[1].outcome, Outcome::kFound);
+  EXPECT_THAT(found[1].parameters,
+              ElementsAre(Pair("compute_dtype", Attribute(std::string("tfloat32")))));
+}
+
+TEST(Identify, UndecidedSaysWhatWouldDecide) {
+  const Case c =
+      computed("hopper", "bfloat16", 4, 256, 8, {{"output_dtype", std::string("bfloat16")}});
+  const Finding f = identified({c}).at(0);
+  ASSERT_EQ(f.outcome, Outcome::kUndecided);
+  EXPECT_THAT(f.sentence, testing::StartsWith("Undecided: "));
+  ASSERT_TRUE(f.decision.has_value());
+  const Decision& d = *f.decision;
+  EXPECT_EQ(d.command,
+            "assay probes bfloat16 --shape 4,256,8 --output-dtype bfloat16 --out probes.h5");
+  EXPECT_GT(d.told_apart, 1u);
+  EXPECT_LE(d.told_apart, d.arithmetics);
+  EXPECT_LE(d.arithmetics, d.models);
+  EXPECT_GE(d.like_first, 1u);
+  EXPECT_FALSE(d.parameters.empty());
+  // The probe tells the model from some of those that fit as well.
+  const std::vector<Case> all =
+      probes(format_named("bfloat16"), &format_named("bfloat16"), 0, ProbeShape{4, 256, 8});
+  const auto probe =
+      std::find_if(all.begin(), all.end(), [&](const Case& one) { return one.name == d.probe; });
+  ASSERT_NE(probe, all.end());
+  const Tensor ours = emulate(*probe, machine_named(f.model), 0);
+  int differ = 0;
+  for (const std::string& rival : f.rivals) {
+    if (rival.find(' ') != std::string::npos) continue;  // with parameters of the case
+    const Tensor others = emulate(*probe, machine_named(rival), 0);
+    bool is_same = true;
+    for (std::int64_t i = 0; i < ours.size(); ++i) {
+      is_same = is_same && ours.bits_at(i) == others.bits_at(i);
+    }
+    differ += is_same ? 0 : 1;
+  }
+  EXPECT_GT(differ, 0);
+}
+
+// An int8 product, all of whose factors are `value`.
+Case integer_product(const char* machine, std::int64_t k, double value) {
+  Case c;
+  c.name = "integers";
+  c.op = "matmul";
+  const std::vector<double> values(static_cast<std::size_t>(2 * k), value);
+  c.inputs["a"] = Tensor::from_values(format_named("int8"), {2, k}, values);
+  c.inputs["b"] = Tensor::from_values(format_named("int8"), {k, 2}, values);
+  return computed_by(machine, std::move(c));
+}
+
+TEST(Identify, IntegerProductsAreExactSums) {
+  // Sums of so few terms stay within int32 whatever they are.
+  const Finding f = identified({integer_product("hopper", 64, -128)}).at(0);
+  EXPECT_EQ(f.outcome, Outcome::kFound);
+  EXPECT_THAT(f.alike, testing::UnorderedElementsAre("ascend910b", "hopper"));
+  EXPECT_THAT(f.sentence,
+              testing::StartsWith("Exact int32 sums, which every order of adding gives"));
+  // Sums that leave int32 tell what happens there,
+  for (const char* machine : {"hopper", "ascend910b"}) {
+    const Finding deep = identified({integer_product(machine, 131072, -128)}).at(0);
+    EXPECT_EQ(deep.outcome, Outcome::kFound) << machine;
+    EXPECT_EQ(deep.model, machine);
+    EXPECT_EQ(deep.evidence.at(0).differ, 4) << machine;
+  }
+  // and sums that could leave it and do not leave it open.
+  const Finding open = identified({integer_product("hopper", 131072, 1)}).at(0);
+  EXPECT_EQ(open.outcome, Outcome::kUndecided);
+  EXPECT_FALSE(open.rivals.empty());
+  Case wrong = integer_product("hopper", 64, 3);
+  wrong.outputs.at("device").set_bits(1, 7);
+  const Finding none = identified({wrong}).at(0);
+  EXPECT_EQ(none.outcome, Outcome::kNone);
+  EXPECT_EQ(none.agree, 3);
 }
 
 }  // namespace

@@ -110,8 +110,52 @@ TEST_P(Lanes, ManySumsAreTheSingleOnes) {
     std::iota(elements.begin(), elements.end(), 0);
     std::int64_t alone = 0;
     for (const std::int64_t element : elements) alone += trial.agrees(element) ? 1 : 0;
-    EXPECT_EQ(ManySums(trial).agreeing(elements, s.count), alone);
-    EXPECT_EQ(ManySums(trial).all_agree(elements), alone == s.count);
+    const std::vector<Candidate> twice = {candidate, candidate};
+    EXPECT_EQ(agreements(s, operands, twice, elements, s.count, 1),
+              std::vector<std::int64_t>(2, alone));
+    EXPECT_EQ(agreeing(s, operands, twice, elements, 1),
+              std::vector<char>(2, alone == s.count ? 1 : 0));
+  }
+}
+
+// Sums whose scales change along K, or do not, promoted and not.
+TEST_P(Lanes, ScaledSumsAreTheSingleOnes) {
+  Random random(5, 0);
+  for (int i = 0; i < 60; ++i) {
+    const DotModel model = random_model(random, false);
+    const Case c = product_of(random, model, i % 4 == 0);
+    Sums s = sums_of(c, "device");
+    s.op = "scaled_matmul";
+    s.cuts =
+        i % 3 == 0 ? std::vector<std::int64_t>{0, s.k} : std::vector<std::int64_t>{0, 16, 32, s.k};
+    const auto scales = [&](std::size_t rows) {
+      std::vector<float> all;
+      for (std::size_t j = 0; j < rows * (s.cuts.size() - 1); ++j) {
+        all.push_back(static_cast<float>(random.normal()));
+      }
+      return all;
+    };
+    s.a_scales = scales(4);
+    s.b_scales = scales(5);
+    Candidate candidate;
+    candidate.model = model;
+    if (i % 2 != 0) candidate.split.terms = 8;
+    candidate.fused = i % 5 != 0;
+    candidate.scale_order = i % 7 == 0 ? ScaleOrder::kAFirst : ScaleOrder::kTogether;
+    candidate = plain(candidate);
+    AllOperands operands(s);
+    const Trial trial(s, operands.of(candidate), candidate);
+    std::vector<Pairing> pairings;
+    for (std::int64_t e = 0; e < 8; ++e) {
+      pairings.push_back(
+          {s.a_row[static_cast<std::size_t>(e)], s.b_row[static_cast<std::size_t>(e)], e % 3, e});
+    }
+    const std::vector<double> sums = ManySums(trial).of(pairings);
+    for (std::size_t p = 0; p < pairings.size(); ++p) {
+      const double alone = trial.other_sum(pairings[p]);
+      ASSERT_TRUE(sums[p] == alone || (std::isnan(sums[p]) && std::isnan(alone)))
+          << sums[p] << " is not " << alone << ": " << text_of_model(model);
+    }
   }
 }
 

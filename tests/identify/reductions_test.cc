@@ -97,6 +97,45 @@ TEST(IdentifyReductions, AWrongSumIsExplainedByNothing) {
   EXPECT_EQ(f.first, (std::vector<std::int64_t>{7}));
 }
 
+// Means of a power of two of numbers are sums; others hide bits of theirs.
+TEST(IdentifyReductions, MeansAreExplained) {
+  Random random(15, 0);
+  const std::map<std::string, Attribute> tree = {
+      {"order", std::string("lanes")}, {"lanes", std::int64_t{32}}, {"vector", std::int64_t{2}}};
+  for (const std::int64_t n : {256, 200}) {
+    Case c = sums_of_rows(normal_values(random, "float32", {48, n}));
+    c.op = "reduce_mean";
+    Case asked = c;
+    for (const auto& [name, value] : tree) asked.attributes[name] = value;
+    c.outputs["device"] = emulate(asked, machine_named("cpu_fma"), 1);
+    const Finding f = identified({c}).at(0);
+    if (n == 200) {
+      EXPECT_EQ(f.outcome, Outcome::kNone);
+      EXPECT_EQ(f.note,
+                "trees of kernels were not searched: a mean of 200 numbers hides the last bits of "
+                "their sum; of a power of two of them it does not");
+      continue;
+    }
+    EXPECT_EQ(f.outcome, Outcome::kFound);
+    EXPECT_EQ(attribute_text(f.parameters.at("lanes")), "32");
+    EXPECT_EQ(attribute_text(f.parameters.at("vector")), "2");
+    EXPECT_EQ(computed_again(c, f), 48);
+    EXPECT_THAT(f.sentence, StartsWith("Means by 32 lanes that take 2 elements at a time"));
+  }
+}
+
+TEST(IdentifyReductions, Float64SumsAreExplained) {
+  Random random(16, 0);
+  Case c = sums_of_rows(normal_values(random, "float64", {48, 100}));
+  c.attributes["output_dtype"] = std::string("float64");
+  c.attributes["order"] = std::string("sequential");
+  c.outputs["device"] = emulate(c, machine_named("cpu_fma"), 1);
+  const Finding f = identified({c}).at(0);
+  EXPECT_EQ(f.outcome, Outcome::kFound);
+  EXPECT_EQ(attribute_text(f.parameters.at("order")), "sequential");
+  EXPECT_EQ(f.sentence, "Sums by adding one after the other.");
+}
+
 TEST(IdentifyReductions, WhatNoVectorUnitSumsIsNamed) {
   Case c = sums_of_rows(Tensor(format_named("float8_e4m3fn"), {4, 8}));
   c.outputs["device"] = Tensor(format_named("float32"), {4});
@@ -127,9 +166,10 @@ TEST(IdentifyElements, AFunctionOfEachElement) {
 }
 
 TEST(IdentifyElements, WhatIsTakenIsListed) {
-  EXPECT_THAT(identifiable_operators(),
-              testing::ElementsAre("matmul", "dot", "scaled_matmul", "reduce_sum", "exp", "log",
-                                   "sqrt", "rsqrt", "tanh", "sigmoid", "silu", "gelu"));
+  EXPECT_THAT(
+      identifiable_operators(),
+      testing::ElementsAre("matmul", "dot", "scaled_matmul", "reduce_sum", "reduce_mean", "exp",
+                           "log", "sqrt", "rsqrt", "tanh", "sigmoid", "silu", "gelu"));
 }
 
 }  // namespace

@@ -343,7 +343,8 @@ TEST(SumOrderTest, Refuses) {
             "case rows/float32/64: h200 recorded 64 sums; x [2, 3] has 3 along its axis");
   c.op = "softmax";
   EXPECT_EQ(error_of([&] { (void)recorded_sums(c, "h200"); }),
-            "case rows/float32/64: orders of summation are searched of reduce_sum, not softmax");
+            "case rows/float32/64: orders of summation are searched of reduce_sum and reduce_mean, "
+            "not softmax");
 }
 
 }  // namespace

@@ -65,9 +65,9 @@ class Memory(TestCase):
         self.assertEqual((finding.outcome, finding.model, finding.parameters, finding.is_row,
                           finding.elements), ("found", "hopper", {}, True, 1024))
         self.assertEqual(repr(report),
-                         "<IdentificationReport matmul (output): hopper, all 1 024 elements>")
-        self.assertEqual(repr(finding), "<Finding matmul (output): hopper, all 1 024 elements>")
-        self.assertTrue(str(finding).startswith("matmul (output): hopper, all 1 024 elements\n    "))
+                         "<IdentificationReport matmul (output): " + finding.sentence + ">")
+        self.assertEqual(repr(finding), "<Finding matmul (output): " + finding.sentence + ">")
+        self.assertTrue(str(finding).startswith("matmul (output): Hopper's tensor cores"))
         chunk = finding.evidence["chunk"]
         self.assertEqual((chunk["value"], chunk["of"], chunk["same"]), ("16", 1024, []))
         self.assertEqual(report.to_dict()["cases"][0]["model"], "hopper")

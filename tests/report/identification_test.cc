@@ -23,6 +23,7 @@ Finding found_row() {
   f.producer = "h200";
   f.op = "matmul";
   f.outcome = identify::Outcome::kFound;
+  f.sentence = "Hopper's tensor cores.";
   f.model = "hopper";
   f.parameters = {{"split_k", std::int64_t{2}}};
   f.is_row = true;
@@ -42,6 +43,7 @@ Finding no_model() {
   f.producer = "910b";
   f.op = "matmul";
   f.outcome = identify::Outcome::kNone;
+  f.sentence = "No model gives every element.";
   f.model = "ascend910b,chunk=8";
   f.elements = 4096;
   f.tried = 2500;
@@ -51,12 +53,24 @@ Finding no_model() {
   return f;
 }
 
+identify::Decision decided() {
+  return {.models = 3,
+          .arithmetics = 2,
+          .like_first = 2,
+          .results = 960,
+          .command = "assay probes float16",
+          .probe = "probe/float16/far_2",
+          .told_apart = 2,
+          .parameters = {"chunk"}};
+}
+
 Finding of_function(identify::Outcome outcome) {
   Finding f;
   f.case_name = "exp/a";
   f.producer = "h200";
   f.op = "exp";
   f.outcome = outcome;
+  f.sentence = "An exponential.";
   f.elements = 2048;
   f.tried = 1009;
   f.model = "hopper";
@@ -78,7 +92,8 @@ Finding of_function(identify::Outcome outcome) {
 
 TEST(IdentificationText, Found) {
   EXPECT_EQ(identification_text({found_row()}),
-            "mm/a (h200): hopper split_k=2, all 1 536 elements\n"
+            "mm/a (h200): Hopper's tensor cores.\n"
+            "    found: hopper split_k=2, all 1 536 elements\n"
             "    chunk 16: 8 would change 1 021 of 1 536 elements\n"
             "    flush_sums 0: nothing else was told apart; the data do not tell it from 1\n"
             "1 found, 0 undecided, 0 explained by nothing\n");
@@ -92,7 +107,8 @@ TEST(IdentificationText, FoundByTheHelpOfOthersAndOnNoMachine) {
   f.note = "K is divided in too many ways to try them all";
   f.evidence.clear();
   EXPECT_EQ(identification_text({f}),
-            "mm/a (h200): a model that no machine of the table has, all 1 536 elements; other "
+            "mm/a (h200): Hopper's tensor cores.\n"
+            "    found: a model that no machine of the table has, all 1 536 elements; other "
             "outputs of these dtypes decided it\n"
             "    K is divided in too many ways to try them all\n"
             "1 found, 0 undecided, 0 explained by nothing\n");
@@ -117,11 +133,34 @@ TEST(IdentificationText, Undecided) {
   f.evidence.resize(1);
   f.rivals = {"hopper split_k=4", "cdna3"};
   EXPECT_EQ(identification_text({f}),
-            "mm/a (h200): undecided: hopper split_k=2, all 1 536 elements, but others fit as well\n"
+            "mm/a (h200): Hopper's tensor cores.\n"
+            "    undecided: hopper split_k=2, all 1 536 elements, but others fit as well\n"
             "    chunk 16: 8 would change 1 021 of 1 536 elements\n"
             "    also fits: hopper split_k=4\n"
             "    also fits: cdna3\n"
             "0 found, 1 undecided, 0 explained by nothing\n");
+}
+
+// What would tell the models that fit apart.
+TEST(IdentificationText, WhatWouldDecide) {
+  Finding f = found_row();
+  f.outcome = identify::Outcome::kUndecided;
+  f.evidence.clear();
+  f.has_more = true;
+  f.decision = decided();
+  EXPECT_THAT(
+      identification_text({f}),
+      HasSubstr("    3 models that fit, the first of more, differ in chunk\n"
+                "    2 of them give the same results as the first, 2 arithmetics in all, on "
+                "960 results of probes\n"
+                "    to decide, record assay probes float16: probe/float16/far_2 alone "
+                "tells 2 of the 2 arithmetics apart\n"));
+  f.decision->told_apart = 1;
+  EXPECT_THAT(identification_text({f}),
+              HasSubstr("    probes of this shape and output dtype tell none of them apart\n"));
+  f.decision->command.clear();
+  EXPECT_THAT(identification_text({f}),
+              HasSubstr("    to decide, record more cases of this kind with other data\n"));
 }
 
 // Of what nothing explains there is the nearest model, and no evidence for it.
@@ -130,7 +169,8 @@ TEST(IdentificationText, ExplainedByNothing) {
   f.note = "of 4 096 elements 1 024 were looked at";
   f.evidence = found_row().evidence;
   EXPECT_EQ(identification_text({f}),
-            "mm/b:y (910b): nothing fits of 2 500 models; nearest ascend910b,chunk=8: 1 000 of "
+            "mm/b:y (910b): No model gives every element.\n"
+            "    nothing fits of 2 500 models; nearest ascend910b,chunk=8: 1 000 of "
             "1 024 elements agree, the others are up to 3 ulps off\n"
             "    of 4 096 elements 1 024 were looked at\n"
             "0 found, 0 undecided, 1 explained by nothing\n");
@@ -139,9 +179,10 @@ TEST(IdentificationText, ExplainedByNothing) {
 TEST(IdentificationText, NotTried) {
   Finding f = no_model();
   f.why = "operator conv2d cannot be identified";
-  EXPECT_THAT(identification_text({f, found_row(), f}),
-              testing::StartsWith("mm/b:y (910b): not identified: operator conv2d cannot be "
-                                  "identified\nmm/a (h200): hopper"));
+  EXPECT_THAT(
+      identification_text({f, found_row(), f}),
+      testing::StartsWith("mm/b:y (910b): not identified: operator conv2d cannot be "
+                          "identified\nmm/a (h200): Hopper's tensor cores.\n    found: hopper"));
   EXPECT_THAT(identification_text({f, found_row(), f}),
               testing::EndsWith("\n1 found, 0 undecided, 0 explained by nothing; 2 left out\n"));
   EXPECT_EQ(identification_text({}), "0 found, 0 undecided, 0 explained by nothing\n");
@@ -150,14 +191,16 @@ TEST(IdentificationText, NotTried) {
 TEST(IdentificationText, Functions) {
   const std::string lines = "  errors: up to 1.5 ulps\n  keeps: 2 ulps\n";
   EXPECT_EQ(identification_text({of_function(identify::Outcome::kFound)}),
-            "exp/a (h200): hopper, all 2 048 elements\n" + lines +
+            "exp/a (h200): An exponential.\n    found: hopper, all 2 048 elements\n" + lines +
                 "1 found, 0 undecided, 0 explained by nothing\n");
   EXPECT_EQ(identification_text({of_function(identify::Outcome::kUndecided)}),
-            "exp/a (h200): undecided: no candidate gives every bit, and a known bound of the error "
+            "exp/a (h200): An exponential.\n    undecided: no candidate gives every bit, and a "
+            "known bound of the error "
             "is kept\n" +
                 lines + "0 found, 1 undecided, 0 explained by nothing\n");
   EXPECT_EQ(identification_text({of_function(identify::Outcome::kNone)}),
-            "exp/a (h200): nothing fits of 1 009 candidates, and no known bound of the error is "
+            "exp/a (h200): An exponential.\n    nothing fits of 1 009 candidates, and no known "
+            "bound of the error is "
             "kept\n" +
                 lines + "0 found, 0 undecided, 1 explained by nothing\n");
 }
@@ -165,11 +208,13 @@ TEST(IdentificationText, Functions) {
 TEST(IdentificationJson, Found) {
   Finding f = found_row();
   f.parameters["scale"] = 0.5;
+  f.alike = {"hopper", "blackwell"};
   f.parameters["order"] = std::string("fused");
   const std::string text = identification_json({f}, "r.h5");
   EXPECT_EQ(text.back(), '\n');
   EXPECT_EQ(parsed(text), parsed(R"({"schema": 1, "file": "r.h5", "cases": [{
-      "case": "mm/a", "op": "matmul", "output": "h200", "outcome": "found", "model": "hopper",
+      "case": "mm/a", "op": "matmul", "output": "h200", "outcome": "found",
+      "sentence": "Hopper's tensor cores.", "alike": ["hopper", "blackwell"], "model": "hopper",
       "parameters": {"order": "fused", "scale": 0.5, "split_k": 2}, "elements": 1536,
       "tried": 12345, "row": true, "by_others": false, "fits": 3,
       "evidence": {"chunk": {"value": "16", "differ": 1021, "of": 1536, "otherwise": "8"},
@@ -183,13 +228,20 @@ TEST(IdentificationJson, UndecidedAndExplainedByNothing) {
   f.rivals = {"cdna3"};
   f.by_others = true;
   f.note = "n";
+  f.has_more = true;
+  f.decision = decided();
   EXPECT_EQ(parsed(identification_json({f, no_model()}, "")), parsed(R"({"schema": 1, "file": "",
       "cases": [
        {"case": "mm/a", "op": "matmul", "output": "h200", "outcome": "undecided",
+        "sentence": "Hopper's tensor cores.",
+        "decide": {"models": 3, "has_more": true, "parameters": ["chunk"], "arithmetics": 2,
+                   "like_the_first": 2, "results": 960, "command": "assay probes float16",
+                   "probe": "probe/float16/far_2", "told_apart": 2},
         "model": "hopper", "parameters": {"split_k": 2}, "elements": 1536, "tried": 12345,
         "note": "n", "row": true, "by_others": true, "fits": 3, "evidence": {},
         "rivals": ["cdna3"]},
        {"case": "mm/b", "op": "matmul", "output": "910b", "output_name": "y", "outcome": "none",
+        "sentence": "No model gives every element.",
         "model": "ascend910b,chunk=8", "parameters": {}, "elements": 4096, "tried": 2500,
         "nearest": {"agree": 1000, "of": 1024, "largest_ulps": 3}}]})"));
 }

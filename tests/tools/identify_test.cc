@@ -151,7 +151,7 @@ TEST_F(Identify, FunctionsAreComparedWithTheirFormulasAndBounds) {
                       " --case '*float32/exp' --json i.json");
   EXPECT_THAT(ran, Code(4));
   EXPECT_THAT(run("assay identify " + recorded("hopper_functions.h5") + " --case bfloat16/exp").out,
-              AllOf(HasSubstr("bfloat16/exp (h200): exact, all 65 282 elements\n"),
+              AllOf(HasSubstr("    found: exact, all 65 282 elements\n"),
                     HasSubstr("  within cuda: expf in float32, 2 ulps (documented)\n"),
                     HasSubstr("  monotonic where the function is\n")));
   const nlohmann::json written = json("i.json");
@@ -194,6 +194,47 @@ TEST_F(Identify, ProbesMakeAMachineFileThatExplainsThem) {
   EXPECT_THAT(listed, Exits(0));
   EXPECT_THAT(listed.out, AllOf(HasSubstr("team: a machine of the user's own\n"),
                                 HasSubstr("device a board"), HasSubstr("22 bits")));
+}
+
+TEST_F(Identify, TheFirstLineIsASentence) {
+  EXPECT_THAT(run("assay generate matmul --shape 16,4096,8 --dtype float16 --output-dtype float32 "
+                  "--parameter split_k=1024 --out g.h5 -q"),
+              Exits(0));
+  EXPECT_THAT(run("assay emulate g.h5 --machine hopper --out r.h5 -q"), Exits(0));
+  const Ran ran = run("assay identify r.h5 --json i.json");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out,
+              testing::ContainsRegex("^[^\n]* \\(hopper\\): Hopper's tensor cores[^\n]*, K "
+                                     "in 4 parts of 1 024, added in float32\\.\n"));
+  EXPECT_THAT(json("i.json")["cases"][0]["sentence"].get<std::string>(),
+              testing::StartsWith("Hopper's tensor cores"));
+}
+
+// Results of 16 bits leave many models open; the probes that are named are written and tell more.
+TEST_F(Identify, UndecidedNamesTheProbesThatDecide) {
+  EXPECT_THAT(run("assay generate matmul --shape 4,512,8 --dtype bfloat16 --out g.h5 -q"),
+              Exits(0));
+  EXPECT_THAT(run("assay emulate g.h5 --machine hopper --out r.h5 -q"), Exits(0));
+  EXPECT_THAT(run("assay identify r.h5 --json i.json"), Code(4));
+  const nlohmann::json before = json("i.json")["cases"][0];
+  const auto command = before["decide"]["command"].get<std::string>();
+  EXPECT_EQ(command,
+            "assay probes bfloat16 --shape 4,512,8 --output-dtype bfloat16 --out probes.h5");
+  EXPECT_GT(before["decide"]["told_apart"].get<int>(), 1);
+  EXPECT_THAT(run(command + " -q"), Exits(0));
+  EXPECT_THAT(run("assay emulate probes.h5 --machine hopper --out p.h5 -q"), Exits(0));
+  EXPECT_THAT(run("assay identify p.h5 --json j.json -q"), testing::_);
+  for (const nlohmann::json& c : json("j.json")["cases"]) EXPECT_NE(c["outcome"], "none") << c;
+  EXPECT_THAT(run("assay probes float16 --shape 4,0,8 --out q.h5"),
+              Exits(2, "error: the sizes M, K and N of probes are positive"));
+}
+
+TEST_F(Identify, IntegerProductsAreExplained) {
+  const std::string file = std::string(ASSAY_SOURCE_DIR "/datasets/recordings/hopper_units.h5");
+  const Ran ran = run("assay identify " + file + " --case '*int8/*' --json i.json");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out, HasSubstr("Exact int32 sums that wrap around beyond int32: Hopper's tensor "
+                                 "cores.\n"));
 }
 
 TEST_F(Identify, NothingFitsIsOne) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "assay/identify/space.h"
+
 namespace assay::identify {
 
 std::vector<std::int64_t> likely_intervals(const Sums& s) {
@@ -13,12 +15,17 @@ std::vector<std::int64_t> likely_intervals(const Sums& s) {
   }
   for (std::int64_t i = 1; i < std::min<std::int64_t>(s.k, 16); i *= 2) all.insert(i);
   if (!s.start.empty()) all.insert(s.k);
+  // Where scales change, longer parts are the stretches between the changes, which 0 stands for.
+  if (s.scales_change()) {
+    std::erase_if(all, [&](std::int64_t terms) { return terms >= longest_stretch(s); });
+  }
   return {all.begin(), all.end()};
 }
 
 std::vector<std::int64_t> all_intervals(const Sums& s) {
   std::vector<std::int64_t> all;
-  for (std::int64_t i = 0; i < s.k + (s.start.empty() ? 0 : 1); ++i) all.push_back(i);
+  const std::int64_t end = s.scales_change() ? longest_stretch(s) : s.k + (s.start.empty() ? 0 : 1);
+  for (std::int64_t i = 0; i < end; ++i) all.push_back(i);
   return all;
 }
 

@@ -6,7 +6,11 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/identify/candidate_text.h"
+#include "assay/identify/group.h"
+#include "assay/identify/integers.h"
 #include "assay/identify/reductions.h"
+#include "assay/identify/sentence.h"
 #include "assay/op/operator.h"
 
 namespace assay::identify {
@@ -19,26 +23,6 @@ using UnitKey = std::tuple<std::string, std::string, std::string, bool>;
 UnitKey unit_key(const Sums& s) {
   return {s.producer, std::string(s.a_format->name), std::string(s.b_format->name),
           s.sums_in_float16};
-}
-
-// The model without what belongs to the case.
-Candidate undivided(Candidate c) {
-  c.split = {};
-  c.inner_interval = 0;
-  c.output_rounding = Rounding::kNearestEven;
-  return plain(c);
-}
-
-// Those that tell most of the model come first: wide results of ordinary terms, of more than a
-// chunk but no more: short sums are seldom divided.
-bool tells_more(const Sums& x, const Sums& y) {
-  const auto rank = [](const Sums& s) {
-    const bool ordinary = !s.has_specials && s.smallest_exponent > -100;
-    const double size = static_cast<double>(s.k) * static_cast<double>(s.count);
-    return std::tuple(!ordinary, s.output->bits <= 16, s.k < 32 || s.k > 1024, !s.start.empty(),
-                      size > 1e8, s.k, s.case_name);
-  };
-  return rank(x) < rank(y);
 }
 
 std::string one_line(const CandidateText& text) {
@@ -77,8 +61,30 @@ CandidateText set_model(const Sums& s, const Candidate& c, Finding& f) {
   return text;
 }
 
-Finding explained(const Sums& s, const SearchResult& result, bool by_others,
-                  const Options& options) {
+// The machines whose rows compute as the model does: by its own row, or by another that no data of
+// the kind tell from it.
+std::vector<std::string> names_alike(const Sums& s, const CandidateText& text,
+                                     const std::vector<Candidate>& alike) {
+  std::vector<const Machine*> rows = text.rows;
+  if (!text.is_row) return {};
+  for (const Candidate& c : alike) {
+    const CandidateText other = text_of(s, c);
+    if (other.is_row && other.parameters == text.parameters) {
+      rows.insert(rows.end(), other.rows.begin(), other.rows.end());
+    }
+  }
+  std::vector<std::string> names;
+  for (const Machine* machine : rows) {
+    if (std::find(names.begin(), names.end(), machine->name) == names.end()) {
+      names.emplace_back(machine->name);
+    }
+  }
+  return names;
+}
+
+Finding explained(const Sums& s, const Explanation& explanation, const Options& options) {
+  const SearchResult& result = explanation.result;
+  const bool by_others = explanation.by_others;
   const int threads = options.threads;
   Finding f = finding_of(s);
   f.tried = result.tried;
@@ -91,32 +97,42 @@ Finding explained(const Sums& s, const SearchResult& result, bool by_others,
     f.of = nearest.of;
     f.largest_ulps = nearest.largest_ulps;
     f.first = {nearest.first};
+    f.sentence = sentence_of(formatted(
+        "no model gives every element; the nearest, {}, gives {} of {}",
+        arithmetic_in_words(s, nearest.candidate,
+                            f.is_row ? std::vector{f.model} : std::vector<std::string>{}, f.model),
+        grouped(f.agree), grouped(f.of)));
     return f;
   }
-  const bool has_rows_unit = set_model(s, result.fits[0], f).has_rows_unit;
-  // More elements would decide between these. A row of the table is not doubted for what is no row
-  // and hardly another model.
-  std::vector<Candidate> rivals;
-  int hardly = 0;
-  for (const Rival& rival : rivals_of(s, result.fits, threads)) {
-    if (has_rows_unit && rival.differs_seldom && !text_of(s, rival.candidate).has_rows_unit) {
-      ++hardly;
-    } else {
-      rivals.push_back(rival.candidate);
-    }
-  }
-  if (hardly > 0) {
+  const CandidateText text = set_model(s, result.fits[0], f);
+  const Doubts doubts = doubts_about(s, result.fits, threads);
+  if (doubts.seldom > 0) {
+    const bool is_one = doubts.seldom == 1;
     f.note = formatted(
         "{} that {} no row {} every bit as well, and would give others in less than one "
         "sum of {}",
-        hardly == 1 ? "a model" : formatted("{} models", hardly), hardly == 1 ? "is" : "are",
-        hardly == 1 ? "gives" : "give", Rival::kSeldom);
+        is_one ? "a model" : formatted("{} models", doubts.seldom), is_one ? "is" : "are",
+        is_one ? "gives" : "give", Rival::kSeldom);
   }
-  f.outcome = rivals.empty() && !result.has_more ? Outcome::kFound : Outcome::kUndecided;
+  f.alike = names_alike(s, text, doubts.alike);
+  f.has_more = result.has_more;
+  f.outcome = doubts.rivals.empty() && !result.has_more ? Outcome::kFound : Outcome::kUndecided;
+  if (f.outcome == Outcome::kUndecided) {
+    std::vector<Candidate> models = doubts.alike;
+    models.insert(models.end(), doubts.rivals.begin(), doubts.rivals.end());
+    f.decision = what_decides(s, models, threads);
+  }
   f.by_others = by_others;
   f.agree = f.of = s.count;
+  f.sentence = arithmetic_in_words(s, result.fits[0], f.alike, f.model);
+  if (f.outcome == Outcome::kUndecided) {
+    f.sentence = formatted("undecided: {}; {}{} other {} every element as well", f.sentence,
+                           result.has_more ? "at least " : "", grouped(std::ssize(doubts.rivals)),
+                           doubts.rivals.size() == 1 ? "model gives" : "models give");
+  }
+  f.sentence = sentence_of(f.sentence);
   if (options.evidence) f.evidence = evidence_for(s, result.fits[0], threads);
-  for (const Candidate& rival : rivals) {
+  for (const Candidate& rival : doubts.rivals) {
     const std::string line = one_line(text_of(s, rival));
     const bool is_there = std::find(f.rivals.begin(), f.rivals.end(), line) != f.rivals.end();
     if (!is_there && f.rivals.size() < kShownRivals) f.rivals.push_back(line);
@@ -124,127 +140,18 @@ Finding explained(const Sums& s, const SearchResult& result, bool by_others,
   return f;
 }
 
-// Models without what belongs to a case, each once.
-std::vector<Candidate> models_of(const std::vector<Candidate>& fits) {
-  std::vector<Candidate> models;
-  for (const Candidate& fit : fits) models.push_back(undivided(fit));
-  return each_once(models);
-}
-
-// What fits the outputs before may be near to what fits all: the known models and those in one or
-// two parameters from them that explain `before`, a member, as well.
-SearchResult search_near(const Sums& s, const Sums& before, const std::vector<Candidate>& known,
-                         int threads) {
-  constexpr std::size_t kMost[] = {64, 3};
-  SearchResult result;
-  for (const std::size_t most : kMost) {
-    std::vector<Candidate> near;
-    for (std::size_t i = 0; i < std::min(most, known.size()); ++i) {
-      near.push_back(known[i]);
-      for (const Candidate& next : neighbours(s, known[i], false)) {
-        near.push_back(next);
-        if (most == kMost[0]) continue;
-        for (const Candidate& after : neighbours(s, next, false)) near.push_back(after);
-      }
-    }
-    const std::int64_t tried = result.tried + static_cast<std::int64_t>(near.size());
-    result =
-        search_among(s, models_of(explaining(before, models_of(near), threads)), true, threads);
-    result.tried += tried;
-    if (!result.fits.empty()) break;
+std::string function_sentence(const FunctionReport& report) {
+  if (!report.fits.empty()) {
+    return sentence_of(formatted("{}, in every element", report.fits.front().name));
   }
-  return result;
-}
-
-// The outputs of one group: each narrows down the models that explain those before it.
-void identify_group(std::vector<Sums>& group, std::vector<Finding>& findings,
-                    const Options& options) {
-  const int threads = options.threads;
-  std::sort(group.begin(), group.end(), tells_more);
-  std::vector<Candidate> known;       // that fit all members so far,
-  std::vector<Candidate> some;        // and those of the grid that fit the first alone
-  std::optional<std::size_t> anchor;  // the last that these explain
-  // Outputs of one unit have models near each other, or none has: a few that have not are enough.
-  constexpr int kMostInVain = 3;
-  int in_vain = 0;  // since `anchor` was set
-  std::vector<std::size_t> members;
-  std::vector<SearchResult> results(group.size());
-  std::vector<std::size_t> fitted(group.size(), 0);
-  std::vector<bool> is_done(group.size(), false);
-  // What is quickly found in one output spares the long search in the others; what is found at last
-  // may explain those before it.
-  enum class Pass : std::uint8_t { kQuick, kLong, kKnownAlone };
-  for (const Pass pass : {Pass::kQuick, Pass::kLong, Pass::kKnownAlone}) {
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      if (is_done[i] || (pass == Pass::kKnownAlone && known.empty())) continue;
-      const Sums& s = group[i];
-      SearchResult& result = results[i];
-      std::int64_t tried = result.tried;
-      std::vector<Candidate>& list = known.empty() ? some : known;
-      const auto take = [&](SearchResult next) {
-        tried += result.tried;
-        result = std::move(next);
-      };
-      result.tried = 0;
-      if (list.size() > SearchResult::kMostFits) {
-        std::vector<Candidate> left = models_of(explaining(s, list, threads));
-        if (!left.empty()) {
-          take(search_among(s, left, true, threads));
-          list = std::move(left);
-        }
-      } else if (!list.empty()) {
-        take(search_among(s, list, true, threads));
-      }
-      const bool by_list = !result.fits.empty();
-      if (result.fits.empty() && anchor && in_vain < kMostInVain) {
-        take(search_near(s, group[*anchor], list, threads));
-        in_vain = result.fits.empty() ? in_vain + 1 : 0;
-      }
-      const bool is_member = known.empty() || !result.fits.empty();
-      if (result.fits.empty() && pass != Pass::kKnownAlone) {
-        take(search(s, pass == Pass::kQuick ? Effort::kUndivided : Effort::kAll, threads));
-      }
-      result.tried += tried;
-      if (result.fits.empty()) continue;
-      is_done[i] = true;
-      if (!is_member) continue;  // another unit's work
-      if (!result.has_more) {
-        fitted[i] = result.fits.size();
-        known = models_of(result.fits);
-        members.push_back(i);
-      } else if (by_list) {
-        // More fit than were looked for: no complete list to go on with.
-        std::vector<Candidate> left = models_of(explaining(s, list, threads));
-        if (left.empty()) left = list;
-        known = std::move(left);
-      } else if (!anchor) {
-        some = models_of(explaining_of_grid(s, threads));
-        const std::vector<Candidate> more = models_of(result.fits);
-        some.insert(some.end(), more.begin(), more.end());
-        some = each_once(some);
-      } else {
-        continue;
-      }
-      anchor = i;
-      in_vain = 0;
-    }
+  const auto kept = std::count_if(report.bounds.begin(), report.bounds.end(),
+                                  [](const FunctionBound& bound) { return bound.outside == 0; });
+  if (kept == 0) {
+    return "No known formula gives every element, and no known bound of the error is kept.";
   }
-  // What the last of them left holds for the others as well.
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    SearchResult& result = results[i];
-    bool by_others = false;
-    const bool is_member = std::find(members.begin(), members.end(), i) != members.end();
-    if (!known.empty() && (is_member || result.has_more)) {
-      const std::int64_t tried = result.tried;
-      SearchResult narrowed = search_among(group[i], known, false, threads);
-      if (!narrowed.fits.empty()) {
-        by_others = group.size() > 1 && (!is_member || narrowed.fits.size() < fitted[i]);
-        result = std::move(narrowed);
-        result.tried += tried;
-      }
-    }
-    findings.push_back(explained(group[i], result, by_others, options));
-  }
+  return formatted(
+      "No known formula gives every element; {} of {} known bounds of the error {} kept.", kept,
+      report.bounds.size(), kept == 1 ? "is" : "are");
 }
 
 // A function of each element.
@@ -263,6 +170,7 @@ Finding identify_elements(const Case& c, Finding f, int threads) {
   f.of = f.agree = f.elements;
   const std::vector<FunctionCandidate>& nearest =
       report.fits.empty() ? report.nearest : report.fits;
+  f.sentence = function_sentence(report);
   if (nearest.empty()) return f;
   f.model = nearest.front().machine;
   f.parameters = nearest.front().parameters;
@@ -287,7 +195,7 @@ std::string_view outcome_word(Outcome outcome) {
 }
 
 std::vector<std::string> identifiable_operators() {
-  std::vector<std::string> all = {"matmul", "dot", "scaled_matmul", "reduce_sum"};
+  std::vector<std::string> all = {"matmul", "dot", "scaled_matmul", "reduce_sum", "reduce_mean"};
   for (const std::string_view name : identifiable_functions()) all.emplace_back(name);
   return all;
 }
@@ -299,7 +207,11 @@ std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Option
     const Case& c = *output.test_case;
     Finding f = finding_of(c, output.producer);
     try {
-      if (c.op == "reduce_sum") {
+      if (sums_in_int32(c)) {
+        findings.push_back(identify_integers(c, f, options.threads));
+        continue;
+      }
+      if (c.op == "reduce_sum" || c.op == "reduce_mean") {
         findings.push_back(identify_reduction(c, f, options.threads));
         continue;
       }
@@ -314,7 +226,12 @@ std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Option
       findings.push_back(f);
     }
   }
-  for (auto& [key, group] : groups) identify_group(group, findings, options);
+  for (auto& [key, group] : groups) {
+    const std::vector<Explanation> explanations = explain_group(group, options.threads);
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      findings.push_back(explained(group[i], explanations[i], options));
+    }
+  }
   // As they were given.
   const auto place = [&](const Finding& f) {
     return std::find_if(outputs.begin(), outputs.end(),

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/identify/decide.h"
 #include "assay/identify/function_fit.h"
 #include "assay/identify/search.h"
 #include "assay/machine/machine.h"
@@ -26,11 +27,17 @@ std::string_view outcome_word(Outcome outcome);
 struct Finding {
   std::string case_name, output_name, producer, op;
   Outcome outcome = Outcome::kNone;
+  // The outcome for people, one sentence: "Hopper's tensor cores, K in 4 parts of 1 024, added in
+  // float32." Empty for an output that was not tried.
+  std::string sentence;
   // A text that --machine takes, and the case's parameters; of kNone those of the nearest model. No
   // machine takes operands of some formats: then there is no text.
   std::string model;
   std::map<std::string, Attribute> parameters;
   bool is_row = false;  // the model is a row of the table of machines as it is
+  // The machines of the table whose row computes the case as the model does, with the same
+  // parameters. Empty if the model is no row.
+  std::vector<std::string> alike;
   std::int64_t elements = 0;
   std::int64_t agree = 0, of = 0;  // of kNone on a sample
   std::int64_t tried = 0;          // models
@@ -39,6 +46,8 @@ struct Finding {
   std::vector<Evidence> evidence;
   // Of kUndecided: other models that fit, as texts, at most a few.
   std::vector<std::string> rivals;
+  std::optional<Decision> decision;        // of kUndecided, for a product: what would decide
+  bool has_more = false;                   // so many fit that the search for them was ended
   std::size_t fits = 0;                    // models that fit, equivalent ones among them
   std::uint64_t largest_ulps = 0;          // of kNone: how far the nearest model is off,
   std::vector<std::int64_t> first;         // and the first index where it is

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/index.h"
@@ -18,15 +21,16 @@ constexpr std::size_t kTooFew = 3;  // lanes that are not worth a vector
 
 // Whether its sums are gone through as LaneSums does.
 bool takes_lanes(const Sums& s, const Candidate& c) {
-  return !s.has_specials && !s.is_scaled() && !s.sums_in_float16 && !c.in_two_terms &&
+  return !s.has_specials && !s.sums_in_float16 && !c.in_two_terms &&
          c.split == KSplit{.terms = c.split.terms};
 }
 
 // Whether it can be a lane beside others: it aligns terms and the accumulator together.
 bool differs_in_kept_bits(const Sums& s, const Candidate& c) {
   const DotModel& m = c.model;
-  return takes_lanes(s, c) && m.kept_bits.value > 0 && m.kept_bits.value <= QuickSum::kMostKept &&
-         m.sum_bits.value == 0 && m.chunk.value <= QuickSum::kMostChunk;
+  return takes_lanes(s, c) && !s.is_scaled() && m.kept_bits.value > 0 &&
+         m.kept_bits.value <= QuickSum::kMostKept && m.sum_bits.value == 0 &&
+         m.chunk.value <= QuickSum::kMostChunk;
 }
 
 bool same_but_kept_bits(Candidate a, const Candidate& b) {
@@ -92,6 +96,39 @@ std::vector<Group> groups_of(const Sums& s, std::span<const Candidate> candidate
 
 }  // namespace
 
+namespace {
+
+void set_products(const QuickSum& quick, std::int64_t k, std::span<const QuickSum::Factors> rows,
+                  BlockTerms& terms) {
+  terms.products.resize(at(k) * rows.size());
+  terms.powers.resize(terms.products.size());
+  quick.set_products(k, rows, terms.products.data(), terms.powers.data());
+}
+
+// The terms of kAtOnce pairings at most; the last one fills what is left of the vector.
+void set_terms(const Sums& s, const Operands& operands, const QuickSum& quick,
+               std::span<const Pairing> pairings, BlockTerms& terms) {
+  std::array<QuickSum::Factors, ManySums::kAtOnce> rows{};
+  std::array<std::vector<double>, ManySums::kAtOnce> turned;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i >= pairings.size()) {
+      rows[i] = rows[i - 1];
+      continue;
+    }
+    const Pairing& p = pairings[i];
+    const double* b = operands.b.data() + p.b_row * s.k;
+    if (p.turn != 0) {
+      turned[i].resize(at(s.k));
+      std::rotate_copy(b, b + p.turn, b + s.k, turned[i].begin());
+      b = turned[i].data();
+    }
+    rows[i] = {operands.a.data() + p.a_row * s.k, b};
+  }
+  set_products(quick, s.k, rows, terms);
+}
+
+}  // namespace
+
 // As Trial sums, in all lanes: of candidates that differ in kept bits alone, or of elements.
 class LaneSums {
  public:
@@ -107,20 +144,67 @@ class LaneSums {
     for (std::vector<double>* values : {&sum_, &part_, &inner_}) values->resize(kept_.size());
     doubtful_.resize(kept_.size());
   }
-  // K terms that all lanes have, or lane i of `lanes`.
-  void set_terms(const double* a, const double* b) { set_terms(a, b, 0, 1); }
-  void set_terms(const double* a, const double* b, std::size_t i, std::size_t lanes) {
-    stride_ = lanes == 1 ? 0 : static_cast<std::int64_t>(lanes);
-    products_.resize(at(k_) * lanes);
-    powers_.resize(at(k_) * lanes);
-    quick_.set_products(k_, a, b, products_.data() + i, powers_.data() + i,
-                        static_cast<std::int64_t>(lanes));
+  // K terms that all lanes have.
+  void set_terms(const QuickSum::Factors& row) {
+    set_products(quick_, k_, {&row, 1}, own_);
+    use_terms(own_, 0);
   }
+  // Terms of kAtOnce lanes, which must outlive the sums.
+  void use_terms(const BlockTerms& terms) { use_terms(terms, simd::kLanes); }
+  const QuickSum& quick() const { return quick_; }
 
   // starts[i]: what lane i begins with.
   void sum(const std::vector<double>& starts) {
     std::fill(doubtful_.begin(), doubtful_.end(), 0);
     std::copy(starts.begin(), starts.end(), sum_.begin());
+    add_divided();
+  }
+
+  // Of scaled sums: lane i with the scales of elements[i], as Trial::sum() adds them.
+  void sum_scaled(const Sums& s, std::span<const std::int64_t> elements) {
+    std::fill(doubtful_.begin(), doubtful_.end(), 0);
+    std::vector<float> totals(elements.size(), 0.0F);
+    const std::size_t stretches = s.cuts.size() - 1;
+    for (std::size_t i = 0; i < stretches; ++i) {
+      const auto take_sums = [&] {
+        for (std::size_t lane = 0; lane < elements.size(); ++lane) {
+          const std::size_t a = at(s.a_row[at(elements[lane])]) * stretches + i,
+                            b = at(s.b_row[at(elements[lane])]) * stretches + i;
+          const ScaleFactors scale =
+              scale_factors(common_.scale_order, s.a_scales[a], s.b_scales[b]);
+          const float scaled = static_cast<float>(sum_[lane]) * scale.before;
+          totals[lane] = common_.fused ? std::fma(scaled, scale.last, totals[lane])
+                                       : totals[lane] + scaled * scale.last;
+        }
+      };
+      const std::int64_t begin = s.cuts[i], n = s.cuts[i + 1] - begin;
+      if (!s.scales_change()) {
+        std::fill(sum_.begin(), sum_.end(), 0.0);
+        add_divided();
+        take_sums();
+        continue;
+      }
+      const std::int64_t interval = common_.split.terms > 0 ? common_.split.terms : n;
+      for (std::int64_t first = 0; first < n; first += interval) {
+        std::fill(sum_.begin(), sum_.end(), 0.0);
+        add_part(begin + first, std::min(interval, n - first), sum_);
+        take_sums();
+      }
+    }
+    std::copy(totals.begin(), totals.end(), sum_.begin());
+  }
+  double operator[](std::size_t i) const { return sum_[i]; }
+  bool is_doubtful(std::size_t i) const { return doubtful_[i] != 0; }
+
+ private:
+  void use_terms(const BlockTerms& terms, std::int64_t stride) {
+    products_ = terms.products.data();
+    powers_ = terms.powers.data();
+    stride_ = stride;
+  }
+
+  // Adds all K terms to sum_, divided as the candidate says.
+  void add_divided() {
     const std::int64_t interval = common_.split.terms;
     if (interval == 0) return add_part(0, k_, sum_);
     add_promoted(interval, 0, k_, sum_, part_, [&](std::int64_t begin, std::int64_t n) {
@@ -133,10 +217,7 @@ class LaneSums {
                    });
     });
   }
-  double operator[](std::size_t i) const { return sum_[i]; }
-  bool is_doubtful(std::size_t i) const { return doubtful_[i] != 0; }
 
- private:
   // Sums of parts of `interval` terms each are added in float32.
   template <typename SumPart>
   static void add_promoted(std::int64_t interval, std::int64_t begin, std::int64_t n,
@@ -154,7 +235,7 @@ class LaneSums {
 
   void add_part(std::int64_t begin, std::int64_t n, std::vector<double>& c) {
     const std::int64_t offset = begin * std::max<std::int64_t>(stride_, 1);
-    simd::add_lanes(*model_, n, {products_.data() + offset, powers_.data() + offset, stride_},
+    simd::add_lanes(*model_, n, {products_ + offset, powers_ + offset, stride_},
                     static_cast<std::int64_t>(c.size()), kept_.data(), c.data(), doubtful_.data());
   }
 
@@ -162,8 +243,10 @@ class LaneSums {
   const QuickSum quick_;
   const std::optional<simd::LaneModel> model_;
   const std::int64_t k_;
+  BlockTerms own_;
+  const double *products_ = nullptr, *powers_ = nullptr;
   std::int64_t stride_ = 0;
-  std::vector<double> kept_, products_, powers_;
+  std::vector<double> kept_;
   std::vector<double> sum_, part_, inner_;  // lanes
   std::vector<unsigned char> doubtful_;
 };
@@ -185,8 +268,9 @@ Group left_of(const Sums& s, const Operands& operands, std::span<const Candidate
   set_lanes();
   for (tried = 0; tried < elements.size() && group.size() > kTooFew; ++tried) {
     const std::int64_t element = elements[tried];
-    lanes.set_terms(operands.a.data() + s.a_row[at(element)] * s.k,
-                    operands.b.data() + s.b_row[at(element)] * s.k);
+    const QuickSum::Factors row{operands.a.data() + s.a_row[at(element)] * s.k,
+                                operands.b.data() + s.b_row[at(element)] * s.k};
+    lanes.set_terms(row);
     lanes.sum(std::vector<double>(group.size(), first_term(s, first, element)));
     Group left;
     for (std::size_t i = 0; i < group.size(); ++i) {
@@ -218,55 +302,114 @@ ManySums::ManySums(const Trial& trial) : trial_(trial) {
 
 ManySums::~ManySums() = default;
 
-std::vector<double> ManySums::of(std::span<const Pairing> pairings) {
+std::vector<double> ManySums::of(std::span<const Pairing> pairings, const BlockTerms* terms) {
   const Sums& s = trial_.sums();
   const Candidate& c = trial_.candidate();
-  std::vector<double> sums, turned;
+  std::vector<double> sums;
   if (!lanes_ || pairings.size() <= kTooFew) {
     for (const Pairing& p : pairings) sums.push_back(trial_.other_sum(p));
     return sums;
   }
-  std::vector<double> starts;
-  for (std::size_t i = 0; i < kAtOnce; ++i) {
-    const Pairing& p = pairings[std::min(i, pairings.size() - 1)];
-    const double *a = trial_.operands().a.data() + p.a_row * s.k,
-                 *b = trial_.operands().b.data() + p.b_row * s.k;
-    if (p.turn != 0) {
-      turned.assign(b, b + s.k);
-      std::rotate(turned.begin(), turned.begin() + p.turn, turned.end());
-      b = turned.data();
-    }
-    lanes_->set_terms(a, b, i, kAtOnce);
-    starts.push_back(first_term(s, c, p.element));
+  BlockTerms own;
+  if (terms == nullptr) {
+    set_terms(s, trial_.operands(), lanes_->quick(), pairings, own);
+    terms = &own;
   }
-  lanes_->sum(starts);
+  lanes_->use_terms(*terms);
+  std::array<std::int64_t, kAtOnce> elements{};
+  for (std::size_t i = 0; i < kAtOnce; ++i) {
+    elements[i] = pairings[std::min(i, pairings.size() - 1)].element;
+  }
+  if (s.is_scaled()) {
+    lanes_->sum_scaled(s, elements);
+  } else {
+    std::vector<double> starts;
+    for (const std::int64_t element : elements) starts.push_back(first_term(s, c, element));
+    lanes_->sum(starts);
+  }
   for (std::size_t i = 0; i < pairings.size(); ++i) {
-    const Pairing& p = pairings[i];
-    sums.push_back(lanes_->is_doubtful(i) ? trial_.other_sum(p)
-                                          : with_last_term(s, c, p.element, (*lanes_)[i]));
+    if (lanes_->is_doubtful(i)) {
+      sums.push_back(trial_.other_sum(pairings[i]));
+    } else {
+      const double sum = (*lanes_)[i];
+      sums.push_back(s.is_scaled() ? sum : with_last_term(s, c, elements[i], sum));
+    }
   }
   return sums;
 }
 
-std::int64_t ManySums::agreeing(std::span<const std::int64_t> elements,
-                                std::int64_t most_that_differ) {
-  const Sums& s = trial_.sums();
-  std::int64_t agree = 0, differ = 0;
-  std::vector<Pairing> pairings;
-  // Most candidates differ soon.
-  for (std::size_t i = 0; i < elements.size() && differ <= most_that_differ;) {
-    const std::size_t count = std::min(i < kTooFew ? 1 : kAtOnce, elements.size() - i);
-    pairings.clear();
-    for (const std::int64_t element : elements.subspan(i, count)) {
-      pairings.push_back({s.a_row[at(element)], s.b_row[at(element)], 0, element});
-    }
-    const std::vector<double> sums = of(pairings);
-    for (std::size_t j = 0; j < count && differ <= most_that_differ; ++j) {
-      const bool agrees = is_recorded(s, trial_.candidate(), elements[i + j], sums[j]);
-      (agrees ? agree : differ) += 1;
-    }
-    i += count;
+bool ManySums::takes_terms() const { return lanes_ != nullptr; }
+
+void ManySums::make_terms(std::span<const Pairing> pairings, BlockTerms& terms) const {
+  set_terms(trial_.sums(), trial_.operands(), lanes_->quick(), pairings, terms);
+}
+
+namespace {
+
+struct CandidateSums {
+  CandidateSums(const Sums& s, const Operands& operands, const Candidate& c)
+      : trial(s, operands, c), many(trial) {}
+  Trial trial;
+  ManySums many;
+  bool goes_on = true;
+};
+
+}  // namespace
+
+void each_block_of_sums(const Sums& s, AllOperands& operands, std::span<const Candidate> candidates,
+                        std::span<const Pairing> pairings, int threads, const TakeSums& take) {
+  std::vector<std::unique_ptr<CandidateSums>> all;
+  for (const Candidate& c : candidates) {
+    all.push_back(std::make_unique<CandidateSums>(s, operands.of(c), c));
   }
+  std::vector<std::size_t> left(candidates.size());
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
+  // By what they read: the operands, and whether subnormal ones count as 0.
+  std::map<std::pair<const Operands*, bool>, BlockTerms> terms;
+  const auto key_at = [&](std::size_t i) {
+    const Trial& trial = all[i]->trial;
+    return std::pair(&trial.operands(), trial.candidate().model.flush_inputs.value);
+  };
+  for (std::size_t first = 0; first < pairings.size() && !left.empty();
+       first += ManySums::kAtOnce) {
+    const auto block =
+        pairings.subspan(first, std::min(ManySums::kAtOnce, pairings.size() - first));
+    {
+      const FloatEnvironment environment;
+      std::set<std::pair<const Operands*, bool>> made;
+      for (const std::size_t i : left) {
+        if (!all[i]->many.takes_terms() || !made.insert(key_at(i)).second) continue;
+        all[i]->many.make_terms(block, terms[key_at(i)]);
+      }
+    }
+    parallel_for(std::ssize(left), threads, [&](std::int64_t place) {
+      const FloatEnvironment environment;
+      const std::size_t i = left[at(place)];
+      CandidateSums& sums = *all[i];
+      const BlockTerms* shared = sums.many.takes_terms() ? &terms.at(key_at(i)) : nullptr;
+      sums.goes_on = take(i, first, sums.many.of(block, shared));
+    });
+    std::erase_if(left, [&](std::size_t i) { return !all[i]->goes_on; });
+  }
+}
+
+std::vector<std::int64_t> agreements(const Sums& s, AllOperands& operands,
+                                     std::span<const Candidate> candidates,
+                                     std::span<const std::int64_t> elements,
+                                     std::int64_t most_that_differ, int threads) {
+  std::vector<Pairing> pairings;
+  for (const std::int64_t e : elements) pairings.push_back({s.a_row[at(e)], s.b_row[at(e)], 0, e});
+  std::vector<std::int64_t> agree(candidates.size(), 0), differ(candidates.size(), 0);
+  each_block_of_sums(s, operands, candidates, pairings, threads,
+                     [&](std::size_t i, std::size_t first, std::span<const double> sums) {
+                       for (std::size_t j = 0; j < sums.size(); ++j) {
+                         if (differ[i] > most_that_differ) return false;
+                         const bool agrees =
+                             is_recorded(s, candidates[i], elements[first + j], sums[j]);
+                         (agrees ? agree[i] : differ[i]) += 1;
+                       }
+                       return differ[i] <= most_that_differ;
+                     });
   return agree;
 }
 
@@ -282,8 +425,8 @@ std::vector<char> agreeing(const Sums& s, AllOperands& operands,
                            std::span<const Candidate> candidates,
                            std::span<const std::int64_t> elements, int threads) {
   const std::vector<Group> groups = groups_of(s, candidates);
+  // Most candidates differ on the first few elements, which are summed for each of them.
   std::vector<char> agree(candidates.size(), 0);
-  // Candidates that fit take long, and so few of them lie in a list that each is a task.
   const std::size_t block = candidates.size() > 256 ? 16 : 1;
   parallel_for(static_cast<std::int64_t>((groups.size() + block - 1) / block), threads,
                [&](std::int64_t part) {
@@ -295,12 +438,29 @@ std::vector<char> agreeing(const Sums& s, AllOperands& operands,
                    const Group left = groups[i].size() > kTooFew
                                           ? left_of(s, o, candidates, groups[i], elements, tried)
                                           : groups[i];
+                   const std::size_t end = std::min(tried + kTooFew, elements.size());
                    for (const std::size_t place : left) {
                      const Trial trial(s, o, candidates[place]);
-                     agree[place] = ManySums(trial).all_agree(elements.subspan(tried)) ? 1 : 0;
+                     bool agrees = true;
+                     for (std::size_t e = tried; e < end && agrees; ++e) {
+                       agrees = trial.agrees(elements[e]);
+                     }
+                     agree[place] = agrees ? 1 : 0;
                    }
                  }
                });
+  if (elements.size() <= kTooFew) return agree;
+  std::vector<std::size_t> places;
+  std::vector<Candidate> left;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (agree[i] == 0) continue;
+    places.push_back(i);
+    left.push_back(candidates[i]);
+  }
+  const std::vector<std::int64_t> of_left = agreements(s, operands, left, elements, 0, threads);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    agree[places[i]] = of_left[i] == std::ssize(elements) ? 1 : 0;
+  }
   return agree;
 }
 

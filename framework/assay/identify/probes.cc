@@ -33,7 +33,8 @@ double drawn(Random& random, const Format& format, int low, int high) {
   return random.below(2) == 0 ? value : -value;
 }
 
-Case made(const Probe& probe, const Format& format, const Format* output, std::uint64_t seed) {
+Case made(const Probe& probe, const Format& format, const Format* output, std::uint64_t seed,
+          const ProbeShape& shape) {
   Case c;
   c.name = assay::formatted("probe/{}/{}", format.name, probe.kind);
   c.op = "matmul";
@@ -41,9 +42,9 @@ Case made(const Probe& probe, const Format& format, const Format* output, std::u
   c.attributes["seed"] = static_cast<std::int64_t>(seed);
   c.attributes["source"] = assay::formatted("assay probes {} --seed {}", format.name, seed);
   Random random(seed, stream_of(c.name));
-  const std::int64_t k = probe.k;
+  const auto [m, k, n] = shape;
   const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
-  std::vector<double> a(at(kSide * k)), b(at(k * kSide));
+  std::vector<double> a(at(m * k)), b(at(k * n));
   const bool is_normal = probe.kind.starts_with("normal");
   for (std::vector<double>* x : {&a, &b}) {
     for (double& v : *x) {
@@ -60,25 +61,34 @@ Case made(const Probe& probe, const Format& format, const Format* output, std::u
     if (other >= k || is_taken[at(i)] || is_taken[at(other)]) continue;
     is_taken[at(i)] = is_taken[at(other)] = true;
     const int lift = static_cast<int>(random.below(static_cast<std::uint64_t>(probe.lift) + 1));
-    for (std::int64_t row = 0; row < kSide; ++row) {
-      const int high = probe.high + lift;
-      a[at(row * k + i)] = a[at(row * k + other)] = drawn(random, format, high, high);
-      b[at(i * kSide + row)] = drawn(random, format, high, high);
-      b[at(other * kSide + row)] = -b[at(i * kSide + row)];
+    const int high = probe.high + lift;
+    for (std::int64_t row = 0; row < std::max(m, n); ++row) {
+      if (row < m) a[at(row * k + i)] = a[at(row * k + other)] = drawn(random, format, high, high);
+      if (row >= n) continue;
+      b[at(i * n + row)] = drawn(random, format, high, high);
+      b[at(other * n + row)] = -b[at(i * n + row)];
     }
   }
-  c.inputs["a"] = Tensor::from_values(format, {kSide, k}, a);
-  c.inputs["b"] = Tensor::from_values(format, {k, kSide}, b);
+  c.inputs["a"] = Tensor::from_values(format, {m, k}, a);
+  c.inputs["b"] = Tensor::from_values(format, {k, n}, b);
   return c;
 }
 
 }  // namespace
 
-std::vector<Case> probes(const Format& format, const Format* output, std::uint64_t seed) {
-  if (!format.is_float() || format.is_complex() || !format.is_signed() ||
-      !holds_format(format_named("float32"), format)) {
+bool can_be_probed(const Format& format) {
+  return format.is_float() && !format.is_complex() && format.is_signed() &&
+         holds_format(format_named("float32"), format);
+}
+
+std::vector<Case> probes(const Format& format, const Format* output, std::uint64_t seed,
+                         const std::optional<ProbeShape>& shape) {
+  if (!can_be_probed(format)) {
     throw std::invalid_argument(
         assay::formatted("probes are of floats that float32 holds, not of {}", format.name));
+  }
+  if (shape && (shape->m < 1 || shape->k < 1 || shape->n < 1)) {
+    throw std::invalid_argument("the sizes M, K and N of probes are positive");
   }
   const int top = largest_exponent(format) - 1,
             bottom = std::ilogb(min_subnormal(format)) + std::min(format.precision - 1, 4);
@@ -92,6 +102,7 @@ std::vector<Case> probes(const Format& format, const Format* output, std::uint64
       {"spread_6", 128, within(-6), within(6)},
       {"spread_12", 256, within(-12), within(12)},
   };
+  if (shape) all.erase(all.begin()), all.front().kind = "normal";
   // Small terms low in the range, so that the large ones reach far above them.
   const int base = std::max(low, -10);
   for (const int lift : {2, 4, 7, 10, 13}) {
@@ -103,7 +114,10 @@ std::vector<Case> probes(const Format& format, const Format* output, std::uint64
     all.push_back({"tiny", 128, least, least + 6});
   }
   std::vector<Case> cases;
-  for (const Probe& probe : all) cases.push_back(made(probe, format, output, seed));
+  for (const Probe& probe : all) {
+    cases.push_back(
+        made(probe, format, output, seed, shape.value_or(ProbeShape{kSide, probe.k, kSide})));
+  }
   return cases;
 }
 

@@ -308,14 +308,36 @@ std::optional<simd::LaneModel> QuickSum::lane_model() const {
       .floor = floor == DotModel::kNoFloor ? 0.0 : power(floor)};
 }
 
-void QuickSum::set_products(std::int64_t n, const double* a, const double* b, double* products,
-                            double* powers, std::int64_t stride) const {
+void QuickSum::set_products(std::int64_t n, std::span<const Factors> rows, double* products,
+                            double* powers) const {
   const bool flushes = model_.flush_inputs.value;
-  for (std::int64_t k = 0; k < n; ++k) {
-    const double x = flushes ? flushed(a[k], least_a_) : a[k],
-                 y = flushes ? flushed(b[k], least_b_) : b[k];
-    products[k * stride] = x * y;
-    powers[k * stride] = power_below(x, least_a_) * power_below(y, least_b_);
+  const std::int64_t lanes = std::ssize(rows);
+  // Rows lie side by side in memory, so that each writes a part of every cache line: so few
+  // products at a time that the lines stay in the first-level cache until all rows have written to
+  // them.
+  constexpr std::int64_t kTile = 64;
+  for (std::int64_t begin = 0; begin < n; begin += kTile) {
+    const std::int64_t count = std::min(kTile, n - begin);
+    double* const to_products = products + begin * lanes;
+    double* const to_powers = powers == nullptr ? nullptr : powers + begin * lanes;
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      double a[kTile], b[kTile], values[kTile];
+      std::copy_n(rows[static_cast<std::size_t>(lane)].a + begin, count, a);
+      std::copy_n(rows[static_cast<std::size_t>(lane)].b + begin, count, b);
+      if (flushes) {
+        for (std::int64_t k = 0; k < count; ++k) {
+          a[k] = flushed(a[k], least_a_);
+          b[k] = flushed(b[k], least_b_);
+        }
+      }
+      for (std::int64_t k = 0; k < count; ++k) values[k] = a[k] * b[k];
+      for (std::int64_t k = 0; k < count; ++k) to_products[k * lanes + lane] = values[k];
+      if (to_powers == nullptr) continue;
+      for (std::int64_t k = 0; k < count; ++k) {
+        values[k] = power_below(a[k], least_a_) * power_below(b[k], least_b_);
+      }
+      for (std::int64_t k = 0; k < count; ++k) to_powers[k * lanes + lane] = values[k];
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "assay/machine/machine.h"
@@ -50,11 +51,16 @@ class QuickSum {
   // where the exact sum of a chunk has too many bits.
   std::optional<double> part(std::int64_t n, const double* a, const double* b, double c) const;
 
-  // The same many at once (simd/sum_lanes.h): the model, empty where lanes do not sum as it does,
-  // and n products as it reads them, each `stride` behind the one before.
+  // The same many at once (simd/sum_lanes.h): the model, empty where lanes do not sum as it does.
   std::optional<simd::LaneModel> lane_model() const;
-  void set_products(std::int64_t n, const double* a, const double* b, double* products,
-                    double* powers, std::int64_t stride) const;
+  // Factors of the products of one sum.
+  struct Factors {
+    const double *a, *b;
+  };
+  // Writes n products of each of `rows` as the model reads them, and their powers of two unless
+  // `powers` is null. Product k of row i goes to [k * rows.size() + i].
+  void set_products(std::int64_t n, std::span<const Factors> rows, double* products,
+                    double* powers) const;
 
  private:
   std::optional<double> exact_chunk(int n, const double* terms, double c) const;

@@ -8,6 +8,7 @@
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/identify/sentence.h"
 #include "assay/identify/sum_order_search.h"
 #include "assay/machine/vector_model.h"
 #include "assay/op/accumulation.h"
@@ -180,9 +181,23 @@ void take_trees(const Case& c, int threads, const SumOrderFinding& found, Findin
   list_trees(found, 1, f);
 }
 
-}  // namespace
+// The sentence about what was found, undecided or not.
+std::string reduction_sentence(const Finding& f) {
+  const std::string words = order_in_words(f.parameters);
+  const std::string noun = f.op == "reduce_mean" ? "means" : "sums";
+  switch (f.outcome) {
+    case Outcome::kFound:
+      return sentence_of(formatted("{} by {}", noun, words));
+    case Outcome::kUndecided:
+      return sentence_of(formatted("undecided: {} by {}, or another order", noun, words));
+    case Outcome::kNone:
+      return sentence_of(formatted("no order gives every element; the nearest, {}, gives {} of {}",
+                                   words, grouped(f.agree), grouped(f.of)));
+  }
+  return "";
+}
 
-Finding identify_reduction(const Case& c, Finding f, int threads) {
+Finding searched(const Case& c, Finding f, int threads) {
   const Tensor& recorded = c.outputs.at(f.producer);
   f.elements = recorded.size();
   const std::vector<Order> orders = orders_of(c);
@@ -264,6 +279,14 @@ Finding identify_reduction(const Case& c, Finding f, int threads) {
   if (is_few) f.note = formatted("too few sums, {}, to tell orders apart", f.elements);
   const bool is_open = !f.rivals.empty() || is_few || (knows_trees && !f.note.empty());
   f.outcome = is_open ? Outcome::kUndecided : Outcome::kFound;
+  return f;
+}
+
+}  // namespace
+
+Finding identify_reduction(const Case& c, Finding finding, int threads) {
+  Finding f = searched(c, std::move(finding), threads);
+  f.sentence = reduction_sentence(f);
   return f;
 }
 

@@ -12,7 +12,9 @@
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/random.h"
+#include "assay/identify/candidate_text.h"
 #include "assay/identify/lanes.h"
+#include "assay/identify/space_parameters.h"
 
 namespace assay::identify {
 namespace {
@@ -29,9 +31,9 @@ std::vector<KSplit> splits_of(const std::vector<std::int64_t>& intervals) {
   return splits;
 }
 
-class Search {
+class ModelSearch {
  public:
-  Search(const Sums& sums, int threads)
+  ModelSearch(const Sums& sums, int threads)
       : sums_(sums),
         operands_(sums),
         threads_(threads),
@@ -39,18 +41,20 @@ class Search {
             kBudget / 2 / (static_cast<double>(sums.count) * static_cast<double>(sums.k) + 1), 8.0,
             static_cast<double>(SearchResult::kMostFits)))) {}
 
-  // Adds those of the candidates that fit.
-  void try_all(const std::vector<Candidate>& candidates) {
-    result_.tried += static_cast<std::int64_t>(candidates.size());
+  // Adds those of the candidates that fit, a few at a time: where many fit, the data say little.
+  void try_all(std::span<const Candidate> candidates) {
+    constexpr std::size_t kAtATime = 256, kBlock = 64;
     const std::span<const std::int64_t> order(sums_.order);
     const auto telling = order.first(std::min(kTelling, order.size())),
                rest = order.subspan(telling.size());
-    const std::vector<Candidate> left = those_that_agree(candidates, telling);
-    // All elements of those that remain, a few at a time: where many fit, the data say little.
-    constexpr std::size_t kBlock = 64;
-    for (std::size_t first = 0; first < left.size() && !is_full(); first += kBlock) {
-      const auto some = std::span(left).subspan(first, std::min(kBlock, left.size() - first));
-      for (const Candidate& c : those_that_agree(some, rest)) add(c);
+    for (std::size_t at = 0; at < candidates.size() && !is_full(); at += kAtATime) {
+      const auto some = candidates.subspan(at, std::min(kAtATime, candidates.size() - at));
+      result_.tried += std::ssize(some);
+      const std::vector<Candidate> left = those_that_agree(some, telling);
+      for (std::size_t first = 0; first < left.size() && !is_full(); first += kBlock) {
+        const auto few = std::span(left).subspan(first, std::min(kBlock, left.size() - first));
+        for (const Candidate& c : those_that_agree(few, rest)) add(c);
+      }
     }
   }
 
@@ -79,7 +83,13 @@ class Search {
     if (is_full()) return;
     const bool is_there = std::any_of(result_.fits.begin(), result_.fits.end(),
                                       [&](const Candidate& other) { return same(c, other); });
-    if (!is_there) result_.fits.push_back(c);
+    if (is_there) return;
+    result_.fits.push_back(c);
+    const Candidate of_shape = plain_for_shape(sums_, c);
+    const bool is_known =
+        std::any_of(distinct_.begin(), distinct_.end(),
+                    [&](const Candidate& other) { return same(of_shape, other); });
+    if (!is_known) distinct_.push_back(of_shape);
   }
 
   // The models around those that fit, twice: pairs of parameters.
@@ -141,7 +151,10 @@ class Search {
     return left;
   }
 
-  bool is_full() const { return result_.fits.size() >= most_fits_; }
+  // Models that are one for sums of this shape count as one, up to a limit.
+  bool is_full() const {
+    return distinct_.size() >= most_fits_ || result_.fits.size() >= 4 * most_fits_;
+  }
   bool has_fits() const { return !result_.fits.empty(); }
   // What it takes to try so many candidates.
   bool is_affordable(std::size_t candidates, std::size_t intervals) const {
@@ -202,6 +215,7 @@ class Search {
   int threads_;
   std::size_t most_fits_;
   SearchResult result_;
+  std::vector<Candidate> distinct_;  // of the fits, what differs for sums of this shape
 };
 
 void append(std::vector<Candidate>& to, std::vector<Candidate> more) {
@@ -284,43 +298,28 @@ std::vector<Rival> rivals_of(const Sums& s, const std::vector<Candidate>& fits, 
   const bool same_rounding = std::all_of(fits.begin(), fits.end(), [&](const Candidate& c) {
     return c.output_rounding == fits[0].output_rounding;
   });
-  // A block of the pairings' sums.
-  const auto sums_at = [&](ManySums& many, const Rounding rounding, std::size_t begin) {
-    const auto all = std::span(pairings);
-    std::vector<double> block =
-        many.of(all.subspan(begin, std::min(ManySums::kAtOnce, all.size() - begin)));
-    if (same_rounding) return block;
-    for (double& sum : block) sum = round_to(*s.output, sum, rounding);
-    return block;
+  const auto compared = [&](const Candidate& c, double sum) {
+    return same_rounding ? sum : round_to(*s.output, sum, c.output_rounding);
   };
-  std::vector<double> sums;
-  {
-    const FloatEnvironment environment;
-    const Trial first(s, operands.of(fits[0]), fits[0]);
-    ManySums many(first);
-    while (sums.size() < pairings.size()) {
-      const std::vector<double> block = sums_at(many, fits[0].output_rounding, sums.size());
-      sums.insert(sums.end(), block.begin(), block.end());
-    }
-  }
+  std::vector<double> of_first(pairings.size());
+  each_block_of_sums(s, operands, std::span(fits).first(1), pairings, 1,
+                     [&](std::size_t, std::size_t begin, std::span<const double> sums) {
+                       for (std::size_t p = 0; p < sums.size(); ++p) {
+                         of_first[begin + p] = compared(fits[0], sums[p]);
+                       }
+                       return true;
+                     });
   // Counted until they are many.
   std::vector<std::int64_t> differ(fits.size(), 0);
   const auto many_differ = static_cast<std::int64_t>(pairings.size()) / Rival::kSeldom + 1;
-  parallel_for(static_cast<std::int64_t>(fits.size()) - 1, threads, [&](std::int64_t i) {
-    const FloatEnvironment environment;
-    const Candidate& other = fits[at(i) + 1];
-    const Trial trial(s, operands.of(other), other);
-    ManySums many(trial);
-    std::int64_t& so_many = differ[at(i) + 1];
-    for (std::size_t begin = 0; begin < pairings.size() && so_many < many_differ;
-         begin += ManySums::kAtOnce) {
-      const std::vector<double> block = sums_at(many, other.output_rounding, begin);
-      for (std::size_t p = 0; p < block.size(); ++p) {
-        const double sum = block[p], of_first = sums[begin + p];
-        if (sum != of_first && !(std::isnan(sum) && std::isnan(of_first))) ++so_many;
-      }
-    }
-  });
+  each_block_of_sums(s, operands, std::span(fits).subspan(1), pairings, threads,
+                     [&](std::size_t i, std::size_t begin, std::span<const double> sums) {
+                       for (std::size_t p = 0; p < sums.size(); ++p) {
+                         const double x = compared(fits[i + 1], sums[p]), y = of_first[begin + p];
+                         if (x != y && !(std::isnan(x) && std::isnan(y))) ++differ[i + 1];
+                       }
+                       return differ[i + 1] < many_differ;
+                     });
   std::vector<Rival> rivals;
   for (std::size_t i = 1; i < fits.size(); ++i) {
     if (differ[i] != 0) rivals.push_back({fits[i], differ[i] < many_differ});
@@ -329,7 +328,7 @@ std::vector<Rival> rivals_of(const Sums& s, const std::vector<Candidate>& fits, 
 }
 
 SearchResult search(const Sums& s, Effort effort, int threads) {
-  Search search(s, threads);
+  ModelSearch search(s, threads);
   if (s.count == 0 || s.k == 0) return search.finish();
   const std::vector<std::int64_t> likely = likely_intervals(s), every = all_intervals(s);
   std::vector<Candidate> rows, small, rare_rows;
@@ -340,6 +339,12 @@ SearchResult search(const Sums& s, Effort effort, int threads) {
   rows = at_both_ends(s, rows);
   search.try_divided(rows, {0});
   if (!search.has_fits()) search.try_divided(rows, likely);
+  if (effort == Effort::kRows) {
+    if (!search.has_fits() && search.is_affordable(rows.size(), every.size())) {
+      search.try_divided(rows, every);
+    }
+    if (!search.has_fits()) return search.finish();
+  }
   if (!search.has_fits()) search.try_divided(rows, every);
   if (!search.has_fits()) search.try_divided(at_both_ends(s, rare_rows), likely);
   if (!search.has_fits()) search.try_split(rows, rare_splits(s));
@@ -354,9 +359,7 @@ SearchResult search(const Sums& s, Effort effort, int threads) {
   }
   std::vector<Candidate> large;
   if (!search.has_fits()) {
-    for (const Conversion& conversion : conversions_of(s)) {
-      if (!conversion.is_rare) append(large, grid(s, conversion, false));
-    }
+    large = whole_grid(s);
     search.try_divided(large, {0});
   }
   if (!search.has_fits() && effort == Effort::kAll) {
@@ -376,7 +379,7 @@ SearchResult search(const Sums& s, Effort effort, int threads) {
 
 SearchResult search_among(const Sums& s, const std::vector<Candidate>& models, bool widen,
                           int threads) {
-  Search search(s, threads);
+  ModelSearch search(s, threads);
   if (s.count == 0 || s.k == 0) return search.finish();
   std::vector<Candidate> all = at_both_ends(s, models);
   if (widen) all = rarer(s, all);
@@ -440,12 +443,36 @@ std::vector<Candidate> explaining(const Sums& s, const std::vector<Candidate>& m
   return explaining_by(s, all, splits, threads);
 }
 
-std::vector<Candidate> explaining_of_grid(const Sums& s, int threads) {
-  std::vector<Candidate> large;
-  for (const Conversion& conversion : conversions_of(s)) {
-    if (!conversion.is_rare) append(large, grid(s, conversion, false));
+std::optional<std::vector<Candidate>> explaining_all(std::span<const Sums* const> outputs,
+                                                     const std::vector<Candidate>& models,
+                                                     std::size_t most, int threads) {
+  // Neighbours in the list are alike. Blocks from all over it soon show whether many explain all.
+  constexpr std::size_t kBlock = 256, kStride = 4099;  // a prime
+  const std::size_t blocks = (models.size() + kBlock - 1) / kBlock;
+  if (blocks % kStride == 0 && blocks > 0) return std::nullopt;
+  std::vector<std::vector<KSplit>> splits;
+  for (const Sums* s : outputs) splits.push_back(splits_of(likely_intervals(*s)));
+  std::vector<Candidate> all;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const std::size_t first = i * kStride % blocks * kBlock;
+    std::vector<Candidate> left(
+        models.begin() + static_cast<std::ptrdiff_t>(first),
+        models.begin() + static_cast<std::ptrdiff_t>(std::min(first + kBlock, models.size())));
+    for (std::size_t output = 0; output < outputs.size() && !left.empty(); ++output) {
+      left = explaining_by(*outputs[output], left, splits[output], threads);
+    }
+    append(all, std::move(left));
+    if (all.size() > most) return std::nullopt;
   }
-  return explaining_by(s, large, splits_of(likely_intervals(s)), threads);
+  return all;
+}
+
+std::vector<Candidate> whole_grid(const Sums& s) {
+  std::vector<Candidate> all;
+  for (const Conversion& conversion : conversions_of(s)) {
+    if (!conversion.is_rare) append(all, grid(s, conversion, false));
+  }
+  return all;
 }
 
 namespace {
@@ -463,6 +490,8 @@ std::vector<Evidence> evidence_for(const Sums& s, const Candidate& found, int th
   const std::int64_t count = std::min(s.count, kElementsOfEvidence);
   for (std::int64_t i = 0; i < count; ++i) elements.push_back(i * s.count / count);
   std::vector<Evidence> all;
+  std::vector<std::pair<std::size_t, std::string>> values;  // of candidates: evidence, and value
+  std::vector<Candidate> candidates;
   for (const SpaceParameter& row : space_parameters()) {
     if (!row.matters(s, found)) continue;
     Evidence evidence{name_in_text(s, row, found), row.value(s, found), "", 0, count, {}};
@@ -485,22 +514,25 @@ std::vector<Evidence> evidence_for(const Sums& s, const Candidate& found, int th
       }
       others = few;
     }
-    std::vector<std::int64_t> differ(others.size(), 0);
-    AllOperands operands(s);
-    parallel_for(static_cast<std::int64_t>(others.size()), threads, [&](std::int64_t i) {
-      const FloatEnvironment environment;
-      const Trial trial(s, operands.of(others[at(i)]), others[at(i)]);
-      differ[at(i)] = count - ManySums(trial).agreeing(elements, count);
-    });
-    for (std::size_t i = 0; i < others.size(); ++i) {
-      if (differ[i] == 0) {
-        evidence.same.push_back(row.value(s, others[i]));
-      } else if (evidence.rival.empty() || differ[i] < evidence.differ) {
-        evidence.differ = differ[i];
-        evidence.rival = row.value(s, others[i]);
-      }
+    for (const Candidate& other : others) {
+      values.emplace_back(all.size(), row.value(s, other));
+      candidates.push_back(other);
     }
     all.push_back(evidence);
+  }
+  AllOperands operands(s);
+  const std::vector<std::int64_t> agree =
+      agreements(s, operands, candidates, elements, count, threads);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const auto& [place, value] = values[i];
+    Evidence& evidence = all[place];
+    const std::int64_t differ = count - agree[i];
+    if (differ == 0) {
+      evidence.same.push_back(value);
+    } else if (evidence.rival.empty() || differ < evidence.differ) {
+      evidence.differ = differ;
+      evidence.rival = value;
+    }
   }
   return all;
 }
@@ -516,13 +548,7 @@ Nearest nearest_model(const Sums& s, int threads) {
   AllOperands operands(s);
   const auto counted = [&](const std::vector<Candidate>& candidates,
                            const std::vector<std::int64_t>& elements) {
-    std::vector<std::int64_t> agree(candidates.size(), 0);
-    parallel_for(static_cast<std::int64_t>(candidates.size()), threads, [&](std::int64_t i) {
-      const FloatEnvironment environment;
-      const Trial trial(s, operands.of(candidates[at(i)]), candidates[at(i)]);
-      agree[at(i)] = ManySums(trial).agreeing(elements, std::ssize(elements));
-    });
-    return agree;
+    return agreements(s, operands, candidates, elements, std::ssize(elements), threads);
   };
   const auto best_of = [&](const std::vector<Candidate>& candidates, std::size_t most) {
     const std::vector<std::int64_t> agree = counted(candidates, sample(kSample));

@@ -1,6 +1,8 @@
 // The search for the models that give every recorded bit.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,7 @@ struct SearchResult {
 };
 
 enum class Effort : std::uint8_t {
+  kRows,       // the rows of machines, K divided in likely parts; what is near to them if some fit
   kUndivided,  // all models with K in one; of models that hardware is known for, K divided, too
   kAll,        // every model with K divided, as far as its size allows
 };
@@ -52,8 +55,14 @@ SearchResult search_among(const Sums& sums, const std::vector<Candidate>& models
 // Unlike a search's, the list is complete.
 std::vector<Candidate> explaining(const Sums& sums, const std::vector<Candidate>& models,
                                   int threads);
-// The same of all models of the large grid, by likely divisions.
-std::vector<Candidate> explaining_of_grid(const Sums& sums, int threads);
+// Every model of the large grids, K undivided.
+std::vector<Candidate> whole_grid(const Sums& sums);
+// Those of the models, K undivided, that explain the telling elements of all outputs, each by a
+// likely division of K. The list is complete. Returns nothing once more than `most` of them do: so
+// many decide nothing, and the search for the others would take long.
+std::optional<std::vector<Candidate>> explaining_all(std::span<const Sums* const> outputs,
+                                                     const std::vector<Candidate>& models,
+                                                     std::size_t most, int threads);
 
 // A candidate that does not compute as the first one does.
 struct Rival {

@@ -1,26 +1,27 @@
-// The models that are tried: parameters as rows of a table that carry their code, and the grids
-// that they span.
+// The models that are tried: rows of the table of machines, and grids of their parameters.
 #pragma once
 
-#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "assay/identify/divisions.h"
 #include "assay/identify/sums.h"
 
 namespace assay::identify {
 
-// One parameter of a candidate.
-struct SpaceParameter {
-  std::string_view name;  // as --machine or the operator takes it
-  // Whether it means anything in this candidate, and the data could show it.
-  bool (*matters)(const Sums& sums, const Candidate& candidate);
-  std::string (*value)(const Sums& sums, const Candidate& candidate);
-  // The candidate with every other value that is tried.
-  std::vector<Candidate> (*others)(const Sums& sums, const Candidate& candidate);
-};
-std::vector<SpaceParameter> const& space_parameters();
+inline constexpr int kMostKeptBits = 40, kLeastKeptBits = 6;
+inline constexpr int kLeastMantissaBits = 7;
+// An emax_floor below the exponent of every product of float32 values, which acts on none of them.
+inline constexpr int kFloorless = -300;
+// The mantissa bits of an accumulator of this format, all of which are kept.
+int full_mantissa_bits(std::string_view accumulator);
+// The roundings that are tried: all but stochastic ones.
+std::vector<Rounding> all_roundings();
+
+template <typename T>
+Known<T> measured(T value) {
+  return {value, Provenance::kMeasured};
+}
 
 // What operands of these sums may be converted to first: nothing, and of float32 operands the
 // formats and roundings that the operators take.
@@ -36,6 +37,11 @@ std::vector<Conversion> conversions_of(const Sums& sums);
 // bits in full, and nothing of parameters that mean nothing in it.
 Candidate plain(Candidate candidate);
 bool same(const Candidate& a, const Candidate& b);
+// The most terms that are summed before scales change: K where they do not.
+std::int64_t longest_stretch(const Sums& sums);
+// The candidate in words that compare equal if two compute the same sums of so many terms, whatever
+// these are: a chunk that takes all terms has their number.
+Candidate plain_for_shape(const Sums& sums, Candidate candidate);
 // Each of them once.
 std::vector<Candidate> each_once(const std::vector<Candidate>& candidates);
 
@@ -43,31 +49,12 @@ std::vector<Candidate> each_once(const std::vector<Candidate>& candidates);
 Candidate candidate_of(const Sums& sums, const Machine& machine, const DotModel& row,
                        const Conversion& conversion);
 
+// The machine's row that takes the operands, as they are or so converted. Null if it has none.
+const DotModel* row_of(const Sums& sums, const Machine& machine, const Conversion& conversion);
 // The rows of all machines whose matrix unit takes the operands, as they are or so converted.
 std::vector<Candidate> row_candidates(const Sums& sums, const Conversion& conversion);
-// Those that differ from a candidate in one parameter.
-std::vector<Candidate> neighbours(const Sums& sums, const Candidate& candidate,
-                                  bool with_intervals);
 // Every chunk from 1 to 64, order, rounding, kept bits and so on, K undivided; `small`: chunks that
 // are powers of two, and the roundings that hardware is known for.
 std::vector<Candidate> grid(const Sums& sums, const Conversion& conversion, bool small);
-// A candidate with every value of what the data exercise beyond ordinary sums: floors of emax and
-// flushed subnormals.
-std::vector<Candidate> with_rare_parameters(const Sums& sums, const Candidate& candidate);
-
-// Whether `split.terms` is the case's promotion_interval, not its split_k. The bits are the same;
-// dot and scaled_matmul do not split K, and short parts of 8-bit floats are promoted.
-bool divides_by_promotion(const Sums& sums, const Candidate& candidate);
-
-// The candidate as users ask for it: the machine's text, and the case's parameters.
-struct CandidateText {
-  std::string machine;  // a text that --machine takes; empty where no machine takes the formats
-  std::map<std::string, Attribute> parameters;
-  int changes = 0;  // parameters that differ from the machine's row
-  int place = 0;    // of the machine in the table
-  bool is_row = false;
-  bool has_rows_unit = false;  // a row but for where a bias enters and how sums are promoted
-};
-CandidateText text_of(const Sums& sums, const Candidate& candidate);
 
 }  // namespace assay::identify

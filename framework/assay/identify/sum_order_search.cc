@@ -450,9 +450,11 @@ class Search {
 }  // namespace
 
 RecordedSums recorded_sums(const Case& c, const std::string& producer) {
-  if (c.op != "reduce_sum") {
-    throw CaseError(c.name,
-                    formatted("orders of summation are searched of reduce_sum, not {}", c.op));
+  const bool is_mean = c.op == "reduce_mean";
+  if (c.op != "reduce_sum" && !is_mean) {
+    throw CaseError(
+        c.name,
+        formatted("orders of summation are searched of reduce_sum and reduce_mean, not {}", c.op));
   }
   const Tensor& x = c.input("x");
   const auto found = c.outputs.find(producer);
@@ -467,6 +469,15 @@ RecordedSums recorded_sums(const Case& c, const std::string& producer) {
                                       sums.size(), shape_text(x.shape()), e.outer * e.inner));
   }
   RecordedSums r{&x.format(), &sums.format(), e.n, {}, sums.view().values()};
+  if (is_mean) {
+    // Only a division by a power of two loses no bit of the sum.
+    if (!std::has_single_bit(static_cast<std::uint64_t>(e.n))) {
+      throw CaseError(c.name, formatted("a mean of {} numbers hides the last bits of their sum; of "
+                                        "a power of two of them it does not",
+                                        grouped(e.n)));
+    }
+    for (double& sum : r.sums) sum *= static_cast<double>(e.n);
+  }
   const std::vector<double> values = x.view().values();
   r.x.reserve(values.size());
   for (std::int64_t row = 0; row < e.outer; ++row) {

@@ -19,9 +19,10 @@ struct RecordedSums {
   std::vector<double> x, sums;
 };
 
-// The rows of a reduce_sum along its axis, and what the producer recorded for them. Throws
-// std::invalid_argument that names the case where it is no reduce_sum of floats, the producer
-// recorded nothing, or another shape.
+// The rows of a reduce_sum along its axis, and what the producer recorded for them; for a
+// reduce_mean of a power of two of numbers the means times their number, which are the sums. Throws
+// std::invalid_argument that names the case if it is neither, if the producer recorded nothing or
+// another shape, and for a mean of another number of numbers, which hides bits of the sum.
 RecordedSums recorded_sums(const Case& test_case, const std::string& producer);
 
 enum class SumOrderOutcome : std::uint8_t {

@@ -39,44 +39,87 @@ std::string evidence_line(const Evidence& e) {
   return line + "\n";
 }
 
-std::string function_text(const Finding& f, std::string out) {
+std::string function_text(const Finding& f) {
+  std::string out;
   if (f.outcome == identify::Outcome::kFound) {
-    out += formatted("{}, all {} elements\n", model_text(f), grouped(f.elements));
+    out = formatted("    found: {}, all {} elements\n", model_text(f), grouped(f.elements));
   } else if (f.outcome == identify::Outcome::kUndecided) {
-    out += "undecided: no candidate gives every bit, and a known bound of the error is kept\n";
+    out = "    undecided: no candidate gives every bit, and a known bound of the error is kept\n";
   } else {
-    out += formatted("nothing fits of {} candidates, and no known bound of the error is kept\n",
-                     grouped(f.tried));
+    out = formatted("    nothing fits of {} candidates, and no known bound of the error is kept\n",
+                    grouped(f.tried));
   }
   // The first line says the same.
   return out + f.function_lines.substr(f.function_lines.find('\n') + 1);
 }
 
+std::string counted(std::size_t count, std::string_view noun) {
+  return formatted("{} {}{}", grouped(static_cast<std::int64_t>(count)), noun,
+                   count == 1 ? "" : "s");
+}
+
+// What would decide between models that fit.
+std::string decision_text(const Finding& f) {
+  const identify::Decision& d = *f.decision;
+  std::string out;
+  if (!d.parameters.empty()) {
+    out += formatted("    {} that fit{} differ in {}\n", counted(d.models, "model"),
+                     f.has_more ? ", the first of more," : "", joined(d.parameters));
+  }
+  if (d.command.empty()) {
+    return out + "    to decide, record more cases of this kind with other data\n";
+  }
+  out += formatted(
+      "    {} of them give the same results as the first, {} in all, on {} of probes\n",
+      grouped(static_cast<std::int64_t>(d.like_first)), counted(d.arithmetics, "arithmetic"),
+      counted(static_cast<std::size_t>(d.results), "result"));
+  if (d.told_apart < 2) {
+    return out + "    probes of this shape and output dtype tell none of them apart\n";
+  }
+  return out + formatted("    to decide, record {}: {} alone tells {} of the {} apart\n", d.command,
+                         d.probe, d.told_apart, counted(d.arithmetics, "arithmetic"));
+}
+
 std::string finding_text(const Finding& f) {
   std::string out = formatted("{} ({}): ", printable_name(title_of(f)), printable_name(f.producer));
   if (!f.why.empty()) return out + formatted("not identified: {}\n", printable_sentence(f.why));
-  if (f.function) return function_text(f, out);
+  out += formatted("{}\n", printable_sentence(f.sentence));
+  if (f.function) return out + function_text(f);
   switch (f.outcome) {
     case identify::Outcome::kFound:
-      out += formatted("{}, all {} elements{}\n", model_text(f), grouped(f.elements),
+      out += formatted("    found: {}, all {} elements{}\n", model_text(f), grouped(f.elements),
                        f.by_others ? "; other outputs of these dtypes decided it" : "");
       break;
     case identify::Outcome::kUndecided:
-      out += formatted("undecided: {}, all {} elements, but others fit as well\n", model_text(f),
-                       grouped(f.elements));
+      out += formatted("    undecided: {}, all {} elements, but others fit as well\n",
+                       model_text(f), grouped(f.elements));
       break;
     case identify::Outcome::kNone:
       out += formatted(
-          "nothing fits of {} models; nearest {}: {} of {} elements agree, the others "
+          "    nothing fits of {} models; nearest {}: {} of {} elements agree, the others "
           "are up to {} ulps off\n",
           grouped(f.tried), model_text(f), grouped(f.agree), grouped(f.of), f.largest_ulps);
-      if (!f.note.empty()) out += formatted("    {}\n", printable_sentence(f.note));
-      return out;
+      break;
   }
   if (!f.note.empty()) out += formatted("    {}\n", printable_sentence(f.note));
+  if (f.outcome == identify::Outcome::kNone) return out;
+  if (f.decision) out += decision_text(f);
   for (const Evidence& e : f.evidence) out += evidence_line(e);
   for (const std::string& rival : f.rivals) out += formatted("    also fits: {}\n", rival);
   return out;
+}
+
+Json decision_json(const Finding& f) {
+  const identify::Decision& d = *f.decision;
+  Json json = {{"models", d.models}, {"has_more", f.has_more}, {"parameters", d.parameters}};
+  if (d.command.empty()) return json;
+  json["arithmetics"] = d.arithmetics;
+  json["like_the_first"] = d.like_first;
+  json["results"] = d.results;
+  json["command"] = d.command;
+  json["probe"] = d.probe;
+  json["told_apart"] = d.told_apart;
+  return json;
 }
 
 Json evidence_json(const Finding& f) {
@@ -138,6 +181,7 @@ Json finding_json(const Finding& f) {
     std::visit([&, &key = name](const auto& v) { parameters[key] = v; }, value);
   }
   json["outcome"] = outcome_word(f.outcome);
+  json["sentence"] = f.sentence;
   json["model"] = f.model;
   json["parameters"] = parameters;
   json["elements"] = f.elements;
@@ -152,10 +196,12 @@ Json finding_json(const Finding& f) {
     return json;
   }
   json["row"] = f.is_row;
+  if (!f.alike.empty()) json["alike"] = f.alike;
   json["by_others"] = f.by_others;
   json["fits"] = f.fits;
   json["evidence"] = evidence_json(f);
   if (!f.rivals.empty()) json["rivals"] = f.rivals;
+  if (f.decision) json["decide"] = decision_json(f);
   return json;
 }
 

@@ -1,0 +1,276 @@
+#include "assay/identify/group.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "assay/identify/candidate_text.h"
+#include "assay/identify/space_parameters.h"
+
+namespace assay::identify {
+namespace {
+
+// The model without what belongs to the case.
+Candidate undivided(Candidate c) {
+  c.split = {};
+  c.inner_interval = 0;
+  c.output_rounding = Rounding::kNearestEven;
+  return plain(c);
+}
+
+// Those that tell most of the model come first: wide results of ordinary terms, of more than a
+// chunk but no more: short sums are seldom divided.
+bool tells_more(const Sums& x, const Sums& y) {
+  const auto rank = [](const Sums& s) {
+    const bool ordinary = !s.has_specials && s.smallest_exponent > -100;
+    const double size = static_cast<double>(s.k) * static_cast<double>(s.count);
+    return std::tuple(!ordinary, s.output->bits <= 16, s.k < 32 || s.k > 1024, !s.start.empty(),
+                      size > 1e8, s.k, s.case_name);
+  };
+  return rank(x) < rank(y);
+}
+
+// Models without what belongs to a case, each once.
+std::vector<Candidate> models_of(const std::vector<Candidate>& fits) {
+  std::vector<Candidate> models;
+  for (const Candidate& fit : fits) models.push_back(undivided(fit));
+  return each_once(models);
+}
+
+// What fits the outputs before may be near to what fits all: the known models and those in one or
+// two parameters from them that explain `before`, a member, as well.
+SearchResult search_near(const Sums& s, const Sums& before, const std::vector<Candidate>& known,
+                         int threads) {
+  constexpr std::size_t kMost[] = {64, 3};
+  SearchResult result;
+  for (const std::size_t most : kMost) {
+    std::vector<Candidate> near;
+    for (std::size_t i = 0; i < std::min(most, known.size()); ++i) {
+      near.push_back(known[i]);
+      for (const Candidate& next : neighbours(s, known[i], false)) {
+        near.push_back(next);
+        if (most == kMost[0]) continue;
+        for (const Candidate& after : neighbours(s, next, false)) near.push_back(after);
+      }
+    }
+    const std::int64_t tried = result.tried + static_cast<std::int64_t>(near.size());
+    result =
+        search_among(s, models_of(explaining(before, models_of(near), threads)), true, threads);
+    result.tried += tried;
+    if (!result.fits.empty()) break;
+  }
+  return result;
+}
+
+// Outputs that are taken to be one unit's work.
+struct GroupUnit {
+  std::vector<Candidate> known;  // models that explain all of its outputs, K undivided
+  std::size_t anchor = 0;        // the last output that narrowed them down
+  int in_vain = 0;               // searches near `known` that found nothing since then
+};
+
+// An output while the group is searched.
+struct GroupMember {
+  Explanation found;
+  std::int64_t tried = 0;               // models
+  std::optional<std::size_t> unit;      // whose models explain it
+  std::size_t fitted = 0;               // models that explained it when it joined the unit
+  std::optional<SearchResult> by_rows;  // of rows of the table, which leave something open
+  std::vector<std::size_t> asked;       // by unit: how many of its models did not explain it
+  bool is_done = false;
+};
+
+class GroupSearch {
+ public:
+  GroupSearch(const std::vector<Sums>& outputs, int threads)
+      : outputs_(outputs), threads_(threads), members_(outputs.size()) {}
+
+  std::vector<Explanation> explained() {
+    // What is quickly found in one output spares the long search in the others; what is found at
+    // last may explain those before it.
+    each_open([&](std::size_t i) { return try_known(i) || try_rows(i); });
+    for (const Effort effort : {Effort::kUndivided, Effort::kAll}) {
+      each_open([&](std::size_t i) { return try_known(i) || try_near(i) || search(i, effort); });
+    }
+    each_open([&](std::size_t i) { return try_known(i) || try_near(i); });
+    if (units_.empty()) explain_together();
+    std::vector<Explanation> all;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      narrow(i);
+      GroupMember& m = members_[i];
+      m.found.result.tried = m.tried;
+      all.push_back(std::move(m.found));
+    }
+    return all;
+  }
+
+ private:
+  template <typename Try>
+  void each_open(const Try& explain) {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (!members_[i].is_done) explain(i);
+    }
+  }
+
+  // Models that are known from other outputs.
+  bool try_known(std::size_t i) {
+    GroupMember& m = members_[i];
+    m.asked.resize(units_.size(), 0);
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      std::vector<Candidate>& known = units_[u].known;
+      if (m.asked[u] == known.size()) continue;
+      m.asked[u] = known.size();
+      std::vector<Candidate> left = known;
+      if (left.size() > SearchResult::kMostFits) {
+        left = models_of(explaining(outputs_[i], left, threads_));
+      }
+      if (left.empty()) continue;
+      SearchResult result = search_among(outputs_[i], left, true, threads_);
+      m.tried += result.tried;
+      if (result.fits.empty()) continue;
+      known = std::move(left);
+      join(i, u, std::move(result));
+      return true;
+    }
+    return false;
+  }
+
+  // Rows of the table, where they explain the output beyond doubt. It is another unit's work then.
+  bool try_rows(std::size_t i) {
+    GroupMember& m = members_[i];
+    SearchResult result = identify::search(outputs_[i], Effort::kRows, threads_);
+    m.tried += result.tried;
+    if (result.fits.empty()) return false;
+    if (result.has_more || !doubts_about(outputs_[i], result.fits, threads_).rivals.empty()) {
+      m.by_rows = std::move(result);
+      return false;
+    }
+    units_.push_back({models_of(result.fits), i, 0});
+    join(i, units_.size() - 1, std::move(result));
+    return true;
+  }
+
+  // Models near those of the first unit.
+  bool try_near(std::size_t i) {
+    // Outputs of one unit have models near each other, or none has: a few that have not are enough.
+    constexpr int kMostInVain = 3;
+    if (units_.empty() || units_.front().in_vain >= kMostInVain) return false;
+    GroupUnit& unit = units_.front();
+    SearchResult result = search_near(outputs_[i], outputs_[unit.anchor], unit.known, threads_);
+    members_[i].tried += result.tried;
+    if (result.fits.empty()) {
+      ++unit.in_vain;
+      return false;
+    }
+    join(i, 0, std::move(result));
+    return true;
+  }
+
+  bool search(std::size_t i, Effort effort) {
+    GroupMember& m = members_[i];
+    SearchResult result;
+    if (m.by_rows) {
+      result = std::move(*m.by_rows);
+      m.by_rows.reset();
+    } else {
+      result = identify::search(outputs_[i], effort, threads_);
+      m.tried += result.tried;
+    }
+    m.found.result = std::move(result);
+    if (m.found.result.fits.empty()) return false;
+    m.is_done = true;
+    // What more models explain than are listed says too little for the others.
+    if (m.found.result.has_more || !units_.empty()) return true;
+    units_.push_back({models_of(m.found.result.fits), i, 0});
+    join(i, 0, std::move(m.found.result));
+    return true;
+  }
+
+  void join(std::size_t i, std::size_t u, SearchResult result) {
+    GroupMember& m = members_[i];
+    GroupUnit& unit = units_[u];
+    if (!result.has_more) {
+      unit.known = models_of(result.fits);
+      m.fitted = result.fits.size();
+      m.unit = u;
+    } else {
+      // More fit than were looked for, so that they are no complete list to go on with.
+      std::vector<Candidate> left = models_of(explaining(outputs_[i], unit.known, threads_));
+      if (!left.empty()) unit.known = std::move(left);
+    }
+    unit.anchor = i;
+    unit.in_vain = 0;
+    m.found.result = std::move(result);
+    m.is_done = true;
+  }
+
+  // Outputs that many models explain, each by itself: those that explain all of them.
+  void explain_together() {
+    std::vector<const Sums*> outputs;
+    std::vector<Candidate> models;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const SearchResult& result = members_[i].found.result;
+      if (!result.has_more) continue;
+      outputs.push_back(&outputs_[i]);
+      const std::vector<Candidate> more = models_of(result.fits);
+      models.insert(models.end(), more.begin(), more.end());
+    }
+    if (outputs.size() < 2) return;
+    const std::vector<Candidate> grid = whole_grid(*outputs.front());
+    models.insert(models.end(), grid.begin(), grid.end());
+    const auto known =
+        explaining_all(outputs, each_once(models), SearchResult::kMostFits, threads_);
+    if (known && !known->empty()) units_.push_back({models_of(*known), 0, 0});
+  }
+
+  // What the last of the unit's outputs left holds for the others as well.
+  void narrow(std::size_t i) {
+    GroupMember& m = members_[i];
+    const bool is_member = m.unit.has_value();
+    if (!is_member && !m.found.result.has_more) return;
+    const std::size_t first = is_member ? *m.unit : 0, end = is_member ? first + 1 : units_.size();
+    for (std::size_t u = first; u < end; ++u) {
+      SearchResult narrowed = search_among(outputs_[i], units_[u].known, false, threads_);
+      m.tried += narrowed.tried;
+      if (narrowed.fits.empty()) continue;
+      m.found.by_others = outputs_.size() > 1 && (!is_member || narrowed.fits.size() < m.fitted);
+      m.found.result = std::move(narrowed);
+      return;
+    }
+  }
+
+  const std::vector<Sums>& outputs_;
+  int threads_;
+  std::vector<GroupMember> members_;
+  std::vector<GroupUnit> units_;
+};
+
+}  // namespace
+
+std::vector<Explanation> explain_group(std::vector<Sums>& outputs, int threads) {
+  std::sort(outputs.begin(), outputs.end(), tells_more);
+  return GroupSearch(outputs, threads).explained();
+}
+
+Doubts doubts_about(const Sums& s, const std::vector<Candidate>& fits, int threads) {
+  Doubts doubts;
+  if (fits.empty()) return doubts;
+  const bool has_rows_unit = text_of(s, fits.front()).has_rows_unit;
+  const std::vector<Rival> rivals = rivals_of(s, fits, threads);
+  for (const Candidate& fit : fits) {
+    const bool is_rival = std::any_of(rivals.begin(), rivals.end(), [&](const Rival& rival) {
+      return same(rival.candidate, fit);
+    });
+    if (!is_rival) doubts.alike.push_back(fit);
+  }
+  for (const Rival& rival : rivals) {
+    if (has_rows_unit && rival.differs_seldom && !text_of(s, rival.candidate).has_rows_unit) {
+      ++doubts.seldom;
+    } else {
+      doubts.rivals.push_back(rival.candidate);
+    }
+  }
+  return doubts;
+}
+
+}  // namespace assay::identify

@@ -1,0 +1,138 @@
+#include "assay/identify/integers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+#include "assay/identify/sentence.h"
+#include "assay/op/operator.h"
+#include "assay/tensor/product.h"
+
+namespace assay::identify {
+namespace {
+
+// The row of a machine that sums these operands in int32. Null if there is none.
+const DotModel* integer_row(const Machine& machine, std::string_view input) {
+  for (const DotModel& row : machine.dots) {
+    if (row.input == input && row.accumulator.value == "int32") return &row;
+  }
+  return nullptr;
+}
+
+// A machine, and the elements that it gives otherwise than they were recorded.
+struct IntegerFit {
+  const Machine* machine;
+  const DotModel* row;
+  std::int64_t differ = 0, first = -1;
+};
+
+// Whether sums of so many products may leave int32, whatever the inputs are.
+bool may_overflow(const Case& c) {
+  if (c.op == "dot" || c.inputs.count("bias") != 0) return true;  // starts are any int32
+  const Format& input = c.input("a").format();
+  const double most =
+      input.is_signed() ? std::ldexp(1.0, input.bits - 1) : std::ldexp(1.0, input.bits);
+  const auto k = static_cast<double>(matmul_shape(c).k);
+  return k * most * most >= 0x1p31;
+}
+
+}  // namespace
+
+bool sums_in_int32(const Case& c) {
+  if (c.op != "matmul" && c.op != "dot") return false;
+  const auto a = c.inputs.find("a"), b = c.inputs.find("b");
+  if (a == c.inputs.end() || b == c.inputs.end()) return false;
+  return std::any_of(machines().begin(), machines().end(), [&](const Machine& machine) {
+    return integer_row(machine, a->second.format().name) != nullptr &&
+           integer_row(machine, b->second.format().name) != nullptr;
+  });
+}
+
+Finding identify_integers(const Case& c, Finding f, int threads) {
+  const Tensor& recorded = c.outputs.at(f.producer);
+  const std::string_view input = c.input("a").format().name;
+  f.elements = f.of = recorded.size();
+  std::vector<IntegerFit> tried;
+  std::string why;
+  for (const Machine& machine : machines()) {
+    const DotModel* row = integer_row(machine, input);
+    if (row == nullptr) continue;
+    IntegerFit fit{&machine, row};
+    try {
+      const Tensor ours = emulate(c, machine, threads);
+      if (&ours.format() != &recorded.format() || ours.size() != recorded.size()) {
+        throw CaseError(
+            c.name, formatted("the output of {} is {} {}, which is none of this case", f.producer,
+                              recorded.format().name, shape_text(recorded.shape())));
+      }
+      for (std::int64_t i = 0; i < ours.size(); ++i) {
+        if (ours.bits_at(i) == recorded.bits_at(i)) continue;
+        if (fit.first < 0) fit.first = i;
+        ++fit.differ;
+      }
+      tried.push_back(fit);
+    } catch (const std::invalid_argument& e) {
+      why = reason_of(e);
+    }
+  }
+  if (tried.empty()) throw CaseError(c.name, why);
+  f.tried = std::ssize(tried);
+  const IntegerFit* best = &tried.front();
+  const IntegerFit* other = nullptr;  // of those that do not fit, the nearest
+  for (const IntegerFit& fit : tried) {
+    if (fit.differ < best->differ) best = &fit;
+    if (fit.differ == 0) ++f.fits;
+  }
+  f.model = best->machine->name;
+  f.is_row = true;
+  f.agree = f.of - best->differ;
+  if (f.fits == 0) {
+    f.outcome = Outcome::kNone;
+    f.first = {best->first};
+    f.sentence =
+        sentence_of(formatted("no exact int32 sum gives every element; {} gives {} of {}",
+                              units_in_words({f.model}, input), grouped(f.agree), grouped(f.of)));
+    return f;
+  }
+  bool is_open = false;  // whether machines that fit differ where a sum leaves int32
+  for (const IntegerFit& fit : tried) {
+    if (fit.differ != 0) {
+      if (other == nullptr || fit.differ < other->differ) other = &fit;
+      continue;
+    }
+    const bool is_alike = fit.row->overflow.value == best->row->overflow.value;
+    if (is_alike || !may_overflow(c)) {
+      f.alike.emplace_back(fit.machine->name);
+    } else {
+      is_open = true;
+      f.rivals.emplace_back(fit.machine->name);
+    }
+  }
+  f.outcome = is_open ? Outcome::kUndecided : Outcome::kFound;
+  Evidence evidence{"overflow", std::string(overflow_word(best->row->overflow.value)), "", 0, f.of,
+                    {}};
+  if (other != nullptr) {
+    evidence.rival = overflow_word(other->row->overflow.value);
+    evidence.differ = other->differ;
+  }
+  if (is_open) f.note = "no sum leaves int32 here: data whose sums do would decide";
+  const std::string units = units_in_words(f.alike, input);
+  if (other == nullptr) {
+    evidence.same = {"saturate", "wrap"};
+    std::erase(evidence.same, evidence.value);
+    f.sentence =
+        sentence_of(formatted("exact int32 sums, which every order of adding gives: {}{}", units,
+                              is_open ? ", " + units_in_words(f.rivals, input) : ""));
+  } else {
+    f.sentence = sentence_of(formatted(
+        "exact int32 sums that {} beyond int32: {}",
+        best->row->overflow.value == IntegerOverflow::kWrap ? "wrap around" : "saturate", units));
+  }
+  f.evidence = {evidence};
+  return f;
+}
+
+}  // namespace assay::identify
