@@ -83,13 +83,7 @@ class ModelSearch {
     if (is_full()) return;
     const bool is_there = std::any_of(result_.fits.begin(), result_.fits.end(),
                                       [&](const Candidate& other) { return same(c, other); });
-    if (is_there) return;
-    result_.fits.push_back(c);
-    const Candidate of_shape = plain_for_shape(sums_, c);
-    const bool is_known =
-        std::any_of(distinct_.begin(), distinct_.end(),
-                    [&](const Candidate& other) { return same(of_shape, other); });
-    if (!is_known) distinct_.push_back(of_shape);
+    if (!is_there) result_.fits.push_back(c);
   }
 
   // The models around those that fit, twice: pairs of parameters.
@@ -151,10 +145,7 @@ class ModelSearch {
     return left;
   }
 
-  // Models that are one for sums of this shape count as one, up to a limit.
-  bool is_full() const {
-    return distinct_.size() >= most_fits_ || result_.fits.size() >= 4 * most_fits_;
-  }
+  bool is_full() const { return result_.fits.size() >= most_fits_; }
   bool has_fits() const { return !result_.fits.empty(); }
   // What it takes to try so many candidates.
   bool is_affordable(std::size_t candidates, std::size_t intervals) const {
@@ -215,7 +206,6 @@ class ModelSearch {
   int threads_;
   std::size_t most_fits_;
   SearchResult result_;
-  std::vector<Candidate> distinct_;  // of the fits, what differs for sums of this shape
 };
 
 void append(std::vector<Candidate>& to, std::vector<Candidate> more) {

@@ -171,7 +171,7 @@ std::string order_in_words(const std::map<std::string, Attribute>& parameters) {
   const std::string order = take("order"), lanes = take("lanes"), vector = take("vector"),
                     block = take("block_size"), compute = take("compute_dtype"),
                     sums = take("sum_dtype");
-  std::string words = order == "sequential"             ? "one after the other"
+  std::string words = order == "sequential"             ? "adding one after the other"
                       : order == "pairwise"             ? "a tree of neighbours"
                       : order == "block"                ? "blocks of " + block
                       : order == "lanes" && lanes != "" ? lanes + " lanes"

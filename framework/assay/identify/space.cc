@@ -97,23 +97,6 @@ std::int64_t longest_stretch(const Sums& s) {
   return longest;
 }
 
-Candidate plain_for_shape(const Sums& s, Candidate c) {
-  // Parts of other kinds have sizes of their own.
-  if (c.split != KSplit{.terms = c.split.terms} || c.in_two_terms) return c;
-  // Where scales change, each stretch of K is summed by itself.
-  const std::int64_t longest = longest_stretch(s);
-  if (s.scales_change() && c.split.terms >= longest) {
-    c.split = {};
-    c = plain(c);
-  }
-  std::int64_t terms = c.split.terms > 0 ? std::min(c.split.terms, longest) : longest;
-  if (c.inner_interval > 0) terms = std::min(terms, c.inner_interval);
-  // A chunk of one product is another matter: the product is not rounded by itself.
-  const std::int64_t most = std::max<std::int64_t>(terms, 2);
-  c.model.chunk.value = static_cast<int>(std::min<std::int64_t>(c.model.chunk.value, most));
-  return c;
-}
-
 std::vector<Candidate> each_once(const std::vector<Candidate>& candidates) {
   std::set<decltype(key_of(Candidate{}))> seen;
   std::vector<Candidate> all;

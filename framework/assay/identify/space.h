@@ -39,9 +39,6 @@ Candidate plain(Candidate candidate);
 bool same(const Candidate& a, const Candidate& b);
 // The most terms that are summed before scales change: K where they do not.
 std::int64_t longest_stretch(const Sums& sums);
-// The candidate in words that compare equal if two compute the same sums of so many terms, whatever
-// these are: a chunk that takes all terms has their number.
-Candidate plain_for_shape(const Sums& sums, Candidate candidate);
 // Each of them once.
 std::vector<Candidate> each_once(const std::vector<Candidate>& candidates);
 
