@@ -324,6 +324,8 @@ TEST(Identify, NoWrongModelIsFoundForSure) {
           EXPECT_EQ(computed_again(c, f), 8 * 16);
           if (f.outcome != Outcome::kFound) continue;
           ++found;
+          // Rows that differ only where operands are subnormal are named together.
+          if (std::find(f.alike.begin(), f.alike.end(), name) != f.alike.end()) continue;
           const Case other = computed(name, dtype.c_str(), 16, k, 16, attributes, 2);
           EXPECT_EQ(computed_again(other, f), 16 * 16);
         }
