@@ -56,10 +56,30 @@ Verdict ElementCheck::judge_alone(const TensorView& output, const TensorView& ex
   return verdict;
 }
 
+namespace {
+
+// The outcome is all that is asked for.
+JudgeOptions quickly(JudgeOptions options) {
+  options.metrics = options.patterns = options.miss_map = false;
+  return options;
+}
+
+}  // namespace
+
+void ElementCheck::settle_doubt(const TensorView& output, const TensorView& expected,
+                                const JudgeOptions& options, Verdict& verdict) const {
+  if (!by_float32 || verdict.outcome != Outcome::kPass) return;
+  const Verdict narrow = by_float32->judge_alone(output, expected, quickly(options));
+  if (narrow.outcome != Outcome::kFail) return;
+  verdict.outcome = Outcome::kUntrusted;
+  verdict.because = formatted("{}: {}", doubt, narrow.because);
+}
+
 Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected,
                             const JudgeOptions& options) const {
   const FloatEnvironment environment;
   Verdict own = judge_alone(output, expected, options);
+  settle_doubt(output, expected, options, own);
   if (!by_chance || own.outcome == Outcome::kNotComparable) return own;
   if (own.outcome == Outcome::kFail) {
     if (options.patterns && by_chance->explain) {
@@ -69,17 +89,17 @@ Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected
     }
     return own;
   }
-  JudgeOptions quick = options;
-  quick.metrics = quick.patterns = quick.miss_map = false;
-  const Outcome chance = by_chance->judge_alone(output, expected, quick).outcome;
+  const Outcome chance = by_chance->judge_alone(output, expected, quickly(options)).outcome;
   const bool own_passes = own.outcome == Outcome::kPass;
   if (chance == Outcome::kPass && own_passes) {
     own.because += " and within the expected error";
+    by_chance->settle_doubt(output, expected, options, own);
     return own;
   }
   // The own bound cannot fail this output. What the expected error says counts, pass or fail.
   if (chance != Outcome::kFail && (own_passes || chance != Outcome::kPass)) return own;
   Verdict decided = by_chance->judge_alone(output, expected, options);
+  by_chance->settle_doubt(output, expected, options, decided);
   decided.notes.push_back(
       own_passes
           ? formatted("{} holds: it is the operator's own bound, for all data", own.bound.text())
@@ -172,7 +192,7 @@ void add_element_bounds(const Case& c, const Machine* behind, int threads, Bound
     if (const Operator* op = find_operator(c.op); op != nullptr && op->remark != nullptr) {
       check.remark = [&c, op](const TensorView& output) { return op->remark(c, output); };
     }
-    if (&machine == &any_machine() && behind == nullptr) {
+    if (is_any_machine(machine) && behind == nullptr) {
       for (std::string& note : any_machine_notes(c)) check.notes.push_back(std::move(note));
     }
   } catch (const std::invalid_argument& e) {
@@ -205,7 +225,9 @@ void hold_against_machine(const Case& c, const Format& output, const Machine& ma
   const JudgeOptions options{.metrics = false, .threads = threads, .patterns = false};
   const ElementCheck finite = of_finite_elements(check);
   std::vector<const Machine*> able = {&machine};
-  if (&machine == &any_machine()) {
+  if (&machine == &any_float32_machine()) {
+    able = {&machine_named("cpu_fma")};
+  } else if (is_any_machine(machine)) {
     able = {&machine_named("cpu_fma"), &machine_named("hopper"), &machine_named("ascend910b")};
   }
   for (const Machine* one : able) {
@@ -223,7 +245,8 @@ void hold_against_machine(const Case& c, const Format& output, const Machine& ma
     require_sight(c, v);
     for (Limit& limit : check.bound->limits) {
       for (const LimitReading& r : v.readings) {
-        if (r.value < limit.parameter) limit.parameter = 0;  // they may be as small
+        const bool is_of_it = r.limit.statistic == limit.statistic;
+        if (is_of_it && r.value < limit.parameter) limit.parameter = 0;  // they may be as small
       }
     }
     return;
@@ -267,11 +290,33 @@ void add_error_test(const Case& c, const Format& output, const Machine& machine,
   check.element_bounds = test.bounds;
   check.error_weights = test.weights;
   check.bound->limits.clear();
-  if (test.squares) check.bound->limits = {*test.squares};
+  for (const std::optional<Limit>& limit : {test.squares, test.bias}) {
+    if (limit) check.bound->limits.push_back(*limit);
+  }
   hold_against_machine(c, output, machine, *golden, threads, check);
   check.explain = [&c, &machine, golden, test, threads](const TensorView& judged) {
     return likely_arithmetic(c, machine, judged, *golden, test, threads);
   };
+}
+
+// Gives a check by the expected error on any machine what it needs to tell sums of few bits from
+// those of float32, if the case may have the former.
+void add_float32_test(const Case& c, const Format& output, int threads, ElementCheck& check) {
+  const int bits = shortest_sum_bits(c);
+  if (bits == 0) return;
+  auto narrow = std::make_shared<ElementCheck>(check);
+  try {
+    add_error_test(c, output, any_float32_machine(), threads, *narrow);
+  } catch (const std::invalid_argument&) {
+    return;
+  }
+  *narrow = of_finite_elements(*narrow);
+  check.doubt = formatted(
+      "no machine is named, and the output is right only if its sums keep as few as {} bits, as "
+      "those of some machines do; name the machine that computed it with --machine M or the "
+      "attribute machine. As sums of float32 it would fail",
+      bits);
+  check.by_float32 = std::move(narrow);
 }
 
 // Gives a check by the expected error its test; where theory does not hold, the operator's own
@@ -282,7 +327,9 @@ void add_expected_error(const Case& c, const Format& output, const Machine* behi
   if (!named.empty()) (void)machine_named(named);  // a wrong name is the caller's mistake
   const Bound asked = *check.bound;
   try {
-    add_error_test(c, output, accumulation_machine(named, behind), threads, check);
+    const Machine& machine = accumulation_machine(named, behind);
+    add_error_test(c, output, machine, threads, check);
+    if (is_any_machine(machine)) add_float32_test(c, output, threads, check);
     return;
   } catch (const std::invalid_argument& e) {
     check.notes.push_back(
@@ -364,7 +411,9 @@ std::shared_ptr<const ElementCheck> chance_check(const Case& c, const Format& ou
   if (!bound) return nullptr;
   auto check = std::make_shared<ElementCheck>(ChosenBound{*bound, bound->standard, ""});
   try {
-    add_error_test(c, output, accumulation_machine("", behind), request.threads, *check);
+    const Machine& machine = accumulation_machine("", behind);
+    add_error_test(c, output, machine, request.threads, *check);
+    if (is_any_machine(machine)) add_float32_test(c, output, request.threads, *check);
   } catch (const std::invalid_argument&) {
     return nullptr;
   }

@@ -5,12 +5,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/judge/subject_passes.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/product.h"
@@ -25,10 +27,11 @@ constexpr double kSummation = 1e-6;
 // A golden result of float64 is rounded itself, and functions are within some ulps of it.
 constexpr double kGoldenError = 0x1p-51;
 
-// The square of one element's error, by chance.
+// One element's error, and its square, by chance.
 struct SquareMoments {
   double mean = 0, variance = 0;
-  double jump = 0;  // by how much it may change at once, where it has but a few values
+  double jump = 0;  // by how much the square may change at once, where it has but a few values
+  double mean_error = 0;  // of the error itself
 };
 
 // The probability that a normal number is below z, to 1e-9: a table, and between its places a cubic
@@ -122,7 +125,7 @@ SquareMoments square_moments(const std::optional<LastRounding>& last, double e, 
   const double square = deviation * deviation;
   const auto normal = [&](double variance) {
     return SquareMoments{mean * mean + variance,
-                         2 * variance * variance + 4 * mean * mean * variance, 0};
+                         2 * variance * variance + 4 * mean * mean * variance, 0, mean};
   };
   if (!last) return normal(square);
   const double centre = e + mean, ulp = last->ulp(centre);
@@ -134,7 +137,7 @@ SquareMoments square_moments(const std::optional<LastRounding>& last, double e, 
   const double low = last->rounded(centre - kReach * deviation),
                high = last->rounded(centre + kReach * deviation);
   if (!std::isfinite(low) || !std::isfinite(high)) return {};
-  if (low == high) return {(low - e) * (low - e), 0, 0};
+  if (low == high) return {(low - e) * (low - e), 0, 0, low - e};
   SquareMoments moments;
   double fourth = 0, below = 0;
   // What lies beyond 7 deviations has no part in the sums.
@@ -146,6 +149,7 @@ SquareMoments square_moments(const std::optional<LastRounding>& last, double e, 
     const double up_to = value == end ? 1 : normal_below(((value + next) / 2 - centre) / deviation);
     const double error = (value - e) * (value - e);
     moments.mean += (up_to - below) * error;
+    moments.mean_error += (up_to - below) * (value - e);
     fourth += (up_to - below) * error * error;
     below = up_to;
     if (value == end) break;
@@ -198,6 +202,67 @@ class SumsByDigits {
   std::vector<double> sums_;
 };
 
+// The mean error of the elements towards or away from zero, in ulps of the output (error_bias() of
+// judge/subject_passes.h), as chance has it.
+class BiasTheory {
+ public:
+  BiasTheory(const ExpectedErrors& errors, const Format& output, std::size_t n)
+      : errors_(errors), output_(output), last_(last_rounding(errors)), alike_(n) {}
+
+  // Adds element i, whose golden value is e. `deviation`: of its error before the last rounding.
+  // `weight`: ErrorTest::weights before they are scaled.
+  void add(std::size_t i, double e, double deviation, double weight) {
+    if (!has_error_bias(output_, e)) return;
+    const double ulp = ulp_of(output_, e);
+    const double factor = std::copysign(weight * ulp, e);
+    weights_ += weight * ulp * ulp;
+    drift_ += errors_.drift[i] * std::abs(factor);
+    SquareMoments widest;
+    for (int part = 0; part < kParts; ++part) {
+      const double share = static_cast<double>(part) / (kParts - 1);
+      widest = square_moments(last_, e, errors_.mean[i], share * deviation);
+      centre_[part] += widest.mean_error * factor;
+    }
+    const double variance = widest.mean - widest.mean_error * widest.mean_error;
+    alike_.add(e, std::sqrt(std::max(variance, 0.0)) * std::abs(factor));
+    if (errors_.line.empty() || !errors_.pull.empty()) return;
+    const auto line = static_cast<std::size_t>(errors_.line[i]);
+    if (shared_.size() <= line) shared_.resize(line + 1);
+    shared_[line] += std::sqrt(errors_.shared[i]) * std::abs(factor);
+  }
+
+  // The limit on their mean.
+  std::optional<Limit> limit() const {
+    if (weights_ == 0) return std::nullopt;
+    double variance = std::accumulate(errors_.pull.begin(), errors_.pull.end(), 0.0);
+    for (const std::vector<double>& sums : {alike_.sums(), shared_}) {
+      for (const double sum : sums) variance += sum * sum;
+    }
+    double centre = 0;
+    for (const double c : centre_) centre = std::max(centre, std::abs(c));
+    const double kappa = std::sqrt(2 * std::log(4 / kErrorBudget));
+    const double sum = centre + drift_ + kappa * kMargin * std::sqrt(variance);
+    const double limit = kBiasAllowed + sum / weights_;
+    if (!(limit < kBiasOfTruncation)) return std::nullopt;
+    return Limit{.statistic = Statistic::kErrorBias, .limit = limit};
+  }
+
+ private:
+  // What all elements may have in common that is counted as chance of each: a function's mean
+  // error, the drift of a sum.
+  static constexpr double kBiasAllowed = 0.125;
+  static constexpr double kBiasOfTruncation = 0.5;
+  // Errors may be smaller than theory has them: so many sizes are looked at, from none on.
+  static constexpr int kParts = 3;
+
+  const ExpectedErrors& errors_;
+  const Format& output_;
+  std::optional<LastRounding> last_;
+  double weights_ = 0, centre_[kParts] = {}, drift_ = 0;
+  SumsByDigits alike_;          // of the deviations
+  std::vector<double> shared_;  // by line, of the deviations that its elements have in common
+};
+
 }  // namespace
 
 double expected_rms(const ExpectedErrors& errors, const Tensor& golden, const Format& output) {
@@ -223,6 +288,8 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
   double expected_squares = 0, high = 0, low = 0, unlike = 0, largest = 0;
   SumsByDigits alike(n);       // of the deviations
   std::vector<double> shared;  // by line
+  BiasTheory bias(errors, output, n);
+  const bool is_rounded_last = errors.last == &output && output.precision < 24;
   for (std::size_t i = 0; i < n; ++i) {
     const double e = expected[i];
     if (!has_error(e, most_finite)) continue;
@@ -234,11 +301,11 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
       const double value = last ? last->rounded(e + x) : e + x;
       bounds[i] = std::max(bounds[i], std::abs(std::clamp(value, -most_finite, most_finite) - e));
     }
+    const double ulp = last ? last->ulp(e) : 0;
+    const double size = mean_square(errors, i, deviation, ulp);
+    if (!(size > 0 && std::isfinite(size))) continue;
     const double farthest = std::copysign(std::abs(mean) + drift, mean),
                  nearest = std::copysign(std::max(std::abs(mean) - drift, 0.0), mean);
-    const double ulp = last ? last->ulp(e) : 0;
-    const double size = ulp * ulp / 12 + farthest * farthest + deviation * deviation;
-    if (!(size > 0 && std::isfinite(size))) continue;
     SquareMoments most = square_moments(last, e, farthest, kMargin * deviation);
     if (drift > std::abs(mean)) {  // the mean may have either sign, and a tie lie on either side
       const SquareMoments other =
@@ -247,6 +314,7 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
               std::max(most.jump, other.jump)};
     }
     const double w = weights[i] = 1 / size;
+    if (is_rounded_last) bias.add(i, e, deviation, w);
     high += w * most.mean;
     if (!errors.at_most) {
       low += w * square_moments(last, e, nearest, deviation / kMargin).mean;
@@ -283,6 +351,7 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
                          .limit = most / expected_squares * (1 + kSummation),
                          .parameter = least / expected_squares};
   }
+  if (is_rounded_last) test.bias = bias.limit();
   const Format& wide = format_named("float64");
   test.bounds = std::make_shared<const Tensor>(Tensor::from_values(wide, golden.shape(), bounds));
   test.weights = std::make_shared<const Tensor>(Tensor::from_values(wide, golden.shape(), weights));

@@ -26,6 +26,10 @@ struct ErrorTest {
   // What the weighted sum may be at most, and (Limit::parameter, 0 where that is not known) what
   // chance leaves at least. Empty where right results have no error that chance decides.
   std::optional<Limit> squares;
+  // What the mean error towards or away from zero may be at most, in ulps of the output: of results
+  // that are rounded to nearest it is about 0, of truncated ones a half. Empty where that is not
+  // known.
+  std::optional<Limit> bias;
 };
 
 // Given the golden result e, an element is round(e + x), x being normal with the mean and variance

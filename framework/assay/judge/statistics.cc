@@ -108,7 +108,7 @@ class Statistics {
   double of_output(const Limit& limit) {
     if (output_.metrics.compared == 0) return 0;
     if (limit.needs_weights()) {
-      return weighted_squares(pieces_, StatisticSubject::kOutput, threads_);
+      return weighted(limit.statistic, StatisticSubject::kOutput, 1);
     }
     if (is_of_large(limit.statistic)) return large_ratio(limit, StatisticSubject::kOutput, 1);
     if (is_relative(limit.statistic) && output_.metrics.errors_at_zero > 0) {
@@ -128,7 +128,7 @@ class Statistics {
   double of_trivial(const Limit& limit, int times) {
     if (const auto known = of_trivial_from_sums(limit, times)) return *known;
     if (limit.needs_weights()) {
-      return times * times * weighted_squares(pieces_, StatisticSubject::kZeros, threads_);
+      return weighted(limit.statistic, StatisticSubject::kZeros, times);
     }
     if (is_of_large(limit.statistic)) return large_ratio(limit, StatisticSubject::kZeros, times);
     if (is_quantile(limit.statistic)) return times * quantile(limit, StatisticSubject::kZeros);
@@ -193,6 +193,11 @@ class Statistics {
   }
 
  private:
+  // Of errors that are `times` those of the subject.
+  double weighted(Statistic statistic, StatisticSubject subject, int times) const {
+    if (statistic == Statistic::kErrorBias) return times * error_bias(pieces_, subject, threads_);
+    return times * times * weighted_squares(pieces_, subject, threads_);
+  }
   std::int64_t count_of_output(const Limit& limit) const {
     if (limit.statistic == Statistic::kShareUlps && pass_ != nullptr) {
       if (const auto known = pass_->over_ulps(limit.parameter)) return *known;
@@ -364,6 +369,7 @@ unsigned parts_for(const Limit& limit, const Format& output, std::int64_t elemen
     case Statistic::kLargeMereRatio:
     case Statistic::kLargeRmseRatio:
     case Statistic::kErrorSquares:
+    case Statistic::kErrorBias:
       return kErrors;
     case Statistic::kSmallErrors:
       return kErrors | simd::kPartCounts;

@@ -344,7 +344,7 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
   const auto product = [](std::int64_t n) { return static_cast<double>(n + 2) * 0x1p-23; };
   const std::int64_t tiles = (a.keys + a.tile - 1) / a.tile;
   // What a product's sum may lose at each of its roundings, beside their relative error.
-  const double tiny_sum = flushing.sums ? min_normal(float32) : roundoff.tiny;
+  const double tiny_sum = roundoff.tiny + (flushing.sums ? min_normal(float32) : 0);
   const SumRoundings of_tile = sum_roundings(c, a.tile, float32, roundoff);
   const double loss = of_tile.loss();
   // Of a sum's own: each tile's roundings, and what each later tile multiplies and adds.
