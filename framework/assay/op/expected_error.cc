@@ -10,6 +10,7 @@
 #include "assay/base/text.h"
 #include "assay/machine/any_order.h"
 #include "assay/op/accumulation.h"
+#include "assay/simd/column_sums.h"
 
 namespace assay {
 namespace {
@@ -59,8 +60,8 @@ void raise_to_any_order(const AnyOrderUnit& unit, std::int64_t m, std::int64_t n
       std::fill_n(grids, kWidth, kInfinity);
       if (count < kWidth) std::fill(terms.begin(), terms.end(), 0.0);
       if (count == kWidth) {
-        any_order_products(k, n, row, row_grids, b.data() + first, grids_b.data() + first,
-                           terms.data(), grids);
+        simd::column_products(k, n, row, row_grids, b.data() + first, grids_b.data() + first,
+                              terms.data(), grids);
       }
       for (std::int64_t kk = 0; count < kWidth && kk < k; ++kk) {
         for (std::int64_t w = 0; w < count; ++w) {
