@@ -21,6 +21,7 @@ import product_faults
 import row_faults
 import sums
 from number_formats import encode, round_to
+from reports import end_check
 
 F32 = np.float32
 
@@ -215,6 +216,12 @@ class Example:
     gap: str = ""  # why the gate still judges it wrongly
 
 
+WIDE_BOUND = "the derived bound is absolute, and wider than subnormal results"
+TIES = "expected_error does not know which quotients lie on a tie; the default gate does"
+FLUSHES = "the matrix unit flushes subnormal numbers, so the case is judged by the default standard"
+NO_MACHINE = "no machine is named, so the bound allows for sums that are never promoted"
+AS_WEIGHTS = "weights may be rounded to float16, and those errors are as large as what truncation adds"
+TRUNCATES = "attention truncates its float16 output"
 RIGHT = (
     Example(product_from_the_end, "a float16 product of K = 3 summed from the end", True, "expected_error"),
     Example(long_sum_one_by_one, "a float32 sum of 20,000 terms one by one", True),
@@ -225,19 +232,20 @@ RIGHT = (
         layernorm_of_one_element, "layernorm of rows of one element, as x r - mean r + bias", True, "expected_error"
     ),
     Example(float16_sum_beyond_the_range, "a float16 sum beyond the range, which the 910B holds at 65504", True),
-    Example(gelu_of_subnormals, "gelu (form with tanh) of subnormal numbers, each half the operand", True),
-    Example(codes_on_a_tie, "int8 codes, one of whose quotients lies on a tie", True, "expected_error"),
-    Example(attention_on_cdna2, "bfloat16 attention of a machine that flushes subnormal numbers", True),
+    Example(gelu_of_subnormals, "gelu (form with tanh) of subnormal numbers: half of each", True, gap=WIDE_BOUND),
+    Example(codes_on_a_tie, "int8 codes, one of whose quotients lies on a tie", True, "expected_error", TIES),
+    Example(codes_on_a_tie, "int8 codes, one of whose quotients lies on a tie", True),
+    Example(attention_on_cdna2, "bfloat16 attention of a machine that flushes subnormals", True, gap=FLUSHES),
 )
 FAULTY = (
     Example(codes_one_too_large, "int8 codes one too large in the whole output", False),
     Example(codes_rounded_down, "int8 codes rounded down", False),
     Example(operands_in_tfloat32, "float32 operands rounded to tfloat32: 500 times the errors of right results", False),
-    Example(promotion_missing, "the promotion every 128 terms is missing, K = 512", False),
+    Example(promotion_missing, "the promotion every 128 terms is missing, K = 512", False, gap=NO_MACHINE),
     Example(promotion_missing_on_hopper, "the same of a Hopper", False),
     Example(last_term_dropped, "the last of 512 terms is dropped", False),
-    Example(attention_truncates, "attention truncates its float16 output", False),
-    Example(attention_truncates, "attention truncates its float16 output", False, "expected_error"),
+    Example(attention_truncates, TRUNCATES, False, gap=AS_WEIGHTS),
+    Example(attention_truncates, TRUNCATES, False, "expected_error", AS_WEIGHTS),
     Example(attention_with_float16_weights, "float32 attention rounds its weights to float16", False),
 )
 EXAMPLES = RIGHT + FAULTY
@@ -258,18 +266,22 @@ def judge(example):
 
 
 def main():
-    unexpected = 0
+    complaints = []
     for example in EXAMPLES:
         report = judge(example)
         is_judged_rightly = report.outcome == ("pass" if example.right else "fail")
-        unexpected += is_judged_rightly == bool(example.gap)
-        print(
-            f"{'ok   ' if is_judged_rightly else 'WRONG'} {'right' if example.right else 'faulty'} result: "
-            f"{report.outcome} by {example.standard or 'default'}. {example.what}"
+        said = (
+            f"{'right' if example.right else 'faulty'} result: {report.outcome} by {example.standard or 'default'}. "
+            f"{example.what}"
         )
-        print(f"        {report.why}" + (f" (known gap: {example.gap})" if example.gap else ""))
-    print(f"{unexpected} of {len(EXAMPLES)} examples are not judged as the table says")
-    return 1 if unexpected else 0
+        print(f"{'ok   ' if is_judged_rightly else 'WRONG'} {said}\n        {report.why}")
+        if example.gap:
+            print(f"        known gap: {example.gap}")
+        if is_judged_rightly and example.gap:
+            complaints.append(f"The gap is closed. Remove it from the table: {said}")
+        elif not is_judged_rightly and not example.gap:
+            complaints.append(f"An example is judged wrongly: {said}")
+    return end_check(complaints, f"{len(EXAMPLES)} examples are judged as the table says")
 
 
 if __name__ == "__main__":
