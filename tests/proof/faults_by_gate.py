@@ -10,9 +10,9 @@ number of outcomes that are `untrusted` (neither passed nor caught) follows in b
 up to three right evaluations of the same operands, for which the cell is failed/judged. What a gate catches counts only
 beside what it says of these. The CSV file has a line for each plant, with each gate's outcome.
 
-With --check, the exit code is 1 if a gate catches fewer faults of an operator than docs/evidence/faults.csv says, or
-fails more controls. With another seed than the table's, faults that the table does not have do not count. With
---selftest, the check itself is tested.
+With --check, the exit code is 1 if a gate catches fewer faults of an operator than the committed table of this seed
+says, or fails more controls: docs/evidence/faults.csv (by docs/make_faults.py), and faults_seed_N.csv (by --csv) for
+another seed N. With --selftest, the check itself is tested.
 
 Gates, each `assay gate` on dataset files that this script writes, with no other option than the one named:
   - `default`: the case has its operands, so its operator's own bound decides;
@@ -40,7 +40,11 @@ from reports import end_check, end_selftest, markdown, read_csv, read_options, w
 from right_data import DEFAULT_SEED, SEED
 from store import File, gate
 
-COMMITTED = pathlib.Path(__file__).parents[2] / "docs/evidence/faults.csv"
+HERE = pathlib.Path(__file__).resolve().parent
+COMMITTED = HERE.parents[1] / "docs/evidence/faults.csv" if SEED == DEFAULT_SEED else HERE / f"faults_seed_{SEED}.csv"
+# The share of plants that the committed table may lack or have too many. BLAS adds in another order on another
+# processor, and so a fault that is nearly right may be dropped there.
+OTHER_PLANTS = 0.01
 WITH_CHECKSUMS = ("matmul", "attention")
 CHECKSUMS = "`--abft` alone"
 # gate: (whether the file has the operands, options of `assay gate`)
@@ -164,13 +168,14 @@ def failures(table, operator, gate_name, is_right):
 
 def complaints(rows, committed, whole):
     """Returns a sentence for each operator and gate whose faults are caught less often than in the committed table, or
-    whose controls fail more often, over the plants that both tables have. `whole`: both must have the same plants."""
+    whose controls fail more often, over the plants that both tables have. `whole`: both must have nearly the same plants.
+    """
     found = []
     planted, listed = (collections.Counter(map(plant_of, table)) for table in (rows, committed))
-    if whole and planted != listed:
+    new, gone = (sum(counts.values()) for counts in (planted - listed, listed - planted))
+    if whole and new + gone > OTHER_PLANTS * len(committed):
         found.append(
-            f"{sum((planted - listed).values())} plants are not in {COMMITTED.name}, and "
-            f"{sum((listed - planted).values())} of its plants are no longer there. Run docs/make_faults.py."
+            f"{new} plants are not in {COMMITTED.name}, and {gone} of its plants are no longer there. Make it again."
         )
     rows, committed = ([row for row in table if plant_of(row) in planted & listed] for table in (rows, committed))
     operators, gates = dict.fromkeys(row["operator"] for row in rows), [name for name in GATES if name in rows[0]]
@@ -206,7 +211,7 @@ def selftest(tool):
         "the default gate": (complaints(own, committed, False), 0, ""),
         "a loosened gate": (complaints(loosened, committed, False), 1, "default catches 0 faults of softmax"),
         "a bound of 0": (complaints(tightened, committed, False), 1, "default fails"),
-        "faults that are no longer planted": (complaints(own, committed, True), 1, "Run docs/make_faults.py"),
+        "faults that are no longer planted": (complaints(own, committed, True), 1, "Make it again"),
     }
     return end_selftest(found)
 
@@ -226,9 +231,10 @@ def main():
     print(f"{time.time() - began:.0f} s", file=sys.stderr)
     if not options.check:
         return 0
-    whole = not options.quick and SEED == DEFAULT_SEED
+    if not COMMITTED.exists():
+        return end_check([f"Seed {SEED} has no committed table. Make it with --csv {COMMITTED}"], "")
     return end_check(
-        complaints(rows, read_csv(COMMITTED), whole), f"Each gate catches what it catches in {COMMITTED.name}"
+        complaints(rows, read_csv(COMMITTED), not options.quick), f"Each gate catches what {COMMITTED.name} says"
     )
 
 
