@@ -70,29 +70,10 @@ std::vector<float> by_rows(std::int64_t n, const std::vector<double>& x, const R
   return all;
 }
 
-// Right results that the default gate still fails in one round of the tests.
-struct KnownAlarms {
-  const char *what, *dtype;
-  int count;
-  const char* why;
-};
-constexpr KnownAlarms kKnownAlarms[] = {
-    {"layernorm", "float32", 21,
-     "the own bound does not know the form x s + (bias - mean s), whose terms cancel in rows of "
-     "one "
-     "element, nor what Welford's mean of subnormal numbers loses"},
-};
-
 void report(const char* what, const char* dtype, const right::Outcomes& outcomes) {
   outcomes.print(std::string(what) + " of " + dtype);
   EXPECT_EQ(outcomes.failed + outcomes.untrusted, 0) << outcomes.first;
-  int known = 0;
-  for (const KnownAlarms& row : kKnownAlarms) {
-    if (std::string(row.what) != what || std::string(row.dtype) != dtype) continue;
-    known = row.count * static_cast<int>(right::times());
-    EXPECT_GT(outcomes.failed_by_default, 0) << "mended: remove it from kKnownAlarms: " << row.why;
-  }
-  EXPECT_LE(outcomes.failed_by_default, known) << outcomes.first_by_default;
+  EXPECT_EQ(outcomes.failed_by_default, 0) << outcomes.first_by_default;
 }
 
 class RightRows : public testing::TestWithParam<const char*> {

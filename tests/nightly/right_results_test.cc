@@ -202,15 +202,6 @@ std::optional<RightResult> right_result(const Operator& op, const Machine& machi
   }
 }
 
-// Right results that the default gate still fails.
-struct KnownAlarm {
-  const char *op, *machine, *why;
-};
-constexpr KnownAlarm kKnownAlarms[] = {
-    {"attention", "cdna2",
-     "the matrix unit flushes subnormal weights, so attention is judged by the default standard"},
-};
-
 class RightByDefault : public testing::TestWithParam<std::string> {};
 
 TEST_P(RightByDefault, NoneFails) {
@@ -233,11 +224,6 @@ TEST_P(RightByDefault, NoneFails) {
       ++failed[std::string(machine.name)];
     }
     std::printf("%s\n  %s\n", report.because().c_str(), right->reproduce.c_str());
-  }
-  for (const KnownAlarm& row : kKnownAlarms) {
-    if (op.name != row.op) continue;
-    EXPECT_GT(failed.erase(row.machine), 0u)
-        << "mended: remove it from kKnownAlarms: " << row.machine << ", " << row.why;
   }
   for (const auto& [machine, count] : failed) {
     ADD_FAILURE() << count << " right results of " << machine << " fail";
