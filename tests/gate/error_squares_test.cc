@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "assay/gate/expected_error.h"
+#include "assay/gate/likely_arithmetic.h"
 #include "assay/op/operator.h"
 
 namespace assay {

@@ -10,6 +10,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/gate/expected_error.h"
+#include "assay/gate/likely_arithmetic.h"
 #include "assay/gate/gate.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"

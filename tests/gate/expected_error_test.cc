@@ -1,6 +1,7 @@
 // The standard `expected_error`: right results of every operator and machine pass, wrong arithmetic
 // does not though the operator's own bound lets it through, and what was found is said.
 #include "assay/gate/expected_error.h"
+#include "assay/gate/likely_arithmetic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

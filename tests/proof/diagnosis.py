@@ -36,7 +36,7 @@ NOT_A_CAUSE = re.compile(
 )
 CAUSE = re.compile(
     r"would pass|written|stale|errors (like|as large as)|overflow|saturat|repeat|missing|not added|added twice|"
-    r"\bbias\b|\bNaN\b.*(row|column|tile|element)|infinit|rounds to NaN|halves|reversed|flipped|stuck|moved|transpose|"
+    r"\bbias\b|NaN|\bis nan\b|infinit|rounds to NaN|halves|reversed|flipped|stuck|moved|transpose|"
     r"exchanged|permut|another order|times|truncat|toward zero|cut (to|off)|negative values|subnormal|weight|"
     r"read as|terms|twice|last (element|term)|each (element|row|column)|is the (row|column|tile)"
 )
@@ -45,8 +45,8 @@ CAUSE = re.compile(
 def clauses(verdict):
     """Returns the clauses of an explanation that name a cause, in the order of the text."""
     # The first clause of `because` is the decision itself: how many elements differ by more than what.
-    parts = verdict["because"].split("; ")[1:] + [verdict.get("where", "")]
-    parts = [part.strip() for text in parts for part in text.split("; ") if part.strip()]
+    parts = verdict["because"].split("; ")[1:] + verdict.get("where", "").split("; ")
+    parts = [part.strip() for part in parts if part.strip()]
     return [part for part in parts if CAUSE.search(part) and not NOT_A_CAUSE.match(part)]
 
 

@@ -14,7 +14,7 @@ from right_data import SEED
 from store import Array, golden64
 
 F32 = np.float32
-SIZES = {"small": (24, 64, 40), "middle": (64, 256, 96), "large": (128, 512, 192)}  # M, K, N
+SIZES = {"small": (16, 32, 24), "middle": (24, 64, 40), "large": (64, 128, 96)}  # M, K, N
 
 
 @dataclasses.dataclass
@@ -498,7 +498,7 @@ TO_F32 = ["matmul float16 float32", "matmul bfloat16 float32"]
 BIASED = PRODUCTS + [F32_ANY[2], NARROW[2]]
 THEORY = "expected_error"
 BIT = r"\bbit {bit}\b"
-SOME_NAN = r"\bNaN\b(?!.*flipped)"
+SOME_NAN = r"\b(NaN|nan)\b(?!.*flipped)"
 UNWRITTEN = r"written|stale"
 
 KINDS = [
@@ -516,7 +516,7 @@ KINDS = [
     Kind("NaN rows where 0 is expected", SOME_NAN, ["add float32 float32", "add float16 float16"], nan_where_zero),
     Kind("overflow to infinity", r"overflow|infinit", [NARROW[1], NARROW[2], F32_ANY[0]], overflow),
     Kind("float8 overflow to NaN", r"overflow|" + SOME_NAN, ["add float8_e4m3fn float8_e4m3fn"], float8_overflow),
-    Kind("float8 result beyond the range", r"rounds to NaN.*saturat", ["add float8_e4m3fn float8_e4m3fn"], float8_beyond),
+    Kind("float8 result beyond the range", r"rounds to NaN.*saturat", ["add float8_e4m3fn float8_e4m3fn"], float8_beyond, "torch"),
     Kind("all zeros", r"\b0\b.*written|never written", ANY, in_rows(0) and (lambda s, rng: np.zeros_like(s.right))),
     Kind("zero rows", r"\b0\b.*written|zero", ANY, in_rows(0)),
     Kind("zero columns", r"\b0\b.*written|zero", ANY, zero_columns),
@@ -529,7 +529,7 @@ KINDS = [
     Kind("columns that repeat the left one", r"repeat.*column|columns? .*(repeat|left)", ANY, repeat_columns),
     Kind("a tile that repeats the left one", r"repeat|columns? .*left|moved", ANY, repeat_tile),
     Kind("transposed", r"transpose", ANY, transposed),
-    Kind("shifted by one element", r"moved one element|shift|moved one column", ANY, shifted),
+    Kind("shifted by one element", r"moved (by )?one element|shift|moved one column", ANY, shifted),
     Kind("shifted by one row", r"moved one row", ANY, shifted_rows),
     Kind("shifted by one column", r"moved one column", ANY, shifted_columns),
     Kind("two rows exchanged", r"rows? .*exchanged", ANY, exchanged_rows),
