@@ -55,6 +55,15 @@ Subject subject_of(const Case& c, const TensorView& output, const Tensor& golden
     s.values.push_back(output.value_at(i));
     s.weights.push_back(weights.value_at(i));
   }
+  // A tiny golden result does not outweigh all others.
+  Values sorted;
+  for (const double w : s.weights) {
+    if (w > 0) sorted.push_back(w);
+  }
+  if (sorted.empty()) return s;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  for (double& w : s.weights) w = std::min(w, 4 * *middle);
   return s;
 }
 
@@ -65,23 +74,35 @@ struct Prediction {
   bool is_conversion = false;  // of the operands; several of them may leave the same errors
 };
 
-// Returns the share of the squared errors that is left if the output is held against a result. Sets
-// `counted` to the number of elements that decide. Returns 2 if the result is not finite where the
-// output is.
-double left_by(const Subject& s, Values result, std::size_t& counted) {
+// How much of the squared errors is left if the output is held against a result.
+struct Left {
+  double share = 2;     // 2 if the result is not finite where the output is
+  double elements = 0;  // how many elements of equal errors would be as many
+};
+
+// Errors are those from the golden result as the output's format rounds it: so a result that only
+// has the same last rounding leaves all of them.
+Left left_by(const Subject& s, Values result) {
+  Values right = s.golden;
   round_array(*s.format, result.data(), result.size());
-  std::vector<std::pair<double, double>> squares;  // left, and the error from the golden result
+  round_array(*s.format, right.data(), right.size());
+  std::vector<std::pair<double, double>> squares;  // left, and the error
   for (std::size_t i = 0; i < s.size(); ++i) {
-    if (!std::isfinite(s.golden[i]) || !std::isfinite(s.values[i]) || !(s.weights[i] > 0)) continue;
-    const double left = s.values[i] - result[i], error = s.values[i] - s.golden[i];
-    if (!std::isfinite(left)) return 2;
+    if (!std::isfinite(right[i]) || !std::isfinite(s.values[i]) || !(s.weights[i] > 0)) continue;
+    const double left = s.values[i] - result[i], error = s.values[i] - right[i];
+    if (!std::isfinite(left)) return {};
     squares.emplace_back(s.weights[i] * left * left, s.weights[i] * error * error);
   }
-  counted = squares.size() - std::min<std::size_t>(4, squares.size() / 20);
+  const std::size_t counted = squares.size() - std::min<std::size_t>(4, squares.size() / 20);
   std::sort(squares.begin(), squares.end());
-  double left = 0, all = 0;
-  for (std::size_t i = 0; i < counted; ++i) left += squares[i].first, all += squares[i].second;
-  return all > 0 ? left / all : 2;
+  double left = 0, all = 0, fourth = 0;
+  for (std::size_t i = 0; i < counted; ++i) {
+    left += squares[i].first;
+    all += squares[i].second;
+    fourth += squares[i].second * squares[i].second;
+  }
+  if (!(all > 0)) return {};
+  return {left / all, all * all / fourth};
 }
 
 // Adds results with a wrong bias or without the weight.
@@ -316,12 +337,11 @@ std::string errors_like(const Subject& s, int threads) {
   std::vector<double> left;
   double least = 2;
   for (const Prediction& one : all) {
-    std::size_t counted = 0;
-    double share = left_by(s, one.result, counted);
+    auto [share, elements] = left_by(s, one.result);
     // Errors of random direction leave at most this share with the probability of the angle between
     // them and the prediction, for each prediction that was compared.
     const double tries = static_cast<double>(all.size() + runs);
-    const double freedom = counted > 1 ? static_cast<double>(counted - 1) / 2 : 0;
+    const double freedom = std::max(elements - 1, 0.0) / 2;
     if (std::log(tries) + freedom * std::log(std::max(share, 1e-300)) > std::log(kChance)) {
       share = 2;
     }
@@ -408,14 +428,24 @@ std::string errors_as_large(const Subject& s, const Machine& machine, int thread
   constexpr std::size_t kFewest = 32;
   std::string likely;
   double most = 0;
+  // Right arithmetic has errors too, and a few others may lie among them.
+  Values of_right;
+  try {
+    of_right = expected_squares(expected_errors(s.test_case(), machine, threads), s.golden);
+  } catch (const std::invalid_argument&) {
+    return "";
+  }
+  if (of_right.size() != s.size()) return "";
   for (const WrongSums& wrong : kWrongSums) {
     const auto theory = errors_of(wrong, s.test_case(), machine, threads);
     if (!theory || theory->variance.size() != s.size()) continue;
     const Values expected = expected_squares(*theory, s.golden);
-    Values errors, squares, golden;
+    Values errors, squares, golden, right;
     for (std::size_t i = 0; i < s.size(); ++i) {
       const double error = s.values[i] - s.golden[i];
-      if (!std::isfinite(error) || !(expected[i] > 0) || !std::isfinite(expected[i])) continue;
+      const bool is_known = expected[i] > 0 && std::isfinite(expected[i]) && of_right[i] > 0;
+      if (!std::isfinite(error) || !is_known) continue;
+      right.push_back(of_right[i]);
       errors.push_back(error);
       squares.push_back(expected[i]);
       golden.push_back(s.golden[i] * s.golden[i]);
@@ -436,7 +466,8 @@ std::string errors_as_large(const Subject& s, const Machine& machine, int thread
     const bool is_as_large = std::abs(std::log(ratio)) <= 2 * std::log(kFactor);
     if (!is_as_large || fourth > kSteepest * ratio * ratio || size == 0) continue;
     for (double& g : golden) g *= share;
-    const double others = std::max(likelihood(errors, Values(n, sum)), likelihood(errors, golden));
+    const double others = std::max({likelihood(errors, Values(n, sum)), likelihood(errors, golden),
+                                    likelihood(errors, right)});
     const double clearly = likelihood(errors, squares) - others;
     if (clearly < kClearly || clearly < most) continue;
     most = clearly;

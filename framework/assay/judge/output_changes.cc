@@ -162,7 +162,7 @@ class ChangeList {
       }
       OutputChange change{
           .says = formatted("the output times {}", text), .bits = {}, .format = &out_};
-      change.is_factor = true;
+      change.is_factor = change.rescales = true;
       change.is_fitted = std::abs(by) != std::exp2(std::round(std::log2(std::abs(by))));
       change.bits = [&failed = failed_, by](std::int64_t p) {
         const std::uint64_t bits = failed.bits()[p];
@@ -337,6 +337,7 @@ class ChangeList {
                               factors.size(), word, word, line, short_number(factor, 6)),
           .bits = {},
           .format = &out_};
+      change.rescales = change.is_fitted = true;
       change.bits = [&failed = failed_, columns, by_row, factors](std::int64_t p) {
         const std::uint64_t bits = failed.bits()[p];
         const auto found = factors.find(by_row ? p / columns : p % columns);

@@ -22,6 +22,7 @@ struct OutputChange {
   std::function<std::int64_t(std::int64_t)> source = {};
   bool is_flip = false;     // of a bit
   bool is_factor = false;   // one for all elements
+  bool rescales = false;    // multiplies, which rounds each element once more
   bool is_fitted = false;   // to the misses, and not a power of two
   bool is_reading = false;  // of the bits, as another dtype's
   bool alters_all = true;   // false: the change is made only at the misses

@@ -262,8 +262,7 @@ CauseText repeats(const FailedElements& failed) {
   const Positions found = repeating(failed.misses(), best->rows, best->columns);
   const std::string lines = failed.whole_lines(found);
   if (lines.empty()) {
-    return {formatted("{} of {} repeat {}", grouped(static_cast<std::int64_t>(found.size())),
-                      failed.misses_text(), best->words)};
+    return {formatted("elements repeat {} ({})", best->words, failed.explains(found.size()))};
   }
   const bool is_one = lines.starts_with("row ") || lines.starts_with("column ");
   return {formatted("{} {} {} ({})", lines, is_one ? "repeats" : "repeat", best->words,

@@ -19,6 +19,7 @@ constexpr double kPromises = 0.7;
 // The bound under which a changed output is judged.
 Bound bound_after(const FailedElements& failed, const OutputChange& change) {
   Bound bound = failed.bound();
+  if (change.rescales) bound.rtol += 2 * unit_roundoff(failed.format());
   if (!change.is_reading) return bound;
   // Values of another dtype are the expected ones as it rounds them.
   bound.round_expected = true;
@@ -76,6 +77,8 @@ std::optional<Rating> rating_of(const FailedElements& failed, const OutputChange
     const double broken = 1 - static_cast<double>(passes(failed.right())) /
                                   static_cast<double>(failed.right().size());
     rating.net -= broken * static_cast<double>(failed.looked().size() - failed.misses().size());
+    // What was fitted to each row, and is wrong for as many elements, is chance.
+    if (change.is_fitted && 2 * rating.net < static_cast<double>(failed.misses().size())) return {};
   }
   return rating;
 }
@@ -101,7 +104,10 @@ std::string words_of(const FailedElements& failed, const OutputChange& change) {
   if (failed.by_limits()) {
     return meets ? formatted("{} would pass{}", change.says, change.adds) : "";
   }
-  if (broken == 0 && left == 0 && meets && failed.looks_at_all()) {
+  const auto passes_by_verdict = [&] {
+    return !change.rescales || looked.misses(changed, failed.bound()).empty();
+  };
+  if (broken == 0 && left == 0 && meets && failed.looks_at_all() && passes_by_verdict()) {
     return formatted("{} would pass ({}){}", change.says, failed.explains(passes), change.adds);
   }
   return formatted(
