@@ -59,8 +59,13 @@ def judge(tool, folder, made):
             if one.standard != standard:
                 continue
             s = one.setting
-            inputs = {key: Array(value, s.out if key == "bias" and s.op == "matmul" else s.operand) for key, value in s.inputs.items()}
-            name = file.add(f"{number}", s.op, inputs, golden64(s.golden), one.stored(), {"output_dtype": s.out, **s.attributes})
+            inputs = {
+                key: Array(value, s.out if key == "bias" and s.op == "matmul" else s.operand)
+                for key, value in s.inputs.items()
+            }
+            name = file.add(
+                f"{number}", s.op, inputs, golden64(s.golden), one.stored(), {"output_dtype": s.out, **s.attributes}
+            )
             cases[name] = one.name
         file.close()
         judged, seconds = gate(tool, file.path, *(["--standard", standard] if standard else []))
@@ -121,7 +126,9 @@ def complaints(causes, chance):
     if not failed:
         reasons.append("none of the failures without a cause fails")
     elif len(named) > MOST_BY_CHANCE * len(failed):
-        reasons.append(f"a cause is named in {len(named)} of {len(failed)} failures without a cause, more than 1 percent")
+        reasons.append(
+            f"a cause is named in {len(named)} of {len(failed)} failures without a cause, more than 1 percent"
+        )
     return reasons
 
 
@@ -138,7 +145,10 @@ def self_test():
     ):
         found = complaints(causes, failures)
         assert len(found) == 1 and reason in found[0], (reason, found)
-    verdict = {"because": "3 of 9 elements differ; errors like those of bfloat16 inputs", "where": "all in row 3; the transpose of the output would pass"}
+    verdict = {
+        "because": "3 of 9 elements differ; errors like those of bfloat16 inputs",
+        "where": "all in row 3; the transpose of the output would pass",
+    }
     assert clauses(verdict) == ["errors like those of bfloat16 inputs", "the transpose of the output would pass"]
     assert clauses({"because": "3 of 9 elements differ", "where": "all in row 3"}) == []
     plant = planted_causes.Plant("p", "transposed", "small", "transpose", "", None, None)
@@ -147,60 +157,65 @@ def self_test():
     print("self-test: each check fails for its reason")
 
 
-def count(lines, kind, size):
-    of = [one for one in lines if one["kind"] == kind and one["size"] == size]
-    return f"{sum(one['right'] for one in of)}/{len(of)}" if of else "-"
+def counts_of(causes, chance):
+    """Returns {(kind, size): (right or named, judged)}. Failures without a cause have the size "chance"."""
+    counts = collections.OrderedDict()
+    failed = [one for one in chance if one["outcome"] == "fail"]
+    keyed = [((one["kind"], one["size"]), one["right"]) for one in causes]
+    keyed += [((one["kind"], "chance"), bool(one["named"])) for one in failed]
+    for key, hit in keyed:
+        hits, of = counts.get(key, (0, 0))
+        counts[key] = (hits + int(hit), of + 1)
+    return counts
 
 
-def table(causes, chance, before=None):
-    """Returns the Markdown tables; with what another program said, both stand side by side."""
-    sizes = list(planted_causes.SIZES)
-    columns = [(name, lines) for name, lines in (("before", before), ("now", causes)) if lines]
-    columns = columns if before else [("", causes)]
-    head = ["cause"] + [f"{name} {size}".strip() for name, _ in columns for size in sizes]
-    rows = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
-    for kind in dict.fromkeys(one["kind"] for one in causes):
-        cells = [count(lines, kind, size) for _, lines in columns for size in sizes]
-        rows.append("| " + " | ".join([kind, *cells]) + " |")
-    total = [
-        f"{sum(one['right'] for one in lines if one['size'] == size)}/{sum(one['size'] == size for one in lines)}"
-        for _, lines in columns
-        for size in sizes
-    ]
-    rows.append("| " + " | ".join(["**all**", *total]) + " |")
-    return "\n".join(rows)
+def write_counts(path, counts):
+    with open(path, "w", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["kind", "size", "count", "of"])
+        writer.writerows([*key, *value] for key, value in counts.items())
 
 
-def chance_table(columns):
-    """`columns`: (name, lines) of failures without a cause."""
-    rows = ["| failures without a cause | " + " | ".join(name for name, _ in columns) + " |", "| --- |" + " ---: |" * len(columns)]
-    kinds = list(dict.fromkeys(one["kind"] for one in columns[0][1]))
-
-    def cell(lines):
-        failed = [one for one in lines if one["outcome"] == "fail"]
-        return f"{sum(bool(one['named']) for one in failed)}/{len(failed)}"
-
-    for kind in kinds:
-        rows.append(f"| {kind.replace('_', ' ')} | " + " | ".join(cell([one for one in lines if one["kind"] == kind]) for _, lines in columns) + " |")
-    rows.append("| **all** | " + " | ".join(cell(lines) for _, lines in columns) + " |")
-    return "\n".join(rows)
-
-
-def read(path):
+def read_counts(path):
     with open(path, newline="") as file:
-        lines = list(csv.DictReader(file))
-    causes = [{**one, "right": int(one["right"])} for one in lines if one["right"] != ""]
-    return causes, [one for one in lines if one["right"] == ""]
+        return {(one["kind"], one["size"]): (int(one["count"]), int(one["of"])) for one in csv.DictReader(file)}
+
+
+def tables(programs):
+    """`programs`: (name, counts). Returns the Markdown table of the causes, and that of failures without one."""
+    sizes = list(planted_causes.SIZES)
+
+    def cell(pairs):
+        return f"{sum(hits for hits, _ in pairs)}/{sum(of for _, of in pairs)}" if pairs else "-"
+
+    def lines(head, kinds, of_sizes):
+        columns = [(counts, size) for _, counts in programs for size in of_sizes]
+        rows = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * len(columns)]
+        for kind in kinds:
+            cells = [cell([counts[kind, size]] if (kind, size) in counts else []) for counts, size in columns]
+            rows.append("| " + " | ".join([kind.replace("_", " "), *cells]) + " |")
+        total = [cell([value for (kind, of), value in counts.items() if of == size]) for counts, size in columns]
+        return "\n".join(rows + ["| " + " | ".join(["**all**", *total]) + " |"])
+
+    known = programs[-1][1]
+    kinds = list(dict.fromkeys(kind for kind, size in known if size != "chance"))
+    without = list(dict.fromkeys(kind for kind, size in known if size == "chance"))
+    names = [name for name, _ in programs]
+    causes = lines(["cause"] + [f"{name} {size}".strip() for name in names for size in sizes], kinds, sizes)
+    return causes, lines(["failures without a cause", *names], without, ["chance"])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--assay", help="the program")
-    parser.add_argument("--quick", action="store_true", help="one seed for each kind at the small size, 160 failures without a cause")
+    parser.add_argument(
+        "--quick", action="store_true", help="one seed for each kind at the small size, 160 failures without a cause"
+    )
     parser.add_argument("--seeds", type=int, default=20, help="seeds for each kind and size")
     parser.add_argument("--chance", type=int, default=2000, help="failures without a cause")
     parser.add_argument("--csv", help="writes a line for each result")
-    parser.add_argument("--before", help="a file of --csv, which stands beside the result in the tables")
+    parser.add_argument("--counts", help="writes how many of each kind are right")
+    parser.add_argument("--before", help="a file of --counts, which stands beside the result in the tables")
     parser.add_argument("--wrong", action="store_true", help="prints each wrong explanation")
     parser.add_argument("--kind", default="", help="regular expression: only these kinds")
     parser.add_argument("--self-test", action="store_true", help="checks the checks, and stops")
@@ -208,20 +223,32 @@ def main():
     if options.self_test:
         return self_test()
     began = time.time()
-    chosen = (one for one in planted_causes.plants(2 if options.quick else options.seeds) if not options.quick or one.size == "small")
+    chosen = (
+        one
+        for one in planted_causes.plants(2 if options.quick else options.seeds)
+        if not options.quick or one.size == "small"
+    )
     chosen = (one for one in chosen if re.search(options.kind, one.kind))
     causes = lines_of(in_batches(options.assay, chosen))
-    chance = lines_of(in_batches(options.assay, planted_causes.chance_failures(160 if options.quick else options.chance)))
+    chance = lines_of(
+        in_batches(options.assay, planted_causes.chance_failures(160 if options.quick else options.chance))
+    )
     if options.csv:
         with open(options.csv, "w", newline="") as out:
-            writer = csv.DictWriter(out, list(causes[0]) , lineterminator="\n")
+            writer = csv.DictWriter(out, list(causes[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(causes + chance)
-    before = read(options.before) if options.before else (None, None)
-    print(table(causes, chance, before[0]) + "\n")
-    print(chance_table(([("before", before[1])] if before[1] else []) + [("now", chance)]) + "\n")
+    counts = counts_of(causes, chance)
+    if options.counts:
+        write_counts(options.counts, counts)
+    before = [("before", read_counts(options.before))] if options.before else []
+    print("\n\n".join(tables(before + [("now" if before else "", counts)])) + "\n")
     for one in causes + chance if options.wrong else []:
-        if one["right"] == 0 or (one["right"] == "" and one["named"]) or (one["right"] != "" and one["outcome"] != "fail"):
+        if (
+            one["right"] == 0
+            or (one["right"] == "" and one["named"])
+            or (one["right"] != "" and one["outcome"] != "fail")
+        ):
             print(f"{one['name']}: {one['outcome']}: {one['because']} || {one['where']}")
     print(f"{time.time() - began:.0f} s", file=sys.stderr)
     reasons = complaints(causes, chance)

@@ -516,7 +516,13 @@ KINDS = [
     Kind("NaN rows where 0 is expected", SOME_NAN, ["add float32 float32", "add float16 float16"], nan_where_zero),
     Kind("overflow to infinity", r"overflow|infinit", [NARROW[1], NARROW[2], F32_ANY[0]], overflow),
     Kind("float8 overflow to NaN", r"overflow|" + SOME_NAN, ["add float8_e4m3fn float8_e4m3fn"], float8_overflow),
-    Kind("float8 result beyond the range", r"rounds to NaN.*saturat", ["add float8_e4m3fn float8_e4m3fn"], float8_beyond, "torch"),
+    Kind(
+        "float8 result beyond the range",
+        r"rounds to NaN.*saturat",
+        ["add float8_e4m3fn float8_e4m3fn"],
+        float8_beyond,
+        "torch",
+    ),
     Kind("all zeros", r"\b0\b.*written|never written", ANY, in_rows(0) and (lambda s, rng: np.zeros_like(s.right))),
     Kind("zero rows", r"\b0\b.*written|zero", ANY, in_rows(0)),
     Kind("zero columns", r"\b0\b.*written|zero", ANY, zero_columns),
@@ -561,7 +567,9 @@ KINDS = [
     Kind("negative values cut to 0", r"negative values", ANY, negatives_cut),
     Kind("leaky activation", r"negative values", ANY, negatives_scaled),
     Kind("stale sum of a softmax row", r"rows?\b.*(factor|times)|(factor|times).*rows?", F32_ANY[3:], stale_row_sum),
-    Kind("stale maximum of a softmax row", r"rows?\b.*(factor|times)|(factor|times).*rows?", F32_ANY[3:], stale_row_max),
+    Kind(
+        "stale maximum of a softmax row", r"rows?\b.*(factor|times)|(factor|times).*rows?", F32_ANY[3:], stale_row_max
+    ),
     Kind("last element of a sum missing", r"last (element|term)", ["reduce_sum float32 float32"], without_last),
     Kind("negated", r"sign|negated|times -1|bit", ANY, lambda s, rng: -s.right),
     Kind("bits of another 16-bit dtype", r"read as|those of another dtype", NARROW, read_as),
@@ -569,7 +577,12 @@ KINDS = [
     Kind("zero rows and three others", r"\b0\b.*written|zero", ANY, with_three(in_rows(0))),
     Kind("tail of zeros and three others", r"tail.*written|0.*written", ANY, with_three(tail(0))),
     Kind("one bit in a column and three others", BIT, ANY, with_three(flip(any_high, one_column))),
-    Kind("repeated rows and three others", r"repeat.*row|rows? .*(repeat|above)|the row above", ANY, with_three(repeat_rows)),
+    Kind(
+        "repeated rows and three others",
+        r"repeat.*row|rows? .*(repeat|above)|the row above",
+        ANY,
+        with_three(repeat_rows),
+    ),
     Kind("transposed and three others", r"transpose", ANY, with_three(transposed)),
 ]
 

@@ -348,13 +348,13 @@ std::string errors_like(const Subject& s, int threads) {
     left.push_back(share);
     least = std::min(least, share);
   }
-  if (!(least <= kLeft)) return "";
+  if (!(least < kLeft)) return "";
   const std::size_t best =
       static_cast<std::size_t>(std::min_element(left.begin(), left.end()) - left.begin());
   if (!all[best].is_conversion) return "errors like those of " + all[best].words;
   std::string names;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!all[i].is_conversion || left[i] > kLeft || left[i] > kAlike * least) continue;
+    if (!all[i].is_conversion || !(left[i] < kLeft) || left[i] > kAlike * least) continue;
     names += (names.empty() ? "" : " or ") + all[i].words;
   }
   return formatted("errors like those of {} inputs", names);
@@ -469,7 +469,7 @@ std::string errors_as_large(const Subject& s, const Machine& machine, int thread
     const double others = std::max({likelihood(errors, Values(n, sum)), likelihood(errors, golden),
                                     likelihood(errors, right)});
     const double clearly = likelihood(errors, squares) - others;
-    if (clearly < kClearly || clearly < most) continue;
+    if (clearly < kClearly || clearly <= most) continue;
     most = clearly;
     likely = wrong.words;
   }

@@ -50,7 +50,8 @@ std::string lines_text(std::string_view word, const std::vector<std::int64_t>& l
 
 }  // namespace
 
-std::string whole_lines_text(const std::vector<std::int64_t>& positions, const Shape& shape) {
+std::string whole_lines_text(const std::vector<std::int64_t>& positions, const Shape& shape,
+                             bool* holds_all) {
   const std::int64_t columns = shape.empty() ? 1 : shape.back();
   const std::int64_t rows = columns == 0 ? 0 : element_count(shape) / columns;
   if (shape.size() < 2 || rows < 2 || columns < 2 || positions.empty()) return "";
@@ -72,6 +73,7 @@ std::string whole_lines_text(const std::vector<std::int64_t>& positions, const S
     }
     const bool is_most = all - held <= std::max(all / 10, std::min<std::size_t>(4, all / 5));
     if (!lines.empty() && is_most && 2 * static_cast<std::int64_t>(lines.size()) <= count) {
+      if (holds_all != nullptr) *holds_all = held == all;
       return lines_text(by_row ? "row" : "column", lines);
     }
   }
@@ -152,9 +154,9 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
   }
   if (shape.size() == 2) {
     // Whole rows or columns, and up to a few positions elsewhere.
-    if (const std::string lines = whole_lines_text(positions, shape); !lines.empty()) {
-      return "mostly in " + lines;
-    }
+    bool holds_all = false;
+    const std::string lines = whole_lines_text(positions, shape, &holds_all);
+    if (!lines.empty()) return (holds_all ? "all in " : "mostly in ") + lines;
   }
   return "";
 }

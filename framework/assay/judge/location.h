@@ -16,7 +16,9 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
 // hold the sorted positions, up to 4 positions or a tenth of them. Three quarters of each line must
 // be among the positions. Returns an empty string if there are no such lines, if they are more than
 // half of all, or if the shape has fewer than 2 rows and columns or a line fewer than 4 elements.
-std::string whole_lines_text(const std::vector<std::int64_t>& positions, const Shape& shape);
+// Sets `holds_all`, if it is not null, to whether the lines hold all of the positions.
+std::string whole_lines_text(const std::vector<std::int64_t>& positions, const Shape& shape,
+                             bool* holds_all = nullptr);
 
 // How many misses lie where. The output is taken as a matrix: its last dimension are the columns,
 // all others, one after the other, the rows. It is cut into at most 32 x 32 blocks of one size (the

@@ -281,27 +281,37 @@ class ChangeList {
     for (const std::int64_t p : failed_.looked().positions()) used |= failed_.bits()[p];
     const int unused = used == 0 ? 0 : std::countr_zero(used);
     const ElementSample& others =
-        failed_.right().size() >= kOthers ? failed_.right() : failed_.tried();
-    double by_size = 1, by_others = 1;
+        failed_.right().size() >= failed_.tried().size() ? failed_.right() : failed_.tried();
+    double by_size = 1;
+    std::vector<double> by_bit(at(out_.padding + out_.bits), 1.0);
+    bool has_others = false;
     for (const Miss& miss : worst) {
       const std::uint64_t ulps = miss.ulps.value_or(std::uint64_t{1} << std::max(out_.bits - 2, 0));
       const double values = static_cast<double>(ulps >> unused);
       const bool finite = std::isfinite(miss.error) && miss.bound > 0;
       by_size *= std::min(1.0, 4 / (finite ? std::min(values, miss.error / miss.bound) : values));
-      if (others.size() < kOthers) continue;
-      std::set<std::int64_t> reached;
+      // Elements that are expected to have another value.
+      std::vector<bool> is_other;
+      for (const std::int64_t p : others.positions()) {
+        is_other.push_back(failed_.expected_at(p) != miss.expected_bits);
+      }
+      const auto count = std::count(is_other.begin(), is_other.end(), true);
+      if (count < kOthers) continue;
+      has_others = true;
       for (int bit = out_.padding; bit < out_.padding + out_.bits; ++bit) {
         const std::uint64_t flipped = miss.actual_bits ^ std::uint64_t{1} << bit;
-        const auto missed = others.misses(
-            others.output(out_, [&](std::int64_t) { return flipped; }), failed_.bound());
-        std::vector<bool> passes(others.size(), true);
-        for (const std::int64_t place : missed) passes[at(place)] = false;
-        for (std::size_t i = 0; i < passes.size(); ++i) {
-          if (passes[i]) reached.insert(static_cast<std::int64_t>(i));
+        std::vector<bool> passes = is_other;
+        for (const std::int64_t place : others.misses(
+                 others.output(out_, [&](std::int64_t) { return flipped; }), failed_.bound())) {
+          passes[at(place)] = false;
         }
+        const auto reached = std::count(passes.begin(), passes.end(), true);
+        by_bit[at(bit)] *= (static_cast<double>(reached) + 0.5) / static_cast<double>(count + 1);
       }
-      by_others *= std::min(1.0, (static_cast<double>(reached.size()) + 0.5) /
-                                     static_cast<double>(others.size() + 1));
+    }
+    double by_others = 0;
+    for (int bit = out_.padding; has_others && bit < out_.padding + out_.bits; ++bit) {
+      by_others += by_bit[at(bit)];
     }
     return by_size <= kChanceBySize && by_others <= kChanceByOthers;
   }
@@ -324,7 +334,8 @@ class ChangeList {
         if (found.size() < kLineMisses) continue;
         const auto middle = found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2);
         std::nth_element(found.begin(), middle, found.end());
-        if (std::isfinite(*middle) && *middle != 1) factors[line] = *middle;
+        // Near 1 a line's factor cannot be told from its rounding.
+        if (std::isfinite(*middle) && std::abs(*middle - 1) >= 0.02) factors[line] = *middle;
       }
       if (factors.empty()) continue;
       const std::string_view word = by_row ? "row" : "column";
@@ -399,8 +410,9 @@ class ChangeList {
   // How likely a flip may be to explain the misses by chance: by their size, and by what it makes
   // of them. Of 16 bits, 8 or so flips of one miss give values like those of other elements.
   static constexpr double kChanceBySize = 0.1, kChanceByOthers = 0.25;
-  // Elements of other places that flips are held against; misses that a stuck bit needs.
-  static constexpr std::size_t kOthers = 32, kStuck = 8;
+  // Elements of other values that flips are held against; misses that a stuck bit needs.
+  static constexpr std::ptrdiff_t kOthers = 32;
+  static constexpr std::size_t kStuck = 8;
   // Misses of a row or column from which its factor is taken.
   static constexpr std::size_t kLineMisses = 6;
   // Rows that are compared with each other, columns of each that are read, and how much of a row's

@@ -259,6 +259,12 @@ CauseText repeats(const FailedElements& failed) {
       std::max((static_cast<double>(alike) + 0.5) / static_cast<double>(failed.right().size() + 1),
                (static_cast<double>(other) + 0.5) / static_cast<double>(tried.size() + 1));
   if (!FailedElements::beats_chance(most, chance)) return {};
+  // The expected values must differ from their neighbours, too.
+  const Tensor alike_expected = failed.tried().output(failed.format(), [&](std::int64_t p) {
+    const std::int64_t from = place(p, best->rows, best->columns);
+    return failed.expected_at(from < 0 ? p : from);
+  });
+  if (2 * failed.tried().passes(alike_expected, failed.bound()) >= tried.size()) return {};
   const Positions found = repeating(failed.misses(), best->rows, best->columns);
   const std::string lines = failed.whole_lines(found);
   if (lines.empty()) {

@@ -64,7 +64,11 @@ std::optional<Rating> rating_of(const FailedElements& failed, const OutputChange
   rating.explained = static_cast<double>(explained) / static_cast<double>(failed.tried().size());
   rating.net = rating.explained * static_cast<double>(failed.misses().size());
   if (change.is_flip) return rating;
+  const std::size_t all = failed.tried().size();
   if (explained < FailedElements::kFewest) return {};
+  // A number that was fitted to a few mismatches must explain them all.
+  constexpr std::size_t kMany = 20;
+  if (change.is_fitted && explained < all && all < kMany) return {};
   if (!FailedElements::beats_chance(explained, chance_of(failed, change))) return {};
   if (change.source) {
     // The expected values, moved in the same way, must be mismatches as well.
