@@ -23,26 +23,27 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr std::int64_t kRows = 24, kColumns = 32;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t kCauseRows = 24, kCauseColumns = 32;
+constexpr double kCauseNan = std::numeric_limits<double>::quiet_NaN();
 
 using CauseValues = std::vector<double>;
 
 CauseValues drawn_values(std::uint64_t seed = 3) {
   Dice dice(seed);
-  CauseValues values(static_cast<std::size_t>(kRows * kColumns));
+  CauseValues values(static_cast<std::size_t>(kCauseRows * kCauseColumns));
   for (double& v : values) v = 8 * dice.uniform() - 4;
   return values;
 }
 
 double& element(CauseValues& values, std::int64_t row, std::int64_t column) {
-  return values[static_cast<std::size_t>(row * kColumns + column)];
+  return values[static_cast<std::size_t>(row * kCauseColumns + column)];
 }
 
 Verdict judged_as(std::string_view dtype, const CauseValues& actual, const CauseValues& expected,
                   const Bound& bound) {
-  return judge(Tensor::from_values(format_named(dtype), {kRows, kColumns}, actual),
-               Tensor::from_values(format_named("float64"), {kRows, kColumns}, expected), bound);
+  return judge(Tensor::from_values(format_named(dtype), {kCauseRows, kCauseColumns}, actual),
+               Tensor::from_values(format_named("float64"), {kCauseRows, kCauseColumns}, expected),
+               bound);
 }
 std::string where(const CauseValues& actual, const CauseValues& expected) {
   return judged_as("float32", actual, expected, tolerance(1e-5, 1e-5)).where;
@@ -51,7 +52,8 @@ std::string where(const CauseValues& actual, const CauseValues& expected) {
 TEST(Causes, NanInRows) {
   const CauseValues expected = drawn_values();
   CauseValues actual = expected;
-  for (std::int64_t c = 0; c < kColumns; ++c) element(actual, 3, c) = element(actual, 9, c) = kNan;
+  for (std::int64_t c = 0; c < kCauseColumns; ++c)
+    element(actual, 3, c) = element(actual, 9, c) = kCauseNan;
   EXPECT_EQ(where(actual, expected),
             "the output is NaN at 64 of 64 misses in rows 3 and 9, where finite values are "
             "expected");
@@ -60,9 +62,9 @@ TEST(Causes, NanInRows) {
 // The bytes of NaN, reversed, are a number near 0: that is not what happened.
 TEST(Causes, NanWhereZeroIsExpected) {
   CauseValues expected = drawn_values();
-  for (std::int64_t c = 0; c < kColumns; ++c) element(expected, 5, c) = 0;
+  for (std::int64_t c = 0; c < kCauseColumns; ++c) element(expected, 5, c) = 0;
   CauseValues actual = expected;
-  for (std::int64_t c = 0; c < kColumns; ++c) element(actual, 5, c) = kNan;
+  for (std::int64_t c = 0; c < kCauseColumns; ++c) element(actual, 5, c) = kCauseNan;
   EXPECT_EQ(where(actual, expected),
             "the output is NaN at 32 of 32 misses in row 5, where finite values are expected: is 0 "
             "divided by 0, or multiplied by infinity?");
@@ -72,7 +74,7 @@ TEST(Causes, NanWhereZeroIsExpected) {
 TEST(Causes, OneNanUnderAHugeTolerance) {
   const CauseValues expected = drawn_values();
   CauseValues actual = expected;
-  element(actual, 7, 7) = kNan;
+  element(actual, 7, 7) = kCauseNan;
   EXPECT_EQ(judged_as("float32", actual, expected, tolerance(1e30, 0)).where,
             "the output is NaN at 1 of 1 miss, where finite values are expected");
 }
@@ -82,7 +84,7 @@ TEST(Causes, OverflowToNanOfFloat8) {
   for (double& v : expected) v = std::round(v);
   for (std::int64_t c = 0; c < 6; ++c) element(expected, 2, c) = 448;
   CauseValues actual = expected;
-  for (std::int64_t c = 0; c < 6; ++c) element(actual, 2, c) = kNan;
+  for (std::int64_t c = 0; c < 6; ++c) element(actual, 2, c) = kCauseNan;
   EXPECT_EQ(
       judged_as("float8_e4m3fn", actual, expected, tolerance(0, 0.0625)).where,
       "a run of 6 elements from position 64; the output is NaN at 6 of 6 misses, where finite "
@@ -107,7 +109,7 @@ TEST(Causes, RowsThatRepeatTheRowAbove) {
   const CauseValues expected = drawn_values();
   CauseValues actual = expected;
   for (const std::int64_t row : {4, 11, 17}) {
-    for (std::int64_t c = 0; c < kColumns; ++c) {
+    for (std::int64_t c = 0; c < kCauseColumns; ++c) {
       element(actual, row, c) = element(actual, row - 1, c);
     }
   }
@@ -132,9 +134,10 @@ TEST(Causes, ATileThatRepeatsTheOneToTheLeft) {
 
 // If rows are expected to be alike, a wrong row repeats nothing.
 TEST(Causes, NoRepeatOfAlikeRows) {
-  CauseValues expected(static_cast<std::size_t>(kRows * kColumns), 2.0), actual = expected;
+  CauseValues expected(static_cast<std::size_t>(kCauseRows * kCauseColumns), 2.0),
+      actual = expected;
   for (std::int64_t r = 4; r < 6; ++r) {
-    for (std::int64_t c = 0; c < kColumns; ++c) element(actual, r, c) = 1;
+    for (std::int64_t c = 0; c < kCauseColumns; ++c) element(actual, r, c) = 1;
   }
   EXPECT_THAT(where(actual, expected), Not(HasSubstr("repeat")));
 }
@@ -142,9 +145,10 @@ TEST(Causes, NoRepeatOfAlikeRows) {
 TEST(Causes, RowsInAnotherOrder) {
   const CauseValues expected = drawn_values();
   CauseValues actual = expected;
-  for (std::int64_t r = 0; r < kRows; ++r) {
-    for (std::int64_t c = 0; c < kColumns; ++c) {
-      element(actual, r, c) = expected[static_cast<std::size_t>(r * 5 % kRows * kColumns + c)];
+  for (std::int64_t r = 0; r < kCauseRows; ++r) {
+    for (std::int64_t c = 0; c < kCauseColumns; ++c) {
+      element(actual, r, c) =
+          expected[static_cast<std::size_t>(r * 5 % kCauseRows * kCauseColumns + c)];
     }
   }
   EXPECT_THAT(where(actual, expected),
@@ -155,7 +159,7 @@ TEST(Causes, RowsInAnotherOrder) {
 TEST(Causes, AFactorForEachRow) {
   const CauseValues expected = drawn_values();
   CauseValues actual = expected;
-  for (std::int64_t c = 0; c < kColumns; ++c) {
+  for (std::int64_t c = 0; c < kCauseColumns; ++c) {
     element(actual, 3, c) *= 1.25;
     element(actual, 9, c) *= 0.5;
   }
@@ -174,13 +178,15 @@ TEST(Causes, NegativeValuesTimesAFactor) {
 
 TEST(Causes, ExchangedHalvesOfAWord) {
   const CauseValues expected = drawn_values();
-  Tensor output = Tensor::from_values(format_named("float32"), {kRows, kColumns}, expected);
+  Tensor output =
+      Tensor::from_values(format_named("float32"), {kCauseRows, kCauseColumns}, expected);
   for (std::int64_t p = 0; p < output.size(); ++p) {
     const std::uint64_t bits = output.bits_at(p);
     output.set_bits(p, bits >> 16 | (bits & 0xffff) << 16);
   }
   EXPECT_THAT(
-      judge(output, Tensor::from_values(format_named("float64"), {kRows, kColumns}, expected),
+      judge(output,
+            Tensor::from_values(format_named("float64"), {kCauseRows, kCauseColumns}, expected),
             tolerance(1e-5, 1e-5))
           .where,
       HasSubstr("the output with the halves of each element exchanged would pass"));
@@ -188,12 +194,14 @@ TEST(Causes, ExchangedHalvesOfAWord) {
 
 TEST(Causes, AStuckBit) {
   const CauseValues expected = drawn_values();
-  Tensor output = Tensor::from_values(format_named("float32"), {kRows, kColumns}, expected);
+  Tensor output =
+      Tensor::from_values(format_named("float32"), {kCauseRows, kCauseColumns}, expected);
   for (std::int64_t p = 0; p < output.size(); ++p) {
     output.set_bits(p, output.bits_at(p) & ~(std::uint64_t{1} << 22));
   }
   const std::string text =
-      judge(output, Tensor::from_values(format_named("float64"), {kRows, kColumns}, expected),
+      judge(output,
+            Tensor::from_values(format_named("float64"), {kCauseRows, kCauseColumns}, expected),
             tolerance(1e-5, 1e-5))
           .where;
   EXPECT_THAT(text, HasSubstr("the output with bit 22 flipped back would pass"));
@@ -203,7 +211,7 @@ TEST(Causes, AStuckBit) {
 TEST(Causes, AResultThatIsCutOff) {
   const CauseValues expected = drawn_values();
   const Format& f = format_named("bfloat16");
-  Tensor output(f, {kRows, kColumns});
+  Tensor output(f, {kCauseRows, kCauseColumns});
   for (std::int64_t p = 0; p < output.size(); ++p) {
     const double v = expected[static_cast<std::size_t>(p)];
     std::uint64_t bits = encode(f, v);
@@ -211,9 +219,9 @@ TEST(Causes, AResultThatIsCutOff) {
       bits = v > 0 ? next_down(f, bits) : next_up(f, bits);
     output.set_bits(p, bits);
   }
-  const Verdict v =
-      judge(output, Tensor::from_values(format_named("float64"), {kRows, kColumns}, expected),
-            tolerance(0, 0x1p-9));
+  const Verdict v = judge(
+      output, Tensor::from_values(format_named("float64"), {kCauseRows, kCauseColumns}, expected),
+      tolerance(0, 0x1p-9));
   EXPECT_THAT(v.where, HasSubstr("the output is cut off: it is rounded toward zero at "));
   EXPECT_TRUE(v.explained);
 }
@@ -223,8 +231,8 @@ TEST(Causes, ATailOfOtherValues) {
   const CauseValues expected = drawn_values();
   CauseValues actual = expected;
   const CauseValues other = drawn_values(99);
-  for (std::int64_t r = kRows - 3; r < kRows; ++r) {
-    for (std::int64_t c = 0; c < kColumns; ++c) {
+  for (std::int64_t r = kCauseRows - 3; r < kCauseRows; ++r) {
+    for (std::int64_t c = 0; c < kCauseColumns; ++c) {
       element(actual, r, c) = other[static_cast<std::size_t>(c * 7 + r)];
     }
   }
@@ -251,7 +259,7 @@ TEST(Causes, OfOneWrongValueNoneIsNamed) {
 TEST(Causes, TheCauseThatBreaksLeastIsNamed) {
   const CauseValues expected = drawn_values();
   CauseValues actual = expected;
-  for (std::int64_t c = 0; c < kColumns; ++c) element(actual, 6, c) *= -1;
+  for (std::int64_t c = 0; c < kCauseColumns; ++c) element(actual, 6, c) *= -1;
   EXPECT_THAT(where(actual, expected),
               StartsWith("all in row 6; the output with bit 31 flipped back would pass"));
 }
