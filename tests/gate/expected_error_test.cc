@@ -556,7 +556,7 @@ TEST(LikelyArithmetic, NamesTheConversionThatLeavesLeast) {
   const Format& single = format_named("float32");
   c.inputs["a"] = Tensor::from_values(single, {1, 1}, std::vector<double>{1});
   // Pairs of such elements: two alone would be chance.
-  constexpr std::size_t kPairs = 32;
+  constexpr std::size_t kPairs = 16;
   const Shape shape = {1, 2 * static_cast<std::int64_t>(kPairs)};
   const auto pairs = [](double first, double second) {
     std::vector<double> values;

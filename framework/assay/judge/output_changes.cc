@@ -162,8 +162,12 @@ class ChangeList {
       }
       OutputChange change{
           .says = formatted("the output times {}", text), .bits = {}, .format = &out_};
-      change.is_factor = change.rescales = true;
+      change.is_factor = true;
       change.is_fitted = std::abs(by) != std::exp2(std::round(std::log2(std::abs(by))));
+      change.rescales = change.is_fitted;
+      // A factor that rounds must be clearly more than its rounding.
+      if (change.rescales && std::abs(std::abs(by) - 1) < 4 * unit_roundoff(out_) && by > 0)
+        continue;
       change.bits = [&failed = failed_, by](std::int64_t p) {
         const std::uint64_t bits = failed.bits()[p];
         const double scaled = by * decode(failed.format(), bits);
@@ -335,7 +339,8 @@ class ChangeList {
         const auto middle = found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2);
         std::nth_element(found.begin(), middle, found.end());
         // Near 1 a line's factor cannot be told from its rounding.
-        if (std::isfinite(*middle) && std::abs(*middle - 1) >= 0.02) factors[line] = *middle;
+        const double least = std::max(0.02, 4 * unit_roundoff(out_));
+        if (std::isfinite(*middle) && std::abs(*middle - 1) >= least) factors[line] = *middle;
       }
       if (factors.empty()) continue;
       const std::string_view word = by_row ? "row" : "column";

@@ -128,7 +128,7 @@ CauseText special_values(const FailedElements& failed) {
     return {
         formatted("{} rounds to NaN in {}, whose largest value is {}: NaN is expected at {} of "
                   "{}. If the output is to saturate, give --infinity saturating",
-                  short_number(e), out.name, short_number(max_finite(out)), count(beyond),
+                  short_number(e, 6), out.name, short_number(max_finite(out), 6), count(beyond),
                   failed.misses_text())};
   }
   if (!nans.empty() && FailedElements::is_most(nans.size(), all)) {
