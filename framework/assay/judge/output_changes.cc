@@ -164,9 +164,9 @@ class ChangeList {
           .says = formatted("the output times {}", text), .bits = {}, .format = &out_};
       change.is_factor = true;
       change.is_fitted = std::abs(by) != std::exp2(std::round(std::log2(std::abs(by))));
-      change.rescales = change.is_fitted;
+      change.rescales = change.is_fitted || out_.specials == Specials::kTapered;
       // A factor that rounds must be clearly more than its rounding.
-      if (change.rescales && std::abs(std::abs(by) - 1) < 4 * unit_roundoff(out_) && by > 0)
+      if (change.is_fitted && std::abs(std::abs(by) - 1) < 4 * unit_roundoff(out_) && by > 0)
         continue;
       change.bits = [&failed = failed_, by](std::int64_t p) {
         const std::uint64_t bits = failed.bits()[p];

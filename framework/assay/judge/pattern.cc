@@ -81,9 +81,8 @@ std::optional<Rating> rating_of(const FailedElements& failed, const OutputChange
     const double broken = 1 - static_cast<double>(passes(failed.right())) /
                                   static_cast<double>(failed.right().size());
     rating.net -= broken * static_cast<double>(failed.looked().size() - failed.misses().size());
-    // A number that is wrong for as many elements is chance.
-    const bool is_number = change.is_fitted || change.is_factor;
-    if (is_number && 2 * rating.net < static_cast<double>(failed.misses().size())) return {};
+    // A fitted number that is wrong for as many elements is chance.
+    if (change.is_fitted && 2 * rating.net < static_cast<double>(failed.misses().size())) return {};
   }
   return rating;
 }
