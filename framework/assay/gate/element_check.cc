@@ -12,6 +12,7 @@
 #include "assay/gate/benchmark.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/gate/expected_error.h"
+#include "assay/gate/likely_arithmetic.h"
 #include "assay/judge/distribution.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/attributes.h"
@@ -43,7 +44,7 @@ Verdict ElementCheck::judge_alone(const TensorView& output, const TensorView& ex
       options.index_axis = index_axis;
     }
     verdict = assay::judge(output, expected, *bound, options);
-    if (explain && verdict.outcome == Outcome::kFail && options.patterns) {
+    if (explain && verdict.outcome == Outcome::kFail && options.patterns && !verdict.explained) {
       if (const std::string why = explain(output); !why.empty()) verdict.because += "; " + why;
     }
     if (remark && verdict.outcome == Outcome::kPass) {
@@ -82,7 +83,7 @@ Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected
   settle_doubt(output, expected, options, own);
   if (!by_chance || own.outcome == Outcome::kNotComparable) return own;
   if (own.outcome == Outcome::kFail) {
-    if (options.patterns && by_chance->explain) {
+    if (options.patterns && !own.explained && by_chance->explain) {
       if (const std::string why = by_chance->explain(output); !why.empty()) {
         own.because += "; " + why;
       }

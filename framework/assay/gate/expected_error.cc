@@ -12,6 +12,7 @@
 
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/gate/product_sample.h"
 #include "assay/judge/subject_passes.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/operator.h"
@@ -358,253 +359,18 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
   return test;
 }
 
-namespace {
-
-// sum w (values - e)^2 over what is finite.
-double weighted_squares(const std::vector<double>& weights, const std::vector<double>& values,
-                        const std::vector<double>& expected) {
-  double sum = 0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const double error = values[i] - expected[i];
-    if (std::isfinite(error)) sum += weights[i] * error * error;
-  }
-  return sum;
-}
-
-// The case with its float inputs rounded to a format of fewer bits; empty where they all have as
-// few.
-std::optional<Case> with_inputs_in(const Case& c, const Format& narrow) {
-  Case changed = c;
-  bool any = false;
-  for (auto& [name, input] : changed.inputs) {
-    if (!input.format().is_float() || input.format().precision <= narrow.precision) continue;
-    std::vector<double> values = input.view().values();
-    round_array(narrow, values.data(), values.size());
-    input = Tensor::from_values(input.format(), input.shape(), values);
-    any = true;
-  }
-  return any ? std::optional(std::move(changed)) : std::nullopt;
-}
-
-// sum w (round(e + x) - e)^2 as theory expects it.
-double expected_squares(const ExpectedErrors& errors, const std::vector<double>& weights,
-                        const std::vector<double>& expected) {
+std::vector<double> expected_squares(const ExpectedErrors& errors,
+                                     const std::vector<double>& expected) {
   const std::optional<LastRounding> last = last_rounding(errors);
-  double sum = 0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    if (!(weights[i] > 0)) continue;
-    sum += weights[i] *
-           square_moments(last, expected[i], errors.mean[i], std::sqrt(errors.variance[i])).mean;
+  std::vector<double> squares(expected.size());
+  for (std::size_t i = 0; i < squares.size(); ++i) {
+    squares[i] =
+        square_moments(last, expected[i], errors.mean[i], std::sqrt(errors.variance[i])).mean;
   }
-  return sum;
-}
-
-// Accumulators that sum products with fewer bits than they should. `apply` returns whether it
-// changed anything.
-struct WrongSums {
-  const char* words;
-  bool (*apply)(DotModel&);
-};
-bool sum_in(DotModel& model, std::string_view accumulator) {
-  model.accumulator.value = accumulator;
-  model.rounding.value = Rounding::kNearestEven;
-  model.kept_bits.value = model.mantissa_bits.value = model.promotion_interval.value = 0;
-  return true;
-}
-// Of two that do the same the first is named.
-constexpr WrongSums kWrongSums[] = {
-    {"a missing promotion",
-     [](DotModel& model) {
-       const bool promotes = model.promotion_interval.value > 0;
-       model.promotion_interval.value = 0;
-       return promotes;
-     }},
-    {"float16 accumulation", [](DotModel& model) { return sum_in(model, "float16"); }},
-    {"bfloat16 accumulation", [](DotModel& model) { return sum_in(model, "bfloat16"); }},
-    {"sums of 14 bits", [](DotModel& model) {
-       const bool has_more = model.mantissa_bits.value == 0 || model.mantissa_bits.value > 13;
-       if (has_more) model.mantissa_bits.value = 13, model.rounding.value = Rounding::kTowardZero;
-       model.promotion_interval.value = 0;
-       return has_more;
-     }}};
-
-// The errors where the machine's sums are wrong in this way; empty where they are not.
-std::optional<ExpectedErrors> errors_of(const WrongSums& wrong, const Case& c,
-                                        const Machine& machine, int threads) {
-  Case changed = c;
-  const auto interval = c.integer("promotion_interval");
-  changed.attributes.erase("promotion_interval");
-  std::vector<DotModel> rows(machine.dots.begin(), machine.dots.end());
-  bool changes = false;
-  for (DotModel& row : rows) {
-    if (interval && *interval > 0) row.promotion_interval.value = static_cast<int>(*interval);
-    changes = wrong.apply(row) || changes;
-  }
-  if (!changes) return std::nullopt;
-  Machine other = machine;
-  other.dots = rows;
-  try {
-    return expected_errors(changed, other, threads);
-  } catch (const std::invalid_argument&) {
-    return std::nullopt;
-  }
-}
-
-// The errors of a product whose K is split into so many parts, each rounded to a format before they
-// are added.
-ExpectedErrors split_errors(const Case& c, std::int64_t parts, const Format& narrow) {
-  const MatmulShape s = matmul_shape(c);
-  const RoundingStep step(narrow);
-  const std::int64_t length = (s.k + parts - 1) / parts;
-  ExpectedErrors errors;
-  errors.last = &c.output_format();
-  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
-    const std::vector<double> a = matmul_matrix(c, "a", batch).values(),
-                              b = matmul_matrix(c, "b", batch).values();
-    std::vector<double> variance(static_cast<std::size_t>(s.m * s.n), 0.0), part(variance.size());
-    for (std::int64_t first = 0; first < s.k; first += length) {
-      const std::int64_t last = std::min(s.k, first + length);
-      std::fill(part.begin(), part.end(), 0.0);
-      for (std::int64_t i = 0; i < s.m; ++i) {
-        for (std::int64_t k = first; k < last; ++k) {
-          const double by = a[static_cast<std::size_t>(i * s.k + k)];
-          for (std::int64_t j = 0; j < s.n; ++j) {
-            part[static_cast<std::size_t>(i * s.n + j)] +=
-                by * b[static_cast<std::size_t>(k * s.n + j)];
-          }
-        }
-      }
-      for (std::size_t i = 0; i < part.size(); ++i) {
-        Uncertain sum = Uncertain::inexact(part[i]);
-        sum.round(step);
-        variance[i] += sum.variance;
-      }
-    }
-    errors.variance.insert(errors.variance.end(), variance.begin(), variance.end());
-  }
-  errors.mean.assign(errors.variance.size(), 0.0);
-  return errors;
-}
-
-}  // namespace
-
-std::string likely_arithmetic(const Case& c, const Machine& machine, const TensorView& output,
-                              const Tensor& golden, const ErrorTest& test, int threads) {
-  const std::vector<double> weights = test.weights->view().values(), values = output.values(),
-                            expected = golden.view().values();
-  const double errors = weighted_squares(weights, values, expected);
-  // From a result that is rounded to the output's format.
-  const auto distance_from = [&](std::vector<double> result) {
-    round_array(*output.format, result.data(), result.size());
-    return weighted_squares(weights, values, result);
-  };
-  // What may be left of the squared differences where the inputs were rounded so before;
-  // conversions that leave nearly the same are told together.
-  constexpr double kLeft = 0.25, kAlike = 1.1;
-  std::vector<std::pair<double, std::string_view>> conversions;
-  for (const char* name : {"tfloat32", "hfloat32", "float16", "bfloat16", "float8_e4m3fn"}) {
-    const auto narrow = with_inputs_in(c, format_named(name));
-    if (!narrow) continue;
-    std::vector<double> result = golden_result(*narrow, threads).view().values();
-    // Inputs that the format cannot hold leave no finite result, where the output has one.
-    bool overflows = false;
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      overflows |=
-          std::isfinite(values[i]) && std::isfinite(expected[i]) && !std::isfinite(result[i]);
-    }
-    if (overflows) continue;
-    conversions.emplace_back(distance_from(std::move(result)), name);
-  }
-  if (!conversions.empty()) {
-    const double least = std::min_element(conversions.begin(), conversions.end())->first;
-    const double most = kLeft * distance_from(expected);
-    std::string names;
-    for (const auto& [left, name] : conversions) {
-      if (left < most && left <= kAlike * least) {
-        names += (names.empty() ? "" : " or ") + std::string(name);
-      }
-    }
-    if (!names.empty()) return formatted("errors like those of {} inputs", names);
-  }
-  // Of the others only their size is known, beyond what right results have: the nearest, within a
-  // factor of 2 in the root.
-  std::string likely;
-  double nearest = std::log(4.0);
-  const auto consider = [&](const ExpectedErrors& wrong, const std::string& words) {
-    if (wrong.variance.size() != weights.size()) return;
-    const double more = expected_squares(wrong, weights, expected) - 1;
-    const double distance = more > 0 ? std::abs(std::log((errors - 1) / more)) : nearest;
-    if (!(distance < nearest)) return;
-    nearest = distance;
-    likely = words;
-  };
-  if (!test.squares || !(errors > test.squares->limit)) return "";
-  for (const WrongSums& wrong : kWrongSums) {
-    const auto wrong_errors = errors_of(wrong, c, machine, threads);
-    if (wrong_errors) consider(*wrong_errors, wrong.words);
-  }
-  if (c.is_product()) {
-    for (const char* narrow : {"float16", "bfloat16"}) {
-      for (const std::int64_t parts : {2, 4, 8}) {
-        if (parts > matmul_shape(c).k) continue;
-        consider(split_errors(c, parts, format_named(narrow)),
-                 formatted("K in {} parts that are rounded to {}", parts, narrow));
-      }
-    }
-  }
-  return likely.empty() ? "" : formatted("errors as large as those of {}", likely);
+  return squares;
 }
 
 namespace {
-
-// A case to ask theory of, and where its elements lie in the result of the whole.
-struct Sample {
-  Case test_case;
-  std::vector<std::int64_t> index;
-};
-
-// At most so many of n, spread evenly.
-std::vector<std::int64_t> spread(std::int64_t n, std::int64_t most) {
-  std::vector<std::int64_t> chosen;
-  for (std::int64_t i = 0; i < std::min(n, most); ++i) {
-    chosen.push_back(i * n / std::min(n, most));
-  }
-  return chosen;
-}
-
-// Rows and columns of the first matrix of a product.
-Sample sample_of_product(const Case& c) {
-  constexpr std::int64_t kSide = 16;
-  const MatmulShape s = matmul_shape(c);
-  const std::vector<std::int64_t> rows = spread(s.m, kSide), columns = spread(s.n, kSide);
-  const auto extent = [](const std::vector<std::int64_t>& of) {
-    return static_cast<std::int64_t>(of.size());
-  };
-  const TensorView a = matmul_matrix(c, "a", 0), b = matmul_matrix(c, "b", 0);
-  Sample sample;
-  std::vector<double> of_a, of_b, of_bias;
-  for (const std::int64_t i : rows) {
-    const std::vector<double> row = a.at(i).values();
-    of_a.insert(of_a.end(), row.begin(), row.end());
-    for (const std::int64_t j : columns) sample.index.push_back(i * s.n + j);
-  }
-  for (std::int64_t k = 0; k < s.k; ++k) {
-    for (const std::int64_t j : columns) of_b.push_back(b.value_at(k * s.n + j));
-  }
-  Case& part = sample.test_case;
-  part.name = c.name;
-  part.op = c.op;
-  part.attributes = c.attributes;
-  part.attributes.erase("transpose_a");
-  part.attributes.erase("transpose_b");
-  part.inputs["a"] = Tensor::from_values(*a.format, {extent(rows), s.k}, of_a);
-  part.inputs["b"] = Tensor::from_values(*b.format, {s.k, extent(columns)}, of_b);
-  if (const std::vector<double> bias = matmul_bias(c); !bias.empty()) {
-    for (const std::int64_t j : columns) of_bias.push_back(bias[static_cast<std::size_t>(j)]);
-    part.inputs["bias"] = Tensor::from_values(c.input("bias").format(), {extent(columns)}, of_bias);
-  }
-  return sample;
-}
 
 std::int64_t elements_of_inputs(const Case& c) {
   std::int64_t all = 0;
@@ -617,14 +383,14 @@ std::int64_t elements_of_inputs(const Case& c) {
 std::optional<double> times_expected(
     const Case& c, const Machine& machine,
     const std::function<double(std::int64_t index, double exact)>& allowed) {
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 18;
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 18, kSide = 16;
   const Format& output = c.output_format();
   const Operator* op = find_operator(c.op);
   if (op == nullptr || op->expected_errors == nullptr || output.name != "float32") return {};
   if (!op->product && elements_of_inputs(c) > kMostElements) return {};
   try {
-    const std::optional<Sample> sample =
-        op->product ? std::optional(sample_of_product(c)) : std::nullopt;
+    const std::optional<ProductSample> sample =
+        op->product ? std::optional(sample_of_product(c, kSide)) : std::nullopt;
     const Case& asked = sample ? sample->test_case : c;
     const bool is_known = !sample && c.golden && c.golden->format().is_float64();
     const Tensor exact = is_known ? *c.golden : golden_result(asked);

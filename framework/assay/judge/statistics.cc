@@ -435,18 +435,20 @@ StatisticsResult judge_statistics(const Format& actual, const Format& expected,
 StatisticsResult judge_statistics(const TensorView& actual, const TensorView& expected,
                                   const TensorView* benchmark, bool round_expected,
                                   std::span<const Limit> limits, const StatisticsOptions& options) {
-  StatisticsResult result;
+  const auto refused = [](std::string why_not) {
+    StatisticsResult result;
+    result.why_not = std::move(why_not);
+    return result;
+  };
   const bool compares =
       std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_benchmark(); });
   if (compares && benchmark == nullptr) {
-    result.why_not =
-        "the standard compares with a benchmark's output, and none is given: --benchmark PRODUCER";
-    return result;
+    return refused(
+        "the standard compares with a benchmark's output, and none is given: --benchmark PRODUCER");
   }
   if (compares && benchmark->shape != expected.shape) {
-    result.why_not = formatted("the benchmark's output is {}, the expected result {}",
-                               shape_text(benchmark->shape), shape_text(expected.shape));
-    return result;
+    return refused(formatted("the benchmark's output is {}, the expected result {}",
+                             shape_text(benchmark->shape), shape_text(expected.shape)));
   }
   const StatisticsPieces all = [&](const std::function<void(const StatisticsPiece&)>& take) {
     take({actual, expected, compares ? benchmark : nullptr, options.error_weights, 0});
@@ -463,20 +465,18 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
   if (compares) {
     other = measure(pieces, StatisticSubject::kBenchmark, options.threads);
     if (other->broken >= 0) {
-      result.why_not =
+      return refused(
           formatted("the benchmark's output is {} at position {}, where a finite value is expected",
-                    number_text(benchmark->value_at(other->broken)), other->broken);
-      return result;
+                    number_text(benchmark->value_at(other->broken)), other->broken));
     }
   }
   const bool weighs =
       std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_weights(); });
   if (weighs &&
       (options.error_weights == nullptr || options.error_weights->shape != expected.shape)) {
-    result.why_not =
+    return refused(
         "the standard needs the expected error of each element, computed from the case's operands "
-        "(`assay gate`), and there is none";
-    return result;
+        "(`assay gate`), and there is none");
   }
   return judge_pieces(pieces, limits, options, std::move(other));
 }
