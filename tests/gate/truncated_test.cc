@@ -47,6 +47,7 @@ Case generated(const Setting& setting, std::uint64_t seed) {
   recipe.seed = seed;
   Case c = generate_case(setting.op, recipe);
   c.attributes["output_dtype"] = std::string(setting.dtype);
+  if (c.op.starts_with("reduce_")) c.attributes["axis"] = std::int64_t{1};
   c.golden = golden_result(c);
   return c;
 }
@@ -55,7 +56,7 @@ TEST(Truncated, OutputsFailAndRoundedOnesPass) {
   const Machine& machine = machine_named("cpu_fma");
   for (const char* dtype : {"float16", "bfloat16"}) {
     for (const Setting& setting :
-         {Setting{"matmul", dtype, {24, 96, 20}}, Setting{"attention", dtype, {24, 33, 20}},
+         {Setting{"matmul", dtype, {24, 96, 20}}, Setting{"attention", dtype, {64, 65, 32}},
           Setting{"attention", dtype, {2, 120, 65, 30}}, Setting{"softmax", dtype, {16, 200}},
           Setting{"layernorm", dtype, {16, 200}}, Setting{"rmsnorm", dtype, {16, 200}},
           Setting{"reduce_sum", dtype, {400, 50}}, Setting{"reduce_mean", dtype, {400, 50}}}) {
