@@ -111,8 +111,8 @@ TEST(Tables, MatrixUnits) {
   EXPECT_EQ(lines, wanted);
 }
 
-// Overflow, subnormals, multiply-add, tanh, library and what int8 is made of, each with the first letter of how it is
-// known; then the formats: unit and repeat.
+// Overflow, subnormals, multiply-add, tanh, library and what int8 is made of, each with the first
+// letter of how it is known; then the formats: unit and repeat.
 TEST(Tables, VectorUnits) {
   const auto letter = [](Provenance how) { return provenance_word(how).substr(0, 1); };
   Lines lines;
@@ -144,8 +144,9 @@ TEST(Tables, VectorUnits) {
   for (const char* name : {"cdna1", "cdna2", "cdna3"}) {
     wanted.insert(wanted.end(), {name + amd, floats});
   }
-  wanted.insert(wanted.end(), {"cpu_fma: ieee-d gradual-d fused-d tanh-a libm-a int8 of float32-a", floats,
-                               "cpu_mul_add: ieee-d gradual-d twice-d tanh-a libm-a int8 of float32-a", floats});
+  wanted.insert(wanted.end(),
+                {"cpu_fma: ieee-d gradual-d fused-d tanh-a libm-a int8 of float32-a", floats,
+                 "cpu_mul_add: ieee-d gradual-d twice-d tanh-a libm-a int8 of float32-a", floats});
   EXPECT_EQ(lines, wanted);
 }
 

@@ -8,7 +8,7 @@ import typing
 
 import numpy as np
 
-import planted_faults
+import product_faults
 from number_formats import E4M3FN, round_to
 from right_data import SEED
 from store import Array, golden64
@@ -348,7 +348,7 @@ def rounded_inputs(dtype):
 def accumulator(dtype):
     def plant(s, rng):
         terms = s.inputs["a"].astype(F32)[:, None, :] * s.inputs["b"].astype(F32).T[None]
-        return s.rounded(planted_faults.narrow_sum(terms, dtype, int(rng.choice([8, 16]))) + s.inputs["bias"])
+        return s.rounded(product_faults.narrow_sum(terms, dtype, int(rng.choice([8, 16]))) + s.inputs["bias"])
 
     return plant
 
