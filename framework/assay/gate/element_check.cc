@@ -292,10 +292,12 @@ void add_error_test(const Case& c, const Format& output, const Machine& machine,
   };
 }
 
-// Gives a check by the expected error on any machine what it needs to tell sums of few bits from
-// those of float32, if the case may have the former.
-void add_float32_test(const Case& c, const Format& output, int threads, ElementCheck& check) {
-  const int bits = shortest_sum_bits(c);
+// Gives a check by the expected error its test. If no machine is named and the case may have sums
+// of few bits, adds the test of float32 sums, which tells the two apart.
+void add_error_tests(const Case& c, const Format& output, const Machine& machine, int threads,
+                     ElementCheck& check) {
+  add_error_test(c, output, machine, threads, check);
+  const int bits = is_any_machine(machine) ? shortest_sum_bits(c) : 0;
   if (bits == 0) return;
   auto narrow = std::make_shared<ElementCheck>(check);
   try {
@@ -320,9 +322,7 @@ void add_expected_error(const Case& c, const Format& output, const Machine* behi
   if (!named.empty()) (void)machine_named(named);  // a wrong name is the caller's mistake
   const Bound asked = *check.bound;
   try {
-    const Machine& machine = accumulation_machine(named, behind);
-    add_error_test(c, output, machine, threads, check);
-    if (is_any_machine(machine)) add_float32_test(c, output, threads, check);
+    add_error_tests(c, output, accumulation_machine(named, behind), threads, check);
     return;
   } catch (const std::invalid_argument& e) {
     check.notes.push_back(
@@ -404,9 +404,7 @@ std::shared_ptr<const ElementCheck> chance_check(const Case& c, const Format& ou
   if (!bound) return nullptr;
   auto check = std::make_shared<ElementCheck>(ChosenBound{*bound, bound->standard, ""});
   try {
-    const Machine& machine = accumulation_machine("", behind);
-    add_error_test(c, output, machine, request.threads, *check);
-    if (is_any_machine(machine)) add_float32_test(c, output, request.threads, *check);
+    add_error_tests(c, output, accumulation_machine("", behind), request.threads, *check);
   } catch (const std::invalid_argument&) {
     return nullptr;
   }

@@ -40,8 +40,9 @@ struct ElementCheck {
   // is no second check. An output fails if either check fails. It passes if both pass, or if the
   // second check passes and the own bound is blind.
   std::shared_ptr<const ElementCheck> by_chance = nullptr;
-  // Of a check by the expected error that allows for sums of few bits because no machine is named:
-  // the same of float32 sums. An output that passes the first and fails this one is untrusted.
+  // A stricter check, for float32 sums. A check by the expected error has one if it allows for sums
+  // of few bits because no machine is named. An output that passes the check and fails the stricter
+  // one is untrusted.
   std::shared_ptr<const ElementCheck> by_float32 = nullptr;
   std::string doubt;  // what is said of such an output
 

@@ -21,7 +21,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-// What is looked at: all elements, or those of a sample of a product.
+// The elements that are examined: all of them, or a sample of a product's.
 struct Subject {
   const Case* whole = nullptr;
   std::optional<ProductSample> sample;

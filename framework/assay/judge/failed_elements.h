@@ -89,9 +89,9 @@ class FailedElements {
   const Shape& shape() const { return actual_.shape; }
   // The number of elements of the last dimension. The rows of all matrices are counted through.
   std::int64_t columns() const { return actual_.shape.empty() ? 1 : actual_.shape.back(); }
-  // Whether only statistics failed. Then the mismatches are the elements that are far off.
+  // Returns whether only statistics failed. Then the mismatches are the elements that are far off.
   bool by_limits() const { return by_limits_; }
-  // What an element is judged by.
+  // Returns the bound that judges the elements.
   const Bound& bound() const { return bound_; }
   const ElementBits& bits() const { return bits_; }
   // The mismatches among the elements that are looked at, in order.

@@ -18,7 +18,7 @@ struct OutputChange {
   // The bits of the changed output at a position, and what they are bits of.
   std::function<std::uint64_t(std::int64_t)> bits;
   const Format* format;
-  // Where the element at a position came from, if the change moves elements.
+  // Returns the position that an element came from. Empty if the change moves no elements.
   std::function<std::int64_t(std::int64_t)> source = {};
   bool is_flip = false;     // of a bit
   bool is_factor = false;   // one for all elements

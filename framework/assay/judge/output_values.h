@@ -8,7 +8,7 @@
 
 namespace assay {
 
-// A cause in words. It is empty if there is none.
+// The words that name a cause. They are empty if no cause was found.
 struct CauseText {
   std::string text;
   bool says_where = false;  // the text also tells where the mismatches lie

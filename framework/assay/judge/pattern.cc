@@ -44,7 +44,7 @@ double chance_of(const FailedElements& failed, const OutputChange& change) {
          static_cast<double>(failed.first().size() + 1);
 }
 
-// What a change explains, as shares of the elements that it was tried on.
+// A change's success, as shares of the elements that it was tried on.
 struct Rating {
   double explained = 0;  // of the mismatches
   double net = 0;        // mismatches that pass minus right elements that fail, estimated

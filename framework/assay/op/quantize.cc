@@ -383,15 +383,16 @@ DerivedTolerance quantize_tolerance_on(const Case& c, const Machine* machine) {
   const Quantization q = quantization_of(c);
   const Format& output = c.output_format();
   if (output.specials == Specials::kTapered) no_tolerance(c);
-  double clamped = 0;  // what float32 makes of the smallest amax, where a block has it
+  double least = kInfinity;  // of all blocks, the smallest amax
   for (const double amax : largest_sizes(q, c.input("x"), 1)) {
-    if (amax < kSmallestAmax) clamped = kSmallestAmaxRoundoff;
+    least = amax < least ? amax : least;
     require_normal_scale(c, q, amax);
   }
   if (q.give_scales) {
     // Powers of two are found exactly: no float32 amax / largest is rounded across one, for an
     // amax above largest 2^k lies more than half a float32 ulp above it, and no largest 2^k lies
     // between the smallest amax and its float32.
+    const double clamped = least < kSmallestAmax ? kSmallestAmaxRoundoff : 0;
     const double unit = q.power_of_two ? 0 : kRoundoff + clamped * (1 + kRoundoff);
     const double rtol = unit + (&output == &format_named("float32") || q.power_of_two
                                     ? 0
@@ -411,8 +412,7 @@ DerivedTolerance quantize_tolerance_on(const Case& c, const Machine* machine) {
                             "differ by 1",
                             near, bounds.size())};
   }
-  const double quotient =
-      quotient_error(q, clamped > 0 ? 0 : kSmallestAmax, quotient_format(c, q, machine));
+  const double quotient = quotient_error(q, least, quotient_format(c, q, machine));
   const double u = unit_roundoff(output);
   return {u + quotient * (1 + u), min_subnormal(output) / 2,
           formatted("rtol, atol: one rounding to {}, and half its smallest subnormal{}",
