@@ -7,6 +7,8 @@
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
+#include "assay/op/accumulation.h"
+#include "assay/op/expected_error.h"
 #include "ratios.h"
 
 namespace {
@@ -88,6 +90,36 @@ void openblas_dgemm(benchmark::State& state) {
   }
 }
 
+// Expected errors in any order, of products of 256 x 1024 x 256, and the products themselves.
+constexpr std::int64_t kSide = 256;
+void expected_errors(benchmark::State& state, const char* format) {
+  assay::Case c;
+  c.name = "bench";
+  c.op = "matmul";
+  std::vector<double> a = operand(format, 0), b = operand(format, 1);
+  a.resize(kSide * kSize);
+  b.resize(kSize * kSide);
+  c.inputs["a"] = assay::Tensor::from_values(assay::format_named(format), {kSide, kSize}, a);
+  c.inputs["b"] = assay::Tensor::from_values(assay::format_named(format), {kSize, kSide}, b);
+  for (auto _ : state) {
+    const assay::ExpectedErrors errors = assay::expected_errors(c, assay::any_machine(), 1);
+    benchmark::DoNotOptimize(errors.variance.data());
+  }
+}
+void expected_errors_bf16(benchmark::State& s) { expected_errors(s, "bfloat16"); }
+void expected_errors_fp32(benchmark::State& s) { expected_errors(s, "float32"); }
+
+void openblas_dgemm_of_256_rows(benchmark::State& state) {
+  openblas_set_num_threads(1);
+  const auto a = operand("float32", 0), b = operand("float32", 1);
+  std::vector<double> c(kSide * kSide);
+  for (auto _ : state) {
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kSide, kSide, kSize, 1.0, a.data(),
+                kSize, b.data(), kSide, 0.0, c.data(), kSide);
+    benchmark::DoNotOptimize(c.data());
+  }
+}
+
 void repeated(benchmark::internal::Benchmark* b) {
   b->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
 }
@@ -111,6 +143,9 @@ BENCHMARK(golden_bf16_two_threads)->Apply(repeated);
 BENCHMARK(golden_fp16)->Apply(repeated);
 BENCHMARK(golden_fp32)->Apply(repeated);
 BENCHMARK(golden_fp64)->Apply(repeated);
+BENCHMARK(openblas_dgemm_of_256_rows)->Apply(repeated);
+BENCHMARK(expected_errors_bf16)->Apply(repeated);
+BENCHMARK(expected_errors_fp32)->Apply(repeated);
 
 }  // namespace
 
@@ -137,5 +172,9 @@ int main(int argc, char** argv) {
        {"golden bf16, two threads: one thread", "golden_bf16_two_threads", "golden_bf16", 1.8},
        {"golden fp16: sgemm", "golden_fp16", sgemm, 0.4},
        {"golden fp32: sgemm", "golden_fp32", sgemm},
-       {"golden float64: sgemm", "golden_fp64", sgemm}});
+       {"golden float64: sgemm", "golden_fp64", sgemm},
+       {"expected errors in any order, 256 x 1024 x 256 bf16: dgemm", "expected_errors_bf16",
+        "openblas_dgemm_of_256_rows"},
+       {"expected errors in any order, fp32: dgemm", "expected_errors_fp32",
+        "openblas_dgemm_of_256_rows"}});
 }

@@ -184,13 +184,14 @@ std::string formats_table() {
 std::string vector_unit_text(const VectorModel& unit) {
   std::string out = formatted(
       "  vector unit: overflow {} ({}), subnormals {} ({}), multiply-add {} ({})\n"
-      "    functions of {} ({}), tanh {} ({})\n    source: {}\n",
+      "    functions of {} ({}), tanh {} ({}), int8 of {} ({})\n    source: {}\n",
       unit.overflow.value == Overflow::kSaturate ? "saturating" : "IEEE",
       provenance_word(unit.overflow.how), subnormals_word(unit.subnormals.value),
       provenance_word(unit.subnormals.how), unit.fused.value ? "rounds once" : "rounds twice",
       provenance_word(unit.fused.how), unit.functions.value, provenance_word(unit.functions.how),
       unit.tanh_by_exp.value ? "through exp" : "as the other functions",
-      provenance_word(unit.tanh_by_exp.how), printable_sentence(unit.source));
+      provenance_word(unit.tanh_by_exp.how), unit.int8_from.value,
+      provenance_word(unit.int8_from.how), printable_sentence(unit.source));
   std::vector<std::vector<std::string>> rows;
   for (const VectorFormat& f : unit.formats) {
     rows.push_back({formatted("    {}", f.input),

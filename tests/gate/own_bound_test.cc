@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <set>
 #include <string>
@@ -66,47 +67,6 @@ Case drawn(const Operator& op, const char* dtype, double scale,
   Case c = generate_case(op.name, recipe);
   c.golden = golden_result(c);
   return c;
-}
-
-// What of it every operator is asked: its parameters' values that change how it computes.
-std::vector<std::map<std::string, Attribute>> variants_of(const Operator& op) {
-  std::vector<std::map<std::string, Attribute>> all = {{}};
-  const auto add = [&](const char* name, const Attribute& value) {
-    if (find_parameter(op, name) != nullptr) all.push_back({{name, value}});
-  };
-  add("output_dtype", std::string("float32"));
-  add("output_dtype", std::string("float16"));
-  add("compute_dtype", std::string("float32"));
-  add("order", std::string("sequential"));
-  add("split_k", std::int64_t{7});
-  add("promotion_interval", std::int64_t{16});
-  add("fused", std::int64_t{0});
-  add("axis", std::int64_t{1});
-  add("approximate", std::string("tanh"));
-  add("tile", std::int64_t{16});
-  if (find_parameter(op, "split_first") != nullptr) {
-    const auto splits = [&](std::map<std::string, Attribute> more) {
-      more["split_k"] = std::int64_t{7};
-      all.push_back(more);
-    };
-    splits({{"split_first", std::int64_t{3}}, {"split_order", std::string("descending")}});
-    splits({{"split_parts", std::int64_t{3}}, {"split_order", std::string("pairwise")}});
-    splits({{"split_dtype", std::string("bfloat16")}});
-    splits({{"split_sum_dtype", std::string("float16")}, {"split_dtype", std::string("float16")}});
-    for (const char* rounding : {"toward_zero", "up"}) {
-      all.push_back(
-          {{"output_rounding", std::string(rounding)}, {"output_dtype", std::string("bfloat16")}});
-    }
-    all.push_back(
-        {{"round_before_bias", std::int64_t{1}}, {"output_dtype", std::string("float16")}});
-    for (const char* dtype : {"tfloat32", "bfloat16"}) {
-      all.push_back({{"compute_dtype", std::string(dtype)}, {"compute_terms", std::int64_t{2}}});
-    }
-  }
-  if (find_parameter(op, "block_size") != nullptr) {
-    all.push_back({{"order", std::string("block")}, {"block_size", std::int64_t{8}}});
-  }
-  return all;
 }
 
 struct Counts {
@@ -173,6 +133,8 @@ TEST_P(EveryOperator, NoRightResultFailsItsOwnBound) {
       }
     }
   }
+  std::printf("%s: %d right results judged by the own bound, %d by another\n", op.name.c_str(),
+              counts.own, counts.refused);
   EXPECT_GT(counts.own, walks_a_share() ? 10 : 100);
   EXPECT_LT(counts.refused, counts.own) << "the bound is there for what people compute";
 }
@@ -398,7 +360,11 @@ TEST_F(Default, FloatEightProductsAreBoundedByTheWidestAccumulator) {
               Exits(0));
   for (const char* machine : {"hopper", "ada", "hopper,promotion_interval=128"}) {
     record("mm.h5", "npu.h5", [&](const Case& c) { return emulate(c, machine_named(machine)); });
-    EXPECT_THAT(run("assay gate mm.h5 --outputs npu.h5 -q"), Exits(0)) << machine;
+    // The bound holds; but only sums of few bits explain these results, and no machine is named.
+    EXPECT_THAT(run("assay gate mm.h5 --outputs npu.h5 -q"), Exits(4)) << machine;
+    EXPECT_THAT(run(std::string("assay gate mm.h5 --outputs npu.h5 --recorded npu --machine '") +
+                    machine + "' -q"),
+                Exits(0));
     EXPECT_THAT(run("assay gate mm.h5 --outputs npu.h5 --standard accumulation -q"), Exits(0));
   }
   const Case c = DatasetFile(path("mm.h5")).read(DatasetFile(path("mm.h5")).case_names()[0]);

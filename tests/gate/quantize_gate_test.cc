@@ -1,5 +1,5 @@
-// What the gate says of int8 codes by default: a code may differ from the golden one only if the
-// exact quotient lies within the derived error of a half.
+// What the gate says of a quantiser's codes by default: a code may differ from the golden one only
+// if the exact quotient lies within the derived error of the middle between two codes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,13 +8,16 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "assay/base/random.h"
 #include "assay/base/text.h"
+#include "assay/format/convert.h"
 #include "assay/gate/gate.h"
 #include "assay/op/operator.h"
+#include "assay/op/quantize.h"
 
 namespace assay {
 namespace {
@@ -218,10 +221,106 @@ TEST(QuantizeGate, AWayByFloat16PassesOnlyWhereTheMachineHasIt) {
   EXPECT_EQ(gate_case(c, truncated, ascend).outcome(), Outcome::kFail);
 }
 
-// Float codes and scales are judged by their tolerance, as before.
-TEST(QuantizeGate, FloatCodesKeepTheirTolerance) {
+// The code of each element by a kernel whose scale is changed first: rounded, or as it is.
+Tensor float_coded(const Case& c, const Format& codes, const Format* scale_in,
+                   const std::function<double(double quotient)>& code) {
+  const Values x = c.inputs.at("x").view().values(), sizes = sizes_of(c);
+  Values values;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    double scale = static_cast<double>(static_cast<float>(sizes[i] / max_finite(codes)));
+    if (scale_in != nullptr) scale = round_to(*scale_in, scale);
+    const double most = max_finite(codes);
+    values.push_back(std::clamp(code(static_cast<double>(by_division(x[i], scale))), -most, most));
+  }
+  return Tensor::from_values(codes, c.inputs.at("x").shape(), values);
+}
+
+// Returns the neighbour of a rounded quotient that truncation gives.
+double truncated(const Format& codes, double quotient) {
+  const double nearest = round_to(codes, quotient);
+  if (std::abs(nearest) <= std::abs(quotient)) return nearest;
+  const std::uint64_t bits = encode(codes, std::abs(nearest));
+  const double below = decode(codes, *at_ordinal(codes, *ordinal(codes, bits) - 1));
+  return std::copysign(below, quotient);
+}
+
+// Of every float format for codes, whatever the golden result is stored as.
+TEST(QuantizeGate, FloatCodesAreThoseOfARightQuotient) {
+  for (const Format& codes : formats()) {
+    if (!is_code_format(codes) || !codes.is_float()) continue;
+    SCOPED_TRACE(std::string(codes.name));
+    Case c = quantize(numbers(16384, 5), "row", "free");
+    c.attributes["output_dtype"] = std::string(codes.name);
+    const Tensor exact = golden_result(c);
+    const bool has_wide_scales = max_finite(codes) > 1e30;  // which float32 does not divide by
+    const auto nearest = [&](double q) { return round_to(codes, q); };
+    for (const Format* golden : {&format_named("float64"), &format_named("float32"), &codes}) {
+      SCOPED_TRACE(formatted("golden {}", golden->name));
+      c.golden = Tensor::from_values(*golden, exact.shape(), exact.view().values());
+      const auto report = [&](const Tensor& output) {
+        return gate_case(c, output, {.metrics = false});
+      };
+      const CaseReport right = report(float_coded(c, codes, nullptr, nearest));
+      EXPECT_EQ(right.outcome(), Outcome::kPass) << right.because();
+      EXPECT_EQ(right.verdicts[0].bound.standard, has_wide_scales ? "default" : "accumulation");
+      if (has_wide_scales) continue;
+      EXPECT_EQ(report(float_coded(c, codes, &format_named("bfloat16"), nearest)).outcome(),
+                Outcome::kFail);
+      EXPECT_EQ(
+          report(float_coded(c, codes, nullptr, [&](double q) { return truncated(codes, q); }))
+              .outcome(),
+          Outcome::kFail);
+      for (const Machine& machine : machines()) {
+        const CaseReport emulated = gate_emulated(c, machine, {.metrics = false});
+        EXPECT_EQ(emulated.outcome(), Outcome::kPass) << machine.name << emulated.because();
+      }
+    }
+  }
+}
+
+// NaN and infinity in a block: the golden result says what each becomes, and other blocks keep
+// their bounds.
+TEST(QuantizeGate, BlocksWithNaNKeepTheBoundsOfOthers) {
+  Values x = numbers(512, 5).view().values();
+  x[3] = std::numeric_limits<double>::quiet_NaN();
+  x[kColumns + 7] = std::numeric_limits<double>::infinity();
   Case c = quantize(numbers(512, 5), "row", "free");
+  c.inputs.at("x") = Tensor::from_values(format_named("float32"), {8, kColumns}, x);
   c.attributes["output_dtype"] = std::string("float8_e4m3fn");
+  c.golden = golden_result(c);
+  const CaseReport right = gate_emulated(c, machine_named("hopper"), {});
+  EXPECT_EQ(right.outcome(), Outcome::kPass) << right.because();
+  EXPECT_EQ(right.verdicts[0].bound.standard, "accumulation");
+  Values codes = emulate(c, machine_named("hopper")).view().values();
+  codes[3 * kColumns] *= 2;
+  const Tensor wrong = Tensor::from_values(format_named("float8_e4m3fn"), {8, kColumns}, codes);
+  EXPECT_EQ(gate_case(c, wrong).verdicts[0].misses, 1);
+}
+
+// A chain of casts that the case names.
+TEST(QuantizeGate, AQuotientOfFewerBitsPassesOnlyWhereTheCaseSaysIt) {
+  for (const char* dtype : {"int8", "float8_e4m3fn"}) {
+    Case c = quantize(numbers(65536, 3), "row", "free");
+    c.attributes["output_dtype"] = std::string(dtype);
+    c.golden = golden_result(c);
+    Case chain = c;
+    chain.attributes["quotient_dtype"] = std::string("bfloat16");
+    const Tensor output = emulate(chain, machine_named("hopper"));
+    EXPECT_EQ(gate_case(c, output).outcome(), Outcome::kFail) << dtype;
+    const CaseReport report = gate_case(chain, output);
+    EXPECT_EQ(report.outcome(), Outcome::kPass) << dtype << report.because();
+    chain.attributes["quotient_dtype"] = std::string("float64");
+    EXPECT_THAT(gate_case(chain, output).verdicts[0].notes,
+                Contains(HasSubstr("quotient_dtype is float64; a quotient is rounded to float32")));
+  }
+}
+
+// Scales are judged by their tolerance.
+TEST(QuantizeGate, ScalesHaveATolerance) {
+  Case c = quantize(numbers(512, 5), "row", "free");
+  c.attributes["result"] = std::string("scales");
+  c.attributes["quantized_dtype"] = std::string("int8");
+  c.attributes["output_dtype"] = std::string("float32");
   c.golden = golden_result(c);
   const CaseReport report = gate_emulated(c, machine_named("hopper"), {});
   EXPECT_EQ(report.outcome(), Outcome::kPass);
@@ -229,7 +328,7 @@ TEST(QuantizeGate, FloatCodesKeepTheirTolerance) {
   // A caller who asks for the bounds of elements is told that there are none.
   const CaseReport asked =
       gate_emulated(c, machine_named("hopper"), {.bounds = {.standards = {"accumulation"}}});
-  EXPECT_THAT(asked.because(), HasSubstr("only for integer codes"));
+  EXPECT_THAT(asked.because(), HasSubstr("only for codes"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "assay/base/text.h"
 #include "assay/gate/expected_error.h"
 #include "assay/gate/gate.h"
+#include "assay/gate/likely_arithmetic.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/generate.h"
 #include "recorded.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <string>
 #include <utility>
@@ -88,10 +87,7 @@ right::Outcomes right_products(const char* dtype, const char* output, std::uint6
       }
     }
   }
-  std::printf(
-      "%s to %s: %d right products, %d judged by the own bound, %d of these not passed, %d "
-      "untrusted\n",
-      dtype, output, outcomes.judged, outcomes.fell_back, outcomes.own_failed, outcomes.untrusted);
+  outcomes.print(std::string("products of ") + dtype + " to " + output);
   return outcomes;
 }
 
@@ -103,6 +99,7 @@ class RightProducts : public testing::TestWithParam<Formats> {};
 TEST_P(RightProducts, PassInAnyOrder) {
   const right::Outcomes outcomes = right_products(GetParam().dtype, GetParam().output, 1);
   EXPECT_EQ(outcomes.failed + outcomes.untrusted, 0) << outcomes.first;
+  EXPECT_EQ(outcomes.failed_by_default, 0) << outcomes.first_by_default;
 }
 
 INSTANTIATE_TEST_SUITE_P(

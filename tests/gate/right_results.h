@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <numeric>
 #include <string>
@@ -118,17 +119,21 @@ inline float sum_in(const std::string& order, std::vector<float> terms, std::uin
   return chain(begin, end, 1);
 }
 
-// What became of results by expected_error. `fell_back` of them were judged by the operator's own
-// bound, with a note; `own_failed` did not pass that, which says nothing of expected_error.
+// What became of results by expected_error, and by the default gate. `fell_back` of them were
+// judged by the operator's own bound, with a note; `own_failed` did not pass that, which says
+// nothing of expected_error. Where even the default gate does not pass a result, because it is
+// below the output's range, expected_error may call it untrusted, too: `blind`.
 struct Outcomes {
   int judged = 0, fell_back = 0, own_failed = 0, blind = 0, untrusted = 0, failed = 0;
-  std::string first;  // of what failed
+  int failed_by_default = 0, untrusted_by_default = 0;
+  std::string first, first_by_default;  // of what failed
 
   void judge(const Case& c, const Tensor& output, const std::string& what) {
+    ++judged;
+    const Outcome by_default = judge_by_default(c, output, what);
     const Verdict v =
         gate_case(c, output, {.bounds = {.standards = {"expected_error"}}, .patterns = false})
             .verdicts.at(0);
-    ++judged;
     const bool is_own = std::any_of(v.notes.begin(), v.notes.end(), [](const std::string& note) {
       return note.starts_with("judged by the operator's own bound");
     });
@@ -138,15 +143,34 @@ struct Outcomes {
       ++own_failed;
       return;
     }
-    if (v.outcome == Outcome::kUntrusted) {
-      // As by the operator's own bound, where results are below the output's range.
-      const bool always = gate_case(c, output, {.patterns = false}).outcome() != Outcome::kPass;
-      (always ? blind : untrusted) += 1;
-      if (!always && first.empty()) first = what + ": " + v.because;
+    const bool is_untrusted = v.outcome == Outcome::kUntrusted;
+    if (is_untrusted && by_default != Outcome::kPass) {
+      ++blind;
       return;
     }
-    ++failed;
+    (is_untrusted ? untrusted : failed) += 1;
     if (first.empty()) first = what + ": " + v.because;
+  }
+
+  // How many right results were judged, and how, in a line.
+  void print(const std::string& words) const {
+    std::printf(
+        "%s: %d right results, %d judged by the own bound, %d of these not passed, %d untrusted; "
+        "by default %d failed, %d untrusted\n",
+        words.c_str(), judged, fell_back, own_failed, untrusted, failed_by_default,
+        untrusted_by_default);
+  }
+
+ private:
+  Outcome judge_by_default(const Case& c, const Tensor& output, const std::string& what) {
+    const CaseReport report = gate_case(c, output, {.patterns = false});
+    const Outcome outcome = report.outcome();
+    if (outcome == Outcome::kUntrusted) ++untrusted_by_default;
+    if (outcome != Outcome::kPass && outcome != Outcome::kUntrusted) {
+      ++failed_by_default;
+      if (first_by_default.empty()) first_by_default = what + ": " + report.because();
+    }
+    return outcome;
   }
 };
 

@@ -2,7 +2,6 @@
 // the algorithms and in the orders that kernels have, of data that are hard for expected_error.
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <limits>
 #include <string>
 #include <vector>
@@ -72,11 +71,9 @@ std::vector<float> by_rows(std::int64_t n, const std::vector<double>& x, const R
 }
 
 void report(const char* what, const char* dtype, const right::Outcomes& outcomes) {
-  std::printf(
-      "%s of %s: %d right results, %d judged by the own bound, %d of these not passed, %d "
-      "untrusted\n",
-      what, dtype, outcomes.judged, outcomes.fell_back, outcomes.own_failed, outcomes.untrusted);
+  outcomes.print(std::string(what) + " of " + dtype);
   EXPECT_EQ(outcomes.failed + outcomes.untrusted, 0) << outcomes.first;
+  EXPECT_EQ(outcomes.failed_by_default, 0) << outcomes.first_by_default;
 }
 
 class RightRows : public testing::TestWithParam<const char*> {

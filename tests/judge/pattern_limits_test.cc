@@ -100,7 +100,8 @@ TEST(PatternLimits, AFactorExplainsNineOfTenMisses) {
   }
 }
 
-// One value at nine of ten misses, and at four of them at least, is named.
+// One value is named at nine of ten misses, or at all but four if these are a fifth at most. It
+// must be that of four misses at least.
 TEST(PatternLimits, OneValueAtNineOfTenMisses) {
   const auto where = [](std::size_t alike, std::size_t others) {
     PatternValues expected, actual;
@@ -114,12 +115,15 @@ TEST(PatternLimits, OneValueAtNineOfTenMisses) {
     return where_of(actual, expected);
   };
   EXPECT_THAT(where(18, 2), HasSubstr("the output is 7 (0x40e00000) at 18 of 20 misses"));
-  EXPECT_THAT(where(17, 3), Not(HasSubstr("the output is")));
+  EXPECT_THAT(where(16, 4), HasSubstr("the output is 7 (0x40e00000) at 16 of 20 misses"));
+  EXPECT_THAT(where(15, 5), Not(HasSubstr("the output is")));
+  EXPECT_THAT(where(15, 4), Not(HasSubstr("the output is")));
   EXPECT_THAT(where(4, 0), HasSubstr("the output is 7 (0x40e00000) at 4 of 4 misses"));
   EXPECT_THAT(where(3, 0), Not(HasSubstr("the output is")));
 }
 
-// From a position on, where nine of ten misses lie behind it, four at least.
+// From a position on, if nine of ten misses lie behind it, or all but four, which are a fifth at
+// most; four at least.
 TEST(PatternLimits, ATailHasNineOfTenMisses) {
   const auto where = [](std::size_t tail, std::size_t before) {
     PatternValues expected;
@@ -130,7 +134,8 @@ TEST(PatternLimits, ATailHasNineOfTenMisses) {
     return where_of(actual, expected);
   };
   EXPECT_THAT(where(18, 2), HasSubstr("from position 42 on, every element of the output is 7"));
-  EXPECT_THAT(where(17, 3), HasSubstr("the output is 7 (0x40e00000) at 20 of 20 misses"));
+  EXPECT_THAT(where(16, 4), HasSubstr("from position 44 on, every element of the output is 7"));
+  EXPECT_THAT(where(15, 5), HasSubstr("the output is 7 (0x40e00000) at 20 of 20 misses"));
   EXPECT_THAT(where(4, 0), HasSubstr("from position 56 on, every element of the output is 7"));
   EXPECT_THAT(where(1, 3), HasSubstr("the output is 7 (0x40e00000) at 4 of 4 misses"));
 }

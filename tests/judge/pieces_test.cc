@@ -243,7 +243,8 @@ TEST(Piecewise, WhatNeedsMoreThanThePairIsRefused) {
     EXPECT_FALSE(PiecewiseJudge::can_judge(other));
     EXPECT_THROW(PiecewiseJudge(f, {4}, other), std::invalid_argument);
   }
-  for (const Statistic statistic : {Statistic::kMareRatio, Statistic::kErrorSquares}) {
+  for (const Statistic statistic :
+       {Statistic::kMareRatio, Statistic::kErrorSquares, Statistic::kErrorBias}) {
     Bound other = bound;
     other.limits.push_back({statistic, 2});
     EXPECT_FALSE(PiecewiseJudge::can_judge(other));

@@ -189,6 +189,7 @@ double defined(const Limit& limit, const Sums& s, const Sums& benchmark, double 
     case Statistic::kLargeRmseRatio:
       return over(root(s.noise / s.n), root(benchmark.noise / s.n), limit.parameter);
     case Statistic::kErrorSquares:
+    case Statistic::kErrorBias:
       break;  // of a case's own weights: gate/expected_error_test.cc
   }
   return kNan;

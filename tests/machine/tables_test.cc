@@ -111,19 +111,20 @@ TEST(Tables, MatrixUnits) {
   EXPECT_EQ(lines, wanted);
 }
 
-// Overflow, subnormals, multiply-add, tanh and library, each with the first letter of how it is
-// known; then the formats: unit and repeat.
+// Overflow, subnormals, multiply-add, tanh, library and what int8 is made of, each with the first
+// letter of how it is known; then the formats: unit and repeat.
 TEST(Tables, VectorUnits) {
   const auto letter = [](Provenance how) { return provenance_word(how).substr(0, 1); };
   Lines lines;
   for (const VectorModel& m : vector_models()) {
     lines.push_back(formatted(
-        "{}: {}{} {}{} {}{} {}{} {}{}", m.machine,
+        "{}: {}{} {}{} {}{} {}{} {}{} int8 of {}{}", m.machine,
         m.overflow.value == Overflow::kSaturate ? "saturates-" : "ieee-", letter(m.overflow.how),
         m.subnormals.value == Subnormals::kFlush ? "flushes-" : "gradual-",
         letter(m.subnormals.how), m.fused.value ? "fused-" : "twice-", letter(m.fused.how),
         m.tanh_by_exp.value ? "by_exp-" : "tanh-", letter(m.tanh_by_exp.how),
-        std::string(m.functions.value) + "-", letter(m.functions.how)));
+        std::string(m.functions.value) + "-", letter(m.functions.how),
+        std::string(m.int8_from.value) + "-", letter(m.int8_from.how)));
     std::string formats;
     for (const VectorFormat& f : m.formats) {
       formats += formatted(" {}={}-{}/{}-{}", f.input, f.unit.value, letter(f.unit.how),
@@ -133,9 +134,9 @@ TEST(Tables, VectorUnits) {
   }
   const std::string floats =
       " float16=float32-a/0-a bfloat16=float32-a/0-a float32=float32-d/0-a float64=float64-d/0-a";
-  const std::string simt = ": ieee-d gradual-d fused-d tanh-a cuda-d";
-  const std::string amd = ": ieee-a gradual-a fused-a tanh-a libm-a";
-  Lines wanted = {"ascend910b: saturates-d gradual-a fused-a by_exp-d cann-a",
+  const std::string simt = ": ieee-d gradual-d fused-d tanh-a cuda-d int8 of float32-a";
+  const std::string amd = ": ieee-a gradual-a fused-a tanh-a libm-a int8 of float32-a";
+  Lines wanted = {"ascend910b: saturates-d gradual-a fused-a by_exp-d cann-a int8 of float16-d",
                   " float16=float16-d/128-d bfloat16=float32-a/64-a float32=float32-d/64-d"};
   for (const char* name : {"hopper", "ampere", "ada", "volta", "blackwell"}) {
     wanted.insert(wanted.end(), {name + simt, floats});
@@ -143,8 +144,9 @@ TEST(Tables, VectorUnits) {
   for (const char* name : {"cdna1", "cdna2", "cdna3"}) {
     wanted.insert(wanted.end(), {name + amd, floats});
   }
-  wanted.insert(wanted.end(), {"cpu_fma: ieee-d gradual-d fused-d tanh-a libm-a", floats,
-                               "cpu_mul_add: ieee-d gradual-d twice-d tanh-a libm-a", floats});
+  wanted.insert(wanted.end(),
+                {"cpu_fma: ieee-d gradual-d fused-d tanh-a libm-a int8 of float32-a", floats,
+                 "cpu_mul_add: ieee-d gradual-d twice-d tanh-a libm-a int8 of float32-a", floats});
   EXPECT_EQ(lines, wanted);
 }
 

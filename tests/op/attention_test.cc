@@ -269,7 +269,7 @@ int outside_attention_bounds(const Case& c, const char* machine) {
 TEST(AttentionTest, TolerancesAcceptTheMachines) {
   std::uint64_t stream = 700;
   for (const char* machine :
-       {"ascend910b", "hopper", "ampere", "volta", "cpu_fma", "cpu_mul_add"}) {
+       {"ascend910b", "hopper", "ampere", "volta", "cdna2", "cpu_fma", "cpu_mul_add"}) {
     for (const char* dtype : {"float16", "bfloat16", "float32"}) {
       const bool volta = machine == std::string("volta");
       const bool tensor_core =
@@ -286,6 +286,35 @@ TEST(AttentionTest, TolerancesAcceptTheMachines) {
           EXPECT_EQ(outside_attention_bounds(c, machine), 0)
               << machine << " " << dtype << " tile " << tile << " " << scale;
         }
+      }
+    }
+  }
+}
+
+// CDNA2's matrix unit is CDNA1's, but takes subnormal operands for 0: here small weights of
+// float16, and small v.
+TEST(AttentionTest, BoundsKnowWhatAUnitFlushes) {
+  for (const std::int64_t tile : {0, 32}) {
+    Case weights = attention("float16", {2, 40, 32}, 100, 811, 6);
+    Case operands = attention("float16", {2, 40, 32}, 100, 812);
+    operands.inputs["v"] = random_tensor("float16", {2, 100, 32}, 813, 3e-5);
+    for (Case* c : {&weights, &operands}) {
+      c->attributes["tile"] = tile;
+      c->attributes["output_dtype"] = std::string("float32");
+      EXPECT_EQ(outside_attention_bounds(*c, "cdna2"), 0) << tile;
+      const auto flushed = emulate(*c, machine_named("cdna2")).view().values(),
+                 kept = emulate(*c, machine_named("cdna1")).view().values();
+      EXPECT_NE(flushed, kept) << tile;
+      const auto wide = accumulation_bounds(*c, machine_named("cdna2")).view().values(),
+                 narrow = accumulation_bounds(*c, machine_named("cdna1")).view().values();
+      const auto golden = golden_result(*c).view().values();
+      int beyond = 0;  // what a bound without the flushed terms would not hold
+      for (std::size_t i = 0; i < golden.size(); ++i) {
+        EXPECT_GE(wide[i], narrow[i]);
+        beyond += std::abs(flushed[i] - golden[i]) > narrow[i] + 0x1p-24 * std::abs(golden[i]);
+      }
+      if (c == &operands) {
+        EXPECT_GT(beyond, 100) << tile;
       }
     }
   }

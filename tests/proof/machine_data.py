@@ -7,16 +7,16 @@ and squares that leave the range of the arithmetic although the result does not.
 
 Five kinds of data: subnormal operands, cancellation, outliers, one NaN among normal numbers, and results on both sides
 of the largest value."""
-import os
+import collections
 import pathlib
-import shlex
+import re
 
 import h5py
 import numpy as np
 
+from right_data import SEED
 from store import run_assay
 
-SEED = int(os.environ.get("ASSAY_PROOF_SEED", 20261128))  # another seed shows whether a gate fits this one only
 KINDS = ("subnormal", "cancellation", "outliers", "one_nan", "near_overflow")
 LARGEST = {"float16": 65504.0, "bfloat16": 3.38e38, "float32": 3.4e38}
 SMALL = {"float16": (6e-8, 6e-5), "bfloat16": (1e-40, 1e-38), "float32": (1e-44, 1e-38)}  # subnormal, positive
@@ -215,25 +215,38 @@ def put_one_nan(path):
             data[...] = values
 
 
-def make(tool, folder, quick):
-    """Writes one golden file and returns its path and the number of cases."""
-    folder = pathlib.Path(folder)
-    lines = []
-    for kind in KINDS:
-        made = list(product_lines(kind)) + list(vector_lines(kind))
-        made = made[::6] if quick else made
-        for number, (words, name) in enumerate(made):
-            lines.append(f"{words} --seed {SEED % 100000 + number} --name {kind}/{number}_{name}")
-    batch = folder / "machines.txt"
-    batch.write_text("\n".join(lines) + "\n")
+def lines_of(kind, position, quick):
+    """Returns (words of `assay generate`, name) of the cases of a kind of data. quick: one case of each operator, whose
+    dtype and parameters differ from kind to kind."""
+    lines = [*product_lines(kind), *vector_lines(kind)]
+    if not quick:
+        return lines
+    by_operator = collections.defaultdict(list)
     for line in lines:
-        shlex.split(line)
-    drawn, golden = folder / "machines_inputs.h5", folder / "machines.h5"
-    ran = run_assay(tool, "generate", "--from", batch, "--no-golden", "--out", drawn, "--quiet", allowed=(0, 2))
-    refused = ran.stderr.strip()
+        by_operator[line[0].split()[0]].append(line)
+    return [found[position % len(found)] for found in by_operator.values()]
+
+
+def make(tool, folder, quick):
+    """Writes the golden file. Returns its path, and what `assay generate` and `assay golden` refused."""
+    folder = pathlib.Path(folder)
+    lines = [
+        f"{words} --seed {SEED % 100000 + number} --name {kind}/{number}_{name}"
+        for position, kind in enumerate(KINDS)
+        for number, (words, name) in enumerate(lines_of(kind, position, quick))
+    ]
+    batch, drawn, golden = (folder / name for name in ("machines.txt", "machines_inputs.h5", "machines.h5"))
+    batch.write_text("\n".join(lines) + "\n")
+    generated = run_assay(tool, "generate", "--from", batch, "--no-golden", "--out", drawn, "--quiet", allowed=(0, 2))
     put_one_nan(drawn)
-    ran = run_assay(tool, "golden", drawn, "--out", golden, "--quiet", allowed=(0, 2, 3))
-    return golden, len(lines), (refused + "\n" + ran.stderr.strip()).strip()
+    computed = run_assay(tool, "golden", drawn, "--out", golden, "--quiet", allowed=(0, 2, 3))
+    return golden, "\n".join(ran.stderr.strip() for ran in (generated, computed)).strip()
+
+
+def machines(tool):
+    """Returns the names of the emulated machines as `assay list machines` lists them, but for `exact`."""
+    listed = run_assay(tool, "list", "machines").stdout
+    return [name for name in re.findall(r"^(\w+): .*\n  source: ", listed, re.MULTILINE) if name != "exact"]
 
 
 def is_right(machine, case):

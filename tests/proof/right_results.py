@@ -1,24 +1,30 @@
 #!/usr/bin/env python3
 """Holds assay's gate to right results: none of them may fail or be `untrusted`.
 
-    /usr/bin/python3 tests/proof/right_results.py --assay build/release/bin/assay
-    /usr/bin/python3 tests/proof/right_results.py --assay build/release/bin/assay --csv alarms.csv --quick
+    /usr/bin/python3 tests/proof/right_results.py --assay build/release/bin/assay [--csv FILE] [--quick]
+    /usr/bin/python3 tests/proof/right_results.py --assay build/release/bin/assay --check
+    /usr/bin/python3 tests/proof/right_results.py --assay build/release/bin/assay --selftest
 
-Prints a Markdown table "right results: failed and untrusted of N" by family and gate. The exit code is 0 whatever the
-table says, and 1 with --strict if a right result failed or was untrusted. The CSV file has a line for each false alarm.
+Prints Markdown tables: the failed and untrusted right results by family and gate, and the false alarms by kind. The CSV
+file has a line for each false alarm.
 
-Families (each result is confirmed by an oracle that shares nothing with assay: right_data.py, torch_data.py):
-  - products of float16, bfloat16 and float8_e4m3fn operands, summed in float32 in six orders;
-  - reductions, softmax and norms of long rows in three orders;
-  - results of PyTorch's CPU kernels, if PyTorch is installed;
-  - what every emulated machine gives on hard data, under the machine's name (machine_data.py).
-All but the last name no machine and state no order: the gate knows only the operator and its operands. All golden
-results of the first three families are the oracle's own. The environment's ASSAY_PROOF_SEED draws other data."""
-import argparse
+With --check, the exit code is 1 if there is a false alarm that known_alarms.csv does not list. A whole run (without
+--quick) also fails if an entry of that list no longer occurs. With --selftest, the check itself is tested.
+
+Sources of right results (each result is confirmed by an oracle that shares nothing with assay):
+  - `products` of float16, bfloat16 and float8_e4m3fn operands, summed in float32 in six orders (right_data.py);
+  - `rows`: reductions, softmax and norms of long rows in three orders (right_data.py);
+  - `torch`: results of PyTorch's CPU kernels (torch_data.py). The exit code is 77 if only this source is asked for and
+    PyTorch is not installed;
+  - `machines`: what every emulated machine gives on hard data, under the machine's name (machine_data.py).
+Only the last one names a machine or states an order. For the others the gate knows only the operator and its operands.
+The golden results of the first three sources are the oracle's own. The environment variable ASSAY_PROOF_SEED draws
+other data."""
 import collections
-import csv
+import fnmatch
 import itertools
 import os
+import pathlib
 import sys
 import tempfile
 import time
@@ -29,183 +35,226 @@ import exact
 import machine_data
 import right_data
 import torch_data
-from store import File, gate, markdown, run_assay
+from reports import end_check, end_selftest, markdown, read_csv, read_options, write_csv
+from store import File, gate
 
-GATES = (("default", ()), ("expected_error", ("--standard", "expected_error")))
-
-
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--assay", required=True, help="the program")
-    parser.add_argument("--csv", help="writes a line for each false alarm")
-    parser.add_argument("--quick", action="store_true", help="a subset, in less than 60 seconds")
-    parser.add_argument("--strict", action="store_true", help="exit code 1 if there is a false alarm")
-    parser.add_argument("--keep", help="folder that keeps the dataset files")
-    return parser.parse_args()
-
-
-def families(quick):
-    yield "products", itertools.chain(
-        *(right_data.products(dtype, 20 if quick else 100) for dtype in ("float16", "bfloat16", "float8_e4m3fn"))
-    )
-    yield "rows", right_data.rows_family(5 if quick else 25)
-    if torch_data.available():
-        yield "torch", torch_data.cases(quick)
+GATES = {"default": (), "expected_error": ("--standard", "expected_error")}
+SOURCES = ("products", "rows", "torch", "machines")
+KNOWN = pathlib.Path(__file__).with_name("known_alarms.csv")
+HEAD = "family gate case op outcome misses sites worst_ratio standard because reproduce".split()
+Alarm = collections.namedtuple("Alarm", HEAD)
 
 
 class Tally:
     """Counts of outcomes by family and gate, and the false alarms themselves."""
 
     def __init__(self):
-        self.counts, self.alarms, self.standards = collections.OrderedDict(), [], collections.Counter()
+        self.counts = collections.defaultdict(lambda: collections.defaultdict(collections.Counter))
+        self.alarms = []
+        self.used = collections.defaultdict(float)  # by family: the largest error over its textbook bound
+        self.wrong_by_definition = collections.Counter()  # outcomes of what a machine's definition makes wrong
+        self.notes = []
 
     def add(self, family, gate_name, case):
-        counts = self.counts.setdefault(family, {}).setdefault(gate_name, collections.Counter())
-        counts[case["outcome"]] += 1
-        self.standards[gate_name, case.get("bound", {}).get("standard", "-")] += 1
+        self.counts[family][gate_name][case["outcome"]] += 1
         if case["outcome"] != "pass":
+            bound = case.get("bound", {})
             self.alarms.append(
-                (
-                    family,
-                    gate_name,
-                    case["case"],
-                    case["op"],
-                    case["outcome"],
-                    case["misses"],
-                    case["sites"],
-                    case.get("worst_ratio", ""),
-                    case.get("bound", {}).get("standard", ""),
-                    case["because"],
-                    case["reproduce"],
+                Alarm(
+                    family=family,
+                    gate=gate_name,
+                    worst_ratio=case.get("worst_ratio", ""),
+                    standard=bound.get("standard", ""),
+                    **{key: case[key] for key in ("case", "op", "outcome", "misses", "sites", "because", "reproduce")},
                 )
             )
 
-    def cells(self, family, gate_name):
-        counts = self.counts[family].get(gate_name)
-        if counts is None:
+    def judged(self, family):
+        return max(sum(counts.values()) for counts in self.counts[family].values())
+
+    def cells(self, families, gate_name):
+        """Returns how many results failed (or could not be judged) and how many were untrusted."""
+        counts = sum((self.counts[family][gate_name] for family in families), collections.Counter())
+        if not counts:
             return ["-", "-"]
         other = sum(counts.values()) - counts["pass"] - counts["fail"] - counts["untrusted"]
         return [str(counts["fail"]) + (f" (+{other} not judged)" if other else ""), str(counts["untrusted"])]
 
 
-def main():
-    options = arguments()
-    exact.check_exact_sum()
-    tally, began = Tally(), time.time()
-    folder_context = tempfile.TemporaryDirectory()
-    folder = options.keep or folder_context.name
-    os.makedirs(folder, exist_ok=True)
-    worst = collections.defaultdict(float)
-    for name, cases in families(options.quick):
-        file = File(f"{folder}/{name}.h5")
-        family_of = {}
-        for one in cases:
-            family_of[file.add(one.name, one.op, one.inputs, one.golden, one.output, one.attributes)] = one.family
-            worst[one.family] = max(worst[one.family], one.used)
-        file.close()
-        for gate_name, words in GATES:
-            judged, _ = gate(options.assay, file.path, *words)
-            assert set(judged) == set(family_of), "the report lacks cases"
-            for case_name, family in family_of.items():
-                tally.add(family, gate_name, judged[case_name])
-    golden, lines, refused = machine_data.make(options.assay, folder, options.quick)
+def right_cases(source, quick):
+    """Yields the right results of a source that names no machine."""
+    if source == "products":
+        for dtype in ("float16", "bfloat16", "float8_e4m3fn"):
+            yield from right_data.products(dtype, 10 if quick else 100)
+    elif source == "rows":
+        yield from right_data.rows_family(3 if quick else 25)
+    elif torch_data.available():
+        yield from torch_data.cases(quick)
+
+
+def judge_cases(tally, tool, path, cases, gates=GATES):
+    """Writes the right results to a dataset file and judges them by each gate."""
+    file, family_of = File(path), {}
+    for one in cases:
+        name = file.add(one.name, one.op, one.inputs, one.golden, one.output, one.attributes)
+        family_of[name] = one.family
+        tally.used[one.family] = max(tally.used[one.family], one.used)
+    file.close()
+    for gate_name, words in gates.items():
+        judged, _ = gate(tool, file.path, *words)
+        assert set(judged) == set(family_of), "the report lacks cases"
+        for case_name, family in family_of.items():
+            tally.add(family, gate_name, judged[case_name])
+
+
+def judge_machines(tally, tool, folder, quick):
+    """Judges what every machine gives by the default gate."""
+    golden, refused = machine_data.make(tool, folder, quick)
     if refused:
-        print(f"note: {refused}", file=sys.stderr)
-    listed = run_assay(options.assay, "list", "machines").stdout
-    machines = [
-        line.split(":")[0]
-        for line in listed.splitlines()
-        if line
-        and line[0] != " "
-        and ":" in line
-        and not line.startswith("functions of")
-        and line.split(":")[0].replace("_", "").isalnum()
-    ]
-    machines = [one for one in machines if one not in ("documented", "inferred", "exact")]
-    flagged = []
-    for machine in machines:
-        outputs = machine_data.emulate(options.assay, golden, machine, folder)
-        judged, _ = gate(options.assay, golden, "--outputs", outputs, recorded=machine)
+        tally.notes.append(refused)
+    for machine in machine_data.machines(tool):
+        outputs = machine_data.emulate(tool, golden, machine, folder)
+        judged, _ = gate(tool, golden, "--outputs", outputs, recorded=machine)
         for case in judged.values():
             if case["outcome"] == "not_comparable" and "no recorded output" in case["because"]:
                 continue  # the machine does not take this dtype
             if machine_data.is_right(machine, case["case"]):
                 tally.add(f"emulated {machine}", "default", case)
             else:
-                flagged.append(case["outcome"])
-    rows, total = [], collections.Counter()
-    for family in tally.counts:
-        count = max(sum(c.values()) for c in tally.counts[family].values())
-        rows.append(
-            [
-                family,
-                count,
-                *tally.cells(family, "default"),
-                *tally.cells(family, "expected_error"),
-                f"{worst[family]:.3f}" if family in worst else "-",
-            ]
-        )
-        for gate_name, counts in tally.counts[family].items():
-            total.update({(gate_name, word): n for word, n in counts.items()})
-    rows.append(
-        ["**all**", sum(row[1] for row in rows)]
-        + [f"{total[gate_name, word]}" for gate_name in ("default", "expected_error") for word in ("fail", "untrusted")]
-        + [""]
-    )
-    print(
-        "Right results: failed and untrusted of N. *Used*: the largest error over its textbook bound, by the oracle.\n"
-    )
+                tally.wrong_by_definition[case["outcome"]] += 1
+
+
+def judge(tool, folder, sources, quick):
+    """Returns the tally of the sources."""
+    tally = Tally()
+    for source in sources:
+        if source == "machines":
+            judge_machines(tally, tool, folder, quick)
+        elif source != "torch" or torch_data.available():
+            judge_cases(tally, tool, f"{folder}/{source}.h5", right_cases(source, quick))
+    return tally
+
+
+def print_report(tally, sources, quick):
+    """Prints the tables and what was left out of them."""
+    print("Right results: failed and untrusted of N. *Used*: the largest error over its textbook bound.\n")
+    rows = [
+        [
+            family,
+            tally.judged(family),
+            *tally.cells([family], "default"),
+            *tally.cells([family], "expected_error"),
+            f"{tally.used[family]:.3f}" if family in tally.used else "-",
+        ]
+        for family in list(tally.counts)
+    ]
+    every = [cell for gate_name in GATES for cell in tally.cells(list(tally.counts), gate_name)]
+    rows.append(["**all**", sum(row[1] for row in rows), *every, ""])
     print(
         markdown(["family", "N", "default: failed", "untrusted", "`expected_error`: failed", "untrusted", "used"], rows)
     )
-    print(f"Seed {right_data.SEED}; {'a subset (--quick)' if options.quick else 'full size'}.")
-    if torch_data.available():
+    print(f"Seed {right_data.SEED}; {'a sample (--quick)' if quick else 'full size'}.")
+    if "torch" in sources and torch_data.available():
         print(
             f"{len(torch_data.left_out)} results of PyTorch {torch_data.torch.__version__} are left out: the oracle "
-            "does not confirm them (bfloat16 kernels that keep less than float32, or results as small as the bound)."
+            "does not confirm them (bfloat16 kernels that keep less than float32 or may do so, or results as small as "
+            "the bound)."
         )
-    else:
-        print("PyTorch is not installed: its family is left out.")
-    outcomes = ", ".join(f"{n} {word}" for word, n in sorted(collections.Counter(flagged).items()))
-    print(
-        f"{len(flagged)} emulated results are not counted, because the machine's definition makes them wrong (on the "
-        "910B's vector unit NaN becomes 0, and so does tanh of a subnormal number; on cdna2 subnormal operands become "
-        f"0): {outcomes}."
-    )
-    shapes = collections.Counter()
-    for family, gate_name, _, op, outcome, *_, standard, because, _ in tally.alarms:
-        shapes[gate_name, family, op, outcome, standard] += 1
+    elif "torch" in sources:
+        print("PyTorch is not installed: its right results are left out.")
+    if "machines" in sources:
+        outcomes = ", ".join(f"{n} {word}" for word, n in sorted(tally.wrong_by_definition.items()))
+        print(
+            f"{sum(tally.wrong_by_definition.values())} emulated results are not counted, because the machine's "
+            "definition makes them wrong (on the 910B's vector unit NaN becomes 0, and so does tanh of a subnormal "
+            f"number; on cdna2 subnormal operands become 0): {outcomes}."
+        )
+    kinds = collections.Counter((f"{a.family}, {a.gate}", a.op, a.outcome, a.standard) for a in tally.alarms)
     print("\nFalse alarms by kind:\n")
-    print(
-        markdown(
-            ["family and gate", "operator", "outcome", "judged by", "count"],
-            [[f"{f}, {g}", op, o, s, n] for (g, f, op, o, s), n in sorted(shapes.items())],
-        )
-        if shapes
-        else "none"
+    rows = [[*kind, count] for kind, count in sorted(kinds.items())]
+    print(markdown(["family and gate", "operator", "outcome", "judged by", "count"], rows) if rows else "none")
+
+
+def is_known(entry, alarm):
+    """Returns whether an entry of known_alarms.csv describes the alarm. Family, gate and case are patterns."""
+    return entry["outcome"] == alarm.outcome and all(
+        fnmatch.fnmatchcase(getattr(alarm, key), entry[key]) for key in ("family", "gate", "case")
     )
-    if options.csv:
-        with open(options.csv, "w", newline="") as out:
-            writer = csv.writer(out, lineterminator="\n")
-            writer.writerow(
-                [
-                    "family",
-                    "gate",
-                    "case",
-                    "op",
-                    "outcome",
-                    "misses",
-                    "sites",
-                    "worst_ratio",
-                    "standard",
-                    "because",
-                    "reproduce",
-                ]
-            )
-            writer.writerows(tally.alarms)
+
+
+def complaints(tally, known, whole):
+    """Returns a sentence for each false alarm that is not known and, of a whole run, for each entry of the list of
+    known ones that occurs no longer."""
+    found = [
+        f"A right result is judged {alarm.outcome}: {alarm.family}, {alarm.gate}, {alarm.case}: {alarm.because}\n"
+        f"    ASSAY_PROOF_SEED={right_data.SEED} {alarm.reproduce}"
+        for alarm in tally.alarms
+        if not any(is_known(entry, alarm) for entry in known)
+    ]
+    stale = [entry for entry in known if whole and not any(is_known(entry, alarm) for alarm in tally.alarms)]
+    return found + [
+        f"The known alarm {entry['family']}, {entry['gate']}, {entry['case']} no longer occurs. Remove it from "
+        f"{KNOWN.name}."
+        for entry in stale
+    ]
+
+
+def is_of(entry, sources):
+    """Returns whether an entry of known_alarms.csv is about one of the sources and about this seed. An entry without
+    seeds is about every seed."""
+    seeds = entry["seeds"].split()
+    return entry["source"] in sources and (not seeds or str(right_data.SEED) in seeds)
+
+
+def selftest(tool):
+    """Checks that the check fails when it should, and says the reason."""
+    cases = list(itertools.islice(right_data.products("float16", 3), 18))
+    tally, strict = Tally(), Tally()
+    with tempfile.TemporaryDirectory() as folder:
+        judge_cases(tally, tool, f"{folder}/right.h5", cases)
+        judge_cases(strict, tool, f"{folder}/strict.h5", cases, {"default": ("--rtol", "0", "--atol", "0")})
+    entry = {"family": "products *", "gate": "default", "case": "product/*", "outcome": "fail"}
+    failed = len(strict.alarms)
+    found = {
+        "right results, by the default gate": (complaints(tally, [], True), 0, ""),
+        "right results, with a bound of 0": (complaints(strict, [], True), failed, "A right result is judged fail"),
+        "alarms that are known": (complaints(strict, [entry], True), 0, ""),
+        "an alarm that is known with another outcome": (
+            complaints(strict, [{**entry, "outcome": "untrusted"}], False),
+            failed,
+            "A right result is judged fail",
+        ),
+        "a known alarm that no longer occurs": (complaints(tally, [entry], True), 1, "no longer occurs. Remove it"),
+        "a known alarm outside a sample": (complaints(tally, [entry], False), 0, ""),
+    }
+    assert failed > 0, "no right result fails with a bound of 0"
+    return end_selftest(found)
+
+
+def main():
+    options = read_options(
+        __doc__,
+        "false alarm",
+        [("--source", {"action": "append", "choices": SOURCES, "help": "only this source; can be repeated"})],
+    )
+    exact.check_exact_sum()
+    if options.selftest:
+        return selftest(options.assay)
+    sources, began = options.source or SOURCES, time.time()
+    if list(sources) == ["torch"] and not torch_data.available():
+        print("PyTorch is not installed: skipped")
+        return 77
+    with tempfile.TemporaryDirectory() as temporary:
+        tally = judge(options.assay, options.keep or temporary, sources, options.quick)
+    for note in tally.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print_report(tally, sources, options.quick)
+    write_csv(options.csv, HEAD, tally.alarms)
     print(f"{time.time() - began:.0f} s", file=sys.stderr)
-    folder_context.cleanup()
-    return 1 if options.strict and tally.alarms else 0
+    if not options.check:
+        return 0
+    known = [entry for entry in read_csv(KNOWN) if is_of(entry, sources)]
+    return end_check(complaints(tally, known, not options.quick), "No right result is judged wrongly, but known ones")
 
 
 if __name__ == "__main__":

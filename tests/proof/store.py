@@ -76,8 +76,3 @@ def gate(tool, path, *options, recorded="kernel", allowed=(0, 1, 2, 3, 4)):
     run_assay(tool, "gate", path, *source, *options, "--json", report, "--quiet", allowed=allowed)
     cases = {case["case"]: case for case in json.loads(report.read_text())["cases"]}
     return cases, time.time() - began
-
-
-def markdown(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" + " ---: |" * (len(head) - 1)]
-    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows]) + "\n"

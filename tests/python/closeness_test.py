@@ -195,6 +195,33 @@ class Closeness(unittest.TestCase):
             return 2.0 ** -23, float("inf")  # they are taken for float32
         self.run_pairs("torch", TORCH, make, torch_says, limits)
 
+    # The tolerances are those of the looser dtype, whichever side it is on.
+    @unittest.skipIf(torch is None, "PyTorch is not installed")
+    def test_torch_of_two_dtypes(self):
+        dtypes = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+        rtol = {"float16": 1e-3, "bfloat16": 1.6e-2, "float64": 1e-7, "complex128": 1e-7}
+        rng, outcomes, between = np.random.default_rng(3), collections.Counter(), 0
+        for left in dtypes:
+            for right in dtypes:
+                if left.startswith("complex") != right.startswith("complex"):
+                    continue
+                for off in [rtol.get(name, 1.3e-6) * factor for name in (left, right) for factor in (0.3, 3)]:
+                    e = torch.from_numpy(1 + rng.random(50)).to(getattr(torch, right))
+                    a = (e.to(torch.complex128) * (1 + off)).to(getattr(torch, left)) if e.is_complex() else (
+                        (e.double() * (1 + off)).to(getattr(torch, left)))
+                    try:
+                        torch.testing.assert_close(a, e, check_dtype=False)
+                        theirs = "pass"
+                    except AssertionError:
+                        theirs = "fail"
+                    ours = assay.compare(a, e, standard="torch").outcome
+                    self.assertEqual(ours, theirs, f"{left} against {right}, off by {off}")
+                    outcomes[ours] += 1
+                    alike = assay.compare(a, e.to(a.dtype), standard="torch").outcome
+                    between += left != right and (ours, alike) == ("pass", "fail")
+        self.assertGreater(min(outcomes["pass"], outcomes["fail"]), 15)
+        self.assertGreater(between, 5, "values between the tolerances of both dtypes")
+
 
 if __name__ == "__main__":
     if "--all" in sys.argv:

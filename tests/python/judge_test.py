@@ -54,6 +54,22 @@ class Compare(TestCase):
         self.assertTrue(v._repr_html_().startswith("<pre>1 of 1 000 elements"))
         self.assertEqual(self.refusal(AssertionError, v.check), str(v))
 
+    def test_torch_takes_the_looser_tolerance_of_both_dtypes(self):
+        # Compared with 1. The values are between the tolerances of both dtypes.
+        for output, golden, value in (("float32", "float16", 1 + 2 ** -11), ("float16", "float32", 1 + 2 ** -10),
+                                      ("float32", "float64", 1 + 2 ** -17), ("float64", "float32", 1 + 9e-6)):
+            a, e = np.full(4, value, output), np.ones(4, golden)
+            self.assertEqual(a[0], value)
+            self.assertEqual(assay.compare(a, e, standard="torch").outcome, "pass", (output, golden))
+            assay.assert_close(a, e, standard="torch")
+            case = Case("x", golden=e, attributes={"output_dtype": output})
+            self.assertEqual(case.judge(a, standard="torch").outcome, "pass", (output, golden))
+            wider = np.dtype(max(output, golden, key=lambda name: np.dtype(name).itemsize))
+            a, e = a.astype(wider), e.astype(wider)
+            self.assertEqual(assay.compare(a, e, standard="torch").outcome, "fail", wider)
+            case = Case("x", golden=e, attributes={"output_dtype": wider.name})
+            self.assertEqual(case.judge(a, standard="torch").outcome, "fail", wider)
+
     def test_metrics_are_those_of_what_was_judged(self):
         for shape in ((20, 50), (200, 500)):  # kept until they are read, and taken at once
             golden = RNG.standard_normal(shape)

@@ -307,6 +307,55 @@ TEST_F(GateStandards, ChecksumsSeeMutations) {
   }
 }
 
+// One rule for a case and for two arrays: `torch` takes the looser tolerance of both dtypes, as
+// torch.testing.assert_close(check_dtype=False) does. The value is compared with 1. Where it passes
+// it is between the tolerances of both dtypes.
+TEST_F(GateStandards, TorchTakesTheLooserToleranceOfBothDtypes) {
+  const struct {
+    const char *output, *golden;
+    double value;
+    const char* outcome;
+  } rows[] = {
+      {"float32", "float16", 1 + 0x1p-11, "pass"}, {"float16", "float32", 1 + 0x1p-10, "pass"},
+      {"float32", "float32", 1 + 0x1p-11, "fail"}, {"float64", "float32", 1 + 9e-6, "pass"},
+      {"float32", "float64", 1 + 0x1p-17, "pass"}, {"float64", "float64", 1 + 9e-6, "fail"},
+      {"bfloat16", "float32", 1 + 0x1p-7, "pass"}, {"float32", "bfloat16", 1 + 0x1p-7, "pass"},
+      {"bfloat16", "float16", 1 + 0x1p-7, "pass"}, {"float16", "bfloat16", 1 + 0x1p-7, "pass"},
+      {"float16", "bfloat16", 1 + 0x1p-5, "fail"}, {"float16", "float32", 1 + 0x1p-9, "fail"},
+      {"float32", "float16", 1 + 0x1p-9, "fail"}};
+  const auto bytes_of = [](const Tensor& t) {
+    const TensorView v = t.view();
+    return std::string(reinterpret_cast<const char*>(v.data),
+                       static_cast<std::size_t>(v.size() * v.format->storage_bytes));
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(formatted("{} against {}: {}", row.output, row.golden, row.value));
+    Case c;
+    c.name = "x";
+    c.op = "external";
+    c.attributes["output_dtype"] = std::string(row.output);
+    c.golden = Tensor::from_values(format_named(row.golden), {2}, std::vector<double>{1, 1});
+    c.outputs["p"] =
+        Tensor::from_values(format_named(row.output), {2}, std::vector<double>{1, row.value});
+    ASSERT_EQ(c.outputs["p"].view().value_at(1), row.value);
+    make("x.h5", {c});
+    write("output.raw", bytes_of(c.outputs["p"]));
+    write("golden.raw", bytes_of(*c.golden));
+    const int code = row.outcome == std::string("pass") ? 0 : 1;
+    EXPECT_THAT(run("assay gate x.h5 --recorded p --standard torch --json gate.json"), Exits(code));
+    const Ran compared =
+        run(formatted("assay compare output.raw golden.raw --standard torch --dtype-actual {} "
+                      "--dtype-expected {} "
+                      "--json compare.json",
+                      row.output, row.golden));
+    EXPECT_EQ(compared.code, code) << compared.out << compared.err;
+    const auto of_gate = json("gate.json")["cases"][0], of_compare = json("compare.json");
+    EXPECT_EQ(of_gate["outcome"], row.outcome);
+    EXPECT_EQ(of_gate["because"], of_compare["because"]);
+    EXPECT_EQ(of_gate["bound"], of_compare["bound"]);
+  }
+}
+
 TEST_F(GateStandards, EveryReportSaysWhichVersion) {
   const std::string gate =
       formatted("assay gate {} --recorded h200 --case layer0/qkv.dgrad", sample());

@@ -195,6 +195,18 @@ ChosenBound unnamed_bound(const Case& c, const Format& output, const BoundReques
 
 }  // namespace
 
+bool gives_codes(const Case& c) {
+  const Operator* op = find_operator(c.op);
+  return op != nullptr && op->has_element_bounds != nullptr && !c.inputs.empty() &&
+         op->has_element_bounds(c);
+}
+
+void bound_codes(const Case& c, Bound& bound) {
+  if (!gives_codes(c)) return;
+  bound.rule = Rule::kGiven;
+  bound.rtol = bound.atol = 0;
+}
+
 Bound own_bound(const Case& c, const Format& output, const Machine* machine) {
   require_real(output);
   const Operator* op = find_operator(c.op);
@@ -203,6 +215,7 @@ Bound own_bound(const Case& c, const Format& output, const Machine* machine) {
                            (op->has_element_bounds == nullptr || op->has_element_bounds(c));
   if (by_elements) {
     bound = *standard_bound("accumulation", output);
+    bound_codes(c, bound);
   } else {
     const DerivedTolerance tolerance = derived_tolerance(c, machine);
     bound.standard = "derived";

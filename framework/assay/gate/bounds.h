@@ -66,6 +66,12 @@ std::vector<ChosenBound> choose_bounds(const Case& test_case, const Format& outp
 // The origin of an operator's own bound.
 inline constexpr std::string_view kOperatorOrigin = "operator";
 
+// Whether a case's output is codes. Their bounds say all of it: how far from the golden result the
+// codes are that a right quotient may become.
+bool gives_codes(const Case& test_case);
+// Makes a bound of `accumulation` one by the elements' own bounds alone if the case gives codes.
+void bound_codes(const Case& test_case, Bound& bound);
+
 // What the operator's own bound is for outputs of a case, without the case's policies; of a derived
 // tolerance on that machine (nullptr: as the case says, else any). Throws std::invalid_argument
 // with the reason where it has none.

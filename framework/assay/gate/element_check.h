@@ -40,6 +40,11 @@ struct ElementCheck {
   // is no second check. An output fails if either check fails. It passes if both pass, or if the
   // second check passes and the own bound is blind.
   std::shared_ptr<const ElementCheck> by_chance = nullptr;
+  // A stricter check, for float32 sums. A check by the expected error has one if it allows for sums
+  // of few bits because no machine is named. An output that passes the check and fails the stricter
+  // one is untrusted.
+  std::shared_ptr<const ElementCheck> by_float32 = nullptr;
+  std::string doubt;  // what is said of such an output
 
   // Returns one verdict: that of this check, or that of `by_chance` if it decides. Returns
   // not_comparable if there is a why_not.
@@ -47,6 +52,9 @@ struct ElementCheck {
                 const JudgeOptions& options) const;
 
  private:
+  // Makes a pass untrusted if `by_float32` fails.
+  void settle_doubt(const TensorView& output, const TensorView& expected,
+                    const JudgeOptions& options, Verdict& verdict) const;
   Verdict judge_alone(const TensorView& output, const TensorView& expected,
                       JudgeOptions options) const;
 };

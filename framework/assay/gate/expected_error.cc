@@ -5,12 +5,15 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/gate/product_sample.h"
+#include "assay/judge/subject_passes.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/product.h"
@@ -25,10 +28,11 @@ constexpr double kSummation = 1e-6;
 // A golden result of float64 is rounded itself, and functions are within some ulps of it.
 constexpr double kGoldenError = 0x1p-51;
 
-// The square of one element's error, by chance.
+// One element's error, and its square, by chance.
 struct SquareMoments {
   double mean = 0, variance = 0;
-  double jump = 0;  // by how much it may change at once, where it has but a few values
+  double jump = 0;  // by how much the square may change at once, where it has but a few values
+  double mean_error = 0;  // of the error itself
 };
 
 // The probability that a normal number is below z, to 1e-9: a table, and between its places a cubic
@@ -122,7 +126,7 @@ SquareMoments square_moments(const std::optional<LastRounding>& last, double e, 
   const double square = deviation * deviation;
   const auto normal = [&](double variance) {
     return SquareMoments{mean * mean + variance,
-                         2 * variance * variance + 4 * mean * mean * variance, 0};
+                         2 * variance * variance + 4 * mean * mean * variance, 0, mean};
   };
   if (!last) return normal(square);
   const double centre = e + mean, ulp = last->ulp(centre);
@@ -134,7 +138,7 @@ SquareMoments square_moments(const std::optional<LastRounding>& last, double e, 
   const double low = last->rounded(centre - kReach * deviation),
                high = last->rounded(centre + kReach * deviation);
   if (!std::isfinite(low) || !std::isfinite(high)) return {};
-  if (low == high) return {(low - e) * (low - e), 0, 0};
+  if (low == high) return {(low - e) * (low - e), 0, 0, low - e};
   SquareMoments moments;
   double fourth = 0, below = 0;
   // What lies beyond 7 deviations has no part in the sums.
@@ -146,6 +150,7 @@ SquareMoments square_moments(const std::optional<LastRounding>& last, double e, 
     const double up_to = value == end ? 1 : normal_below(((value + next) / 2 - centre) / deviation);
     const double error = (value - e) * (value - e);
     moments.mean += (up_to - below) * error;
+    moments.mean_error += (up_to - below) * (value - e);
     fourth += (up_to - below) * error * error;
     below = up_to;
     if (value == end) break;
@@ -198,6 +203,67 @@ class SumsByDigits {
   std::vector<double> sums_;
 };
 
+// The mean error of the elements towards or away from zero, in ulps of the output (error_bias() of
+// judge/subject_passes.h), as chance has it.
+class BiasTheory {
+ public:
+  BiasTheory(const ExpectedErrors& errors, const Format& output, std::size_t n)
+      : errors_(errors), output_(output), last_(last_rounding(errors)), alike_(n) {}
+
+  // Adds element i, whose golden value is e. `deviation`: of its error before the last rounding.
+  // `weight`: ErrorTest::weights before they are scaled.
+  void add(std::size_t i, double e, double deviation, double weight) {
+    if (!has_error_bias(output_, e)) return;
+    const double ulp = ulp_of(output_, e);
+    const double factor = std::copysign(weight * ulp, e);
+    weights_ += weight * ulp * ulp;
+    drift_ += errors_.drift[i] * std::abs(factor);
+    SquareMoments widest;
+    for (int part = 0; part < kParts; ++part) {
+      const double share = static_cast<double>(part) / (kParts - 1);
+      widest = square_moments(last_, e, errors_.mean[i], share * deviation);
+      centre_[part] += widest.mean_error * factor;
+    }
+    const double variance = widest.mean - widest.mean_error * widest.mean_error;
+    alike_.add(e, std::sqrt(std::max(variance, 0.0)) * std::abs(factor));
+    if (errors_.line.empty() || !errors_.pull.empty()) return;
+    const auto line = static_cast<std::size_t>(errors_.line[i]);
+    if (shared_.size() <= line) shared_.resize(line + 1);
+    shared_[line] += std::sqrt(errors_.shared[i]) * std::abs(factor);
+  }
+
+  // The limit on their mean.
+  std::optional<Limit> limit() const {
+    if (weights_ == 0) return std::nullopt;
+    double variance = std::accumulate(errors_.pull.begin(), errors_.pull.end(), 0.0);
+    for (const std::vector<double>& sums : {alike_.sums(), shared_}) {
+      for (const double sum : sums) variance += sum * sum;
+    }
+    double centre = 0;
+    for (const double c : centre_) centre = std::max(centre, std::abs(c));
+    const double kappa = std::sqrt(2 * std::log(4 / kErrorBudget));
+    const double sum = centre + drift_ + kappa * kMargin * std::sqrt(variance);
+    const double limit = kBiasAllowed + sum / weights_;
+    if (!(limit < kBiasOfTruncation)) return std::nullopt;
+    return Limit{.statistic = Statistic::kErrorBias, .limit = limit};
+  }
+
+ private:
+  // What all elements may have in common that is counted as chance of each: a function's mean
+  // error, the drift of a sum.
+  static constexpr double kBiasAllowed = 0.125;
+  static constexpr double kBiasOfTruncation = 0.5;
+  // Errors may be smaller than theory has them: so many sizes are looked at, from none on.
+  static constexpr int kParts = 3;
+
+  const ExpectedErrors& errors_;
+  const Format& output_;
+  std::optional<LastRounding> last_;
+  double weights_ = 0, centre_[kParts] = {}, drift_ = 0;
+  SumsByDigits alike_;          // of the deviations
+  std::vector<double> shared_;  // by line, of the deviations that its elements have in common
+};
+
 }  // namespace
 
 double expected_rms(const ExpectedErrors& errors, const Tensor& golden, const Format& output) {
@@ -223,6 +289,8 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
   double expected_squares = 0, high = 0, low = 0, unlike = 0, largest = 0;
   SumsByDigits alike(n);       // of the deviations
   std::vector<double> shared;  // by line
+  BiasTheory bias(errors, output, n);
+  const bool is_rounded_last = errors.last == &output && output.precision < 24;
   for (std::size_t i = 0; i < n; ++i) {
     const double e = expected[i];
     if (!has_error(e, most_finite)) continue;
@@ -234,11 +302,11 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
       const double value = last ? last->rounded(e + x) : e + x;
       bounds[i] = std::max(bounds[i], std::abs(std::clamp(value, -most_finite, most_finite) - e));
     }
+    const double ulp = last ? last->ulp(e) : 0;
+    const double size = mean_square(errors, i, deviation, ulp);
+    if (!(size > 0 && std::isfinite(size))) continue;
     const double farthest = std::copysign(std::abs(mean) + drift, mean),
                  nearest = std::copysign(std::max(std::abs(mean) - drift, 0.0), mean);
-    const double ulp = last ? last->ulp(e) : 0;
-    const double size = ulp * ulp / 12 + farthest * farthest + deviation * deviation;
-    if (!(size > 0 && std::isfinite(size))) continue;
     SquareMoments most = square_moments(last, e, farthest, kMargin * deviation);
     if (drift > std::abs(mean)) {  // the mean may have either sign, and a tie lie on either side
       const SquareMoments other =
@@ -247,6 +315,7 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
               std::max(most.jump, other.jump)};
     }
     const double w = weights[i] = 1 / size;
+    if (is_rounded_last) bias.add(i, e, deviation, w);
     high += w * most.mean;
     if (!errors.at_most) {
       low += w * square_moments(last, e, nearest, deviation / kMargin).mean;
@@ -283,259 +352,25 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
                          .limit = most / expected_squares * (1 + kSummation),
                          .parameter = least / expected_squares};
   }
+  if (is_rounded_last) test.bias = bias.limit();
   const Format& wide = format_named("float64");
   test.bounds = std::make_shared<const Tensor>(Tensor::from_values(wide, golden.shape(), bounds));
   test.weights = std::make_shared<const Tensor>(Tensor::from_values(wide, golden.shape(), weights));
   return test;
 }
 
-namespace {
-
-// sum w (values - e)^2 over what is finite.
-double weighted_squares(const std::vector<double>& weights, const std::vector<double>& values,
-                        const std::vector<double>& expected) {
-  double sum = 0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const double error = values[i] - expected[i];
-    if (std::isfinite(error)) sum += weights[i] * error * error;
-  }
-  return sum;
-}
-
-// The case with its float inputs rounded to a format of fewer bits; empty where they all have as
-// few.
-std::optional<Case> with_inputs_in(const Case& c, const Format& narrow) {
-  Case changed = c;
-  bool any = false;
-  for (auto& [name, input] : changed.inputs) {
-    if (!input.format().is_float() || input.format().precision <= narrow.precision) continue;
-    std::vector<double> values = input.view().values();
-    round_array(narrow, values.data(), values.size());
-    input = Tensor::from_values(input.format(), input.shape(), values);
-    any = true;
-  }
-  return any ? std::optional(std::move(changed)) : std::nullopt;
-}
-
-// sum w (round(e + x) - e)^2 as theory expects it.
-double expected_squares(const ExpectedErrors& errors, const std::vector<double>& weights,
-                        const std::vector<double>& expected) {
+std::vector<double> expected_squares(const ExpectedErrors& errors,
+                                     const std::vector<double>& expected) {
   const std::optional<LastRounding> last = last_rounding(errors);
-  double sum = 0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    if (!(weights[i] > 0)) continue;
-    sum += weights[i] *
-           square_moments(last, expected[i], errors.mean[i], std::sqrt(errors.variance[i])).mean;
+  std::vector<double> squares(expected.size());
+  for (std::size_t i = 0; i < squares.size(); ++i) {
+    squares[i] =
+        square_moments(last, expected[i], errors.mean[i], std::sqrt(errors.variance[i])).mean;
   }
-  return sum;
-}
-
-// Accumulators that sum products with fewer bits than they should. `apply` returns whether it
-// changed anything.
-struct WrongSums {
-  const char* words;
-  bool (*apply)(DotModel&);
-};
-bool sum_in(DotModel& model, std::string_view accumulator) {
-  model.accumulator.value = accumulator;
-  model.rounding.value = Rounding::kNearestEven;
-  model.kept_bits.value = model.mantissa_bits.value = model.promotion_interval.value = 0;
-  return true;
-}
-// Of two that do the same the first is named.
-constexpr WrongSums kWrongSums[] = {
-    {"a missing promotion",
-     [](DotModel& model) {
-       const bool promotes = model.promotion_interval.value > 0;
-       model.promotion_interval.value = 0;
-       return promotes;
-     }},
-    {"float16 accumulation", [](DotModel& model) { return sum_in(model, "float16"); }},
-    {"bfloat16 accumulation", [](DotModel& model) { return sum_in(model, "bfloat16"); }},
-    {"sums of 14 bits", [](DotModel& model) {
-       const bool has_more = model.mantissa_bits.value == 0 || model.mantissa_bits.value > 13;
-       if (has_more) model.mantissa_bits.value = 13, model.rounding.value = Rounding::kTowardZero;
-       model.promotion_interval.value = 0;
-       return has_more;
-     }}};
-
-// The errors where the machine's sums are wrong in this way; empty where they are not.
-std::optional<ExpectedErrors> errors_of(const WrongSums& wrong, const Case& c,
-                                        const Machine& machine, int threads) {
-  Case changed = c;
-  const auto interval = c.integer("promotion_interval");
-  changed.attributes.erase("promotion_interval");
-  std::vector<DotModel> rows(machine.dots.begin(), machine.dots.end());
-  bool changes = false;
-  for (DotModel& row : rows) {
-    if (interval && *interval > 0) row.promotion_interval.value = static_cast<int>(*interval);
-    changes = wrong.apply(row) || changes;
-  }
-  if (!changes) return std::nullopt;
-  Machine other = machine;
-  other.dots = rows;
-  try {
-    return expected_errors(changed, other, threads);
-  } catch (const std::invalid_argument&) {
-    return std::nullopt;
-  }
-}
-
-// The errors of a product whose K is split into so many parts, each rounded to a format before they
-// are added.
-ExpectedErrors split_errors(const Case& c, std::int64_t parts, const Format& narrow) {
-  const MatmulShape s = matmul_shape(c);
-  const RoundingStep step(narrow);
-  const std::int64_t length = (s.k + parts - 1) / parts;
-  ExpectedErrors errors;
-  errors.last = &c.output_format();
-  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
-    const std::vector<double> a = matmul_matrix(c, "a", batch).values(),
-                              b = matmul_matrix(c, "b", batch).values();
-    std::vector<double> variance(static_cast<std::size_t>(s.m * s.n), 0.0), part(variance.size());
-    for (std::int64_t first = 0; first < s.k; first += length) {
-      const std::int64_t last = std::min(s.k, first + length);
-      std::fill(part.begin(), part.end(), 0.0);
-      for (std::int64_t i = 0; i < s.m; ++i) {
-        for (std::int64_t k = first; k < last; ++k) {
-          const double by = a[static_cast<std::size_t>(i * s.k + k)];
-          for (std::int64_t j = 0; j < s.n; ++j) {
-            part[static_cast<std::size_t>(i * s.n + j)] +=
-                by * b[static_cast<std::size_t>(k * s.n + j)];
-          }
-        }
-      }
-      for (std::size_t i = 0; i < part.size(); ++i) {
-        Uncertain sum = Uncertain::inexact(part[i]);
-        sum.round(step);
-        variance[i] += sum.variance;
-      }
-    }
-    errors.variance.insert(errors.variance.end(), variance.begin(), variance.end());
-  }
-  errors.mean.assign(errors.variance.size(), 0.0);
-  return errors;
-}
-
-}  // namespace
-
-std::string likely_arithmetic(const Case& c, const Machine& machine, const TensorView& output,
-                              const Tensor& golden, const ErrorTest& test, int threads) {
-  const std::vector<double> weights = test.weights->view().values(), values = output.values(),
-                            expected = golden.view().values();
-  const double errors = weighted_squares(weights, values, expected);
-  // From a result that is rounded to the output's format.
-  const auto distance_from = [&](std::vector<double> result) {
-    round_array(*output.format, result.data(), result.size());
-    return weighted_squares(weights, values, result);
-  };
-  // What may be left of the squared differences where the inputs were rounded so before;
-  // conversions that leave nearly the same are told together.
-  constexpr double kLeft = 0.25, kAlike = 1.1;
-  std::vector<std::pair<double, std::string_view>> conversions;
-  for (const char* name : {"tfloat32", "hfloat32", "float16", "bfloat16", "float8_e4m3fn"}) {
-    const auto narrow = with_inputs_in(c, format_named(name));
-    if (!narrow) continue;
-    std::vector<double> result = golden_result(*narrow, threads).view().values();
-    // Inputs that the format cannot hold leave no finite result, where the output has one.
-    bool overflows = false;
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      overflows |=
-          std::isfinite(values[i]) && std::isfinite(expected[i]) && !std::isfinite(result[i]);
-    }
-    if (overflows) continue;
-    conversions.emplace_back(distance_from(std::move(result)), name);
-  }
-  if (!conversions.empty()) {
-    const double least = std::min_element(conversions.begin(), conversions.end())->first;
-    const double most = kLeft * distance_from(expected);
-    std::string names;
-    for (const auto& [left, name] : conversions) {
-      if (left < most && left <= kAlike * least) {
-        names += (names.empty() ? "" : " or ") + std::string(name);
-      }
-    }
-    if (!names.empty()) return formatted("errors like those of {} inputs", names);
-  }
-  // Of the others only their size is known, beyond what right results have: the nearest, within a
-  // factor of 2 in the root.
-  std::string likely;
-  double nearest = std::log(4.0);
-  const auto consider = [&](const ExpectedErrors& wrong, const std::string& words) {
-    if (wrong.variance.size() != weights.size()) return;
-    const double more = expected_squares(wrong, weights, expected) - 1;
-    const double distance = more > 0 ? std::abs(std::log((errors - 1) / more)) : nearest;
-    if (!(distance < nearest)) return;
-    nearest = distance;
-    likely = words;
-  };
-  if (!test.squares || !(errors > test.squares->limit)) return "";
-  for (const WrongSums& wrong : kWrongSums) {
-    const auto wrong_errors = errors_of(wrong, c, machine, threads);
-    if (wrong_errors) consider(*wrong_errors, wrong.words);
-  }
-  if (c.is_product()) {
-    for (const char* narrow : {"float16", "bfloat16"}) {
-      for (const std::int64_t parts : {2, 4, 8}) {
-        if (parts > matmul_shape(c).k) continue;
-        consider(split_errors(c, parts, format_named(narrow)),
-                 formatted("K in {} parts that are rounded to {}", parts, narrow));
-      }
-    }
-  }
-  return likely.empty() ? "" : formatted("errors as large as those of {}", likely);
+  return squares;
 }
 
 namespace {
-
-// A case to ask theory of, and where its elements lie in the result of the whole.
-struct Sample {
-  Case test_case;
-  std::vector<std::int64_t> index;
-};
-
-// At most so many of n, spread evenly.
-std::vector<std::int64_t> spread(std::int64_t n, std::int64_t most) {
-  std::vector<std::int64_t> chosen;
-  for (std::int64_t i = 0; i < std::min(n, most); ++i) {
-    chosen.push_back(i * n / std::min(n, most));
-  }
-  return chosen;
-}
-
-// Rows and columns of the first matrix of a product.
-Sample sample_of_product(const Case& c) {
-  constexpr std::int64_t kSide = 16;
-  const MatmulShape s = matmul_shape(c);
-  const std::vector<std::int64_t> rows = spread(s.m, kSide), columns = spread(s.n, kSide);
-  const auto extent = [](const std::vector<std::int64_t>& of) {
-    return static_cast<std::int64_t>(of.size());
-  };
-  const TensorView a = matmul_matrix(c, "a", 0), b = matmul_matrix(c, "b", 0);
-  Sample sample;
-  std::vector<double> of_a, of_b, of_bias;
-  for (const std::int64_t i : rows) {
-    const std::vector<double> row = a.at(i).values();
-    of_a.insert(of_a.end(), row.begin(), row.end());
-    for (const std::int64_t j : columns) sample.index.push_back(i * s.n + j);
-  }
-  for (std::int64_t k = 0; k < s.k; ++k) {
-    for (const std::int64_t j : columns) of_b.push_back(b.value_at(k * s.n + j));
-  }
-  Case& part = sample.test_case;
-  part.name = c.name;
-  part.op = c.op;
-  part.attributes = c.attributes;
-  part.attributes.erase("transpose_a");
-  part.attributes.erase("transpose_b");
-  part.inputs["a"] = Tensor::from_values(*a.format, {extent(rows), s.k}, of_a);
-  part.inputs["b"] = Tensor::from_values(*b.format, {s.k, extent(columns)}, of_b);
-  if (const std::vector<double> bias = matmul_bias(c); !bias.empty()) {
-    for (const std::int64_t j : columns) of_bias.push_back(bias[static_cast<std::size_t>(j)]);
-    part.inputs["bias"] = Tensor::from_values(c.input("bias").format(), {extent(columns)}, of_bias);
-  }
-  return sample;
-}
 
 std::int64_t elements_of_inputs(const Case& c) {
   std::int64_t all = 0;
@@ -548,14 +383,14 @@ std::int64_t elements_of_inputs(const Case& c) {
 std::optional<double> times_expected(
     const Case& c, const Machine& machine,
     const std::function<double(std::int64_t index, double exact)>& allowed) {
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 18;
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 18, kSide = 16;
   const Format& output = c.output_format();
   const Operator* op = find_operator(c.op);
   if (op == nullptr || op->expected_errors == nullptr || output.name != "float32") return {};
   if (!op->product && elements_of_inputs(c) > kMostElements) return {};
   try {
-    const std::optional<Sample> sample =
-        op->product ? std::optional(sample_of_product(c)) : std::nullopt;
+    const std::optional<ProductSample> sample =
+        op->product ? std::optional(sample_of_product(c, kSide)) : std::nullopt;
     const Case& asked = sample ? sample->test_case : c;
     const bool is_known = !sample && c.golden && c.golden->format().is_float64();
     const Tensor exact = is_known ? *c.golden : golden_result(asked);

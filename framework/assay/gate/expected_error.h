@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "assay/judge/limit.h"
 #include "assay/machine/machine.h"
@@ -26,6 +27,10 @@ struct ErrorTest {
   // What the weighted sum may be at most, and (Limit::parameter, 0 where that is not known) what
   // chance leaves at least. Empty where right results have no error that chance decides.
   std::optional<Limit> squares;
+  // What the mean error towards or away from zero may be at most, in ulps of the output: of results
+  // that are rounded to nearest it is about 0, of truncated ones a half. Empty where that is not
+  // known.
+  std::optional<Limit> bias;
 };
 
 // Given the golden result e, an element is round(e + x), x being normal with the mean and variance
@@ -37,11 +42,9 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
 // The root mean square of those errors of right results.
 double expected_rms(const ExpectedErrors& errors, const Tensor& golden, const Format& output);
 
-// Of an output that failed: which known wrong arithmetic has errors like these, as in "errors like
-// those of tfloat32 inputs"; empty where none has.
-std::string likely_arithmetic(const Case& test_case, const Machine& machine,
-                              const TensorView& output, const Tensor& golden, const ErrorTest& test,
-                              int threads);
+// Returns the mean of (round(e + x) - e)^2 of each element, as theory expects it.
+std::vector<double> expected_squares(const ExpectedErrors& errors,
+                                     const std::vector<double>& expected);
 
 // How many times the error that chance leaves in right float32 results of a case on a machine a
 // bound is, both as root mean squares; `allowed` gives the bound at a row-major index, of an

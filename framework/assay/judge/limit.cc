@@ -21,7 +21,7 @@ double least_of_group(std::span<const LimitReading> readings, const LimitReading
   return least.value_or(value(r));
 }
 
-double ratio_of(const LimitReading& r) {
+double ratio_of_reading(const LimitReading& r) {
   if (r.limit.statistic == Statistic::kCosine) return (1 - r.value) / (1 - r.limit.limit);
   return r.value == 0 ? 0 : r.value / r.limit.limit;
 }
@@ -53,7 +53,7 @@ bool all_hold(std::span<const LimitReading> readings) {
 double worst_ratio(std::span<const LimitReading> readings) {
   double worst = 0;
   for (const LimitReading& r : readings) {
-    worst = std::max(worst, least_of_group(readings, r, ratio_of));
+    worst = std::max(worst, least_of_group(readings, r, ratio_of_reading));
   }
   return worst;
 }

@@ -21,7 +21,9 @@ struct Limit {
   std::string text() const;  // "MERE < 0.000977"
   bool met(double value) const;
   bool needs_benchmark() const;
-  bool needs_weights() const { return statistic == Statistic::kErrorSquares; }
+  bool needs_weights() const {
+    return statistic == Statistic::kErrorSquares || statistic == Statistic::kErrorBias;
+  }
 };
 
 // A limit, and what the output's statistic was. Infinite where it has no finite value.

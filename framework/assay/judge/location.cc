@@ -2,6 +2,7 @@
 #include "assay/judge/location.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "assay/base/text.h"
 
@@ -26,6 +27,57 @@ void MissMap::add(std::int64_t position) {
 
 void MissMap::merge(const MissMap& other) {
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += other.counts[i];
+}
+
+namespace {
+
+// "row 3", "rows 3 and 9", "rows 3 to 7", "rows 3, 9, 12 and 4 others".
+std::string lines_text(std::string_view word, const std::vector<std::int64_t>& lines) {
+  const std::size_t n = lines.size();
+  if (n == 1) return formatted("{} {}", word, lines[0]);
+  const bool adjacent = lines.back() - lines.front() + 1 == static_cast<std::int64_t>(n);
+  if (adjacent && n > 2) return formatted("{}s {} to {}", word, lines.front(), lines.back());
+  constexpr std::size_t kListed = 4;
+  std::string text;
+  const std::size_t listed = n <= kListed ? n : kListed - 1;
+  for (std::size_t i = 0; i < listed; ++i) {
+    const bool last = i + 1 == n;
+    text += formatted("{}{}", i == 0 ? "" : last ? " and " : ", ", lines[i]);
+  }
+  if (listed < n) text += formatted(" and {} others", n - listed);
+  return formatted("{}s {}", word, text);
+}
+
+}  // namespace
+
+std::string whole_lines_text(const std::vector<std::int64_t>& positions, const Shape& shape,
+                             bool* holds_all) {
+  const std::int64_t columns = shape.empty() ? 1 : shape.back();
+  const std::int64_t rows = columns == 0 ? 0 : element_count(shape) / columns;
+  if (shape.size() < 2 || rows < 2 || columns < 2 || positions.empty()) return "";
+  const std::size_t all = positions.size();
+  for (const bool by_row : {true, false}) {
+    const std::int64_t length = by_row ? columns : rows, count = by_row ? rows : columns;
+    if (length < 4) continue;
+    std::vector<std::int64_t> in_line(static_cast<std::size_t>(count));
+    for (const std::int64_t p : positions) {
+      ++in_line[static_cast<std::size_t>(by_row ? p / columns : p % columns)];
+    }
+    std::vector<std::int64_t> lines;
+    std::size_t held = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t found = in_line[static_cast<std::size_t>(i)];
+      if (4 * found < 3 * length) continue;
+      lines.push_back(i);
+      held += static_cast<std::size_t>(found);
+    }
+    const bool is_most = all - held <= std::max(all / 10, std::min<std::size_t>(4, all / 5));
+    if (!lines.empty() && is_most && 2 * static_cast<std::int64_t>(lines.size()) <= count) {
+      if (holds_all != nullptr) *holds_all = held == all;
+      return lines_text(by_row ? "row" : "column", lines);
+    }
+  }
+  return "";
 }
 
 std::string location_pattern(const std::vector<std::int64_t>& positions, const Shape& shape) {
@@ -99,6 +151,12 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
     if (edges && 2 * count >= boundary && 2 * boundary <= size) {
       return "on the boundary: first and last rows and columns";
     }
+  }
+  if (shape.size() == 2) {
+    // Whole rows or columns, and up to a few positions elsewhere.
+    bool holds_all = false;
+    const std::string lines = whole_lines_text(positions, shape, &holds_all);
+    if (!lines.empty()) return (holds_all ? "all in " : "mostly in ") + lines;
   }
   return "";
 }

@@ -12,6 +12,14 @@ namespace assay {
 // The pattern that sorted row-major positions form in a shape ("all in row 3", ...); "" for none.
 std::string location_pattern(const std::vector<std::int64_t>& positions, const Shape& shape);
 
+// "rows 3 and 9", "columns 2 to 5", "rows 3, 9, 12 and 4 others": the whole rows or columns that
+// hold the sorted positions, up to 4 positions or a tenth of them. Three quarters of each line must
+// be among the positions. Returns an empty string if there are no such lines, if they are more than
+// half of all, or if the shape has fewer than 2 rows and columns or a line fewer than 4 elements.
+// Sets `holds_all`, if it is not null, to whether the lines hold all of the positions.
+std::string whole_lines_text(const std::vector<std::int64_t>& positions, const Shape& shape,
+                             bool* holds_all = nullptr);
+
 // How many misses lie where. The output is taken as a matrix: its last dimension are the columns,
 // all others, one after the other, the rows. It is cut into at most 32 x 32 blocks of one size (the
 // last ones of a side may be smaller).

@@ -360,6 +360,11 @@ constexpr Metric kMetrics[] = {
      .limit = MetricLimit{.statistic = Statistic::kErrorSquares,
                           .sense = LimitSense::kAtMost,
                           .read = not_of_metrics}},
+    {.name = "error_bias",
+     .words = "mean error towards or away from zero, in ulp,",
+     .limit = MetricLimit{.statistic = Statistic::kErrorBias,
+                          .sense = LimitSense::kAtMost,
+                          .read = not_of_metrics}},
 };
 
 }  // namespace

@@ -54,6 +54,9 @@ enum class Statistic : std::uint8_t {
   kNoiseRatio,
   // sum w d^2, w an element's own weight: no file names it, for the weights are a case's.
   kErrorSquares,
+  // |sum w ulp(e)^2 (d sign(e) / ulp(e))| / sum w ulp(e)^2: how far results lie towards zero, or
+  // away from it. No file names it either.
+  kErrorBias,
 };
 inline constexpr int kStatisticCount = 28;  // that files may name
 

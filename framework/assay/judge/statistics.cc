@@ -108,7 +108,7 @@ class Statistics {
   double of_output(const Limit& limit) {
     if (output_.metrics.compared == 0) return 0;
     if (limit.needs_weights()) {
-      return weighted_squares(pieces_, StatisticSubject::kOutput, threads_);
+      return weighted(limit.statistic, StatisticSubject::kOutput, 1);
     }
     if (is_of_large(limit.statistic)) return large_ratio(limit, StatisticSubject::kOutput, 1);
     if (is_relative(limit.statistic) && output_.metrics.errors_at_zero > 0) {
@@ -128,7 +128,7 @@ class Statistics {
   double of_trivial(const Limit& limit, int times) {
     if (const auto known = of_trivial_from_sums(limit, times)) return *known;
     if (limit.needs_weights()) {
-      return times * times * weighted_squares(pieces_, StatisticSubject::kZeros, threads_);
+      return weighted(limit.statistic, StatisticSubject::kZeros, times);
     }
     if (is_of_large(limit.statistic)) return large_ratio(limit, StatisticSubject::kZeros, times);
     if (is_quantile(limit.statistic)) return times * quantile(limit, StatisticSubject::kZeros);
@@ -193,6 +193,11 @@ class Statistics {
   }
 
  private:
+  // Of errors that are `times` those of the subject.
+  double weighted(Statistic statistic, StatisticSubject subject, int times) const {
+    if (statistic == Statistic::kErrorBias) return times * error_bias(pieces_, subject, threads_);
+    return times * times * weighted_squares(pieces_, subject, threads_);
+  }
   std::int64_t count_of_output(const Limit& limit) const {
     if (limit.statistic == Statistic::kShareUlps && pass_ != nullptr) {
       if (const auto known = pass_->over_ulps(limit.parameter)) return *known;
@@ -364,6 +369,7 @@ unsigned parts_for(const Limit& limit, const Format& output, std::int64_t elemen
     case Statistic::kLargeMereRatio:
     case Statistic::kLargeRmseRatio:
     case Statistic::kErrorSquares:
+    case Statistic::kErrorBias:
       return kErrors;
     case Statistic::kSmallErrors:
       return kErrors | simd::kPartCounts;
@@ -429,18 +435,20 @@ StatisticsResult judge_statistics(const Format& actual, const Format& expected,
 StatisticsResult judge_statistics(const TensorView& actual, const TensorView& expected,
                                   const TensorView* benchmark, bool round_expected,
                                   std::span<const Limit> limits, const StatisticsOptions& options) {
-  StatisticsResult result;
+  const auto refused = [](std::string why_not) {
+    StatisticsResult result;
+    result.why_not = std::move(why_not);
+    return result;
+  };
   const bool compares =
       std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_benchmark(); });
   if (compares && benchmark == nullptr) {
-    result.why_not =
-        "the standard compares with a benchmark's output, and none is given: --benchmark PRODUCER";
-    return result;
+    return refused(
+        "the standard compares with a benchmark's output, and none is given: --benchmark PRODUCER");
   }
   if (compares && benchmark->shape != expected.shape) {
-    result.why_not = formatted("the benchmark's output is {}, the expected result {}",
-                               shape_text(benchmark->shape), shape_text(expected.shape));
-    return result;
+    return refused(formatted("the benchmark's output is {}, the expected result {}",
+                             shape_text(benchmark->shape), shape_text(expected.shape)));
   }
   const StatisticsPieces all = [&](const std::function<void(const StatisticsPiece&)>& take) {
     take({actual, expected, compares ? benchmark : nullptr, options.error_weights, 0});
@@ -457,20 +465,18 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
   if (compares) {
     other = measure(pieces, StatisticSubject::kBenchmark, options.threads);
     if (other->broken >= 0) {
-      result.why_not =
+      return refused(
           formatted("the benchmark's output is {} at position {}, where a finite value is expected",
-                    number_text(benchmark->value_at(other->broken)), other->broken);
-      return result;
+                    number_text(benchmark->value_at(other->broken)), other->broken));
     }
   }
   const bool weighs =
       std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_weights(); });
   if (weighs &&
       (options.error_weights == nullptr || options.error_weights->shape != expected.shape)) {
-    result.why_not =
+    return refused(
         "the standard needs the expected error of each element, computed from the case's operands "
-        "(`assay gate`), and there is none";
-    return result;
+        "(`assay gate`), and there is none");
   }
   return judge_pieces(pieces, limits, options, std::move(other));
 }

@@ -35,7 +35,7 @@ struct StatisticsOptions {
   bool trivial = true;    // whether trivial_met is asked for
   bool blindness = true;  // whether blind_share is
   int threads = 0;        // 0: default_threads(); the result does not depend on it
-  const TensorView* error_weights = nullptr;  // of Statistic::kErrorSquares, float64
+  const TensorView* error_weights = nullptr;  // of limits that need them, float64
 };
 
 // What lies at the same places of both sides, from the element `begin` on; the last two where a

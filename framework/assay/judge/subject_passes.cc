@@ -382,26 +382,66 @@ std::int64_t count_elements(const SubjectPieces& pieces, StatisticSubject subjec
   return sum;
 }
 
-double weighted_squares(const SubjectPieces& pieces, StatisticSubject subject, int threads) {
-  double sum = 0;
+namespace {
+
+// Calls add(part, format, error, expected, weight) for each element with a finite error, and
+// merge(part) for each part, in order.
+template <typename Part, typename Add, typename Merge>
+void for_weighted_errors(const SubjectPieces& pieces, StatisticSubject subject, int threads,
+                         const Add& add, const Merge& merge) {
   pieces.for_all_parts(
       threads,
       [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
-        double part = 0, values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock],
-               w[kMetricsBlock];
+        Part part;
+        double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock], w[kMetricsBlock];
         for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
           const std::int64_t n = std::min(kMetricsBlock, end - first);
           tensors.read(subject, first, n, values, e, rounded);
           tensors.error_weights->read(first, n, w);
           for (std::int64_t i = 0; i < n; ++i) {
             const double error = values[i] - e[i];
-            if (std::isfinite(error)) part += w[i] * error * error;
+            if (std::isfinite(error)) add(part, *tensors.actual.format, error, e[i], w[i]);
           }
         }
         return part;
       },
-      [&](double part) { sum += part; });
-  return sum;
+      merge);
+}
+
+}  // namespace
+
+double weighted_squares(const SubjectPieces& pieces, StatisticSubject subject, int threads) {
+  struct Sum {
+    double value = 0;
+  } sum;
+  for_weighted_errors<Sum>(
+      pieces, subject, threads,
+      [](Sum& part, const Format&, double error, double, double weight) {
+        part.value += weight * error * error;
+      },
+      [&](const Sum& part) { sum.value += part.value; });
+  return sum.value;
+}
+
+bool has_error_bias(const Format& format, double expected) {
+  const double size = std::abs(expected);
+  return size >= min_normal(format) && size <= max_finite(format);
+}
+
+double error_bias(const SubjectPieces& pieces, StatisticSubject subject, int threads) {
+  struct Sum {
+    double ulps = 0, weights = 0;
+  } sum;
+  for_weighted_errors<Sum>(
+      pieces, subject, threads,
+      [](Sum& part, const Format& format, double error, double expected, double weight) {
+        if (!(weight > 0) || !has_error_bias(format, expected)) return;
+        const double ulp = ulp_of(format, expected);
+        part.ulps += weight * ulp * std::copysign(error, error * expected);
+        part.weights += weight * ulp * ulp;
+      },
+      [&](const Sum& part) { sum.ulps += part.ulps, sum.weights += part.weights; });
+  return sum.weights == 0 ? 0 : std::abs(sum.ulps) / sum.weights;
 }
 
 double normalised_squares(const SubjectPieces& pieces, int threads) {

@@ -123,6 +123,11 @@ std::int64_t count_elements(const SubjectPieces& pieces, StatisticSubject subjec
                             const Metrics& metrics, const Limit& limit, int threads);
 // sum w (value - e)^2 of the output or of zeros, over the elements that are finite.
 double weighted_squares(const SubjectPieces& pieces, StatisticSubject subject, int threads);
+// Whether an element has a part in error_bias(): its expected value has all digits in the format.
+bool has_error_bias(const Format& format, double expected);
+// The mean, without its sign, of sign(e) (value - e) / ulp(e) of the output or of zeros, in ulps of
+// the output's format. An element that has_error_bias() counts as w ulp(e)^2 does.
+double error_bias(const SubjectPieces& pieces, StatisticSubject subject, int threads);
 // sum (value - e)^2 / sum value^2 of the output.
 double normalised_squares(const SubjectPieces& pieces, int threads);
 // Largest and sum of the relative errors of the output.

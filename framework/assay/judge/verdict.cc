@@ -165,7 +165,9 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   });
   const bool is_real = !actual.format->is_complex();
   if (verdict.outcome == Outcome::kFail && options.patterns && is_real) {
-    verdict.where = failure_pattern(actual, expected, options, verdict, misses);
+    FailurePattern pattern = failure_pattern(actual, expected, options, verdict, misses);
+    verdict.where = std::move(pattern.text);
+    verdict.explained = pattern.explained;
   }
   for (const LimitReading& r : verdict.readings) {
     if (!r.limit.needs_weights() || !(r.value < r.limit.parameter)) continue;

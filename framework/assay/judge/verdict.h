@@ -73,9 +73,10 @@ struct Verdict {
   std::vector<DrawTest> tests = {};         // of draws, where the bound is a law
   std::string because;                      // the verdict in words, one line
   bool same_data = false;                   // the output is the golden result, the same bytes
-  // The pattern of a failure: where its misses lie, and which change of the output would mend it
-  // (judge/pattern.h); empty where there is none.
+  // The pattern of a failure: where its misses lie, and which cause explains them
+  // (judge/pattern.h). Empty if there is none.
   std::string where;
+  bool explained = false;                // whether `where` names a cause
   std::optional<MissMap> miss_map = {};  // where JudgeOptions asks for it, and elements missed
   std::vector<std::string> notes = {};   // what else a reader should know
   Bound bound;

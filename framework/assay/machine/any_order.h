@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "assay/format/format.h"
+#include "assay/simd/column_sums.h"
 
 namespace assay {
 
@@ -23,7 +24,7 @@ struct AnyOrderUnit {
 };
 
 // How many sums any_order_errors() takes side by side.
-inline constexpr std::int64_t kAnyOrderColumns = 8;
+inline constexpr std::int64_t kAnyOrderColumns = simd::kSummedColumns;
 
 // The errors of `columns` (1 or kAnyOrderColumns) sums of n terms each, in the units of the terms.
 // `terms` is n x columns, row-major: numbers that may be rounded by themselves before they are
@@ -41,11 +42,5 @@ inline constexpr std::int64_t kAnyOrderColumns = 8;
 // Throws nothing. The result does not depend on the number of columns.
 void any_order_errors(const AnyOrderUnit& unit, std::int64_t n, std::int64_t columns,
                       const double* terms, const double* grids, double* variance, double* drift);
-
-// The terms of kAnyOrderColumns sums of k products each, and their grids: of a row of k values and
-// as many columns, whose values lie `stride` apart. The grids of values are as above.
-void any_order_products(std::int64_t k, std::int64_t stride, const double* row,
-                        const double* row_grids, const double* columns, const double* column_grids,
-                        double* terms, double* grids);
 
 }  // namespace assay

@@ -76,7 +76,8 @@ constexpr VectorModel kModels[] = {
      .source =
          "the vendor's documents: saturating with CTRL[48] = 0, IEEE with 1; they disagree about "
          "subnormals, and do not say how often a multiply-add rounds; tanh by the vendor's "
-         "library"},
+         "library; Ascend C's Cast gives int8 of float16 alone",
+     .int8_from = {"float16", Provenance::kDocumented}},
     simt("hopper"),
     simt("ampere"),
     simt("ada"),

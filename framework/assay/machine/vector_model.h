@@ -33,6 +33,8 @@ struct VectorModel {
   // (machine/function_error.h). Emulated they are the exact value rounded once.
   Known<std::string_view> functions;
   std::string_view source;  // where all of this is known from
+  // The format that numbers are rounded to before they are converted to int8.
+  Known<std::string_view> int8_from = {"float32", Provenance::kAssumed};
 };
 
 std::span<const VectorModel> vector_models();

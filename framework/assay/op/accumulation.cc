@@ -26,7 +26,8 @@ DotModel in_any_order(const Format& f) {
           .round_products = assumed(true)};
 }
 
-std::vector<DotModel> rows_in_any_order() {
+// `short_sums`: whether sums of floats of at most 8 bits may keep as few bits as on any machine.
+std::vector<DotModel> rows_in_any_order(bool short_sums) {
   std::vector<DotModel> rows;
   std::vector<DotModel> of_small_floats;
   for (const Machine& machine : machines()) {
@@ -48,7 +49,7 @@ std::vector<DotModel> rows_in_any_order() {
       DotModel row = in_any_order(f);
       row.accumulator = assumed(std::string_view("int32"));
       rows.push_back(row);
-    } else if (f.is_float() && f.bits > 8) {
+    } else if (f.is_float() && (f.bits > 8 || !short_sums)) {
       rows.push_back(in_any_order(f));
     } else if (f.is_float()) {
       for (DotModel row : of_small_floats) {
@@ -63,12 +64,39 @@ std::vector<DotModel> rows_in_any_order() {
 }  // namespace
 
 const Machine& any_machine() {
-  static const std::vector<DotModel> rows = rows_in_any_order();
+  static const std::vector<DotModel> rows = rows_in_any_order(true);
   static const Machine machine = {.name = "any",
                                   .summary = "sums in any order",
                                   .dots = rows,
                                   .source = "IEEE 754, and the rows of machines"};
   return machine;
+}
+
+const Machine& any_float32_machine() {
+  static const std::vector<DotModel> rows = rows_in_any_order(false);
+  static const Machine machine = {.name = "any float32",
+                                  .summary = "sums in any order, none of few bits",
+                                  .dots = rows,
+                                  .source = "IEEE 754"};
+  return machine;
+}
+
+bool is_any_machine(const Machine& machine) {
+  return &machine == &any_machine() || &machine == &any_float32_machine();
+}
+
+int shortest_sum_bits(const Case& c) {
+  const Operator* op = find_operator(c.op);
+  const Format* operand = c.input_format("a");
+  if (operand == nullptr) operand = c.input_format("q");
+  if (op == nullptr || operand == nullptr) return 0;
+  if (const auto word = c.text("compute_dtype")) operand = &format_named(*word);
+  int fewest = 0;
+  for (const DotModel& row : any_machine().dots) {
+    const int bits = row.input == operand->name ? row.kept_bits.value : 0;
+    if (bits > 0 && (fewest == 0 || bits < fewest)) fewest = bits;
+  }
+  return fewest;
 }
 
 std::vector<std::string> any_machine_notes(const Case& c) {

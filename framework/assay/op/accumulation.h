@@ -71,6 +71,13 @@ Tensor held_bounds(const Format& output, const Shape& shape, std::vector<double>
 // of floats of at most 8 bits have a row for each accumulator that is known for them, never
 // promoted, and are bounded by the widest. It is no machine that computes.
 const Machine& any_machine();
+// The same, but with sums of float32 of floats of at most 8 bits, too.
+const Machine& any_float32_machine();
+// Whether it is one of these two.
+bool is_any_machine(const Machine& machine);
+// How many bits the sums of a case's products keep by any_machine(), if they are fewer than those
+// of float32; else 0.
+int shortest_sum_bits(const Case& test_case);
 // That a verdict rests on any_machine(), and what would say more; empty where that does not matter.
 std::vector<std::string> any_machine_notes(const Case& test_case);
 

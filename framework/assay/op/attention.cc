@@ -306,17 +306,25 @@ Tensor attention_reference(const ReferenceCall& call) {
   return result;
 }
 
-// What a matrix unit flushes no rounding bounds.
-void require_subnormals(const Case& c, const Machine& machine) {
+// What a matrix unit takes for 0 of operands of a dtype.
+struct Flushing {
+  bool inputs = false;  // subnormal operands
+  bool sums = false;    // subnormal sums
+};
+Flushing flushing_of(const Format& input, const Machine& machine) {
+  Flushing found;
   for (const DotModel& row : machine.dots) {
-    const bool flushes = row.flush_inputs.value || row.flush_sums.value;
-    if (flushes && row.input == c.input("q").format().name) {
-      throw CaseError(c.name,
-                      formatted("no tolerance can be derived: the matrix unit of {} flushes "
-                                "subnormals",
-                                machine.name));
-    }
+    if (row.input != input.name) continue;
+    found.inputs = found.inputs || row.flush_inputs.value;
+    found.sums = found.sums || row.flush_sums.value;
   }
+  return found;
+}
+
+// Returns the values of which a unit that flushes subnormal operands takes nothing, else 0.
+std::vector<double> subnormal_part(const Format& input, std::vector<double> sizes) {
+  for (double& v : sizes) v = v < min_normal(input) ? v : 0;
+  return sizes;
 }
 
 // The bounds of a result's elements, infinite if nothing bounds one, NaN if a NaN or
@@ -325,15 +333,18 @@ struct AttentionBounds {
   std::vector<double> values;
   Unbounded unbounded;
 };
-AttentionBounds bounds_of_attention(const Case& c) {
+AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
   const Format& output = c.output_format();
   const Attention a = attention_of(c, output);
+  const Flushing flushing = flushing_of(a.input, machine);
   const Format& float32 = format_named("float32");
   const RoundoffBounds roundoff = roundoff_bounds(c, float32, output);
   const double u = roundoff.unit, f = largest_function_error("exp", float32);
   // A product's sum by float32 in any order, its terms cut or rounded: relative to sum |a b|.
   const auto product = [](std::int64_t n) { return static_cast<double>(n + 2) * 0x1p-23; };
   const std::int64_t tiles = (a.keys + a.tile - 1) / a.tile;
+  // What a product's sum may lose at each of its roundings, beside their relative error.
+  const double tiny_sum = roundoff.tiny + (flushing.sums ? min_normal(float32) : 0);
   const SumRoundings of_tile = sum_roundings(c, a.tile, float32, roundoff);
   const double loss = of_tile.loss();
   // Of a sum's own: each tile's roundings, and what each later tile multiplies and adds.
@@ -342,11 +353,12 @@ AttentionBounds bounds_of_attention(const Case& c) {
   Unbounded unbounded;
   // Writes the bounds of row i of a part.
   const auto row_bounds = [&](std::int64_t i, std::int64_t seen, const Weights& w,
-                              const std::vector<double>& sizes, const std::vector<double>& mixed,
-                              const std::vector<double>& v, double* to) {
+                              const std::vector<double>& sizes, const std::vector<double>& lost,
+                              const std::vector<double>& mixed, const std::vector<double>& v,
+                              double* to) {
     // How far a score may be off, and how far it lies below the maximum. A key whose score is
     // -infinity has no weight.
-    double off = 0, most = -kInfinity, least = kInfinity;
+    double off = 0, most = -kInfinity, lowest = kInfinity;
     bool is_number = true;
     for (std::int64_t j = 0; j < seen; ++j) {
       const std::size_t key = at(i * a.keys + j);
@@ -355,8 +367,9 @@ AttentionBounds bounds_of_attention(const Case& c) {
       if (!std::isfinite(score)) continue;
       off = std::max(off, product(a.depth) * std::abs(a.scale) * sizes[key] +
                               3 * u * std::abs(score) + 2 * roundoff.tiny +
-                              static_cast<double>(a.depth) * std::abs(a.scale) * roundoff.tiny);
-      most = std::max(most, score), least = std::min(least, score);
+                              std::abs(a.scale) * lost[key] +
+                              static_cast<double>(a.depth) * std::abs(a.scale) * tiny_sum);
+      most = std::max(most, score), lowest = std::min(lowest, score);
       require_range(c, float32, "a score",
                     (1 + product(a.depth)) * sizes[key] * std::max(1.0, std::abs(a.scale)));
     }
@@ -365,7 +378,7 @@ AttentionBounds bounds_of_attention(const Case& c) {
       return;
     }
     // Weights below exp(-104) are lost whatever their error.
-    const double depth = std::min(most - least, 104.0);
+    const double depth = std::min(most - lowest, 104.0);
     const double weight = (1 + f) * std::exp(2 * off + u * depth * static_cast<double>(tiles)) - 1;
     // A sum that may lose this share, of weights that are not negative.
     const double sum = std::min((1 + weight) * (1 + running) - 1, 1.0) + loss;
@@ -380,12 +393,24 @@ AttentionBounds bounds_of_attention(const Case& c) {
     // A weight's subnormal rounding, in float32 and in the operands' dtype, for every key.
     const double tiny = static_cast<double>(a.keys) * (min_subnormal(a.input) + roundoff.tiny);
     // Those of the second product's sums and of its quotient.
-    const double sums = (static_cast<double>(a.keys) / total + 2) * 2 * roundoff.tiny;
+    const double sums = (static_cast<double>(a.keys) / total + 2) * 2 * tiny_sum;
     double widest = 0;
     for (const double value : v) widest = std::max(widest, value);
+    // The terms of keys whose weight or whose v may be taken for 0. A weight is cast before it is
+    // divided by the sum, or after.
+    const double least = (1 + weight) * total / (1 - sum) * min_normal(a.input);
+    std::vector<double> flushed(at(a.width), 0.0);
+    for (std::int64_t key = 0; flushing.inputs && key < seen; ++key) {
+      const double term = w.weights[at(i * a.keys + key)];
+      for (std::int64_t j = 0; j < a.width; ++j) {
+        const double value = v[at(key * a.width + j)];
+        if (term < least || value < min_normal(a.input)) flushed[at(j)] += term * value;
+      }
+    }
     for (std::int64_t j = 0; j < a.width; ++j) {
       const double size = mixed[at(i * a.width + j)] / total;
-      to[j] = (relative * size + tiny * widest + sums) * (1 + unit_roundoff(output));
+      const double gone = (1 + relative) * flushed[at(j)] / total;
+      to[j] = (relative * size + gone + tiny * widest + sums) * (1 + unit_roundoff(output));
     }
   };
   for (std::int64_t part = 0; part < a.parts(); ++part) {
@@ -406,11 +431,19 @@ AttentionBounds bounds_of_attention(const Case& c) {
     std::vector<double> sizes(w.scores.size(), 0.0), mixed(at(rows * a.width));
     exact_matmul(rows, a.keys, a.depth, q.data(), k.data(), sizes.data(), 1);
     exact_matmul(rows, a.width, a.keys, w.weights.data(), v.data(), mixed.data(), 1);
+    std::vector<double> lost(w.scores.size(), 0.0);  // of each score, at most
+    if (flushing.inputs) {
+      const auto small_q = subnormal_part(a.input, q), small_k = subnormal_part(a.input, k);
+      std::vector<double> by_k(lost.size(), 0.0);
+      exact_matmul(rows, a.keys, a.depth, small_q.data(), k.data(), lost.data(), 1);
+      exact_matmul(rows, a.keys, a.depth, q.data(), small_k.data(), by_k.data(), 1);
+      for (std::size_t s = 0; s < lost.size(); ++s) lost[s] += by_k[s];
+    }
     for (std::int64_t i = 0; i < rows; ++i) {
       const std::int64_t row = (batch * a.queries + first + i) * a.width;
       const std::int64_t seen = a.seen(batch, first + i);
-      const bool holds =
-          unbounded.holds([&] { row_bounds(i, seen, w, sizes, mixed, v, bounds.data() + row); });
+      const bool holds = unbounded.holds(
+          [&] { row_bounds(i, seen, w, sizes, lost, mixed, v, bounds.data() + row); });
       if (!holds) std::fill_n(bounds.begin() + row, a.width, kInfinity);
       for (const auto& [key, column] : bad) {
         if (key < seen) bounds[at(row + column)] = kNan;
@@ -421,7 +454,7 @@ AttentionBounds bounds_of_attention(const Case& c) {
 }
 
 Tensor attention_bounds(const Case& c, const Machine& machine) {
-  AttentionBounds all = bounds_of_attention(c);
+  AttentionBounds all = bounds_of_attention(c, machine);
   const VectorModel* unit = find_vector_model(machine);
   const bool reached =
       std::any_of(all.values.begin(), all.values.end(), [](double v) { return std::isnan(v); });
@@ -437,9 +470,9 @@ Tensor attention_bounds(const Case& c, const Machine& machine) {
 }
 
 DerivedTolerance attention_tolerance(const Case& c) {
-  if (const Machine* machine = machine_of(c)) require_subnormals(c, *machine);
   const RoundoffBounds roundoff = roundoff_bounds(c, format_named("float32"), c.output_format());
-  const AttentionBounds all = bounds_of_attention(c);
+  const Machine* machine = machine_of(c);
+  const AttentionBounds all = bounds_of_attention(c, machine != nullptr ? *machine : any_machine());
   all.unbounded.rethrow();
   const std::vector<double>& bounds = all.values;
   double largest = 0;
@@ -497,11 +530,8 @@ std::vector<Operator> attention_operators() {
            .run = run_attention,
            .reference = attention_reference,
            .output_format = computed_format,
-           .element_bounds =
-               [](const Case& c, const Machine& machine, int) {
-                 require_subnormals(c, machine);
-                 return attention_bounds(c, machine);
-               },
+           .element_bounds = [](const Case& c, const Machine& machine,
+                                int) { return attention_bounds(c, machine); },
            .machine_free_bounds = true,
            .expected_errors = attention_errors,
            .tolerance = attention_tolerance,

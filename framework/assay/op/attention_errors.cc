@@ -96,6 +96,23 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
   return w;
 }
 
+// ExpectedErrors::pull of one row. A key's weight has one error for all columns of v: what the
+// columns make of it is added up first, with the sign of each result.
+struct RowPull {
+  std::vector<double> of_weight, of_cast;  // by key
+  double out = 0;                          // of the weights' sum
+
+  explicit RowPull(std::size_t keys) : of_weight(keys), of_cast(keys) {}
+  double variance(const ChanceWeights& w) const {
+    double sum = out * out * w.of_sum;
+    for (std::size_t key = 0; key < of_weight.size(); ++key) {
+      sum += of_weight[key] * of_weight[key] * w.variance[key] +
+             of_cast[key] * of_cast[key] * w.of_cast[key];
+    }
+    return sum;
+  }
+};
+
 }  // namespace
 
 ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threads) {
@@ -113,6 +130,7 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
   errors.resize(static_cast<std::size_t>(element_count(a.output)));
   errors.shared.resize(errors.mean.size());
   errors.line.resize(errors.mean.size());
+  errors.pull.resize(static_cast<std::size_t>(a.batch * a.queries));
   for (std::int64_t part = 0; part < a.parts(); ++part) {
     const std::int64_t batch = part % a.batch, first = part / a.batch * Attention::kRows;
     const std::int64_t rows = std::min(Attention::kRows, a.queries - first);
@@ -139,6 +157,7 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
     errors.at_most = sums.at_most || unit.any_order;
     for (std::int64_t i = 0; i < rows; ++i) {
       const ChanceWeights& w = by_row[static_cast<std::size_t>(i)];
+      RowPull pull(w.weight.size());
       for (std::int64_t j = 0; j < a.width; ++j) {
         const auto value_at = [&](std::size_t key) {
           return v[key * static_cast<std::size_t>(a.width) + static_cast<std::size_t>(j)];
@@ -182,7 +201,17 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
           variance += 4 * step.variance;
         }
         errors.variance[to] = variance;
+        if (out == 0) continue;
+        const double ulp = ulp_of(output, out);
+        const double size = mean_square(errors, to, std::sqrt(variance), ulp);
+        const double factor = std::copysign(ulp / size, out);
+        pull.out += factor * out;
+        for (std::size_t key = 0; key < w.weight.size(); ++key) {
+          pull.of_weight[key] += factor * w.weight[key] * (value_at(key) - out);
+          pull.of_cast[key] += factor * w.weight[key] * value_at(key);
+        }
       }
+      errors.pull[static_cast<std::size_t>(batch * a.queries + first + i)] = pull.variance(w);
     }
   }
   return errors;

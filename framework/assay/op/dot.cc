@@ -407,7 +407,7 @@ ExpectedErrors dot_errors(const Case& c, const Machine& machine, int threads) {
   // Each sum starts from c, whatever the machine does with a bias.
   Machine from_c = machine;
   from_c.bias_first.value = true;
-  const Machine& summed_by = &machine == &any_machine() ? machine : from_c;
+  const Machine& summed_by = is_any_machine(machine) ? machine : from_c;
   ExpectedErrors all;
   all.last = &output;
   if (unit.sums_exactly()) all.resize(static_cast<std::size_t>(n));

@@ -10,6 +10,7 @@
 #include "assay/base/text.h"
 #include "assay/machine/any_order.h"
 #include "assay/op/accumulation.h"
+#include "assay/simd/column_sums.h"
 
 namespace assay {
 namespace {
@@ -59,8 +60,8 @@ void raise_to_any_order(const AnyOrderUnit& unit, std::int64_t m, std::int64_t n
       std::fill_n(grids, kWidth, kInfinity);
       if (count < kWidth) std::fill(terms.begin(), terms.end(), 0.0);
       if (count == kWidth) {
-        any_order_products(k, n, row, row_grids, b.data() + first, grids_b.data() + first,
-                           terms.data(), grids);
+        simd::column_products(k, n, row, row_grids, b.data() + first, grids_b.data() + first,
+                              terms.data(), grids);
       }
       for (std::int64_t kk = 0; count < kWidth && kk < k; ++kk) {
         for (std::int64_t w = 0; w < count; ++w) {
@@ -103,6 +104,11 @@ void ExpectedErrors::append(const ExpectedErrors& more) {
   at_most = more.at_most;
 }
 
+double mean_square(const ExpectedErrors& errors, std::size_t i, double deviation, double ulp) {
+  const double mean = std::abs(errors.mean[i]) + errors.drift[i];
+  return ulp * ulp / 12 + mean * mean + deviation * deviation;
+}
+
 ExpectedErrors expected_errors(const Case& c, const Machine& machine, int threads) {
   const Operator* op = find_operator(c.op);
   if (op == nullptr || op->expected_errors == nullptr) {
@@ -128,7 +134,7 @@ ExpectedErrors expected_sums(const Case& c, const Machine& machine, const DotMod
                              const Format& output, std::int64_t m, std::int64_t n, std::int64_t k,
                              const std::vector<double>& a, const std::vector<double>& b,
                              const std::vector<double>& start, int threads) {
-  const bool any = &machine == &any_machine();
+  const bool any = is_any_machine(machine);
   const StartOfSum starts =
       any || machine.bias_first.value ? StartOfSum::kFirst : StartOfSum::kAddedLast;
   ExpectedErrors all;

@@ -23,6 +23,10 @@ struct ExpectedErrors {
   // element; empty where no two share anything.
   std::vector<double> shared;
   std::vector<std::int32_t> line;
+  // By line, where it is known: the variance of sum sign ulp x / mean_square(), x being what an
+  // element shares with others, `sign` the result's and `ulp` that of the result's format. Else all
+  // that is shared may go one way.
+  std::vector<double> pull;
   // What the result is rounded to last; nullptr: `mean` and `variance` are of the result itself.
   const Format* last = nullptr;
   // Right results may have less error: they may be summed in any order.
@@ -32,6 +36,10 @@ struct ExpectedErrors {
   // Adds elements at the end. `last` and `at_most` become those of `more`.
   void append(const ExpectedErrors& more);
 };
+
+// The mean square of an element's error with its last rounding, at most. `deviation`: of its error
+// before that. `ulp`: of the format that is rounded to last; 0: none is.
+double mean_square(const ExpectedErrors& errors, std::size_t i, double deviation, double ulp);
 
 // The errors of a case's elements by the operator's rule. A variance is infinite if a sum in some
 // order may overflow. Values of operands that are NaN or infinite count as 0: the elements that

@@ -153,7 +153,7 @@ SumBounds bounds_of_sums(const Case& c, const Machine& machine, const MatrixUnit
   const MatrixUnit::Summed p = unit.summed(s.m, s.n, s.k, a, b);
   const bool is_plain = p.parts.part == nullptr && p.parts.sum == nullptr;
   SumBounds all;
-  if (!p.parts.is_split() || (&machine == &any_machine() && is_plain)) {
+  if (!p.parts.is_split() || (is_any_machine(machine) && is_plain)) {
     all = sum_bounds(c, machine, p.model, s.m, s.n, p.k, p.a, p.b, bias, unbounded, threads);
   } else {
     all.size.assign(static_cast<std::size_t>(s.m * s.n), 0.0);
@@ -257,7 +257,7 @@ ExpectedErrors matmul_errors(const Case& c, const Machine& machine, int threads)
   }
   require_known_errors(c);
   // Parts of K are added in float32, as partial sums that are promoted are.
-  const bool any = &machine == &any_machine();
+  const bool any = is_any_machine(machine);
   const DotModel model = any ? *unit.model : *product_model(c, machine, output);
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
     all.append(expected_sums(c, machine, model, output, s.m, s.n, s.k,

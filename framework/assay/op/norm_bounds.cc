@@ -108,7 +108,8 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
     const LargestSums sums = largest_sums(r.order, all);
     require_range(c, r.unit, "the sum of x", sums.unit * (1 + r.gamma));
     require_range(c, r.after, "the sum of x", sums.total * (1 + r.gamma));
-    mean_error = r.gamma * sizes * (1 + r.u) + r.u * std::abs(mean) + r.tiny;
+    // A mean that is updated with each element is divided, and may be subnormal, n times.
+    mean_error = r.gamma * sizes * (1 + r.u) + r.u * std::abs(mean) + n * r.tiny;
   }
   const auto error_of = [&](double d) {
     if (!norm.subtracts_mean()) return 0.0;
@@ -138,7 +139,13 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
     }
     const double d = std::abs(x[i] - mean);
     double size = d * exact;
-    double bound = error_of(d) * (exact + factor) + d * factor;
+    // Kernels compute (x - mean) s, or x s - mean s, of which each product and the difference are
+    // rounded.
+    const double of_products =
+        norm.subtracts_mean()
+            ? mean_error + r.u * (std::abs(x[i]) + 2 * (std::abs(mean) + mean_error)) + r.tiny
+            : 0;
+    double bound = std::max(error_of(d), of_products) * (exact + factor) + d * factor;
     // A rounded operation on what is already off.
     const auto rounded = [&] { bound += r.u * (size + bound) + r.tiny; };
     rounded();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
@@ -20,8 +21,7 @@
 namespace assay {
 namespace {
 
-constexpr double kRoundoff = 0x1p-24;      // of float32
-constexpr double kHalfRoundoff = 0x1p-11;  // of float16
+constexpr double kRoundoff = 0x1p-24;  // of float32
 // By how much of itself a kernel's smallest amax, in float32, is another.
 constexpr double kSmallestAmaxRoundoff = 1 - static_cast<double>(1e-4f) / kSmallestAmax;
 
@@ -146,13 +146,18 @@ double reference_scale(const Quantization& q, double amax) {
   return scale;
 }
 
+// Throws CaseError if the codes of a case whose x holds NaN or infinity have no NaN.
+void require_nan(const Case& c, const Format& codes) {
+  if (codes.is_float() && codes.specials != Specials::kFinite) return;
+  throw CaseError(c.name, formatted("x holds NaN or infinity, which {} cannot say", codes.name));
+}
+
 // The case's x, float32 or float64 at a time, each block changed by change(values, count, scale)
 // and rounded to the result. NaN where `codes` has none is refused.
 template <typename T, typename Change>
 Tensor changed_by_blocks(const Case& c, const ScaleGrid& grid, const Format& codes,
                          const Format& output, int threads, const Change& change) {
   const Tensor& x = c.input("x");
-  const bool has_nan = codes.is_float() && codes.specials != Specials::kFinite;
   Tensor result(output, x.shape());
   parallel_for(grid.batch * grid.rows, threads, [&](std::int64_t row) {
     std::vector<T> line(static_cast<std::size_t>(grid.columns));
@@ -160,9 +165,8 @@ Tensor changed_by_blocks(const Case& c, const ScaleGrid& grid, const Format& cod
     grid.for_stretches(row, [&](std::int64_t j, std::int64_t end, std::size_t scale) {
       change(line.data() + j, end - j, scale);
     });
-    if (!has_nan && std::any_of(line.begin(), line.end(), [](T v) { return std::isnan(v); })) {
-      throw CaseError(c.name,
-                      formatted("x holds NaN or infinity, which {} cannot say", codes.name));
+    if (std::any_of(line.begin(), line.end(), [](T v) { return std::isnan(v); })) {
+      require_nan(c, codes);
     }
     encode_array(output, line.data(), line.size(),
                  result.bytes() + row * grid.columns * output.storage_bytes);
@@ -191,10 +195,6 @@ Tensor quantized(const Case& c, const Format& output, int threads, const FactorO
       [&](T* values, std::int64_t n, std::size_t at) { change(q, factors[at], values, n); });
 }
 
-Tensor run_quantize(const Call& call) {
-  return quantize_in_float32(call.test_case, call.output, call.threads);
-}
-
 Tensor quantize_reference(const ReferenceCall& call) {
   const auto factor = [](const Quantization& q, double amax) {
     return Factor{reference_scale(q, amax), 0};
@@ -206,40 +206,63 @@ Tensor quantize_reference(const ReferenceCall& call) {
       });
 }
 
-// Whether a machine converts float32 to int8 by way of float16: Ascend C on the 910B converts only
-// float16 to 8-bit integers.
-bool converts_by_float16(const Machine* machine) {
-  return machine != nullptr && machine->name == "ascend910b";
+// Returns the format that a quotient is rounded to before it becomes a code: the case's, else for
+// integer codes the machine's. Null if it stays float32.
+const Format* quotient_format(const Case& c, const Quantization& q, const Machine* machine) {
+  if (const auto word = c.text("quotient_dtype")) {
+    const Format& f = format_named(*word);
+    if (!f.is_float() || !holds_format(format_named("float32"), f)) {
+      throw CaseError(c.name, formatted("quotient_dtype is {}; a quotient is rounded to float32 or "
+                                        "a narrower float format before it becomes a code",
+                                        f.name));
+    }
+    return f.name == "float32" ? nullptr : &f;
+  }
+  const VectorModel* unit = machine != nullptr ? find_vector_model(*machine) : nullptr;
+  if (q.codes.is_float() || unit == nullptr) return nullptr;
+  const Format& f = format_named(unit->int8_from.value);
+  return f.name == "float32" ? nullptr : &f;
+}
+
+// Throws CaseError if the scale of a block is no normal float32.
+void require_normal_scale(const Case& c, const Quantization& q, double amax) {
+  const double scale = std::max(amax, kSmallestAmax) / q.largest;
+  if (!std::isfinite(scale) || (scale >= 0x1p-126 && scale <= 0x1p126)) return;
+  throw CaseError(
+      c.name, formatted("no tolerance can be derived: a scale, amax / {}, is {}, outside float32's "
+                        "normal numbers",
+                        number_text(q.largest), short_number(scale, 3)));
 }
 
 // Returns how far a right quotient may be from the exact one, relative to it, before it is rounded
 // to a code. In float32, x (1 / scale) has the most roundings of the forms that kernels use: those
 // of the scale, of its inverse and of the product. Division has two of these. Powers of two are
-// exact in all of them.
-double quotient_error(const Quantization& q, double amax, const Machine* machine) {
+// exact in all of them. `through` is quotient_format().
+double quotient_error(const Quantization& q, double amax, const Format* through) {
   constexpr double kOfFloat64 = 0x1p-51;  // of the quotient that is computed here
   const double clamped = amax < kSmallestAmax ? kSmallestAmaxRoundoff : 0;
   const double roundoffs = 3 * kRoundoff + clamped;
   const double scaled = q.power_of_two ? 0 : roundoffs / (1 - roundoffs);
-  const double cast = converts_by_float16(machine) ? kHalfRoundoff * (1 + scaled) : 0;
+  const double cast = through != nullptr ? unit_roundoff(*through) * (1 + scaled) : 0;
   return scaled + cast + kOfFloat64;
 }
 
 // Calls take(i, quotient, error) for each element of x, in any order, on several threads: the
-// quotient x / scale in float64 and quotient_error() of its block.
+// quotient x / scale in float64 and quotient_error() of its block. Both are NaN in a block that
+// holds NaN or infinity. Throws CaseError for such a block if the codes have no NaN.
 template <typename Take>
 void for_quotients(const Case& c, const Quantization& q, const Machine* machine, int threads,
                    const Take& take) {
   const Tensor& x = c.input("x");
   const std::vector<double> sizes = largest_sizes(q, x, threads);
+  const Format* through = quotient_format(c, q, machine);
   std::vector<double> scales, errors;
   for (const double amax : sizes) {
-    if (!std::isfinite(amax)) {
-      throw CaseError(c.name,
-                      formatted("x holds NaN or infinity, which {} cannot say", q.codes.name));
-    }
-    scales.push_back(reference_scale(q, std::max(amax, kSmallestAmax)));
-    errors.push_back(quotient_error(q, amax, machine));
+    if (!std::isfinite(amax)) require_nan(c, q.codes);
+    require_normal_scale(c, q, amax);
+    const bool is_number = std::isfinite(amax);
+    scales.push_back(is_number ? reference_scale(q, std::max(amax, kSmallestAmax)) : kNan);
+    errors.push_back(is_number ? quotient_error(q, amax, through) : kNan);
   }
   parallel_for(q.grid.batch * q.grid.rows, threads, [&](std::int64_t row) {
     std::vector<double> line(static_cast<std::size_t>(q.grid.columns));
@@ -259,9 +282,37 @@ double from_half(double quotient) {
   return std::abs(size - (std::floor(size) + 0.5));
 }
 
-// 1 for a code whose exact quotient lies within its error of a half, so that a right quotient may
-// lie on the other side of it, and 0 for all others.
-std::vector<double> code_bounds(const Case& c, const Machine* machine, int threads) {
+// Bounds of float codes. A right quotient lies within its error of the exact one; the two ends of
+// that stretch, rounded, are the codes that may be right. Returns for each element how far the
+// farther of them is from the golden result. That is the exact quotient, rounded where the case
+// holds golden codes or a golden result of less precision than float64.
+std::vector<double> float_code_bounds(const Case& c, const Machine* machine, int threads) {
+  const Quantization q = quantization_of(c);
+  const Format* golden =
+      c.golden && !c.golden->format().is_float64() ? &c.golden->format() : nullptr;
+  const auto code = [&](double quotient) {
+    return round_to(q.codes, std::clamp(quotient, -q.largest, q.largest));
+  };
+  std::vector<double> bounds(static_cast<std::size_t>(c.input("x").size()), 0.0);
+  for_quotients(c, q, machine, threads, [&](std::int64_t i, double quotient, double error) {
+    if (std::isnan(quotient)) return;  // a NaN or infinity, which is settled before bounds are
+    double centre = quotient, of_golden = 0x1p-51 * std::abs(quotient);
+    if (golden == &q.codes) {
+      centre = code(quotient), of_golden = 0;
+    } else if (golden != nullptr) {
+      of_golden += unit_roundoff(*golden) * std::abs(quotient) + min_subnormal(*golden) / 2;
+    }
+    const double off = error * std::abs(quotient);
+    bounds[static_cast<std::size_t>(i)] =
+        of_golden +
+        std::max(std::abs(code(quotient - off) - centre), std::abs(code(quotient + off) - centre));
+  });
+  return bounds;
+}
+
+// Bounds of integer codes: 1 for a code whose exact quotient lies within its error of a half, so
+// that a right quotient may lie on the other side of it, and 0 for all others.
+std::vector<double> integer_code_bounds(const Case& c, const Machine* machine, int threads) {
   const Quantization q = quantization_of(c);
   std::vector<double> bounds(static_cast<std::size_t>(c.input("x").size()), 0.0);
   for_quotients(c, q, machine, threads, [&](std::int64_t i, double quotient, double error) {
@@ -273,19 +324,17 @@ std::vector<double> code_bounds(const Case& c, const Machine* machine, int threa
   return bounds;
 }
 
-bool gives_integer_codes(const Case& c) {
-  const Quantization q = quantization_of(c);
-  return !q.give_scales && !q.codes.is_float();
-}
+bool gives_codes(const Case& c) { return !quantization_of(c).give_scales; }
 
 Tensor quantize_bounds(const Case& c, const Machine& machine, int threads) {
-  if (!gives_integer_codes(c)) {
+  const Quantization q = quantization_of(c);
+  if (q.give_scales) {
     throw CaseError(c.name,
-                    "quantize has bounds of elements only for integer codes; float codes and "
-                    "scales have a tolerance");
+                    "quantize has bounds of elements only for codes; scales have a tolerance");
   }
   return Tensor::from_values(format_named("float64"), c.input("x").shape(),
-                             code_bounds(c, &machine, threads));
+                             q.codes.is_float() ? float_code_bounds(c, &machine, threads)
+                                                : integer_code_bounds(c, &machine, threads));
 }
 
 // Names an output that rounds exact ties half away from zero. Those are the codes that differ from
@@ -307,26 +356,43 @@ std::string quantize_remark(const Case& c, const TensorView& output) {
       grouped(away), grouped(ties));
 }
 
+// As a machine does, or a kernel that nothing is known of if `machine` is null.
+Tensor quantized_in_float32(const Case& c, const Format& output, const Machine* machine,
+                            int threads) {
+  const Format* through = quotient_format(c, quantization_of(c), machine);
+  return quantized<float>(
+      c, output, threads, emulated_factor,
+      [through](const Quantization& q, const Factor& f, float* values, std::int64_t n) {
+        const auto scale = static_cast<float>(f.scale), inverse = static_cast<float>(f.inverse);
+        if (q.multiply && std::isfinite(scale)) {
+          for (std::int64_t i = 0; i < n; ++i) values[i] *= inverse;
+        } else {
+          for (std::int64_t i = 0; i < n; ++i) values[i] /= scale;
+        }
+        for (std::int64_t i = 0; through != nullptr && i < n; ++i) {
+          values[i] = static_cast<float>(round_to(*through, values[i]));
+        }
+      });
+}
+
+Tensor run_quantize(const Call& call) {
+  return quantized_in_float32(call.test_case, call.output, &call.machine, call.threads);
+}
+
 DerivedTolerance quantize_tolerance_on(const Case& c, const Machine* machine) {
   const Quantization q = quantization_of(c);
   const Format& output = c.output_format();
   if (output.specials == Specials::kTapered) no_tolerance(c);
-  double clamped = 0;  // what float32 makes of the smallest amax, where a block has it
+  double least = kInfinity;  // of all blocks, the smallest amax
   for (const double amax : largest_sizes(q, c.input("x"), 1)) {
-    if (amax < kSmallestAmax) clamped = kSmallestAmaxRoundoff;
-    const double scale = std::max(amax, kSmallestAmax) / q.largest;
-    if (scale >= 0x1p-126 && scale <= 0x1p126) continue;
-    if (std::isnan(scale) || std::isinf(scale)) continue;  // so are its values, exactly
-    throw CaseError(
-        c.name,
-        formatted("no tolerance can be derived: a scale, amax / {}, is {}, outside float32's "
-                  "normal numbers",
-                  number_text(q.largest), short_number(scale, 3)));
+    least = amax < least ? amax : least;
+    require_normal_scale(c, q, amax);
   }
   if (q.give_scales) {
     // Powers of two are found exactly: no float32 amax / largest is rounded across one, for an
     // amax above largest 2^k lies more than half a float32 ulp above it, and no largest 2^k lies
     // between the smallest amax and its float32.
+    const double clamped = least < kSmallestAmax ? kSmallestAmaxRoundoff : 0;
     const double unit = q.power_of_two ? 0 : kRoundoff + clamped * (1 + kRoundoff);
     const double rtol = unit + (&output == &format_named("float32") || q.power_of_two
                                     ? 0
@@ -337,7 +403,7 @@ DerivedTolerance quantize_tolerance_on(const Case& c, const Machine* machine) {
                            : std::string("rtol: the rounding of amax / largest")};
   }
   if (!output.is_float()) {
-    const std::vector<double> bounds = code_bounds(c, machine, 1);
+    const std::vector<double> bounds = integer_code_bounds(c, machine, 1);
     const auto near = std::count(bounds.begin(), bounds.end(), 1.0);
     return {0, near > 0 ? 1.0 : 0.0,
             near == 0
@@ -346,13 +412,11 @@ DerivedTolerance quantize_tolerance_on(const Case& c, const Machine* machine) {
                             "differ by 1",
                             near, bounds.size())};
   }
-  // The quotient's own rounding and those of what it divides by.
-  const double roundoffs = 2 * kRoundoff + clamped;
-  const double scaled = q.power_of_two ? 0 : roundoffs / (1 - roundoffs);
+  const double quotient = quotient_error(q, least, quotient_format(c, q, machine));
   const double u = unit_roundoff(output);
-  return {u + scaled * (1 + u), min_subnormal(output) / 2,
+  return {u + quotient * (1 + u), min_subnormal(output) / 2,
           formatted("rtol, atol: one rounding to {}, and half its smallest subnormal{}",
-                    output.name, q.power_of_two ? "" : "; two of float32 before it")};
+                    output.name, q.power_of_two ? "" : "; three of float32 before it")};
 }
 
 DerivedTolerance quantize_tolerance(const Case& c) { return quantize_tolerance_on(c, nullptr); }
@@ -411,16 +475,7 @@ bool is_code_format(const Format& f) {
 }
 
 Tensor quantize_in_float32(const Case& c, const Format& output, int threads) {
-  return quantized<float>(
-      c, output, threads, emulated_factor,
-      [](const Quantization& q, const Factor& f, float* values, std::int64_t n) {
-        const auto scale = static_cast<float>(f.scale), inverse = static_cast<float>(f.inverse);
-        if (q.multiply && std::isfinite(scale)) {
-          for (std::int64_t i = 0; i < n; ++i) values[i] *= inverse;
-        } else {
-          for (std::int64_t i = 0; i < n; ++i) values[i] /= scale;
-        }
-      });
+  return quantized_in_float32(c, output, nullptr, threads);
 }
 
 std::vector<Operator> quantize_operators() {
@@ -446,6 +501,11 @@ std::vector<Operator> quantize_operators() {
                        .kind = ParameterKind::kDtype,
                        .words = "with result=scales the format of the values that the scales are "
                                 "for, which it needs"},
+                      {.name = "quotient_dtype",
+                       .kind = ParameterKind::kDtype,
+                       .words = "the format that the quotient is rounded to before it becomes a "
+                                "code; float32 where nothing is said, and for int8 on a machine "
+                                "that converts only from a narrower format, that"},
                       {.name = "output_dtype",
                        .kind = ParameterKind::kDtype,
                        .needed = true,
@@ -458,7 +518,7 @@ std::vector<Operator> quantize_operators() {
        .machine_tolerance = quantize_machine_tolerance,
        .generate = generate_vector,
        .uneven_outputs = true,
-       .has_element_bounds = gives_integer_codes,
+       .has_element_bounds = gives_codes,
        .remark = quantize_remark},
       {.name = "dequantize",
        .summary = "x scale, for codes x",

@@ -244,7 +244,7 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
   const auto stretches = static_cast<double>(p.cuts.size() - 1);
   const double n = (stretches + 3) * 0x1p-24, roundings = n / (1 - n);
   // Where nothing says how it is summed, the scales may as well be applied to the operands first.
-  const bool any = &machine == &any_machine() && !p.integers;
+  const bool any = is_any_machine(machine) && !p.integers;
   const double first_n = (static_cast<double>(s.k) + stretches + 4) * 0x1p-24;
   std::vector<double> bounds;
   Unbounded unbounded;
@@ -282,6 +282,29 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
   return held_bounds(c.output_format(), s.output, std::move(bounds), unbounded);
 }
 
+// Raises the errors of one matrix to those of kernels that apply the scales to the operands first,
+// or to parts of a stretch: sums of float32 operands in any order, which are rounded themselves.
+void raise_to_scaled_operands(const Case& c, const ScaledProduct& p, std::int64_t batch,
+                              int threads, ExpectedErrors& errors) {
+  const MatmulShape& s = p.shape;
+  const Format& float32 = format_named("float32");
+  std::vector<double> a = finite_or_zero(dequantised(c, p, "a", batch)),
+                      b = finite_or_zero(dequantised(c, p, "b", batch));
+  const Machine& any = any_float32_machine();
+  const ExpectedErrors sums = expected_sums(
+      c, any, dot_model(any, float32), format_named("float64"), s.m, s.n, s.k, a, b, {}, threads);
+  for (std::vector<double>* values : {&a, &b}) {
+    for (double& v : *values) v *= v;
+  }
+  std::vector<double> squares(errors.mean.size(), 0.0);
+  exact_matmul(s.m, s.n, s.k, a.data(), b.data(), squares.data(), threads);
+  const double of_operands = 2 * 0x1p-48 / 3;  // of float32, relative to the squares
+  for (std::size_t i = 0; i < squares.size(); ++i) {
+    errors.variance[i] = std::max(errors.variance[i], sums.variance[i] + of_operands * squares[i]);
+    errors.drift[i] = std::max(errors.drift[i], sums.drift[i]);
+  }
+}
+
 // Each stretch's sum by the unit, times its scale, and the sum of these in float32.
 ExpectedErrors scaled_matmul_errors(const Case& c, const Machine& machine, int threads) {
   require_matrix_unit(c, machine);
@@ -290,7 +313,7 @@ ExpectedErrors scaled_matmul_errors(const Case& c, const Machine& machine, int t
   const MatmulShape& s = p.shape;
   const Format &output = c.output_format(), &float32 = format_named("float32");
   const RoundingStep step(float32);
-  const bool fused = fused_of(c, machine), any = &machine == &any_machine();
+  const bool fused = fused_of(c, machine), any = is_any_machine(machine);
   const auto count = static_cast<std::size_t>(s.m * s.n);
   ExpectedErrors all;
   all.last = &output;
@@ -339,6 +362,7 @@ ExpectedErrors scaled_matmul_errors(const Case& c, const Machine& machine, int t
       }
     }
     for (std::size_t i = 0; i < count; ++i) errors.set(i, sums[i]);
+    if (any && !p.integers) raise_to_scaled_operands(c, p, batch, threads, errors);
     all.append(errors);
   }
   return all;

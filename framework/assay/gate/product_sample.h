@@ -1,0 +1,20 @@
+// A part of a matrix product, which is quick to compute in other ways.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "assay/tensor/case.h"
+
+namespace assay {
+
+struct ProductSample {
+  Case test_case;                   // the product of some rows and columns of the first matrix
+  std::vector<std::int64_t> index;  // where its elements lie in the result of the whole, row-major
+};
+
+// Returns the product of at most `side` rows and `side` columns of the first matrix, evenly spread.
+// All K terms are kept. The sample has neither a golden result nor recorded outputs.
+ProductSample sample_of_product(const Case& test_case, std::int64_t side);
+
+}  // namespace assay

@@ -1,0 +1,192 @@
+#include "assay/judge/failed_elements.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/judge/elements.h"
+#include "assay/judge/exact.h"
+#include "assay/judge/location.h"
+#include "assay/judge/statistics.h"
+
+namespace assay {
+namespace {
+
+// How many elements are looked at in all, and mismatches that a change is tried on, first and then.
+constexpr std::int64_t kLooked = std::int64_t{1} << 20;
+constexpr std::size_t kMissesLooked = 65536, kFirst = 256, kTried = 4096, kRight = 1024;
+
+// A copy of the elements at these positions.
+Tensor gathered(const TensorView& view, const Positions& positions) {
+  const ElementBits bits(view);
+  Tensor some(*view.format, {static_cast<std::int64_t>(positions.size())});
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    some.set_bits(static_cast<std::int64_t>(i), bits[positions[i]]);
+  }
+  return some;
+}
+
+}  // namespace
+
+Positions evenly(const Positions& all, std::size_t most) {
+  if (all.size() <= most) return all;
+  Positions some;
+  for (std::size_t i = 0; i < most; ++i) some.push_back(all[i * all.size() / most]);
+  return some;
+}
+
+ElementSample::ElementSample(const TensorView& expected, const JudgeOptions& options,
+                             const Bound& bound, Positions positions)
+    : positions_(std::move(positions)), expected_(gathered(expected, positions_)) {
+  if (bound.rule == Rule::kGiven) bounds_ = gathered(*options.element_bounds, positions_);
+  if (bound.needs_benchmark()) benchmark_ = gathered(*options.benchmark, positions_);
+  // A sum over some elements is not the limited one.
+  const bool all = static_cast<std::int64_t>(positions_.size()) == expected.size();
+  if (all && options.error_weights) weights_ = gathered(*options.error_weights, positions_);
+}
+
+std::vector<std::int64_t> ElementSample::misses(const Tensor& output, const Bound& bound,
+                                                std::vector<Miss>* worst) const {
+  constexpr std::int64_t kPiece = 65536;  // of which every mismatch is told
+  std::vector<std::int64_t> places;
+  for (std::int64_t begin = 0; begin < output.size(); begin += kPiece) {
+    const std::int64_t count = std::min(kPiece, output.size() - begin);
+    JudgeOptions options{.metrics = false, .worst = worst != nullptr ? 5u : 0u, .threads = 1};
+    if (bounds_) options.element_bounds = bounds_->view().slice(begin, count);
+    ElementFindings found;
+    judge_elements(output.view().slice(begin, count), expected().slice(begin, count), bound,
+                   options, {.parts = 0}, begin, found);
+    places.insert(places.end(), found.positions.begin(), found.positions.end());
+    if (worst != nullptr && begin == 0) *worst = std::move(found.worst);
+  }
+  return places;
+}
+
+bool ElementSample::meets_limits(const Tensor& output, const Bound& bound) const {
+  if (bound.limits.empty()) return true;
+  const std::optional<TensorView> benchmark =
+      benchmark_ ? std::optional(benchmark_->view()) : std::nullopt;
+  const std::optional<TensorView> weights =
+      weights_ ? std::optional(weights_->view()) : std::nullopt;
+  const StatisticsResult result = judge_statistics(
+      output, expected_, benchmark ? &*benchmark : nullptr, bound.round_expected, bound.limits,
+      {.trivial = false,
+       .blindness = false,
+       .threads = 1,
+       .error_weights = weights ? &*weights : nullptr});
+  return result.why_not.empty() && result.met;
+}
+
+FailedElements::FailedElements(const TensorView& actual, const TensorView& expected,
+                               const JudgeOptions& options, const Verdict& verdict,
+                               const Positions& misses)
+    : actual_(actual),
+      expected_(expected),
+      verdict_(verdict),
+      out_(*actual.format),
+      bits_(actual_),
+      by_limits_(verdict.misses <= verdict.forgiven || verdict.bound.rule == Rule::kStatistics),
+      bound_(verdict.bound),
+      looked_(expected, options, verdict.bound, looked_at(misses)) {
+  if (by_limits_) bound_ = far_off();
+  const bool known = !by_limits_ && static_cast<std::int64_t>(misses.size()) == verdict.misses;
+  if (known && looks_at_all()) {
+    misses_ = misses;
+  } else {
+    for (const std::int64_t place : looked_.misses(unchanged(looked_), bound_)) {
+      misses_.push_back(looked_.positions()[at(place)]);
+    }
+  }
+  Positions right;
+  for (const std::int64_t p : evenly(looked_.positions(), 4 * kRight)) {
+    if (!is_miss(p)) right.push_back(p);
+  }
+  first_.emplace(expected_, options, bound_, evenly(misses_, kFirst));
+  tried_.emplace(expected_, options, bound_, evenly(misses_, kTried));
+  right_.emplace(expected_, options, bound_, evenly(right, kRight));
+}
+
+// All positions, or so many evenly spread ones and the known mismatches.
+Positions FailedElements::looked_at(const Positions& misses) const {
+  const std::int64_t size = actual_.size();
+  Positions positions(at(std::min(size, kLooked)));
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    positions[i] = size <= kLooked
+                       ? static_cast<std::int64_t>(i)
+                       : static_cast<std::int64_t>(static_cast<__int128>(i) * size / kLooked);
+  }
+  if (size <= kLooked) return positions;
+  const Positions known = evenly(misses, kMissesLooked);
+  Positions all;
+  std::set_union(positions.begin(), positions.end(), known.begin(), known.end(),
+                 std::back_inserter(all));
+  return all;
+}
+
+// The bound that is used if no element failed by itself: what is far off for the output's dtype.
+Bound FailedElements::far_off() const {
+  double squares = 0, finite = 0;
+  for (std::int64_t i = 0; i < looked_.expected().size(); ++i) {
+    const double e = looked_.expected().value_at(i);
+    if (!std::isfinite(e)) continue;
+    squares += e * e;
+    ++finite;
+  }
+  Bound bound = verdict_.bound;
+  bound.rule = Rule::kTolerance;
+  bound.rtol = std::max(0x1p-5, 2 * unit_roundoff(out_));
+  bound.atol = finite > 0 ? bound.rtol * std::sqrt(squares / finite) : 0;
+  bound.floor = bound.small_value = bound.small_atol = 0;
+  bound.limits.clear();
+  return bound;
+}
+
+bool FailedElements::is_miss(std::int64_t position) const {
+  return std::binary_search(misses_.begin(), misses_.end(), position);
+}
+
+Tensor FailedElements::unchanged(const ElementSample& sample) const {
+  return sample.output(out_, [&](std::int64_t p) { return bits_[p]; });
+}
+
+double FailedElements::rounded(double value) const {
+  round_array(out_, &value, 1);
+  return value;
+}
+
+std::uint64_t FailedElements::expected_at(std::int64_t position) const {
+  const double e = expected_.value_at(position);
+  return expected_bits(out_, expected_, position, expected_.format == &out_ ? e : rounded(e));
+}
+
+bool FailedElements::is_most(std::size_t explained, std::size_t all) {
+  const std::size_t others = all - explained;
+  return explained <= all && others <= std::max(all / 10, std::min<std::size_t>(4, all / 5));
+}
+
+bool FailedElements::beats_chance(std::size_t passes, double chance) {
+  return static_cast<double>(passes) * std::log(chance) <= std::log(1e-3);
+}
+
+std::string FailedElements::misses_text() const {
+  const std::string_view word = by_limits_ ? "elements that are far off" : "misses";
+  return formatted("{} {}{}", grouped(static_cast<std::int64_t>(misses_.size())),
+                   misses_.size() == 1 && !by_limits_ ? "miss" : word,
+                   looks_at_all() ? ""
+                                  : formatted(" among {} elements that were looked at",
+                                              grouped(static_cast<std::int64_t>(looked_.size()))));
+}
+
+std::string FailedElements::explains(std::size_t passes) const {
+  return formatted("explains {} of {}", grouped(static_cast<std::int64_t>(passes)), misses_text());
+}
+
+std::string FailedElements::whole_lines(const Positions& positions) const {
+  return looks_at_all() ? whole_lines_text(positions, shape()) : "";
+}
+
+}  // namespace assay

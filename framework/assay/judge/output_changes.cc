@@ -1,0 +1,438 @@
+#include "assay/judge/output_changes.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+// Collects the changes of one failure.
+class ChangeList {
+ public:
+  explicit ChangeList(const FailedElements& failed) : failed_(failed), out_(failed.format()) {}
+
+  std::vector<OutputChange> all() const {
+    std::vector<OutputChange> all;
+    add_exchanged_dimensions(all);
+    add_exchanged_rows(all);
+    add_shifts(all);
+    add_factors(all);
+    add_readings(all);
+    add_flips(all);
+    add_line_factors(all);
+    add_other_rows(all);
+    return all;
+  }
+
+ private:
+  void add_move(std::vector<OutputChange>& all, std::string says,
+                std::function<std::int64_t(std::int64_t)> source, bool alters_all = true) const {
+    OutputChange change{.says = std::move(says), .bits = {}, .format = &out_};
+    change.source = std::move(source);
+    change.bits = [&failed = failed_, from = change.source](std::int64_t p) {
+      return failed.bits()[from(p)];
+    };
+    change.alters_all = alters_all;
+    all.push_back(std::move(change));
+  }
+
+  // Two dimensions: the memory as that of the shape with the two exchanged.
+  void add_exchanged_dimensions(std::vector<OutputChange>& all) const {
+    const Shape& shape = failed_.shape();
+    const std::size_t rank = shape.size();
+    if (rank > 5) return;
+    for (std::size_t high = rank; high-- > 1;) {
+      for (std::size_t low = high; low-- > 0;) {
+        if (shape[low] == 1 || shape[high] == 1) continue;
+        Shape stored = shape;
+        std::swap(stored[low], stored[high]);
+        Strides strides = contiguous_strides(stored);
+        std::swap(strides[low], strides[high]);
+        std::string says = "the transpose of the output";
+        if (shape[low] != shape[high]) {
+          says = formatted("the output read as {} {}", shape_text(stored),
+                           rank == 2 ? std::string("and transposed")
+                                     : formatted("with dimensions {} and {} exchanged", low, high));
+        } else if (rank > 2) {
+          says = formatted("the output with dimensions {} and {} exchanged", low, high);
+        }
+        add_move(all, std::move(says), [shape, strides](std::int64_t p) {
+          std::int64_t from = 0;
+          for (std::size_t d = shape.size(); d-- > 0;) {
+            from += p % shape[d] * strides[d];
+            p /= shape[d];
+          }
+          return from;
+        });
+      }
+    }
+  }
+
+  // Two rows, or two columns, where all misses lie in two.
+  void add_exchanged_rows(std::vector<OutputChange>& all) const {
+    const std::int64_t columns = failed_.columns();
+    if (failed_.actual().rank() < 2 || columns < 1) return;
+    std::set<std::int64_t> in_rows, in_columns;
+    for (const std::int64_t p : failed_.misses()) {
+      if (in_rows.size() < 3) in_rows.insert(p / columns);
+      if (in_columns.size() < 3) in_columns.insert(p % columns);
+    }
+    const auto other = [](std::int64_t i, std::int64_t one, std::int64_t two) {
+      return i == one ? two : i == two ? one : i;
+    };
+    if (in_rows.size() == 2) {
+      const std::int64_t one = *in_rows.begin(), two = *in_rows.rbegin();
+      add_move(
+          all, formatted("the output with rows {} and {} exchanged", one, two),
+          [=](std::int64_t p) { return other(p / columns, one, two) * columns + p % columns; });
+    }
+    if (in_columns.size() == 2) {
+      const std::int64_t one = *in_columns.begin(), two = *in_columns.rbegin();
+      add_move(all, formatted("the output with columns {} and {} exchanged", one, two),
+               [=](std::int64_t p) { return p - p % columns + other(p % columns, one, two); });
+    }
+  }
+
+  // By one along a dimension, or in memory; what falls off one end comes in at the other.
+  void add_shifts(std::vector<OutputChange>& all) const {
+    const Shape& shape = failed_.shape();
+    const Strides strides = contiguous_strides(shape);
+    const std::size_t rank = shape.size();
+    for (std::size_t d = rank; rank > 1 && d-- > 0;) {
+      if (shape[d] == 1) continue;
+      const bool column = d + 1 == rank, row = d + 2 == rank;
+      for (const int step : {1, -1}) {
+        const std::string says =
+            column ? formatted("the output moved one column to the {}", step > 0 ? "left" : "right")
+            : row  ? formatted("the output moved one row {}", step > 0 ? "up" : "down")
+                   : formatted("the output moved by {} along dimension {}", -step, d);
+        add_move(all, says, [extent = shape[d], stride = strides[d], step](std::int64_t p) {
+          const std::int64_t i = p / stride % extent;
+          return p + ((i + step + extent) % extent - i) * stride;
+        });
+      }
+    }
+    const std::int64_t size = failed_.actual().size();
+    for (const int step : {1, -1}) {
+      add_move(all,
+               formatted("the output moved by one element towards its {}",
+                         step > 0 ? "beginning" : "end"),
+               [size, step](std::int64_t p) { return (p + step + size) % size; });
+    }
+  }
+
+  // The middle of expected / actual, and rounder numbers near it.
+  void add_factors(std::vector<OutputChange>& all) const {
+    std::vector<double> ratios;
+    double smallest = std::numeric_limits<double>::infinity(), largest = 0;
+    for (const std::int64_t p : failed_.first().positions()) {
+      const double a = decode(out_, failed_.bits()[p]), e = failed_.expected().value_at(p);
+      if (!std::isfinite(a) || !std::isfinite(e) || a == 0 || e == 0) continue;
+      ratios.push_back(e / a);
+      smallest = std::min(smallest, std::abs(e));
+      largest = std::max(largest, std::abs(e));
+    }
+    // Of values of one size a factor cannot be told from a difference.
+    if (ratios.size() < FailedElements::kFewest || largest < 1.5 * smallest) return;
+    const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+    std::nth_element(ratios.begin(), middle, ratios.end());
+    if (!std::isfinite(*middle)) return;
+    const double sign = *middle < 0 ? -1 : 1, size = std::abs(*middle);
+    std::vector<double> factors = {std::exp2(std::round(std::log2(size))), std::round(size),
+                                   1 / std::round(1 / size), size};
+    std::set<std::string> known;
+    for (const double factor : factors) {
+      const std::string text = short_number(sign * factor, 6);
+      const double by = std::strtod(text.c_str(), nullptr);
+      // Near 1 only many misses tell a factor from rounding.
+      const bool many =
+          10 * failed_.misses().size() >= failed_.looked().size() && failed_.misses().size() >= 32;
+      if (!std::isfinite(by) || by == 0 || by == 1 || std::abs(std::abs(by) / size - 1) > 0.05 ||
+          (std::abs(by - 1) < 0.02 && !many) || !known.insert(text).second) {
+        continue;
+      }
+      OutputChange change{
+          .says = formatted("the output times {}", text), .bits = {}, .format = &out_};
+      change.is_factor = true;
+      change.is_fitted = std::abs(by) != std::exp2(std::round(std::log2(std::abs(by))));
+      change.rescales = change.is_fitted || out_.specials == Specials::kTapered;
+      // A factor that rounds must be clearly more than its rounding.
+      if (change.is_fitted && std::abs(std::abs(by) - 1) < 4 * unit_roundoff(out_) && by > 0)
+        continue;
+      change.bits = [&failed = failed_, by](std::int64_t p) {
+        const std::uint64_t bits = failed.bits()[p];
+        const double scaled = by * decode(failed.format(), bits);
+        return std::isfinite(scaled) ? encode(failed.format(), scaled) : bits;
+      };
+      all.push_back(change);
+      // Only values of the sign that all misses have, if the others are right.
+      if (const int side = sign_of_misses(); side != 0 && by > 0) {
+        change.says = formatted("the output with its {} values times {}",
+                                side < 0 ? "negative" : "positive", text);
+        change.is_factor = false;
+        change.bits = [&failed = failed_, by, side](std::int64_t p) {
+          const std::uint64_t bits = failed.bits()[p];
+          const double v = decode(failed.format(), bits), scaled = by * v;
+          return v * side > 0 && std::isfinite(scaled) ? encode(failed.format(), scaled) : bits;
+        };
+        all.push_back(std::move(change));
+      }
+    }
+  }
+
+  // -1 or 1 if nearly all misses have this sign, as expected and in the output, and right elements
+  // do not. 0 if not.
+  int sign_of_misses() const {
+    const auto count = [&](const ElementSample& sample, int side) {
+      std::size_t found = 0;
+      for (const std::int64_t p : sample.positions()) {
+        found += side * failed_.expected().value_at(p) > 0 && side * failed_.value(p) > 0 ? 1 : 0;
+      }
+      return found;
+    };
+    for (const int side : {-1, 1}) {
+      if (FailedElements::is_most(count(failed_.tried(), side), failed_.tried().size()) &&
+          failed_.right().size() >= FailedElements::kFewest &&
+          2 * count(failed_.right(), side) < failed_.right().size()) {
+        return side;
+      }
+    }
+    return 0;
+  }
+
+  // The bits as those of another dtype, or with the bytes of each element reversed.
+  void add_readings(std::vector<OutputChange>& all) const {
+    const auto holds_codes_alone = [&](const Format& f, const auto& bits) {
+      return std::all_of(failed_.tried().positions().begin(), failed_.tried().positions().end(),
+                         [&](std::int64_t p) { return is_valid_code(f, bits(p)); });
+    };
+    const auto as_stored = [&failed = failed_](std::int64_t p) { return failed.bits()[p]; };
+    for (const Format& f : formats()) {
+      const bool same_width = &f != &out_ && f.storage_bytes == out_.storage_bytes;
+      const bool numbers =
+          f.kind != Kind::kBool && f.specials != Specials::kScale && f.padding == out_.padding;
+      const bool comparable = !f.is_float() || failed_.expected().format->is_float();
+      if (!same_width || !numbers || !comparable || !holds_codes_alone(f, as_stored)) continue;
+      const bool coarser = f.is_float() && f.precision < out_.precision;
+      OutputChange change{.says = formatted("the output read as {}{}", f.name,
+                                            coarser ? ", and judged to that precision," : ""),
+                          .bits = as_stored,
+                          .format = &f};
+      change.is_reading = true;
+      all.push_back(std::move(change));
+    }
+    const int width = out_.storage_bytes;
+    const auto reversed = [&failed = failed_, width](std::int64_t p) {
+      return __builtin_bswap64(failed.bits()[p]) >> (64 - 8 * width);
+    };
+    if (width < 2 || !holds_codes_alone(out_, reversed)) return;
+    all.push_back({.says = "the output with the bytes of each element reversed",
+                   .bits = reversed,
+                   .format = &out_});
+    if (width != 4 && width != 8) return;
+    const auto swapped = [&failed = failed_, width](std::int64_t p) {
+      const std::uint64_t bits = failed.bits()[p];
+      const int half = 4 * width;
+      return bits >> half | (bits & ((std::uint64_t{1} << half) - 1)) << half;
+    };
+    all.push_back({.says = "the output with the halves of each element exchanged",
+                   .bits = swapped,
+                   .format = &out_});
+  }
+
+  // One flipped bit, at the misses.
+  void add_flips(std::vector<OutputChange>& all) const {
+    if (!tells_flips()) return;
+    std::uint64_t ones = ~std::uint64_t{0}, zeros = ~std::uint64_t{0};  // the same in every element
+    for (const std::int64_t p : failed_.looked().positions()) {
+      ones &= failed_.bits()[p];
+      zeros &= ~failed_.bits()[p];
+    }
+    const bool is_one = failed_.actual().size() == 1;
+    for (int bit = out_.padding; bit < out_.padding + out_.bits; ++bit) {
+      const std::uint64_t mask = std::uint64_t{1} << bit;
+      OutputChange change{
+          .says = formatted("the output with bit {} flipped back", bit),
+          .bits = [&failed = failed_, mask](std::int64_t p) { return failed.bits()[p] ^ mask; },
+          .format = &out_};
+      change.is_flip = true;
+      change.alters_all = false;
+      if (!is_one && ((ones | zeros) & mask) != 0 && failed_.misses().size() >= kStuck) {
+        change.adds = formatted(": it is {} in every element", (ones & mask) != 0 ? 1 : 0);
+      }
+      all.push_back(std::move(change));
+    }
+  }
+
+  // Whether a flip that lets the worst misses pass is no chance. An error of r
+  // bounds, or of r values that the output may have, is near a power of two with a probability of
+  // about 4 / r. If the low bits of all elements are zero, as those of small whole numbers are,
+  // there are fewer values. And what flips make of a miss is held against the expected values of
+  // other elements, because a loose bound or an infinite error says nothing by itself.
+  bool tells_flips() const {
+    std::vector<Miss> worst;
+    (void)failed_.first().misses(failed_.unchanged(failed_.first()), failed_.bound(), &worst);
+    std::uint64_t used = 0;
+    for (const std::int64_t p : failed_.looked().positions()) used |= failed_.bits()[p];
+    const int unused = used == 0 ? 0 : std::countr_zero(used);
+    const ElementSample& others =
+        failed_.right().size() >= failed_.tried().size() ? failed_.right() : failed_.tried();
+    double by_size = 1;
+    std::vector<double> by_bit(at(out_.padding + out_.bits), 1.0);
+    bool has_others = false;
+    for (const Miss& miss : worst) {
+      const std::uint64_t ulps = miss.ulps.value_or(std::uint64_t{1} << std::max(out_.bits - 2, 0));
+      const double values = static_cast<double>(ulps >> unused);
+      const bool finite = std::isfinite(miss.error) && miss.bound > 0;
+      by_size *= std::min(1.0, 4 / (finite ? std::min(values, miss.error / miss.bound) : values));
+      // Elements that are expected to have another value.
+      std::vector<bool> is_other;
+      for (const std::int64_t p : others.positions()) {
+        is_other.push_back(failed_.expected_at(p) != miss.expected_bits);
+      }
+      const auto count = std::count(is_other.begin(), is_other.end(), true);
+      if (count < kOthers) continue;
+      has_others = true;
+      for (int bit = out_.padding; bit < out_.padding + out_.bits; ++bit) {
+        const std::uint64_t flipped = miss.actual_bits ^ std::uint64_t{1} << bit;
+        std::vector<bool> passes = is_other;
+        for (const std::int64_t place : others.misses(
+                 others.output(out_, [&](std::int64_t) { return flipped; }), failed_.bound())) {
+          passes[at(place)] = false;
+        }
+        const auto reached = std::count(passes.begin(), passes.end(), true);
+        by_bit[at(bit)] *= (static_cast<double>(reached) + 0.5) / static_cast<double>(count + 1);
+      }
+    }
+    double by_others = 0;
+    for (int bit = out_.padding; has_others && bit < out_.padding + out_.bits; ++bit) {
+      by_others += by_bit[at(bit)];
+    }
+    return by_size <= kChanceBySize && by_others <= kChanceByOthers;
+  }
+
+  // A factor of its own for each row, or each column, that has misses: a stale sum or maximum of a
+  // row, or a scale that was taken from another row.
+  void add_line_factors(std::vector<OutputChange>& all) const {
+    const std::int64_t columns = failed_.columns();
+    if (failed_.actual().rank() < 2 || columns < 2 || !out_.is_float()) return;
+    if (!failed_.looks_at_all()) return;
+    for (const bool by_row : {true, false}) {
+      std::map<std::int64_t, std::vector<double>> ratios;
+      for (const std::int64_t p : failed_.misses()) {
+        const double a = failed_.value(p), e = failed_.expected().value_at(p);
+        if (!std::isfinite(a) || !std::isfinite(e) || a == 0 || e == 0) continue;
+        ratios[by_row ? p / columns : p % columns].push_back(e / a);
+      }
+      std::map<std::int64_t, double> factors;
+      for (auto& [line, found] : ratios) {
+        if (found.size() < kLineMisses) continue;
+        const auto middle = found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2);
+        std::nth_element(found.begin(), middle, found.end());
+        // Near 1 a line's factor cannot be told from its rounding.
+        const double least = std::max(0.02, 4 * unit_roundoff(out_));
+        if (std::isfinite(*middle) && std::abs(*middle - 1) >= least) factors[line] = *middle;
+      }
+      if (factors.empty()) continue;
+      const std::string_view word = by_row ? "row" : "column";
+      const auto& [line, factor] = *factors.begin();
+      OutputChange change{
+          .says =
+              factors.size() == 1
+                  ? formatted("the output with {} {} times {}", word, line, short_number(factor, 6))
+                  : formatted("the output with a factor for each of {} {}s ({} {} times {})",
+                              factors.size(), word, word, line, short_number(factor, 6)),
+          .bits = {},
+          .format = &out_};
+      change.rescales = change.is_fitted = true;
+      change.bits = [&failed = failed_, columns, by_row, factors](std::int64_t p) {
+        const std::uint64_t bits = failed.bits()[p];
+        const auto found = factors.find(by_row ? p / columns : p % columns);
+        if (found == factors.end()) return bits;
+        const double scaled = found->second * decode(failed.format(), bits);
+        return std::isfinite(scaled) ? encode(failed.format(), scaled) : bits;
+      };
+      all.push_back(std::move(change));
+    }
+  }
+
+  // Rows that hold the expected values of other rows.
+  void add_other_rows(std::vector<OutputChange>& all) const {
+    const std::int64_t columns = failed_.columns();
+    if (failed_.actual().rank() < 2 || columns < kFewestColumns || !failed_.looks_at_all()) return;
+    const std::int64_t rows = failed_.actual().size() / columns;
+    if (rows < 3 || rows > kMostRows) return;
+    const std::vector<double> expected = failed_.looked().expected().values();
+    const std::int64_t step = std::max<std::int64_t>(1, columns / kProbes);
+    // The distance of an output's row from an expected one, as a share of the latter; stops early.
+    const auto is_alike = [&](const std::vector<double>& row, std::int64_t other) {
+      double apart = 0, size = 0;
+      for (std::int64_t i = 0, c = 0; c < columns; ++i, c += step) {
+        const double e = expected[at(other * columns + c)], a = row[at(i)];
+        if (!std::isfinite(a) || !std::isfinite(e)) return false;
+        apart += (a - e) * (a - e);
+        size += e * e;
+        if (i == 3 && apart > size) return false;
+      }
+      return size > 0 && apart <= kAlike * kAlike * size;
+    };
+    std::map<std::int64_t, std::int64_t> holder;  // expected row -> where the output has it
+    std::set<std::int64_t> wrong;
+    for (const std::int64_t p : failed_.misses()) wrong.insert(p / columns);
+    std::size_t found = 0;
+    std::int64_t first = -1, first_holds = -1;
+    for (const std::int64_t r : wrong) {
+      std::vector<double> row;
+      for (std::int64_t c = 0; c < columns; c += step)
+        row.push_back(failed_.value(r * columns + c));
+      if (is_alike(row, r)) continue;
+      for (std::int64_t other = 0; other < rows; ++other) {
+        if (other == r || !is_alike(row, other)) continue;
+        holder.emplace(other, r);
+        if (found++ == 0) first = r, first_holds = other;
+        break;
+      }
+    }
+    if (found < 2) return;
+    add_move(all,
+             formatted("the output with its rows in another order (row {} holds row {}, ...)",
+                       first, first_holds),
+             [holder, columns](std::int64_t p) {
+               const auto from = holder.find(p / columns);
+               return from == holder.end() ? p : from->second * columns + p % columns;
+             });
+  }
+
+  // How likely a flip may be to explain the misses by chance: by their size, and by what it makes
+  // of them. Of 16 bits, 8 or so flips of one miss give values like those of other elements.
+  static constexpr double kChanceBySize = 0.1, kChanceByOthers = 0.25;
+  // Elements of other values that flips are held against; misses that a stuck bit needs.
+  static constexpr std::ptrdiff_t kOthers = 32;
+  static constexpr std::size_t kStuck = 8;
+  // Misses of a row or column from which its factor is taken.
+  static constexpr std::size_t kLineMisses = 6;
+  // Rows that are compared with each other, columns of each that are read, and how much of a row's
+  // size two rows that are alike may be apart.
+  static constexpr std::int64_t kMostRows = 4096, kProbes = 16, kFewestColumns = 6;
+  static constexpr double kAlike = 0.05;
+
+  const FailedElements& failed_;
+  const Format& out_;
+};
+
+}  // namespace
+
+std::vector<OutputChange> possible_changes(const FailedElements& failed) {
+  return ChangeList(failed).all();
+}
+
+}  // namespace assay

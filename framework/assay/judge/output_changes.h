@@ -1,0 +1,35 @@
+// Changes of a failed output that may explain its mismatches: moved elements, factors, bits of
+// another dtype, flipped bits.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "assay/judge/failed_elements.h"
+
+namespace assay {
+
+// A change of the output. If a cause explains a failure, the output with the change that undoes it
+// passes.
+struct OutputChange {
+  std::string says;  // "the transpose of the output"
+  // The bits of the changed output at a position, and what they are bits of.
+  std::function<std::uint64_t(std::int64_t)> bits;
+  const Format* format;
+  // Returns the position that an element came from. Empty if the change moves no elements.
+  std::function<std::int64_t(std::int64_t)> source = {};
+  bool is_flip = false;     // of a bit
+  bool is_factor = false;   // one for all elements
+  bool rescales = false;    // multiplies, which rounds each element once more
+  bool is_fitted = false;   // to the misses, and not a power of two
+  bool is_reading = false;  // of the bits, as another dtype's
+  bool alters_all = true;   // false: the change is made only at the misses
+  std::string adds = {};    // ends the text: ", which is 1 in every element"
+};
+
+// Returns the changes that are worth trying on this failure. They refer to it.
+std::vector<OutputChange> possible_changes(const FailedElements& failed);
+
+}  // namespace assay
