@@ -37,6 +37,22 @@ std::vector<Candidate> models_of(const std::vector<Candidate>& fits) {
   return each_once(models);
 }
 
+// The same for other outputs: a chunk that holds all terms of this one stands for longer ones,
+// which longer sums tell apart.
+std::vector<Candidate> models_beyond(const Sums& s, const std::vector<Candidate>& fits) {
+  std::vector<Candidate> models = models_of(fits);
+  const std::int64_t stretch = longest_stretch(s);
+  for (const Candidate& fit : models_of(fits)) {
+    if (fit.model.chunk.value < stretch) continue;
+    for (const int chunk : {4, 8, 16, 32, 64}) {
+      if (chunk <= stretch) continue;
+      models.push_back(fit);
+      models.back().model.chunk.value = chunk;
+    }
+  }
+  return each_once(models);
+}
+
 // What fits the outputs before may be near to what fits all: the known models and those in one or
 // two parameters from them that explain `before`, a member, as well.
 SearchResult search_near(const Sums& s, const Sums& before, const std::vector<Candidate>& known,
@@ -141,11 +157,11 @@ class GroupSearch {
     SearchResult result = identify::search(outputs_[i], Effort::kRows, threads_);
     m.tried += result.tried;
     if (result.fits.empty()) return false;
-    if (result.has_more || !doubts_about(outputs_[i], result.fits, threads_).rivals.empty()) {
+    if (result.has_more || !doubts_about(outputs_[i], result, threads_).rivals.empty()) {
       m.by_rows = std::move(result);
       return false;
     }
-    units_.push_back({models_of(result.fits), i, 0});
+    units_.push_back({models_beyond(outputs_[i], result.fits), i, 0});
     join(i, units_.size() - 1, std::move(result));
     return true;
   }
@@ -181,7 +197,7 @@ class GroupSearch {
     m.is_done = true;
     // What more models explain than are listed says too little for the others.
     if (m.found.result.has_more || !units_.empty()) return true;
-    units_.push_back({models_of(m.found.result.fits), i, 0});
+    units_.push_back({models_beyond(outputs_[i], m.found.result.fits), i, 0});
     join(i, 0, std::move(m.found.result));
     return true;
   }
@@ -190,7 +206,7 @@ class GroupSearch {
     GroupMember& m = members_[i];
     GroupUnit& unit = units_[u];
     if (!result.has_more) {
-      unit.known = models_of(result.fits);
+      unit.known = models_beyond(outputs_[i], result.fits);
       m.fitted = result.fits.size();
       m.unit = u;
     } else {
@@ -212,7 +228,7 @@ class GroupSearch {
       const SearchResult& result = members_[i].found.result;
       if (!result.has_more) continue;
       outputs.push_back(&outputs_[i]);
-      const std::vector<Candidate> more = models_of(result.fits);
+      const std::vector<Candidate> more = models_beyond(outputs_[i], result.fits);
       models.insert(models.end(), more.begin(), more.end());
     }
     if (outputs.size() < 2) return;
@@ -252,11 +268,12 @@ std::vector<Explanation> explain_group(std::vector<Sums>& outputs, int threads) 
   return GroupSearch(outputs, threads).explained();
 }
 
-Doubts doubts_about(const Sums& s, const std::vector<Candidate>& fits, int threads) {
+Doubts doubts_about(const Sums& s, const SearchResult& result, int threads) {
+  const std::vector<Candidate>& fits = result.fits;
   Doubts doubts;
   if (fits.empty()) return doubts;
   const bool has_rows_unit = text_of(s, fits.front()).has_rows_unit;
-  const std::vector<Rival> rivals = rivals_of(s, fits, threads);
+  const std::vector<Rival> rivals = rivals_of(s, result, threads);
   for (const Candidate& fit : fits) {
     const bool is_rival = std::any_of(rivals.begin(), rivals.end(), [&](const Rival& rival) {
       return same(rival.candidate, fit);

@@ -18,7 +18,8 @@ struct Explanation {
 // on it.
 std::vector<Explanation> explain_group(std::vector<Sums>& outputs, int threads);
 
-// The models that fit an output and that more data of the same kind would tell from the first.
+// The models that fit an output, by whether more data of the same kind would tell them from the
+// first.
 struct Doubts {
   std::vector<Candidate> rivals;
   std::vector<Candidate> alike;  // that no such data tell from the first, it included
@@ -26,6 +27,6 @@ struct Doubts {
   // the first is a row of the table, and they are not.
   int seldom = 0;
 };
-Doubts doubts_about(const Sums& sums, const std::vector<Candidate>& fits, int threads);
+Doubts doubts_about(const Sums& sums, const SearchResult& result, int threads);
 
 }  // namespace assay::identify

@@ -52,32 +52,39 @@ Finding finding_of(const Case& c, const std::string& producer) {
   return f;
 }
 
-CandidateText set_model(const Sums& s, const Candidate& c, Finding& f) {
-  CandidateText text = text_of(s, c);
+void set_model(const Sums& s, const Candidate& c, Finding& f) {
+  const CandidateText text = text_of(s, c);
   f.model = text.machine;
   f.parameters = text.parameters;
   f.is_row = text.is_row;
   f.candidate = c;
-  return text;
 }
 
-// The machines whose rows compute as the model does: by its own row, or by another that no data of
-// the kind tell from it.
-std::vector<std::string> names_alike(const Sums& s, const CandidateText& text,
+// The machines whose rows compute as `found` does, with the same parameters. `alike` are the models
+// that no data of the kind tell from it.
+std::vector<std::string> names_alike(const Sums& s, const Candidate& found,
                                      const std::vector<Candidate>& alike) {
-  std::vector<const Machine*> rows = text.rows;
+  const CandidateText text = text_of(s, found);
   if (!text.is_row) return {};
-  for (const Candidate& c : alike) {
-    const CandidateText other = text_of(s, c);
-    if (other.is_row && other.parameters == text.parameters) {
-      rows.insert(rows.end(), other.rows.begin(), other.rows.end());
-    }
-  }
-  std::vector<std::string> names;
-  for (const Machine* machine : rows) {
-    if (std::find(names.begin(), names.end(), machine->name) == names.end()) {
-      names.emplace_back(machine->name);
-    }
+  std::vector<std::string> names = {text.machine};
+  const Conversion conversion{found.compute, found.compute_rounding, found.in_two_terms};
+  for (const Machine& machine : machines()) {
+    const DotModel* row = row_of(s, machine, conversion);
+    if (row == nullptr || machine.name == text.machine) continue;
+    const Candidate base = candidate_of(s, machine, *row, conversion);
+    Candidate other = found;
+    other.model = base.model;
+    other.bias_first = base.bias_first;
+    const CandidateText of_other = text_of(s, other);
+    const bool has_parameters =
+        std::count(of_other.rows.begin(), of_other.rows.end(), &machine) > 0 &&
+        of_other.parameters == text.parameters;
+    if (!has_parameters) continue;
+    const Candidate form = canonical(s, other);
+    const bool is_alike = std::any_of(alike.begin(), alike.end(), [&](const Candidate& c) {
+      return same(canonical(s, c), form);
+    });
+    if (is_alike) names.emplace_back(machine.name);
   }
   return names;
 }
@@ -104,8 +111,8 @@ Finding explained(const Sums& s, const Explanation& explanation, const Options& 
         grouped(f.agree), grouped(f.of)));
     return f;
   }
-  const CandidateText text = set_model(s, result.fits[0], f);
-  const Doubts doubts = doubts_about(s, result.fits, threads);
+  set_model(s, result.fits[0], f);
+  const Doubts doubts = doubts_about(s, result, threads);
   if (doubts.seldom > 0) {
     const bool is_one = doubts.seldom == 1;
     f.note = formatted(
@@ -114,7 +121,7 @@ Finding explained(const Sums& s, const Explanation& explanation, const Options& 
         is_one ? "a model" : formatted("{} models", doubts.seldom), is_one ? "is" : "are",
         is_one ? "gives" : "give", Rival::kSeldom);
   }
-  f.alike = names_alike(s, text, doubts.alike);
+  f.alike = names_alike(s, result.fits[0], doubts.alike);
   f.has_more = result.has_more;
   f.outcome = doubts.rivals.empty() && !result.has_more ? Outcome::kFound : Outcome::kUndecided;
   if (f.outcome == Outcome::kUndecided) {
@@ -126,9 +133,12 @@ Finding explained(const Sums& s, const Explanation& explanation, const Options& 
   f.agree = f.of = s.count;
   f.sentence = arithmetic_in_words(s, result.fits[0], f.alike, f.model);
   if (f.outcome == Outcome::kUndecided) {
+    // If the search was ended, models that compute alike may have hidden those that do not.
+    const std::int64_t others =
+        result.has_more ? std::ssize(result.fits) - 1 : std::ssize(doubts.rivals);
     f.sentence = formatted("undecided: {}; {}{} other {} every element as well", f.sentence,
-                           result.has_more ? "at least " : "", grouped(std::ssize(doubts.rivals)),
-                           doubts.rivals.size() == 1 ? "model gives" : "models give");
+                           result.has_more ? "at least " : "", grouped(others),
+                           others == 1 ? "model gives" : "models give");
   }
   f.sentence = sentence_of(f.sentence);
   if (options.evidence) f.evidence = evidence_for(s, result.fits[0], threads);

@@ -48,7 +48,7 @@ struct Finding {
   std::vector<std::string> rivals;
   std::optional<Decision> decision;        // of kUndecided, for a product: what would decide
   bool has_more = false;                   // so many fit that the search for them was ended
-  std::size_t fits = 0;                    // models that fit, equivalent ones among them
+  std::size_t fits = 0;                    // models that fit and that may differ on such operands
   std::uint64_t largest_ulps = 0;          // of kNone: how far the nearest model is off,
   std::vector<std::int64_t> first;         // and the first index where it is
   std::string why;                         // of an output that was not tried

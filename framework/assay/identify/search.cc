@@ -81,9 +81,12 @@ class ModelSearch {
 
   void add(const Candidate& c) {
     if (is_full()) return;
-    const bool is_there = std::any_of(result_.fits.begin(), result_.fits.end(),
-                                      [&](const Candidate& other) { return same(c, other); });
-    if (!is_there) result_.fits.push_back(c);
+    const Candidate form = canonical(sums_, c);
+    const bool is_there = std::any_of(forms_.begin(), forms_.end(),
+                                      [&](const Candidate& other) { return same(form, other); });
+    if (is_there) return;
+    result_.fits.push_back(c);
+    forms_.push_back(form);
   }
 
   // The models around those that fit, twice: pairs of parameters.
@@ -206,6 +209,7 @@ class ModelSearch {
   int threads_;
   std::size_t most_fits_;
   SearchResult result_;
+  std::vector<Candidate> forms_;  // the fits, canonical
 };
 
 void append(std::vector<Candidate>& to, std::vector<Candidate> more) {
@@ -262,11 +266,12 @@ std::vector<Candidate> promoted_inside(const Sums& s, const std::vector<Candidat
 
 }  // namespace
 
-std::vector<Rival> rivals_of(const Sums& s, const std::vector<Candidate>& fits, int threads) {
+std::vector<Rival> rivals_of(const Sums& s, const SearchResult& result, int threads) {
+  const std::vector<Candidate>& fits = result.fits;
   if (fits.size() < 2 || s.count == 0 || s.k == 0) return {};
   // As many as the candidates leave time for: models that seldom differ are other models.
-  const double affordable =
-      kBudget / 16 / (static_cast<double>(fits.size()) * static_cast<double>(s.k));
+  const double affordable = kBudget / (result.has_more ? 1024 : 16) /
+                            (static_cast<double>(fits.size()) * static_cast<double>(s.k));
   const int count = static_cast<int>(std::clamp(affordable, 128.0, 8192.0));
   std::vector<Pairing> pairings;
   Random random(1, stream_of("identify"));
@@ -373,6 +378,7 @@ SearchResult search_among(const Sums& s, const std::vector<Candidate>& models, b
   if (s.count == 0 || s.k == 0) return search.finish();
   std::vector<Candidate> all = at_both_ends(s, models);
   if (widen) all = rarer(s, all);
+  all = each_once(s, all);
   const std::vector<std::int64_t> likely = likely_intervals(s), every = all_intervals(s);
   search.try_divided(all, {0});
   constexpr std::size_t kFew = 8;

@@ -70,9 +70,10 @@ struct Rival {
   Candidate candidate;
   bool differs_seldom = false;  // in one sum of kSeldom at most
 };
-// Which of the candidates do not give the same sums as the first, before they are rounded to the
-// output's format, on more data of the same kind: the recorded operands, paired anew.
-std::vector<Rival> rivals_of(const Sums& sums, const std::vector<Candidate>& fits, int threads);
+// Which of the fits do not give the same sums as the first, before they are rounded to the
+// output's format, on more data of the same kind: the recorded operands, paired anew. Few pairings
+// are tried if the search was ended early, because the fits then decide nothing.
+std::vector<Rival> rivals_of(const Sums& sums, const SearchResult& result, int threads);
 
 std::vector<Evidence> evidence_for(const Sums& sums, const Candidate& candidate, int threads);
 Nearest nearest_model(const Sums& sums, int threads);

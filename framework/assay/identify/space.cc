@@ -97,11 +97,38 @@ std::int64_t longest_stretch(const Sums& s) {
   return longest;
 }
 
+Candidate canonical(const Sums& s, Candidate c) {
+  DotModel& m = c.model;
+  const std::int64_t stretch = longest_stretch(s);
+  if (c.split == KSplit{} && c.inner_interval == 0 && m.chunk.value > stretch) {
+    m.chunk.value = static_cast<int>(stretch);
+  }
+  // The lowest bit of a product of float32 values is 46 below its exponent, and every partial sum
+  // is a multiple of it.
+  constexpr int kLowest = 46;
+  const int lowest = s.smallest_exponent - kLowest;
+  if (!s.is_scaled() && lowest >= format_named(m.accumulator.value).min_exponent()) {
+    m.flush_sums.value = false;
+    if (lowest > kHighestFloor) m.emax_floor.value = DotModel::kNoFloor;
+  }
+  if (!s.has_subnormal_inputs && !c.in_two_terms) m.flush_inputs.value = false;
+  return plain(c);
+}
+
 std::vector<Candidate> each_once(const std::vector<Candidate>& candidates) {
   std::set<decltype(key_of(Candidate{}))> seen;
   std::vector<Candidate> all;
   for (const Candidate& c : candidates) {
     if (seen.insert(key_of(c)).second) all.push_back(c);
+  }
+  return all;
+}
+
+std::vector<Candidate> each_once(const Sums& s, const std::vector<Candidate>& candidates) {
+  std::set<decltype(key_of(Candidate{}))> seen;
+  std::vector<Candidate> all;
+  for (const Candidate& c : candidates) {
+    if (seen.insert(key_of(canonical(s, c))).second) all.push_back(c);
   }
   return all;
 }

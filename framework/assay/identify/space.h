@@ -11,6 +11,8 @@ namespace assay::identify {
 
 inline constexpr int kMostKeptBits = 40, kLeastKeptBits = 6;
 inline constexpr int kLeastMantissaBits = 7;
+// The floors of emax that are tried.
+inline constexpr int kLowestFloor = -150, kHighestFloor = -120;
 // An emax_floor below the exponent of every product of float32 values, which acts on none of them.
 inline constexpr int kFloorless = -300;
 // The mantissa bits of an accumulator of this format, all of which are kept.
@@ -37,10 +39,16 @@ std::vector<Conversion> conversions_of(const Sums& sums);
 // bits in full, and nothing of parameters that mean nothing in it.
 Candidate plain(Candidate candidate);
 bool same(const Candidate& a, const Candidate& b);
+// Replaces what cannot change any sum of these operands by one value: chunks that hold all terms,
+// floors of emax below every product, and flushing where nothing is subnormal. Candidates that are
+// then the same() compute alike on these operands.
+Candidate canonical(const Sums& sums, Candidate candidate);
 // The most terms that are summed before scales change: K where they do not.
 std::int64_t longest_stretch(const Sums& sums);
-// Each of them once.
+// Returns each candidate once.
 std::vector<Candidate> each_once(const std::vector<Candidate>& candidates);
+// Returns the first of those that are canonically the same.
+std::vector<Candidate> each_once(const Sums& sums, const std::vector<Candidate>& candidates);
 
 // A dot model of the table (or of a file) as a candidate of these sums.
 Candidate candidate_of(const Sums& sums, const Machine& machine, const DotModel& row,

@@ -137,7 +137,7 @@ const std::vector<SpaceParameter>& rows() {
            },
        .others =
            [](const Sums&, const Candidate& c) {
-             std::vector<int> values = range(-150, -120);
+             std::vector<int> values = range(kLowestFloor, kHighestFloor);
              values.push_back(DotModel::kNoFloor);
              return changed(c, values,
                             [](Candidate& to, int v) { to.model.emax_floor = measured(v); });

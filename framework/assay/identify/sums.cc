@@ -106,7 +106,7 @@ void read_dots(const Case& c, Sums& s) {
 }
 
 void note_what_is_exercised(Sums& s) {
-  int least[2] = {4000, 4000};
+  int least[3] = {4000, 4000, 8000};
   const auto look = [&](const std::vector<double>& values, const Format& format, int& exponent) {
     for (const double v : values) {
       if (!std::isfinite(v)) s.has_specials = true;
@@ -117,8 +117,11 @@ void note_what_is_exercised(Sums& s) {
   };
   look(s.a, *s.a_format, least[0]);
   look(s.b, *s.b_format, least[1]);
-  for (const double v : s.start) s.has_specials = s.has_specials || !std::isfinite(v);
-  s.smallest_exponent = least[0] + least[1];
+  for (const double v : s.start) {
+    if (!std::isfinite(v)) s.has_specials = true;
+    if (v != 0 && std::isfinite(v)) least[2] = std::min(least[2], std::ilogb(v));
+  }
+  s.smallest_exponent = std::min(least[0] + least[1], least[2]);
   s.smallest_result = std::numeric_limits<double>::infinity();
   for (const std::uint64_t bits : s.recorded) {
     const double v = std::abs(decode(*s.output, bits));

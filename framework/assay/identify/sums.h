@@ -62,7 +62,7 @@ struct Sums {
   // What the data exercise: where it is false, the parameter changes nothing.
   bool has_subnormal_inputs = false;
   bool has_specials = false;   // NaN or infinity among operands and starts
-  int smallest_exponent = 0;   // of a product that is not 0; large where all are 0
+  int smallest_exponent = 0;   // of a product or start that is not 0; large if all are 0
   double smallest_result = 0;  // of recorded elements that are not 0; infinite where all are
 };
 
