@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "assay/identify/candidate_text.h"
@@ -373,6 +374,30 @@ TEST(Identify, ShortSumsOfOneUnitAreOneModel) {
     EXPECT_EQ(f.outcome, outcome) << f.case_name << ": " << f.sentence;
     EXPECT_EQ(f.model, "hopper") << f.case_name;
   }
+}
+
+// Rounded results leave hundreds of models open. Of those that explain one output, the next leaves
+// some, and the first of them explains all outputs.
+TEST(Identify, OpenOutputsNarrowEachOther) {
+  std::vector<Case> cases;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    cases.push_back(computed("hopper", "bfloat16", 16, 256, 16,
+                             {{"output_dtype", std::string("bfloat16")}}, seed));
+    cases.back().name = "rounded" + std::to_string(seed);
+  }
+  const std::vector<Finding> findings = identified(cases);
+  int by_others = 0;
+  for (const Finding& f : findings) {
+    EXPECT_EQ(f.outcome, Outcome::kUndecided) << f.sentence;
+    EXPECT_EQ(f.model, findings[0].model) << f.sentence;
+    for (const Case& c : cases) EXPECT_EQ(computed_again(c, f), 16 * 16) << f.sentence;
+    by_others += f.by_others ? 1 : 0;
+  }
+  EXPECT_EQ(by_others, 3);
+  const auto [least, most] =
+      std::minmax_element(findings.begin(), findings.end(),
+                          [](const Finding& x, const Finding& y) { return x.fits < y.fits; });
+  EXPECT_LT(least->fits, most->fits);
 }
 
 // Each machine's output on several shapes, with wide and narrow results: whatever is found for sure

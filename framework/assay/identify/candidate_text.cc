@@ -1,5 +1,7 @@
 #include "assay/identify/candidate_text.h"
 
+#include <algorithm>
+
 #include "assay/base/text.h"
 #include "assay/format/rounding.h"
 #include "assay/op/parameter.h"
@@ -123,6 +125,25 @@ CandidateText text_of(const Sums& s, const Candidate& c) {
   }
   if (s.scales_change()) best.parameters["fused"] = std::int64_t{c.fused ? 1 : 0};
   return best;
+}
+
+std::vector<MachineRow> rows_like(const Sums& s, const Candidate& c) {
+  const Candidate form = canonical(s, c);
+  const Conversion conversion{c.compute, c.compute_rounding, c.in_two_terms};
+  std::vector<MachineRow> rows;
+  for (const Machine& machine : machines()) {
+    const DotModel* row = row_of(s, machine, conversion);
+    if (row == nullptr) continue;
+    const Candidate base = candidate_of(s, machine, *row, conversion);
+    Candidate other = c;
+    other.model = base.model;
+    if (!same(canonical(s, other), form)) continue;
+    const std::vector<const Machine*> named = text_of(s, other).rows;
+    if (std::find(named.begin(), named.end(), &machine) != named.end()) {
+      rows.push_back({&machine, other});
+    }
+  }
+  return rows;
 }
 
 }  // namespace assay::identify

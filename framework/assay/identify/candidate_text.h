@@ -24,4 +24,12 @@ struct CandidateText {
 };
 CandidateText text_of(const Sums& sums, const Candidate& candidate);
 
+struct MachineRow {
+  const Machine* machine;
+  Candidate candidate;  // its row with another candidate's division of K, scales and roundings
+};
+// Returns the rows of machines that compute these operands as the candidate does, by construction
+// (canonical() of space.h).
+std::vector<MachineRow> rows_like(const Sums& sums, const Candidate& candidate);
+
 }  // namespace assay::identify

@@ -38,7 +38,7 @@ std::optional<Decision> what_decides(const Sums& s, const std::vector<Candidate>
                                      int threads) {
   if (all_fits.size() < 2 || s.k == 0) return std::nullopt;
   // Products that all models together may take.
-  constexpr double kMostProducts = 1.5e8, kProbes = 16;
+  constexpr double kMostProducts = 5e7, kProbes = 16;
   const double of_one_model = kProbes * static_cast<double>(kMostRows) * static_cast<double>(s.k);
   const auto most = static_cast<std::size_t>(std::max(kMostProducts / of_one_model, 16.0));
   const std::vector<Candidate> fits(

@@ -94,6 +94,7 @@ struct GroupMember {
   std::optional<SearchResult> by_rows;  // of rows of the table, which leave something open
   std::vector<std::size_t> asked;       // by unit: how many of its models did not explain it
   bool is_done = false;
+  bool is_open = false;  // the open models explain it
 };
 
 class GroupSearch {
@@ -104,9 +105,11 @@ class GroupSearch {
   std::vector<Explanation> explained() {
     // What is quickly found in one output spares the long search in the others; what is found at
     // last may explain those before it.
-    each_open([&](std::size_t i) { return try_known(i) || try_rows(i); });
+    each_open([&](std::size_t i) { return try_known(i) || try_open(i) || try_rows(i); });
     for (const Effort effort : {Effort::kUndivided, Effort::kAll}) {
-      each_open([&](std::size_t i) { return try_known(i) || try_near(i) || search(i, effort); });
+      each_open([&](std::size_t i) {
+        return try_known(i) || try_near(i) || try_open(i) || search(i, effort);
+      });
     }
     each_open([&](std::size_t i) { return try_known(i) || try_near(i); });
     if (units_.empty()) explain_together();
@@ -158,6 +161,7 @@ class GroupSearch {
     m.tried += result.tried;
     if (result.fits.empty()) return false;
     if (result.has_more || !doubts_about(outputs_[i], result, threads_).rivals.empty()) {
+      keep_open(i, result);
       m.by_rows = std::move(result);
       return false;
     }
@@ -195,10 +199,34 @@ class GroupSearch {
     m.found.result = std::move(result);
     if (m.found.result.fits.empty()) return false;
     m.is_done = true;
+    keep_open(i, m.found.result);
     // What more models explain than are listed says too little for the others.
     if (m.found.result.has_more || !units_.empty()) return true;
     units_.push_back({models_beyond(outputs_[i], m.found.result.fits), i, 0});
     join(i, 0, std::move(m.found.result));
+    return true;
+  }
+
+  void keep_open(std::size_t i, const SearchResult& result) {
+    if (!result.has_more || !open_.empty()) return;
+    open_ = result.fits;
+    open_k_ = outputs_[i].k;
+    members_[i].is_open = true;
+  }
+
+  // Of the models that explain the outputs before, each of which more models explain than are
+  // listed: if some explain this one, too, a search would leave still more open.
+  bool try_open(std::size_t i) {
+    GroupMember& m = members_[i];
+    if (open_.empty() || open_k_ != outputs_[i].k || m.by_rows) return false;
+    SearchResult result = search_exactly(outputs_[i], open_, threads_);
+    m.tried += result.tried;
+    if (result.fits.empty()) return false;
+    open_ = result.fits;
+    result.has_more = true;
+    m.found.result = std::move(result);
+    m.found.by_others = true;
+    m.is_done = m.is_open = true;
     return true;
   }
 
@@ -222,6 +250,12 @@ class GroupSearch {
 
   // Outputs that many models explain, each by itself: those that explain all of them.
   void explain_together() {
+    // If several explain all of them already, still more of the grid would, which is much larger.
+    constexpr std::size_t kSeveral = 4;
+    const bool is_vain = std::all_of(members_.begin(), members_.end(), [](const GroupMember& m) {
+      return m.is_open || !m.found.result.has_more;
+    });
+    if (is_vain && open_.size() >= kSeveral) return;
     std::vector<const Sums*> outputs;
     std::vector<Candidate> models;
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -259,6 +293,9 @@ class GroupSearch {
   int threads_;
   std::vector<GroupMember> members_;
   std::vector<GroupUnit> units_;
+  // Candidates that explain all outputs that try_open() explained, for this K.
+  std::vector<Candidate> open_;
+  std::int64_t open_k_ = 0;
 };
 
 }  // namespace

@@ -67,24 +67,14 @@ std::vector<std::string> names_alike(const Sums& s, const Candidate& found,
   const CandidateText text = text_of(s, found);
   if (!text.is_row) return {};
   std::vector<std::string> names = {text.machine};
-  const Conversion conversion{found.compute, found.compute_rounding, found.in_two_terms};
-  for (const Machine& machine : machines()) {
-    const DotModel* row = row_of(s, machine, conversion);
-    if (row == nullptr || machine.name == text.machine) continue;
-    const Candidate base = candidate_of(s, machine, *row, conversion);
-    Candidate other = found;
-    other.model = base.model;
-    other.bias_first = base.bias_first;
-    const CandidateText of_other = text_of(s, other);
-    const bool has_parameters =
-        std::count(of_other.rows.begin(), of_other.rows.end(), &machine) > 0 &&
-        of_other.parameters == text.parameters;
-    if (!has_parameters) continue;
-    const Candidate form = canonical(s, other);
-    const bool is_alike = std::any_of(alike.begin(), alike.end(), [&](const Candidate& c) {
-      return same(canonical(s, c), form);
-    });
-    if (is_alike) names.emplace_back(machine.name);
+  for (const Candidate& c : alike) {
+    for (const MachineRow& row : rows_like(s, c)) {
+      const std::string name(row.machine->name);
+      const bool is_there = std::find(names.begin(), names.end(), name) != names.end();
+      if (!is_there && text_of(s, row.candidate).parameters == text.parameters) {
+        names.push_back(name);
+      }
+    }
   }
   return names;
 }

@@ -174,7 +174,18 @@ class ModelSearch {
       const Candidate* candidate;
     };
     std::vector<Ranked> ranked;
-    for (const Candidate& c : result_.fits) ranked.push_back({text_of(sums_, c), &c});
+    for (Candidate& c : result_.fits) {
+      CandidateText text = text_of(sums_, c);
+      if (!text.is_row) {
+        // The first of those that cannot differ was another one.
+        const std::vector<MachineRow> rows = rows_like(sums_, c);
+        if (!rows.empty()) {
+          c = rows.front().candidate;
+          text = text_of(sums_, c);
+        }
+      }
+      ranked.push_back({std::move(text), &c});
+    }
     const auto rank = [&](const Ranked& r) {
       const bool is_likely =
           std::find(likely.begin(), likely.end(), r.candidate->split.terms) != likely.end();
@@ -392,6 +403,12 @@ SearchResult search_among(const Sums& s, const std::vector<Candidate>& models, b
     if (!search.has_fits()) search.try_divided(rounded_otherwise(s, models), likely);
   }
   if (search.has_fits()) search.try_other_divisions();
+  return search.finish();
+}
+
+SearchResult search_exactly(const Sums& s, const std::vector<Candidate>& candidates, int threads) {
+  ModelSearch search(s, threads);
+  if (s.count > 0 && s.k > 0) search.try_all(candidates);
   return search.finish();
 }
 

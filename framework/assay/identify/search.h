@@ -50,6 +50,10 @@ SearchResult search(const Sums& sums, Effort effort, int threads);
 SearchResult search_among(const Sums& sums, const std::vector<Candidate>& models, bool widen,
                           int threads);
 
+// These candidates alone, K divided as they say.
+SearchResult search_exactly(const Sums& sums, const std::vector<Candidate>& candidates,
+                            int threads);
+
 // Those of the models that explain the elements that tell most, by some division of K that is
 // affordable for so many models. With every value of the parameters that only such data exercise.
 // Unlike a search's, the list is complete.
