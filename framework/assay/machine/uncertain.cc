@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "assay/base/constants.h"
-#include "assay/base/parallel.h"
+#include "assay/machine/factor_panels.h"
 #include "assay/machine/sum_errors_oracle.h"
 #include "assay/simd/sum_errors.h"
 
@@ -94,39 +94,10 @@ simd::SumUnit unit_of(const DotModel& model, StartOfSum starts, bool without_las
           .without_last = without_last};
 }
 
-// Values with the powers of two that simd::sum_errors() asks for.
-class Factors {
- public:
-  Factors(const Format& format, bool flush)
-      : least_exponent_(format.is_float() ? power_of_two(format.min_exponent()) : 0),
-        flush_below_(flush && format.is_float() ? min_normal(format) : 0) {}
-
-  // Reads `rows` rows of `count` values, `stride` apart. Rows of fewer than `width` values are
-  // filled up with their last one. Returns whether a value was flushed.
-  bool read(const double* from, std::int64_t rows, std::int64_t count, std::int64_t stride,
-            std::int64_t width) {
-    const auto size = static_cast<std::size_t>(rows * width);
-    for (auto* values : {&value_, &lowest_, &leading_}) values->resize(size);
-    return simd::read_factors({.from = from,
-                               .rows = rows,
-                               .count = count,
-                               .stride = stride,
-                               .width = width,
-                               .least_exponent = least_exponent_,
-                               .flush_below = flush_below_},
-                              value_.data(), lowest_.data(), leading_.data());
-  }
-  simd::SumFactors all() const { return {value_.data(), lowest_.data(), leading_.data()}; }
-
- private:
-  double least_exponent_, flush_below_;
-  std::vector<double> value_, lowest_, leading_;
-};
-
 // The numbers that sums of columns from `first` on start from: each is rounded to float32 before.
 simd::SumStarts starts_of(const std::vector<double>& start, std::int64_t first) {
   simd::SumStarts starts;
-  for (std::int64_t i = 0; i < simd::kErrorColumns; ++i) {
+  for (std::int64_t i = 0; i < simd::kFactorColumns; ++i) {
     const std::int64_t column = std::min(first + i, std::ssize(start) - 1);
     Uncertain number = Uncertain::exact(start[static_cast<std::size_t>(column)]);
     number.round(RoundingStep(format_named("float32")));
@@ -207,39 +178,26 @@ SumErrors sum_errors(const DotModel& model, std::int64_t m, std::int64_t n, std:
   if (!has_kernel(model, start)) {
     return sum_errors_oracle(model, m, n, k, a, b, start, starts, without_last, threads);
   }
-  // Sums of a part have their factors in the cache.
-  constexpr std::int64_t kRows = 32, kPanels = 64, kWidth = simd::kErrorColumns;
   const simd::SumUnit unit = unit_of(model, starts, without_last);
-  const std::int64_t blocks = (m + kRows - 1) / kRows, panels = (n + kWidth - 1) / kWidth,
-                     stripes = (panels + kPanels - 1) / kPanels;
   SumErrors errors;
   errors.mean.resize(static_cast<std::size_t>(m * n));
   errors.variance.resize(errors.mean.size());
   std::atomic<bool> flushes = false;
-  parallel_for(blocks * stripes, threads, [&](std::int64_t part) {
-    const std::int64_t first_row = part / stripes * kRows, rows = std::min(kRows, m - first_row),
-                       first_panel = part % stripes * kPanels,
-                       end = std::min(panels, first_panel + kPanels);
-    const bool flush = model.flush_inputs.value;
-    Factors of_rows(format_named(model.input), flush),
-        of_columns(format_named(model.b_input()), flush);
-    bool flushed = of_rows.read(a.data() + first_row * k, 1, rows * k, rows * k, rows * k);
-    double mean[kRows * kWidth], variance[kRows * kWidth];
-    for (std::int64_t panel = first_panel; panel < end; ++panel) {
-      const std::int64_t column = panel * kWidth, columns = std::min(kWidth, n - column);
-      flushed |= of_columns.read(b.data() + column, k, columns, n, kWidth);
-      simd::SumStarts first;
-      if (!start.empty()) first = starts_of(start, column);
-      flushed |= simd::sum_errors(unit, rows, k, of_rows.all(), of_columns.all(),
-                                  start.empty() ? nullptr : &first, mean, variance);
-      for (std::int64_t i = 0; i < rows; ++i) {
-        const std::int64_t to = (first_row + i) * n + column;
-        std::copy_n(mean + i * kWidth, columns, errors.mean.begin() + to);
-        std::copy_n(variance + i * kWidth, columns, errors.variance.begin() + to);
-      }
-    }
+  const auto follow = [&](const FactorPanel& panel) {
+    double mean[FactorPanel::kMostRows * simd::kFactorColumns],
+        variance[FactorPanel::kMostRows * simd::kFactorColumns];
+    simd::SumStarts first;
+    if (!start.empty()) first = starts_of(start, panel.column);
+    const bool flushed = simd::sum_errors(unit, panel.rows, k, panel.a, panel.b,
+                                          start.empty() ? nullptr : &first, mean, variance);
     if (flushed) flushes = true;
-  });
+    for (std::int64_t i = 0; i < panel.rows; ++i) {
+      const std::int64_t to = (panel.row + i) * n + panel.column;
+      std::copy_n(mean + i * simd::kFactorColumns, panel.columns, errors.mean.begin() + to);
+      std::copy_n(variance + i * simd::kFactorColumns, panel.columns, errors.variance.begin() + to);
+    }
+  };
+  if (for_factor_panels(model, {m, n, k, a.data(), k, b.data()}, threads, follow)) flushes = true;
   errors.flushes = flushes;
   return errors;
 }

@@ -6,82 +6,13 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "assay/simd/uncertain-inl.h"
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
-namespace uncertain {
-
-bool read_factors_impl(const FactorsRead& read, double* value, double* lowest, double* leading) {
-  const D d;
-  M flushed = none();
-  const V flush = all(read.flush_below), least = all(read.least_exponent);
-  const auto lanes = static_cast<std::int64_t>(kLanes);
-  for (std::int64_t row = 0; row < read.rows; ++row) {
-    const double* from = read.from + row * read.stride;
-    for (std::int64_t i = 0; i < read.width; i += lanes) {
-      double rest[kLanes];
-      const double* at = from + i;
-      if (i + lanes > read.count) {
-        for (std::int64_t l = 0; l < lanes; ++l) rest[l] = from[std::min(i + l, read.count - 1)];
-        at = rest;
-      }
-      V x = hn::LoadU(d, at);
-      const M small = hn::Lt(hn::Abs(x), flush);
-      flushed = hn::Or(flushed, hn::And(small, hn::Ne(x, zeros())));
-      x = hn::IfThenElse(small, zeros(), x);
-      const M is_zero = hn::Eq(x, zeros());
-      const V highest = hn::IfThenElse(is_zero, zeros(), hn::Max(leading_bit(x), least));
-      const std::int64_t to = row * read.width + i;
-      const std::int64_t left = read.width - i;
-      if (left >= lanes) {
-        hn::StoreU(x, d, value + to);
-        hn::StoreU(lowest_bit(x), d, lowest + to);
-        hn::StoreU(highest, d, leading + to);
-        continue;
-      }
-      double values[3][kLanes];
-      hn::StoreU(x, d, values[0]);
-      hn::StoreU(lowest_bit(x), d, values[1]);
-      hn::StoreU(highest, d, values[2]);
-      std::copy_n(values[0], left, value + to);
-      std::copy_n(values[1], left, lowest + to);
-      std::copy_n(values[2], left, leading + to);
-    }
-  }
-  return any_of(flushed);
-}
-
-// Vectors of sums that are followed at once, so that the steps of one fill the waits of another.
-constexpr std::size_t kStreams = 2;
-constexpr std::size_t kParts = kErrorColumns / kLanes;
-
-// The products of kStreams vectors of sums.
-struct Products {
-  SumFactors a[kStreams];  // a row
-  SumFactors b[kStreams];  // the vector's columns
-
-  HWY_INLINE Products() {}
-  HWY_INLINE V a_value(std::size_t s, std::int64_t k) const { return all(a[s].value[k]); }
-  HWY_INLINE V b_value(std::size_t s, std::int64_t k) const {
-    return hn::LoadU(D(), b[s].value + k * kErrorColumns);
-  }
-  HWY_INLINE V value(std::size_t s, std::int64_t k) const {
-    return hn::Mul(a_value(s, k), b_value(s, k));
-  }
-  HWY_INLINE V lowest_bit(std::size_t s, std::int64_t k) const {
-    return hn::Mul(all(a[s].lowest_bit[k]), hn::LoadU(D(), b[s].lowest_bit + k * kErrorColumns));
-  }
-  HWY_INLINE V leading_bit(std::size_t s, std::int64_t k) const {
-    return hn::Mul(all(a[s].leading_bit[k]), hn::LoadU(D(), b[s].leading_bit + k * kErrorColumns));
-  }
-  HWY_INLINE Numbers number(std::size_t s, std::int64_t k) const {
-    return Numbers::exact(value(s, k), lowest_bit(s, k));
-  }
-};
+namespace factors {
 
 // kStreams vectors of sums on their way through the unit.
 class Chains {
@@ -120,6 +51,10 @@ class Chains {
   }
 
  private:
+  HWY_INLINE Numbers number(std::size_t s, std::int64_t k) const {
+    return Numbers::exact(product_.value(s, k), product_.lowest_bit(s, k));
+  }
+
   // Rounds, or leaves it to what follows.
   HWY_INLINE void rounded(Numbers& sum, const RoundingToFormat& to, bool leave) {
     if (unit_.flush_below > 0) {
@@ -178,7 +113,7 @@ class Chains {
       if (!is_usual || !is_inexact || leave || any_of(small)) {
         M known = none();
         for (std::size_t s = 0; s < kStreams; ++s) {
-          add(sums[s], product_.number(s, k));
+          add(sums[s], number(s, k));
           rounded(sums[s], to, leave);
           known = hn::Or(known, sums[s].known);
         }
@@ -252,7 +187,7 @@ class Chains {
       for (std::size_t s = 0; s < kStreams; ++s) {
         sums[s] = Numbers::zero();
         for (std::int64_t k = first; k < last; k += step) {
-          Numbers product = product_.number(s, k);
+          Numbers product = number(s, k);
           round_to_grid(product, unit[s], unit_.alignment);
           add(sums[s], product);
         }
@@ -352,7 +287,7 @@ class Chains {
   HWY_INLINE Numbers rounded_sum(std::size_t s, std::int64_t first, std::int64_t last) {
     Numbers sum = Numbers::zero();
     for (std::int64_t k = first; k < last; ++k) {
-      Numbers product = product_.number(s, k);
+      Numbers product = number(s, k);
       round(product, unit_.accumulator);
       add(sum, product);
     }
@@ -364,7 +299,7 @@ class Chains {
     if (unit_.order == SumOrder::kPairwise) return sum_of_pairs(s, first, last);
     Numbers sum = Numbers::zero();
     for (std::int64_t k = first; k < last; ++k) {
-      Numbers product = product_.number(s, k);
+      Numbers product = number(s, k);
       if (unit_.rounds_products) round(product, unit_.accumulator);
       add(sum, product);
       if (!unit_.rounds_products || k > first) rounded(sum, unit_.accumulator, false);
@@ -383,7 +318,7 @@ class Chains {
       rounded(waiting[count - 1], unit_.accumulator, false);
     };
     for (std::int64_t k = first; k < last; ++k) {
-      waiting[count] = product_.number(s, k);
+      waiting[count] = number(s, k);
       round(waiting[count], unit_.accumulator);
       ++count;
       for (std::int64_t pairs = k - first + 1; pairs % 2 == 0; pairs /= 2) join();
@@ -421,10 +356,7 @@ bool sum_errors_impl(const SumUnit& unit, std::int64_t rows, std::int64_t k, con
     for (std::size_t s = 0; s < kStreams; ++s) {
       // Of an odd number the last vector is followed twice.
       const std::int64_t at = std::min(vector + static_cast<std::int64_t>(s), all_vectors - 1);
-      const std::int64_t row = at / static_cast<std::int64_t>(kParts) * k;
-      const std::size_t column = static_cast<std::size_t>(at) % kParts * kLanes;
-      products.a[s] = {a.value + row, a.lowest_bit + row, a.leading_bit + row};
-      products.b[s] = {b.value + column, b.lowest_bit + column, b.leading_bit + column};
+      const std::size_t column = products.take(s, at, k, a, b);
       to[s] = static_cast<std::size_t>(at) * kLanes;
       sums[s] = starts != nullptr ? numbers_of(*starts, column) : Numbers::zero();
     }
@@ -439,14 +371,11 @@ bool sum_errors_impl(const SumUnit& unit, std::int64_t rows, std::int64_t k, con
   return any_of(flushed);
 }
 
-}  // namespace uncertain
+}  // namespace factors
 
-bool read_factors_impl(const FactorsRead& read, double* value, double* lowest, double* leading) {
-  return uncertain::read_factors_impl(read, value, lowest, leading);
-}
 bool sum_errors_impl(const SumUnit& unit, std::int64_t rows, std::int64_t k, const SumFactors& a,
                      const SumFactors& b, const SumStarts* starts, double* mean, double* variance) {
-  return uncertain::sum_errors_impl(unit, rows, k, a, b, starts, mean, variance);
+  return factors::sum_errors_impl(unit, rows, k, a, b, starts, mean, variance);
 }
 
 }  // namespace assay::simd::HWY_NAMESPACE
@@ -455,12 +384,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::simd {
 
-HWY_EXPORT(read_factors_impl);
 HWY_EXPORT(sum_errors_impl);
-
-bool read_factors(const FactorsRead& read, double* value, double* lowest_bit, double* leading_bit) {
-  return HWY_DYNAMIC_DISPATCH(read_factors_impl)(read, value, lowest_bit, leading_bit);
-}
 
 bool sum_errors(const SumUnit& unit, std::int64_t rows, std::int64_t k, const SumFactors& a,
                 const SumFactors& b, const SumStarts* starts, double* mean, double* variance) {

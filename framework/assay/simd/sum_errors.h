@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "assay/simd/factors.h"
+
 namespace assay::simd {
 
 // What a rounding to multiples of U does to the error of a number that is a multiple of G < U.
@@ -81,38 +83,15 @@ struct SumUnit {
   bool start_is_added_last, without_last;
 };
 
-// The number of sums that are followed side by side.
-inline constexpr std::int64_t kErrorColumns = 8;
-
-// Factors of products: float64 numbers that hold values of formats of at most 32 bits. Two factors
-// have at most 53 digits together, so that products are exact.
-struct SumFactors {
-  const double* value;
-  const double* lowest_bit;   // of a value: 2^e, of which it is an odd multiple; infinity for 0
-  const double* leading_bit;  // 2^e <= |value| < 2^(e + 1); 0 for 0
-};
-
-// Writes `count` values with their lowest and leading bits. A leading bit is at least
-// `least_exponent`, unless the value is 0. Values below `flush_below` become 0. Returns whether one
-// of these was not 0 before. Value `i` of row `row` is read from row * stride + i, and written to
-// row * width + i, for i < count. Of the rest of a row, up to `width`, copies of the last value are
-// written.
-struct FactorsRead {
-  const double* from;
-  std::int64_t rows, count, stride, width;
-  double least_exponent, flush_below;
-};
-bool read_factors(const FactorsRead& read, double* value, double* lowest_bit, double* leading_bit);
-
 // The numbers that sums start from, by column: machine/uncertain.h has the parts of one.
 struct SumStarts {
-  double value[kErrorColumns], grid[kErrorColumns];  // grid: a power of two; infinity for 0
-  double mean[kErrorColumns], variance[kErrorColumns];
-  double known[kErrorColumns], odd[kErrorColumns];  // 1: it is so; 0: it is not
+  double value[kFactorColumns], grid[kFactorColumns];  // grid: a power of two; infinity for 0
+  double mean[kFactorColumns], variance[kFactorColumns];
+  double known[kFactorColumns], odd[kFactorColumns];  // 1: it is so; 0: it is not
 };
 
-// Writes the mean and variance of the errors of rows x kErrorColumns sums of k products. `a` has
-// `rows` rows of k factors, `b` k rows of kErrorColumns factors. `starts` is null if sums start at
+// Writes the mean and variance of the errors of rows x kFactorColumns sums of k products. `a` has
+// `rows` rows of k factors, `b` k rows of kFactorColumns factors. `starts` is null if sums start at
 // 0. Returns whether an accumulator was smaller than SumUnit::flush_below and not 0. Every SIMD
 // target gives the same bits.
 bool sum_errors(const SumUnit& unit, std::int64_t rows, std::int64_t k, const SumFactors& a,

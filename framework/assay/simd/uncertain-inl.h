@@ -9,45 +9,12 @@
 
 #include <hwy/highway.h>
 
-#include <cstdint>
-#include <limits>
-
+#include "assay/simd/factors-inl.h"
 #include "assay/simd/sum_errors.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
-namespace uncertain {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using D = hn::CappedTag<double, kErrorColumns>;
-using V = hn::Vec<D>;
-using M = hn::Mask<D>;
-constexpr std::size_t kLanes = hn::MaxLanes(D());
-
-HWY_INLINE V all(double x) { return hn::Set(D(), x); }
-HWY_INLINE V zeros() { return hn::Zero(D()); }
-HWY_INLINE V infinities() { return all(std::numeric_limits<double>::infinity()); }
-HWY_INLINE bool any_of(M mask) { return !hn::AllFalse(D(), mask); }
-HWY_INLINE M none() { return hn::Lt(zeros(), zeros()); }
-HWY_INLINE M every() { return hn::Eq(zeros(), zeros()); }
-
-// The power of two of a number's exponent; 0 for 0.
-HWY_INLINE V leading_bit(V x) {
-  const hn::RebindToUnsigned<D> du;
-  return hn::BitCast(D(), hn::And(hn::BitCast(du, x), hn::Set(du, std::uint64_t{0x7ff} << 52)));
-}
-// The power of two of which a number is an odd multiple; infinity for 0.
-HWY_INLINE V lowest_bit(V x) {
-  const hn::RebindToUnsigned<D> du;
-  const auto bits = hn::BitCast(du, x);
-  const auto fraction = hn::And(bits, hn::Set(du, (std::uint64_t{1} << 52) - 1));
-  const auto lowest = hn::And(fraction, hn::Sub(hn::Zero(du), fraction));
-  const V without = hn::BitCast(D(), hn::Xor(bits, lowest));
-  const V bit = hn::Abs(hn::Sub(x, without));  // 0 if the number is a power of two
-  const V found = hn::IfThenElse(hn::Eq(bit, zeros()), hn::Abs(x), bit);
-  return hn::IfThenElse(hn::Eq(x, zeros()), infinities(), found);
-}
-
+namespace factors {
 // Struct Uncertain in lanes. The variance is in twelfths. The grid is a power of two, and infinity
 // for 0.
 struct Numbers {
@@ -124,7 +91,7 @@ HWY_INLINE void round(Numbers& x, const RoundingToFormat& to) {
   round_to_grid(x, ulp, to.moments);
 }
 
-}  // namespace uncertain
+}  // namespace factors
 }  // namespace assay::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
