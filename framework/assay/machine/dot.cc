@@ -20,7 +20,7 @@ namespace {
 
 bool is_nearest_float32(const DotModel& m) {
   return m.kept_bits.value == 0 && m.order.value == ChunkOrder::kFused &&
-         m.accumulator.value == "float32" && m.mantissa_bits.value == 0 &&
+         m.accumulator.value == "float32" && accumulator_format(m).precision == 24 &&
          m.rounding.value == Rounding::kNearestEven && !m.flush_sums.value && !m.flush_inputs.value;
 }
 
@@ -161,7 +161,7 @@ struct AlignedTiles {
 bool has_joined_sums(const DotModel& m) {
   return m.sum_bits.value > 0 && m.kept_bits.value <= simd::kMostJoinedBits &&
          m.sum_bits.value <= simd::kMostJoinedBits && m.chunk.value <= simd::kMostJoined &&
-         m.accumulator.value == "float32" && m.mantissa_bits.value == 0 &&
+         m.accumulator.value == "float32" && accumulator_format(m).precision == 24 &&
          m.rounding.value == Rounding::kNearestEven && m.alignment.value == Rounding::kTowardZero &&
          !m.flush_sums.value && !m.flush_inputs.value &&
          format_named(m.input).precision + format_named(m.b_input()).precision <= 48;
