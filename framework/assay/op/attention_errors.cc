@@ -8,6 +8,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/parallel.h"
+#include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
 #include "assay/machine/function_error.h"
@@ -42,7 +43,12 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
   ChanceWeights w;
   double most = -std::numeric_limits<double>::infinity();
   for (std::int64_t j = 0; j < seen; ++j) most = std::max(most, a.scale * scores[j]);
+  const auto count = static_cast<std::size_t>(seen);
   std::vector<Uncertain> terms;
+  terms.reserve(count);
+  for (auto* values : {&w.weight, &w.mean, &w.variance, &w.of_cast, &w.depth, &w.operand}) {
+    values->reserve(count);
+  }
   // Without a machine the exponential may be that of another base, and a running maximum may
   // rescale terms and sums.
   const double rounding = unit_roundoff(*unit.unit) * unit_roundoff(*unit.unit) / 3;
@@ -86,7 +92,7 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
                            : Uncertain::inexact(running ? term.value : term.value / sum.value);
     if (!running) weight.round(step);
     if (a.input.precision < 24) weight.round(cast);
-    w.operand.push_back(round_to(a.input, weight.value));
+    w.operand.push_back(weight.value);
     w.of_cast.push_back(relative_square(weight));
     if (!unit.any_order || !(weight.value > 0)) continue;
     // A kernel may cast the terms or the weights.
@@ -95,6 +101,7 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
     if (a.input.precision < 24) share.round(cast);
     w.of_cast.back() = std::max(w.of_cast.back(), relative_square(share));
   }
+  round_array(a.input, w.operand.data(), w.operand.size());
   return w;
 }
 
