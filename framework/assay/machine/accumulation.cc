@@ -187,12 +187,13 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
     std::vector<double> size(static_cast<std::size_t>(k * kWidth)), aligned(size.size());
     for (std::int64_t panel = first_panel; panel < end; ++panel) {
       const std::int64_t column = panel * kWidth, count = std::min(kWidth, n - column);
-      if (count < kWidth) std::fill(size.begin(), size.end(), 0.0);
-      if (count < kWidth) std::fill(aligned.begin(), aligned.end(), 0.0);
       for (std::int64_t kk = 0; kk < k; ++kk) {
-        std::copy_n(columns.size.begin() + kk * n + column, count, size.begin() + kk * kWidth);
-        std::copy_n(columns.aligned.begin() + kk * n + column, count,
-                    aligned.begin() + kk * kWidth);
+        for (std::int64_t j = 0; j < kWidth; ++j) {
+          const auto to = static_cast<std::size_t>(kk * kWidth + j),
+                     from = static_cast<std::size_t>(kk * n + column + j);
+          size[to] = j < count ? columns.size[from] : 0;
+          aligned[to] = j < count ? columns.aligned[from] : 0;
+        }
       }
       double sums[kRows * kWidth] = {}, cuts[kRows * kWidth];
       for (std::int64_t i = 0; i < row_count && !start.empty(); ++i) {

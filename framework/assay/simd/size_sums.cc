@@ -21,8 +21,11 @@ constexpr std::size_t kSizeParts = kSizedColumns / kSizeLanes;
 // Vectors of sums that are taken at once, so that the additions of one fill the waits of another.
 constexpr std::size_t kSizeStreams = 4;
 
-void size_sums_impl(const SizedUnit& unit, std::int64_t rows, std::int64_t k, const FactorSizes& a,
-                    const FactorSizes& b, double* sums, double* cuts) {
+// `kCuts`: chunks may lose a share of their largest terms.
+template <bool kCuts>
+HWY_INLINE void add_size_sums(const SizedUnit& unit, std::int64_t rows, std::int64_t k,
+                              const FactorSizes& a, const FactorSizes& b, double* sums,
+                              double* cuts) {
   const SizeTag d;
   const auto zero = hn::Zero(d), least = hn::Set(d, unit.least_normal),
              floor = hn::Set(d, unit.floor), error = hn::Set(d, unit.sum_error),
@@ -43,9 +46,9 @@ void size_sums_impl(const SizedUnit& unit, std::int64_t rows, std::int64_t k, co
     }
     for (std::int64_t first = 0, last = 0; first < k; first = last) {
       const std::int64_t interval = unit.promotion_interval;
-      last = std::min(k, first + unit.chunk);
-      if (interval > 0) last = std::min(last, (first / interval + 1) * interval);
-      for (std::size_t s = 0; s < kSizeStreams; ++s) {
+      last = kCuts ? std::min(k, first + unit.chunk) : k;
+      if (kCuts && interval > 0) last = std::min(last, (first / interval + 1) * interval);
+      for (std::size_t s = 0; kCuts && s < kSizeStreams; ++s) {
         // An accumulator starts at 0 after its partial sum was promoted.
         if (interval > 0 && first % interval == 0) promoted[s] = sum[s];
         // The difference of two rounded sums may be off by as much as both are.
@@ -59,11 +62,12 @@ void size_sums_impl(const SizedUnit& unit, std::int64_t rows, std::int64_t k, co
         for (std::size_t s = 0; s < kSizeStreams; ++s) {
           const SizeVec size = hn::LoadU(d, b.size + kk * kSizedColumns + column[s]);
           sum[s] = hn::Add(sum[s], hn::Mul(hn::Set(d, a.size[row[s] + kk]), size));
+          if constexpr (!kCuts) continue;
           const SizeVec aligned = hn::LoadU(d, b.aligned + kk * kSizedColumns + column[s]);
           largest[s] = hn::Max(largest[s], hn::Mul(hn::Set(d, a.aligned[row[s] + kk]), aligned));
         }
       }
-      for (std::size_t s = 0; s < kSizeStreams; ++s) {
+      for (std::size_t s = 0; kCuts && s < kSizeStreams; ++s) {
         cut[s] = hn::Add(cut[s], hn::Mul(share, largest[s]));
       }
     }
@@ -72,6 +76,12 @@ void size_sums_impl(const SizedUnit& unit, std::int64_t rows, std::int64_t k, co
       hn::StoreU(cut[s], d, cuts + to[s]);
     }
   }
+}
+
+void size_sums_impl(const SizedUnit& unit, std::int64_t rows, std::int64_t k, const FactorSizes& a,
+                    const FactorSizes& b, double* sums, double* cuts) {
+  unit.share > 0 ? add_size_sums<true>(unit, rows, k, a, b, sums, cuts)
+                 : add_size_sums<false>(unit, rows, k, a, b, sums, cuts);
 }
 
 }  // namespace assay::simd::HWY_NAMESPACE
