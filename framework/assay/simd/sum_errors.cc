@@ -95,48 +95,72 @@ class Chains {
   HWY_INLINE void chain(std::int64_t begin, std::int64_t end, bool without_last, Numbers* sums) {
     const RoundingToFormat& to = unit_.accumulator;
     const bool is_usual = to.moments.is_to_nearest_even() && unit_.flush_below == 0;
+    for (std::int64_t k = begin; k < end; ++k) {
+      const bool leave = without_last && k + 1 == end;
+      M known = none();
+      for (std::size_t s = 0; s < kStreams; ++s) {
+        add(sums[s], number(s, k));
+        rounded(sums[s], to, leave);
+        known = hn::Or(known, sums[s].known);
+      }
+      if (is_usual && !any_of(known))
+        k = rounded_chain(k + 1, without_last ? end - 1 : end, sums) - 1;
+    }
+  }
+
+  // The same steps of sums that have been rounded before, to nearest even, up to the first one that
+  // gives a subnormal sum. Returns that one, or `end`.
+  HWY_NOINLINE std::int64_t rounded_chain(std::int64_t begin, std::int64_t end, Numbers* sums) {
+    const RoundingToFormat& to = unit_.accumulator;
     const V normal = all(to.least / to.epsilon), epsilon = all(to.epsilon);
     const V any = all(to.moments.grid_variance.any), odd = all(to.moments.grid_variance.odd),
             of_tie = all(to.moments.grid_variance.tie);
-    bool is_inexact = false;  // every sum has been rounded
-    for (std::int64_t k = begin; k < end; ++k) {
-      V value[kStreams], leading[kStreams];
+    const Products product = product_;
+    V value[kStreams], grid[kStreams], variance[kStreams];
+    M is_odd[kStreams];
+    ASSAY_UNROLL
+    for (std::size_t s = 0; s < kStreams; ++s) {
+      value[s] = sums[s].value;
+      grid[s] = sums[s].grid;
+      variance[s] = sums[s].variance;
+      is_odd[s] = sums[s].odd;
+    }
+    std::int64_t k = begin;
+    for (; k < end; ++k) {
+      V next[kStreams], leading[kStreams];
       M small = none();
       ASSAY_UNROLL
       for (std::size_t s = 0; s < kStreams; ++s) {
         // Products are exact, so that a fused multiply-add has the same bits.
-        value[s] = hn::MulAdd(product_.a_value(s, k), product_.b_value(s, k), sums[s].value);
-        leading[s] = leading_bit(value[s]);
+        next[s] = hn::MulAdd(product.a_value(s, k), product.b_value(s, k), value[s]);
+        leading[s] = leading_bit(next[s]);
         small = hn::Or(small, hn::Lt(leading[s], normal));
       }
-      const bool leave = without_last && k + 1 == end;
-      if (!is_usual || !is_inexact || leave || any_of(small)) {
-        M known = none();
-        for (std::size_t s = 0; s < kStreams; ++s) {
-          add(sums[s], number(s, k));
-          rounded(sums[s], to, leave);
-          known = hn::Or(known, sums[s].known);
-        }
-        is_inexact = !any_of(known);
-        continue;
-      }
-      // The same steps, of a normal sum that was rounded before.
+      if (any_of(small)) break;
       ASSAY_UNROLL
       for (std::size_t s = 0; s < kStreams; ++s) {
-        Numbers& sum = sums[s];
-        const V grid = product_.lowest_bit(s, k), low = hn::Min(sum.grid, grid);
-        const M is_odd = hn::Or(hn::Lt(grid, sum.grid), hn::And(sum.odd, hn::Lt(sum.grid, grid)));
+        const V of_product = product.lowest_bit(s, k), low = hn::Min(grid[s], of_product);
+        const M odd_sum =
+            hn::Or(hn::Lt(of_product, grid[s]), hn::And(is_odd[s], hn::Lt(grid[s], of_product)));
         const V ulp = hn::Mul(leading[s], epsilon);
         const M cut = hn::Lt(low, ulp);
         const V of_odd = hn::IfThenElse(hn::Eq(hn::Add(low, low), ulp), of_tie, odd);
         const V square =
-            hn::MulAdd(hn::IfThenElse(is_odd, of_odd, any), hn::Mul(low, low), hn::Mul(ulp, ulp));
-        sum.value = value[s];
-        sum.variance = hn::Add(sum.variance, hn::IfThenElseZero(cut, square));
-        sum.grid = hn::Max(low, ulp);
-        sum.odd = hn::AndNot(cut, is_odd);
+            hn::MulAdd(hn::IfThenElse(odd_sum, of_odd, any), hn::Mul(low, low), hn::Mul(ulp, ulp));
+        value[s] = next[s];
+        variance[s] = hn::Add(variance[s], hn::IfThenElseZero(cut, square));
+        grid[s] = hn::Max(low, ulp);
+        is_odd[s] = hn::AndNot(cut, odd_sum);
       }
     }
+    ASSAY_UNROLL
+    for (std::size_t s = 0; s < kStreams; ++s) {
+      sums[s].value = value[s];
+      sums[s].grid = grid[s];
+      sums[s].variance = variance[s];
+      sums[s].odd = is_odd[s];
+    }
+    return k;
   }
 
   // The exact sums of a chunk's products. A sum is known if float64 holds every partial sum.
