@@ -57,8 +57,8 @@ TEST_P(SizeSumsOnTargets, AreThoseOfOneProductAfterTheOther) {
                               start = drawn(rows * kSizedColumns), a_aligned = raised(a),
                               b_aligned = raised(b);
     std::vector<double> sums = start, cuts(sums.size());
-    size_sums(unit, rows, k, {a.data(), a_aligned.data()}, {b.data(), b_aligned.data()},
-              sums.data(), cuts.data());
+    size_sums(unit, rows, k, {a.data(), a_aligned.data(), k},
+              {b.data(), b_aligned.data(), kSizedColumns}, sums.data(), cuts.data());
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < kSizedColumns; ++j) {
         const auto at = static_cast<std::size_t>(i * kSizedColumns + j);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <memory>
 #include <numeric>
 
 #include "assay/base/parallel.h"
@@ -173,6 +174,10 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
                                 .floor = floor,
                                 .least_normal = least_normal,
                                 .sum_error = float64_sums(k)};
+  // Sums are taken so many products at a time. Chunks, and parts that are promoted, end there.
+  constexpr std::int64_t kStretch = 4096;
+  const std::int64_t whole = interval > 0 ? interval : chunk,
+                     stretch = whole * std::max<std::int64_t>(1, kStretch / whole);
   SumBounds bounds;
   bounds.size.resize(static_cast<std::size_t>(m * n));
   bounds.error.resize(bounds.size.size());
@@ -183,27 +188,33 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
                        row_count = std::min(kRows, m - first_row),
                        first_panel = part % stripes * kPanels,
                        end = std::min(panels, first_panel + kPanels);
-    // A panel of the columns; 0 beyond the last one.
-    std::vector<double> size(static_cast<std::size_t>(k * kWidth)), aligned(size.size());
+    // Columns of a stretch; 0 beyond the last one.
+    const auto panel_size = static_cast<std::size_t>(std::min(stretch, k) * kWidth);
+    const auto memory = std::make_unique_for_overwrite<double[]>(2 * panel_size);
+    double *const size = memory.get(), *const aligned = size + panel_size;
     for (std::int64_t panel = first_panel; panel < end; ++panel) {
       const std::int64_t column = panel * kWidth, count = std::min(kWidth, n - column);
-      for (std::int64_t kk = 0; kk < k; ++kk) {
-        for (std::int64_t j = 0; j < kWidth; ++j) {
-          const auto to = static_cast<std::size_t>(kk * kWidth + j),
-                     from = static_cast<std::size_t>(kk * n + column + j);
-          size[to] = j < count ? columns.size[from] : 0;
-          aligned[to] = j < count ? columns.aligned[from] : 0;
-        }
-      }
-      double sums[kRows * kWidth] = {}, cuts[kRows * kWidth];
+      double sums[kRows * kWidth] = {}, cuts[kRows * kWidth] = {};
       for (std::int64_t i = 0; i < row_count && !start.empty(); ++i) {
         for (std::int64_t j = 0; j < count; ++j) {
           sums[i * kWidth + j] = std::abs(start[static_cast<std::size_t>(column + j)]);
         }
       }
-      simd::size_sums(unit, row_count, k,
-                      {rows.size.data() + first_row * k, rows.aligned.data() + first_row * k},
-                      {size.data(), aligned.data()}, sums, cuts);
+      for (std::int64_t first = 0; first < k; first += stretch) {
+        const std::int64_t depth = std::min(stretch, k - first);
+        for (std::int64_t kk = 0; kk < depth; ++kk) {
+          for (std::int64_t j = 0; j < kWidth; ++j) {
+            const auto to = static_cast<std::size_t>(kk * kWidth + j),
+                       from = static_cast<std::size_t>((first + kk) * n + column + j);
+            size[to] = j < count ? columns.size[from] : 0;
+            aligned[to] = j < count ? columns.aligned[from] : 0;
+          }
+        }
+        const std::int64_t at = first_row * k + first;
+        simd::size_sums(unit, row_count, depth,
+                        {rows.size.data() + at, rows.aligned.data() + at, k},
+                        {size, aligned, kWidth}, sums, cuts);
+      }
       for (std::int64_t i = 0; i < row_count; ++i) {
         for (std::int64_t j = 0; j < count; ++j) {
           const auto to = static_cast<std::size_t>((first_row + i) * n + column + j);

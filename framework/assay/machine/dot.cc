@@ -222,8 +222,15 @@ void add_part(const DotModel& model, const Product& p, int threads) {
     tiled_product(model, FusedTiles(model), p, threads);
   } else if (AlignedTiles::fits(model)) {
     tiled_product(model, AlignedTiles(model), p, threads);
-  } else if (has_joined_sums(model) && p.k > 0) {
-    add_joined_sums(model, p, threads);
+  } else if (has_joined_sums(model)) {
+    // Panels of the factors of so many products fit into the cache.
+    constexpr std::int64_t kStretch = 4096;
+    const std::int64_t chunk = model.chunk.value, stretch = chunk * (kStretch / chunk);
+    for (std::int64_t k = 0; k < p.k; k += stretch) {
+      const Product part = {p.m,           p.n, std::min(stretch, p.k - k), p.a + k, p.a_stride,
+                            p.b + k * p.n, p.c};
+      add_joined_sums(model, part, threads);
+    }
   } else {
     by_oracle(model, p, threads);
   }

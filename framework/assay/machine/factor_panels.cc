@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <vector>
+#include <memory>
 
 #include "assay/base/parallel.h"
 
@@ -22,7 +22,14 @@ class PanelFactors {
   bool read(const double* from, std::int64_t rows, std::int64_t count, std::int64_t stride,
             std::int64_t width) {
     const auto size = static_cast<std::size_t>(rows * width);
-    for (auto* values : {&value_, &lowest_, &leading_}) values->resize(size);
+    // One piece of memory, not cleared: panels of long sums are many pages.
+    if (3 * size > capacity_) {
+      capacity_ = 3 * size;
+      memory_ = std::make_unique_for_overwrite<double[]>(capacity_);
+    }
+    double *const value = memory_.get(), *const lowest = value + size,
+                  *const leading = lowest + size;
+    factors_ = {value, lowest, leading};
     return simd::read_factors({.from = from,
                                .rows = rows,
                                .count = count,
@@ -30,13 +37,15 @@ class PanelFactors {
                                .width = width,
                                .least_exponent = least_exponent_,
                                .flush_below = flush_below_},
-                              value_.data(), lowest_.data(), leading_.data());
+                              value, lowest, leading);
   }
-  simd::SumFactors all() const { return {value_.data(), lowest_.data(), leading_.data()}; }
+  const simd::SumFactors& all() const { return factors_; }
 
  private:
   double least_exponent_, flush_below_;
-  std::vector<double> value_, lowest_, leading_;
+  std::size_t capacity_ = 0;  // of memory_
+  std::unique_ptr<double[]> memory_;
+  simd::SumFactors factors_ = {};
 };
 
 }  // namespace

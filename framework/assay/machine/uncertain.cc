@@ -19,8 +19,10 @@ double power_of_two(int e) {
 }
 
 // Whether simd::sum_errors() takes the model: float64 holds products, and the squares of the powers
-// of two that divide them.
-bool has_kernel(const DotModel& model, const std::vector<double>& start) {
+// of two that divide them. Panels of longer sums would need too much memory.
+bool has_kernel(const DotModel& model, std::int64_t k, const std::vector<double>& start) {
+  constexpr std::int64_t kLongest = std::int64_t{1} << 18;
+  if (k > kLongest) return false;
   constexpr double kLargestStart = 0x1p300;
   constexpr int kBits = 32, kDigits = 53;
   const Format &a = format_named(model.input), &b = format_named(model.b_input());
@@ -175,7 +177,7 @@ SumErrors sum_errors(const DotModel& model, std::int64_t m, std::int64_t n, std:
                      const std::vector<double>& a, const std::vector<double>& b,
                      const std::vector<double>& start, StartOfSum starts, bool without_last,
                      int threads) {
-  if (!has_kernel(model, start)) {
+  if (!has_kernel(model, k, start)) {
     return sum_errors_oracle(model, m, n, k, a, b, start, starts, without_last, threads);
   }
   const simd::SumUnit unit = unit_of(model, starts, without_last);

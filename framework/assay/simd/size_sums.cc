@@ -38,11 +38,12 @@ HWY_INLINE void add_size_sums(const SizedUnit& unit, std::int64_t rows, std::int
     for (std::size_t s = 0; s < kSizeStreams; ++s) {
       // Of another number the last vector is taken several times.
       const std::int64_t at = std::min(vector + static_cast<std::int64_t>(s), vectors - 1);
-      row[s] = at / static_cast<std::int64_t>(kSizeParts) * k;
+      row[s] = at / static_cast<std::int64_t>(kSizeParts) * a.stride;
       column[s] = static_cast<std::size_t>(at) % kSizeParts * kSizeLanes;
       to[s] = static_cast<std::size_t>(at) * kSizeLanes;
       sum[s] = hn::LoadU(d, sums + to[s]);
-      cut[s] = promoted[s] = zero;
+      cut[s] = hn::LoadU(d, cuts + to[s]);
+      promoted[s] = zero;
     }
     for (std::int64_t first = 0, last = 0; first < k; first = last) {
       const std::int64_t interval = unit.promotion_interval;
@@ -60,10 +61,10 @@ HWY_INLINE void add_size_sums(const SizedUnit& unit, std::int64_t rows, std::int
       for (std::int64_t kk = first; kk < last; ++kk) {
         ASSAY_UNROLL
         for (std::size_t s = 0; s < kSizeStreams; ++s) {
-          const SizeVec size = hn::LoadU(d, b.size + kk * kSizedColumns + column[s]);
+          const SizeVec size = hn::LoadU(d, b.size + kk * b.stride + column[s]);
           sum[s] = hn::Add(sum[s], hn::Mul(hn::Set(d, a.size[row[s] + kk]), size));
           if constexpr (!kCuts) continue;
-          const SizeVec aligned = hn::LoadU(d, b.aligned + kk * kSizedColumns + column[s]);
+          const SizeVec aligned = hn::LoadU(d, b.aligned + kk * b.stride + column[s]);
           largest[s] = hn::Max(largest[s], hn::Mul(hn::Set(d, a.aligned[row[s] + kk]), aligned));
         }
       }

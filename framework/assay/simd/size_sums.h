@@ -18,14 +18,17 @@ struct SizedUnit {
   double sum_error;                 // how far a sum of k sizes may be off, relatively
 };
 
-// Absolute values of factors, and the same as they count where terms are aligned.
+// Absolute values of factors, and the same as they count where terms are aligned. Rows lie `stride`
+// apart.
 struct FactorSizes {
   const double *size, *aligned;
+  std::int64_t stride;
 };
 
-// Adds the sizes of k products to each of rows x kSizedColumns numbers, `sums`. Writes what chunks
-// may lose to `cuts`. `a` has `rows` rows of k factors, `b` k rows of kSizedColumns factors. Every
-// SIMD target gives the same bits: one product after the other.
+// Adds the sizes of k products to each of rows x kSizedColumns numbers, `sums`, and what chunks may
+// lose to `cuts`. `a` has `rows` rows of k factors, `b` k rows of kSizedColumns factors. A chunk
+// and a part that is promoted begin with the first product. Every SIMD target gives the same bits:
+// one product after the other.
 void size_sums(const SizedUnit& unit, std::int64_t rows, std::int64_t k, const FactorSizes& a,
                const FactorSizes& b, double* sums, double* cuts);
 
