@@ -34,20 +34,63 @@ struct RoundingMoments {
     return unit_mean != 0 || grid_mean.any != 0 || grid_mean.odd != 0 || grid_mean.tie != 0;
   }
 };
-inline constexpr RoundingMoments kNearestEvenMoments = {1,     {2, -4, 8}, 0,     {0, 0, 0},
-                                                        false, 0.5,        false, false};
-inline constexpr RoundingMoments kNearestAwayMoments = {1,    {-1, -4, -4}, 0,     {0.5, 0, 1},
-                                                        true, 0.5,          false, false};
-inline constexpr RoundingMoments kTowardZeroMoments = {1, {-1, -4, -4}, -0.5, {0.5, 0, 0}, true,
-                                                       1, false,        false};
-inline constexpr RoundingMoments kUpMoments = {1, {-1, -4, -4}, 0.5,  {-0.5, 0, 0}, false,
-                                               1, true,         false};
-inline constexpr RoundingMoments kDownMoments = {1, {-1, -4, -4}, -0.5, {0.5, 0, 0}, false,
-                                                 1, false,        true};
+inline constexpr RoundingMoments kNearestEvenMoments = {.unit_variance = 1,
+                                                        .grid_variance = {2, -4, 8},
+                                                        .unit_mean = 0,
+                                                        .grid_mean = {0, 0, 0},
+                                                        .has_sign = false,
+                                                        .lost_below = 0.5,
+                                                        .lost_rises = false,
+                                                        .lost_falls = false};
+inline constexpr RoundingMoments kNearestAwayMoments = {.unit_variance = 1,
+                                                        .grid_variance = {-1, -4, -4},
+                                                        .unit_mean = 0,
+                                                        .grid_mean = {0.5, 0, 1},
+                                                        .has_sign = true,
+                                                        .lost_below = 0.5,
+                                                        .lost_rises = false,
+                                                        .lost_falls = false};
+inline constexpr RoundingMoments kTowardZeroMoments = {.unit_variance = 1,
+                                                       .grid_variance = {-1, -4, -4},
+                                                       .unit_mean = -0.5,
+                                                       .grid_mean = {0.5, 0, 0},
+                                                       .has_sign = true,
+                                                       .lost_below = 1,
+                                                       .lost_rises = false,
+                                                       .lost_falls = false};
+inline constexpr RoundingMoments kUpMoments = {.unit_variance = 1,
+                                               .grid_variance = {-1, -4, -4},
+                                               .unit_mean = 0.5,
+                                               .grid_mean = {-0.5, 0, 0},
+                                               .has_sign = false,
+                                               .lost_below = 1,
+                                               .lost_rises = true,
+                                               .lost_falls = false};
+inline constexpr RoundingMoments kDownMoments = {.unit_variance = 1,
+                                                 .grid_variance = {-1, -4, -4},
+                                                 .unit_mean = -0.5,
+                                                 .grid_mean = {0.5, 0, 0},
+                                                 .has_sign = false,
+                                                 .lost_below = 1,
+                                                 .lost_rises = false,
+                                                 .lost_falls = true};
 // Within one unit on both sides.
-inline constexpr RoundingMoments kToOddMoments = {2, {0, 0, 0}, 0, {0, 0, 0}, false, 1, true, true};
-inline constexpr RoundingMoments kStochasticMoments = {2,     {0, 0, 0}, 0,     {0, 0, 0},
-                                                       false, 1,         false, false};
+inline constexpr RoundingMoments kToOddMoments = {.unit_variance = 2,
+                                                  .grid_variance = {0, 0, 0},
+                                                  .unit_mean = 0,
+                                                  .grid_mean = {0, 0, 0},
+                                                  .has_sign = false,
+                                                  .lost_below = 1,
+                                                  .lost_rises = true,
+                                                  .lost_falls = true};
+inline constexpr RoundingMoments kStochasticMoments = {.unit_variance = 2,
+                                                       .grid_variance = {0, 0, 0},
+                                                       .unit_mean = 0,
+                                                       .grid_mean = {0, 0, 0},
+                                                       .has_sign = false,
+                                                       .lost_below = 1,
+                                                       .lost_rises = false,
+                                                       .lost_falls = false};
 
 // A rounding to a floating-point format.
 struct RoundingToFormat {
