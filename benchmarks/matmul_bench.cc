@@ -7,6 +7,7 @@
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
+#include "assay/machine/uncertain.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/expected_error.h"
 #include "ratios.h"
@@ -109,6 +110,25 @@ void expected_errors(benchmark::State& state, const char* format) {
 void expected_errors_bf16(benchmark::State& s) { expected_errors(s, "bfloat16"); }
 void expected_errors_fp32(benchmark::State& s) { expected_errors(s, "float32"); }
 
+// Expected errors on machines, of products of 256 x 512 x 256.
+void sum_errors_of(benchmark::State& state, const char* machine, const char* format) {
+  constexpr std::int64_t kDepth = 512;
+  std::vector<double> a = operand(format, 0), b = operand(format, 1);
+  a.resize(kSide * kDepth);
+  b.resize(kDepth * kSide);
+  const assay::DotModel& model =
+      assay::dot_model(assay::machine_named(machine), assay::format_named(format));
+  for (auto _ : state) {
+    const assay::SumErrors errors = assay::sum_errors(model, kSide, kSide, kDepth, a, b, {},
+                                                      assay::StartOfSum::kFirst, true, 1);
+    benchmark::DoNotOptimize(errors.variance.data());
+  }
+}
+void sum_errors_hopper_fp32(benchmark::State& s) { sum_errors_of(s, "hopper", "float32"); }
+void sum_errors_hopper_fp16(benchmark::State& s) { sum_errors_of(s, "hopper", "float16"); }
+void sum_errors_ascend910b_fp16(benchmark::State& s) { sum_errors_of(s, "ascend910b", "float16"); }
+void sum_errors_cdna3_fp16(benchmark::State& s) { sum_errors_of(s, "cdna3", "float16"); }
+
 void openblas_dgemm_of_256_rows(benchmark::State& state) {
   openblas_set_num_threads(1);
   const auto a = operand("float32", 0), b = operand("float32", 1);
@@ -146,6 +166,10 @@ BENCHMARK(golden_fp64)->Apply(repeated);
 BENCHMARK(openblas_dgemm_of_256_rows)->Apply(repeated);
 BENCHMARK(expected_errors_bf16)->Apply(repeated);
 BENCHMARK(expected_errors_fp32)->Apply(repeated);
+BENCHMARK(sum_errors_hopper_fp32)->Apply(repeated);
+BENCHMARK(sum_errors_hopper_fp16)->Apply(repeated);
+BENCHMARK(sum_errors_ascend910b_fp16)->Apply(repeated);
+BENCHMARK(sum_errors_cdna3_fp16)->Apply(repeated);
 
 }  // namespace
 

@@ -269,6 +269,34 @@ TEST(SumBounds, OfMatricesAreThoseOfTheirElements) {
   }
 }
 
+// Where in a long sum the products lie is the same to its bound if all else is 0 and parts of the
+// same products are promoted: also where a stretch of the kernel ends among them.
+TEST(SumBounds, OfLongSumsDoNotDependOnStretches) {
+  const DotModel& model =
+      dot_model(machine_named("hopper,promotion_interval=128"), format_named("float8_e4m3fn"));
+  constexpr std::size_t kDepth = 9000, kProducts = 300;
+  Random random(14, 6);
+  std::vector<double> a(kProducts), b(kProducts);
+  for (auto* values : {&a, &b}) {
+    for (double& v : *values) v = round_to(format_named("float8_e4m3fn"), random.normal());
+  }
+  const auto bounds_from = [&](std::size_t first) {
+    std::vector<double> long_a(kDepth, 0.0), long_b(kDepth, 0.0);
+    std::copy(a.begin(), a.end(), long_a.begin() + static_cast<std::ptrdiff_t>(first));
+    std::copy(b.begin(), b.end(), long_b.begin() + static_cast<std::ptrdiff_t>(first));
+    return sum_bounds(model, 1, 1, kDepth, long_a, long_b, {0.5}, 1);
+  };
+  const SumBounds wanted = bounds_from(0);
+  double size = 0.5;
+  for (std::size_t i = 0; i < kProducts; ++i) size += std::abs(a[i] * b[i]);
+  EXPECT_EQ(wanted.size[0], size);
+  EXPECT_GT(wanted.error[0], 0);
+  for (const std::size_t first : {128UL, 3968UL, 4096UL, 8064UL}) {
+    EXPECT_EQ(bounds_from(first).size, wanted.size) << first;
+    EXPECT_EQ(bounds_from(first).error, wanted.error) << first;
+  }
+}
+
 TEST(SumBounds, SaysWhereThereAreNone) {
   DotModel model = dot_model(machine_named("hopper"), format_named("float8_e5m2"));
   EXPECT_EQ(why_no_sum_bounds(model, 64, false), "");

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <memory>
 #include <numeric>
 
 #include "assay/base/parallel.h"
 #include "assay/base/quad.h"
+#include "assay/simd/size_sums.h"
 
 namespace assay {
 namespace {
@@ -83,6 +85,29 @@ OperandSizes sizes_of(std::span<const double> values, const Format& f, bool flus
   return s;
 }
 
+// Adds the sizes of products that have no part in sums because a factor is flushed.
+void add_flushed(const OperandSizes& rows, const OperandSizes& columns, std::int64_t n,
+                 std::int64_t k, int threads, SumBounds& bounds) {
+  const auto width = static_cast<std::size_t>(n), depth = static_cast<std::size_t>(k);
+  const auto height = static_cast<std::int64_t>(width > 0 ? bounds.size.size() / width : 0);
+  parallel_for(height, threads, [&](std::int64_t i) {
+    std::vector<double> lost(width, 0.0);
+    for (std::size_t kk = 0; kk < depth; ++kk) {
+      const std::size_t at = static_cast<std::size_t>(i) * depth + kk;
+      const double* sizes = columns.size.data() + kk * width;
+      const double* dropped = columns.flushed.data() + kk * width;
+      for (std::size_t j = 0; j < width; ++j) {
+        lost[j] += rows.size[at] * dropped[j] + rows.flushed[at] * (sizes[j] + dropped[j]);
+      }
+    }
+    for (std::size_t j = 0; j < width; ++j) {
+      const std::size_t to = static_cast<std::size_t>(i) * width + j;
+      bounds.size[to] += lost[j];
+      bounds.error[to] += lost[j] * (1 + float64_sums(k));
+    }
+  });
+}
+
 }  // namespace
 
 RoundingCounts rounding_counts(const DotModel& model, std::int64_t k) {
@@ -142,63 +167,68 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
   const bool flush_inputs = model.flush_inputs.value;
   const OperandSizes rows = sizes_of(a, format_named(model.input), flush_inputs);
   const OperandSizes columns = sizes_of(b, format_named(model.b_input()), flush_inputs);
-  const bool flushes = rows.flushes || columns.flushes;
-  const auto width = static_cast<std::size_t>(n);
+  constexpr std::int64_t kWidth = simd::kSizedColumns, kRows = 32, kPanels = 64;
+  const simd::SizedUnit unit = {.chunk = chunk,
+                                .promotion_interval = interval,
+                                .share = share,
+                                .floor = floor,
+                                .least_normal = least_normal,
+                                .sum_error = float64_sums(k)};
+  // Sums are taken so many products at a time. Chunks, and parts that are promoted, end there.
+  constexpr std::int64_t kStretch = 4096;
+  const std::int64_t whole = interval > 0 ? interval : chunk,
+                     stretch = whole * std::max<std::int64_t>(1, kStretch / whole);
   SumBounds bounds;
-  bounds.size.resize(static_cast<std::size_t>(m) * width);
+  bounds.size.resize(static_cast<std::size_t>(m * n));
   bounds.error.resize(bounds.size.size());
-  parallel_for(m, threads, [&](std::int64_t i) {
-    std::vector<double> sum(width, 0.0), largest(width), cut(width, 0.0);
-    // What the accumulator held where its partial sum was promoted: it starts at 0 after that.
-    std::vector<double> promoted(width, 0.0);
-    std::vector<double> lost(flushes ? width : 0, 0.0);
-    for (std::size_t j = 0; j < width && !start.empty(); ++j) sum[j] = std::abs(start[j]);
-    for (std::int64_t first = 0, last = 0; first < k; first = last) {
-      last = std::min(k, first + chunk);
-      if (interval > 0) last = std::min(last, (first / interval + 1) * interval);
-      if (share > 0 && interval > 0 && first % interval == 0) promoted = sum;
-      if (share > 0) {
-        for (std::size_t j = 0; j < width; ++j) {
-          // The difference of two rounded sums may be off by as much as both are.
-          const double held =
-              sum[j] == promoted[j] ? 0 : sum[j] - promoted[j] + sum[j] * float64_sums(k);
-          largest[j] = std::max(held == 0 ? 0 : std::max(held, least_normal), floor);
+  const std::int64_t blocks = (m + kRows - 1) / kRows, panels = (n + kWidth - 1) / kWidth,
+                     stripes = (panels + kPanels - 1) / kPanels;
+  parallel_for(blocks * stripes, threads, [&](std::int64_t part) {
+    const std::int64_t first_row = part / stripes * kRows,
+                       row_count = std::min(kRows, m - first_row),
+                       first_panel = part % stripes * kPanels,
+                       end = std::min(panels, first_panel + kPanels);
+    // Columns of a stretch; 0 beyond the last one.
+    const auto panel_size = static_cast<std::size_t>(std::min(stretch, k) * kWidth);
+    const auto memory = std::make_unique_for_overwrite<double[]>(2 * panel_size);
+    double *const size = memory.get(), *const aligned = size + panel_size;
+    for (std::int64_t panel = first_panel; panel < end; ++panel) {
+      const std::int64_t column = panel * kWidth, count = std::min(kWidth, n - column);
+      double sums[kRows * kWidth] = {}, cuts[kRows * kWidth] = {};
+      for (std::int64_t i = 0; i < row_count && !start.empty(); ++i) {
+        for (std::int64_t j = 0; j < count; ++j) {
+          sums[i * kWidth + j] = std::abs(start[static_cast<std::size_t>(column + j)]);
         }
       }
-      for (std::int64_t kk = first; kk < last; ++kk) {
-        const auto at = static_cast<std::size_t>(i * k + kk);
-        const std::size_t row = static_cast<std::size_t>(kk) * width;
-        const double* sizes = columns.size.data() + row;
-        const double* aligned = columns.aligned.data() + row;
-        for (std::size_t j = 0; j < width; ++j) sum[j] += rows.size[at] * sizes[j];
-        if (share > 0) {
-          for (std::size_t j = 0; j < width; ++j) {
-            largest[j] = std::max(largest[j], rows.aligned[at] * aligned[j]);
+      for (std::int64_t first = 0; first < k; first += stretch) {
+        const std::int64_t depth = std::min(stretch, k - first);
+        for (std::int64_t kk = 0; kk < depth; ++kk) {
+          for (std::int64_t j = 0; j < kWidth; ++j) {
+            const auto to = static_cast<std::size_t>(kk * kWidth + j),
+                       from = static_cast<std::size_t>((first + kk) * n + column + j);
+            size[to] = j < count ? columns.size[from] : 0;
+            aligned[to] = j < count ? columns.aligned[from] : 0;
           }
         }
-        if (!flushes) continue;
-        const double* dropped = columns.flushed.data() + row;
-        for (std::size_t j = 0; j < width; ++j) {
-          lost[j] += rows.size[at] * dropped[j] + rows.flushed[at] * (sizes[j] + dropped[j]);
+        const std::int64_t at = first_row * k + first;
+        simd::size_sums(unit, row_count, depth,
+                        {rows.size.data() + at, rows.aligned.data() + at, k},
+                        {size, aligned, kWidth}, sums, cuts);
+      }
+      for (std::int64_t i = 0; i < row_count; ++i) {
+        for (std::int64_t j = 0; j < count; ++j) {
+          const auto to = static_cast<std::size_t>((first_row + i) * n + column + j);
+          const double sum = sums[i * kWidth + j], cut = cuts[i * kWidth + j];
+          // What was cut off or lost below the normal range is rounded again.
+          double error = growth * (sum + cut + tiny) + cut + tiny;
+          if (flush > 0) error += std::min(flush, (1 + growth) * sum);
+          bounds.size[to] = sum;
+          bounds.error[to] = error;
         }
       }
-      if (share > 0) {
-        for (std::size_t j = 0; j < width; ++j) cut[j] += share * largest[j];
-      }
-    }
-    for (std::size_t j = 0; j < width; ++j) {
-      const std::size_t to = static_cast<std::size_t>(i) * width + j;
-      // What was cut off or lost below the normal range is rounded again.
-      double error = growth * (sum[j] + cut[j] + tiny) + cut[j] + tiny;
-      if (flush > 0) error += std::min(flush, (1 + growth) * sum[j]);
-      bounds.size[to] = sum[j];
-      if (flushes) {
-        bounds.size[to] += lost[j];
-        error += lost[j] * (1 + float64_sums(k));
-      }
-      bounds.error[to] = error;
     }
   });
+  if (rows.flushes || columns.flushes) add_flushed(rows, columns, n, k, threads, bounds);
   return bounds;
 }
 

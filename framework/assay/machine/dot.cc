@@ -7,10 +7,12 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
+#include "assay/machine/factor_panels.h"
 #include "assay/machine/panels.h"
 #include "assay/machine/settle.h"
 #include "assay/simd/aligned.h"
 #include "assay/simd/gemm.h"
+#include "assay/simd/joined_sums.h"
 #include "assay/simd/rows.h"
 
 namespace assay {
@@ -18,7 +20,7 @@ namespace {
 
 bool is_nearest_float32(const DotModel& m) {
   return m.kept_bits.value == 0 && m.order.value == ChunkOrder::kFused &&
-         m.accumulator.value == "float32" && m.mantissa_bits.value == 0 &&
+         m.accumulator.value == "float32" && accumulator_format(m).precision == 24 &&
          m.rounding.value == Rounding::kNearestEven && !m.flush_sums.value && !m.flush_inputs.value;
 }
 
@@ -155,6 +157,50 @@ struct AlignedTiles {
   const Format& b_format;
 };
 
+// Aligned and truncated sums that the accumulator meets afterwards.
+bool has_joined_sums(const DotModel& m) {
+  return m.sum_bits.value > 0 && m.kept_bits.value <= simd::kMostJoinedBits &&
+         m.sum_bits.value <= simd::kMostJoinedBits && m.chunk.value <= simd::kMostJoined &&
+         m.accumulator.value == "float32" && accumulator_format(m).precision == 24 &&
+         m.rounding.value == Rounding::kNearestEven && m.alignment.value == Rounding::kTowardZero &&
+         !m.flush_sums.value && !m.flush_inputs.value &&
+         format_named(m.input).precision + format_named(m.b_input()).precision <= 48;
+}
+void add_joined_sums(const DotModel& model, const Product& p, int threads) {
+  const int floor = model.emax_floor.value, reach = model.reach.value;
+  const simd::JoinedUnit unit = {
+      .chunk = model.chunk.value,
+      .interleave = model.interleave.value,
+      .kept = std::ldexp(1.0, -model.kept_bits.value),
+      .sum_kept = std::ldexp(1.0, -model.sum_bits.value),
+      .emax_floor = floor > DotModel::kNoFloor ? std::ldexp(1.0, floor) : 0,
+      .reach = reach > 0 ? std::ldexp(1.0, -reach) : 0};
+  const FactorMatrices matrices = {p.m, p.n, p.k, p.a, p.a_stride, p.b};
+  for_factor_panels(model, matrices, threads, [&](const FactorPanel& panel) {
+    constexpr std::int64_t kWidth = simd::kFactorColumns;
+    double sums[FactorPanel::kMostRows * kWidth] = {};
+    const auto for_each = [&](const auto& body) {
+      for (std::int64_t i = 0; i < panel.rows; ++i) {
+        for (std::int64_t j = 0; j < panel.columns; ++j) {
+          body(sums[i * kWidth + j], panel.row + i, panel.column + j);
+        }
+      }
+    };
+    for_each([&](double& sum, std::int64_t i, std::int64_t j) {
+      sum = static_cast<double>(p.c[i * p.n + j]);
+    });
+    simd::joined_sums(unit, panel.rows, p.k, panel.a, panel.b, sums);
+    for_each([&](double sum, std::int64_t i, std::int64_t j) {
+      float& out = p.c[i * p.n + j];
+      if (std::isnan(sum)) {
+        sum = dot_part_oracle(model, p.k, p.a + i * p.a_stride, 1, p.b + j, p.n,
+                              static_cast<double>(out));
+      }
+      out = static_cast<float>(sum);
+    });
+  });
+}
+
 // Sums of float16, of rounded products, by trees: one element at a time.
 void by_oracle(const DotModel& model, const Product& p, int threads) {
   parallel_for(p.m, threads, [&](std::int64_t i) {
@@ -176,6 +222,15 @@ void add_part(const DotModel& model, const Product& p, int threads) {
     tiled_product(model, FusedTiles(model), p, threads);
   } else if (AlignedTiles::fits(model)) {
     tiled_product(model, AlignedTiles(model), p, threads);
+  } else if (has_joined_sums(model)) {
+    // Panels of the factors of so many products fit into the cache.
+    constexpr std::int64_t kStretch = 4096;
+    const std::int64_t chunk = model.chunk.value, stretch = chunk * (kStretch / chunk);
+    for (std::int64_t k = 0; k < p.k; k += stretch) {
+      const Product part = {p.m,           p.n, std::min(stretch, p.k - k), p.a + k, p.a_stride,
+                            p.b + k * p.n, p.c};
+      add_joined_sums(model, part, threads);
+    }
   } else {
     by_oracle(model, p, threads);
   }

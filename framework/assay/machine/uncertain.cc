@@ -4,8 +4,9 @@
 #include <atomic>
 
 #include "assay/base/constants.h"
-#include "assay/base/parallel.h"
-#include "assay/simd/chunk_errors.h"
+#include "assay/machine/factor_panels.h"
+#include "assay/machine/sum_errors_oracle.h"
+#include "assay/simd/sum_errors.h"
 
 namespace assay {
 namespace {
@@ -17,268 +18,100 @@ double power_of_two(int e) {
              : std::bit_cast<double>(static_cast<std::uint64_t>(std::min(e, 1023) + 1023) << 52);
 }
 
-// A row-major k x n matrix, column by column.
-std::vector<double> by_columns(std::int64_t k, std::int64_t n, const std::vector<double>& b) {
-  std::vector<double> columns(b.size());
-  for (std::int64_t i = 0; i < k; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      columns[static_cast<std::size_t>(j * k + i)] = b[static_cast<std::size_t>(i * n + j)];
-    }
-  }
-  return columns;
+// Whether simd::sum_errors() takes the model: float64 holds products, and the squares of the powers
+// of two that divide them. Panels of longer sums would need too much memory.
+bool has_kernel(const DotModel& model, std::int64_t k, const std::vector<double>& start) {
+  constexpr std::int64_t kLongest = std::int64_t{1} << 18;
+  if (k > kLongest) return false;
+  constexpr double kLargestStart = 0x1p300;
+  constexpr int kBits = 32, kDigits = 53;
+  const Format &a = format_named(model.input), &b = format_named(model.b_input());
+  const int widest = std::max({a.bits, b.bits, accumulator_format(model).bits});
+  if (widest > kBits || a.precision + b.precision > kDigits) return false;
+  // Sums of multiples of an aligned chunk's unit are exact.
+  const auto chunk = static_cast<unsigned>(model.chunk.value);
+  const int kept = model.kept_bits.value;
+  if (kept > 0 && kept + static_cast<int>(std::bit_width(chunk)) + 3 > kDigits) return false;
+  return std::all_of(start.begin(), start.end(),
+                     [](double v) { return std::abs(v) < kLargestStart; });
 }
 
-// An operand as its unit reads it.
-struct Factors {
-  std::vector<double> value;
-  std::vector<int> exponent, grid;
-  // The same as numbers, for simd::ChunkFactors.
-  std::vector<double> leading_bit, lowest_bit;
-  bool flushes = false;
-
-  simd::ChunkFactors at(std::size_t first) const {
-    return {value.data() + first, lowest_bit.data() + first, leading_bit.data() + first};
+simd::RoundingMoments moments_of(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::kNearestEven:
+      return simd::kNearestEvenMoments;
+    case Rounding::kNearestAway:
+      return simd::kNearestAwayMoments;
+    case Rounding::kTowardZero:
+      return simd::kTowardZeroMoments;
+    case Rounding::kUp:
+      return simd::kUpMoments;
+    case Rounding::kDown:
+      return simd::kDownMoments;
+    case Rounding::kToOdd:
+      return simd::kToOddMoments;
+    case Rounding::kStochastic:
+      return simd::kStochasticMoments;
   }
-};
-Factors factors_of(const std::vector<double>& values, const Format& f, bool flush) {
-  Factors factors{values, {}, {}, {}, {}};
-  const double least = f.is_float() ? min_normal(f) : 0;
-  for (double& v : factors.value) {
-    if (flush && v != 0 && std::abs(v) < least) {
-      factors.flushes = true;
-      v = 0;
-    }
-    factors.exponent.push_back(
-        v == 0 ? -Uncertain::kAnyGrid
-               : std::max(exponent_of(v), f.is_float() ? f.min_exponent() : exponent_of(v)));
-    factors.grid.push_back(v == 0 ? Uncertain::kAnyGrid : Uncertain::lowest_bit(v));
-    factors.leading_bit.push_back(v == 0 ? 0 : power_of_two(factors.exponent.back()));
-    factors.lowest_bit.push_back(v == 0 ? kInfinity : power_of_two(factors.grid.back()));
-  }
-  return factors;
+  return simd::kNearestEvenMoments;
 }
 
-struct ProductTerm {
-  Uncertain number;
-  int exponent;
-};
+simd::RoundingToFormat rounding_to(const Format& format, Rounding rounding) {
+  const RoundingStep step(format, rounding);
+  return {moments_of(rounding), power_of_two(1 - step.precision), power_of_two(step.least)};
+}
 
-// The products of a row and a column.
-struct Products {
-  const Factors &rows, &columns;
-  std::size_t row, column;  // where they begin
-
-  ProductTerm operator()(std::int64_t k) const {
-    const std::size_t of_a = row + static_cast<std::size_t>(k),
-                      of_b = column + static_cast<std::size_t>(k);
-    const double value = rows.value[of_a] * columns.value[of_b];
-    const int grid = value == 0 ? Uncertain::kAnyGrid : rows.grid[of_a] + columns.grid[of_b];
-    return {{.value = value, .grid = grid, .odd = value != 0},
-            rows.exponent[of_a] + columns.exponent[of_b]};
+simd::SumOrder order_of(ChunkOrder order) {
+  switch (order) {
+    case ChunkOrder::kFused:
+      return simd::SumOrder::kFused;
+    case ChunkOrder::kSequential:
+      return simd::SumOrder::kSequential;
+    case ChunkOrder::kPairwise:
+      return simd::SumOrder::kPairwise;
   }
-  simd::ChunkFactors a(std::int64_t k) const { return rows.at(row + static_cast<std::size_t>(k)); }
-  simd::ChunkFactors b(std::int64_t k) const {
-    return columns.at(column + static_cast<std::size_t>(k));
+  return simd::SumOrder::kFused;
+}
+
+// 2^-bits; 0 for no bits.
+double digits_below(int bits) { return bits > 0 ? power_of_two(-bits) : 0; }
+
+simd::SumUnit unit_of(const DotModel& model, StartOfSum starts, bool without_last) {
+  const Format accumulator = accumulator_format(model);
+  return {.chunk = model.chunk.value,
+          .order = order_of(model.order.value),
+          .rounds_products = model.rounds_products(),
+          .accumulator = rounding_to(accumulator, model.rounding.value),
+          .promotion_interval = model.promotion_interval.value,
+          .promoted = rounding_to(format_named("float32"), Rounding::kNearestEven),
+          .kept = digits_below(model.kept_bits.value),
+          .alignment = moments_of(model.alignment.value),
+          .emax_floor = power_of_two(model.emax_floor.value),
+          .least_exponent = power_of_two(accumulator.min_exponent()),
+          .sum_kept = digits_below(model.sum_bits.value),
+          .interleave = model.interleave.value,
+          .reach = digits_below(model.reach.value),
+          .flush_below = model.flush_sums.value ? min_normal(accumulator) : 0,
+          .start_is_added_last = starts == StartOfSum::kAddedLast,
+          .without_last = without_last};
+}
+
+// The numbers that sums of columns from `first` on start from: each is rounded to float32 before.
+simd::SumStarts starts_of(const std::vector<double>& start, std::int64_t first) {
+  simd::SumStarts starts;
+  for (std::int64_t i = 0; i < simd::kFactorColumns; ++i) {
+    const std::int64_t column = std::min(first + i, std::ssize(start) - 1);
+    Uncertain number = Uncertain::exact(start[static_cast<std::size_t>(column)]);
+    number.round(RoundingStep(format_named("float32")));
+    starts.value[i] = number.value;
+    starts.grid[i] = number.grid == Uncertain::kAnyGrid ? kInfinity : power_of_two(number.grid);
+    starts.mean[i] = number.mean;
+    starts.variance[i] = number.variance;
+    starts.known[i] = number.known ? 1 : 0;
+    starts.odd[i] = number.odd ? 1 : 0;
   }
-};
-
-// Whether simd::chunk_errors() holds an operand's powers of two.
-bool is_narrow(const Format& f) { return f.bits <= 32; }
-
-// One sum on its way through the unit.
-class Chain {
- public:
-  Chain(const DotModel& model, StartOfSum starts, bool without_last)
-      : model_(model),
-        starts_(starts),
-        without_last_(without_last),
-        accumulator_(accumulator_format(model), model.rounding.value),
-        promoted_(format_named("float32")),
-        accumulator_min_exponent_(accumulator_format(model).min_exponent()),
-        least_normal_(min_normal(accumulator_format(model))),
-        by_chunks_(!model.rounds_products() && is_narrow(format_named(model.input)) &&
-                   is_narrow(format_named(model.b_input()))) {}
-
-  bool flushed() const { return flushed_; }
-
-  // product(k) is the k-th ProductTerm; `start` null: the sum starts at 0.
-  Uncertain run(const Uncertain* start, std::int64_t k, const Products& product) {
-    const bool added_last = start != nullptr && starts_ == StartOfSum::kAddedLast;
-    Uncertain sum = start != nullptr && !added_last ? *start : Uncertain{};
-    const std::int64_t interval = model_.promotion_interval.value;
-    const bool leave = without_last_ && !added_last;
-    if (interval == 0) {
-      sum = part(sum, 0, k, product, leave);
-    } else {
-      for (std::int64_t first = 0; first < k; first += interval) {
-        const std::int64_t last = std::min(k, first + interval);
-        sum.add(part({}, first, last, product, false));
-        rounded(sum, promoted_, leave && last == k);
-      }
-    }
-    if (added_last) {
-      sum.add(*start);
-      rounded(sum, promoted_, without_last_);
-    }
-    return sum;
-  }
-
- private:
-  // Rounds, or leaves it to what follows.
-  void rounded(Uncertain& sum, const RoundingStep& step, bool leave) {
-    if (model_.flush_sums.value && sum.value != 0 && std::abs(sum.value) < least_normal_) {
-      flushed_ = true;
-    }
-    if (!leave) sum.round(step);
-  }
-
-  Uncertain part(Uncertain sum, std::int64_t begin, std::int64_t end, const Products& product,
-                 bool without_last) {
-    const std::int64_t chunk = model_.chunk.value;
-    for (std::int64_t first = begin; first < end; first += chunk) {
-      const std::int64_t last = std::min(end, first + chunk);
-      if (model_.kept_bits.value > 0) {
-        add_aligned(sum, first, last, product);
-      } else if (model_.order.value == ChunkOrder::kFused) {
-        if (by_chunks_) {
-          sum.add(cut_products(first, last, 0, product));
-        } else {
-          Uncertain products;  // by themselves: exact, as a rule
-          for (std::int64_t k = first; k < last; ++k) {
-            Uncertain p = product(k).number;
-            if (model_.rounds_products()) p.round(accumulator_);
-            products.add(p);
-          }
-          sum.add(products);
-        }
-      } else {
-        sum.add(chunk_sum(first, last, product));
-      }
-      rounded(sum, accumulator_, without_last && last == end);
-    }
-    return sum;
-  }
-
-  // The sum of a chunk's products, each of them cut to multiples of `unit`, or none if it is 0. It
-  // is known if no product is cut and float64 holds every partial sum.
-  static Uncertain cut_products(std::int64_t first, std::int64_t last, double unit,
-                                const Products& product) {
-    const simd::ChunkErrors errors =
-        simd::chunk_errors(last - first, product.a(first), product.b(first), unit);
-    Uncertain sum{.value = errors.sum, .mean = errors.mean, .variance = errors.variance};
-    if (errors.size == 0) return sum;
-    const int low = exponent_of(errors.lowest_bit);
-    sum.known = !errors.cuts && exponent_of(errors.size) - low <= 52;
-    sum.grid = sum.known ? Uncertain::lowest_bit(sum.value) : low;
-    sum.odd = sum.known && sum.value != 0;
-    return sum;
-  }
-
-  // The accumulator meets the finished sum of the products (DotModel::sum_bits).
-  void add_joined(Uncertain& sum, std::int64_t first, std::int64_t last, const Products& product) {
-    const int kept = model_.kept_bits.value, lanes = model_.interleave.value;
-    std::vector<int> emax(static_cast<std::size_t>(lanes), model_.emax_floor.value);
-    const auto lane_of = [&](std::int64_t k) {
-      return static_cast<std::size_t>((k - first) % lanes);
-    };
-    for (std::int64_t k = first; k < last; ++k) {
-      emax[lane_of(k)] = std::max(emax[lane_of(k)], product(k).exponent);
-    }
-    const int largest = *std::max_element(emax.begin(), emax.end());
-    std::vector<Uncertain> sums(emax.size());
-    for (std::int64_t k = first; k < last; ++k) {
-      Uncertain p = product(k).number;
-      p.round_to_grid(emax[lane_of(k)] - kept, model_.alignment.value);
-      sums[lane_of(k)].add(p);
-    }
-    Uncertain products;
-    for (Uncertain& of_lane : sums) {
-      if (lanes > 1) of_lane.round_to_grid(largest - kept, Rounding::kDown);
-      products.add(of_lane);
-    }
-    const int of_sum = sum.value == 0 ? model_.emax_floor.value
-                                      : std::max(exponent_of(sum.value), accumulator_min_exponent_);
-    const int joined = std::max(largest, of_sum);
-    products.round_to_grid(joined - model_.sum_bits.value, Rounding::kDown);
-    if (model_.reach.value > 0 && sum.value != 0 && of_sum < joined - model_.reach.value) {
-      sum.round_to_grid(joined + 1, Rounding::kTowardZero);  // all of it is lost
-    } else {
-      sum.round_to_grid(joined - kept, Rounding::kDown);
-    }
-    sum.add(products);
-  }
-
-  void add_aligned(Uncertain& sum, std::int64_t first, std::int64_t last, const Products& product) {
-    if (model_.sum_bits.value > 0) return add_joined(sum, first, last, product);
-    int largest = model_.emax_floor.value;
-    if (sum.value != 0) {
-      largest = std::max(largest, std::max(exponent_of(sum.value), accumulator_min_exponent_));
-    }
-    const bool by_chunk = by_chunks_ && model_.alignment.value == Rounding::kTowardZero;
-    if (by_chunk) {
-      const double most =
-          simd::largest_leading_bit(last - first, product.a(first), product.b(first));
-      if (most > 0) largest = std::max(largest, exponent_of(most));
-    } else {
-      for (std::int64_t k = first; k < last; ++k) largest = std::max(largest, product(k).exponent);
-    }
-    const int unit = largest - model_.kept_bits.value;
-    sum.round_to_grid(unit, model_.alignment.value);
-    if (by_chunk) {
-      sum.add(cut_products(first, last, power_of_two(unit), product));
-      return;
-    }
-    Uncertain products;
-    for (std::int64_t k = first; k < last; ++k) {
-      Uncertain p = product(k).number;
-      p.round_to_grid(unit, model_.alignment.value);
-      products.add(p);
-    }
-    sum.add(products);
-  }
-
-  // The products of a chunk, added to each other.
-  Uncertain chunk_sum(std::int64_t first, std::int64_t last, const Products& product) {
-    const bool rounds = model_.rounds_products();
-    if (model_.order.value == ChunkOrder::kSequential) {
-      Uncertain sum;
-      for (std::int64_t k = first; k < last; ++k) {
-        Uncertain p = product(k).number;
-        if (rounds) p.round(accumulator_);
-        sum.add(p);
-        if (!rounds || k > first) rounded(sum, accumulator_, false);
-      }
-      return sum;
-    }
-    tree_.clear();
-    for (std::int64_t k = first; k < last; ++k) {
-      tree_.push_back(product(k).number);
-      tree_.back().round(accumulator_);
-    }
-    while (tree_.size() > 1) {
-      std::size_t to = 0;
-      for (std::size_t k = 0; k < tree_.size(); k += 2, ++to) {
-        Uncertain sum = tree_[k];
-        if (k + 1 < tree_.size()) {
-          sum.add(tree_[k + 1]);
-          rounded(sum, accumulator_, false);
-        }
-        tree_[to] = sum;
-      }
-      tree_.resize(to);
-    }
-    return tree_.empty() ? Uncertain{} : tree_[0];
-  }
-
-  const DotModel& model_;
-  StartOfSum starts_;
-  bool without_last_, flushed_ = false;
-  RoundingStep accumulator_, promoted_;
-  int accumulator_min_exponent_;
-  double least_normal_;
-  bool by_chunks_;  // simd::chunk_errors() takes the products
-  std::vector<Uncertain> tree_;
-};
+  return starts;
+}
 
 }  // namespace
 
@@ -344,31 +177,29 @@ SumErrors sum_errors(const DotModel& model, std::int64_t m, std::int64_t n, std:
                      const std::vector<double>& a, const std::vector<double>& b,
                      const std::vector<double>& start, StartOfSum starts, bool without_last,
                      int threads) {
-  const bool flush = model.flush_inputs.value;
-  const Factors rows = factors_of(a, format_named(model.input), flush),
-                columns = factors_of(by_columns(k, n, b), format_named(model.b_input()), flush);
-  const auto width = static_cast<std::size_t>(n);
+  if (!has_kernel(model, k, start)) {
+    return sum_errors_oracle(model, m, n, k, a, b, start, starts, without_last, threads);
+  }
+  const simd::SumUnit unit = unit_of(model, starts, without_last);
   SumErrors errors;
-  errors.mean.resize(static_cast<std::size_t>(m) * width);
+  errors.mean.resize(static_cast<std::size_t>(m * n));
   errors.variance.resize(errors.mean.size());
-  std::atomic<bool> flushes = rows.flushes || columns.flushes;
-  parallel_for(m, threads, [&](std::int64_t i) {
-    Chain chain(model, starts, without_last);
-    for (std::size_t j = 0; j < width; ++j) {
-      const Products product{rows, columns, static_cast<std::size_t>(i * k),
-                             j * static_cast<std::size_t>(k)};
-      Uncertain first;
-      if (!start.empty()) {
-        first = Uncertain::exact(start[j]);
-        first.round(RoundingStep(format_named("float32")));
-      }
-      const Uncertain sum = chain.run(start.empty() ? nullptr : &first, k, product);
-      const std::size_t at = static_cast<std::size_t>(i) * width + j;
-      errors.mean[at] = sum.mean;
-      errors.variance[at] = sum.variance;
+  std::atomic<bool> flushes = false;
+  const auto follow = [&](const FactorPanel& panel) {
+    double mean[FactorPanel::kMostRows * simd::kFactorColumns],
+        variance[FactorPanel::kMostRows * simd::kFactorColumns];
+    simd::SumStarts first;
+    if (!start.empty()) first = starts_of(start, panel.column);
+    const bool flushed = simd::sum_errors(unit, panel.rows, k, panel.a, panel.b,
+                                          start.empty() ? nullptr : &first, mean, variance);
+    if (flushed) flushes = true;
+    for (std::int64_t i = 0; i < panel.rows; ++i) {
+      const std::int64_t to = (panel.row + i) * n + panel.column;
+      std::copy_n(mean + i * simd::kFactorColumns, panel.columns, errors.mean.begin() + to);
+      std::copy_n(variance + i * simd::kFactorColumns, panel.columns, errors.variance.begin() + to);
     }
-    if (chain.flushed()) flushes = true;
-  });
+  };
+  if (for_factor_panels(model, {m, n, k, a.data(), k, b.data()}, threads, follow)) flushes = true;
   errors.flushes = flushes;
   return errors;
 }

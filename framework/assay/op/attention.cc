@@ -351,11 +351,11 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
   const double running = static_cast<double>(tiles - 1) * (f + 3 * u);
   std::vector<double> bounds(at(element_count(a.output)));
   Unbounded unbounded;
-  // Writes the bounds of row i of a part.
+  // Writes the bounds of row i of a part. `widest`: the largest value of v.
   const auto row_bounds = [&](std::int64_t i, std::int64_t seen, const Weights& w,
                               const std::vector<double>& sizes, const std::vector<double>& lost,
                               const std::vector<double>& mixed, const std::vector<double>& v,
-                              double* to) {
+                              double widest, double* to) {
     // How far a score may be off, and how far it lies below the maximum. A key whose score is
     // -infinity has no weight.
     double off = 0, most = -kInfinity, lowest = kInfinity;
@@ -394,8 +394,6 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
     const double tiny = static_cast<double>(a.keys) * (min_subnormal(a.input) + roundoff.tiny);
     // Those of the second product's sums and of its quotient.
     const double sums = (static_cast<double>(a.keys) / total + 2) * 2 * tiny_sum;
-    double widest = 0;
-    for (const double value : v) widest = std::max(widest, value);
     // The terms of keys whose weight or whose v may be taken for 0. A weight is cast before it is
     // divided by the sum, or after.
     const double least = (1 + weight) * total / (1 - sum) * min_normal(a.input);
@@ -428,6 +426,7 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
     for (auto* values : {&q, &k, &v}) {
       for (double& value : *values) value = std::isfinite(value) ? std::abs(value) : 0;
     }
+    const double widest = *std::max_element(v.begin(), v.end());
     std::vector<double> sizes(w.scores.size(), 0.0), mixed(at(rows * a.width));
     exact_matmul(rows, a.keys, a.depth, q.data(), k.data(), sizes.data(), 1);
     exact_matmul(rows, a.width, a.keys, w.weights.data(), v.data(), mixed.data(), 1);
@@ -443,7 +442,7 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
       const std::int64_t row = (batch * a.queries + first + i) * a.width;
       const std::int64_t seen = a.seen(batch, first + i);
       const bool holds = unbounded.holds(
-          [&] { row_bounds(i, seen, w, sizes, lost, mixed, v, bounds.data() + row); });
+          [&] { row_bounds(i, seen, w, sizes, lost, mixed, v, widest, bounds.data() + row); });
       if (!holds) std::fill_n(bounds.begin() + row, a.width, kInfinity);
       for (const auto& [key, column] : bad) {
         if (key < seen) bounds[at(row + column)] = kNan;

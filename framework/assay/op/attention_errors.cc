@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "assay/base/constants.h"
+#include "assay/base/parallel.h"
+#include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
 #include "assay/machine/function_error.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/attention_case.h"
+#include "assay/simd/weighted_errors.h"
 
 namespace assay {
 namespace {
@@ -40,7 +43,12 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
   ChanceWeights w;
   double most = -std::numeric_limits<double>::infinity();
   for (std::int64_t j = 0; j < seen; ++j) most = std::max(most, a.scale * scores[j]);
+  const auto count = static_cast<std::size_t>(seen);
   std::vector<Uncertain> terms;
+  terms.reserve(count);
+  for (auto* values : {&w.weight, &w.mean, &w.variance, &w.of_cast, &w.depth, &w.operand}) {
+    values->reserve(count);
+  }
   // Without a machine the exponential may be that of another base, and a running maximum may
   // rescale terms and sums.
   const double rounding = unit_roundoff(*unit.unit) * unit_roundoff(*unit.unit) / 3;
@@ -84,7 +92,7 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
                            : Uncertain::inexact(running ? term.value : term.value / sum.value);
     if (!running) weight.round(step);
     if (a.input.precision < 24) weight.round(cast);
-    w.operand.push_back(round_to(a.input, weight.value));
+    w.operand.push_back(weight.value);
     w.of_cast.push_back(relative_square(weight));
     if (!unit.any_order || !(weight.value > 0)) continue;
     // A kernel may cast the terms or the weights.
@@ -93,25 +101,49 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
     if (a.input.precision < 24) share.round(cast);
     w.of_cast.back() = std::max(w.of_cast.back(), relative_square(share));
   }
+  round_array(a.input, w.operand.data(), w.operand.size());
   return w;
 }
 
-// ExpectedErrors::pull of one row. A key's weight has one error for all columns of v: what the
-// columns make of it is added up first, with the sign of each result.
-struct RowPull {
-  std::vector<double> of_weight, of_cast;  // by key
-  double out = 0;                          // of the weights' sum
+// A matrix whose rows are filled up with zeros to a multiple of simd::kAveragedColumns.
+struct PaddedRows {
+  std::int64_t width;
+  std::vector<double> values;
 
-  explicit RowPull(std::size_t keys) : of_weight(keys), of_cast(keys) {}
-  double variance(const ChanceWeights& w) const {
-    double sum = out * out * w.of_sum;
-    for (std::size_t key = 0; key < of_weight.size(); ++key) {
-      sum += of_weight[key] * of_weight[key] * w.variance[key] +
-             of_cast[key] * of_cast[key] * w.of_cast[key];
+  PaddedRows(std::int64_t rows, std::int64_t columns, const std::vector<double>& from)
+      : width((columns + simd::kAveragedColumns - 1) / simd::kAveragedColumns *
+              simd::kAveragedColumns),
+        values(static_cast<std::size_t>(rows * width)) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      std::copy_n(from.begin() + i * columns, columns, values.begin() + i * width);
     }
-    return sum;
   }
 };
+
+// Numbers of one row's columns.
+struct RowErrors {
+  std::vector<double> out, mean, variance;
+  std::vector<double> cooler, off;  // without a machine
+  explicit RowErrors(std::size_t width)
+      : out(width), mean(width), variance(width), cooler(width), off(width) {}
+};
+
+// ExpectedErrors::pull of one row. A key's weight has one error for all columns of v: what the
+// columns make of it is added up first, with `factor`, the sign of each result.
+double row_pull(const ChanceWeights& w, const simd::WeightedAverage& row,
+                const std::vector<double>& factor, const std::vector<double>& out) {
+  double of_out = 0;
+  for (std::size_t j = 0; j < factor.size(); ++j) of_out += factor[j] * out[j];
+  std::vector<double> of_key(w.weight.size());
+  simd::weighted_columns(row, factor.data(), of_key.data());
+  double sum = of_out * of_out * w.of_sum;
+  for (std::size_t key = 0; key < of_key.size(); ++key) {
+    const double of_weight = w.weight[key] * (of_key[key] - of_out),
+                 of_cast = w.weight[key] * of_key[key];
+    sum += of_weight * of_weight * w.variance[key] + of_cast * of_cast * w.of_cast[key];
+  }
+  return sum;
+}
 
 }  // namespace
 
@@ -143,37 +175,43 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
         expected_sums(c, machine, model, format_named("float64"), rows, a.keys, a.depth,
                       finite_or_zero(q), finite_or_zero(k), {}, threads);
     std::vector<double> weights(static_cast<std::size_t>(rows * a.keys), 0.0);
-    std::vector<ChanceWeights> by_row;
-    for (std::int64_t i = 0; i < rows; ++i) {
+    std::vector<ChanceWeights> by_row(static_cast<std::size_t>(rows));
+    parallel_for(rows, threads, [&](std::int64_t i) {
       const std::int64_t at = i * a.keys;
-      by_row.push_back(chance_weights(a, unit, exact_scores.data() + at, scores.mean.data() + at,
-                                      scores.variance.data() + at, a.seen(batch, first + i)));
-      std::copy(by_row.back().operand.begin(), by_row.back().operand.end(), weights.begin() + at);
-    }
+      ChanceWeights& w = by_row[static_cast<std::size_t>(i)];
+      w = chance_weights(a, unit, exact_scores.data() + at, scores.mean.data() + at,
+                         scores.variance.data() + at, a.seen(batch, first + i));
+      std::copy(w.operand.begin(), w.operand.end(), weights.begin() + at);
+    });
     const ExpectedErrors sums =
         expected_sums(c, machine, model, tiles > 1 ? format_named("float64") : output, rows,
                       a.width, a.keys, finite_or_zero(std::move(weights)), v, {}, threads);
     errors.last = tiles > 1 ? &output : sums.last;
     errors.at_most = sums.at_most || unit.any_order;
-    for (std::int64_t i = 0; i < rows; ++i) {
+    const PaddedRows padded(a.keys, a.width, v);
+    parallel_for(rows, threads, [&](std::int64_t i) {
       const ChanceWeights& w = by_row[static_cast<std::size_t>(i)];
-      RowPull pull(w.weight.size());
+      RowErrors row(static_cast<std::size_t>(padded.width));
+      const simd::WeightedAverage average = {
+          .keys = std::ssize(w.weight),
+          .columns = padded.width,
+          .values = padded.values.data(),
+          .weight = w.weight.data(),
+          .mean = w.mean.data(),
+          .variance = w.variance.data(),
+          .of_cast = w.of_cast.data(),
+          .depth = unit.any_order ? w.depth.data() : nullptr,
+          .drift = unit.any_order ? scores.drift.data() + i * a.keys : nullptr};
+      simd::weighted_errors(average, {.average = row.out.data(),
+                                      .mean = row.mean.data(),
+                                      .variance = row.variance.data(),
+                                      .depth = row.cooler.data(),
+                                      .drift = row.off.data()});
+      std::vector<double> factors(row.out.size());
       for (std::int64_t j = 0; j < a.width; ++j) {
-        const auto value_at = [&](std::size_t key) {
-          return v[key * static_cast<std::size_t>(a.width) + static_cast<std::size_t>(j)];
-        };
-        double out = 0, mean = 0, variance = 0, cooler = 0, off = 0;
-        for (std::size_t key = 0; key < w.weight.size(); ++key) {
-          out += w.weight[key] * value_at(key);
-        }
-        for (std::size_t key = 0; key < w.weight.size(); ++key) {
-          const double term = w.weight[key] * value_at(key),
-                       beside = w.weight[key] * (value_at(key) - out);
-          mean += beside * w.mean[key];
-          cooler += beside * w.depth[key];
-          off += std::abs(beside * scores.drift[static_cast<std::size_t>(i * a.keys) + key]);
-          variance += beside * beside * w.variance[key] + term * term * w.of_cast[key];
-        }
+        const auto column = static_cast<std::size_t>(j);
+        const double out = row.out[column];
+        double mean = row.mean[column], variance = row.variance[column];
         variance += out * out * w.of_sum;
         const auto to = static_cast<std::size_t>((batch * a.queries + first + i) * a.width + j);
         const auto from = static_cast<std::size_t>(i * a.width + j);
@@ -182,8 +220,8 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
         errors.drift[to] = sums.drift[from] / w.divisor;
         if (unit.any_order) {
           // log2(e) and the scale are rounded, or neither is: what all scores have in common.
-          errors.drift[to] += std::abs(mean) + std::abs(a.scale) * off +
-                              std::abs(cooler) * unit_roundoff(float32) / 2;
+          errors.drift[to] += std::abs(mean) + std::abs(a.scale) * row.off[column] +
+                              std::abs(row.cooler[column]) * unit_roundoff(float32) / 2;
           mean = 0;
         }
         errors.mean[to] = mean + sums.mean[from] / w.divisor;
@@ -204,15 +242,11 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
         if (out == 0) continue;
         const double ulp = ulp_of(output, out);
         const double size = mean_square(errors, to, std::sqrt(variance), ulp);
-        const double factor = std::copysign(ulp / size, out);
-        pull.out += factor * out;
-        for (std::size_t key = 0; key < w.weight.size(); ++key) {
-          pull.of_weight[key] += factor * w.weight[key] * (value_at(key) - out);
-          pull.of_cast[key] += factor * w.weight[key] * value_at(key);
-        }
+        factors[column] = std::copysign(ulp / size, out);
       }
-      errors.pull[static_cast<std::size_t>(batch * a.queries + first + i)] = pull.variance(w);
-    }
+      errors.pull[static_cast<std::size_t>(batch * a.queries + first + i)] =
+          row_pull(w, average, factors, row.out);
+    });
   }
   return errors;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "assay/base/constants.h"
 #include "assay/base/error.h"
@@ -153,20 +154,21 @@ ExpectedErrors expected_sums(const Case& c, const Machine& machine, const DotMod
     all.last = own_last || output.precision < last.precision ? &output : nullptr;
     // Only sums of few bits, as those of 8-bit floats, err by more than float32 in any order does.
     if (any && one.kept_bits.value == 0) continue;
-    const SumErrors sums = sum_errors(one, m, n, k, a, b, start, starts, own_last, threads);
+    SumErrors sums = sum_errors(one, m, n, k, a, b, start, starts, own_last, threads);
     if (sums.flushes) {
       throw CaseError(c.name, "the unit flushes subnormal numbers, which the case has");
     }
+    if (!any) {
+      all.mean = std::move(sums.mean);
+      all.variance = std::move(sums.variance);
+      std::transform(all.mean.begin(), all.mean.end(), all.drift.begin(),
+                     [](double mean) { return kDriftOfMean * std::abs(mean); });
+      continue;
+    }
+    // Whatever sums them: on either side, and as much as the widest does.
     for (std::size_t i = 0; i < sums.mean.size(); ++i) {
-      if (!any) {
-        all.mean[i] = sums.mean[i];
-        all.drift[i] = kDriftOfMean * std::abs(sums.mean[i]);
-        all.variance[i] = sums.variance[i];
-      } else {
-        // Whatever sums them: on either side, and as much as the widest does.
-        all.drift[i] = std::max(all.drift[i], std::abs(sums.mean[i]));
-        all.variance[i] = std::max(all.variance[i], sums.variance[i]);
-      }
+      all.drift[i] = std::max(all.drift[i], std::abs(sums.mean[i]));
+      all.variance[i] = std::max(all.variance[i], sums.variance[i]);
     }
   }
   if (any) raise_to_any_order(any_order_unit(model), m, n, k, a, b, start, threads, all);

@@ -1,0 +1,91 @@
+// Products of factors in the lanes of vectors, and the powers of two of numbers. Compiled once a
+// target.
+#if defined(ASSAY_SIMD_FACTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ASSAY_SIMD_FACTORS_INL_H_
+#undef ASSAY_SIMD_FACTORS_INL_H_
+#else
+#define ASSAY_SIMD_FACTORS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "assay/simd/factors.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::simd::HWY_NAMESPACE {
+namespace factors {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<double, kFactorColumns>;
+using V = hn::Vec<D>;
+using M = hn::Mask<D>;
+constexpr std::size_t kLanes = hn::MaxLanes(D());
+
+HWY_INLINE V all(double x) { return hn::Set(D(), x); }
+HWY_INLINE V zeros() { return hn::Zero(D()); }
+HWY_INLINE V infinities() { return all(std::numeric_limits<double>::infinity()); }
+HWY_INLINE bool any_of(M mask) { return !hn::AllFalse(D(), mask); }
+HWY_INLINE M none() { return hn::Lt(zeros(), zeros()); }
+HWY_INLINE M every() { return hn::Eq(zeros(), zeros()); }
+
+// The power of two of a number's exponent; 0 for 0.
+HWY_INLINE V leading_bit(V x) {
+  const hn::RebindToUnsigned<D> du;
+  return hn::BitCast(D(), hn::And(hn::BitCast(du, x), hn::Set(du, std::uint64_t{0x7ff} << 52)));
+}
+// The power of two of which a number is an odd multiple; infinity for 0.
+HWY_INLINE V lowest_bit(V x) {
+  const hn::RebindToUnsigned<D> du;
+  const auto bits = hn::BitCast(du, x);
+  const auto fraction = hn::And(bits, hn::Set(du, (std::uint64_t{1} << 52) - 1));
+  const auto lowest = hn::And(fraction, hn::Sub(hn::Zero(du), fraction));
+  const V without = hn::BitCast(D(), hn::Xor(bits, lowest));
+  const V bit = hn::Abs(hn::Sub(x, without));  // 0 if the number is a power of two
+  const V found = hn::IfThenElse(hn::Eq(bit, zeros()), hn::Abs(x), bit);
+  return hn::IfThenElse(hn::Eq(x, zeros()), infinities(), found);
+}
+
+// Vectors of sums that are followed at once, so that the steps of one fill the waits of another.
+constexpr std::size_t kStreams = 2;
+constexpr std::size_t kParts = kFactorColumns / kLanes;
+
+// The products of kStreams vectors of sums.
+struct Products {
+  SumFactors a[kStreams];  // a row
+  SumFactors b[kStreams];  // the vector's columns
+
+  HWY_INLINE Products() {}
+  // Takes vector `at` of the rows of k factors `a`, each of which has kParts vectors of columns of
+  // `b`. Returns the vector's first column.
+  HWY_INLINE std::size_t take(std::size_t s, std::int64_t at, std::int64_t k,
+                              const SumFactors& of_a, const SumFactors& of_b) {
+    const std::int64_t row = at / static_cast<std::int64_t>(kParts) * k;
+    const std::size_t column = static_cast<std::size_t>(at) % kParts * kLanes;
+    a[s] = {of_a.value + row, of_a.lowest_bit + row, of_a.leading_bit + row};
+    b[s] = {of_b.value + column, of_b.lowest_bit + column, of_b.leading_bit + column};
+    return column;
+  }
+  HWY_INLINE V a_value(std::size_t s, std::int64_t k) const { return all(a[s].value[k]); }
+  HWY_INLINE V b_value(std::size_t s, std::int64_t k) const {
+    return hn::LoadU(D(), b[s].value + k * kFactorColumns);
+  }
+  HWY_INLINE V value(std::size_t s, std::int64_t k) const {
+    return hn::Mul(a_value(s, k), b_value(s, k));
+  }
+  HWY_INLINE V lowest_bit(std::size_t s, std::int64_t k) const {
+    return hn::Mul(all(a[s].lowest_bit[k]), hn::LoadU(D(), b[s].lowest_bit + k * kFactorColumns));
+  }
+  HWY_INLINE V leading_bit(std::size_t s, std::int64_t k) const {
+    return hn::Mul(all(a[s].leading_bit[k]), hn::LoadU(D(), b[s].leading_bit + k * kFactorColumns));
+  }
+};
+
+}  // namespace factors
+}  // namespace assay::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // ASSAY_SIMD_FACTORS_INL_H_

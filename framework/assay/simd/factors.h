@@ -1,0 +1,31 @@
+// The factors of sums of products with the powers of two that say where their digits lie.
+#pragma once
+
+#include <cstdint>
+
+namespace assay::simd {
+
+// The number of columns whose sums are followed side by side.
+inline constexpr std::int64_t kFactorColumns = 8;
+
+// Factors of products: float64 numbers that hold values of formats of at most 32 bits. Two factors
+// have at most 53 digits together, so that products are exact.
+struct SumFactors {
+  const double* value;
+  const double* lowest_bit;   // of a value: 2^e, of which it is an odd multiple; infinity for 0
+  const double* leading_bit;  // 2^e <= |value| < 2^(e + 1); 0 for 0
+};
+
+// Writes `count` values with their lowest and leading bits. A leading bit is at least
+// `least_exponent`, unless the value is 0. Values below `flush_below` become 0. Returns whether one
+// of these was not 0 before. Value `i` of row `row` is read from row * stride + i, and written to
+// row * width + i, for i < count. Of the rest of a row, up to `width`, copies of the last value are
+// written.
+struct FactorsRead {
+  const double* from;
+  std::int64_t rows, count, stride, width;
+  double least_exponent, flush_below;
+};
+bool read_factors(const FactorsRead& read, double* value, double* lowest_bit, double* leading_bit);
+
+}  // namespace assay::simd

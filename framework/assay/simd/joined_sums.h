@@ -1,0 +1,29 @@
+// Sums of products on a matrix unit whose accumulator meets the finished sum of a chunk's products
+// (DotModel::sum_bits of machine/machine.h), for eight sums side by side.
+#pragma once
+
+#include <cstdint>
+
+#include "assay/simd/factors.h"
+
+namespace assay::simd {
+
+// The unit aligns products toward zero, and rounds to float32, to nearest even. Exponents are
+// powers of two here. `kept` and `sum_kept` have at most kMostJoinedBits, and a chunk kMostJoined
+// products, so that float64 holds every sum.
+struct JoinedUnit {
+  std::int64_t chunk, interleave;
+  double kept, sum_kept;  // 2^-kept_bits, 2^-sum_bits
+  double emax_floor;      // 0: none
+  double reach;           // 2^-reach; 0: no accumulator is out of reach
+};
+inline constexpr std::int64_t kMostJoined = 128;
+inline constexpr int kMostJoinedBits = 42;
+
+// Adds k products to each of rows x kFactorColumns float32 numbers, `sums`. `a` has `rows` rows of
+// k factors, `b` k rows of kFactorColumns factors. A sum that overflows, or has a factor that is
+// NaN or infinite, becomes NaN, and is the caller's to settle.
+void joined_sums(const JoinedUnit& unit, std::int64_t rows, std::int64_t k, const SumFactors& a,
+                 const SumFactors& b, double* sums);
+
+}  // namespace assay::simd

@@ -1,0 +1,143 @@
+// What chance makes of the errors of sums of products on a matrix unit, for eight sums side by side
+// (machine/uncertain.h has the theory).
+#pragma once
+
+#include <cstdint>
+
+#include "assay/simd/factors.h"
+
+namespace assay::simd {
+
+// What a rounding to multiples of U does to the error of a number that is a multiple of G < U.
+// Squares are in twelfths: a variance of U^2 / 12 is a 1 here.
+struct RoundingMoments {
+  // Factors of G or G^2: for a number that may be any multiple of G, for one that is known to be an
+  // odd multiple, and for a tie, which is an odd multiple of G = U / 2.
+  struct ByGrid {
+    double any, odd, tie;
+  };
+  // The variance that a rounding adds: unit_variance U^2 + grid_variance G^2, in twelfths.
+  double unit_variance;
+  ByGrid grid_variance;
+  // The mean that it adds: unit_mean U + grid_mean G. `has_sign`: times the sign of the number.
+  double unit_mean;
+  ByGrid grid_mean;
+  bool has_sign;
+  // A number below lost_below U becomes 0, or U if it is positive and `lost_rises` is set, or -U if
+  // it is negative and `lost_falls` is set.
+  double lost_below;
+  bool lost_rises, lost_falls;
+
+  bool is_to_nearest_even() const { return grid_variance.tie > 0; }
+  bool is_toward_zero() const { return has_sign && unit_mean < 0; }
+  bool has_mean() const {
+    return unit_mean != 0 || grid_mean.any != 0 || grid_mean.odd != 0 || grid_mean.tie != 0;
+  }
+};
+inline constexpr RoundingMoments kNearestEvenMoments = {.unit_variance = 1,
+                                                        .grid_variance = {2, -4, 8},
+                                                        .unit_mean = 0,
+                                                        .grid_mean = {0, 0, 0},
+                                                        .has_sign = false,
+                                                        .lost_below = 0.5,
+                                                        .lost_rises = false,
+                                                        .lost_falls = false};
+inline constexpr RoundingMoments kNearestAwayMoments = {.unit_variance = 1,
+                                                        .grid_variance = {-1, -4, -4},
+                                                        .unit_mean = 0,
+                                                        .grid_mean = {0.5, 0, 1},
+                                                        .has_sign = true,
+                                                        .lost_below = 0.5,
+                                                        .lost_rises = false,
+                                                        .lost_falls = false};
+inline constexpr RoundingMoments kTowardZeroMoments = {.unit_variance = 1,
+                                                       .grid_variance = {-1, -4, -4},
+                                                       .unit_mean = -0.5,
+                                                       .grid_mean = {0.5, 0, 0},
+                                                       .has_sign = true,
+                                                       .lost_below = 1,
+                                                       .lost_rises = false,
+                                                       .lost_falls = false};
+inline constexpr RoundingMoments kUpMoments = {.unit_variance = 1,
+                                               .grid_variance = {-1, -4, -4},
+                                               .unit_mean = 0.5,
+                                               .grid_mean = {-0.5, 0, 0},
+                                               .has_sign = false,
+                                               .lost_below = 1,
+                                               .lost_rises = true,
+                                               .lost_falls = false};
+inline constexpr RoundingMoments kDownMoments = {.unit_variance = 1,
+                                                 .grid_variance = {-1, -4, -4},
+                                                 .unit_mean = -0.5,
+                                                 .grid_mean = {0.5, 0, 0},
+                                                 .has_sign = false,
+                                                 .lost_below = 1,
+                                                 .lost_rises = false,
+                                                 .lost_falls = true};
+// Within one unit on both sides.
+inline constexpr RoundingMoments kToOddMoments = {.unit_variance = 2,
+                                                  .grid_variance = {0, 0, 0},
+                                                  .unit_mean = 0,
+                                                  .grid_mean = {0, 0, 0},
+                                                  .has_sign = false,
+                                                  .lost_below = 1,
+                                                  .lost_rises = true,
+                                                  .lost_falls = true};
+inline constexpr RoundingMoments kStochasticMoments = {.unit_variance = 2,
+                                                       .grid_variance = {0, 0, 0},
+                                                       .unit_mean = 0,
+                                                       .grid_mean = {0, 0, 0},
+                                                       .has_sign = false,
+                                                       .lost_below = 1,
+                                                       .lost_rises = false,
+                                                       .lost_falls = false};
+
+// A rounding to a floating-point format.
+struct RoundingToFormat {
+  RoundingMoments moments;
+  double epsilon;  // an ulp of 1
+  double least;    // the smallest subnormal
+};
+
+// The order in which products of a chunk are added.
+enum class SumOrder : std::uint8_t { kFused, kSequential, kPairwise };
+
+// A matrix unit as DotModel of machine/machine.h describes it. Exponents are powers of two here.
+struct SumUnit {
+  std::int64_t chunk;
+  SumOrder order;
+  bool rounds_products;
+  RoundingToFormat accumulator;
+  std::int64_t promotion_interval;  // 0: sums are not promoted
+  RoundingToFormat promoted;
+
+  // Terms of an aligned chunk keep digits down to `kept` times the largest exponent; 0: terms are
+  // not aligned. At most 40 digits are kept.
+  double kept;
+  RoundingMoments alignment;
+  double emax_floor;
+  double least_exponent;  // of an accumulator other than 0
+  double sum_kept;        // 2^-sum_bits; 0: the accumulator is a term of the aligned sum
+  std::int64_t interleave;
+  double reach;  // 2^-reach; 0: no accumulator is out of reach
+
+  // Numbers below this count as 0 where they are accumulators; 0: they are kept.
+  double flush_below;
+  bool start_is_added_last, without_last;
+};
+
+// The numbers that sums start from, by column: machine/uncertain.h has the parts of one.
+struct SumStarts {
+  double value[kFactorColumns], grid[kFactorColumns];  // grid: a power of two; infinity for 0
+  double mean[kFactorColumns], variance[kFactorColumns];
+  double known[kFactorColumns], odd[kFactorColumns];  // 1: it is so; 0: it is not
+};
+
+// Writes the mean and variance of the errors of rows x kFactorColumns sums of k products. `a` has
+// `rows` rows of k factors, `b` k rows of kFactorColumns factors. `starts` is null if sums start at
+// 0. Returns whether an accumulator was smaller than SumUnit::flush_below and not 0. Every SIMD
+// target gives the same bits.
+bool sum_errors(const SumUnit& unit, std::int64_t rows, std::int64_t k, const SumFactors& a,
+                const SumFactors& b, const SumStarts* starts, double* mean, double* variance);
+
+}  // namespace assay::simd
