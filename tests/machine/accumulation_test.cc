@@ -269,8 +269,8 @@ TEST(SumBounds, OfMatricesAreThoseOfTheirElements) {
   }
 }
 
-// Where in a long sum the products lie is the same to its bound if all else is 0 and parts of the
-// same products are promoted: also where a stretch of the kernel ends among them.
+// The bound of a long sum does not depend on the place of its products if all else is 0 and parts
+// of the same products are promoted, even if a stretch of the kernel ends among them.
 TEST(SumBounds, OfLongSumsDoNotDependOnStretches) {
   const DotModel& model =
       dot_model(machine_named("hopper,promotion_interval=128"), format_named("float8_e4m3fn"));

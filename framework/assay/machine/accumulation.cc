@@ -174,7 +174,8 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
                                 .floor = floor,
                                 .least_normal = least_normal,
                                 .sum_error = float64_sums(k)};
-  // Sums are taken so many products at a time. Chunks, and parts that are promoted, end there.
+  // The number of products that are summed at a time. Chunks, and parts that are promoted, end
+  // there.
   constexpr std::int64_t kStretch = 4096;
   const std::int64_t whole = interval > 0 ? interval : chunk,
                      stretch = whole * std::max<std::int64_t>(1, kStretch / whole);
@@ -188,7 +189,7 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
                        row_count = std::min(kRows, m - first_row),
                        first_panel = part % stripes * kPanels,
                        end = std::min(panels, first_panel + kPanels);
-    // Columns of a stretch; 0 beyond the last one.
+    // Columns of a stretch. Beyond the last column they are 0.
     const auto panel_size = static_cast<std::size_t>(std::min(stretch, k) * kWidth);
     const auto memory = std::make_unique_for_overwrite<double[]>(2 * panel_size);
     double *const size = memory.get(), *const aligned = size + panel_size;
@@ -219,7 +220,7 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
         for (std::int64_t j = 0; j < count; ++j) {
           const auto to = static_cast<std::size_t>((first_row + i) * n + column + j);
           const double sum = sums[i * kWidth + j], cut = cuts[i * kWidth + j];
-          // What was cut off or lost below the normal range is rounded again.
+          // Digits that were cut off or lost below the normal range are rounded again.
           double error = growth * (sum + cut + tiny) + cut + tiny;
           if (flush > 0) error += std::min(flush, (1 + growth) * sum);
           bounds.size[to] = sum;

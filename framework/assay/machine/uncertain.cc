@@ -73,7 +73,7 @@ simd::SumOrder order_of(ChunkOrder order) {
   return simd::SumOrder::kFused;
 }
 
-// 2^-bits; 0 for no bits.
+// Returns 2^-bits, or 0 if there are no bits.
 double digits_below(int bits) { return bits > 0 ? power_of_two(-bits) : 0; }
 
 simd::SumUnit unit_of(const DotModel& model, StartOfSum starts, bool without_last) {

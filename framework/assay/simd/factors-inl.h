@@ -32,12 +32,12 @@ HWY_INLINE bool any_of(M mask) { return !hn::AllFalse(D(), mask); }
 HWY_INLINE M none() { return hn::Lt(zeros(), zeros()); }
 HWY_INLINE M every() { return hn::Eq(zeros(), zeros()); }
 
-// The power of two of a number's exponent; 0 for 0.
+// Returns the power of two of a number's exponent, and 0 for 0.
 HWY_INLINE V leading_bit(V x) {
   const hn::RebindToUnsigned<D> du;
   return hn::BitCast(D(), hn::And(hn::BitCast(du, x), hn::Set(du, std::uint64_t{0x7ff} << 52)));
 }
-// The power of two of which a number is an odd multiple; infinity for 0.
+// Returns the power of two of which a number is an odd multiple, and infinity for 0.
 HWY_INLINE V lowest_bit(V x) {
   const hn::RebindToUnsigned<D> du;
   const auto bits = hn::BitCast(du, x);

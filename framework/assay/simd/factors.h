@@ -12,8 +12,8 @@ inline constexpr std::int64_t kFactorColumns = 8;
 // have at most 53 digits together, so that products are exact.
 struct SumFactors {
   const double* value;
-  const double* lowest_bit;   // of a value: 2^e, of which it is an odd multiple; infinity for 0
-  const double* leading_bit;  // 2^e <= |value| < 2^(e + 1); 0 for 0
+  const double* lowest_bit;   // of a value: 2^e, of which it is an odd multiple, or infinity for 0
+  const double* leading_bit;  // 2^e <= |value| < 2^(e + 1), or 0 for 0
 };
 
 // Writes `count` values with their lowest and leading bits. A leading bit is at least

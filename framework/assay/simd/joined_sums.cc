@@ -47,7 +47,7 @@ struct AlignedSums {
     }
     ASSAY_UNROLL
     for (std::size_t s = 0; s < kStreams; ++s) {
-      // Where all products are 0 any scale will do.
+      // If all products are 0, any scale will do.
       const V power = hn::IfThenElse(hn::Gt(largest[s], zeros()), largest[s], all(1));
       scale[s] = inverse_of_power(hn::Mul(power, all(unit.kept)));
     }
@@ -103,7 +103,7 @@ HWY_INLINE void add_chunk(const JoinedUnit& unit, const Products& product, std::
       start = hn::IfThenElseZero(hn::Ge(of_sum, hn::Mul(joined, all(unit.reach))), start);
     }
     const V sum = hn::Add(hn::Mul(met, of_products), hn::Mul(start, of_start));
-    // What may overflow, and NaN. Zeros have no sign.
+    // Sums that may overflow, and NaN. Zeros have no sign.
     const M is_small =
         hn::And(hn::Lt(hn::Abs(sum), all(0x1p127)), hn::Lt(largest[s], all(0x1p126)));
     const M is_held = hn::And(is_small, hn::Lt(hn::Abs(sums[s]), all(0x1p127)));
@@ -121,7 +121,7 @@ void joined_sums_impl(const JoinedUnit& unit, std::int64_t rows, std::int64_t k,
     V of_vector[kStreams];
     std::size_t to[kStreams];
     for (std::size_t s = 0; s < kStreams; ++s) {
-      // Of an odd number the last vector is followed twice.
+      // If the number of vectors is odd, the last one is followed twice.
       const std::int64_t at = std::min(vector + static_cast<std::int64_t>(s), all_vectors - 1);
       products.take(s, at, k, a, b);
       to[s] = static_cast<std::size_t>(at) * kLanes;

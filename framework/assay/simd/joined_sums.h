@@ -15,7 +15,7 @@ struct JoinedUnit {
   std::int64_t chunk, interleave;
   double kept, sum_kept;  // 2^-kept_bits, 2^-sum_bits
   double emax_floor;      // 0: none
-  double reach;           // 2^-reach; 0: no accumulator is out of reach
+  double reach;           // 2^-reach, or 0 if no accumulator is out of reach
 };
 inline constexpr std::int64_t kMostJoined = 128;
 inline constexpr int kMostJoinedBits = 42;

@@ -36,7 +36,7 @@ HWY_INLINE void add_size_sums(const SizedUnit& unit, std::int64_t rows, std::int
     std::size_t column[kSizeStreams], to[kSizeStreams];
     SizeVec sum[kSizeStreams], cut[kSizeStreams], promoted[kSizeStreams], largest[kSizeStreams];
     for (std::size_t s = 0; s < kSizeStreams; ++s) {
-      // Of another number the last vector is taken several times.
+      // For another number the last vector is taken several times.
       const std::int64_t at = std::min(vector + static_cast<std::int64_t>(s), vectors - 1);
       row[s] = at / static_cast<std::int64_t>(kSizeParts) * a.stride;
       column[s] = static_cast<std::size_t>(at) % kSizeParts * kSizeLanes;

@@ -11,8 +11,8 @@ inline constexpr std::int64_t kSizedColumns = 8;
 
 struct SizedUnit {
   std::int64_t chunk;
-  std::int64_t promotion_interval;  // 0: sums are not promoted
-  double share;                     // of a chunk's largest term, that the chunk may lose; 0: none
+  std::int64_t promotion_interval;  // 0 if sums are not promoted
+  double share;                     // of a chunk's largest term, that the chunk may lose, or 0
   double floor;                     // the smallest largest term
   double least_normal;              // of the accumulator
   double sum_error;                 // how far a sum of k sizes may be off, relatively

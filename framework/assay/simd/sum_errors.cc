@@ -307,7 +307,7 @@ class Chains {
     }
   }
 
-  // The sum of products that are rounded by themselves.
+  // The sum of products that are rounded one by one.
   HWY_INLINE Numbers rounded_sum(std::size_t s, std::int64_t first, std::int64_t last) {
     Numbers sum = Numbers::zero();
     for (std::int64_t k = first; k < last; ++k) {
@@ -378,7 +378,7 @@ bool sum_errors_impl(const SumUnit& unit, std::int64_t rows, std::int64_t k, con
     Numbers sums[kStreams];
     std::size_t to[kStreams];
     for (std::size_t s = 0; s < kStreams; ++s) {
-      // Of an odd number the last vector is followed twice.
+      // If the number of vectors is odd, the last one is followed twice.
       const std::int64_t at = std::min(vector + static_cast<std::int64_t>(s), all_vectors - 1);
       const std::size_t column = products.take(s, at, k, a, b);
       to[s] = static_cast<std::size_t>(at) * kLanes;

@@ -1,5 +1,5 @@
-// What chance makes of the errors of sums of products on a matrix unit, for eight sums side by side
-// (machine/uncertain.h has the theory).
+// The means and variances of the errors of sums of products on a matrix unit, for eight sums side
+// by side (machine/uncertain.h has the theory).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace assay::simd {
 
-// What a rounding to multiples of U does to the error of a number that is a multiple of G < U.
+// How a rounding to multiples of U changes the error of a number that is a multiple of G < U.
 // Squares are in twelfths: a variance of U^2 / 12 is a 1 here.
 struct RoundingMoments {
   // Factors of G or G^2: for a number that may be any multiple of G, for one that is known to be an
@@ -108,29 +108,29 @@ struct SumUnit {
   SumOrder order;
   bool rounds_products;
   RoundingToFormat accumulator;
-  std::int64_t promotion_interval;  // 0: sums are not promoted
+  std::int64_t promotion_interval;  // 0 if sums are not promoted
   RoundingToFormat promoted;
 
-  // Terms of an aligned chunk keep digits down to `kept` times the largest exponent; 0: terms are
-  // not aligned. At most 40 digits are kept.
+  // Terms of an aligned chunk keep digits down to `kept` times the largest exponent. A value
+  // of 0 means that terms are not aligned. At most 40 digits are kept.
   double kept;
   RoundingMoments alignment;
   double emax_floor;
   double least_exponent;  // of an accumulator other than 0
-  double sum_kept;        // 2^-sum_bits; 0: the accumulator is a term of the aligned sum
+  double sum_kept;        // 2^-sum_bits, or 0 if the accumulator is a term of the aligned sum
   std::int64_t interleave;
-  double reach;  // 2^-reach; 0: no accumulator is out of reach
+  double reach;  // 2^-reach, or 0 if no accumulator is out of reach
 
-  // Numbers below this count as 0 where they are accumulators; 0: they are kept.
+  // Numbers below this count as 0 if they are accumulators. A value of 0 keeps all.
   double flush_below;
   bool start_is_added_last, without_last;
 };
 
 // The numbers that sums start from, by column: machine/uncertain.h has the parts of one.
 struct SumStarts {
-  double value[kFactorColumns], grid[kFactorColumns];  // grid: a power of two; infinity for 0
+  double value[kFactorColumns], grid[kFactorColumns];  // grid: a power of two, or infinity for 0
   double mean[kFactorColumns], variance[kFactorColumns];
-  double known[kFactorColumns], odd[kFactorColumns];  // 1: it is so; 0: it is not
+  double known[kFactorColumns], odd[kFactorColumns];  // 1 if it is so, else 0
 };
 
 // Writes the mean and variance of the errors of rows x kFactorColumns sums of k products. `a` has

@@ -36,7 +36,7 @@ struct Numbers {
   static HWY_INLINE Numbers zero() { return exact(hn::Zero(D()), infinities()); }
 };
 
-// What of a sum's grid float64 may still know: numbers of up to 53 digits.
+// True if float64 holds numbers with digits from `leading` down to `low`, which are at most 53.
 HWY_INLINE M holds_digits(V leading, V low) { return hn::Le(leading, hn::Mul(low, all(0x1p52))); }
 
 HWY_INLINE void add(Numbers& to, const Numbers& x) {

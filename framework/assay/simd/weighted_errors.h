@@ -12,13 +12,13 @@ struct WeightedAverage {
   std::int64_t keys, columns;  // columns: a multiple of kAveragedColumns
   const double* values;
   const double* weight;  // w_k; this and the next ones by key
-  // Of each weight, relative errors that the sum of all weights has too: an average with a heavier
+  // Relative errors of each weight that the sum of all weights has too: an average with a heavier
   // weight moves towards its value.
   const double* mean;
   const double* variance;
   // The mean square of a relative error that the sum of the weights does not have.
   const double* of_cast;
-  // Of a relative error that is unknown but is the same multiple of these for all weights.
+  // A relative error that is unknown but is the same multiple of these for all weights.
   const double* depth;
   // The largest relative error that all weights may have in common, on both sides.
   const double* drift;
