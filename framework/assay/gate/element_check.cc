@@ -279,7 +279,7 @@ void add_error_test(const Case& c, const Format& output, const Machine& machine,
     throw CaseError(c.name, formatted("{} of these inputs has {} elements, the golden result {}",
                                       c.op, errors.mean.size(), golden->size()));
   }
-  const ErrorTest test = error_test(errors, *golden, output);
+  const ErrorTest test = error_test(errors, *golden, output, threads);
   check.element_bounds = test.bounds;
   check.error_weights = test.weights;
   check.bound->limits.clear();

@@ -104,7 +104,9 @@ class ElementJudge {
     // The kernels' arithmetic is the rule's, but for an infinite tolerance.
     const bool finite = std::isfinite(bound_.rtol) && std::isfinite(bound_.atol);
     if (bound_.is_plain()) return finite ? Blocks::kPlain : Blocks::kNone;
-    if (bound_.infinity == Infinity::kSaturating) return Blocks::kNone;
+    // Of elements with bounds of their own, kernels judge those within the output's range alone.
+    const bool saturates = bound_.infinity == Infinity::kSaturating;
+    if (saturates && bound_.rule != Rule::kGiven) return Blocks::kNone;
     // Bits beyond a format's own, which no value shows, are compared element by element.
     const bool by_values = has_ordinals(out_) && out_.bits == 8 * out_.storage_bytes;
     switch (bound_.rule) {
