@@ -34,13 +34,13 @@ SquareMoments square_moments(const std::optional<LastRounding>& last, double e, 
   if (low == high) return {(low - e) * (low - e), 0, 0, low - e};
   const simd::NormalTable& normals = simd::normal_table();
   SquareMoments moments;
+  const double scale = 1 / deviation;
   double fourth = 0, below = 0;
   const double first = last->rounded(centre - simd::kSummed * deviation),
                end = last->rounded(centre + simd::kSummed * deviation);
   for (double value = first; value <= end;) {
     const double next = value == end ? value : last->next(value);
-    const double up_to =
-        value == end ? 1 : normals.below(((value + next) / 2 - centre) / deviation);
+    const double up_to = value == end ? 1 : normals.below(((value + next) / 2 - centre) * scale);
     const double error = (value - e) * (value - e);
     moments.mean += (up_to - below) * error;
     moments.mean_error += (up_to - below) * (value - e);

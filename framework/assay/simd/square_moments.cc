@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -65,124 +66,170 @@ class Rounding {
   V ulp_of_one_, least_, most_, tiny_, magic_;
 };
 
+// NormalTable::below()
 HWY_INLINE V normal_below(const NormalTable& table, V z) {
   const D d;
   const hn::RebindToSigned<D> places;
-  const auto inside = hn::Lt(hn::Abs(z), hn::Set(d, NormalTable::kCertain));
-  const auto per_unit = hn::Set(d, NormalTable::kPerUnit);
-  const auto place =
-      hn::IfThenElseZero(inside, hn::Mul(hn::Add(z, hn::Set(d, NormalTable::kCertain)), per_unit));
-  // 7 less an ulp is rounded up.
-  const auto floor = hn::Min(hn::Floor(place), hn::Set(d, NormalTable::kPlaces - 1));
-  const auto i = hn::ConvertTo(places, floor);
-  const auto t = hn::Sub(place, floor);
-  V sum = hn::GatherIndex(d, table.terms[3], i);
-  sum = hn::Add(hn::GatherIndex(d, table.terms[2], i), hn::Mul(t, sum));
-  sum = hn::Add(hn::GatherIndex(d, table.terms[1], i), hn::Mul(t, sum));
-  sum = hn::Add(hn::GatherIndex(d, table.terms[0], i), hn::Mul(t, sum));
-  const auto certain = hn::IfThenElseZero(hn::Gt(z, hn::Zero(d)), hn::Set(d, 1));
-  return hn::IfThenElse(inside, sum, certain);
+  const auto zero = hn::Zero(d), certain = hn::Set(d, NormalTable::kCertain);
+  const auto inside = hn::Lt(hn::Abs(z), certain);
+  const auto place = hn::Round(
+      hn::IfThenElseZero(inside, hn::Mul(hn::Add(z, certain), hn::Set(d, NormalTable::kPerUnit))));
+  const auto at = hn::ConvertTo(places, place);
+  const auto from = hn::Sub(hn::Mul(place, hn::Set(d, 1.0 / NormalTable::kPerUnit)), certain);
+  const auto t = hn::Sub(z, from);
+  const auto slope = hn::GatherIndex(d, table.density, at);
+  const auto third = hn::Mul(hn::Sub(hn::Mul(from, from), hn::Set(d, 1)), hn::Set(d, 1.0 / 6));
+  const auto second = hn::Sub(hn::Mul(t, third), hn::Mul(from, hn::Set(d, 0.5)));
+  const auto rise = hn::Mul(hn::Mul(slope, t), hn::Add(hn::Mul(t, second), hn::Set(d, 1)));
+  const auto below = hn::Add(hn::GatherIndex(d, table.probability, at), rise);
+  return hn::IfThenElse(inside, below, hn::IfThenElseZero(hn::Gt(z, zero), hn::Set(d, 1)));
 }
 
-// The sums over all values that the elements of the mask may have.
-HWY_INLINE void sum_values(const Rounding& last, const NormalTable& table, M mask, V e, V centre,
-                           V deviation, V ulp, Moments& to) {
+// The sums over all values that elements may have. The deviation is not 0.
+HWY_INLINE Moments sum_values(const Rounding& last, const NormalTable& table, V e, V mean,
+                              V deviation) {
   const D d;
   const auto one = hn::Set(d, 1), zero = hn::Zero(d), two = hn::Set(d, 2);
-  const auto summed = hn::Mul(hn::Set(d, kSummed), deviation);
-  V value = hn::IfThenElse(mask, last.rounded(hn::Sub(centre, summed)), centre);
-  const V end = hn::IfThenElse(mask, last.rounded(hn::Add(centre, summed)), centre);
-  V mean = zero, mean_error = zero, fourth = zero, below = zero;
-  M left = mask;
-  while (!hn::AllFalse(d, left)) {
-    const M is_last = hn::Eq(value, end);
+  const V centre = hn::Add(e, mean), ulp = last.ulp(hn::Abs(centre));
+  const V summed = hn::Mul(hn::Set(d, kSummed), deviation), scale = hn::Div(one, deviation);
+  const V end = last.rounded(hn::Add(centre, summed));
+  V value = last.rounded(hn::Sub(centre, summed));
+  Moments to{zero, zero, zero, zero};
+  V fourth = zero, below = zero;
+  M is_last;
+  do {
+    is_last = hn::Eq(value, end);
     const V next = hn::IfThenElse(is_last, value, last.next(value));
     const V middle = hn::Mul(hn::Add(value, next), hn::Set(d, 0.5));
-    const V z = hn::Div(hn::Sub(middle, centre), deviation);
-    const V up_to = hn::IfThenElse(is_last, one, normal_below(table, z));
-    const V chance = hn::IfThenElseZero(left, hn::Sub(up_to, below));
+    const V up_to =
+        hn::IfThenElse(is_last, one, normal_below(table, hn::Mul(hn::Sub(middle, centre), scale)));
+    const V chance = hn::Sub(up_to, below);  // 0 beyond the last value
     const V error = hn::Sub(value, e), square = hn::Mul(error, error);
     const V part = hn::Mul(chance, square);
-    mean = hn::Add(mean, part);
-    mean_error = hn::Add(mean_error, hn::Mul(chance, error));
+    to.mean = hn::Add(to.mean, part);
+    to.mean_error = hn::Add(to.mean_error, hn::Mul(chance, error));
     fourth = hn::Add(fourth, hn::Mul(part, square));
     below = up_to;
-    left = hn::AndNot(is_last, left);
     value = next;
-  }
-  const V variance = hn::Max(hn::Sub(fourth, hn::Mul(mean, mean)), zero);
+  } while (!hn::AllTrue(d, is_last));
+  to.variance = hn::Max(hn::Sub(fourth, hn::Mul(to.mean, to.mean)), zero);
   const V most = hn::Min(hn::Mul(hn::Set(d, kReach), deviation), ulp);
-  to.mean = hn::IfThenElse(mask, mean, to.mean);
-  to.variance = hn::IfThenElse(mask, variance, to.variance);
-  to.jump = hn::IfThenElse(mask, hn::Mul(hn::Mul(two, most), ulp), to.jump);
-  to.mean_error = hn::IfThenElse(mask, mean_error, to.mean_error);
-}
-
-HWY_INLINE Moments moments_of(const Rounding& last, const NormalTable& table, V smooth_from, V e,
-                              V mean, V deviation) {
-  const D d;
-  const auto zero = hn::Zero(d), two = hn::Set(d, 2), four = hn::Set(d, 4);
-  const auto nan = hn::Set(d, std::numeric_limits<double>::quiet_NaN());
-  const V centre = hn::Add(e, mean), size = hn::Abs(centre), ulp = last.ulp(size);
-  const M known = last.holds(size);
-  const M smooth = hn::And(known, hn::Gt(deviation, hn::Mul(smooth_from, ulp)));
-  const V variance =
-      hn::Add(hn::Mul(deviation, deviation), hn::Div(hn::Mul(ulp, ulp), hn::Set(d, 12)));
-  Moments to;
-  to.mean = hn::IfThenElse(smooth, hn::Add(hn::Mul(mean, mean), variance), nan);
-  to.variance = hn::IfThenElse(smooth,
-                               hn::Add(hn::Mul(hn::Mul(two, variance), variance),
-                                       hn::Mul(hn::Mul(hn::Mul(four, mean), mean), variance)),
-                               nan);
-  to.jump = hn::IfThenElse(smooth, zero, nan);
-  to.mean_error = hn::IfThenElse(smooth, mean, nan);
-  if (hn::AllTrue(d, smooth)) return to;
-  const V reach = hn::Mul(hn::Set(d, kReach), deviation);
-  const V low = hn::Sub(centre, reach), high = hn::Add(centre, reach);
-  const M held = hn::And(last.holds(low), last.holds(high));
-  const M stepped = hn::AndNot(smooth, hn::And(known, held));
-  const V least = last.rounded(low), error = hn::Sub(least, e);
-  const M same = hn::And(stepped, hn::Eq(least, last.rounded(high)));
-  to.mean = hn::IfThenElse(same, hn::Mul(error, error), to.mean);
-  to.variance = hn::IfThenElse(same, zero, to.variance);
-  to.jump = hn::IfThenElse(same, zero, to.jump);
-  to.mean_error = hn::IfThenElse(same, error, to.mean_error);
-  const M several = hn::AndNot(same, stepped);
-  if (!hn::AllFalse(d, several)) {
-    sum_values(last, table, several, e, centre, deviation, ulp, to);
-  }
+  to.jump = hn::Mul(hn::Mul(two, most), ulp);
   return to;
 }
 
-void square_moments_impl(const LastDigits& digits, double smooth_from, const NormalTable& table,
+// The moments of elements that have no more than one value, or so many that they count as one: NaN
+// for others, of which `several` are those that sum_values() computes.
+HWY_INLINE Moments moments_of(const Rounding& last, V smooth_from, V e, V mean, V deviation,
+                              M& several) {
+  const D d;
+  const auto zero = hn::Zero(d), two = hn::Set(d, 2), four = hn::Set(d, 4);
+  const auto nan = hn::Set(d, std::numeric_limits<double>::quiet_NaN());
+  const V centre = hn::Add(e, mean), ulp = last.ulp(hn::Abs(centre));
+  const M known = last.holds(centre);
+  const M smooth = hn::And(known, hn::Gt(deviation, hn::Mul(smooth_from, ulp)));
+  const V variance =
+      hn::Add(hn::Mul(deviation, deviation), hn::Div(hn::Mul(ulp, ulp), hn::Set(d, 12)));
+  const V of_both = hn::Mul(hn::Mul(hn::Mul(four, mean), mean), variance);
+  const V of_square = hn::Add(hn::Mul(hn::Mul(two, variance), variance), of_both);
+  const V reach = hn::Mul(hn::Set(d, kReach), deviation);
+  const V low = hn::Sub(centre, reach), high = hn::Add(centre, reach);
+  const M stepped = hn::AndNot(smooth, hn::And(known, hn::And(last.holds(low), last.holds(high))));
+  const V least = last.rounded(low), error = hn::Sub(least, e);
+  const M same = hn::And(stepped, hn::Eq(least, last.rounded(high)));
+  several = hn::AndNot(same, stepped);
+  const auto choose = [&](V of_same, V of_smooth) HWY_ATTR {
+    return hn::IfThenElse(same, of_same, hn::IfThenElse(smooth, of_smooth, nan));
+  };
+  return {choose(hn::Mul(error, error), hn::Add(hn::Mul(mean, mean), variance)),
+          choose(zero, of_square), choose(zero, zero), choose(error, mean)};
+}
+
+HWY_INLINE void store(const Moments& m, double* mean, double* variance, double* jump,
+                      double* mean_error) {
+  const D d;
+  hn::StoreU(m.mean, d, mean);
+  hn::StoreU(m.variance, d, variance);
+  hn::StoreU(m.jump, d, jump);
+  hn::StoreU(m.mean_error, d, mean_error);
+}
+
+// Elements that sum_values() computes: collected, so that no lane waits for others.
+struct Several {
+  static constexpr std::size_t kMost = hn::MaxLanes(D());
+
+  std::size_t n = 0;
+  std::size_t index[kMost];
+  double e[kMost], mean[kMost], deviation[kMost];
+};
+
+HWY_INLINE void compute(const Rounding& last, const NormalTable& table, Several& several,
+                        const SquareMomentArrays& to) {
+  const D d;
+  if (several.n == 0) return;
+  for (std::size_t j = several.n; j < Several::kMost; ++j) {
+    several.e[j] = several.e[0];
+    several.mean[j] = several.mean[0];
+    several.deviation[j] = several.deviation[0];
+  }
+  double out[4][Several::kMost];
+  for (std::size_t j = 0; j < several.n; j += hn::Lanes(d)) {
+    store(sum_values(last, table, hn::LoadU(d, several.e + j), hn::LoadU(d, several.mean + j),
+                     hn::LoadU(d, several.deviation + j)),
+          out[0] + j, out[1] + j, out[2] + j, out[3] + j);
+  }
+  for (std::size_t j = 0; j < several.n; ++j) {
+    const std::size_t i = several.index[j];
+    to.mean[i] = out[0][j];
+    to.variance[i] = out[1][j];
+    to.jump[i] = out[2][j];
+    to.mean_error[i] = out[3][j];
+  }
+  several.n = 0;
+}
+
+void square_moments_impl(const LastDigits& digits, double smooth, const NormalTable& table,
                          std::size_t n, const double* e, const double* mean,
                          const double* deviation, const SquareMomentArrays& to) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
+  constexpr std::size_t kMost = Several::kMost;
   const Rounding last(digits);
-  const V smooth = hn::Set(d, smooth_from);
-  const auto vector_at = [&](const double* of_e, const double* of_mean, const double* of_deviation,
-                             const SquareMomentArrays& at, std::size_t i) HWY_ATTR {
-    const Moments m = moments_of(last, table, smooth, hn::LoadU(d, of_e + i),
-                                 hn::LoadU(d, of_mean + i), hn::LoadU(d, of_deviation + i));
-    hn::StoreU(m.mean, d, at.mean + i);
-    hn::StoreU(m.variance, d, at.variance + i);
-    hn::StoreU(m.jump, d, at.jump + i);
-    hn::StoreU(m.mean_error, d, at.mean_error + i);
-  };
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) vector_at(e, mean, deviation, to, i);
-  if (i == n) return;
-  constexpr std::size_t kMost = hn::MaxLanes(d);
-  double in[3][kMost] = {}, out[4][kMost];
-  std::copy(e + i, e + n, in[0]);
-  std::copy(mean + i, mean + n, in[1]);
-  std::copy(deviation + i, deviation + n, in[2]);
-  vector_at(in[0], in[1], in[2], {out[0], out[1], out[2], out[3]}, 0);
-  std::copy_n(out[0], n - i, to.mean + i);
-  std::copy_n(out[1], n - i, to.variance + i);
-  std::copy_n(out[2], n - i, to.jump + i);
-  std::copy_n(out[3], n - i, to.mean_error + i);
+  const V smooth_from = hn::Set(d, smooth);
+  Several several;
+  for (std::size_t i = 0; i < n; i += lanes) {
+    const std::size_t count = std::min(lanes, n - i);
+    M summed;
+    if (count == lanes) {
+      store(moments_of(last, smooth_from, hn::LoadU(d, e + i), hn::LoadU(d, mean + i),
+                       hn::LoadU(d, deviation + i), summed),
+            to.mean + i, to.variance + i, to.jump + i, to.mean_error + i);
+    } else {
+      double in[3][kMost] = {}, out[4][kMost];
+      std::copy_n(e + i, count, in[0]);
+      std::copy_n(mean + i, count, in[1]);
+      std::copy_n(deviation + i, count, in[2]);
+      store(moments_of(last, smooth_from, hn::LoadU(d, in[0]), hn::LoadU(d, in[1]),
+                       hn::LoadU(d, in[2]), summed),
+            out[0], out[1], out[2], out[3]);
+      std::copy_n(out[0], count, to.mean + i);
+      std::copy_n(out[1], count, to.variance + i);
+      std::copy_n(out[2], count, to.jump + i);
+      std::copy_n(out[3], count, to.mean_error + i);
+    }
+    if (hn::AllFalse(d, summed)) continue;
+    std::uint8_t bytes[8] = {};
+    hn::StoreMaskBits(d, summed, bytes);
+    for (std::size_t j = 0; j < count; ++j) {
+      if ((bytes[j / 8] >> (j % 8) & 1) == 0) continue;
+      several.index[several.n] = i + j;
+      several.e[several.n] = e[i + j];
+      several.mean[several.n] = mean[i + j];
+      several.deviation[several.n] = deviation[i + j];
+      if (++several.n == kMost) compute(last, table, several, to);
+    }
+  }
+  compute(last, table, several, to);
 }
 
 }  // namespace assay::simd::HWY_NAMESPACE
@@ -194,28 +241,20 @@ namespace assay::simd {
 HWY_EXPORT(square_moments_impl);
 
 NormalTable::NormalTable() {
-  const auto below_place = [](int i) {
-    return std::erfc(-(static_cast<double>(i) / kPerUnit - kCertain) / std::sqrt(2.0)) / 2;
-  };
-  const auto slope = [](int i) {
+  for (int i = 0; i <= kPlaces; ++i) {
     const double z = static_cast<double>(i) / kPerUnit - kCertain;
-    return std::exp(-z * z / 2) / std::sqrt(2 * std::acos(-1.0)) / kPerUnit;
-  };
-  for (int i = 0; i < kPlaces; ++i) {
-    const double rise = below_place(i + 1) - below_place(i);
-    terms[0][i] = below_place(i);
-    terms[1][i] = slope(i);
-    terms[2][i] = 3 * rise - 2 * slope(i) - slope(i + 1);
-    terms[3][i] = slope(i) + slope(i + 1) - 2 * rise;
+    probability[i] = std::erfc(-z / std::sqrt(2.0)) / 2;
+    density[i] = std::exp(-z * z / 2) / std::sqrt(2 * std::acos(-1.0));
   }
 }
 
 double NormalTable::below(double z) const {
   if (!(std::abs(z) < kCertain)) return z > 0 ? 1 : 0;
-  const double place = (z + kCertain) * kPerUnit;
-  const int i = std::min(static_cast<int>(place), kPlaces - 1);  // 7 less an ulp is rounded up
-  const double t = place - i;
-  return terms[0][i] + t * (terms[1][i] + t * (terms[2][i] + t * terms[3][i]));
+  const double place = std::nearbyint((z + kCertain) * kPerUnit);
+  const double from = place * (1.0 / kPerUnit) - kCertain, t = z - from;
+  const double third = (from * from - 1) * (1.0 / 6), second = t * third - from * 0.5;
+  const auto i = static_cast<std::size_t>(place);
+  return probability[i] + density[i] * t * (t * second + 1);
 }
 
 const NormalTable& normal_table() {

@@ -6,14 +6,13 @@
 
 namespace assay::simd {
 
-// The probability that a normal number is below z, to 1e-9: a table, and between its places a cubic
-// with the right values and slopes. Beyond 7 it is taken as certain, which 3e-12 are not.
+// The probability that a normal number is below z, to 1e-9: a table, and about its nearest place a
+// Taylor polynomial of degree 3. Beyond 7 it is taken as certain, which 3e-12 are not.
 struct NormalTable {
   static constexpr int kCertain = 7, kPerUnit = 64, kPlaces = 2 * kCertain * kPerUnit;
   NormalTable();
   double below(double z) const;
-  // The coefficients of t^0 to t^3 at each place, t being the part of 1 / kPerUnit beyond it.
-  double terms[4][kPlaces];
+  double probability[kPlaces + 1], density[kPlaces + 1];
 };
 const NormalTable& normal_table();
 
