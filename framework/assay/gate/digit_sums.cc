@@ -60,7 +60,7 @@ void DigitSums::Total::add(const Total& more) {
 
 void DigitSums::add_part(std::size_t part, std::vector<double>& table, Totals& to) const {
   const std::size_t first = begins_[part], end = begins_[part + 1];
-  const std::size_t places = std::bit_ceil(2 * (end - first) + 2), mask = places - 1;
+  const std::size_t places = std::bit_ceil((end - first) / 3 * 4 + 4), mask = places - 1;
   const int shift = 64 - static_cast<int>(std::bit_width(mask));
   table.assign(places * width_, 0.0);
   for (std::size_t i = first; i < end; ++i) {

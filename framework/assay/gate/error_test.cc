@@ -78,11 +78,13 @@ struct ErrorSums {
 // The elements of a block of which an error is expected, and what chance makes of each.
 struct ErrorBlock {
   static constexpr std::size_t kMost = 512;
+  using Values = std::array<double, kMost>;
 
   std::size_t n = 0;
   std::array<std::size_t, kMost> index;  // of the element in the tensor
-  std::array<double, kMost> e, mean, drift, deviation, weight;
-  std::array<double, kMost> of_mean, of_deviation;  // that moments are asked of
+  Values e, mean, drift, deviation, weight;
+  Values factor;                 // of the error in the mean error; 0 if it does not count
+  Values of_mean, of_deviation;  // that moments are asked of
   BlockMoments most = BlockMoments(kMost), other = most, least = most, expected = most;
 };
 
@@ -149,21 +151,28 @@ class ErrorTheory {
 
   // Writes the bounds and weights of elements. Leaves in the block those that have a weight.
   void bound(std::int64_t first, std::int64_t count, ErrorBlock& block, DigitSums::Stretch& alike) {
-    std::array<double, ErrorBlock::kMost> golden;
+    const auto begin = static_cast<std::size_t>(first), n = static_cast<std::size_t>(count);
+    double* const to = bounds() + first;
+    double* const weight = weights() + first;
+    ErrorBlock::Values golden, deviations, squares;
     golden_.read(first, count, golden.data());
+    const bool by_kernel = last_ && last_->digits().most > 0;
+    if (by_kernel) {
+      simd::error_bounds(last_->digits(), kGoldenError, kappa_ * kMargin, n,
+                         {golden.data(), errors_.mean.data() + first,
+                          errors_.variance.data() + first, errors_.drift.data() + first},
+                         {deviations.data(), to, squares.data()});
+    }
     block.n = 0;
-    for (std::int64_t k = 0; k < count; ++k) {
-      const auto i = static_cast<std::size_t>(first + k);
-      const double e = golden[static_cast<std::size_t>(k)];
-      bounds()[i] = weights()[i] = 0;
-      double size = 0, deviation = 0;
-      if (has_error(e, most_finite_)) {
-        deviation = deviation_of(errors_, i, e);
-        if (std::isnan(deviation)) deviation = std::numeric_limits<double>::infinity();
-        bounds()[i] = bound_of(i, e, deviation);
-        size = mean_square(errors_, i, deviation, last_ ? last_->ulp(e) : 0);
+    for (std::size_t k = 0; k < n; ++k) {
+      const std::size_t i = begin + k;
+      const double e = golden[k];
+      // The output may end before its values do.
+      if (!by_kernel || std::isnan(squares[k]) || !(std::abs(e) + to[k] < most_finite_)) {
+        bound_one(i, e, deviations[k], to[k], squares[k]);
       }
-      if (!(size > 0 && std::isfinite(size))) {
+      if (!(squares[k] > 0 && std::isfinite(squares[k]))) {
+        weight[k] = 0;
         alike.add(e, 0);
         continue;
       }
@@ -172,19 +181,28 @@ class ErrorTheory {
       block.e[j] = e;
       block.mean[j] = errors_.mean[i];
       block.drift[j] = errors_.drift[i];
-      block.deviation[j] = deviation;
-      block.weight[j] = weights()[i] = 1 / size;
+      block.deviation[j] = deviations[k];
+      block.weight[j] = weight[k] = 1 / squares[k];
+    }
+    for (std::size_t j = 0; j < block.n && has_bias_; ++j) {
+      const double e = block.e[j];
+      block.factor[j] =
+          bias_rule_.counts(e) ? std::copysign(block.weight[j] * bias_rule_.ulps.ulp(e), e) : 0;
     }
   }
 
-  double bound_of(std::size_t i, double e, double deviation) const {
+  // The same of one element that no kernel computes. A square of 0: nothing is expected of it.
+  void bound_one(std::size_t i, double e, double& deviation, double& bound, double& square) const {
+    deviation = bound = square = 0;
+    if (!has_error(e, most_finite_)) return;
+    deviation = deviation_of(errors_, i, e);
+    if (std::isnan(deviation)) deviation = std::numeric_limits<double>::infinity();
     const double mean = errors_.mean[i], reach = errors_.drift[i] + kappa_ * kMargin * deviation;
-    double bound = 0;
     for (const double x : {mean - reach, mean + reach}) {
       const double value = last_ ? last_->rounded(e + x) : e + x;
       bound = std::max(bound, std::abs(std::clamp(value, -most_finite_, most_finite_) - e));
     }
-    return bound;
+    square = mean_square(errors_, i, deviation, last_ ? last_->ulp(e) : 0);
   }
 
   // Sets the moments of a block whose elements have these means, by j, and deviations times a
@@ -251,14 +269,9 @@ class ErrorTheory {
     }
   }
 
-  bool counts_in_bias(double e) const { return has_bias_ && bias_rule_.counts(e); }
-  // What an error is multiplied by in the mean.
-  double factor_of(const ErrorBlock& block, std::size_t j) const {
-    return std::copysign(block.weight[j] * bias_rule_.ulps.ulp(block.e[j]), block.e[j]);
-  }
   double error_shared(const ErrorBlock& block, std::size_t j) const {
-    if (!errors_.pull.empty() || !counts_in_bias(block.e[j])) return 0;
-    return std::sqrt(errors_.shared[block.index[j]]) * std::abs(factor_of(block, j));
+    if (!has_bias_ || !errors_.pull.empty()) return 0;
+    return std::sqrt(errors_.shared[block.index[j]]) * std::abs(block.factor[j]);
   }
 
   // Adds the mean error of the elements towards or away from zero, in ulps of the output
@@ -268,23 +281,17 @@ class ErrorTheory {
     for (std::size_t part = 0; part + 1 < kParts; ++part) {
       moments(block, static_cast<double>(part) / (kParts - 1), own_mean, block.other);
       for (std::size_t j = 0; j < block.n; ++j) {
-        if (!counts_in_bias(block.e[j])) continue;
-        sums.centre[part] += block.other.mean_error[j] * factor_of(block, j);
+        sums.centre[part] += block.other.mean_error[j] * block.factor[j];
       }
     }
     for (std::size_t j = 0; j < block.n; ++j) {
-      const double e = block.e[j];
-      if (!counts_in_bias(e)) {
-        alike.add(e, spread(block, j), 0);
-        continue;
-      }
-      const double factor = factor_of(block, j), ulp = bias_rule_.ulps.ulp(e);
+      const double factor = block.factor[j], size = std::abs(factor);
       const double mean_error = block.expected.mean_error[j];
-      sums.weights += block.weight[j] * ulp * ulp;
-      sums.drift += block.drift[j] * std::abs(factor);
+      sums.weights += size * size / block.weight[j];
+      sums.drift += block.drift[j] * size;
       sums.centre[kParts - 1] += mean_error * factor;
       const double variance = block.expected.mean[j] - mean_error * mean_error;
-      alike.add(e, spread(block, j), std::sqrt(std::max(variance, 0.0)) * std::abs(factor));
+      alike.add(block.e[j], spread(block, j), std::sqrt(std::max(variance, 0.0)) * size);
     }
   }
 

@@ -393,10 +393,10 @@ void for_weighted_errors(const SubjectPieces& pieces, StatisticSubject subject, 
       threads,
       [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
         Part part;
-        double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock], w[kMetricsBlock];
+        double values[kMetricsBlock], e[kMetricsBlock], w[kMetricsBlock];
         for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
           const std::int64_t n = std::min(kMetricsBlock, end - first);
-          tensors.read(subject, first, n, values, e, rounded);
+          tensors.read(subject, first, n, values, e, nullptr);
           tensors.error_weights->read(first, n, w);
           for (std::int64_t i = 0; i < n; ++i) {
             const double error = values[i] - e[i];

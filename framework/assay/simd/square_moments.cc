@@ -232,6 +232,44 @@ void square_moments_impl(const LastDigits& digits, double smooth, const NormalTa
   compute(last, table, several, to);
 }
 
+void error_bounds_impl(const LastDigits& digits, double golden_error, double reach, std::size_t n,
+                       const ErrorsBefore& errors, const ErrorBounds& to) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  const Rounding last(digits);
+  const auto nan = hn::Set(d, std::numeric_limits<double>::quiet_NaN());
+  const auto bound_at = [&](const ErrorsBefore& from, const ErrorBounds& at,
+                            std::size_t i) HWY_ATTR {
+    const V e = hn::LoadU(d, from.e + i), mean = hn::LoadU(d, from.mean + i),
+            drift = hn::LoadU(d, from.drift + i);
+    const V own = hn::Mul(hn::Set(d, golden_error), e);
+    const V deviation = hn::Sqrt(hn::Add(hn::LoadU(d, from.variance + i), hn::Mul(own, own)));
+    const V far = hn::Add(drift, hn::Mul(hn::Set(d, reach), deviation));
+    const V low = hn::Add(e, hn::Sub(mean, far)), high = hn::Add(e, hn::Add(mean, far));
+    const V bound =
+        hn::Max(hn::Abs(hn::Sub(last.rounded(low), e)), hn::Abs(hn::Sub(last.rounded(high), e)));
+    const V ulp = last.ulp(hn::Abs(e)), most = hn::Add(hn::Abs(mean), drift);
+    const V square =
+        hn::Add(hn::Add(hn::Div(hn::Mul(ulp, ulp), hn::Set(d, 12)), hn::Mul(most, most)),
+                hn::Mul(deviation, deviation));
+    const M held = hn::And(last.holds(e), hn::And(last.holds(low), last.holds(high)));
+    hn::StoreU(hn::IfThenElse(held, deviation, nan), d, at.deviation + i);
+    hn::StoreU(hn::IfThenElse(held, bound, nan), d, at.bound + i);
+    hn::StoreU(hn::IfThenElse(held, square, nan), d, at.square + i);
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) bound_at(errors, to, i);
+  if (i == n) return;
+  constexpr std::size_t kMost = hn::MaxLanes(d);
+  double in[4][kMost] = {}, out[3][kMost];
+  const double* const from[] = {errors.e, errors.mean, errors.variance, errors.drift};
+  for (std::size_t a = 0; a < 4; ++a) std::copy(from[a] + i, from[a] + n, in[a]);
+  bound_at({in[0], in[1], in[2], in[3]}, {out[0], out[1], out[2]}, 0);
+  std::copy_n(out[0], n - i, to.deviation + i);
+  std::copy_n(out[1], n - i, to.bound + i);
+  std::copy_n(out[2], n - i, to.square + i);
+}
+
 }  // namespace assay::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -239,6 +277,7 @@ HWY_AFTER_NAMESPACE();
 namespace assay::simd {
 
 HWY_EXPORT(square_moments_impl);
+HWY_EXPORT(error_bounds_impl);
 
 NormalTable::NormalTable() {
   for (int i = 0; i <= kPlaces; ++i) {
@@ -266,6 +305,11 @@ void square_moments(const LastDigits& last, double smooth, std::size_t n, const 
                     const double* mean, const double* deviation, const SquareMomentArrays& to) {
   HWY_DYNAMIC_DISPATCH(square_moments_impl)
   (last, smooth, normal_table(), n, e, mean, deviation, to);
+}
+
+void error_bounds(const LastDigits& last, double golden_error, double reach, std::size_t n,
+                  const ErrorsBefore& errors, const ErrorBounds& to) {
+  HWY_DYNAMIC_DISPATCH(error_bounds_impl)(last, golden_error, reach, n, errors, to);
 }
 
 }  // namespace assay::simd

@@ -43,4 +43,21 @@ inline constexpr double kReach = 9, kSummed = 7;
 void square_moments(const LastDigits& last, double smooth, std::size_t n, const double* e,
                     const double* mean, const double* deviation, const SquareMomentArrays& to);
 
+// What theory says of errors before the last rounding, and of golden results e.
+struct ErrorsBefore {
+  const double *e, *mean, *variance, *drift;
+};
+
+// Of each element: the standard deviation sqrt(variance + (golden_error e)^2); how far
+// round(e + mean +- (drift + reach deviation)) is from e at most; and ulp(e)^2 / 12 +
+// (|mean| + drift)^2 + deviation^2.
+struct ErrorBounds {
+  double *deviation, *bound, *square;
+};
+
+// Writes the three for n elements. All are NaN for an element whose values may reach `last.most`.
+// The bits are the same on every SIMD target.
+void error_bounds(const LastDigits& last, double golden_error, double reach, std::size_t n,
+                  const ErrorsBefore& errors, const ErrorBounds& to);
+
 }  // namespace assay::simd
