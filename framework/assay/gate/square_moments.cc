@@ -27,7 +27,7 @@ SquareMoments square_moments(const std::optional<LastRounding>& last, double e, 
   };
   if (!last) return normal(square);
   const double centre = e + mean, ulp = last->ulp(centre);
-  if (deviation > last->smooth() * ulp) return normal(square + ulp * ulp / 12);
+  if (deviation > last->smooth() * ulp) return normal(square + ulp * ulp * (1.0 / 12));
   const double low = last->rounded(centre - simd::kReach * deviation),
                high = last->rounded(centre + simd::kReach * deviation);
   if (!std::isfinite(low) || !std::isfinite(high)) return {};

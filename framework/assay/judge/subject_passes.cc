@@ -393,11 +393,18 @@ void for_weighted_errors(const SubjectPieces& pieces, StatisticSubject subject, 
       threads,
       [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
         Part part;
-        double values[kMetricsBlock], e[kMetricsBlock], w[kMetricsBlock];
+        const bool in_place = subject == StatisticSubject::kOutput && !pieces.rounds;
+        double values[kMetricsBlock], room[kMetricsBlock], weights[kMetricsBlock];
         for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
           const std::int64_t n = std::min(kMetricsBlock, end - first);
-          tensors.read(subject, first, n, values, e, nullptr);
-          tensors.error_weights->read(first, n, w);
+          const double* e = room;
+          if (in_place) {
+            tensors.actual.read(first, n, values);
+            e = doubles_of(tensors.expected, first, n, room);
+          } else {
+            tensors.read(subject, first, n, values, room, nullptr);
+          }
+          const double* const w = doubles_of(*tensors.error_weights, first, n, weights);
           for (std::int64_t i = 0; i < n; ++i) {
             const double error = values[i] - e[i];
             if (std::isfinite(error)) add(part, error, e[i], w[i]);

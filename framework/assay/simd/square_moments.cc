@@ -129,9 +129,13 @@ HWY_INLINE Moments moments_of(const Rounding& last, V smooth_from, V e, V mean, 
   const M known = last.holds(centre);
   const M smooth = hn::And(known, hn::Gt(deviation, hn::Mul(smooth_from, ulp)));
   const V variance =
-      hn::Add(hn::Mul(deviation, deviation), hn::Div(hn::Mul(ulp, ulp), hn::Set(d, 12)));
+      hn::Add(hn::Mul(deviation, deviation), hn::Mul(hn::Mul(ulp, ulp), hn::Set(d, 1.0 / 12)));
   const V of_both = hn::Mul(hn::Mul(hn::Mul(four, mean), mean), variance);
   const V of_square = hn::Add(hn::Mul(hn::Mul(two, variance), variance), of_both);
+  if (hn::AllTrue(d, smooth)) {
+    several = hn::Lt(zero, zero);
+    return {hn::Add(hn::Mul(mean, mean), variance), of_square, zero, mean};
+  }
   const V reach = hn::Mul(hn::Set(d, kReach), deviation);
   const V low = hn::Sub(centre, reach), high = hn::Add(centre, reach);
   const M stepped = hn::AndNot(smooth, hn::And(known, hn::And(last.holds(low), last.holds(high))));
@@ -250,7 +254,7 @@ void error_bounds_impl(const LastDigits& digits, double golden_error, double rea
         hn::Max(hn::Abs(hn::Sub(last.rounded(low), e)), hn::Abs(hn::Sub(last.rounded(high), e)));
     const V ulp = last.ulp(hn::Abs(e)), most = hn::Add(hn::Abs(mean), drift);
     const V square =
-        hn::Add(hn::Add(hn::Div(hn::Mul(ulp, ulp), hn::Set(d, 12)), hn::Mul(most, most)),
+        hn::Add(hn::Add(hn::Mul(hn::Mul(ulp, ulp), hn::Set(d, 1.0 / 12)), hn::Mul(most, most)),
                 hn::Mul(deviation, deviation));
     const M held = hn::And(last.holds(e), hn::And(last.holds(low), last.holds(high)));
     hn::StoreU(hn::IfThenElse(held, deviation, nan), d, at.deviation + i);
