@@ -12,6 +12,7 @@
 #include "assay/gate/digit_sums.h"
 #include "assay/gate/square_moments.h"
 #include "assay/judge/subject_passes.h"
+#include "assay/simd/square_moments.h"
 
 namespace assay {
 namespace {
@@ -77,13 +78,18 @@ struct ErrorSums {
 
 // The elements of a block of which an error is expected, and what chance makes of each.
 struct ErrorBlock {
-  static constexpr std::size_t kMost = 512;
+  static constexpr std::size_t kMost = 256;
   using Values = std::array<double, kMost>;
 
   std::size_t n = 0;
   std::array<std::size_t, kMost> index;  // of the element in the tensor
   Values e, mean, drift, deviation, weight;
-  Values factor;                 // of the error in the mean error; 0 if it does not count
+  // What an error is multiplied by in the mean error, and the element's weight there; 0 if it does
+  // not count.
+  Values factor, share;
+  // The deviations of what is multiplied, of squares and of the mean error.
+  Values spread, bias_spread;
+  Values square;
   Values of_mean, of_deviation;  // that moments are asked of
   BlockMoments most = BlockMoments(kMost), other = most, least = most, expected = most;
 };
@@ -141,10 +147,10 @@ class ErrorTheory {
       bound(first, std::min(kMost, end - first), block, alike);
       compute_moments(block);
       add_squares(block, sums);
-      if (has_bias_) {
-        add_bias(block, alike, sums);
-      } else {
-        for (std::size_t j = 0; j < block.n; ++j) alike.add(block.e[j], spread(block, j));
+      if (has_bias_) add_bias(block, sums);
+      if (!errors_.line.empty()) add_lines(block, sums);
+      for (std::size_t j = 0; j < block.n; ++j) {
+        alike.add(block.e[j], block.spread[j], has_bias_ ? block.bias_spread[j] : 0);
       }
     }
   }
@@ -185,9 +191,9 @@ class ErrorTheory {
       block.weight[j] = weight[k] = 1 / squares[k];
     }
     for (std::size_t j = 0; j < block.n && has_bias_; ++j) {
-      const double e = block.e[j];
-      block.factor[j] =
-          bias_rule_.counts(e) ? std::copysign(block.weight[j] * bias_rule_.ulps.ulp(e), e) : 0;
+      const double e = block.e[j], ulp = bias_rule_.counts(e) ? bias_rule_.ulps.ulp(e) : 0;
+      block.factor[j] = std::copysign(block.weight[j] * ulp, e);
+      block.share[j] = block.weight[j] * ulp * ulp;
     }
   }
 
@@ -249,11 +255,7 @@ class ErrorTheory {
                         block.of_deviation.data());
   }
 
-  static double spread(const ErrorBlock& block, std::size_t j) {
-    return block.weight[j] * std::sqrt(block.most.variance[j]);
-  }
-
-  void add_squares(const ErrorBlock& block, ErrorSums& sums) const {
+  void add_squares(ErrorBlock& block, ErrorSums& sums) const {
     for (std::size_t j = 0; j < block.n; ++j) {
       const double w = block.weight[j];
       sums.high += w * block.most.mean[j];
@@ -262,21 +264,28 @@ class ErrorTheory {
       sums.low += w * block.least.mean[j];
       sums.expected += w * block.expected.mean[j];
     }
-    for (std::size_t j = 0; j < block.n && !errors_.line.empty(); ++j) {
-      const std::size_t i = block.index[j];
-      sums.add(LineShare{errors_.line[i], block.weight[j] * kMargin * kMargin * errors_.shared[i],
-                         error_shared(block, j)});
-    }
+    simd::scaled_roots(block.n, block.weight.data(), block.most.variance.data(),
+                       block.spread.data());
   }
 
-  double error_shared(const ErrorBlock& block, std::size_t j) const {
-    if (!has_bias_ || !errors_.pull.empty()) return 0;
-    return std::sqrt(errors_.shared[block.index[j]]) * std::abs(block.factor[j]);
+  // Adds what the elements of a line share.
+  void add_lines(ErrorBlock& block, ErrorSums& sums) const {
+    for (std::size_t j = 0; j < block.n; ++j) block.square[j] = errors_.shared[block.index[j]];
+    const bool adds_errors = has_bias_ && errors_.pull.empty();
+    ErrorBlock::Values of_errors;
+    if (adds_errors) {
+      simd::scaled_roots(block.n, block.factor.data(), block.square.data(), of_errors.data());
+    }
+    for (std::size_t j = 0; j < block.n; ++j) {
+      sums.add(LineShare{errors_.line[block.index[j]],
+                         block.weight[j] * kMargin * kMargin * block.square[j],
+                         adds_errors ? of_errors[j] : 0});
+    }
   }
 
   // Adds the mean error of the elements towards or away from zero, in ulps of the output
   // (error_bias() of judge/subject_passes.h), as chance has it.
-  void add_bias(ErrorBlock& block, DigitSums::Stretch& alike, ErrorSums& sums) const {
+  void add_bias(ErrorBlock& block, ErrorSums& sums) const {
     const auto own_mean = [](double mean, double) { return mean; };
     for (std::size_t part = 0; part + 1 < kParts; ++part) {
       moments(block, static_cast<double>(part) / (kParts - 1), own_mean, block.other);
@@ -285,14 +294,13 @@ class ErrorTheory {
       }
     }
     for (std::size_t j = 0; j < block.n; ++j) {
-      const double factor = block.factor[j], size = std::abs(factor);
       const double mean_error = block.expected.mean_error[j];
-      sums.weights += size * size / block.weight[j];
-      sums.drift += block.drift[j] * size;
-      sums.centre[kParts - 1] += mean_error * factor;
-      const double variance = block.expected.mean[j] - mean_error * mean_error;
-      alike.add(block.e[j], spread(block, j), std::sqrt(std::max(variance, 0.0)) * size);
+      sums.weights += block.share[j];
+      sums.drift += block.drift[j] * std::abs(block.factor[j]);
+      sums.centre[kParts - 1] += mean_error * block.factor[j];
+      block.square[j] = block.expected.mean[j] - mean_error * mean_error;
     }
+    simd::scaled_roots(block.n, block.factor.data(), block.square.data(), block.bias_spread.data());
   }
 
   // Scales the weights so that 1 is expected. `alike`, `lines`: of the deviations.

@@ -440,9 +440,9 @@ double error_bias(const SubjectPieces& pieces, StatisticSubject subject, int thr
       pieces, subject, threads,
       [&](Sum& part, double error, double expected, double weight) {
         if (!(weight > 0) || !rule.counts(expected)) return;
-        const double ulp = rule.ulps.ulp(expected);
-        part.ulps += weight * ulp * std::copysign(error, error * expected);
-        part.weights += weight * ulp * ulp;
+        const double ulp = rule.ulps.ulp(expected), of_error = weight * ulp;
+        part.ulps += of_error * (expected > 0 ? error : -error);
+        part.weights += of_error * ulp;
       },
       [&](const Sum& part) { sum.ulps += part.ulps, sum.weights += part.weights; });
   return sum.weights == 0 ? 0 : std::abs(sum.ulps) / sum.weights;

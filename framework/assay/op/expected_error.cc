@@ -206,7 +206,7 @@ namespace {
 // The additions of a plan, but for the root's rounding: with `leave_first` where that is one of the
 // first stage, with `leave_second` where it is one of the second.
 Uncertain planned_sum(const SumPlan& plan, const RoundingStep& step, const RoundingStep& wide,
-                      bool leave_first, bool leave_second, std::span<Uncertain> terms) {
+                      bool leave_first, bool leave_second, std::vector<Uncertain> terms) {
   if (terms.empty()) return {};
   const SumSchedule schedule(plan, static_cast<std::int64_t>(terms.size()));
   const auto add = [&](const std::vector<Additions>& all, const RoundingStep& by, bool leave_last) {
@@ -325,10 +325,10 @@ Uncertain ChanceUnit::sum_of_exact(std::span<const double> values, const Format*
   std::vector<Uncertain> terms;
   terms.reserve(values.size());
   for (const double v : values) terms.push_back(Uncertain::exact(v));
-  return sum_in_place(terms, output);
+  return sum(terms, output);
 }
 
-Uncertain ChanceUnit::sum_in_place(std::span<Uncertain> all, const Format* output) const {
+Uncertain ChanceUnit::sum(std::span<const Uncertain> all, const Format* output) const {
   if (any_order) return sum_in_any_order(all);
   const RoundingStep step(*unit), wide(*after);
   const auto tree = [&](std::span<const Uncertain> part, bool leave) {
@@ -343,7 +343,8 @@ Uncertain ChanceUnit::sum_in_place(std::span<Uncertain> all, const Format* outpu
     return sum;
   };
   const bool leave = output == after;
-  if (order.plan) return planned_sum(*order.plan, step, wide, output == unit, leave, all);
+  if (order.plan)
+    return planned_sum(*order.plan, step, wide, output == unit, leave, {all.begin(), all.end()});
   if (order.order == ReduceOrder::kPairwise) return tree(all, leave);
   if (order.order == ReduceOrder::kSequential) {
     return chain(all, step, leave);

@@ -68,11 +68,7 @@ struct ChanceUnit {
 
   // A sum of numbers, each with errors of its own. `output`: where the sum is the result in that
   // format, so that a last rounding to it is left to ExpectedErrors::last.
-  Uncertain sum(std::vector<Uncertain> terms, const Format* output = nullptr) const {
-    return sum_in_place(terms, output);
-  }
-  // The same, of terms that it overwrites.
-  Uncertain sum_in_place(std::span<Uncertain> terms, const Format* output = nullptr) const;
+  Uncertain sum(std::span<const Uncertain> terms, const Format* output = nullptr) const;
   // The same of numbers that are exact.
   Uncertain sum_of_exact(std::span<const double> values, const Format* output = nullptr) const;
   // The same if any_order is set: by any_order_errors(), whose drift counts as variance, squared.

@@ -36,7 +36,7 @@ double function_variance(const ChanceUnit& unit, const char* function) {
 // The variance of a rounding to a format of a number of size 1, whatever its digits.
 double rounding_variance(const Format& f) { return square(unit_roundoff(f)) / 3; }
 
-// The numbers of a row, and a copy that their sum overwrites.
+// A row, and room for numbers that are computed of it.
 struct Row {
   std::span<const double> x;
   std::vector<Uncertain> numbers, summed;
@@ -78,22 +78,22 @@ void softmax(const ChanceUnit& unit, Row& of, const Take& take) {
     if (unit.any_order) term.variance += square(term.value) * of_exp + square(least);
     terms.push_back(term);
   }
-  of.summed = terms;
-  Uncertain sum = unit.sum_in_place(of.summed);
+  Uncertain sum = unit.sum(terms);
   if (unit.any_order) {
     // log2(e) in float32 is off by a quarter of the unit roundoff, for all terms alike.
     sum.variance += square(sum.value) * (of_exp + 2 * rounding) +
                     square(depths * unit_roundoff(*unit.unit) / 2);
   }
+  const double inverse = 1 / sum.value, of_sum = square(inverse) * sum.variance;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const Uncertain& term = terms[i];
     RowElement element;
-    const double value = term.value / sum.value;
+    const double value = term.value * inverse;
     element.number = Uncertain::inexact(value);
-    element.shared = square(value / sum.value) * sum.variance;
-    element.number.mean = term.mean / sum.value;
+    element.shared = square(value) * of_sum;
+    element.number.mean = term.mean * inverse;
     element.number.variance =
-        term.variance / square(sum.value) * std::max(1 - 2 * value, 0.0) + element.shared;
+        term.variance * square(inverse) * std::max(1 - 2 * value, 0.0) + element.shared;
     if (unit.any_order) element.number.variance += 3 * rounding * square(value);
     take(i, element);
   }
@@ -120,7 +120,7 @@ void normalised_in_any_order(const Norm& norm, const ChanceUnit& unit, Row& of,
   const auto sum_of = [&](const ChanceUnit& by, const auto& values) {
     of.summed.clear();
     for (const double v : values) of.summed.push_back(Uncertain::inexact(v));
-    Uncertain sum = by.sum_in_place(of.summed);
+    Uncertain sum = by.sum(of.summed);
     sum.divide_by(n);
     sum.variance += 2 * rounding * square(sum.value);
     return sum;
@@ -198,7 +198,7 @@ void normalised(const Norm& norm, const ChanceUnit& unit, Row& of, const Take& t
     power.round(after);
     squares.push_back(power);
   }
-  Uncertain root = wide.sum_in_place(squares);
+  Uncertain root = wide.sum(squares);
   root.divide_by(n);
   root.round(after);
   const double eps = round_to(*unit.after, norm.eps);

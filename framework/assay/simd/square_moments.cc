@@ -100,9 +100,12 @@ HWY_INLINE Moments sum_values(const Rounding& last, const NormalTable& table, V 
   do {
     is_last = hn::Eq(value, end);
     const V next = hn::IfThenElse(is_last, value, last.next(value));
-    const V middle = hn::Mul(hn::Add(value, next), hn::Set(d, 0.5));
-    const V up_to =
-        hn::IfThenElse(is_last, one, normal_below(table, hn::Mul(hn::Sub(middle, centre), scale)));
+    V up_to = one;
+    if (!hn::AllTrue(d, is_last)) {
+      const V middle = hn::Mul(hn::Add(value, next), hn::Set(d, 0.5));
+      const V z = hn::Mul(hn::Sub(middle, centre), scale);
+      up_to = hn::IfThenElse(is_last, one, normal_below(table, z));
+    }
     const V chance = hn::Sub(up_to, below);  // 0 beyond the last value
     const V error = hn::Sub(value, e), square = hn::Mul(error, error);
     const V part = hn::Mul(chance, square);
@@ -274,6 +277,17 @@ void error_bounds_impl(const LastDigits& digits, double golden_error, double rea
   std::copy_n(out[2], n - i, to.square + i);
 }
 
+void scaled_roots_impl(std::size_t n, const double* scale, const double* square, double* to) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const V root = hn::Sqrt(hn::Max(hn::LoadU(d, square + i), hn::Zero(d)));
+    hn::StoreU(hn::Mul(hn::Abs(hn::LoadU(d, scale + i)), root), d, to + i);
+  }
+  for (; i < n; ++i) to[i] = std::abs(scale[i]) * std::sqrt(std::max(square[i], 0.0));
+}
+
 }  // namespace assay::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -282,6 +296,7 @@ namespace assay::simd {
 
 HWY_EXPORT(square_moments_impl);
 HWY_EXPORT(error_bounds_impl);
+HWY_EXPORT(scaled_roots_impl);
 
 NormalTable::NormalTable() {
   for (int i = 0; i <= kPlaces; ++i) {
@@ -314,6 +329,10 @@ void square_moments(const LastDigits& last, double smooth, std::size_t n, const 
 void error_bounds(const LastDigits& last, double golden_error, double reach, std::size_t n,
                   const ErrorsBefore& errors, const ErrorBounds& to) {
   HWY_DYNAMIC_DISPATCH(error_bounds_impl)(last, golden_error, reach, n, errors, to);
+}
+
+void scaled_roots(std::size_t n, const double* scale, const double* square, double* to) {
+  HWY_DYNAMIC_DISPATCH(scaled_roots_impl)(n, scale, square, to);
 }
 
 }  // namespace assay::simd

@@ -60,4 +60,7 @@ struct ErrorBounds {
 void error_bounds(const LastDigits& last, double golden_error, double reach, std::size_t n,
                   const ErrorsBefore& errors, const ErrorBounds& to);
 
+// to[i] = |scale[i]| sqrt(max(square[i], 0)) for n elements.
+void scaled_roots(std::size_t n, const double* scale, const double* square, double* to);
+
 }  // namespace assay::simd
