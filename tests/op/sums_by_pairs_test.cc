@@ -65,12 +65,14 @@ std::vector<double> drawn(std::size_t n, std::uint64_t kind) {
   return values;
 }
 
+const std::size_t kCounts[] = {0, 1, 2, 3, 7, 16, 31, 100, 511, 512, 513, 1024, 1500, 5000};
+
 TEST_P(SumsByPairsOnTargets, AreTheSumsOfOneAfterTheOther) {
   for (const char* name : {"float32", "float16", "float64"}) {
     ChanceUnit unit{.unit = &format_named(name), .after = &format_named(name), .order = {}};
     const RoundingStep step(*unit.unit);
     for (std::uint64_t kind = 0; kind < 5; ++kind) {
-      for (const std::size_t n : {0, 1, 2, 3, 7, 16, 31, 100, 511, 512, 513, 1024, 1500, 5000}) {
+      for (const std::size_t n : kCounts) {
         const std::string what = formatted("{} {} {}", name, kind, n);
         const std::vector<double> values = drawn(n, kind);
         std::vector<Uncertain> exact, rounded;

@@ -9,6 +9,7 @@
 #include "assay/base/text.h"
 #include "assay/gate/product_sample.h"
 #include "assay/gate/square_moments.h"
+#include "assay/op/accumulation.h"
 #include "assay/op/operator.h"
 
 namespace assay {

@@ -14,7 +14,7 @@
 namespace assay {
 
 // What a result goes through before its last rounding, which is to nearest even and is known with
-// the exact value: see RoundedErrors in gate/expected_error.h. Row-major over the result.
+// the exact value: see gate/error_test.h. Row-major over the result.
 struct ExpectedErrors {
   std::vector<double> mean, variance;
   // How far the mean may be from that, on both sides.
