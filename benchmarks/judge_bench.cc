@@ -1,4 +1,5 @@
 // The plain verdict and all metrics, against the sum of the same two arrays and numpy.allclose.
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "assay/base/random.h"
 #include "assay/format/convert.h"
+#include "assay/gate/error_test.h"
 #include "assay/gate/gate.h"
 #include "assay/judge/verdict.h"
 #include "assay/matchers.h"
@@ -175,6 +177,34 @@ void small_cases(benchmark::State& state) {
   }
 }
 
+// The expected errors of 1024 x 4096 elements, from far less than an ulp to some ulps, as theory
+// gives them, with a test for them.
+void error_test_of(benchmark::State& state, const char* dtype) {
+  constexpr std::size_t kCount = std::size_t{1024} * 4096;
+  const assay::Format& format = assay::format_named(dtype);
+  const assay::Shape shape = {1024, 4096};
+  assay::Random random(2, 0);
+  std::vector<double> golden(kCount);
+  assay::ExpectedErrors errors;
+  errors.last = &format;
+  errors.resize(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    golden[i] = random.normal();
+    const double error = std::ldexp(golden[i] * (1 + random.uniform()), -24);
+    errors.variance[i] = error * error;
+    errors.shared.push_back(errors.variance[i] / 4);
+    errors.line.push_back(static_cast<std::int32_t>(i / 4096));
+  }
+  const auto exact = assay::Tensor::from_values(assay::format_named("float64"), shape, golden);
+  for (auto _ : state) {
+    const assay::ErrorTest test = assay::error_test(errors, exact, format, 1);
+    if (!test.squares) state.SkipWithError("theory must expect an error");
+    benchmark::DoNotOptimize(test.squares);
+  }
+}
+void error_test_float32(benchmark::State& state) { error_test_of(state, "float32"); }
+void error_test_bfloat16(benchmark::State& state) { error_test_of(state, "bfloat16"); }
+
 void sum_both(benchmark::State& state) {
   const Arrays& a = arrays();
   for (auto _ : state) {
@@ -228,6 +258,8 @@ void numpy_metrics(benchmark::State& state) {
 }
 
 BENCHMARK(plain_verdict)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
+BENCHMARK(error_test_float32)->Unit(benchmark::kMillisecond)->Repetitions(3)->UseRealTime();
+BENCHMARK(error_test_bfloat16)->Unit(benchmark::kMillisecond)->Repetitions(3)->UseRealTime();
 BENCHMARK(plain_verdict_two_threads)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
 BENCHMARK(plain_verdict_all_threads)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
 BENCHMARK(close_to)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();

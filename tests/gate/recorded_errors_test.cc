@@ -34,11 +34,14 @@ std::string line_of(const ExpectedErrors& errors, const Tensor& golden, const Fo
     sum_weights += weights[i];
     turned += static_cast<double>(i % 7) * (bounds[i] + weights[i]);
   }
-  std::string line = formatted("bounds {} weights {} both {}", sum_bounds, sum_weights, turned);
+  const auto number = [](double value) { return formatted("{:.{}g}", value, kKept); };
+  std::string line = formatted("bounds {} weights {} both {}", number(sum_bounds),
+                               number(sum_weights), number(turned));
   if (test.squares) {
-    line += formatted(" limit {} least {}", test.squares->limit, test.squares->parameter);
+    line += formatted(" limit {} least {}", number(test.squares->limit),
+                      number(test.squares->parameter));
   }
-  return with_digits(line + formatted(" rms {}", expected_rms(errors, golden, output)), kKept);
+  return line + formatted(" rms {}", number(expected_rms(errors, golden, output)));
 }
 
 // Elements of all sizes, with errors before the last rounding from far less than its ulp to far

@@ -273,13 +273,16 @@ void add_error_test(const Case& c, const Format& output, const Machine& machine,
   if (rounded_golden(c) != nullptr || output.precision >= 53) {
     throw CaseError(c.name, "the golden result has no more precision than it");
   }
-  const auto golden = std::make_shared<const Tensor>(c.golden ? *c.golden : golden_result(c));
+  // The case outlives the check.
+  const std::shared_ptr<const Tensor> golden =
+      c.golden ? std::shared_ptr<const Tensor>(std::shared_ptr<const Tensor>(), &*c.golden)
+               : std::make_shared<const Tensor>(golden_result(c));
   const ExpectedErrors errors = expected_errors(c, machine, threads);
   if (static_cast<std::int64_t>(errors.mean.size()) != golden->size()) {
     throw CaseError(c.name, formatted("{} of these inputs has {} elements, the golden result {}",
                                       c.op, errors.mean.size(), golden->size()));
   }
-  const ErrorTest test = error_test(errors, *golden, output);
+  const ErrorTest test = error_test(errors, *golden, output, threads);
   check.element_bounds = test.bounds;
   check.error_weights = test.weights;
   check.bound->limits.clear();

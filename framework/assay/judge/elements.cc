@@ -104,7 +104,9 @@ class ElementJudge {
     // The kernels' arithmetic is the rule's, but for an infinite tolerance.
     const bool finite = std::isfinite(bound_.rtol) && std::isfinite(bound_.atol);
     if (bound_.is_plain()) return finite ? Blocks::kPlain : Blocks::kNone;
-    if (bound_.infinity == Infinity::kSaturating) return Blocks::kNone;
+    // Of elements with bounds of their own, kernels judge those within the output's range alone.
+    const bool saturates = bound_.infinity == Infinity::kSaturating;
+    if (saturates && bound_.rule != Rule::kGiven) return Blocks::kNone;
     // Bits beyond a format's own, which no value shows, are compared element by element.
     const bool by_values = has_ordinals(out_) && out_.bits == 8 * out_.storage_bytes;
     switch (bound_.rule) {
@@ -185,20 +187,22 @@ class ElementJudge {
   void judge_doubles(ElementFindings& found, std::int64_t first, std::size_t n,
                      MetricsPass* metrics, bool taken) const {
     const auto count = static_cast<std::int64_t>(n);
-    double a[kMetricsBlock], e[kMetricsBlock], raw[kMetricsBlock];
+    double a[kMetricsBlock], e[kMetricsBlock], room[kMetricsBlock];
     actual_.read(first, count, a);
-    expected_.read(first, count, raw);
-    double* rounded = raw;
-    if (expected_.format != &out_) {
+    const bool measures = metrics != nullptr;
+    if (measures) expected_.read(first, count, room);
+    const double* const raw = measures ? room : doubles_of(expected_, first, count, room);
+    double* rounded = room;  // as metrics take it
+    if (expected_.format != &out_ && (rounds_ || measures)) {
       rounded = e;
       std::memcpy(e, raw, n * sizeof(double));
-      if (rounds_ || metrics != nullptr) round_expected(out_, e, n);
+      round_expected(out_, e, n);
     }
     if (metrics != nullptr) {
       if (!taken) {
         IntegerErrors errors;
         const bool exact = exact_errors(actual_, expected_, first, n, errors);
-        metrics->add(a, raw, rounded, n, offset_ + first, exact ? &errors : nullptr);
+        metrics->add(a, room, rounded, n, offset_ + first, exact ? &errors : nullptr);
       }
       compare_nan_bits(*metrics, actual_, expected_, first, n, a, rounded);
       if (limits_alone_ && !metrics->met_special()) return;
@@ -248,15 +252,8 @@ class ElementJudge {
            min_subnormal(f) >= static_cast<double>(std::numeric_limits<float>::denorm_min());
   }
 
-  // The elements of a view of float64 that lie in a row; else null.
-  static const double* doubles_of(const TensorView& v) {
-    const bool are = v.format->is_float64() && v.is_contiguous() &&
-                     reinterpret_cast<std::uintptr_t>(v.data) % alignof(double) == 0;
-    return are ? reinterpret_cast<const double*>(v.data) : nullptr;
-  }
-
   static bool has_floats(const TensorView& v) {
-    return float32_holds(v) || doubles_of(v) != nullptr;
+    return float32_holds(v) || doubles_in_place(v) != nullptr;
   }
 
   // Elements as float32, where they lie or in `room`.
@@ -269,7 +266,7 @@ class ElementJudge {
 
   // Expected values, rounded to the output's format.
   const float* rounded_floats(std::int64_t first, std::size_t n, float* room) const {
-    if (const double* const doubles = doubles_of(expected_)) {
+    if (const double* const doubles = doubles_in_place(expected_)) {
       round_array(out_, doubles + first, n, room);
     } else {
       round_array(out_, floats_of(expected_, first, n, room), n, room);
@@ -341,7 +338,8 @@ class ElementJudge {
 
   bool all_within(ElementFindings& found, std::int64_t first, const double* a, const double* e,
                   std::size_t n) const {
-    double own[kMetricsBlock];
+    double room[kMetricsBlock];
+    const double* own = nullptr;
     const bool given = bound_.rule == Rule::kGiven;
     if (given) {
       // A result beyond the output's range is an infinity, whatever its bound.
@@ -349,9 +347,9 @@ class ElementJudge {
       for (std::size_t i = 0; i < n; ++i) {
         if (!(std::abs(e[i]) <= most)) return false;
       }
-      options_.element_bounds->read(first, static_cast<std::int64_t>(n), own);
+      own = doubles_of(*options_.element_bounds, first, static_cast<std::int64_t>(n), room);
     }
-    const simd::ToleranceComparison c = simd::compare(a, e, given ? own : nullptr, n, tolerance_);
+    const simd::ToleranceComparison c = simd::compare(a, e, own, n, tolerance_);
     if (!count(found, first, e, n, c)) return false;
     note_worst(found, c.worst_ratio);
     return true;

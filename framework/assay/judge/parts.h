@@ -37,5 +37,18 @@ inline const float* floats_in_place(const TensorView& v) {
                    reinterpret_cast<std::uintptr_t>(v.data) % alignof(float) == 0;
   return are ? reinterpret_cast<const float*>(v.data) : nullptr;
 }
+// The same of float64 numbers.
+inline const double* doubles_in_place(const TensorView& v) {
+  const bool are = v.format->is_float64() && v.is_contiguous() &&
+                   reinterpret_cast<std::uintptr_t>(v.data) % alignof(double) == 0;
+  return are ? reinterpret_cast<const double*>(v.data) : nullptr;
+}
+// Float64 numbers of a view from `first` on, where they lie or as values in `room`.
+inline const double* doubles_of(const TensorView& v, std::int64_t first, std::int64_t count,
+                                double* room) {
+  if (const double* const in_place = doubles_in_place(v)) return in_place + first;
+  v.read(first, count, room);
+  return room;
+}
 
 }  // namespace assay

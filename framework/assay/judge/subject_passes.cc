@@ -384,8 +384,8 @@ std::int64_t count_elements(const SubjectPieces& pieces, StatisticSubject subjec
 
 namespace {
 
-// Calls add(part, format, error, expected, weight) for each element with a finite error, and
-// merge(part) for each part, in order.
+// Calls add(part, error, expected, weight) for each element with a finite error, and merge(part)
+// for each part, in order.
 template <typename Part, typename Add, typename Merge>
 void for_weighted_errors(const SubjectPieces& pieces, StatisticSubject subject, int threads,
                          const Add& add, const Merge& merge) {
@@ -393,14 +393,21 @@ void for_weighted_errors(const SubjectPieces& pieces, StatisticSubject subject, 
       threads,
       [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
         Part part;
-        double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock], w[kMetricsBlock];
+        const bool in_place = subject == StatisticSubject::kOutput && !pieces.rounds;
+        double values[kMetricsBlock], room[kMetricsBlock], weights[kMetricsBlock];
         for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
           const std::int64_t n = std::min(kMetricsBlock, end - first);
-          tensors.read(subject, first, n, values, e, rounded);
-          tensors.error_weights->read(first, n, w);
+          const double* e = room;
+          if (in_place) {
+            tensors.actual.read(first, n, values);
+            e = doubles_of(tensors.expected, first, n, room);
+          } else {
+            tensors.read(subject, first, n, values, room, nullptr);
+          }
+          const double* const w = doubles_of(*tensors.error_weights, first, n, weights);
           for (std::int64_t i = 0; i < n; ++i) {
             const double error = values[i] - e[i];
-            if (std::isfinite(error)) add(part, *tensors.actual.format, error, e[i], w[i]);
+            if (std::isfinite(error)) add(part, error, e[i], w[i]);
           }
         }
         return part;
@@ -416,29 +423,26 @@ double weighted_squares(const SubjectPieces& pieces, StatisticSubject subject, i
   } sum;
   for_weighted_errors<Sum>(
       pieces, subject, threads,
-      [](Sum& part, const Format&, double error, double, double weight) {
-        part.value += weight * error * error;
-      },
+      [](Sum& part, double error, double, double weight) { part.value += weight * error * error; },
       [&](const Sum& part) { sum.value += part.value; });
   return sum.value;
 }
 
-bool has_error_bias(const Format& format, double expected) {
-  const double size = std::abs(expected);
-  return size >= min_normal(format) && size <= max_finite(format);
-}
+ErrorBiasRule::ErrorBiasRule(const Format& format)
+    : ulps(format), least(min_normal(format)), most(max_finite(format)) {}
 
 double error_bias(const SubjectPieces& pieces, StatisticSubject subject, int threads) {
   struct Sum {
     double ulps = 0, weights = 0;
   } sum;
+  const ErrorBiasRule rule(pieces.format);
   for_weighted_errors<Sum>(
       pieces, subject, threads,
-      [](Sum& part, const Format& format, double error, double expected, double weight) {
-        if (!(weight > 0) || !has_error_bias(format, expected)) return;
-        const double ulp = ulp_of(format, expected);
-        part.ulps += weight * ulp * std::copysign(error, error * expected);
-        part.weights += weight * ulp * ulp;
+      [&](Sum& part, double error, double expected, double weight) {
+        if (!(weight > 0) || !rule.counts(expected)) return;
+        const double ulp = rule.ulps.ulp(expected), of_error = weight * ulp;
+        part.ulps += of_error * (expected > 0 ? error : -error);
+        part.weights += of_error * ulp;
       },
       [&](const Sum& part) { sum.ulps += part.ulps, sum.weights += part.weights; });
   return sum.weights == 0 ? 0 : std::abs(sum.ulps) / sum.weights;

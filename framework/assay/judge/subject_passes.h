@@ -12,6 +12,7 @@
 #include "assay/base/constants.h"
 #include "assay/base/quad.h"
 #include "assay/format/convert.h"
+#include "assay/format/nearest.h"
 #include "assay/judge/exact.h"
 #include "assay/judge/parts.h"
 #include "assay/judge/statistics.h"
@@ -123,10 +124,19 @@ std::int64_t count_elements(const SubjectPieces& pieces, StatisticSubject subjec
                             const Metrics& metrics, const Limit& limit, int threads);
 // sum w (value - e)^2 of the output or of zeros, over the elements that are finite.
 double weighted_squares(const SubjectPieces& pieces, StatisticSubject subject, int threads);
-// Whether an element has a part in error_bias(): its expected value has all digits in the format.
-bool has_error_bias(const Format& format, double expected);
+// Which elements have a part in error_bias(): those whose expected value has all digits in the
+// format.
+struct ErrorBiasRule {
+  explicit ErrorBiasRule(const Format& format);
+  bool counts(double expected) const {
+    return std::abs(expected) >= least && std::abs(expected) <= most;
+  }
+  NearestRounding ulps;
+  double least, most;
+};
 // The mean, without its sign, of sign(e) (value - e) / ulp(e) of the output or of zeros, in ulps of
-// the output's format. An element that has_error_bias() counts as w ulp(e)^2 does.
+// the output's format. ErrorBiasRule says which elements count, each
+// with the weight w ulp(e)^2.
 double error_bias(const SubjectPieces& pieces, StatisticSubject subject, int threads);
 // sum (value - e)^2 / sum value^2 of the output.
 double normalised_squares(const SubjectPieces& pieces, int threads);

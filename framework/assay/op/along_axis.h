@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "assay/base/parallel.h"
@@ -61,6 +62,50 @@ void each_row(const Case& test_case, const AxisExtent& e, Overflow overflow, int
     } else {
       transpose(w, e.n, rows.data(), turned.data());
       for (std::int64_t i = 0; i < e.n; ++i) store(at(i), w, turned.data() + i * w);
+    }
+  });
+}
+
+// A line of a tensor along a dimension: element i lies at the row-major index first + i * step.
+struct LineAlong {
+  std::int64_t index;  // of the line
+  std::span<const double> values;
+  std::int64_t first, step;
+
+  std::size_t position(std::size_t i) const {
+    return static_cast<std::size_t>(first + static_cast<std::int64_t>(i) * step);
+  }
+};
+
+// Calls body(scratch, line) for every line of a tensor. Lines go in parallel, some 2^16 elements of
+// them one after the other with the same `scratch`, a Scratch that is made for them.
+template <typename Scratch, typename Body>
+void for_lines(const Tensor& x, const AxisExtent& e, int threads, const Body& body) {
+  const std::int64_t together =
+      std::max<std::int64_t>((1 << 16) / std::max<std::int64_t>(e.n, 1), 1);
+  // Rows, or columns of one outer row, turned into rows.
+  const bool along = e.inner == 1;
+  const std::int64_t lines = along ? e.outer : e.inner, parts = (lines + together - 1) / together;
+  parallel_for(along ? parts : parts * e.outer, threads, [&](std::int64_t part) {
+    const std::int64_t first = part % parts * together, w = std::min(together, lines - first);
+    const std::int64_t outer = along ? 0 : part / parts;
+    std::vector<double> rows(static_cast<std::size_t>(w * e.n)), turned;
+    if (along) {
+      x.view().read(first * e.n, w * e.n, rows.data());
+    } else {
+      turned.resize(rows.size());
+      for (std::int64_t i = 0; i < e.n; ++i) {
+        x.view().read((outer * e.n + i) * e.inner + first, w, turned.data() + i * w);
+      }
+      transpose(e.n, w, turned.data(), rows.data());
+    }
+    Scratch scratch{};
+    for (std::int64_t j = 0; j < w; ++j) {
+      const std::span<const double> row(rows.data() + j * e.n, static_cast<std::size_t>(e.n));
+      const std::int64_t at = first + j;
+      body(scratch,
+           along ? LineAlong{at, row, at * e.n, 1}
+                 : LineAlong{outer * e.inner + at, row, outer * e.n * e.inner + at, e.inner});
     }
   });
 }

@@ -177,6 +177,7 @@ ExpectedErrors elementwise_errors(const Case& c, const Machine& machine, int) {
   errors.last = &output;
   errors.at_most = unit.any_order;
   errors.resize(static_cast<std::size_t>(element_count(operands.shape)));
+  const RoundingStep step(*unit.unit);
   for (std::size_t i = 0; i < errors.mean.size(); ++i) {
     const auto operand = [&](std::size_t which) {
       const double v = values[which][i * steps[which]];
@@ -199,11 +200,11 @@ ExpectedErrors elementwise_errors(const Case& c, const Machine& machine, int) {
     } else {
       result = Uncertain::product(a, b);
       if (operation.op == VectorOp::kFma) {
-        if (!unit.fused) result.round(RoundingStep(*unit.unit));
+        if (!unit.fused) result.round(step);
         result.add(operand(2));
       }
     }
-    round_before_last(result, *unit.unit, output);
+    if (unit.unit != &output) result.round(step);
     errors.set(i, result);
   }
   return errors;

@@ -1,6 +1,7 @@
 #include "assay/op/expected_error.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "assay/machine/any_order.h"
 #include "assay/op/accumulation.h"
 #include "assay/simd/column_sums.h"
+#include "assay/simd/uncertain_sums.h"
 
 namespace assay {
 namespace {
@@ -206,7 +208,7 @@ namespace {
 // The additions of a plan, but for the root's rounding: with `leave_first` where that is one of the
 // first stage, with `leave_second` where it is one of the second.
 Uncertain planned_sum(const SumPlan& plan, const RoundingStep& step, const RoundingStep& wide,
-                      bool leave_first, bool leave_second, std::vector<Uncertain>& terms) {
+                      bool leave_first, bool leave_second, std::vector<Uncertain> terms) {
   if (terms.empty()) return {};
   const SumSchedule schedule(plan, static_cast<std::int64_t>(terms.size()));
   const auto add = [&](const std::vector<Additions>& all, const RoundingStep& by, bool leave_last) {
@@ -226,7 +228,7 @@ Uncertain planned_sum(const SumPlan& plan, const RoundingStep& step, const Round
 
 }  // namespace
 
-Uncertain ChanceUnit::sum_in_any_order(const std::vector<Uncertain>& terms) const {
+Uncertain ChanceUnit::sum_in_any_order(std::span<const Uncertain> terms) const {
   std::vector<double> values;
   Uncertain sum;
   sum.known = false;
@@ -246,36 +248,105 @@ Uncertain ChanceUnit::sum_in_any_order(const std::vector<Uncertain>& terms) cons
   return sum;
 }
 
-Uncertain ChanceUnit::sum(std::vector<Uncertain> terms, const Format* output) const {
-  if (any_order) return sum_in_any_order(terms);
-  const RoundingStep step(*unit), wide(*after);
-  const auto added = [](Uncertain x, const Uncertain& y, const RoundingStep& by, bool rounds) {
-    x.add(y);
-    if (rounds) x.round(by);
-    return x;
-  };
-  // `leave`: the root's rounding.
-  const auto tree = [&](std::span<Uncertain> part, bool leave) {
-    std::size_t left = part.size();
-    while (left > 1) {
-      std::size_t to = 0;
-      for (std::size_t i = 0; i < left; i += 2, ++to) {
-        part[to] = i + 1 < left ? added(part[i], part[i + 1], step, !leave || left > 2) : part[i];
-      }
-      left = to;
+namespace {
+
+// A block of numbers whose fields lie in arrays.
+class UncertainBlock {
+ public:
+  static constexpr std::size_t kMost = 512;
+
+  void set(std::span<const Uncertain> numbers) {
+    n_ = numbers.size();
+    for (std::size_t i = 0; i < n_; ++i) {
+      const Uncertain& x = numbers[i];
+      fields_[0][i] = x.value;
+      fields_[1][i] = size_of_grid(x.grid);
+      fields_[2][i] = x.mean;
+      fields_[3][i] = x.variance;
+      fields_[4][i] = x.known ? 1 : 0;
+      fields_[5][i] = x.odd ? 1 : 0;
     }
-    return part.empty() ? Uncertain{} : part[0];
+  }
+  void set(std::span<const double> exact) {
+    n_ = exact.size();
+    simd::set_exact(n_, exact.data(), arrays());
+  }
+  // Their sum by pairs. `leave`: the root's rounding.
+  Uncertain sum(const RoundingStep& step, bool leave) {
+    const simd::UncertainStep by{std::ldexp(1.0, 1 - step.precision), std::ldexp(1.0, step.least)};
+    for (; n_ > 1; n_ = (n_ + 1) / 2) simd::add_pairs(n_, by, !leave || n_ > 2, arrays());
+    return {.value = fields_[0][0],
+            .grid = std::isinf(fields_[1][0]) ? Uncertain::kAnyGrid
+                    : fields_[1][0] == 0      ? -Uncertain::kAnyGrid
+                                              : exponent_of(fields_[1][0]),
+            .mean = fields_[2][0],
+            .variance = fields_[3][0],
+            .known = fields_[4][0] != 0,
+            .odd = fields_[5][0] != 0};
+  }
+
+ private:
+  simd::UncertainArrays arrays() {
+    return {fields_[0], fields_[1], fields_[2], fields_[3], fields_[4], fields_[5]};
+  }
+  static double size_of_grid(int grid) {
+    constexpr int kBias = 1023;
+    if (grid == Uncertain::kAnyGrid) return kInfinity;
+    if (grid <= -kBias || grid > kBias) return std::ldexp(1.0, grid);
+    return std::bit_cast<double>(static_cast<std::uint64_t>(grid + kBias) << 52);
+  }
+
+  std::size_t n_ = 0;
+  double fields_[6][kMost];
+};
+
+// The sum by pairs, pairs of pairs and so on, of numbers or of exact values. `leave`: the root's
+// rounding.
+template <typename T>
+Uncertain sum_by_pairs(std::span<const T> part, const RoundingStep& step, bool leave) {
+  constexpr std::size_t kMost = UncertainBlock::kMost;
+  if (part.empty()) return {};
+  UncertainBlock block;
+  std::vector<Uncertain> sums;  // of blocks, which are the leaves of a tree by pairs, too
+  for (std::size_t first = 0; first < part.size(); first += kMost) {
+    const std::size_t count = std::min(kMost, part.size() - first);
+    block.set(part.subspan(first, count));
+    const Uncertain sum = block.sum(step, leave && count == part.size());
+    if (count == part.size()) return sum;
+    sums.push_back(sum);
+  }
+  return sum_by_pairs(std::span<const Uncertain>(sums), step, leave);
+}
+
+}  // namespace
+
+Uncertain ChanceUnit::sum_of_exact(std::span<const double> values, const Format* output) const {
+  if (!any_order && !order.plan && order.order == ReduceOrder::kPairwise) {
+    return sum_by_pairs(values, RoundingStep(*unit), output == after);
+  }
+  std::vector<Uncertain> terms;
+  terms.reserve(values.size());
+  for (const double v : values) terms.push_back(Uncertain::exact(v));
+  return sum(terms, output);
+}
+
+Uncertain ChanceUnit::sum(std::span<const Uncertain> all, const Format* output) const {
+  if (any_order) return sum_in_any_order(all);
+  const RoundingStep step(*unit), wide(*after);
+  const auto tree = [&](std::span<const Uncertain> part, bool leave) {
+    return sum_by_pairs(part, step, leave);
   };
   const auto chain = [&](std::span<const Uncertain> part, const RoundingStep& by, bool leave) {
     Uncertain sum;
     for (std::size_t i = 0; i < part.size(); ++i) {
-      sum = added(sum, part[i], by, !leave || i + 1 < part.size());
+      sum.add(part[i]);
+      if (!leave || i + 1 < part.size()) sum.round(by);
     }
     return sum;
   };
-  const std::span<Uncertain> all(terms);
   const bool leave = output == after;
-  if (order.plan) return planned_sum(*order.plan, step, wide, output == unit, leave, terms);
+  if (order.plan)
+    return planned_sum(*order.plan, step, wide, output == unit, leave, {all.begin(), all.end()});
   if (order.order == ReduceOrder::kPairwise) return tree(all, leave);
   if (order.order == ReduceOrder::kSequential) {
     return chain(all, step, leave);
@@ -288,10 +359,6 @@ Uncertain ChanceUnit::sum(std::vector<Uncertain> terms, const Format* output) co
   }
   if (order.order == ReduceOrder::kHighDim) return tree(sums, leave);
   return chain(sums, order.order == ReduceOrder::kBlock ? wide : step, leave);
-}
-
-void round_before_last(Uncertain& value, const Format& in, const Format& output) {
-  if (&in != &output) value.round(RoundingStep(in));
 }
 
 }  // namespace assay

@@ -14,7 +14,7 @@
 namespace assay {
 
 // What a result goes through before its last rounding, which is to nearest even and is known with
-// the exact value: see RoundedErrors in gate/expected_error.h. Row-major over the result.
+// the exact value: see gate/error_test.h. Row-major over the result.
 struct ExpectedErrors {
   std::vector<double> mean, variance;
   // How far the mean may be from that, on both sides.
@@ -68,12 +68,12 @@ struct ChanceUnit {
 
   // A sum of numbers, each with errors of its own. `output`: where the sum is the result in that
   // format, so that a last rounding to it is left to ExpectedErrors::last.
-  Uncertain sum(std::vector<Uncertain> terms, const Format* output = nullptr) const;
+  Uncertain sum(std::span<const Uncertain> terms, const Format* output = nullptr) const;
+  // The same of numbers that are exact.
+  Uncertain sum_of_exact(std::span<const double> values, const Format* output = nullptr) const;
   // The same if any_order is set: by any_order_errors(), whose drift counts as variance, squared.
-  Uncertain sum_in_any_order(const std::vector<Uncertain>& terms) const;
+  Uncertain sum_in_any_order(std::span<const Uncertain> terms) const;
 };
-// Rounds to `in`, but for a last rounding that is the output's.
-void round_before_last(Uncertain& value, const Format& in, const Format& output);
 // Throws std::invalid_argument where the case or its machine flushes subnormals.
 ChanceUnit chance_unit(const Case& test_case, const Machine& machine, const Format& input);
 

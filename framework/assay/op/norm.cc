@@ -127,7 +127,7 @@ Operator norm_row(const char* name, const char* summary, std::vector<OperatorInp
           .element_bounds = [](const Case& c, const Machine&, int) { return norm_bounds(c, kind); },
           .machine_free_bounds = true,
           .expected_errors = [](const Case& c, const Machine& machine,
-                                int) { return norm_errors(c, machine, kind); },
+                                int threads) { return norm_errors(c, machine, kind, threads); },
           .tolerance = [](const Case& c) { return norm_tolerance(c, kind); },
           .generate = generate_norm};
 }

@@ -130,6 +130,10 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
   const double exact = 1 / std::sqrt(square + eps);
   const double factor =
       std::max((1 + r.f) / std::sqrt(low) - exact, exact - (1 - r.f) / std::sqrt(high)) + r.tiny;
+  const double most = max_finite(r.after);
+  const auto require_held = [&](double value) {
+    if (!(value <= most)) require_range(c, r.after, "an element", value);
+  };
   for (std::size_t i = 0; i < x.size(); ++i) {
     const bool reached = (!weight.empty() && !std::isfinite(weight[i])) ||
                          (!bias.empty() && !std::isfinite(bias[i]));
@@ -151,9 +155,9 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
     rounded();
     const bool holds = unbounded.holds([&] {
       if (!weight.empty()) size *= std::abs(weight[i]), bound *= std::abs(weight[i]), rounded();
-      require_range(c, r.after, "an element", size + bound);
+      require_held(size + bound);
       if (!bias.empty()) size += std::abs(bias[i]), rounded();
-      require_range(c, r.after, "an element", size + bound);
+      require_held(size + bound);
     });
     bounds[i] = holds ? bound : kInfinity;
   }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "assay/base/constants.h"
 #include "assay/machine/function_error.h"
+#include "assay/op/along_axis.h"
 
 namespace assay {
 namespace {
@@ -34,18 +36,30 @@ double function_variance(const ChanceUnit& unit, const char* function) {
 // The variance of a rounding to a format of a number of size 1, whatever its digits.
 double rounding_variance(const Format& f) { return square(unit_roundoff(f)) / 3; }
 
+// A row, and room for numbers that are computed of it.
+struct Row {
+  std::span<const double> x;
+  std::vector<Uncertain> numbers, summed;
+};
+
 // exp(x - max) / sum: a term's relative error of its own counts 1 - share of it, for it is in the
 // sum as well. x is finite or -infinity. Without a machine the exponential may be that of another
-// base, and a running maximum may rescale the terms and their sum, by factors that round.
-std::vector<RowElement> softmax(const ChanceUnit& unit, const std::vector<double>& x) {
+// base, and a running maximum may rescale the terms and their sum, by factors that round. Calls
+// take(i, element) for each element of the row, as the other rules do.
+template <typename Take>
+void softmax(const ChanceUnit& unit, Row& of, const Take& take) {
   const RoundingStep step(*unit.unit);
-  const double most = *std::max_element(x.begin(), x.end());
-  if (most == -kInfinity) return std::vector<RowElement>(x.size());
-  const double rounding = rounding_variance(*unit.unit),
+  const double most = *std::max_element(of.x.begin(), of.x.end());
+  if (most == -kInfinity) {
+    for (std::size_t i = 0; i < of.x.size(); ++i) take(i, RowElement{});
+    return;
+  }
+  const double rounding = rounding_variance(*unit.unit), least = min_subnormal(*unit.unit),
                of_exp = unit.any_order ? function_variance(unit, "exp") : 0;
-  std::vector<Uncertain> terms;
+  std::vector<Uncertain>& terms = of.numbers;
+  terms.clear();
   double depths = 0;
-  for (const double v : x) {
+  for (const double v : of.x) {
     if (v == -kInfinity) {
       terms.emplace_back();  // exactly 0
       continue;
@@ -61,9 +75,7 @@ std::vector<RowElement> softmax(const ChanceUnit& unit, const std::vector<double
       term.grid = 0;  // exp(0) = 1
     else
       term.round(step);
-    if (unit.any_order) {
-      term.variance += square(term.value) * of_exp + square(min_subnormal(*unit.unit));
-    }
+    if (unit.any_order) term.variance += square(term.value) * of_exp + square(least);
     terms.push_back(term);
   }
   Uncertain sum = unit.sum(terms);
@@ -72,19 +84,19 @@ std::vector<RowElement> softmax(const ChanceUnit& unit, const std::vector<double
     sum.variance += square(sum.value) * (of_exp + 2 * rounding) +
                     square(depths * unit_roundoff(*unit.unit) / 2);
   }
-  std::vector<RowElement> row;
-  for (const Uncertain& term : terms) {
+  const double inverse = 1 / sum.value, of_sum = square(inverse) * sum.variance;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const Uncertain& term = terms[i];
     RowElement element;
-    const double value = term.value / sum.value;
+    const double value = term.value * inverse;
     element.number = Uncertain::inexact(value);
-    element.shared = square(value / sum.value) * sum.variance;
-    element.number.mean = term.mean / sum.value;
+    element.shared = square(value) * of_sum;
+    element.number.mean = term.mean * inverse;
     element.number.variance =
-        term.variance / square(sum.value) * std::max(1 - 2 * value, 0.0) + element.shared;
+        term.variance * square(inverse) * std::max(1 - 2 * value, 0.0) + element.shared;
     if (unit.any_order) element.number.variance += 3 * rounding * square(value);
-    row.push_back(element);
+    take(i, element);
   }
-  return row;
 }
 
 // layernorm and rmsnorm without a machine: every form that right kernels compute.
@@ -95,19 +107,20 @@ std::vector<RowElement> softmax(const ChanceUnit& unit, const std::vector<double
 //   f = rsqrt(q), or 1 / sqrt(q)
 //
 // An error of the mean moves all elements, and q by its square.
-std::vector<RowElement> normalised_in_any_order(const Norm& norm, const ChanceUnit& unit,
-                                                const std::vector<double>& x,
-                                                const std::vector<double>& weight,
-                                                const std::vector<double>& bias) {
+template <typename Take>
+void normalised_in_any_order(const Norm& norm, const ChanceUnit& unit, Row& of,
+                             const std::vector<double>& weight, const std::vector<double>& bias,
+                             const Take& take) {
   constexpr double kMostLoss = 17;  // (var x + m^2) / var x that one pass is right for
+  const std::span<const double> x = of.x;
   const auto n = static_cast<double>(x.size());
   const double rounding = rounding_variance(*unit.after);
   ChanceUnit wide = unit;  // of squares
   wide.unit = unit.after;
-  const auto sum_of = [&](const ChanceUnit& by, const std::vector<double>& values) {
-    std::vector<Uncertain> terms;
-    for (const double v : values) terms.push_back(Uncertain::inexact(v));
-    Uncertain sum = by.sum(std::move(terms));
+  const auto sum_of = [&](const ChanceUnit& by, const auto& values) {
+    of.summed.clear();
+    for (const double v : values) of.summed.push_back(Uncertain::inexact(v));
+    Uncertain sum = by.sum(of.summed);
     sum.divide_by(n);
     sum.variance += 2 * rounding * square(sum.value);
     return sum;
@@ -128,12 +141,14 @@ std::vector<RowElement> normalised_in_any_order(const Norm& norm, const ChanceUn
   root.mean += eps - norm.eps;
   root.variance += rounding * square(root.value);
   const double f = 1 / std::sqrt(root.value), slope = -f * f * f / 2;
-  if (!std::isfinite(f)) return std::vector<RowElement>(x.size());
+  if (!std::isfinite(f)) {
+    for (std::size_t i = 0; i < x.size(); ++i) take(i, RowElement{});
+    return;
+  }
   const double moved = std::min(3 * mean.variance * f * f, 1.0) * f;
   const double of_factor = square(slope) * root.variance + square(slope * root.mean) +
                            square(moved) +
                            square(f) * (function_variance(unit, "rsqrt") + 2 * rounding);
-  std::vector<RowElement> row;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double w = weight.empty() ? 1 : weight[i], b = bias.empty() ? 0 : bias[i];
     const double d = x[i] - mean.value, y = d * f * w, shift = mean.value * f * w;
@@ -146,30 +161,29 @@ std::vector<RowElement> normalised_in_any_order(const Norm& norm, const ChanceUn
       element.shared += rounding * square(shift);
     }
     element.number.variance = element.shared + rounding * own;
-    row.push_back(element);
+    take(i, element);
   }
-  return row;
 }
 
 // layernorm and rmsnorm up to the product with the root.
-std::vector<RowElement> normalised(const Norm& norm, const ChanceUnit& unit,
-                                   const std::vector<double>& x) {
+template <typename Take>
+void normalised(const Norm& norm, const ChanceUnit& unit, Row& of, const Take& take) {
   const RoundingStep after(*unit.after);
   ChanceUnit wide = unit;  // of squares
   wide.unit = unit.after;
-  const auto n = static_cast<double>(x.size());
-  std::vector<Uncertain> centred, squares;
+  const auto n = static_cast<double>(of.x.size());
+  std::vector<Uncertain>&centred = of.numbers, &squares = of.summed;
   double of_mean = 0;  // variance that all of a row share
   Uncertain mean;
   if (norm.subtracts_mean()) {
-    std::vector<Uncertain> terms;
-    for (const double v : x) terms.push_back(Uncertain::exact(v));
-    mean = unit.sum(terms);
+    mean = unit.sum_of_exact(of.x);
     mean.divide_by(n);
     mean.round(after);
     of_mean = mean.variance;
   }
-  for (const double v : x) {
+  centred.clear();
+  squares.clear();
+  for (const double v : of.x) {
     Uncertain d = Uncertain::exact(v);
     if (norm.subtracts_mean()) {
       Uncertain less = mean;
@@ -196,67 +210,76 @@ std::vector<RowElement> normalised(const Norm& norm, const ChanceUnit& unit,
   factor.mean = slope * root.mean;
   factor.variance = square(slope) * root.variance;
   factor.round(after);
-  std::vector<RowElement> row;
-  for (const Uncertain& d : centred) {
+  for (std::size_t i = 0; i < centred.size(); ++i) {
+    const Uncertain& d = centred[i];
     RowElement element;
     element.number = Uncertain::inexact(d.value * factor.value);
     element.number.mean = d.value * factor.mean + factor.value * d.mean;
     element.shared = square(factor.value) * of_mean + square(d.value) * factor.variance;
     element.number.variance = square(factor.value) * d.variance + element.shared;
-    row.push_back(element);
+    take(i, element);
   }
-  return row;
 }
 
 }  // namespace
 
-ExpectedErrors norm_errors(const Case& c, const Machine& machine, NormKind kind) {
+ExpectedErrors norm_errors(const Case& c, const Machine& machine, NormKind kind, int threads) {
   const Format& output = c.output_format();
   const Norm norm = norm_of(c, kind, output);
   const ChanceUnit unit = chance_unit(c, machine, norm.input);
   const RoundingStep after(*unit.after);
-  std::vector<double> x = c.input("x").view().values();
-  for (double& v : x) {
-    const bool masked = norm.is_softmax() && v == -kInfinity;
-    if (!std::isfinite(v) && !masked) v = 0;
-  }
+  const bool is_rounded_last = unit.after == &output;
   const std::vector<double> weight = finite_or_zero(norm.vector<double>("weight", norm.has_weight)),
                             bias = finite_or_zero(norm.vector<double>("bias", norm.has_bias));
+  const auto n = static_cast<std::size_t>(c.input("x").size());
   ExpectedErrors errors;
   errors.last = &output;
   errors.at_most = unit.any_order;
-  errors.resize(x.size());
-  errors.shared.resize(x.size());
-  errors.line.resize(x.size());
-  const AxisExtent& e = norm.e;
-  std::vector<double> values(static_cast<std::size_t>(e.n));
-  for (std::int64_t line = 0; line < e.outer * e.inner; ++line) {
-    const auto position = [&](std::size_t i) {
-      return static_cast<std::size_t>(line / e.inner * e.n * e.inner + line % e.inner +
-                                      static_cast<std::int64_t>(i) * e.inner);
+  errors.resize(n);
+  errors.shared.resize(n);
+  errors.line.resize(n);
+  if (n == 0) return errors;
+  struct Scratch {
+    std::vector<double> x;
+    Row row;
+  };
+  for_lines<Scratch>(c.input("x"), norm.e, threads, [&](Scratch& scratch, const LineAlong& line) {
+    scratch.x.assign(line.values.begin(), line.values.end());
+    for (double& v : scratch.x) {
+      const bool masked = norm.is_softmax() && v == -kInfinity;
+      if (!std::isfinite(v) && !masked) v = 0;
+    }
+    scratch.row.x = scratch.x;
+    const auto set = [&](std::size_t i, const RowElement& element) {
+      const std::size_t position = line.position(i);
+      errors.set(position, element.number);
+      errors.shared[position] = element.shared;
+      errors.line[position] = static_cast<std::int32_t>(line.index);
     };
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = x[position(i)];
-    const bool is_done = unit.any_order && !norm.is_softmax();  // with weight and bias
-    std::vector<RowElement> row = is_done
-                                      ? normalised_in_any_order(norm, unit, values, weight, bias)
-                                  : norm.is_softmax() ? softmax(unit, values)
-                                                      : normalised(norm, unit, values);
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      RowElement& element = row[i];
-      if (!weight.empty() && !is_done) {
+    const auto set_rounded = [&](std::size_t i, RowElement element) {
+      if (!weight.empty()) {
         element.number.round(after);
         element.times(weight[i]);
       }
-      if (!bias.empty() && !is_done) {
+      if (!bias.empty()) {
         element.number.round(after);
         element.number.add(Uncertain::exact(bias[i]));
       }
-      round_before_last(element.number, *unit.after, output);
-      errors.set(position(i), element.number);
-      errors.shared[position(i)] = element.shared;
-      errors.line[position(i)] = static_cast<std::int32_t>(line);
+      if (!is_rounded_last) element.number.round(after);
+      set(i, element);
+    };
+    if (norm.is_softmax()) {
+      softmax(unit, scratch.row, set_rounded);
+    } else if (unit.any_order) {  // with weight and bias
+      normalised_in_any_order(norm, unit, scratch.row, weight, bias,
+                              [&](std::size_t i, RowElement e) {
+                                if (!is_rounded_last) e.number.round(after);
+                                set(i, e);
+                              });
+    } else {
+      normalised(norm, unit, scratch.row, set_rounded);
     }
-  }
+  });
   return errors;
 }
 

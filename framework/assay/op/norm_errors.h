@@ -7,6 +7,8 @@
 
 namespace assay {
 
-ExpectedErrors norm_errors(const Case& test_case, const Machine& machine, NormKind kind);
+// The result does not depend on `threads`.
+ExpectedErrors norm_errors(const Case& test_case, const Machine& machine, NormKind kind,
+                           int threads);
 
 }  // namespace assay

@@ -344,26 +344,23 @@ Tensor reduce_bounds(const Case& c, const Machine& machine, int) {
 
 // The roundings of each sum in its order, and of the mean's quotient.
 template <Reduce what>
-ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int) {
+ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int threads) {
   const Format& output = c.output_format();
   const Format& input = operand_format(c, {"x"}, output);
   const ChanceUnit unit = chance_unit(c, machine, input);
   const AxisExtent e = reduced_extent(c);
-  const std::vector<double> values = finite_or_zero(c.input("x").view().values());
   ExpectedErrors errors;
   errors.last = &output;
   errors.at_most = unit.any_order;
   errors.resize(static_cast<std::size_t>(e.outer * e.inner));
   if (what == Reduce::kMax) return errors;  // exact, but for the output's format
-  for (std::int64_t i = 0; i < e.outer * e.inner; ++i) {
-    std::vector<Uncertain> terms;
-    for (std::int64_t j = 0; j < e.n; ++j) {
-      const double v =
-          values[static_cast<std::size_t>(((i / e.inner) * e.n + j) * e.inner + i % e.inner)];
-      terms.push_back(Uncertain::exact(v));
-    }
-    const bool mean = what == Reduce::kMean;
-    Uncertain result = unit.sum(std::move(terms), mean ? nullptr : &output);
+  const RoundingStep after(*unit.after);
+  const bool mean = what == Reduce::kMean;
+  using Terms = std::vector<double>;
+  for_lines<Terms>(c.input("x"), e, threads, [&](Terms& terms, const LineAlong& line) {
+    terms.assign(line.values.begin(), line.values.end());
+    for (double& v : terms) v = std::isfinite(v) ? v : 0;
+    Uncertain result = unit.sum_of_exact(terms, mean ? nullptr : &output);
     if (mean) {
       result.divide_by(static_cast<double>(e.n));
       // Without a machine the sum may be multiplied by the rounded 1 / n.
@@ -371,10 +368,10 @@ ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int) {
         const double u = unit_roundoff(*unit.after);
         result.variance += 2 * u * u / 3 * result.value * result.value;
       }
-      round_before_last(result, *unit.after, output);
+      if (unit.after != &output) result.round(after);
     }
-    errors.set(static_cast<std::size_t>(i), result);
-  }
+    errors.set(static_cast<std::size_t>(line.index), result);
+  });
   return errors;
 }
 

@@ -1,0 +1,52 @@
+// The squared errors of elements that are normal by chance and rounded last
+// (docs/expected_error.md): their mean and variance.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "assay/format/nearest.h"
+#include "assay/op/expected_error.h"
+
+namespace assay {
+
+// One element's error, and its square, by chance.
+struct SquareMoments {
+  double mean = 0, variance = 0;
+  double jump = 0;  // by how much the square may change at once, where it has but a few values
+  double mean_error = 0;  // of the error itself
+};
+
+// The last rounding of a computation, to nearest even.
+class LastRounding : public NearestRounding {
+ public:
+  explicit LastRounding(const Format& format);
+  // From deviations of more ulps on, a rounded number has the moments of the number and of the
+  // rounding.
+  double smooth() const { return smooth_; }
+
+ private:
+  double smooth_;
+};
+
+// Returns nothing if the errors are of the results themselves.
+std::optional<LastRounding> last_rounding(const ExpectedErrors& errors);
+
+// Of round(e + x) - e, x normal with mean and deviation. Without `last`: of x itself.
+SquareMoments square_moments(const std::optional<LastRounding>& last, double e, double mean,
+                             double deviation);
+
+// The moments of a block of elements, each the same bits as those of one element.
+class BlockMoments {
+ public:
+  explicit BlockMoments(std::size_t most);
+  void compute(const std::optional<LastRounding>& last, std::size_t n, const double* e,
+               const double* mean, const double* deviation);
+  // Raises mean, variance and jump to those of the other block, for element i.
+  void raise(const BlockMoments& other, std::size_t i);
+
+  std::vector<double> mean, variance, jump, mean_error;
+};
+
+}  // namespace assay

@@ -1,0 +1,66 @@
+// The moments of the squared errors of numbers that are normal by chance and rounded last
+// (docs/expected_error.md), of many elements at once.
+#pragma once
+
+#include <cstddef>
+
+namespace assay::simd {
+
+// The probability that a normal number is below z, to 1e-9: a table, and about its nearest place a
+// Taylor polynomial of degree 3. Beyond 7 it is taken as certain, which 3e-12 are not.
+struct NormalTable {
+  static constexpr int kCertain = 7, kPerUnit = 64, kPlaces = 2 * kCertain * kPerUnit;
+  NormalTable();
+  double below(double z) const;
+  double probability[kPlaces + 1], density[kPlaces + 1];
+};
+const NormalTable& normal_table();
+
+// A rounding to nearest even of float64 numbers below `most` in size, whose last digits it drops.
+// Below `least` it gives multiples of `tiny`.
+struct LastDigits {
+  int dropped = 1;        // how many of the 52 bits of a normal number
+  double ulp_of_one = 0;  // 2^(dropped - 52)
+  double least = 0, most = 0, tiny = 0;
+  double magic = 0;  // 1.5 2^52 tiny: a sum with it is rounded to a multiple of tiny
+};
+
+// Of each element: the mean and variance of the squared error, by how much the square may change at
+// once where it has but a few values, and the mean of the error itself.
+struct SquareMomentArrays {
+  double *mean, *variance, *jump, *mean_error;
+};
+
+// Deviations that are looked at: within kReach two roundings have to be the same to count as one
+// value, and what lies beyond kSummed has no part in sums over values.
+inline constexpr double kReach = 9, kSummed = 7;
+
+// Writes the moments of (round(e + x) - e)^2 for n elements, x being normal with `mean` and
+// `deviation`, which is not negative. A deviation of more than `smooth` ulps counts as one without
+// steps: the moments are those of x and of a uniform rounding error. All four are NaN for an
+// element whose values may reach `last.most`. An element gives the same bits wherever it lies, on
+// every SIMD target.
+void square_moments(const LastDigits& last, double smooth, std::size_t n, const double* e,
+                    const double* mean, const double* deviation, const SquareMomentArrays& to);
+
+// What theory says of errors before the last rounding, and of golden results e.
+struct ErrorsBefore {
+  const double *e, *mean, *variance, *drift;
+};
+
+// Of each element: the standard deviation sqrt(variance + (golden_error e)^2); how far
+// round(e + mean +- (drift + reach deviation)) is from e at most; and ulp(e)^2 / 12 +
+// (|mean| + drift)^2 + deviation^2.
+struct ErrorBounds {
+  double *deviation, *bound, *square;
+};
+
+// Writes the three for n elements. All are NaN for an element whose values may reach `last.most`.
+// The bits are the same on every SIMD target.
+void error_bounds(const LastDigits& last, double golden_error, double reach, std::size_t n,
+                  const ErrorsBefore& errors, const ErrorBounds& to);
+
+// to[i] = |scale[i]| sqrt(max(square[i], 0)) for n elements.
+void scaled_roots(std::size_t n, const double* scale, const double* square, double* to);
+
+}  // namespace assay::simd
