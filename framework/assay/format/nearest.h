@@ -44,7 +44,7 @@ class NearestRounding {
     return std::bit_cast<double>(x > 0 ? bits + step : bits - step);
   }
 
-  // How kernels round; `most` is 0 if every value has to be asked of the format.
+  // The rounding of kernels. `most` is 0 if only the format can round.
   const simd::LastDigits& digits() const { return digits_; }
 
  private:

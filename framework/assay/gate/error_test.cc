@@ -17,17 +17,17 @@
 namespace assay {
 namespace {
 
-// How far theory's standard deviations may be off.
+// The factor by which theory's standard deviations may be wrong.
 constexpr double kMargin = 1.15;
-// What float64 leaves of the sum of squares, generously.
+// A generous bound of the relative error of a sum of squares in float64.
 constexpr double kSummation = 1e-6;
 // A golden result of float64 is rounded itself, and functions are within some ulps of it.
 constexpr double kGoldenError = 0x1p-51;
-// What all elements may have in common that is counted as chance of each: a function's mean error,
-// the drift of a sum.
+// The mean error in ulps that all elements may have in common although it counts as chance of each:
+// a function's mean error, or the drift of a sum.
 constexpr double kBiasAllowed = 0.125;
 constexpr double kBiasOfTruncation = 0.5;
-// Errors may be smaller than theory has them: so many sizes are looked at, from none on.
+// Errors may be smaller than theory has them. This number of sizes is tried, from 0 on.
 constexpr std::size_t kParts = 3;
 
 // The standard deviation of an element's error before its last rounding, and of its golden value.
@@ -36,12 +36,12 @@ double deviation_of(const ExpectedErrors& errors, std::size_t i, double golden) 
   return std::sqrt(errors.variance[i] + own * own);
 }
 
-// Of infinite elements, and of those that the output cannot hold, nothing is expected.
+// Nothing is expected of infinite elements, and of those that the output cannot hold.
 bool has_error(double golden, double most_finite) {
   return std::isfinite(golden) && std::abs(golden) <= most_finite;
 }
 
-// What some elements of a line share: the part of it that is in each one's squared error, and in
+// The error that some elements of a line share: its part in each element's squared error, and in
 // the error itself.
 struct LineShare {
   std::int32_t line;
@@ -51,7 +51,7 @@ struct LineShare {
 // The sums over the elements of a stretch.
 struct ErrorSums {
   double expected = 0, high = 0, low = 0, largest = 0;  // of weighted squares
-  // Of errors towards zero, in ulps of the output.
+  // Sums of errors towards zero, in ulps of the output.
   double weights = 0, drift = 0;
   std::array<double, kParts> centre = {};
   std::vector<LineShare> lines;
@@ -84,8 +84,8 @@ struct ErrorBlock {
   std::size_t n = 0;
   std::array<std::size_t, kMost> index;  // of the element in the tensor
   Values e, mean, drift, deviation, weight;
-  // What an error is multiplied by in the mean error, and the element's weight there; 0 if it does
-  // not count.
+  // The factor of an error in the mean error, and the element's weight there, or 0 if it does not
+  // count.
   Values factor, share;
   // The deviations of what is multiplied, of squares and of the mean error.
   Values spread, bias_spread;
@@ -197,7 +197,7 @@ class ErrorTheory {
     }
   }
 
-  // The same of one element that no kernel computes. A square of 0: nothing is expected of it.
+  // The same for one element that no kernel computes. Nothing is expected if the square is 0.
   void bound_one(std::size_t i, double e, double& deviation, double& bound, double& square) const {
     deviation = bound = square = 0;
     if (!has_error(e, most_finite_)) return;
@@ -312,7 +312,7 @@ class ErrorTheory {
       unlike += 2 * part * part;
       largest = std::max(largest, 2 * part);
     }
-    // Of sums in any order nothing is expected but the most that they may have.
+    // Sums in any order have only a largest error that is expected.
     const double expected = errors_.at_most ? sums.high : sums.expected;
     if (!(expected > 0)) return std::nullopt;
     // Bernstein's inequality, as of sums of squares of normal numbers (Laurent and Massart, Annals

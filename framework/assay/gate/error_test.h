@@ -1,5 +1,6 @@
-// What the theory of right results' errors (op/expected_error.h) says of a case's elements and of
-// all of them together, fixed before an output is looked at.
+// Tests whether the errors of an output are as large as the theory of right results expects
+// (op/expected_error.h): each element's, and those of all elements together. The limits are fixed
+// before an output is read.
 #pragma once
 
 #include <memory>
@@ -16,22 +17,22 @@ namespace assay {
 inline constexpr double kErrorBudget = 1e-9;
 
 struct ErrorTest {
-  // Of each element, float64: the largest |output - golden| that chance explains, and the weight of
-  // its square. The weighted squares of right results sum up to 1 where theory is exact.
+  // For each element, in float64: the largest |output - golden| that chance explains, and the
+  // weight of its square. The weighted squares of right results sum up to 1 if theory is exact.
   std::shared_ptr<const Tensor> bounds, weights;
-  // What the weighted sum may be at most, and (Limit::parameter, 0 where that is not known) what
-  // chance leaves at least. Empty where right results have no error that chance decides.
+  // The largest weighted sum of squares, and in Limit::parameter the smallest one that chance
+  // leaves (0 if that is not known). Empty if right results have no error that chance decides.
   std::optional<Limit> squares;
-  // What the mean error towards or away from zero may be at most, in ulps of the output: of results
-  // that are rounded to nearest it is about 0, of truncated ones a half. Empty where that is not
+  // The largest mean error towards or away from zero, in ulps of the output. Results that are
+  // rounded to nearest have a mean of about 0, and truncated ones of a half. Empty if it is not
   // known.
   std::optional<Limit> bias;
 };
 
-// Given the golden result e, an element is round(e + x), x being normal with the mean and variance
-// of the errors before the last rounding: so the last rounding, which e decides, has no chance in
-// it but next to ties, and neither identical values nor exact ones upset its variance. `golden` is
-// float64. The result does not depend on `threads` (0: default_threads()).
+// Given the golden result e, an element is round(e + x), where x is normal with the mean and
+// variance of the errors before the last rounding. So e decides the last rounding, except next to
+// ties, and neither identical nor exact values upset its variance. `golden` is float64. The result
+// does not depend on `threads` (0: default_threads()).
 ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const Format& output,
                      int threads = 0);
 

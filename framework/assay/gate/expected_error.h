@@ -1,4 +1,4 @@
-// How wide a bound is, in units of the errors that the theory of right results expects
+// Measures how wide a bound is, in units of the errors that the theory of right results expects
 // (gate/error_test.h).
 #pragma once
 

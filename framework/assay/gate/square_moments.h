@@ -14,7 +14,7 @@ namespace assay {
 // One element's error, and its square, by chance.
 struct SquareMoments {
   double mean = 0, variance = 0;
-  double jump = 0;  // by how much the square may change at once, where it has but a few values
+  double jump = 0;        // the largest step of the square if it has only a few values
   double mean_error = 0;  // of the error itself
 };
 
@@ -33,7 +33,8 @@ class LastRounding : public NearestRounding {
 // Returns nothing if the errors are of the results themselves.
 std::optional<LastRounding> last_rounding(const ExpectedErrors& errors);
 
-// Of round(e + x) - e, x normal with mean and deviation. Without `last`: of x itself.
+// Returns the moments of round(e + x) - e, where x is normal with mean and deviation. Without
+// `last` they are those of x itself.
 SquareMoments square_moments(const std::optional<LastRounding>& last, double e, double mean,
                              double deviation);
 

@@ -104,7 +104,7 @@ class ElementJudge {
     // The kernels' arithmetic is the rule's, but for an infinite tolerance.
     const bool finite = std::isfinite(bound_.rtol) && std::isfinite(bound_.atol);
     if (bound_.is_plain()) return finite ? Blocks::kPlain : Blocks::kNone;
-    // Of elements with bounds of their own, kernels judge those within the output's range alone.
+    // Kernels judge elements with bounds of their own only within the output's range.
     const bool saturates = bound_.infinity == Infinity::kSaturating;
     if (saturates && bound_.rule != Rule::kGiven) return Blocks::kNone;
     // Bits beyond a format's own, which no value shows, are compared element by element.

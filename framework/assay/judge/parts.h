@@ -43,7 +43,7 @@ inline const double* doubles_in_place(const TensorView& v) {
                    reinterpret_cast<std::uintptr_t>(v.data) % alignof(double) == 0;
   return are ? reinterpret_cast<const double*>(v.data) : nullptr;
 }
-// Float64 numbers of a view from `first` on, where they lie or as values in `room`.
+// Returns float64 numbers of a view from `first` on: in place, or copied to `room`.
 inline const double* doubles_of(const TensorView& v, std::int64_t first, std::int64_t count,
                                 double* room) {
   if (const double* const in_place = doubles_in_place(v)) return in_place + first;

@@ -124,8 +124,8 @@ std::int64_t count_elements(const SubjectPieces& pieces, StatisticSubject subjec
                             const Metrics& metrics, const Limit& limit, int threads);
 // sum w (value - e)^2 of the output or of zeros, over the elements that are finite.
 double weighted_squares(const SubjectPieces& pieces, StatisticSubject subject, int threads);
-// Which elements have a part in error_bias(): those whose expected value has all digits in the
-// format.
+// Decides which elements have a part in error_bias(): those whose expected value has all digits in
+// the format.
 struct ErrorBiasRule {
   explicit ErrorBiasRule(const Format& format);
   bool counts(double expected) const {

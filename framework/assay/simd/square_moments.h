@@ -25,8 +25,8 @@ struct LastDigits {
   double magic = 0;  // 1.5 2^52 tiny: a sum with it is rounded to a multiple of tiny
 };
 
-// Of each element: the mean and variance of the squared error, by how much the square may change at
-// once where it has but a few values, and the mean of the error itself.
+// For each element: the mean and variance of the squared error, the largest step of the square if
+// it has only a few values, and the mean of the error itself.
 struct SquareMomentArrays {
   double *mean, *variance, *jump, *mean_error;
 };
@@ -43,14 +43,14 @@ inline constexpr double kReach = 9, kSummed = 7;
 void square_moments(const LastDigits& last, double smooth, std::size_t n, const double* e,
                     const double* mean, const double* deviation, const SquareMomentArrays& to);
 
-// What theory says of errors before the last rounding, and of golden results e.
+// Theory's moments of the errors before the last rounding, and the golden results e.
 struct ErrorsBefore {
   const double *e, *mean, *variance, *drift;
 };
 
-// Of each element: the standard deviation sqrt(variance + (golden_error e)^2); how far
-// round(e + mean +- (drift + reach deviation)) is from e at most; and ulp(e)^2 / 12 +
-// (|mean| + drift)^2 + deviation^2.
+// For each element: the standard deviation sqrt(variance + (golden_error e)^2), the largest
+// distance of round(e + mean +- (drift + reach deviation)) from e, and ulp(e)^2 / 12 + (|mean| +
+// drift)^2 + deviation^2.
 struct ErrorBounds {
   double *deviation, *bound, *square;
 };

@@ -28,7 +28,7 @@ HWY_INLINE V octave(V x) {
   return hn::BitCast(D(), hn::And(hn::BitCast(Bits(), x), exponent));
 }
 
-// The lowest bit of a number; infinity of 0.
+// Returns the lowest bit of a number, or infinity for 0.
 HWY_INLINE V lowest_bit(V x) {
   const D d;
   const V size = hn::Abs(x);

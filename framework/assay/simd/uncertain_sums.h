@@ -7,7 +7,8 @@
 namespace assay::simd {
 
 // The fields of numbers (Uncertain), each in an array. `grid` is the power of 2 of which the number
-// is a multiple: infinity for 0, and 0 if there is none. `known` and `odd` are 1 or 0.
+// is a multiple. It is infinity for 0, and 0 if the number is a multiple of no power. `known` and
+// `odd` are 1 or 0.
 struct UncertainArrays {
   double *value, *grid, *mean, *variance, *known, *odd;
 };
