@@ -165,7 +165,7 @@ def comments_of(path, text):
 
 def plain_text(paragraph):
     """Without marks: links become their words, code becomes one word."""
-    paragraph = re.sub(r"`[^`]*`", "code", paragraph)
+    paragraph = re.sub(r"`[^`]*`", "Code", paragraph)
     paragraph = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
     return re.sub(r"[*_]{1,2}", "", paragraph)
 
