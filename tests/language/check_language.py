@@ -51,14 +51,17 @@ WORDS = [
     ("'miss' for 'mismatch'", re.compile(r"\bmisses\b|\bmissed elements?\b", re.I)),
 ]
 
+CODE = "Code"  # stands for code in a sentence
+SENTENCE_END = re.compile(rf"(?<=[.!?])\s+(?=[\"'`(]?[A-Z])|(?<=:)\s+(?=[\"'`(]?(?!{CODE}\b)[A-Z])")
+
 SOURCES = ("framework", "datasets", "matchers", "tools", "python", "tests", "benchmarks", "examples")
 ENDINGS = (".cc", ".h", ".py", ".pyi", ".cmake", ".sh")
 
 
 def sentences_of(text):
-    """Splits at '.', '!', '?' or ':' behind which a space and a capital letter follow."""
+    """Splits at '.', '!' or '?' before a capital letter or code, and at ':' before a capital letter."""
     text = re.sub(r"\s+", " ", text).strip()
-    return [s for s in re.split(r"(?<=[.!?:])\s+(?=[\"'`(]?[A-Z])", text) if s]
+    return [s for s in SENTENCE_END.split(text) if s]
 
 
 def words_of(text):
@@ -67,7 +70,7 @@ def words_of(text):
 
 def odd_forms(text):
     """Returns the names of the odd forms of a comment block or a paragraph."""
-    text = re.sub(r"`[^`]*`", "x", text)
+    text = re.sub(r"`[^`]*`", CODE, text)
     if len(words_of(text)) < FEWEST_WORDS:
         return []
     found = [name for name, form in BLOCK_FORMS + WORDS if form.search(text)]
@@ -165,7 +168,7 @@ def comments_of(path, text):
 
 def plain_text(paragraph):
     """Without marks: links become their words, code becomes one word."""
-    paragraph = re.sub(r"`[^`]*`", "Code", paragraph)
+    paragraph = re.sub(r"`[^`]*`", CODE, paragraph)
     paragraph = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
     return re.sub(r"[*_]{1,2}", "", paragraph)
 
@@ -292,6 +295,8 @@ def selftest():
     python = '"""Reads one thing."""\n# Of a file it is the first.\nx = 1\n'
     if [n for n, _ in python_comments(python)] != [2, 1]:
         return "blocks of Python are not found"
+    if len(sentences_of(plain_text("Call this: `x`. `y` is next, see: Here it is."))) != 3:
+        return "sentences are not split before code"
     page = "# Title\n\nOne sentence. Two\nsentences.\n\n- a list\n  goes on\n\n```\ncode\n```\n| a | b |\n"
     if list(paragraphs(page)) != [(3, "One sentence. Two sentences.")]:
         return "paragraphs of a page are not found"
