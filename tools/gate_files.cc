@@ -323,8 +323,14 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
   } else if (!asked.empty()) {
     if (!contains(producers, asked) && alone) {
       const std::string hint = o.recorded.empty() ? "" : did_you_mean_aside(asked, producers);
-      throw std::invalid_argument(formatted("{} has no outputs of '{}'{}; it has {}", path, asked,
-                                            hint, joined(producers)));
+      std::string text =
+          formatted("{} has no outputs of '{}'{}; it has {}", path, asked, hint, joined(producers));
+      if (o.recorded.empty() && !producers.empty()) {
+        text +=
+            formatted("; to judge these as results of machine {}, give --recorded {} --machine {}",
+                      asked, shell_word(producers.front()), shell_word(asked));
+      }
+      throw std::invalid_argument(text);
     }
     file.producer = asked;
   } else {

@@ -154,6 +154,12 @@ TEST_F(Gate, UnknownNamesAreSaidWithTheKnownOnes) {
               Exits(2, "error: g.h5 has no outputs of 'h20' (did you mean 'h200'?); it has h200"));
   EXPECT_THAT(run("assay gate g.h5 --recorded zzzzz"),
               Exits(2, "error: g.h5 has no outputs of 'zzzzz'; it has h200"));
+  EXPECT_THAT(
+      run("assay gate g.h5 --outputs g.h5 --machine hopper"),
+      Exits(2,
+            "error: g.h5 has no outputs of 'hopper'; it has h200; to judge these as results "
+            "of machine hopper, give --recorded h200 --machine hopper"));
+  EXPECT_THAT(run("assay gate g.h5 --outputs g.h5 --recorded h200 --machine hopper"), Exits(0));
   const Ran machine = run("assay gate g.h5 --machine ascend910");
   EXPECT_THAT(machine, Code(2));
   EXPECT_THAT(machine.err, StartsWith("error: unknown machine 'ascend910': did you mean "
