@@ -26,14 +26,13 @@ template <bool kWithDepth>
 HWY_INLINE void column_errors(const WeightedAverage& of, std::int64_t column,
                               const AverageErrors& to) {
   const AveragedEight::Tag d;
-  const double* values = of.values + column;
   AveragedEight average = AveragedEight::set(0), mean = average, variance = average,
                 depth = average, drift = average;
   for (std::int64_t k = 0; k < of.keys; ++k) {
     const auto weight = hn::Set(d, of.weight[k]);
     ASSAY_UNROLL_PARTS
     for (std::size_t i = 0; i < AveragedEight::kParts; ++i) {
-      const auto v = hn::LoadU(d, values + k * of.columns + i * AveragedEight::kPart);
+      const auto v = hn::LoadU(d, of.values + k * of.columns + column + i * AveragedEight::kPart);
       average.part[i] = hn::Add(average.part[i], hn::Mul(weight, v));
     }
   }
@@ -44,7 +43,7 @@ HWY_INLINE void column_errors(const WeightedAverage& of, std::int64_t column,
                of_cast = hn::Set(d, w * w * of.of_cast[k]);
     ASSAY_UNROLL_PARTS
     for (std::size_t i = 0; i < AveragedEight::kParts; ++i) {
-      const auto v = hn::LoadU(d, values + k * of.columns + i * AveragedEight::kPart);
+      const auto v = hn::LoadU(d, of.values + k * of.columns + column + i * AveragedEight::kPart);
       const auto beside = hn::Sub(v, average.part[i]);
       mean.part[i] = hn::Add(mean.part[i], hn::Mul(beside, of_mean));
       const auto shared = hn::Mul(hn::Mul(beside, beside), of_variance);
