@@ -58,7 +58,7 @@ struct Products {
   SumFactors a[kStreams];  // a row
   SumFactors b[kStreams];  // the vector's columns
 
-  HWY_INLINE Products() {}
+  HWY_INLINE Products() : a(), b() {}
   // Takes vector `at` of the rows of k factors `a`, each of which has kParts vectors of columns of
   // `b`. Returns the vector's first column.
   HWY_INLINE std::size_t take(std::size_t s, std::int64_t at, std::int64_t k,

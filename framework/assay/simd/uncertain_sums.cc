@@ -122,7 +122,7 @@ void set_exact_impl(std::size_t n, const double* values, const UncertainArrays& 
   for (; i + lanes <= n; i += lanes) set(values + i, to, i);
   if (i == n) return;
   constexpr std::size_t kMost = hn::MaxLanes(d);
-  double in[kMost] = {}, out[6][kMost];
+  double in[kMost] = {}, out[6][kMost] = {};
   std::copy(values + i, values + n, in);
   set(in, {out[0], out[1], out[2], out[3], out[4], out[5]}, 0);
   double* const arrays[] = {to.value, to.grid, to.mean, to.variance, to.known, to.odd};
@@ -147,7 +147,7 @@ void add_pairs_impl(std::size_t n, const UncertainStep& step, bool rounds,
                             numbers.variance, numbers.known, numbers.odd};
   if (i < pairs) {
     constexpr std::size_t kMost = hn::MaxLanes(d);
-    double in[6][2 * kMost] = {}, out[6][kMost];
+    double in[6][2 * kMost] = {}, out[6][kMost] = {};
     for (std::size_t a = 0; a < 6; ++a) std::copy(arrays[a] + 2 * i, arrays[a] + 2 * pairs, in[a]);
     add_at({in[0], in[1], in[2], in[3], in[4], in[5]}, 0,
            {out[0], out[1], out[2], out[3], out[4], out[5]}, 0);
