@@ -80,23 +80,21 @@ def odd_forms(text):
     return found
 
 
-def slash_comments(text):
-    """Yields (line, text) of the comment blocks of C++: whole lines together, others one by one."""
+def line_comments(text, whole, behind=None):
+    """Yields (line, text) of comments: lines that `whole` matches together, others one by one."""
     block, first = [], 0
-    for number, line in enumerate(text.splitlines(), 1):
-        whole = re.match(r"\s*//+(?:\s(.*)|$)", line)
-        if whole:
+    for number, line in enumerate(text.splitlines() + [""], 1):
+        match = whole.match(line)
+        if match:
             first = first if block else number
-            block.append(whole.group(1) or "")
+            block.append(match.group(1) or "")
             continue
         if block:
             yield first, "\n".join(block)
             block = []
-        behind = re.search(r"(?:[;,{})\]]|^\s*#\w.*)\s+// (.*)$", line)
-        if behind:
-            yield number, behind.group(1)
-    if block:
-        yield first, "\n".join(block)
+        after = behind.search(line) if behind else None
+        if after:
+            yield number, after.group(1)
 
 
 def python_comments(text):
@@ -126,19 +124,15 @@ def python_comments(text):
                 yield node.body[0].lineno, docstring
 
 
+def slash_comments(text):
+    """Yields (line, text) of the comments of C++."""
+    return line_comments(text, re.compile(r"\s*//+(?:\s(.*)|$)"),
+                         re.compile(r"(?:[;,{})\]]|^\s*#\w.*)\s+// (.*)$"))
+
+
 def hash_comments(text):
     """Yields (line, text) of the comment blocks of CMake and of shells."""
-    block, first = [], 0
-    for number, line in enumerate(text.splitlines(), 1):
-        whole = re.match(r"\s*#(?!!)\s?(.*)", line)
-        if whole:
-            first = first if block else number
-            block.append(whole.group(1))
-        elif block:
-            yield first, "\n".join(block)
-            block = []
-    if block:
-        yield first, "\n".join(block)
+    return line_comments(text, re.compile(r"\s*#(?!!)\s?(.*)"))
 
 
 def paragraphs(text):

@@ -40,13 +40,14 @@ std::vector<Candidate> models_of(const std::vector<Candidate>& fits) {
 // The same for other outputs: a chunk that holds all terms of this one stands for longer ones,
 // which longer sums tell apart.
 std::vector<Candidate> models_beyond(const Sums& s, const std::vector<Candidate>& fits) {
-  std::vector<Candidate> models = models_of(fits);
+  const std::vector<Candidate> here = models_of(fits);
+  std::vector<Candidate> models = here;
   const std::int64_t stretch = longest_stretch(s);
-  for (const Candidate& fit : models_of(fits)) {
-    if (fit.model.chunk.value < stretch) continue;
+  for (const Candidate& model : here) {
+    if (model.model.chunk.value < stretch) continue;
     for (const int chunk : {4, 8, 16, 32, 64}) {
       if (chunk <= stretch) continue;
-      models.push_back(fit);
+      models.push_back(model);
       models.back().model.chunk.value = chunk;
     }
   }
@@ -214,8 +215,8 @@ class GroupSearch {
     members_[i].is_open = true;
   }
 
-  // Of the models that explain the outputs before, each of which more models explain than are
-  // listed: if some explain this one, too, a search would leave still more open.
+  // Tries the open models, which explain earlier outputs that more models explain than are listed.
+  // If some of them explain this output, too, a search would leave still more models open.
   bool try_open(std::size_t i) {
     GroupMember& m = members_[i];
     if (open_.empty() || open_k_ != outputs_[i].k || m.by_rows) return false;

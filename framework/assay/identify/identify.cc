@@ -60,18 +60,17 @@ void set_model(const Sums& s, const Candidate& c, Finding& f) {
   f.candidate = c;
 }
 
-// The machines whose rows compute as `found` does, with the same parameters. `alike` are the models
-// that no data of the kind tell from it.
-std::vector<std::string> names_alike(const Sums& s, const Candidate& found,
+// Returns the machines whose rows compute as the model of `f` does, with the same parameters.
+// `alike` are the models that no data of the kind tell from it.
+std::vector<std::string> names_alike(const Sums& s, const Finding& f,
                                      const std::vector<Candidate>& alike) {
-  const CandidateText text = text_of(s, found);
-  if (!text.is_row) return {};
-  std::vector<std::string> names = {text.machine};
+  if (!f.is_row) return {};
+  std::vector<std::string> names = {f.model};
   for (const Candidate& c : alike) {
     for (const MachineRow& row : rows_like(s, c)) {
       const std::string name(row.machine->name);
       const bool is_there = std::find(names.begin(), names.end(), name) != names.end();
-      if (!is_there && text_of(s, row.candidate).parameters == text.parameters) {
+      if (!is_there && text_of(s, row.candidate).parameters == f.parameters) {
         names.push_back(name);
       }
     }
@@ -111,7 +110,7 @@ Finding explained(const Sums& s, const Explanation& explanation, const Options& 
         is_one ? "a model" : formatted("{} models", doubts.seldom), is_one ? "is" : "are",
         is_one ? "gives" : "give", Rival::kSeldom);
   }
-  f.alike = names_alike(s, result.fits[0], doubts.alike);
+  f.alike = names_alike(s, f, doubts.alike);
   f.has_more = result.has_more;
   f.outcome = doubts.rivals.empty() && !result.has_more ? Outcome::kFound : Outcome::kUndecided;
   if (f.outcome == Outcome::kUndecided) {

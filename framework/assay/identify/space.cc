@@ -115,22 +115,27 @@ Candidate canonical(const Sums& s, Candidate c) {
   return plain(c);
 }
 
-std::vector<Candidate> each_once(const std::vector<Candidate>& candidates) {
+namespace {
+
+// Returns the first candidate of each form.
+template <typename Form>
+std::vector<Candidate> first_of_each(const std::vector<Candidate>& candidates, const Form& form) {
   std::set<decltype(key_of(Candidate{}))> seen;
   std::vector<Candidate> all;
   for (const Candidate& c : candidates) {
-    if (seen.insert(key_of(c)).second) all.push_back(c);
+    if (seen.insert(key_of(form(c))).second) all.push_back(c);
   }
   return all;
 }
 
+}  // namespace
+
+std::vector<Candidate> each_once(const std::vector<Candidate>& candidates) {
+  return first_of_each(candidates, [](const Candidate& c) -> const Candidate& { return c; });
+}
+
 std::vector<Candidate> each_once(const Sums& s, const std::vector<Candidate>& candidates) {
-  std::set<decltype(key_of(Candidate{}))> seen;
-  std::vector<Candidate> all;
-  for (const Candidate& c : candidates) {
-    if (seen.insert(key_of(canonical(s, c))).second) all.push_back(c);
-  }
-  return all;
+  return first_of_each(candidates, [&](const Candidate& c) { return canonical(s, c); });
 }
 
 Candidate candidate_of(const Sums& s, const Machine& machine, const DotModel& row,
