@@ -72,7 +72,6 @@ set(assay_matchers_headers
   assay/matchers/deterministic.h
   assay/matchers/drawn_from.h
   assay/matchers/eigen.h
-  assay/matchers/eigen_print.h
   assay/matchers/elementwise.h
   assay/matchers/metric.h
   assay/matchers/print.h

@@ -34,8 +34,3 @@
 #include "assay/matchers/metric.h"
 #include "assay/matchers/print.h"
 #include "assay/matchers/rates.h"
-
-// Deprecated, goes with 0.3.0: Eigen matrices were known without their header.
-#if defined(EIGEN_WORLD_VERSION)
-#include "assay/matchers/eigen.h"
-#endif

@@ -261,57 +261,6 @@ TEST(Accumulation, OfOperatorsOnAnyMachine) {
   EXPECT_THAT(output, CloseTo(c).standard("accumulation"));
 }
 
-// The old name gives what it gave, the caller's own benchmark included.
-TEST(JudgeCase, IsDeprecatedAndWorks) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-  const Case c = dual({});
-  const Tensor off = floats({1.02F, 2, 3, 4}, {4}), close = floats({1.001F, 2, 3, 4}, {4});
-  BoundRequest request;
-  request.standards = {"cann_l0", "torch"};
-  JudgeOptions options;
-  EXPECT_EQ(judge_case(c, off, request)[0].outcome, Outcome::kNotComparable);
-  options.benchmark = close.view();
-  EXPECT_EQ(judge_case(c, off, request, options)[0].outcome, Outcome::kFail);
-  EXPECT_EQ(judge_case(c, close, request, options)[1].outcome, Outcome::kFail);
-#pragma GCC diagnostic pop
-}
-
-// What the caller brings stands for the case's own, where a bound needs it and nowhere else.
-TEST(JudgeCase, WhatTheCallerBringsStandsForTheCasesOwn) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-  const Case c = dual({{"target", 0.02}, {"bench", 0.001}});
-  const Tensor &target = c.outputs.at("target"), copy = target;
-  const auto by_benchmark = [&](const JudgeOptions& options) {
-    return judge_case(c, target, {.standards = {"cann_l0"}}, options)[0];
-  };
-  EXPECT_THAT(by_benchmark({}).because, HasSubstr("over the benchmark's <= 10 is "));
-  JudgeOptions options;
-  options.benchmark = copy.view();
-  EXPECT_EQ(by_benchmark(options).outcome, Outcome::kPass) << by_benchmark(options).because;
-  // A bound of elements takes no benchmark, and one by a benchmark no bounds of elements.
-  const Case p = product(64);
-  const Tensor output = emulate(p, machine_named("cpu_mul_add"));
-  const auto by_bounds = [&](const JudgeOptions& brought) {
-    return judge_case(p, output, {.standards = {"accumulation"}}, brought)[0].outcome;
-  };
-  EXPECT_EQ(by_bounds({}), Outcome::kPass);
-  EXPECT_EQ(by_bounds(options), Outcome::kPass);
-  const auto bounds_of = [&](double bound) {
-    return Tensor::from_values(format_named("float64"), output.shape(),
-                               std::vector<double>(static_cast<std::size_t>(output.size()), bound));
-  };
-  const Tensor infinite = bounds_of(1e30), narrow = bounds_of(0);
-  JudgeOptions own;
-  own.element_bounds = infinite.view();
-  EXPECT_EQ(by_bounds(own), Outcome::kUntrusted) << "zeros are within it";
-  own.element_bounds = narrow.view();
-  EXPECT_EQ(by_bounds(own), Outcome::kPass) << "products of powers of 2 are exact";
-  EXPECT_THAT(by_benchmark(own).because, HasSubstr("over the benchmark's <= 10 is "));
-#pragma GCC diagnostic pop
-}
-
 // By checksums a product is judged as its case is, whatever the threshold, the dtype or the
 // machine.
 TEST(GateProduct, SaysWhatIsSaidOfItsCase) {

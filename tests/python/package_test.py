@@ -32,7 +32,7 @@ class Wheel(TestCase):
         with zipfile.ZipFile(wheel) as file:
             names = file.namelist()
         for name in ("assay/__init__.py", "assay/_core.pyi", "assay/py.typed", "assay/torch.py",
-                     "assay/pytest_plugin.py", "assay_data/__init__.py"):
+                     "assay/pytest_plugin.py"):
             self.assertIn(name, names)
         self.assertEqual(sum(name.startswith("assay/_core.cpython-") for name in names), 1)
         environment = self.directory / "env"
@@ -49,33 +49,6 @@ class Wheel(TestCase):
         said = run(python, "-m", "pytest", "-q", test, cwd=self.directory, check=False)
         if "No module named pytest" not in said:
             self.assertIn("1 passed", said)  # the entry point loads the plugin
-
-
-class OldPackage(unittest.TestCase):
-    def test_it_works_and_says_what_takes_its_place(self):
-        script = ("import warnings\n"
-                  "with warnings.catch_warnings(record=True) as seen:\n"
-                  "    warnings.simplefilter('always')\n    import assay_data\n"
-                  "print(seen[0].category.__name__, seen[0].message)\n"
-                  "import os, tempfile, numpy as np\n"
-                  "x = np.float64([[1, 2], [3, 4]])\n"
-                  "assay_data.assert_gate(x, x.astype('f4'), standard='torch')\n"
-                  "with tempfile.TemporaryDirectory() as folder:\n"
-                  "    path = os.path.join(folder, 'g.h5')\n"
-                  "    case = assay_data.Case('c', golden=x, outputs={'p': x.astype('f4')},\n"
-                  "                           attributes={'output_dtype': 'float32'})\n"
-                  "    assay_data.write(path, case)\n"
-                  "    with assay_data.Dataset(path) as file:\n"
-                  "        print(file.case_names())\n"
-                  "    print('pass' in assay_data.assert_gate(path, recorded='p'))\n"
-                  "    assay_data.assert_gate(case)\n"
-                  "    case.outputs['p'] = -case.outputs['p']\n"
-                  "    try:\n        assay_data.assert_gate(case)\n"
-                  "    except AssertionError as error:\n        print('c: 4 of 4' in str(error))\n")
-        said = run(sys.executable, "-c", script, env=os.environ)
-        self.assertEqual(said, "DeprecationWarning assay_data goes with 0.3.0: import assay instead "
-                         "(Dataset is assay.open(), DatasetError assay.FileError, assert_gate "
-                         "assay.gate(...).check() or assay.assert_close())\n['c']\nTrue\nTrue\n")
 
 
 if __name__ == "__main__":

@@ -43,8 +43,6 @@ constexpr DtypeNames kDtypes[] = {
 
 }  // namespace
 
-std::span<const DtypeNames> dtype_table() { return kDtypes; }
-
 const Format* find_dtype(DtypeColumn column, std::string_view name) {
   if (name.empty()) return nullptr;
   for (const DtypeNames& row : kDtypes) {

@@ -1,7 +1,6 @@
 // What the dtypes are called in files of arrays: one table for all kinds of files.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,8 +18,6 @@ struct DtypeNames {
   std::string_view onnx;  // TensorProto.DataType, a number
   std::string_view mlir;  // element types in IREE's file names, parted by blanks
 };
-
-std::span<const DtypeNames> dtype_table();
 
 using DtypeColumn = std::string_view DtypeNames::*;
 

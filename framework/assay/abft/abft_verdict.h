@@ -82,7 +82,4 @@ namespace assay {
 using abft::AbftFlag;
 using abft::AbftRepair;
 using abft::AbftVerdict;
-
-// Their names before 0.2.0; they go with 0.3.0.
-using ElementBound [[deprecated("assay::abft::ElementBound")]] = abft::ElementBound;
 }  // namespace assay

@@ -39,12 +39,3 @@ void output_stats(const Format& format, simd::Storage storage, const void* eleme
                   std::int64_t width, OutputStats* to, StatsUsed used);
 
 }  // namespace assay::abft
-
-namespace assay {
-// Their names before 0.2.0; they go with 0.3.0.
-using BoundForm [[deprecated("assay::simd::BoundForm")]] = simd::BoundForm;
-using OutputStats [[deprecated("assay::simd::OutputStats")]] = simd::OutputStats;
-using abft::output_stats;
-using abft::peak_of;
-using StatsUsed [[deprecated("assay::abft::StatsUsed")]] = abft::StatsUsed;
-}  // namespace assay

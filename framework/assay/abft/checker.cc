@@ -349,11 +349,6 @@ AbftVerdict AbftChecker::check(const TensorView& c, const Residual& residual) co
   return impl_->check(c, residual);
 }
 
-AbftVerdict AbftChecker::check(const TensorView& c, const TensorView& residual) const {
-  return check(
-      c, residual.shape == c.shape ? Residual::accumulator(residual) : Residual::sums(residual));
-}
-
 std::string AbftChecker::Impl::why_not(const Residual& residual) const {
   const bool compensated = spec().threshold->takes_residuals;
   if (residual.kind == Residual::Kind::kNone) {

@@ -42,10 +42,6 @@ class AbftChecker {
   // Judges C (M x N). The operands' side is computed once, on the first call.
   // residual_compensated needs the residual, other thresholds have no use for it.
   AbftVerdict check(const TensorView& c, const Residual& residual = {}) const;
-  // The residual by its shape: C before its cast where it has that of C, else R.
-  [[deprecated("check(c, Residual::accumulator(before)) or check(c, Residual::sums(r))")]]  //
-  AbftVerdict
-  check(const TensorView& c, const TensorView& residual) const;
 
   // Mends each element that a flag was brought home to, by the flip of one bit where one explains
   // the difference, else by recomputing it, until the check passes or nothing more is found. With

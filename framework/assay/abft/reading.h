@@ -74,10 +74,3 @@ struct ZTally {
 };
 
 }  // namespace assay::abft
-
-namespace assay {
-// Their names before 0.2.0; they go with 0.3.0.
-using abft::ratio_of;
-using abft::reading_of;
-using Reading [[deprecated("assay::abft::Reading")]] = abft::Reading;
-}  // namespace assay

@@ -148,13 +148,4 @@ using abft::parse_threshold;
 using abft::Threshold;
 using abft::thresholds;
 using abft::ThresholdSpec;
-
-// Their names before 0.2.0; they go with 0.3.0.
-using Arithmetic [[deprecated("assay::abft::Arithmetic")]] = abft::Arithmetic;
-using Spread [[deprecated("assay::abft::Spread")]] = abft::Spread;
-using abft::arithmetic_name;
-using abft::arithmetics;
-using abft::kappa_for;
-using ArithmeticRow [[deprecated("assay::abft::ArithmeticRow")]] = abft::ArithmeticRow;
-using Sampling [[deprecated("assay::abft::Sampling")]] = abft::Sampling;
 }  // namespace assay

@@ -85,13 +85,4 @@ double split_confidence(double confidence, std::int64_t looks);
 
 namespace assay {
 using campaign::Rate;
-
-// Their names before 0.2.0; they go with 0.3.0.
-using campaign::bootstrap;
-using campaign::lower_bound;
-using campaign::sample_size;
-using campaign::split_confidence;
-using campaign::upper_bound;
-using campaign::wilson;
-using Interval [[deprecated("assay::campaign::Interval")]] = campaign::Interval;
 }  // namespace assay

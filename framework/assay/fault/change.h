@@ -101,16 +101,4 @@ bool is_masked(const Format& format, std::uint64_t before, std::uint64_t after);
 
 namespace assay {
 using fault::is_masked;
-
-// Their names before 0.2.0; they go with 0.3.0.
-using Carry [[deprecated("assay::fault::Carry")]] = fault::Carry;
-using ChangeKind [[deprecated("assay::fault::ChangeKind")]] = fault::ChangeKind;
-using Direction [[deprecated("assay::fault::Direction")]] = fault::Direction;
-using fault::change_bits;
-using fault::change_rows;
-using fault::draws;
-using fault::require_fits;
-using fault::row_of;
-using ChangeRow [[deprecated("assay::fault::ChangeRow")]] = fault::ChangeRow;
-using Change [[deprecated("assay::fault::Change")]] = fault::Change;
 }  // namespace assay

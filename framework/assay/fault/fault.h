@@ -56,8 +56,4 @@ namespace assay {
 using fault::Flip;
 using fault::inject;
 using fault::Injection;
-
-// Their names before 0.2.0; they go with 0.3.0.
-using fault::position_in;
-using fault::positions_of;
 }  // namespace assay

@@ -48,14 +48,3 @@ std::vector<std::int64_t> place_positions(Site site, std::int64_t every, std::in
 std::int64_t place_of(Site site, std::int64_t every, std::int64_t columns, std::int64_t position);
 
 }  // namespace assay::fault
-
-namespace assay {
-// Their names before 0.2.0; they go with 0.3.0.
-using Site [[deprecated("assay::fault::Site")]] = fault::Site;
-using fault::place_count;
-using fault::place_of;
-using fault::place_positions;
-using fault::site_rows;
-using SiteRow [[deprecated("assay::fault::SiteRow")]] = fault::SiteRow;
-using fault::kTileSide;
-}  // namespace assay

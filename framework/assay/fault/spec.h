@@ -43,7 +43,4 @@ std::vector<std::string> fault_help();
 namespace assay {
 using fault::FaultSpec;
 using fault::parse_fault;
-
-// Their names before 0.2.0; they go with 0.3.0.
-using fault::fault_help;
 }  // namespace assay

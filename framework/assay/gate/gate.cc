@@ -233,24 +233,6 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
   return report;
 }
 
-std::vector<Verdict> judge_case(const Case& c, const TensorView& output,
-                                const BoundRequest& request, const JudgeOptions& options) {
-  if (std::string why_not = unfit(c, *output.format, {.bounds = request}); !why_not.empty()) {
-    return {not_comparable(std::move(why_not))};
-  }
-  std::vector<ElementCheck> checks =
-      element_checks(c, *output.format, {.bounds = request}, known_origin(c, output, {}));
-  for (ElementCheck& check : checks) {
-    if (!check.bound) continue;
-    const bool brought = (check.bound->needs_benchmark() && options.benchmark) ||
-                         (check.bound->rule == Rule::kGiven && options.element_bounds);
-    if (!brought) continue;
-    check.benchmark = check.element_bounds = check.error_weights = nullptr;  // the caller's own
-    check.why_not.clear();
-  }
-  return judge_by(checks, output, expected_of(c, output), options);
-}
-
 CaseReport gate_emulated(const Case& c, const Machine& machine, const GateRequest& request,
                          Origin origin, std::optional<Tensor>* output, Epilogue* epilogue) {
   const FloatEnvironment environment;

@@ -73,9 +73,4 @@ std::vector<Verdict> gate_tensors(const TensorView& output, const TensorView& ex
 // its operator and attributes.
 bool needs_inputs(const Case& header, const GateRequest& request);
 
-// The name of gate_case() before 0.2.0; goes with 0.3.0.
-[[deprecated("gate_case(c, output, {.bounds = request}).verdicts")]] std::vector<Verdict>
-judge_case(const Case& test_case, const TensorView& output, const BoundRequest& request,
-           const JudgeOptions& options = {});
-
 }  // namespace assay

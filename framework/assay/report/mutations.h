@@ -19,10 +19,3 @@ MutationScore mutation_score(const GateReport& report);
 std::string mutation_table(const GateReport& report);
 
 }  // namespace assay::report
-
-namespace assay {
-// Their names before 0.2.0; they go with 0.3.0.
-using report::mutation_score;
-using report::mutation_table;
-using MutationScore [[deprecated("assay::report::MutationScore")]] = report::MutationScore;
-}  // namespace assay
