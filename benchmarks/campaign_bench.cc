@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "assay/campaign/detector.h"
 #include "assay/campaign/engine.h"
-#include "assay/campaign/gate.h"
 #include "assay/config/plan_file.h"
 #include "ratios.h"
 

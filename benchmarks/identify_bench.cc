@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "assay/identify/identify.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"

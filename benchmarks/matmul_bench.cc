@@ -8,8 +8,8 @@
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
 #include "assay/machine/uncertain.h"
-#include "assay/op/accumulation.h"
-#include "assay/op/expected_error.h"
+#include "assay/op/expected_errors.h"
+#include "assay/op/sum_bound.h"
 #include "ratios.h"
 
 namespace {

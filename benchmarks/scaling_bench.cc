@@ -13,7 +13,7 @@
 
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "assay/judge/verdict.h"
 #include "assay/machine/machine.h"
 #include "assay/op/generate.h"

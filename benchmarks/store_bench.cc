@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "assay/base/text.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "ratios.h"
 
 namespace {

@@ -12,12 +12,12 @@ set(assay_framework_headers
   assay/abft/threshold.h
   assay/base/error.h
   assay/base/random.h
-  assay/campaign/statistics.h
+  assay/campaign/rate_statistics.h
   assay/fault/change.h
   assay/fault/fault.h
   assay/fault/mutation.h
   assay/fault/site.h
-  assay/fault/spec.h
+  assay/fault/fault_text.h
   assay/format/convert.h
   assay/format/format.h
   assay/format/table.h
@@ -48,8 +48,8 @@ set(assay_framework_headers
   assay/report/json.h
   assay/report/mutations.h
   assay/report/report.h
-  assay/report/text.h
-  assay/simd/bound_form.h
+  assay/report/gate_text.h
+  assay/simd/bound_form_kernel.h
   assay/tensor/case.h
   assay/tensor/distribution.h
   assay/tensor/dlpack.h
@@ -57,14 +57,14 @@ set(assay_framework_headers
   assay/tensor/product.h
   assay/tensor/tensor.h)
 set(assay_datasets_headers
-  assay/datasets/array_source.h
-  assay/datasets/case_source.h
-  assay/datasets/computed.h
-  assay/datasets/file_error.h
-  assay/datasets/runner.h
-  assay/datasets/store.h
-  assay/datasets/stored_place.h
-  assay/datasets/writer.h)
+  assay/datasets/store/array_source.h
+  assay/datasets/store/case_source.h
+  assay/datasets/runner/computed.h
+  assay/datasets/checks/file_error.h
+  assay/datasets/runner/runner.h
+  assay/datasets/store/dataset_file.h
+  assay/datasets/store/stored_place.h
+  assay/datasets/store/writer.h)
 set(assay_matchers_headers
   assay/matchers.h
   assay/matchers/abft_close.h

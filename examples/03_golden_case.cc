@@ -1,5 +1,5 @@
 // A case of a golden file as the reference: its golden result, and the bound that the case carries.
-#include <assay/datasets/store.h>
+#include <assay/datasets/store/dataset_file.h>
 #include <assay/matchers.h>
 #include <assay/op/operator.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // A team's dataset tests: one main, one function an operator; CMake makes a test of every case:
 //
 //   assay_add_dataset_tests(my_ops DATASETS gemms.h5 STANDARD torch LABELS nightly)
-#include <assay/datasets/runner.h>
+#include <assay/datasets/runner/runner.h>
 
 #include <vector>
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "assay/abft/abft.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "assay/fault/fault.h"
 #include "assay/gate/gate.h"
 #include "assay/judge/verdict.h"

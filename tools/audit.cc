@@ -10,7 +10,7 @@
 #include "assay/base/words.h"
 #include "assay/config/standards_file.h"
 #include "assay/judge/standards.h"
-#include "assay/report/audit.h"
+#include "assay/report/audit_report.h"
 #include "audit_program.h"
 #include "audit_subjects.h"
 #include "status_line.h"

@@ -8,8 +8,8 @@
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/datasets/array_writer.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/arrays/array_writer.h"
+#include "assay/datasets/store/dataset_file.h"
 
 namespace assay::tools {
 namespace {

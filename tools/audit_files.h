@@ -6,7 +6,7 @@
 #include <string>
 
 #include "assay/audit/target.h"
-#include "assay/datasets/array_file.h"
+#include "assay/datasets/arrays/array_file.h"
 
 namespace assay::tools {
 

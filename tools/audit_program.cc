@@ -9,7 +9,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/unsynced.h"
-#include "assay/datasets/file_error.h"
+#include "assay/datasets/checks/file_error.h"
 
 namespace assay::tools {
 namespace {

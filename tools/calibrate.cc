@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "assay/base/spec.h"
+#include "assay/base/call_text.h"
 #include "tools.h"
 
 namespace assay::tools {

@@ -1,5 +1,5 @@
 // assay campaign, merge, replay.
-#include "assay/report/campaign.h"
+#include "campaign.h"
 
 #include <unistd.h>
 
@@ -10,14 +10,14 @@
 #include <memory>
 #include <mutex>
 
+#include "assay/base/call_text.h"
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
-#include "assay/base/spec.h"
+#include "assay/campaign/result_store.h"
 #include "assay/campaign/results.h"
-#include "assay/campaign/store.h"
 #include "assay/campaign/trial.h"
 #include "assay/config/plan_file.h"
-#include "campaign.h"
+#include "assay/report/campaign_report.h"
 #include "status_line.h"
 #include "tools.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/campaign/published.h"
+#include "assay/campaign/published_campaigns.h"
 #include "assay/campaign/results.h"
 #include "assay/config/plan_file.h"
 #include "shard.h"

@@ -4,15 +4,15 @@
 #include <new>
 #include <set>
 
+#include "assay/base/call_text.h"
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
-#include "assay/base/spec.h"
-#include "assay/datasets/array_file.h"
-#include "assay/datasets/array_judge.h"
-#include "assay/datasets/file_gate.h"
+#include "assay/datasets/arrays/array_file.h"
+#include "assay/datasets/arrays/array_judge.h"
+#include "assay/datasets/runner/file_gate.h"
 #include "assay/gate/gate.h"
+#include "assay/report/gate_text.h"
 #include "assay/report/report.h"
-#include "assay/report/text.h"
 #include "sources.h"
 #include "tools.h"
 

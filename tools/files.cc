@@ -13,7 +13,7 @@
 #include "assay/base/temporary_file.h"
 #include "assay/base/text.h"
 #include "assay/config/machine_file.h"
-#include "assay/datasets/array_file.h"
+#include "assay/datasets/arrays/array_file.h"
 
 namespace assay::tools {
 namespace {

@@ -20,7 +20,7 @@
 #include "assay/base/words.h"
 #include "assay/config/baseline_file.h"
 #include "assay/config/known_failures_file.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "assay/report/baseline.h"
 #include "assay/report/report.h"
 #include "assay/simd/targets.h"

@@ -11,8 +11,8 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/datasets/folder.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "assay/tensor/source_names.h"
 
 namespace assay::tools {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "assay/base/pool.h"
-#include "assay/datasets/file_gate.h"
-#include "assay/datasets/open_cases.h"
+#include "assay/datasets/layouts/open_cases.h"
+#include "assay/datasets/runner/file_gate.h"
 #include "sources.h"
 #include "tools.h"
 

@@ -6,14 +6,14 @@
 #include <memory>
 #include <set>
 
+#include "assay/base/call_text.h"
 #include "assay/base/file.h"
 #include "assay/base/parallel.h"
 #include "assay/base/printable.h"
-#include "assay/base/spec.h"
 #include "assay/base/text.h"
-#include "assay/datasets/row_cases.h"
+#include "assay/datasets/layouts/row_cases.h"
+#include "assay/gate/bound_width.h"
 #include "assay/gate/bounds.h"
-#include "assay/gate/expected_error.h"
 #include "assay/op/operator.h"
 #include "tools.h"
 

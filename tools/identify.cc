@@ -9,7 +9,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/config/machine_file.h"
-#include "assay/datasets/open_cases.h"
+#include "assay/datasets/layouts/open_cases.h"
 #include "assay/identify/probes.h"
 #include "assay/report/identification.h"
 #include "tools.h"

@@ -8,7 +8,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/datasets/open_cases.h"
+#include "assay/datasets/layouts/open_cases.h"
 #include "assay/fault/change.h"
 #include "assay/judge/standards.h"
 #include "assay/machine/machine.h"

@@ -2,7 +2,7 @@
 #include <map>
 
 #include "assay/base/text.h"
-#include "assay/datasets/unpacked_folder.h"
+#include "assay/datasets/layouts/unpacked_folder.h"
 #include "sources.h"
 
 namespace assay::tools {

@@ -8,10 +8,10 @@
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/datasets/row_cases.h"
+#include "assay/datasets/layouts/row_cases.h"
 #include "assay/fault/fault.h"
+#include "assay/gate/bound_width.h"
 #include "assay/gate/case_outputs.h"
-#include "assay/gate/expected_error.h"
 #include "assay/op/operator.h"
 #include "tools.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "assay/datasets/file_gate.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/runner/file_gate.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "gate_files.h"
 
 namespace assay::tools {

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "assay/base/spec.h"
+#include "assay/base/call_text.h"
 #include "assay/base/text.h"
 
 namespace assay::tools {

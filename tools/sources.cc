@@ -5,19 +5,19 @@
 #include <map>
 #include <string_view>
 
+#include "assay/base/call_text.h"
 #include "assay/base/printable.h"
-#include "assay/base/spec.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/datasets/array_cases.h"
-#include "assay/datasets/array_file.h"
-#include "assay/datasets/csv.h"
-#include "assay/datasets/folder.h"
-#include "assay/datasets/msprobe_folder.h"
-#include "assay/datasets/pairs.h"
-#include "assay/datasets/raw_file.h"
-#include "assay/datasets/ttk_table.h"
-#include "assay/datasets/unpacked_folder.h"
+#include "assay/datasets/arrays/array_file.h"
+#include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/arrays/raw_file.h"
+#include "assay/datasets/layouts/array_cases.h"
+#include "assay/datasets/layouts/csv.h"
+#include "assay/datasets/layouts/msprobe_folder.h"
+#include "assay/datasets/layouts/pairs.h"
+#include "assay/datasets/layouts/ttk_table.h"
+#include "assay/datasets/layouts/unpacked_folder.h"
 
 namespace assay::tools {
 namespace {

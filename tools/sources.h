@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/datasets/open_cases.h"
+#include "assay/datasets/layouts/open_cases.h"
 #include "assay/gate/case_report.h"
 #include "tools.h"
 

@@ -1,6 +1,4 @@
 // assay study: questions about arithmetic, answered by the emulated operators.
-#include "assay/report/study.h"
-
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -8,6 +6,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/report/chart.h"
+#include "assay/report/study_report.h"
 #include "tools.h"
 
 namespace assay::tools {

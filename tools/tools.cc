@@ -13,13 +13,14 @@
 #include <sstream>
 #include <utility>
 
+#include "assay/base/call_text.h"
 #include "assay/base/printable.h"
-#include "assay/base/spec.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/config/standards_file.h"
-#include "assay/datasets/file_check.h"
-#include "assay/report/text.h"
+#include "assay/datasets/checks/file_check.h"
+#include "assay/datasets/store/file_look.h"
+#include "assay/report/gate_text.h"
 
 namespace assay::tools {
 namespace {

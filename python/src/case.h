@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "array.h"
-#include "assay/datasets/case_source.h"
+#include "assay/datasets/store/case_source.h"
 #include "assay/tensor/case.h"
 
 namespace assay::python {

@@ -7,7 +7,7 @@
 #include "assay/base/error.h"
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
-#include "assay/datasets/file_error.h"
+#include "assay/datasets/checks/file_error.h"
 #include "call.h"
 
 namespace assay::python {

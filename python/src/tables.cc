@@ -1,6 +1,6 @@
 // What there is, from the tables: one list of dicts each.
 #include "assay/abft/threshold.h"
-#include "assay/datasets/open_cases.h"
+#include "assay/datasets/layouts/open_cases.h"
 #include "assay/fault/fault.h"
 #include "assay/fault/mutation.h"
 #include "assay/format/format.h"
@@ -9,7 +9,7 @@
 #include "assay/machine/machine.h"
 #include "assay/op/attributes.h"
 #include "assay/op/operator.h"
-#include "assay/report/standards.h"
+#include "assay/report/standards_report.h"
 #include "assay/tensor/distribution.h"
 #include "module.h"
 

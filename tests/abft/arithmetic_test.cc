@@ -11,7 +11,7 @@
 #include "abft/checked.h"
 #include "abft/oracle.h"
 #include "abft/products.h"
-#include "assay/abft/tally.h"
+#include "assay/abft/check_tally.h"
 #include "assay/base/index.h"
 #include "assay/format/convert.h"
 #include "assay/machine/exact_matmul.h"

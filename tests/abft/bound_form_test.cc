@@ -16,9 +16,9 @@
 
 #include "abft/oracle.h"
 #include "assay/abft/abft.h"
+#include "assay/abft/check_tally.h"
 #include "assay/abft/rounding_tail.h"
 #include "assay/abft/row_reader.h"
-#include "assay/abft/tally.h"
 #include "assay/base/constants.h"
 #include "assay/base/index.h"
 #include "error_of.h"

@@ -1,6 +1,4 @@
 // Counts of several matrices as one, and when a fault of all of C is said to be one.
-#include "assay/abft/tally.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "abft/checked.h"
+#include "assay/abft/check_tally.h"
 #include "assay/base/index.h"
 #include "assay/base/text.h"
 

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "assay/audit/search.h"
+#include "assay/audit/corruption_search.h"
 #include "assay/fault/change.h"
+#include "assay/fault/fault_text.h"
 #include "assay/fault/mutation.h"
-#include "assay/fault/spec.h"
 
 namespace assay::audit {
 namespace {

@@ -1,5 +1,3 @@
-#include "assay/base/spec.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/call_text.h"
 #include "error_of.h"
 
 namespace assay {

@@ -13,8 +13,8 @@
 
 #include "assay/abft/abft.h"
 #include "assay/base/index.h"
-#include "assay/campaign/checksum_gate.h"
-#include "assay/campaign/element_gate.h"
+#include "assay/campaign/checksum_detector.h"
+#include "assay/campaign/element_detector.h"
 #include "assay/format/convert.h"
 #include "assay/gate/gate.h"
 #include "assay/judge/bound.h"

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/campaign/result_store.h"
 #include "assay/campaign/results.h"
-#include "assay/campaign/store.h"
 #include "assay/config/plan_file.h"
-#include "assay/report/campaign.h"
+#include "assay/report/campaign_report.h"
 #include "error_of.h"
 
 namespace assay::campaign {

@@ -18,7 +18,7 @@
 #include "assay/abft/rounding_tail.h"
 #include "assay/base/constants.h"
 #include "assay/base/random.h"
-#include "assay/campaign/tally.h"
+#include "assay/campaign/trial_tally.h"
 #include "assay/format/convert.h"
 #include "simd/target_fixture.h"
 

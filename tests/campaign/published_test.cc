@@ -1,12 +1,11 @@
 // Which published rates a plan has nothing to set beside.
-#include "assay/campaign/published.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "assay/campaign/published_campaigns.h"
 #include "assay/format/format.h"
 
 namespace assay::campaign {

@@ -1,6 +1,4 @@
 // Rates and their bounds, against figures that nobody here wrote and against their own definitions.
-#include "assay/campaign/statistics.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/random.h"
+#include "assay/campaign/rate_statistics.h"
 #include "emulated.h"
 #include "error_of.h"
 

@@ -1,6 +1,6 @@
 // Every emulated operator as if it were a team's own, on the machine that most of the samples are
 // made for.
-#include <assay/datasets/runner.h>
+#include <assay/datasets/runner/runner.h>
 
 #include "assay/op/operator.h"
 

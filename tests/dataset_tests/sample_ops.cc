@@ -1,6 +1,6 @@
 // A team's operators under test, as small as they come: what assay_add_dataset_tests() runs. One of
 // them is right; the others show what a wrong one looks like.
-#include <assay/datasets/runner.h>
+#include <assay/datasets/runner/runner.h>
 
 #include <cstddef>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 // Arrays of every kind of file: what Python and PyTorch write is read as it was meant, what is
 // hostile is refused in one line, and what is written is read by others.
-#include "assay/datasets/array_file.h"
+#include "assay/datasets/arrays/array_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,10 +15,10 @@
 
 #include "assay/base/random.h"
 #include "assay/base/text.h"
-#include "assay/datasets/array_dtypes.h"
-#include "assay/datasets/array_writer.h"
-#include "assay/datasets/pickle.h"
-#include "assay/datasets/raw_file.h"
+#include "assay/datasets/arrays/array_dtypes.h"
+#include "assay/datasets/arrays/array_writer.h"
+#include "assay/datasets/arrays/pickle.h"
+#include "assay/datasets/arrays/raw_file.h"
 #include "document.h"
 #include "files.h"
 

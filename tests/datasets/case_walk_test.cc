@@ -1,6 +1,6 @@
 // Cases of a file that are listed by several threads are those that one finds, and what one refuses
 // is refused in its words.
-#include "assay/datasets/case_walk.h"
+#include "assay/datasets/store/case_walk.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "assay/datasets/opened_file.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
+#include "assay/datasets/store/opened_file.h"
 #include "files.h"
 
 namespace assay::h5 {

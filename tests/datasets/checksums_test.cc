@@ -1,5 +1,5 @@
 // The table of checksums of a dataset file, whose lines are found by their object.
-#include "assay/datasets/checksums.h"
+#include "assay/datasets/store/checksums.h"
 
 #include <gmock/gmock.h>
 

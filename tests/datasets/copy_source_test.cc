@@ -1,6 +1,6 @@
 // What lies plainly is copied without HDF5 reading it, byte for byte as with it; what does not is
 // left to HDF5.
-#include "assay/datasets/copy_source.h"
+#include "assay/datasets/store/copy_source.h"
 
 #include <gmock/gmock.h>
 
@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <thread>
 
-#include "assay/datasets/opened_file.h"
-#include "assay/datasets/reader.h"
-#include "assay/datasets/types.h"
-#include "assay/datasets/writer.h"
+#include "assay/datasets/store/opened_file.h"
+#include "assay/datasets/store/reader.h"
+#include "assay/datasets/store/types.h"
+#include "assay/datasets/store/writer.h"
 #include "assay/format/convert.h"
 #include "files.h"
 

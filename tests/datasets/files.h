@@ -14,7 +14,7 @@
 #include <string>
 
 #include "assay/base/text.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 
 namespace assay {
 

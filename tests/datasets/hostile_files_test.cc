@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "document.h"
 #include "files.h"
 

@@ -1,10 +1,10 @@
 // What layouts are read with: patterns of names, Python's literals, tables, TTK's names.
-#include <assay/datasets/array_cases.h>
-#include <assay/datasets/csv.h>
-#include <assay/datasets/pairs.h>
-#include <assay/datasets/python_literal.h>
-#include <assay/datasets/ttk_folder.h>
-#include <assay/datasets/ttk_operators.h>
+#include <assay/datasets/arrays/python_literal.h>
+#include <assay/datasets/layouts/array_cases.h>
+#include <assay/datasets/layouts/csv.h>
+#include <assay/datasets/layouts/pairs.h>
+#include <assay/datasets/layouts/ttk_folder.h>
+#include <assay/datasets/layouts/ttk_operators.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

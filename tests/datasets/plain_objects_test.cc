@@ -1,5 +1,5 @@
 // Objects that are read without HDF5 are what HDF5 reads; what is damaged is left to it.
-#include "assay/datasets/plain_objects.h"
+#include "assay/datasets/store/plain_objects.h"
 
 #include <gmock/gmock.h>
 #include <sys/mman.h>
@@ -8,9 +8,9 @@
 #include <cstring>
 #include <functional>
 
-#include "assay/datasets/opened_file.h"
-#include "assay/datasets/reader.h"
-#include "assay/datasets/writer.h"
+#include "assay/datasets/store/opened_file.h"
+#include "assay/datasets/store/reader.h"
+#include "assay/datasets/store/writer.h"
 #include "emulated.h"
 #include "files.h"
 

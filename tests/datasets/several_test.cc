@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "assay/datasets/file_gate.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/runner/file_gate.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "files.h"
 
 namespace assay {

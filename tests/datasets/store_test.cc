@@ -1,6 +1,4 @@
 // What is written is what is read, and every refusal says what it means.
-#include "assay/datasets/store.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "files.h"
 
 namespace assay {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "files.h"
 
 // The clock that HDF5 reads, which a test moves on instead of waiting.

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "assay/datasets/file_gate.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/runner/file_gate.h"
+#include "assay/datasets/store/dataset_file.h"
 
 namespace assay {
 namespace {

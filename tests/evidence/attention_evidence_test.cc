@@ -12,7 +12,7 @@
 #include "assay/abft/abft.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
-#include "assay/campaign/statistics.h"
+#include "assay/campaign/rate_statistics.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/distribution.h"
 

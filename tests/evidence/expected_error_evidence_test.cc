@@ -6,7 +6,7 @@
 #include <string>
 
 #include "assay/base/text.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "assay/gate/gate.h"
 #include "assay/op/operator.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "assay/op/operator.h"
 
 namespace assay {

@@ -1,5 +1,5 @@
 // Files of arrays: all of what a file holds is read, where it is not refused.
-#include "assay/datasets/array_file.h"
+#include "assay/datasets/arrays/array_file.h"
 #include "target.h"
 
 namespace assay::fuzz {

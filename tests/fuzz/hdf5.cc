@@ -17,13 +17,13 @@
 
 #include "assay/base/sanitized.h"
 #include "assay/base/text.h"
-#include "assay/datasets/array_file.h"
-#include "assay/datasets/file_look.h"
-#include "assay/datasets/metadata_checks.h"
-#include "assay/datasets/opened_file.h"
-#include "assay/datasets/plain_objects.h"
-#include "assay/datasets/reader.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/arrays/array_file.h"
+#include "assay/datasets/store/dataset_file.h"
+#include "assay/datasets/store/file_look.h"
+#include "assay/datasets/store/metadata_checks.h"
+#include "assay/datasets/store/opened_file.h"
+#include "assay/datasets/store/plain_objects.h"
+#include "assay/datasets/store/reader.h"
 #include "target.h"
 
 namespace {

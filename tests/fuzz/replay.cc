@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "assay/base/spec.h"
+#include "assay/base/call_text.h"
 #include "target.h"
 
 namespace {

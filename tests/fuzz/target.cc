@@ -12,7 +12,7 @@
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/datasets/file_error.h"
+#include "assay/datasets/checks/file_error.h"
 
 namespace assay::fuzz {
 namespace {

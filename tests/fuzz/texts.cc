@@ -15,10 +15,10 @@
 #include "assay/config/published_file.h"
 #include "assay/config/results_file.h"
 #include "assay/config/standards_file.h"
-#include "assay/datasets/csv.h"
-#include "assay/datasets/python_literal.h"
-#include "assay/datasets/ttk_table.h"
-#include "assay/fault/spec.h"
+#include "assay/datasets/arrays/python_literal.h"
+#include "assay/datasets/layouts/csv.h"
+#include "assay/datasets/layouts/ttk_table.h"
+#include "assay/fault/fault_text.h"
 #include "assay/judge/standards.h"
 #include "assay/tensor/distribution.h"
 #include "target.h"
@@ -160,7 +160,7 @@ void run_json(std::span<const std::uint8_t> input) {
   });
 }
 
-// Faults, and the other texts of base/spec.h: the first byte says which.
+// Faults, and the other texts of base/call_text.h: the first byte says which.
 void run_fault(std::span<const std::uint8_t> input) {
   if (input.empty()) return;
   const std::string text = text_of(input.subspan(1));

@@ -8,7 +8,7 @@
 
 #include "assay/base/random.h"
 #include "assay/base/text.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "assay/gate/gate.h"
 #include "assay/matchers/drawn_from.h"
 #include "assay/matchers/elementwise.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "assay/gate/expected_error.h"
+#include "assay/gate/bound_width.h"
 
 namespace assay {
 namespace {

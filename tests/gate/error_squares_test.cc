@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "assay/gate/expected_error.h"
+#include "assay/gate/bound_width.h"
 #include "assay/gate/likely_arithmetic.h"
 #include "assay/op/operator.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "assay/base/constants.h"
-#include "assay/gate/expected_error.h"
+#include "assay/gate/bound_width.h"
 #include "assay/gate/gate.h"
 #include "assay/gate/likely_arithmetic.h"
 #include "assay/op/generate.h"

@@ -1,7 +1,5 @@
 // The standard `expected_error`: right results of every operator and machine pass, wrong arithmetic
 // does not though the operator's own bound lets it through, and what was found is said.
-#include "assay/gate/expected_error.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,12 +13,13 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/gate/bound_width.h"
 #include "assay/gate/gate.h"
 #include "assay/gate/likely_arithmetic.h"
 #include "assay/machine/dot.h"
 #include "assay/matchers/elementwise.h"
-#include "assay/op/accumulation.h"
 #include "assay/op/generate.h"
+#include "assay/op/sum_bound.h"
 #include "assay/tensor/product.h"
 #include "error_of.h"
 

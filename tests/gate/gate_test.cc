@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "assay/base/text.h"
-#include "assay/campaign/gate.h"
-#include "assay/datasets/file_gate.h"
-#include "assay/datasets/store.h"
+#include "assay/campaign/detector.h"
+#include "assay/datasets/runner/file_gate.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "assay/gate/product_gate.h"
 #include "assay/matchers/abft_close.h"
 #include "assay/matchers/amplification.h"

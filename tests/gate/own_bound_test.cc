@@ -13,10 +13,10 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "assay/gate/gate.h"
 #include "assay/matchers/elementwise.h"
-#include "assay/op/expected_error.h"
+#include "assay/op/expected_errors.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "assay/report/report.h"

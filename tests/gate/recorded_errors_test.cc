@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "assay/base/text.h"
-#include "assay/gate/expected_error.h"
+#include "assay/gate/bound_width.h"
 #include "assay/gate/gate.h"
 #include "assay/gate/likely_arithmetic.h"
-#include "assay/op/accumulation.h"
 #include "assay/op/generate.h"
+#include "assay/op/sum_bound.h"
 #include "recorded.h"
 
 namespace assay {

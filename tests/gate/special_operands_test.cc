@@ -14,9 +14,9 @@
 #include "assay/base/text.h"
 #include "assay/gate/gate.h"
 #include "assay/matchers/elementwise.h"
-#include "assay/op/accumulation.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
+#include "assay/op/sum_bound.h"
 #include "assay/report/report.h"
 #include "generated_operators.h"
 

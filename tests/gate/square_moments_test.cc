@@ -12,7 +12,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/random.h"
-#include "assay/simd/square_moments.h"
+#include "assay/simd/square_moments_kernel.h"
 #include "assay/simd/targets.h"
 
 namespace assay {

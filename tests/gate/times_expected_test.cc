@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "assay/base/text.h"
-#include "assay/gate/expected_error.h"
-#include "assay/op/accumulation.h"
+#include "assay/gate/bound_width.h"
 #include "assay/op/generate.h"
+#include "assay/op/sum_bound.h"
 
 namespace assay {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/text.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "error_of.h"
 
 namespace assay::identify {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "identify/computed.h"
 
 namespace assay::identify {

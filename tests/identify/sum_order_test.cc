@@ -19,7 +19,7 @@
 #include "assay/base/process.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
-#include "assay/datasets/store.h"
+#include "assay/datasets/store/dataset_file.h"
 #include "assay/identify/sum_order_search.h"
 #include "assay/op/operator.h"
 #include "emulated.h"

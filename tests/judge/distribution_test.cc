@@ -1,7 +1,5 @@
 // Draws against their laws: right ones fail as rarely as is stated, whatever they are rounded to,
 // and what generators get wrong is found.
-#include "assay/judge/distribution.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,6 +14,7 @@
 
 #include "assay/base/random.h"
 #include "assay/base/text.h"
+#include "assay/judge/draw_distribution.h"
 #include "assay/judge/draw_tests.h"
 #include "assay/judge/regate.h"
 #include "error_of.h"

@@ -13,7 +13,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/text.h"
-#include "assay/judge/distribution.h"
+#include "assay/judge/draw_distribution.h"
 #include "assay/judge/draw_tests.h"
 #include "oracle.h"
 

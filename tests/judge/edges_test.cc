@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "assay/base/quad.h"
-#include "assay/judge/distribution.h"
+#include "assay/judge/draw_distribution.h"
 #include "assay/judge/regate.h"
-#include "assay/judge/statistics.h"
+#include "assay/judge/statistic_table.h"
 #include "sorting.h"
 #include "verdict_lines.h"
 

@@ -11,8 +11,8 @@
 #include "assay/base/constants.h"
 #include "assay/base/text.h"
 #include "assay/judge/verdict.h"
+#include "assay/report/gate_text.h"
 #include "assay/report/report.h"
-#include "assay/report/text.h"
 #include "oracle.h"
 
 namespace assay {

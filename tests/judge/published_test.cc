@@ -1,7 +1,5 @@
 // Rules as they were published: what they let pass that the standard of the name does not, every
 // verdict held to the original's arithmetic, written out by hand.
-#include "assay/judge/published.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "assay/base/constants.h"
+#include "assay/judge/published_standards.h"
 #include "assay/judge/standards.h"
 #include "assay/judge/verdict.h"
 #include "error_of.h"

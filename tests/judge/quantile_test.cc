@@ -14,7 +14,7 @@
 #include "assay/base/index.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
-#include "assay/judge/statistics.h"
+#include "assay/judge/statistic_table.h"
 #include "assay/judge/verdict.h"
 #include "emulated.h"
 #include "oracle.h"

@@ -10,10 +10,10 @@
 
 #include "assay/base/random.h"
 #include "assay/judge/blindness.h"
-#include "assay/judge/distribution.h"
+#include "assay/judge/draw_distribution.h"
 #include "assay/judge/draw_tests.h"
 #include "assay/judge/indices.h"
-#include "assay/judge/published.h"
+#include "assay/judge/published_standards.h"
 #include "assay/judge/recheck.h"
 #include "assay/judge/regate.h"
 #include "assay/judge/standards.h"

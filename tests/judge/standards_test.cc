@@ -12,7 +12,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/gate/gate.h"
-#include "assay/judge/statistics.h"
+#include "assay/judge/statistic_table.h"
 #include "assay/judge/verdict.h"
 #include "error_of.h"
 #include "oracle.h"

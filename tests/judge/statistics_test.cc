@@ -1,7 +1,5 @@
 // The statistics of standards, held to their definitions: one element at a time, summed in numbers
 // of 113 bits, for every statistic of the table and for the outputs that no sound check passes.
-#include "assay/judge/statistics.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +13,7 @@
 #include "assay/base/quad.h"
 #include "assay/judge/regate.h"
 #include "assay/judge/standards.h"
+#include "assay/judge/statistic_table.h"
 #include "emulated.h"
 #include "oracle.h"
 

@@ -1,8 +1,6 @@
 // Bounds of what an accumulator does to a sum, against the scalar oracle of the dot model: machines
 // of the table and variants of them that flush subnormals in their inputs and sums, on data around
 // and below the normal range.
-#include "assay/machine/accumulation.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +13,7 @@
 #include "assay/base/text.h"
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_sum.h"
+#include "assay/machine/unit_bound.h"
 
 namespace assay {
 namespace {

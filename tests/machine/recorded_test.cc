@@ -11,9 +11,9 @@
 #include "assay/base/index.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
-#include "assay/machine/accumulation.h"
 #include "assay/machine/functions.h"
 #include "assay/machine/uncertain.h"
+#include "assay/machine/unit_bound.h"
 
 namespace assay::machine_recorded {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
-#include "assay/campaign/statistics.h"
+#include "assay/campaign/rate_statistics.h"
 #include "assay/fault/fault.h"
 #include "assay/fault/mutation.h"
 #include "assay/format/convert.h"

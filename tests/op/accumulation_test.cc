@@ -1,6 +1,4 @@
 // The bound of accumulation: what every emulated machine computes is within it, and little else is.
-#include "assay/op/accumulation.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 
 #include "assay/base/random.h"
 #include "assay/judge/verdict.h"
+#include "assay/op/sum_bound.h"
 
 namespace assay {
 namespace {

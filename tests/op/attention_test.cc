@@ -17,7 +17,7 @@
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
 #include "assay/machine/vector.h"
-#include "assay/op/accumulation.h"
+#include "assay/op/sum_bound.h"
 #include "vector_cases.h"
 
 namespace assay {

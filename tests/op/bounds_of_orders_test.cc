@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/op/accumulation.h"
+#include "assay/op/sum_bound.h"
 #include "vector_cases.h"
 
 namespace assay {

@@ -14,7 +14,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/machine/vector.h"
-#include "assay/op/accumulation.h"
+#include "assay/op/sum_bound.h"
 #include "vector_cases.h"
 
 namespace assay {

@@ -11,8 +11,8 @@
 
 #include "assay/base/text.h"
 #include "assay/machine/vector.h"
-#include "assay/op/accumulation.h"
 #include "assay/op/order.h"
+#include "assay/op/sum_bound.h"
 #include "vector_cases.h"
 
 namespace assay {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "assay/machine/dot.h"
-#include "assay/op/accumulation.h"
+#include "assay/op/sum_bound.h"
 #include "vector_cases.h"
 
 namespace assay {

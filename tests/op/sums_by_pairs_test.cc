@@ -9,7 +9,7 @@
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
-#include "assay/op/expected_error.h"
+#include "assay/op/expected_errors.h"
 #include "assay/simd/targets.h"
 
 namespace assay {

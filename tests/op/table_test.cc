@@ -16,8 +16,8 @@
 
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
-#include "assay/op/accumulation.h"
 #include "assay/op/attributes.h"
+#include "assay/op/sum_bound.h"
 #include "cases.h"
 
 namespace assay {

@@ -1,6 +1,4 @@
 // What reports of audits say, word for word.
-#include "assay/report/audit.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/report/audit_report.h"
 #include "assay/report/audit_tables.h"
 #include "document.h"
 

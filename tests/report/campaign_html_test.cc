@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "assay/report/campaign.h"
 #include "assay/report/campaign_plots.h"
+#include "assay/report/campaign_report.h"
 #include "assay/report/plot.h"
 #include "report/samples.h"
 

@@ -1,6 +1,4 @@
 // Results of campaigns as text, JSON and CSV, of a small result made by hand.
-#include "assay/report/campaign.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "assay/campaign/statistics.h"
+#include "assay/campaign/rate_statistics.h"
 #include "assay/config/campaign_results_file.h"
 #include "assay/config/plan_file.h"
+#include "assay/report/campaign_report.h"
 #include "document.h"
 #include "report/samples.h"
 

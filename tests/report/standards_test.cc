@@ -1,6 +1,4 @@
 // Standards as a file: what each key is, and that a file of the published ones says what they say.
-#include "assay/report/standards.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "assay/base/text.h"
 #include "assay/config/standards_file.h"
+#include "assay/report/standards_report.h"
 #include "document.h"
 
 namespace assay::report {

@@ -1,6 +1,4 @@
 // Studies as text, CSV, JSON and pictures.
-#include "assay/report/study.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/report/chart.h"
+#include "assay/report/study_report.h"
 #include "document.h"
 
 namespace assay::report {

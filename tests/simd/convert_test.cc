@@ -1,5 +1,3 @@
-#include "assay/simd/convert.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -12,6 +10,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/random.h"
+#include "assay/simd/convert_kernel.h"
 #include "target_fixture.h"
 
 namespace assay::simd {

@@ -1,6 +1,4 @@
 // Elements of a product one by one against a plain loop, the same bits on every SIMD target.
-#include "assay/simd/elements.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,6 +10,7 @@
 #include "assay/base/constants.h"
 #include "assay/base/index.h"
 #include "assay/base/random.h"
+#include "assay/simd/elements_kernel.h"
 #include "target_fixture.h"
 
 namespace assay::simd {

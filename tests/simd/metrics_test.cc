@@ -1,7 +1,5 @@
 // The metrics of a block, against the same formulas one element at a time: equal to the last bit,
 // on every target.
-#include "assay/simd/metrics.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/random.h"
+#include "assay/simd/metrics_kernel.h"
 #include "target_fixture.h"
 
 namespace assay::simd {

@@ -5,7 +5,7 @@
 
 #include "assay/base/sanitized.h"
 #include "assay/base/text.h"
-#include "assay/datasets/array_file.h"
+#include "assay/datasets/arrays/array_file.h"
 #include "emulated.h"
 #include "program.h"
 

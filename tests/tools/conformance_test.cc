@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "assay/datasets/array_file.h"
+#include "assay/datasets/arrays/array_file.h"
 #include "assay/gate/bounds.h"
 #include "assay/judge/verdict.h"
 #include "emulated.h"

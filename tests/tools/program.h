@@ -1,7 +1,7 @@
 // Runs the real program in a directory of its own and keeps what it said.
 #pragma once
 
-#include <assay/datasets/store.h>
+#include <assay/datasets/store/dataset_file.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "assay/abft/check_tally.h"
 #include "assay/abft/confirm.h"
-#include "assay/abft/tally.h"
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/index.h"

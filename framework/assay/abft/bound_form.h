@@ -5,10 +5,10 @@
 #include <cstdint>
 
 #include "assay/format/format.h"
-#include "assay/simd/bound_form.h"
+#include "assay/simd/bound_form_kernel.h"
 
 namespace assay::simd {
-enum class Storage : std::uint8_t;  // simd/convert.h
+enum class Storage : std::uint8_t;  // simd/convert_kernel.h
 }
 
 namespace assay::abft {

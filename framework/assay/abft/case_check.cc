@@ -4,9 +4,9 @@
 #include <stdexcept>
 
 #include "assay/abft/attention_check.h"
+#include "assay/abft/check_tally.h"
 #include "assay/abft/checker.h"
 #include "assay/abft/product_check.h"
-#include "assay/abft/tally.h"
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"

@@ -8,12 +8,12 @@
 #include <span>
 #include <stdexcept>
 
+#include "assay/abft/check_tally.h"
 #include "assay/abft/checked_product.h"
 #include "assay/abft/confirm.h"
 #include "assay/abft/residual_compensated.h"
 #include "assay/abft/row_forms.h"
 #include "assay/abft/row_reader.h"
-#include "assay/abft/tally.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"

@@ -37,7 +37,7 @@ struct Confirmation {
 
 // Looks at each element of each flagged check, the largest D/T first: |c - reference| must be at
 // most ulp/2 plus the bound of the accumulation, element_bound() or, where
-// is_chain(), chain_bound() of Accumulation in machine/accumulation.h (golden result alone: 2^-16
+// is_chain(), chain_bound() of Accumulation in machine/unit_bound.h (golden result alone: 2^-16
 // of the root mean square of what the check sums; integers must be equal). Removes the flags that
 // are clean; of the others keeps the first few, with their element. `most_work`: multiply-adds
 // after which, with a fault found, the rest is believed.

@@ -16,14 +16,14 @@ namespace {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-constexpr std::int64_t kRowBlock = simd::kProductRows;
+constexpr std::int64_t kOperandRows = simd::kProductRows;
 
 // Calls body(first, count) for blocks of rows.
 template <typename Body>
 void each_block(std::int64_t rows, int threads, const Body& body) {
-  parallel_for(ceil_div(rows, kRowBlock), threads, [&](std::int64_t block) {
-    const std::int64_t first = block * kRowBlock;
-    body(first, std::min(kRowBlock, rows - first));
+  parallel_for(ceil_div(rows, kOperandRows), threads, [&](std::int64_t block) {
+    const std::int64_t first = block * kOperandRows;
+    body(first, std::min(kOperandRows, rows - first));
   });
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "assay/simd/checksum.h"
-#include "assay/simd/convert.h"
+#include "assay/simd/convert_kernel.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay::abft {

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "assay/abft/tally.h"
+#include "assay/abft/check_tally.h"
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"

@@ -5,7 +5,7 @@
 
 #include "assay/abft/bound_form.h"
 #include "assay/abft/checked_product.h"
-#include "assay/machine/accumulation.h"
+#include "assay/machine/unit_bound.h"
 
 namespace assay::abft {
 

@@ -8,7 +8,7 @@
 #include "assay/abft/checked_product.h"
 #include "assay/abft/reading.h"
 #include "assay/abft/row_forms.h"
-#include "assay/simd/convert.h"
+#include "assay/simd/convert_kernel.h"
 
 namespace assay::abft {
 

@@ -13,9 +13,9 @@
 #include "assay/abft/row_forms.h"
 #include "assay/abft/v_abft.h"
 #include "assay/abft/worst_case.h"
+#include "assay/base/call_text.h"
 #include "assay/base/elementary.h"
 #include "assay/base/float_environment.h"
-#include "assay/base/spec.h"
 
 namespace assay::abft {
 namespace {

@@ -9,10 +9,10 @@
 #include <string_view>
 
 #include "assay/format/format.h"
-#include "assay/simd/bound_form.h"
+#include "assay/simd/bound_form_kernel.h"
 
 namespace assay {
-class SpecText;  // base/spec.h
+class SpecText;  // base/call_text.h
 }
 
 namespace assay::abft {

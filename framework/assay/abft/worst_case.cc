@@ -9,7 +9,7 @@
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
-#include "assay/machine/accumulation.h"
+#include "assay/machine/unit_bound.h"
 
 namespace assay::abft {
 namespace {

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <set>
 
-#include "assay/audit/search.h"
+#include "assay/audit/corruption_search.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"

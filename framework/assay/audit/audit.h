@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "assay/audit/target.h"
-#include "assay/campaign/statistics.h"
+#include "assay/campaign/rate_statistics.h"
 
 namespace assay::audit {
 

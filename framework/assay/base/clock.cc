@@ -5,7 +5,7 @@
 #include <ctime>
 #include <stdexcept>
 
-#include "assay/base/spec.h"
+#include "assay/base/call_text.h"
 #include "assay/base/text.h"
 
 namespace assay {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "assay/simd/flips.h"
+#include "assay/simd/flips_kernel.h"
 
 namespace assay::campaign {
 

@@ -6,11 +6,11 @@
 #include <span>
 
 #include "assay/abft/reading.h"
-#include "assay/campaign/tally.h"
+#include "assay/campaign/trial_tally.h"
 
 namespace assay::campaign {
 
-// The bin of a reading's D/T (simd/flips.h); kBinNotFinite where either is infinite or NaN.
+// The bin of a reading's D/T (simd/flips_kernel.h); kBinNotFinite where either is infinite or NaN.
 std::uint16_t bin_of(const abft::Reading& reading);
 
 class CleanRows {

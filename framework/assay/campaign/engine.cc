@@ -10,7 +10,7 @@
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
-#include "assay/campaign/gate.h"
+#include "assay/campaign/detector.h"
 #include "assay/campaign/trial.h"
 
 namespace assay::campaign {

@@ -11,7 +11,7 @@
 
 #include "assay/campaign/matrix.h"
 #include "assay/campaign/plan.h"
-#include "assay/campaign/tally.h"
+#include "assay/campaign/trial_tally.h"
 
 namespace assay::campaign {
 

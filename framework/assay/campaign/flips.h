@@ -1,10 +1,10 @@
-// The scalar twin of simd/flips.h, for elements of any format.
+// The scalar twin of simd/flips_kernel.h, for elements of any format.
 #pragma once
 
 #include <cstdint>
 
 #include "assay/format/format.h"
-#include "assay/simd/flips.h"
+#include "assay/simd/flips_kernel.h"
 
 namespace assay::campaign {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "assay/campaign/engine.h"
-#include "assay/campaign/statistics.h"
+#include "assay/campaign/rate_statistics.h"
 
 namespace assay::campaign {
 

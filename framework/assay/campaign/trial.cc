@@ -8,7 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
-#include "assay/op/dot.h"
+#include "assay/op/dot_operator.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/product.h"
 

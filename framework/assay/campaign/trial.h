@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/campaign/gate.h"
+#include "assay/campaign/detector.h"
 
 namespace assay::campaign {
 

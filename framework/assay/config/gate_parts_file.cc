@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "assay/base/call_text.h"
 #include "assay/base/printable.h"
-#include "assay/base/spec.h"
 #include "assay/base/text.h"
 #include "assay/config/json_input.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/campaign/published.h"
+#include "assay/campaign/published_campaigns.h"
 
 namespace assay::config {
 

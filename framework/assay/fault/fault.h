@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "assay/base/random.h"  // stream_of
-#include "assay/fault/spec.h"
+#include "assay/fault/fault_text.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay::fault {

@@ -13,7 +13,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/float_environment.h"
-#include "assay/simd/convert.h"
+#include "assay/simd/convert_kernel.h"
 
 namespace assay {
 namespace {

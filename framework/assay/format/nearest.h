@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "assay/format/format.h"
-#include "assay/simd/square_moments.h"
+#include "assay/simd/square_moments_kernel.h"
 
 namespace assay {
 

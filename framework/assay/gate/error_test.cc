@@ -12,7 +12,7 @@
 #include "assay/gate/digit_sums.h"
 #include "assay/gate/square_moments.h"
 #include "assay/judge/subject_passes.h"
-#include "assay/simd/square_moments.h"
+#include "assay/simd/square_moments_kernel.h"
 
 namespace assay {
 namespace {

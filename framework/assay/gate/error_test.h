@@ -1,5 +1,5 @@
 // Tests whether the errors of an output are as large as the theory of right results expects
-// (op/expected_error.h): each element's, and those of all elements together. The limits are fixed
+// (op/expected_errors.h): each element's, and those of all elements together. The limits are fixed
 // before an output is read.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "assay/judge/limit.h"
-#include "assay/op/expected_error.h"
+#include "assay/op/expected_errors.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {

@@ -11,10 +11,10 @@
 #include "assay/fault/mutation.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/gate/sampled.h"
-#include "assay/op/accumulation.h"
 #include "assay/op/attributes.h"
-#include "assay/op/dot.h"
+#include "assay/op/dot_operator.h"
 #include "assay/op/operator.h"
+#include "assay/op/sum_bound.h"
 
 namespace assay {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "assay/base/call_text.h"
 #include "assay/base/clock.h"
-#include "assay/base/spec.h"
 #include "assay/base/text.h"
 
 namespace assay {

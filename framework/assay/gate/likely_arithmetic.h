@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "assay/gate/expected_error.h"
+#include "assay/gate/bound_width.h"
 #include "assay/machine/machine.h"
 #include "assay/tensor/case.h"
 

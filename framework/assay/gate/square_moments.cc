@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "assay/simd/square_moments.h"
+#include "assay/simd/square_moments_kernel.h"
 
 namespace assay {
 

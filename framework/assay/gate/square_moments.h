@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "assay/format/nearest.h"
-#include "assay/op/expected_error.h"
+#include "assay/op/expected_errors.h"
 
 namespace assay {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "assay/identify/search.h"
+#include "assay/identify/model_search.h"
 
 namespace assay::identify {
 

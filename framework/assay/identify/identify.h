@@ -9,7 +9,7 @@
 
 #include "assay/identify/decide.h"
 #include "assay/identify/function_fit.h"
-#include "assay/identify/search.h"
+#include "assay/identify/model_search.h"
 #include "assay/machine/machine.h"
 #include "assay/tensor/case.h"
 

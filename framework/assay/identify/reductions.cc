@@ -11,10 +11,10 @@
 #include "assay/identify/sentence.h"
 #include "assay/identify/sum_order_search.h"
 #include "assay/machine/vector_model.h"
-#include "assay/op/accumulation.h"
 #include "assay/op/operator.h"
 #include "assay/op/order.h"
 #include "assay/op/parameter.h"
+#include "assay/op/sum_bound.h"
 
 namespace assay::identify {
 namespace {

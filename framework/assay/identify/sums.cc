@@ -10,7 +10,7 @@
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot_oracle.h"
-#include "assay/op/dot.h"
+#include "assay/op/dot_operator.h"
 #include "assay/op/operator.h"
 #include "assay/op/parameter.h"
 #include "assay/tensor/product.h"

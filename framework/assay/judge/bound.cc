@@ -6,11 +6,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/base/call_text.h"
 #include "assay/base/float_environment.h"
-#include "assay/base/spec.h"
-#include "assay/judge/distribution.h"
+#include "assay/judge/draw_distribution.h"
 #include "assay/judge/indices.h"
-#include "assay/judge/published.h"
+#include "assay/judge/published_standards.h"
 #include "assay/judge/standards.h"
 #include "assay/judge/standards_ascend.h"
 #include "assay/judge/standards_others.h"

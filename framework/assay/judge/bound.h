@@ -25,7 +25,7 @@ enum class Rule : std::uint8_t {
   kEither,        // |actual - expected| <= max(atol, rtol |expected|): absolute or relative
   kGiven,         // |actual - expected| <= an element's own bound + atol + rtol |expected|
   kStatistics,    // NaN and infinity element by element, all else by `limits` alone
-  kDistribution,  // draws, tested against the law `distribution` (judge/distribution.h)
+  kDistribution,  // draws, tested against the law `distribution` (judge/draw_distribution.h)
   kIndices,       // the values at them, by rtol and atol or another standard (judge/indices.h)
 };
 
@@ -68,7 +68,7 @@ struct Bound {
   std::string machine = {};       // kGiven: whose accumulation; empty: the case's
   bool by_chance = false;         // kGiven: of the expected error
   std::string distribution = {};  // kDistribution: the law with its parameters
-  bool as_published = false;      // by the original's own rule (judge/published.h)
+  bool as_published = false;      // by the original's own rule (judge/published_standards.h)
 
   // "atol 0.001 + rtol 0.001 * |expected|", "2 ulp", "bit equality".
   std::string text() const;

@@ -11,7 +11,7 @@
 #include "assay/judge/elements.h"
 #include "assay/judge/exact.h"
 #include "assay/judge/location.h"
-#include "assay/judge/statistics.h"
+#include "assay/judge/statistic_table.h"
 
 namespace assay {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "assay/judge/metrics_pass.h"
-#include "assay/judge/statistics.h"
+#include "assay/judge/statistic_table.h"
 #include "assay/judge/verdict.h"
 
 namespace assay {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "assay/base/spec.h"
+#include "assay/base/call_text.h"
 #include "assay/base/text.h"
 #include "assay/judge/blindness.h"
 

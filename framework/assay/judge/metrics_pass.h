@@ -10,7 +10,7 @@
 #include "assay/judge/bound.h"
 #include "assay/judge/metrics.h"
 #include "assay/judge/quantile_errors.h"
-#include "assay/simd/metrics.h"
+#include "assay/simd/metrics_kernel.h"
 
 namespace assay {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "assay/simd/metrics.h"
+#include "assay/simd/metrics_kernel.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
 // Passes over the elements of an output, a benchmark's output or zeros, piece by piece: what the
-// statistics of judge/statistics.h take of them where the metrics do not hold it exactly.
+// statistics of judge/statistic_table.h take of them where the metrics do not hold it exactly.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 #include "assay/format/nearest.h"
 #include "assay/judge/exact.h"
 #include "assay/judge/parts.h"
-#include "assay/judge/statistics.h"
+#include "assay/judge/statistic_table.h"
 
 namespace assay {
 

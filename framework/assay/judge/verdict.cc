@@ -8,11 +8,11 @@
 #include "assay/base/text.h"
 #include "assay/judge/blindness.h"
 #include "assay/judge/complex.h"
-#include "assay/judge/distribution.h"
+#include "assay/judge/draw_distribution.h"
 #include "assay/judge/elements.h"
 #include "assay/judge/indices.h"
 #include "assay/judge/pattern.h"
-#include "assay/judge/published.h"
+#include "assay/judge/published_standards.h"
 
 namespace assay {
 

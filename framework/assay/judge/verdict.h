@@ -44,7 +44,7 @@ struct Miss {
   std::optional<Part> imaginary = {};
 };
 
-// One test of draws against their law (judge/distribution.h).
+// One test of draws against their law (judge/draw_distribution.h).
 struct DrawTest {
   std::string name;
   double statistic = 0;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/base/spec.h"
+#include "assay/base/call_text.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/format/rounding.h"

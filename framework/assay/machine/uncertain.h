@@ -116,7 +116,7 @@ struct SumErrors {
 // Where the start of a sum, a bias, comes in: before all products, or added last, in float32.
 enum class StartOfSum : std::uint8_t { kFirst, kAddedLast };
 
-// The errors of m x n sums of k products on a unit, as sum_bounds() of machine/accumulation.h takes
+// The errors of m x n sums of k products on a unit, as sum_bounds() of machine/unit_bound.h takes
 // them: each sum goes through the model's roundings in order, its partial sums taken as exact.
 // `without_last`: the last rounding of each sum is left out. The result does not depend on
 // `threads`.

@@ -12,8 +12,8 @@
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
 #include "assay/machine/function_error.h"
-#include "assay/op/accumulation.h"
 #include "assay/op/attention_case.h"
+#include "assay/op/sum_bound.h"
 #include "assay/simd/weighted_errors.h"
 
 namespace assay {

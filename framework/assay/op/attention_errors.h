@@ -1,7 +1,7 @@
-// The expected errors of attention (op/expected_error.h).
+// The expected errors of attention (op/expected_errors.h).
 #pragma once
 
-#include "assay/op/expected_error.h"
+#include "assay/op/expected_errors.h"
 
 namespace assay {
 

@@ -11,9 +11,9 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/machine/function_error.h"
-#include "assay/op/accumulation.h"
 #include "assay/op/function_reference.h"
 #include "assay/op/generate.h"
+#include "assay/op/sum_bound.h"
 #include "assay/op/unit.h"
 
 namespace assay {

@@ -10,8 +10,8 @@
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/machine/function_error.h"
-#include "assay/op/accumulation.h"
 #include "assay/op/order.h"
+#include "assay/op/sum_bound.h"
 
 namespace assay {
 namespace {

@@ -12,7 +12,7 @@ namespace assay {
 DerivedTolerance norm_tolerance(const Case& test_case, NormKind kind);
 
 // The same bound for each element, without the conversion to the output's format: float64, of x's
-// shape. Only rows and elements without a bound lose theirs (held_bounds() of op/accumulation.h).
+// shape. Only rows and elements without a bound lose theirs (held_bounds() of op/sum_bound.h).
 // Throws std::invalid_argument if that leaves none.
 Tensor norm_bounds(const Case& test_case, NormKind kind);
 

@@ -2,7 +2,7 @@
 // to the result to first order.
 #pragma once
 
-#include "assay/op/expected_error.h"
+#include "assay/op/expected_errors.h"
 #include "assay/op/norm_case.h"
 
 namespace assay {

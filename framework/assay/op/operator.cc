@@ -11,12 +11,11 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/op/accumulation.h"
 #include "assay/op/attention.h"
 #include "assay/op/cast.h"
 #include "assay/op/deform_roi_pool.h"
-#include "assay/op/dot.h"
-#include "assay/op/elementwise.h"
+#include "assay/op/dot_operator.h"
+#include "assay/op/elementwise_operators.h"
 #include "assay/op/function.h"
 #include "assay/op/matmul.h"
 #include "assay/op/norm.h"
@@ -24,6 +23,7 @@
 #include "assay/op/reduce.h"
 #include "assay/op/registered.h"
 #include "assay/op/scaled_matmul.h"
+#include "assay/op/sum_bound.h"
 
 namespace assay {
 namespace {

@@ -58,12 +58,12 @@ struct Operator {
   Tensor (*reference)(const ReferenceCall&) = nullptr;
   // The dtype of a result where the case has no `output_dtype`; nullptr: that of the first input.
   const Format& (*output_format)(const Case&) = nullptr;
-  // The element bounds of the standard `accumulation` (op/accumulation.h), float64 and of the
+  // The element bounds of the standard `accumulation` (op/sum_bound.h), float64 and of the
   // result's shape. nullptr: there are none, and `no_element_bounds` says why.
   Tensor (*element_bounds)(const Case&, const Machine&, int threads) = nullptr;
   std::string no_element_bounds = {};
   bool machine_free_bounds = false;  // element_bounds holds on every machine
-  // The errors of right results by chance (op/expected_error.h); nullptr: no rule.
+  // The errors of right results by chance (op/expected_errors.h); nullptr: no rule.
   ExpectedErrors (*expected_errors)(const Case&, const Machine&, int threads) = nullptr;
   // An rtol and atol from the case's data; nullptr: no rule.
   DerivedTolerance (*tolerance)(const Case&) = nullptr;

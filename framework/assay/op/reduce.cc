@@ -14,11 +14,11 @@
 #include "assay/base/text.h"
 #include "assay/machine/exact_matmul.h"
 #include "assay/machine/exact_sum.h"
-#include "assay/op/accumulation.h"
 #include "assay/op/along_axis.h"
-#include "assay/op/expected_error.h"
+#include "assay/op/expected_errors.h"
 #include "assay/op/generate.h"
 #include "assay/op/order.h"
+#include "assay/op/sum_bound.h"
 
 namespace assay {
 namespace {

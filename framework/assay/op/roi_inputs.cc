@@ -14,10 +14,10 @@ namespace {
 
 // Whole corners along a side of `extent` pixels: how far they may reach, and how far apart they may
 // be. With one or two samples a bin more of them fall near whole pixels than with many.
-struct Reach {
+struct SampleReach {
   std::int64_t end, apart;
 };
-Reach reach_of(const Recipe& recipe, const Case& c, std::int64_t extent, const char* bins) {
+SampleReach reach_of(const Recipe& recipe, const Case& c, std::int64_t extent, const char* bins) {
   const double scale = number_of(c, "spatial_scale");
   // Larger whole numbers the dtype has not all of.
   const double most = std::ldexp(1.0, std::min(recipe.dtype->precision, 31));
@@ -47,8 +47,8 @@ void generate_deform_roi_pool(const Recipe& recipe, Case& c) {
     boxes = recipe.draw_input("rois", *recipe.dtype, {rois, 5}).view().values();
     rules["rois"] = {true, "corners in order, of each image in turn"};
   } else {
-    const Reach reach[] = {reach_of(recipe, c, sizes[3], "pooled_width"),
-                           reach_of(recipe, c, sizes[2], "pooled_height")};
+    const SampleReach reach[] = {reach_of(recipe, c, sizes[3], "pooled_width"),
+                                 reach_of(recipe, c, sizes[2], "pooled_height")};
     Random random(recipe.seed, stream_of("rois"));
     for (std::int64_t roi = 0; roi < rois; ++roi) {
       for (std::int64_t d = 0; d < 2; ++d) {

@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/base/call_text.h"
 #include "assay/base/error.h"
 #include "assay/base/random.h"
-#include "assay/base/spec.h"
 #include "assay/base/text.h"
 #include "assay/tensor/attention_shape.h"
 #include "assay/tensor/product_operands.h"

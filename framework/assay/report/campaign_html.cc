@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "assay/base/text.h"
-#include "assay/report/campaign.h"
 #include "assay/report/campaign_plots.h"
+#include "assay/report/campaign_report.h"
 #include "assay/report/escape.h"
 #include "assay/report/page.h"
 #include "assay/report/plot.h"

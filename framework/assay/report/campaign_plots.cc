@@ -7,7 +7,7 @@
 
 #include "assay/base/index.h"
 #include "assay/base/text.h"
-#include "assay/report/campaign.h"
+#include "assay/report/campaign_report.h"
 #include "assay/report/plot.h"
 
 namespace assay::report {

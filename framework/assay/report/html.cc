@@ -10,10 +10,10 @@
 #include "assay/judge/metric_table.h"
 #include "assay/report/chart.h"
 #include "assay/report/escape.h"
+#include "assay/report/gate_text.h"
 #include "assay/report/html_data.h"
 #include "assay/report/html_script.h"
 #include "assay/report/page.h"
-#include "assay/report/text.h"
 
 namespace assay::report {
 namespace {

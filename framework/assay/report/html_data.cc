@@ -14,8 +14,8 @@
 #include "assay/base/text.h"
 #include "assay/judge/metric_table.h"
 #include "assay/report/escape.h"
+#include "assay/report/gate_text.h"
 #include "assay/report/json_output.h"
-#include "assay/report/text.h"
 
 namespace assay::report {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "assay/simd/bound_form.h"
+#include "assay/simd/bound_form_kernel.h"
 
 namespace assay::simd::inlined {
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "assay/simd/convert.h"
+#include "assay/simd/convert_kernel.h"
 
 namespace assay::simd {
 

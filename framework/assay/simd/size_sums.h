@@ -1,5 +1,5 @@
 // The sizes of sums of products, and of what a matrix unit cuts off where it aligns their terms,
-// for eight sums side by side (machine/accumulation.h has the theory).
+// for eight sums side by side (machine/unit_bound.h has the theory).
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 #include <cstring>
 
-#include "assay/simd/convert.h"
+#include "assay/simd/convert_kernel.h"
 #include "assay/simd/eight-inl.h"
 #include "assay/simd/half-inl.h"
 #include "assay/simd/read_ahead.h"

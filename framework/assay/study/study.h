@@ -1,6 +1,6 @@
 // Studies: questions about arithmetic that are answered by running the emulated operators. A study
-// computes. What it found is data: tables, charts, drawings and findings, which report/study.h
-// writes as text, CSV, JSON and pictures.
+// computes. What it found is data: tables, charts, drawings and findings, which
+// report/study_report.h writes as text, CSV, JSON and pictures.
 #pragma once
 
 #include <cstdint>

@@ -5,9 +5,9 @@
 #include <limits>
 #include <stdexcept>
 
+#include "assay/base/call_text.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
-#include "assay/base/spec.h"
 #include "assay/format/convert.h"
 #include "assay/tensor/distribution_fill.h"
 

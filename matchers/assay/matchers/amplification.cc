@@ -7,7 +7,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/gate/gate.h"
-#include "assay/report/text.h"
+#include "assay/report/gate_text.h"
 
 namespace assay {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <ostream>
 
-#include "assay/campaign/statistics.h"
+#include "assay/campaign/rate_statistics.h"
 
 namespace assay {
 

@@ -6,7 +6,7 @@
 #include "assay/gate/case_report.h"
 #include "assay/gate/close_to.h"
 #include "assay/matchers/notes.h"
-#include "assay/report/text.h"
+#include "assay/report/gate_text.h"
 
 namespace assay {
 

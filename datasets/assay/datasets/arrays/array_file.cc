@@ -1,0 +1,225 @@
+#include "assay/datasets/arrays/array_file.h"
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <utility>
+
+#include "assay/base/printable.h"
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/arrays/npy_file.h"
+#include "assay/datasets/arrays/onnx_file.h"
+#include "assay/datasets/arrays/raw_file.h"
+#include "assay/datasets/arrays/safetensors_file.h"
+#include "assay/datasets/arrays/torch_file.h"
+#include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/store/dataset_file.h"
+#include "assay/datasets/store/opened_file.h"
+#include "assay/datasets/store/reader.h"
+
+namespace assay {
+namespace {
+
+class Hdf5Array : public ArraySource {
+ public:
+  Hdf5Array(const std::string& path, const std::string& object, const std::string& dtype)
+      : file_(path), reader_(path, file_.hdf5(), std::int64_t{1} << 40) {
+    if (h5::FileCheck* const check = file_.check()) check->look_at_dataset(object, dtype);
+    pieces_ = reader_.open_any(object, dtype);
+  }
+  const Format& format() const override { return pieces_->format(); }
+  const Shape& shape() const override { return pieces_->shape(); }
+  StoredPlace place() const override { return pieces_->place(); }
+  void read(std::int64_t begin, std::int64_t count, std::byte* to) override {
+    pieces_->read(begin, count, to);
+  }
+
+ private:
+  h5::OpenedFile file_;
+  h5::Reader reader_;
+  std::unique_ptr<ArraySource> pieces_;
+};
+
+// Datasets are opened by their paths, and not listed: cases are what is looked at in such a file.
+class Hdf5File : public ArrayFile {
+ public:
+  explicit Hdf5File(std::string path) : path_(std::move(path)) {}
+  std::vector<std::string> names() const override {
+    throw FileError(path_, "", "name the dataset in it, as in file.h5:/cases/x/golden");
+  }
+  std::unique_ptr<ArraySource> open(const std::string& name,
+                                    const ArrayRequest& request) const override {
+    return std::make_unique<Hdf5Array>(path_, name, request.dtype);
+  }
+
+ private:
+  std::string path_;
+};
+
+std::unique_ptr<ArrayFile> open_hdf5(const std::string& path) {
+  return std::make_unique<Hdf5File>(path);
+}
+
+const std::array<ArrayFormat, 7>& rows() {
+  static const std::array<ArrayFormat, 7> table = {{
+      {"npy", {".npy"}, false, open_npy, write_npy},
+      {"npz", {".npz"}, true, open_npz, write_npz},
+      {"pt", {".pt", ".pth"}, true, open_torch, write_torch},
+      {"safetensors", {".safetensors"}, true, open_safetensors, write_safetensors},
+      {"onnx", {".pb"}, false, open_onnx, nullptr},
+      {"hdf5", {".h5", ".hdf5"}, true, open_hdf5, nullptr},
+      {"bin", {".bin"}, false, open_raw, write_raw},  // and every other ending
+  }};
+  return table;
+}
+
+// Where the file's own name ends, and its kind.
+struct ParsedName {
+  const ArrayFormat* row;
+  std::size_t end;
+};
+
+const ArrayFormat& format_by_ending(const std::string& path) {
+  for (const ArrayFormat& row : rows()) {
+    for (const std::string_view ending : row.endings) {
+      if (path.ends_with(ending)) return row;
+    }
+  }
+  return rows().back();
+}
+
+// Every way to split "FILE:NAME": behind an archive's ending, and, because an HDF5 file may have
+// any ending, before ":/". In the order of their places.
+std::vector<ParsedName> splits_of(const std::string& path) {
+  std::vector<ParsedName> splits;
+  for (std::size_t colon = path.find(':'); colon != std::string::npos;
+       colon = path.find(':', colon + 1)) {
+    const ArrayFormat& row = format_by_ending(path.substr(0, colon));
+    if (row.is_archive && row.open != open_hdf5) {
+      splits.push_back({&row, colon});
+    } else if (colon > 0 && path.compare(colon, 2, ":/") == 0) {
+      splits.push_back({&array_format_named("hdf5"), colon});
+    }
+  }
+  return splits;
+}
+
+// Names of files and of arrays may have a ':' themselves, so what is there decides: the whole path,
+// then the shortest split at which a file ends. If nothing is there, an archive's ending goes
+// first.
+ParsedName parse_name(const std::string& path) {
+  const std::vector<ParsedName> splits = splits_of(path);
+  const ParsedName whole{&format_by_ending(path), path.size()};
+  if (splits.empty() || is_file(path)) return whole;
+  for (const ParsedName& split : splits) {
+    if (is_file(path.substr(0, split.end))) return split;
+  }
+  const auto is_archive = [](const ParsedName& split) { return split.row->open != open_hdf5; };
+  const auto archive = std::find_if(splits.rbegin(), splits.rend(), is_archive);
+  if (archive != splits.rend()) return *archive;
+  return whole.row->is_archive && whole.row->open != open_hdf5 ? whole : splits.back();
+}
+
+// No more than a line's worth of names.
+std::string listed(std::vector<std::string> names) {
+  constexpr std::size_t kMost = 10;
+  if (names.size() <= kMost) return joined(names);
+  names.resize(kMost);
+  return joined(names) + ", ...";
+}
+
+// The array that is meant where `asked` may be empty, or written with an ending.
+std::string choose(const std::string& file, const std::vector<std::string>& names,
+                   std::string asked) {
+  if (names.empty()) throw FileError(file, "", "holds no arrays");
+  if (asked.empty()) {
+    if (names.size() == 1) return names.front();
+    throw FileError(file, "",
+                    formatted("holds {} arrays ({}): name one, as in {}:/{}", names.size(),
+                              listed(names), file, names.front()));
+  }
+  std::ptrdiff_t found = std::count(names.begin(), names.end(), asked);
+  if (found == 0 && asked.ends_with(".npy")) {
+    asked.resize(asked.size() - 4);
+    found = std::count(names.begin(), names.end(), asked);
+  }
+  if (found > 1) {
+    throw FileError(file, asked, "stands twice in the file: which is meant cannot be told");
+  }
+  if (found == 0) {
+    const bool unnamed = names.size() == 1 && names.front().empty();
+    throw FileError(file, asked,
+                    unnamed ? "does not exist; the file holds one array without a name"
+                            : formatted("does not exist; the file holds {}", listed(names)));
+  }
+  return asked;
+}
+
+}  // namespace
+
+std::span<const ArrayFormat> array_formats() { return rows(); }
+
+const ArrayFormat& array_format_named(std::string_view name) {
+  return row_named("kind of array file", rows(), name);
+}
+
+const ArrayFormat& array_format_of(const std::string& path) { return format_by_ending(path); }
+
+std::string array_file(const std::string& path) { return path.substr(0, parse_name(path).end); }
+
+std::string array_name(const std::string& path) {
+  std::string name = path.substr(std::min(parse_name(path).end + 1, path.size()));
+  if (name.starts_with("/")) name.erase(0, 1);
+  return name;
+}
+
+std::unique_ptr<ArrayFile> open_array_file(const std::string& file) {
+  return array_format_of(file).open(file);
+}
+
+void check_array_name(const std::string& file, const std::string& name) {
+  const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7F;
+  });
+  if (!has_control && is_utf8(name)) return;
+  throw FileError(file, name, "an array's name must be UTF-8 without control characters");
+}
+
+std::vector<std::string> arrays_in(const std::string& file) {
+  std::vector<std::string> names = open_array_file(file)->names();
+  for (const std::string& name : names) check_array_name(file, name);
+  return names;
+}
+
+std::unique_ptr<ArraySource> open_array(const ArrayRequest& request) {
+  const ParsedName parsed = parse_name(request.path);
+  const std::string file = request.path.substr(0, parsed.end);
+  const std::string asked = array_name(request.path);
+  if (parsed.row->open == open_hdf5 && parsed.end < request.path.size()) {
+    return Hdf5File(file).open("/" + asked, request);
+  }
+  const std::unique_ptr<ArrayFile> opened = parsed.row->open(file);
+  const std::vector<std::string> names = opened->names();
+  for (const std::string& name : names) check_array_name(file, name);
+  return opened->open(choose(file, names, asked), request);
+}
+
+Tensor read_array(ArraySource& source) {
+  Tensor tensor(source.format(), source.shape());
+  source.read(0, tensor.size(), tensor.bytes());
+  return tensor;
+}
+
+Tensor read_array(const ArrayRequest& request) {
+  const std::unique_ptr<ArraySource> source = open_array(request);
+  try {
+    return read_array(*source);
+  } catch (const std::bad_alloc&) {
+    throw FileError(request.path, "", "needs more memory than there is");
+  }
+}
+
+}  // namespace assay

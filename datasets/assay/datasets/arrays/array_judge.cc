@@ -1,0 +1,195 @@
+#include "assay/datasets/arrays/array_judge.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "assay/base/parallel.h"
+#include "assay/base/pool.h"
+#include "assay/judge/parts.h"
+
+namespace assay {
+namespace {
+
+// A pass over both arrays. The thread that reads is the only one that touches the sources.
+void read_pieces(ArraySource& actual, ArraySource& expected, std::int64_t piece,
+                 const PiecewiseJudge::TakePiece& take) {
+  const std::int64_t size = element_count(actual.shape());
+  const std::int64_t held = std::min(piece, size);
+  struct Buffer {
+    Tensor actual, expected;
+    std::int64_t count = 0;
+  };
+  Buffer buffers[2];
+  for (Buffer& buffer : buffers) {
+    buffer.actual = Tensor(actual.format(), {held});
+    buffer.expected = Tensor(expected.format(), {held});
+  }
+  const auto start = [&](Buffer& buffer, std::int64_t begin) {
+    buffer.count = std::min(piece, size - begin);
+    // Where there is no room for a thread, the pieces are read when they are waited for.
+    return std::async(std::launch::async | std::launch::deferred,
+                      [&actual, &expected, &buffer, begin] {
+                        actual.read(begin, buffer.count, buffer.actual.bytes());
+                        expected.read(begin, buffer.count, buffer.expected.bytes());
+                      });
+  };
+  std::future<void> reading;  // waited for before the buffers go
+  if (size > 0) reading = start(buffers[0], 0);
+  for (std::int64_t begin = 0, i = 0; begin < size; begin += piece, ++i) {
+    Buffer& read = buffers[i % 2];
+    reading.get();
+    if (begin + piece < size) reading = start(buffers[(i + 1) % 2], begin + piece);
+    take(read.actual.view().slice(0, read.count), read.expected.view().slice(0, read.count));
+  }
+}
+
+using Judges = std::vector<std::unique_ptr<PiecewiseJudge>>;  // null: judges nothing
+
+// Each thread reads a part and judges it while its caches hold it.
+class JudgeByThreads {
+ public:
+  JudgeByThreads(ArraySource& actual, ArraySource& expected, const Judges& judges, int threads)
+      : actual_(actual),
+        expected_(expected),
+        judges_(judges),
+        threads_(threads > 0 ? threads : default_threads()),
+        most_judged_(2 * static_cast<std::size_t>(threads_)),
+        checks_(actual.checks_parts() || expected.checks_parts()) {}
+
+  void run() {
+    for_parts(
+        element_count(actual_.shape()), threads_,
+        [&](std::int64_t begin, std::int64_t end) { return judge(begin, end - begin); },
+        [&](Parts& parts) {
+          auto part = parts.begin();
+          for (const auto& judging : judges_) {
+            if (judging != nullptr) judging->add(std::move(*part++));
+          }
+        });
+  }
+
+ private:
+  using Parts = std::vector<PiecewiseJudge::Part>;
+  struct Buffer {
+    Tensor actual, expected;
+    std::int64_t count = 0;
+  };
+
+  Parts judge(std::int64_t begin, std::int64_t count) {
+    auto buffer = buffers_.take();
+    buffer->count = count;
+    actual_.read_part(begin, count, buffer->actual.bytes());
+    expected_.read_part(begin, count, buffer->expected.bytes());
+    Parts parts;
+    for (const auto& judging : judges_) {
+      if (judging == nullptr) continue;
+      parts.push_back(judging->judge_part(buffer->actual.view().slice(0, count),
+                                          buffer->expected.view().slice(0, count), begin));
+    }
+    if (checks_) check(begin, std::move(buffer));
+    return parts;
+  }
+
+  // The sources check parts in order: who has judged the next one hands it to them, and those that
+  // were judged before their turn.
+  void check(std::int64_t begin, Pool<Buffer>::Taken buffer) {
+    std::unique_lock lock(mutex_);
+    judged_.emplace(begin, std::move(buffer));
+    if (is_checking_) {
+      // Who reads more than one thread can check waits for it, but not for ever: memory is what
+      // this saves, and what is waited for may have failed.
+      room_.wait_for(lock, std::chrono::milliseconds(100),
+                     [&] { return judged_.size() <= most_judged_; });
+      return;
+    }
+    is_checking_ = true;  // and stays so where that throws
+    while (!judged_.empty() && judged_.begin()->first == checked_) {
+      const auto next = judged_.extract(judged_.begin());
+      lock.unlock();
+      const Buffer& read = *next.mapped();
+      actual_.check_part(next.key(), read.count, read.actual.bytes());
+      expected_.check_part(next.key(), read.count, read.expected.bytes());
+      lock.lock();
+      checked_ += read.count;
+      room_.notify_all();
+    }
+    is_checking_ = false;
+  }
+
+  ArraySource &actual_, &expected_;
+  const Judges& judges_;
+  const int threads_;
+  const std::size_t most_judged_;  // that wait to be checked
+  const bool checks_;
+  Pool<Buffer> buffers_{[this] {
+    return std::unique_ptr<Buffer>(new Buffer{Tensor(actual_.format(), {PiecewiseJudge::kUnit}),
+                                              Tensor(expected_.format(), {PiecewiseJudge::kUnit})});
+  }};
+  std::mutex mutex_;
+  std::condition_variable room_;
+  std::map<std::int64_t, Pool<Buffer>::Taken> judged_;  // by their first elements; not checked
+  std::int64_t checked_ = 0;                            // elements
+  bool is_checking_ = false;
+};
+
+}  // namespace
+
+bool judges_in_pieces(const std::vector<ElementCheck>& checks) {
+  return std::all_of(checks.begin(), checks.end(), [](const ElementCheck& check) {
+    return !check.bound || !check.why_not.empty() || PiecewiseJudge::can_judge(*check.bound);
+  });
+}
+
+std::int64_t piece_for(int threads) {
+  const int parts = threads > 0 ? threads : default_threads();
+  return std::clamp(4 * parts, 8, 64) * PiecewiseJudge::kUnit;
+}
+
+std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
+                                  const std::vector<ElementCheck>& checks,
+                                  const JudgeOptions& options, std::int64_t piece) {
+  const TensorView whole_actual = view_bytes(nullptr, actual.format(), actual.shape());
+  const TensorView whole_expected = view_bytes(nullptr, expected.format(), expected.shape());
+  const bool comparable = why_not_comparable(whole_actual, whole_expected).empty();
+  Judges judges;
+  for (const ElementCheck& check : checks) {
+    const bool judged = comparable && check.bound && check.why_not.empty();
+    judges.push_back(judged ? std::make_unique<PiecewiseJudge>(actual.format(), actual.shape(),
+                                                               *check.bound, options)
+                            : nullptr);
+  }
+  const PiecewiseJudge::Pass pass = [&](const PiecewiseJudge::TakePiece& take) {
+    read_pieces(actual, expected, piece, take);
+  };
+  const bool any = std::any_of(judges.begin(), judges.end(),
+                               [](const auto& judging) { return judging != nullptr; });
+  if (any && actual.serves_threads() && expected.serves_threads()) {
+    JudgeByThreads(actual, expected, judges, options.threads).run();
+  } else if (any) {
+    pass([&](const TensorView& a, const TensorView& e) {
+      for (const auto& judging : judges) {
+        if (judging != nullptr) judging->add(a, e);
+      }
+    });
+  }
+  std::vector<Verdict> verdicts;
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    if (judges[i] == nullptr) {
+      // Which says why, without a look at the data.
+      verdicts.push_back(checks[i].judge(whole_actual, whole_expected, options));
+      continue;
+    }
+    Verdict verdict = judges[i]->result(pass);
+    verdict.notes.insert(verdict.notes.end(), checks[i].notes.begin(), checks[i].notes.end());
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+}  // namespace assay

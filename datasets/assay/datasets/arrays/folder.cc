@@ -1,0 +1,150 @@
+#include "assay/datasets/arrays/folder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "assay/base/text.h"
+#include "assay/datasets/checks/file_error.h"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kArrayEndings[] = {".npy", ".npz", ".pt",  ".pth", ".safetensors",
+                                              ".pb",  ".bin", ".raw", ".dat"};
+
+bool is_hidden(const fs::path& path) { return path.filename().string().starts_with("."); }
+
+}  // namespace
+
+namespace {
+
+// Adds what is under `folder`, which is called `name` in the folder where the walk began. `above`:
+// the folders on the way, where their links lead, because a link may lead back to one of them.
+void add_files(const fs::path& folder, const fs::path& name, std::vector<fs::path>& above,
+               std::vector<std::string>& files) {
+  std::error_code error, ignored;
+  fs::directory_iterator at(folder, error);
+  above.push_back(fs::canonical(folder, ignored));
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    if (is_hidden(at->path())) continue;
+    const fs::path within = name / at->path().filename();
+    if (!at->is_directory(ignored)) {
+      files.push_back(within.generic_string());
+    } else if (std::find(above.begin(), above.end(), fs::canonical(at->path(), ignored)) ==
+               above.end()) {
+      add_files(at->path(), within, above, files);
+    }
+  }
+  above.pop_back();
+  if (error) throw FileError(folder.generic_string(), "", "cannot be read: " + error.message());
+}
+
+}  // namespace
+
+std::vector<std::string> files_under(const std::string& folder) {
+  std::vector<std::string> files;
+  std::vector<fs::path> above;
+  add_files(folder, "", above, files);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::string> folders_in(const std::string& folder) {
+  std::vector<std::string> folders;
+  std::error_code error, ignored;
+  for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    if (!is_hidden(at->path()) && at->is_directory(ignored) && !at->is_symlink(ignored)) {
+      folders.push_back(at->path().filename().string());
+    }
+  }
+  if (error) throw FileError(folder, "", "cannot be read: " + error.message());
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+std::string in_folder(const std::string& folder, const std::string& name) {
+  return (fs::path(folder) / name).generic_string();
+}
+
+std::string last_name(const std::string& path) {
+  fs::path p = fs::path(path).lexically_normal();
+  if (p.filename().empty()) p = p.parent_path();
+  const std::string name = p.filename().string();
+  return name == "." || name == ".." ? fs::absolute(p).lexically_normal().filename().string()
+                                     : name;
+}
+
+bool is_array_file(std::string_view path) {
+  return std::any_of(std::begin(kArrayEndings), std::end(kArrayEndings),
+                     [&](std::string_view ending) { return path.ends_with(ending); });
+}
+
+NewFolder::NewFolder(const std::string& folder) : folder_(folder) {
+  std::error_code error;
+  if (fs::exists(folder, error) && !(is_folder(folder) && fs::is_empty(folder, error))) {
+    throw FileError(folder, "", "is there already, and not empty");
+  }
+  for (fs::path at = fs::absolute(folder).lexically_normal(); !at.empty() && !fs::exists(at, error);
+       at = at.parent_path()) {
+    if (at.has_filename()) made_.push_back(at.string());
+  }
+  fs::create_directories(folder, error);
+  if (error) throw FileError(folder, "", "cannot be made: " + error.message());
+  hidden_ = in_folder(folder, ".assay-XXXXXX");
+  if (mkdtemp(hidden_.data()) == nullptr) {
+    throw FileError(folder, "", formatted("cannot be written to: {}", std::strerror(errno)));
+  }
+}
+
+NewFolder::~NewFolder() {
+  std::error_code error;
+  fs::remove_all(hidden_, error);
+  for (const std::string& name : moved_) fs::remove_all(in_folder(folder_, name), error);
+  for (const std::string& folder : made_) fs::remove(folder, error);  // if it is empty
+}
+
+void NewFolder::make(const std::string& name) const {
+  std::error_code error;
+  fs::create_directories(in_folder(hidden_, name), error);
+  if (error) throw FileError(in_folder(folder_, name), "", "cannot be made: " + error.message());
+}
+
+void NewFolder::commit(const std::string& last) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(hidden_)) {
+    if (entry.path().filename() != last) names.push_back(entry.path().filename().string());
+  }
+  names.push_back(last);
+  for (const std::string& name : names) {
+    std::error_code error;
+    fs::rename(in_folder(hidden_, name), in_folder(folder_, name), error);
+    if (error) throw FileError(in_folder(folder_, name), "", error.message());
+    moved_.push_back(name);
+  }
+  moved_.clear();
+  made_.clear();
+}
+
+std::string without_array_ending(const std::string& path) {
+  for (const std::string_view ending : kArrayEndings) {
+    if (path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
+  }
+  return path;
+}
+
+}  // namespace assay

@@ -1,0 +1,13 @@
+// ONNX's TensorProto, as its backend tests keep inputs and outputs (input_0.pb).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "assay/datasets/arrays/array_file.h"
+
+namespace assay {
+
+std::unique_ptr<ArrayFile> open_onnx(const std::string& path);
+
+}  // namespace assay

@@ -1,0 +1,53 @@
+// Messages of protocol buffers, as files of ONNX hold them, and which message of onnx.proto a file
+// is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "assay/datasets/arrays/byte_source.h"
+
+namespace assay::onnx {
+
+// How protocol buffers write a value.
+enum Wire : std::uint64_t { kVarint = 0, kFixed8 = 1, kBytes = 2, kFixed4 = 5 };
+
+// A message, or a part of one, that is read through a window. Each function throws FileError, which
+// names the file, if the bytes are none of a message.
+class Message {
+ public:
+  Message(const std::string& path, ByteSource& bytes) : Message(path, bytes, 0, bytes.size()) {}
+  Message(const std::string& path, ByteSource& bytes, std::int64_t begin, std::int64_t end)
+      : path_(path), bytes_(bytes), at_(begin), end_(end) {}
+
+  bool at_end() const { return at_ == end_; }
+  std::int64_t at() const { return at_; }
+  std::uint64_t varint();
+  std::uint64_t fixed(int width);
+  std::int64_t length();  // of the bytes that follow
+  void skip(std::int64_t count);
+  [[noreturn]] void refuse(const std::string& why) const;
+
+ private:
+  std::uint64_t next();
+
+  const std::string& path_;
+  ByteSource& bytes_;
+  std::int64_t at_, end_;
+  std::int64_t window_begin_ = 0;
+  std::vector<std::byte> window_;
+};
+
+// Says which message of onnx.proto other than a TensorProto the file looks like, and what to do:
+// "is an ONNX ModelProto, ...". Returns an empty string if nothing tells. Sequences and optionals
+// have the wire types of a tensor: ask about these only if the file is no consistent tensor.
+std::string other_message(const std::string& path, ByteSource& bytes);
+// Returns true if the file can be a TensorProto, because it has a data type or is damaged.
+bool may_be_tensor(const std::string& path, ByteSource& bytes);
+
+// "FLOAT", the name of a TensorProto.DataType; an empty string if the number has none.
+std::string data_type_name(std::uint64_t data_type);
+
+}  // namespace assay::onnx

@@ -1,0 +1,167 @@
+#include "assay/datasets/arrays/safetensors_file.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/config/array_header.h"
+#include "assay/datasets/arrays/array_dtypes.h"
+#include "assay/datasets/arrays/plain_array.h"
+#include "assay/datasets/arrays/raw_file.h"
+#include "assay/datasets/checks/file_error.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kLength = 8;                // bytes of the header's length
+constexpr std::int64_t kMostHeader = 100'000'000;  // as the format's own reader has it
+
+// Two elements of 4 bits lie in a byte.
+bool is_packed(const Format& format) { return format.bits == 4; }
+
+class SafetensorsFile : public ArrayFile {
+ public:
+  explicit SafetensorsFile(const std::string& path) : path_(path), bytes_(open_plain(path)) {
+    const std::string header = header_text();
+    try {
+      arrays_ = config::read_safetensors_header(header);
+    } catch (const std::invalid_argument& e) {
+      throw FileError(path, "", e.what());
+    }
+    check_places();
+  }
+
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const config::ArrayHeader& array : arrays_) names.push_back(array.name);
+    return names;
+  }
+
+  std::unique_ptr<ArraySource> open(const std::string& name,
+                                    const ArrayRequest& request) const override {
+    const config::ArrayHeader& array = arrays_.at(places_.at(name));
+    const Format* f = find_dtype(&DtypeNames::safetensors, array.dtype);
+    if (f == nullptr) {
+      throw FileError(path_, name, unread_elements(array.dtype));
+    }
+    const double needed = bytes_needed(path_, *f, *array.shape, is_packed(*f));
+    if (needed != static_cast<double>(array.end - array.begin)) {
+      throw FileError(
+          path_, name,
+          formatted("has {} bytes; {} of shape {} needs {:.0f}", array.end - array.begin,
+                    array.dtype, shape_text(*array.shape), needed));
+    }
+    const std::int64_t offset = data_ + array.begin;
+    return plain_array(request.path, bytes_,
+                       {.format = said_format(f, f->storage_bytes, request),
+                        .shape = *array.shape,
+                        .offset = offset,
+                        .packed = is_packed(*f),
+                        .place = place_within(*bytes_, offset, array.end - array.begin)});
+  }
+
+ private:
+  std::string header_text() {
+    const std::int64_t size = bytes_->size();
+    std::byte start[kLength] = {};
+    if (size < kLength) throw FileError(path_, "", "is truncated in its header");
+    bytes_->read(0, kLength, start);
+    std::uint64_t length = 0;
+    for (std::size_t i = kLength; i-- > 0;) {
+      length = length << 8 | std::to_integer<std::uint64_t>(start[i]);
+    }
+    if (length > static_cast<std::uint64_t>(size - kLength)) {
+      throw FileError(
+          path_, "",
+          formatted("is truncated in its header, or no safetensors file: the header would "
+                    "have {} bytes, the file has {}",
+                    length, size));
+    }
+    if (length > kMostHeader) {
+      throw FileError(
+          path_, "",
+          formatted("has a header of {} bytes, over the {} that are read", length, kMostHeader));
+    }
+    std::string text(static_cast<std::size_t>(length), ' ');
+    bytes_->read(kLength, static_cast<std::int64_t>(length),
+                 reinterpret_cast<std::byte*>(text.data()));
+    data_ = kLength + static_cast<std::int64_t>(length);
+    return text;
+  }
+
+  // The arrays fill the file, one after another: what overlaps or lies in a gap could be meant in
+  // two ways.
+  void check_places() {
+    std::int64_t at = 0;
+    const std::int64_t size = bytes_->size() - data_;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      const config::ArrayHeader& array = arrays_[i];
+      places_.emplace(array.name, i);
+      if (array.end > size) {
+        throw FileError(
+            path_, array.name,
+            formatted("is truncated: its bytes end at {}, the file's at {}", array.end, size));
+      }
+      if (array.begin != at) {
+        throw FileError(path_, array.name,
+                        formatted("its bytes begin at {}, but those of the array before end at {}",
+                                  array.begin, at));
+      }
+      at = array.end;
+    }
+    if (at != size) {
+      throw FileError(path_, "", formatted("has {} bytes behind its arrays", size - at));
+    }
+  }
+
+  std::string path_;
+  std::shared_ptr<ByteSource> bytes_;
+  std::int64_t data_ = 0;  // where the arrays' bytes begin
+  std::vector<config::ArrayHeader> arrays_;
+  std::map<std::string, std::size_t> places_;
+};
+
+std::string packed(const std::string& codes) {
+  std::string pairs((codes.size() + 1) / 2, '\0');
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const int code = codes[i] << (i % 2 * 4);
+    pairs[i / 2] = static_cast<char>(pairs[i / 2] | code);
+  }
+  return pairs;
+}
+
+}  // namespace
+
+std::unique_ptr<ArrayFile> open_safetensors(const std::string& path) {
+  return std::make_unique<SafetensorsFile>(path);
+}
+
+void write_safetensors(const std::string& path, const std::map<std::string, TensorView>& arrays) {
+  // The widest elements first: each array then begins at a multiple of its width.
+  std::vector<std::pair<std::string, TensorView>> sorted(arrays.begin(), arrays.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.second.format->storage_bytes > b.second.format->storage_bytes;
+  });
+  std::vector<config::ArrayHeader> headers;
+  std::string data;
+  for (const auto& [name, view] : sorted) {
+    config::ArrayHeader header;
+    header.name = name.empty() ? "tensor" : name;
+    header.dtype = std::string(dtype_name(&DtypeNames::safetensors, *view.format));
+    header.shape = view.shape;
+    header.begin = static_cast<std::int64_t>(data.size());
+    data += is_packed(*view.format) ? packed(bytes_of(view)) : bytes_of(view);
+    header.end = static_cast<std::int64_t>(data.size());
+    headers.push_back(std::move(header));
+  }
+  std::string text = config::safetensors_header(headers);
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  std::string out;
+  for (int i = 0; i < 8; ++i) out += static_cast<char>(text.size() >> 8 * i & 0xFF);
+  write_file(path, out + text + data);
+}
+
+}  // namespace assay

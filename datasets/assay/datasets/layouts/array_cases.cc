@@ -1,0 +1,523 @@
+#include "assay/datasets/layouts/array_cases.h"
+
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+bool is_raw(const std::string& path) {
+  for (const char* ending : {".bin", ".raw", ".dat"}) {
+    if (path.ends_with(ending)) return true;
+  }
+  return false;
+}
+
+const Format& known_format(const ArrayRequest& array) {
+  try {
+    return format_named(array.dtype);
+  } catch (const std::invalid_argument& e) {
+    throw FileError(array.path, "", e.what());
+  }
+}
+
+// The elements that a raw file of this dtype holds. Throws FileError where it is not a whole number
+// of them.
+std::int64_t elements_in(const ArrayRequest& array) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(array.path, error);
+  if (error) throw FileError(array.path, "", error.message());
+  const Format& f = known_format(array);
+  const auto width = static_cast<std::uintmax_t>(f.storage_bytes);
+  if (bytes % width != 0) {
+    throw FileError(
+        array.path, "",
+        formatted("has {} bytes, which is no whole number of {} elements", bytes, f.name));
+  }
+  return static_cast<std::int64_t>(bytes / width);
+}
+
+// What is counted for the notes.
+struct Inferred {
+  int dtype_of_other = 0, shape_of_other = 0, shape_of_size = 0, output_dtype = 0;
+  std::string first_dtype, first_shape, first_size, first_output;
+};
+
+// Whether a raw file says itself, by its name or by a file beside it, what it holds.
+bool says_itself(ArrayRequest& array) {
+  if (!array.dtype.empty() && array.shape) return true;
+  try {
+    const std::unique_ptr<ArraySource> source = open_array(array);
+    array.dtype = source->format().name;
+    array.shape = source->shape();
+    return true;
+  } catch (const FileError&) {
+    return false;
+  }
+}
+
+// The bytes of an array; those of its file where it is one of several in an archive, as a look into
+// that takes longer.
+std::int64_t bytes_of_file(const ArrayRequest& array) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(array_file(array.path), error);
+  return error ? 0 : static_cast<std::int64_t>(bytes);
+}
+
+TensorInfo info_of(const ArrayRequest& array) {
+  const std::unique_ptr<ArraySource> source = open_array(array);
+  return {std::string(source->format().name), source->shape()};
+}
+
+Epilogue epilogue_of(const CaseOutputRecord& of, const std::string& producer) {
+  Epilogue epilogue;
+  const auto accumulator = of.accumulators.find(producer), residual = of.residuals.find(producer);
+  if (accumulator != of.accumulators.end()) epilogue.accumulator = read_array(accumulator->second);
+  if (residual != of.residuals.end()) epilogue.residual = read_array(residual->second);
+  return epilogue;
+}
+
+// Dtypes and shapes of raw bytes of one side, where nothing else says them.
+struct RawDefaults {
+  const std::string& dtype;
+  const std::optional<Shape>& shape;
+};
+
+using FindOther = std::function<std::optional<TensorInfo>()>;
+
+std::optional<TensorInfo> info_if_known(ArrayRequest array) {
+  if (is_raw(array.path) && !says_itself(array)) return std::nullopt;
+  return info_of(array);
+}
+
+// `find_other` gives an array of the other side, whose dtype and shape may be this one's.
+void settle(ArrayRequest& array, const RawDefaults& defaults, const FindOther& find_other,
+            Inferred& inferred) {
+  // What a file says itself goes before what was said of all of them.
+  if (!is_raw(array.path)) {
+    if (array.dtype.empty()) array.dtype = defaults.dtype;
+    if (!array.dtype.empty()) (void)known_format(array);
+    return;
+  }
+  if (array.dtype.empty() && !array.shape && says_itself(array)) return;
+  if (array.dtype.empty()) array.dtype = defaults.dtype;
+  if (!array.shape && defaults.shape) array.shape = defaults.shape;
+  std::optional<TensorInfo> pair;
+  const auto of_pair = [&]() -> const std::optional<TensorInfo>& {
+    if (!pair && find_other) {
+      try {
+        pair = find_other();
+      } catch (const FileError&) {
+        // It is named when it is read.
+      }
+    }
+    return pair;
+  };
+  if (array.dtype.empty()) {
+    if (!of_pair()) {
+      throw FileError(array.path, "",
+                      "holds raw bytes, and nothing says their dtype: neither its name (as in "
+                      "x_bfloat16.bin) nor the other side; give --dtype and --golden-dtype");
+    }
+    array.dtype = pair->dtype;
+    if (inferred.dtype_of_other++ == 0) inferred.first_dtype = array.path;
+  }
+  (void)known_format(array);
+  if (array.shape) return;
+  const std::int64_t count = elements_in(array);
+  if (of_pair() && element_count(pair->shape) == count) {
+    array.shape = pair->shape;
+    if (inferred.shape_of_other++ == 0) inferred.first_shape = array.path;
+  } else {
+    array.shape = Shape{count};
+    if (inferred.shape_of_size++ == 0) inferred.first_size = array.path;
+  }
+}
+
+// A golden result of more precision than the outputs says nothing of what they are meant to be:
+// then they say it themselves; also those that lie in another place, which are asked there.
+void settle_output_dtype(const CaseRecord& record, CaseOutputRecord& result, Inferred& inferred) {
+  constexpr const char* kName = "output_dtype";
+  if (!result.golden || result.attributes.count(kName) > 0 || record.attributes.count(kName) > 0) {
+    return;
+  }
+  result.output_dtype_is_open = true;
+  if (result.outputs.empty()) return;
+  std::map<std::string, TensorInfo> outputs;
+  for (const auto& [producer, array] : result.outputs) outputs.emplace(producer, info_of(array));
+  const Format* const common = common_format(outputs);
+  const Format& golden = format_named(info_of(*result.golden).dtype);
+  if (common == nullptr || !has_more_precision(golden, *common)) return;
+  result.attributes[kName] = std::string(common->name);
+  result.output_dtype_is_open = false;
+  if (inferred.output_dtype++ == 0) inferred.first_output = result.outputs.begin()->second.path;
+}
+
+std::string arrays_text(int count, const std::string& first) {
+  return count == 1 ? first : formatted("{} arrays, the first {}", count, first);
+}
+
+}  // namespace
+
+void settle_arrays(std::vector<CaseRecord>& records, const OpenOptions& options,
+                   std::vector<std::string>& notes) {
+  const RawDefaults outputs{options.dtype, options.shape};
+  const RawDefaults golden{options.golden_dtype, options.golden_shape};
+  Inferred inferred;
+  const auto settle_record = [&](CaseRecord& record) {
+    for (auto& [name, input] : record.inputs) settle(input, golden, {}, inferred);
+    for (auto& [name, result] : record.results) {
+      if (!outputs.dtype.empty() && result.golden) {
+        result.attributes.emplace("output_dtype", std::string(format_named(outputs.dtype).name));
+      }
+      FindOther of_output, of_golden;
+      if (!result.outputs.empty()) {
+        of_output = [&first = result.outputs.begin()->second] { return info_if_known(first); };
+      }
+      if (result.golden) settle(*result.golden, golden, of_output, inferred);
+      if (result.golden) {
+        of_golden = [&there = *result.golden] { return info_if_known(there); };
+      } else if (options.golden_sources) {
+        const std::string output = record.results.size() == 1 ? "" : name;
+        of_golden = [&options, output, source_name = record.source_name()] {
+          const FoundCase known = find_in(options.golden_sources(), source_name);
+          return known.name ? known.source->golden_info(*known.name, output) : std::nullopt;
+        };
+      }
+      for (auto& [producer, array] : result.outputs) settle(array, outputs, of_golden, inferred);
+      settle_output_dtype(record, result, inferred);
+    }
+  };
+  for (CaseRecord& record : records) {
+    try {
+      if (!record.error) settle_record(record);
+    } catch (const FileError& e) {
+      record.error = e;
+    }
+  }
+  if (inferred.dtype_of_other > 0) {
+    notes.push_back(formatted("the dtype is that of the other side: {}",
+                              arrays_text(inferred.dtype_of_other, inferred.first_dtype)));
+  }
+  if (inferred.output_dtype > 0) {
+    notes.push_back(
+        formatted("the output dtype is that of the outputs, for the golden results have "
+                  "more precision: {}",
+                  arrays_text(inferred.output_dtype, inferred.first_output)));
+  }
+  if (inferred.shape_of_other > 0) {
+    notes.push_back(formatted("the shape is that of the other side, for the sizes agree: {}",
+                              arrays_text(inferred.shape_of_other, inferred.first_shape)));
+  }
+  if (inferred.shape_of_size > 0) {
+    notes.push_back(formatted("the shape is not known, one dimension of all elements is taken: {}",
+                              arrays_text(inferred.shape_of_size, inferred.first_size)));
+  }
+}
+
+std::string CaseRecord::source_name() const { return source_name_of(name, attributes); }
+
+namespace {
+
+// The names of the golden cases that records belong to, by source name.
+std::map<std::string, std::string> golden_names(const std::vector<CaseRecord>& records,
+                                                const OpenOptions& options) {
+  std::map<std::string, std::string> names;
+  if (!options.golden_sources) return names;
+  const std::vector<const CaseSource*> sources = options.golden_sources();
+  for (const CaseRecord& record : records) {
+    const std::string source_name = record.source_name();
+    if (std::optional<std::string> name = find_in(sources, source_name).name) {
+      names.emplace(source_name, std::move(*name));
+    }
+  }
+  return names;
+}
+
+bool any_golden_below(const std::string& above, const OpenOptions& options) {
+  if (!options.golden_sources) return false;
+  for (const CaseSource* source : options.golden_sources()) {
+    for (const std::string& name : source->case_names()) {
+      if (name.starts_with(above)) return true;
+    }
+  }
+  return false;
+}
+
+// If several records have one source name, only the first is left, with an error.
+void mark_repeated(const std::string& path, std::vector<CaseRecord>& records) {
+  std::map<std::string, CaseRecord*> first;
+  std::set<const CaseRecord*> repeated;
+  for (CaseRecord& record : records) {
+    const auto [at, is_new] = first.emplace(record.source_name(), &record);
+    if (is_new) continue;
+    repeated.insert(&record);
+    if (!at->second->error) at->second->error = FileError(path, record.name, "is there twice");
+  }
+  std::vector<CaseRecord> kept;
+  for (CaseRecord& record : records) {
+    if (repeated.count(&record) == 0) kept.push_back(std::move(record));
+  }
+  records = std::move(kept);
+}
+
+}  // namespace
+
+ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records,
+                       const OpenOptions& options)
+    : path_(std::move(path)) {
+  mark_repeated(path_, records);
+  const std::map<std::string, std::string> golden = golden_names(records, options);
+  std::map<std::string, int> claims;  // on case names
+  std::set<std::string> groups;       // which have cases below them
+  std::vector<std::string> names;     // of the records, in their order
+  for (const CaseRecord& record : records) {
+    const auto known = golden.find(record.source_name());
+    std::string name = known != golden.end() ? known->second : safe_case_name(record.name);
+    ++claims[name];
+    for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
+      groups.insert(name.substr(0, at));
+    }
+    names.push_back(std::move(name));
+  }
+  std::set<std::string> of_golden;
+  for (const auto& [source_name, name] : golden) of_golden.insert(name);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    CaseRecord& record = records[i];
+    const std::string source_name = record.source_name();
+    std::string& name = names[i];
+    if (golden.count(source_name) == 0) {
+      // A record that needs no other name keeps its own, unless it is a golden case's.
+      const bool is_own = name == source_name;
+      const bool is_taken = claims[name] > 1 && (!is_own || of_golden.count(name) > 0);
+      if (is_taken || groups.count(name) > 0) name = distinct_case_name(source_name);
+    }
+    if (name != source_name) record.attributes[kSourceNameAttribute] = source_name;
+    if (record.stands_for_all_below) {
+      const std::string above = name.substr(0, name.rfind('/') + 1);
+      all_below_.emplace(above, record);
+      if (any_golden_below(above, options)) continue;
+    }
+    order_.push_back(name);
+    by_source_.emplace(source_name, name);
+    const auto [at, is_new] = records_.emplace(name, std::move(record));
+    if (is_new) continue;
+    order_.pop_back();
+    at->second.error = FileError(path_, source_name,
+                                 formatted("and '{}' would both be the case {}; rename one of them",
+                                           at->second.source_name(), name));
+  }
+}
+
+std::vector<std::string> ArrayCases::case_names() const {
+  if (records_.empty() && all_below_.empty()) throw NoCaseError(path_, "", "holds no case");
+  std::vector<std::string> names;
+  for (const auto& [name, record] : records_) names.push_back(name);
+  return names;
+}
+
+const CaseRecord* ArrayCases::find_record(const std::string& name) const {
+  if (const auto at = records_.find(name); at != records_.end()) return &at->second;
+  for (const auto& [above, record] : all_below_) {
+    if (name.starts_with(above)) return &record;
+  }
+  return nullptr;
+}
+
+bool ArrayCases::has_case(const std::string& name) const { return find_record(name) != nullptr; }
+
+std::optional<std::string> ArrayCases::find(const std::string& source_name) const {
+  const auto at = by_source_.find(source_name);
+  return at == by_source_.end() ? std::nullopt : std::optional(at->second);
+}
+
+const CaseRecord& ArrayCases::record(const std::string& name) const {
+  const CaseRecord* const found = find_record(name);
+  if (found == nullptr) throw FileError(path_, name, "there is no such case");
+  return *found;
+}
+
+const CaseOutputRecord& ArrayCases::result(const std::string& name,
+                                           const std::string& output) const {
+  const CaseRecord& r = record(name);
+  if (r.results.size() == 1 && output.empty()) return r.results.begin()->second;
+  const auto at = r.results.find(output);
+  if (at == r.results.end()) {
+    throw FileError(path_, name, formatted("there is no output '{}'", output));
+  }
+  return at->second;
+}
+
+Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
+  const CaseRecord& r = record(name);
+  if (r.error) throw FileError(*r.error);
+  Case c;
+  c.name = name;
+  c.op = r.op;
+  c.attributes = r.attributes;
+  c.absent_inputs = r.absent_inputs;
+  for (const auto& [operand, array] : r.inputs) {
+    if (what.inputs) {
+      c.inputs.emplace(operand, read_array(array));
+    } else {
+      c.unread_inputs.emplace(operand, &format_named(info_of(array).dtype));
+    }
+  }
+  for (const auto& [output, of] : r.results) {
+    CaseOutput read;
+    read.attributes = of.attributes;
+    read.output_dtype_is_open = of.output_dtype_is_open;
+    read.golden_missing = !of.golden && !of.not_compared;
+    if (what.golden && of.golden) read.golden = read_array(*of.golden);
+    if (what.outputs) {
+      for (const auto& [producer, array] : of.outputs) {
+        read.outputs.emplace(producer, read_array(array));
+        Epilogue epilogue = epilogue_of(of, producer);
+        if (!epilogue.empty()) read.epilogues.emplace(producer, std::move(epilogue));
+      }
+    }
+    read.output_machines = of.machines;
+    c.results.emplace(output, std::move(read));
+  }
+  if (c.results.size() == 1) {
+    c = one_output(c, r.results.begin()->first);
+    c.output_name.clear();
+  }
+  return c;
+}
+
+CaseInfo ArrayCases::info(const std::string& name) const {
+  const CaseRecord& r = record(name);
+  if (r.error) throw FileError(*r.error);
+  CaseInfo info;
+  info.name = name;
+  info.op = r.op;
+  info.attributes = r.attributes;
+  info.absent_inputs = r.absent_inputs;
+  for (const auto& [operand, array] : r.inputs) info.inputs.emplace(operand, info_of(array));
+  for (const auto& [output, of] : r.results) {
+    OutputInfo one;
+    one.attributes = of.attributes;
+    one.output_dtype_is_open = of.output_dtype_is_open;
+    one.golden_missing = !of.golden && !of.not_compared;
+    if (of.golden) one.golden = info_of(*of.golden);
+    for (const auto& [producer, array] : of.outputs) {
+      TensorInfo info_of_output = info_of(array);
+      const auto machine = of.machines.find(producer);
+      if (machine != of.machines.end()) info_of_output.machine = machine->second;
+      one.outputs.emplace(producer, std::move(info_of_output));
+    }
+    for (const auto& [producer, array] : of.accumulators) {
+      one.accumulators.emplace(producer, info_of(array));
+    }
+    for (const auto& [producer, array] : of.residuals) {
+      one.residuals.emplace(producer, info_of(array));
+    }
+    info.results.emplace(output, std::move(one));
+  }
+  if (info.results.size() == 1) {
+    OutputInfo one = std::move(info.results.begin()->second);
+    info.results.clear();
+    for (auto& [attribute, value] : one.attributes) info.attributes[attribute] = std::move(value);
+    info.output_dtype_is_open = one.output_dtype_is_open;
+    info.golden = std::move(one.golden);
+    info.outputs = std::move(one.outputs);
+    info.accumulators = std::move(one.accumulators);
+    info.residuals = std::move(one.residuals);
+  }
+  return info;
+}
+
+std::map<std::string, Attribute> ArrayCases::attributes_of(const std::string& name) const {
+  const CaseRecord& r = record(name);
+  std::map<std::string, Attribute> attributes = r.attributes;
+  if (r.results.size() == 1) {
+    for (const auto& [attribute, value] : r.results.begin()->second.attributes) {
+      attributes[attribute] = value;
+    }
+  }
+  attributes["op"] = r.op;
+  return attributes;
+}
+
+std::vector<std::string> ArrayCases::producers_of(const std::string& name) const {
+  std::set<std::string> producers;
+  for (const auto& [output, of] : record(name).results) {
+    for (const auto& [producer, array] : of.outputs) producers.insert(producer);
+  }
+  return {producers.begin(), producers.end()};
+}
+
+Tensor ArrayCases::read_output(const std::string& name, const std::string& producer,
+                               const std::string& output) const {
+  const CaseOutputRecord& of = result(name, output);
+  const auto at = of.outputs.find(producer);
+  if (at == of.outputs.end()) {
+    throw FileError(path_, name, formatted("there is no output of '{}'", producer));
+  }
+  return read_array(at->second);
+}
+
+Epilogue ArrayCases::read_epilogue(const std::string& name, const std::string& producer,
+                                   const std::string& output) const {
+  return epilogue_of(result(name, output), producer);
+}
+
+std::unique_ptr<ArraySource> ArrayCases::open_input(const std::string& name,
+                                                    const std::string& operand) const {
+  return open_array(record(name).inputs.at(operand));
+}
+
+std::unique_ptr<ArraySource> ArrayCases::open_golden(const std::string& name,
+                                                     const std::string& output) const {
+  const CaseOutputRecord& of = result(name, output);
+  return of.golden ? open_array(*of.golden) : nullptr;
+}
+
+std::unique_ptr<ArraySource> ArrayCases::open_output(const std::string& name,
+                                                     const std::string& producer,
+                                                     const std::string& output) const {
+  const CaseOutputRecord& of = result(name, output);
+  const auto at = of.outputs.find(producer);
+  return at == of.outputs.end() ? nullptr : open_array(at->second);
+}
+
+std::int64_t ArrayCases::golden_bytes(const std::string& name) const {
+  std::int64_t bytes = 0;
+  for (const auto& [output, of] : record(name).results) {
+    if (of.golden) bytes += bytes_of_file(*of.golden);
+  }
+  return bytes;
+}
+
+std::int64_t ArrayCases::output_bytes(const std::string& name, const std::string& producer) const {
+  std::int64_t bytes = 0;
+  for (const auto& [output, of] : record(name).results) {
+    const auto at = of.outputs.find(producer);
+    if (at != of.outputs.end()) bytes += bytes_of_file(at->second);
+  }
+  return bytes;
+}
+
+std::optional<StoredPlace> ArrayCases::golden_place(const std::string& name,
+                                                    const std::string& output) const {
+  if (!has_case(name)) return std::nullopt;
+  const CaseOutputRecord& of = result(name, output);
+  if (!of.golden) return std::nullopt;
+  return open_array(*of.golden)->place();
+}
+
+std::optional<StoredPlace> ArrayCases::output_place(const std::string& name,
+                                                    const std::string& producer,
+                                                    const std::string& output) const {
+  if (!has_case(name)) return std::nullopt;
+  const CaseOutputRecord& of = result(name, output);
+  const auto at = of.outputs.find(producer);
+  if (at == of.outputs.end()) return std::nullopt;
+  return open_array(at->second)->place();
+}
+
+}  // namespace assay

@@ -1,0 +1,131 @@
+#include "assay/datasets/layouts/csv.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/datasets/checks/file_error.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // as spreadsheets write it
+constexpr std::string_view kArchive = "PK";                  // how their own files begin
+constexpr std::uintmax_t kMostTableBytes = std::uintmax_t{256} << 20;
+
+class Parser {
+ public:
+  Parser(const std::string& path, const std::string& text) : path_(path), text_(text) {
+    if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
+  }
+
+  bool done() const { return at_ >= text_.size(); }
+
+  CsvRow row() {
+    CsvRow row{line_, {}};
+    for (;;) {
+      row.cells.push_back(text_.compare(at_, 1, "\"") == 0 ? quoted() : plain());
+      if (done()) return row;
+      const char c = text_[at_++];
+      if (c == '\r' && !done() && text_[at_] == '\n') ++at_;
+      if (c != ',') {
+        ++line_;
+        return row;
+      }
+    }
+  }
+
+  [[noreturn]] void refuse(std::size_t line, const std::string& why) const {
+    throw FileError(path_, formatted("line {}", line), why);
+  }
+
+ private:
+  std::string plain() {
+    const std::size_t end = std::min(text_.find_first_of(",\r\n", at_), text_.size());
+    std::string cell = text_.substr(at_, end - at_);
+    if (cell.find('"') != std::string::npos) {
+      refuse(line_, "has a quote within a cell that does not begin with one");
+    }
+    at_ = end;
+    return cell;
+  }
+
+  std::string quoted() {
+    const std::size_t begin = line_;
+    std::string cell;
+    for (++at_; !done(); ++at_) {
+      if (text_[at_] == '"') {
+        ++at_;
+        if (done() || text_[at_] != '"') {
+          if (!done() && std::string_view(",\r\n").find(text_[at_]) == std::string_view::npos) {
+            refuse(line_, "has text behind a quoted cell");
+          }
+          return cell;
+        }
+      } else if (text_[at_] == '\n') {
+        ++line_;
+      }
+      cell += text_[at_];
+    }
+    refuse(begin, "has a quoted cell that does not end");
+  }
+
+  std::string path_;
+  const std::string& text_;
+  std::size_t at_ = 0, line_ = 1;
+};
+
+}  // namespace
+
+int CsvTable::column(const std::string& name) const {
+  const auto at = std::find(header.begin(), header.end(), name);
+  return at == header.end() ? -1 : static_cast<int>(at - header.begin());
+}
+
+CsvTable read_csv(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+  if (error) throw FileError(path, "", error.message());
+  if (bytes > kMostTableBytes) {
+    throw FileError(path, "",
+                    formatted("has {} bytes, over the {} of a table", bytes, kMostTableBytes));
+  }
+  const std::string text = read_file(path);
+  if (text.starts_with(kArchive)) {
+    throw FileError(path, "", "is an Excel workbook or another archive; save the sheet as CSV");
+  }
+  Parser parser(path, text);
+  CsvTable table;
+  table.path = path;
+  while (!parser.done()) {
+    CsvRow row = parser.row();
+    if (row.cells.size() == 1 && row.cells[0].empty()) continue;
+    if (table.header.empty()) {
+      table.header = std::move(row.cells);
+      continue;
+    }
+    if (row.cells.size() != table.header.size()) {
+      parser.refuse(row.line, formatted("has {} cells, and the header {}", row.cells.size(),
+                                        table.header.size()));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  if (table.header.empty()) throw FileError(path, "", "is empty");
+  return table;
+}
+
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) {
+    if (&cell != &cells.front()) line += ',';
+    // What a file begins with may say what it is.
+    const bool speaks = cell.starts_with(kByteOrderMark) || cell.starts_with(kArchive);
+    const std::string text = csv_cell(cell);
+    line += speaks && text == cell ? formatted("\"{}\"", text) : text;
+  }
+  return line + "\n";
+}
+
+}  // namespace assay

@@ -1,0 +1,149 @@
+#include "assay/datasets/layouts/msprobe_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/config/msprobe_file.h"
+#include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/layouts/array_cases.h"
+
+namespace assay {
+namespace {
+
+constexpr std::uintmax_t kMostListBytes = std::uintmax_t{1} << 30;
+
+// The folders of dump.json files, by their paths in `path`; "" is itself.
+std::vector<std::string> dumps_in(const std::string& path) {
+  if (!is_folder(path)) return {};
+  if (is_file(in_folder(path, "dump.json"))) return {""};
+  std::vector<std::string> dumps;
+  for (const std::string& outer : folders_in(path)) {
+    const std::string whole = in_folder(path, outer);
+    for (const std::string& dump : dumps_in(whole)) {
+      dumps.push_back(dump.empty() ? outer : outer + "/" + dump);
+    }
+  }
+  return dumps;
+}
+
+// Layers of folders above a dump: step0/rank0. What lies deeper is no dump of one side.
+constexpr std::ptrdiff_t kMostLayers = 3;
+
+ArrayRequest array_of(const std::string& folder, const config::MsprobeTensor& tensor,
+                      const std::string& call) {
+  const std::string list = in_folder(folder, "dump.json");
+  if (tensor.data_name.find('/') != std::string::npos || tensor.data_name.empty()) {
+    throw FileError(
+        list, call + ": " + tensor.place,
+        formatted("its data_name '{}' is no file of dump_tensor_data", tensor.data_name));
+  }
+  return {in_folder(in_folder(folder, "dump_tensor_data"), tensor.data_name), "", {}};
+}
+
+std::vector<config::MsprobeCall> calls_in(const std::string& folder) {
+  const std::string list = in_folder(folder, "dump.json");
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(list, error);
+  if (error) throw FileError(list, "", error.message());
+  if (bytes > kMostListBytes) {
+    throw FileError(list, "",
+                    formatted("has {} bytes, over the {} of a list", bytes, kMostListBytes));
+  }
+  try {
+    return config::parse_msprobe(read_file(list), "dump.json");
+  } catch (const std::invalid_argument& e) {
+    throw FileError(folder, "", e.what());
+  }
+}
+
+}  // namespace
+
+bool is_msprobe(const std::string& path) {
+  const std::vector<std::string> dumps = dumps_in(path);
+  return !dumps.empty() && std::all_of(dumps.begin(), dumps.end(), [](const std::string& dump) {
+    return std::count(dump.begin(), dump.end(), '/') < kMostLayers;
+  });
+}
+
+OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
+  OpenedCases opened;
+  const std::string producer =
+      safe_word(options.producer.empty() ? last_name(path) : options.producer);
+  std::vector<std::string> dumps = dumps_in(path);
+  std::sort(dumps.begin(), dumps.end(), natural_less);
+  if (dumps.empty()) throw FileError(path, "", "has no dump.json");
+  std::vector<CaseRecord> records;
+  int without_data = 0;
+  for (const std::string& dump : dumps) {
+    const std::string folder = dump.empty() ? path : in_folder(path, dump);
+    const std::string list = in_folder(folder, "dump.json");
+    std::vector<config::MsprobeCall> calls;
+    try {
+      calls = calls_in(folder);
+    } catch (const FileError& e) {
+      // One damaged dump of several costs its own calls only, and nobody knows which they are.
+      if (dump.empty()) throw;
+      CaseRecord& unread = records.emplace_back();
+      unread.name = dump + "/*";
+      unread.error = e;
+      unread.stands_for_all_below = true;
+      unread.results["output_0"].outputs.emplace(producer, ArrayRequest{list, "", {}});
+      continue;
+    }
+    std::int64_t number = 0;
+    for (const config::MsprobeCall& call : calls) {
+      CaseRecord record;
+      record.name = dump.empty() ? call.name : dump + "/" + call.name;
+      record.attributes[kCallAttribute] = number++;
+      try {
+        for (const config::MsprobeTensor& tensor : call.outputs) {
+          const ArrayRequest array = array_of(folder, tensor, call.name);
+          CaseOutputRecord& result = record.results[distinct_word(tensor.place)];
+          if (options.side == Side::kGolden)
+            result.golden = array;
+          else
+            result.outputs.emplace(producer, array);
+        }
+        for (const config::MsprobeTensor& tensor : call.inputs) {
+          if (options.side != Side::kGolden) break;
+          record.inputs.emplace(distinct_word(tensor.place), array_of(folder, tensor, call.name));
+        }
+      } catch (const FileError& e) {
+        record.error = e;
+      }
+      if (record.results.empty() && !record.error) {
+        ++without_data;
+        continue;
+      }
+      records.push_back(std::move(record));
+    }
+  }
+  if (without_data > 0) {
+    opened.notes.push_back(formatted("{} call{} no tensor among {} outputs: left out", without_data,
+                                     without_data == 1 ? " has" : "s have",
+                                     without_data == 1 ? "its" : "their"));
+  }
+  settle_arrays(records, options, opened.notes);
+  auto cases = std::make_unique<ArrayCases>(path, std::move(records), options);
+  opened.order = cases->in_order();
+  opened.cases = std::move(cases);
+  return opened;
+}
+
+std::string first_call_text(const std::vector<std::string>& calls,
+                            const std::vector<std::string>& not_passed) {
+  const std::set<std::string> differ(not_passed.begin(), not_passed.end());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (differ.count(calls[i]) == 0) continue;
+    return formatted("the first call that differs is {}, call {} of {}", calls[i], i + 1,
+                     calls.size());
+  }
+  return "";
+}
+
+}  // namespace assay

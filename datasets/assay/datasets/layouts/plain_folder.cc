@@ -1,0 +1,198 @@
+#include "assay/datasets/layouts/plain_folder.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "assay/base/text.h"
+#include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/layouts/array_cases.h"
+
+namespace assay {
+namespace {
+
+// What the folder of golden results is called beside those of outputs.
+constexpr std::string_view kGoldenNames[] = {"gold",     "golden",    "goldens", "expect",
+                                             "expected", "reference", "ref"};
+constexpr std::string_view kInputNames[] = {"in", "input", "inputs"};
+
+bool is_one_of(std::span<const std::string_view> names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// An array that was found, or why a name cannot be read.
+struct FoundArray {
+  ArrayRequest array;
+  std::optional<FileError> error = {};
+  bool is_all_below = false;  // CaseRecord::stands_for_all_below
+};
+using Arrays = std::map<std::string, FoundArray>;  // by the source name of their case
+
+void add_array(Arrays& arrays, const std::string& name, FoundArray found) {
+  const std::string path = found.array.path;
+  const auto [at, is_new] = arrays.emplace(name, std::move(found));
+  if (is_new || at->second.error) return;
+  at->second.error = FileError(array_file(path), "",
+                               formatted("and {} have one name, '{}': which of them is meant?",
+                                         array_file(at->second.array.path), name));
+}
+
+// The arrays of a file. One that cannot be listed costs its own cases only.
+void add_arrays(Arrays& arrays, const std::string& file, const std::string& name) {
+  if (!array_format_of(file).is_archive) {
+    add_array(arrays, name, {.array = {file, "", {}}});
+    return;
+  }
+  try {
+    for (const std::string& array : arrays_in(file)) {
+      add_array(arrays, array.empty() ? name : name + "/" + array,
+                {.array = {array.empty() ? file : file + ":/" + array, "", {}}});
+    }
+  } catch (const FileError& e) {
+    add_array(arrays, name + "/*", {.array = {file, "", {}}, .error = e, .is_all_below = true});
+  }
+}
+
+// Of a producer whose name is made safe the case keeps its own.
+void add_output(CaseRecord& record, CaseOutputRecord& result, const std::string& producer,
+                const ArrayRequest& array) {
+  const std::string safe = safe_word(producer);
+  if (safe != producer) record.attributes["x_producer_" + safe] = producer;
+  const auto [at, added] = result.outputs.emplace(safe, array);
+  if (!added) {
+    throw FileError(
+        array.path, "",
+        formatted("and {} are both of the producer {}", array_file(at->second.path), safe));
+  }
+}
+
+// An archive of one side that cannot be read: the cases that the other sides name below it have its
+// error, and stand for it.
+void spread_errors(std::map<std::string, CaseRecord>& records) {
+  for (auto at = records.begin(); at != records.end();) {
+    if (!at->second.stands_for_all_below) {
+      ++at;
+      continue;
+    }
+    const std::string above = at->first.substr(0, at->first.rfind('/') + 1);
+    bool any = false;
+    for (auto below = records.lower_bound(above);
+         below != records.end() && below->first.starts_with(above); ++below) {
+      if (below->second.stands_for_all_below) continue;
+      if (!below->second.error) below->second.error = at->second.error;
+      any = true;
+    }
+    at = any ? records.erase(at) : std::next(at);
+  }
+}
+
+// Those under a folder by their path in it, or of one file.
+Arrays arrays_under(const std::string& path) {
+  Arrays arrays;
+  if (!is_folder(path)) {
+    add_arrays(arrays, path, without_array_ending(last_name(path)));
+    return arrays;
+  }
+  for (const std::string& file : files_under(path)) {
+    if (is_array_file(file)) add_arrays(arrays, in_folder(path, file), without_array_ending(file));
+  }
+  return arrays;
+}
+
+}  // namespace
+
+bool is_plain_folder(const std::string& path) {
+  if (is_file(path)) return is_array_file(path);
+  const std::vector<std::string> files = files_under(path);
+  return std::any_of(files.begin(), files.end(), [](const auto& f) { return is_array_file(f); });
+}
+
+OpenedCases open_plain_folder(const std::string& path, const OpenOptions& options) {
+  std::vector<CaseRecord> records;
+  const std::string producer =
+      options.producer.empty() ? without_array_ending(last_name(path)) : options.producer;
+  for (auto& [name, found] : arrays_under(path)) {
+    CaseRecord record;
+    record.name = name;
+    record.error = found.error;
+    record.stands_for_all_below = found.is_all_below;
+    CaseOutputRecord& result = record.results["output"];
+    if (options.side == Side::kGolden)
+      result.golden = found.array;
+    else
+      add_output(record, result, producer, found.array);
+    records.push_back(std::move(record));
+  }
+  OpenedCases opened;
+  settle_arrays(records, options, opened.notes);
+  opened.cases = std::make_unique<ArrayCases>(path, std::move(records), options);
+  return opened;
+}
+
+bool is_two_sided_folder(const std::string& path) {
+  if (!is_folder(path)) return false;
+  bool golden = false, outputs = false;
+  for (const std::string& folder : folders_in(path)) {
+    if (!is_plain_folder(in_folder(path, folder))) continue;
+    const bool named_golden = is_one_of(kGoldenNames, folder);
+    golden |= named_golden;
+    outputs |= !named_golden && !is_one_of(kInputNames, folder);
+  }
+  return golden && outputs;
+}
+
+OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& options) {
+  std::map<std::string, CaseRecord> records;
+  OpenedCases opened;
+  std::string golden_folder;
+  for (const std::string& folder : folders_in(path)) {
+    const std::string whole = in_folder(path, folder);
+    if (!is_plain_folder(whole)) continue;
+    if (is_one_of(kInputNames, folder)) {
+      opened.notes.push_back(
+          formatted("{} is left out: nothing says to which operators these inputs belong", whole));
+      continue;
+    }
+    const bool is_golden = is_one_of(kGoldenNames, folder);
+    if (is_golden && !golden_folder.empty()) {
+      throw FileError(
+          path, "",
+          formatted("{} and {} are both called as golden results are; give one of them as "
+                    "the golden side and the outputs beside it",
+                    golden_folder, folder));
+    }
+    if (is_golden) golden_folder = folder;
+    for (auto& [name, found] : arrays_under(whole)) {
+      CaseRecord& record = records[name];
+      record.name = name;
+      if (found.error) record.error = found.error;
+      record.stands_for_all_below |= found.is_all_below;
+      CaseOutputRecord& result = record.results["output"];
+      if (is_golden)
+        result.golden = found.array;
+      else
+        add_output(record, result, folder, found.array);
+    }
+  }
+  spread_errors(records);
+  std::vector<CaseRecord> cases;
+  for (auto& [name, record] : records) {
+    const CaseOutputRecord& result = record.results["output"];
+    if (!result.golden && !record.error) {
+      for (const auto& [producer, array] : result.outputs)
+        opened.without_golden.push_back(array.path);
+      continue;
+    }
+    if (result.outputs.empty() && !record.error) {
+      opened.without_output.push_back(result.golden->path);
+    }
+    cases.push_back(std::move(record));
+  }
+  settle_arrays(cases, options, opened.notes);
+  opened.cases = std::make_unique<ArrayCases>(path, std::move(cases), options);
+  return opened;
+}
+
+}  // namespace assay

@@ -1,0 +1,581 @@
+#include "assay/datasets/layouts/ttk_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "assay/base/call_text.h"
+#include "assay/base/sha256.h"
+#include "assay/base/text.h"
+#include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/layouts/array_cases.h"
+#include "assay/datasets/layouts/ttk_operators.h"
+#include "assay/datasets/layouts/ttk_table.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kDumpEndings[] = {"bin", "npy",
+                                             "pt"};  // the first that is whole is read
+constexpr int kMostTensors = 65536;                  // an index beyond is no index
+
+std::optional<int> index_of(std::string_view text) {
+  const auto index = read_number<int>(text);
+  return index && *index >= 0 && *index < kMostTensors ? index : std::nullopt;
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error);
+       !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+    names.push_back(at->path().filename().string());
+  }
+  if (error) throw FileError(folder, "", "cannot be read: " + error.message());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// --------------------------------------------------------------------------- the case table
+
+// The rows by name, of the table that is given or the only one in the folder.
+struct Rows {
+  TtkTable table;
+  std::map<std::string, const TtkCase*> by_name, by_dump_name;
+  bool given = false;
+};
+
+std::unique_ptr<Rows> find_rows(const std::string& folder, const OpenOptions& options,
+                                OpenedCases& opened) {
+  auto rows = std::make_unique<Rows>();
+  std::string path = options.table;
+  if (path.empty()) {
+    std::vector<std::string> tables;
+    for (const std::string& name : names_in(folder)) {
+      const std::string file = in_folder(folder, name);
+      if (file.ends_with(".csv") && is_file(file) && is_ttk_table(file)) tables.push_back(file);
+    }
+    if (tables.size() > 1) {
+      throw FileError(
+          folder, "",
+          formatted("has the case tables {}; say with --table which one it is", joined(tables)));
+    }
+    if (tables.empty()) {
+      for (const std::string& name : names_in(folder)) {
+        if (!name.ends_with(".xlsx")) continue;
+        opened.notes.push_back(
+            formatted("{} is an Excel workbook, which assay does not read; save its sheet as CSV",
+                      in_folder(folder, name)));
+      }
+      opened.notes.push_back(
+          "there is no case table (--table FILE.csv): operators, attributes and tolerances are not "
+          "known");
+      return rows;
+    }
+    path = tables[0];
+    opened.notes.push_back(formatted("the case table is {}", path));
+  }
+  rows->table = read_ttk_table(path);
+  rows->table.given = !options.table.empty();
+  rows->given = true;
+  for (const TtkCase& c : rows->table.cases) {
+    rows->by_name.emplace(c.name, &c);
+    rows->by_dump_name.emplace(ttk_dump_name(c.name), &c);
+  }
+  return rows;
+}
+
+// What the table says of an array: its dtype, and the shape of raw bytes.
+void add_what_row_says(ArrayRequest& array, const TtkTensor& tensor) {
+  if (array.dtype.empty()) array.dtype = ttk_dtype(tensor.dtype);
+  if (!array.shape && array.path.ends_with(".bin")) array.shape = tensor.shape;
+}
+
+// A file that a row names: within the folder of its table, or anywhere where the user gave that
+// table.
+std::string named_file(const TtkTable& table, const TtkCase& row, const std::string& file) {
+  namespace fs = std::filesystem;
+  const fs::path path(file);
+  const bool leads_out =
+      path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
+  if (leads_out && !table.given) {
+    throw FileError(table.csv.path, formatted("line {}", row.line),
+                    formatted("names {}, which is not in the table's folder; give the table by "
+                              "--table to have it read",
+                              file));
+  }
+  const std::string beside = (fs::path(table.csv.path).parent_path() / path).string();
+  if (!is_file(beside) && is_file(file) && table.given) return file;
+  if (!is_file(beside)) {
+    throw FileError(table.csv.path, formatted("line {}", row.line),
+                    formatted("names {}, which is no file", file));
+  }
+  return beside;
+}
+
+// What the row names beside what was dumped: inputs, golden results and those of a third party.
+void add_named_files(CaseRecord& record, const TtkTable& table, const TtkCase& row) {
+  const auto array = [&](const std::string& file) {
+    return ArrayRequest{named_file(table, row, file), "", {}};
+  };
+  for (std::size_t i = 0; i < row.input_files.size(); ++i) {
+    const std::string name = formatted("input_{}", i);
+    const bool known = record.inputs.count(name) != 0 || record.absent_inputs.count(name) != 0;
+    if (!row.input_files[i].empty() && !known) {
+      record.inputs.emplace(name, array(row.input_files[i]));
+    }
+  }
+  for (std::size_t i = 0; i < row.golden_files.size(); ++i) {
+    if (row.golden_files[i].empty()) continue;
+    CaseOutputRecord& result = record.results[formatted("output_{}", i)];
+    if (!result.golden && !result.not_compared) result.golden = array(row.golden_files[i]);
+  }
+  for (std::size_t i = 0; i < row.xpu_files.size(); ++i) {
+    if (row.xpu_files[i].empty()) continue;
+    CaseOutputRecord& result = record.results[formatted("output_{}", i)];
+    if (!result.outputs.contains("xpu")) result.outputs["xpu"] = array(row.xpu_files[i]);
+  }
+}
+
+// The rules that TTK judges by: `mixed` where the table says nothing, else its tolerances.
+void add_row(CaseRecord& record, const TtkCase* row, const OpenOptions& options) {
+  if (row == nullptr) {
+    record.attributes["standard"] = std::string("ttk_mixed");
+    return;
+  }
+  for (std::size_t i = 0; i < row->inputs.size(); ++i) {
+    const auto at = record.inputs.find(formatted("input_{}", i));
+    if (at != record.inputs.end()) add_what_row_says(at->second, row->inputs[i]);
+  }
+  for (std::size_t i = 0; i < row->outputs.size(); ++i) {
+    const auto at = record.results.find(formatted("output_{}", i));
+    if (at == record.results.end()) continue;
+    CaseOutputRecord& result = at->second;
+    if (result.golden) {
+      // It may be wider than the output, which the table cannot say.
+      if (result.golden->dtype.empty()) result.golden->dtype = options.golden_dtype;
+      add_what_row_says(*result.golden, row->outputs[i]);
+    } else {
+      for (auto& [producer, array] : result.outputs) add_what_row_says(array, row->outputs[i]);
+      continue;  // what follows speaks of a comparison
+    }
+    for (auto& [producer, array] : result.outputs) add_what_row_says(array, row->outputs[i]);
+    // One entry serves all outputs.
+    const std::size_t of = row->tolerances.size() == 1 ? 0 : i;
+    if (of < row->tolerances.size() && row->tolerances[of]) {
+      const auto& [rtol, share] = *row->tolerances[of];
+      result.attributes["rtol"] = rtol;
+      result.attributes["atol"] = i < row->atol.size() ? row->atol[i] : 1e-8;
+      result.attributes["max_mismatch_fraction"] = std::min(share, 1.0);
+      result.attributes["equal_nan"] = std::int64_t{1};
+      result.attributes["round_expected"] = std::int64_t{0};
+    } else {
+      result.attributes["standard"] = std::string("ttk_mixed");
+    }
+    if (find_format(ttk_dtype(row->outputs[i].dtype)) != nullptr) {
+      result.attributes["output_dtype"] =
+          std::string(format_named(ttk_dtype(row->outputs[i].dtype)).name);
+    }
+  }
+  name_operator(record, *row);
+}
+
+// ---------------------------------------------------------------------- folders for replay
+
+struct ManualFile {
+  std::string kind, dtype, ending;
+  int index = 0;
+  std::optional<Shape> shape;
+};
+
+// "golden_0_bfloat16__shape_2x8x128.bin"; none of another name.
+std::optional<ManualFile> manual_file(const std::string& name) {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos) return std::nullopt;
+  ManualFile file;
+  file.ending = name.substr(dot + 1);
+  if (std::find(std::begin(kDumpEndings), std::end(kDumpEndings), file.ending) ==
+      std::end(kDumpEndings)) {
+    return std::nullopt;
+  }
+  std::string stem = name.substr(0, dot);
+  if (const std::size_t at = stem.find("__shape_"); at != std::string::npos) {
+    file.shape = ttk_shape(stem.substr(at + 8));
+    if (!file.shape) return std::nullopt;
+    stem.erase(at);
+  }
+  const std::size_t first = stem.find('_');
+  const std::size_t second = stem.find('_', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return std::nullopt;
+  file.kind = stem.substr(0, first);
+  file.dtype = stem.substr(second + 1);
+  const auto index = index_of(stem.substr(first + 1, second - first - 1));
+  const bool known = file.kind == "input" || file.kind == "scalar" || file.kind == "golden";
+  if (!known || !index || file.dtype.empty()) return std::nullopt;
+  file.index = *index;
+  return file;
+}
+
+bool is_case_folder(const std::string& folder) {
+  const std::vector<std::string> names = names_in(folder);
+  return std::any_of(names.begin(), names.end(),
+                     [](const std::string& name) { return manual_file(name).has_value(); });
+}
+
+using ManualSet = std::map<std::pair<std::string, int>, std::pair<ManualFile, std::string>>;
+
+// The first set of bin, npy and pt that is there; it must be whole.
+ManualSet manual_set(const std::string& folder) {
+  std::map<std::string, ManualSet> sets;
+  for (const std::string& name : names_in(folder)) {
+    const auto file = manual_file(name);
+    if (!file) {
+      throw FileError(
+          folder, name,
+          "nothing but input_, scalar_ and golden_INDEX_DTYPE files may lie in a case's "
+          "folder, and a raw golden result has its shape in its name");
+    }
+    const auto [at, added] =
+        sets[file->ending].emplace(std::pair(file->kind, file->index), std::pair(*file, name));
+    if (!added) {
+      throw FileError(folder, name, formatted("and {} are the same array", at->second.second));
+    }
+  }
+  for (const std::string_view ending : kDumpEndings) {
+    const auto at = sets.find(std::string(ending));
+    if (at == sets.end()) continue;
+    std::map<std::string, int> next;
+    for (const auto& [key, file] : at->second) {
+      if (key.second != next[key.first]) {
+        throw FileError(folder, "",
+                        formatted("has {}_{} in .{} files, but no {}_{}", key.first, key.second,
+                                  ending, key.first, next[key.first]));
+      }
+      ++next[key.first];
+    }
+    return at->second;
+  }
+  throw FileError(folder, "", "holds no array");
+}
+
+CaseRecord manual_record(const std::string& folder, const std::string& name, const TtkTable* table,
+                         const TtkCase* row, const OpenOptions& options) {
+  CaseRecord record;
+  record.name = name;
+  try {
+    for (const auto& [key, of] : manual_set(folder)) {
+      const auto& [file, file_name] = of;
+      const std::string path = in_folder(folder, file_name);
+      const bool none = file.dtype == "none";
+      if (none && std::filesystem::file_size(path) != 0) {
+        throw FileError(path, "", "says none, and has bytes");
+      }
+      const ArrayRequest array{path, ttk_dtype(file.dtype), file.shape};
+      if (file.kind == "golden") {
+        CaseOutputRecord& result = record.results[formatted("output_{}", file.index)];
+        if (none) {
+          result.not_compared = true;
+          continue;
+        }
+        if (file.ending == "bin" && !file.shape) {
+          throw FileError(path, "",
+                          "a raw golden result has its shape in its name, as in "
+                          "golden_0_bfloat16__shape_2x8x128.bin");
+        }
+        result.golden = array;
+      } else if (none) {
+        record.absent_inputs.insert(formatted("{}_{}", file.kind, file.index));
+      } else {
+        record.inputs.emplace(formatted("{}_{}", file.kind, file.index), array);
+      }
+    }
+    if (row != nullptr && !row->outputs.empty()) {
+      for (const auto& [output, result] : record.results) {
+        const auto index = static_cast<std::size_t>(*index_of(output.substr(7)));
+        if (index >= row->outputs.size()) {
+          throw FileError(folder, "",
+                          formatted("has golden result {}, and the case table {} outputs (line {})",
+                                    index, row->outputs.size(), row->line));
+        }
+        const TtkTensor& tensor = row->outputs[index];
+        if (result.golden && result.golden->shape && tensor.shape &&
+            *result.golden->shape != *tensor.shape) {
+          throw FileError(
+              result.golden->path, "",
+              formatted("has the shape {}, and the case table {} (line {})",
+                        shape_text(*result.golden->shape), shape_text(*tensor.shape), row->line));
+        }
+      }
+    }
+    if (row != nullptr) add_named_files(record, *table, *row);
+    add_row(record, row, options);
+  } catch (const FileError& e) {
+    record.error = e;
+  }
+  return record;
+}
+
+}  // namespace
+
+std::optional<Shape> ttk_shape(std::string_view text) {
+  if (text == "scalar") return Shape{};
+  Shape shape;
+  for (const std::string& part : every_part(text, 'x')) {
+    const auto extent = read_number<std::int64_t>(part);
+    if (!extent || *extent < 0) return std::nullopt;
+    shape.push_back(*extent);
+  }
+  try {
+    (void)element_count(shape);
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+  return shape;
+}
+
+std::string ttk_folder_name(const std::string& testcase) {
+  std::string safe;
+  for (const char c : testcase) {
+    const bool allowed = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                         (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+    safe += allowed ? c : '_';
+  }
+  if (safe.starts_with('.')) safe[0] = '_';  // hidden, or a folder above
+  if (safe == testcase && safe.size() <= 120) return safe;
+  return safe.substr(0, 107) + "_" + sha256(testcase).substr(0, 12);
+}
+
+std::string ttk_dump_name(const std::string& testcase) {
+  constexpr std::size_t kMost = 200;  // of the 255 bytes of a file's name
+  const bool is_hidden = testcase.starts_with('.');
+  return is_hidden || testcase.find('/') != std::string::npos || testcase.size() > kMost
+             ? ttk_folder_name(testcase)
+             : testcase;
+}
+
+bool is_ttk_manual(const std::string& path) {
+  if (!is_folder(path)) return false;
+  if (is_case_folder(path)) return true;
+  for (const std::string& folder : folders_in(path)) {
+    const std::string whole = in_folder(path, folder);
+    if (!names_in(whole).empty()) return is_case_folder(whole);
+  }
+  return false;
+}
+
+OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options) {
+  OpenedCases opened;
+  const bool one = is_case_folder(path);
+  const auto rows =
+      one && options.table.empty() ? std::make_unique<Rows>() : find_rows(path, options, opened);
+  // A folder is found by its case's name, or by its last twelve digits where that was made safe.
+  std::map<std::string, const TtkCase*> by_folder;
+  for (const auto& [name, row] : rows->by_name) by_folder.emplace(ttk_folder_name(name), row);
+  std::vector<CaseRecord> records;
+  std::set<std::string> found;
+  for (const std::string& folder : one ? std::vector{std::string()} : folders_in(path)) {
+    const std::string whole = one ? path : in_folder(path, folder);
+    const std::string own = one ? last_name(path) : folder;
+    auto row = by_folder.find(own);
+    if (row == by_folder.end() && own.size() > 12) {
+      row = std::find_if(by_folder.begin(), by_folder.end(), [&](const auto& of) {
+        return of.second->name != of.first && of.first.ends_with(own.substr(own.size() - 12));
+      });
+    }
+    const bool known = row != by_folder.end();
+    if (rows->given && !known) {
+      opened.left_out.push_back(formatted("{} is no case of {}", whole, rows->table.csv.path));
+      continue;
+    }
+    if (known) found.insert(row->second->name);
+    records.push_back(manual_record(whole, known ? row->second->name : own, &rows->table,
+                                    known ? row->second : nullptr, options));
+  }
+  for (const auto& [name, row] : rows->by_name) {
+    if (found.count(name) == 0) {
+      opened.left_out.push_back(formatted("case {} of {} (line {}) has no folder", name,
+                                          rows->table.csv.path, row->line));
+    }
+  }
+  settle_arrays(records, options, opened.notes);
+  opened.cases = std::make_unique<ArrayCases>(path, std::move(records), options);
+  return opened;
+}
+
+// -------------------------------------------------------------------------------------- dumps
+
+namespace {
+
+constexpr std::string_view kVariants[] = {"dyn", "const", "bin", "geir", "fail", "xpu"};
+
+struct DumpFile {
+  std::string testcase, variant, kind;  // kind: input, output, golden
+  int index = 0;
+};
+
+// "add_01_dyn_output_0"; none of another name. A case table says where a case's name ends.
+std::optional<DumpFile> dump_file(std::string stem, const Rows& rows) {
+  const auto last = [&stem] {
+    const std::size_t at = stem.rfind('_');
+    std::string word = at == std::string::npos ? "" : stem.substr(at + 1);
+    if (at != std::string::npos) stem.erase(at);
+    return word;
+  };
+  DumpFile file;
+  const auto index = index_of(last());
+  if (!index) return std::nullopt;
+  file.index = *index;
+  file.kind = last();
+  if (file.kind != "input" && file.kind != "output" && file.kind != "golden") return std::nullopt;
+  if (stem.empty()) return std::nullopt;
+  file.testcase = stem;
+  while (rows.by_dump_name.count(stem) == 0) {
+    const std::size_t at = stem.rfind('_');
+    if (at == std::string::npos || at == 0) break;
+    const std::string word = stem.substr(at + 1);
+    if (std::find(std::begin(kVariants), std::end(kVariants), word) == std::end(kVariants)) break;
+    file.variant = file.variant.empty() ? word : word + "_" + file.variant;
+    stem.erase(at);
+    file.testcase = stem;
+  }
+  return file;
+}
+
+bool has_dump_ending(const std::string& file) {
+  return file.ends_with(".bin") || file.ends_with(".npy") || file.ends_with(".pt");
+}
+
+bool is_tiling(const std::string& stem) { return stem.ends_with("_tiling_data"); }
+
+// What a folder holds of one case, by variant and index.
+struct DumpedCase {
+  std::optional<FileError> error;  // two of its files are one array
+  std::map<std::string, std::map<int, std::string>> inputs, outputs, golden;
+  std::map<std::string, std::map<int, std::string>> third;  // by producer
+};
+
+const std::map<int, std::string>* first_of(
+    const std::map<std::string, std::map<int, std::string>>& variants,
+    std::initializer_list<const char*> preferred) {
+  for (const char* variant : preferred) {
+    const auto at = variants.find(variant);
+    if (at != variants.end()) return &at->second;
+  }
+  return variants.empty() ? nullptr : &variants.begin()->second;
+}
+
+CaseRecord dump_record(const std::string& name, const DumpedCase& dumped,
+                       const std::string& producer_of_no_variant) {
+  CaseRecord record;
+  record.name = name;
+  const auto preferred = {"", "dyn", "const", "bin", "geir", "fail"};
+  if (const auto* inputs = first_of(dumped.inputs, preferred)) {
+    for (const auto& [index, path] : *inputs) {
+      record.inputs.emplace(formatted("input_{}", index), ArrayRequest{path, "", {}});
+    }
+  }
+  if (const auto* golden = first_of(dumped.golden, preferred)) {
+    for (const auto& [index, path] : *golden) {
+      record.results[formatted("output_{}", index)].golden = ArrayRequest{path, "", {}};
+    }
+  }
+  for (const auto* side : {&dumped.outputs, &dumped.third}) {
+    for (const auto& [producer, arrays] : *side) {
+      for (const auto& [index, path] : arrays) {
+        record.results[formatted("output_{}", index)].outputs.emplace(
+            producer.empty() ? producer_of_no_variant : producer, ArrayRequest{path, "", {}});
+      }
+    }
+  }
+  return record;
+}
+
+}  // namespace
+
+bool is_ttk_dump(const std::string& path) {
+  if (!is_folder(path)) return false;
+  const Rows none;
+  bool found = false;
+  for (const std::string& name : names_in(path)) {
+    if (!has_dump_ending(name)) continue;
+    const std::string stem = without_array_ending(name);
+    if (is_tiling(stem)) continue;
+    if (!dump_file(stem, none)) return false;
+    found = true;
+  }
+  return found;
+}
+
+OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
+  OpenedCases opened;
+  const auto rows = find_rows(path, options, opened);
+  std::map<std::string, DumpedCase> dumped;
+  const auto add = [](DumpedCase& of, std::map<int, std::string>& arrays, int index,
+                      const std::string& file) {
+    const auto [at, added] = arrays.emplace(index, file);
+    if (added || of.error) return;
+    of.error = FileError(file, "", formatted("and {} are the same array", at->second));
+  };
+  for (const std::string& file : files_under(path)) {
+    const std::size_t slash = file.rfind('/');
+    const std::string name = file.substr(slash == std::string::npos ? 0 : slash + 1);
+    if (!has_dump_ending(name)) continue;
+    const std::string stem = without_array_ending(name), whole = in_folder(path, file);
+    if (is_tiling(stem)) continue;
+    const auto parsed = dump_file(stem, *rows);
+    const bool third = parsed && parsed->kind == "golden" && parsed->variant == "xpu";
+    if (!parsed || (slash != std::string::npos && !third)) {
+      opened.left_out.push_back(formatted("{} is not named as an array of a dump", whole));
+      continue;
+    }
+    DumpedCase& of = dumped[parsed->testcase];
+    if (third) {
+      const std::string producer =
+          slash == std::string::npos ? "xpu" : "xpu_" + safe_word(file.substr(0, slash));
+      add(of, of.third[producer], parsed->index, whole);
+    } else {
+      auto& kinds = parsed->kind == "input"    ? of.inputs
+                    : parsed->kind == "output" ? of.outputs
+                                               : of.golden;
+      add(of, kinds[parsed->variant], parsed->index, whole);
+    }
+  }
+  int copies = 0;
+  std::vector<CaseRecord> records;
+  for (auto& [name, of] : dumped) {
+    if (of.outputs.size() > 1) copies += static_cast<int>(of.outputs.erase("fail"));
+    const auto row = rows->by_dump_name.find(name);
+    const bool known = row != rows->by_dump_name.end();
+    CaseRecord record = dump_record(known ? row->second->name : name, of,
+                                    options.producer.empty() ? "npu" : safe_word(options.producer));
+    record.error = of.error;
+    if (rows->given && !known) {
+      opened.notes.push_back(formatted("case {} is not in {}", name, rows->table.csv.path));
+    }
+    try {
+      if (known) add_named_files(record, rows->table, *row->second);
+    } catch (const FileError& e) {
+      record.error = e;
+    }
+    add_row(record, known ? row->second : nullptr, options);
+    for (const auto& [output, result] : record.results) {
+      if (result.golden && result.outputs.empty()) {
+        opened.without_output.push_back(result.golden->path);
+      }
+    }
+    records.push_back(std::move(record));
+  }
+  if (copies > 0) {
+    opened.notes.push_back(formatted(
+        "the fail_ copies of {} case{} are left out, for the outputs themselves are there", copies,
+        copies == 1 ? "" : "s"));
+  }
+  settle_arrays(records, options, opened.notes);
+  opened.cases = std::make_unique<ArrayCases>(path, std::move(records), options);
+  return opened;
+}
+
+}  // namespace assay

@@ -1,0 +1,27 @@
+// Folders of TTK, the Ascend operators' test kit (hicann/ops-test-kit@367509326971): data for
+// replay, a folder a case, and dumps, all in one folder. Layouts of open_cases.h.
+#pragma once
+
+#include <string>
+
+#include "assay/datasets/layouts/open_cases.h"
+
+namespace assay {
+
+// docs/Manual_Data_Prepare_and_Replay.md: input_0_bfloat16.bin, golden_0_bfloat16__shape_2x8.bin.
+bool is_ttk_manual(const std::string& path);
+OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options);
+
+// docs/Dump_Debug.md: add_01_dyn_output_0.npy, add_01_golden_0.npy.
+bool is_ttk_dump(const std::string& path);
+OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options);
+
+// "2x8x128" and "scalar"; none of another text.
+std::optional<Shape> ttk_shape(std::string_view text);
+// The folder of a case: its name, or a safe one with twelve digits of the name's SHA-256.
+std::string ttk_folder_name(const std::string& testcase);
+// What the names of a case's arrays in a dump begin with: its name, or that of its folder where the
+// name cannot be part of a file's.
+std::string ttk_dump_name(const std::string& testcase);
+
+}  // namespace assay

@@ -1,0 +1,441 @@
+#include "assay/datasets/layouts/unpacked_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "assay/base/file.h"
+#include "assay/base/printable.h"
+#include "assay/base/text.h"
+#include "assay/config/manifest_file.h"
+#include "assay/datasets/arrays/array_writer.h"
+#include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/layouts/array_cases.h"
+#include "assay/datasets/layouts/csv.h"
+#include "assay/datasets/layouts/ttk_folder.h"
+#include "assay/datasets/layouts/ttk_operators.h"
+#include "assay/datasets/store/case_path.h"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uintmax_t kMostManifest = std::uintmax_t{512} << 20;
+
+// A list from outside names files in its folder alone.
+bool stays_inside(const std::string& file) {
+  const fs::path path = array_file(file);
+  return path.is_relative() &&
+         std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
+}
+
+// The parts of "outputs/h200/y".
+struct ArrayName {
+  std::string kind, producer, output;
+};
+ArrayName parse_name(const std::string& name, bool several) {
+  const std::vector<std::string> parts = split(name, '/');
+  ArrayName parsed{parts.empty() ? "" : parts[0], "", ""};
+  const bool golden = parsed.kind == "golden";
+  if (parsed.kind == "inputs") {
+    parsed.output = name.substr(std::min<std::size_t>(7, name.size()));
+    return parsed;
+  }
+  const std::size_t expected = 1 + (golden ? 0 : 1) + (several ? 1 : 0);
+  const bool known = golden || parsed.kind == "outputs" || parsed.kind == "accumulators" ||
+                     parsed.kind == "residuals";
+  if (!known || parts.size() != expected) return {};
+  if (!golden) parsed.producer = parts[1];
+  if (several) parsed.output = parts.back();
+  return parsed;
+}
+
+CaseRecord record_of(const std::string& folder, const config::ManifestCase& listed) {
+  CaseRecord record;
+  record.name = listed.name;
+  record.op = listed.op;
+  record.attributes = listed.attributes;
+  record.absent_inputs.insert(listed.absent_inputs.begin(), listed.absent_inputs.end());
+  const bool several = !listed.results.empty();
+  for (const auto& [output, attributes] : listed.results) {
+    record.results[output].attributes = attributes;
+    record.results[output].not_compared = true;
+  }
+  try {
+    for (const auto& [name, array] : listed.arrays) {
+      const std::string where = formatted("case {}: {}", listed.name, name);
+      const ArrayName parsed = parse_name(name, several);
+      if (parsed.kind.empty() || (parsed.kind == "inputs" && parsed.output.empty()) ||
+          (several && parsed.kind != "inputs" && listed.results.count(parsed.output) == 0)) {
+        throw FileError(in_folder(folder, config::kManifestName), where,
+                        "is no array of a case: inputs/NAME, golden, outputs/PRODUCER, with "
+                        "/OUTPUT of a case that lists several in 'results'");
+      }
+      if (!stays_inside(array.file)) {
+        throw FileError(in_folder(folder, config::kManifestName), where,
+                        formatted("the file {} is not in the folder", array.file));
+      }
+      const ArrayRequest request{in_folder(folder, array.file), array.dtype, array.shape};
+      if (parsed.kind == "inputs") {
+        record.inputs.emplace(parsed.output, request);
+        continue;
+      }
+      CaseOutputRecord& result = record.results[several ? parsed.output : "output"];
+      if (parsed.kind == "golden") {
+        result.golden = request;
+        result.not_compared = false;
+      } else if (parsed.kind == "outputs") {
+        result.outputs.emplace(parsed.producer, request);
+      } else if (parsed.kind == "accumulators") {
+        result.accumulators.emplace(parsed.producer, request);
+      } else {
+        result.residuals.emplace(parsed.producer, request);
+      }
+    }
+    for (const auto& [name, machine] : listed.machines) {
+      const ArrayName parsed = parse_name(name, several);
+      record.results[several ? parsed.output : "output"].machines[parsed.producer] = machine;
+    }
+  } catch (const FileError& e) {
+    record.error = e;
+  }
+  return record;
+}
+
+using Arrays = std::map<std::string, TensorView>;
+
+// What a case holds, by the names of the list.
+void add_result(Arrays& arrays, config::ManifestCase& listed, const std::string& output,
+                const std::optional<Tensor>& golden, const std::map<std::string, Tensor>& outputs,
+                const std::map<std::string, Epilogue>& epilogues,
+                const std::map<std::string, std::string>& machines) {
+  const std::string behind = output.empty() ? "" : "/" + output;
+  if (golden) arrays.emplace("golden" + behind, golden->view());
+  for (const auto& [producer, tensor] : outputs) {
+    arrays.emplace("outputs/" + producer + behind, tensor.view());
+  }
+  for (const auto& [producer, epilogue] : epilogues) {
+    if (!epilogue.accumulator.empty()) {
+      arrays.emplace("accumulators/" + producer + behind, epilogue.accumulator.view());
+    }
+    if (!epilogue.residual.empty()) {
+      arrays.emplace("residuals/" + producer + behind, epilogue.residual.view());
+    }
+  }
+  for (const auto& [producer, machine] : machines) {
+    listed.machines["outputs/" + producer + behind] = machine;
+  }
+}
+
+std::string with_dots(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+}  // namespace
+
+bool is_unpacked(const std::string& path) {
+  return is_folder(path) && is_file(in_folder(path, config::kManifestName));
+}
+
+OpenedCases open_unpacked(const std::string& path, const OpenOptions& options) {
+  const std::string list = in_folder(path, config::kManifestName);
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(list, error);
+  if (error) throw FileError(list, "", error.message());
+  if (bytes > kMostManifest) {
+    throw FileError(list, "",
+                    formatted("has {} bytes, over the {} of a list", bytes, kMostManifest));
+  }
+  config::Manifest manifest;
+  try {
+    manifest = config::parse_manifest(read_file(list), config::kManifestName);
+  } catch (const std::invalid_argument& e) {
+    throw FileError(path, "", e.what());
+  }
+  std::vector<CaseRecord> records;
+  for (const config::ManifestCase& listed : manifest.cases) {
+    records.push_back(record_of(path, listed));
+  }
+  OpenedCases opened;
+  opened.attributes = std::move(manifest.attributes);
+  opened.cases = std::make_unique<ArrayCases>(path, std::move(records), options);
+  return opened;
+}
+
+void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cases,
+                    const ArrayFormat& kind, const std::string& path) {
+  NewFolder made(path);
+  const std::string& folder = made.path();
+  config::Manifest manifest;
+  manifest.attributes = from.attributes;
+  const std::string ending(kind.endings.front());
+  for (const std::string& name : cases) {
+    const Case c = from.cases->read(name);
+    config::ManifestCase listed{
+        c.name, c.op, c.attributes, {c.absent_inputs.begin(), c.absent_inputs.end()}, {}, {}, {}};
+    Arrays arrays;
+    for (const auto& [operand, tensor] : c.inputs) {
+      arrays.emplace("inputs/" + operand, tensor.view());
+    }
+    add_result(arrays, listed, "", c.golden, c.outputs, c.epilogues, c.output_machines);
+    for (const auto& [output, of] : c.results) {
+      listed.results[output] = of.attributes;
+      add_result(arrays, listed, output, of.golden, of.outputs, of.epilogues, of.output_machines);
+    }
+    made.make(name);
+    for (const auto& [array, view] : arrays) {
+      if (!is_utf8(array)) {
+        throw FileError(from.cases->path(), case_path(name) + "/" + array,
+                        "its name is not UTF-8, which the list of the arrays is");
+      }
+      config::ManifestArray at{"", std::string(view.format->name), view.shape};
+      if (kind.is_archive) {
+        at.file = name + "/case" + ending + ":/" + array;
+      } else {
+        at.file = name + "/" +
+                  (ending == ".bin" ? raw_file_name(with_dots(array), *view.format, view.shape)
+                                    : with_dots(array) + ending);
+        write_array_file(kind, in_folder(folder, at.file), {{"", view}});
+      }
+      listed.arrays.emplace(array, std::move(at));
+    }
+    if (kind.is_archive && !arrays.empty()) {
+      write_array_file(kind, in_folder(folder, name + "/case" + ending), arrays);
+    }
+    manifest.cases.push_back(std::move(listed));
+  }
+  write_file(in_folder(folder, config::kManifestName), config::manifest_text(manifest));
+  made.commit(config::kManifestName);
+}
+
+namespace {
+
+std::string shapes_text(const std::vector<std::optional<Shape>>& shapes) {
+  Literal::List list;
+  for (const auto& shape : shapes) {
+    if (!shape) {
+      list.push_back({});
+      continue;
+    }
+    Literal::List extents;
+    for (const std::int64_t extent : *shape) extents.push_back({extent});
+    list.push_back({std::move(extents)});
+  }
+  return literal_text({std::move(list)});
+}
+
+std::string words_text(const std::vector<std::string>& words) {
+  Literal::List list;
+  for (const std::string& word : words) {
+    list.push_back(word.empty() ? Literal{} : Literal{word});
+  }
+  return literal_text({std::move(list)});
+}
+
+// Nothing but the bytes, and no file beside them.
+void write_raw(const std::string& path, const Tensor& tensor) {
+  write_file(path, {reinterpret_cast<const char*>(tensor.bytes()), tensor.byte_count()});
+}
+
+std::string shape_token(const Shape& shape) {
+  std::string token;
+  for (const std::int64_t extent : shape)
+    token += formatted("{}{}", token.empty() ? "" : "x", extent);
+  return token.empty() ? "scalar" : token;
+}
+
+constexpr const char* kTable = "cases.csv";
+
+// Attributes that the row says, or that reading gives of itself.
+const std::set<std::string> kSaid = {"x_name",    "x_op_name", "output_dtype",
+                                     "rtol",      "atol",      "max_mismatch_fraction",
+                                     "equal_nan", "standard",  "round_expected"};
+
+// One case of TTK: its row and its files.
+class TtkWriter {
+ public:
+  TtkWriter(const Case& c, const NewFolder& folder) : case_(c), folder_(folder) {
+    testcase_ = c.text("x_name").value_or(c.name);
+    op_ = c.text("x_op_name").value_or(c.op);
+  }
+
+  const std::string& testcase() const { return testcase_; }
+
+  std::vector<std::string> write(std::set<std::string>& lost) {
+    const TtkNames names = ttk_names(case_.op, case_.attributes);
+    if (!names.op.empty() && !case_.text("x_op_name")) op_ = names.op;
+    const std::string manual = made("manual/" + ttk_folder_name(testcase_));
+    for (const std::string& operand : operands(names)) {
+      const auto at = case_.inputs.find(operand);
+      const std::string stem = formatted("{}/input_{}_", manual, input_shapes_.size());
+      if (at == case_.inputs.end()) {
+        write_file(stem + "none.bin", "");
+        input_shapes_.emplace_back();
+        input_dtypes_.emplace_back();
+        continue;
+      }
+      const Tensor& tensor = at->second;
+      const std::string dtype = ttk_dtype_of(tensor.format());
+      write_raw(stem + dtype + ".bin", tensor);
+      input_shapes_.emplace_back(tensor.shape());
+      input_dtypes_.push_back(dtype);
+    }
+    if (case_.results.empty()) {
+      write_output(manual, case_.golden, case_.outputs);
+      add_bound({}, lost);
+    }
+    for (const auto& [output, of] : case_.results) {
+      write_output(manual, of.golden, of.outputs);
+      add_bound(of.attributes, lost);
+    }
+    note_lost(lost);
+    return row(names);
+  }
+
+ private:
+  // In TTK's order where it has the operator, else by name; those of TTK's own are input_0, ...
+  std::vector<std::string> operands(const TtkNames& names) const {
+    std::vector<std::string> order;
+    const auto is_there = [&](const std::string& name) { return case_.inputs.count(name) > 0; };
+    for (const std::string& operand : names.operands) order.push_back(operand);
+    // An input that the case does not speak of is none of TTK's row either.
+    while (!order.empty() && !is_there(order.back()) &&
+           case_.absent_inputs.count(order.back()) == 0) {
+      order.pop_back();
+    }
+    for (const auto& [operand, tensor] : case_.inputs) {
+      if (std::find(order.begin(), order.end(), operand) == order.end()) order.push_back(operand);
+    }
+    return order;
+  }
+
+  void write_output(const std::string& manual, const std::optional<Tensor>& golden,
+                    const std::map<std::string, Tensor>& outputs) {
+    const auto index = output_shapes_.size();
+    std::optional<Shape> shape;
+    std::string dtype;
+    if (golden) {
+      dtype = ttk_dtype_of(golden->format());
+      shape = golden->shape();
+      write_raw(
+          formatted("{}/golden_{}_{}__shape_{}.bin", manual, index, dtype, shape_token(*shape)),
+          *golden);
+    } else {
+      write_file(formatted("{}/golden_{}_none.bin", manual, index), "");
+    }
+    for (const auto& [producer, tensor] : outputs) {
+      const std::string dump = made("dump_" + producer);
+      write_raw(formatted("{}/{}_output_{}.bin", dump, ttk_dump_name(testcase_), index), tensor);
+      dtype = ttk_dtype_of(tensor.format());
+      shape = tensor.shape();
+    }
+    output_shapes_.push_back(shape);
+    output_dtypes_.push_back(dtype);
+  }
+
+  // Makes a folder, and gives its path.
+  std::string made(const std::string& name) const {
+    folder_.make(name);
+    return in_folder(folder_.path(), name);
+  }
+
+  // The tolerances of an output, its own over those of the case.
+  void add_bound(const std::map<std::string, Attribute>& own, std::set<std::string>& lost) {
+    Case of;
+    of.name = case_.name;
+    of.attributes = own;
+    of.attributes.insert(case_.attributes.begin(), case_.attributes.end());
+    const auto rtol = of.real("rtol");
+    Literal pair, absolute;
+    if (rtol) {
+      const double share = of.real("max_mismatch_fraction").value_or(0);
+      pair.value = Literal::List{Literal{*rtol}, Literal{share}};
+    }
+    absolute.value = of.real("atol").value_or(1e-8);  // which is what stands for none
+    tolerances_.push_back(std::move(pair));
+    atols_.push_back(std::move(absolute));
+    // What reading gives of itself is not lost.
+    const auto lose = [&](const char* name, const std::string& read) {
+      const auto at = of.attributes.find(name);
+      if (at == of.attributes.end() || (attribute_text(at->second) == read)) return;
+      lost.insert(formatted("the attribute {}", name));
+    };
+    lose("standard", rtol ? "" : "ttk_mixed");
+    lose("equal_nan", "1");
+    lose("round_expected", "0");
+    for (const auto& [name, value] : own) {
+      if (kSaid.count(name) == 0) lost.insert(formatted("the attribute {}", name));
+    }
+  }
+
+  void note_lost(std::set<std::string>& lost) const {
+    for (const auto& [name, value] : case_.attributes) {
+      const bool has_twin = !ttk_names(case_.op, {{name, value}}).attributes.empty();
+      if (!has_twin && kSaid.count(name) == 0 && !name.starts_with("x_")) {
+        lost.insert(formatted("the attribute {}", name));
+      }
+    }
+    if (!case_.epilogues.empty()) lost.insert("accumulators and residuals");
+  }
+
+  std::vector<std::string> row(const TtkNames& names) const {
+    Literal::Dict attributes = names.attributes;
+    for (const auto& [name, value] : case_.attributes) {
+      if (!name.starts_with("x_") || name == "x_name" || name == "x_op_name" ||
+          name == "x_no_twin") {
+        continue;
+      }
+      Literal literal;
+      std::visit([&literal](const auto& v) { literal.value = v; }, value);
+      attributes.emplace_back(Literal{name.substr(2)}, std::move(literal));
+    }
+    const bool bound = std::any_of(tolerances_.begin(), tolerances_.end(),
+                                   [](const Literal& pair) { return !pair.is_none(); });
+    return {testcase_,
+            op_,
+            shapes_text(input_shapes_),
+            words_text(input_dtypes_),
+            shapes_text(output_shapes_),
+            words_text(output_dtypes_),
+            literal_text({std::move(attributes)}),
+            bound ? literal_text({tolerances_}) : "",
+            bound ? literal_text({atols_}) : ""};
+  }
+
+  const Case& case_;
+  const NewFolder& folder_;
+  std::string testcase_, op_;
+  std::vector<std::optional<Shape>> input_shapes_, output_shapes_;
+  std::vector<std::string> input_dtypes_, output_dtypes_;
+  Literal::List tolerances_, atols_;  // by output
+};
+
+}  // namespace
+
+std::vector<std::string> write_ttk(const CaseSource& from, const std::vector<std::string>& cases,
+                                   const std::string& path) {
+  NewFolder folder(path);
+  std::string table =
+      csv_line({"testcase_name", "op_name", "input_shapes", "input_dtypes", "output_shapes",
+                "output_dtypes", "attributes", "precision_tolerances", "absolute_precision"});
+  std::set<std::string> lost, testcases;
+  for (const std::string& name : cases) {
+    const Case c = from.read(name);
+    TtkWriter writer(c, folder);
+    if (!testcases.insert(writer.testcase()).second) {
+      throw FileError(from.path(), case_path(name),
+                      formatted("is the second case that TTK would know as '{}' (x_name): unpack "
+                                "them apart, by --case",
+                                writer.testcase()));
+    }
+    table += csv_line(writer.write(lost));
+  }
+  write_file(in_folder(folder.path(), kTable), table);
+  folder.commit(kTable);
+  return {lost.begin(), lost.end()};
+}
+
+}  // namespace assay

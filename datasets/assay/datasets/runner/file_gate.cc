@@ -1,0 +1,440 @@
+#include "assay/datasets/runner/file_gate.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+#include "assay/datasets/arrays/array_judge.h"
+#include "assay/gate/case_outputs.h"
+
+namespace assay {
+namespace {
+
+// The recorded outputs of both files may serve as benchmarks. `output`: which one, of a case that
+// has several; else empty.
+Origin origin_of(const CaseSource& golden, const std::string& name, const std::string& output,
+                 const OutputSource& source) {
+  Origin origin;
+  // A team's operator is no recorded producer: its output has no name that a file could know.
+  if (!source.compute) origin.producer = source.name;
+  origin.recorded = [&golden, &source, name, output] {
+    std::vector<RecordedOutput> recorded;
+    for (const CaseSource* file : {&golden, source.recorded}) {
+      if (file == nullptr || !file->has_case(name)) continue;
+      for (const std::string& producer : file->producers_of(name)) {
+        // A producer may have recorded others of several outputs alone.
+        if (!output.empty() && !file->output_place(name, producer, output)) continue;
+        recorded.push_back({producer, [file, name, producer, output] {
+                              return file->read_output(name, producer, output);
+                            }});
+      }
+    }
+    return recorded;
+  };
+  return origin;
+}
+
+bool is_golden_itself(const CaseSource& golden, const CaseSource& outputs, const Case& c,
+                      const Tensor& output, const std::string& producer) {
+  // Where the bytes differ nobody need ask where they lie.
+  if (!c.golden || &c.golden->format() != &output.format() || c.golden->shape() != output.shape() ||
+      std::memcmp(c.golden->bytes(), output.bytes(),
+                  static_cast<std::size_t>(output.size() * output.format().storage_bytes)) != 0) {
+    return false;
+  }
+  const auto place = golden.golden_place(c.name, c.output_name);
+  return place && place == outputs.output_place(c.name, producer, c.output_name);
+}
+
+CaseReport not_judged(const Case& c, Outcome outcome, std::string because) {
+  CaseReport report = report_of(c);
+  Verdict verdict = not_comparable(std::move(because));
+  verdict.outcome = outcome;
+  report.verdicts = {std::move(verdict)};
+  return report;
+}
+
+// What a team's operator gave for a case, once for all its outputs.
+struct ComputedCase {
+  Computed computed = Tensor();
+  std::string failure = {};  // what went wrong; empty where nothing did
+};
+
+template <typename Value>
+std::string keys_of(const std::map<std::string, Value>& map) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : map) names.push_back(name);
+  return joined(names);
+}
+
+// Refuses results that are not those of the case.
+void check_results(const Case& c, const Computed& computed) {
+  if (c.results.empty()) {
+    if (!computed.results.empty()) {
+      throw std::runtime_error(
+          formatted("it returned outputs by name ({}), and the case has one, "
+                    "without a name",
+                    keys_of(computed.results)));
+    }
+    if (computed.output.empty()) throw std::runtime_error("it returned an empty tensor");
+    return;
+  }
+  const std::string has = keys_of(c.results);
+  if (computed.results.empty()) {
+    throw std::runtime_error(formatted(
+        "it returned one tensor, and the case has several outputs: return {} by name", has));
+  }
+  for (const auto& [name, tensor] : computed.results) {
+    if (c.results.count(name) == 0) {
+      throw std::runtime_error(formatted(
+          "it returned '{}', which is no output of the case; its outputs are {}", name, has));
+    }
+    if (tensor.empty())
+      throw std::runtime_error(formatted("it returned an empty tensor as '{}'", name));
+  }
+  for (const auto& [name, output] : c.results) {
+    const bool compared = output.golden || output.golden_missing;
+    if (compared && computed.results.count(name) == 0) {
+      throw std::runtime_error(formatted("it did not return the output '{}'; it returned {}", name,
+                                         keys_of(computed.results)));
+    }
+  }
+}
+
+ComputedCase compute(const Case& c, const OutputSource& source) {
+  ComputedCase made;
+  try {
+    made.computed = source.compute(c);
+    check_results(c, made.computed);
+  } catch (const std::exception& e) {
+    made.failure = formatted("the operator threw: {}", e.what());
+  }
+  return made;
+}
+
+GatedCase gate_computed(const Case& c, ComputedCase& made, const GateRequest& request,
+                        Origin origin) {
+  if (!made.failure.empty()) return {not_judged(c, Outcome::kFail, made.failure), {}};
+  Computed& computed = made.computed;
+  const bool several = !c.output_name.empty();
+  Tensor& output = several ? computed.results.at(c.output_name) : computed.output;
+  origin.epilogue = several ? &computed.epilogues[c.output_name] : &computed.epilogue;
+  CaseReport report = gate_case(c, output, request, origin);
+  return {std::move(report), std::move(output)};
+}
+
+// What a reader should know of an output dtype that nothing but the output says.
+constexpr const char* kTakenDtype =
+    "the output dtype is that of the output, for the golden result has more precision";
+
+void add_note(const std::string& note, CaseReport& report) {
+  for (Verdict& v : report.verdicts) v.notes.push_back(note);
+}
+
+GatedCase gate_recorded(const CaseSource& golden, Case& c, const OutputSource& source,
+                        const GateRequest& request, Origin origin) {
+  const CaseSource& file = *source.recorded;
+  if (!file.has_case(c.name)) {
+    return {not_judged(c, Outcome::kNotComparable, formatted("{} has no such case", file.path())),
+            {}};
+  }
+  const CaseInfo info = file.info(c.name);
+  check_same_source(golden.path(), c.attributes, file.path(), info.attributes, c.name);
+  const std::map<std::string, TensorInfo>* outputs = &info.outputs;
+  if (!c.output_name.empty() || !info.results.empty()) {
+    const auto result = info.results.find(c.output_name);
+    if (result == info.results.end()) {
+      const std::string wanted = c.output_name.empty()
+                                     ? "the one output of the case"
+                                     : formatted("the output '{}'", c.output_name);
+      const std::string has = info.results.empty() ? "one without a name" : keys_of(info.results);
+      return {not_judged(c, Outcome::kNotComparable,
+                         formatted("{} does not have {}; it has {}", file.path(), wanted, has)),
+              {}};
+    }
+    outputs = &result->second.outputs;
+  }
+  const auto recorded = outputs->find(source.name);
+  if (recorded == outputs->end()) {
+    return {not_judged(c, Outcome::kNotComparable,
+                       formatted("there is no recorded output of '{}'", source.name)),
+            {}};
+  }
+  origin.machine = recorded->second.machine;
+  Tensor output = file.read_output(c.name, source.name, c.output_name);
+  Epilogue epilogue;
+  if (request.checksums && request.checksums->threshold->takes_residuals) {
+    epilogue = file.read_epilogue(c.name, source.name, c.output_name);
+    origin.epilogue = &epilogue;
+  }
+  const bool taken = c.take_output_dtype(output.format());
+  CaseReport report = gate_case(c, output, request, origin);
+  if (taken) add_note(kTakenDtype, report);
+  if (is_golden_itself(golden, file, c, output, source.name)) {
+    distrust_same_bytes(report.verdicts, golden.path());
+    report.mutations.clear();
+  }
+  return {std::move(report), std::move(output)};
+}
+
+// Of a case with several outputs the one that its operator computes can be emulated.
+GatedCase gate_by_machine(const Case& c, const OperatorOutput& of, const OutputSource& source,
+                          const GateRequest& request, const Origin& origin) {
+  GatedCase gated;
+  if (c.output_name.empty() || of.name == c.output_name) {
+    gated.report =
+        gate_emulated(c, *source.machine, request, origin, &gated.output, &gated.epilogue);
+  } else {
+    gated.report = not_judged(c, Outcome::kNotComparable,
+                              of.name.empty()
+                                  ? of.why_not
+                                  : formatted("emulation computes the output '{}' alone", of.name));
+  }
+  return gated;
+}
+
+// Whether the request reads the inputs for an output with attributes of its own.
+bool outputs_need_inputs(const Case& c, const GateRequest& request) {
+  return std::any_of(c.results.begin(), c.results.end(), [&](const auto& named) {
+    Case header;
+    header.op = c.op;
+    header.attributes = named.second.attributes;
+    header.attributes.insert(c.attributes.begin(), c.attributes.end());
+    return needs_inputs(header, request);
+  });
+}
+
+Case read_to_judge(const CaseSource& golden, const std::string& name, const OutputSource& source,
+                   const GateRequest& request) {
+  Case header;
+  header.name = name;
+  header.attributes = golden.attributes_of(name);
+  header.op = header.text("op").value_or("");
+  const bool inputs = source.recorded == nullptr || needs_inputs(header, request);
+  Case c = golden.read(name, {.inputs = inputs, .golden = true, .outputs = false});
+  if (!inputs) {
+    // Also where nothing asks for them: a case whose inputs cannot be read is no evidence.
+    Case with_inputs = golden.read(name, {.inputs = true, .golden = false, .outputs = false});
+    if (outputs_need_inputs(c, request)) {
+      c.inputs = std::move(with_inputs.inputs);
+      c.unread_inputs.clear();
+    }
+  }
+  return c;
+}
+
+// What a reader should know of outputs that nobody compares.
+void note_uncompared(const std::vector<std::string>& names, CaseReport& report) {
+  if (names.empty()) return;
+  add_note(formatted("not to be compared, as the case says: {}", joined(names)), report);
+}
+
+// `judge` judges one output, as a case of its own.
+template <typename Judge>
+std::vector<GatedCase> gate_several(Case c, const Judge& judge) {
+  const OperatorOutput of = operator_output(c);
+  std::vector<std::string> compared, uncompared;
+  for (const auto& [output, result] : c.results) {
+    (result.golden || result.golden_missing ? compared : uncompared).push_back(output);
+  }
+  std::map<std::string, Tensor> inputs = std::move(c.inputs);  // which each has in turn
+  c.inputs.clear();
+  std::vector<GatedCase> gated;
+  for (const std::string& output : compared) {
+    Case one = output_case(c, output);
+    one.inputs = std::move(inputs);
+    GatedCase& judged = gated.emplace_back(judge(one, of));
+    inputs = std::move(one.inputs);
+    say_output(judged.report, c, output);
+    note_uncompared(uncompared, judged.report);
+  }
+  if (compared.empty()) {
+    gated.push_back(
+        {not_judged(c, Outcome::kNotComparable,
+                    formatted("none of its outputs is to be compared: {}", joined(uncompared))),
+         {}});
+  }
+  return gated;
+}
+
+// ------------------------------------------------------------------------------------ in pieces
+
+std::int64_t bytes_to_judge(const CaseSource& golden, const CaseSource& outputs,
+                            const std::string& name, const std::string& producer) {
+  try {
+    if (!outputs.has_case(name)) return 0;
+    return golden.golden_bytes(name) + outputs.output_bytes(name, producer);
+  } catch (const FileError&) {
+    return 0;  // what is wrong is said where it is read
+  }
+}
+
+// A golden result without its data: what chooses a bound asks for its dtype alone.
+Tensor without_data(const TensorInfo& info) { return Tensor(format_named(info.dtype), {0}); }
+
+// One output of a case that is judged as it is read.
+struct OutputInPieces {
+  std::unique_ptr<ArraySource> golden, output;
+  std::string machine;
+};
+
+// Opens the arrays of an output; null where the whole path must say what is missing.
+std::optional<OutputInPieces> open_in_pieces(const CaseSource& golden, const CaseSource& file,
+                                             const CaseInfo& recorded, const std::string& name,
+                                             const std::string& producer,
+                                             const std::string& output) {
+  const std::map<std::string, TensorInfo>* outputs = &recorded.outputs;
+  if (!output.empty() || !recorded.results.empty()) {
+    const auto result = recorded.results.find(output);
+    if (result == recorded.results.end()) return std::nullopt;
+    outputs = &result->second.outputs;
+  }
+  const auto info = outputs->find(producer);
+  if (info == outputs->end()) return std::nullopt;
+  OutputInPieces opened{golden.open_golden(name, output), file.open_output(name, producer, output),
+                        info->second.machine};
+  if (!opened.golden || !opened.output) return std::nullopt;
+  return opened;
+}
+
+// Whether the bounds that would judge an output can be held against pieces.
+bool bounds_take_pieces(const Case& c, const Format& output, const GateRequest& request) {
+  const std::vector<ChosenBound> all = choose_bounds(c, output, request.bounds);
+  return std::all_of(all.begin(), all.end(), [](const ChosenBound& chosen) {
+    return !chosen.bound || PiecewiseJudge::can_judge(*chosen.bound);
+  });
+}
+
+GatedCase judge_in_pieces(Case& c, OutputInPieces& arrays, const std::string& file,
+                          const GateRequest& request, Origin origin, std::int64_t piece) {
+  ArraySource &actual = *arrays.output, &expected = *arrays.golden;
+  GatedCase gated{report_of(c), {}};
+  gated.in_pieces = true;
+  CaseReport& report = gated.report;
+  report.dtype = actual.format().name;
+  report.shape = actual.shape();
+  const bool taken = c.take_output_dtype(actual.format());
+  if (std::string why_not = c.why_not_output(actual.format()); !why_not.empty()) {
+    report.verdicts = {not_comparable(std::move(why_not))};
+    return gated;
+  }
+  origin.machine = arrays.machine;
+  const std::vector<ElementCheck> checks = element_checks(c, actual.format(), request, origin);
+  const JudgeOptions options{
+      .metrics = request.metrics, .worst = request.worst, .threads = request.threads};
+  report.verdicts = judge_arrays(actual, expected, checks, options,
+                                 piece > 0 ? piece : piece_for(request.threads));
+  if (taken) add_note(kTakenDtype, report);
+  if (&actual.format() == &expected.format() && actual.shape() == expected.shape() &&
+      actual.place() == expected.place()) {
+    distrust_same_bytes(report.verdicts, file);
+  }
+  return gated;
+}
+
+// All outputs of a case as they are read; empty where something about one of them takes its arrays
+// as a whole.
+std::vector<GatedCase> gate_in_pieces(const CaseSource& golden, const std::string& name,
+                                      const OutputSource& source, const GateRequest& request,
+                                      const PieceReading& reading) {
+  const CaseSource* const file = source.recorded;
+  if (file == nullptr || !request.elements || request.checksums || request.mutate) return {};
+  const std::int64_t bytes = bytes_to_judge(golden, *file, name, source.name);
+  if (bytes <= reading.whole_bytes) return {};
+  Case c = golden.read(name, {.inputs = false, .golden = false, .outputs = false});
+  if (needs_inputs(c, request) || outputs_need_inputs(c, request)) return {};
+  const CaseInfo info = golden.info(name), recorded = file->info(name);
+  check_same_source(golden.path(), c.attributes, file->path(), recorded.attributes, name);
+  if (info.golden) c.golden = without_data(*info.golden);
+  for (auto& [output, result] : c.results) {
+    const auto& known = info.results.at(output).golden;
+    if (known) result.golden = without_data(*known);
+  }
+  std::map<std::string, OutputInPieces> opened;  // by output
+  const auto can_judge = [&](Case one) {
+    if (!one.golden) return false;
+    auto arrays = open_in_pieces(golden, *file, recorded, name, source.name, one.output_name);
+    if (!arrays) return false;
+    one.take_output_dtype(arrays->output->format());
+    if (!bounds_take_pieces(one, arrays->output->format(), request)) return false;
+    opened.emplace(one.output_name, std::move(*arrays));
+    return true;
+  };
+  const auto judge_one = [&](Case& one, const OperatorOutput& /*of*/) {
+    return judge_in_pieces(one, opened.at(one.output_name), golden.path(), request,
+                           origin_of(golden, name, one.output_name, source), reading.piece);
+  };
+  std::vector<GatedCase> gated;
+  if (c.results.empty()) {
+    if (!can_judge(c)) return {};
+    gated.push_back(judge_one(c, {}));
+  } else {
+    for (const auto& [output, result] : c.results) {
+      const bool compared = result.golden || result.golden_missing;
+      if (compared && !can_judge(output_case(c, output))) return {};
+    }
+    gated = gate_several(std::move(c), judge_one);
+  }
+  const bool failed = std::any_of(gated.begin(), gated.end(), [](const GatedCase& one) {
+    return one.report.outcome() == Outcome::kFail;
+  });
+  if (failed && bytes <= reading.pattern_bytes) return {};
+  return gated;
+}
+
+}  // namespace
+
+void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file) {
+  for (Verdict& verdict : verdicts) {
+    if (verdict.sites == 0) continue;  // there was nothing to compare
+    verdict.outcome = Outcome::kUntrusted;
+    verdict.same_data = true;
+    verdict.because =
+        formatted("the output is the golden result itself: the same bytes of {}", file);
+    verdict.where.clear();
+  }
+}
+
+std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::string& name,
+                                      const OutputSource& source, const GateRequest& request,
+                                      const PieceReading& reading) {
+  std::vector<GatedCase> gated;
+  try {
+    gated = gate_in_pieces(golden, name, source, request, reading);
+  } catch (const std::invalid_argument& e) {
+    throw FileError(golden.path(), "", e.what());
+  }
+  if (!gated.empty()) {
+    for (GatedCase& one : gated) one.report.producer = source.name;
+    return gated;
+  }
+  Case c = read_to_judge(golden, name, source, request);
+  try {
+    ComputedCase made;
+    if (source.compute) made = compute(c, source);
+    const auto judge_one = [&](Case& one, const OperatorOutput& of) {
+      const Origin origin = origin_of(golden, name, one.output_name, source);
+      GateRequest asked = request;
+      // Checksums are of what the operator computes; the elements of the others decide alone.
+      if (!of.name.empty() && of.name != one.output_name && asked.elements) asked.checksums.reset();
+      if (source.machine != nullptr) return gate_by_machine(one, of, source, asked, origin);
+      if (source.compute) return gate_computed(one, made, asked, origin);
+      return gate_recorded(golden, one, source, asked, origin);
+    };
+    if (c.results.empty()) {
+      gated.push_back(judge_one(c, {}));
+    } else {
+      gated = gate_several(std::move(c), judge_one);
+    }
+  } catch (const std::invalid_argument& e) {
+    // What was asked for was checked before: it is the case that is wrong.
+    throw FileError(golden.path(), "", e.what());
+  }
+  for (GatedCase& one : gated) one.report.producer = source.name;
+  return gated;
+}
+
+}  // namespace assay

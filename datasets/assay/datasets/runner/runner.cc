@@ -1,0 +1,253 @@
+#include "assay/datasets/runner/runner.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include "assay/base/float_environment.h"
+#include "assay/base/printable.h"
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/datasets/layouts/open_cases.h"
+#include "assay/datasets/runner/file_gate.h"
+#include "assay/report/report.h"
+
+namespace assay {
+namespace {
+
+struct Arguments {
+  std::string program, file, glob, ctest_prefix;
+  const Machine* machine = nullptr;  // null: the functions are under test
+  GateRequest request;
+  std::vector<std::string> labels;
+  bool ctest = false;
+
+  // The options that decide a case's verdict, each word as `quote` writes it; begins with a blank
+  // where there are any.
+  template <typename Quote>
+  std::string text(const Quote& quote) const {
+    std::string out;
+    if (machine != nullptr) out += " --machine " + quote(machine->name);
+    for (const std::string& s : request.bounds.standards) out += " --standard " + quote(s);
+    if (!request.benchmark.empty()) out += " --benchmark " + quote(request.benchmark);
+    if (request.checksums) out += " --abft " + quote(request.checksums->text());
+    if (request.sample) out += " --sample " + quote(request.sample->text());
+    return out;
+  }
+};
+
+Arguments parse(int argc, char** argv) {
+  Arguments a;
+  a.program = argv[0];
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto value = [&]() -> std::string {
+      if (i + 1 == argc) throw std::invalid_argument(formatted("{} needs a value", word));
+      if (*argv[++i] == '\0') {
+        throw std::invalid_argument(
+            formatted("{}: the value is empty; is a variable not set?", word));
+      }
+      return argv[i];
+    };
+    if (word == "--case")
+      a.glob = value();
+    else if (word == "--machine")
+      a.machine = &machine_named(value());
+    else if (word == "--standard")
+      a.request.bounds.standards.push_back(value());
+    else if (word == "--benchmark")
+      a.request.benchmark = value();
+    else if (word == "--abft")
+      a.request.checksums = parse_threshold(value());
+    else if (word == "--sample")
+      a.request.sample = parse_row_sample(value());
+    else if (word == "--label")
+      a.labels.push_back(value());
+    else if (word == "--ctest")
+      a.ctest = true, a.ctest_prefix = value();
+    else if (word.starts_with("-"))
+      throw std::invalid_argument(formatted("unknown option {}", word));
+    else if (word.empty())
+      throw std::invalid_argument("the dataset file's name is empty; is a variable not set?");
+    else if (a.file.empty())
+      a.file = word;
+    else
+      throw std::invalid_argument(formatted("one dataset file at a time; '{}' is a second", word));
+  }
+  if (a.file.empty()) {
+    throw std::invalid_argument(formatted(
+        "usage: {} FILE [--case GLOB] [--machine M] [--standard S]... [--benchmark PRODUCER] "
+        "[--abft THRESHOLD] [--sample rows=N,seed=N] [--ctest PREFIX]",
+        a.program));
+  }
+  check_request(a.request.bounds);
+  return a;
+}
+
+// A CMake bracket argument: nothing in it is interpreted, and nothing in it ends it.
+std::string bracket(std::string_view text) {
+  std::string equals = "==";
+  while (text.find("]" + equals + "]") != std::string_view::npos) equals += '=';
+  return formatted("[{0}[{1}]{0}]", equals, text);
+}
+
+// Of a case that is refused none: its test says why.
+std::vector<std::string> labels_of(const CaseSource& file, const std::string& name) {
+  CaseInfo info;
+  try {
+    info = file.info(name);
+  } catch (const FileError&) {
+    return {};
+  }
+  Case c;
+  c.attributes = info.attributes;
+  std::vector<std::string> labels = c.tags();
+  labels.push_back(info.op);
+  const auto dtype = info.attributes.find("output_dtype");
+  if (dtype != info.attributes.end()) {
+    labels.push_back(attribute_text(dtype->second));
+  } else if (!info.inputs.empty()) {
+    labels.push_back(info.inputs.begin()->second.dtype);
+  }
+  return labels;
+}
+
+// A wrong name is refused also where no standard asks for a benchmark.
+void check_benchmark(const Arguments& a, const CaseSource& file) {
+  if (a.request.benchmark.empty()) return;
+  std::set<std::string> known;
+  for (const std::string& name : file.case_names()) {
+    for (const std::string& producer : file.producers_of(name)) known.insert(producer);
+  }
+  if (known.count(a.request.benchmark) != 0) return;
+  throw std::invalid_argument(formatted(
+      "--benchmark: {}", unknown_word("producer", a.request.benchmark,
+                                      std::vector<std::string>(known.begin(), known.end()))));
+}
+
+void print_ctest(const Arguments& a, const CaseSource& file) {
+  for (const std::string& name : file.case_names(a.glob)) {
+    std::vector<std::string> labels = labels_of(file, name);
+    if (a.machine != nullptr) labels.emplace_back(a.machine->name);
+    labels.insert(labels.end(), a.labels.begin(), a.labels.end());
+    const std::string command = formatted("{} {} --case {}{}", bracket(a.program), bracket(a.file),
+                                          bracket(name), a.text(bracket));
+    const std::string test = bracket(a.ctest_prefix + name);
+    std::puts(formatted("add_test({} {})", test, command).c_str());
+    std::puts(formatted("set_tests_properties({} PROPERTIES LABELS {})", test,
+                        bracket(printable(joined(labels, ";"))))
+                  .c_str());
+  }
+}
+
+std::vector<CaseReport> run_case(const Arguments& a, const CaseSource& file,
+                                 const std::string& name,
+                                 const std::map<std::string, CaseFunction>& operators,
+                                 const FloatEnvironment& environment) {
+  OutputSource source;
+  source.name = "operator";
+  if (a.machine != nullptr) {
+    source.name = a.machine->name;
+    source.machine = a.machine;
+  } else {
+    const std::string op = file.info(name).op;
+    const auto found = operators.find(op);
+    if (found == operators.end()) {
+      std::vector<std::string> known;
+      for (const auto& [registered, function] : operators) known.push_back(registered);
+      CaseReport report;
+      report.name = name;
+      report.verdicts = {not_comparable(formatted(
+          "no function is registered for the operator '{}'; registered: {}", op, joined(known)))};
+      return {std::move(report)};
+    }
+    // A team's own kernel runs in its program's environment.
+    source.compute = [&environment, &kernel = found->second](const Case& c) {
+      const CallersFloatEnvironment callers(environment);
+      return kernel(c);
+    };
+  }
+  std::vector<CaseReport> reports;
+  for (GatedCase& gated : gate_file_case(file, name, source, a.request)) {
+    reports.push_back(std::move(gated.report));
+  }
+  return reports;
+}
+
+void print_error(const std::exception& e) {
+  std::fputs(formatted("error: {}\n", printable_sentence(e.what())).c_str(), stderr);
+}
+
+// One line a verdict, or the whole explanation of a failure.
+void print_report(const CaseReport& c) {
+  for (const Verdict& v : c.verdicts) {
+    std::puts(formatted("{}: {}: {}", printable_name(c.title()), outcome_word(v.outcome),
+                        explain(v, v.outcome == Outcome::kPass ? "" : c.reproduce))
+                  .c_str());
+  }
+  if (c.abft) {
+    std::puts(formatted("{}: abft: {}: {}", printable_name(c.title()),
+                        outcome_word(c.abft->outcome),
+                        explain(*c.abft, c.abft->outcome == Outcome::kPass ? "" : c.reproduce))
+                  .c_str());
+  }
+}
+
+}  // namespace
+
+int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFunction>& operators) {
+  const FloatEnvironment environment;
+  try {
+    const Arguments a = parse(argc, argv);
+    // As the gate reads it.
+    const OpenedCases opened = open_cases(a.file, {.layout = "dataset"});
+    const CaseSource& file = *opened.cases;
+    check_benchmark(a, file);
+    if (a.ctest) {
+      print_ctest(a, file);
+      return 0;
+    }
+    std::vector<std::string> names;
+    if (!a.glob.empty() && is_case_name(a.glob)) {
+      // One case by its name: the others need not be looked at.
+      if (!file.has_case(a.glob)) {
+        throw NoCaseError(a.file, "", formatted("has no case '{}'", a.glob));
+      }
+      names = {a.glob};
+    } else {
+      names = file.case_names(a.glob);
+      std::sort(names.begin(), names.end(), natural_less);
+    }
+    GateReport report;
+    report.golden_file = a.file;
+    bool unreadable = false;
+    for (const std::string& name : names) {
+      std::vector<CaseReport> outputs;
+      try {
+        outputs = run_case(a, file, name, operators, environment);
+      } catch (const FileError& e) {
+        print_error(e);
+        unreadable = true;
+        continue;
+      }
+      for (CaseReport& c : outputs) {
+        c.reproduce = formatted("{} {} --case {}{}", shell_word(a.program), shell_word(a.file),
+                                name, a.text(shell_word));
+        print_report(c);
+        report.cases.push_back(std::move(c));
+      }
+    }
+    return unreadable ? 2 : exit_code(report_outcome(report));
+  } catch (const NoCaseError& e) {
+    print_error(e);
+    return 3;
+  } catch (const std::exception& e) {
+    print_error(e);
+    return 2;
+  }
+}
+
+}  // namespace assay

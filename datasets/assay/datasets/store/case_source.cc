@@ -1,0 +1,102 @@
+#include "assay/datasets/store/case_source.h"
+
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/tensor/source_names.h"
+
+namespace assay {
+
+std::vector<std::string> CaseSource::case_names_by(int /*threads*/) const { return case_names(); }
+
+std::vector<std::string> CaseSource::case_names(const std::string& glob) const {
+  std::vector<std::string> all = case_names();
+  if (glob.empty()) return all;
+  std::vector<std::string> matching;
+  for (const std::string& name : all) {
+    if (glob_match(glob, name)) matching.push_back(name);
+  }
+  if (matching.empty()) {
+    throw NoCaseError(path(), "",
+                      formatted("no case matches '{}'{}; it has {} case{}, the first is '{}'", glob,
+                                did_you_mean_aside(glob, all), all.size(),
+                                all.size() == 1 ? "" : "s", all.front()));
+  }
+  return matching;
+}
+
+std::optional<std::string> CaseSource::find(const std::string& source_name) const {
+  for (std::string name : {safe_case_name(source_name), distinct_case_name(source_name)}) {
+    if (has_case(name) && source_name_of(name, attributes_of(name)) == source_name) return name;
+  }
+  return std::nullopt;
+}
+
+FoundCase find_in(const std::vector<const CaseSource*>& sources, const std::string& source_name) {
+  for (const CaseSource* source : sources) {
+    if (auto name = source->find(source_name)) return {source, std::move(name)};
+  }
+  return {};
+}
+
+void check_same_source(const std::string& golden_path,
+                       const std::map<std::string, Attribute>& golden_attributes,
+                       const std::string& outputs_path,
+                       const std::map<std::string, Attribute>& output_attributes,
+                       const std::string& case_name) {
+  const std::string golden = source_name_of(case_name, golden_attributes);
+  const std::string output = source_name_of(case_name, output_attributes);
+  if (golden == output) return;
+  throw FileError(outputs_path, case_name,
+                  formatted("the output is that of '{}', but the golden result in {} is that of "
+                            "'{}'; give both the same name",
+                            output, golden_path, golden));
+}
+
+std::optional<TensorInfo> CaseSource::golden_info(const std::string& name,
+                                                  const std::string& output) const {
+  if (!has_case(name)) return std::nullopt;
+  CaseInfo of = info(name);
+  if (output.empty()) return std::move(of.golden);
+  const auto result = of.results.find(output);
+  return result == of.results.end() ? std::nullopt : std::move(result->second.golden);
+}
+
+std::unique_ptr<ArraySource> CaseSource::open_input(const std::string& /*name*/,
+                                                    const std::string& /*operand*/) const {
+  return nullptr;
+}
+
+std::unique_ptr<ArraySource> CaseSource::open_golden(const std::string& /*name*/,
+                                                     const std::string& /*output*/) const {
+  return nullptr;
+}
+
+std::unique_ptr<ArraySource> CaseSource::open_output(const std::string& /*name*/,
+                                                     const std::string& /*producer*/,
+                                                     const std::string& /*output*/) const {
+  return nullptr;
+}
+
+std::int64_t CaseSource::golden_bytes(const std::string& /*name*/) const { return 0; }
+
+std::int64_t CaseSource::output_bytes(const std::string& /*name*/,
+                                      const std::string& /*producer*/) const {
+  return 0;
+}
+
+Epilogue CaseSource::read_epilogue(const std::string& /*name*/, const std::string& /*producer*/,
+                                   const std::string& /*output*/) const {
+  return {};
+}
+
+const Format* common_format(const std::map<std::string, TensorInfo>& outputs) {
+  const Format* common = nullptr;
+  for (const auto& [producer, info] : outputs) {
+    const Format& format = format_named(info.dtype);
+    if (common != nullptr && common != &format) return nullptr;
+    common = &format;
+  }
+  return common;
+}
+
+}  // namespace assay

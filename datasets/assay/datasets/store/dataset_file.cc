@@ -1,0 +1,631 @@
+#include "assay/datasets/store/dataset_file.h"
+
+#include <algorithm>
+#include <set>
+
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/datasets/checks/size_cap.h"
+#include "assay/datasets/store/case_path.h"
+#include "assay/datasets/store/case_walk.h"
+#include "assay/datasets/store/copy_source.h"
+#include "assay/datasets/store/file_look.h"
+#include "assay/datasets/store/opened_file.h"
+#include "assay/datasets/store/reader.h"
+#include "assay/op/attributes.h"
+
+namespace assay {
+
+struct DatasetFile::Impl {
+  std::string path;
+  h5::OpenedFile opened;
+  h5::Reader reader;
+  std::int64_t schema = 1;
+
+  Impl(const std::string& p, std::int64_t max_bytes)
+      : path(p), opened(p), reader(path, opened, max_bytes) {
+    check_schema();
+  }
+  // By HDF5 alone.
+  explicit Impl(int fd) : opened("", fd), reader("", opened.hdf5(), std::int64_t{1} << 62) {
+    check_schema();
+  }
+
+  void check_schema() {
+    const auto root = reader.attributes("/", {"assay_schema"});
+    const auto found = root.find("assay_schema");
+    if (found == root.end()) {
+      reader.refuse("/", "has no attribute 'assay_schema'; it is no dataset file of assay");
+    }
+    if (!std::holds_alternative<std::int64_t>(found->second)) {
+      reader.refuse("/", "its attribute 'assay_schema' must be an integer");
+    }
+    schema = std::get<std::int64_t>(found->second);
+    if (schema != 1 && schema != 2) {
+      reader.refuse("/", formatted("has assay_schema {}; this version reads schemas 1 and 2",
+                                   attribute_text(found->second)));
+    }
+    const auto sums = root.find(h5::kChecksumsAttribute);
+    const auto* sum = sums == root.end() ? nullptr : std::get_if<std::string>(&sums->second);
+    if (!trust_files()) reader.read_checksums(sum != nullptr ? *sum : "");
+  }
+
+  // Refuses where an input or a golden result that was written is missing.
+  void check_all_are_there(const std::string& name) const {
+    for (const std::string& at : reader.checksums().needed_in(case_path(name))) {
+      if (!reader.check_path(at)) reader.refuse_changed(at, "is not there");
+    }
+  }
+  // Asks HDF5 what reading all below a group asks it. What is refused there and whole may never be
+  // read.
+  void look(const std::string& at, h5::CaseWalk& walk) const {
+    for (const std::string& link : walk.enter(at)) {
+      const std::string object = at + "/" + link;
+      try {
+        (void)reader.attributes(object, {});
+        if (is_group(object)) {
+          look(object, walk);
+        } else {
+          reader.look_at_tensor(object);
+        }
+      } catch (const FileError&) {
+        if (h5::damage_was_seen()) throw;
+      }
+    }
+    walk.leave();
+  }
+
+  // What is known of the case that was asked for last: a file that is read does not change.
+  struct LastCase {
+    std::string name;
+    std::optional<std::map<std::string, Attribute>> attributes = {};
+    std::map<std::string, std::vector<std::string>> parts = {};  // the datasets of each
+  };
+  mutable LastCase last_case;
+
+  LastCase& last(const std::string& name) const {
+    if (last_case.name != name) last_case = {name};
+    return last_case;
+  }
+
+  // The attributes of a case, checked against the schema. Refuses a group without `op`.
+  std::map<std::string, Attribute> case_attributes(const std::string& name) const {
+    auto& known = last(name).attributes;
+    if (!known) known = read_attributes(name);
+    return *known;
+  }
+  std::map<std::string, Attribute> read_attributes(const std::string& name) const {
+    const std::string at = case_path(name);
+    std::vector<std::string> names;
+    for (const KnownAttribute& known : known_attributes()) names.emplace_back(known.name);
+    std::vector<std::string> all;
+    auto attributes = reader.attributes(at, names, &all);
+    const auto op = attributes.find("op");
+    if (op == attributes.end()) reader.refuse(at, "is a case without the attribute 'op'");
+    if (const auto* word = std::get_if<std::string>(&op->second)) {
+      // Also of those that are no single value.
+      for (const std::string& given : all) {
+        const std::string why = name_problem(*word, given);
+        if (!why.empty()) reader.refuse(at, why);
+      }
+    }
+    check_values(at, attributes);
+    check_all_are_there(name);
+    return attributes;
+  }
+
+  // Refuses values that are not of their kind; gives the output's dtype its own name, whatever the
+  // file calls it.
+  void check_values(const std::string& at, std::map<std::string, Attribute>& attributes) const {
+    if (const std::string why = value_problem(attributes); !why.empty()) reader.refuse(at, why);
+    if (const auto dtype = attributes.find("output_dtype"); dtype != attributes.end()) {
+      dtype->second = std::string(format_named(std::get<std::string>(dtype->second)).name);
+    }
+  }
+
+  bool is_group(const std::string& at) const { return h5::is_group(reader, at); }
+
+  // The datasets of a case's sub-group, by name; empty where there is none.
+  std::vector<std::string> tensors_in(const std::string& name, const std::string& part) const {
+    const auto known = last(name).parts.find(part);
+    if (known != last_case.parts.end()) return known->second;
+    const std::string at = case_path(name) + "/" + part;
+    std::vector<std::string> links;
+    if (reader.check_path(at)) {
+      if (!is_group(at)) reader.refuse(at, "must be a group of datasets");
+      links = reader.links_in(at);
+    }
+    return last(name).parts[part] = std::move(links);
+  }
+
+  // The attribute `machine` of a recorded output; empty where it has none.
+  std::string machine_of(const std::string& output) const {
+    const auto attributes = reader.attributes(output, {"machine"});
+    const auto machine = attributes.find("machine");
+    if (machine == attributes.end()) return "";
+    if (const auto* name = std::get_if<std::string>(&machine->second)) return *name;
+    reader.refuse(output, formatted("its attribute 'machine' must be a string, but it is '{}'",
+                                    attribute_text(machine->second)));
+  }
+
+  // -------------------------------------------------------------------- one or several outputs
+  //
+  // `output`: the name of one of several, "" of the one that a case without names has.
+
+  // Whether golden results and outputs lie in groups, by their names.
+  bool has_several(const std::string& name) const {
+    if (schema == 1) return false;
+    const std::string golden = path_of(name, "golden", "");
+    if (reader.check_path(golden) && is_group(golden)) return true;
+    const std::vector<std::string> producers = tensors_in(name, "outputs");
+    return std::any_of(producers.begin(), producers.end(), [&](const std::string& producer) {
+      return is_group(path_of(name, "outputs", producer));
+    });
+  }
+
+  // The names in a group of several outputs, "golden" or "outputs/npu"; empty where there is none.
+  std::vector<std::string> names_in(const std::string& name, const std::string& part) const {
+    const std::string at = case_path(name) + "/" + part;
+    if (!reader.check_path(at)) return {};
+    if (!is_group(at)) {
+      reader.refuse(at, "must be a group of datasets, one an output, as the case has several");
+    }
+    const std::vector<std::string> names = reader.links_in(at);
+    if (names.empty()) reader.refuse(at, "is an empty group; it must hold a dataset an output");
+    for (const std::string& output : names) {
+      if (!is_case_name(output)) {
+        reader.refuse(at + "/" + output,
+                      "is no name of an output: letters, digits, '_', '.' and '='");
+      }
+    }
+    return names;
+  }
+
+  // All outputs of a case that has several, and whether there is a golden result or the word that
+  // it is absent.
+  std::map<std::string, bool> outputs_of(const std::string& name) const {
+    std::map<std::string, bool> outputs;
+    for (const std::string& output : names_in(name, "golden")) {
+      outputs[output] = !is_pending(path_of(name, "golden", output));
+    }
+    for (const std::string& producer : tensors_in(name, "outputs")) {
+      for (const std::string& output : names_in(name, "outputs/" + producer)) {
+        outputs.emplace(output, false);
+      }
+    }
+    return outputs;
+  }
+
+  // Refuses where the case has no such output: a name of one that it does not have, a name where it
+  // has one alone, or none where it has several.
+  void check_output(const std::string& name, const std::string& output) const {
+    if (!has_several(name)) {
+      if (output.empty()) return;
+      reader.refuse(case_path(name),
+                    formatted("has no output '{}'; it has one, without a name", output));
+    }
+    std::vector<std::string> names;
+    for (const auto& [known, has_golden] : outputs_of(name)) names.push_back(known);
+    if (std::find(names.begin(), names.end(), output) != names.end()) return;
+    reader.refuse(case_path(name),
+                  output.empty()
+                      ? formatted("has several outputs, and one must be named: {}", joined(names))
+                      : formatted("has no output '{}'; its outputs are {}", output, joined(names)));
+  }
+
+  // The producers of one output.
+  std::vector<std::string> producers_of(const std::string& name, const std::string& output) const {
+    std::vector<std::string> producers = tensors_in(name, "outputs");
+    if (output.empty()) return producers;
+    std::erase_if(producers, [&](const std::string& producer) {
+      return !reader.check_path(path_of(name, "outputs/" + producer, output));
+    });
+    return producers;
+  }
+
+  // The attributes of one of several outputs, which stand on its golden result.
+  std::map<std::string, Attribute> output_attributes(const std::string& name, const std::string& op,
+                                                     const std::string& output) const {
+    const std::string at = path_of(name, "golden", output);
+    if (!reader.check_path(at)) return {};
+    std::vector<std::string> names;
+    for (const KnownAttribute& known : known_attributes()) names.emplace_back(known.name);
+    auto attributes = reader.attributes(at, names);
+    for (const char* own : {"dtype", "absent", "pending"}) attributes.erase(own);
+    for (const std::string& given : reader.attribute_names(at)) {
+      // An index output has an axis, whatever its operator takes.
+      if (given == "dtype" || given == "absent" || given == "pending" || given == "axis") continue;
+      if (given == "op") reader.refuse(at, "its attribute 'op' belongs to the case");
+      if (const std::string why = name_problem(op, given); !why.empty()) reader.refuse(at, why);
+    }
+    check_values(at, attributes);
+    check_all_are_there(name);
+    return attributes;
+  }
+
+  // What lies beside recorded outputs in a sub-group of the case, "accumulators" or "residuals", by
+  // producer, of one output. Refuses what belongs to no output, or cannot belong to its output.
+  std::map<std::string, TensorInfo> beside_outputs(const std::string& name, const std::string& part,
+                                                   const std::string& output) const {
+    std::map<std::string, TensorInfo> found;
+    const std::vector<std::string> producers = tensors_in(name, part);
+    const std::vector<std::string> outputs =
+        producers.empty() ? producers : tensors_in(name, "outputs");
+    for (const std::string& producer : producers) {
+      std::string at = path_of(name, part, producer);
+      if (std::find(outputs.begin(), outputs.end(), producer) == outputs.end()) {
+        reader.refuse(at, formatted("belongs to no recorded output; the case has those of {}",
+                                    outputs.empty() ? "nobody" : joined(outputs)));
+      }
+      if (!output.empty()) {
+        const std::vector<std::string> recorded = names_in(name, "outputs/" + producer);
+        bool has = false;
+        for (const std::string& beside : names_in(name, part + "/" + producer)) {
+          has |= beside == output;
+          if (std::find(recorded.begin(), recorded.end(), beside) != recorded.end()) continue;
+          reader.refuse(at + "/" + beside, formatted("belongs to no recorded output; '{}' has {}",
+                                                     producer, joined(recorded)));
+        }
+        if (!has) continue;
+        at += "/" + output;
+      }
+      const TensorInfo info = reader.tensor_info(at);
+      const TensorInfo of = reader.tensor_info(path_of(name, "outputs/" + producer, output));
+      const auto why_not =
+          part == "accumulators" ? &Epilogue::why_no_accumulator : &Epilogue::why_no_residual;
+      const std::string why =
+          why_not(format_named(info.dtype), info.shape, format_named(of.dtype), of.shape);
+      if (!why.empty()) reader.refuse(at, why);
+      found.emplace(producer, info);
+    }
+    return found;
+  }
+
+  // ------------------------------------------------------------------------------------- inputs
+
+  struct Inputs {
+    std::vector<std::string> tensors;  // "x"; of a list "x/0", "x/1" and so on
+    std::set<std::string> absent;
+  };
+
+  // What a schema that does not know it would take for an empty tensor is refused there.
+  bool is_absent(const std::string& at) const {
+    if (!reader.is_absent(at)) return false;
+    if (schema == 1) {
+      reader.refuse(at,
+                    "is said to be absent, which belongs to assay_schema 2, and the file has 1");
+    }
+    return true;
+  }
+
+  // Whether a golden result is yet to be computed: what stands there has its attributes alone.
+  bool is_pending(const std::string& at) const {
+    const std::vector<std::string> names = reader.attribute_names(at);
+    if (std::find(names.begin(), names.end(), "pending") == names.end()) return false;
+    if (!is_absent(at)) reader.refuse(at, "is said to be pending, and not to be absent");
+    return true;
+  }
+
+  Inputs inputs_of(const std::string& name) const {
+    Inputs inputs;
+    const auto add = [&](const std::string& operand) {
+      const bool absent = is_absent(path_of(name, "inputs", operand));
+      if (absent) {
+        inputs.absent.insert(operand);
+      } else {
+        inputs.tensors.push_back(operand);
+      }
+    };
+    for (const std::string& operand : tensors_in(name, "inputs")) {
+      const std::string at = path_of(name, "inputs", operand);
+      if (schema == 1 || !is_group(at)) {
+        add(operand);
+        continue;
+      }
+      const std::vector<std::string> members = reader.links_in(at);
+      if (members.empty()) reader.refuse(at, "is a list without tensors");
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        const std::string index = formatted("{}", i);
+        if (std::find(members.begin(), members.end(), index) == members.end()) {
+          reader.refuse(at,
+                        formatted("is a list of {}, whose datasets must be named 0 to {}; there is "
+                                  "no '{}'",
+                                  members.size(), members.size() - 1, index));
+        }
+        add(operand + "/" + index);
+      }
+    }
+    return inputs;
+  }
+
+  // Of a dataset; none where there is no such object, or a group of several.
+  std::optional<StoredPlace> place_of(const std::string& at) const {
+    if (!reader.check_path(at) || is_group(at)) return {};
+    return reader.place_of(at);
+  }
+
+  bool is_given(const std::string& at) const { return reader.check_path(at) && !is_absent(at); }
+  bool is_tensor(const std::string& at) const { return is_given(at) && !is_group(at); }
+  std::unique_ptr<ArraySource> pieces_of(const std::string& at) const {
+    return is_tensor(at) ? reader.open_pieces(at) : nullptr;
+  }
+  // What the dataset takes in memory; 0 where there is none.
+  std::int64_t bytes_of(const std::string& at) const {
+    if (!is_tensor(at)) return 0;
+    const TensorInfo info = reader.tensor_info(at);
+    return element_count(info.shape) * format_named(info.dtype).storage_bytes;
+  }
+  // The same of the golden results of a case, or of all outputs of a producer.
+  std::int64_t bytes_of_outputs(const std::string& name, const std::string& part) const {
+    if (!has_several(name)) return bytes_of(path_of(name, part, ""));
+    std::int64_t bytes = 0;
+    for (const auto& [output, golden] : outputs_of(name))
+      bytes += bytes_of(path_of(name, part, output));
+    return bytes;
+  }
+
+  // Refuses where the case is not one.
+  void check_case(const std::string& name) const {
+    const std::string at = case_path(name);
+    if (!is_case_name(name)) h5::refuse_case_name(reader, at);
+    if (!reader.check_path(at)) reader.refuse(at, "does not exist");
+    if (!is_group(at)) reader.refuse(at, "is no group");
+  }
+};
+
+DatasetFile::DatasetFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+DatasetFile::DatasetFile(const std::string& path, std::int64_t most)
+    : impl_(std::make_unique<Impl>(path, most > 0 ? most : dataset_size_cap())) {}
+
+// Where HDF5 is asked about a case here, another process looks at it before.
+const DatasetFile::Impl& DatasetFile::looked_at(const std::string& name) const {
+  impl_->reader.before_hdf5([impl = impl_.get(), name] {
+    h5::FileCheck* const check = impl->opened.check();
+    if (check != nullptr && is_case_name(name)) check->look_at_case(name, case_path(name));
+  });
+  return *impl_;
+}
+
+const h5::ChecksumTable& h5::FileLook::checksums(const DatasetFile& file) {
+  return file.checksums();
+}
+
+DatasetFile h5::FileLook::open(int fd) {
+  return DatasetFile(std::make_unique<DatasetFile::Impl>(fd));
+}
+
+void h5::FileLook::look_at_case(const DatasetFile& file, const std::string& name) {
+  const DatasetFile::Impl& impl = *file.impl_;
+  impl.check_case(name);
+  (void)impl.reader.attributes(case_path(name), {});
+  h5::CaseWalk walk(impl.reader);
+  impl.look(case_path(name), walk);
+  (void)file.info(name);
+}
+
+DatasetFile::~DatasetFile() = default;
+DatasetFile::DatasetFile(DatasetFile&&) noexcept = default;
+DatasetFile& DatasetFile::operator=(DatasetFile&&) noexcept = default;
+
+const std::string& DatasetFile::path() const { return impl_->path; }
+
+std::map<std::string, Attribute> DatasetFile::attributes() const {
+  auto attributes = impl_->reader.attributes("/", {});
+  attributes.erase(h5::kChecksumsAttribute);
+  return attributes;
+}
+
+std::vector<std::string> DatasetFile::case_names() const { return case_names_by(1); }
+
+std::vector<std::string> DatasetFile::case_names_by(int threads) const {
+  impl_->reader.before_hdf5([impl = impl_.get()] {
+    if (h5::FileCheck* const check = impl->opened.check()) check->list_cases();
+  });
+  if (!impl_->reader.check_path("/cases")) {
+    throw NoCaseError(path(), "/cases", "does not exist; the file holds no cases");
+  }
+  if (!impl_->is_group("/cases")) impl_->reader.refuse("/cases", "is no group");
+  auto cases = h5::cases_by_threads(path(), impl_->opened, threads);
+  if (!cases) {
+    h5::CaseWalk walk(impl_->reader);
+    walk.collect("");
+    cases = walk.cases();
+    std::sort(cases->begin(), cases->end());
+  }
+  if (cases->empty()) throw NoCaseError(path(), "/cases", "holds no case");
+  auto next = cases->begin();  // nearly always the one
+  for (const std::string& at : checksums().cases()) {
+    const std::string name = at.substr(case_path("").size());
+    if (next == cases->end() || *next != name) {
+      next = std::lower_bound(cases->begin(), cases->end(), name);
+    }
+    if (next == cases->end() || *next != name) impl_->reader.refuse_changed(at, "is not there");
+    ++next;
+  }
+  return *std::move(cases);
+}
+
+bool DatasetFile::has_case(const std::string& name) const {
+  const std::string at = case_path(name);
+  return is_case_name(name) && looked_at(name).reader.check_path(at) && impl_->is_group(at) &&
+         (h5::has_op(impl_->reader, at) ||
+          h5::is_case(impl_->reader, at, impl_->reader.links_in(at)));
+}
+
+Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {
+  looked_at(name).check_case(name);
+  Case c;
+  c.name = name;
+  c.file = path();
+  c.attributes = impl_->case_attributes(name);
+  c.op = std::get<std::string>(c.attributes.at("op"));
+  c.attributes.erase("op");
+  const Impl::Inputs inputs = impl_->inputs_of(name);
+  c.absent_inputs = inputs.absent;
+  for (const std::string& operand : inputs.tensors) {
+    const std::string at = path_of(name, "inputs", operand);
+    if (what.inputs) {
+      c.inputs.emplace(operand, impl_->reader.read_tensor(at));
+    } else {
+      c.unread_inputs.emplace(operand, &format_named(impl_->reader.tensor_info(at).dtype));
+    }
+  }
+  // Of one output, or of the only one, into a CaseOutput or the case.
+  const auto read_into = [&](auto& to, const std::string& output) {
+    const std::string golden = path_of(name, "golden", output);
+    if (what.golden && impl_->reader.check_path(golden) && !impl_->is_absent(golden)) {
+      to.golden = impl_->reader.read_tensor(golden);
+    }
+    if (!what.outputs) return;
+    for (const std::string& producer : impl_->producers_of(name, output)) {
+      const std::string at = path_of(name, "outputs/" + producer, output);
+      to.outputs.emplace(producer, impl_->reader.read_tensor(at));
+      std::string machine = impl_->machine_of(at);
+      if (!machine.empty()) to.output_machines.emplace(producer, std::move(machine));
+    }
+    for (const char* part : {"accumulators", "residuals"}) {
+      for (const auto& [producer, info] : impl_->beside_outputs(name, part, output)) {
+        if (to.epilogues.count(producer) == 0) {
+          to.epilogues.emplace(producer, read_epilogue(name, producer, output));
+        }
+      }
+    }
+  };
+  if (!impl_->has_several(name)) {
+    read_into(c, "");
+    return c;
+  }
+  for (const auto& [output, has_golden] : impl_->outputs_of(name)) {
+    CaseOutput& result = c.results[output];
+    result.attributes = impl_->output_attributes(name, c.op, output);
+    result.golden_missing = !has_golden;
+    read_into(result, output);
+  }
+  return c;
+}
+
+Epilogue DatasetFile::read_epilogue(const std::string& name, const std::string& producer,
+                                    const std::string& output) const {
+  looked_at(name).check_case(name);
+  impl_->check_output(name, output);
+  Epilogue epilogue;
+  const auto read_part = [&](const char* part, Tensor& to) {
+    if (impl_->beside_outputs(name, part, output).count(producer) == 0) return;
+    to = impl_->reader.read_tensor(path_of(name, std::string(part) + "/" + producer, output));
+  };
+  read_part("accumulators", epilogue.accumulator);
+  read_part("residuals", epilogue.residual);
+  return epilogue;
+}
+
+Tensor DatasetFile::read_output(const std::string& name, const std::string& producer,
+                                const std::string& output) const {
+  looked_at(name).check_case(name);
+  impl_->check_output(name, output);
+  const std::vector<std::string> producers = impl_->producers_of(name, output);
+  if (std::find(producers.begin(), producers.end(), producer) == producers.end()) {
+    impl_->reader.refuse(
+        case_path(name),
+        formatted("has no recorded output {}of '{}'; it has {}",
+                  output.empty() ? "" : formatted("'{}' ", output), producer, joined(producers)));
+  }
+  return impl_->reader.read_tensor(path_of(name, "outputs/" + producer, output));
+}
+
+std::vector<std::string> DatasetFile::producers_of(const std::string& name) const {
+  looked_at(name).check_case(name);
+  return impl_->tensors_in(name, "outputs");
+}
+
+std::unique_ptr<ArraySource> DatasetFile::open_input(const std::string& name,
+                                                     const std::string& operand) const {
+  return looked_at(name).pieces_of(path_of(name, "inputs/" + operand, ""));
+}
+
+std::unique_ptr<ArraySource> DatasetFile::open_golden(const std::string& name,
+                                                      const std::string& output) const {
+  return looked_at(name).pieces_of(path_of(name, "golden", output));
+}
+
+std::unique_ptr<ArraySource> DatasetFile::open_output(const std::string& name,
+                                                      const std::string& producer,
+                                                      const std::string& output) const {
+  return looked_at(name).pieces_of(path_of(name, "outputs/" + producer, output));
+}
+
+std::int64_t DatasetFile::golden_bytes(const std::string& name) const {
+  looked_at(name).check_case(name);
+  return impl_->bytes_of_outputs(name, "golden");
+}
+
+std::int64_t DatasetFile::output_bytes(const std::string& name, const std::string& producer) const {
+  looked_at(name).check_case(name);
+  return impl_->bytes_of_outputs(name, "outputs/" + producer);
+}
+
+std::optional<StoredPlace> DatasetFile::golden_place(const std::string& name,
+                                                     const std::string& output) const {
+  return looked_at(name).place_of(path_of(name, "golden", output));
+}
+
+std::optional<StoredPlace> DatasetFile::output_place(const std::string& name,
+                                                     const std::string& producer,
+                                                     const std::string& output) const {
+  return looked_at(name).place_of(path_of(name, "outputs/" + producer, output));
+}
+
+std::map<std::string, Attribute> DatasetFile::attributes_of(const std::string& name) const {
+  looked_at(name).check_case(name);
+  return impl_->case_attributes(name);
+}
+
+CaseInfo DatasetFile::info(const std::string& name) const {
+  looked_at(name).check_case(name);
+  CaseInfo info;
+  info.name = name;
+  info.attributes = impl_->case_attributes(name);
+  info.op = std::get<std::string>(info.attributes.extract("op").mapped());
+  Impl::Inputs inputs = impl_->inputs_of(name);
+  info.absent_inputs = std::move(inputs.absent);
+  for (const std::string& operand : inputs.tensors) {
+    info.inputs.emplace(operand, impl_->reader.tensor_info(path_of(name, "inputs", operand)));
+  }
+  const auto fill = [&](auto& to, const std::string& output) {
+    for (const std::string& producer : impl_->producers_of(name, output)) {
+      const std::string at = path_of(name, "outputs/" + producer, output);
+      TensorInfo& tensor = to.outputs[producer] = impl_->reader.tensor_info(at);
+      tensor.machine = impl_->machine_of(at);
+    }
+    to.accumulators = impl_->beside_outputs(name, "accumulators", output);
+    to.residuals = impl_->beside_outputs(name, "residuals", output);
+    const std::string golden = path_of(name, "golden", output);
+    if (impl_->is_given(golden)) to.golden = impl_->reader.tensor_info(golden);
+  };
+  if (!impl_->has_several(name)) {
+    fill(info, "");
+    return info;
+  }
+  for (const auto& [output, has_golden] : impl_->outputs_of(name)) {
+    OutputInfo& result = info.results[output];
+    result.attributes = impl_->output_attributes(name, info.op, output);
+    result.golden_missing = !has_golden;
+    fill(result, output);
+  }
+  return info;
+}
+
+const h5::ChecksumTable& DatasetFile::checksums() const { return impl_->reader.checksums(); }
+
+std::unique_ptr<h5::CopySource> DatasetFile::copy_source(const std::string& name) const {
+  auto source =
+      h5::plain_copy_source(path(), impl_->opened.lasting_plain(), case_path(name), checksums());
+  h5::FileCheck* const check = source == nullptr ? impl_->opened.check() : nullptr;
+  if (check != nullptr) check->look_at_case(name, case_path(name));
+  (void)info(name);
+  h5::CaseWalk walk(impl_->reader);
+  walk.collect(name);
+  return source != nullptr ? std::move(source) : h5::copy_source(path(), impl_->opened.hdf5());
+}
+
+}  // namespace assay

@@ -1,0 +1,42 @@
+// What HDF5 1.10 believes of a file without a look, looked at before it does.
+//
+// Neither the collections of the global heap nor the object headers of older files have a checksum.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "assay/datasets/store/global_heap.h"
+
+namespace assay::h5 {
+
+class MetadataChecks {
+ public:
+  // `read` must be callable for as long as this lives. `file_size` bounds what is believed.
+  MetadataChecks(ReadBytes read, std::uint64_t file_size);
+
+  GlobalHeap& heap() { return heap_; }
+
+  // What HDF5 is about to be given, from this address. Gives why it must not be, as in "the global
+  // heap at 2048 has an object of 99999 bytes, more than there are"; "" where it may.
+  // `is_header`: it is read as an object header, or as a part of one.
+  std::string problem(std::uint64_t at, std::span<const std::byte> bytes, bool is_header);
+
+ private:
+  std::string header_problem(std::uint64_t at, std::span<const std::byte> bytes);
+  std::string messages_problem(std::span<const std::byte> messages, bool version_2, bool ordered);
+
+  ReadBytes read_;
+  std::uint64_t file_size_;
+  GlobalHeap heap_;
+  struct Continuation {
+    std::uint64_t size;
+    bool version_2, ordered;
+  };
+  std::map<std::uint64_t, Continuation> continuations_;  // of object headers, by address
+};
+
+}  // namespace assay::h5

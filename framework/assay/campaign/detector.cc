@@ -1,0 +1,114 @@
+#include "assay/campaign/detector.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "assay/base/text.h"
+#include "assay/op/operator.h"
+
+namespace assay::campaign {
+namespace {
+
+// What the gate is asked of a matrix: the standard, else what a dataset's case is judged by where
+// nothing is asked, or a tolerance that is derived from drawn inputs.
+ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix& matrix,
+                           GateRequest request, const Origin& origin) {
+  const Case& c = matrix.test_case;
+  const Format& output = matrix.output.format();
+  if (!gate.standard.empty()) {
+    request.bounds.standards = {gate.standard};
+    return element_checks(c, output, request, origin).front();
+  }
+  if (!cell.dataset.empty()) {
+    const std::vector<ElementCheck> checks = element_checks(c, output, request, origin);
+    if (checks.size() == 1) {
+      ElementCheck own = checks.front();
+      const auto is_census = [](const FaultPlan& fault) { return fault.census; };
+      // A census looks at one element at a time, and the expected error also at all of them.
+      if (std::any_of(cell.faults.begin(), cell.faults.end(), is_census)) own.by_chance = nullptr;
+      return own;
+    }
+    throw std::invalid_argument(
+        formatted("case {} names {} standards; ask for one, as in standard:{}", c.name,
+                  checks.size(), checks.front().standard));
+  }
+  Case on_machine = c;  // accumulators of few bits have bounds of their own
+  on_machine.attributes.emplace("machine", std::string(cell.machine->name));
+  Case words;  // attributes alone
+  words.name = c.name;
+  words.attributes = c.attributes;
+  for (const auto& [name, value] : derived_tolerance(on_machine).attributes()) {
+    words.attributes[name] = value;
+  }
+  return element_checks(words, output, request, origin).front();
+}
+
+}  // namespace
+
+MatrixGate::MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& matrix)
+    : gate_(&gate), cell_(&cell) {
+  const Case& c = matrix.test_case;
+  GateRequest request;
+  request.threads = 1;
+  Origin origin;
+  if (cell.recorded.empty()) {
+    origin.producer = origin.machine = cell.machine->name;
+  } else {
+    origin.producer = cell.recorded;
+    if (cell.recorded_on_machine) request.machine = cell.machine;
+  }
+  try {
+    if (gate.threshold) {
+      request.checksums = gate.threshold;
+      options_ = checksum_options(c, matrix.output.format(), request, origin);
+      if (!options_.why_not.empty()) throw std::invalid_argument(options_.why_not);
+      if (c.is_attention()) {
+        attention_.emplace(options_.options, c, matrix.output);
+        return;
+      }
+      checksums_.emplace(options_.options, c, matrix.output, matrix.epilogue);
+    } else {
+      elements_.emplace(element_check(gate, cell, matrix, request, origin), c, matrix.output);
+    }
+  } catch (const std::invalid_argument& e) {
+    refuse(e.what());
+  }
+}
+
+void MatrixGate::refuse(const char* why) const {
+  throw std::invalid_argument(formatted("cell {}: gate {}: {}", cell_->name, gate_->text, why));
+}
+
+void MatrixGate::check_plan() const {
+  if (!elements_ || !elements_->limits_statistics()) return;
+  for (const FaultPlan& fault : cell_->faults) {
+    if (fault.census) {
+      refuse(
+          "it limits statistics of the whole output, which a census of single elements does "
+          "not give; draw trials instead");
+    }
+  }
+}
+
+CleanCounts MatrixGate::clean(RatioCounts& ratios) const {
+  if (attention_) return attention_->clean(ratios);
+  return checksums_ ? checksums_->clean(ratios) : elements_->clean(ratios);
+}
+
+void MatrixGate::census(std::span<const int> bits, bool exact, std::uint16_t* bins) const {
+  if (attention_) {
+    attention_->census(bits, bins);
+  } else if (checksums_) {
+    checksums_->census(bits, exact, bins);
+  } else {
+    elements_->census(bits, bins);
+  }
+}
+
+GateAnswer MatrixGate::look(std::span<const ElementChange> changes,
+                            std::span<const AccumulatorChange> before_cast) const {
+  if (attention_) return attention_->look(changes);
+  return checksums_ ? checksums_->look(changes, before_cast) : elements_->look(changes);
+}
+
+}  // namespace assay::campaign

@@ -1,0 +1,125 @@
+#include "assay/campaign/element_detector.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "assay/base/index.h"
+#include "assay/campaign/matrix.h"
+#include "assay/format/convert.h"
+#include "assay/op/operator.h"
+
+namespace assay::campaign {
+namespace {
+
+std::uint16_t bin_of(double ratio) {
+  return std::isfinite(ratio) ? simd::ratio_bin(ratio, true)
+                              : static_cast<std::uint16_t>(simd::kBinNotFinite);
+}
+
+double ratio_of(const Miss& miss) {
+  const double ratio = miss.error / miss.bound;
+  return std::isfinite(ratio) ? std::max(ratio, 1.0) : HUGE_VAL;
+}
+
+}  // namespace
+
+ElementGate::ElementGate(ElementCheck check, const Case& c, const Tensor& output)
+    : check_(std::move(check)),
+      output_(&output),
+      golden_(c.golden ? *c.golden : golden_result(c, 1)),
+      n_(columns_of(output)) {
+  m_ = n_ == 0 ? 0 : output.size() / n_;
+  const Verdict v = judged(output, at(output.size()), true);
+  if (v.outcome == Outcome::kNotComparable) throw std::invalid_argument(v.because);
+  missed_.assign(at(output.size()), 0);
+  row_ratios_.assign(at(m_), 0.0);
+  for (const Miss& miss : v.worst) {
+    missed_[at(miss.linear)] = 1;
+    double& row = row_ratios_[at(miss.linear / n_)];
+    row = std::max(row, ratio_of(miss));
+  }
+  worst_ratio_ = v.worst_ratio;
+  fails_ = v.outcome == Outcome::kFail;
+  untrusted_ = v.outcome == Outcome::kUntrusted;
+  misses_ = v.misses;
+  special_ = v.special_misses;
+  forgiven_ = bound().forgiven(output.size());
+}
+
+Verdict ElementGate::judged(const TensorView& output, std::size_t worst, bool ratios) const {
+  // The ratio of what is within its bound comes with the metrics.
+  return check_.judge(output, golden_,
+                      {.metrics = ratios, .worst = worst, .threads = 1, .patterns = false});
+}
+
+CleanCounts ElementGate::clean(RatioCounts& ratios) const {
+  CleanCounts counts;
+  counts.rows = m_;
+  counts.checks = output_->size();
+  counts.worst = worst_ratio_;
+  counts.not_checkable = untrusted_ ? m_ : 0;
+  for (const double ratio : row_ratios_) {
+    if (fails_) counts.alarms += bound().limits.empty() && ratio == 0 ? 0 : 1;
+    ++ratios[ratio == 0 ? 0 : bin_of(ratio)];
+  }
+  return counts;
+}
+
+void ElementGate::census(std::span<const int> bits, std::uint16_t* bins) const {
+  const Format& f = output_->format();
+  std::vector<std::byte> changed(at(n_ * f.storage_bytes));
+  for (std::int64_t i = 0; i < m_; ++i) {
+    const auto row_of = [&](const Tensor& whole) {
+      return view_bytes(whole.bytes() + i * n_ * whole.format().storage_bytes, whole.format(),
+                        {n_});
+    };
+    const TensorView golden = row_of(golden_);
+    JudgeOptions options{.metrics = false, .worst = at(n_), .threads = 1, .patterns = false};
+    if (check_.element_bounds) options.element_bounds = row_of(*check_.element_bounds);
+    for (std::size_t b = 0; b < bits.size(); ++b) {
+      const std::uint64_t mask = std::uint64_t{1} << bits[b];
+      std::uint16_t* out = bins + b * at(m_ * n_) + at(i * n_);
+      for (std::int64_t j = 0; j < n_; ++j) {
+        store_element(f, changed.data() + j * f.storage_bytes, output_->bits_at(i * n_ + j) ^ mask);
+      }
+      const Verdict v = judge(view_bytes(changed.data(), f, {n_}), golden, bound(), options);
+      std::vector<double> ratios(at(n_), -1.0);
+      for (const Miss& miss : v.worst) ratios[at(miss.linear)] = ratio_of(miss);
+      for (std::int64_t j = 0; j < n_; ++j) {
+        const std::uint64_t old_bits = output_->bits_at(i * n_ + j);
+        const double before = decode(f, old_bits), after = decode(f, old_bits ^ mask);
+        const bool missed = ratios[at(j)] >= 0, finite = std::isfinite(after);
+        const std::int64_t misses = misses_ - missed_[at(i * n_ + j)] + (missed ? 1 : 0);
+        const bool seen = misses > forgiven_ || special_ > 0 || (missed && !finite);
+        int bin = 0;
+        if (after == before || (std::isnan(after) && std::isnan(before))) {
+          bin = simd::kBinMasked;
+        } else if (seen) {
+          bin = finite ? std::max<int>(bin_of(std::max(ratios[at(j)], 1.0)), simd::kBinAtOne + 1)
+                       : static_cast<int>(simd::kBinNotFinite);
+        } else if (missed) {
+          bin = simd::kBinDismissed;  // a miss that the budget forgives
+        }
+        out[j] =
+            static_cast<std::uint16_t>(bin + ((old_bits & mask) != 0 ? int{simd::kFlipBins} : 0));
+      }
+    }
+  }
+}
+
+GateAnswer ElementGate::look(std::span<const ElementChange> changes) const {
+  Tensor changed = *output_;
+  for (const ElementChange& c : changes) changed.set_bits(c.row * n_ + c.column, c.bits);
+  const Verdict v = judged(changed, 1);
+  GateAnswer look;
+  look.flagged = v.outcome == Outcome::kFail;
+  look.ratio = v.worst_ratio;
+  look.dismissed = !look.flagged && v.misses > 0;
+  look.not_checkable = v.outcome == Outcome::kUntrusted;
+  look.difference = v.worst_ratio;
+  look.threshold = 1;
+  return look;
+}
+
+}  // namespace assay::campaign

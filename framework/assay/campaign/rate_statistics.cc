@@ -1,0 +1,270 @@
+#include "assay/campaign/rate_statistics.h"
+
+#include <algorithm>
+#include <bit>
+#include <boost/math/distributions/students_t.hpp>
+#include <boost/math/special_functions/beta.hpp>
+#include <cmath>
+#include <stdexcept>
+
+#include "assay/base/elementary.h"
+#include "assay/base/float_environment.h"
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+
+namespace assay::campaign {
+namespace {
+
+void require_confidence(double confidence) {
+  if (confidence > 0 && confidence < 1) return;
+  throw std::invalid_argument(
+      formatted("a confidence is above 0 and below 1, not {}", number_text(confidence)));
+}
+
+void require_rate(Rate rate) {
+  if (rate.events >= 0 && rate.events <= rate.trials) return;
+  throw std::invalid_argument(formatted("a rate has 0 to {} events of {} trials, not {}",
+                                        rate.trials, rate.trials, rate.events));
+}
+
+void require(Rate rate, double confidence) {
+  require_confidence(confidence);
+  if (rate.trials < 1) {
+    throw std::invalid_argument(formatted("a rate needs trials, not {}", rate.trials));
+  }
+  require_rate(rate);
+}
+
+// t with `confidence` of a standard normal between -t and t.
+double two_sided_quantile(double confidence) {
+  return -portable::normal_quantile((1 - confidence) / 2);
+}
+
+// The largest p in 0..1 with tail(p) <= limit, by halving the list of all float64 between; the
+// tail only grows. Boost 1.74's own inverse of the incomplete beta function fails to
+// converge for some rates of few trials.
+template <typename Tail>
+double largest_with(const Tail& tail, double limit) {
+  std::uint64_t within = 0, beyond = std::bit_cast<std::uint64_t>(1.0);
+  while (beyond - within > 1) {
+    const std::uint64_t middle = within + (beyond - within) / 2;
+    (tail(std::bit_cast<double>(middle)) <= limit ? within : beyond) = middle;
+  }
+  return std::bit_cast<double>(within);
+}
+
+// Boost computes in long double, which is another format on other processors. 80 bits are good to a
+// relative error of some 4e-21 a trial, seen up to 1e9 of them beside 128 bits: a thousandth of
+// what is left after rounding to these.
+int portable_bits(double trials) { return std::clamp(54 - std::ilogb(trials), 20, 48); }
+
+// Clopper and Pearson's bounds, `tail` beyond each. Where they are of clusters, x is m rate, which
+// is seldom a whole number.
+double lower_end(double x, double n, double tail) {
+  if (x == 0) return 0;
+  if (x == n) return portable::exp(portable::log(tail) / n);
+  // P(at least x events) is the incomplete beta function I_p(x, n - x + 1).
+  return portable::shortened(
+      largest_with([&](double p) { return boost::math::ibeta(x, n - x + 1, p); }, tail),
+      portable_bits(n));
+}
+double upper_end(double x, double n, double tail) {
+  if (x == n) return 1;
+  if (x == 0) return -portable::expm1(portable::log(tail) / n);
+  // P(at most x events) is 1 - I_p(x + 1, n - x), and falls with p.
+  return portable::shortened(
+      largest_with([&](double p) { return -boost::math::ibetac(x + 1, n - x, p); }, -tail),
+      portable_bits(n));
+}
+
+// What of the clusters makes the rate uncertain: each one's jackknife difference from it.
+struct Spread {
+  double deviation = 0;  // standard error of the rate
+  double freedom = 1;    // of the deviation
+};
+Spread spread_of(const std::vector<Rate>& clusters, Rate sum) {
+  const auto m = static_cast<double>(clusters.size()), all = static_cast<double>(sum.trials);
+  double square = 0, fourth = 0;
+  for (const Rate& c : clusters) {
+    // (events - rate trials) N in whole numbers: clusters that agree differ by nothing at all.
+    const __int128 above =
+        static_cast<__int128>(c.events) * sum.trials - static_cast<__int128>(sum.events) * c.trials;
+    const double d = static_cast<double>(above) / all / static_cast<double>(sum.trials - c.trials);
+    square += d * d;
+    fourth += d * d * d * d;
+  }
+  if (square == 0) return {};
+  // The kurtosis of a sample, corrected for its size (Joanes and Gill, The Statistician 47, 1998).
+  const double plain = m * fourth / (square * square) - 3;
+  const double excess = (m - 1) / ((m - 2) * (m - 3)) * ((m + 1) * plain + 6);
+  const double inverse = 1 / (m - 1) + excess / m;
+  return {std::sqrt((m - 1) / m * square), 1 / std::clamp(inverse, 1 / (m - 1), 1.0)};
+}
+
+}  // namespace
+
+Interval wilson(Rate rate, double confidence) {
+  const FloatEnvironment environment;
+  require(rate, confidence);
+  const auto n = static_cast<double>(rate.trials), x = static_cast<double>(rate.events);
+  const auto rest = static_cast<double>(rate.trials - rate.events);
+  const double t = two_sided_quantile(confidence), t2 = t * t;
+  // The roots of (n + t^2) p^2 - (2 x + t^2) p + x^2 / n. The lower one by their product, for the
+  // difference cancels where x is small.
+  const double high = (x + t2 / 2 + t * std::sqrt(x / n * rest + t2 / 4)) / (n + t2);
+  const double low = x / n * x / (n + t2) / high;
+  return {std::min(low, x / n), rest == 0 ? 1.0 : std::max(high, x / n)};
+}
+
+double lower_bound(Rate rate, double confidence) {
+  const FloatEnvironment environment;
+  require(rate, confidence);
+  const auto n = static_cast<double>(rate.trials), x = static_cast<double>(rate.events);
+  return lower_end(x, n, 1 - confidence);
+}
+
+double upper_bound(Rate rate, double confidence) {
+  const FloatEnvironment environment;
+  require(rate, confidence);
+  const auto n = static_cast<double>(rate.trials), x = static_cast<double>(rate.events);
+  return upper_end(x, n, 1 - confidence);
+}
+
+ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidence) {
+  const FloatEnvironment environment;
+  require_confidence(confidence);
+  std::vector<Rate> known;
+  ClusteredRate out;
+  for (const Rate& cluster : clusters) {
+    require_rate(cluster);
+    if (cluster.trials == 0) continue;
+    known.push_back(cluster);
+    out.rate.events += cluster.events;
+    out.rate.trials += cluster.trials;
+  }
+  out.clusters = static_cast<std::int64_t>(known.size());
+  if (out.clusters < kLeastClusters) return out;
+  const auto m = static_cast<double>(out.clusters);
+  const double tail = (1 - confidence) / 2;
+  const double rate = static_cast<double>(out.rate.events) / static_cast<double>(out.rate.trials);
+  if (out.rate.events == 0 || out.rate.events == out.rate.trials) {
+    out.deviation = 0;
+    out.interval = {lower_end(m * rate, m, tail), upper_end(m * rate, m, tail)};
+    return out;
+  }
+  const Spread spread = spread_of(known, out.rate);
+  out.deviation = spread.deviation;
+  Interval interval = wilson(out.rate, confidence);
+  if (spread.deviation > 0) {
+    const boost::math::students_t_distribution<double> t(spread.freedom);
+    const double deviations =
+        portable::shortened(boost::math::quantile(boost::math::complement(t, tail)), 40);
+    const double reach = deviations * spread.deviation / (rate * (1 - rate));
+    const double odds = portable::log(rate / (1 - rate));
+    interval = {1 / (1 + portable::exp(reach - odds)), 1 / (1 + portable::exp(-reach - odds))};
+  }
+  // Where an end lies beyond that of whole clusters, which is dear to find, its tail is smaller.
+  const double x = m * rate;
+  if (boost::math::ibeta(x, m - x + 1, interval.low) < tail) interval.low = lower_end(x, m, tail);
+  if (boost::math::ibetac(x + 1, m - x, interval.high) < tail) {
+    interval.high = upper_end(x, m, tail);
+  }
+  out.interval = {std::min(rate, interval.low), std::max(rate, interval.high)};
+  return out;
+}
+
+// m rate, of m clusters.
+static double clusters_failed(const ClusteredRate& rate, double confidence) {
+  require(rate.rate, confidence);
+  if (rate.clusters < 1) {
+    throw std::invalid_argument(formatted("a bound by clusters needs some, not {}", rate.clusters));
+  }
+  return static_cast<double>(rate.clusters) * static_cast<double>(rate.rate.events) /
+         static_cast<double>(rate.rate.trials);
+}
+
+double lower_bound_by_clusters(const ClusteredRate& rate, double confidence) {
+  const FloatEnvironment environment;
+  return lower_end(clusters_failed(rate, confidence), static_cast<double>(rate.clusters),
+                   1 - confidence);
+}
+
+double upper_bound_by_clusters(const ClusteredRate& rate, double confidence) {
+  const FloatEnvironment environment;
+  return upper_end(clusters_failed(rate, confidence), static_cast<double>(rate.clusters),
+                   1 - confidence);
+}
+
+Interval bootstrap(const std::vector<Rate>& clusters, double confidence, std::uint64_t seed,
+                   std::int64_t replicates) {
+  const FloatEnvironment environment;
+  require_confidence(confidence);
+  std::vector<Rate> known;
+  for (const Rate& cluster : clusters) {
+    require_rate(cluster);
+    if (cluster.trials > 0) known.push_back(cluster);
+  }
+  if (known.empty()) throw std::invalid_argument("a bootstrap needs a cluster with trials");
+  // What (1 - confidence) loses to rounding must not move a whole number to the one below.
+  const double outside = (static_cast<double>(replicates) + 1) * ((1 - confidence) / 2) + 1e-9;
+  if (outside < 1) {
+    throw std::invalid_argument(
+        formatted("a bootstrap of confidence {} needs {} replicates, not {}",
+                  number_text(confidence), std::ceil(2 / (1 - confidence) - 1e-9) - 1, replicates));
+  }
+  std::vector<double> rates(static_cast<std::size_t>(replicates));
+  for (std::size_t r = 0; r < rates.size(); ++r) {
+    Random random(seed, r);
+    Rate sum;
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      const Rate& drawn = known[random.below(known.size())];
+      sum.events += drawn.events;
+      sum.trials += drawn.trials;
+    }
+    rates[r] = static_cast<double>(sum.events) / static_cast<double>(sum.trials);
+  }
+  const auto k = static_cast<std::ptrdiff_t>(outside) - 1;
+  const auto at = [&](std::ptrdiff_t index) {
+    std::nth_element(rates.begin(), rates.begin() + index, rates.end());
+    return rates[static_cast<std::size_t>(index)];
+  };
+  return {at(k), at(static_cast<std::ptrdiff_t>(rates.size()) - 1 - k)};
+}
+
+std::int64_t sample_size(double p, double half_width, double confidence,
+                         std::optional<std::int64_t> population) {
+  const FloatEnvironment environment;
+  require_confidence(confidence);
+  if (!(p >= 0 && p <= 1)) {
+    throw std::invalid_argument(formatted("a rate is 0 to 1, not {}", number_text(p)));
+  }
+  if (!(half_width > 0 && half_width < 1)) {
+    throw std::invalid_argument(
+        formatted("a half width is above 0 and below 1, not {}", number_text(half_width)));
+  }
+  if (population && *population < 1) {
+    throw std::invalid_argument(formatted("a population is at least 1, not {}", *population));
+  }
+  const double t = two_sided_quantile(confidence), e2 = half_width * half_width;
+  const double spread = t * t * p * (1 - p);
+  double n = spread / e2;
+  if (population) {
+    const auto of = static_cast<double>(*population);
+    n = of * spread / (e2 * (of - 1) + spread);
+    if (spread == 0) n = 0;
+  }
+  if (!(n <= 0x1p62)) {
+    throw std::invalid_argument(formatted("a half width of {} would need {} trials",
+                                          number_text(half_width), short_number(n)));
+  }
+  const auto whole = static_cast<std::int64_t>(std::ceil(n));
+  return std::clamp<std::int64_t>(whole, 1, population.value_or(std::int64_t{1} << 62));
+}
+
+double split_confidence(double confidence, std::int64_t looks) {
+  require_confidence(confidence);
+  if (looks < 1) throw std::invalid_argument(formatted("looks are at least 1, not {}", looks));
+  return 1 - (1 - confidence) / static_cast<double>(looks);
+}
+
+}  // namespace assay::campaign

@@ -1,0 +1,52 @@
+#include "assay/gate/reference_implementation.h"
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "assay/base/text.h"
+
+namespace assay {
+
+Benchmark find_benchmark(const Case& c, const GateRequest& request, const Origin& origin) {
+  const std::string& judged = origin.producer;
+  const std::string& asked = request.benchmark;
+  if (!asked.empty() && asked == judged) {
+    return {nullptr, formatted("benchmark '{}': an output is no benchmark of itself", asked)};
+  }
+  std::map<std::string, std::function<std::shared_ptr<const Tensor>()>> found;
+  const auto may_serve = [&](const std::string& producer) {
+    return asked.empty() ? producer != judged : producer == asked;
+  };
+  for (const auto& [producer, recorded] : c.outputs) {
+    if (!may_serve(producer)) continue;
+    // It lies in the case, which outlives the check.
+    found[producer] = [&tensor = recorded] {
+      return std::shared_ptr<const Tensor>(std::shared_ptr<const Tensor>(), &tensor);
+    };
+  }
+  for (const RecordedOutput& recorded :
+       origin.recorded ? origin.recorded() : std::vector<RecordedOutput>()) {
+    if (!may_serve(recorded.producer)) continue;
+    found.emplace(recorded.producer,
+                  [read = recorded.read] { return std::make_shared<const Tensor>(read()); });
+  }
+  if (found.size() == 1) return {found.begin()->second(), ""};
+  if (!asked.empty()) {
+    return {nullptr, formatted("there is no recorded output of the benchmark '{}'", asked)};
+  }
+  if (found.empty()) {
+    return {nullptr, "the standard compares with a benchmark's output, and " +
+                         (judged.empty() ? "the case has none"
+                                         : formatted("there is none but '{}'", judged))};
+  }
+  std::vector<std::string> producers;
+  for (const auto& [producer, read] : found) producers.push_back(producer);
+  return {
+      nullptr,
+      formatted("the standard compares with a benchmark's output; choose one with --benchmark: {} "
+                "(in a matcher .benchmark(NAME), in CMake BENCHMARK NAME)",
+                joined(producers))};
+}
+
+}  // namespace assay

@@ -1,0 +1,484 @@
+#include "assay/judge/statistic_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "assay/base/constants.h"
+#include "assay/base/quad.h"
+#include "assay/base/text.h"
+#include "assay/judge/blindness.h"
+#include "assay/judge/exact.h"
+#include "assay/judge/subject_passes.h"
+
+namespace assay {
+namespace {
+
+// A subject's metrics; where the benchmark is not finite and has to be, else -1.
+struct Measured {
+  Metrics metrics;
+  double expected_rms = 0;
+  std::int64_t broken = -1;
+};
+
+Measured measured(const MetricsPass& pass) {
+  return {.metrics = pass.finite_result(), .expected_rms = pass.expected_rms()};
+}
+
+// Of the elements whose expected value is at least `from` in size.
+Measured measure(const SubjectPieces& pieces, StatisticSubject subject, int threads,
+                 double from = 0) {
+  // No error exceeds this bound, so that the pass looks for none.
+  static const Bound kAnything = [] {
+    Bound bound;
+    bound.rule = Rule::kStatistics;
+    bound.atol = std::numeric_limits<double>::max();
+    return bound;
+  }();
+  struct MeasuredPart {
+    std::optional<MetricsPass> pass;
+    std::int64_t broken = -1;
+  };
+  std::optional<MetricsPass> sum;
+  std::int64_t broken = -1;
+  pieces.for_all_parts(
+      threads,
+      [&](const SubjectTensors& tensors, std::int64_t begin, std::int64_t end) {
+        MeasuredPart part;
+        part.pass.emplace(tensors.format(), kAnything);
+        double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock];
+        IntegerErrors errors;
+        for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
+          const std::int64_t count = std::min(kMetricsBlock, end - first);
+          const auto n = static_cast<std::size_t>(count);
+          const std::int64_t at = tensors.read(subject, first, count, values, e, rounded);
+          if (part.broken < 0 && at >= 0) part.broken = tensors.begin + at;
+          for (std::size_t i = 0; from > 0 && i < n; ++i) {
+            if (!(std::abs(e[i]) >= from)) values[i] = kNan;
+          }
+          const bool exact = from == 0 && subject == StatisticSubject::kOutput &&
+                             exact_errors(tensors.actual, tensors.expected, first, n, errors);
+          part.pass->add(values, e, rounded, n, tensors.begin + first, exact ? &errors : nullptr);
+        }
+        part.pass->finish();
+        return part;
+      },
+      [&](MeasuredPart& part) {
+        if (broken < 0) broken = part.broken;
+        if (sum)
+          sum->merge(*part.pass);
+        else
+          sum = std::move(part.pass);
+      });
+  Measured result = sum ? measured(*sum) : Measured{};
+  result.broken = broken;
+  return result;
+}
+
+bool counts_elements(Statistic statistic) {
+  return statistic == Statistic::kShareRelative || statistic == Statistic::kShareUlps ||
+         statistic == Statistic::kSmallErrors || statistic == Statistic::kShareAbs;
+}
+
+bool is_relative(Statistic statistic) {
+  return statistic == Statistic::kMaxRelative || statistic == Statistic::kMeanRelative;
+}
+
+bool is_of_large(Statistic statistic) {
+  return statistic == Statistic::kLargeMareRatio || statistic == Statistic::kLargeMereRatio ||
+         statistic == Statistic::kLargeRmseRatio;
+}
+
+// The statistics of the output, and of the two subjects that every sound check refuses.
+class Statistics {
+ public:
+  // `pass`: the one that measured the output, or null.
+  Statistics(const SubjectPieces& pieces, int threads, const MetricsPass* pass, Measured output,
+             std::optional<Measured> benchmark)
+      : pieces_(pieces),
+        threads_(threads),
+        pass_(pass),
+        output_(std::move(output)),
+        benchmark_(std::move(benchmark)) {}
+
+  double of_output(const Limit& limit) {
+    if (output_.metrics.compared == 0) return 0;
+    if (limit.needs_weights()) {
+      return weighted(limit.statistic, StatisticSubject::kOutput, 1);
+    }
+    if (is_of_large(limit.statistic)) return large_ratio(limit, StatisticSubject::kOutput, 1);
+    if (is_relative(limit.statistic) && output_.metrics.errors_at_zero > 0) {
+      const auto [largest, sum] = relative_errors(pieces_, threads_);
+      if (limit.statistic == Statistic::kMaxRelative) return largest;
+      return static_cast<double>(sum / static_cast<Quad>(output_.metrics.compared));
+    }
+    if (limit.statistic == Statistic::kNmse) return normalised_squares(pieces_, threads_);
+    if (limit.statistic == Statistic::kNoiseRatio) return over_noise(output_.metrics, 1);
+    if (is_quantile(limit.statistic)) return quantile(limit, StatisticSubject::kOutput);
+    if (counts_elements(limit.statistic)) return share(limit, count_of_output(limit));
+    return read(limit, output_.metrics);
+  }
+
+  // Of the negated expected values where `times` is 2, of zeros where it is 1: their errors are so
+  // many times the expected value.
+  double of_trivial(const Limit& limit, int times) {
+    if (const auto known = of_trivial_from_sums(limit, times)) return *known;
+    if (limit.needs_weights()) {
+      return weighted(limit.statistic, StatisticSubject::kZeros, times);
+    }
+    if (is_of_large(limit.statistic)) return large_ratio(limit, StatisticSubject::kZeros, times);
+    if (is_quantile(limit.statistic)) return times * quantile(limit, StatisticSubject::kZeros);
+    if (!zeros_) zeros_ = measure(pieces_, StatisticSubject::kZeros, threads_);
+    if (limit.statistic == Statistic::kNoiseRatio) return over_noise(zeros_->metrics, times);
+    if (!counts_elements(limit.statistic)) return times * read(limit, zeros_->metrics);
+    // What is counted of errors twice as large is counted of these at half the size.
+    Limit scaled = limit;
+    (limit.statistic == Statistic::kSmallErrors ? scaled.second : scaled.parameter) /= times;
+    return share(limit, count_elements(pieces_, StatisticSubject::kZeros, zeros_->metrics, scaled,
+                                       threads_));
+  }
+
+  // Whether the first elements alone, an eighth of them at most, break a limit on ulps or on a
+  // quantile, whatever the others are: sums and counts only grow.
+  bool trivial_fails_early(const Limit& limit, int times) const {
+    const bool is_most = limit.how() == LimitSense::kBelow || limit.how() == LimitSense::kAtMost;
+    const std::int64_t elements = output_.metrics.compared;
+    if (!is_most || elements == 0) return false;
+    const auto fails_mean = [&](double sum) {
+      return !limit.met(sum / static_cast<double>(elements));
+    };
+    const std::int64_t most = std::max<std::int64_t>(elements / 8, kMetricsBlock);
+    if (limit.statistic == Statistic::kMeanUlps) {
+      double sum = 0;
+      for_first_blocks(
+          pieces_, most,
+          [&](const double* zeros, const double* rounded, std::int64_t n) {
+            for (std::int64_t i = 0; i < n; ++i) {
+              if (std::isnan(zeros[i])) continue;
+              const double apart = ulps_apart(pieces_.format, 0, rounded[i]);
+              sum += std::isfinite(apart) ? times * apart : 0;
+            }
+          },
+          [&] { return fails_mean(sum); });
+      return fails_mean(sum);
+    }
+    if (limit.statistic == Statistic::kShareUlps) {
+      // So many ulps from zero lies one value.
+      const double ulps = std::floor(limit.parameter / times);
+      if (!(ulps < 0x1p53)) return false;
+      const auto last = at_ordinal(pieces_.format, static_cast<std::int64_t>(ulps));
+      return last && first_ones_exceed(pieces_, most, decode(pieces_.format, *last), true,
+                                       [&](std::int64_t count) {
+                                         return fails_mean(static_cast<double>(count));
+                                       });
+    }
+    if (limit.statistic != Statistic::kQuantileAbs) return false;
+    // All errors from that of the quantile's rank on.
+    const std::int64_t above = elements - QuantileRank(limit.parameter, elements).below;
+    return first_ones_exceed(pieces_, most, limit.limit / times, false,
+                             [&](std::int64_t count) { return count >= above; });
+  }
+
+  // Elements that count, and whose expected value is not 0.
+  std::int64_t nonzero() const { return output_.metrics.relative; }
+
+  // The same as far as the output's metrics tell it: they have sums of the expected values.
+  std::optional<double> of_trivial_from_sums(const Limit& limit, int times) const {
+    return trivial_statistic(source(output_.metrics), times, limit.statistic, limit.parameter,
+                             limit.second);
+  }
+
+ private:
+  // Of errors that are `times` those of the subject.
+  double weighted(Statistic statistic, StatisticSubject subject, int times) const {
+    if (statistic == Statistic::kErrorBias) return times * error_bias(pieces_, subject, threads_);
+    return times * times * weighted_squares(pieces_, subject, threads_);
+  }
+  std::int64_t count_of_output(const Limit& limit) const {
+    if (limit.statistic == Statistic::kShareUlps && pass_ != nullptr) {
+      if (const auto known = pass_->over_ulps(limit.parameter)) return *known;
+    }
+    return count_elements(pieces_, StatisticSubject::kOutput, output_.metrics, limit, threads_);
+  }
+
+  StatisticSource source(const Metrics& metrics) const {
+    return {.output = &metrics,
+            .benchmark = benchmark_ ? &benchmark_->metrics : nullptr,
+            .roundoff = unit_roundoff(pieces_.format),
+            .expected_rms = output_.expected_rms};
+  }
+
+  double read(const Limit& limit, const Metrics& metrics) const {
+    const auto value =
+        read_statistic(source(metrics), limit.statistic, limit.parameter, limit.second);
+    return value ? value->low : kInfinity;
+  }
+
+  // `times` the error of a subject over the benchmark's, of the elements that are large enough.
+  double large_ratio(const Limit& limit, StatisticSubject subject, int times) {
+    const Metrics &own = large(subject, limit.parameter),
+                  &other = large(StatisticSubject::kBenchmark, limit.parameter);
+    if (own.compared == 0) return 0;
+    const double Metrics::*const error =
+        limit.statistic == Statistic::kLargeMareRatio   ? &Metrics::mare
+        : limit.statistic == Statistic::kLargeMereRatio ? &Metrics::mere
+                                                        : &Metrics::rmse;
+    return own.*error == 0 ? 0 : times * own.*error / std::max(other.*error, limit.parameter);
+  }
+
+  double quantile(const Limit& limit, StatisticSubject subject) {
+    const auto [at, added] = quantiles_.try_emplace({subject, limit.statistic, limit.parameter});
+    if (added) {
+      at->second = error_quantile(pieces_, subject, threads_, limit, output_.metrics, pass_);
+    }
+    return at->second;
+  }
+
+  double over_noise(const Metrics& metrics, int times) {
+    if (!noise_) {
+      noise_ = 2 * benchmark_->metrics.max_abs_error + 2 * rounding_of_expected(pieces_, threads_);
+    }
+    return metrics.max_abs_error == 0 ? 0 : times * metrics.max_abs_error / *noise_;
+  }
+
+  const Metrics& large(StatisticSubject subject, double from) {
+    const auto [at, added] = large_.try_emplace({subject, from});
+    if (added) at->second = measure(pieces_, subject, threads_, from).metrics;
+    return at->second;
+  }
+
+  // Of a number of counted elements.
+  double share(const Limit& limit, std::int64_t count) const {
+    std::int64_t of = output_.metrics.compared;
+    if (limit.needs_benchmark()) {
+      of = std::max<std::int64_t>(count_elements(pieces_, StatisticSubject::kBenchmark,
+                                                 benchmark_->metrics, limit, threads_),
+                                  1);
+    }
+    return static_cast<double>(count) / static_cast<double>(of);
+  }
+
+  const SubjectPieces& pieces_;
+  int threads_;
+  const MetricsPass* pass_;
+  Measured output_;
+  std::optional<Measured> benchmark_, zeros_;
+  std::map<std::pair<StatisticSubject, double>, Metrics> large_;
+  std::map<std::tuple<StatisticSubject, Statistic, double>, double> quantiles_;
+  std::optional<double> noise_;
+};
+
+// What the limits do not see, of the elements that are finite on both sides.
+double blind_share_of(const SubjectPieces& pieces, std::span<const Limit> limits) {
+  const StatisticsSample sample = pieces.sample();
+  std::vector<std::int64_t> finite;
+  for (std::int64_t i = 0; i < sample.actual.size(); ++i) {
+    if (std::isfinite(sample.actual.view().value_at(i)) &&
+        std::isfinite(sample.expected.view().value_at(i))) {
+      finite.push_back(i);
+    }
+  }
+  const Tensor expected = elements_at(sample.expected, finite);
+  std::optional<Tensor> benchmark;
+  std::optional<TensorView> benchmark_view;
+  if (sample.benchmark) {
+    benchmark = elements_at(*sample.benchmark, finite);
+    benchmark_view = benchmark->view();
+  }
+  return blind_share_by_trial(expected, pieces.format, [&](const TensorView& output) {
+    return judge_statistics(output, expected, benchmark_view ? &*benchmark_view : nullptr,
+                            pieces.rounds, limits,
+                            {.trivial = false, .blindness = false, .threads = 1})
+        .met;
+  });
+}
+
+// Whether a trivial subject meets every limit. What needs few looks at the elements, or none, comes
+// first: limits that fail by themselves settle it. `failed_early`, one a limit: what zeros broke by
+// their first elements alone the negated expected values, of twice the errors, break too.
+bool trivial_holds(Statistics& statistics, std::span<const Limit> limits, int times,
+                   std::vector<bool>& failed_early) {
+  std::vector<LimitReading> readings;
+  for (const Limit& limit : limits) readings.push_back({limit, 0, true});
+  for (LimitReading& r : readings) {
+    if (const auto known = statistics.of_trivial_from_sums(r.limit, times)) {
+      r.met = r.limit.met(*known);
+    }
+  }
+  if (!all_hold(readings)) return false;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    LimitReading& r = readings[i];
+    if (!r.met) continue;
+    if (!failed_early[i]) failed_early[i] = statistics.trivial_fails_early(r.limit, times);
+    if (!failed_early[i]) continue;
+    r.met = false;
+    if (!all_hold(readings)) return false;
+  }
+  for (LimitReading& r : readings) {
+    r.value = statistics.of_trivial(r.limit, times);
+    r.met = r.limit.met(r.value);
+  }
+  return all_hold(readings);
+}
+
+// `other`: the metrics of the benchmark, where a limit needs them.
+StatisticsResult judge_pieces(const SubjectPieces& pieces, std::span<const Limit> limits,
+                              const StatisticsOptions& options, std::optional<Measured> other) {
+  StatisticsResult result;
+  // The pass is over the expected values as they are stored.
+  const MetricsPass* const pass = options.metrics;
+  const bool usable = pass != nullptr && (!pieces.rounds || !pass->expected_rounds());
+  Statistics statistics(
+      pieces, options.threads, usable ? pass : nullptr,
+      usable ? measured(*pass) : measure(pieces, StatisticSubject::kOutput, options.threads),
+      std::move(other));
+  for (const Limit& limit : limits) {
+    const double value = statistics.of_output(limit);
+    result.readings.push_back({limit, value, limit.met(value)});
+  }
+  result.met = all_hold(result.readings);
+  if (options.trivial) {
+    std::vector<bool> failed_early(limits.size());
+    result.trivial_met = trivial_holds(statistics, limits, 1, failed_early) ||
+                         trivial_holds(statistics, limits, 2, failed_early);
+  }
+  result.worst_ratio = worst_ratio(result.readings);
+  result.nonzero = statistics.nonzero();
+  const bool weighs =
+      std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_weights(); });
+  // Each element has limits of its own beside the weighted sum, and they say what is blind.
+  if (options.blindness && !weighs) result.blind_share = blind_share_of(pieces, limits);
+  return result;
+}
+
+// As of_output() reads it, and of_trivial_from_sums() of the same metrics.
+unsigned parts_for(const Limit& limit, const Format& output, std::int64_t elements) {
+  constexpr unsigned kErrors = simd::kPartErrors, kAll = simd::kAllParts;
+  switch (limit.statistic) {
+    case Statistic::kMaxAbs:
+    case Statistic::kMeanAbs:
+    case Statistic::kMaxAbsUlps:
+    case Statistic::kDiff1:
+    case Statistic::kNmse:
+    case Statistic::kNoiseRatio:
+    case Statistic::kLargeMareRatio:
+    case Statistic::kLargeMereRatio:
+    case Statistic::kLargeRmseRatio:
+    case Statistic::kErrorSquares:
+    case Statistic::kErrorBias:
+      return kErrors;
+    case Statistic::kSmallErrors:
+      return kErrors | simd::kPartCounts;
+    case Statistic::kMere:
+    case Statistic::kMare:
+    case Statistic::kMereRatio:
+    case Statistic::kMareRatio:
+      return kErrors | simd::kPartFloored;
+    case Statistic::kErrorBalance:
+    case Statistic::kMaxRelative:
+    case Statistic::kMeanRelative:
+      return kErrors | simd::kPartRelative;
+    case Statistic::kDiff2:
+    case Statistic::kCosine:
+    case Statistic::kRmse:
+    case Statistic::kRmseRatio:
+    case Statistic::kCalcDiff:
+      return kErrors | simd::kPartSquares;
+    case Statistic::kMeanUlps:
+      return has_ordinals(output) ? unsigned{simd::kPartUlps} : kAll;
+    case Statistic::kShareRelative:
+      return limit.parameter == 1e-3 || limit.parameter == 1e-4 ? kErrors | simd::kPartCounts
+                                                                : kAll;
+    case Statistic::kShareUlps:
+      return counts_by_kernel(limit, output) ? unsigned{simd::kPartUlps} : kAll;
+    case Statistic::kQuantileAbs:
+    case Statistic::kQuantileRelative:
+      return elements >= kSampledFrom ? unsigned{simd::kPartNone} : kAll;
+    case Statistic::kShareAbs:
+      break;
+  }
+  return kAll;
+}
+
+}  // namespace
+
+MetricsRequest metrics_for(std::span<const Limit> limits, const TensorView& actual,
+                           const TensorView& expected, bool round_expected, int threads) {
+  MetricsRequest wanted{.parts = 0};
+  for (const Limit& limit : limits) {
+    wanted.parts |= parts_for(limit, *actual.format, actual.size());
+  }
+  if ((wanted.parts & simd::kPartTables) != 0) return {};
+  const StatisticsPieces all = [&](const std::function<void(const StatisticsPiece&)>& take) {
+    take({actual, expected});
+  };
+  const std::function<StatisticsSample()> no_sample;
+  const SubjectPieces pieces{*actual.format, all,
+                             round_expected && expected.format != actual.format, no_sample};
+  wanted.quantiles = quantiles_for(pieces, actual.size(), limits, threads);
+  return wanted;
+}
+
+StatisticsResult judge_statistics(const Format& actual, const Format& expected,
+                                  const StatisticsPieces& pieces,
+                                  const std::function<StatisticsSample()>& sample,
+                                  bool round_expected, std::span<const Limit> limits,
+                                  const StatisticsOptions& options) {
+  const bool rounds = round_expected && &expected != &actual;
+  return judge_pieces({actual, pieces, rounds, sample}, limits, options, std::nullopt);
+}
+
+StatisticsResult judge_statistics(const TensorView& actual, const TensorView& expected,
+                                  const TensorView* benchmark, bool round_expected,
+                                  std::span<const Limit> limits, const StatisticsOptions& options) {
+  const auto refused = [](std::string why_not) {
+    StatisticsResult result;
+    result.why_not = std::move(why_not);
+    return result;
+  };
+  const bool compares =
+      std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_benchmark(); });
+  if (compares && benchmark == nullptr) {
+    return refused(
+        "the standard compares with a benchmark's output, and none is given: --benchmark PRODUCER");
+  }
+  if (compares && benchmark->shape != expected.shape) {
+    return refused(formatted("the benchmark's output is {}, the expected result {}",
+                             shape_text(benchmark->shape), shape_text(expected.shape)));
+  }
+  const StatisticsPieces all = [&](const std::function<void(const StatisticsPiece&)>& take) {
+    take({actual, expected, compares ? benchmark : nullptr, options.error_weights, 0});
+  };
+  const std::function<StatisticsSample()> sample = [&] {
+    const std::vector<std::int64_t> positions = sampled_positions(actual.size());
+    StatisticsSample sampled{elements_at(actual, positions), elements_at(expected, positions)};
+    if (compares) sampled.benchmark = elements_at(*benchmark, positions);
+    return sampled;
+  };
+  const SubjectPieces pieces{*actual.format, all,
+                             round_expected && expected.format != actual.format, sample};
+  std::optional<Measured> other;
+  if (compares) {
+    other = measure(pieces, StatisticSubject::kBenchmark, options.threads);
+    if (other->broken >= 0) {
+      return refused(
+          formatted("the benchmark's output is {} at position {}, where a finite value is expected",
+                    number_text(benchmark->value_at(other->broken)), other->broken));
+    }
+  }
+  const bool weighs =
+      std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_weights(); });
+  if (weighs &&
+      (options.error_weights == nullptr || options.error_weights->shape != expected.shape)) {
+    return refused(
+        "the standard needs the expected error of each element, computed from the case's operands "
+        "(`assay gate`), and there is none");
+  }
+  return judge_pieces(pieces, limits, options, std::move(other));
+}
+
+}  // namespace assay

@@ -1,0 +1,528 @@
+#include "assay/machine/unit_bound.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "assay/base/parallel.h"
+#include "assay/base/quad.h"
+#include "assay/simd/size_sums.h"
+
+namespace assay {
+namespace {
+
+constexpr double kFloat32Roundoff = 0x1p-24;
+
+// Mean of 2^e / |s| over mantissas s / 2^e in [1, 2): 0.693 where the mantissa is uniform, 0.721
+// where its logarithm is.
+constexpr double kMeanPower = 0.7;
+// Of one path of partial sums the same mean varies by this much (measured, docs/abft.md).
+constexpr double kPathDeviation = 0.031;
+// What a common path of all columns leaves of the estimated bias.
+constexpr double kBiasDeviation = 0.05;
+// Products of eight bits each leave little to cut in a sum that is not long: the bias lies
+// anywhere from 0 to its whole.
+constexpr double kCoarseMeanPower = 0.56, kCoarseDeviation = 0.065;
+// Products spread over octaves below their root mean square, and lose 2.5 bits more than that
+// would.
+constexpr double kSpreadOfProducts = 0x1.6a09e667f3bcdp-3;  // 2^-2.5
+// Mean of (ulp/2)^2 / 3 over s^2 u^2, fitted: 3 is the rigorous side, 6.5 what mantissas with
+// uniform logarithms give, 5 what rms z of 0.82 to 1.05 asks for.
+constexpr double kFitted = 5, kRigorous = 3;
+
+bool rounds_to_nearest(const DotModel& model) {
+  return model.rounding.value == Rounding::kNearestEven ||
+         model.rounding.value == Rounding::kNearestAway;
+}
+
+double ceil_of(std::int64_t a, std::int64_t b) {
+  return b > 0 ? static_cast<double>((a + b - 1) / b) : 0;
+}
+
+// Roundings between a product and the sum, times their unit roundoffs.
+double roundoff_of(const DotModel& model, std::int64_t k, bool starts) {
+  const RoundingCounts counts = rounding_counts(model, k);
+  const double u = unit_roundoff(accumulator_format(model)) * (rounds_to_nearest(model) ? 1 : 2);
+  // The start is rounded to float32 before it is added.
+  return counts.path * u + counts.promotions * kFloat32Roundoff + (starts ? kFloat32Roundoff : 0);
+}
+
+// How far a float64 sum of k sizes may be off, relatively: what is lost altogether is bounded by no
+// more than its sum.
+double float64_sums(std::int64_t k) { return static_cast<double>(k) * 0x1p-52; }
+
+// How many units 2^(emax - F) a chunk may lose where terms are aligned: one a term, and where the
+// accumulator meets the sum afterwards one a sum that is rounded down, and theirs.
+double lost_units(const DotModel& model) {
+  const int joins = model.sum_bits.value > 0 ? model.interleave.value + 1 : 0;
+  return static_cast<double>(model.chunk.value + 1 + joins);
+}
+
+// What a unit takes of one operand: |x|, |x| as it counts where terms are aligned, and |x| of what
+// it flushes, which has no part in the other two.
+struct OperandSizes {
+  std::vector<double> size, aligned, flushed;
+  bool flushes = false;  // anything
+};
+OperandSizes sizes_of(std::span<const double> values, const Format& f, bool flush) {
+  OperandSizes s;
+  s.size.assign(values.begin(), values.end());
+  s.aligned.reserve(values.size());
+  s.flushed.assign(flush ? values.size() : 0, 0.0);
+  const double least = f.is_float() ? min_normal(f) : 1;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    double& v = s.size[i];
+    v = std::abs(v);
+    if (flush && f.is_float() && v < least) {
+      s.flushes = s.flushes || v > 0;
+      s.flushed[i] = v;
+      v = 0;
+    }
+    s.aligned.push_back(v == 0 ? 0 : std::max(v, least));
+  }
+  return s;
+}
+
+// Adds the sizes of products that have no part in sums because a factor is flushed.
+void add_flushed(const OperandSizes& rows, const OperandSizes& columns, std::int64_t n,
+                 std::int64_t k, int threads, SumBounds& bounds) {
+  const auto width = static_cast<std::size_t>(n), depth = static_cast<std::size_t>(k);
+  const auto height = static_cast<std::int64_t>(width > 0 ? bounds.size.size() / width : 0);
+  parallel_for(height, threads, [&](std::int64_t i) {
+    std::vector<double> lost(width, 0.0);
+    for (std::size_t kk = 0; kk < depth; ++kk) {
+      const std::size_t at = static_cast<std::size_t>(i) * depth + kk;
+      const double* sizes = columns.size.data() + kk * width;
+      const double* dropped = columns.flushed.data() + kk * width;
+      for (std::size_t j = 0; j < width; ++j) {
+        lost[j] += rows.size[at] * dropped[j] + rows.flushed[at] * (sizes[j] + dropped[j]);
+      }
+    }
+    for (std::size_t j = 0; j < width; ++j) {
+      const std::size_t to = static_cast<std::size_t>(i) * width + j;
+      bounds.size[to] += lost[j];
+      bounds.error[to] += lost[j] * (1 + float64_sums(k));
+    }
+  });
+}
+
+}  // namespace
+
+RoundingCounts rounding_counts(const DotModel& model, std::int64_t k) {
+  RoundingCounts counts;
+  const std::int64_t chunk = model.chunk.value, interval = model.promotion_interval.value;
+  const std::int64_t part = interval > 0 ? std::min<std::int64_t>(interval, k) : k;
+  const auto products = static_cast<double>(k);
+  if (model.order.value == ChunkOrder::kSequential) {
+    counts.inside = static_cast<double>(chunk - 1);
+  } else if (model.order.value == ChunkOrder::kPairwise) {
+    counts.inside = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(chunk - 1)));
+  }
+  const bool rounds_products = model.rounds_products();
+  if (rounds_products) counts.inside += 1;
+  counts.path = ceil_of(part, chunk) + counts.inside;
+  // A chunk ends where the partial sum is promoted.
+  double chunks = ceil_of(part, chunk);
+  if (interval > 0) {
+    counts.promotions = ceil_of(k, part);
+    if (part > 0) chunks = chunks * static_cast<double>(k / part) + ceil_of(k % part, chunk);
+  }
+  counts.all = counts.inexact = chunks;
+  if (model.kept_bits.value > 0) return counts;  // one rounding a chunk, whatever the order
+  if (model.order.value == ChunkOrder::kFused) {
+    if (!rounds_products) return counts;
+    counts.all += products;
+  } else {
+    // Products that are rounded by themselves, the sums of a chunk, and its sum with the
+    // accumulator; of fused multiply-adds one by one the products have no rounding of their own.
+    const bool fuses = model.order.value == ChunkOrder::kSequential && !rounds_products;
+    counts.all = products + (fuses ? chunks : products);
+  }
+  counts.inexact = products;  // sums of subnormals are exact
+  return counts;
+}
+
+std::string why_no_sum_bounds(const DotModel& model, std::int64_t k, bool starts) {
+  return roundoff_of(model, k, starts) >= 0.5 ? "the roundings leave no digit" : "";
+}
+
+SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
+                     std::span<const double> a, std::span<const double> b,
+                     const std::vector<double>& start, int threads) {
+  const double total = roundoff_of(model, k, !start.empty()), growth = total / (1 - total);
+  const RoundingCounts counts = rounding_counts(model, k);
+  const Format accumulator = accumulator_format(model);
+  const std::int64_t chunk = model.chunk.value, interval = model.promotion_interval.value;
+  const int kept = model.kept_bits.value;
+  const double share = kept > 0 ? lost_units(model) * std::ldexp(1.0, -kept) : 0;
+  const double floor =
+      model.emax_floor.value > DotModel::kNoFloor ? std::ldexp(1.0, model.emax_floor.value) : 0;
+  const bool is_float = accumulator.is_float();
+  const double least_normal = is_float ? min_normal(accumulator) : 0;
+  double tiny = is_float ? counts.inexact * min_subnormal(accumulator) : 0;
+  if (!start.empty()) tiny += 0x1p-150;
+  const double flush = is_float && model.flush_sums.value ? counts.all * least_normal : 0;
+  const bool flush_inputs = model.flush_inputs.value;
+  const OperandSizes rows = sizes_of(a, format_named(model.input), flush_inputs);
+  const OperandSizes columns = sizes_of(b, format_named(model.b_input()), flush_inputs);
+  constexpr std::int64_t kWidth = simd::kSizedColumns, kRows = 32, kPanels = 64;
+  const simd::SizedUnit unit = {.chunk = chunk,
+                                .promotion_interval = interval,
+                                .share = share,
+                                .floor = floor,
+                                .least_normal = least_normal,
+                                .sum_error = float64_sums(k)};
+  // The number of products that are summed at a time. Chunks, and parts that are promoted, end
+  // there.
+  constexpr std::int64_t kStretch = 4096;
+  const std::int64_t whole = interval > 0 ? interval : chunk,
+                     stretch = whole * std::max<std::int64_t>(1, kStretch / whole);
+  SumBounds bounds;
+  bounds.size.resize(static_cast<std::size_t>(m * n));
+  bounds.error.resize(bounds.size.size());
+  const std::int64_t blocks = (m + kRows - 1) / kRows, panels = (n + kWidth - 1) / kWidth,
+                     stripes = (panels + kPanels - 1) / kPanels;
+  parallel_for(blocks * stripes, threads, [&](std::int64_t part) {
+    const std::int64_t first_row = part / stripes * kRows,
+                       row_count = std::min(kRows, m - first_row),
+                       first_panel = part % stripes * kPanels,
+                       end = std::min(panels, first_panel + kPanels);
+    // Columns of a stretch. Beyond the last column they are 0.
+    const auto panel_size = static_cast<std::size_t>(std::min(stretch, k) * kWidth);
+    const auto memory = std::make_unique_for_overwrite<double[]>(2 * panel_size);
+    double *const size = memory.get(), *const aligned = size + panel_size;
+    for (std::int64_t panel = first_panel; panel < end; ++panel) {
+      const std::int64_t column = panel * kWidth, count = std::min(kWidth, n - column);
+      double sums[kRows * kWidth] = {}, cuts[kRows * kWidth] = {};
+      for (std::int64_t i = 0; i < row_count && !start.empty(); ++i) {
+        for (std::int64_t j = 0; j < count; ++j) {
+          sums[i * kWidth + j] = std::abs(start[static_cast<std::size_t>(column + j)]);
+        }
+      }
+      for (std::int64_t first = 0; first < k; first += stretch) {
+        const std::int64_t depth = std::min(stretch, k - first);
+        for (std::int64_t kk = 0; kk < depth; ++kk) {
+          for (std::int64_t j = 0; j < kWidth; ++j) {
+            const auto to = static_cast<std::size_t>(kk * kWidth + j),
+                       from = static_cast<std::size_t>((first + kk) * n + column + j);
+            size[to] = j < count ? columns.size[from] : 0;
+            aligned[to] = j < count ? columns.aligned[from] : 0;
+          }
+        }
+        const std::int64_t at = first_row * k + first;
+        simd::size_sums(unit, row_count, depth,
+                        {rows.size.data() + at, rows.aligned.data() + at, k},
+                        {size, aligned, kWidth}, sums, cuts);
+      }
+      for (std::int64_t i = 0; i < row_count; ++i) {
+        for (std::int64_t j = 0; j < count; ++j) {
+          const auto to = static_cast<std::size_t>((first_row + i) * n + column + j);
+          const double sum = sums[i * kWidth + j], cut = cuts[i * kWidth + j];
+          // Digits that were cut off or lost below the normal range are rounded again.
+          double error = growth * (sum + cut + tiny) + cut + tiny;
+          if (flush > 0) error += std::min(flush, (1 + growth) * sum);
+          bounds.size[to] = sum;
+          bounds.error[to] = error;
+        }
+      }
+    }
+  });
+  if (rows.flushes || columns.flushes) add_flushed(rows, columns, n, k, threads, bounds);
+  return bounds;
+}
+
+RowSumBounds::RowSumBounds(const DotModel& model, std::int64_t n, std::int64_t k, bool starts)
+    : model_(model),
+      n_(n),
+      k_(k),
+      starts_(starts),
+      size_(static_cast<std::size_t>(k)),
+      aligned_(size_.size()),
+      flushed_(size_.size()) {}
+
+void RowSumBounds::take(std::int64_t kk, std::span<const double> row) {
+  const OperandSizes sizes =
+      sizes_of(row, format_named(model_.b_input()), model_.flush_inputs.value);
+  const auto at = static_cast<std::size_t>(kk);
+  size_[at] = std::accumulate(sizes.size.begin(), sizes.size.end(), 0.0);
+  aligned_[at] = std::accumulate(sizes.aligned.begin(), sizes.aligned.end(), 0.0);
+  flushed_[at] = std::accumulate(sizes.flushed.begin(), sizes.flushed.end(), 0.0);
+}
+
+RowSumBounds::Row RowSumBounds::of(std::span<const double> a, double start) const {
+  const double total = roundoff_of(model_, k_, starts_), growth = total / (1 - total);
+  const RoundingCounts counts = rounding_counts(model_, k_);
+  const Format accumulator = accumulator_format(model_);
+  const bool is_float = accumulator.is_float();
+  const auto columns = static_cast<double>(n_);
+  const double least_normal = is_float ? min_normal(accumulator) : 0;
+  const double floor =
+      model_.emax_floor.value > DotModel::kNoFloor ? std::ldexp(1.0, model_.emax_floor.value) : 0;
+  double tiny = is_float ? counts.inexact * min_subnormal(accumulator) : 0;
+  if (starts_) tiny += 0x1p-150;
+  tiny *= columns;
+  const double flush =
+      is_float && model_.flush_sums.value ? columns * counts.all * least_normal : 0;
+  const int kept = model_.kept_bits.value;
+  const double share = kept > 0 ? lost_units(model_) * std::ldexp(1.0, -kept) : 0;
+  const OperandSizes row = sizes_of(a, format_named(model_.input), model_.flush_inputs.value);
+  const std::int64_t chunk = model_.chunk.value, interval = model_.promotion_interval.value;
+  double sum = start, lost = 0, cut = 0, low = 0;
+  bool is_zero = start == 0;
+  for (std::int64_t first = 0, last = 0; first < k_; first = last) {
+    last = std::min(k_, first + chunk);
+    if (interval > 0) last = std::min(last, (first / interval + 1) * interval);
+    // The largest term of a column is at most the accumulator and all products together.
+    double largest = sum, least = columns * floor;
+    if (sum > 0) least = columns * std::max(least_normal, floor);
+    for (std::int64_t kk = first; kk < last; ++kk) {
+      const auto at = static_cast<std::size_t>(kk);
+      // Not their product, which may underflow.
+      is_zero = is_zero && (a[at] == 0 || (size_[at] == 0 && flushed_[at] == 0));
+      sum += row.size[at] * size_[at];
+      largest += row.size[at] * size_[at];
+      // A subnormal factor counts as the smallest normal one.
+      if (row.aligned[at] != row.size[at] || aligned_[at] != size_[at]) {
+        least += row.aligned[at] * aligned_[at] - row.size[at] * size_[at];
+      }
+      lost += row.size[at] * flushed_[at];
+      if (row.flushes) lost += row.flushed[at] * (size_[at] + flushed_[at]);
+    }
+    cut += share * largest;
+    low += share * least;
+  }
+  Row bounds;
+  if (is_zero) return bounds;  // sums of zeros are exact
+  bounds.size = sum + lost;
+  bounds.absolute = (1 + growth) * (low + tiny);
+  if (flush > 0) bounds.absolute += std::min(flush, (1 + growth) * sum);
+  bounds.absolute += lost * (1 + float64_sums(k_));
+  bounds.error = growth * (sum + cut) + cut + bounds.absolute;
+  return bounds;
+}
+
+Accumulation::Accumulation(const DotModel* model, std::int64_t k)
+    : k_(k),
+      chunk_(model != nullptr ? model->chunk.value : 1),
+      segment_(std::max<std::int64_t>(k, 1)) {
+  roundings_ = std::ceil(static_cast<double>(k) / static_cast<double>(chunk_));
+  counts_ = {.path = roundings_, .all = roundings_, .inexact = roundings_};
+  if (model != nullptr) {
+    counts_ = rounding_counts(*model, k);
+    cuts_sums_ = !rounds_to_nearest(*model);
+    aligned_ = model->kept_bits.value > 0;
+    cuts_terms_ = aligned_ && model->alignment.value == Rounding::kTowardZero;
+    truncates_ = cuts_sums_ || aligned_;
+    flushes_inputs_ = model->flush_inputs.value;
+    flushes_sums_ = model->flush_sums.value;
+    kept_ = model->kept_bits.value;
+    lost_units_ = lost_units(*model);
+    const Format accumulator = accumulator_format(*model);
+    if (accumulator.is_float()) {
+      mantissa_ = std::min(23, accumulator.mantissa_bits());
+      least_normal_ = min_normal(accumulator);
+    }
+    unit_ = std::ldexp(1.0, -mantissa_ - 1);
+    const Format &a = format_named(model->input), &b = format_named(model->b_input());
+    if (a.is_float()) least_a_ = min_normal(a);
+    if (b.is_float()) least_b_ = min_normal(b);
+    if (model->emax_floor.value > DotModel::kNoFloor) {
+      floor_ = std::ldexp(1.0, model->emax_floor.value);
+    }
+    const int bits = a.precision + b.precision;
+    product_bits_ = bits;
+    coarse_ = bits <= 16;
+    if (model->promotion_interval.value > 0)
+      segment_ = std::min<std::int64_t>(segment_, model->promotion_interval.value);
+    // Roundings inside a chunk, of sums that start at 0 there.
+    const auto length = static_cast<double>(chunk_);
+    if (model->order.value == ChunkOrder::kSequential) inner_products_ = length / 2;
+    if (model->order.value == ChunkOrder::kPairwise)
+      inner_products_ = static_cast<double>(quad::log(length) / quad::log(2));
+    if (inner_products_ > 0)
+      inner_square_ = length * length / (3 * static_cast<double>(std::max<std::int64_t>(k, 1)));
+    if (model->rounds_products()) inner_products_ += 1;
+  }
+  segments_ =
+      std::ceil(static_cast<double>(std::max<std::int64_t>(k, 1)) / static_cast<double>(segment_));
+  if (segments_ > 1) {
+    // Each segment's sums start at 0: of exchangeable products its total has the square
+    // V / segments + S / segments^2.
+    chain_products_ = roundings_ / (2 * segments_);
+    chain_square_ = roundings_ / (3 * segments_ * segments_);
+    promote_products_ = segments_ / 6;
+    promote_square_ = segments_ / 3;
+  } else {
+    chain_products_ = roundings_ / 6;
+    chain_square_ = roundings_ / 3;
+  }
+  chain_products_ += inner_products_;
+  chain_square_ += inner_square_;
+  worst_ = std::max(roundings_ + counts_.inside, counts_.path + counts_.promotions);
+}
+
+double Accumulation::roundings_after(std::int64_t k) const {
+  const std::int64_t end = std::min(k_, (k / segment_ + 1) * segment_),
+                     begin = k / segment_ * segment_;
+  const std::int64_t all = (end - begin + chunk_ - 1) / chunk_;
+  return static_cast<double>(all - (k - begin) / chunk_);
+}
+
+// The share of products that lose bits when they are aligned to a partial sum, from typical sizes.
+double Accumulation::cut_products(const ProductStats& p) const {
+  if (!aligned_ || !(p.square > 0)) return 0;
+  const double total = p.expected * p.expected / p.columns + p.square;  // S where C is as expected
+  const double sum = (chain_square_ * total + chain_products_ * p.square) / roundings_;
+  const double product = p.square / static_cast<double>(k_);
+  // 2^-b, where a typical product loses b bits when it is aligned to a partial sum. Without a
+  // logarithm, whose last bit differs between C libraries.
+  const double size =
+      std::sqrt(product / sum) * std::ldexp(kSpreadOfProducts, kept_ - (product_bits_ - 2));
+  return size < 1 ? 1 - size / 2 : 1 / (2 * size);
+}
+
+// Mean error of a rounding, as a multiple of u times the power of two of the partial sum.
+double Accumulation::truncation(const ProductStats& p) const {
+  // Of terms cut to F bits only the F - mantissa lowest bits of their sum are left to truncate.
+  const double own = !cuts_sums_ ? 0
+                     : aligned_  ? 1 - std::ldexp(1.0, std::min(0, mantissa_ - kept_))
+                                 : 1;
+  if (!cuts_terms_) return own;
+  const double cut = static_cast<double>(chunk_) * cut_products(p) * std::abs(p.sign);
+  return own + std::ldexp(cut, mantissa_ - kept_);
+}
+
+double Accumulation::bias(const ProductStats& p) const {
+  if (!truncates_) return 0;
+  const double power = coarse_ ? kCoarseMeanPower : kMeanPower;
+  return -power * unit_ * truncation(p) * p.prefixes;
+}
+
+AccumulationNoise Accumulation::noise(const ProductStats& p, double kappa) const {
+  AccumulationNoise noise;
+  const double u = unit_ * unit_;
+  if (!truncates_) {
+    noise.variance = u / kFitted * (chain_products_ * p.square + roundings_ * p.start);
+    noise.per_square = u / kFitted * chain_square_;
+    noise.deviations = kappa * std::sqrt(kFitted / kRigorous);
+  } else {
+    const double whole = truncation(p),
+                 path = (coarse_ ? kCoarseDeviation : kPathDeviation) * whole;
+    double weight = 1 / kFitted;  // of one rounding, u^2 s^2
+    if (aligned_) {
+      // The sum's own bits, and each product that is cut by less than a unit 2^(e - F), of either
+      // sign: unit^2 / 3.
+      weight = (1 - std::ldexp(1.0, 2 * std::min(0, mantissa_ - kept_))) / kFitted +
+               static_cast<double>(chunk_) * cut_products(p) *
+                   std::ldexp(1.0, 2 * (mantissa_ + 1 - kept_)) / 6;
+    }
+    weight += path * path * roundings_ / segments_;
+    const double bias_error = kBiasDeviation * bias(p);
+    // Largest possible squares of partial sums and terms, for alignment follows the largest term.
+    const double products = chain_products_ + (aligned_ ? 1 : 0);
+    noise.variance =
+        u * weight * (products * p.square + roundings_ * p.start) + bias_error * bias_error;
+    noise.per_square = u * weight * chain_square_;
+    // How far the mean error of a rounding may be from the estimate: 2^e / |s| lies in (1/2, 1].
+    const double radius = coarse_ ? kCoarseMeanPower : 1 - kMeanPower;
+    noise.deviations = kappa * std::sqrt(kFitted / kRigorous) +
+                       radius * whole * std::sqrt(p.columns * roundings_ / std::max(weight, 1e-30));
+  }
+  if (segments_ > 1) {
+    constexpr double kSquare = kFloat32Roundoff * kFloat32Roundoff / kFitted;
+    noise.variance += kSquare * promote_products_ * p.square;
+    noise.per_square += kSquare * promote_square_;
+  }
+  if (p.square > 0 || p.start > 0) {
+    // Below the normal range a rounding errs by half of 2^-149, whatever the sum.
+    noise.variance += roundings_ * p.columns * 0x1p-298 / 12;
+    noise.flushed = p.columns * flushed();
+  }
+  return noise;
+}
+
+double Accumulation::aligned_size(double value, double least) const {
+  const double size = std::abs(value);
+  if (size >= least || size == 0) return size;
+  return flushes_inputs_ ? 0 : aligned_ ? least : size;
+}
+
+ElementError Accumulation::element_bound(double bias, double reference, const double* a,
+                                         const double* b) const {
+  double absolute = std::abs(bias), squares = bias * bias, prefix = bias, prefix_squares = 0;
+  double cut = 0, largest = 0, sums = 0, total = 0, segment = 0, lost = 0;
+  const bool promotes = segments_ > 1;  // to where the bias is; partial sums start at 0
+  if (!promotes) largest = std::abs(bias);
+  // An accumulator below the normal range is aligned as the smallest normal.
+  const auto as_aligned = [&](double sum) {
+    return absolute > 0 ? std::max(sum, std::max(least_normal_, floor_)) : sum;
+  };
+  std::int64_t of_segment = 0, of_chunk = 0;  // products so far
+  for (std::int64_t kk = 0; kk < k_; ++kk) {
+    double product = a[kk] * b[kk];
+    const double aligned = aligned_size_a(a[kk]) * aligned_size_b(b[kk]);
+    if (aligned == 0 && flushes_inputs_) {
+      lost += std::abs(product);
+      product = 0;
+    }
+    absolute += std::abs(product);
+    squares += product * product;
+    prefix += product;
+    segment += product;
+    largest = std::max(largest, aligned);
+    ++of_segment;
+    if (++of_chunk != chunk_ && kk + 1 != k_ && of_segment != segment_) continue;
+    of_chunk = 0;
+    prefix_squares += prefix * prefix;
+    // Truncated: an ulp of the sum, and of each term a unit of the largest. Whether the bias comes
+    // first or last, the accumulator is no larger than this.
+    const double sum = promotes ? std::abs(segment) : std::max(std::abs(segment), std::abs(prefix));
+    sums += sum;
+    cut += as_aligned(std::max(largest, sum));
+    largest = sum;
+    if (of_segment == segment_) {
+      total += std::abs(prefix);
+      segment = largest = 0;
+      of_segment = 0;
+    }
+  }
+  lost *= 1 + float64_sums(k_);
+  if (!truncates_) {
+    const ElementError sum = chain_bound({reference, absolute, squares, prefix_squares});
+    return {sum.chance + lost, sum.worst + lost};
+  }
+  const double floor =
+      absolute > 0 ? counts_.inexact * std::ldexp(1.0, -126 - mantissa_) + flushed() : 0;
+  const double worst = 2 * unit_ * sums + 2 * kFloat32Roundoff * (total + std::abs(bias)) + floor +
+                       (aligned_ ? lost_units_ * std::ldexp(1.0, -kept_) * cut
+                                 : 2 * unit_ * counts_.inside * absolute) +
+                       lost;
+  return {worst, worst};
+}
+
+ElementError Accumulation::chain_bound(const simd::ElementSums& s) const {
+  // What the roundings can add at worst would hide whole products of less precision; what they add
+  // at kDeviations is far beyond chance, whether k is summed in order or in any other.
+  constexpr double kDeviations = 16;
+  const double any_order = roundings_ * (s.reference * s.reference / 3 + s.squares / 6);
+  // Roundings inside a chunk are beside those of the accumulator.
+  const double inside = inner_square_ * (s.reference * s.reference) + inner_products_ * s.squares;
+  const double variance = (std::max(s.prefix_squares, any_order) + inside) / 3;
+  const double floor =
+      s.absolute > 0 ? counts_.inexact * std::ldexp(1.0, -127 - mantissa_) + flushed() : 0;
+  const double worst = worst_ * s.absolute, chance = kDeviations * std::sqrt(variance);
+  return {unit_ * std::min(worst, chance) + floor, unit_ * worst + floor};
+}
+
+double Accumulation::largest_element_bound(double size) const {
+  const double floor = std::max(worst_, counts_.inexact) * std::ldexp(1.0, -126 - mantissa_) +
+                       flushed() + (flushes_inputs_ ? size * (1 + float64_sums(k_)) : 0);
+  if (!truncates_) return worst_ * (unit_ * size) + floor;
+  const double aligned = std::max(size, std::max(least_normal_, floor_));
+  return 2 * unit_ * worst_ * size + 2 * kFloat32Roundoff * (segments_ + 1) * size + floor +
+         (aligned_ ? lost_units_ * std::ldexp(1.0, -kept_) * roundings_ * aligned : 0);
+}
+
+}  // namespace assay

@@ -1,0 +1,522 @@
+#include "assay/report/campaign_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "assay/base/printable.h"
+#include "assay/base/text.h"
+#include "assay/report/json_output.h"
+
+namespace assay::report {
+namespace {
+
+constexpr std::size_t kGateWidth = 32;
+
+std::string_view direction_text(const campaign::Series& s) {
+  if (s.bit < 0) return "";
+  return s.direction == fault::Direction::kZeroToOne ? "0 to 1" : "1 to 0";
+}
+
+std::string padded(const std::string& name, std::size_t width) {
+  const std::string text = printable_name(name);
+  return text.size() >= width ? text + " " : text + std::string(width - text.size(), ' ');
+}
+
+// The gate's name as a column's head: cut where it is long, the full one stands above.
+std::string head(const std::string& name) {
+  const std::string gate = printable_name(name);
+  return gate.size() < kGateWidth ? gate : gate.substr(0, kGateWidth - 3) + "..";
+}
+
+bool nothing_seen(const campaign::MeasuredRate& r) {
+  return r.rate.trials > 0 && r.rate.events == 0;
+}
+bool all_seen(const campaign::MeasuredRate& r) {
+  return r.rate.trials > 0 && r.rate.events == r.rate.trials;
+}
+
+// One-sided, of a rate of which nothing or all was seen: upper ones or lower ones.
+struct Bounds {
+  double by_trials, by_matrices;
+};
+Bounds upper_bounds(const campaign::MeasuredRate& r) {
+  if (r.rate.trials == 0) return {1, 1};
+  return {campaign::upper_bound(r.rate, campaign::kConfidence),
+          campaign::upper_bound_by_clusters(r, campaign::kConfidence)};
+}
+Bounds bounds_of(const campaign::MeasuredRate& r) {
+  if (nothing_seen(r)) return upper_bounds(r);
+  return {campaign::lower_bound(r.rate, campaign::kConfidence),
+          campaign::lower_bound_by_clusters(r, campaign::kConfidence)};
+}
+
+std::string detected_text(const campaign::MeasuredRate& r, const campaign::GateResult& gate) {
+  return rate_text(r) + (gate.is_void() && r.rate.events > 0 ? " void" : "");
+}
+
+bool all_or_nothing(const campaign::CellResult& cell, std::size_t s) {
+  return std::all_of(cell.gates.begin(), cell.gates.end(), [&](const campaign::GateResult& g) {
+    const Rate& r = g.series[s].detected.rate;
+    return r.events == 0 || r.events == r.trials;
+  });
+}
+
+bool same_outcome(const campaign::CellResult& cell, std::size_t s, std::size_t t) {
+  return std::all_of(cell.gates.begin(), cell.gates.end(), [&](const campaign::GateResult& g) {
+    const Rate &a = g.series[s].detected.rate, &b = g.series[t].detected.rate;
+    return (a.events == 0) == (b.events == 0) && (a.trials == 0) == (b.trials == 0);
+  });
+}
+
+std::string clean_table(const campaign::CellResult& result) {
+  std::string out = "  clean rows\n";
+  std::size_t width = 0;
+  for (const campaign::GateResult& g : result.gates) width = std::max(width, g.gate.size() + 2);
+  for (const campaign::GateResult& g : result.gates) {
+    out += formatted("    {}", padded(g.gate, width));
+    if (g.clean.rows == 0) {
+      out += "none looked at\n";
+      continue;
+    }
+    out += formatted("{} of {} rows alarmed, ", grouped(g.alarms.rate.events),
+                     grouped(g.alarms.rate.trials));
+    if (nothing_seen(g.alarms)) {
+      const Bounds bounds = bounds_of(g.alarms);
+      out += formatted("< {} % by rows if they are independent, < {} % by matrices if not",
+                       short_number(100 * bounds.by_trials, 2),
+                       short_number(100 * bounds.by_matrices, 2));
+    } else {
+      out += rate_text(g.alarms) + " %";
+    }
+    if (g.alarms.rate.events > 0) {
+      out +=
+          formatted("; {} of {} matrices", grouped(g.alarmed_matrices), grouped(g.clean_matrices));
+    }
+    out += formatted("; largest D/T {}", short_number(g.clean.worst));
+    if (g.is_void()) out += ", void";
+    if (std::isfinite(g.rms_z)) out += formatted(", rms z {}", short_number(g.rms_z));
+    if (g.clean.dismissed > 0) {
+      out += formatted("; {} above T, clean element by element", grouped(g.clean.dismissed));
+    }
+    if (g.clean.not_checkable > 0) {
+      out += formatted("; {} not checkable", grouped(g.clean.not_checkable));
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+// What the short forms mean that these results have.
+std::string notes_text(const std::vector<campaign::CellResult>& results) {
+  bool bounds = false, no_interval = false, is_void = false;
+  const auto add = [&](const campaign::MeasuredRate& r) {
+    const bool bounded = nothing_seen(r) || all_seen(r);
+    bounds = bounds || bounded;
+    no_interval = no_interval || (r.rate.trials > 0 && !bounded && !r.interval);
+  };
+  for (const campaign::CellResult& result : results) {
+    for (const campaign::GateResult& g : result.gates) {
+      is_void = is_void || g.is_void();
+      add(g.alarms);
+      for (const campaign::SeriesResult& s : g.series) add(s.detected);
+    }
+  }
+  std::string out;
+  if (bounds) {
+    out +=
+        "< a / b, > a / b: none or all were seen; one-sided 95 % bounds, a if trials are "
+        "independent, b by matrices if those of a matrix are not\n";
+  }
+  if (no_interval) {
+    out +=
+        formatted("[-]: no interval, for fewer than {} matrices do not say how much they differ\n",
+                  campaign::kLeastClusters);
+  }
+  if (is_void) {
+    out +=
+        "void: the gate alarms on at least half of the clean matrices, so that what it sees of "
+        "faults says nothing\n";
+  }
+  return out.empty() ? out : "\n" + out;
+}
+
+std::string fault_table(const campaign::Cell& cell, const campaign::CellResult& result,
+                        bool in_full) {
+  const std::vector<campaign::SeriesResult>& first = result.gates.front().series;
+  if (first.empty()) return "";
+  std::size_t width = 24;
+  for (const campaign::FaultPlan& f : cell.faults) {
+    if (!f.census) width = std::max(width, f.short_text().size() + 2);
+  }
+  std::string out = formatted("  detected, in % of the injected\n    {}{}", padded("fault", width),
+                              padded("injected", 16));
+  for (const campaign::GateResult& g : result.gates) out += padded(head(g.gate), kGateWidth);
+  while (out.back() == ' ') out.pop_back();
+  out += "\n";
+  std::int64_t masked = 0, not_finite = 0;
+  for (std::size_t s = 0; s < first.size(); ++s) {
+    const campaign::SeriesResult& r = first[s];
+    masked += r.faults.masked;
+    not_finite += r.faults.not_finite;
+    // A run of bits that all gates always see, or never, is one line.
+    std::size_t last = s;
+    if (!in_full && r.series.bit >= 0 && all_or_nothing(result, s)) {
+      while (last + 1 < first.size() && first[last + 1].series.fault == r.series.fault &&
+             first[last + 1].series.direction == r.series.direction &&
+             all_or_nothing(result, last + 1) && same_outcome(result, s, last + 1)) {
+        ++last;
+        masked += first[last].faults.masked;
+        not_finite += first[last].faults.not_finite;
+      }
+    }
+    std::string name = r.series.bit < 0 ? cell.faults[r.series.fault].short_text()
+                       : last > s       ? formatted("bits {} to {}, {}", r.series.bit,
+                                                    first[last].series.bit, direction_text(r.series))
+                                  : formatted("bit {}, {}", r.series.bit, direction_text(r.series));
+    std::int64_t injected = 0;
+    for (std::size_t t = s; t <= last; ++t) injected += first[t].faults.injected;
+    std::string line = formatted("    {}{}", padded(name, width),
+                                 padded(injected > 0 ? grouped(injected) : "not injectable", 16));
+    for (const campaign::GateResult& g : result.gates) {
+      campaign::MeasuredRate sum = g.series[s].detected;
+      for (std::size_t t = s + 1; t <= last; ++t) {
+        sum.rate.events += g.series[t].detected.rate.events;
+        sum.rate.trials += g.series[t].detected.rate.trials;
+        sum.clusters = std::min(sum.clusters, g.series[t].detected.clusters);
+      }
+      line += padded(injected > 0 ? detected_text(sum, g) : "", kGateWidth);
+    }
+    while (line.back() == ' ') line.pop_back();
+    out += line + "\n";
+    s = last;
+  }
+  const std::vector<campaign::ClassResult>& classes = result.gates.front().classes;
+  if (!classes.empty()) out += "    by class\n";
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    std::string line = formatted("      {}{}", padded(classes[c].name, width - 2),
+                                 padded(grouped(classes[c].faults.injected), 16));
+    for (const campaign::GateResult& g : result.gates) {
+      line += padded(detected_text(g.classes[c].detected, g), kGateWidth);
+    }
+    while (line.back() == ' ') line.pop_back();
+    out += line + "\n";
+  }
+  std::vector<std::string> notes;
+  if (masked > 0) notes.push_back(formatted("{} changed no value (masked)", grouped(masked)));
+  if (not_finite > 0) notes.push_back(formatted("{} became infinite or NaN", grouped(not_finite)));
+  if (!notes.empty()) out += formatted("    {}\n", joined(notes, "; "));
+  return out;
+}
+
+// nlohmann-json writes NaN and infinity as null; here they stay what they are.
+Json rate_json(const campaign::MeasuredRate& r) {
+  Json json = {{"events", r.rate.events}, {"trials", r.rate.trials}, {"matrices", r.clusters}};
+  if (r.rate.trials == 0) return json;
+  json["rate"] = static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials);
+  if (r.interval) {
+    json["interval"] = {r.interval->low, r.interval->high};
+    json["interval_by"] = "matrices";
+  } else {
+    json["interval"] = nullptr;
+    json["interval_by"] = formatted("none: fewer than {} matrices", campaign::kLeastClusters);
+  }
+  if (nothing_seen(r) || all_seen(r)) {
+    const Bounds bounds = bounds_of(r);
+    const char* side = nothing_seen(r) ? "upper" : "lower";
+    json["bound"] = {
+        {"side", side}, {"by_trials", bounds.by_trials}, {"by_matrices", bounds.by_matrices}};
+  }
+  return json;
+}
+
+// "bin:count bin:count"; bins as docs/campaigns.md says.
+std::string ratios_text(const campaign::RatioCounts& counts) {
+  std::vector<std::string> bins;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) bins.push_back(formatted("{}:{}", i, counts[i]));
+  }
+  return bins.empty() ? "" : joined(bins, " ");
+}
+
+Json series_json(const campaign::Cell& cell, const campaign::SeriesResult& s) {
+  Json json;
+  if (s.series.bit >= 0) {
+    json["bit"] = s.series.bit;
+    json["direction"] = s.series.direction == fault::Direction::kZeroToOne ? "0to1" : "1to0";
+  } else {
+    json["fault"] = cell.faults[s.series.fault].fault.text();
+  }
+  const std::string& class_name = cell.faults[s.series.fault].class_name;
+  if (!class_name.empty()) json["class"] = class_name;
+  json["injected"] = s.faults.injected;
+  json["masked"] = s.faults.masked;
+  json["not_injectable"] = s.faults.not_injectable;
+  json["not_finite"] = s.faults.not_finite;
+  json["not_checkable"] = s.detections.not_checkable;
+  json["dismissed"] = s.detections.dismissed;
+  json["detected"] = rate_json(s.detected);
+  json["ratios"] = ratios_text(s.ratios);
+  return json;
+}
+
+// low,high,interval_by,matrices,bound_by_trials,bound_by_matrices
+std::string rate_csv(const campaign::MeasuredRate& r) {
+  std::string out = r.interval ? formatted("{},{},matrices", r.interval->low, r.interval->high)
+                               : std::string(r.rate.trials > 0 ? "-,-,-" : ",,");
+  out += formatted(",{}", r.clusters);
+  if (!nothing_seen(r) && !all_seen(r)) return out + ",,";
+  const Bounds bounds = bounds_of(r);
+  return out + formatted(",{},{}", bounds.by_trials, bounds.by_matrices);
+}
+
+std::string csv_word(const std::string& text) { return csv_cell(printable_lines(text)); }
+
+// The published rates of a gate, beside which its own stand.
+Json published_json(const std::vector<campaign::Comparison>& published, const std::string& cell,
+                    const std::string& gate) {
+  Json list = Json::array();
+  for (const campaign::Comparison& c : published) {
+    if (c.cell != cell || c.gate != gate) continue;
+    const campaign::PublishedRate& p = *c.published;
+    Json one = Json::object();
+    if (!p.variant.empty()) one["variant"] = p.variant;
+    if (p.bit >= 0) {
+      one["bit"] = p.bit;
+      one["direction"] = p.direction;
+    }
+    if (p.rate) {
+      one["rate"] = *p.rate;
+    } else {
+      one["word"] = p.word;
+    }
+    one["trials"] = p.trials;
+    if (!p.remark.empty()) one["remark"] = p.remark;
+    one["agrees"] = c.judged ? Json(c.agrees) : Json(nullptr);
+    if (!c.why.empty()) one["why"] = c.why;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string rate_percent(double rate) {
+  const double p = 100 * rate;
+  return p == 0 ? "0" : p >= 99.995 && p < 100 ? formatted("{:.4f}", p) : short_number(p, 4);
+}
+
+std::string rate_text(const campaign::MeasuredRate& r) {
+  if (r.rate.trials == 0) return "-";
+  const double rate = static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials);
+  if (nothing_seen(r)) {
+    const Bounds bounds = bounds_of(r);
+    return formatted("< {} / {}", short_number(100 * bounds.by_trials, 2),
+                     short_number(100 * bounds.by_matrices, 2));
+  }
+  if (all_seen(r)) {
+    const Bounds bounds = bounds_of(r);
+    return formatted("100 (> {:.6g} / {})", 100 * bounds.by_trials,
+                     short_number(100 * bounds.by_matrices, 4));
+  }
+  if (!r.interval) return rate_percent(rate) + " [-]";
+  return formatted("{} [{}, {}]", rate_percent(rate), rate_percent(r.interval->low),
+                   rate_percent(r.interval->high));
+}
+
+std::string campaign_text(const campaign::Plan& plan,
+                          const std::vector<campaign::CellResult>& results, bool bits_in_full) {
+  std::string out =
+      formatted("{}: {} {}, seed {}, plan {}\n", printable_name(plan.name), plan.cells.size(),
+                plan.cells.size() == 1 ? "cell" : "cells", plan.seed, plan.fingerprint);
+  for (const campaign::CellResult& result : results) {
+    const campaign::Cell& cell = plan.cells[result.cell];
+    const std::string on = cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded;
+    out += formatted("\n{} on {}: {} {}\n", printable_name(cell.name), printable_name(on),
+                     grouped(result.matrices), result.matrices == 1 ? "matrix" : "matrices");
+    if (cell.precision) {
+      out += result.precise
+                 ? formatted("  precise to +-{} % after {} of {} matrices\n",
+                             short_number(100 * cell.precision->half_width), result.matrices,
+                             result.planned)
+                 : formatted("  not yet precise to +-{} % after all {} matrices\n",
+                             short_number(100 * cell.precision->half_width), result.planned);
+    }
+    if (cell.clean_rows > 0) out += clean_table(result);
+    out += fault_table(cell, result, bits_in_full);
+  }
+  return out + notes_text(results);
+}
+
+std::string campaign_json(const campaign::Plan& plan,
+                          const std::vector<campaign::CellResult>& results,
+                          const std::vector<campaign::Comparison>& published) {
+  Json json = {{"schema", 1},
+               {"campaign", plan.name},
+               {"about", plan.about},
+               {"seed", plan.seed},
+               {"fingerprint", plan.fingerprint},
+               {"confidence", campaign::kConfidence}};
+  json["cells"] = Json::array();
+  for (const campaign::CellResult& result : results) {
+    const campaign::Cell& cell = plan.cells[result.cell];
+    Json c = {{"name", cell.name},
+              {"operator", cell.op},
+              {"machine", cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded},
+              {"dtype", cell.dtype->name},
+              {"output_dtype", cell.output->name},
+              {"shape", cell.shape}};
+    if (cell.dataset.empty()) {
+      c["rows"] = cell.rows_a_matrix();
+      if (cell.is_product()) {
+        for (const char* input : {"a", "b"}) c[input] = cell.distribution_of(input).text();
+        if (cell.distributions.count("bias") != 0) c["bias"] = cell.distribution_of("bias").text();
+      } else {
+        c["draw"] = cell.distribution.text();
+        c["inputs"] = Json::object();
+        for (const auto& [input, spec] : cell.distributions) c["inputs"][input] = spec.text();
+      }
+    } else {
+      c["case"] = cell.case_name;
+    }
+    for (const auto& attribute : cell.attributes) {
+      std::visit([&](const auto& value) { c["attributes"][attribute.first] = value; },
+                 attribute.second);
+    }
+    c["matrices"] = result.matrices;
+    if (cell.precision) c["precise"] = result.precise;
+    c["gates"] = Json::array();
+    for (const campaign::GateResult& g : result.gates) {
+      Json gate = {{"gate", g.gate}, {"void", g.is_void()}};
+      gate["clean"] = {{"rows", g.clean.rows},
+                       {"matrices", g.clean_matrices},
+                       {"alarmed_matrices", g.alarmed_matrices},
+                       {"not_checkable", g.clean.not_checkable},
+                       {"dismissed", g.clean.dismissed},
+                       {"alarms", rate_json(g.alarms)},
+                       {"upper_bound", upper_bounds(g.alarms).by_trials},
+                       {"upper_bound_by_matrices", upper_bounds(g.alarms).by_matrices},
+                       {"largest_ratio", number(g.clean.worst)},
+                       {"rms_z", number(g.rms_z)},
+                       {"ratios", ratios_text(g.ratios)}};
+      gate["faults"] = Json::array();
+      for (const campaign::SeriesResult& s : g.series)
+        gate["faults"].push_back(series_json(cell, s));
+      for (const campaign::ClassResult& of : g.classes) {
+        gate["classes"].push_back({{"class", of.name},
+                                   {"injected", of.faults.injected},
+                                   {"masked", of.faults.masked},
+                                   {"not_injectable", of.faults.not_injectable},
+                                   {"not_finite", of.faults.not_finite},
+                                   {"not_checkable", of.detections.not_checkable},
+                                   {"dismissed", of.detections.dismissed},
+                                   {"detected", rate_json(of.detected)}});
+      }
+      Json beside = published_json(published, cell.name, g.gate);
+      if (!beside.empty()) gate["published"] = std::move(beside);
+      c["gates"].push_back(gate);
+    }
+    json["cells"].push_back(c);
+  }
+  return dumped(json, 1);
+}
+
+std::string campaign_csv(const campaign::Plan& plan,
+                         const std::vector<campaign::CellResult>& results) {
+  std::string out =
+      "cell,machine,dtype,M,K,N,gate,fault,bit,direction,injected,detected,rate,low,high,"
+      "interval_by,matrices,bound_by_trials,bound_by_matrices,masked,not_injectable,not_finite,"
+      "not_checkable,dismissed,void,class\n";
+  for (const campaign::CellResult& result : results) {
+    const campaign::Cell& cell = plan.cells[result.cell];
+    // Other operators have sizes of their own, which are in the cell's name.
+    const bool has_mkn = cell.is_product() && cell.shape.size() == 3;
+    for (const campaign::GateResult& g : result.gates) {
+      const std::string start = formatted(
+          "{},{},{},{},{}", csv_word(cell.name),
+          csv_word(cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded),
+          cell.dtype->name, has_mkn ? formatted("{}", fmt::join(cell.shape, ",")) : ",,",
+          csv_word(g.gate));
+      const auto rate = [](const campaign::MeasuredRate& r) {
+        const std::string share = r.rate.trials == 0
+                                      ? ""
+                                      : formatted("{}", static_cast<double>(r.rate.events) /
+                                                            static_cast<double>(r.rate.trials));
+        return formatted("{},{}", share, rate_csv(r));
+      };
+      const std::string is_void = g.is_void() ? "void" : "";
+      if (g.clean.rows > 0) {
+        out += formatted("{},none,,,{},{},{},,,,{},{},{},\n", start, g.alarms.rate.trials,
+                         g.alarms.rate.events, rate(g.alarms), g.clean.not_checkable,
+                         g.clean.dismissed, is_void);
+      }
+      for (const campaign::SeriesResult& s : g.series) {
+        const bool census = s.series.bit >= 0;
+        out += formatted("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", start,
+                         census ? "flip" : csv_word(cell.faults[s.series.fault].fault.text()),
+                         census ? std::to_string(s.series.bit) : "",
+                         !census                                              ? ""
+                         : s.series.direction == fault::Direction::kZeroToOne ? "0to1"
+                                                                              : "1to0",
+                         s.faults.injected, s.detections.detected, rate(s.detected),
+                         s.faults.masked, s.faults.not_injectable, s.faults.not_finite,
+                         s.detections.not_checkable, s.detections.dismissed, is_void,
+                         csv_word(cell.faults[s.series.fault].class_name));
+      }
+    }
+  }
+  return out;
+}
+
+std::string published_text(const std::vector<campaign::Comparison>& comparisons,
+                           const std::vector<std::string>& left_out) {
+  if (comparisons.empty() && left_out.empty()) return "";
+  std::string out = "\npublished and reproduced, in %\n";
+  std::string cell;
+  std::int64_t agree = 0, defects = 0, differ = 0, explained = 0;
+  for (const campaign::Comparison& c : comparisons) {
+    if (c.cell + c.gate != cell) {
+      cell = c.cell + c.gate;
+      out += formatted("  {}, {}\n", printable_name(c.cell), printable_name(c.gate));
+    }
+    const campaign::PublishedRate& p = *c.published;
+    const std::string what =
+        p.bit < 0 ? "runs with an alarm"
+                  : formatted("bit {}, {}", p.bit, p.direction == "0to1" ? "0 to 1" : "1 to 0");
+    const std::string theirs = p.rate             ? short_number(100 * *p.rate, 6)
+                               : p.word == "void" ? "void"
+                                                  : "not injectable";
+    std::string ours = c.ours.rate.trials == 0 ? "not injectable" : rate_text(c.ours);
+    if (c.is_void && p.bit >= 0 && c.ours.rate.events > 0) ours += " void";
+    std::string verdict = "agrees";
+    // A cell that is void says nothing that could be compared.
+    if (p.word == "void") {
+      verdict = "";
+    } else if (!p.remark.empty()) {
+      verdict = formatted("defect: {}", printable_sentence(p.remark));
+      ++defects;
+    } else if (!c.judged) {
+      verdict = formatted("not judged: fewer than {} matrices", campaign::kLeastClusters);
+    } else if (c.agrees) {
+      ++agree;
+    } else {
+      verdict = c.why.empty() ? "differs" : formatted("differs: {}", printable_sentence(c.why));
+      ++differ;
+      explained += c.why.empty() ? 0 : 1;
+    }
+    out += formatted("    {:<18} {:>15}   {:<32} {}\n", what, theirs, ours, verdict);
+    while (out[out.size() - 2] == ' ') out.erase(out.size() - 2, 1);
+  }
+  out += formatted(
+      "  {} cells agree, {} differ{}, {} held to be defects of the publication\n", grouped(agree),
+      grouped(differ),
+      explained > 0 ? formatted(" ({} for a reason that is known)", grouped(explained)) : "",
+      grouped(defects));
+  for (const std::string& variant : left_out) {
+    out +=
+        formatted("  not compared: {}; no gate of the plan is of this threshold (its 'variants')\n",
+                  printable_name(variant));
+  }
+  return out;
+}
+
+}  // namespace assay::report
