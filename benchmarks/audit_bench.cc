@@ -20,7 +20,7 @@ const std::vector<assay::audit::Subject>& subjects() {
     s.test_case.name = "x";
     s.test_case.op = "external";
     s.test_case.attributes["output_dtype"] = std::string("float16");
-    s.test_case.golden =
+    s.test_case.output().golden =
         assay::Tensor::from_values(assay::format_named("float64"), {64, 128}, values);
     s.clean = assay::Tensor::from_values(assay::format_named("float16"), {64, 128}, values);
     return all;

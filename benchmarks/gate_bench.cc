@@ -37,8 +37,8 @@ void write_large(const std::string& path) {
   assay::Tensor output = golden;
   values = reinterpret_cast<float*>(output.bytes());
   for (std::int64_t i = 0; i < output.size(); ++i) values[i] *= 1.000001F;
-  c.golden = std::move(golden);
-  c.outputs["npu"] = std::move(output);
+  c.output().golden = std::move(golden);
+  c.output().recorded["npu"].tensor = std::move(output);
   for (int i = 0; i < kLargeCases; ++i) {
     c.name = assay::formatted("case{}", i);
     writer.write(c);
@@ -61,8 +61,9 @@ const fs::path& folder() {
       c.name = assay::formatted("layer{}/op{}", i / 100, i % 100);
       c.op = "external";
       c.attributes["output_dtype"] = std::string("float32");
-      c.golden = assay::Tensor::from_values(assay::format_named("float64"), {kElements}, golden);
-      c.outputs["npu"] =
+      c.output().golden =
+          assay::Tensor::from_values(assay::format_named("float64"), {kElements}, golden);
+      c.output().recorded["npu"].tensor =
           assay::Tensor::from_values(assay::format_named("float32"), {kElements}, output);
       writer.write(c);
     }

@@ -27,7 +27,7 @@ assay::Case product(const char* dtype, const char* output, const char* machine, 
   recipe.seed = seed;
   recipe.attributes["output_dtype"] = std::string(output);
   assay::Case c = assay::generate_case("matmul", recipe);
-  c.outputs["device"] = assay::emulate(c, assay::machine_named(machine));
+  c.output().recorded["device"].tensor = assay::emulate(c, assay::machine_named(machine));
   return c;
 }
 
@@ -36,7 +36,7 @@ void identify_cases(benchmark::State& state, const std::vector<assay::Case>& cas
                     const std::vector<assay::identify::Outcome>& expected) {
   std::vector<assay::identify::Recorded> outputs;
   for (const assay::Case& c : cases) {
-    for (const auto& [producer, tensor] : c.outputs) outputs.push_back({&c, producer});
+    for (const auto& [producer, tensor] : c.output().recorded) outputs.push_back({&c, producer});
   }
   std::int64_t tried = 0;
   for (auto _ : state) {

@@ -167,7 +167,7 @@ void small_cases(benchmark::State& state) {
   assay::Case c;
   c.name = "small";
   c.attributes["output_dtype"] = std::string("float32");
-  c.golden = assay::copy_of(assay::view(a.expected.data(), {1000}));
+  c.output().golden = assay::copy_of(assay::view(a.expected.data(), {1000}));
   const auto actual = assay::view(a.actual.data(), {1000});
   for (auto _ : state) {
     for (int i = 0; i < 20000; ++i) {

@@ -86,8 +86,10 @@ const fs::path& folder() {
       assay::Case c;
       c.name = assay::formatted("layer{}/op{}", i / 100, i % 100);
       c.op = "external";
-      c.golden = assay::Tensor::from_values(assay::format_named("float64"), {1000}, values);
-      c.outputs["npu"] = assay::Tensor::from_values(assay::format_named("float32"), {1000}, values);
+      c.output().golden =
+          assay::Tensor::from_values(assay::format_named("float64"), {1000}, values);
+      c.output().recorded["npu"].tensor =
+          assay::Tensor::from_values(assay::format_named("float32"), {1000}, values);
       c.attributes["output_dtype"] = std::string("float32");
       writer.write(c);
     }

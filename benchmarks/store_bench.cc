@@ -25,7 +25,7 @@ const std::string& path() {
     c.op = "external";
     assay::Tensor t(assay::format_named("float32"), {kElements});
     for (std::int64_t i = 0; i < kElements; ++i) t.set_bits(i, static_cast<std::uint64_t>(i));
-    c.golden = std::move(t);
+    c.output().golden = std::move(t);
     assay::DatasetWriter writer(p);
     writer.write(c);
     writer.commit();
@@ -38,7 +38,7 @@ void dataset_read(benchmark::State& state) {
   const assay::DatasetFile file(path());
   for (auto _ : state) {
     const assay::Case c = file.read("x");
-    benchmark::DoNotOptimize(c.golden->bytes());
+    benchmark::DoNotOptimize(c.output().golden->bytes());
   }
 }
 
@@ -70,7 +70,7 @@ void write_cases(benchmark::State& state) {
   for (const char* name : {"a", "b"}) {
     c.inputs[name] = assay::Tensor::from_values(format, {100}, std::vector<double>(100, 1.0));
   }
-  c.golden = assay::Tensor::from_values(format, {100}, std::vector<double>(100, 2.0));
+  c.output().golden = assay::Tensor::from_values(format, {100}, std::vector<double>(100, 2.0));
   for (auto _ : state) {
     assay::DatasetWriter writer(path() + ".cases");
     for (int i = 0; i < kCases; ++i) {

@@ -13,11 +13,14 @@ set(assay_framework_headers
   assay/base/error.h
   assay/base/random.h
   assay/campaign/rate_statistics.h
+  assay/cases/case.h
+  assay/cases/epilogue.h
+  assay/cases/product.h
   assay/fault/change.h
   assay/fault/fault.h
+  assay/fault/fault_text.h
   assay/fault/mutation.h
   assay/fault/site.h
-  assay/fault/fault_text.h
   assay/format/convert.h
   assay/format/format.h
   assay/format/table.h
@@ -44,17 +47,15 @@ set(assay_framework_headers
   assay/op/operator.h
   assay/op/parameter.h
   assay/op/row_sample.h
+  assay/report/gate_text.h
   assay/report/html.h
   assay/report/json.h
   assay/report/mutations.h
   assay/report/report.h
-  assay/report/gate_text.h
   assay/simd/bound_form_kernel.h
-  assay/tensor/case.h
   assay/tensor/distribution.h
   assay/tensor/dlpack.h
   assay/tensor/eigen.h
-  assay/tensor/product.h
   assay/tensor/tensor.h)
 set(assay_datasets_headers
   assay/datasets/store/array_source.h

@@ -60,8 +60,8 @@ void flip_and_judge(const assay::Case& c, assay::Tensor& output, OperatorRow& ro
       spec.seed = static_cast<std::uint64_t>(trial);
       const assay::Flip flip = assay::inject(output, spec, assay::stream_of(c.name)).flips.at(0);
       if (!assay::is_masked(output.format(), flip.before, flip.after)) {
-        const auto verdicts =
-            assay::judge_by(checks, output, c.golden->view(), {.metrics = false, .worst = 1});
+        const auto verdicts = assay::judge_by(checks, output, c.output().golden->view(),
+                                              {.metrics = false, .worst = 1});
         ++row.flipped[part];
         row.seen[part] += assay::worst_outcome(verdicts) == assay::Outcome::kFail ? 1 : 0;
       }
@@ -206,7 +206,7 @@ void inject_and_judge(const assay::Case& c, const std::vector<assay::AbftChecker
     spec.seed = static_cast<std::uint64_t>(trial);
     const assay::Injection done = assay::inject(output, spec, assay::stream_of(c.name));
     const auto verdicts =
-        assay::judge_by(checks, output, c.golden->view(), {.metrics = false, .worst = 1});
+        assay::judge_by(checks, output, c.output().golden->view(), {.metrics = false, .worst = 1});
     ++row.injected;
     row.elementwise += assay::worst_outcome(verdicts) == assay::Outcome::kFail ? 1 : 0;
     for (std::size_t t = 0; t < checkers.size(); ++t) {
@@ -233,11 +233,12 @@ bool print_products(const std::string& path) {
   for (const std::string& name : names) {
     const assay::Case c = file.read(name);
     const std::vector<assay::AbftChecker> checkers = checkers_of(c);
-    h200.add(assay::gate_case(c, c.outputs.at("h200")).verdicts.front());
+    h200.add(assay::gate_case(c, c.output().recorded.at("h200").tensor).verdicts.front());
     assay::Tensor output = assay::emulate(c, ascend);
     npu.add(assay::gate_case(c, output).verdicts.front());
     for (std::size_t t = 0; t < checkers.size(); ++t) {
-      alarms_h200[t] += checkers[t].check(c.outputs.at("h200")).flagged > 0 ? 1 : 0;
+      alarms_h200[t] +=
+          checkers[t].check(c.output().recorded.at("h200").tensor).flagged > 0 ? 1 : 0;
       alarms_npu[t] += checkers[t].check(output).flagged > 0 ? 1 : 0;
     }
     for (FaultRow& row : faults) inject_and_judge(c, checkers, output, row);

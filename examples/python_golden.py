@@ -8,6 +8,6 @@ assay.assert_close(a @ b, golden, standard="torch")
 assay.assert_product(a @ b, a, b)                   # by checksums: no golden result is needed
 
 assay.write("gemms.h5", assay.Case("gemm/m64", op="matmul", inputs={"a": a, "b": b}, golden=golden,
-                                   outputs={"numpy": a @ b},
+                                   recorded={"numpy": a @ b},
                                    attributes={"output_dtype": "float32", "standard": "torch"}))
 print(assay.gate("gemms.h5", recorded="numpy"))

@@ -31,9 +31,9 @@ void write_dataset(const std::string& path, const Tensor& tensor, bool golden) {
   c.op = "external";
   c.attributes["output_dtype"] = std::string(tensor.format().name);
   if (golden) {
-    c.golden = tensor;
+    c.output().golden = tensor;
   } else {
-    c.outputs["audit"] = tensor;
+    c.output().recorded["audit"].tensor = tensor;
   }
   DatasetWriter writer(path);
   writer.write(c);
@@ -116,16 +116,15 @@ void FileKind::check() const {
 TrialFiles write_trial(const audit::Trial& trial, const FileKind& kind, const std::string& folder,
                        bool siblings, const std::vector<std::string>& inputs) {
   const audit::Subject& subject = trial.subject;
-  const std::string& name = subject.test_case.output_name;
+  const std::string name = subject.test_case.output_name();
   TrialFiles files;
-  const auto put = [&](const std::string& output, const Tensor& tensor,
-                       const std::optional<Tensor>& golden) {
+  const auto put = [&](const std::string& output, const Tensor& tensor, const Golden& golden) {
     files.outputs[output] = write_one(kind, folder, stem_of("output", output), tensor, false);
     if (!golden) return;
     files.goldens[output] = write_one(kind, folder, stem_of("golden", output),
                                       converted(kind, *golden, tensor.format()), true);
   };
-  put(name, trial.output, subject.test_case.golden);
+  put(name, trial.output, subject.test_case.output().golden);
   if (siblings) {
     for (const auto& [other, of] : subject.siblings) put(other, of.clean, of.golden);
   }

@@ -169,7 +169,7 @@ ProgramTarget::ProgramTarget(ProgramOptions options) : o_(std::move(options)) {
 ProgramTarget::~ProgramTarget() = default;
 
 bool ProgramTarget::golden_file_differs(const audit::Subject& subject) const {
-  const Tensor& golden = *subject.test_case.golden;
+  const Tensor& golden = *subject.test_case.output().golden;
   const Format& output = subject.clean.format();
   const Format& written = o_.kind.golden_as.empty()       ? golden.format()
                           : o_.kind.golden_as == "output" ? output
@@ -195,7 +195,7 @@ std::string ProgramTarget::why_not(const audit::Subject& subject) {
       (void)replaced(word, [&](const Place& place) {
         if (place.kind != "output" && place.kind != "golden") return std::string();
         const auto other = subject.siblings.find(place.name);
-        if (place.name == subject.test_case.output_name) {
+        if (place.name == subject.test_case.output_name()) {
           own = own || place.kind == "output";
         } else if (other == subject.siblings.end() ||
                    (place.kind == "golden" && !other->second.golden)) {
@@ -206,7 +206,8 @@ std::string ProgramTarget::why_not(const audit::Subject& subject) {
     }
     if (!missing.empty()) return formatted("the case has no output '{}' to compare", missing);
     if (!own) {
-      return formatted("the command does not take the output '{}'", subject.test_case.output_name);
+      return formatted("the command does not take the output '{}'",
+                       subject.test_case.output_name());
     }
   }
   try {
@@ -229,7 +230,7 @@ std::vector<std::string> ProgramTarget::filled(const audit::Trial& trial, const 
   std::vector<std::string> words;
   for (const std::string& word : o_.words) {
     words.push_back(replaced(word, [&](const Place& place) -> std::string {
-      const std::string& output = place.name.empty() ? c.output_name : place.name;
+      const std::string output = place.name.empty() ? c.output_name() : place.name;
       if (place.kind == "output") return files.outputs.at(output);
       if (place.kind == "golden") return files.goldens.at(output);
       if (place.kind == "input") return files.inputs.at(place.name);
@@ -287,7 +288,7 @@ audit::Answer ProgramTarget::ask(const audit::Trial& trial, Worker& worker) cons
     worker.process = std::make_unique<LineProcess>(
         ProcessRequest{o_.words, worker.scratch.fresh("run"), o_.limits});
   }
-  const std::string& name = trial.subject.test_case.output_name;
+  const std::string name = trial.subject.test_case.output_name();
   auto said =
       worker.process->ask(formatted("{}\t{}", files.outputs.at(name), files.goldens.at(name)));
   audit::Answer answer{false, "", printed(worker.process->said())};
@@ -316,7 +317,7 @@ std::string ProgramTarget::save(const audit::Trial& trial, const std::string& fo
     line += (line.empty() ? "" : " ") + shell_word(word);
   }
   if (!o_.batch) return line;
-  const std::string& name = trial.subject.test_case.output_name;
+  const std::string name = trial.subject.test_case.output_name();
   return formatted("printf '%s\\t%s\\n' {} {} | {}", shell_word(files.outputs.at(name)),
                    shell_word(files.goldens.at(name)), line);
 }

@@ -54,31 +54,32 @@ RightOutputs choose(const GateFileOptions& o, const CaseSource& golden, const Ca
 }
 
 Tensor rounded_golden(const Case& c) {
-  const Format& to = c.output_format();
-  const Tensor& golden = *c.golden;
+  const Format& to = output_format(c);
+  const Tensor& golden = *c.output().golden;
   if (&to == &golden.format()) return golden;
   return Tensor::from_values(to, golden.shape(), golden.view().values());
 }
 
 // One output of a case, or the reason why it is left out (thrown as std::invalid_argument).
-audit::Subject subject_of(Case c, const RightOutputs& from, const std::string& operator_output) {
-  if (!c.golden) throw std::invalid_argument("there is no golden result");
+audit::Subject subject_of(Case c, const RightOutputs& from,
+                          const std::optional<std::string>& computed) {
+  const std::string output = c.output_name();
+  if (!c.output().golden) throw std::invalid_argument("there is no golden result");
   audit::Subject subject;
   if (from.machine != nullptr) {
-    if (c.output_name != operator_output) {
+    if (output != computed) {
       throw std::invalid_argument("no machine of assay computes this output");
     }
     subject.clean = emulate(c, *from.machine);
     subject.producer = from.machine->name;
   } else if (from.recorded != nullptr) {
     const auto place = from.recorded->has_case(c.name)
-                           ? from.recorded->output_place(c.name, from.producer, c.output_name)
+                           ? from.recorded->output_place(c.name, from.producer, output)
                            : std::nullopt;
-    const auto known = c.outputs.find(from.producer);
-    if (known != c.outputs.end()) {
-      subject.clean = known->second;
+    if (const Tensor* known = c.output().recorded_by(from.producer)) {
+      subject.clean = *known;
     } else if (place) {
-      subject.clean = from.recorded->read_output(c.name, from.producer, c.output_name);
+      subject.clean = from.recorded->read_output(c.name, from.producer, output);
     } else {
       throw std::invalid_argument(formatted("there is no output of '{}'", from.producer));
     }
@@ -86,11 +87,11 @@ audit::Subject subject_of(Case c, const RightOutputs& from, const std::string& o
   } else {
     subject.clean = rounded_golden(c);
   }
-  c.take_output_dtype(subject.clean.format());
-  if (subject.clean.shape() != c.golden->shape()) {
+  c.take_output_dtype(output, subject.clean.format());
+  if (subject.clean.shape() != c.output().golden->shape()) {
     throw std::invalid_argument(formatted("the output is {}, the golden result {}",
                                           shape_text(subject.clean.shape()),
-                                          shape_text(c.golden->shape())));
+                                          shape_text(c.output().golden->shape())));
   }
   if (subject.clean.size() == 0) throw std::invalid_argument("the output has no element");
   subject.test_case = std::move(c);
@@ -101,26 +102,22 @@ void add_case(const Case& c, const RightOutputs& from, AuditSubjects& found) {
   const std::size_t first = found.subjects.size();
   const auto add = [&](const std::string& output) {
     try {
-      if (c.results.empty()) {
-        found.subjects.push_back(subject_of(c, from, ""));
-        return;
-      }
-      const CaseOutput& of = c.results.at(output);
-      if (!of.golden && !of.golden_missing) return;  // it is not compared
-      found.subjects.push_back(subject_of(output_case(c, output), from, operator_output(c).name));
+      const CaseOutput* of = c.find_output(output);
+      if (of != nullptr && of->golden.is_absent()) return;  // it is not compared
+      found.subjects.push_back(subject_of(judged_case(c, output), from, computed_output(c).name));
     } catch (const std::invalid_argument& e) {
       found.notes.push_back(formatted("{}{} is left out: {}", c.name,
                                       output.empty() ? "" : ":" + output, reason_of(e)));
     }
   };
-  if (c.results.empty()) add("");
-  for (const auto& [output, of] : c.results) add(output);
+  if (c.outputs.empty()) add("");
+  for (const auto& [output, of] : c.outputs) add(output);
   for (std::size_t i = first; i < found.subjects.size(); ++i) {
     for (std::size_t k = first; k < found.subjects.size(); ++k) {
       const audit::Subject& other = found.subjects[k];
       if (k == i) continue;
-      found.subjects[i].siblings[other.test_case.output_name] = {other.clean,
-                                                                 other.test_case.golden};
+      found.subjects[i].siblings[other.test_case.output_name()] = {other.clean,
+                                                                   other.test_case.output().golden};
     }
   }
 }

@@ -10,12 +10,12 @@
 #include "assay/base/hash.h"
 #include "assay/base/text.h"
 #include "assay/campaign/result_store.h"
+#include "assay/cases/product.h"
 #include "assay/config/published_file.h"
 #include "assay/datasets/layouts/open_cases.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/op/operator.h"
 #include "assay/report/campaign_report.h"
-#include "assay/tensor/product.h"
 #include "campaign.h"
 
 namespace assay::tools {
@@ -36,15 +36,15 @@ config::DatasetCases list_dataset(const std::string& path, const std::string& gl
   const CaseSource& file = *opened.cases;
   for (const std::string& name : file.case_names(glob)) {
     const Case c =
-        computed_case(file.read(name, {.inputs = true, .golden = false, .outputs = false}));
+        judged_case(file.read(name, {.inputs = true, .golden = false, .outputs = false}));
     if (c.inputs.empty()) continue;  // nothing to compute a result from
     const Tensor& first = first_tensor(c);
     Shape shape = first.shape();
-    if (c.is_product()) {
+    if (is_product(c)) {
       const MatmulShape product = matmul_shape(c);
       if (product.batch == 1) shape = {product.m, product.k, product.n};
     }
-    found.cases.push_back({name, c.op, &first.format(), &c.output_format(), shape});
+    found.cases.push_back({name, c.op, &first.format(), &output_format(c), shape});
   }
   std::ifstream in(path, std::ios::binary);
   std::uint64_t hash = kFnvStart;
@@ -59,7 +59,7 @@ config::DatasetCases list_dataset(const std::string& path, const std::string& gl
 Case load_dataset_case(const std::string& path, const std::string& name) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
-  return computed_case(open_cases(path, {.layout = "dataset"}).cases->read(name));
+  return judged_case(open_cases(path, {.layout = "dataset"}).cases->read(name));
 }
 
 std::vector<std::string> files_of_plan(const std::string& path) {

@@ -90,7 +90,7 @@ bool is_overridden(const CaseSource& golden, const CaseReport& c,
     if (names.empty()) return false;
     if (!attributes) {
       attributes = golden.attributes_of(c.name);
-      if (!c.output.empty()) attributes->merge(golden.info(c.name).results.at(c.output).attributes);
+      if (!c.output.empty()) attributes->merge(golden.info(c.name).outputs.at(c.output).attributes);
     }
     return std::any_of(names.begin(), names.end(),
                        [&](const std::string& name) { return attributes->count(name) != 0; });

@@ -11,9 +11,9 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/cases/source_names.h"
 #include "assay/datasets/arrays/folder.h"
 #include "assay/datasets/store/dataset_file.h"
-#include "assay/tensor/source_names.h"
 
 namespace assay::tools {
 namespace {

@@ -159,8 +159,8 @@ std::string tensors_text(const Case& c) {
     out += formatted("{}{} {} {}", out.empty() ? "" : ", ", input, tensor.format().name,
                      shape_text(tensor.shape()));
   }
-  if (c.golden) {
-    out += formatted(", golden {} {}", c.golden->format().name, shape_text(c.golden->shape()));
+  if (const Golden& golden = c.output().golden) {
+    out += formatted(", golden {} {}", golden->format().name, shape_text(golden->shape()));
   }
   return out;
 }
@@ -244,8 +244,8 @@ class CaseWriter {
     if (!o.why.empty()) c.attributes["why"] = o.why;
     // Words that a gate will read are wrong here already.
     if (const auto machine = c.text("machine")) (void)machine_named(*machine);
-    (void)choose_bounds(c, c.output_format(), {});
-    if (o_.golden) c.golden = golden_result(c, recipe.threads);
+    (void)choose_bounds(c, output_format(c), {});
+    if (o_.golden) c.output().golden = golden_result(c, recipe.threads);
     if (o_.tolerance) add_tolerance(c, o.why);
     return c;
   }
@@ -262,17 +262,17 @@ class CaseWriter {
     const Case first = made(o, first_recipe);
     Case all = first;
     for (auto& [input, tensor] : all.inputs) tensor = rows_like(tensor, o.count);
-    if (all.golden) all.golden = rows_like(*first.golden, o.count);
+    if (all.output().golden) all.output().golden = rows_like(*first.output().golden, o.count);
     const auto put = [&](const Case& c, std::int64_t row) {
       for (auto& [input, tensor] : all.inputs) put_row(tensor, row, c.inputs.at(input));
-      if (all.golden) put_row(*all.golden, row, *c.golden);
+      if (all.output().golden) put_row(*all.output().golden, row, *c.output().golden);
     };
     put(first, 0);
     parallel_for(o.count - 1, o_.threads, [&](std::int64_t i) {
       Recipe recipe = first_recipe;
       recipe.seed += static_cast<std::uint64_t>(i + 1);
       Case c = generate_case(o.op, recipe);
-      if (o_.golden) c.golden = golden_result(c, 1);
+      if (o_.golden) c.output().golden = golden_result(c, 1);
       put(c, i + 1);
     });
     all.attributes["source"] = std::get<std::string>(first.attributes.at("source")) +

@@ -110,17 +110,15 @@ std::vector<Case> cases_of(const IdentifyOptions& o) {
   for (const std::string& name : in.case_names(o.glob)) {
     Case c = in.read(name, {.inputs = true, .golden = false, .outputs = true});
     if (!o.family.empty() && c.op != o.family) continue;
-    std::vector<std::string> outputs;
-    for (const auto& [output, result] : c.results) outputs.push_back(output);
-    if (outputs.empty()) {
-      cases.push_back(std::move(c));
+    if (c.names_outputs()) {
+      for (const std::string& output : keys_of(c.outputs)) cases.push_back(c.only(output));
     } else {
-      for (const std::string& output : outputs) cases.push_back(one_output(c, output));
+      cases.push_back(std::move(c));
     }
   }
   if (!o.producer.empty()) {
     for (Case& c : cases) {
-      std::erase_if(c.outputs, [&](const auto& output) { return output.first != o.producer; });
+      std::erase_if(c.output().recorded, [&](const auto& r) { return r.first != o.producer; });
     }
   }
   return cases;
@@ -130,7 +128,7 @@ int run(const IdentifyOptions& o, const Context& context) {
   const std::vector<Case> cases = cases_of(o);
   std::vector<identify::Recorded> outputs;
   for (const Case& c : cases) {
-    for (const auto& [producer, tensor] : c.outputs) outputs.push_back({&c, producer});
+    for (const auto& [producer, recorded] : c.output().recorded) outputs.push_back({&c, producer});
   }
   if (outputs.empty()) throw NoCaseError(o.file, "", "no recorded outputs to identify");
   const std::vector<identify::Finding> findings =

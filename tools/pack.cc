@@ -24,15 +24,10 @@ void say(const OpenedCases& opened, const Context& context) {
 // them: a dataset file says what the operator returns.
 void take_output_dtypes(const CaseSource& outputs, Case& c) {
   if (!outputs.has_case(c.name)) return;
-  const CaseInfo info = outputs.info(c.name);
-  const auto take = [](auto& of, const std::map<std::string, TensorInfo>& theirs) {
-    if (const Format* common = common_format(theirs)) of.take_output_dtype(*common);
-  };
-  take(c, info.outputs);
-  for (auto& [name, of] : c.results) {
-    if (const auto known = info.results.find(name); known != info.results.end()) {
-      take(of, known->second.outputs);
-    }
+  const StoredCase info = outputs.info(c.name);
+  for (const auto& [output, of] : info.outputs) {
+    const Format* common = common_format(of);
+    if (common != nullptr && c.has_output(output)) c.take_output_dtype(output, *common);
   }
 }
 
@@ -43,22 +38,10 @@ void add_outputs(DatasetWriter& writer, const CaseSource& golden, const CaseSour
   check_same_source(golden.path(), golden.attributes_of(name), from.path(),
                     from.attributes_of(name), name);
   const Case c = from.read(name, {.inputs = false, .golden = false, .outputs = true});
-  const auto put = [&](const std::string& output, const auto& outputs, const auto& epilogues,
-                       const auto& machines) {
-    for (const auto& [producer, tensor] : outputs) {
-      std::map<std::string, std::string> attributes;
-      if (const auto machine = machines.find(producer); machine != machines.end()) {
-        attributes["machine"] = machine->second;
-      }
-      writer.put_output(name, producer, tensor, attributes, output);
+  for (const auto& [output, of] : c.outputs) {
+    for (const auto& [producer, recorded] : of.recorded) {
+      writer.put_recorded(name, producer, recorded, output);
     }
-    for (const auto& [producer, epilogue] : epilogues) {
-      writer.put_epilogue(name, producer, epilogue, output);
-    }
-  };
-  put("", c.outputs, c.epilogues, c.output_machines);
-  for (const auto& [output, of] : c.results) {
-    put(output, of.outputs, of.epilogues, of.output_machines);
   }
 }
 

@@ -102,7 +102,7 @@ int rewrite(
 
 // "gemm/m64", or "layernorm:y".
 std::string title_of(const Case& c) {
-  return c.output_name.empty() ? c.name : c.name + ":" + c.output_name;
+  return c.output_name().empty() ? c.name : c.name + ":" + c.output_name();
 }
 
 // How an emulated result compares with what somebody recorded, bit for bit.
@@ -153,7 +153,7 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
       return CaseResult{false, formatted("{}: skipped: assay does not emulate the operator '{}'",
                                          name, whole.op)};
     }
-    const Case c = computed_case(std::move(whole));
+    const Case c = judged_case(std::move(whole));
     const Tensor result = computed(
         in, c, [&](const Case& each, int threads) { return emulate(each, machine, threads); });
     std::string line = formatted("{}: {} {} on {}", title_of(c), result.format().name,
@@ -161,7 +161,7 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
     if (out != nullptr) {
       // A variant goes by the name of its row: commas are no part of a producer's name.
       const std::string row(machine.name), producer(machine.family());
-      out->put_output(name, producer, result, {{"machine", row}}, c.output_name);
+      out->put_output(name, producer, result, {{"machine", row}}, c.output_name());
       Epilogue epilogue;
       if (o.with_accumulator) {
         try {
@@ -175,11 +175,11 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
         }
       }
       // Without one, what lies beside an output of that name in the file that was read goes.
-      out->put_epilogue(name, producer, epilogue, c.output_name);
+      out->put_epilogue(name, producer, epilogue, c.output_name());
     }
-    for (const auto& [producer, recorded] : c.outputs) {
+    for (const auto& [producer, recorded] : c.output().recorded) {
       if (!o.recorded.empty() && producer != o.recorded) continue;
-      const Agreement a = agreement(result, recorded, producer);
+      const Agreement a = agreement(result, recorded.tensor, producer);
       (a.differ == 0 ? agree : differ) += 1;
       line += "; " + a.text;
     }
@@ -241,16 +241,16 @@ int run_golden(const RewriteOptions& o, const Context& context) {
                                ? std::string("it has no inputs")
                                : formatted("assay does not compute the operator '{}'", whole.op))};
     }
-    const Case c = computed_case(std::move(whole));
+    const Case c = judged_case(std::move(whole));
     const Tensor result =
         computed(in, c, [](const Case& each, int threads) { return golden_result(each, threads); });
-    out.put_golden(name, result, c.output_name);
+    out.put_golden(name, result, c.output_name());
     std::string note;
     if (o.tolerance) {
       try {
         const DerivedTolerance t = explained_tolerance(c);
         for (const auto& [attribute, value] : t.attributes()) {
-          out.put_attribute(name, attribute, value, c.output_name);
+          out.put_attribute(name, attribute, value, c.output_name());
         }
         note = formatted(", rtol {}, atol {}", short_number(t.rtol), short_number(t.atol));
       } catch (const std::invalid_argument& e) {
@@ -272,15 +272,15 @@ Injection injected(Tensor& tensor, const FaultSpec& spec, const std::string& nam
 }
 
 // A fault names an output where the case has several, and one that it has.
-void require_output(const CaseInfo& info, const FaultSpec& spec) {
+void require_output(const StoredCase& info, const FaultSpec& spec) {
   std::vector<std::string> names;
-  for (const auto& [name, output] : info.results) names.push_back(name);
+  if (info.names_outputs()) names = keys_of(info.outputs);
   if (spec.output.empty() && !names.empty()) {
     throw CaseError(info.name,
                     formatted("has several outputs; say which one breaks, as in output={}: {}",
                               names[0], joined(names)));
   }
-  if (spec.output.empty() || info.results.count(spec.output) != 0) return;
+  if (spec.output.empty() || info.has_output(spec.output)) return;
   throw CaseError(
       info.name,
       names.empty()
@@ -310,11 +310,10 @@ int run_inject(const RewriteOptions& o, const Context& context) {
   return rewrite(
       o, context, [&](const Source& source, DatasetWriter& out, const std::string& name) {
         const DatasetFile& in = source.file;
-        const CaseInfo info = in.info(name);
+        const StoredCase info = in.info(name);
         require_output(info, spec);
-        const auto& recorded =
-            info.results.empty() ? info.outputs : info.results.at(spec.output).outputs;
-        if (recorded.count(producer) == 0) {
+        const StoredOutput* of = info.find_output(spec.output);
+        if (of == nullptr || of->recorded_by(producer) == nullptr) {
           return CaseResult{false,
                             formatted("{}: skipped: no recorded output of '{}'", name, producer)};
         }

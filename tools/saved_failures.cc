@@ -35,11 +35,7 @@ void SavedFailures::add(const CaseSource& golden, const CaseSource* recorded,
     for (const GatedCase& gated : outputs) {
       const std::string &output = gated.report.output, &dtype = gated.report.dtype;
       if (recorded == nullptr || dtype.empty()) continue;
-      if (output.empty()) {
-        c.take_output_dtype(format_named(dtype));
-      } else {
-        c.results.at(output).take_output_dtype(format_named(dtype));
-      }
+      c.take_output_dtype(output, format_named(dtype));
     }
     writer_.write(c);
   }

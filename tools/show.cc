@@ -26,7 +26,7 @@
 namespace assay::tools {
 namespace {
 
-std::string tensor_list(const std::map<std::string, TensorInfo>& tensors) {
+std::string tensor_list(const std::map<std::string, ArrayInfo>& tensors) {
   std::vector<std::string> parts;
   for (const auto& [name, t] : tensors) {
     parts.push_back(
@@ -35,13 +35,27 @@ std::string tensor_list(const std::map<std::string, TensorInfo>& tensors) {
   return parts.empty() ? "-" : joined(parts);
 }
 
-std::string tensor_text(const std::optional<TensorInfo>& tensor) {
-  return tensor ? tensor->dtype + " " + shape_text(tensor->shape) : "-";
+// An array of each producer, of those that have it.
+template <typename ArrayOf>
+std::string recorded_list(const StoredOutput& of, const ArrayOf& array_of) {
+  std::map<std::string, ArrayInfo> arrays;
+  for (const auto& [producer, recorded] : of.recorded) {
+    if (const ArrayInfo& array = array_of(recorded); !array.empty()) arrays[producer] = array;
+  }
+  return tensor_list(arrays);
+}
+std::string output_list(const StoredOutput& of) {
+  return recorded_list(of, [](const auto& r) -> const ArrayInfo& { return r.tensor; });
+}
+
+std::string golden_text(const StoredOutput& of) {
+  if (of.golden) return of.golden->dtype + " " + shape_text(of.golden->shape);
+  return of.golden.is_absent() ? "absent" : "-";
 }
 
 // Reads all of a case, which holds it to its checksums, and counts the datasets that have one and
 // those that have none.
-void verify_case(const DatasetFile& file, const CaseInfo& info, std::int64_t& with,
+void verify_case(const DatasetFile& file, const StoredCase& info, std::int64_t& with,
                  std::int64_t& without) {
   (void)file.read(info.name);
   const auto count = [&](const std::string& part) {
@@ -49,12 +63,11 @@ void verify_case(const DatasetFile& file, const CaseInfo& info, std::int64_t& wi
     ++(h5::FileLook::checksums(file).has(path) ? with : without);
   };
   for (const auto& [name, tensor] : info.inputs) count("inputs/" + name);
-  const auto count_results = [&](const auto& of, const std::string& behind) {
+  for (const auto& [output, of] : info.outputs) {
+    const std::string behind = output.empty() ? "" : "/" + output;
     if (of.golden) count("golden" + behind);
-    for (const auto& [name, tensor] : of.outputs) count("outputs/" + name + behind);
-  };
-  count_results(info, "");
-  for (const auto& [output, result] : info.results) count_results(result, "/" + output);
+    for (const auto& [name, recorded] : of.recorded) count("outputs/" + name + behind);
+  }
 }
 
 int run_inspect(const std::string& path, const std::string& glob, const SourceOptions& options,
@@ -81,7 +94,7 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
                                : "--verify reads dataset files, which alone have checksums");
   }
   for (const std::string& name : names) {
-    CaseInfo info;
+    StoredCase info;
     try {
       info = file.info(name);
       if (verify) verify_case(*dataset, info, with, without);
@@ -93,37 +106,39 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
     }
     const bool one = names.size() == 1;
     // Below the table: of a case, or of one of its outputs. Of several cases the notes alone.
-    const auto add_details = [&](const auto& of, const std::string& output) {
+    const auto add_details = [&](const std::string& output, const StoredOutput& of,
+                                 const std::map<std::string, Attribute>& attributes) {
       const std::string at =
           printable_name(one ? output : name + (output.empty() ? "" : ":" + output));
       const std::string before = at.empty() ? "" : at + ": ";
-      for (const auto& [part, tensors] :
-           {std::pair{"accumulators", &of.accumulators}, std::pair{"residuals", &of.residuals}}) {
-        if (tensors->empty()) continue;
-        details.push_back(
-            printable_sentence(formatted("  {}{}: {}", before, part, tensor_list(*tensors))) +
-            "\n");
-      }
-      for (const auto& [key, value] : of.attributes) {
-        if (!one && !is_note(key)) continue;
-        details.push_back(
-            printable_sentence(formatted("  {}{}: {}", before, key, attribute_text(value))) + "\n");
+      const auto add = [&](const std::string& key, const std::string& text) {
+        details.push_back(printable_sentence(formatted("  {}{}: {}", before, key, text)) + "\n");
+      };
+      const std::string accumulators = recorded_list(
+          of, [](const auto& r) -> const ArrayInfo& { return r.epilogue.accumulator; });
+      const std::string residuals =
+          recorded_list(of, [](const auto& r) -> const ArrayInfo& { return r.epilogue.residual; });
+      if (accumulators != "-") add("accumulators", accumulators);
+      if (residuals != "-") add("residuals", residuals);
+      for (const auto& [key, value] : attributes) {
+        if (one || is_note(key)) add(key, attribute_text(value));
       }
     };
     std::string inputs = tensor_list(info.inputs);
     for (const std::string& absent : info.absent_inputs) {
       inputs = (inputs == "-" ? "" : inputs + ", ") + printable_name(absent) + " absent";
     }
-    rows.push_back({printable_name(name), printable_name(info.op), inputs, tensor_text(info.golden),
-                    tensor_list(info.outputs)});
-    add_details(info, "");
-    // Of several outputs a row each.
-    for (const auto& [output, result] : info.results) {
-      const bool uncompared = !result.golden && !result.golden_missing;
-      rows.push_back({printable_name(name + ":" + output), "", "",
-                      uncompared ? "absent" : tensor_text(result.golden),
-                      tensor_list(result.outputs)});
-      add_details(result, output);
+    const StoredOutput* only = info.find_output("");
+    const StoredOutput none;
+    if (only == nullptr) only = &none;
+    rows.push_back({printable_name(name), printable_name(info.op), inputs, golden_text(*only),
+                    output_list(*only)});
+    add_details("", *only, info.attributes);
+    if (!info.names_outputs()) continue;
+    for (const auto& [output, of] : info.outputs) {
+      rows.push_back(
+          {printable_name(name + ":" + output), "", "", golden_text(of), output_list(of)});
+      add_details(output, of, of.attributes);
     }
   }
   out += "\n" + columns_text(rows);

@@ -70,7 +70,7 @@ Tensor reference(const assay::ReferenceCall& call) {
 // dtype, s gate (1 + r) (1 + u) (1 + v), and is wrong by a |gate| besides.
 assay::DerivedTolerance tolerance(const Case& c) {
   check_inputs(c);
-  const Format &float32 = assay::format_named("float32"), &output = c.output_format();
+  const Format &float32 = assay::format_named("float32"), &output = output_format(c);
   const assay::DerivedTolerance silu = assay::derived_tolerance(silu_step(c));
   const double roundings = (1 + assay::unit_roundoff(float32)) * (1 + assay::unit_roundoff(output));
   double largest = 0;

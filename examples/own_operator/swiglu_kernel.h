@@ -1,7 +1,7 @@
 // The kernel under test, and how assay calls it.
 #pragma once
 
-#include <assay/tensor/case.h>
+#include <assay/cases/case.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -19,7 +19,7 @@ Case swiglu_case(const char* distribution) {
   assay::Recipe recipe{&assay::format_named("bfloat16"), {64, 256}};
   recipe.distribution = assay::parse_distribution(distribution);
   Case c = assay::generate_case("swiglu", recipe);
-  c.golden = assay::golden_result(c);
+  c.output().golden = assay::golden_result(c);
   c.attributes.merge(assay::derived_tolerance(c).attributes());
   return c;
 }

@@ -11,7 +11,7 @@ list_metrics(), list_thresholds(), list_faults(), ...
 """
 import functools as _functools
 
-from ._case import Case, CaseInfo, TensorInfo
+from ._case import ArrayInfo, Case, Output
 from ._core import (AbftVerdict, CampaignReport, CaseError, CaseReport, Dataset, FileError,
                     Finding, GateError, GateReport, IdentificationReport, Injection, Miss,
                     NoCaseError, NotComparable, Tensor, Untrusted, Verdict, __version__,

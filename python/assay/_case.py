@@ -10,6 +10,23 @@ def _tensor_of(array, dtype):
     return _core.Tensor.of(array, dtype)
 
 
+def _by_name():
+    return dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Output:
+    """One of several outputs of a case: its golden result and the results that producers recorded."""
+    golden: Optional[object] = None  # None: not computed yet
+    recorded: Dict[str, object] = _by_name()  # by producer
+    attributes: Dict[str, object] = _by_name()  # output_dtype, standard, rtol, ... over the case's
+    compared: bool = True  # False: the output has no golden result and is not judged
+    # As those of Case.
+    accumulators: Dict[str, object] = _by_name()
+    residuals: Dict[str, object] = _by_name()
+    machines: Dict[str, str] = _by_name()
+
+
 @dataclasses.dataclass
 class Case:
     """An operator with its parameters, inputs, the golden result, and recorded results.
@@ -17,23 +34,21 @@ class Case:
     Operands and results are whatever Tensor.of takes; a case that was read has Tensors. An input
     that is None is absent; a list of arrays is one input that is a list. `attributes` holds the
     operator's parameters, those of list_attributes() and notes of your own, whose names begin with
-    x_. Of a case with several outputs `golden` is a dict by the output's name (None: not compared),
-    and so is what each producer has in `outputs`, `accumulators` and `residuals`.
+    x_. A case with several outputs has them in `outputs`, and nothing in `golden`, `recorded`,
+    `accumulators`, `residuals` and `machines`.
     """
     name: str  # parts joined by '/'
     op: str = "external"  # an operator that assay emulates, or this
-    inputs: Dict[str, object] = dataclasses.field(default_factory=dict)
+    inputs: Dict[str, object] = _by_name()
     golden: Optional[object] = None  # in at least the precision of the output
-    outputs: Dict[str, object] = dataclasses.field(default_factory=dict)  # by producer
-    attributes: Dict[str, object] = dataclasses.field(default_factory=dict)
-    # What the kernel gave beside an output, by producer: the output before its cast, of its shape,
-    # or R = sum (before - after) over the columns of each check (docs/abft.md); float32.
-    accumulators: Dict[str, object] = dataclasses.field(default_factory=dict)
-    residuals: Dict[str, object] = dataclasses.field(default_factory=dict)
-    # Of one of several outputs, by its name: output_dtype, standard, rtol, ... over those above.
-    output_attributes: Dict[str, Dict[str, object]] = dataclasses.field(default_factory=dict)
-    # The machine that computed an output, by producer.
-    output_machines: Dict[str, str] = dataclasses.field(default_factory=dict)
+    recorded: Dict[str, object] = _by_name()  # by producer
+    attributes: Dict[str, object] = _by_name()
+    outputs: Dict[str, Output] = _by_name()  # of a case with several, by name
+    # What the kernel gave beside a recorded result, by producer: the output before its cast, of its
+    # shape, or R = sum (before - after) over the columns of each check (docs/abft.md); float32.
+    accumulators: Dict[str, object] = _by_name()
+    residuals: Dict[str, object] = _by_name()
+    machines: Dict[str, str] = _by_name()  # that computed a recorded result, by producer
     file: str = ""  # where it was read
 
     def judge(self, output=None, **request):
@@ -51,20 +66,7 @@ class Case:
 
 
 @dataclasses.dataclass(frozen=True)
-class TensorInfo:
+class ArrayInfo:
+    """Stands for an array of a case whose data was not read."""
     dtype: str
     shape: Tuple[int, ...]
-
-
-@dataclasses.dataclass
-class CaseInfo:
-    """A case without its data: TensorInfo where a Case has tensors."""
-    name: str
-    op: str
-    inputs: Dict[str, object]
-    golden: Optional[object]
-    outputs: Dict[str, object]
-    attributes: Dict[str, object]
-    accumulators: Dict[str, object] = dataclasses.field(default_factory=dict)
-    residuals: Dict[str, object] = dataclasses.field(default_factory=dict)
-    output_attributes: Dict[str, Dict[str, object]] = dataclasses.field(default_factory=dict)

@@ -101,7 +101,7 @@ class AssayCase:
             case = dataset.read(self._name, outputs=False)
         part = request.get("output_name")
         tensor = assay.Tensor.of(output, request.get("dtype"))
-        case.outputs = {request.get("producer") or "pytest": {part: tensor} if part else tensor}
+        (case.outputs.setdefault(part, assay.Output()) if part else case).recorded = {request.get("producer") or "pytest": tensor}
         case.file = ""
         node = self._request.node  # tests may have the same case
         words = re.sub(r"[^A-Za-z0-9_.=]+", "_", f"{node.path.stem}_{node.name}_{part or ''}")
@@ -218,10 +218,11 @@ def _update(config):
             by_name, replaced = {}, set()
             for case in changed:
                 whole = by_name.setdefault(case.name, dataset.read(case.name))
-                (output,) = case.outputs.values()
-                replaced.update((case.name, part) for part in
-                                (output if isinstance(output, dict) else [""]))
-                whole.golden = {**(whole.golden or {}), **output} if isinstance(output, dict) else output
+                for part, kept in case.outputs.items() or [("", case)]:
+                    for tensor in kept.recorded.values():
+                        to = whole.outputs.setdefault(part, assay.Output()) if part else whole
+                        to.golden = tensor
+                        replaced.add((case.name, part))
             everything = [by_name.get(name) or dataset.read(name) for name in dataset.case_names()]
             assay.write(path, everything, attributes=dataset.attributes)
         counts[path] = len(replaced)

@@ -233,5 +233,5 @@ def _product_case(name, a, b, bias, c, how):
     inputs = {"a": a.clone(), "b": b.clone()}
     if bias is not None:
         inputs["bias"] = bias.clone()
-    return Case(name, op="matmul", inputs=inputs, outputs={"torch": c.clone()},
+    return Case(name, op="matmul", inputs=inputs, recorded={"torch": c.clone()},
                 attributes={"output_dtype": _core.Tensor.of(c).dtype, **how})

@@ -30,29 +30,29 @@ class Maker {
   Maker(const py::object& from, const CopiedParts& parts)
       : from_(from), parts_(parts), made_{.test_case = header_of(from)} {
     Case& c = made_.test_case;
-    several_ = has_several();
-    if (several_) parts_ = {};
-    for (const auto& [key, value] : dict("inputs")) add_input(word(key), value);
-    for (const auto& [producer, machine] : dict("output_machines")) {
-      c.output_machines[word(producer)] = word(machine);
-    }
-    if (several_) {
-      add_several();
+    const py::dict outputs = named_field(from, "outputs");
+    if (!outputs.empty()) parts_ = {};
+    for (const auto& [key, value] : named_field(from, "inputs")) add_input(word(key), value);
+    if (outputs.empty()) {
+      add_output("", from, "");
     } else {
-      const py::object golden = from.attr("golden");
-      if (!golden.is_none()) c.golden = tensor("golden", golden);
-      for (const auto& [producer, value] : dict("outputs")) {
-        const std::string path = "outputs/" + word(producer);
-        if (parts_.outputs) {
-          c.outputs.emplace(word(producer), tensor(path, value));
-        } else {
-          made_.outputs.emplace(word(producer), array(path, value));
-        }
+      refuse_results_beside_outputs();
+    }
+    for (const auto& [name, output] : outputs) {
+      const std::string path = "outputs/" + word(name);
+      if (!py::isinstance(output, module_of_cases().attr("Output"))) {
+        throw py::type_error(formatted("case {}: {} is a {}; it must be an assay.Output", c.name,
+                                       path, type_name(output)));
       }
-      add_beside([&](const std::string& producer, const py::handle& value, const auto& put) {
-        if (made_.outputs.count(producer) == 0) require_output(c.outputs, producer);
-        put(c.epilogues[producer], value, producer);
-      });
+      const auto object = py::reinterpret_borrow<py::object>(output);
+      CaseOutput& of = add_output(word(name), object, path + "/");
+      of.attributes = attributes_of(named_field(object, "attributes"));
+      if (!object.attr("compared").cast<bool>()) {
+        if (of.golden) {
+          throw CaseError(c.name, formatted("{} has a golden result and compared=False", path));
+        }
+        of.golden = Golden::absent();
+      }
     }
     // The copies lie where they will stay: std::map and std::optional move no tensor's bytes.
   }
@@ -60,8 +60,6 @@ class Maker {
   MadeCase take() { return std::move(made_); }
 
  private:
-  py::dict dict(const char* part) const { return named_field(from_, part); }
-
   Array array(const std::string& path, const py::handle& value) const {
     return named_array(formatted("case {}: {}", made_.test_case.name, path),
                        py::reinterpret_borrow<py::object>(value));
@@ -90,107 +88,60 @@ class Maker {
     }
   }
 
-  // Whether outputs have names.
-  bool has_several() const {
-    std::vector<bool> named;
-    for (const char* part : {"outputs", "accumulators", "residuals"}) {
-      for (const auto& [producer, value] : dict(part))
-        named.push_back(py::isinstance<py::dict>(value));
-    }
-    const py::object golden = from_.attr("golden");
-    if (!golden.is_none()) named.push_back(py::isinstance<py::dict>(golden));
-    const auto yes = std::count(named.begin(), named.end(), true);
-    if (yes != 0 && yes != static_cast<std::ptrdiff_t>(named.size())) {
-      throw CaseError(made_.test_case.name,
-                      "several outputs by name, and one without: golden and what each producer has "
-                      "must be dicts, or none of them");
-    }
-    return yes != 0;
-  }
-
-  void add_several() {
-    Case& c = made_.test_case;
-    const auto named = [&](const py::handle& value) {
-      return py::reinterpret_borrow<py::dict>(value);
-    };
-    const py::object golden = from_.attr("golden");
-    if (!golden.is_none()) {
-      for (const auto& [name, value] : named(golden)) {
-        CaseOutput& output = c.results[word(name)];
-        if (!value.is_none()) output.golden = tensor("golden/" + word(name), value);
+  // Adds what a Case or an Output has of one output. `before` begins the paths in messages.
+  CaseOutput& add_output(const std::string& name, const py::object& from,
+                         const std::string& before) {
+    CaseOutput& of = made_.test_case.outputs[name];
+    const py::object golden = from.attr("golden");
+    if (!golden.is_none()) of.golden = tensor(before + "golden", golden);
+    for (const auto& [key, value] : named_field(from, "recorded")) {
+      const std::string producer = word(key), path = before + "recorded/" + producer;
+      if (parts_.outputs) {
+        of.recorded[producer].tensor = tensor(path, value);
+      } else {
+        made_.outputs.emplace(producer, array(path, value));
       }
     }
-    for (const auto& [producer, values] : dict("outputs")) {
-      if (named(values).empty()) {
-        throw CaseError(c.name,
-                        formatted("outputs of '{}' is an empty dict; it must hold one an output",
-                                  word(producer)));
-      }
-      for (const auto& [name, value] : named(values)) {
-        const bool known = c.results.count(word(name)) != 0;
-        CaseOutput& output = c.results[word(name)];
-        if (!known) output.golden_missing = true;
-        output.outputs.emplace(word(producer),
-                               tensor("outputs/" + word(producer) + "/" + word(name), value));
-      }
-    }
-    for (auto& [name, output] : c.results) output.output_machines = c.output_machines;
-    for (const auto& [name, given] : dict("output_attributes")) {
-      auto attributes = attributes_of(py::reinterpret_borrow<py::dict>(given));
-      // A golden result that is yet to be computed.
-      const bool pending = attributes.erase("pending") != 0;
-      if (!pending && c.results.count(word(name)) == 0) {
-        throw CaseError(c.name, formatted("output_attributes of '{}', which is none of its outputs",
-                                          word(name)));
-      }
-      CaseOutput& output = c.results[word(name)];
-      output.golden_missing = output.golden_missing || pending;
-      output.attributes = std::move(attributes);
-    }
-    add_beside([&](const std::string& producer, const py::handle& values, const auto& put) {
-      for (const auto& [name, value] : named(values)) {
-        CaseOutput& output = c.results[word(name)];
-        require_output(output.outputs, producer);
-        put(output.epilogues[producer], value, producer + "/" + word(name));
-      }
-    });
-  }
-
-  void require_output(const std::map<std::string, Tensor>& outputs,
-                      const std::string& producer) const {
-    if (outputs.count(producer) != 0) return;
-    throw CaseError(
-        made_.test_case.name,
-        formatted("has no output of '{}' that an accumulator or residual could lie beside",
-                  producer));
-  }
-
-  template <typename Add>
-  void add_beside(const Add& add) {
     for (const auto& [part, member] : {std::pair{"accumulators", &Epilogue::accumulator},
                                        std::pair{"residuals", &Epilogue::residual}}) {
-      for (const auto& [producer, value] : dict(part)) {
-        const std::string path = std::string(part) + "/";
-        const auto field = member;
-        add(word(producer), value,
-            [&](Epilogue& to, const py::handle& array, const std::string& name) {
-              to.*field = tensor(path + name, array);
-            });
+      for (const auto& [key, value] : named_field(from, part)) {
+        const std::string producer = word(key);
+        if (of.recorded.count(producer) == 0 && made_.outputs.count(producer) == 0) {
+          throw CaseError(
+              made_.test_case.name,
+              formatted("has no output of '{}' that an accumulator or residual could lie beside",
+                        producer));
+        }
+        of.recorded[producer].epilogue.*member =
+            tensor(formatted("{}{}/{}", before, part, producer), value);
       }
     }
+    for (const auto& [key, machine] : named_field(from, "machines")) {
+      of.recorded[word(key)].machine = word(machine);
+    }
+    return of;
+  }
+
+  // A case has `outputs`, or the fields of its only one.
+  void refuse_results_beside_outputs() const {
+    bool has_any = !from_.attr("golden").is_none();
+    for (const char* part : {"recorded", "accumulators", "residuals", "machines"}) {
+      has_any = has_any || !named_field(from_, part).empty();
+    }
+    if (!has_any) return;
+    throw CaseError(made_.test_case.name,
+                    "it has outputs by name, so that golden, recorded, accumulators, residuals and "
+                    "machines belong to each assay.Output");
   }
 
   const py::object& from_;
   CopiedParts parts_;
-  bool several_ = false;
   MadeCase made_;
 };
 
 bool same_view(const TensorView& a, const TensorView& b) {
   return a.data == b.data && a.format == b.format && a.shape == b.shape && a.strides == b.strides;
 }
-
-py::object array_from(Tensor tensor) { return py::cast(own(std::move(tensor))); }
 
 // A list of the inputs x/0, x/1, ...
 void put_input(py::dict& to, const std::string& name, const py::object& value) {
@@ -207,45 +158,48 @@ void put_input(py::dict& to, const std::string& name, const py::object& value) {
   list[at] = value;
 }
 
-py::object info_of(const TensorInfo& info) {
-  return module_of_cases().attr("TensorInfo")(info.dtype, py::tuple(py::cast(info.shape)));
-}
-
-// What cases and infos of them have in common, by the names of Python's fields.
-template <typename Of, typename Value>
-void put_outputs(py::dict& to, Of&& of, const Value& value, const char* part) {
-  py::dict all = to[part];
-  for (auto& [producer, one] : of) {
-    const py::object converted = value(one);
-    if (!converted.is_none()) all[py::cast(producer)] = converted;
+// Puts what is there of one output into the fields of a Python Case or Output.
+template <typename Array, typename Convert>
+void put_output(const py::dict& fields, BasicOutput<Array>& of, const Convert& convert) {
+  if (of.golden) fields["golden"] = convert(*of.golden);
+  py::dict recorded, accumulators, residuals, machines;
+  for (auto& [producer, r] : of.recorded) {
+    const py::str key(producer);
+    if (!r.tensor.empty()) recorded[key] = convert(r.tensor);
+    if (!r.epilogue.accumulator.empty()) accumulators[key] = convert(r.epilogue.accumulator);
+    if (!r.epilogue.residual.empty()) residuals[key] = convert(r.epilogue.residual);
+    if (!r.machine.empty()) machines[key] = py::str(r.machine);
   }
+  fields["recorded"] = recorded;
+  fields["accumulators"] = accumulators;
+  fields["residuals"] = residuals;
+  fields["machines"] = machines;
 }
 
-py::dict empty_case(const std::string& name, const std::string& op) {
-  py::dict fields;
-  fields["name"] = name;
-  fields["op"] = op;
-  for (const char* part : {"inputs", "outputs", "accumulators", "residuals", "output_attributes"}) {
-    fields[part] = py::dict();
+template <typename Array, typename Convert>
+py::object case_object(BasicCase<Array>& c, const std::string& file, const Convert& convert) {
+  py::dict fields, inputs, outputs;
+  for (auto& [name, array] : c.inputs) put_input(inputs, name, convert(array));
+  for (const std::string& name : c.absent_inputs) put_input(inputs, name, py::none());
+  c.attributes.erase("op");
+  for (auto& [name, of] : c.outputs) {
+    if (!c.names_outputs()) {
+      put_output(fields, of, convert);
+      continue;
+    }
+    py::dict parts;
+    put_output(parts, of, convert);
+    parts["attributes"] = python_attributes(of.attributes);
+    parts["compared"] = !of.golden.is_absent();
+    outputs[py::str(name)] = module_of_cases().attr("Output")(**parts);
   }
-  fields["golden"] = py::none();
-  return fields;
-}
-
-void put_named(const py::dict& fields, const char* part, const std::string& producer,
-               const std::string& output, const py::object& value) {
-  py::dict all = fields[part];
-  if (!all.contains(py::cast(producer))) all[py::cast(producer)] = py::dict();
-  py::dict named = all[py::cast(producer)];
-  named[py::cast(output)] = value;
-}
-
-void put_attributes(const py::dict& fields, const std::string& output,
-                    std::map<std::string, Attribute> attributes, bool pending) {
-  if (pending) attributes["pending"] = std::int64_t{1};
-  if (attributes.empty()) return;
-  py::dict all = fields["output_attributes"];
-  all[py::cast(output)] = python_attributes(attributes);
+  fields["name"] = c.name;
+  fields["op"] = c.op;
+  fields["inputs"] = inputs;
+  fields["attributes"] = python_attributes(c.attributes);
+  fields["outputs"] = outputs;
+  fields["file"] = file;
+  return module_of_cases().attr("Case")(**fields);
 }
 
 }  // namespace
@@ -280,74 +234,14 @@ MadeCase case_of(const py::object& object, CopiedParts parts) {
 }
 
 py::object python_case(Case c) {
-  py::dict fields = empty_case(c.name, c.op);
-  py::dict inputs = fields["inputs"];
-  for (auto& [name, tensor] : c.inputs) put_input(inputs, name, array_from(std::move(tensor)));
-  for (const std::string& name : c.absent_inputs) put_input(inputs, name, py::none());
-  if (c.golden) fields["golden"] = array_from(std::move(*c.golden));
-  fields["attributes"] = python_attributes(c.attributes);
-  fields["output_machines"] = c.output_machines;
-  fields["file"] = c.file;
-  const auto tensor = [](Tensor& t) { return t.empty() ? py::none() : array_from(std::move(t)); };
-  put_outputs(fields, c.outputs, tensor, "outputs");
-  put_outputs(
-      fields, c.epilogues, [&](Epilogue& e) { return tensor(e.accumulator); }, "accumulators");
-  put_outputs(
-      fields, c.epilogues, [&](Epilogue& e) { return tensor(e.residual); }, "residuals");
-  py::dict golden;
-  for (auto& [name, output] : c.results) {
-    if (output.golden) {
-      golden[py::cast(name)] = array_from(std::move(*output.golden));
-    } else {
-      golden[py::cast(name)] = py::none();
-    }
-    for (auto& [producer, t] : output.outputs) {
-      put_named(fields, "outputs", producer, name, array_from(std::move(t)));
-    }
-    for (auto& [producer, e] : output.epilogues) {
-      if (!e.accumulator.empty()) {
-        put_named(fields, "accumulators", producer, name, array_from(std::move(e.accumulator)));
-      }
-      if (!e.residual.empty()) {
-        put_named(fields, "residuals", producer, name, array_from(std::move(e.residual)));
-      }
-    }
-    put_attributes(fields, name, output.attributes, output.golden_missing);
-  }
-  if (!c.results.empty()) fields["golden"] = golden;
-  return module_of_cases().attr("Case")(**fields);
+  const std::string file = c.file;
+  return case_object(c, file, [](Tensor& t) { return py::cast(own(std::move(t))); });
 }
 
-py::object python_info(const CaseInfo& info) {
-  py::dict fields = empty_case(info.name, info.op);
-  py::dict inputs = fields["inputs"];
-  for (const auto& [name, tensor] : info.inputs) put_input(inputs, name, info_of(tensor));
-  for (const std::string& name : info.absent_inputs) put_input(inputs, name, py::none());
-  if (info.golden) fields["golden"] = info_of(*info.golden);
-  std::map<std::string, Attribute> attributes = info.attributes;
-  attributes.erase("op");
-  fields["attributes"] = python_attributes(attributes);
-  put_outputs(fields, info.outputs, info_of, "outputs");
-  put_outputs(fields, info.accumulators, info_of, "accumulators");
-  put_outputs(fields, info.residuals, info_of, "residuals");
-  py::dict golden;
-  for (const auto& [name, output] : info.results) {
-    if (output.golden) {
-      golden[py::cast(name)] = info_of(*output.golden);
-    } else {
-      golden[py::cast(name)] = py::none();
-    }
-    for (const auto& [part, tensors] :
-         {std::pair{"outputs", &output.outputs}, std::pair{"accumulators", &output.accumulators},
-          std::pair{"residuals", &output.residuals}}) {
-      for (const auto& [producer, t] : *tensors) {
-        put_named(fields, part, producer, name, info_of(t));
-      }
-    }
-    put_attributes(fields, name, output.attributes, output.golden_missing);
-  }
-  if (!info.results.empty()) fields["golden"] = golden;
-  return module_of_cases().attr("CaseInfo")(**fields);
+py::object python_info(StoredCase info, const std::string& file) {
+  return case_object(info, file, [](const ArrayInfo& array) {
+    return module_of_cases().attr("ArrayInfo")(array.dtype, py::tuple(py::cast(array.shape)));
+  });
 }
 
 Attribute attribute_of(const std::string& name, const py::handle& value) {

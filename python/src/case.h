@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "array.h"
+#include "assay/cases/case.h"
 #include "assay/datasets/store/case_source.h"
-#include "assay/tensor/case.h"
 
 namespace assay::python {
 
@@ -35,7 +35,8 @@ MadeCase case_of(const py::object& object, CopiedParts parts = {});
 // Its name, operator and attributes alone.
 Case header_of(const py::object& object);
 py::object python_case(Case test_case);
-py::object python_info(const CaseInfo& info);
+// A Case that has an ArrayInfo for each array.
+py::object python_info(StoredCase info, const std::string& file);
 
 Attribute attribute_of(const std::string& name, const py::handle& value);
 py::object python_attribute(const Attribute& attribute);

@@ -17,9 +17,9 @@ namespace {
 // What the reader would refuse is not written.
 void check_attributes(const Case& c) {
   check_attribute_names(c);
-  for (const auto& [name, result] : c.results) {
-    std::string why = value_problem(result.attributes);
-    for (const auto& [attribute, value] : result.attributes) {
+  for (const auto& [name, of] : c.outputs) {
+    std::string why = value_problem(of.attributes);
+    for (const auto& [attribute, value] : of.attributes) {
       if (why.empty()) why = name_problem(c.op, attribute);
     }
     if (!why.empty()) throw CaseError(c.name, formatted("output {}: {}", name, why));
@@ -198,10 +198,13 @@ void define_files(py::module_& m) {
       .def(
           "info",
           [](const Dataset& d, const std::string& name) {
-            return python_info(
-                d.with_source([&](const CaseSource& source) { return source.info(name); }));
+            const auto found = d.with_source([&](const CaseSource& source) {
+              return std::pair(source.info(name), source.path());
+            });
+            return python_info(found.first, found.second);
           },
-          py::arg("name"), "A CaseInfo: dtypes and shapes, without the data.")
+          py::arg("name"),
+          "A Case with an ArrayInfo (dtype, shape) in place of each array, whose data is not read.")
       .def(
           "append",
           [](Dataset& d, const py::object& cases) {

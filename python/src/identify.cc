@@ -4,6 +4,7 @@
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/op/operator.h"
 #include "assay/report/identification.h"
 #include "call.h"
@@ -68,12 +69,11 @@ IdentificationReport of_cases(const std::vector<Case>& given, const std::string&
   const FloatEnvironment environment;
   std::vector<Case> cases;
   for (const Case& c : given) {
-    if (c.results.empty()) cases.push_back(c);
-    for (const auto& [name, result] : c.results) cases.push_back(one_output(c, name));
+    for (const std::string& output : keys_of(c.outputs)) cases.push_back(c.only(output));
   }
   std::vector<identify::Recorded> outputs;
   for (const Case& c : cases) {
-    for (const auto& [name, tensor] : c.outputs) {
+    for (const auto& [name, recorded] : c.output().recorded) {
       if (producer.empty() || name == producer) outputs.push_back({&c, name});
     }
   }
@@ -167,7 +167,7 @@ IdentificationReport identify_any(const py::object& what, const py::object& outp
     if (c.attributes.count("output_dtype") == 0) {
       c.attributes["output_dtype"] = std::string(array.view.format->name);
     }
-    c.outputs.emplace(producer, copy_of(array.view));
+    c.output().recorded[producer].tensor = copy_of(array.view);
     cases.push_back(std::move(c));
   } else {
     producer = taken(keywords, "recorded", std::string());

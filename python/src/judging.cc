@@ -5,6 +5,7 @@
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/config/standards_file.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/gate/close_to.h"
@@ -321,11 +322,13 @@ std::string only_producer(const Case& c, const std::vector<std::string>& names,
                       : formatted("it has outputs of {}: say which with producer=", joined(names)));
 }
 
-// The outputs of one case that are recorded in it, by producer.
-std::map<std::string, TensorView> recorded_in(const MadeCase& made, const Case& c) {
+// What producers recorded for an output.
+std::map<std::string, TensorView> recorded_in(const MadeCase& made, const CaseOutput& of) {
   std::map<std::string, TensorView> all;
   for (const auto& [producer, array] : made.outputs) all.emplace(producer, array.view);
-  for (const auto& [producer, tensor] : c.outputs) all.emplace(producer, tensor.view());
+  for (const auto& [producer, recorded] : of.recorded) {
+    if (!recorded.tensor.empty()) all.emplace(producer, recorded.tensor.view());
+  }
   return all;
 }
 
@@ -350,20 +353,18 @@ CaseReport judge_case(const py::object& given, const py::object& output,
   const MadeCase made = case_of(given, {.inputs = needs_inputs(header, request), .outputs = false});
   const Unlocked unlocked;
   const FloatEnvironment environment;
-  const Case& whole = made.test_case;
-  if (!part) require_one_output(whole);
-  const Case one = part ? output_case(whole, *part) : Case{};
-  const Case& c = part ? one : whole;
-  const std::map<std::string, TensorView> recorded = recorded_in(made, c);
+  const Case& c = made.test_case;
+  const std::string output_name = part ? *part : c.output_name();
+  if (!c.has_output(output_name))
+    (void)c.only(output_name);  // throws an error that lists the outputs
+  const std::map<std::string, TensorView> recorded = recorded_in(made, c.outputs.at(output_name));
   Origin origin{.producer = producer.value_or("")};
   TensorView view;
   if (array) {
     view = made.resolve(array->view);
     if (!producer) origin.producer = made.producer_of(array->view);
   } else {
-    std::vector<std::string> names;
-    for (const auto& [name, tensor] : recorded) names.push_back(name);
-    origin.producer = only_producer(c, names, producer);
+    origin.producer = only_producer(c, keys_of(recorded), producer);
     const auto found = recorded.find(origin.producer);
     if (found == recorded.end()) {
       throw CaseError(c.name, formatted("no recorded output of '{}'", origin.producer));
@@ -377,9 +378,7 @@ CaseReport judge_case(const py::object& given, const py::object& output,
     }
     return all;
   };
-  CaseReport report = gate_case(c, view, request, origin);
-  if (part) say_output(report, whole, *part);
-  return report;
+  return gate_case(c, output_name, view, request, origin);
 }
 
 constexpr const char* kBoundWords =

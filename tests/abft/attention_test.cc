@@ -165,7 +165,7 @@ Tensor plain_kernel(const Case& c, std::int64_t tile) {
     }
     for (const float x : row) out.push_back(static_cast<double>(x / total));
   }
-  return Tensor::from_values(c.output_format(), {q.shape[0], width}, out);
+  return Tensor::from_values(output_format(c), {q.shape[0], width}, out);
 }
 
 TEST(AttentionCheck, NoFalseAlarmOnOperandsOfEightBits) {
@@ -511,7 +511,7 @@ TEST(AttentionCheck, TheClosestFlipIsNamed) {
 
 TEST(AttentionCheck, TheGateChecksBesideTheElements) {
   Case c = Made{}.made();
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   GateRequest request;
   request.checksums = parse_threshold("rounding_variance");
   Tensor output = emulated(c);

@@ -156,8 +156,9 @@ TEST(AbftCase, OtherOperatorsByTheirGoldenResult) {
   c.attributes["output_dtype"] = std::string("bfloat16");
   c.inputs.emplace("a", random_tensor("bfloat16", {2, 5, 7}, 4));  // no operands of a product
   c.inputs.emplace("b", random_tensor("bfloat16", {2, 7, 40}, 5));
-  c.golden = random_tensor("float32", {2, 5, 40}, 6);
-  Tensor out = Tensor::from_values(format_named("bfloat16"), {2, 5, 40}, c.golden->view().values());
+  c.output().golden = random_tensor("float32", {2, 5, 40}, 6);
+  Tensor out =
+      Tensor::from_values(format_named("bfloat16"), {2, 5, 40}, c.output().golden->view().values());
   const AbftVerdict v = abft_check(c, out, options_of("rounding_variance"));
   EXPECT_EQ(v.outcome, Outcome::kPass);
   EXPECT_EQ(v.checks, 2 * 5 * 3);
@@ -182,7 +183,7 @@ TEST(AbftCase, OtherOperatorsByTheirGoldenResult) {
 TEST(AbftCase, AMatmulWithoutOperandsUsesItsGoldenResult) {
   Case c = matmul_case("float16", {4, 9}, {9, 40});
   const Tensor out = computed(c);
-  c.golden = out;
+  c.output().golden = out;
   c.attributes["output_dtype"] = std::string("float16");
   c.inputs.erase("b");
   EXPECT_EQ(abft_check(c, out, options_of("rounding_variance")).outcome, Outcome::kPass);
@@ -226,8 +227,8 @@ TEST(AbftCase, NotComparable) {
   Case vector;
   vector.name = "vector";
   vector.op = "softmax";
-  vector.golden = random_tensor("float16", {8}, 8);
-  EXPECT_EQ(because(vector, *vector.golden),
+  vector.output().golden = random_tensor("float16", {8}, 8);
+  EXPECT_EQ(because(vector, *vector.output().golden),
             "checksums need a matrix; the golden result has shape [8]");
   Case crooked = matmul_case("float16", {4, 9}, {8, 9});
   EXPECT_EQ(because(crooked, out), "a [4, 9] and b [8, 9] do not multiply: K is 9 in a and 8 in b");

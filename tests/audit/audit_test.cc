@@ -35,7 +35,7 @@ Subject subject_of(const std::string& dtype, const Shape& shape, double factor =
   s.test_case.op = "external";
   s.test_case.attributes["output_dtype"] = dtype;
   s.clean = Tensor::from_values(f, shape, values);
-  s.test_case.golden = s.clean;
+  s.test_case.output().golden = s.clean;
   s.other = Tensor::from_values(f, shape, std::vector<double>(values.size(), 3));
   return s;
 }

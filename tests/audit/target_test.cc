@@ -30,7 +30,7 @@ Subject right_output(const char* dtype, const std::vector<double>& values) {
   s.test_case.op = "external";
   s.test_case.attributes["output_dtype"] = std::string(dtype);
   s.clean = of_values(dtype, values);
-  s.test_case.golden = s.clean;
+  s.test_case.output().golden = s.clean;
   return s;
 }
 

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay::testing_reference {
 

@@ -420,8 +420,8 @@ TEST(OperatorPlans, Datasets) {
   std::map<std::string, Case> cases;
   const auto add = [&](Case c, const std::string& name) {
     c.name = name;
-    c.outputs.emplace("device", emulate(c, machine_named("ascend910b"), 1));
-    c.golden = golden_result(c, 1);
+    c.output().recorded["device"].tensor = emulate(c, machine_named("ascend910b"), 1);
+    c.output().golden = golden_result(c, 1);
     cases[name] = std::move(c);
   };
   Recipe recipe;

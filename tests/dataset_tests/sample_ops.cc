@@ -29,7 +29,7 @@ std::vector<double> product(const assay::Case& c) {
 }
 
 assay::Tensor result(const assay::Case& c, const std::vector<double>& values) {
-  return assay::Tensor::from_values(c.output_format(),
+  return assay::Tensor::from_values(output_format(c),
                                     {c.input("a").shape()[0], c.input("b").shape()[1]}, values);
 }
 
@@ -55,7 +55,7 @@ assay::Tensor wrong(const assay::Case& c) {
 
 assay::Tensor flat(const assay::Case& c) {
   const std::vector<double> values = product(c);
-  return assay::Tensor::from_values(c.output_format(), {static_cast<std::int64_t>(values.size())},
+  return assay::Tensor::from_values(output_format(c), {static_cast<std::int64_t>(values.size())},
                                     values);
 }
 

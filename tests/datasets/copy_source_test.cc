@@ -65,10 +65,11 @@ class CopySourceTest : public ::testing::Test {
       std::memset(tensor.bytes(), 0, static_cast<std::size_t>(format.storage_bytes));
       c.inputs.emplace(format.name, std::move(tensor));
     }
-    c.golden = Tensor::from_values(format_named("float64"), {1000}, std::vector<double>(1000, 0.1));
-    c.outputs.emplace(
-        "npu", Tensor::from_values(format_named("bfloat16"), {3}, std::vector<double>{1, -2, 0.1}));
-    c.output_machines.emplace("npu", "ascend910b");
+    c.output().golden =
+        Tensor::from_values(format_named("float64"), {1000}, std::vector<double>(1000, 0.1));
+    c.output().recorded["npu"].tensor =
+        Tensor::from_values(format_named("bfloat16"), {3}, std::vector<double>{1, -2, 0.1});
+    c.output().recorded["npu"].machine = "ascend910b";
     writer.write(c);
     c.name = "plain";
     writer.write(c);

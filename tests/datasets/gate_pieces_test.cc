@@ -70,8 +70,8 @@ void fill(Case& c, const Format& output, const Format& golden, std::int64_t size
     actual[at(7)] = std::numeric_limits<double>::quiet_NaN();
     expected[at(size - 1)] = actual[at(size - 1)] = std::numeric_limits<double>::infinity();
   }
-  c.golden = Tensor::from_values(golden, {size}, expected);
-  c.outputs["npu"] = Tensor::from_values(output, {size}, actual);
+  c.output().golden = Tensor::from_values(golden, {size}, expected);
+  c.output().recorded["npu"].tensor = Tensor::from_values(output, {size}, actual);
 }
 
 class GatePieces : public testing::Test {
@@ -133,8 +133,8 @@ TEST_F(GatePieces, EveryStandardAndDtypeIsTheWholeToTheBit) {
     EXPECT_EQ(all_of(in_pieces), all_of(whole)) << units;
     const auto golden = file.open_golden("c"), output = file.open_output("c", "npu");
     const std::vector<Verdict> by_pieces = judge_arrays(*output, *golden, grown, {}, units * kUnit);
-    const std::vector<Verdict> by_whole =
-        judge_by(grown, c.outputs.at("npu"), *c.golden, {.patterns = false});
+    const std::vector<Verdict> by_whole = judge_by(grown, c.output().recorded.at("npu").tensor,
+                                                   *c.output().golden, {.patterns = false});
     ASSERT_EQ(by_pieces.size(), by_whole.size());
     for (std::size_t i = 0; i < by_whole.size(); ++i) {
       EXPECT_EQ(verdict_json(by_pieces[i]), verdict_json(by_whole[i])) << grown[i].standard;
@@ -171,13 +171,13 @@ TEST_F(GatePieces, SeveralOutputsEachByItsOwn) {
     Case one = external("one");
     fill(one, format_named(name[0] == 'y' ? "float32" : "bfloat16"), format_named("float32"),
          kUnit + (name[0] == 'y' ? 9 : 8));
-    CaseOutput& output = c.results[name];
-    output.golden = std::move(*one.golden);
-    output.outputs = std::move(one.outputs);
+    CaseOutput& output = c.outputs[name];
+    output.golden = std::move(*one.output().golden);
+    output.recorded = std::move(one.output().recorded);
     output.attributes["output_dtype"] = std::string(name[0] == 'y' ? "float32" : "bfloat16");
     output.attributes["standard"] = std::string(name[0] == 'y' ? "torch" : "cann_ecosystem@2025");
   }
-  c.results["scratch"].outputs["npu"] =
+  c.outputs["scratch"].recorded["npu"].tensor =
       Tensor::from_values(format_named("float32"), {1}, std::vector<double>{1});
   const DatasetFile file(write({c}, false));
   const std::vector<GatedCase> in_pieces = gate(file, "s", {}, pieces(1));
@@ -191,9 +191,11 @@ TEST_F(GatePieces, SeveralOutputsEachByItsOwn) {
 TEST_F(GatePieces, ShapesAndDtypesThatDiffer) {
   Case shape = external("shape"), dtype = external("dtype"), output = external("output");
   fill(shape, format_named("float32"), format_named("float32"), kUnit);
-  shape.golden = Tensor::from_values(format_named("float32"), {2}, std::vector<double>{1, 2});
+  shape.output().golden =
+      Tensor::from_values(format_named("float32"), {2}, std::vector<double>{1, 2});
   fill(dtype, format_named("float32"), format_named("float32"), 100);
-  dtype.golden = Tensor::from_values(format_named("int32"), {100}, std::vector<double>(100, 1));
+  dtype.output().golden =
+      Tensor::from_values(format_named("int32"), {100}, std::vector<double>(100, 1));
   fill(output, format_named("bfloat16"), format_named("float32"), 100);
   const DatasetFile file(write({shape, dtype, output}, false));
   for (const char* name : {"shape", "dtype", "output"}) {
@@ -232,9 +234,9 @@ TEST_F(GatePieces, AnOutputDtypeThatIsOpen) {
 TEST_F(GatePieces, WhatTakesTheWhole) {
   const std::vector<double> one = {1, 2, 3, 4};
   Case c = external("c");
-  c.golden = Tensor::from_values(format_named("float32"), {2, 2}, one);
-  c.outputs["npu"] = *c.golden;
-  c.outputs["gpu"] = *c.golden;
+  c.output().golden = Tensor::from_values(format_named("float32"), {2, 2}, one);
+  c.output().recorded["npu"].tensor = *c.output().golden;
+  c.output().recorded["gpu"].tensor = *c.output().golden;
   Case product = c;
   product.name = "product";
   product.op = "matmul";
@@ -243,7 +245,7 @@ TEST_F(GatePieces, WhatTakesTheWhole) {
   product.inputs["b"] =
       Tensor::from_values(format_named("float32"), {1, 2}, std::vector<double>{1, 2});
   Case without = external("without");
-  without.outputs = c.outputs;
+  without.output().recorded = c.output().recorded;
   const DatasetFile file(write({c, product, without}, false));
   const auto in_pieces = [&](const std::string& name, const GateRequest& request) {
     const std::vector<GatedCase> gated = gate(file, name, request, pieces(1));
@@ -273,9 +275,9 @@ TEST_F(GatePieces, WhatTakesTheWhole) {
 TEST_F(GatePieces, ThePatternOfAFailure) {
   Case c = external("c");
   fill(c, format_named("float32"), format_named("float32"), kUnit);
-  std::vector<double> half = c.golden->view().values();
+  std::vector<double> half = c.output().golden->view().values();
   for (double& value : half) value /= 2;
-  c.outputs["npu"] = Tensor::from_values(format_named("float32"), {kUnit}, half);
+  c.output().recorded["npu"].tensor = Tensor::from_values(format_named("float32"), {kUnit}, half);
   const DatasetFile file(write({c}, false));
   const auto where = [&](std::int64_t pattern_bytes) {
     PieceReading reading = pieces(1);
@@ -290,9 +292,9 @@ TEST_F(GatePieces, BytesOfACase) {
   Case c = external("c");
   fill(c, format_named("bfloat16"), format_named("float64"), 10);
   Case several = external("several");
-  several.results["y"].golden = *c.golden;
-  several.results["y"].outputs["npu"] = c.outputs["npu"];
-  several.results["z"] = several.results["y"];
+  several.outputs["y"].golden = *c.output().golden;
+  several.outputs["y"].recorded["npu"].tensor = c.output().recorded["npu"].tensor;
+  several.outputs["z"] = several.outputs["y"];
   const DatasetFile file(write({c, several}, false));
   EXPECT_EQ(file.golden_bytes("c"), 80);
   EXPECT_EQ(file.output_bytes("c", "npu"), 20);
@@ -313,7 +315,7 @@ TEST_F(GatePieces, ADatasetThatChangedIsRefused) {
   const std::string good = slurp(path);
   GateRequest request;
   request.bounds.standards = {"torch"};
-  for (const Tensor* side : {&*c.golden, &c.outputs.at("npu")}) {
+  for (const Tensor* side : {&*c.output().golden, &c.output().recorded.at("npu").tensor}) {
     const auto size = static_cast<std::size_t>(side->size()) * sizeof(float);
     const std::size_t at = good.find({reinterpret_cast<const char*>(side->bytes()), size});
     ASSERT_NE(at, std::string::npos);
@@ -346,8 +348,8 @@ TEST_F(GatePieces, ManyPartsAreCheckedInOrder) {
   }
   Tensor actual = expected;
   actual.bytes()[66 * kUnit + 3] ^= std::byte{1};
-  c.golden = std::move(expected);
-  c.outputs["npu"] = std::move(actual);
+  c.output().golden = std::move(expected);
+  c.output().recorded["npu"].tensor = std::move(actual);
   const std::string path = write({c}, false);
   GateRequest request;
   request.bounds.standards = {"bit_equal"};
@@ -358,7 +360,7 @@ TEST_F(GatePieces, ManyPartsAreCheckedInOrder) {
   }
   std::string changed = slurp(path);
   const std::size_t at = changed.find(
-      {reinterpret_cast<const char*>(c.golden->bytes()), static_cast<std::size_t>(size)});
+      {reinterpret_cast<const char*>(c.output().golden->bytes()), static_cast<std::size_t>(size)});
   ASSERT_NE(at, std::string::npos);
   changed[at + 69 * static_cast<std::size_t>(kUnit)] ^= 1;
   spill(path, changed);
@@ -389,7 +391,7 @@ TEST_F(ReadByThreads, IsTheWholeToTheBit) {
     const Format& f = format_named(name);
     Case c;
     fill(c, f, f, (is_slow ? 1 : 3) * kUnit + 777);
-    const Tensor &a = c.outputs.at("npu"), &e = *c.golden;
+    const Tensor &a = c.output().recorded.at("npu").tensor, &e = *c.output().golden;
     std::vector<ElementCheck> checks;
     for (const char* standard : {"torch", "ulp(2)", "bit_equal"}) {
       checks.emplace_back(ChosenBound{*standard_bound(standard, f), standard, ""});

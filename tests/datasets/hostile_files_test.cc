@@ -67,30 +67,16 @@ class HostileFiles : public ::testing::Test {
 OwnDirectory* HostileFiles::directory_ = nullptr;
 json* HostileFiles::manifest_ = nullptr;
 
-// A case's tensors by the names that the manifest gives them.
-std::map<std::string, const Tensor*> tensors_of(const Case& c) {
-  std::map<std::string, const Tensor*> all;
-  for (const auto& [name, tensor] : c.inputs) all["inputs/" + name] = &tensor;
-  for (const auto& [name, tensor] : c.outputs) all["outputs/" + name] = &tensor;
-  if (c.golden) all["golden"] = &*c.golden;
-  for (const auto& [output, result] : c.results) {
-    if (result.golden) all["golden/" + output] = &*result.golden;
-    for (const auto& [producer, tensor] : result.outputs) {
-      all["outputs/" + producer + "/" + output] = &tensor;
-    }
-  }
-  return all;
-}
-
-std::map<std::string, TensorInfo> tensors_of(const CaseInfo& c) {
-  std::map<std::string, TensorInfo> all;
-  for (const auto& [name, tensor] : c.inputs) all["inputs/" + name] = tensor;
-  for (const auto& [name, tensor] : c.outputs) all["outputs/" + name] = tensor;
-  if (c.golden) all["golden"] = *c.golden;
-  for (const auto& [output, result] : c.results) {
-    if (result.golden) all["golden/" + output] = *result.golden;
-    for (const auto& [producer, tensor] : result.outputs) {
-      all["outputs/" + producer + "/" + output] = tensor;
+// A case's tensors, or what is known of them, by the names that the manifest gives them.
+template <typename Array>
+std::map<std::string, Array> tensors_of(const BasicCase<Array>& c) {
+  std::map<std::string, Array> all;
+  for (const auto& [name, array] : c.inputs) all["inputs/" + name] = array;
+  for (const auto& [output, of] : c.outputs) {
+    const std::string behind = output.empty() ? "" : "/" + output;
+    if (of.golden) all["golden" + behind] = *of.golden;
+    for (const auto& [producer, recorded] : of.recorded) {
+      all[formatted("outputs/{}{}", producer, behind)] = recorded.tensor;
     }
   }
   return all;
@@ -119,7 +105,7 @@ int compare_attributes(const DatasetFile& file, const json& listed) {
     if (object == "/") {
       attributes = file.attributes();
     } else if (file.has_case(case_name)) {
-      const CaseInfo info = file.info(case_name);
+      const StoredCase info = file.info(case_name);
       attributes = info.attributes;
       attributes["op"] = info.op;
     } else {
@@ -149,7 +135,7 @@ TEST_F(HostileFiles, EveryGoodFileReadsAsItWasMeant) {
       SCOPED_TRACE(name);
       EXPECT_TRUE(file.has_case(name));
       const Case c = file.read(name);
-      const CaseInfo info = file.info(name);
+      const StoredCase info = file.info(name);
       EXPECT_EQ(info.op, c.op);
       EXPECT_EQ(info.attributes, c.attributes);
       const auto tensors = tensors_of(c);
@@ -159,7 +145,7 @@ TEST_F(HostileFiles, EveryGoodFileReadsAsItWasMeant) {
       for (const auto& [tensor_name, e] : expected[name]) {
         SCOPED_TRACE(tensor_name);
         ASSERT_EQ(tensors.count(tensor_name), 1u);
-        const Tensor& tensor = *tensors.at(tensor_name);
+        const Tensor& tensor = tensors.at(tensor_name);
         EXPECT_EQ(tensor.format().name, e["dtype"].get<std::string>());
         EXPECT_EQ(tensor.shape(), e["shape"].get<Shape>());
         EXPECT_EQ(infos[tensor_name].dtype, e["dtype"].get<std::string>());

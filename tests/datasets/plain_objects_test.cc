@@ -93,8 +93,8 @@ std::string written_file(const OwnDirectory& directory, bool compress = false) {
   c.name = "all/formats";
   c.attributes = {{"rtol", 0.5}, {"seed", std::int64_t{7}}, {"why", std::string("it is")}};
   for (const Format& format : formats()) c.inputs.emplace(format.name, zeros(format.name, {2, 3}));
-  c.golden = zeros("float64", {compress ? 4096 : 2});
-  c.golden->bytes()[3] = std::byte{1};
+  c.output().golden = zeros("float64", {compress ? 4096 : 2});
+  c.output().golden->bytes()[3] = std::byte{1};
   writer.write(c);
   c.inputs.erase("bool");
   for (const char* name : {"b", "c"}) {

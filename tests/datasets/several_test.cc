@@ -28,16 +28,17 @@ Case several(const std::string& name = "c") {
   c.inputs["l/0"] = floats({1});
   c.inputs["l/1"] = floats({2, 3}, "bfloat16");
   c.absent_inputs = {"bias"};
-  CaseOutput& y = c.results["y"];
+  CaseOutput& y = c.outputs["y"];
   y.golden = floats({2, 4, 6}, "float64");
   y.attributes = {{"rtol", 1e-3}, {"atol", 0.0}, {"output_dtype", std::string("float32")}};
-  y.outputs["npu"] = floats({2, 4, 6});
-  y.output_machines["npu"] = "ascend910b";
-  CaseOutput& h = c.results["h"];
+  y.recorded["npu"].tensor = floats({2, 4, 6});
+  y.recorded["npu"].machine = "ascend910b";
+  CaseOutput& h = c.outputs["h"];
   h.golden = floats({1, 2}, "float16");
-  h.outputs["npu"] = floats({1, 2}, "float16");
-  h.epilogues["npu"].accumulator = floats({1, 2});
-  c.results["scratch"].outputs["npu"] = floats({0});
+  h.recorded["npu"].tensor = floats({1, 2}, "float16");
+  h.recorded["npu"].epilogue.accumulator = floats({1, 2});
+  c.outputs["scratch"].golden = Golden::absent();
+  c.outputs["scratch"].recorded["npu"].tensor = floats({0});
   return c;
 }
 
@@ -62,20 +63,21 @@ void expect_same(const Case& read, const Case& c) {
   for (const auto& [name, tensor] : c.inputs) {
     EXPECT_EQ(bytes_of(read.inputs.at(name)), bytes_of(tensor)) << name;
   }
-  ASSERT_EQ(read.results.size(), c.results.size());
-  for (const auto& [name, output] : c.results) {
-    const CaseOutput& of = read.results.at(name);
+  ASSERT_EQ(read.outputs.size(), c.outputs.size());
+  for (const auto& [name, output] : c.outputs) {
+    const CaseOutput& of = read.outputs.at(name);
     EXPECT_EQ(of.attributes, output.attributes) << name;
-    ASSERT_EQ(of.golden.has_value(), output.golden.has_value()) << name;
+    ASSERT_EQ(bool(of.golden), bool(output.golden)) << name;
     if (of.golden) {
       EXPECT_EQ(bytes_of(*of.golden), bytes_of(*output.golden)) << name;
     }
-    EXPECT_EQ(of.golden_missing, output.golden_missing) << name;
-    EXPECT_EQ(of.output_machines, output.output_machines) << name;
-    EXPECT_EQ(of.epilogues.size(), output.epilogues.size()) << name;
-    ASSERT_EQ(of.outputs.size(), output.outputs.size()) << name;
-    for (const auto& [producer, tensor] : output.outputs) {
-      EXPECT_EQ(bytes_of(of.outputs.at(producer)), bytes_of(tensor)) << name;
+    EXPECT_EQ(of.golden.is_absent(), output.golden.is_absent()) << name;
+    ASSERT_EQ(of.recorded.size(), output.recorded.size()) << name;
+    for (const auto& [producer, theirs] : output.recorded) {
+      const RecordedResult& ours = of.recorded.at(producer);
+      EXPECT_EQ(ours.machine, theirs.machine) << name;
+      EXPECT_EQ(bytes_of(ours.tensor), bytes_of(theirs.tensor)) << name;
+      EXPECT_EQ(ours.epilogue.accumulator.empty(), theirs.epilogue.accumulator.empty()) << name;
     }
   }
 }
@@ -85,12 +87,11 @@ TEST_F(Several, AreReadAsTheyWereWritten) {
   const DatasetFile file(path);
   EXPECT_EQ(schema_of(path), 2);
   expect_same(file.read("c"), several());
-  const CaseInfo info = file.info("c");
-  EXPECT_EQ(info.results.at("y").golden->dtype, "float64");
-  EXPECT_EQ(info.results.at("y").outputs.at("npu").machine, "ascend910b");
-  EXPECT_EQ(info.results.at("h").accumulators.size(), 1u);
-  EXPECT_FALSE(info.results.at("scratch").golden);
-  EXPECT_FALSE(info.results.at("scratch").golden_missing);
+  const StoredCase info = file.info("c");
+  EXPECT_EQ(info.outputs.at("y").golden->dtype, "float64");
+  EXPECT_EQ(info.outputs.at("y").recorded.at("npu").machine, "ascend910b");
+  EXPECT_FALSE(info.outputs.at("h").recorded.at("npu").epilogue.accumulator.empty());
+  EXPECT_TRUE(info.outputs.at("scratch").golden.is_absent());
   EXPECT_THAT(file.producers_of("c"), ElementsAre("npu"));
   EXPECT_EQ(bytes_of(file.read_output("c", "npu", "h")), bytes_of(floats({1, 2}, "float16")));
   EXPECT_FALSE(file.read_epilogue("c", "npu", "h").empty());
@@ -118,12 +119,12 @@ TEST_F(Several, WhatNeedsNoMoreIsSchema1) {
   one.name = "one";
   one.op = "external";
   one.inputs["x"] = floats({1});
-  one.golden = floats({1}, "float64");
-  one.outputs["npu"] = floats({1});
+  one.output().golden = floats({1}, "float64");
+  one.output().recorded["npu"].tensor = floats({1});
   EXPECT_EQ(schema_of(write({one})), 1);
   EXPECT_EQ(schema_of(write({one, several()})), 2);
   const DatasetFile both(write({one, several()}));
-  EXPECT_TRUE(both.read("one").results.empty());
+  EXPECT_FALSE(both.read("one").names_outputs());
   EXPECT_EQ(file_error_of([&] { (void)both.read_output("one", "npu", "y"); }),
             both.path() + ": /cases/one: has no output 'y'; it has one, without a name");
   one.absent_inputs = {"bias"};
@@ -147,12 +148,12 @@ TEST_F(Several, CopiesKeepWhatIsNotReplaced) {
   EXPECT_EQ(schema_of(to), 2);
   EXPECT_EQ(c.absent_inputs, (std::set<std::string>{"bias"}));
   EXPECT_EQ(c.inputs.count("l/1"), 1u);
-  EXPECT_EQ(bytes_of(c.results.at("y").outputs.at("npu")), bytes_of(floats({9, 9, 9})));
-  EXPECT_EQ(bytes_of(*c.results.at("y").golden), bytes_of(floats({5, 5, 5}, "float64")));
-  EXPECT_EQ(c.results.at("y").attributes, several().results.at("y").attributes);
-  EXPECT_EQ(bytes_of(*c.results.at("scratch").golden), bytes_of(floats({7})));
-  EXPECT_EQ(c.results.at("h").outputs.size(), 2u);
-  EXPECT_TRUE(c.results.at("h").epilogues.empty());
+  EXPECT_EQ(bytes_of(c.outputs.at("y").recorded.at("npu").tensor), bytes_of(floats({9, 9, 9})));
+  EXPECT_EQ(bytes_of(*c.outputs.at("y").golden), bytes_of(floats({5, 5, 5}, "float64")));
+  EXPECT_EQ(c.outputs.at("y").attributes, several().outputs.at("y").attributes);
+  EXPECT_EQ(bytes_of(*c.outputs.at("scratch").golden), bytes_of(floats({7})));
+  EXPECT_EQ(c.outputs.at("h").recorded.size(), 2u);
+  EXPECT_TRUE(c.outputs.at("h").recorded.empty());
 }
 
 TEST_F(Several, WhatCannotBeStoredIsRefused) {
@@ -168,9 +169,9 @@ TEST_F(Several, WhatCannotBeStoredIsRefused) {
             at + "its input 'l' is a tensor and a list");
   EXPECT_EQ(refusal([](Case& c) { c.absent_inputs.insert("x"); }),
             at + "its input 'x' is there and absent");
-  EXPECT_EQ(refusal([](Case& c) { c.golden = floats({1}); }),
+  EXPECT_EQ(refusal([](Case& c) { c.output().golden = floats({1}); }),
             at + "has several outputs, and one without a name beside them");
-  EXPECT_EQ(refusal([](Case& c) { c.results["a b"].golden = floats({1}); }),
+  EXPECT_EQ(refusal([](Case& c) { c.outputs["a b"].golden = floats({1}); }),
             at + "'a b' is no name of an output: letters, digits, '_', '.' and '='");
   DatasetWriter writer(directory_ / "refused.h5");
   writer.write(several());
@@ -181,17 +182,16 @@ TEST_F(Several, WhatCannotBeStoredIsRefused) {
 // A golden result that is yet to be computed has its attributes already.
 TEST_F(Several, AttributesWaitForTheirGoldenResult) {
   Case c = several();
-  c.results["y"].golden.reset();
-  c.results["y"].golden_missing = true;
-  const auto attributes = c.results["y"].attributes;
+  c.outputs["y"].golden = {};
+  const auto attributes = c.outputs["y"].attributes;
   ASSERT_FALSE(attributes.empty());
   const std::string path = write({c}, "pending.h5");
   const DatasetFile file(path);
   const Case back = file.read("c");
-  EXPECT_FALSE(back.results.at("y").golden);
-  EXPECT_TRUE(back.results.at("y").golden_missing);
-  EXPECT_EQ(back.results.at("y").attributes, attributes);
-  EXPECT_TRUE(file.info("c").results.at("y").golden_missing);
+  EXPECT_FALSE(back.outputs.at("y").golden);
+  EXPECT_FALSE(back.outputs.at("y").golden.is_absent());
+  EXPECT_EQ(back.outputs.at("y").attributes, attributes);
+  EXPECT_FALSE(file.info("c").outputs.at("y").golden.is_absent());
   // A copy keeps it, and one that gets the result has the attributes on it.
   for (const bool fills : {false, true}) {
     const std::string copied = directory_ / (fills ? "filled.h5" : "copied.h5");
@@ -200,9 +200,9 @@ TEST_F(Several, AttributesWaitForTheirGoldenResult) {
     if (fills) writer.put_golden("c", floats({1, 2}).view(), "y");
     writer.commit();
     const Case of_copy = DatasetFile(copied).read("c");
-    EXPECT_EQ(of_copy.results.at("y").golden.has_value(), fills);
-    EXPECT_EQ(of_copy.results.at("y").golden_missing, !fills);
-    EXPECT_EQ(of_copy.results.at("y").attributes, attributes);
+    EXPECT_EQ(bool(of_copy.outputs.at("y").golden), fills);
+    EXPECT_FALSE(of_copy.outputs.at("y").golden.is_absent());
+    EXPECT_EQ(of_copy.outputs.at("y").attributes, attributes);
   }
 }
 
@@ -224,7 +224,7 @@ std::vector<CaseReport> computed(const std::string& path,
 TEST_F(Several, AnOperatorGivesThemByName) {
   const std::string path = write({several()});
   const auto reports = computed(path, [](const Case& c) -> Computed {
-    EXPECT_EQ(c.results.size(), 3u);
+    EXPECT_EQ(c.outputs.size(), 3u);
     return {{"y", floats({2, 4, 6.1})}, {"h", floats({1, 2}, "float16")}};
   });
   ASSERT_EQ(reports.size(), 2u);  // what is not compared may be left out
@@ -260,7 +260,7 @@ TEST_F(Several, NamesForACaseOfOneFail) {
   Case one;
   one.name = "c";
   one.op = "external";
-  one.golden = floats({1, 2}, "float64");
+  one.output().golden = floats({1, 2}, "float64");
   const auto reports = computed(write({one}), [](const Case&) -> Computed {
     return {{"y", floats({1, 2})}};
   });
@@ -272,8 +272,8 @@ TEST_F(Several, NamesForACaseOfOneFail) {
 
 TEST_F(Several, WhereNoneIsComparedNothingIsJudged) {
   Case c = several();
-  for (auto& [name, output] : c.results) {
-    output.golden.reset();
+  for (auto& [name, output] : c.outputs) {
+    output.golden = Golden::absent();
     output.attributes.clear();
   }
   const std::string path = write({c});

@@ -55,8 +55,9 @@ Case small_case(const std::string& name) {
   c.name = name;
   c.op = "relu";
   c.inputs.emplace("x", float_tensor({3}, {-1, 0, 2.5}));
-  c.golden = Tensor::from_values(format_named("float64"), {3}, std::vector<double>{0, 0, 2.5});
-  c.outputs.emplace("npu", float_tensor({3}, {0, 0, 2.5}));
+  c.output().golden =
+      Tensor::from_values(format_named("float64"), {3}, std::vector<double>{0, 0, 2.5});
+  c.output().recorded["npu"].tensor = float_tensor({3}, {0, 0, 2.5});
   return c;
 }
 
@@ -126,8 +127,8 @@ TEST_F(Store, EveryCodeOfEveryFormatComesBack) {
       c.name = formatted("codes/{}", f.name);
       c.op = "external";
       c.inputs.emplace("x", codes_of(f));
-      c.golden = codes_of(f);
-      c.outputs.emplace("npu", codes_of(f));
+      c.output().golden = codes_of(f);
+      c.output().recorded["npu"].tensor = codes_of(f);
       cases.push_back(std::move(c));
     }
     const DatasetFile file(write(cases, compress));
@@ -136,9 +137,9 @@ TEST_F(Store, EveryCodeOfEveryFormatComesBack) {
       SCOPED_TRACE(c.name);
       const Case read = file.read(c.name);
       expect_same(read.inputs.at("x"), c.inputs.at("x"));
-      expect_same(*read.golden, *c.golden);
-      expect_same(read.outputs.at("npu"), c.outputs.at("npu"));
-      expect_same(file.read_output(c.name, "npu"), c.outputs.at("npu"));
+      expect_same(*read.output().golden, *c.output().golden);
+      expect_same(read.output().recorded.at("npu").tensor, c.output().recorded.at("npu").tensor);
+      expect_same(file.read_output(c.name, "npu"), c.output().recorded.at("npu").tensor);
     }
   }
 }
@@ -148,32 +149,37 @@ Case cast_case(const std::string& name) {
   Case c;
   c.name = name;
   c.op = "matmul";
-  c.outputs.emplace("npu", Tensor::from_values(format_named("bfloat16"), {2, 3},
-                                               std::vector<double>{1, 2, 3, 4, 5, 6}));
-  c.outputs.emplace("gpu", c.outputs.at("npu"));
-  c.epilogues["npu"].accumulator = float_tensor({2, 3}, {1.001, 2, 3, 4, 5, 6.01});
-  c.epilogues["npu"].residual = float_tensor({2, 1}, {0.001, 0.01});
-  c.epilogues["gpu"].residual = float_tensor({2, 2}, {1, 2, 3, 4});
+  c.output().recorded["npu"].tensor =
+      Tensor::from_values(format_named("bfloat16"), {2, 3}, std::vector<double>{1, 2, 3, 4, 5, 6});
+  c.output().recorded["gpu"].tensor = c.output().recorded.at("npu").tensor;
+  c.output().recorded["npu"].epilogue.accumulator = float_tensor({2, 3}, {1.001, 2, 3, 4, 5, 6.01});
+  c.output().recorded["npu"].epilogue.residual = float_tensor({2, 1}, {0.001, 0.01});
+  c.output().recorded["gpu"].epilogue.residual = float_tensor({2, 2}, {1, 2, 3, 4});
   return c;
 }
 
 TEST_F(Store, WhatLiesBesideAnOutputComesBack) {
   const DatasetFile file(write({cast_case("c"), small_case("d")}));
   EXPECT_THAT(file.producers_of("c"), ElementsAre("gpu", "npu"));
-  const CaseInfo info = file.info("c");
-  EXPECT_EQ(info.outputs.size(), 2u);
-  EXPECT_EQ(info.accumulators.size(), 1u);
-  EXPECT_EQ(info.accumulators.at("npu").shape, (Shape{2, 3}));
-  EXPECT_EQ(info.residuals.size(), 2u);
+  const StoredCase info = file.info("c");
+  const auto& npu = info.outputs.at("").recorded.at("npu").epilogue;
+  const auto& gpu = info.outputs.at("").recorded.at("gpu").epilogue;
+  EXPECT_EQ(npu.accumulator.shape, (Shape{2, 3}));
+  EXPECT_TRUE(gpu.accumulator.empty());
+  EXPECT_FALSE(npu.residual.empty());
+  EXPECT_FALSE(gpu.residual.empty());
   const Case c = cast_case("c"), read = file.read("c");
-  ASSERT_EQ(read.epilogues.size(), 2u);
-  expect_same(read.epilogues.at("npu").accumulator, c.epilogues.at("npu").accumulator);
-  expect_same(read.epilogues.at("npu").residual, c.epilogues.at("npu").residual);
-  EXPECT_TRUE(read.epilogues.at("gpu").accumulator.empty());
-  expect_same(file.read_epilogue("c", "gpu").residual, c.epilogues.at("gpu").residual);
+  ASSERT_EQ(read.output().recorded.size(), 2u);
+  expect_same(read.output().recorded.at("npu").epilogue.accumulator,
+              c.output().recorded.at("npu").epilogue.accumulator);
+  expect_same(read.output().recorded.at("npu").epilogue.residual,
+              c.output().recorded.at("npu").epilogue.residual);
+  EXPECT_TRUE(read.output().recorded.at("gpu").epilogue.accumulator.empty());
+  expect_same(file.read_epilogue("c", "gpu").residual,
+              c.output().recorded.at("gpu").epilogue.residual);
   EXPECT_TRUE(file.read_epilogue("d", "npu").empty());
-  EXPECT_TRUE(file.read("d").epilogues.empty());
-  EXPECT_TRUE(file.read("c", {.outputs = false}).epilogues.empty());
+  EXPECT_TRUE(file.read("d").output().recorded.empty());
+  EXPECT_TRUE(file.read("c", {.outputs = false}).output().recorded.empty());
   // Copies carry it, but for what is put in its place or is no more.
   const std::string path = directory_ / "copy.h5";
   DatasetWriter writer(path);
@@ -181,9 +187,10 @@ TEST_F(Store, WhatLiesBesideAnOutputComesBack) {
   writer.put_epilogue("c", "npu", {float_tensor({2, 3}, {0, 0, 0, 0, 0, 0}), {}});
   writer.commit();
   const Case copied = DatasetFile(path).read("c");
-  EXPECT_EQ(copied.epilogues.at("npu").accumulator.view().value_at(5), 0);
-  EXPECT_TRUE(copied.epilogues.at("npu").residual.empty());
-  expect_same(copied.epilogues.at("gpu").residual, c.epilogues.at("gpu").residual);
+  EXPECT_EQ(copied.output().recorded.at("npu").epilogue.accumulator.view().value_at(5), 0);
+  EXPECT_TRUE(copied.output().recorded.at("npu").epilogue.residual.empty());
+  expect_same(copied.output().recorded.at("gpu").epilogue.residual,
+              c.output().recorded.at("gpu").epilogue.residual);
 }
 
 TEST_F(Store, WhatCannotLieBesideAnOutputIsRefused) {
@@ -224,12 +231,12 @@ TEST_F(Store, WhatCannotLieBesideAnOutputIsRefused) {
   expect_errors([](const std::string& path) { (void)DatasetFile(path).read_epilogue("c", "npu"); },
                 wrong);
   Case c = cast_case("c");
-  c.epilogues["gpu"].residual = float_tensor({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  c.output().recorded["gpu"].epilogue.residual = float_tensor({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   EXPECT_THAT(file_error_of([&] { write({c}); }),
               EndsWith("/cases/c: beside outputs/gpu: a residual float32 [2, 4] of the output "
                        "bfloat16 [2, 3]: R is float32 (or float64), [..., M, checks of a row]"));
-  c.epilogues["gpu"].residual = float_tensor({2, 1}, {1, 2});
-  c.outputs.erase("gpu");
+  c.output().recorded["gpu"].epilogue.residual = float_tensor({2, 1}, {1, 2});
+  c.output().recorded.erase("gpu");
   EXPECT_THAT(file_error_of([&] { write({c}); }),
               EndsWith("/cases/c: beside outputs/gpu: the case has no such output"));
 }
@@ -259,7 +266,8 @@ TEST_F(Store, AViewWithStridesIsWrittenInRowMajorOrder) {
   writer.write(small_case("c"));
   writer.put_golden("c", x.view().transposed());
   writer.commit();
-  expect_same(*DatasetFile(path).read("c").golden, float_tensor({3, 2}, {1, 4, 2, 5, 3, 6}));
+  expect_same(*DatasetFile(path).read("c").output().golden,
+              float_tensor({3, 2}, {1, 4, 2, 5, 3, 6}));
 }
 
 TEST_F(Store, ChunksOfSeveralBatchesComeBackWhateverTheThreads) {
@@ -313,9 +321,10 @@ TEST_F(Store, AttributesComeBack) {
 TEST_F(Store, ReadsOnlyWhatIsAskedFor) {
   const DatasetFile file(write({small_case("c")}));
   const Case golden = file.read("c", {.inputs = false, .golden = true, .outputs = false});
-  EXPECT_TRUE(golden.inputs.empty() && golden.outputs.empty() && golden.golden);
+  EXPECT_TRUE(golden.inputs.empty() && golden.output().recorded.empty() && golden.output().golden);
   const Case inputs = file.read("c", {.inputs = true, .golden = false, .outputs = false});
-  EXPECT_TRUE(!inputs.inputs.empty() && inputs.outputs.empty() && !inputs.golden);
+  EXPECT_TRUE(!inputs.inputs.empty() && inputs.output().recorded.empty() &&
+              !inputs.output().golden);
 }
 
 TEST_F(Store, CaseNamesAreSortedAndChosenByGlob) {

@@ -107,7 +107,7 @@ TEST_F(Writer, CopiesFollowReplacements) {
   for (const std::string& name : from.case_names()) {
     writer.copy(from, name);
     const Case c = from.read(name);
-    const Tensor& golden = *c.golden;
+    const Tensor& golden = *c.output().golden;
     const bool wide = golden.format().name == "float64";
     writer.put_golden(name, Tensor::from_values(format_named(wide ? "float32" : "float64"),
                                                 golden.shape(), golden.view().values()));
@@ -115,7 +115,8 @@ TEST_F(Writer, CopiesFollowReplacements) {
   writer.commit();
   const DatasetFile written(path_);
   for (const std::string& name : from.case_names()) {
-    EXPECT_NE(written.read(name).golden->format().name, from.read(name).golden->format().name);
+    EXPECT_NE(written.read(name).output().golden->format().name,
+              from.read(name).output().golden->format().name);
   }
   EXPECT_EQ(python(formatted("print(list(h5py.File('{}')))\n", path_)), "['cases', 'checksums']\n");
 }
@@ -163,8 +164,8 @@ TEST_F(Writer, WhatIsPutReplacesWhatWasThere) {
   {
     DatasetWriter writer(path_);
     Case c = constant_case("c");
-    c.golden = constant(1, 1);
-    c.outputs.emplace("npu", constant(1, 1));
+    c.output().golden = constant(1, 1);
+    c.output().recorded["npu"].tensor = constant(1, 1);
     c.attributes["rtol"] = 0.5;
     writer.write(c);
     writer.commit();
@@ -183,9 +184,9 @@ TEST_F(Writer, WhatIsPutReplacesWhatWasThere) {
   const Case c = DatasetFile(path).read("c");
   EXPECT_EQ(c.op, "gelu");
   EXPECT_EQ(c.real("rtol"), 0.25);
-  EXPECT_EQ(bytes_of(*c.golden), bytes_of(constant(2, 2)));
-  EXPECT_EQ(bytes_of(c.outputs.at("npu")), bytes_of(constant(3, 3)));
-  EXPECT_EQ(bytes_of(c.outputs.at("gpu")), bytes_of(constant(4, 4)));
+  EXPECT_EQ(bytes_of(*c.output().golden), bytes_of(constant(2, 2)));
+  EXPECT_EQ(bytes_of(c.output().recorded.at("npu").tensor), bytes_of(constant(3, 3)));
+  EXPECT_EQ(bytes_of(c.output().recorded.at("gpu").tensor), bytes_of(constant(4, 4)));
 }
 
 TEST_F(Writer, TheSameContentIsTheSameFile) {
@@ -445,7 +446,7 @@ Case codes_and_values(const std::string& name) {
   c.name = name;
   c.op = "cast";
   c.inputs.emplace("x", std::move(x));
-  c.golden = std::move(values);
+  c.output().golden = std::move(values);
   return c;
 }
 

@@ -28,10 +28,10 @@ TEST_P(RecordedProducts, HaveTheExpectedErrors) {
   for (const std::string& name : file.case_names()) {
     Case c = file.read(name);
     SCOPED_TRACE(name);
-    if (!c.golden) c.golden = golden_result(c);
+    if (!c.output().golden) c.output().golden = golden_result(c);
     const CaseReport report =
-        gate_case(c, c.outputs.at("h200"), {.bounds = {.standards = {"expected_error(hopper)"}}},
-                  {.producer = "h200"});
+        gate_case(c, c.output().recorded.at("h200").tensor,
+                  {.bounds = {.standards = {"expected_error(hopper)"}}}, {.producer = "h200"});
     ASSERT_EQ(report.verdicts.size(), 1u);
     const Verdict& v = report.verdicts[0];
     EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;

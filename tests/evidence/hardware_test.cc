@@ -31,10 +31,10 @@ Replay replay(const std::string& name, const std::string& glob, const std::strin
   for (const std::string& case_name : file.case_names(glob)) {
     Case c = file.read(case_name);
     for (const auto& [key, value] : other) c.attributes[key] = value;
-    const auto recorded = c.outputs.find("h200");
-    if (recorded == c.outputs.end()) continue;
+    const auto recorded = c.output().recorded.find("h200");
+    if (recorded == c.output().recorded.end()) continue;
     const Tensor emulated = emulate(c, machine_named(machine));
-    const Tensor& output = recorded->second;
+    const Tensor& output = recorded->second.tensor;
     if (&emulated.format() != &output.format() || emulated.shape() != output.shape()) {
       throw std::runtime_error(case_name + ": emulated and recorded results do not compare");
     }

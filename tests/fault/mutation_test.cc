@@ -277,7 +277,8 @@ TEST(Mutations, OfProductsThatDifferAlongK) {
 
 TEST(Mutations, Truncation) {
   Case c;
-  c.golden = Tensor::from_values(format_named("float64"), {2}, std::vector<double>{1.999, -1.999});
+  c.output().golden =
+      Tensor::from_values(format_named("float64"), {2}, std::vector<double>{1.999, -1.999});
   const Tensor out =
       Tensor::from_values(format_named("bfloat16"), {2}, std::vector<double>{1.999, -1.999});
   EXPECT_EQ(out.view().value_at(0), 2);
@@ -289,7 +290,8 @@ TEST(Mutations, TruncationNeedsAFinerGoldenResult) {
   const auto golden = [](std::string_view dtype, const Shape& shape) {
     Case c;
     const auto n = static_cast<std::size_t>(element_count(shape));
-    c.golden = Tensor::from_values(format_named(dtype), shape, std::vector<double>(n, 1.75));
+    c.output().golden =
+        Tensor::from_values(format_named(dtype), shape, std::vector<double>(n, 1.75));
     return c;
   };
   const Tensor out =

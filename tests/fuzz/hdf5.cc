@@ -235,8 +235,9 @@ void compare_with_hdf5(const DatasetFile& file, const DatasetFile& by_hdf5,
     const Case c = of.read(name);
     std::string text = text_of(c.attributes);
     for (const auto& [operand, tensor] : c.inputs) text += operand + " " + text_of(tensor);
-    if (c.golden) text += "golden " + text_of(*c.golden);
-    for (const auto& [producer, tensor] : c.outputs) text += producer + " " + text_of(tensor);
+    if (c.output().golden) text += "golden " + text_of(*c.output().golden);
+    for (const auto& [producer, recorded] : c.output().recorded)
+      text += producer + " " + text_of(recorded.tensor);
     return text;
   };
   std::string here, there;

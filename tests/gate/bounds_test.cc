@@ -132,12 +132,12 @@ TEST(NamesBound, WhatSpeaksOfEveryDtype) {
 // torch takes the loosest tolerance of the two dtypes, of both its parts.
 TEST(ChooseBounds, AGoldenResultOfLessPrecisionLoosens) {
   Case c;
-  c.golden = Tensor::from_values(format_named("float64"), {1}, std::vector<double>{1});
+  c.output().golden = Tensor::from_values(format_named("float64"), {1}, std::vector<double>{1});
   const Format& output = format_named("float64");
   const auto torch = [&] { return *choose_bounds(c, output, {.standards = {"torch"}})[0].bound; };
   EXPECT_EQ(torch().rtol, 1e-7);
   EXPECT_EQ(torch().atol, 1e-7);
-  c.golden = Tensor::from_values(float32(), {1}, std::vector<double>{1});
+  c.output().golden = Tensor::from_values(float32(), {1}, std::vector<double>{1});
   EXPECT_EQ(torch().rtol, 1.3e-6);
   EXPECT_EQ(torch().atol, 1e-5);
 }
@@ -235,7 +235,7 @@ Case constant_product() {
   const std::vector<double> values(16 * 16, 0.5);
   c.inputs["a"] = Tensor::from_values(float32(), {16, 16}, values);
   c.inputs["b"] = Tensor::from_values(float32(), {16, 16}, values);
-  c.golden = Tensor::from_values(float32(), {16, 16}, std::vector<double>(16 * 16, 4));
+  c.output().golden = Tensor::from_values(float32(), {16, 16}, std::vector<double>(16 * 16, 4));
   return c;
 }
 
@@ -243,16 +243,16 @@ Case constant_product() {
 TEST(GateCase, ElementsAndChecksumsOfAProduct) {
   const Case c = constant_product();
   GateRequest request;
-  CaseReport report = gate_case(c, *c.golden, request);
+  CaseReport report = gate_case(c, *c.output().golden, request);
   EXPECT_EQ(report.verdicts.size(), 1u);
   EXPECT_FALSE(report.abft.has_value());
   request.checksums = parse_threshold("rounding_variance");
-  report = gate_case(c, *c.golden, request);
+  report = gate_case(c, *c.output().golden, request);
   EXPECT_EQ(report.verdicts.size(), 1u);
   ASSERT_TRUE(report.abft.has_value());
   EXPECT_EQ(report.abft->outcome, Outcome::kPass);
   request.elements = false;
-  report = gate_case(c, *c.golden, request);
+  report = gate_case(c, *c.output().golden, request);
   EXPECT_TRUE(report.verdicts.empty());
   ASSERT_TRUE(report.abft.has_value());
 }
@@ -261,7 +261,7 @@ TEST(GateCase, ElementsAndChecksumsOfAProduct) {
 TEST(GateCase, ElementsAndChecksumsOfAttention) {
   Recipe recipe{&float32(), {24, 40, 16}};
   Case c = generate_case("attention", recipe);
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   const Tensor output = emulate(c, machine_named("ascend910b"));
   GateRequest request;
   request.checksums = parse_threshold("rounding_variance");
@@ -274,7 +274,7 @@ TEST(GateCase, ElementsAndChecksumsOfAttention) {
 // Mutations are tried on an output that passes, for what they show is that it might have failed.
 TEST(GateCase, MutatesWhatPasses) {
   Case c = generate_case("matmul", {&float32(), {16, 32, 16}});
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   const Tensor output = emulate(c, machine_named("ascend910b"));
   GateRequest request{.bounds = {.rtol = 1e-3, .atol = 1e-4}};
   EXPECT_TRUE(gate_case(c, output, request).mutations.empty()) << "not asked for";
@@ -296,7 +296,7 @@ TEST(GateCase, MutatesWhatPasses) {
 TEST(GateChecksums, ToleranceOfGoldenResults) {
   Case c;
   c.op = "softmax";
-  c.golden = Tensor::from_values(float32(), {2, 2}, std::vector<double>{1, 2, 3, 4});
+  c.output().golden = Tensor::from_values(float32(), {2, 2}, std::vector<double>{1, 2, 3, 4});
   const auto at_three = [&](const BoundRequest& bounds) {
     return checksum_options(c, float32(), {.bounds = bounds}).options.golden_tolerance(3.0);
   };
@@ -341,18 +341,18 @@ TEST(OutputCase, OfTheOperatorAndOfNone) {
   c.op = "softmax";
   c.attributes["axis"] = std::int64_t{0};
   const std::string own(find_operator("softmax")->output);
-  c.results[own].golden = Tensor::from_values(float32(), {1}, std::vector<double>{1});
-  c.results["largest"].golden =
+  c.outputs[own].golden = Tensor::from_values(float32(), {1}, std::vector<double>{1});
+  c.outputs["largest"].golden =
       Tensor::from_values(format_named("float16"), {1}, std::vector<double>{2});
-  EXPECT_EQ(operator_output(c).name, own);
-  const Case computed = output_case(c, own);
+  EXPECT_EQ(computed_output(c).name, own);
+  const Case computed = judged_case(c, own);
   EXPECT_EQ(computed.op, "softmax");
   EXPECT_EQ(computed.attributes.count("axis"), 1u);
   EXPECT_EQ(computed.attributes.count("output_dtype"), 0u);
-  const Case other = output_case(c, "largest");
+  const Case other = judged_case(c, "largest");
   EXPECT_EQ(other.op, "external");
   EXPECT_EQ(other.text("output_dtype"), "float16");
-  EXPECT_EQ(computed_case(c).output_name, own);
+  EXPECT_EQ(judged_case(c).output_name(), own);
 }
 
 // Of a case whose one output has another name than the operator's row gives it, that is meant.
@@ -361,14 +361,14 @@ TEST(OutputCase, TheOnlyOutputIsTheOperators) {
   c.name = "one";
   c.op = "softmax";
   ASSERT_EQ(find_operator("softmax")->output, std::string("y"));
-  c.results["shares"].golden = Tensor::from_values(float32(), {1}, std::vector<double>{1});
-  EXPECT_EQ(operator_output(c).name, "shares");
-  EXPECT_EQ(operator_output(c).why_not, "");
-  EXPECT_EQ(output_case(c, "shares").op, "softmax");
-  EXPECT_EQ(computed_case(c).output_name, "shares");
-  c.results["sums"] = c.results["shares"];
-  EXPECT_EQ(operator_output(c).name, "");
-  EXPECT_THAT(operator_output(c).why_not, HasSubstr("and the case has shares, sums"));
+  c.outputs["shares"].golden = Tensor::from_values(float32(), {1}, std::vector<double>{1});
+  EXPECT_EQ(computed_output(c).name, "shares");
+  EXPECT_EQ(computed_output(c).why_not, "");
+  EXPECT_EQ(judged_case(c, "shares").op, "softmax");
+  EXPECT_EQ(judged_case(c).output_name(), "shares");
+  c.outputs["sums"] = c.outputs["shares"];
+  EXPECT_EQ(computed_output(c).name, "");
+  EXPECT_THAT(computed_output(c).why_not, HasSubstr("and the case has shares, sums"));
 }
 
 // Indices are judged by the bound of the output that has their values: its tolerance, where it has
@@ -377,40 +377,40 @@ TEST(OutputCase, IndicesTakeTheBoundOfTheirValues) {
   Case c;
   c.name = "topk";
   c.op = "topk";
-  c.results["values"].golden = Tensor::from_values(float32(), {1}, std::vector<double>{2});
-  CaseOutput& indices = c.results["indices"];
+  c.outputs["values"].golden = Tensor::from_values(float32(), {1}, std::vector<double>{2});
+  CaseOutput& indices = c.outputs["indices"];
   indices.golden = Tensor::from_values(format_named("int64"), {1}, std::vector<double>{1});
   indices.attributes["value_output"] = std::string("values");
   indices.attributes["standard"] = std::string("indices");
-  const auto standard = [&] { return output_case(c, "indices").text("standard"); };
+  const auto standard = [&] { return judged_case(c, "indices").text("standard"); };
   EXPECT_EQ(standard(), formatted("indices({})", kDefaultStandard));
-  c.results["values"].attributes["standard"] = std::string("triton_ascend,ulp(4)");
+  c.outputs["values"].attributes["standard"] = std::string("triton_ascend,ulp(4)");
   EXPECT_EQ(standard(), "indices(triton_ascend), indices(ulp(4))");
   for (const char* name : {"rtol", "atol"}) {
     Case with = c;
-    with.results["values"].attributes[name] = 0.25;
-    const Case one = output_case(with, "indices");
+    with.outputs["values"].attributes[name] = 0.25;
+    const Case one = judged_case(with, "indices");
     EXPECT_EQ(one.real(name), 0.25) << "the values' tolerance";
     EXPECT_EQ(one.text("standard"), "indices") << "is not judged by their standards";
     with = c;
-    with.results["indices"].attributes[name] = 0.5;
-    EXPECT_EQ(output_case(with, "indices").text("standard"), "indices") << "has its own " << name;
+    with.outputs["indices"].attributes[name] = 0.5;
+    EXPECT_EQ(judged_case(with, "indices").text("standard"), "indices") << "has its own " << name;
     // It has one of its own: of the values' it takes nothing, not the other half either.
     for (const char* theirs : {"rtol", "atol"}) {
-      with.results["values"].attributes[theirs] = 0.25;
+      with.outputs["values"].attributes[theirs] = 0.25;
     }
-    const Case own = output_case(with, "indices");
+    const Case own = judged_case(with, "indices");
     EXPECT_EQ(own.real(name), 0.5);
     EXPECT_EQ(own.attributes.count("rtol") + own.attributes.count("atol"), 1u) << name;
   }
   // Both halves at once, of the values and of the indices' own.
-  for (const char* name : {"rtol", "atol"}) c.results["values"].attributes[name] = 0.25;
-  Case one = output_case(c, "indices");
+  for (const char* name : {"rtol", "atol"}) c.outputs["values"].attributes[name] = 0.25;
+  Case one = judged_case(c, "indices");
   EXPECT_EQ(one.real("rtol"), 0.25);
   EXPECT_EQ(one.real("atol"), 0.25);
   EXPECT_EQ(one.text("standard"), "indices");
-  for (const char* name : {"rtol", "atol"}) c.results["indices"].attributes[name] = 0.5;
-  one = output_case(c, "indices");
+  for (const char* name : {"rtol", "atol"}) c.outputs["indices"].attributes[name] = 0.5;
+  one = judged_case(c, "indices");
   EXPECT_EQ(one.real("rtol"), 0.5);
   EXPECT_EQ(one.real("atol"), 0.5);
 }
@@ -467,9 +467,9 @@ TEST(ChooseBounds, AWrongNameIsTheFaultOfWhoGaveIt) {
 // What is asked of a verdict by the expected error holds where the operator's own bound has to do.
 TEST(GateCase, BudgetsHoldWhereTheExpectedErrorIsNotKnown) {
   Case c = generate_case("gelu", Recipe{&float32(), {50}});
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   const GateRequest request{.bounds = {.standards = {"expected_error"}, .max_mismatches = 2}};
-  std::vector<double> values = c.golden->view().values();
+  std::vector<double> values = c.output().golden->view().values();
   for (std::size_t wrong = 0; wrong < 4; ++wrong) {
     const Verdict v =
         gate_case(c, Tensor::from_values(float32(), {50}, values), request).verdicts.at(0);
@@ -492,7 +492,7 @@ TEST(ElementChecks, IndicesAreOfTheCasesInputAndAxis) {
   c.attributes["of"] = std::string("x");
   c.attributes["output_dtype"] = std::string("int64");
   c.inputs["x"] = Tensor::from_values(float32(), {3, 2}, std::vector<double>{1, 9, 3, 8, 3, 7});
-  c.golden = Tensor::from_values(index, {3, 2}, std::vector<double>{1, 0, 2, 1, 0, 2});
+  c.output().golden = Tensor::from_values(index, {3, 2}, std::vector<double>{1, 0, 2, 1, 0, 2});
   EXPECT_EQ(element_checks(c, index, {}).at(0).index_axis, -1) << "the last one";
   c.attributes["axis"] = std::int64_t{0};
   const ElementCheck check = element_checks(c, index, {}).at(0);

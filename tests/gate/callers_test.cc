@@ -70,7 +70,7 @@ std::vector<Judged> all_judged() {
     const DatasetFile file(path);
     std::map<std::string, bool> producers;
     for (const std::string& name : file.case_names()) {
-      for (const auto& [producer, info] : file.info(name).outputs) producers[producer] = true;
+      for (const std::string& producer : producers_of(file.info(name))) producers[producer] = true;
     }
     for (const auto& [producer, yes] : producers) all.push_back({stem, "", producer});
   }
@@ -97,8 +97,8 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
   // The case's output under test; why there is none where there is none.
   std::optional<Tensor> output_of(const Case& c, std::string& why_not) const {
     if (GetParam().machine.empty()) {
-      const auto recorded = c.outputs.find(producer());
-      if (recorded != c.outputs.end()) return recorded->second;
+      const auto recorded = c.output().recorded.find(producer());
+      if (recorded != c.output().recorded.end()) return recorded->second.tensor;
       why_not = formatted("there is no recorded output of '{}'", producer());
       return std::nullopt;
     }
@@ -129,7 +129,7 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
            {"rtol", "atol", "standard", "round_expected", "equal_nan", "infinity"}) {
         c.attributes.erase(word);
       }
-      if (!c.golden) c.golden = golden_result(c);
+      if (!c.output().golden) c.output().golden = golden_result(c);
       writer.write(c);
     }
     writer.commit();
@@ -215,7 +215,7 @@ TEST_P(Callers, SayTheSame) {
     EXPECT_EQ(row["outcome"], report.outcome_text());
     EXPECT_EQ(row["because"], report.because());
     const std::vector<MatchReport> matched = by_matcher(c, *output);
-    if (!c.golden) {
+    if (!c.output().golden) {
       // There is nothing to hold the output against, whatever the standard.
       ASSERT_EQ(report.verdicts.size(), 1u);
       EXPECT_EQ(report.outcome(), Outcome::kNotComparable);

@@ -39,7 +39,7 @@ Case noise(const std::string& name, const std::vector<double>& values) {
   Case c;
   c.name = name;
   c.op = "team_random";
-  c.outputs["npu"] = tensor_of(values);
+  c.output().recorded["npu"].tensor = tensor_of(values);
   return c;
 }
 
@@ -55,7 +55,7 @@ Case dropout(const std::string& name, double p, double done) {
   c.attributes["output_dtype"] = std::string("float32");
   c.attributes["p"] = p;
   c.attributes["standard"] = std::string("distribution(dropout)");
-  c.golden = tensor_of(input, "float64");
+  c.output().golden = tensor_of(input, "float64");
   return c;
 }
 
@@ -111,8 +111,8 @@ TEST_F(GateDraws, TheCaseMayNameTheLawAndItsParameters) {
 
 TEST_F(GateDraws, WithoutAGoldenResultDropoutDropsFromTheInput) {
   Case c = dropout("x", 0.1, 0.1);
-  c.inputs["x"] = *c.golden;
-  c.golden.reset();
+  c.inputs["x"] = *c.output().golden;
+  c.output().golden = {};
   make("x.h5", {c});
   EXPECT_THAT(run("assay gate x.h5"), Exits(0));
   c.inputs.clear();
@@ -124,8 +124,8 @@ TEST_F(GateDraws, WithoutAGoldenResultDropoutDropsFromTheInput) {
 
 TEST(GateCaseOfDraws, AreHeldAgainstTheInputWithoutAGoldenResult) {
   Case c = dropout("x", 0.1, 0.1);
-  const Tensor x = *c.golden, output = c.outputs.at("npu");
-  c.golden.reset();
+  const Tensor x = *c.output().golden, output = c.output().recorded.at("npu").tensor;
+  c.output().golden = {};
   c.inputs["x"] = x;
   EXPECT_EQ(gate_case(c, output).outcome(), Outcome::kPass);
   c.inputs["x"] = tensor_of(uniforms(3));
@@ -136,11 +136,11 @@ TEST(GateCaseOfDraws, AreHeldAgainstTheInputWithoutAGoldenResult) {
 TEST(GateCaseOfDraws, WhichLawsNeedAGoldenResult) {
   Case c = noise("x", uniforms(3));
   const GateRequest request{.bounds = {.standards = {"distribution(uniform)"}}};
-  const CaseReport uniform = gate_case(c, c.outputs.at("npu"), request);
+  const CaseReport uniform = gate_case(c, c.output().recorded.at("npu").tensor, request);
   EXPECT_EQ(uniform.outcome(), Outcome::kPass) << uniform.because();
   c = dropout("x", 0.1, 0.1);
-  c.golden.reset();
-  const CaseReport dropped = gate_case(c, c.outputs.at("npu"));
+  c.output().golden = {};
+  const CaseReport dropped = gate_case(c, c.output().recorded.at("npu").tensor);
   EXPECT_EQ(dropped.outcome(), Outcome::kNotComparable);
   EXPECT_THAT(dropped.because(),
               HasSubstr("the law needs what nothing is dropped from: the case has neither a golden "
@@ -197,10 +197,11 @@ TEST(MatchDraws, OfALawAloneOfAReferenceAndOfACase) {
                     HasSubstr("deviation 0."), HasSubstr("note: tests of 8 192 draws")));
   EXPECT_EQ(normal.describe(true), "is not drawn from normal,delta=1e-9");
   const Case c = dropout("x", 0.2, 0.2);
-  EXPECT_THAT(c.outputs.at("npu"), DrawnFrom("dropout,p=0.2", *c.golden));
-  EXPECT_THAT(c.outputs.at("npu"), DrawnFrom("dropout", c));
-  EXPECT_THAT(c.outputs.at("npu"), CloseTo(c));
-  EXPECT_THAT(c.outputs.at("npu"), Not(DrawnFrom("dropout,p=0.25", *c.golden)));
+  EXPECT_THAT(c.output().recorded.at("npu").tensor, DrawnFrom("dropout,p=0.2", *c.output().golden));
+  EXPECT_THAT(c.output().recorded.at("npu").tensor, DrawnFrom("dropout", c));
+  EXPECT_THAT(c.output().recorded.at("npu").tensor, CloseTo(c));
+  EXPECT_THAT(c.output().recorded.at("npu").tensor,
+              Not(DrawnFrom("dropout,p=0.25", *c.output().golden)));
 }
 
 }  // namespace

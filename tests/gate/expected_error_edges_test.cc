@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 Case with_golden(Case c) {
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   return c;
 }
 
@@ -66,8 +66,9 @@ void expect_policies(const Case& c, const BoundRequest& request) {
 
 TEST(ExpectedErrorInstead, KeepsWhatWasAskedFor) {
   Case rounded = with_golden(generate_case("matmul", {&format_named("float32"), {4, 8, 4}}));
-  rounded.golden = Tensor::from_values(format_named("float32"), rounded.golden->shape(),
-                                       rounded.golden->view().values());
+  rounded.output().golden =
+      Tensor::from_values(format_named("float32"), rounded.output().golden->shape(),
+                          rounded.output().golden->view().values());
   for (Case c : {with_golden(generate_case("gelu", {&format_named("float32"), {50}})), rounded}) {
     SCOPED_TRACE(c.name);
     for (const char* standard : {"expected_error", "expected_error(hopper)"}) {

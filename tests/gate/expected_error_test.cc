@@ -13,14 +13,15 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/cases/product.h"
 #include "assay/gate/bound_width.h"
 #include "assay/gate/gate.h"
 #include "assay/gate/likely_arithmetic.h"
 #include "assay/machine/dot.h"
 #include "assay/matchers/elementwise.h"
 #include "assay/op/generate.h"
+#include "assay/op/operator.h"
 #include "assay/op/sum_bound.h"
-#include "assay/tensor/product.h"
 #include "error_of.h"
 
 namespace assay {
@@ -49,7 +50,7 @@ Case drawn(const Drawn& what, std::uint64_t seed = 0) {
   recipe.distribution = parse_distribution(what.distribution);
   recipe.seed = seed;
   Case c = generate_case(what.op, recipe);
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   return c;
 }
 
@@ -93,7 +94,7 @@ Tensor summed_in(const Case& c, const char* accumulator) {
   const std::vector<double> a = c.input("a").view().values(), b = c.input("b").view().values();
   std::vector<float> sums(static_cast<std::size_t>(s.m * s.n), 0.0f);
   dot_matmul(model, s.m, s.n, s.k, a.data(), b.data(), sums.data());
-  return Tensor::from_values(c.output_format(), s.output,
+  return Tensor::from_values(output_format(c), s.output,
                              std::vector<double>(sums.begin(), sums.end()));
 }
 
@@ -114,7 +115,7 @@ Tensor split_in(const Case& c, std::int64_t parts, const char* narrow) {
       }
     }
   }
-  return Tensor::from_values(c.output_format(), s.output, sums);
+  return Tensor::from_values(output_format(c), s.output, sums);
 }
 
 const Machine& ascend() { return machine_named("ascend910b"); }
@@ -190,7 +191,7 @@ TEST(ExpectedError, RightResultsOfEveryOperatorPass) {
         EXPECT_THAT(named.outcome, testing::AnyOf(Outcome::kPass, Outcome::kUntrusted))
             << named.because;
         // Without a machine too, where that means sums of as many bits as it has.
-        const bool half_unit = std::string(name) == "ascend910b" && !c.is_product();
+        const bool half_unit = std::string(name) == "ascend910b" && !is_product(c);
         if (!half_unit) {
           const Verdict any = judged(c, output);
           EXPECT_THAT(any.outcome, testing::AnyOf(Outcome::kPass, Outcome::kUntrusted))
@@ -233,7 +234,7 @@ Tensor summed_in_order(const Case& c, const char* order) {
       sums.push_back(static_cast<double>(sum));
     }
   }
-  return Tensor::from_values(c.output_format(), s.output, sums);
+  return Tensor::from_values(output_format(c), s.output, sums);
 }
 
 TEST(ExpectedError, SumsInAnyOrderPass) {
@@ -296,7 +297,7 @@ TEST(ExpectedError, TellsSumsOfFewBits) {
   const std::vector<double> a = c.input("a").view().values(), b = c.input("b").view().values();
   std::vector<float> sums(static_cast<std::size_t>(s.m * s.n), 0.0f);
   dot_matmul(model, s.m, s.n, s.k, a.data(), b.data(), sums.data());
-  const Tensor output = Tensor::from_values(c.output_format(), s.output,
+  const Tensor output = Tensor::from_values(output_format(c), s.output,
                                             std::vector<double>(sums.begin(), sums.end()));
   EXPECT_THAT(judged(c, output, "expected_error(ascend910b)").because,
               HasSubstr("errors as large as those of sums of 14 bits"));
@@ -304,12 +305,12 @@ TEST(ExpectedError, TellsSumsOfFewBits) {
 
 // The golden result with so many times the errors of an output.
 Tensor with_errors_of(const Case& c, const Tensor& output, double times) {
-  std::vector<double> values = c.golden->view().values();
+  std::vector<double> values = c.output().golden->view().values();
   const std::vector<double> wrong_values = output.view().values();
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] += times * (wrong_values[i] - values[i]);
   }
-  return Tensor::from_values(c.output_format(), output.shape(), values);
+  return Tensor::from_values(output_format(c), output.shape(), values);
 }
 
 // What is named explains most of the errors, or is of about their size; else nothing is named.
@@ -413,7 +414,7 @@ TEST(ExpectedError, FallsBackWhereTheoryDoesNotHold) {
         input.format(), input.shape(),
         std::vector<double>(static_cast<std::size_t>(input.size()), round_to(input.format(), 0.1)));
   }
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   const Verdict v = judged(c, emulate(c, machine_named("cpu_fma")), "expected_error(cpu_fma)");
   EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
   EXPECT_THAT(v.bound.text(), "the bound of accumulation");
@@ -428,8 +429,8 @@ TEST(ExpectedError, SaysWhatItDoesNotKnow) {
   EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
   EXPECT_THAT(v.notes, ElementsAre(HasSubstr("the expected error is known for matmul, dot, ")));
   c = drawn({"matmul", "float16", {4, 8, 4}});
-  c.golden =
-      Tensor::from_values(format_named("float32"), c.golden->shape(), c.golden->view().values());
+  c.output().golden = Tensor::from_values(format_named("float32"), c.output().golden->shape(),
+                                          c.output().golden->view().values());
   EXPECT_THAT(judged(c, emulate(c, ascend())).notes,
               testing::Contains(HasSubstr("the golden result has no more precision than it")));
 }

@@ -44,13 +44,13 @@ Case dual(const std::map<std::string, double>& off) {
   c.name = "x";
   c.op = "softmax";
   c.inputs.emplace("x", floats({1, 2, 3, 4}, {4}));
-  c.golden = floats({1, 2, 3, 4}, {4});
+  c.output().golden = floats({1, 2, 3, 4}, {4});
   for (const auto& [producer, part] : off) {
     std::vector<float> values;
     for (const float v : {1.0F, 2.0F, 3.0F, 4.0F}) {
       values.push_back(v * static_cast<float>(1 + part));
     }
-    c.outputs[producer] = floats(values, {4});
+    c.output().recorded[producer].tensor = floats(values, {4});
   }
   return c;
 }
@@ -65,13 +65,13 @@ Case product(std::int64_t k, const char* dtype = "float32") {
       b(static_cast<std::size_t>(16 * k), 0.5);
   c.inputs.emplace("a", Tensor::from_values(format_named("float16"), {2, k}, a));
   c.inputs.emplace("b", Tensor::from_values(format_named("float16"), {k, 16}, b));
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   return c;
 }
 
 TEST(AttributeNames, ASlipIsTheCasesFaultForEveryCaller) {
   Case c = dual({{"p", 0.0}});
-  const Tensor& output = c.outputs.at("p");
+  const Tensor& output = c.output().recorded.at("p").tensor;
   EXPECT_EQ(MeetsStandard("torch", c).check(output).outcome, Outcome::kPass);
   c.attributes["standrad"] = std::string("torch");
   const std::string refusal =
@@ -95,13 +95,15 @@ TEST(AttributeNames, ASlipIsSaidWhateverIsAsked) {
   c.attributes["splitk"] = std::int64_t{8};
   const std::string refusal = "case p: its attribute 'splitk' is unknown: did you mean 'split_k'?";
   EXPECT_THAT(error_of([&] { (void)gate_case(c, output, request); }), testing::StartsWith(refusal));
-  c.golden.reset();
+  c.output().golden = {};
   EXPECT_THAT(error_of([&] { (void)gate_case(c, output); }), testing::StartsWith(refusal));
 }
 
 TEST(AttributeNames, OneToleranceSetsTheOtherToZero) {
   Case c = dual({{"p", 0.0}});
-  const auto text = [&] { return gate_case(c, c.outputs.at("p")).verdicts[0].bound.text(); };
+  const auto text = [&] {
+    return gate_case(c, c.output().recorded.at("p").tensor).verdicts[0].bound.text();
+  };
   c.attributes["rtol"] = 0.5;
   EXPECT_EQ(text(), "atol 0 + rtol 0.5 * |expected|");
   c.attributes["atol"] = 0.25;
@@ -115,7 +117,8 @@ TEST(AttributeNames, OneToleranceSetsTheOtherToZero) {
 TEST(AttributeNames, ARelativeToleranceHoldsForSmallValues) {
   Case c;
   c.name = "small";
-  c.golden = Tensor::from_values(format_named("float32"), {2}, std::vector<double>{3e-5, 1});
+  c.output().golden =
+      Tensor::from_values(format_named("float32"), {2}, std::vector<double>{3e-5, 1});
   const Tensor output =
       Tensor::from_values(format_named("float32"), {2}, std::vector<double>{3.8e-5, 1});
   EXPECT_EQ(gate_case(c, output).outcome(), Outcome::kPass);
@@ -129,28 +132,31 @@ TEST(AttributeNames, ARelativeToleranceHoldsForSmallValues) {
 TEST(Benchmark, IsTheOtherProducersOutput) {
   const Case c = dual({{"target", 0.02}, {"bench", 0.001}});
   const auto by = [&](const char* producer) {
-    return MeetsStandard("cann_l0", c).check(c.outputs.at(producer));
+    return MeetsStandard("cann_l0", c).check(c.output().recorded.at(producer).tensor);
   };
   EXPECT_EQ(by("target").outcome, Outcome::kFail);
   EXPECT_THAT(by("target").text, HasSubstr("over the benchmark's <= 10 is "));
   EXPECT_EQ(by("bench").outcome, Outcome::kPass);
   // The same numbers elsewhere: whose they are has to be said.
-  const Tensor copy = c.outputs.at("target");
+  const Tensor copy = c.output().recorded.at("target").tensor;
   EXPECT_THAT(
       MeetsStandard("cann_l0", c).check(copy).text,
       HasSubstr("choose one with --benchmark: bench, target (in a matcher .benchmark(NAME)"));
   EXPECT_EQ(MeetsStandard("cann_l0", c).producer("target").check(copy).outcome, Outcome::kFail);
   EXPECT_EQ(MeetsStandard("cann_l0", c).benchmark("bench").check(copy).outcome, Outcome::kFail);
-  EXPECT_EQ(MeetsStandard("cann_l0", c).benchmark("target").check(c.outputs.at("target")).text,
+  EXPECT_EQ(MeetsStandard("cann_l0", c)
+                .benchmark("target")
+                .check(c.output().recorded.at("target").tensor)
+                .text,
             "benchmark 'target': an output is no benchmark of itself");
 }
 
 TEST(Benchmark, IsMissing) {
   const Case alone = dual({{"target", 0.5}});
-  EXPECT_EQ(MeetsStandard("cann_l0", alone).check(alone.outputs.at("target")).text,
+  EXPECT_EQ(MeetsStandard("cann_l0", alone).check(alone.output().recorded.at("target").tensor).text,
             "the standard compares with a benchmark's output, and there is none but 'target'");
   const Case none = dual({});
-  const Tensor out = *none.golden;
+  const Tensor out = *none.output().golden;
   EXPECT_EQ(MeetsStandard("cann_l0", none).check(out).text,
             "the standard compares with a benchmark's output, and the case has none");
   EXPECT_EQ(MeetsStandard("cann_l0", alone).benchmark("other").check(out).text,
@@ -168,7 +174,7 @@ TEST(Accumulation, OfSeveralMachinesAtOnce) {
   const double wide = checks[0].element_bounds->view().value_at(0),
                narrow = checks[1].element_bounds->view().value_at(0);
   ASSERT_GT(wide, 2 * narrow);
-  set_value(output, 0, c.golden->view().value_at(0) + (wide + narrow) / 2);
+  set_value(output, 0, c.output().golden->view().value_at(0) + (wide + narrow) / 2);
   const CaseReport report = gate_case(c, output, request);
   EXPECT_EQ(report.verdicts[0].outcome, Outcome::kPass);
   EXPECT_EQ(report.verdicts[1].outcome, Outcome::kFail);
@@ -184,19 +190,19 @@ TEST(Accumulation, AllowsForARoundedGoldenResult) {
     const ElementCheck check = element_checks(c, format_named("float32"), request).front();
     return check.element_bounds->view().value_at(0);
   };
-  ASSERT_EQ(c.golden->format().name, "float64");
+  ASSERT_EQ(c.output().golden->format().name, "float64");
   const double of_exact = bound();
   ASSERT_GT(of_exact, 0);
-  c.golden =
-      Tensor::from_values(format_named("float32"), c.golden->shape(), c.golden->view().values());
+  c.output().golden = Tensor::from_values(format_named("float32"), c.output().golden->shape(),
+                                          c.output().golden->view().values());
   EXPECT_EQ(bound(), 2 * of_exact);
 }
 
 // Rows are drawn where there is no golden result, but not of every operator.
 TEST(GateSampled, SaysWhereNoRowsAreDrawn) {
   Case c = dual({});
-  const Tensor output = *c.golden;
-  c.golden.reset();
+  const Tensor output = *c.output().golden;
+  c.output().golden = {};
   const std::string without =
       "case x has no golden result; `assay golden` computes one from the inputs";
   EXPECT_EQ(gate_case(c, output).because(), without);
@@ -212,21 +218,22 @@ TEST(GateSampled, BenchmarksAreDrawnToo) {
   std::vector<double> a(50 * 64);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i % 37) - 18;
   c.inputs["a"] = Tensor::from_values(format_named("float16"), {50, 64}, a);
-  c.golden.reset();
+  c.output().golden = {};
   const Tensor right = golden_result(c);
   const auto off = [&](double by) {
     std::vector<double> values = right.view().values();
     for (double& v : values) v *= by;
     return Tensor::from_values(format_named("float32"), right.shape(), values);
   };
-  c.outputs["target"] = off(1.02);
-  c.outputs["bench"] = off(1.001);
-  c.outputs["other"] = floats({1, 2}, {2});  // of another shape, so none of its rows can be drawn
+  c.output().recorded["target"].tensor = off(1.02);
+  c.output().recorded["bench"].tensor = off(1.001);
+  c.output().recorded["other"].tensor =
+      floats({1, 2}, {2});  // of another shape, so none of its rows can be drawn
   GateRequest request;
   request.sample = RowSample{.rows = 8, .seed = 1};
   request.bounds.standards = {"cann_l0"};
   const auto verdict = [&](const char* producer) {
-    return gate_case(c, c.outputs.at(producer), request).verdicts.at(0);
+    return gate_case(c, c.output().recorded.at(producer).tensor, request).verdicts.at(0);
   };
   EXPECT_EQ(verdict("target").outcome, Outcome::kFail);
   EXPECT_THAT(verdict("target").because, HasSubstr("over the benchmark's <= 10 is "));
@@ -238,7 +245,7 @@ TEST(ExpectedErrorOfACase, OverflowsOfRightResultsAreNoOtherErrors) {
   Recipe recipe{&format_named("float16"), {16, 64, 16}};
   recipe.distribution = parse_distribution("normal,scale=100");
   Case c = generate_case("matmul", recipe);
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   const Tensor output = emulate(c, machine_named("ascend910b"));
   const std::vector<double> values = output.view().values();
   const auto overflows =
@@ -255,7 +262,7 @@ TEST(ExpectedErrorOfACase, OverflowsOfRightResultsAreNoOtherErrors) {
 // Bounds that hold on every machine need no machine's name.
 TEST(Accumulation, OfOperatorsOnAnyMachine) {
   Case c = dual({});
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   const Tensor output = emulate(c, machine_named("ascend910b"));
   EXPECT_THAT(output, CloseTo(c).standard("accumulation").producer("npu"));
   EXPECT_THAT(output, CloseTo(c).standard("accumulation"));
@@ -271,7 +278,7 @@ TEST(GateProduct, SaysWhatIsSaidOfItsCase) {
     if (dtype == std::string("int8")) recipe.distribution = parse_distribution("integers");
     const Case c = generate_case("matmul", recipe);
     Tensor output =
-        Tensor::from_values(c.output_format(), {6, 20}, golden_result(c).view().values());
+        Tensor::from_values(output_format(c), {6, 20}, golden_result(c).view().values());
     for (const bool is_wrong : {false, true}) {
       if (is_wrong) set_value(output, 25, output.view().value_at(25) + 64);
       for (const char* threshold : {"rounding_variance", "v_abft", "residual_compensated"}) {
@@ -344,7 +351,7 @@ TEST(GateCampaigns, ToleranceGrowsWithK) {
     campaign::Matrix matrix;
     matrix.test_case = product(k, "float16");
     matrix.output = emulate(matrix.test_case, *cell.machine);
-    const double exact = matrix.test_case.golden->view().value_at(0);
+    const double exact = matrix.test_case.output().golden->view().value_at(0);
     set_value(matrix.output, 0, exact * (1 + 1.5 / 256));
     campaign::GateSpec spec;
     spec.text = "standard:atb";
@@ -383,7 +390,8 @@ TEST(GateChecksums, WhoseAccumulatorItIs) {
   c.attributes["machine"] = std::string("volta");
   EXPECT_EQ(machine_of({}, {.producer = "npu"}), "volta");
   EXPECT_EQ(machine_of({}, {.producer = "hopper,chunk=8"}), "hopper,chunk=8");
-  c.output_machines = {{"hopper", "ada"}, {"npu", "ampere"}};
+  c.output().recorded["hopper"].machine = "ada";
+  c.output().recorded["npu"].machine = "ampere";
   EXPECT_EQ(machine_of({}, {.producer = "hopper"}), "ada");
   EXPECT_EQ(machine_of({}, {.producer = "npu"}), "ampere");
   EXPECT_EQ(machine_of({}, {.producer = "npu", .machine = "cpu_fma"}), "cpu_fma");
@@ -406,8 +414,8 @@ TEST(GateChecksums, KThatIsSplit) {
 // A case that is no product is checked by checksums where they are all that is asked for.
 TEST(GateChecksums, OfACaseThatIsNoProduct) {
   Case c = dual({});
-  c.golden = floats({1, 2, 3, 4}, {2, 2});
-  const Tensor output = *c.golden;
+  c.output().golden = floats({1, 2, 3, 4}, {2, 2});
+  const Tensor output = *c.output().golden;
   GateRequest request;
   request.checksums = parse_threshold("rounding_variance");
   EXPECT_FALSE(gate_case(c, output, request).abft.has_value());
@@ -449,8 +457,9 @@ TEST_F(Runner, TensorsAlone) {
 TEST_F(Runner, Benchmark) {
   Case c = dual({{"slow", 0.001}, {"fast", 0.002}});
   c.attributes["axis"] = std::int64_t{-1};
-  c.golden = golden_result(c);
-  for (auto& [producer, output] : c.outputs) {
+  c.output().golden = golden_result(c);
+  for (auto& [producer, recorded] : c.output().recorded) {
+    Tensor& output = recorded.tensor;
     output = emulate(c, machine_named("ascend910b"));
     set_value(output, 0, output.view().value_at(0) * (producer == "slow" ? 1.001 : 1.002));
   }
@@ -515,7 +524,7 @@ TEST_F(Runner, RowsThatAreCases) {
 // A file with one case that cannot be read: the others are judged, and the exit code says so.
 TEST_F(Runner, AnUnreadableCaseHidesNoOther) {
   Case good = dual({}), bad = good;
-  good.golden = bad.golden = golden_result(good);
+  good.output().golden = bad.output().golden = golden_result(good);
   bad.name = "bad";
   bad.attributes["standard"] = std::string("torhc");
   DatasetWriter writer(path("g.h5"));

@@ -50,8 +50,8 @@ struct DrawnProduct {
     test_case.inputs["a"] = Tensor::from_values(f, {kProductM, kProductK}, a);
     test_case.inputs["b"] = Tensor::from_values(f, {kProductK, kProductN}, b);
     test_case.inputs["bias"] = Tensor::from_values(f, {kProductN}, bias);
-    test_case.golden = golden_result(test_case);
-    golden = test_case.golden->view().values();
+    test_case.output().golden = golden_result(test_case);
+    golden = test_case.output().golden->view().values();
   }
   // What the gate says of an output that differs from the golden result by change(row, column).
   std::string said(const std::function<double(std::int64_t, std::int64_t)>& change) const {
@@ -143,8 +143,8 @@ TEST(LikelyCause, OfAMissingWeightOfLayernorm) {
       Tensor::from_values(f, {kProductM, kProductN}, nearly_normal(kProductM * kProductN, 5));
   c.inputs["weight"] = Tensor::from_values(f, {kProductN}, weight);
   c.inputs["bias"] = Tensor::from_values(f, {kProductN}, bias);
-  c.golden = golden_result(c);
-  std::vector<double> values = c.golden->view().values();
+  c.output().golden = golden_result(c);
+  std::vector<double> values = c.output().golden->view().values();
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t column = i % bias.size();
     values[i] = (values[i] - bias[column]) / weight[column] + bias[column];
@@ -162,8 +162,8 @@ TEST(LikelyCause, OfTheLastElementOfASum) {
   c.attributes["axis"] = std::int64_t{-1};
   const std::vector<double> x = nearly_normal(kProductM * kProductN, 8);
   c.inputs["x"] = Tensor::from_values(f, {kProductM, kProductN}, x);
-  c.golden = golden_result(c);
-  std::vector<double> values = c.golden->view().values();
+  c.output().golden = golden_result(c);
+  std::vector<double> values = c.output().golden->view().values();
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] -=
         x[i * static_cast<std::size_t>(kProductN) + static_cast<std::size_t>(kProductN) - 1];

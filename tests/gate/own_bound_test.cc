@@ -65,7 +65,7 @@ Case drawn(const Operator& op, const char* dtype, double scale,
     recipe.attributes["pooled_width"] = std::int64_t{3};
   }
   Case c = generate_case(op.name, recipe);
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   return c;
 }
 
@@ -96,7 +96,7 @@ void expect_no_failure(const Case& c, const Machine& machine, Counts& counts) {
     EXPECT_NE(now.outcome, Outcome::kNotComparable) << explain(now);
   }
   // What saturating hardware makes of NaN no tolerance can say.
-  if (now.bound.origin != "operator" && has_nan(*c.golden)) return;
+  if (now.bound.origin != "operator" && has_nan(*c.output().golden)) return;
   Case stored = c;
   stored.attributes.emplace("machine", std::string(machine.name));
   try {
@@ -155,7 +155,7 @@ TEST(OwnBound, IsRefusedWhereAStepLeavesTheRange) {
                                          "they compute in float32")))
         << name;
     c.attributes["compute_dtype"] = std::string("float32");
-    c.golden = golden_result(c);
+    c.output().golden = golden_result(c);
     EXPECT_THAT(emulate(c, machine_named("ascend910b")), CloseTo(c).producer("ascend910b")) << name;
   }
 }
@@ -170,7 +170,7 @@ TEST(OwnBound, AtTheEndOfTheRange) {
   };
   c.inputs["a"] = half({300, -300, 2});
   c.inputs["b"] = half({300, 300, 3});
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_THAT(half({inf, -inf, 6}), CloseTo(c));
   EXPECT_THAT(half({65504, -65504, 6}), CloseTo(c));
@@ -186,7 +186,7 @@ TEST(OwnBound, OfNanOnSaturatingHardware) {
   c.name = "l";
   c.op = "log";
   c.inputs["x"] = Tensor::from_values(format_named("float32"), {2}, std::vector<double>{-1, 2});
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   const Tensor output = emulate(c, machine_named("ascend910b"));
   const Verdict v = gate_case(c, output, {}, {"ascend910b", {}}).verdicts.front();
   EXPECT_EQ(v.bound.origin, "default");
@@ -195,7 +195,7 @@ TEST(OwnBound, OfNanOnSaturatingHardware) {
                           "known: the golden result holds NaN, which ascend910b makes 0; the "
                           "parameter saturate says so"));
   c.attributes["saturate"] = std::int64_t{1};
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   EXPECT_THAT(output, CloseTo(c).producer("ascend910b"));
 }
 
@@ -205,7 +205,7 @@ TEST(OwnBound, CountsTheGoldenResultsOwnError) {
   Case c = generate_case("matmul", recipe);
   const Tensor one = emulate(c, machine_named("cpu_fma")),
                other = emulate(c, machine_named("ascend910b"));
-  c.golden = one;
+  c.output().golden = one;
   EXPECT_THAT(other, CloseTo(c));
   const Verdict v = gate_case(c, other).verdicts.front();
   EXPECT_THAT(v.notes, ElementsAre(kAnyOrder,
@@ -218,12 +218,12 @@ TEST(OwnBound, CountsTheGoldenResultsOwnError) {
 TEST(OwnBound, WidensByHalfAnUlpOfTheGoldenResult) {
   Case c = generate_case("exp", {&format_named("float32"), {16}});
   const auto bound = [&] { return *element_checks(c, format_named("float32"), {}).at(0).bound; };
-  c.golden = golden_result(c);
-  ASSERT_EQ(c.golden->format().name, "float64");
+  c.output().golden = golden_result(c);
+  ASSERT_EQ(c.output().golden->format().name, "float64");
   const Bound exact = bound();
   ASSERT_EQ(exact.standard, "derived");
-  c.golden =
-      Tensor::from_values(format_named("float16"), c.golden->shape(), c.golden->view().values());
+  c.output().golden = Tensor::from_values(format_named("float16"), c.output().golden->shape(),
+                                          c.output().golden->view().values());
   EXPECT_NEAR(bound().rtol - exact.rtol, 0x1p-11, 1e-15);
   EXPECT_NEAR(bound().atol - exact.atol, 0x1p-25, 1e-15);
 }
@@ -232,7 +232,7 @@ TEST(OwnBound, FallsBackWithItsReason) {
   Recipe recipe{&format_named("float32"), {4, 8, 4}};
   recipe.attributes["output_dtype"] = std::string("float32");
   Case c = generate_case("matmul", recipe);
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   Tensor output = emulate(c, machine_named("cpu_fma"));
   EXPECT_EQ(gate_case(c, output).verdicts.front().bound.standard, "accumulation");
   const auto verdict = [&] { return gate_case(c, output).verdicts.front(); };
@@ -244,7 +244,8 @@ TEST(OwnBound, FallsBackWithItsReason) {
   EXPECT_EQ(verdict().bound.origin, "default");
   EXPECT_THAT(verdict().notes, ElementsAre(HasSubstr("matmul needs the input 'a'")));
   c.inputs["a"] = a;
-  c.golden = Tensor::from_values(format_named("float64"), {16}, c.golden->view().values());
+  c.output().golden =
+      Tensor::from_values(format_named("float64"), {16}, c.output().golden->view().values());
   output = Tensor::from_values(format_named("float32"), {16}, output.view().values());
   EXPECT_THAT(verdict().notes, ElementsAre(HasSubstr("matmul of these inputs is [4, 4], the golden "
                                                      "result [16]")));
@@ -277,7 +278,7 @@ class Default : public ProgramTest {
         values.push_back(static_cast<double>(sum));
       }
     }
-    return Tensor::from_values(c.output_format(), {m, n}, values);
+    return Tensor::from_values(output_format(c), {m, n}, values);
   }
 
   // A file of outputs of the producer `npu` for the cases of another.
@@ -287,8 +288,8 @@ class Default : public ProgramTest {
     DatasetWriter writer(path(to));
     for (const std::string& name : file.case_names()) {
       Case c = file.read(name);
-      c.outputs["npu"] = compute(c);
-      c.golden.reset();
+      c.output().recorded["npu"].tensor = compute(c);
+      c.output().golden = {};
       writer.write(c);
     }
     writer.commit();
@@ -340,7 +341,7 @@ TEST_F(Default, AnyOrderHoldsForEveryOrder) {
       recipe.distribution = parse_distribution(draw);
       recipe.attributes["output_dtype"] = std::string("float32");
       Case c = generate_case("matmul", recipe);
-      c.golden = golden_result(c);
+      c.output().golden = golden_result(c);
       SCOPED_TRACE(c.name);
       EXPECT_THAT(summed_otherwise(c), CloseTo(c).producer("npu"));
       for (const char* machine :
@@ -404,8 +405,8 @@ TEST_F(Default, OtherOperands) {
   EXPECT_THAT(run("assay gate i.h5 --outputs npu.h5 -q"), Exits(0));
   Recipe recipe{&format_named("float64"), {6, 300, 7}};
   Case c = generate_case("matmul", recipe);
-  c.golden = golden_result(c);
-  Tensor off = *c.golden;
+  c.output().golden = golden_result(c);
+  Tensor off = *c.output().golden;
   EXPECT_THAT(off, CloseTo(c).producer("npu"));
   off.set_bits(0, encode(off.format(), off.view().value_at(0) * (1 + 0x1p-40) + 0x1p-40));
   EXPECT_THAT(off, Not(CloseTo(c).producer("npu")));
@@ -432,8 +433,8 @@ TEST_F(Default, IsNamed) {
 // own, and below the normal range the smallest number, stand beside the bounds of elements.
 TEST(OwnBound, OfFloat64OutputsHasTheGoldenResultsHalfUlp) {
   Case c = generate_case("matmul", {&format_named("float64"), {4, 8, 4}});
-  c.golden = golden_result(c);
-  ASSERT_EQ(c.golden->format().name, "float64");
+  c.output().golden = golden_result(c);
+  ASSERT_EQ(c.output().golden->format().name, "float64");
   const Format& f = format_named("float64");
   const Bound bare = own_bound(c, f, nullptr);
   ASSERT_EQ(bare.rule, Rule::kGiven);
@@ -452,7 +453,7 @@ TEST(OwnBound, OfAToleranceIsTheDerivedOne) {
       const Case c = generate_case(name, {&format_named(dtype), {6, 8}});
       ASSERT_EQ(find_operator(name)->element_bounds, nullptr);
       const DerivedTolerance derived = derived_tolerance(c);
-      const Bound bound = own_bound(c, c.output_format(), nullptr);
+      const Bound bound = own_bound(c, output_format(c), nullptr);
       EXPECT_EQ(bound.rule, Rule::kTolerance);
       EXPECT_EQ(bound.standard, "derived");
       EXPECT_EQ(bound.rtol, derived.rtol);
@@ -465,7 +466,7 @@ TEST(OwnBound, OfAToleranceIsTheDerivedOne) {
   Recipe recipe{&format_named("float32"), {6, 8}};
   recipe.attributes["output_dtype"] = std::string("int8");
   const Case c = generate_case("cast", recipe);
-  EXPECT_EQ(own_bound(c, c.output_format(), nullptr).infinity, Bound{}.infinity);
+  EXPECT_EQ(own_bound(c, output_format(c), nullptr).infinity, Bound{}.infinity);
 }
 
 // An operator whose results are 0 with a deviation of 1/4; the tolerance is the input's element.

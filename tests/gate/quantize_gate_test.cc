@@ -48,7 +48,7 @@ Case quantize(Tensor x, const char* scaling, const char* scales) {
   c.attributes = {{"output_dtype", std::string("int8")},
                   {"scaling", std::string(scaling)},
                   {"scales", std::string(scales)}};
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   return c;
 }
 
@@ -132,7 +132,7 @@ TEST(QuantizeGate, OnlyCodesNearAHalfMayDiffer) {
           EXPECT_EQ(v.outcome, kernel.right ? Outcome::kPass : Outcome::kFail) << v.because;
           std::printf("%6lld %-7s %-12s %-19s %6lld codes differ, %6lld miss\n",
                       static_cast<long long>(count), scaling, scales, kernel.name,
-                      static_cast<long long>(differing(output, *c.golden)),
+                      static_cast<long long>(differing(output, *c.output().golden)),
                       static_cast<long long>(v.misses));
         }
         if (std::string(scaling) != "tensor") {
@@ -169,7 +169,7 @@ TEST(QuantizeGate, RightKernelsThatDifferNearAHalfPass) {
     const Tensor output = coded(c, kernel.code);
     const CaseReport report = gate_case(c, output, {.metrics = false});
     EXPECT_EQ(report.outcome(), Outcome::kPass) << kernel.name << report.because();
-    const std::int64_t count = differing(output, *c.golden);
+    const std::int64_t count = differing(output, *c.output().golden);
     if (&kernel != &kKernels[0]) {
       EXPECT_GT(count, 0) << kernel.name;
     }
@@ -191,7 +191,7 @@ TEST(QuantizeGate, HalfAwayFromZeroPassesAtTiesAndIsNamed) {
     EXPECT_EQ(right.outcome(), Outcome::kPass);
     EXPECT_THAT(right.verdicts[0].notes, Not(Contains(HasSubstr("half away"))));
     const Tensor away = coded(c, [](double v, double s) { return std::round(v / s); });
-    EXPECT_EQ(differing(away, *c.golden), 31);
+    EXPECT_EQ(differing(away, *c.output().golden), 31);
     const CaseReport report = gate_case(c, away);
     EXPECT_EQ(report.outcome(), Outcome::kPass)
         << report.verdicts[0].bound.standard << testing::PrintToString(report.verdicts[0].notes);
@@ -207,7 +207,7 @@ TEST(QuantizeGate, AWayByFloat16PassesOnlyWhereTheMachineHasIt) {
   const Tensor output = coded(c, [](double x, double s) {
     return even(round_to(format_named("float16"), static_cast<double>(by_division(x, s))));
   });
-  EXPECT_GT(differing(output, *c.golden), 0);
+  EXPECT_GT(differing(output, *c.output().golden), 0);
   EXPECT_EQ(gate_case(c, output).outcome(), Outcome::kFail);
   EXPECT_EQ(gate_case(c, output, {.machine = &machine_named("hopper")}).outcome(), Outcome::kFail);
   const GateRequest ascend{.machine = &machine_named("ascend910b")};
@@ -256,7 +256,7 @@ TEST(QuantizeGate, FloatCodesAreThoseOfARightQuotient) {
     const auto nearest = [&](double q) { return round_to(codes, q); };
     for (const Format* golden : {&format_named("float64"), &format_named("float32"), &codes}) {
       SCOPED_TRACE(formatted("golden {}", golden->name));
-      c.golden = Tensor::from_values(*golden, exact.shape(), exact.view().values());
+      c.output().golden = Tensor::from_values(*golden, exact.shape(), exact.view().values());
       const auto report = [&](const Tensor& output) {
         return gate_case(c, output, {.metrics = false});
       };
@@ -287,7 +287,7 @@ TEST(QuantizeGate, BlocksWithNaNKeepTheBoundsOfOthers) {
   Case c = quantize(numbers(512, 5), "row", "free");
   c.inputs.at("x") = Tensor::from_values(format_named("float32"), {8, kColumns}, x);
   c.attributes["output_dtype"] = std::string("float8_e4m3fn");
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   const CaseReport right = gate_emulated(c, machine_named("hopper"), {});
   EXPECT_EQ(right.outcome(), Outcome::kPass) << right.because();
   EXPECT_EQ(right.verdicts[0].bound.standard, "accumulation");
@@ -302,7 +302,7 @@ TEST(QuantizeGate, AQuotientOfFewerBitsPassesOnlyWhereTheCaseSaysIt) {
   for (const char* dtype : {"int8", "float8_e4m3fn"}) {
     Case c = quantize(numbers(65536, 3), "row", "free");
     c.attributes["output_dtype"] = std::string(dtype);
-    c.golden = golden_result(c);
+    c.output().golden = golden_result(c);
     Case chain = c;
     chain.attributes["quotient_dtype"] = std::string("bfloat16");
     const Tensor output = emulate(chain, machine_named("hopper"));
@@ -321,7 +321,7 @@ TEST(QuantizeGate, ScalesHaveATolerance) {
   c.attributes["result"] = std::string("scales");
   c.attributes["quantized_dtype"] = std::string("int8");
   c.attributes["output_dtype"] = std::string("float32");
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   const CaseReport report = gate_emulated(c, machine_named("hopper"), {});
   EXPECT_EQ(report.outcome(), Outcome::kPass);
   EXPECT_EQ(report.verdicts[0].bound.standard, "derived");

@@ -15,6 +15,7 @@
 #include "assay/gate/gate.h"
 #include "assay/gate/likely_arithmetic.h"
 #include "assay/op/generate.h"
+#include "assay/op/operator.h"
 #include "assay/op/sum_bound.h"
 #include "recorded.h"
 
@@ -102,7 +103,7 @@ Case case_of(const Drawing& what, const char* distribution = "normal", std::uint
   recipe.distribution = parse_distribution(distribution);
   recipe.seed = seed;
   Case c = generate_case(what.op, recipe);
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   return c;
 }
 
@@ -132,7 +133,7 @@ TEST(RecordedErrors, OfOperatorsAndMachines) {
       const Machine& machine = *name == 0 ? any_machine() : machine_named(name);
       std::string line;
       try {
-        line = line_of(expected_errors(c, machine), *c.golden, c.output_format());
+        line = line_of(expected_errors(c, machine), *c.output().golden, output_format(c));
       } catch (const std::invalid_argument& e) {
         line = e.what();
       }
@@ -152,9 +153,9 @@ TEST(RecordedErrors, OfLikelyArithmetic) {
     const Case c =
         case_of({"matmul", dtype, {10, 128, 10}, {{"output_dtype", std::string("float32")}}});
     const ExpectedErrors errors = expected_errors(c, unit);
-    const ErrorTest test = error_test(errors, *c.golden, c.output_format());
-    const double rms = expected_rms(errors, *c.golden, c.output_format());
-    const std::vector<double> exact = c.golden->view().values();
+    const ErrorTest test = error_test(errors, *c.output().golden, output_format(c));
+    const double rms = expected_rms(errors, *c.output().golden, output_format(c));
+    const std::vector<double> exact = c.output().golden->view().values();
     for (int i = 0; i < 30; ++i) {
       // Noise whose root grows by a half at a time.
       std::vector<double> values = exact;
@@ -164,9 +165,11 @@ TEST(RecordedErrors, OfLikelyArithmetic) {
         const double u = static_cast<double>(state >> 11) * 0x1p-52 - 1;
         values[at] += u * rms * std::ldexp(i % 2 == 0 ? 1 : 1.5, i / 2);
       }
-      const Tensor output = Tensor::from_values(c.output_format(), c.golden->shape(), values);
-      recorded.push_back(formatted("{} noise {}: {}", dtype, i,
-                                   likely_arithmetic(c, unit, output, *c.golden, test, 1)));
+      const Tensor output =
+          Tensor::from_values(output_format(c), c.output().golden->shape(), values);
+      recorded.push_back(
+          formatted("{} noise {}: {}", dtype, i,
+                    likely_arithmetic(c, unit, output, *c.output().golden, test, 1)));
     }
     for (const char* narrow : {"tfloat32", "hfloat32", "float16", "bfloat16", "float8_e4m3fn",
                                "float8_e5m2", "float4_e2m1fn"}) {
@@ -181,9 +184,11 @@ TEST(RecordedErrors, OfLikelyArithmetic) {
         for (std::size_t at = 0; at < values.size(); ++at) {
           values[at] = exact[at] + part * (values[at] - exact[at]);
         }
-        const Tensor output = Tensor::from_values(c.output_format(), c.golden->shape(), values);
-        recorded.push_back(formatted("{} inputs in {} by {}: {}", dtype, narrow, part,
-                                     likely_arithmetic(c, unit, output, *c.golden, test, 1)));
+        const Tensor output =
+            Tensor::from_values(output_format(c), c.output().golden->shape(), values);
+        recorded.push_back(
+            formatted("{} inputs in {} by {}: {}", dtype, narrow, part,
+                      likely_arithmetic(c, unit, output, *c.output().golden, test, 1)));
       }
     }
   }

@@ -65,7 +65,7 @@ Case small_case(const char* op, const char* dtype, const std::vector<std::int64_
                 const Attributes& attributes = {}) {
   Recipe recipe{&format_named(dtype), sizes, attributes};
   Case c = generate_case(op, recipe);
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   return c;
 }
 
@@ -141,8 +141,8 @@ TEST(RecordedReports, OfEveryRequest) {
     for (const auto& [what, output] : outputs_of(whole, row.machine)) {
       for (const bool golden : {true, false}) {
         Case c = whole;
-        if (!golden) c.golden.reset();
-        c.outputs["cpu"] = outputs_of(whole, row.machine)[0].second;
+        if (!golden) c.output().golden = {};
+        c.output().recorded["cpu"].tensor = outputs_of(whole, row.machine)[0].second;
         for (auto [name, request] : requests()) {
           if (!golden && name != "sample" && name != "torch" && name != "nothing") continue;
           request.threads = 1;
@@ -237,7 +237,8 @@ TEST(RecordedReports, BoundsOfEveryCaseAndRequest) {
   const Case product = small_case("matmul", "float16", {3, 12, 2});
   Case plain;
   plain.name = "plain";
-  plain.golden = Tensor::from_values(format_named("bfloat16"), {2}, std::vector<double>{1, 2});
+  plain.output().golden =
+      Tensor::from_values(format_named("bfloat16"), {2}, std::vector<double>{1, 2});
   for (const Case& base : {product, plain}) {
     for (const auto& [said, own] : attributes) {
       Case c = base;
@@ -251,7 +252,7 @@ TEST(RecordedReports, BoundsOfEveryCaseAndRequest) {
         }
         std::string line =
             formatted("{}, {}, {}: {} {} {}", c.name, said, asked, names_bound(c, request), error,
-                      closeness_text(request, "x", base.is_product(), "", false));
+                      closeness_text(request, "x", is_product(base), "", false));
         for (const char* dtype : {"float16", "float32", "int8"}) {
           line += formatted(" {} {}", dtype,
                             short_of(words_of_bounds(c, format_named(dtype), request)));

@@ -71,7 +71,7 @@ TEST(SampledRefusals, AnOutputOfAnotherShapeOrDtypeIsNotComparable) {
 
 TEST(SampledRefusals, AGoldenResultIsJudgedAsAWholeAndSaysSo) {
   Case c = open_product();
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   const CaseReport report = gate_case(c, filled_with("float32", {40, 4}, 8), of_rows(5));
   EXPECT_EQ(report.outcome(), Outcome::kPass);
   EXPECT_FALSE(report.sample.has_value());
@@ -96,7 +96,7 @@ TEST(SampledRefusals, TheBenchmarkIsSampledToo) {
   EXPECT_EQ(report.sample->rows, 6);
   EXPECT_EQ(report.sample->of, 40);
   origin.recorded = {};
-  c.outputs["bench"] = right;
+  c.output().recorded["bench"].tensor = right;
   report = gate_case(c, off, request, origin);
   EXPECT_EQ(report.verdicts.at(0).outcome, Outcome::kFail);
   EXPECT_THAT(report.because(), StartsWith("of 6 of 40 rows: "));
@@ -106,7 +106,7 @@ TEST(SampledRefusals, TheBenchmarkIsSampledToo) {
 
 TEST(PolicyRefusals, BlindnessNeedsAReason) {
   Case c = open_product();
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   c.attributes["rtol"] = 0.5;
   c.attributes["max_blind"] = 0.25;
   const Tensor output = filled_with("float32", {40, 4}, 8);
@@ -119,7 +119,7 @@ TEST(PolicyRefusals, BlindnessNeedsAReason) {
 
 TEST(PolicyRefusals, AMachineWithoutTheUnitMadeNoProduct) {
   Case c = open_product("float8_e4m3fn");
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   GateRequest request;
   request.machine = &machine_named("ascend910b");
   Origin origin;
@@ -138,46 +138,46 @@ Case two_outputs() {
   c.op = "matmul";
   c.inputs["a"] = filled_with("float16", {2, 3}, 1);
   c.inputs["b"] = filled_with("float16", {3, 2}, 1);
-  c.results["one"].golden = filled_with("float32", {2, 2}, 3);
-  c.results["two"].golden = filled_with("float32", {2, 2}, 3);
+  c.outputs["one"].golden = filled_with("float32", {2, 2}, 3);
+  c.outputs["two"].golden = filled_with("float32", {2, 2}, 3);
   return c;
 }
 
 TEST(OutputRefusals, TheOperatorsOutputIsSaidOnce) {
   Case c = two_outputs();
-  OperatorOutput found = operator_output(c);
+  ComputedOutput found = computed_output(c);
   EXPECT_EQ(found.name, "");
   EXPECT_THAT(found.why_not, HasSubstr("matmul computes one output"));
   EXPECT_THAT(found.why_not, HasSubstr("the case has one, two"));
-  EXPECT_EQ(error_of([&] { (void)computed_case(c); }), "case several: " + found.why_not);
-  c.results["two"].attributes["operator_output"] = std::int64_t{1};
-  EXPECT_EQ(operator_output(c).name, "two");
-  EXPECT_EQ(computed_case(c).output_name, "two");
-  c.results["one"].attributes["operator_output"] = std::int64_t{1};
-  EXPECT_EQ(error_of([&] { (void)operator_output(c); }),
+  EXPECT_EQ(error_of([&] { (void)judged_case(c); }), "case several: " + found.why_not);
+  c.outputs["two"].attributes["operator_output"] = std::int64_t{1};
+  EXPECT_EQ(computed_output(c).name, "two");
+  EXPECT_EQ(judged_case(c).output_name(), "two");
+  c.outputs["one"].attributes["operator_output"] = std::int64_t{1};
+  EXPECT_EQ(error_of([&] { (void)computed_output(c); }),
             "case several: its outputs 'one' and 'two' both have operator_output = 1");
   c = two_outputs();
   c.op = "of_mine";
-  EXPECT_EQ(operator_output(c).why_not, "assay does not know the operator 'of_mine'");
-  EXPECT_THAT(error_of([&] { (void)gate_case(c, *c.results["one"].golden); }),
+  EXPECT_EQ(computed_output(c).why_not, "assay does not know the operator 'of_mine'");
+  EXPECT_THAT(error_of([&] { (void)gate_case(c, *c.outputs["one"].golden); }),
               StartsWith("case several: has several outputs, and one tensor is to be judged"));
   EXPECT_THAT(error_of([&] { (void)c.golden_tensor(); }),
               StartsWith("case several: has several outputs"));
-  EXPECT_EQ(error_of([&] { (void)one_output(c, "three"); }),
+  EXPECT_EQ(error_of([&] { (void)c.only("three"); }),
             "case several: has no output 'three'; its outputs are one, two");
   EXPECT_EQ(error_of([] {
               Case single;
               single.name = "single";
-              (void)one_output(single, "three");
+              (void)single.only("three");
             }),
             "case single: has no output 'three'; it has one, without a name");
 }
 
 TEST(OutputRefusals, ValuesOfIndicesAreAnOutput) {
   Case c = two_outputs();
-  c.results["one"].attributes["operator_output"] = std::int64_t{1};
-  c.results["two"].attributes["value_output"] = std::string("three");
-  EXPECT_EQ(error_of([&] { (void)output_case(c, "two"); }),
+  c.outputs["one"].attributes["operator_output"] = std::int64_t{1};
+  c.outputs["two"].attributes["value_output"] = std::string("three");
+  EXPECT_EQ(error_of([&] { (void)judged_case(c, "two"); }),
             "case several: the value_output of 'two' is 'three', which is none of its outputs: "
             "one, two");
 }
@@ -187,14 +187,14 @@ TEST(OutputRefusals, AReportSaysWhichOutputTheOperatorComputes) {
   const auto notes = [&](const std::string& output) {
     CaseReport report;
     report.verdicts.emplace_back();
-    say_output(report, c, output);
+    name_output(report, c, output);
     EXPECT_EQ(report.op, c.op);
     EXPECT_EQ(report.output, output);
     return report.verdicts[0].notes;
   };
   EXPECT_THAT(notes("one"),
-              ElementsAre("judged by standards alone: " + operator_output(c).why_not));
-  c.results["two"].attributes["operator_output"] = std::int64_t{1};
+              ElementsAre("judged by standards alone: " + computed_output(c).why_not));
+  c.outputs["two"].attributes["operator_output"] = std::int64_t{1};
   EXPECT_THAT(notes("one"), ElementsAre("judged by standards alone: of the outputs of matmul "
                                         "assay computes two"));
   EXPECT_THAT(notes("two"), testing::IsEmpty());

@@ -28,7 +28,7 @@ Case case_of(const Product& p, const Format& f, const char* output) {
   c.attributes["output_dtype"] = std::string(output);
   c.inputs["a"] = Tensor::from_values(f, {p.m, p.k}, p.a);
   c.inputs["b"] = Tensor::from_values(f, {p.k, p.n}, p.b);
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   return c;
 }
 
@@ -78,7 +78,7 @@ right::Outcomes right_products(const char* dtype, const char* output, std::uint6
         }
         const Case c = case_of(p, f, output);
         // Results that are all 0 are untrusted by any standard.
-        const std::vector<double> golden = c.golden->view().values();
+        const std::vector<double> golden = c.output().golden->view().values();
         if (std::all_of(golden.begin(), golden.end(), [](double v) { return v == 0; })) continue;
         for (const std::string& order : orders) {
           outcomes.judge(c, product_in(p, order, output),
@@ -121,7 +121,7 @@ TEST(AnyOrder, KnowsThatPartialSumsOfAnotherOrderAreRounded) {
   const Case c = case_of(p, format_named("float16"), "float32");
   const Tensor output = product_in(p, "reversed", "float32");
   ASSERT_EQ(output.view().value_at(0), 0.6339120864868164);
-  ASSERT_EQ(c.golden->view().value_at(0), 0.6339120268821716);
+  ASSERT_EQ(c.output().golden->view().value_at(0), 0.6339120268821716);
   right::Outcomes outcomes;
   outcomes.judge(c, output, "descending");
   EXPECT_EQ(outcomes.failed + outcomes.untrusted + outcomes.fell_back, 0) << outcomes.first;
@@ -135,7 +135,7 @@ TEST(AnyOrder, KnowsThatSumsOfFewBitsAreExact) {
                   right::hard_values("integers", 5 * 64, f, random)};
   const Case c = case_of(p, f, "float32");
   std::vector<double> values = product_in(p, "permuted", "float32").view().values();
-  EXPECT_EQ(values, c.golden->view().values());
+  EXPECT_EQ(values, c.output().golden->view().values());
   values[7] = std::nextafter(static_cast<float>(values[7]), 1e9f);
   right::Outcomes outcomes;
   outcomes.judge(c, Tensor::from_values(format_named("float32"), {3, 5}, values), "one bit");
@@ -165,7 +165,7 @@ TEST(AnyOrder, TellsWrongArithmetic) {
       outcomes.judge(of_wide, product_in(rounded(wide, "tfloat32"), "ascending", "float32"),
                      "tfloat32 inputs");
       // The last rounding cuts instead: of 16-bit outputs, whose right values are nearly certain.
-      std::vector<double> cut = of_wide.golden->view().values();
+      std::vector<double> cut = of_wide.output().golden->view().values();
       const Case of_half = case_of(wide, format_named("float32"), "bfloat16");
       for (double& v : cut)
         v = static_cast<double>(std::bit_cast<float>(

@@ -21,7 +21,7 @@ std::vector<float> floats(const std::vector<double>& values) {
 Tensor result_of(const Case& c, const Format& f, const std::vector<float>& values) {
   std::vector<double> rounded;
   for (const float v : values) rounded.push_back(round_to(f, static_cast<double>(v)));
-  return Tensor::from_values(f, c.golden->shape(), rounded);
+  return Tensor::from_values(f, c.output().golden->shape(), rounded);
 }
 
 Case case_of(const char* op, const Format& f, const Shape& shape, const std::vector<double>& x) {
@@ -88,8 +88,8 @@ TEST_P(RightRows, OfReductionsPass) {
              [&](const std::string& what, std::int64_t n, const std::vector<double>& x, auto&) {
                Case c = case_of(mean ? "reduce_mean" : "reduce_sum", f, {3, n}, x);
                c.attributes["axis"] = std::int64_t{1};
-               c.golden = golden_result(c);
-               if (all_zero(*c.golden)) return;
+               c.output().golden = golden_result(c);
+               if (all_zero(*c.output().golden)) return;
                for (const char* order : kRowOrders) {
                  for (const bool reciprocal : {false, true}) {
                    if (reciprocal && !mean) continue;
@@ -142,7 +142,7 @@ TEST_P(RightRows, OfSoftmaxPass) {
         if (i % 3 == 2) x[i] = -std::numeric_limits<double>::infinity();
       }
       Case c = case_of("softmax", f, {3, n}, x);
-      c.golden = golden_result(c);
+      c.output().golden = golden_result(c);
       for (const char* order : kRowOrders) {
         for (const char* form : {"exp", "base 2", "running"}) {
           if (masked && n < 3) continue;
@@ -226,8 +226,8 @@ TEST_P(RightRows, OfLayernormPass) {
               (name == std::string("weight") ? affine.weight : affine.bias) = floats(values);
             }
           }
-          c.golden = golden_result(c);
-          if (all_zero(*c.golden)) continue;
+          c.output().golden = golden_result(c);
+          if (all_zero(*c.output().golden)) continue;
           for (const char* order : kRowOrders) {
             for (const char* moments : {"two passes", "updated", "one pass"}) {
               if (moments == std::string("one pass") && !is_well_conditioned(n, x)) continue;
@@ -254,8 +254,8 @@ TEST_P(RightRows, OfRmsnormPass) {
         Case c = case_of("rmsnorm", f, {3, n}, x);
         const std::vector<double> weight = right::hard_values("mean 1", n, f, random);
         c.inputs["weight"] = Tensor::from_values(f, {n}, weight);
-        c.golden = golden_result(c);
-        if (all_zero(*c.golden)) return;
+        c.output().golden = golden_result(c);
+        if (all_zero(*c.output().golden)) return;
         for (const char* order : kRowOrders) {
           for (const bool scaled : {false, true}) {
             const auto row_of = [&](std::vector<float> row) {
@@ -343,8 +343,8 @@ TEST_P(RightRows, OfAttentionPass) {
         }
         for (const bool running : {false, true}) {
           if (running) c.attributes["tile"] = std::int64_t{16};
-          c.golden = golden_result(c);
-          if (all_zero(*c.golden)) continue;
+          c.output().golden = golden_result(c);
+          if (all_zero(*c.output().golden)) continue;
           for (const char* order : kRowOrders) {
             const std::vector<float> output =
                 attention_in(running, order, f, kDepth, values[0], values[1], values[2]);

@@ -58,7 +58,7 @@ bool holds_nan(const Tensor& t) {
 // infinite scale where the exact result has a sum of infinities, and its bfloat16 codes fill
 // float32's whole range, so that their sums leave it.
 bool no_tolerance_can_say(const Case& c, const std::string& input, double value, const Verdict& v) {
-  if (v.bound.origin != "operator" && holds_nan(*c.golden)) return true;
+  if (v.bound.origin != "operator" && holds_nan(*c.output().golden)) return true;
   if (c.op == "silu" || c.op == "gelu") return value == -kInf;
   if (c.op != "scaled_matmul") return false;
   const bool is_scale = input == "scale_a" || input == "scale_b";
@@ -86,7 +86,7 @@ TEST_P(SpecialOperands, FailNoRightResult) {
             c.input(name).view().values()[7 % static_cast<std::size_t>(tensor.size())];
         if (std::isfinite(kept)) continue;  // the format does not hold it
         try {
-          c.golden = golden_result(c);
+          c.output().golden = golden_result(c);
         } catch (const std::invalid_argument&) {
           continue;
         }
@@ -128,13 +128,13 @@ TEST(SpecialOperand, KeepsTheBoundsOfOtherElements) {
     if (find_parameter(op, "axis") != nullptr) plain.attributes["axis"] = std::int64_t{1};
     Case c = plain;
     c.inputs[first] = with_value(plain.input(first), 0, kNotANumber);
-    c.golden = golden_result(c);
+    c.output().golden = golden_result(c);
     Tensor output = emulate(c, machine_named("cpu_fma"));
     EXPECT_THAT(output, CloseTo(c).producer("cpu_fma")) << name;
     const std::vector<double>
         bounds = accumulation_bounds(c, machine_named("cpu_fma")).view().values(),
         before = accumulation_bounds(plain, machine_named("cpu_fma")).view().values(),
-        golden = c.golden->view().values();
+        golden = c.output().golden->view().values();
     for (std::size_t i = 0; i < bounds.size(); ++i) {
       if (std::isnan(golden[i]))
         EXPECT_EQ(bounds[i], 0) << name << " " << i;
@@ -152,7 +152,7 @@ TEST(SpecialOperand, KeepsTheBoundsOfOtherElements) {
 TEST(SpecialOperand, OfFloat8) {
   Case c = generate_case("matmul", {&format_named("float8_e4m3fn"), {16, 128, 16}});
   c.inputs["a"] = with_value(c.input("a"), 130, kNotANumber);
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   for (const char* machine : {"hopper", "ada"}) {
     const Tensor output = emulate(c, machine_named(machine));
     const Verdict v = gate_case(c, output, {}, {machine, {}}).verdicts.front();
@@ -170,7 +170,7 @@ TEST(SpecialOperand, MasksOfSoftmax) {
       if (i % 40 > i / 40 * 7) x[i] = mask;
     }
     c.inputs["x"] = Tensor::from_values(format_named("float32"), {6, 40}, x);
-    c.golden = golden_result(c);
+    c.output().golden = golden_result(c);
     for (const char* machine : {"cpu_fma", "hopper", "ascend910b"}) {
       Tensor output = emulate(c, machine_named(machine));
       const Verdict v = gate_case(c, output, {}, {machine, {}}).verdicts.front();
@@ -194,7 +194,7 @@ TEST(SpecialOperand, AtAKeyThatNoQuerySeesBefore) {
           Case c = plain;
           // Key 20 of the first matrix: queries 0 to 19 do not see it.
           c.inputs[name] = with_value(plain.input(name), 20 * 8 + 3, value);
-          c.golden = golden_result(c);
+          c.output().golden = golden_result(c);
           for (const Machine& machine : machines()) {
             Tensor output, before;
             try {
@@ -244,7 +244,7 @@ TEST(SpecialOperand, OverflowsOfFloat16) {
     const std::size_t row = values.size() / 3;
     for (std::size_t i = 0; i < row; ++i) values[i] = 1;
     c.inputs[first] = Tensor::from_values(format_named("float16"), c.input(first).shape(), values);
-    c.golden = golden_result(c);
+    c.output().golden = golden_result(c);
     for (const char* machine : {"ascend910b", "cpu_fma", "hopper"}) {
       Tensor output = emulate(c, machine_named(machine));
       const Verdict v = gate_case(c, output, {}, {machine, {}}).verdicts.front();

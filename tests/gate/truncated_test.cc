@@ -48,7 +48,7 @@ Case generated(const Setting& setting, std::uint64_t seed) {
   Case c = generate_case(setting.op, recipe);
   c.attributes["output_dtype"] = std::string(setting.dtype);
   if (c.op.starts_with("reduce_")) c.attributes["axis"] = std::int64_t{1};
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   return c;
 }
 
@@ -97,7 +97,7 @@ TEST(Truncated, RightResultsThatAllLieOnOneSidePass) {
   c.op = "reduce_sum";
   c.inputs["x"] = Tensor::from_values(format_named("float32"), {300, 2}, x);
   c.attributes = {{"axis", std::int64_t{1}}, {"output_dtype", std::string("bfloat16")}};
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   const CaseReport report = gate_emulated(c, machine_named("cpu_fma"), {});
   EXPECT_EQ(report.outcome(), Outcome::kPass) << report.because();
 }
@@ -108,11 +108,11 @@ TEST(ShortSums, AreTrustedOnlyWhereTheMachineIsNamed) {
     for (const bool scaled : {false, true}) {
       Case c = generated({scaled ? "scaled_matmul" : "matmul", dtype, {16, 512, 24}}, 3);
       c.attributes["output_dtype"] = std::string("float32");
-      c.golden = golden_result(c);
+      c.output().golden = golden_result(c);
       SCOPED_TRACE(formatted("{} {}", c.op, dtype));
       const Tensor by_hopper = emulate(c, machine_named("hopper"));
-      const Tensor in_float32 = Tensor::from_values(format_named("float32"), c.golden->shape(),
-                                                    c.golden->view().values());
+      const Tensor in_float32 = Tensor::from_values(
+          format_named("float32"), c.output().golden->shape(), c.output().golden->view().values());
       for (const std::vector<std::string>& standards :
            {std::vector<std::string>{}, std::vector<std::string>{"expected_error"}}) {
         GateRequest request;

@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "assay/base/random.h"
+#include "assay/cases/case.h"
 #include "assay/identify/identify.h"
 #include "assay/machine/machine.h"
 #include "assay/op/operator.h"
-#include "assay/tensor/case.h"
 
 namespace assay::identify {
 
 inline std::vector<Finding> identified(const std::vector<Case>& cases, bool evidence = false) {
   std::vector<Recorded> recorded;
   for (const Case& c : cases) {
-    for (const auto& [producer, output] : c.outputs) recorded.push_back({&c, producer});
+    for (const auto& [producer, output] : c.output().recorded) recorded.push_back({&c, producer});
   }
   return identify(recorded, {.threads = 0, .evidence = evidence});
 }
@@ -39,8 +39,8 @@ inline Case computed_by(const std::string& machine, Case c) {
         "round_before_bias", "output_rounding", "scale_order", "fused"}) {
     c.attributes.erase(own);
   }
-  c.outputs.clear();
-  c.outputs["device"] = std::move(output);
+  c.output().recorded.clear();
+  c.output().recorded["device"].tensor = std::move(output);
   return c;
 }
 
@@ -66,7 +66,7 @@ inline Case computed(const std::string& machine, const char* dtype, std::int64_t
 inline std::int64_t computed_again(Case c, const Finding& f) {
   for (const auto& [name, value] : f.parameters) c.attributes[name] = value;
   const Tensor ours = emulate(c, machine_named(f.model), 0);
-  const Tensor& recorded = c.outputs.at(f.producer);
+  const Tensor& recorded = c.output().recorded.at(f.producer).tensor;
   std::int64_t same = 0;
   for (std::int64_t i = 0; i < ours.size(); ++i) {
     const std::uint64_t x = ours.bits_at(i), y = recorded.bits_at(i);

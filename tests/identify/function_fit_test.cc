@@ -68,7 +68,7 @@ struct Recording {
 Recording recorded(const std::string& name) {
   const DatasetFile file(ASSAY_SOURCE_DIR "/datasets/samples/hopper_functions.h5");
   Recording r{file.read(name), {}};
-  r.output = r.test_case.outputs.at("h200");
+  r.output = r.test_case.output().recorded.at("h200").tensor;
   return r;
 }
 

@@ -49,7 +49,7 @@ TEST(Identify, FindsEveryRowOfTheTable) {
       for (Case& c : cases) {
         Case asked = c;
         if (converts) asked.attributes["compute_dtype"] = std::string(row.input);
-        c.outputs["device"] = emulate(asked, machine, 0);
+        c.output().recorded["device"].tensor = emulate(asked, machine, 0);
       }
       int found = 0;
       const std::vector<Finding> findings = identified(cases);
@@ -63,7 +63,8 @@ TEST(Identify, FindsEveryRowOfTheTable) {
         for (const auto& [name, value] : f.parameters) again.attributes[name] = value;
         const Tensor ours = emulate(again, machine_named(f.model), 0);
         for (std::int64_t e = 0; e < ours.size(); ++e) {
-          ASSERT_EQ(ours.bits_at(e), cases[i].outputs.at("device").bits_at(e)) << f.model;
+          ASSERT_EQ(ours.bits_at(e), cases[i].output().recorded.at("device").tensor.bits_at(e))
+              << f.model;
         }
       }
       // Hardly a product of 8-bit floats lies so far below another that 25 bits do not hold both.
@@ -110,7 +111,7 @@ TEST(Identify, EvidenceCountsWhatWouldDiffer) {
   const Tensor ours = emulate(other, machine_named("hopper,kept_bits=" + kept->rival), 1);
   std::int64_t differ = 0;
   for (std::int64_t i = 0; i < ours.size(); ++i) {
-    differ += ours.bits_at(i) != c.outputs.at("device").bits_at(i) ? 1 : 0;
+    differ += ours.bits_at(i) != c.output().recorded.at("device").tensor.bits_at(i) ? 1 : 0;
   }
   EXPECT_EQ(kept->differ, differ);
   EXPECT_GT(differ, 100);
@@ -145,7 +146,7 @@ TEST(Identify, NoiseOfOneUlpIsExplainedByNothing) {
   for (const char* dtype : {"float16", "float32"}) {
     Case c = computed(std::string_view(dtype) == "float32" ? "ascend910b" : "hopper", dtype, 32, 32,
                       32, {{"output_dtype", std::string("float32")}});
-    Tensor& output = c.outputs.at("device");
+    Tensor& output = c.output().recorded.at("device").tensor;
     for (const std::int64_t i : {17, 400, 1000}) {
       output.set_bits(i, next_up(output.format(), output.bits_at(i)));
     }
@@ -178,7 +179,8 @@ TEST(Identify, AnOrderThatChangesFromElementToElementIsExplainedByNothing) {
     for (const float part : of_parts) sum += part;
     sums.push_back(static_cast<double>(sum));
   }
-  c.outputs["device"] = Tensor::from_values(format_named("float32"), {32, 32}, sums);
+  c.output().recorded["device"].tensor =
+      Tensor::from_values(format_named("float32"), {32, 32}, sums);
   const Finding f = identified({c}).at(0);
   EXPECT_EQ(f.outcome, Outcome::kNone);
   EXPECT_LT(f.agree, f.of);
@@ -186,9 +188,10 @@ TEST(Identify, AnOrderThatChangesFromElementToElementIsExplainedByNothing) {
 
 TEST(Identify, AnotherOperatorsOutputIsExplainedByNothing) {
   Case c = computed("hopper", "float16", 16, 64, 16, {{"output_dtype", std::string("float32")}});
-  std::vector<double> values = c.outputs.at("device").view().values();
+  std::vector<double> values = c.output().recorded.at("device").tensor.view().values();
   for (double& v : values) v = std::max(v, 0.0) + 0.125;
-  c.outputs["device"] = Tensor::from_values(format_named("float32"), {16, 16}, values);
+  c.output().recorded["device"].tensor =
+      Tensor::from_values(format_named("float32"), {16, 16}, values);
   EXPECT_EQ(identified({c}).at(0).outcome, Outcome::kNone);
 }
 
@@ -272,7 +275,7 @@ TEST(Identify, FindsTheOrderOfAReduction) {
     c.inputs["x"] = Tensor::from_values(format_named("float32"), {64, 300}, values);
     c.attributes["axis"] = std::int64_t{1};
     c.attributes["order"] = std::string(order);
-    c.outputs["device"] = emulate(c, machine_named("cpu_fma"), 1);
+    c.output().recorded["device"].tensor = emulate(c, machine_named("cpu_fma"), 1);
     const Finding f = identified({c}).at(0);
     EXPECT_EQ(f.outcome, Outcome::kFound) << order;
     EXPECT_EQ(attribute_text(f.parameters.at("order")), order);
@@ -514,7 +517,7 @@ TEST(Identify, IntegerProductsAreExactSums) {
   EXPECT_EQ(open.outcome, Outcome::kUndecided);
   EXPECT_FALSE(open.rivals.empty());
   Case wrong = integer_product("hopper", 64, 3);
-  wrong.outputs.at("device").set_bits(1, 7);
+  wrong.output().recorded.at("device").tensor.set_bits(1, 7);
   const Finding none = identified({wrong}).at(0);
   EXPECT_EQ(none.outcome, Outcome::kNone);
   EXPECT_EQ(none.agree, 3);

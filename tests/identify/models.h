@@ -9,13 +9,13 @@
 #include "assay/base/parallel.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
+#include "assay/cases/case.h"
 #include "assay/format/convert.h"
 #include "assay/format/rounding.h"
 #include "assay/machine/dot_oracle.h"
 #include "assay/machine/k_parts.h"
 #include "assay/machine/machine.h"
 #include "assay/op/operator.h"
-#include "assay/tensor/case.h"
 
 namespace assay::identify {
 
@@ -168,7 +168,7 @@ inline void compute_by(const DotModel& model, const Division& division, Case& c)
       sums[static_cast<std::size_t>(i * n + j)] = static_cast<double>(total);
     }
   });
-  c.outputs["device"] = Tensor::from_values(c.output_format(), {m, n}, sums);
+  c.output().recorded["device"].tensor = Tensor::from_values(output_format(c), {m, n}, sums);
 }
 
 // m x k times k x n of normal values, so computed.

@@ -58,7 +58,7 @@ TEST(IdentifyReductions, OneSumIsTooFew) {
   Random random(11, 0);
   Case c = sums_of_rows(normal_values(random, "float32", {1, 64}));
   c.attributes["order"] = std::string("sequential");
-  c.outputs["device"] = emulate(c, machine_named("cpu_fma"), 1);
+  c.output().recorded["device"].tensor = emulate(c, machine_named("cpu_fma"), 1);
   const Finding f = identified({c}).at(0);
   EXPECT_EQ(f.outcome, Outcome::kUndecided);
   EXPECT_THAT(f.note, HasSubstr("too few sums, 1, "));
@@ -70,7 +70,7 @@ TEST(IdentifyReductions, LongRowsAreTriedByTheOrdersOfTheTable) {
   Random random(12, 0);
   Case c = sums_of_rows(normal_values(random, "float32", {4, (1 << 16) + 1}));
   c.attributes["order"] = std::string("sequential");
-  c.outputs["device"] = emulate(c, machine_named("cpu_fma"), 1);
+  c.output().recorded["device"].tensor = emulate(c, machine_named("cpu_fma"), 1);
   const Finding f = identified({c}).at(0);
   EXPECT_EQ(f.outcome, Outcome::kFound);
   EXPECT_EQ(attribute_text(f.parameters.at("order")), "sequential");
@@ -84,9 +84,9 @@ TEST(IdentifyReductions, AWrongSumIsExplainedByNothing) {
   Random random(13, 0);
   Case c = sums_of_rows(normal_values(random, "float16", {40, 48}));
   c.attributes["order"] = std::string("pairwise");
-  c.outputs["device"] = emulate(c, machine_named("ascend910b"), 1);
+  c.output().recorded["device"].tensor = emulate(c, machine_named("ascend910b"), 1);
   c.attributes.erase("order");
-  Tensor& output = c.outputs.at("device");
+  Tensor& output = c.output().recorded.at("device").tensor;
   // float16 sums that are recorded in float32: an ulp of float32 is none of their values.
   output.set_bits(7, output.bits_at(7) + 1);
   const Finding f = identified({c}).at(0);
@@ -107,7 +107,7 @@ TEST(IdentifyReductions, MeansAreExplained) {
     c.op = "reduce_mean";
     Case asked = c;
     for (const auto& [name, value] : tree) asked.attributes[name] = value;
-    c.outputs["device"] = emulate(asked, machine_named("cpu_fma"), 1);
+    c.output().recorded["device"].tensor = emulate(asked, machine_named("cpu_fma"), 1);
     const Finding f = identified({c}).at(0);
     if (n == 200) {
       EXPECT_EQ(f.outcome, Outcome::kNone);
@@ -129,7 +129,7 @@ TEST(IdentifyReductions, Float64SumsAreExplained) {
   Case c = sums_of_rows(normal_values(random, "float64", {48, 100}));
   c.attributes["output_dtype"] = std::string("float64");
   c.attributes["order"] = std::string("sequential");
-  c.outputs["device"] = emulate(c, machine_named("cpu_fma"), 1);
+  c.output().recorded["device"].tensor = emulate(c, machine_named("cpu_fma"), 1);
   const Finding f = identified({c}).at(0);
   EXPECT_EQ(f.outcome, Outcome::kFound);
   EXPECT_EQ(attribute_text(f.parameters.at("order")), "sequential");
@@ -138,7 +138,7 @@ TEST(IdentifyReductions, Float64SumsAreExplained) {
 
 TEST(IdentifyReductions, WhatNoVectorUnitSumsIsNamed) {
   Case c = sums_of_rows(Tensor(format_named("float8_e4m3fn"), {4, 8}));
-  c.outputs["device"] = Tensor(format_named("float32"), {4});
+  c.output().recorded["device"].tensor = Tensor(format_named("float32"), {4});
   EXPECT_EQ(identified({c}).at(0).why, "no machine's vector unit sums float8_e4m3fn");
 }
 
@@ -148,7 +148,7 @@ TEST(IdentifyElements, AFunctionOfEachElement) {
   c.name = "exponentials";
   c.op = "exp";
   c.inputs["x"] = normal_values(random, "float16", {300});
-  c.outputs["device"] = emulate(c, machine_named("ascend910b"), 1);
+  c.output().recorded["device"].tensor = emulate(c, machine_named("ascend910b"), 1);
   Finding f = identified({c}).at(0);
   EXPECT_EQ(f.outcome, Outcome::kFound);
   EXPECT_EQ(f.agree, 300);
@@ -156,7 +156,7 @@ TEST(IdentifyElements, AFunctionOfEachElement) {
   EXPECT_EQ(computed_again(c, f), 300);
   EXPECT_THAT(f.function_lines, StartsWith("exponentials: found of 300 elements\n"));
   // Neither the function nor near it.
-  Tensor& output = c.outputs.at("device");
+  Tensor& output = c.output().recorded.at("device").tensor;
   for (std::int64_t i = 0; i < 300; i += 2) output.set_bits(i, 0);
   f = identified({c}).at(0);
   EXPECT_EQ(f.outcome, Outcome::kNone);

@@ -314,7 +314,7 @@ TEST(SumOrderTest, TheOperatorGivesTheRecordedBits) {
     ASSERT_EQ(f.outcome, SumOrderOutcome::kFound);
     for (const auto& [key, value] : sum_order_parameters(f.nearest)) c.attributes[key] = value;
     const Tensor sums = emulate(c, machine_named("hopper"));
-    EXPECT_EQ(sums.view().values(), c.outputs.at("h200").view().values()) << name;
+    EXPECT_EQ(sums.view().values(), c.output().recorded.at("h200").tensor.view().values()) << name;
   }
 }
 

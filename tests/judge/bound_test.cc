@@ -494,7 +494,7 @@ TEST(Precedence, RoundExpected) {
   Case c = named("m");
   c.attributes["output_dtype"] = std::string("bfloat16");
   const Tensor below = vector_of("bfloat16", {1}), beyond = vector_of("bfloat16", {1 + 0x1p-6});
-  c.golden = vector_of("float64", {1 + 0x1p-8 + 0x1p-30});
+  c.output().golden = vector_of("float64", {1 + 0x1p-8 + 0x1p-30});
   c.attributes["rtol"] = 0x1p-8;
   c.attributes["atol"] = 0.0;
   EXPECT_TRUE(chosen(c, {}).round_expected);
@@ -510,7 +510,7 @@ TEST(Precedence, RoundExpected) {
 
 TEST(Precedence, EqualNanInTheVerdict) {
   Case c = named("m");
-  c.golden = vector_of("float32", {kNan, 1});
+  c.output().golden = vector_of("float32", {kNan, 1});
   const Tensor same = vector_of("float32", {kNan, 1}), other = vector_of("float32", {1, kNan});
   BoundRequest request;
   for (const bool equal : {true, false}) {

@@ -290,7 +290,7 @@ TEST(Outcome, CaseWithoutGolden) {
 TEST(Outcome, CaseOfAnotherDtype) {
   Case c;
   c.name = "m";
-  c.golden = vector_of("float64", {1, 2});
+  c.output().golden = vector_of("float64", {1, 2});
   c.attributes["output_dtype"] = std::string("bfloat16");
   std::vector<Verdict> v = gate_case(c, vector_of("float32", {1, 2})).verdicts;
   ASSERT_EQ(v.size(), 1u);
@@ -306,7 +306,7 @@ TEST(Outcome, CaseOfAnotherDtype) {
 TEST(Outcome, CaseOfADtypeThatAssayDoesNotKnow) {
   Case c;
   c.name = "m";
-  c.golden = vector_of("float64", {1});
+  c.output().golden = vector_of("float64", {1});
   c.attributes["output_dtype"] = std::string("float17");
   EXPECT_THROW(gate_case(c, vector_of("float32", {1})), std::invalid_argument);
 }
@@ -314,7 +314,7 @@ TEST(Outcome, CaseOfADtypeThatAssayDoesNotKnow) {
 TEST(Outcome, StandardWithoutARowForTheDtype) {
   Case c;
   c.name = "m";
-  c.golden = vector_of("float64", {1, 2});
+  c.output().golden = vector_of("float64", {1, 2});
   c.attributes["standard"] = std::string("triton_ascend");
   const std::vector<Verdict> v = gate_case(c, vector_of("float64", {1, 2})).verdicts;
   ASSERT_EQ(v.size(), 1u);
@@ -328,7 +328,7 @@ TEST(Outcome, StandardWithoutARowForTheDtype) {
 TEST(Outcome, SeveralStandardsGiveAVerdictEach) {
   Case c;
   c.name = "m";
-  c.golden = vector_of("float32", {1, 2});
+  c.output().golden = vector_of("float32", {1, 2});
   BoundRequest request;
   request.standards = {"torch", "bit_equal", "ulp(1)"};
   const std::vector<Verdict> v =

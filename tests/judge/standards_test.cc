@@ -463,7 +463,7 @@ TEST(Peers, CorruptElementThatANormHides) {
   Case c;
   c.name = "m";
   c.attributes["output_dtype"] = std::string("float32");
-  c.golden = vector_of("float64", golden);
+  c.output().golden = vector_of("float64", golden);
   BoundRequest request;
   request.standards = {"deepgemm", "torch"};
   const auto verdicts = gate_case(c, vector_of("float32", output), {.bounds = request}).verdicts;
@@ -615,9 +615,9 @@ TEST(Precedence, TorchTakesTheLoosestDtype) {
   Case c;
   c.name = "m";
   c.attributes["standard"] = std::string("torch");
-  c.golden = vector_of("bfloat16", {1});
+  c.output().golden = vector_of("bfloat16", {1});
   EXPECT_EQ(choose_bounds(c, format_named("float32"), {}).at(0).bound->rtol, 1.6e-2);
-  c.golden = vector_of("float64", {1});
+  c.output().golden = vector_of("float64", {1});
   EXPECT_EQ(choose_bounds(c, format_named("float32"), {}).at(0).bound->rtol, 1.3e-6);
   EXPECT_EQ(choose_bounds(c, format_named("float8_e4m3fn"), {}).at(0).bound->atol, 0);
 }

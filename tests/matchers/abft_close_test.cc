@@ -212,7 +212,7 @@ TEST(AbftClose, TheMachineOfEightBitFloats) {
                 reproduce());
   EXPECT_THAT(output, AbftClose(c).machine("hopper"));
   EXPECT_THAT(output, AbftClose(c).producer("hopper"));
-  c.output_machines["npu"] = "hopper";
+  c.output().recorded["npu"].machine = "hopper";
   EXPECT_THAT(output, AbftClose(c).producer("npu"));
   EXPECT_THAT(explanation(output, AbftClose(c).producer("other")),
               StartsWith("which cannot be compared: matrix units sum "));
@@ -249,10 +249,10 @@ TEST(AbftClose, Cases) {
   golden.name = "norm/tiny";
   golden.op = "layer_norm";
   golden.attributes["output_dtype"] = std::string("float16");
-  golden.golden = s.c;
+  golden.output().golden = s.c;
   EXPECT_THAT(s.c, AbftClose(golden));
   EXPECT_THAT(s.flipped(2, 14), Not(AbftClose(golden)));
-  golden.golden.reset();
+  golden.output().golden = {};
   EXPECT_EQ(explanation(s.c, AbftClose(golden)),
             "which cannot be compared: checksums need a product's operands a and b, or a golden "
             "result; case norm/tiny has neither" +
@@ -510,11 +510,11 @@ TEST(AbftClose, ResidualsOfTheCast) {
               StartsWith("which fails: 1 of 32 checks of 16 columns is above "
                          "residual_compensated"));
   // Of a case that has it beside the output.
-  c.outputs.emplace("npu", output);
-  c.output_machines.emplace("npu", "ascend910b");
-  c.epilogues["npu"].accumulator = before;
+  c.output().recorded["npu"].tensor = output;
+  c.output().recorded["npu"].machine = "ascend910b";
+  c.output().recorded["npu"].epilogue.accumulator = before;
   EXPECT_THAT(wrong, Not(AbftClose(c).producer("npu").threshold("residual_compensated")));
-  EXPECT_THAT(c.outputs.at("npu"), AbftClose(c).threshold("residual_compensated"))
+  EXPECT_THAT(c.output().recorded.at("npu").tensor, AbftClose(c).threshold("residual_compensated"))
       << "an output in the case is known by its place";
   EXPECT_THAT(explanation(output, AbftClose(c).producer("gpu").threshold("residual_compensated")),
               StartsWith("which cannot be compared: residual_compensated needs what the cast took "
@@ -582,7 +582,7 @@ TEST(AbftCloseEdges, ACaseIsNoOperand) {
     const Small s("bfloat16");
     Case c;
     c.name = "operands";
-    c.golden = s.c;
+    c.output().golden = s.c;
     bool refused = false;
     try {
       const auto matcher = case_first ? AbftClose(Reference(c), s.b) : AbftClose(s.a, Reference(c));

@@ -192,7 +192,7 @@ TEST(Elementwise, TemporariesAreKept) {
   const auto eigen = WithinUlps(Eigen::Vector3f(1, 2, 3), 1);
   const auto expression = CloseTo(Eigen::Vector3f(1, 2, 3) * 1.0F);
   Case made;
-  made.golden = temporary();
+  made.output().golden = temporary();
   const auto of_case = CloseTo(std::move(made));
   std::vector<float> churn(1000, 7);  // what a dangling view would see
   const std::vector<float> out = {1, 2, 3};
@@ -212,7 +212,7 @@ TEST(Elementwise, LvaluesAreOnlyViewed) {
 TEST(Elementwise, Cases) {
   Case c;
   c.name = "matmul/small";
-  c.golden = list("float64", {1, 2, 4});
+  c.output().golden = list("float64", {1, 2, 4});
   c.attributes["output_dtype"] = std::string("bfloat16");
   EXPECT_THAT(list("bfloat16", {1, 2, 4}), CloseTo(c));
   EXPECT_THAT(list("bfloat16", {1, 2, 4.03125}), CloseTo(c)) << "one ulp";

@@ -46,7 +46,7 @@ TEST(Metric, KindsOfTensors) {
   Case c;
   c.name = "norm/x";
   EXPECT_THAT(out, Not(SnrAtLeast(c, 35))) << "no golden result yet";
-  c.golden = golden;
+  c.output().golden = golden;
   c.attributes["output_dtype"] = std::string("bfloat16");
   EXPECT_THAT(out, SnrAtLeast(c, 35));
   EXPECT_THAT(golden, Not(SnrAtLeast(c, 35))) << "of another dtype than the case's output";

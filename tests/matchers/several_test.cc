@@ -27,11 +27,11 @@ Case top_k() {
   c.name = "topk";
   c.op = "external";
   c.inputs["x"] = floats({3, 1, 3, 2});
-  c.results["values"].golden = floats({3, 3, 2});
-  c.results["indices"].golden = floats({0, 2, 3}, "int64");
-  c.results["indices"].attributes = {{"standard", std::string("indices")},
+  c.outputs["values"].golden = floats({3, 3, 2});
+  c.outputs["indices"].golden = floats({0, 2, 3}, "int64");
+  c.outputs["indices"].attributes = {{"standard", std::string("indices")},
                                      {"of", std::string("x")}};
-  c.results["scratch"];
+  c.outputs["scratch"];
   return c;
 }
 
@@ -56,10 +56,10 @@ TEST(SeveralOutputs, AreMatchedByName) {
 
 TEST(SeveralOutputs, UnsortedIndicesMatchInAnyOrder) {
   Case c = top_k();
-  c.results.erase("values");
+  c.outputs.erase("values");
   const std::map<std::string, Tensor> outputs = {{"indices", floats({3, 0, 2}, "int64")}};
   EXPECT_THAT(outputs, Not(CloseTo(c)));
-  c.results["indices"].attributes["standard"] = std::string("indices(unsorted)");
+  c.outputs["indices"].attributes["standard"] = std::string("indices(unsorted)");
   EXPECT_THAT(outputs, CloseTo(c));
   const std::map<std::string, Tensor> wrong = {{"indices", floats({1, 0, 2}, "int64")}};
   EXPECT_THAT(wrong, Not(CloseTo(c)));
@@ -88,7 +88,7 @@ TEST(SeveralOutputs, OneAndSeveralAreNotMixedUp) {
   const Case c = top_k();
   testing::StringMatchResultListener listener;
   EXPECT_THROW((void)CloseTo(c).MatchAndExplain(floats({1}), &listener), std::invalid_argument);
-  const Case one = output_case(c, "values");
+  const Case one = judged_case(c, "values");
   EXPECT_THAT(floats({3, 3, 2}), CloseTo(one));
   const std::map<std::string, Tensor> outputs = {{"values", floats({3, 3, 2})}};
   EXPECT_THAT(case_explanation(outputs, one),

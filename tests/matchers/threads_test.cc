@@ -47,10 +47,10 @@ Case product(const char* dtype) {
   recipe.dtype = &format_named(dtype);
   recipe.sizes = {24, 160, 20};
   Case c = generate_case("matmul", recipe);
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   Tensor output = emulate(c, machine_named("ascend910b"));
   output.set_bits(7, encode(output.format(), 100.0));
-  c.outputs["device"] = std::move(output);
+  c.output().recorded["device"].tensor = std::move(output);
   return c;
 }
 
@@ -78,8 +78,8 @@ void expect_the_same_in_all_threads(const std::vector<Question>& questions) {
 TEST(SharedByThreads, MatchersAndViews) {
   for (const char* dtype : {"float16", "float32"}) {
     const Case c = product(dtype);
-    const TensorView output = c.outputs.at("device");
-    const Tensor& golden = *c.golden;
+    const TensorView output = c.output().recorded.at("device").tensor;
+    const Tensor& golden = *c.output().golden;
     std::vector<Question> questions = {matched(CloseTo(c), output),
                                        matched(CloseTo(golden), output),
                                        matched(WithinUlps(golden, 4), output),
@@ -97,7 +97,7 @@ TEST(SharedByThreads, MatchersAndViews) {
 
 TEST(SharedByThreads, CasesAndMachines) {
   const Case c = product("bfloat16");
-  const TensorView output = c.outputs.at("device");
+  const TensorView output = c.output().recorded.at("device").tensor;
   std::vector<Question> questions;
   for (const std::string& standard : every_standard(8, 3)) {
     GateRequest request;

@@ -115,7 +115,7 @@ Drawn drawn(const Operator& op, std::uint64_t seed, Random& random) {
   Drawn made{generate_case(op.name, recipe), distribution,
              formatted("assay generate {} --dtype {} --shape {} --distribution {} --seed {}{}",
                        op.name, dtype, sizes, distribution, seed, parameters)};
-  made.c.golden = golden_result(made.c, 1);
+  made.c.output().golden = golden_result(made.c, 1);
   return made;
 }
 
@@ -154,7 +154,7 @@ Sizes sizes_of(const Case& c) {
 bool stays_in_range(const Case& c) {
   const Sizes sizes = sizes_of(c);
   double most = sizes.largest * sizes.largest * sizes.longest;
-  for (const double v : c.golden->view().values()) {
+  for (const double v : c.output().golden->view().values()) {
     if (!std::isfinite(v)) return false;
     most = std::max(most, std::abs(v));
   }
@@ -164,8 +164,8 @@ bool stays_in_range(const Case& c) {
 // Whether a quarter of the golden result is 0 or subnormal in the output's dtype: of such results
 // `untrusted` is an honest answer.
 bool is_mostly_tiny(const Case& c) {
-  const std::vector<double> golden = c.golden->view().values();
-  const double least = c.output_format().is_float() ? min_normal(c.output_format()) : 1;
+  const std::vector<double> golden = c.output().golden->view().values();
+  const double least = output_format(c).is_float() ? min_normal(output_format(c)) : 1;
   const auto tiny =
       std::count_if(golden.begin(), golden.end(), [&](double v) { return std::abs(v) < least; });
   return 4 * tiny >= static_cast<std::ptrdiff_t>(golden.size());
@@ -174,7 +174,7 @@ bool is_mostly_tiny(const Case& c) {
 // Whether a machine makes 0 of subnormal operands, or of results of them, by its definition.
 bool flushes(const Case& c, const Machine& machine, const std::string& distribution) {
   if (distribution != "subnormals") return false;
-  return (machine.name == "cdna2" && (c.op == "attention" || c.is_product())) ||
+  return (machine.name == "cdna2" && (c.op == "attention" || is_product(c))) ||
          (machine.name == "ascend910b" && c.op == "tanh");
 }
 

@@ -38,7 +38,7 @@ Case product(std::string_view dtype, std::int64_t k, int spread, bool signs, std
   c.inputs["a"] = Tensor::from_values(f, {4, k}, draw(4 * k));
   c.inputs["b"] = Tensor::from_values(f, {k, 5}, draw(k * 5));
   if (bias) c.inputs["bias"] = Tensor::from_values(format_named("float32"), {5}, draw(5));
-  c.golden = golden_result(c);
+  c.output().golden = golden_result(c);
   return c;
 }
 
@@ -46,7 +46,7 @@ Verdict judged(const Case& c, const Tensor& output, const Tensor& bounds) {
   const Bound bound = standard_bound("accumulation", output.format()).value();
   JudgeOptions options;
   options.element_bounds = bounds.view();
-  return judge(output, *c.golden, bound, options);
+  return judge(output, *c.output().golden, bound, options);
 }
 
 TEST(Accumulation, EveryMachineIsWithinItsBound) {
@@ -92,7 +92,7 @@ TEST(Accumulation, MachinesThatFlushAreWithinTheirBound) {
             for (double& v : values) v *= scale;
             c.inputs[name] = Tensor::from_values(f, c.inputs[name].shape(), values);
           }
-          c.golden = golden_result(c);
+          c.output().golden = golden_result(c);
           const Tensor output = emulate(c, m), bounds = accumulation_bounds(c, m);
           const Verdict v = judged(c, output, bounds);
           EXPECT_EQ(v.misses, 0) << m.name << " " << d.input << " K " << k << ": " << v.worst_ratio;
@@ -188,7 +188,7 @@ TEST(Accumulation, SumsToo) {
     Random random(5, 1);
     for (double& v : x) v = random.normal();
     c.inputs["x"] = Tensor::from_values(format_named("float32"), {6, 300}, x);
-    c.golden = golden_result(c);
+    c.output().golden = golden_result(c);
     const Machine& m = machine_named("ascend910b");
     const Tensor output = emulate(c, m), bounds = accumulation_bounds(c, m);
     EXPECT_EQ(bounds.shape(), (Shape{6}));

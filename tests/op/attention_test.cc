@@ -17,6 +17,7 @@
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
 #include "assay/machine/vector.h"
+#include "assay/op/operator.h"
 #include "assay/op/sum_bound.h"
 #include "vector_cases.h"
 
@@ -255,7 +256,7 @@ TEST(AttentionTest, Errors) {
 // Elements further from golden than their own bound and the output's rounding.
 int outside_attention_bounds(const Case& c, const char* machine) {
   const Machine& m = machine_named(machine);
-  const Format& f = c.output_format();
+  const Format& f = output_format(c);
   const auto out = emulate(c, m).view().values(), golden = golden_result(c).view().values(),
              bounds = accumulation_bounds(c, m).view().values();
   int count = 0;

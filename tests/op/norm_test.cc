@@ -14,6 +14,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/machine/vector.h"
+#include "assay/op/operator.h"
 #include "assay/op/sum_bound.h"
 #include "vector_cases.h"
 
@@ -338,7 +339,7 @@ Case drawn(const char* op, const char* input, std::int64_t n, double scale, std:
 int outside_norm_bounds(const Case& c, const char* machine) {
   const auto bounds = accumulation_bounds(c, machine_named(machine)).view().values();
   const auto y = on(machine, c), right = golden(c);
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   int misses = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double bound =

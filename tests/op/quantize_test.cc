@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "assay/base/constants.h"
+#include "assay/op/operator.h"
 #include "assay/op/scales.h"
 #include "vector_cases.h"
 
@@ -213,7 +214,7 @@ TEST(DequantizeTest, UndoesQuantize) {
                    factors = emulate(scales_case(c), machine_named("hopper"));
       const Case back =
           operation("dequantize", {{"x", codes}, {"scale", factors}}, {{"scaling", scaling}});
-      EXPECT_EQ(back.output_format().name, "float32");
+      EXPECT_EQ(output_format(back).name, "float32");
       EXPECT_EQ(cases::outside_tolerance(back, "hopper"), 0);
       const auto in = x.view().values(), out = on("hopper", back);
       for (std::size_t i = 0; i < in.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/op/generate.h"
+#include "assay/op/operator.h"
 #include "cases.h"
 
 namespace assay {
@@ -146,23 +147,23 @@ TEST(RegisterTest, TheFirstInputNamedSaysTheOutputDtype) {
   Case c = case_of("twice_first");
   c.inputs["a_scale"] = cases::integer_tensor("float64", {}, 2);
   c.inputs["a"] = cases::integer_tensor("int8", {1}, 2);
-  EXPECT_EQ(c.output_format().name, "float16");
+  EXPECT_EQ(output_format(c).name, "float16");
   c.inputs["x"] = cases::integer_tensor("float8_e4m3fn", {2, 3}, 1);
-  EXPECT_EQ(c.output_format().name, "float8_e4m3fn");  // an fp8 matmul would give float32
+  EXPECT_EQ(output_format(c).name, "float8_e4m3fn");  // an fp8 matmul would give float32
   c.attributes["output_dtype"] = "float32";
-  EXPECT_EQ(c.output_format().name, "float32");
+  EXPECT_EQ(output_format(c).name, "float32");
   EXPECT_EQ(emulate(c, machine_named("exact")).format().name, "float32");
 
   Case unread;
   unread.name = "u", unread.op = "twice_first";
   unread.unread_inputs = {{"a_scale", &format_named("float64")}, {"x", &format_named("bfloat16")}};
-  EXPECT_EQ(unread.output_format().name, "bfloat16");
+  EXPECT_EQ(output_format(unread).name, "bfloat16");
   unread.unread_inputs.erase("x");
-  EXPECT_EQ(error_of([&] { unread.output_format(); }),
+  EXPECT_EQ(error_of([&] { output_format(unread); }),
             "case u: twice_first needs the input 'x'; its inputs are (none)");
   unread.unread_inputs.clear();
-  unread.golden = cases::integer_tensor("float32", {1}, 1);
-  EXPECT_EQ(unread.output_format().name, "float32");
+  unread.output().golden = cases::integer_tensor("float32", {1}, 1);
+  EXPECT_EQ(output_format(unread).name, "float32");
 }
 
 TEST(RegisterTest, AnOperatorMayHaveARuleForItsOutput) {
@@ -223,7 +224,7 @@ TEST(RegisterTest, AResultOfAnotherShapeIsRefused) {
   EXPECT_EQ(emulate(case_of("twice_flat", "float16", {6}), machine_named("ascend910b")).size(), 6);
   // What the case carries is what counts, and no reference is computed.
   asked = 0;
-  c.golden = Tensor(format_named("float64"), {3, 2});
+  c.output().golden = Tensor(format_named("float64"), {3, 2});
   EXPECT_EQ(error_of([&] { emulate(c, machine_named("ascend910b")); }),
             "case t: the operator 'twice_flat' gave a result of shape [6]; its golden result has "
             "[3, 2]");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "assay/machine/dot.h"
+#include "assay/op/operator.h"
 #include "assay/op/sum_bound.h"
 #include "vector_cases.h"
 
@@ -179,7 +180,7 @@ TEST(ScaledMatmulTest, Int8) {
   const Tensor a = cases::integer_tensor("int8", {m, k}, 1, 127),
                b = cases::integer_tensor("int8", {k, n}, 2, 127);
   Case c = product(a, b, some_scales({m}, 3), some_scales({n}, 4), "row", "row");
-  EXPECT_EQ(c.output_format().name, "float32");
+  EXPECT_EQ(output_format(c).name, "float32");
   const auto out = on("ascend910b", c);
   const auto va = a.view().values(), vb = b.view().values();
   for (std::int64_t i = 0; i < m; ++i) {

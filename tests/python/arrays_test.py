@@ -273,7 +273,7 @@ assert not assay.check_product(c, a, b)
 a, b = np.zeros((64, 1 << 20), "f4"), np.zeros((1 << 20, 64), "f4")
 c = np.full((64, 64), 1.5, "f4")
 case = assay.Case("c", op="matmul", inputs={"a": a, "b": b}, golden=c.astype("f8"),
-                  outputs={"npu": c})
+                  recorded={"npu": c})
 start()
 assert case.judge(c, standard="torch") and case.judge(producer="npu", standard="torch")
 """)

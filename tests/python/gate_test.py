@@ -22,7 +22,7 @@ class Gate(TestCase):
         super().setUp()
         self.golden = self.directory / "golden.h5"
         write(self.golden, [Case(f"add/{name}", golden=GOLDEN,
-                                 outputs={"good": GOOD, "other": other},
+                                 recorded={"good": GOOD, "other": other},
                                  attributes={"output_dtype": "float32"})
                             for name, other in (("a", GOOD), ("b", WRONG))])
 
@@ -77,7 +77,7 @@ class Gate(TestCase):
         self.assertEqual(assay.gate(path, machine="ascend910b", abft="v_abft").cases[0]
                          .abft.threshold[:6], "v_abft")
         out = self.directory / "out.h5"
-        write(out, [Case("add/a", outputs={"mine": GOOD}), Case("add/b", outputs={"mine": WRONG})])
+        write(out, [Case("add/a", recorded={"mine": GOOD}), Case("add/b", recorded={"mine": WRONG})])
         self.assertEqual(assay.gate(self.golden, out).outcome, "fail")
 
     def test_the_exit_code_is_the_programs(self):
@@ -122,14 +122,14 @@ class Gate(TestCase):
 class Append(TestCase):
     def test_cases_and_outputs(self):
         path = self.directory / "g.h5"
-        write(path, Case("a", golden=GOLDEN, outputs={"p": GOOD}), attributes={"license": "CC0-1.0"})
+        write(path, Case("a", golden=GOLDEN, recorded={"p": GOOD}), attributes={"license": "CC0-1.0"})
         with assay.open(path) as file:
             file.append(Case("b/c", golden=GOLDEN))
             self.assertEqual(file.case_names(), ["a", "b/c"])
             file.append([Case("d", golden=GOLDEN), Case("e", golden=GOLDEN)])
             file.put_output("b/c", "npu", GOOD, machine="hopper")
-            self.assertEqual(file["b/c"].outputs["npu"].numpy().tolist(), GOOD.tolist())
-            self.assertEqual(file["b/c"].output_machines, {"npu": "hopper"})
+            self.assertEqual(file["b/c"].recorded["npu"].numpy().tolist(), GOOD.tolist())
+            self.assertEqual(file["b/c"].machines, {"npu": "hopper"})
             self.assertEqual((len(file), "d" in file, "x" in file), (4, True, False))
             self.assertEqual(file.attributes["license"], "CC0-1.0")
             before = path.read_bytes()

@@ -21,7 +21,7 @@ from support import ROOT, assay as program, run
 def tensors(case):
     """(path below the case, tensor) of all that it holds."""
     everything = [("golden", case.golden)]
-    for part in ("inputs", "outputs", "accumulators", "residuals"):
+    for part in ("inputs", "recorded", "accumulators", "residuals"):
         everything += [(f"{part}/{name}", value) for name, value in getattr(case, part).items()]
     for path, value in everything:
         if isinstance(value, (list, dict)):

@@ -83,7 +83,7 @@ class Memory(TestCase):
         of_arrays = assay.identify("matmul", out, a=a, b=b, bias=bias, **turned)
         path = self.directory / "one.h5"
         case = Case("matmul", op="matmul", inputs={"a": a, "b": b, "bias": bias},
-                    outputs={"output": out}, attributes={"output_dtype": "float32", **turned})
+                    recorded={"output": out}, attributes={"output_dtype": "float32", **turned})
         assay.write(path, case)
         of_file = assay.identify(path).to_dict()["cases"]
         self.assertEqual(of_arrays.to_dict()["cases"], of_file)
@@ -124,7 +124,7 @@ class Memory(TestCase):
                  ("matmul", x), {"A": x}),
                 (TypeError, "threads cannot be 'x'", ("matmul", x), {"a": x, "b": x, "threads": "x"}),
                 (TypeError, "identify() of cases got an unexpected keyword argument 'foo'",
-                 (Case("c", outputs={"p": x}),), {"foo": 1})):
+                 (Case("c", recorded={"p": x}),), {"foo": 1})):
             self.assertEqual(self.refusal(error, assay.identify, *arguments, **keywords), text)
 
 

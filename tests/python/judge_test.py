@@ -144,7 +144,7 @@ class Compare(TestCase):
         v = assay.compare(wrong, GOLDEN, standard="cann_l0", benchmark=third)
         self.assertEqual(v.outcome, "fail")
         # As the gate decides, of the same case with the third party's output beside it.
-        case = Case("c", golden=GOLDEN, outputs={"npu": wrong, "gpu": third},
+        case = Case("c", golden=GOLDEN, recorded={"npu": wrong, "gpu": third},
                     attributes={"output_dtype": "float32"})
         report = case.judge(producer="npu", standard="cann_l0", benchmark="gpu")
         self.assertEqual(report.verdicts[0].to_dict(), v.to_dict())
@@ -354,7 +354,7 @@ class Cases(TestCase):
         a, b = (RNG.standard_normal(shape).astype("f2") for shape in ((8, 16), (16, 4)))
         golden = a.astype("f8") @ b.astype("f8")
         return Case("mm/x", op="matmul", inputs={"a": a, "b": b}, golden=golden,
-                    outputs={"npu": golden.astype("f2")})
+                    recorded={"npu": golden.astype("f2")})
 
     def test_judge(self):
         case = self.case()
@@ -362,7 +362,7 @@ class Cases(TestCase):
         self.assertEqual((report.outcome, report.producer, report.name, report.passed),
                          ("pass", "npu", "mm/x", True))
         self.assertEqual(repr(report), f"<CaseReport mm/x pass: {report.why}>")
-        wrong = case.outputs["npu"].copy()
+        wrong = case.recorded["npu"].copy()
         wrong[2, 3] = 77
         report = case.judge(wrong, abft=True)
         self.assertEqual((report.outcome, report.abft.outcome), ("fail", "fail"))

@@ -56,7 +56,7 @@ class Plugin(TestCase):
             a, b = (RNG.standard_normal(shape).astype("f2") for shape in ((4, 8), (8, 6)))
             cases.append(Case(name, op="matmul", inputs={"a": a, "b": b},
                               golden=a.astype("f8") @ b.astype("f8"),
-                              outputs={"other": np.zeros((4, 6), "f2")}))
+                              recorded={"other": np.zeros((4, 6), "f2")}))
         x = RNG.standard_normal((3, 4)).astype("f4")
         cases.append(Case("two", inputs={"x": x}, golden={"y": x.astype("f8"), "z": x * 2.0},
                           attributes={"output_dtype": "float32"}))
@@ -129,7 +129,7 @@ class Plugin(TestCase):
                              (file["two"].inputs["x"].numpy() * 3).tolist())
             self.assertEqual(file["mm/b"].golden.dtype, "float16")
             self.assertEqual(file["else"].golden.dtype, "float64")
-            self.assertEqual(list(file["mm/b"].outputs), ["other"])
+            self.assertEqual(list(file["mm/b"].recorded), ["other"])
             self.assertEqual(file.attributes["license"], "CC0-1.0")
         status, said = self.pytest(wrong=("mm/b", "two"))
         self.assertEqual(status, 0, said)

@@ -37,7 +37,7 @@ class Session(TestCase):
         assay.assert_product(c, a, b, bias=None)
         assay.golden("matmul", a=a, b=b); assay.emulate("softmax", x=x, machine="ascend910b")
         case = assay.Case("mm/large", op="matmul", inputs={"a": a, "b": b}, golden=golden,
-                          outputs={"npu": c})
+                          recorded={"npu": c})
         assay.write("g.h5", case)
         case.name = "mm/larger"
         with assay.open("g.h5") as d: d["mm/large"].judge(out); d.append(case)

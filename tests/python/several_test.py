@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 
 import assay
-from assay import Case, FileError, Tensor, write
+from assay import Case, FileError, Output, Tensor, write
 
 
 def top_k():
@@ -15,12 +15,13 @@ def top_k():
     x = np.array([[3, 1, 3, 2], [5, 5, 5, 1]], np.float32)
     golden, output = np.array([[0, 2], [0, 1]]), np.array([[2, 0], [2, 0]])
     return Case("topk", inputs={"x": x, "bias": None, "l": [x, x[0]]},
-                golden={"values": np.take_along_axis(x, golden, 1), "indices": golden,
-                        "scratch": None},
-                outputs={"npu": {"values": np.take_along_axis(x, output, 1), "indices": output,
-                                 "scratch": np.zeros(3, np.float16)}},
-                output_attributes={"indices": {"standard": "indices", "of": "x", "axis": 1},
-                                   "values": {"rtol": 1e-3, "atol": 0.0}})
+                outputs={
+                    "values": Output(np.take_along_axis(x, golden, 1),
+                                     {"npu": np.take_along_axis(x, output, 1)},
+                                     attributes={"rtol": 1e-3, "atol": 0.0}),
+                    "indices": Output(golden, {"npu": output},
+                                      attributes={"standard": "indices", "of": "x", "axis": 1}),
+                    "scratch": Output(recorded={"npu": np.zeros(3, np.float16)}, compared=False)})
 
 
 class Several(unittest.TestCase):
@@ -38,25 +39,29 @@ class Several(unittest.TestCase):
             case, info = file.read("topk"), file.info("topk")
             self.assertEqual(file.attributes["assay_schema"], 2)
         self.assertIsNone(case.inputs["bias"])
-        self.assertIsNone(case.golden["scratch"])
+        self.assertIsNone(case.golden)
+        self.assertEqual(case.recorded, {})
+        self.assertFalse(case.outputs["scratch"].compared)
         self.assertEqual([one.shape for one in case.inputs["l"]], [(2, 4), (4,)])
-        self.assertEqual(case.golden["indices"], Tensor.of(top_k().golden["indices"]))
-        self.assertEqual(case.outputs["npu"]["values"], Tensor.of(top_k().outputs["npu"]["values"]))
-        self.assertEqual(case.output_attributes, top_k().output_attributes)
-        self.assertEqual(info.outputs["npu"]["scratch"].dtype, "float16")
-        self.assertEqual(info.golden["indices"].shape, (2, 2))
+        for name, output in top_k().outputs.items():
+            self.assertEqual(case.outputs[name].recorded["npu"], Tensor.of(output.recorded["npu"]))
+            self.assertEqual(case.outputs[name].attributes, output.attributes)
+        self.assertEqual(case.outputs["indices"].golden, Tensor.of(top_k().outputs["indices"].golden))
+        self.assertEqual(info.outputs["scratch"].recorded["npu"].dtype, "float16")
+        self.assertFalse(info.outputs["scratch"].compared)
+        self.assertEqual(info.outputs["indices"].golden.shape, (2, 2))
         first = self.path.read_bytes()
         write(self.path, case)
         self.assertEqual(self.path.read_bytes(), first)
 
     def test_a_golden_result_that_is_yet_to_be_computed_keeps_its_attributes(self):
         case = top_k()
-        case.golden["values"] = None
-        case.output_attributes["values"] = {"pending": 1, "rtol": 1e-3, "atol": 0.0}
+        case.outputs["values"].golden = None
         with assay.open(self.written(case)) as file:
             back = file.read("topk")
-        self.assertIsNone(back.golden["values"])
-        self.assertEqual(back.output_attributes, case.output_attributes)
+        self.assertIsNone(back.outputs["values"].golden)
+        self.assertTrue(back.outputs["values"].compared)
+        self.assertEqual(back.outputs["values"].attributes, case.outputs["values"].attributes)
         with self.assertRaisesRegex(assay.NotComparable,
                                     "the output 'values' of case topk has no golden"):
             assay.gate(self.path, recorded="npu").check()
@@ -82,17 +87,17 @@ class Several(unittest.TestCase):
         self.assertIn("1 case of 2 outputs: 1 pass", str(report))
         self.assertTrue(top_k().judge(output_name="indices"))
         wrong = top_k()
-        wrong.outputs["npu"]["indices"][0, 0] = 1
+        wrong.outputs["indices"].recorded["npu"][0, 0] = 1
         with self.assertRaisesRegex(AssertionError, "topk:indices: fail: 1 of 4 indices are wrong: 1 "
                                     "at a value that differs"):
             assay.gate(self.written(wrong), recorded="npu").check()
         with self.assertRaisesRegex(AssertionError, "1 of 4 indices are wrong"):
             wrong.judge(output_name="indices").check()
-        self.assertTrue(wrong.judge(top_k().outputs["npu"]["indices"], output_name="indices"))
+        self.assertTrue(wrong.judge(top_k().outputs["indices"].recorded["npu"], output_name="indices"))
         with self.assertRaisesRegex(assay.CaseError, "case topk: "):
             wrong.judge()
         missing = top_k()
-        del missing.outputs["npu"]["values"]
+        del missing.outputs["values"].recorded["npu"]
         with self.assertRaisesRegex(assay.NotComparable, "topk:values: not_comparable: there is no "
                                     "recorded output of 'npu'"):
             assay.gate(self.written(missing), recorded="npu").check()
@@ -106,17 +111,23 @@ class Several(unittest.TestCase):
                 write(self.path, case)
             return str(caught.exception)
         at = f"{self.path}: /cases/topk"
-        self.assertEqual(refused(golden=np.ones(3)),
-                         "case topk: several outputs by name, and one without: golden and what each "
-                         "producer has must be dicts, or none of them")
-        self.assertEqual(refused(outputs={"npu": {}}),
-                         "case topk: outputs of 'npu' is an empty dict; it must hold one an output")
-        self.assertEqual(refused(output_attributes={"y": {"rtol": 1.0}}),
-                         "case topk: output_attributes of 'y', which is none of its outputs")
+        beside = ("case topk: it has outputs by name, so that golden, recorded, accumulators, residuals "
+                  "and machines belong to each assay.Output")
+        self.assertEqual(refused(golden=np.ones(3)), beside)
+        self.assertEqual(refused(recorded={"npu": np.ones(3)}), beside)
+        self.assertEqual(refused(machines={"npu": "ascend910b"}), beside)
+        self.assertEqual(refused(outputs={"y": Output(np.ones(1), compared=False)}),
+                         "case topk: outputs/y has a golden result and compared=False")
+        self.assertEqual(refused(outputs={"y": Output(np.ones(1), accumulators={"npu": np.ones(1)})}),
+                         "case topk: has no output of 'npu' that an accumulator or residual could lie "
+                         "beside")
         self.assertIn("did you mean 'rtol'?",
-                      refused(output_attributes={"values": {"rtoll": 1.0}}))
-        self.assertEqual(refused(outputs={"npu": {"a b": np.ones(1)}}),
+                      refused(outputs={"y": Output(np.ones(1), attributes={"rtoll": 1.0})}))
+        self.assertEqual(refused(outputs={"a b": Output(np.ones(1))}),
                          f"{at}: 'a b' is no name of an output: letters, digits, '_', '.' and '='")
+        with self.assertRaisesRegex(TypeError, "case topk: outputs/npu is a dict; it must be an "
+                                    "assay.Output"):
+            write(self.path, Case("topk", outputs={"npu": {"y": np.ones(1)}}))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from support import FORMATS, SAMPLE, TestCase, codes, run, tensor
 
 def small_case(name="c", **keywords):
     return Case(name, inputs={"x": np.float32([-1, 0, 2.5])}, golden=np.float64([0, 0, 2.5]),
-                outputs={"npu": np.float32([0, 0, 2.5])}, **keywords)
+                recorded={"npu": np.float32([0, 0, 2.5])}, **keywords)
 
 
 class RoundTrips(TestCase):
@@ -25,13 +25,13 @@ class RoundTrips(TestCase):
         for compress in (False, True):
             path = self.directory / f"{compress}.h5"
             cases = [Case(f"codes/{name}", inputs={"x": tensor(name)}, golden=tensor(name),
-                          outputs={"npu": tensor(name)}) for name in FORMATS]
+                          recorded={"npu": tensor(name)}) for name in FORMATS]
             self.assertEqual(write(path, cases, compress=compress), len(FORMATS))
             with assay.open(path) as file:
                 self.assertEqual(file.case_names(), sorted(c.name for c in cases))
                 for case in cases:
                     read = file.read(case.name)
-                    for got in (read.inputs["x"], read.golden, read.outputs["npu"]):
+                    for got in (read.inputs["x"], read.golden, read.recorded["npu"]):
                         self.assertEqual(got.dtype, case.golden.dtype)
                         self.assertEqual(got.bits.tobytes(), codes(got.dtype).tobytes())
 
@@ -55,7 +55,7 @@ class RoundTrips(TestCase):
     def test_rows_that_are_cases(self):
         path = self.directory / "rows.h5"
         x = np.arange(60, dtype="f4").reshape(12, 5)
-        packed = Case("x2", inputs={"x": x}, golden=x * 2.0, outputs={"npu": x * np.float32(2)},
+        packed = Case("x2", inputs={"x": x}, golden=x * 2.0, recorded={"npu": x * np.float32(2)},
                       attributes={"output_dtype": "float32"})
         for says_so in (True, False):
             write(path, packed, attributes={"rows_are_cases": 1} if says_so else None)
@@ -64,7 +64,7 @@ class RoundTrips(TestCase):
                 for i, case in enumerate(file):
                     np.testing.assert_array_equal(case.inputs["x"].numpy(), x[i])
                     np.testing.assert_array_equal(case.golden.numpy(), x[i] * 2.0)
-                    np.testing.assert_array_equal(case.outputs["npu"].numpy(), x[i] * 2)
+                    np.testing.assert_array_equal(case.recorded["npu"].numpy(), x[i] * 2)
                     self.assertEqual(case.attributes["output_dtype"], "float32")
                 self.assertEqual(file.info("x2/03").golden.shape, (5,))
                 with self.assertRaisesRegex(ValueError, "holds cases as the rows of arrays"):
@@ -114,14 +114,14 @@ class RoundTrips(TestCase):
                       "why": "größer als ±½ ulp", "big": 2**63 - 1, "small": -2**63, "x y-z": "",
                       "endless": float("inf"), "transpose_a": False}
         case = small_case("a/b.c=1", op="mine", attributes=attributes)
-        case.output_machines["npu"] = "ascend910b"
+        case.machines["npu"] = "ascend910b"
         root = {"description": "three rows", "license": "CC0-1.0"}
         write(self.directory / "a.h5", case, attributes=root)
         with assay.open(self.directory / "a.h5") as file:
             self.assertEqual(file.attributes, {**root, "assay_schema": 1})
             read = file.read("a/b.c=1")
             self.assertEqual((read.op, read.attributes), ("mine", attributes))
-            self.assertEqual(read.output_machines, {"npu": "ascend910b"})
+            self.assertEqual(read.machines, {"npu": "ascend910b"})
             # And again, from what was read.
             write(self.directory / "b.h5", file, attributes=file.attributes)
         self.assertEqual((self.directory / "a.h5").read_bytes(),
@@ -158,7 +158,7 @@ class RoundTrips(TestCase):
             self.assertEqual(file.case_names(), ["broken", "good"])
             self.assertEqual(file.read("good").golden.numpy().tolist(), [0, 0, 2.5])
             only = file.read("good", inputs=False, golden=False)
-            self.assertEqual((only.inputs, only.golden, list(only.outputs)), ({}, None, ["npu"]))
+            self.assertEqual((only.inputs, only.golden, list(only.recorded)), ({}, None, ["npu"]))
             self.assertEqual(self.refusal(FileError, file.read, "broken"),
                              f"{path}: /cases/broken/inputs/x: is an external link; a dataset file "
                              "must hold all its data")
@@ -181,7 +181,7 @@ class RoundTrips(TestCase):
             compared = 0
             for case in file:
                 tensors = {"golden": case.golden}
-                for part in ("inputs", "outputs"):
+                for part in ("inputs", "recorded"):
                     tensors.update({f"{part}/{n}": t for n, t in getattr(case, part).items()})
                 for path, got in tensors.items():
                     if got is None:
@@ -219,7 +219,7 @@ class Refusals(TestCase):
         self.expect(f"{self.path}: /cases/c/d/e: lies inside the case /cases/c; cases do not nest",
                     small_case(), small_case("c/d/e"))
         self.expect(f"{self.path}: /cases/c: 'a/b' is no name of an operand or producer: letters, "
-                    "digits, '_', '.' and '='", Case("c", outputs={"a/b": [1.0]}))
+                    "digits, '_', '.' and '='", Case("c", recorded={"a/b": [1.0]}))
         self.expect(f"{self.path}: /cases/c: the 1 inputs of the list 'a' must be a/0 to a/0; there is "
                     "no a/0", Case("c", inputs={"a/b": [1.0]}))
 

@@ -45,7 +45,7 @@ class Zero(TestCase):
 
     def test_names(self):
         for case in (Case("a\0b", op="relu", golden=X), Case("b", op="re\0lu", golden=X),
-                     Case("b", op="relu", inputs={"x\0": X}), Case("b", outputs={"npu\0": X}),
+                     Case("b", op="relu", inputs={"x\0": X}), Case("b", recorded={"npu\0": X}),
                      Case("b", golden=X, attributes={"x_a\0": 1}),
                      Case("b", golden=X, attributes={"x_a": "1\0"})):
             self.assertIn("holds U+0000", self.refusal(ValueError, assay.write, self.path, case))
@@ -81,7 +81,7 @@ class Zero(TestCase):
 class Bytes(TestCase):
     def test_names_of_files(self):
         path = os.fsdecode(os.fsencode(self.directory) + b"/caf\xe9.h5")
-        self.assertEqual(assay.write(path, Case("a", op="relu", golden=X, outputs={"npu": X})), 1)
+        self.assertEqual(assay.write(path, Case("a", op="relu", golden=X, recorded={"npu": X})), 1)
         self.assertEqual(os.listdir(os.fsencode(self.directory)), [b"caf\xe9.h5"])
         for one in path, pathlib.Path(path), os.fsencode(path):
             with assay.open(one) as d:
@@ -103,9 +103,9 @@ class Bytes(TestCase):
                 outputs.create_dataset(name, data=X).attrs["dtype"] = "float32"
         with assay.open(path) as d:
             case = d["a"]
-            self.assertEqual(sorted(case.outputs), ["bad\udcff", "esc\x1b\nx"])
-            self.assertEqual(sorted(d.info("a").outputs), ["bad\udcff", "esc\x1b\nx"])
-        for name in case.outputs:
+            self.assertEqual(sorted(case.recorded), ["bad\udcff", "esc\x1b\nx"])
+            self.assertEqual(sorted(d.info("a").recorded), ["bad\udcff", "esc\x1b\nx"])
+        for name in case.recorded:
             report = assay.gate(path, recorded=name)
             self.assertEqual(report.exit_code, 0)
             for text in str(report), repr(report), report._repr_html_():

@@ -14,7 +14,7 @@ class Tool(TestCase):
         super().setUp()
         self.path = self.directory / "codes.h5"
         write(self.path, [Case(name, inputs={"x": tensor(name)}, golden=tensor(name),
-                               outputs={"python": tensor(name)}) for name in FORMATS],
+                               recorded={"python": tensor(name)}) for name in FORMATS],
               attributes={"description": "every code"})
 
     def test_inspect_shows_what_was_written(self):
@@ -55,7 +55,7 @@ class Tool(TestCase):
                 assay("inject", self.path, "--fault", f"flip,bit={low},at=0", "--case",
                       name, "--recorded", "python", "--out", other)
                 with open_dataset(other) as file:
-                    read = file.read(name).outputs["python"]
+                    read = file.read(name).recorded["python"]
                 expected = codes(name)
                 expected[0] ^= expected.dtype.type(1 << low)
                 self.assertEqual(read.dtype, name)
@@ -90,14 +90,14 @@ class Tool(TestCase):
         np.testing.assert_array_equal(case.inputs["a"].numpy(), a)
         # Products of float16 and sums of six of them: float64 is not far off.
         np.testing.assert_allclose(case.golden.numpy(), a.astype("f8") @ b.astype("f8"), rtol=1e-12)
-        self.assertEqual(case.outputs["ascend910b"].dtype, "float16")
-        np.testing.assert_allclose(case.outputs["ascend910b"].numpy().astype("f8"),
+        self.assertEqual(case.recorded["ascend910b"].dtype, "float16")
+        np.testing.assert_allclose(case.recorded["ascend910b"].numpy().astype("f8"),
                                    case.golden.numpy(), rtol=2**-9, atol=2**-9)
 
     def test_sample_comes_through_python(self):
         copy = self.directory / "copy.h5"
         with open_dataset(SAMPLE) as file:
-            producer = next(iter(file)).outputs
+            producer = next(iter(file)).recorded
             write(copy, file, attributes=file.attributes)
         for name in producer:
             results = [assay("gate", path, "--recorded", name, "--json", "-", check=False)

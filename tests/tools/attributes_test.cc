@@ -102,7 +102,7 @@ with h5py.File("g.h5", "w") as f:
 TEST_F(Attributes, NotesAreKeptByEveryToolAndShown) {
   const std::string note = "  x_author: a team\n";
   Case c = with("x", "x_author", std::string("a team"));
-  c.outputs["p"] = c.outputs.at("p");
+  c.output().recorded["p"].tensor = c.output().recorded.at("p").tensor;
   make("g.h5", {c});
   EXPECT_THAT(run("assay gate g.h5"), Exits(0));
   EXPECT_THAT(run("assay gate g.h5 --machine exact"), Exits(0));

@@ -315,10 +315,10 @@ TEST_F(AuditTest, SeveralOutputsOfACase) {
   c.op = "external";
   const std::vector<double> values = {1, -2, 3, 4};
   for (const char* name : {"y", "mean"}) {
-    CaseOutput& of = c.results[name];
+    CaseOutput& of = c.outputs[name];
     of.attributes["output_dtype"] = std::string("float32");
     of.golden = Tensor::from_values(format_named("float32"), {4}, values);
-    of.outputs["p"] = *of.golden;
+    of.recorded["p"].tensor = *of.golden;
   }
   make("two.h5", {c});
   const std::string options =

@@ -33,8 +33,8 @@ class BlindTest : public ProgramTest {
     c.name = "softmax";
     c.op = "external";
     c.attributes["output_dtype"] = std::string("float16");
-    c.golden = Tensor::from_values(f64, {kRows, kColumns}, golden);
-    c.outputs["npu"] = Tensor::from_values(f16, {kRows, kColumns}, output);
+    c.output().golden = Tensor::from_values(f64, {kRows, kColumns}, golden);
+    c.output().recorded["npu"].tensor = Tensor::from_values(f16, {kRows, kColumns}, output);
     make(name, {c});
   }
 

@@ -26,8 +26,8 @@ class ComplexNumbers : public ProgramTest {
     c.op = "external";
     c.attributes["output_dtype"] = std::string("complex64");
     c.attributes["standard"] = std::string("torch");
-    c.golden = Tensor::from_values(format_named("complex128"), {3, 4}, right);
-    c.outputs["p"] = Tensor::from_values(format_named("complex64"), {3, 4}, got);
+    c.output().golden = Tensor::from_values(format_named("complex128"), {3, 4}, right);
+    c.output().recorded["p"].tensor = Tensor::from_values(format_named("complex64"), {3, 4}, got);
     return c;
   }
 };

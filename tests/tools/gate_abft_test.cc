@@ -103,7 +103,7 @@ TEST_F(GateAbft, NanAndInfinityInOperandsAndOutputs) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   operand.inputs["a"] =
       Tensor::from_values(format_named("float32"), {2, 2}, std::vector<double>{nan, 2, 3, 4});
-  output.outputs["p"] =
+  output.output().recorded["p"].tensor =
       Tensor::from_values(format_named("float32"), {2, 3}, std::vector<double>{2, 2, 3, 5, nan, 5});
   make("g.h5", {operand, output});
   EXPECT_THAT(run("assay gate g.h5 --abft --case output"), Exits(1));
@@ -160,12 +160,12 @@ class RecordedProducts : public GateAbft {
     std::vector<Case> cases;
     for (const std::string& name : emulated.case_names()) {
       Case c = emulated.read(name);
-      EXPECT_EQ(c.output_machines.at("hopper"), "hopper");
-      c.output_machines.clear();
-      Tensor output = std::move(c.outputs.at("hopper"));
-      c.outputs.clear();
-      c.outputs.emplace("npu", std::move(output));
-      if (!of_output.empty()) c.output_machines["npu"] = of_output;
+      EXPECT_EQ(c.output().recorded.at("hopper").machine, "hopper");
+      c.output().recorded.clear();
+      Tensor output = std::move(c.output().recorded.at("hopper").tensor);
+      c.output().recorded.clear();
+      c.output().recorded["npu"].tensor = std::move(output);
+      if (!of_output.empty()) c.output().recorded["npu"].machine = of_output;
       if (!of_case.empty()) c.attributes["machine"] = of_case;
       cases.push_back(std::move(c));
     }
@@ -275,13 +275,13 @@ Case overflowing(const std::string& name, std::int64_t rows) {
   c.inputs["a"] = Tensor::from_values(f16, {4, 2}, a);
   c.inputs["b"] =
       Tensor::from_values(f16, {2, 3}, std::vector<double>{200, 300, 400, 200, 300, 400});
-  c.golden = Tensor::from_values(format_named("float64"), {4, 3}, golden);
-  c.outputs["p"] = Tensor::from_values(f16, {4, 3}, golden);
+  c.output().golden = Tensor::from_values(format_named("float64"), {4, 3}, golden);
+  c.output().recorded["p"].tensor = Tensor::from_values(f16, {4, 3}, golden);
   return c;
 }
 
 void set_element(Case& c, std::int64_t element, double value) {
-  Tensor& output = c.outputs.at("p");
+  Tensor& output = c.output().recorded.at("p").tensor;
   output.set_bits(element, encode(output.format(), value));
 }
 

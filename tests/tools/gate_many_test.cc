@@ -222,7 +222,7 @@ TEST_F(GateMany, ThreadsChangeNothing) {
   std::vector<Case> cases;
   for (int i = 0; i < 200; ++i)
     cases.push_back(product(formatted("c{}", i), i % 17 == 3 ? 0.5 : 0));
-  cases[40].golden.reset();
+  cases[40].output().golden = {};
   make("a.h5", cases);
   make("b.h5", {product("x", 0.5), product("y")});
   std::string first[3];

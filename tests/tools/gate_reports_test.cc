@@ -101,8 +101,8 @@ assert cases["untrusted"].find("error") is not None and cases["missing"].find("e
 TEST_F(GateReports, HtmlIsOneSelfContainedPage) {
   std::vector<Case> cases = one_of_each();
   cases[1].attributes["output_dtype"] = std::string("float32");
-  cases[1].outputs.clear();
-  cases[1].outputs["x=1"] =
+  cases[1].output().recorded.clear();
+  cases[1].output().recorded["x=1"].tensor =
       Tensor::from_values(format_named("float32"), {2, 3}, std::vector<double>{1, 2, 3, 4, 5, 6});
   make("<script>alert(1)<.h5", cases);
   EXPECT_THAT(run("assay gate '<script>alert(1)<.h5' --recorded p --html r.html --quiet"),

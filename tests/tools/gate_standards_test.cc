@@ -15,7 +15,8 @@ class GateStandards : public ProgramTest {
   // Outputs of a target that is off by `off` at one element, and of a benchmark.
   static Case dual(double off, double benchmark_off) {
     Case c = product("x", off, "target");
-    c.outputs["bench"] = product("x", benchmark_off, "bench").outputs.at("bench");
+    c.output().recorded["bench"].tensor =
+        product("x", benchmark_off, "bench").output().recorded.at("bench").tensor;
     return c;
   }
 };
@@ -181,7 +182,7 @@ with h5py.File('nan.h5', 'w') as f:
 
 TEST_F(GateStandards, BenchmarkIsChosenNamedAndNeverTheTarget) {
   Case c = dual(0.5, 0.01);
-  c.outputs["third"] = c.outputs.at("bench");
+  c.output().recorded["third"].tensor = c.output().recorded.at("bench").tensor;
   make("g.h5", {c});
   const std::string gate = "assay gate g.h5 --recorded target --standard cann_l0";
   Ran ran = run(gate);
@@ -334,13 +335,14 @@ TEST_F(GateStandards, TorchTakesTheLooserToleranceOfBothDtypes) {
     c.name = "x";
     c.op = "external";
     c.attributes["output_dtype"] = std::string(row.output);
-    c.golden = Tensor::from_values(format_named(row.golden), {2}, std::vector<double>{1, 1});
-    c.outputs["p"] =
+    c.output().golden =
+        Tensor::from_values(format_named(row.golden), {2}, std::vector<double>{1, 1});
+    c.output().recorded["p"].tensor =
         Tensor::from_values(format_named(row.output), {2}, std::vector<double>{1, row.value});
-    ASSERT_EQ(c.outputs["p"].view().value_at(1), row.value);
+    ASSERT_EQ(c.output().recorded["p"].tensor.view().value_at(1), row.value);
     make("x.h5", {c});
-    write("output.raw", bytes_of(c.outputs["p"]));
-    write("golden.raw", bytes_of(*c.golden));
+    write("output.raw", bytes_of(c.output().recorded["p"].tensor));
+    write("golden.raw", bytes_of(*c.output().golden));
     const int code = row.outcome == std::string("pass") ? 0 : 1;
     EXPECT_THAT(run("assay gate x.h5 --recorded p --standard torch --json gate.json"), Exits(code));
     const Ran compared =

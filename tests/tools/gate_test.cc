@@ -139,7 +139,7 @@ TEST_F(Gate, GlobChoosesCases) {
 
 TEST_F(Gate, SeveralProducersAreListedAndNoneChosen) {
   Case c = product("x");
-  c.outputs["q"] = c.outputs["p"];
+  c.output().recorded["q"].tensor = c.output().recorded["p"].tensor;
   make("g.h5", {c});
   EXPECT_THAT(run("assay gate g.h5"),
               Exits(2,
@@ -174,7 +174,7 @@ TEST_F(Gate, UnknownNamesAreSaidWithTheKnownOnes) {
 
 TEST_F(Gate, NoOutputsAtAll) {
   Case c = product("x");
-  c.outputs.clear();
+  c.output().recorded.clear();
   make("g.h5", {c});
   EXPECT_THAT(run("assay gate g.h5"),
               Exits(2,
@@ -191,7 +191,7 @@ TEST_F(Gate, OutputsOfAnotherFile) {
                                  "npu\n"));
   // The golden result is the golden file's, whatever the other file holds.
   Case other = product("x", 0.5);
-  other.golden =
+  other.output().golden =
       Tensor::from_values(format_named("float64"), {2, 3}, std::vector<double>{2, 2, 3, 5, 4, 5.5});
   make("lie.h5", {other});
   EXPECT_THAT(run("assay gate g.h5 --outputs lie.h5 --case x"), Exits(1));
@@ -217,11 +217,11 @@ TEST_F(Gate, CaseMissingInTheOutputsIsNotComparable) {
 
 TEST_F(Gate, ShapeOrDtypeOfTheOutputDiffers) {
   Case shape = product("shape"), dtype = product("dtype"), flat = product("flat");
-  shape.outputs["p"] =
+  shape.output().recorded["p"].tensor =
       Tensor::from_values(format_named("float32"), {1, 3}, std::vector<double>{2, 2, 3});
-  flat.outputs["p"] =
+  flat.output().recorded["p"].tensor =
       Tensor::from_values(format_named("float32"), {6}, std::vector<double>{2, 2, 3, 5, 4, 5});
-  dtype.outputs["p"] =
+  dtype.output().recorded["p"].tensor =
       Tensor::from_values(format_named("float16"), {2, 3}, std::vector<double>{2, 2, 3, 5, 4, 5});
   make("g.h5", {shape, dtype, flat});
   const Ran ran = run("assay gate g.h5");
@@ -246,7 +246,7 @@ TEST_F(Gate, OutputDtypeFollowsFromTheInputs) {
 
 TEST_F(Gate, NoGoldenResultIsNotComparable) {
   Case c = product("x");
-  c.golden.reset();
+  c.output().golden = {};
   make("g.h5", {c, product("y")});
   Ran ran = run("assay gate g.h5");
   EXPECT_THAT(ran, Exits(3));

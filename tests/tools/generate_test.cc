@@ -45,7 +45,7 @@ TEST_F(Generate, MakesACaseThatSaysHowItWasMade) {
             "--seed 3");
   const Tensor golden = golden_result(c);
   for (std::int64_t i = 0; i < golden.size(); ++i) {
-    EXPECT_EQ(c.golden->bits_at(i), golden.bits_at(i));
+    EXPECT_EQ(c.output().golden->bits_at(i), golden.bits_at(i));
   }
 }
 
@@ -64,7 +64,7 @@ TEST_F(Generate, EveryCombinationIsACase) {
                                          "matmul/float32/2x3x4/a_normal__b_student_t/seed0",
                                          "matmul/float32/2x3x4/a_uniform__b_lognormal/seed0",
                                          "matmul/float32/2x3x4/a_uniform__b_student_t/seed0"));
-  EXPECT_FALSE(DatasetFile(path("g.h5")).info(names("g.h5")[0]).golden);
+  EXPECT_FALSE(DatasetFile(path("g.h5")).read(names("g.h5")[0]).output().golden);
   EXPECT_THAT(run("assay generate matmul --dtype float32 --shape 2,3,4 --a uniform --distribution "
                   "lognormal --quiet --out g.h5"),
               Exits(0));
@@ -84,8 +84,8 @@ TEST_F(Generate, ParametersOfTheOperator) {
   EXPECT_EQ(c.input("b").shape(), (Shape{2, 5, 6}));
   EXPECT_EQ(c.input("bias").shape(), (Shape{5}));
   EXPECT_EQ(c.input("bias").format().name, "int32");
-  EXPECT_EQ(c.golden->format().name, "int32");
-  EXPECT_EQ(c.golden->shape(), (Shape{2, 4, 5}));
+  EXPECT_EQ(c.output().golden->format().name, "int32");
+  EXPECT_EQ(c.output().golden->shape(), (Shape{2, 4, 5}));
   EXPECT_EQ(c.integer("split_k"), 2);
 
   EXPECT_THAT(run("assay generate matmul --dtype bfloat16 --output-dtype float32 --shape 4,6,5 "
@@ -299,10 +299,11 @@ TEST_F(Generate, ConstantsOfGoldenResultsAreFloat64) {
   EXPECT_THAT(run(tiny + "s.h5 --parameter result=scales --parameter "
                          "quantized_dtype=float8_e4m3fn --output-dtype float32 --name s"),
               Exits(0));
-  EXPECT_EQ(DatasetFile(path("s.h5")).read("s").golden->view().value_at(0), 1e-4 / 448);
+  EXPECT_EQ(DatasetFile(path("s.h5")).read("s").output().golden->view().value_at(0), 1e-4 / 448);
   EXPECT_THAT(run(tiny + "v.h5 --output-dtype float16 --name v"), Exits(0));
   const Case v = DatasetFile(path("v.h5")).read("v");
-  EXPECT_EQ(v.golden->view().value_at(3), v.input("x").view().value_at(3) / (1e-4 / 65504));
+  EXPECT_EQ(v.output().golden->view().value_at(3),
+            v.input("x").view().value_at(3) / (1e-4 / 65504));
   for (const char* file : {"s.h5", "v.h5"}) {
     for (const char* machine : {"ascend910b", "hopper", "cpu_fma"}) {
       EXPECT_THAT(run(std::string("assay gate ") + file + " --machine " + machine), Exits(0))
@@ -324,7 +325,8 @@ TEST_F(Generate, ConstantsOfGoldenResultsAreFloat64) {
   }
   make("d.h5", {c});
   EXPECT_THAT(run("assay golden d.h5 --tolerance --out e.h5"), Exits(0));
-  EXPECT_NEAR(DatasetFile(path("e.h5")).read("roi").golden->view().value_at(0), 4.8, 1e-14);
+  EXPECT_NEAR(DatasetFile(path("e.h5")).read("roi").output().golden->view().value_at(0), 4.8,
+              1e-14);
   EXPECT_THAT(run("assay gate e.h5 --machine ascend910b"), Exits(0));
 }
 

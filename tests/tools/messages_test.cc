@@ -185,10 +185,10 @@ TEST_F(Messages, FewFailuresOfManyCases) {
     if (i == 2) output.assign(256, 0);
     cases.push_back(waves_as(formatted("case{:03}", i), output));
     if (i == 1)
-      cases.back().golden =
+      cases.back().output().golden =
           Tensor::from_values(format_named("float64"), {16, 16}, std::vector<double>(256, 0.0));
     if (i == 1)
-      cases.back().outputs["p"] =
+      cases.back().output().recorded["p"].tensor =
           Tensor::from_values(format_named("float32"), {16, 16}, std::vector<double>(256, 0.0));
   }
   make("g.h5", cases);

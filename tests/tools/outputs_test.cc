@@ -244,9 +244,9 @@ TEST_F(Outputs, EmulationAndGoldenAreOfWhatTheOperatorComputes) {
   EXPECT_THAT(emulated.out, HasSubstr("layernorm:y: float32 [4, 32] on ascend910b"));
   EXPECT_THAT(run("assay golden several.h5 --case layernorm --out g.h5"), Exits(0));
   const DatasetFile g(path("g.h5")), e(path("e.h5"));
-  EXPECT_EQ(g.info("layernorm").results.at("mean").attributes.count("atol"), 1u);
-  EXPECT_EQ(e.info("layernorm").results.at("y").outputs.count("ascend910b"), 1u);
-  EXPECT_EQ(e.info("layernorm").results.at("mean").outputs.count("ascend910b"), 0u);
+  EXPECT_EQ(g.info("layernorm").outputs.at("mean").attributes.count("atol"), 1u);
+  EXPECT_EQ(e.info("layernorm").outputs.at("y").recorded.count("ascend910b"), 1u);
+  EXPECT_EQ(e.info("layernorm").outputs.at("mean").recorded.count("ascend910b"), 0u);
   const Ran gated = run("assay gate several.h5 --case layernorm --machine ascend910b");
   EXPECT_THAT(gated, Code(3));
   EXPECT_THAT(gated.out, HasSubstr("layernorm:mean: not_comparable: emulation computes the output "
@@ -325,7 +325,7 @@ TEST_F(Outputs, FailuresAndRegateKeepThem) {
   EXPECT_THAT(run("assay gate several.h5 --save-failures bad.h5 --json r.json"), Code(1));
   const DatasetFile bad(path("bad.h5"));
   EXPECT_EQ(bad.case_names(), std::vector<std::string>{"layernorm"});
-  EXPECT_EQ(bad.info("layernorm").results.size(), 4u);
+  EXPECT_EQ(bad.info("layernorm").outputs.size(), 4u);
   EXPECT_THAT(run("assay gate bad.h5"), Code(1));
   const Ran again = run("assay regate r.json --rtol 0.1 --atol 0.01");
   EXPECT_THAT(again.out, HasSubstr("layernorm:mean"));

@@ -320,7 +320,7 @@ TEST_F(Pairing, ADatasetFileAmongSeveralThatCannotBeReadCostsItsOwnCasesOnly) {
 TEST_F(Pairing, ADamagedGoldenFileAmongSeveralLeavesTheOthersToAFolderOfOutputs) {
   run("mkdir g");
   Case c = recorded("a", "float32", {3}, {1, 2, 3}, {1, 2, 3});
-  c.outputs.clear();
+  c.output().recorded.clear();
   make("g/a.h5", {c});
   write("g/b.h5", "no HDF5");
   save("save('folder', 'o', {'a': np.array([1, 2, 3], dtype='f4')})\n");

@@ -78,10 +78,10 @@ Case ProgramTest::product(const std::string& name, double off, const std::string
   c.inputs["a"] = Tensor::from_values(f32, {2, 2}, std::vector<double>{1, 2, 3, 4});
   c.inputs["b"] = Tensor::from_values(f32, {2, 3}, std::vector<double>{1, 0, -1, 0.5, 1, 2});
   const std::vector<double> right = {2, 2, 3, 5, 4, 5};
-  c.golden = Tensor::from_values(format_named("float64"), {2, 3}, right);
+  c.output().golden = Tensor::from_values(format_named("float64"), {2, 3}, right);
   std::vector<double> got = right;
   got[5] += off;
-  c.outputs[producer] = Tensor::from_values(f32, {2, 3}, got);
+  c.output().recorded[producer].tensor = Tensor::from_values(f32, {2, 3}, got);
   return c;
 }
 
@@ -92,15 +92,16 @@ Case ProgramTest::recorded(const std::string& name, const std::string& dtype, co
   c.op = "external";
   c.attributes["output_dtype"] = dtype;
   const bool is_float = format_named(dtype).is_float();
-  c.golden = Tensor::from_values(format_named(is_float ? "float64" : dtype), shape, golden);
-  c.outputs["p"] = Tensor::from_values(format_named(dtype), shape, output);
+  c.output().golden =
+      Tensor::from_values(format_named(is_float ? "float64" : dtype), shape, golden);
+  c.output().recorded["p"].tensor = Tensor::from_values(format_named(dtype), shape, output);
   return c;
 }
 
 std::vector<Case> ProgramTest::one_of_each() {
   std::vector<Case> cases = {product("pass"), product("fail", 0.5), product("missing"),
                              recorded("untrusted", "float32", {3}, {0, 0, 0}, {0, 0, 0})};
-  cases[2].outputs.clear();
+  cases[2].output().recorded.clear();
   return cases;
 }
 

@@ -35,10 +35,10 @@ TEST_F(Rewrite, EmulateAddsTheMachinesOutputAndKeepsTheRest) {
             "x: float32 [2, 3] on ascend910b\ny: float32 [2, 3] on ascend910b\n"
             "2 of 2 cases, written to o.h5\n");
   const DatasetFile out(path("o.h5"));
-  const CaseInfo info = out.info("x");
+  const StoredCase info = out.info("x");
   EXPECT_EQ(std::get<std::string>(info.attributes.at("why")), "kept");
-  EXPECT_EQ(info.outputs.size(), 2u);
-  EXPECT_EQ(info.outputs.at("ascend910b").dtype, "float32");
+  EXPECT_EQ(info.outputs.at("").recorded.size(), 2u);
+  EXPECT_EQ(info.outputs.at("").recorded.at("ascend910b").tensor.dtype, "float32");
   EXPECT_EQ(bits("o.h5", "x", "ascend910b"), bits("g.h5", "x", "p"));
   EXPECT_THAT(run("assay gate g.h5 --outputs o.h5 --standard bit_equal"), Exits(0))
       << "what emulate added is meant";
@@ -73,7 +73,10 @@ TEST_F(Rewrite, EmulateWritesTheAccumulatorWhereAsked) {
       << "what was saved";
   // Without it, what an older run left beside the output goes.
   EXPECT_THAT(run("assay emulate o.h5 --machine ascend910b --out o.h5"), Exits(0));
-  EXPECT_TRUE(DatasetFile(path("o.h5")).info(name).accumulators.empty());
+  const StoredCase info = DatasetFile(path("o.h5")).info(name);
+  for (const auto& [producer, recorded] : info.outputs.at("").recorded) {
+    EXPECT_TRUE(recorded.epilogue.accumulator.empty()) << producer;
+  }
   const Ran without = run(gate);
   EXPECT_THAT(without, Exits(3));
   EXPECT_THAT(without.out, HasSubstr("residual_compensated needs what the cast took away: C before "
@@ -166,8 +169,8 @@ TEST_F(Rewrite, FullDiskLeavesNoFile) {
   const std::vector<double> many(64 * 64, 1.5);
   big.inputs["a"] = Tensor::from_values(format_named("float32"), {64, 64}, many);
   big.inputs["b"] = Tensor::from_values(format_named("float32"), {64, 64}, many);
-  big.golden = Tensor::from_values(format_named("float64"), {64, 64}, many);
-  big.outputs["p"] = Tensor::from_values(format_named("float32"), {64, 64}, many);
+  big.output().golden = Tensor::from_values(format_named("float64"), {64, 64}, many);
+  big.output().recorded["p"].tensor = Tensor::from_values(format_named("float32"), {64, 64}, many);
   make("g.h5", {big});
   // A limit on the size of a file stands for a full disk.
   for (const char* line : {"assay emulate g.h5 --machine exact --quiet --out o.h5",
@@ -186,14 +189,14 @@ TEST_F(Rewrite, FullDiskLeavesNoFile) {
 
 TEST_F(Rewrite, GoldenComputesWhatFloat64Gives) {
   Case c = product("x");
-  c.golden.reset();
+  c.output().golden = {};
   c.attributes.erase("output_dtype");
   make("in.h5", {c});
   const Ran ran = run("assay golden in.h5 --out g.h5");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_EQ(ran.out, "x: float64 [2, 3]\n1 of 1 cases, written to g.h5\n");
   const Case done = DatasetFile(path("g.h5")).read("x");
-  EXPECT_EQ(done.golden->view().values(), (std::vector<double>{2, 2, 3, 5, 4, 5}));
+  EXPECT_EQ(done.output().golden->view().values(), (std::vector<double>{2, 2, 3, 5, 4, 5}));
 }
 
 // The first steps of docs/dataset.md: a file from h5py, golden results, a gate.
@@ -365,7 +368,8 @@ TEST_F(Rewrite, GoldenOfNanIsNan) {
                           std::vector<double>{std::numeric_limits<double>::quiet_NaN(), 2, 3, 4});
   make("in.h5", {c});
   EXPECT_THAT(run("assay golden in.h5 --out g.h5"), Exits(0));
-  const std::vector<double> golden = DatasetFile(path("g.h5")).read("x").golden->view().values();
+  const std::vector<double> golden =
+      DatasetFile(path("g.h5")).read("x").output().golden->view().values();
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(std::isnan(golden[i]), i < 3) << i;
   // NaN where NaN is expected, by a standard that takes it so.
   EXPECT_THAT(run("assay gate g.h5 --machine ascend910b"), Exits(0));
@@ -508,7 +512,7 @@ TEST_F(Rewrite, FaultsThatDoNotFitACaseNameIt) {
 
 TEST_F(Rewrite, InjectNeedsAProducer) {
   Case c = product("x");
-  c.outputs["q"] = c.outputs["p"];
+  c.output().recorded["q"].tensor = c.output().recorded["p"].tensor;
   make("two.h5", {c});
   EXPECT_THAT(run("assay inject two.h5 --fault flip,bit=1 --out b.h5"),
               Exits(2,
@@ -516,7 +520,7 @@ TEST_F(Rewrite, InjectNeedsAProducer) {
                     "--recorded: p, q"));
   EXPECT_THAT(run("assay inject two.h5 --fault flip,bit=1 --recorded q --out b.h5"), Exits(0));
   EXPECT_EQ(bits("b.h5", "x", "p"), bits("two.h5", "x", "p")) << "the other is as it was";
-  c.outputs.clear();
+  c.output().recorded.clear();
   make("none.h5", {c});
   EXPECT_THAT(run("assay inject none.h5 --fault flip,bit=1 --out b.h5"),
               Exits(2,

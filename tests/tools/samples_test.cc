@@ -63,11 +63,12 @@ TEST_F(Samples, AreWhatTheirBatchesMake) {
       ASSERT_EQ(m.name, k.name);
       EXPECT_EQ(m.op, k.op);
       expect_same_inputs(m, k);
-      ASSERT_EQ(m.golden->shape(), k.golden->shape()) << k.name;
-      if (!k.golden->format().is_float()) {
-        expect_same_bits(*m.golden, *k.golden, k.name);
+      ASSERT_EQ(m.output().golden->shape(), k.output().golden->shape()) << k.name;
+      if (!k.output().golden->format().is_float()) {
+        expect_same_bits(*m.output().golden, *k.output().golden, k.name);
       } else {
-        const auto mine = m.golden->view().values(), theirs = k.golden->view().values();
+        const auto mine = m.output().golden->view().values(),
+                   theirs = k.output().golden->view().values();
         for (std::size_t j = 0; j < mine.size(); ++j) expect_near(mine[j], theirs[j], k.name);
       }
       ASSERT_EQ(m.attributes.size(), k.attributes.size()) << k.name;
@@ -121,7 +122,7 @@ TEST_F(Samples, HaveEveryOperatorAndEveryParameter) {
         EXPECT_LE(tensor.size(), 40000) << c.name;
       }
       for (const auto& [attribute, value] : c.attributes) given.insert(attribute);
-      EXPECT_TRUE(c.golden) << c.name;
+      EXPECT_TRUE(c.output().golden) << c.name;
       EXPECT_GT(c.text("why")->size(), 20u) << c.name;
     }
   }
@@ -145,9 +146,11 @@ TEST_F(Samples, GoldenResultsCanBeMadeAgain) {
     ASSERT_EQ(after.case_names(), before.case_names());
     for (const std::string& name : before.case_names()) {
       const Case old_case = before.read(name), new_case = after.read(name);
-      EXPECT_EQ(new_case.outputs.size(), old_case.outputs.size()) << name;
-      if (!old_case.golden) continue;
-      EXPECT_EQ(new_case.golden->view().values(), old_case.golden->view().values()) << name;
+      EXPECT_EQ(new_case.output().recorded.size(), old_case.output().recorded.size()) << name;
+      if (!old_case.output().golden) continue;
+      EXPECT_EQ(new_case.output().golden->view().values(),
+                old_case.output().golden->view().values())
+          << name;
     }
   }
 }

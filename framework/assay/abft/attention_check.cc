@@ -14,9 +14,9 @@
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/cases/attention_shape.h"
 #include "assay/machine/machine.h"
 #include "assay/simd/packed_product.h"
-#include "assay/tensor/attention_shape.h"
 
 namespace assay::abft {
 namespace {

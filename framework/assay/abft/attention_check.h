@@ -8,7 +8,7 @@
 #include "assay/abft/abft_verdict.h"
 #include "assay/abft/options.h"
 #include "assay/abft/reading.h"
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay::abft {
 

@@ -11,6 +11,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/format/rounding.h"
+#include "assay/op/operator.h"
 
 namespace assay::abft {
 
@@ -43,15 +44,15 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
     return refuse(
         formatted("the output is {}, and checksums are sums of real numbers", output.format->name));
   }
-  if (c.is_attention()) return check_attention(c, output, options);
-  const bool product = c.is_product();
-  if (!product && !c.golden) {
+  if (is_attention(c)) return check_attention(c, output, options);
+  const bool product = is_product(c);
+  if (!product && !c.output().golden) {
     return refuse(
         formatted("checksums need a product's operands a and b, or a golden result; case {} has "
                   "neither",
                   c.name));
   }
-  if (std::string why_not = c.why_not_output(*output.format); !why_not.empty()) {
+  if (std::string why_not = why_not_output(c, *output.format); !why_not.empty()) {
     return refuse(std::move(why_not));
   }
   if (product) {
@@ -59,7 +60,7 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
     return check_product(product_operands(c), output, options, beside,
                          [&](const TensorView& operand) { return as_computed(c, operand); });
   }
-  const TensorView golden = c.golden->view();
+  const TensorView golden = c.output().golden->view();
   if (golden.rank() < 2) {
     return refuse(formatted("checksums need a matrix; the golden result has shape {}",
                             shape_text(golden.shape)));

@@ -5,7 +5,7 @@
 
 #include "assay/abft/abft_verdict.h"
 #include "assay/abft/options.h"
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay::abft {
 

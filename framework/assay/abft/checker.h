@@ -11,7 +11,7 @@
 #include "assay/abft/bound_form.h"
 #include "assay/abft/options.h"
 #include "assay/abft/reading.h"
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay::abft {
 

@@ -27,9 +27,9 @@ std::string why_not(const Residual& residual, const Format& output, const Shape&
     case Residual::Kind::kNone:
       return "";
     case Residual::Kind::kAccumulator:
-      return Epilogue::why_no_accumulator(*v.format, v.shape, output, shape);
+      return why_no_accumulator(*v.format, v.shape, output, shape);
     case Residual::Kind::kSums:
-      return Epilogue::why_no_residual(*v.format, v.shape, output, shape);
+      return why_no_residual(*v.format, v.shape, output, shape);
   }
   return "";
 }

@@ -7,7 +7,7 @@
 #include "assay/abft/abft_verdict.h"
 #include "assay/abft/checker.h"
 #include "assay/abft/options.h"
-#include "assay/tensor/product_operands.h"
+#include "assay/cases/product_operands.h"
 
 namespace assay::abft {
 

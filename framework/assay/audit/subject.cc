@@ -5,8 +5,8 @@
 namespace assay::audit {
 
 std::string Subject::title() const {
-  return test_case.output_name.empty() ? test_case.name
-                                       : test_case.name + ":" + test_case.output_name;
+  const std::string output = test_case.output_name();
+  return output.empty() ? test_case.name : test_case.name + ":" + output;
 }
 
 Tensor fitted(const Tensor& from, const Shape& shape) {
@@ -17,13 +17,13 @@ Tensor fitted(const Tensor& from, const Shape& shape) {
 }
 
 std::optional<Subject> resized(const Subject& subject, std::int64_t size) {
-  if (subject.clean.size() == 0 || !subject.test_case.golden) return std::nullopt;
+  if (subject.clean.size() == 0 || !subject.test_case.output().golden) return std::nullopt;
   Subject out;
   out.test_case.name = subject.test_case.name;
   out.test_case.op = "external";
-  out.test_case.output_name = subject.test_case.output_name;
   out.test_case.attributes["output_dtype"] = std::string(subject.clean.format().name);
-  out.test_case.golden = fitted(*subject.test_case.golden, {size});
+  out.test_case.outputs[subject.test_case.output_name()].golden =
+      fitted(*subject.test_case.output().golden, {size});
   out.clean = fitted(subject.clean, {size});
   return out;
 }

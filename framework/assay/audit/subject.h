@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay::audit {
 
@@ -21,7 +21,7 @@ struct Subject {
   // The further outputs of the case, which stay right.
   struct Sibling {
     Tensor clean;
-    std::optional<Tensor> golden;
+    Golden golden;
   };
   std::map<std::string, Sibling> siblings = {};
 

@@ -39,7 +39,7 @@ std::string StandardTarget::why_not(const Subject& subject) {
 Answer StandardTarget::judge(const Trial& trial) {
   const Checks checks = checks_of(trial.subject);
   const std::vector<Verdict> verdicts =
-      judge_by(*checks, trial.output, *trial.subject.test_case.golden,
+      judge_by(*checks, trial.output, *trial.subject.test_case.output().golden,
                {.metrics = false, .worst = 1, .threads = 1, .blindness = gate_, .patterns = false});
   for (const Verdict& v : verdicts) {
     const bool holds = v.outcome == Outcome::kPass ||

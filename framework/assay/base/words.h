@@ -28,6 +28,14 @@ std::vector<std::string> names_of(const Rows& rows) {
   return names;
 }
 
+// The keys of a map, in its order.
+template <typename Map>
+std::vector<std::string> keys_of(const Map& map) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : map) keys.push_back(key);
+  return keys;
+}
+
 // The row with that name. Throws std::invalid_argument with unknown_word() where there is none.
 template <typename Rows>
 const auto& row_named(std::string_view kind, const Rows& rows, std::string_view name) {

@@ -24,7 +24,7 @@ void find_output(const Plan& plan, Cell& cell) {
   Case c;
   c.op = cell.op;
   c.unread_inputs["a"] = c.unread_inputs["b"] = cell.dtype;
-  cell.output = &c.output_format();
+  cell.output = &output_format(c);
 }
 
 void check_gate(const GateSpec& gate, const Format& output) {

@@ -13,9 +13,9 @@
 #include "assay/base/text.h"
 #include "assay/campaign/clean_rows.h"
 #include "assay/campaign/flips.h"
+#include "assay/cases/product.h"
 #include "assay/format/convert.h"
 #include "assay/machine/unit_bound.h"
-#include "assay/tensor/product.h"
 
 namespace assay::campaign {
 namespace {
@@ -388,7 +388,7 @@ ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tens
 void ChecksumGate::Impl::take(const Epilogue& epilogue, const Tensor& output) {
   RowChecks& rows = sides.front();
   const Residual residual = Residual::of(epilogue);
-  std::string why = epilogue.why_not(output.format(), output.shape());
+  std::string why = why_no_epilogue(epilogue, output.format(), output.shape());
   if (why.empty()) why = rows.checker.why_not(output.format(), residual);
   const bool whole = residual.kind == Residual::Kind::kAccumulator;
   if (why.empty() && !whole && sides.size() > 1) {

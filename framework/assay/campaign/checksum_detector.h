@@ -12,8 +12,8 @@
 #include "assay/abft/options.h"
 #include "assay/abft/reading.h"
 #include "assay/campaign/trial_tally.h"
+#include "assay/cases/case.h"
 #include "assay/fault/change.h"
-#include "assay/tensor/case.h"
 
 namespace assay::campaign {
 

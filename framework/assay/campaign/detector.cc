@@ -62,7 +62,7 @@ MatrixGate::MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& mat
       request.checksums = gate.threshold;
       options_ = checksum_options(c, matrix.output.format(), request, origin);
       if (!options_.why_not.empty()) throw std::invalid_argument(options_.why_not);
-      if (c.is_attention()) {
+      if (is_attention(c)) {
         attention_.emplace(options_.options, c, matrix.output);
         return;
       }

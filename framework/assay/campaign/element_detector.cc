@@ -27,7 +27,7 @@ double ratio_of(const Miss& miss) {
 ElementGate::ElementGate(ElementCheck check, const Case& c, const Tensor& output)
     : check_(std::move(check)),
       output_(&output),
-      golden_(c.golden ? *c.golden : golden_result(c, 1)),
+      golden_(c.output().golden ? *c.output().golden : golden_result(c, 1)),
       n_(columns_of(output)) {
   m_ = n_ == 0 ? 0 : output.size() / n_;
   const Verdict v = judged(output, at(output.size()), true);

@@ -85,13 +85,14 @@ Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index, const
       if (!load) throw std::invalid_argument("datasets cannot be read here");
       c = load(cell.dataset, cell.case_name);
       if (!cell.recorded.empty()) {
-        const auto found = c.outputs.find(cell.recorded);
-        if (found == c.outputs.end()) {
+        CaseOutput& output = c.output();
+        if (output.recorded_by(cell.recorded) == nullptr) {
           throw std::invalid_argument(
               formatted("case {} has no results of {}", c.name, cell.recorded));
         }
-        matrix.output = std::move(found->second);
-        if (takes_residuals(cell)) matrix.epilogue = std::move(c.epilogues[cell.recorded]);
+        auto& recorded = output.recorded.at(cell.recorded);
+        matrix.output = std::move(recorded.tensor);
+        if (takes_residuals(cell)) matrix.epilogue = std::move(recorded.epilogue);
         return matrix;
       }
     }

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "assay/campaign/plan.h"
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay::campaign {
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "assay/abft/threshold.h"
+#include "assay/cases/case.h"
 #include "assay/fault/fault.h"
 #include "assay/machine/machine.h"
-#include "assay/tensor/case.h"
 #include "assay/tensor/distribution.h"
 
 namespace assay::campaign {

@@ -6,11 +6,11 @@
 #include <stdexcept>
 
 #include "assay/base/text.h"
+#include "assay/cases/product.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 #include "assay/op/dot_operator.h"
 #include "assay/op/operator.h"
-#include "assay/tensor/product.h"
 
 namespace assay::campaign {
 namespace {
@@ -128,21 +128,10 @@ class FaultTrial {
     look();
   }
 
-  // The case without golden result and recorded outputs; its inputs are not there yet.
-  Case bare_case() const {
-    const Case& c = matrix_.test_case;
-    Case bare;
-    bare.name = c.name;
-    bare.op = c.op;
-    bare.attributes = c.attributes;
-    bare.output_machines = c.output_machines;
-    return bare;
-  }
-
   // The case with one row of A or one column of B, where these are not negative.
   Case part(std::int64_t row, std::int64_t column) const {
     const Case& c = matrix_.test_case;
-    Case sub = bare_case();
+    Case sub = matrix_.test_case.without_tensors();
     sub.attributes.erase("transpose_a");
     sub.attributes.erase("transpose_b");
     sub.attributes["output_dtype"] = std::string(output().name);
@@ -206,7 +195,7 @@ class FaultTrial {
       return;
     }
     Matrix changed;
-    changed.test_case = is_operand ? part(-1, -1) : bare_case();
+    changed.test_case = is_operand ? part(-1, -1) : matrix_.test_case.without_tensors();
     if (!is_operand) changed.test_case.inputs = matrix_.test_case.inputs;
     changed.test_case.inputs.at(spec_.input).set_bits(p, *after);
     try {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay::config {
 

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "assay/base/float_environment.h"
+#include "assay/cases/product.h"
 #include "assay/format/convert.h"
-#include "assay/tensor/product.h"
+#include "assay/op/operator.h"
 
 namespace assay::fault {
 namespace {
@@ -141,7 +142,7 @@ Mutated off_by_one(const Case&, const Tensor& output) {
 
 // A matrix product whose operands are there and whose output fits them.
 std::optional<MatmulShape> product_of(const Case& c, const Tensor& output) {
-  if (!c.is_product() || !output.format().is_float()) return std::nullopt;
+  if (!is_product(c) || !output.format().is_float()) return std::nullopt;
   MatmulShape s = matmul_shape(c);
   if (s.output != output.shape() || s.k == 0) return std::nullopt;
   return s;
@@ -191,12 +192,13 @@ Mutated dropped_chunk(const Case& c, const Tensor& output) {
 // Of the golden result, where it says more than the output can.
 Mutated truncation(const Case& c, const Tensor& output) {
   const Format& f = output.format();
-  if (!c.golden || !f.is_float() || c.golden->shape() != output.shape() ||
-      !c.golden->format().is_float() || c.golden->format().precision <= f.precision) {
+  if (!c.output().golden || !f.is_float() || c.output().golden->shape() != output.shape() ||
+      !c.output().golden->format().is_float() ||
+      c.output().golden->format().precision <= f.precision) {
     return std::nullopt;
   }
   return each(output, [&](std::int64_t i) {
-    const double value = decode(c.golden->format(), c.golden->bits_at(i));
+    const double value = decode(c.output().golden->format(), c.output().golden->bits_at(i));
     return std::isfinite(value) ? encode(f, value, Rounding::kTowardZero) : output.bits_at(i);
   });
 }

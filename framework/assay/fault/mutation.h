@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay::fault {
 

@@ -28,7 +28,7 @@ std::optional<double> times_expected(
     const Case& c, const Machine& machine,
     const std::function<double(std::int64_t index, double exact)>& allowed) {
   constexpr std::int64_t kMostElements = std::int64_t{1} << 18, kSide = 16;
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const Operator* op = find_operator(c.op);
   if (op == nullptr || op->expected_errors == nullptr || output.name != "float32") return {};
   if (!op->product && elements_of_inputs(c) > kMostElements) return {};
@@ -36,8 +36,8 @@ std::optional<double> times_expected(
     const std::optional<ProductSample> sample =
         op->product ? std::optional(sample_of_product(c, kSide)) : std::nullopt;
     const Case& asked = sample ? sample->test_case : c;
-    const bool is_known = !sample && c.golden && c.golden->format().is_float64();
-    const Tensor exact = is_known ? *c.golden : golden_result(asked);
+    const bool is_known = !sample && c.output().golden && c.output().golden->format().is_float64();
+    const Tensor exact = is_known ? *c.output().golden : golden_result(asked);
     const double expected = expected_rms(expected_errors(asked, machine), exact, output);
     double squares = 0;
     std::int64_t finite = 0;

@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "assay/cases/case.h"
 #include "assay/gate/error_test.h"
 #include "assay/machine/machine.h"
 #include "assay/op/operator.h"
-#include "assay/tensor/case.h"
 
 namespace assay {
 

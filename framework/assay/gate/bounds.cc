@@ -9,10 +9,10 @@
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/cases/product.h"
 #include "assay/judge/indices.h"
 #include "assay/machine/machine.h"
 #include "assay/op/operator.h"
-#include "assay/tensor/product.h"
 
 namespace assay {
 
@@ -23,7 +23,7 @@ std::int64_t accumulations_of(const Case& c) {
     }
     return *given;
   }
-  return c.is_product() ? matmul_shape(c).k : 0;
+  return is_product(c) ? matmul_shape(c).k : 0;
 }
 
 namespace {
@@ -93,8 +93,8 @@ std::optional<std::string> of_dtype(const std::string& word, const Format& outpu
 // the output has a say. (One of more is rounded to the output's dtype.)
 void loosen(Bound& bound, const std::string& name, const Case& c, const Format& output,
             const Format* compared_with) {
-  if (!c.golden && compared_with == nullptr) return;
-  const Format& golden = c.golden ? c.golden->format() : *compared_with;
+  if (!c.output().golden && compared_with == nullptr) return;
+  const Format& golden = c.output().golden ? c.output().golden->format() : *compared_with;
   const Format &part = part_format(output), &golden_part = part_format(golden);
   if (golden.is_complex() != output.is_complex() || !part.is_float() || !golden_part.is_float() ||
       golden_part.precision >= part.precision) {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/cases/case.h"
 #include "assay/judge/bound.h"
 #include "assay/judge/standards.h"
 #include "assay/machine/machine.h"
-#include "assay/tensor/case.h"
 
 namespace assay {
 

@@ -5,6 +5,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/gate/bounds.h"
 #include "assay/judge/indices.h"
 #include "assay/op/attributes.h"
@@ -14,12 +15,6 @@ namespace assay {
 namespace {
 
 constexpr const char* kOperatorOutput = "operator_output";
-
-std::vector<std::string> names_of_outputs(const Case& c) {
-  std::vector<std::string> names;
-  for (const auto& [name, output] : c.results) names.push_back(name);
-  return names;
-}
 
 // Of an output that no operator computes: no parameters of one.
 void make_external(Case& c) {
@@ -31,10 +26,9 @@ void make_external(Case& c) {
 
 // An output of any float dtype has a golden result in float64.
 void add_output_dtype(Case& c) {
-  if (c.attributes.count("output_dtype") != 0 || !c.golden || c.golden->format().is_float64()) {
-    return;
-  }
-  c.attributes["output_dtype"] = std::string(c.golden->format().name);
+  const auto& golden = c.output().golden;
+  if (c.attributes.count("output_dtype") != 0 || !golden || golden->format().is_float64()) return;
+  c.attributes["output_dtype"] = std::string(golden->format().name);
 }
 
 // Gives an output of indices the bound of the output that has the values at them, unless it has one
@@ -42,15 +36,15 @@ void add_output_dtype(Case& c) {
 void add_value_bound(const Case& several, Case& c) {
   const auto values = c.text("value_output");
   if (!values) return;
-  if (several.results.count(*values) == 0) {
+  if (several.outputs.count(*values) == 0) {
     throw CaseError(c.name,
                     formatted("the value_output of '{}' is '{}', which is none of its outputs: "
                               "{}",
-                              c.output_name, *values, joined(names_of_outputs(several))));
+                              c.output_name(), *values, joined(keys_of(several.outputs))));
   }
-  const auto& own = several.results.at(c.output_name).attributes;
+  const auto& own = c.output().attributes;
   if (own.count("rtol") + own.count("atol") > 0) return;
-  const Case of_values = one_output(several, *values);
+  const Case of_values = several.only(*values);
   for (const char* name : {"rtol", "atol"}) {
     const auto given = of_values.attributes.find(name);
     if (given != of_values.attributes.end()) c.attributes[name] = given->second;
@@ -67,59 +61,57 @@ void add_value_bound(const Case& several, Case& c) {
 
 }  // namespace
 
-OperatorOutput operator_output(const Case& c) {
-  OperatorOutput found;
-  for (const auto& [name, output] : c.results) {
+ComputedOutput computed_output(const Case& c) {
+  ComputedOutput found;
+  if (!c.names_outputs()) {
+    found.name = "";
+    return found;
+  }
+  for (const auto& [name, output] : c.outputs) {
     Case attributes;
     attributes.name = c.name;
     attributes.attributes = output.attributes;
     if (!attributes.flag(kOperatorOutput).value_or(false)) continue;
-    if (!found.name.empty()) {
+    if (found.name) {
       throw CaseError(c.name, formatted("its outputs '{}' and '{}' both have operator_output = 1",
-                                        found.name, name));
+                                        *found.name, name));
     }
     found.name = name;
   }
-  if (!found.name.empty()) return found;
+  if (found.name) return found;
   const Operator* op = find_operator(c.op);
   if (op == nullptr) {
     found.why_not = formatted("assay does not know the operator '{}'", c.op);
-  } else if (c.results.count(op->output) != 0) {
+  } else if (c.outputs.count(op->output) != 0) {
     found.name = op->output;
-  } else if (c.results.size() == 1) {
-    found.name = c.results.begin()->first;
+  } else if (c.outputs.size() == 1) {
+    found.name = c.outputs.begin()->first;
   } else {
     found.why_not = formatted(
         "{} computes one output, which is called '{}' or has the attribute operator_output = 1, "
         "and "
         "the case has {}",
-        c.op, op->output, joined(names_of_outputs(c)));
+        c.op, op->output, joined(keys_of(c.outputs)));
   }
   return found;
 }
 
-Case output_case(const Case& c, const std::string& output) {
-  Case one = one_output(c, output);
+Case judged_case(const Case& c, const std::string& output) {
+  Case one = c.only(output);
   one.attributes.erase(kOperatorOutput);
-  if (find_operator(c.op) != nullptr && operator_output(c).name == output) return one;
+  if (output.empty() || (find_operator(c.op) != nullptr && computed_output(c).name == output)) {
+    return one;
+  }
   make_external(one);
   add_value_bound(c, one);
   add_output_dtype(one);
   return one;
 }
 
-Case computed_case(Case c) {
-  if (c.results.empty()) return c;
-  const OperatorOutput computed = operator_output(c);
-  if (computed.name.empty()) throw CaseError(c.name, computed.why_not);
-  return output_case(c, computed.name);
-}
-
-void require_one_output(const Case& c) {
-  if (c.results.empty()) return;
-  throw CaseError(c.name,
-                  "has several outputs, and one tensor is to be judged: give them by name, or the "
-                  "case of one, which output_case() (gate/case_outputs.h) makes");
+Case judged_case(const Case& c) {
+  const ComputedOutput computed = computed_output(c);
+  if (!computed.name) throw CaseError(c.name, computed.why_not);
+  return judged_case(c, *computed.name);
 }
 
 IndexSource index_source(const Case& c, std::string_view standard) {
@@ -138,16 +130,15 @@ IndexSource index_source(const Case& c, std::string_view standard) {
   return {.tensor = &input->second, .axis = c.integer("axis").value_or(-1)};
 }
 
-void say_output(CaseReport& report, const Case& several, const std::string& output) {
-  report.op = several.op;
+void name_output(CaseReport& report, const Case& c, const std::string& output) {
+  report.op = c.op;
   report.output = output;
-  if (find_operator(several.op) == nullptr) return;
-  const OperatorOutput computed = operator_output(several);
+  if (output.empty() || find_operator(c.op) == nullptr) return;
+  const ComputedOutput computed = computed_output(c);
   if (computed.name == output) return;
   const std::string why =
-      computed.name.empty()
-          ? computed.why_not
-          : formatted("of the outputs of {} assay computes {}", several.op, computed.name);
+      computed.name ? formatted("of the outputs of {} assay computes {}", c.op, *computed.name)
+                    : computed.why_not;
   for (Verdict& v : report.verdicts) v.notes.push_back("judged by standards alone: " + why);
 }
 

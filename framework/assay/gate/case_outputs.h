@@ -1,38 +1,34 @@
-// Cases with several outputs: which of them assay's operator computes, and each as the case that
-// the gate judges.
+// The outputs of a case: which of them the operator computes, and how the gate sees each.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "assay/cases/case.h"
 #include "assay/gate/case_report.h"
-#include "assay/tensor/case.h"
 
 namespace assay {
 
-// The output that the case's operator computes, of a case that has several: the one whose attribute
-// `operator_output` is 1, else the one that the operator's row names (Operator::output), else the
-// only one. Only of it are there emulation, checksums and the operator's own bound; the others are
-// judged by standards alone.
-struct OperatorOutput {
-  std::string name;     // empty: there is none
-  std::string why_not;  // why; empty where there is one
+// The output that the case's operator computes: the only one of a case that does not name its
+// outputs; otherwise the one whose attribute `operator_output` is 1, or else the one that the
+// operator's row names (Operator::output), or else the only one. Emulation, checksums and the
+// operator's own bound exist only for this output. Standards judge the others.
+struct ComputedOutput {
+  std::optional<std::string> name = {};
+  std::string why_not = {};  // why there is none
 };
-// Throws CaseError where two outputs say that they are it.
-OperatorOutput operator_output(const Case& test_case);
+// Throws CaseError if two outputs have operator_output = 1.
+ComputedOutput computed_output(const Case& test_case);
 
-// One output of a case as the gate judges it. The operator's own is one_output(); any other is a
-// case of no operator (`external`) that has the same inputs, and of the attributes those that every
-// case may have. Such an output is of the golden result's dtype where nothing says another.
-Case output_case(const Case& test_case, const std::string& output);
-
-// The case of what its operator computes: itself, or output_case() of that one. Throws CaseError
-// where its operator computes none of its outputs.
-Case computed_case(Case test_case);
-
-// Throws CaseError where a case with several outputs is to be judged as if it had one.
-void require_one_output(const Case& test_case);
+// Returns the case with one of its outputs, as the gate judges it. If the operator computes the
+// output, that is Case::only(). Otherwise it is a case without an operator (`external`) that has
+// the same inputs and the attributes that every case may have. Its output dtype is that of the
+// golden result if nothing says another. Without `output` it is the output that the operator
+// computes; throws CaseError if there is none.
+Case judged_case(const Case& test_case, const std::string& output);
+Case judged_case(const Case& test_case);
 
 // The input that an output of indices points into (attribute `of`), which lies in the case, and
 // along which axis (attribute `axis`, else the last); or why there is none.
@@ -43,8 +39,8 @@ struct IndexSource {
 };
 IndexSource index_source(const Case& test_case, std::string_view standard);
 
-// Makes a report of output_case() one of the case that it comes from: its operator, which output it
-// is, and in the notes that it was judged by standards alone where that is so.
-void say_output(CaseReport& report, const Case& several, const std::string& output);
+// Completes the report of a judged_case(): the operator of the whole case, the name of the output,
+// and a note if only standards judged it, because the operator does not compute it.
+void name_output(CaseReport& report, const Case& test_case, const std::string& output);
 
 }  // namespace assay

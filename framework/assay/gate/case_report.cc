@@ -1,7 +1,8 @@
 #include "assay/gate/case_report.h"
 
+#include "assay/cases/source_names.h"
 #include "assay/gate/gate.h"
-#include "assay/tensor/source_names.h"
+#include "assay/op/operator.h"
 
 namespace assay {
 
@@ -142,9 +143,9 @@ CaseReport report_of(const Case& c) {
   if (source_name != c.name) report.source_name = std::move(source_name);
   report.op = c.op;
   report.tags = c.tags();
-  if (c.golden) {
-    report.dtype = c.output_format().name;
-    report.shape = c.golden->shape();
+  if (c.outputs.size() == 1 && c.output().golden) {
+    report.dtype = output_format(c).name;
+    report.shape = c.output().golden->shape();
   }
   return report;
 }

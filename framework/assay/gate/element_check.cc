@@ -130,10 +130,11 @@ const Machine& accumulation_machine(const std::string& named, const Machine* beh
 // The golden result's format where it is no float64, so that its own error counts beside the
 // output's; else nullptr.
 const Format* rounded_golden(const Case& c) {
-  if (!c.golden || !c.golden->format().is_float() || c.golden->format().is_float64()) {
+  if (!c.output().golden || !c.output().golden->format().is_float() ||
+      c.output().golden->format().is_float64()) {
     return nullptr;
   }
-  return &c.golden->format();
+  return &c.output().golden->format();
 }
 
 // Returns why a case's own bound cannot judge a machine that turns NaN into 0. Returns an empty
@@ -141,11 +142,11 @@ const Format* rounded_golden(const Case& c) {
 std::string why_no_nan(const Case& c, const Machine* machine) {
   const bool has_unit = machine != nullptr && find_vector_model(*machine) != nullptr;
   const Operator* op = find_operator(c.op);
-  if (!has_unit || !c.golden || find_parameter(*op, "saturate") == nullptr ||
+  if (!has_unit || !c.output().golden || find_parameter(*op, "saturate") == nullptr ||
       overflow_of(c, *machine) != Overflow::kSaturate) {
     return "";
   }
-  const std::vector<double> golden = c.golden->view().values();
+  const std::vector<double> golden = c.output().golden->view().values();
   if (std::none_of(golden.begin(), golden.end(), [](double v) { return std::isnan(v); })) return "";
   return formatted("the golden result holds NaN, which {} makes 0; the parameter saturate says so",
                    machine->name);
@@ -160,9 +161,10 @@ std::shared_ptr<const Tensor> element_bounds_on(const Case& c, const Machine& ma
   std::shared_ptr<const Tensor>& bounds = known[machine.name];
   if (bounds) return bounds;
   Tensor own = accumulation_bounds(c, machine, threads);
-  if (c.golden && own.shape() != c.golden->shape()) {
-    throw CaseError(c.name, formatted("{} of these inputs is {}, the golden result {}", c.op,
-                                      shape_text(own.shape()), shape_text(c.golden->shape())));
+  if (c.output().golden && own.shape() != c.output().golden->shape()) {
+    throw CaseError(c.name,
+                    formatted("{} of these inputs is {}, the golden result {}", c.op,
+                              shape_text(own.shape()), shape_text(c.output().golden->shape())));
   }
   if (rounded_golden(c) != nullptr && !gives_codes(c)) {
     std::vector<double> values = own.view().values();
@@ -275,8 +277,9 @@ void add_error_test(const Case& c, const Format& output, const Machine& machine,
   }
   // The case outlives the check.
   const std::shared_ptr<const Tensor> golden =
-      c.golden ? std::shared_ptr<const Tensor>(std::shared_ptr<const Tensor>(), &*c.golden)
-               : std::make_shared<const Tensor>(golden_result(c));
+      c.output().golden
+          ? std::shared_ptr<const Tensor>(std::shared_ptr<const Tensor>(), &*c.output().golden)
+          : std::make_shared<const Tensor>(golden_result(c));
   const ExpectedErrors errors = expected_errors(c, machine, threads);
   if (static_cast<std::int64_t>(errors.mean.size()) != golden->size()) {
     throw CaseError(c.name, formatted("{} of these inputs has {} elements, the golden result {}",
@@ -374,7 +377,7 @@ std::string why_no_draws(const Case& c, Bound& bound) {
     std::string open = complete_law(
         bound, [&](std::string_view name) -> std::optional<double> { return c.real(name); });
     const std::string_view needed = parse_law(bound.distribution).law->golden;
-    if (open.empty() && !needed.empty() && !c.golden && c.inputs.count("x") == 0) {
+    if (open.empty() && !needed.empty() && !c.output().golden && c.inputs.count("x") == 0) {
       return formatted("the law needs {}: the case has neither a golden result nor an input x",
                        needed);
     }
@@ -389,7 +392,7 @@ std::string why_no_draws(const Case& c, Bound& bound) {
 std::string why_not_made_by(const Case& c, const Format& output, const GateRequest& request,
                             const Origin& origin) {
   const bool is_recorded = request.machine != nullptr && origin.machine != request.machine->name;
-  if (!is_recorded || !c.is_product()) return "";
+  if (!is_recorded || !is_product(c)) return "";
   try {
     (void)product_model(c, *request.machine, output);
   } catch (const std::invalid_argument& e) {

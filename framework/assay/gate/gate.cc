@@ -19,18 +19,21 @@
 namespace assay {
 namespace {
 
-// The recorded output whose memory this is.
+// Returns the producer of the recorded output that owns this memory, or an empty string.
 std::string producer_of(const Case& c, const TensorView& output) {
-  for (const auto& [producer, recorded] : c.outputs) {
-    if (!recorded.empty() && recorded.bytes() == output.data) return producer;
+  for (const auto& [producer, recorded] : c.output().recorded) {
+    if (!recorded.tensor.empty() && recorded.tensor.bytes() == output.data) return producer;
   }
   return "";
 }
 
 Origin known_origin(const Case& c, const TensorView& output, Origin origin) {
   if (origin.producer.empty()) origin.producer = producer_of(c, output);
-  const auto known = c.epilogues.find(origin.producer);
-  if (origin.epilogue == nullptr && known != c.epilogues.end()) origin.epilogue = &known->second;
+  const auto& recorded = c.output().recorded;
+  const auto known = recorded.find(origin.producer);
+  if (origin.epilogue == nullptr && known != recorded.end() && !known->second.epilogue.empty()) {
+    origin.epilogue = &known->second.epilogue;
+  }
   return origin;
 }
 
@@ -54,22 +57,22 @@ bool tests_draws_alone(const Case& c, const Format& output, const GateRequest& r
 // What an output is held against: the golden result; of draws without one the case's input x, from
 // which dropout drops, else the output's own shape.
 TensorView expected_of(const Case& c, const TensorView& output) {
-  if (c.golden) return c.golden->view();
+  if (c.output().golden) return c.output().golden->view();
   const auto x = c.inputs.find("x");
   return x != c.inputs.end() ? x->second.view() : output;
 }
 
 // Why an output of this dtype cannot be held against the case's golden result; empty where it can.
 std::string unfit(const Case& c, const Format& output, const GateRequest& request) {
-  if (!c.golden && !tests_draws_alone(c, output, request)) {
-    const std::string of =
-        c.output_name.empty() ? "" : formatted("the output '{}' of ", c.output_name);
+  if (!c.output().golden && !tests_draws_alone(c, output, request)) {
+    const std::string output_name = c.output_name();
+    const std::string of = output_name.empty() ? "" : formatted("the output '{}' of ", output_name);
     const std::string no_rows = request.sample ? why_no_rows(c) : "";
     return formatted(
         "{}case {} has no golden result; `assay golden` computes one from the inputs{}", of, c.name,
         no_rows.empty() ? "" : ", and " + no_rows);
   }
-  return c.why_not_output(output);
+  return why_not_output(c, output);
 }
 
 JudgeOptions judge_options(const GateRequest& request) {
@@ -142,8 +145,8 @@ ChecksumOptions checksum_options(const Case& c, const Format& output, const Gate
   checksums.options.spec = request.checksums.value_or(parse_threshold(kDefaultThreshold));
   checksums.options.threads = request.threads;
   checksums.options.model = request.model;
-  const bool attention = c.is_attention();
-  if (!c.is_product() && !attention) {
+  const bool attention = is_attention(c);
+  if (!is_product(c) && !attention) {
     checksums.options.golden_tolerance = golden_tolerance(c, output, request.bounds);
     return checksums;
   }
@@ -180,10 +183,16 @@ AbftVerdict ChecksumOptions::check(const Case& c, const TensorView& output,
   return verdict;
 }
 
+CaseReport gate_case(const Case& c, const std::string& name, const TensorView& output,
+                     const GateRequest& request, const Origin& origin) {
+  CaseReport report = gate_case(judged_case(c, name), output, request, origin);
+  name_output(report, c, name);
+  return report;
+}
+
 CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest& request,
                      const Origin& given) {
   const FloatEnvironment environment;
-  require_one_output(c);
   check_attribute_names(c);
   const Origin origin = known_origin(c, output, given);
   CaseReport report = report_of(c);
@@ -205,7 +214,7 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
       report.verdicts = judge_by(checks, output, expected_of(c, output), judge_options(request));
     }
   }
-  if (request.sample && c.golden) {
+  if (request.sample && c.output().golden) {
     for (Verdict& v : report.verdicts) {
       v.notes.emplace_back(
           "judged as a whole, by its golden result: rows are drawn where there is "
@@ -214,10 +223,10 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
   }
   std::optional<ChecksumOptions> checksums;
   if ((request.checksums || by_sample) &&
-      (!request.elements || may_be_product(c) || c.is_attention())) {
+      (!request.elements || may_be_product(c) || is_attention(c))) {
     checksums = checksum_options(c, *output.format, request, origin);
     report.abft = checksums->check(c, output, origin.epilogue);
-    if (request.elements && c.is_attention() && report.abft->outcome == Outcome::kNotComparable) {
+    if (request.elements && is_attention(c) && report.abft->outcome == Outcome::kNotComparable) {
       // As of operators without checksums, the elements alone decide.
       for (Verdict& v : report.verdicts) {
         v.notes.push_back("the checksums say nothing of it: " + report.abft->because);
@@ -236,7 +245,6 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
 CaseReport gate_emulated(const Case& c, const Machine& machine, const GateRequest& request,
                          Origin origin, std::optional<Tensor>* output, Epilogue* epilogue) {
   const FloatEnvironment environment;
-  require_one_output(c);
   check_attribute_names(c);
   origin.producer = origin.machine = machine.name;
   Tensor result;
@@ -250,7 +258,7 @@ CaseReport gate_emulated(const Case& c, const Machine& machine, const GateReques
   }
   Epilogue own;
   std::string no_accumulator;
-  if (request.checksums && request.checksums->threshold->takes_residuals && c.is_product()) {
+  if (request.checksums && request.checksums->threshold->takes_residuals && is_product(c)) {
     try {
       own.accumulator = emulate_accumulator(c, machine, request.threads);
     } catch (const std::invalid_argument& e) {

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "assay/abft/abft.h"
+#include "assay/cases/case.h"
 #include "assay/gate/case_report.h"
 #include "assay/gate/element_check.h"
 #include "assay/gate/request.h"
 #include "assay/machine/machine.h"
 #include "assay/op/row_sample.h"
-#include "assay/tensor/case.h"
 
 namespace assay {
 
@@ -42,8 +42,12 @@ struct ChecksumOptions {
 ChecksumOptions checksum_options(const Case& test_case, const Format& output,
                                  const GateRequest& request, const Origin& origin = {});
 
-// Judges an output. Whatever is wrong with it is a verdict; throws as element_checks() does. The
-// report's `reproduce` and `seconds` are the caller's to fill.
+// Judges an output of a case. `name` is the name of the output; without it the case must have one
+// output. Whatever is wrong with the tensor is a verdict. Throws CaseError if the case does not
+// have this output, or has several and none is named, and throws as element_checks() does. The
+// caller fills `reproduce` and `seconds` of the report.
+CaseReport gate_case(const Case& test_case, const std::string& name, const TensorView& output,
+                     const GateRequest& request = {}, const Origin& origin = {});
 CaseReport gate_case(const Case& test_case, const TensorView& output,
                      const GateRequest& request = {}, const Origin& origin = {});
 

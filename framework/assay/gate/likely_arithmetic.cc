@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/cases/product.h"
 #include "assay/format/convert.h"
 #include "assay/gate/product_sample.h"
 #include "assay/op/operator.h"
-#include "assay/tensor/product.h"
 
 namespace assay {
 namespace {
@@ -153,7 +153,7 @@ void add_conversions(const Subject& s, int threads, std::vector<Prediction>& all
     bool any = false;
     for (auto& [operand, input] : changed.inputs) {
       if (!input.format().is_float() || input.format().precision <= narrow.precision) continue;
-      if (s.whole->is_product() && operand != "a" && operand != "b") continue;
+      if (is_product(*s.whole) && operand != "a" && operand != "b") continue;
       Values values = input.view().values();
       round_array(narrow, values.data(), values.size());
       input = Tensor::from_values(input.format(), input.shape(), values);

@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "assay/cases/case.h"
 #include "assay/gate/bound_width.h"
 #include "assay/machine/machine.h"
-#include "assay/tensor/case.h"
 
 namespace assay {
 

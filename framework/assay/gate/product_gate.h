@@ -2,8 +2,8 @@
 #pragma once
 
 #include "assay/abft/checker.h"
+#include "assay/cases/product_operands.h"
 #include "assay/gate/gate.h"
-#include "assay/tensor/product_operands.h"
 
 namespace assay {
 

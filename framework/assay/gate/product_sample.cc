@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "assay/tensor/product.h"
+#include "assay/cases/product.h"
 
 namespace assay {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay {
 

@@ -18,10 +18,10 @@ Benchmark find_benchmark(const Case& c, const GateRequest& request, const Origin
   const auto may_serve = [&](const std::string& producer) {
     return asked.empty() ? producer != judged : producer == asked;
   };
-  for (const auto& [producer, recorded] : c.outputs) {
-    if (!may_serve(producer)) continue;
+  for (const auto& [producer, recorded] : c.output().recorded) {
+    if (recorded.tensor.empty() || !may_serve(producer)) continue;
     // It lies in the case, which outlives the check.
-    found[producer] = [&tensor = recorded] {
+    found[producer] = [&tensor = recorded.tensor] {
       return std::shared_ptr<const Tensor>(std::shared_ptr<const Tensor>(), &tensor);
     };
   }

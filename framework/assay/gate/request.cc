@@ -26,8 +26,11 @@ const Machine* machine_called(const std::string& producer) {
 const Machine* machine_behind(const Case& c, const GateRequest& request, const Origin& origin) {
   if (request.machine != nullptr) return request.machine;
   if (!origin.machine.empty()) return &machine_named(origin.machine);
-  const auto of_output = c.output_machines.find(origin.producer);
-  if (of_output != c.output_machines.end()) return &machine_named(of_output->second);
+  const auto& recorded = c.output().recorded;
+  const auto found = recorded.find(origin.producer);
+  if (found != recorded.end() && !found->second.machine.empty()) {
+    return &machine_named(found->second.machine);
+  }
   if (const Machine* machine = machine_called(origin.producer)) return machine;
   const auto of_case = c.text("machine");
   return of_case ? &machine_named(*of_case) : nullptr;

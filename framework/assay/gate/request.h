@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "assay/abft/abft.h"
+#include "assay/cases/case.h"
 #include "assay/gate/bounds.h"
 #include "assay/machine/machine.h"
 #include "assay/op/row_sample.h"
-#include "assay/tensor/case.h"
 
 namespace assay {
 

@@ -44,13 +44,13 @@ void make_whole(const SampledRows& sampled, const SampledRowsReport& s, Verdict&
 }  // namespace
 
 bool is_judged_by_sample(const Case& c, const GateRequest& request) {
-  return request.sample && request.elements && !c.golden && why_no_rows(c).empty();
+  return request.sample && request.elements && !c.output().golden && why_no_rows(c).empty();
 }
 
 std::vector<Verdict> judge_sampled(const Case& c, const TensorView& output,
                                    const GateRequest& request, const Origin& origin,
                                    CaseReport& report) {
-  if (std::string why_not = c.why_not_output(*output.format); !why_not.empty()) {
+  if (std::string why_not = why_not_output(c, *output.format); !why_not.empty()) {
     return {not_comparable(std::move(why_not))};
   }
   SampledRows sampled;
@@ -61,7 +61,7 @@ std::vector<Verdict> judge_sampled(const Case& c, const TensorView& output,
           not_comparable(formatted("the output's shape is {}, that of {} of these inputs {}",
                                    shape_text(output.shape), c.op, shape_text(sampled.output)))};
     }
-    sampled.test_case.golden = golden_result(sampled.test_case, request.threads);
+    sampled.test_case.output().golden = golden_result(sampled.test_case, request.threads);
   } catch (const std::invalid_argument& e) {
     return {not_comparable(reason_of(e))};
   }
@@ -72,9 +72,9 @@ std::vector<Verdict> judge_sampled(const Case& c, const TensorView& output,
   const auto fits = [&](const Tensor& tensor) {
     return !tensor.empty() && tensor.shape() == sampled.output;
   };
-  for (const auto& [producer, recorded] : c.outputs) {
-    if (!fits(recorded) || producer == origin.producer) continue;
-    sampled.test_case.outputs[producer] = sampled.of_output(recorded);
+  for (const auto& [producer, recorded] : c.output().recorded) {
+    if (!fits(recorded.tensor) || producer == origin.producer) continue;
+    sampled.test_case.output().recorded[producer].tensor = sampled.of_output(recorded.tensor);
   }
   Origin of_rows = origin;
   of_rows.epilogue = nullptr;

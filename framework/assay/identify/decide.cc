@@ -55,7 +55,7 @@ std::optional<Decision> what_decides(const Sums& s, const std::vector<Candidate>
   std::vector<Sums> all;
   std::vector<std::string> names;
   for (Case& c : probes(*s.a_format, s.output, 0, shape)) {
-    c.outputs.emplace("none", Tensor(*s.output, {shape.m, shape.n}));
+    c.output().recorded["none"].tensor = Tensor(*s.output, {shape.m, shape.n});
     names.push_back(c.name);
     all.push_back(sums_of(c, "none"));
   }

@@ -15,6 +15,7 @@
 #include "assay/base/text.h"
 #include "assay/machine/function_error.h"
 #include "assay/op/attributes.h"
+#include "assay/op/operator.h"
 #include "assay/op/unit.h"
 
 namespace assay::identify {
@@ -339,7 +340,7 @@ FunctionReport identify_function(const Case& c, const Tensor& output, int thread
                           c.op.empty() ? "a case without an operator" : c.op,
                           joined(std::vector<std::string>(kFunctions.begin(), kFunctions.end()))));
   }
-  if (const std::string why = c.why_not_output(output.format()); !why.empty()) {
+  if (const std::string why = why_not_output(c, output.format()); !why.empty()) {
     throw CaseError(c.name, why);
   }
   const Tensor& x = c.input("x");

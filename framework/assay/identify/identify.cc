@@ -46,7 +46,7 @@ Finding finding_of(const Sums& s) {
 Finding finding_of(const Case& c, const std::string& producer) {
   Finding f;
   f.case_name = c.name;
-  f.output_name = c.output_name;
+  f.output_name = c.output_name();
   f.producer = producer;
   f.op = c.op;
   return f;
@@ -155,7 +155,7 @@ std::string function_sentence(const FunctionReport& report) {
 
 // A function of each element.
 Finding identify_elements(const Case& c, Finding f, int threads) {
-  const Tensor& output = c.outputs.at(f.producer);
+  const Tensor& output = c.output().recorded.at(f.producer).tensor;
   f.elements = output.size();
   f.function = identify_function(c, output, threads);
   const FunctionReport& report = *f.function;
@@ -236,7 +236,7 @@ std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Option
     return std::find_if(outputs.begin(), outputs.end(),
                         [&](const Recorded& r) {
                           return r.test_case->name == f.case_name &&
-                                 r.test_case->output_name == f.output_name &&
+                                 r.test_case->output_name() == f.output_name &&
                                  r.producer == f.producer;
                         }) -
            outputs.begin();

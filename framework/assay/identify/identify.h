@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "assay/cases/case.h"
 #include "assay/identify/decide.h"
 #include "assay/identify/function_fit.h"
 #include "assay/identify/model_search.h"
 #include "assay/machine/machine.h"
-#include "assay/tensor/case.h"
 
 namespace assay::identify {
 

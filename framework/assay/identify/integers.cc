@@ -7,9 +7,9 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/cases/product.h"
 #include "assay/identify/sentence.h"
 #include "assay/op/operator.h"
-#include "assay/tensor/product.h"
 
 namespace assay::identify {
 namespace {
@@ -52,7 +52,7 @@ bool sums_in_int32(const Case& c) {
 }
 
 Finding identify_integers(const Case& c, Finding f, int threads) {
-  const Tensor& recorded = c.outputs.at(f.producer);
+  const Tensor& recorded = c.output().recorded.at(f.producer).tensor;
   const std::string_view input = c.input("a").format().name;
   f.elements = f.of = recorded.size();
   std::vector<IntegerFit> tried;

@@ -157,7 +157,7 @@ void take_trees(const Case& c, int threads, const SumOrderFinding& found, Findin
   f.is_row = false;
   // The case's machine where that gives it, else any vector unit, plain ones first.
   f.model.clear();
-  const Tensor& recorded = c.outputs.at(f.producer);
+  const Tensor& recorded = c.output().recorded.at(f.producer).tensor;
   std::int64_t most = -1;
   const auto try_machine = [&](const Machine& machine) {
     if (find_vector_model(machine) == nullptr) return;
@@ -198,7 +198,7 @@ std::string reduction_sentence(const Finding& f) {
 }
 
 Finding searched(const Case& c, Finding f, int threads) {
-  const Tensor& recorded = c.outputs.at(f.producer);
+  const Tensor& recorded = c.output().recorded.at(f.producer).tensor;
   f.elements = recorded.size();
   const std::vector<Order> orders = orders_of(c);
   std::vector<const Order*> fits;

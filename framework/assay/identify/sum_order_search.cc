@@ -457,13 +457,13 @@ RecordedSums recorded_sums(const Case& c, const std::string& producer) {
         formatted("orders of summation are searched of reduce_sum and reduce_mean, not {}", c.op));
   }
   const Tensor& x = c.input("x");
-  const auto found = c.outputs.find(producer);
-  if (found == c.outputs.end()) {
+  const Tensor* const found = c.output().recorded_by(producer);
+  if (found == nullptr) {
     throw CaseError(c.name, formatted("it has no output that {} recorded", producer));
   }
   const auto axis = c.integer("axis");
   const AxisExtent e = axis ? extent_along(c, *axis) : AxisExtent{1, x.size(), 1};
-  const Tensor& sums = found->second;
+  const Tensor& sums = *found;
   if (sums.size() != e.outer * e.inner) {
     throw CaseError(c.name, formatted("{} recorded {} sums; x {} has {} along its axis", producer,
                                       sums.size(), shape_text(x.shape()), e.outer * e.inner));

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "assay/cases/case.h"
 #include "assay/machine/sum_plan.h"
-#include "assay/tensor/case.h"
 
 namespace assay::identify {
 

@@ -8,12 +8,12 @@
 #include "assay/base/error.h"
 #include "assay/base/index.h"
 #include "assay/base/text.h"
+#include "assay/cases/product.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot_oracle.h"
 #include "assay/op/dot_operator.h"
 #include "assay/op/operator.h"
 #include "assay/op/parameter.h"
-#include "assay/tensor/product.h"
 
 namespace assay::identify {
 namespace {
@@ -169,10 +169,10 @@ void find_order(Sums& s) {
 }  // namespace
 
 Sums sums_of(const Case& c, const std::string& producer) {
-  const Tensor& recorded = c.outputs.at(producer);
+  const Tensor& recorded = c.output().recorded.at(producer).tensor;
   Sums s;
   s.case_name = c.name;
-  s.output_name = c.output_name;
+  s.output_name = c.output_name();
   s.producer = producer;
   s.op = c.op;
   if (c.op != "matmul" && c.op != "dot" && c.op != "scaled_matmul") {
@@ -180,7 +180,7 @@ Sums sums_of(const Case& c, const std::string& producer) {
   }
   s.a_format = &c.input("a").format();
   s.b_format = &c.input("b").format();
-  s.output = &c.output_format();
+  s.output = &output_format(c);
   for (const Format* f : {s.a_format, s.b_format, s.output}) {
     if (!f->is_float() || f->is_complex()) {
       throw CaseError(c.name, formatted("identify explains sums of floats, not of {}", f->name));

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "assay/cases/case.h"
 #include "assay/identify/quick_sum.h"
 #include "assay/op/k_split.h"
 #include "assay/op/scales.h"
-#include "assay/tensor/case.h"
 
 namespace assay::identify {
 

@@ -16,6 +16,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/quad.h"
 #include "assay/base/text.h"
+#include "assay/cases/attention_shape.h"
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
 #include "assay/machine/function_error.h"
@@ -27,7 +28,6 @@
 #include "assay/op/order.h"
 #include "assay/op/sum_bound.h"
 #include "assay/simd/golden_norms.h"
-#include "assay/tensor/attention_shape.h"
 
 namespace assay {
 namespace {
@@ -334,7 +334,7 @@ struct AttentionBounds {
   Unbounded unbounded;
 };
 AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const Attention a = attention_of(c, output);
   const Flushing flushing = flushing_of(a.input, machine);
   const Format& float32 = format_named("float32");
@@ -464,12 +464,12 @@ Tensor attention_bounds(const Case& c, const Machine& machine) {
       if (std::isinf(exact[i]) && std::isnan(all.values[i])) all.values[i] = kInfinity;
     }
   }
-  return held_bounds(c.output_format(), attention_of(c, c.output_format()).output,
+  return held_bounds(output_format(c), attention_of(c, output_format(c)).output,
                      std::move(all.values), all.unbounded);
 }
 
 DerivedTolerance attention_tolerance(const Case& c) {
-  const RoundoffBounds roundoff = roundoff_bounds(c, format_named("float32"), c.output_format());
+  const RoundoffBounds roundoff = roundoff_bounds(c, format_named("float32"), output_format(c));
   const Machine* machine = machine_of(c);
   const AttentionBounds all = bounds_of_attention(c, machine != nullptr ? *machine : any_machine());
   all.unbounded.rethrow();
@@ -480,7 +480,7 @@ DerivedTolerance attention_tolerance(const Case& c) {
   return {rtol, largest + roundoff.tiny,
           formatted("atol: the rounding of every step, at most {} of an element{}",
                     short_number(largest, 3),
-                    rtol > 0 ? formatted("; rtol: rounding to {}", c.output_format().name) : "")};
+                    rtol > 0 ? formatted("; rtol: rounding to {}", output_format(c).name) : "")};
 }
 
 // Sizes are batch dimensions, then L, S and D (of v, too), each at least 1.

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "assay/tensor/attention_shape.h"
-#include "assay/tensor/case.h"
+#include "assay/cases/attention_shape.h"
+#include "assay/cases/case.h"
 
 namespace assay {
 

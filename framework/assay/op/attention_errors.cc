@@ -148,7 +148,7 @@ double row_pull(const ChanceWeights& w, const simd::WeightedAverage& row,
 }  // namespace
 
 ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threads) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const Attention a = attention_of(c, output);
   const ChanceUnit unit = [&] {
     ChanceUnit found = chance_unit(c, machine, a.input);

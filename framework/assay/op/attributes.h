@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay {
 

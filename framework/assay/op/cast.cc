@@ -190,7 +190,7 @@ bool has_reference(const Format& f) {
 
 // How the case converts, by the overflow and subnormals of a machine or of the reference.
 Conversion conversion_of(const Case& c, Overflow overflow, Subnormals subnormals) {
-  return {c.input("x").format(), c.output_format(), rounding_of(c), overflow, subnormals};
+  return {c.input("x").format(), output_format(c), rounding_of(c), overflow, subnormals};
 }
 
 constexpr std::int64_t kPart = 1 << 14;  // elements that a thread converts at a time
@@ -257,7 +257,7 @@ Tensor cast_reference(const ReferenceCall& call) {
 }
 
 DerivedTolerance cast_tolerance(const Case& c) {
-  const Format& to = c.output_format();
+  const Format& to = output_format(c);
   const bool overflows_to_nan =
       to.is_float() && !to.has_infinity() && to.specials != Specials::kFinite;
   if (overflows_to_nan && !c.flag("saturate")) {
@@ -272,7 +272,7 @@ DerivedTolerance cast_tolerance(const Case& c) {
   }
   return {0, 0,
           formatted("a conversion to {} is exact or rounded once, as its golden result",
-                    c.output_format().name)};
+                    output_format(c).name)};
 }
 
 }  // namespace

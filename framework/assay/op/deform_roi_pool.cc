@@ -66,8 +66,8 @@ Pool pool_of(const Case& c) {
       refuse(c, formatted("{} is {}; it takes float32 and float16", name, f.name));
     }
   }
-  if (!c.output_format().is_float()) {
-    refuse(c, formatted("output_dtype is {}; the result is float", c.output_format().name));
+  if (!output_format(c).is_float()) {
+    refuse(c, formatted("output_dtype is {}; the result is float", output_format(c).name));
   }
   if (input.shape().size() != 4 || input.size() == 0) {
     refuse(c, formatted("input is {}; it takes (N, C, H, W), none of them 0",
@@ -311,7 +311,7 @@ Tensor deform_roi_pool_reference(const ReferenceCall& call) {
 }
 
 DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const Pool p = pool_of(c);
   constexpr double u = 0x1p-24;
   double error = 0, samples = 1;  // of a coordinate; of a bin, at most

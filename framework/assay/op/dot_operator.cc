@@ -14,6 +14,7 @@
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/cases/product.h"
 #include "assay/format/convert.h"
 #include "assay/format/rounding.h"
 #include "assay/machine/dot.h"
@@ -22,7 +23,6 @@
 #include "assay/op/generate.h"
 #include "assay/op/sum_bound.h"
 #include "assay/op/unit.h"
-#include "assay/tensor/product.h"
 
 namespace assay {
 namespace {
@@ -375,7 +375,7 @@ std::vector<double> sum_errors(const Case& c, const Machine& machine, Unbounded&
   check_shapes(c);
   const Tensor &a = c.input("a"), &b = c.input("b");
   const std::int64_t n = a.shape()[0], k = a.shape()[1];
-  const MatrixUnit unit = dot_unit({c, machine, c.output_format(), threads});
+  const MatrixUnit unit = dot_unit({c, machine, output_format(c), threads});
   const std::vector<double> starts = c.input("c").view().values();
   std::vector<double> bounds(static_cast<std::size_t>(n), 0.0);
   for (std::int64_t i = 0; i < n && !unit.sums_exactly(); ++i) {
@@ -392,14 +392,14 @@ Tensor dot_bounds(const Case& c, const Machine& machine, int threads) {
   require_matrix_unit(c, machine);
   Unbounded unbounded;
   std::vector<double> bounds = sum_errors(c, machine, unbounded, threads);
-  for (double& v : bounds) v *= 1 + unit_roundoff(c.output_format());
-  return held_bounds(c.output_format(), c.input("c").shape(), std::move(bounds), unbounded);
+  for (double& v : bounds) v *= 1 + unit_roundoff(output_format(c));
+  return held_bounds(output_format(c), c.input("c").shape(), std::move(bounds), unbounded);
 }
 
 ExpectedErrors dot_errors(const Case& c, const Machine& machine, int threads) {
   require_matrix_unit(c, machine);
   check_shapes(c);
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const Tensor &a = c.input("a"), &b = c.input("b");
   const std::int64_t n = a.shape()[0], k = a.shape()[1];
   const MatrixUnit unit = dot_unit({c, machine, output, threads});
@@ -421,7 +421,7 @@ ExpectedErrors dot_errors(const Case& c, const Machine& machine, int threads) {
 }
 
 DerivedTolerance dot_tolerance(const Case& c) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   if (!output.is_float()) return {0, 0, std::string(kExactSums)};
   const Tensor &a = c.input("a"), &b = c.input("b");
   check_shapes(c);
@@ -471,7 +471,7 @@ void generate_dot(const Recipe& recipe, Case& c) {
   for (const char* name : {"a", "b"}) {
     c.inputs[name] = recipe.draw_input(name, *recipe.dtype, {n, k});
   }
-  c.inputs["c"] = recipe.draw_input("c", c.output_format(), {n});
+  c.inputs["c"] = recipe.draw_input("c", output_format(c), {n});
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ Tensor elementwise_reference(const ReferenceCall& call) {
 // One rounding, and that of the product where it is not fused.
 template <const Operation& operation>
 ExpectedErrors elementwise_errors(const Case& c, const Machine& machine, int) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const Operands operands = operands_of(c, operation, output);
   const ChanceUnit unit = chance_unit(c, machine, operands.format);
   std::vector<double> values[3];
@@ -212,7 +212,7 @@ ExpectedErrors elementwise_errors(const Case& c, const Machine& machine, int) {
 
 template <const Operation& operation>
 DerivedTolerance elementwise_tolerance(const Case& c) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const char* second = operation.names[1];
   const Format& input = operand_format(c, {"a", second}, output);
   const RoundoffBounds bounds = roundoff_bounds(c, input, output);

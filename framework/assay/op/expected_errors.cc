@@ -191,7 +191,7 @@ ChanceUnit chance_unit(const Case& c, const Machine& machine, const Format& inpu
     chance.fused = false;
     return chance;
   }
-  const Call call{c, machine, c.output_format()};
+  const Call call{c, machine, output_format(c)};
   const VectorArithmetic unit = arithmetic_of(call, input);
   chance.unit = unit.format;
   const Operator* op = find_operator(c.op);

@@ -308,7 +308,7 @@ DerivedTolerance path_tolerance(const Case& c, const Path& path, const Format& o
 
 template <Function function>
 DerivedTolerance function_tolerance(const Case& c, const Machine& machine) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const Format& input = operand_format(c, {"x"}, output);
   constexpr double kExpEnd = 104;
   Reach reach;

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 #include "assay/tensor/distribution.h"
 
 namespace assay {

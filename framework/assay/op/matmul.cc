@@ -97,7 +97,7 @@ Tensor run_matmul(const Call& call) {
               for (std::size_t i = at(begin); i < at(begin + count); ++i) {
                 if (unit.round_before_bias && has_bias) {
                   sums[i] = static_cast<float>(round_to(
-                      c.output_format(), static_cast<double>(sums[i]), unit.output_rounding));
+                      output_format(c), static_cast<double>(sums[i]), unit.output_rounding));
                 }
                 values[i] = static_cast<double>(
                     first || !has_bias ? sums[i] : sums[i] + static_cast<float>(values[i]));
@@ -201,7 +201,7 @@ SumBounds bounds_of_sums(const Case& c, const Machine& machine, const MatrixUnit
     for (std::size_t i = 0; i < left.size(); ++i) all.error[i] += left[i];
   }
   if (unit.round_before_bias && !bias.empty()) {
-    const Format& output = c.output_format();
+    const Format& output = output_format(c);
     const double u = last_roundings(unit) * unit_roundoff(output);
     for (std::size_t i = 0; i < all.size.size(); ++i) {
       all.error[i] += u * (all.size[i] + all.error[i]) + min_subnormal(output);
@@ -212,7 +212,7 @@ SumBounds bounds_of_sums(const Case& c, const Machine& machine, const MatrixUnit
 
 Tensor matmul_bounds(const Case& c, const Machine& machine, int threads) {
   require_matrix_unit(c, machine);
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const MatrixUnit unit = matrix_unit({c, machine, output, threads});
   const MatmulShape s = matmul_shape(c);
   const std::vector<double> bias = matmul_bias(c);
@@ -245,7 +245,7 @@ Tensor matmul_bounds(const Case& c, const Machine& machine, int threads) {
 
 ExpectedErrors matmul_errors(const Case& c, const Machine& machine, int threads) {
   require_matrix_unit(c, machine);
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const MatrixUnit unit = matrix_unit({c, machine, output, threads});
   const MatmulShape s = matmul_shape(c);
   const std::vector<double> bias = finite_or_zero(matmul_bias(c));
@@ -269,7 +269,7 @@ ExpectedErrors matmul_errors(const Case& c, const Machine& machine, int threads)
 }
 
 DerivedTolerance matmul_tolerance(const Case& c) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   if (!output.is_float()) return {0, 0, std::string(kExactSums)};
   if (const Machine* machine = machine_of(c)) {
     return accumulation_tolerance(c, *machine, accumulation_bounds(c, *machine).view().values());
@@ -322,7 +322,7 @@ void generate_matmul(const Recipe& recipe, Case& c) {
   const std::int64_t n = sizes.back(), k = sizes[sizes.size() - 2], m = sizes[sizes.size() - 3];
   operand("a", m, k);
   operand("b", k, n);
-  if (recipe.names("bias")) c.inputs["bias"] = recipe.draw_input("bias", c.output_format(), {n});
+  if (recipe.names("bias")) c.inputs["bias"] = recipe.draw_input("bias", output_format(c), {n});
 }
 
 }  // namespace

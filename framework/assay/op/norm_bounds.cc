@@ -213,7 +213,7 @@ Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
 }  // namespace
 
 Tensor norm_bounds(const Case& c, NormKind kind) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const Norm norm = norm_of(c, kind, output);
   Bounds bounds = bounds_of(norm, roundoff_bounds(c, norm.input, output));
   for (double& v : bounds.values) v *= 1 + unit_roundoff(output);
@@ -221,7 +221,7 @@ Tensor norm_bounds(const Case& c, NormKind kind) {
 }
 
 DerivedTolerance norm_tolerance(const Case& c, NormKind kind) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const Norm norm = norm_of(c, kind, output);
   const RoundoffBounds roundoff = roundoff_bounds(c, norm.input, output);
   const Bounds bounds = bounds_of(norm, roundoff);

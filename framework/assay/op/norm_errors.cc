@@ -224,7 +224,7 @@ void normalised(const Norm& norm, const ChanceUnit& unit, Row& of, const Take& t
 }  // namespace
 
 ExpectedErrors norm_errors(const Case& c, const Machine& machine, NormKind kind, int threads) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const Norm norm = norm_of(c, kind, output);
   const ChanceUnit unit = chance_unit(c, machine, norm.input);
   const RoundingStep after(*unit.after);

@@ -165,7 +165,7 @@ const Operator* find_operator(std::string_view name) {
 Tensor emulate(const Case& c, const Machine& machine, int threads) {
   const FloatEnvironment environment;
   const Operator& op = operator_of(c);
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   return naming(c, [&] {
     if (machine.name == kReferenceMachine) {
       return portable(op, reference_result(op, {c, output, threads}), threads);
@@ -179,7 +179,7 @@ Tensor emulate(const Case& c, const Machine& machine, int threads) {
 Tensor emulate_accumulator(const Case& c, const Machine& machine, int threads) {
   const FloatEnvironment environment;
   const Operator& op = operator_of(c);
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   return naming(c, [&] {
     if (!op.product) {
       throw CaseError(c.name,
@@ -226,13 +226,13 @@ DerivedTolerance derived_tolerance(const Case& c, const Machine* machine) {
   const Operator* op = find_operator(c.op);
   if (op == nullptr || op->tolerance == nullptr) no_tolerance(c);
   check_parameters(c, *op);
-  const Specials kind = c.output_format().specials;
+  const Specials kind = output_format(c).specials;
   const bool uneven = kind == Specials::kTapered || kind == Specials::kScale;
   if (uneven && !op->uneven_outputs) no_tolerance(c);
   if (op->machine_tolerance != nullptr && machine == nullptr) machine = named_machine(c);
   const bool by_machine = op->machine_tolerance != nullptr && machine != nullptr;
   DerivedTolerance tolerance = by_machine ? op->machine_tolerance(c, *machine) : op->tolerance(c);
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   if (output.is_float64() && (tolerance.rtol > 0 || tolerance.atol > 0)) {
     // A golden result is rounded to float64, too.
     tolerance.rtol += unit_roundoff(output);
@@ -243,7 +243,7 @@ DerivedTolerance derived_tolerance(const Case& c, const Machine* machine) {
 
 void no_tolerance(const Case& c) {
   throw CaseError(c.name, formatted("no tolerance can be derived for {} with {} results", c.op,
-                                    c.output_format().name));
+                                    output_format(c).name));
 }
 
 const Format& first_input_format(const Case& c) {
@@ -253,8 +253,8 @@ const Format& first_input_format(const Case& c) {
   if (const Format* found = c.input_format(first)) return *found;
   // Cases of assay's own operators may name their inputs as whoever recorded them does.
   if (!is_registered(*op)) return format_of_any_input(c);
-  const bool golden_alone = c.golden && c.inputs.empty() && c.unread_inputs.empty();
-  return golden_alone ? c.golden->format() : c.input(first).format();
+  const bool golden_alone = c.output().golden && c.inputs.empty() && c.unread_inputs.empty();
+  return golden_alone ? c.output().golden->format() : c.input(first).format();
 }
 
 const Format& computed_format(const Case& c) {
@@ -263,54 +263,53 @@ const Format& computed_format(const Case& c) {
   return first.is_float() && first.bits == 8 && !of_golden ? format_named("float32") : first;
 }
 
-// What tensor/ declares and the row of the case's operator answers.
-
-const Format& Case::output_format() const {
-  if (const auto named = text("output_dtype")) {
+const Format& output_format(const Case& c) {
+  if (const auto named = c.text("output_dtype")) {
     if (const Format* found = find_format(*named)) return *found;
-    throw CaseError(name, "output_dtype " + no_dtype(*named));
+    throw CaseError(c.name, "output_dtype " + no_dtype(*named));
   }
-  const Operator* row = find_operator(op);
+  const Operator* row = find_operator(c.op);
   const bool has_rule = row != nullptr && row->output_format != nullptr;
-  return has_rule ? row->output_format(*this) : first_input_format(*this);
+  return has_rule ? row->output_format(c) : first_input_format(c);
 }
 
-std::string Case::why_not_output(const Format& output) const {
-  const bool is_output_alone =
-      attributes.count("output_dtype") == 0 && inputs.empty() && unread_inputs.empty() && !golden;
-  if (is_output_alone) return "";  // draws are held against a law
-  const Format& wanted = output_format();
-  if (&wanted == &output) return "";
+std::string why_not_output(const Case& c, const Format& format) {
+  const Golden& golden = c.output().golden;
+  const bool is_open = c.output().output_dtype_is_open;
+  const bool is_said = c.attributes.count("output_dtype") != 0;
+  const bool has_inputs = !c.inputs.empty() || !c.unread_inputs.empty();
+  if (!is_said && !has_inputs && !golden) return "";  // draws are held against a law
+  const Format& wanted = output_format(c);
+  if (&wanted == &format) return "";
   std::string differs =
-      formatted("the output is {}, the case's output dtype is {}", output.name, wanted.name);
-  if (attributes.count("output_dtype") != 0 && !output_dtype_is_open) return differs;
-  const bool of_golden = inputs.empty() && unread_inputs.empty();
-  if (output_dtype_is_open) {
+      formatted("the output is {}, the case's output dtype is {}", format.name, wanted.name);
+  if (is_said && !is_open) return differs;
+  if (is_open) {
     return formatted(
         "{}, which is that of its {}, as nothing says it. Where {} is meant, give --dtype {}",
-        differs, golden && &golden->format() == &wanted ? "golden result" : "inputs", output.name,
-        output.name);
+        differs, golden && &golden->format() == &wanted ? "golden result" : "inputs", format.name,
+        format.name);
   }
-  const std::string at = output_name.empty() ? "" : "golden/" + output_name;
+  const std::string at = c.output_name().empty() ? "" : "golden/" + c.output_name();
   const std::string line = formatted(
       "import h5py; h5py.File(\"{}\", \"r+\")[\"cases/{}{}\"].attrs[\"output_dtype\"] = \"{}\"",
-      file, name, at.empty() ? "" : "/" + at, output.name);
+      c.file, c.name, at.empty() ? "" : "/" + at, format.name);
   return formatted(
       "{}, which is that of its {}, as the case does not say it. Where {} is meant, give {} "
       "the attribute output_dtype = {}{}",
-      differs, of_golden ? "golden result" : "inputs", output.name, at.empty() ? "the case" : at,
-      output.name, file.empty() ? "" : ": python3 -c " + shell_word(line));
+      differs, has_inputs ? "inputs" : "golden result", format.name, at.empty() ? "the case" : at,
+      format.name, c.file.empty() ? "" : ": python3 -c " + shell_word(line));
 }
 
-bool Case::is_attention() const {
-  const Operator* row = find_operator(op);
-  return row != nullptr && row->attention && inputs.count("q") != 0 && inputs.count("k") != 0 &&
-         inputs.count("v") != 0;
+bool is_attention(const Case& c) {
+  const Operator* row = find_operator(c.op);
+  return row != nullptr && row->attention && c.inputs.count("q") != 0 && c.inputs.count("k") != 0 &&
+         c.inputs.count("v") != 0;
 }
 
-bool Case::is_product() const {
-  const Operator* row = find_operator(op);
-  return row != nullptr && row->product && inputs.count("a") != 0 && inputs.count("b") != 0;
+bool is_product(const Case& c) {
+  const Operator* row = find_operator(c.op);
+  return row != nullptr && row->product && c.inputs.count("a") != 0 && c.inputs.count("b") != 0;
 }
 
 }  // namespace assay

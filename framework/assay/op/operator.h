@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/cases/product.h"
 #include "assay/machine/machine.h"
 #include "assay/op/parameter.h"
-#include "assay/tensor/product.h"
 
 namespace assay {
 
@@ -73,7 +73,7 @@ struct Operator {
   void (*generate)(const Recipe&, Case&) = nullptr;  // nullptr: no cases can be made
 
   // Whether the result is one product of the inputs a and b, with `transpose_a`, `transpose_b` and
-  // `bias` as tensor/product.h reads them: what checksums, accumulator faults and counts of
+  // `bias` as cases/product.h reads them: what checksums, accumulator faults and counts of
   // accumulations need.
   bool product = false;
   // Whether it is softmax(scale q k^T) v of the inputs q, k and v, which has checksums of its own.
@@ -129,6 +129,19 @@ Tensor golden_result(const Case& test_case, int threads = 0);
 DerivedTolerance derived_tolerance(const Case& test_case, const Machine* machine = nullptr);
 // Throws std::invalid_argument that says that no tolerance can be derived for the case.
 [[noreturn]] void no_tolerance(const Case& test_case);
+
+// Returns the dtype of the operator's result: the attribute `output_dtype`, otherwise by the rule
+// of the operator's row. If the operator is not known it is the dtype of the input a, q or x
+// (float32 for an 8-bit float), otherwise of the first input by name, otherwise of the golden
+// result. Throws CaseError if the case has none of these, or has several outputs.
+const Format& output_format(const Case& test_case);
+// Returns why an output of this dtype cannot be the case's output, and what to set if it can be.
+// Empty if it is the case's output, or if the case has nothing but outputs.
+std::string why_not_output(const Case& test_case, const Format& format);
+// True if the result is one product of the inputs a and b (cases/product.h) and the case has both.
+bool is_product(const Case& test_case);
+// True if the result is softmax(scale q k^T) v and the case has the inputs q, k and v.
+bool is_attention(const Case& test_case);
 
 // Rules for the column `output_format`. The dtype of the first input that the row names; of a case
 // without inputs the golden result's.

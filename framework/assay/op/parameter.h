@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay {
 

@@ -59,7 +59,7 @@ Quantization quantization_of(const Case& c) {
   const Format& codes = codes_format(c, give_scales);
   const bool power_of_two = word_of(c, "scales") == "power_of_two";
   if (give_scales) {
-    const Format& output = c.output_format();
+    const Format& output = output_format(c);
     const bool exponents = output.specials == Specials::kScale;
     if (!output.is_float() || (exponents && !power_of_two)) {
       throw CaseError(c.name, formatted("output_dtype is {}; scales are float, and {} is "
@@ -288,8 +288,9 @@ double from_half(double quotient) {
 // holds golden codes or a golden result of less precision than float64.
 std::vector<double> float_code_bounds(const Case& c, const Machine* machine, int threads) {
   const Quantization q = quantization_of(c);
-  const Format* golden =
-      c.golden && !c.golden->format().is_float64() ? &c.golden->format() : nullptr;
+  const Format* golden = c.output().golden && !c.output().golden->format().is_float64()
+                             ? &c.output().golden->format()
+                             : nullptr;
   const auto code = [&](double quotient) {
     return round_to(q.codes, std::clamp(quotient, -q.largest, q.largest));
   };
@@ -381,7 +382,7 @@ Tensor run_quantize(const Call& call) {
 
 DerivedTolerance quantize_tolerance_on(const Case& c, const Machine* machine) {
   const Quantization q = quantization_of(c);
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   if (output.specials == Specials::kTapered) no_tolerance(c);
   double least = kInfinity;  // of all blocks, the smallest amax
   for (const double amax : largest_sizes(q, c.input("x"), 1)) {
@@ -454,7 +455,7 @@ Tensor dequantize_reference(const ReferenceCall& call) {
 }
 
 DerivedTolerance dequantize_tolerance(const Case& c) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   (void)scale_grid(c, "scaling", word_of(c, "scaling"), c.input("x").shape());  // refuses others
   if (!output.is_float() || output.specials == Specials::kTapered) no_tolerance(c);
   const bool one = &output == &format_named("float32");

@@ -280,7 +280,7 @@ std::vector<double> absolute_sums(const Case& c, const AxisExtent& e, const Form
   const Format& last = last_format(c, order, unit);
   const double most = max_finite(unit);
   // Means are divided, so that a sum that overflows is none of an overflow of the output.
-  const bool ends_there = !mean && max_finite(c.output_format()) <= most;
+  const bool ends_there = !mean && max_finite(output_format(c)) <= most;
   std::vector<double> sums(static_cast<std::size_t>(e.outer * e.inner));
   for (std::int64_t row = 0; row < e.outer; ++row) {
     for (std::int64_t j = 0; j < e.inner; ++j) {
@@ -315,7 +315,7 @@ std::vector<double> absolute_sums(const Case& c, const AxisExtent& e, const Form
 
 template <Reduce what>
 Tensor reduce_bounds(const Case& c, const Machine& machine, int) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const Format& input = operand_format(c, {"x"}, output);
   const AxisExtent e = reduced_extent(c);
   const RoundoffBounds bounds = roundoff_bounds(c, input, output);
@@ -345,7 +345,7 @@ Tensor reduce_bounds(const Case& c, const Machine& machine, int) {
 // The roundings of each sum in its order, and of the mean's quotient.
 template <Reduce what>
 ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int threads) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const Format& input = operand_format(c, {"x"}, output);
   const ChanceUnit unit = chance_unit(c, machine, input);
   const AxisExtent e = reduced_extent(c);
@@ -377,7 +377,7 @@ ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int threads)
 
 template <Reduce what>
 DerivedTolerance reduce_tolerance(const Case& c) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const Format& input = operand_format(c, {"x"}, output);
   const AxisExtent e = reduced_extent(c);
   const SumOrder order = asked_order(c);

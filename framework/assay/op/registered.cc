@@ -123,7 +123,7 @@ void check_row(const Operator& row) {
 }
 
 const Format& golden_format(const Case& c) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   return output.is_float() ? format_named("float64") : output;
 }
 
@@ -134,13 +134,13 @@ Tensor reference_result(const Operator& op, const ReferenceCall& call) {
     throw CaseError(
         c.name, formatted("the reference of '{}' gave {}; the golden result of a {} result is {}",
                           op.name, golden.empty() ? "nothing" : golden.format().name,
-                          c.output_format().name, call.output.name));
+                          output_format(c).name, call.output.name));
   }
   return golden;
 }
 
 void check_result(const Case& c, const Operator& op, const Tensor& result, int threads) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   if (result.empty() || &result.format() != &output) {
     throw CaseError(c.name,
                     formatted("the operator '{}' gave {}; the case's output dtype is {}", op.name,
@@ -148,19 +148,20 @@ void check_result(const Case& c, const Operator& op, const Tensor& result, int t
   }
   static std::mutex mutex;
   static std::set<std::string> checked;
-  const std::string kind = c.golden ? "" : kind_of(c, op);
-  if (!c.golden) {
+  const std::string kind = c.output().golden ? "" : kind_of(c, op);
+  if (!c.output().golden) {
     const std::lock_guard lock(mutex);
     if (checked.count(kind) != 0) return;
   }
-  const Shape golden =
-      c.golden ? c.golden->shape() : reference_result(op, {c, golden_format(c), threads}).shape();
+  const Shape golden = c.output().golden
+                           ? c.output().golden->shape()
+                           : reference_result(op, {c, golden_format(c), threads}).shape();
   if (result.shape() != golden) {
     throw CaseError(
         c.name, formatted("the operator '{}' gave a result of shape {}; its golden result has {}",
                           op.name, shape_text(result.shape()), shape_text(golden)));
   }
-  if (c.golden) return;
+  if (c.output().golden) return;
   const std::lock_guard lock(mutex);
   checked.insert(kind);
 }

@@ -12,8 +12,8 @@
 #include "assay/base/error.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
-#include "assay/tensor/attention_shape.h"
-#include "assay/tensor/product_operands.h"
+#include "assay/cases/attention_shape.h"
+#include "assay/cases/product_operands.h"
 
 namespace assay {
 namespace {
@@ -197,7 +197,7 @@ std::int64_t SampledRows::whole_position(std::int64_t element) const {
 }
 
 std::string why_no_rows(const Case& c) {
-  if (c.is_product() || c.is_attention()) return "";
+  if (is_product(c) || is_attention(c)) return "";
   return "rows are drawn of products and of attention alone";
 }
 
@@ -207,14 +207,8 @@ SampledRows sample_rows(const Case& c, const RowSample& sample) {
   }
   if (sample.rows < 1) throw std::invalid_argument("a sample has at least one row");
   SampledRows sampled;
-  Case& rows = sampled.test_case;
-  rows.name = c.name, rows.file = c.file, rows.op = c.op;
-  rows.attributes = c.attributes;
-  rows.output_dtype_is_open = c.output_dtype_is_open;
-  rows.absent_inputs = c.absent_inputs;
-  rows.output_machines = c.output_machines;
-  rows.output_name = c.output_name;
-  c.is_product() ? sample_product(c, sample, sampled) : sample_attention(c, sample, sampled);
+  sampled.test_case = c.without_tensors();
+  is_product(c) ? sample_product(c, sample, sampled) : sample_attention(c, sample, sampled);
   return sampled;
 }
 

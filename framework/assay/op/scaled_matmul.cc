@@ -87,9 +87,9 @@ ScaledProduct product_of(const Case& c) {
                           "int8",
                           a.name, b.name));
   }
-  if (!c.output_format().is_float()) {
+  if (!output_format(c).is_float()) {
     throw CaseError(c.name, formatted("scaled_matmul gives a float result, output_dtype is {}",
-                                      c.output_format().name));
+                                      output_format(c).name));
   }
   for (const Format* f : {&a, &b}) {
     if (!holds_format(format_named("float32"), *f)) {
@@ -277,9 +277,9 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
     for (std::size_t i = 0; any && i < count; ++i) {
       bound[i] = std::max(bound[i], first_n / (1 - first_n) * size[i] + first_n * 0x1p-126);
     }
-    for (const double v : bound) bounds.push_back(v * (1 + unit_roundoff(c.output_format())));
+    for (const double v : bound) bounds.push_back(v * (1 + unit_roundoff(output_format(c))));
   }
-  return held_bounds(c.output_format(), s.output, std::move(bounds), unbounded);
+  return held_bounds(output_format(c), s.output, std::move(bounds), unbounded);
 }
 
 // Raises the errors of one matrix to those of kernels that apply the scales to the operands first,
@@ -311,7 +311,7 @@ ExpectedErrors scaled_matmul_errors(const Case& c, const Machine& machine, int t
   ScaledProduct p = product_of(c);
   const DotModel model = stretched_model(c, machine, p);
   const MatmulShape& s = p.shape;
-  const Format &output = c.output_format(), &float32 = format_named("float32");
+  const Format &output = output_format(c), &float32 = format_named("float32");
   const RoundingStep step(float32);
   const bool fused = fused_of(c, machine), any = is_any_machine(machine);
   const auto count = static_cast<std::size_t>(s.m * s.n);
@@ -369,7 +369,7 @@ ExpectedErrors scaled_matmul_errors(const Case& c, const Machine& machine, int t
 }
 
 DerivedTolerance scaled_matmul_tolerance(const Case& c) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   ScaledProduct p = product_of(c);
   const double rtol = unit_roundoff(output);
   if (largest_size(c.input("a")) * largest_size(c.input("b")) * static_cast<double>(p.shape.k) >=

@@ -107,7 +107,7 @@ std::vector<std::string> any_machine_notes(const Case& c) {
   const DotModel& row = dot_model(any_machine(), *operand);
   if (row.accumulator.value == "int32") return {};
   const Format* start = c.input_format("c");  // of a float16 one and result: so is the accumulator
-  const bool half = start != nullptr && start->name == "float16" && &c.output_format() == start;
+  const bool half = start != nullptr && start->name == "float16" && &output_format(c) == start;
   const std::string sums =
       row.kept_bits.value > 0
           ? formatted(
@@ -184,7 +184,7 @@ SumBounds sum_bounds(const Case& c, const Machine& machine, const DotModel& mode
     SumBounds bounds = sum_bounds(one, m, n, k, a, b, start, threads);
     const Format accumulator = accumulator_format(one);
     const double most = max_finite(accumulator);
-    const bool ends_there = max_finite(c.output_format()) <= most;
+    const bool ends_there = max_finite(output_format(c)) <= most;
     for (std::size_t i = 0; i < bounds.size.size(); ++i) {
       const auto element = static_cast<std::int64_t>(i);
       if (reached_rows[at(element / n)] != 0 || reached_columns[at(element % n)] != 0) {
@@ -279,7 +279,7 @@ const Machine* machine_of(const Case& c) {
 
 DerivedTolerance accumulation_tolerance(const Case& c, const Machine& machine,
                                         const std::vector<double>& bounds) {
-  const Format& output = c.output_format();
+  const Format& output = output_format(c);
   const double rtol = unit_roundoff(output);
   const double most = bounds.empty() ? 0 : *std::max_element(bounds.begin(), bounds.end());
   if (most >= no_bound(output)) {

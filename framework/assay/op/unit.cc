@@ -164,13 +164,13 @@ const Format& operand_format(const Case& c, const std::vector<const char*>& name
 
 void store_values(const Case& c, const Format& output, Overflow overflow, double* values,
                   std::int64_t n, std::byte* to) {
-  if (overflow == Overflow::kSaturate) clamp_values(max_finite(c.output_format()), values, n);
+  if (overflow == Overflow::kSaturate) clamp_values(max_finite(output_format(c)), values, n);
   encode_array(output, values, static_cast<std::size_t>(n), to);
 }
 
 void store_values(const Case& c, const Format& output, Overflow overflow, float* values,
                   std::int64_t n, std::byte* to) {
-  if (overflow == Overflow::kSaturate) clamp_values(max_finite(c.output_format()), values, n);
+  if (overflow == Overflow::kSaturate) clamp_values(max_finite(output_format(c)), values, n);
   encode_array(output, values, static_cast<std::size_t>(n), to);
 }
 

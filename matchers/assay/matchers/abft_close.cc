@@ -65,7 +65,7 @@ Case AbftMatcher::made_case(const Format& output) const {
   Case made;
   made.attributes["output_dtype"] = std::string(output.name);
   if (!second_) {
-    made.golden = copy_of(first_.tensor());
+    made.output().golden = copy_of(first_.tensor());
     return made;
   }
   made.op = "matmul";

@@ -42,7 +42,7 @@ MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actu
                                               bool words) const {
   const FloatEnvironment environment;
   const Case* c = reference_.as_case();
-  if (c == nullptr || c->results.empty()) {
+  if (c == nullptr || !c->names_outputs()) {
     return {
         Outcome::kNotComparable,
         c == nullptr
@@ -60,24 +60,22 @@ MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actu
   std::set<std::string> given;
   for (const NamedView& output : actual) {
     given.insert(output.name);
-    const auto known = c->results.find(output.name);
-    if (known == c->results.end()) {
+    const CaseOutput* known = c->find_output(output.name);
+    if (known == nullptr) {
       add(Outcome::kFail, output.name, formatted("case {} has no such output", c->name));
       continue;
     }
-    if (!known->second.golden && !known->second.golden_missing) continue;  // not compared
-    CaseReport report =
-        gate_case(output_case(*c, output.name), output.tensor, request, {.producer = producer_});
-    say_output(report, *c, output.name);
+    if (known->golden.is_absent()) continue;  // not compared
+    const CaseReport report =
+        gate_case(*c, output.name, output.tensor, request, {.producer = producer_});
     for (const std::string& note : notes_of(report)) {
       notes.push_back(formatted("{}: {}", output.name, note));
     }
     const Verdict* decides = report.deciding_verdict();
     add(report.outcome(), output.name, decides != nullptr ? explain(*decides) : report.because());
   }
-  for (const auto& [name, output] : c->results) {
-    const bool compared = output.golden || output.golden_missing;
-    if (compared && given.count(name) == 0)
+  for (const auto& [name, output] : c->outputs) {
+    if (!output.golden.is_absent() && given.count(name) == 0)
       add(Outcome::kFail, name, "it is not among the outputs");
   }
   if (parts.empty()) add(Outcome::kNotComparable, c->name, "none of its outputs is to be compared");

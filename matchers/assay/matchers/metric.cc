@@ -9,6 +9,7 @@
 #include "assay/base/words.h"
 #include "assay/judge/blindness.h"
 #include "assay/judge/complex.h"
+#include "assay/op/operator.h"
 
 namespace assay {
 namespace {
@@ -56,10 +57,10 @@ std::optional<MatchReport> unfit(const Reference& reference, const Metric& metri
   }
   const Case* c = reference.as_case();
   if (c == nullptr) return std::nullopt;
-  if (!c->golden) {
+  if (!c->output().golden) {
     return MatchReport{Outcome::kNotComparable, formatted("case {} has no golden result", c->name)};
   }
-  std::string why_not = c->why_not_output(*actual.format);
+  std::string why_not = why_not_output(*c, *actual.format);
   if (why_not.empty()) return std::nullopt;
   return MatchReport{Outcome::kNotComparable, std::move(why_not)};
 }

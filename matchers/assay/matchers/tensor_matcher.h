@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "assay/cases/case.h"
 #include "assay/judge/verdict.h"
-#include "assay/tensor/case.h"
 #include "assay/tensor/dlpack.h"
 
 namespace assay {

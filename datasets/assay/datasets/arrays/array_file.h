@@ -18,9 +18,11 @@ namespace assay {
 struct ArrayRequest {
   // "x.npy", raw bytes, or the file with an array's name: "file.h5:/path/to/dataset", "x.npz:/name"
   // (so of .pt and .safetensors; "x.npz:name", too). Of one array the name may be left out.
-  std::string path;
-  std::string dtype;           // where the file does not say: raw bytes, 8- and 16-bit patterns
-  std::optional<Shape> shape;  // of raw bytes that do not say it either
+  std::string path = {};
+  std::string dtype = {};  // where the file does not say: raw bytes, 8- and 16-bit patterns
+  std::optional<Shape> shape = {};  // of raw bytes that do not say it either
+
+  bool empty() const { return path.empty(); }
 };
 
 // An opened file. It is used by one thread at a time; what is opened from it may outlive it.

@@ -67,17 +67,9 @@ std::int64_t bytes_of_file(const ArrayRequest& array) {
   return error ? 0 : static_cast<std::int64_t>(bytes);
 }
 
-TensorInfo info_of(const ArrayRequest& array) {
+ArrayInfo info_of(const ArrayRequest& array) {
   const std::unique_ptr<ArraySource> source = open_array(array);
   return {std::string(source->format().name), source->shape()};
-}
-
-Epilogue epilogue_of(const CaseOutputRecord& of, const std::string& producer) {
-  Epilogue epilogue;
-  const auto accumulator = of.accumulators.find(producer), residual = of.residuals.find(producer);
-  if (accumulator != of.accumulators.end()) epilogue.accumulator = read_array(accumulator->second);
-  if (residual != of.residuals.end()) epilogue.residual = read_array(residual->second);
-  return epilogue;
 }
 
 // Dtypes and shapes of raw bytes of one side, where nothing else says them.
@@ -86,9 +78,9 @@ struct RawDefaults {
   const std::optional<Shape>& shape;
 };
 
-using FindOther = std::function<std::optional<TensorInfo>()>;
+using FindOther = std::function<std::optional<ArrayInfo>()>;
 
-std::optional<TensorInfo> info_if_known(ArrayRequest array) {
+std::optional<ArrayInfo> info_if_known(ArrayRequest array) {
   if (is_raw(array.path) && !says_itself(array)) return std::nullopt;
   return info_of(array);
 }
@@ -105,8 +97,8 @@ void settle(ArrayRequest& array, const RawDefaults& defaults, const FindOther& f
   if (array.dtype.empty() && !array.shape && says_itself(array)) return;
   if (array.dtype.empty()) array.dtype = defaults.dtype;
   if (!array.shape && defaults.shape) array.shape = defaults.shape;
-  std::optional<TensorInfo> pair;
-  const auto of_pair = [&]() -> const std::optional<TensorInfo>& {
+  std::optional<ArrayInfo> pair;
+  const auto of_pair = [&]() -> const std::optional<ArrayInfo>& {
     if (!pair && find_other) {
       try {
         pair = find_other();
@@ -137,23 +129,28 @@ void settle(ArrayRequest& array, const RawDefaults& defaults, const FindOther& f
   }
 }
 
+ArrayRequest* first_recorded(OutputRecord& result) {
+  for (auto& [producer, recorded] : result.recorded) {
+    if (!recorded.tensor.empty()) return &recorded.tensor;
+  }
+  return nullptr;
+}
+
 // A golden result of more precision than the outputs says nothing of what they are meant to be:
 // then they say it themselves; also those that lie in another place, which are asked there.
-void settle_output_dtype(const CaseRecord& record, CaseOutputRecord& result, Inferred& inferred) {
+void settle_output_dtype(const CaseRecord& record, OutputRecord& result, Inferred& inferred) {
   constexpr const char* kName = "output_dtype";
   if (!result.golden || result.attributes.count(kName) > 0 || record.attributes.count(kName) > 0) {
     return;
   }
   result.output_dtype_is_open = true;
-  if (result.outputs.empty()) return;
-  std::map<std::string, TensorInfo> outputs;
-  for (const auto& [producer, array] : result.outputs) outputs.emplace(producer, info_of(array));
-  const Format* const common = common_format(outputs);
+  const Format* const common = common_format(converted<ArrayInfo>(result, info_of));
+  if (common == nullptr) return;
   const Format& golden = format_named(info_of(*result.golden).dtype);
-  if (common == nullptr || !has_more_precision(golden, *common)) return;
+  if (!has_more_precision(golden, *common)) return;
   result.attributes[kName] = std::string(common->name);
   result.output_dtype_is_open = false;
-  if (inferred.output_dtype++ == 0) inferred.first_output = result.outputs.begin()->second.path;
+  if (inferred.output_dtype++ == 0) inferred.first_output = first_recorded(result)->path;
 }
 
 std::string arrays_text(int count, const std::string& first) {
@@ -169,25 +166,27 @@ void settle_arrays(std::vector<CaseRecord>& records, const OpenOptions& options,
   Inferred inferred;
   const auto settle_record = [&](CaseRecord& record) {
     for (auto& [name, input] : record.inputs) settle(input, golden, {}, inferred);
-    for (auto& [name, result] : record.results) {
+    for (auto& [name, result] : record.outputs) {
       if (!outputs.dtype.empty() && result.golden) {
         result.attributes.emplace("output_dtype", std::string(format_named(outputs.dtype).name));
       }
       FindOther of_output, of_golden;
-      if (!result.outputs.empty()) {
-        of_output = [&first = result.outputs.begin()->second] { return info_if_known(first); };
+      if (const ArrayRequest* const first = first_recorded(result)) {
+        of_output = [first] { return info_if_known(*first); };
       }
       if (result.golden) settle(*result.golden, golden, of_output, inferred);
       if (result.golden) {
         of_golden = [&there = *result.golden] { return info_if_known(there); };
       } else if (options.golden_sources) {
-        const std::string output = record.results.size() == 1 ? "" : name;
+        const std::string output = record.outputs.size() == 1 ? "" : name;
         of_golden = [&options, output, source_name = record.source_name()] {
           const FoundCase known = find_in(options.golden_sources(), source_name);
           return known.name ? known.source->golden_info(*known.name, output) : std::nullopt;
         };
       }
-      for (auto& [producer, array] : result.outputs) settle(array, outputs, of_golden, inferred);
+      for (auto& [producer, recorded] : result.recorded) {
+        if (!recorded.tensor.empty()) settle(recorded.tensor, outputs, of_golden, inferred);
+      }
       settle_output_dtype(record, result, inferred);
     }
   };
@@ -264,12 +263,23 @@ void mark_repeated(const std::string& path, std::vector<CaseRecord>& records) {
   records = std::move(kept);
 }
 
+// What a layout calls the only output of a case is not its name, and its attributes are the case's.
+void unname_only_output(CaseRecord& record) {
+  if (record.outputs.size() != 1) return;
+  auto only = record.outputs.extract(record.outputs.begin());
+  for (auto& [name, value] : only.mapped().attributes) record.attributes[name] = std::move(value);
+  only.mapped().attributes.clear();
+  only.key() = "";
+  record.outputs.insert(std::move(only));
+}
+
 }  // namespace
 
 ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records,
                        const OpenOptions& options)
     : path_(std::move(path)) {
   mark_repeated(path_, records);
+  for (CaseRecord& record : records) unname_only_output(record);
   const std::map<std::string, std::string> golden = golden_names(records, options);
   std::map<std::string, int> claims;  // on case names
   std::set<std::string> groups;       // which have cases below them
@@ -340,15 +350,17 @@ const CaseRecord& ArrayCases::record(const std::string& name) const {
   return *found;
 }
 
-const CaseOutputRecord& ArrayCases::result(const std::string& name,
-                                           const std::string& output) const {
-  const CaseRecord& r = record(name);
-  if (r.results.size() == 1 && output.empty()) return r.results.begin()->second;
-  const auto at = r.results.find(output);
-  if (at == r.results.end()) {
+const OutputRecord& ArrayCases::result(const std::string& name, const std::string& output) const {
+  const OutputRecord* const found = record(name).find_output(output);
+  if (found == nullptr) {
     throw FileError(path_, name, formatted("there is no output '{}'", output));
   }
-  return at->second;
+  return *found;
+}
+
+const ArrayRequest* ArrayCases::recorded(const std::string& name, const std::string& producer,
+                                         const std::string& output) const {
+  return result(name, output).recorded_by(producer);
 }
 
 Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
@@ -366,67 +378,25 @@ Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
       c.unread_inputs.emplace(operand, &format_named(info_of(array).dtype));
     }
   }
-  for (const auto& [output, of] : r.results) {
-    CaseOutput read;
-    read.attributes = of.attributes;
-    read.output_dtype_is_open = of.output_dtype_is_open;
-    read.golden_missing = !of.golden && !of.not_compared;
-    if (what.golden && of.golden) read.golden = read_array(*of.golden);
-    if (what.outputs) {
-      for (const auto& [producer, array] : of.outputs) {
-        read.outputs.emplace(producer, read_array(array));
-        Epilogue epilogue = epilogue_of(of, producer);
-        if (!epilogue.empty()) read.epilogues.emplace(producer, std::move(epilogue));
-      }
+  for (const auto& [output, of] : r.outputs) {
+    OutputRecord asked = of;
+    if (!what.golden && asked.golden) asked.golden = {};
+    for (auto& [producer, recorded] : asked.recorded) {
+      if (!what.outputs) recorded.tensor = {}, recorded.epilogue = {};
     }
-    read.output_machines = of.machines;
-    c.results.emplace(output, std::move(read));
-  }
-  if (c.results.size() == 1) {
-    c = one_output(c, r.results.begin()->first);
-    c.output_name.clear();
+    c.outputs.emplace(
+        output, converted<Tensor>(asked, [](const ArrayRequest& a) { return read_array(a); }));
   }
   return c;
 }
 
-CaseInfo ArrayCases::info(const std::string& name) const {
+StoredCase ArrayCases::info(const std::string& name) const {
   const CaseRecord& r = record(name);
   if (r.error) throw FileError(*r.error);
-  CaseInfo info;
-  info.name = name;
-  info.op = r.op;
-  info.attributes = r.attributes;
-  info.absent_inputs = r.absent_inputs;
+  StoredCase info{name, r.op, r.attributes, {}, r.absent_inputs, {}};
   for (const auto& [operand, array] : r.inputs) info.inputs.emplace(operand, info_of(array));
-  for (const auto& [output, of] : r.results) {
-    OutputInfo one;
-    one.attributes = of.attributes;
-    one.output_dtype_is_open = of.output_dtype_is_open;
-    one.golden_missing = !of.golden && !of.not_compared;
-    if (of.golden) one.golden = info_of(*of.golden);
-    for (const auto& [producer, array] : of.outputs) {
-      TensorInfo info_of_output = info_of(array);
-      const auto machine = of.machines.find(producer);
-      if (machine != of.machines.end()) info_of_output.machine = machine->second;
-      one.outputs.emplace(producer, std::move(info_of_output));
-    }
-    for (const auto& [producer, array] : of.accumulators) {
-      one.accumulators.emplace(producer, info_of(array));
-    }
-    for (const auto& [producer, array] : of.residuals) {
-      one.residuals.emplace(producer, info_of(array));
-    }
-    info.results.emplace(output, std::move(one));
-  }
-  if (info.results.size() == 1) {
-    OutputInfo one = std::move(info.results.begin()->second);
-    info.results.clear();
-    for (auto& [attribute, value] : one.attributes) info.attributes[attribute] = std::move(value);
-    info.output_dtype_is_open = one.output_dtype_is_open;
-    info.golden = std::move(one.golden);
-    info.outputs = std::move(one.outputs);
-    info.accumulators = std::move(one.accumulators);
-    info.residuals = std::move(one.residuals);
+  for (const auto& [output, of] : r.outputs) {
+    info.outputs.emplace(output, converted<ArrayInfo>(of, info_of));
   }
   return info;
 }
@@ -434,36 +404,33 @@ CaseInfo ArrayCases::info(const std::string& name) const {
 std::map<std::string, Attribute> ArrayCases::attributes_of(const std::string& name) const {
   const CaseRecord& r = record(name);
   std::map<std::string, Attribute> attributes = r.attributes;
-  if (r.results.size() == 1) {
-    for (const auto& [attribute, value] : r.results.begin()->second.attributes) {
-      attributes[attribute] = value;
-    }
-  }
   attributes["op"] = r.op;
   return attributes;
 }
 
 std::vector<std::string> ArrayCases::producers_of(const std::string& name) const {
-  std::set<std::string> producers;
-  for (const auto& [output, of] : record(name).results) {
-    for (const auto& [producer, array] : of.outputs) producers.insert(producer);
-  }
-  return {producers.begin(), producers.end()};
+  return assay::producers_of(record(name));
 }
 
 Tensor ArrayCases::read_output(const std::string& name, const std::string& producer,
                                const std::string& output) const {
-  const CaseOutputRecord& of = result(name, output);
-  const auto at = of.outputs.find(producer);
-  if (at == of.outputs.end()) {
+  const ArrayRequest* const array = recorded(name, producer, output);
+  if (array == nullptr) {
     throw FileError(path_, name, formatted("there is no output of '{}'", producer));
   }
-  return read_array(at->second);
+  return read_array(*array);
 }
 
 Epilogue ArrayCases::read_epilogue(const std::string& name, const std::string& producer,
                                    const std::string& output) const {
-  return epilogue_of(result(name, output), producer);
+  const auto read_part = [](const ArrayRequest& array) {
+    return array.empty() ? Tensor() : read_array(array);
+  };
+  const auto& all = result(name, output).recorded;
+  const auto found = all.find(producer);
+  if (found == all.end()) return {};
+  const auto& [accumulator, residual] = found->second.epilogue;
+  return {read_part(accumulator), read_part(residual)};
 }
 
 std::unique_ptr<ArraySource> ArrayCases::open_input(const std::string& name,
@@ -473,21 +440,20 @@ std::unique_ptr<ArraySource> ArrayCases::open_input(const std::string& name,
 
 std::unique_ptr<ArraySource> ArrayCases::open_golden(const std::string& name,
                                                      const std::string& output) const {
-  const CaseOutputRecord& of = result(name, output);
+  const OutputRecord& of = result(name, output);
   return of.golden ? open_array(*of.golden) : nullptr;
 }
 
 std::unique_ptr<ArraySource> ArrayCases::open_output(const std::string& name,
                                                      const std::string& producer,
                                                      const std::string& output) const {
-  const CaseOutputRecord& of = result(name, output);
-  const auto at = of.outputs.find(producer);
-  return at == of.outputs.end() ? nullptr : open_array(at->second);
+  const ArrayRequest* const array = recorded(name, producer, output);
+  return array == nullptr ? nullptr : open_array(*array);
 }
 
 std::int64_t ArrayCases::golden_bytes(const std::string& name) const {
   std::int64_t bytes = 0;
-  for (const auto& [output, of] : record(name).results) {
+  for (const auto& [output, of] : record(name).outputs) {
     if (of.golden) bytes += bytes_of_file(*of.golden);
   }
   return bytes;
@@ -495,9 +461,8 @@ std::int64_t ArrayCases::golden_bytes(const std::string& name) const {
 
 std::int64_t ArrayCases::output_bytes(const std::string& name, const std::string& producer) const {
   std::int64_t bytes = 0;
-  for (const auto& [output, of] : record(name).results) {
-    const auto at = of.outputs.find(producer);
-    if (at != of.outputs.end()) bytes += bytes_of_file(at->second);
+  for (const auto& [output, of] : record(name).outputs) {
+    if (const ArrayRequest* const array = of.recorded_by(producer)) bytes += bytes_of_file(*array);
   }
   return bytes;
 }
@@ -505,19 +470,16 @@ std::int64_t ArrayCases::output_bytes(const std::string& name, const std::string
 std::optional<StoredPlace> ArrayCases::golden_place(const std::string& name,
                                                     const std::string& output) const {
   if (!has_case(name)) return std::nullopt;
-  const CaseOutputRecord& of = result(name, output);
-  if (!of.golden) return std::nullopt;
-  return open_array(*of.golden)->place();
+  const OutputRecord& of = result(name, output);
+  return of.golden ? std::optional(open_array(*of.golden)->place()) : std::nullopt;
 }
 
 std::optional<StoredPlace> ArrayCases::output_place(const std::string& name,
                                                     const std::string& producer,
                                                     const std::string& output) const {
   if (!has_case(name)) return std::nullopt;
-  const CaseOutputRecord& of = result(name, output);
-  const auto at = of.outputs.find(producer);
-  if (at == of.outputs.end()) return std::nullopt;
-  return open_array(at->second)->place();
+  const ArrayRequest* const array = recorded(name, producer, output);
+  return array != nullptr ? std::optional(open_array(*array)->place()) : std::nullopt;
 }
 
 }  // namespace assay

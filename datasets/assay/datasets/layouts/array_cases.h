@@ -8,33 +8,19 @@
 #include <string>
 #include <vector>
 
+#include "assay/cases/source_names.h"
 #include "assay/datasets/arrays/array_file.h"
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/layouts/open_cases.h"
 #include "assay/datasets/store/case_source.h"
-#include "assay/tensor/source_names.h"
 
 namespace assay {
 
-// What a layout found. `array.dtype` and `array.shape` say what the layout knows of raw bytes and
-// of bit patterns; what is left open is settled by settle_arrays().
-struct CaseOutputRecord {
-  std::map<std::string, Attribute> attributes;
-  bool output_dtype_is_open = false;  // as CaseOutput has it; settle_arrays() says it
-  std::optional<ArrayRequest> golden;
-  bool not_compared = false;                    // the layout says that there is no golden result
-  std::map<std::string, ArrayRequest> outputs;  // by producer
-  // What their kernels gave beside them, and which machines computed them; by producer.
-  std::map<std::string, ArrayRequest> accumulators = {}, residuals = {};
-  std::map<std::string, std::string> machines = {};
-};
-struct CaseRecord {
-  std::string name;  // as the other tool has it
-  std::string op = "external";
-  std::map<std::string, Attribute> attributes;
-  std::map<std::string, ArrayRequest> inputs;
-  std::set<std::string> absent_inputs;  // of which the layout says that the case has none
-  std::map<std::string, CaseOutputRecord> results;  // by name; one: the case has one output
+// What a layout found. `dtype` and `shape` of an array say what the layout knows of raw bytes and
+// of bit patterns; settle_arrays() settles what they leave open. An only output may have any name.
+using OutputRecord = BasicOutput<ArrayRequest>;
+struct CaseRecord : BasicCase<ArrayRequest> {
+  CaseRecord() { op = "external"; }
   // Why the case cannot be read: thrown when it is, so that the other cases can be.
   std::optional<FileError> error = {};
   // The record is "NAME/*" and stands for every case below NAME: an archive that cannot be read, so
@@ -68,7 +54,7 @@ class ArrayCases : public CaseSource {
   bool has_case(const std::string& name) const override;
   std::optional<std::string> find(const std::string& source_name) const override;
   Case read(const std::string& name, const ReadOptions& what = {}) const override;
-  CaseInfo info(const std::string& name) const override;
+  StoredCase info(const std::string& name) const override;
   std::map<std::string, Attribute> attributes_of(const std::string& name) const override;
   std::vector<std::string> producers_of(const std::string& name) const override;
   Tensor read_output(const std::string& name, const std::string& producer,
@@ -94,7 +80,10 @@ class ArrayCases : public CaseSource {
   const CaseRecord& record(const std::string& name) const;
 
  private:
-  const CaseOutputRecord& result(const std::string& name, const std::string& output) const;
+  const OutputRecord& result(const std::string& name, const std::string& output) const;
+  // Null if the producer did not record this output.
+  const ArrayRequest* recorded(const std::string& name, const std::string& producer,
+                               const std::string& output) const;
   const CaseRecord* find_record(const std::string& name) const;
 
   std::string path_;

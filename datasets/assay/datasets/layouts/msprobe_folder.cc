@@ -92,7 +92,7 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
       unread.name = dump + "/*";
       unread.error = e;
       unread.stands_for_all_below = true;
-      unread.results["output_0"].outputs.emplace(producer, ArrayRequest{list, "", {}});
+      unread.outputs["output_0"].recorded[producer].tensor = {list};
       continue;
     }
     std::int64_t number = 0;
@@ -103,11 +103,11 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
       try {
         for (const config::MsprobeTensor& tensor : call.outputs) {
           const ArrayRequest array = array_of(folder, tensor, call.name);
-          CaseOutputRecord& result = record.results[distinct_word(tensor.place)];
+          OutputRecord& result = record.outputs[distinct_word(tensor.place)];
           if (options.side == Side::kGolden)
             result.golden = array;
           else
-            result.outputs.emplace(producer, array);
+            result.recorded[producer].tensor = array;
         }
         for (const config::MsprobeTensor& tensor : call.inputs) {
           if (options.side != Side::kGolden) break;
@@ -116,7 +116,7 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
       } catch (const FileError& e) {
         record.error = e;
       }
-      if (record.results.empty() && !record.error) {
+      if (record.outputs.empty() && !record.error) {
         ++without_data;
         continue;
       }

@@ -207,9 +207,9 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
     }
     CaseRecord record;
     record.name = pair_name(key, file);
-    CaseOutputRecord& result = record.results["output"];
-    result.outputs.emplace(producer, ArrayRequest{file, "", {}});
-    result.golden = ArrayRequest{partner->second, "", {}};
+    OutputRecord& result = record.outputs["output"];
+    result.recorded[producer].tensor = {file};
+    result.golden = ArrayRequest{partner->second};
     expected.erase(partner);
     records.push_back(std::move(record));
   }
@@ -222,25 +222,25 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
     opened.without_output.push_back(file);
     CaseRecord& record = records.emplace_back();
     record.name = pair_name(key, file);
-    record.results["output"].golden = ArrayRequest{file, "", {}};
+    record.outputs["output"].golden = ArrayRequest{file};
   }
   // Two pairs of one name ("a_b", "c" and "a", "b_c") are told apart by the output's path.
   std::map<std::string, int> count;
   for (const CaseRecord& record : records) ++count[record.name];
   for (CaseRecord& record : records) {
     if (count[record.name] > 1) {
-      const CaseOutputRecord& result = record.results["output"];
-      record.name = without_array_ending(result.outputs.empty() ? result.golden->path
-                                                                : result.outputs.at(producer).path);
+      const OutputRecord& result = record.outputs["output"];
+      record.name = without_array_ending(
+          result.recorded.empty() ? result.golden->path : result.recorded.at(producer).tensor.path);
     }
   }
   settle_arrays(records, options, opened.notes);
   // A golden result that nothing is held against need not say what it holds.
   for (CaseRecord& record : records) {
-    CaseOutputRecord& result = record.results["output"];
-    if (!record.error || !result.outputs.empty()) continue;
+    OutputRecord& result = record.outputs["output"];
+    if (!record.error || !result.recorded.empty()) continue;
     record.error.reset();
-    result.golden.reset();
+    result.golden = {};
   }
   opened.cases = std::make_unique<ArrayCases>(outputs + " " + golden, std::move(records), options);
   if (options.rows_are_cases.value_or(false)) take_rows_as_cases(opened);

@@ -42,29 +42,29 @@ void add_array(Arrays& arrays, const std::string& name, FoundArray found) {
 // The arrays of a file. One that cannot be listed costs its own cases only.
 void add_arrays(Arrays& arrays, const std::string& file, const std::string& name) {
   if (!array_format_of(file).is_archive) {
-    add_array(arrays, name, {.array = {file, "", {}}});
+    add_array(arrays, name, {.array = {file}});
     return;
   }
   try {
     for (const std::string& array : arrays_in(file)) {
       add_array(arrays, array.empty() ? name : name + "/" + array,
-                {.array = {array.empty() ? file : file + ":/" + array, "", {}}});
+                {.array = {array.empty() ? file : file + ":/" + array}});
     }
   } catch (const FileError& e) {
-    add_array(arrays, name + "/*", {.array = {file, "", {}}, .error = e, .is_all_below = true});
+    add_array(arrays, name + "/*", {.array = {file}, .error = e, .is_all_below = true});
   }
 }
 
 // Of a producer whose name is made safe the case keeps its own.
-void add_output(CaseRecord& record, CaseOutputRecord& result, const std::string& producer,
+void add_output(CaseRecord& record, OutputRecord& result, const std::string& producer,
                 const ArrayRequest& array) {
   const std::string safe = safe_word(producer);
   if (safe != producer) record.attributes["x_producer_" + safe] = producer;
-  const auto [at, added] = result.outputs.emplace(safe, array);
+  const auto [at, added] = result.recorded.emplace(safe, BasicRecorded<ArrayRequest>{array});
   if (!added) {
     throw FileError(
         array.path, "",
-        formatted("and {} are both of the producer {}", array_file(at->second.path), safe));
+        formatted("and {} are both of the producer {}", array_file(at->second.tensor.path), safe));
   }
 }
 
@@ -118,7 +118,7 @@ OpenedCases open_plain_folder(const std::string& path, const OpenOptions& option
     record.name = name;
     record.error = found.error;
     record.stands_for_all_below = found.is_all_below;
-    CaseOutputRecord& result = record.results["output"];
+    OutputRecord& result = record.outputs["output"];
     if (options.side == Side::kGolden)
       result.golden = found.array;
     else
@@ -169,7 +169,7 @@ OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& op
       record.name = name;
       if (found.error) record.error = found.error;
       record.stands_for_all_below |= found.is_all_below;
-      CaseOutputRecord& result = record.results["output"];
+      OutputRecord& result = record.outputs["output"];
       if (is_golden)
         result.golden = found.array;
       else
@@ -179,13 +179,14 @@ OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& op
   spread_errors(records);
   std::vector<CaseRecord> cases;
   for (auto& [name, record] : records) {
-    const CaseOutputRecord& result = record.results["output"];
+    const OutputRecord& result = record.outputs["output"];
     if (!result.golden && !record.error) {
-      for (const auto& [producer, array] : result.outputs)
-        opened.without_golden.push_back(array.path);
+      for (const auto& [producer, recorded] : result.recorded) {
+        opened.without_golden.push_back(recorded.tensor.path);
+      }
       continue;
     }
-    if (result.outputs.empty() && !record.error) {
+    if (result.recorded.empty() && !record.error) {
       opened.without_output.push_back(result.golden->path);
     }
     cases.push_back(std::move(record));

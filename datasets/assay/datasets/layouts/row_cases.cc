@@ -10,8 +10,8 @@
 #include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/cases/source_names.h"
 #include "assay/datasets/store/case_path.h"
-#include "assay/tensor/source_names.h"
 
 namespace assay {
 namespace {
@@ -71,22 +71,9 @@ class RowsOfArray {
   std::int64_t first_ = 0, held_ = 0;
 };
 
-TensorInfo row_of(TensorInfo info) {
+ArrayInfo row_of(ArrayInfo info) {
   info.shape.erase(info.shape.begin());
   return info;
-}
-
-template <typename Infos>
-void make_rows(Infos& infos) {
-  for (auto& [name, info] : infos) info = row_of(std::move(info));
-}
-
-template <typename Outputs>
-void make_rows_of_outputs(Outputs& of) {
-  if (of.golden) of.golden = row_of(std::move(*of.golden));
-  make_rows(of.outputs);
-  make_rows(of.accumulators);
-  make_rows(of.residuals);
 }
 
 class RowCases : public CaseSource {
@@ -94,11 +81,10 @@ class RowCases : public CaseSource {
   explicit RowCases(std::unique_ptr<CaseSource> cases) : cases_(std::move(cases)) {
     for (const std::string& name : cases_->case_names()) {
       try {
-        CaseInfo info = cases_->info(name);
+        StoredCase info = cases_->info(name);
         const std::int64_t rows = rows_of(path(), info);
-        make_rows(info.inputs);
-        make_rows_of_outputs(info);
-        for (auto& [output, result] : info.results) make_rows_of_outputs(result);
+        for (auto& [operand, input] : info.inputs) input = row_of(std::move(input));
+        for (auto& [output, of] : info.outputs) of = converted<ArrayInfo>(of, row_of);
         packs_.emplace(name, Pack{name, rows, std::move(info)});
       } catch (const FileError& e) {
         packs_.emplace(name, Pack{name, 1, {}, e});
@@ -129,9 +115,9 @@ class RowCases : public CaseSource {
 
   bool has_case(const std::string& name) const override { return place_of(name).pack != nullptr; }
 
-  CaseInfo info(const std::string& name) const override {
+  StoredCase info(const std::string& name) const override {
     const Pack& pack = *at(name).pack;
-    CaseInfo info = pack.info;
+    StoredCase info = pack.info;
     info.name = name;
     name_source_of_row(pack, name, info.attributes);
     return info;
@@ -141,8 +127,8 @@ class RowCases : public CaseSource {
     return cases_->find(source_name);
   }
 
-  std::optional<TensorInfo> golden_info(const std::string& name,
-                                        const std::string& output) const override {
+  std::optional<ArrayInfo> golden_info(const std::string& name,
+                                       const std::string& output) const override {
     return cases_->golden_info(name, output);
   }
 
@@ -161,14 +147,13 @@ class RowCases : public CaseSource {
 
   Case read(const std::string& name, const ReadOptions& what) const override {
     const Place place = at(name);
-    const CaseInfo& info = place.pack->info;
+    const StoredCase& info = place.pack->info;
     Case c;
     c.name = name;
     c.op = info.op;
     c.attributes = info.attributes;
     name_source_of_row(*place.pack, name, c.attributes);
     c.absent_inputs = info.absent_inputs;
-    c.output_dtype_is_open = info.output_dtype_is_open;
     for (const auto& [operand, tensor] : info.inputs) {
       if (what.inputs) {
         c.inputs.emplace(operand, input(*place.pack, operand, place.row));
@@ -176,13 +161,19 @@ class RowCases : public CaseSource {
         c.unread_inputs.emplace(operand, &format_named(tensor.dtype));
       }
     }
-    read_outputs(name, *place.pack, place.row, what, "", info, c);
-    for (const auto& [output, result] : info.results) {
-      CaseOutput& of = c.results[output];
-      of.attributes = result.attributes;
-      of.output_dtype_is_open = result.output_dtype_is_open;
-      of.golden_missing = result.golden_missing;
-      read_outputs(name, *place.pack, place.row, what, output, result, of);
+    for (const auto& [output, of] : info.outputs) {
+      CaseOutput& to = c.outputs[output];
+      to.attributes = of.attributes;
+      to.output_dtype_is_open = of.output_dtype_is_open;
+      if (of.golden.is_absent()) to.golden = BasicGolden<Tensor>::absent();
+      if (of.golden && what.golden) to.golden = golden(*place.pack, output, place.row);
+      for (const auto& [producer, recorded] : of.recorded) {
+        auto& row = to.recorded[producer];
+        row.machine = recorded.machine;
+        if (!what.outputs) continue;
+        if (!recorded.tensor.empty()) row.tensor = read_output(name, producer, output);
+        row.epilogue = read_epilogue(name, producer, output);
+      }
     }
     return c;
   }
@@ -200,29 +191,22 @@ class RowCases : public CaseSource {
   Epilogue read_epilogue(const std::string& name, const std::string& producer,
                          const std::string& output) const override {
     const Place place = at(name);
-    const CaseInfo& info = place.pack->info;
-    Epilogue of_row;
-    const auto take = [&](const char* part, const std::map<std::string, TensorInfo>& producers,
-                          Tensor Epilogue::*member) {
-      if (producers.count(producer) == 0) return;
-      of_row.*member =
-          rows(
-              part, *place.pack, producer, output, [] { return nullptr; },
-              [&] {
-                return std::move(cases_->read_epilogue(place.pack->name, producer, output).*member);
-              })
-              .row(place.row);
+    const auto& all = place.pack->info.outputs.at(output).recorded;
+    const auto known = all.find(producer);
+    if (known == all.end()) return {};
+    const auto part = [&](const char* what, auto member) {
+      if ((known->second.epilogue.*member.first).empty()) return Tensor();
+      return rows(
+                 what, *place.pack, producer, output, [] { return nullptr; },
+                 [&] {
+                   Epilogue all_rows = cases_->read_epilogue(place.pack->name, producer, output);
+                   return std::move(all_rows.*member.second);
+                 })
+          .row(place.row);
     };
-    const auto take_both = [&](const auto& of) {
-      take("accumulators", of.accumulators, &Epilogue::accumulator);
-      take("residuals", of.residuals, &Epilogue::residual);
-    };
-    if (output.empty()) {
-      take_both(info);
-    } else {
-      take_both(info.results.at(output));
-    }
-    return of_row;
+    using Stored = BasicEpilogue<ArrayInfo>;
+    return {part("accumulators", std::pair(&Stored::accumulator, &Epilogue::accumulator)),
+            part("residuals", std::pair(&Stored::residual, &Epilogue::residual))};
   }
 
   // A row of what lies in one stretch of a file does, too.
@@ -242,7 +226,7 @@ class RowCases : public CaseSource {
   struct Pack {
     std::string name;
     std::int64_t rows;
-    CaseInfo info;  // of each row, without its name
+    StoredCase info;  // of each row, without its name
     // The reason if the arrays cannot be read. Their number of rows is unknown then, so every row
     // has this error.
     std::optional<FileError> error = {};
@@ -332,25 +316,9 @@ class RowCases : public CaseSource {
                [&] {
                  Case whole =
                      cases_->read(pack.name, {.inputs = false, .golden = true, .outputs = false});
-                 return std::move(output.empty() ? *whole.golden
-                                                 : *whole.results.at(output).golden);
+                 return std::move(*whole.outputs.at(output).golden);
                })
         .row(row);
-  }
-
-  // Of a case, or of one of its outputs.
-  template <typename Infos, typename Outputs>
-  void read_outputs(const std::string& name, const Pack& pack, std::int64_t row,
-                    const ReadOptions& what, const std::string& output, const Infos& info,
-                    Outputs& to) const {
-    if (info.golden && what.golden) to.golden = golden(pack, output, row);
-    for (const auto& [producer, tensor] : info.outputs) {
-      if (!tensor.machine.empty()) to.output_machines.emplace(producer, tensor.machine);
-      if (!what.outputs) continue;
-      to.outputs.emplace(producer, read_output(name, producer, output));
-      Epilogue epilogue = read_epilogue(name, producer, output);
-      if (!epilogue.empty()) to.epilogues.emplace(producer, std::move(epilogue));
-    }
   }
 
   std::unique_ptr<CaseSource> cases_;
@@ -366,10 +334,10 @@ std::string row_name(const std::string& name, std::int64_t row, std::int64_t row
   return formatted("{}/{:0{}}", name, row, digits);
 }
 
-std::int64_t rows_of(const std::string& path, const CaseInfo& info) {
+std::int64_t rows_of(const std::string& path, const StoredCase& info) {
   std::optional<std::int64_t> rows;
   std::string first;
-  const auto look = [&](const std::string& what, const TensorInfo& tensor) {
+  const auto look = [&](const std::string& what, const ArrayInfo& tensor) {
     const std::string object = path_of(info.name, what, "");
     if (tensor.shape.empty()) {
       throw FileError(path, object, "is a scalar: it has no rows that could be cases");
@@ -384,18 +352,18 @@ std::int64_t rows_of(const std::string& path, const CaseInfo& info) {
                                 tensor.shape.front(), first, *rows));
     }
   };
-  const auto look_at_outputs = [&](const auto& of, const std::string& output) {
+  for (const auto& [operand, tensor] : info.inputs) look("inputs/" + operand, tensor);
+  for (const auto& [output, of] : info.outputs) {
     const std::string behind = output.empty() ? "" : "/" + output;
     if (of.golden) look("golden" + behind, *of.golden);
-    for (const auto& [part, tensors] : {std::pair("outputs/", &of.outputs),
-                                        {"accumulators/", &of.accumulators},
-                                        {"residuals/", &of.residuals}}) {
-      for (const auto& [producer, tensor] : *tensors) look(part + producer + behind, tensor);
+    for (const auto& [producer, recorded] : of.recorded) {
+      for (const auto& [part, array] : {std::pair("outputs/", &recorded.tensor),
+                                        {"accumulators/", &recorded.epilogue.accumulator},
+                                        {"residuals/", &recorded.epilogue.residual}}) {
+        if (!array->empty()) look(part + producer + behind, *array);
+      }
     }
-  };
-  for (const auto& [operand, tensor] : info.inputs) look("inputs/" + operand, tensor);
-  look_at_outputs(info, "");
-  for (const auto& [output, result] : info.results) look_at_outputs(result, output);
+  }
   return rows.value_or(0);
 }
 
@@ -433,12 +401,7 @@ void put_row(Tensor& rows, std::int64_t row, const Tensor& value) {
 Tensor computed_by_rows(const Case& c, std::int64_t rows, int threads,
                         const std::function<Tensor(const Case& row)>& compute) {
   if (rows == 0) throw CaseError(c.name, "its arrays have no rows, which are its cases");
-  Case header;  // of a row: all but its tensors
-  header.file = c.file;
-  header.op = c.op;
-  header.attributes = c.attributes;
-  header.absent_inputs = c.absent_inputs;
-  header.output_name = c.output_name;
+  const Case header = c.without_tensors();
   const auto row_case = [&](std::int64_t row) {
     Case of_row = header;
     of_row.name = row_name(c.name, row, rows);

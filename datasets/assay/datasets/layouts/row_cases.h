@@ -20,7 +20,7 @@ std::string row_name(const std::string& name, std::int64_t row, std::int64_t row
 
 // How many rows each tensor of a case has. Throws FileError that names file, case and tensor where
 // they differ, and where a tensor is a scalar.
-std::int64_t rows_of(const std::string& path, const CaseInfo& info);
+std::int64_t rows_of(const std::string& path, const StoredCase& info);
 
 // Whether the attributes of a file say that its rows are cases. Throws FileError where they say
 // neither 0 nor 1.

@@ -65,20 +65,20 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
   for (const auto& [name, file] : sides.golden) {
     const std::size_t word = name.find_first_not_of("_-");
     const std::string output = distinct_word(word == std::string::npos ? "y" : name.substr(word));
-    const auto [at, is_new] = record.results.try_emplace(output);
-    CaseOutputRecord& result = at->second;
+    const auto [at, is_new] = record.outputs.try_emplace(output);
+    OutputRecord& result = at->second;
     if (!is_new) {
       throw FileError(file, "",
                       formatted("and {} are both golden results of the output '{}'",
                                 result.golden->path, output));
     }
-    result.golden = ArrayRequest{file, "", {}};
+    result.golden = ArrayRequest{file};
     auto partner = sides.outputs.find(name);
     if (partner == sides.outputs.end()) {
       opened.without_output.push_back(file);
       continue;
     }
-    result.outputs.emplace(producer, ArrayRequest{partner->second, "", {}});
+    result.recorded[producer].tensor = {partner->second};
     sides.outputs.erase(partner);
   }
   for (const auto& [name, file] : sides.outputs) opened.without_golden.push_back(file);

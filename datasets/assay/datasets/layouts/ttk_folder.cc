@@ -130,13 +130,13 @@ void add_named_files(CaseRecord& record, const TtkTable& table, const TtkCase& r
   }
   for (std::size_t i = 0; i < row.golden_files.size(); ++i) {
     if (row.golden_files[i].empty()) continue;
-    CaseOutputRecord& result = record.results[formatted("output_{}", i)];
-    if (!result.golden && !result.not_compared) result.golden = array(row.golden_files[i]);
+    OutputRecord& result = record.outputs[formatted("output_{}", i)];
+    if (!result.golden && !result.golden.is_absent()) result.golden = array(row.golden_files[i]);
   }
   for (std::size_t i = 0; i < row.xpu_files.size(); ++i) {
     if (row.xpu_files[i].empty()) continue;
-    CaseOutputRecord& result = record.results[formatted("output_{}", i)];
-    if (!result.outputs.contains("xpu")) result.outputs["xpu"] = array(row.xpu_files[i]);
+    OutputRecord& result = record.outputs[formatted("output_{}", i)];
+    if (auto& xpu = result.recorded["xpu"].tensor; xpu.empty()) xpu = array(row.xpu_files[i]);
   }
 }
 
@@ -151,18 +151,22 @@ void add_row(CaseRecord& record, const TtkCase* row, const OpenOptions& options)
     if (at != record.inputs.end()) add_what_row_says(at->second, row->inputs[i]);
   }
   for (std::size_t i = 0; i < row->outputs.size(); ++i) {
-    const auto at = record.results.find(formatted("output_{}", i));
-    if (at == record.results.end()) continue;
-    CaseOutputRecord& result = at->second;
+    const auto at = record.outputs.find(formatted("output_{}", i));
+    if (at == record.outputs.end()) continue;
+    OutputRecord& result = at->second;
     if (result.golden) {
       // It may be wider than the output, which the table cannot say.
       if (result.golden->dtype.empty()) result.golden->dtype = options.golden_dtype;
       add_what_row_says(*result.golden, row->outputs[i]);
     } else {
-      for (auto& [producer, array] : result.outputs) add_what_row_says(array, row->outputs[i]);
+      for (auto& [producer, recorded] : result.recorded) {
+        add_what_row_says(recorded.tensor, row->outputs[i]);
+      }
       continue;  // what follows speaks of a comparison
     }
-    for (auto& [producer, array] : result.outputs) add_what_row_says(array, row->outputs[i]);
+    for (auto& [producer, recorded] : result.recorded) {
+      add_what_row_says(recorded.tensor, row->outputs[i]);
+    }
     // One entry serves all outputs.
     const std::size_t of = row->tolerances.size() == 1 ? 0 : i;
     if (of < row->tolerances.size() && row->tolerances[of]) {
@@ -275,9 +279,9 @@ CaseRecord manual_record(const std::string& folder, const std::string& name, con
       }
       const ArrayRequest array{path, ttk_dtype(file.dtype), file.shape};
       if (file.kind == "golden") {
-        CaseOutputRecord& result = record.results[formatted("output_{}", file.index)];
+        OutputRecord& result = record.outputs[formatted("output_{}", file.index)];
         if (none) {
-          result.not_compared = true;
+          result.golden = BasicGolden<ArrayRequest>::absent();
           continue;
         }
         if (file.ending == "bin" && !file.shape) {
@@ -293,7 +297,7 @@ CaseRecord manual_record(const std::string& folder, const std::string& name, con
       }
     }
     if (row != nullptr && !row->outputs.empty()) {
-      for (const auto& [output, result] : record.results) {
+      for (const auto& [output, result] : record.outputs) {
         const auto index = static_cast<std::size_t>(*index_of(output.substr(7)));
         if (index >= row->outputs.size()) {
           throw FileError(folder, "",
@@ -474,19 +478,19 @@ CaseRecord dump_record(const std::string& name, const DumpedCase& dumped,
   const auto preferred = {"", "dyn", "const", "bin", "geir", "fail"};
   if (const auto* inputs = first_of(dumped.inputs, preferred)) {
     for (const auto& [index, path] : *inputs) {
-      record.inputs.emplace(formatted("input_{}", index), ArrayRequest{path, "", {}});
+      record.inputs.emplace(formatted("input_{}", index), ArrayRequest{path});
     }
   }
   if (const auto* golden = first_of(dumped.golden, preferred)) {
     for (const auto& [index, path] : *golden) {
-      record.results[formatted("output_{}", index)].golden = ArrayRequest{path, "", {}};
+      record.outputs[formatted("output_{}", index)].golden = ArrayRequest{path};
     }
   }
   for (const auto* side : {&dumped.outputs, &dumped.third}) {
     for (const auto& [producer, arrays] : *side) {
       for (const auto& [index, path] : arrays) {
-        record.results[formatted("output_{}", index)].outputs.emplace(
-            producer.empty() ? producer_of_no_variant : producer, ArrayRequest{path, "", {}});
+        OutputRecord& output = record.outputs[formatted("output_{}", index)];
+        output.recorded[producer.empty() ? producer_of_no_variant : producer].tensor = {path};
       }
     }
   }
@@ -561,8 +565,8 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
       record.error = e;
     }
     add_row(record, known ? row->second : nullptr, options);
-    for (const auto& [output, result] : record.results) {
-      if (result.golden && result.outputs.empty()) {
+    for (const auto& [output, result] : record.outputs) {
+      if (result.golden && result.recorded.empty()) {
         opened.without_output.push_back(result.golden->path);
       }
     }

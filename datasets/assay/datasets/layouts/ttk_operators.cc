@@ -208,10 +208,10 @@ void name_operator(CaseRecord& record, const TtkCase& row) {
       record.inputs.insert(std::move(input));
     }
     // The first output is the operator's own; its name says so where there are others.
-    auto first = record.results.extract("output_0");
+    auto first = record.outputs.extract("output_0");
     if (!first.empty()) {
-      if (!record.results.empty()) first.key() = find_operator(record.op)->output;
-      record.results.insert(std::move(first));
+      if (!record.outputs.empty()) first.key() = find_operator(record.op)->output;
+      record.outputs.insert(std::move(first));
     }
     return;
   }

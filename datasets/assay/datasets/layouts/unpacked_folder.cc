@@ -60,8 +60,8 @@ CaseRecord record_of(const std::string& folder, const config::ManifestCase& list
   record.absent_inputs.insert(listed.absent_inputs.begin(), listed.absent_inputs.end());
   const bool several = !listed.results.empty();
   for (const auto& [output, attributes] : listed.results) {
-    record.results[output].attributes = attributes;
-    record.results[output].not_compared = true;
+    record.outputs[output].attributes = attributes;
+    record.outputs[output].golden = BasicGolden<ArrayRequest>::absent();
   }
   try {
     for (const auto& [name, array] : listed.arrays) {
@@ -82,21 +82,20 @@ CaseRecord record_of(const std::string& folder, const config::ManifestCase& list
         record.inputs.emplace(parsed.output, request);
         continue;
       }
-      CaseOutputRecord& result = record.results[several ? parsed.output : "output"];
+      OutputRecord& result = record.outputs[parsed.output];
       if (parsed.kind == "golden") {
         result.golden = request;
-        result.not_compared = false;
       } else if (parsed.kind == "outputs") {
-        result.outputs.emplace(parsed.producer, request);
+        result.recorded[parsed.producer].tensor = request;
       } else if (parsed.kind == "accumulators") {
-        result.accumulators.emplace(parsed.producer, request);
+        result.recorded[parsed.producer].epilogue.accumulator = request;
       } else {
-        result.residuals.emplace(parsed.producer, request);
+        result.recorded[parsed.producer].epilogue.residual = request;
       }
     }
     for (const auto& [name, machine] : listed.machines) {
       const ArrayName parsed = parse_name(name, several);
-      record.results[several ? parsed.output : "output"].machines[parsed.producer] = machine;
+      record.outputs[parsed.output].recorded[parsed.producer].machine = machine;
     }
   } catch (const FileError& e) {
     record.error = e;
@@ -107,25 +106,18 @@ CaseRecord record_of(const std::string& folder, const config::ManifestCase& list
 using Arrays = std::map<std::string, TensorView>;
 
 // What a case holds, by the names of the list.
-void add_result(Arrays& arrays, config::ManifestCase& listed, const std::string& output,
-                const std::optional<Tensor>& golden, const std::map<std::string, Tensor>& outputs,
-                const std::map<std::string, Epilogue>& epilogues,
-                const std::map<std::string, std::string>& machines) {
-  const std::string behind = output.empty() ? "" : "/" + output;
-  if (golden) arrays.emplace("golden" + behind, golden->view());
-  for (const auto& [producer, tensor] : outputs) {
-    arrays.emplace("outputs/" + producer + behind, tensor.view());
-  }
-  for (const auto& [producer, epilogue] : epilogues) {
-    if (!epilogue.accumulator.empty()) {
-      arrays.emplace("accumulators/" + producer + behind, epilogue.accumulator.view());
+void add_output(Arrays& arrays, config::ManifestCase& listed, const std::string& name,
+                const CaseOutput& output) {
+  const std::string behind = name.empty() ? "" : "/" + name;
+  if (output.golden) arrays.emplace("golden" + behind, output.golden->view());
+  for (const auto& [producer, recorded] : output.recorded) {
+    const std::string of = producer + behind;
+    for (const auto& [part, tensor] : {std::pair("outputs/", &recorded.tensor),
+                                       {"accumulators/", &recorded.epilogue.accumulator},
+                                       {"residuals/", &recorded.epilogue.residual}}) {
+      if (!tensor->empty()) arrays.emplace(part + of, tensor->view());
     }
-    if (!epilogue.residual.empty()) {
-      arrays.emplace("residuals/" + producer + behind, epilogue.residual.view());
-    }
-  }
-  for (const auto& [producer, machine] : machines) {
-    listed.machines["outputs/" + producer + behind] = machine;
+    if (!recorded.machine.empty()) listed.machines["outputs/" + of] = recorded.machine;
   }
 }
 
@@ -180,10 +172,9 @@ void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cas
     for (const auto& [operand, tensor] : c.inputs) {
       arrays.emplace("inputs/" + operand, tensor.view());
     }
-    add_result(arrays, listed, "", c.golden, c.outputs, c.epilogues, c.output_machines);
-    for (const auto& [output, of] : c.results) {
-      listed.results[output] = of.attributes;
-      add_result(arrays, listed, output, of.golden, of.outputs, of.epilogues, of.output_machines);
+    for (const auto& [output, of] : c.outputs) {
+      if (!output.empty()) listed.results[output] = of.attributes;
+      add_output(arrays, listed, output, of);
     }
     made.make(name);
     for (const auto& [array, view] : arrays) {
@@ -283,14 +274,8 @@ class TtkWriter {
       input_shapes_.emplace_back(tensor.shape());
       input_dtypes_.push_back(dtype);
     }
-    if (case_.results.empty()) {
-      write_output(manual, case_.golden, case_.outputs);
-      add_bound({}, lost);
-    }
-    for (const auto& [output, of] : case_.results) {
-      write_output(manual, of.golden, of.outputs);
-      add_bound(of.attributes, lost);
-    }
+    if (case_.outputs.empty()) write_output(manual, {}, lost);
+    for (const auto& [output, of] : case_.outputs) write_output(manual, of, lost);
     note_lost(lost);
     return row(names);
   }
@@ -312,21 +297,24 @@ class TtkWriter {
     return order;
   }
 
-  void write_output(const std::string& manual, const std::optional<Tensor>& golden,
-                    const std::map<std::string, Tensor>& outputs) {
+  void write_output(const std::string& manual, const CaseOutput& output,
+                    std::set<std::string>& lost) {
     const auto index = output_shapes_.size();
     std::optional<Shape> shape;
     std::string dtype;
-    if (golden) {
-      dtype = ttk_dtype_of(golden->format());
-      shape = golden->shape();
+    if (output.golden) {
+      dtype = ttk_dtype_of(output.golden->format());
+      shape = output.golden->shape();
       write_raw(
           formatted("{}/golden_{}_{}__shape_{}.bin", manual, index, dtype, shape_token(*shape)),
-          *golden);
+          *output.golden);
     } else {
       write_file(formatted("{}/golden_{}_none.bin", manual, index), "");
     }
-    for (const auto& [producer, tensor] : outputs) {
+    for (const auto& [producer, recorded] : output.recorded) {
+      if (!recorded.epilogue.empty()) lost.insert("accumulators and residuals");
+      const Tensor& tensor = recorded.tensor;
+      if (tensor.empty()) continue;
       const std::string dump = made("dump_" + producer);
       write_raw(formatted("{}/{}_output_{}.bin", dump, ttk_dump_name(testcase_), index), tensor);
       dtype = ttk_dtype_of(tensor.format());
@@ -334,6 +322,7 @@ class TtkWriter {
     }
     output_shapes_.push_back(shape);
     output_dtypes_.push_back(dtype);
+    add_bound(output.attributes, lost);
   }
 
   // Makes a folder, and gives its path.
@@ -378,7 +367,6 @@ class TtkWriter {
         lost.insert(formatted("the attribute {}", name));
       }
     }
-    if (!case_.epilogues.empty()) lost.insert("accumulators and residuals");
   }
 
   std::vector<std::string> row(const TtkNames& names) const {

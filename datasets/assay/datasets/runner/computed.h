@@ -6,26 +6,29 @@
 #include <string>
 #include <utility>
 
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay {
 
-// The result alone, which a Tensor converts to; or with what its kernel gave beside it, for the
-// checksums of residual_compensated. Of a case with several outputs all of them by name, as in
-// `return {{"y", y}, {"mean", mean}};`: those that the case has, no more and no fewer.
+// The result, which a Tensor converts to, or the result with what its kernel gave beside it, for
+// the checksums of residual_compensated. An operator with several outputs gives all that the case
+// has, by name, as in `return {{"y", y}, {"mean", mean}};`.
 struct Computed {
-  Computed(Tensor result) : output(std::move(result)) {}  // NOLINT: a result is all that most give
-  Computed(Tensor result, Epilogue beside)
-      : output(std::move(result)), epilogue(std::move(beside)) {}
-  Computed(std::map<std::string, Tensor> several)  // NOLINT: likewise
-      : results(std::move(several)) {}
-  Computed(std::initializer_list<std::pair<const std::string, Tensor>> several)
-      : results(several) {}
+  struct Result {
+    Tensor tensor;
+    Epilogue epilogue = {};
+  };
 
-  Tensor output;
-  Epilogue epilogue = {};
-  std::map<std::string, Tensor> results = {};      // by name; then there is no `output`
-  std::map<std::string, Epilogue> epilogues = {};  // of results that have one
+  Computed(Tensor result, Epilogue epilogue = {}) {  // NOLINT: most give only a tensor
+    results[""] = {std::move(result), std::move(epilogue)};
+  }
+  Computed(std::map<std::string, Tensor> several) {  // NOLINT: likewise
+    for (auto& [name, tensor] : several) results[name] = {std::move(tensor)};
+  }
+  Computed(std::initializer_list<std::pair<const std::string, Tensor>> several)
+      : Computed(std::map<std::string, Tensor>(several)) {}
+
+  std::map<std::string, Result> results = {};  // by name; "" for the only one
 };
 
 }  // namespace assay

@@ -7,8 +7,10 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/arrays/array_judge.h"
 #include "assay/gate/case_outputs.h"
+#include "assay/op/operator.h"
 
 namespace assay {
 namespace {
@@ -40,13 +42,14 @@ Origin origin_of(const CaseSource& golden, const std::string& name, const std::s
 bool is_golden_itself(const CaseSource& golden, const CaseSource& outputs, const Case& c,
                       const Tensor& output, const std::string& producer) {
   // Where the bytes differ nobody need ask where they lie.
-  if (!c.golden || &c.golden->format() != &output.format() || c.golden->shape() != output.shape() ||
-      std::memcmp(c.golden->bytes(), output.bytes(),
+  const auto& expected = c.output().golden;
+  if (!expected || &expected->format() != &output.format() || expected->shape() != output.shape() ||
+      std::memcmp(expected->bytes(), output.bytes(),
                   static_cast<std::size_t>(output.size() * output.format().storage_bytes)) != 0) {
     return false;
   }
-  const auto place = golden.golden_place(c.name, c.output_name);
-  return place && place == outputs.output_place(c.name, producer, c.output_name);
+  const auto place = golden.golden_place(c.name, c.output_name());
+  return place && place == outputs.output_place(c.name, producer, c.output_name());
 }
 
 CaseReport not_judged(const Case& c, Outcome outcome, std::string because) {
@@ -59,47 +62,42 @@ CaseReport not_judged(const Case& c, Outcome outcome, std::string because) {
 
 // What a team's operator gave for a case, once for all its outputs.
 struct ComputedCase {
-  Computed computed = Tensor();
+  std::map<std::string, Computed::Result> results = {};
   std::string failure = {};  // what went wrong; empty where nothing did
 };
 
-template <typename Value>
-std::string keys_of(const std::map<std::string, Value>& map) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : map) names.push_back(name);
-  return joined(names);
+bool is_compared(const std::string& name, const CaseOutput& output) {
+  return name.empty() || !output.golden.is_absent();
 }
 
 // Refuses results that are not those of the case.
-void check_results(const Case& c, const Computed& computed) {
-  if (c.results.empty()) {
-    if (!computed.results.empty()) {
+void check_results(const Case& c, const std::map<std::string, Computed::Result>& results) {
+  const bool has_one = results.size() == 1 && results.count("") != 0;
+  if (!c.names_outputs() && !has_one) {
+    throw std::runtime_error(
+        formatted("it returned outputs by name ({}), and the case has one, without a name",
+                  joined(keys_of(results))));
+  }
+  if (c.names_outputs() && has_one) {
+    throw std::runtime_error(
+        formatted("it returned one tensor, and the case has several outputs: return {} by name",
+                  joined(keys_of(c.outputs))));
+  }
+  for (const auto& [name, result] : results) {
+    if (!c.has_output(name)) {
       throw std::runtime_error(
-          formatted("it returned outputs by name ({}), and the case has one, "
-                    "without a name",
-                    keys_of(computed.results)));
+          formatted("it returned '{}', which is no output of the case; its outputs are {}", name,
+                    joined(keys_of(c.outputs))));
     }
-    if (computed.output.empty()) throw std::runtime_error("it returned an empty tensor");
-    return;
-  }
-  const std::string has = keys_of(c.results);
-  if (computed.results.empty()) {
-    throw std::runtime_error(formatted(
-        "it returned one tensor, and the case has several outputs: return {} by name", has));
-  }
-  for (const auto& [name, tensor] : computed.results) {
-    if (c.results.count(name) == 0) {
-      throw std::runtime_error(formatted(
-          "it returned '{}', which is no output of the case; its outputs are {}", name, has));
+    if (result.tensor.empty()) {
+      throw std::runtime_error("it returned an empty tensor" +
+                               (name.empty() ? "" : formatted(" as '{}'", name)));
     }
-    if (tensor.empty())
-      throw std::runtime_error(formatted("it returned an empty tensor as '{}'", name));
   }
-  for (const auto& [name, output] : c.results) {
-    const bool compared = output.golden || output.golden_missing;
-    if (compared && computed.results.count(name) == 0) {
+  for (const auto& [name, output] : c.outputs) {
+    if (is_compared(name, output) && results.count(name) == 0) {
       throw std::runtime_error(formatted("it did not return the output '{}'; it returned {}", name,
-                                         keys_of(computed.results)));
+                                         joined(keys_of(results))));
     }
   }
 }
@@ -107,8 +105,8 @@ void check_results(const Case& c, const Computed& computed) {
 ComputedCase compute(const Case& c, const OutputSource& source) {
   ComputedCase made;
   try {
-    made.computed = source.compute(c);
-    check_results(c, made.computed);
+    made.results = source.compute(c).results;
+    check_results(c, made.results);
   } catch (const std::exception& e) {
     made.failure = formatted("the operator threw: {}", e.what());
   }
@@ -118,12 +116,10 @@ ComputedCase compute(const Case& c, const OutputSource& source) {
 GatedCase gate_computed(const Case& c, ComputedCase& made, const GateRequest& request,
                         Origin origin) {
   if (!made.failure.empty()) return {not_judged(c, Outcome::kFail, made.failure), {}};
-  Computed& computed = made.computed;
-  const bool several = !c.output_name.empty();
-  Tensor& output = several ? computed.results.at(c.output_name) : computed.output;
-  origin.epilogue = several ? &computed.epilogues[c.output_name] : &computed.epilogue;
-  CaseReport report = gate_case(c, output, request, origin);
-  return {std::move(report), std::move(output)};
+  Computed::Result& result = made.results.at(c.output_name());
+  origin.epilogue = &result.epilogue;
+  CaseReport report = gate_case(c, result.tensor, request, origin);
+  return {std::move(report), std::move(result.tensor)};
 }
 
 // What a reader should know of an output dtype that nothing but the output says.
@@ -141,36 +137,32 @@ GatedCase gate_recorded(const CaseSource& golden, Case& c, const OutputSource& s
     return {not_judged(c, Outcome::kNotComparable, formatted("{} has no such case", file.path())),
             {}};
   }
-  const CaseInfo info = file.info(c.name);
+  const StoredCase info = file.info(c.name);
   check_same_source(golden.path(), c.attributes, file.path(), info.attributes, c.name);
-  const std::map<std::string, TensorInfo>* outputs = &info.outputs;
-  if (!c.output_name.empty() || !info.results.empty()) {
-    const auto result = info.results.find(c.output_name);
-    if (result == info.results.end()) {
-      const std::string wanted = c.output_name.empty()
-                                     ? "the one output of the case"
-                                     : formatted("the output '{}'", c.output_name);
-      const std::string has = info.results.empty() ? "one without a name" : keys_of(info.results);
-      return {not_judged(c, Outcome::kNotComparable,
-                         formatted("{} does not have {}; it has {}", file.path(), wanted, has)),
-              {}};
-    }
-    outputs = &result->second.outputs;
+  const std::string name = c.output_name();
+  const StoredOutput* const of = info.find_output(name);
+  if (of == nullptr) {
+    const std::string wanted =
+        name.empty() ? "the one output of the case" : formatted("the output '{}'", name);
+    const std::string has =
+        info.names_outputs() ? joined(keys_of(info.outputs)) : "one without a name";
+    return {not_judged(c, Outcome::kNotComparable,
+                       formatted("{} does not have {}; it has {}", file.path(), wanted, has)),
+            {}};
   }
-  const auto recorded = outputs->find(source.name);
-  if (recorded == outputs->end()) {
+  if (of->recorded_by(source.name) == nullptr) {
     return {not_judged(c, Outcome::kNotComparable,
                        formatted("there is no recorded output of '{}'", source.name)),
             {}};
   }
-  origin.machine = recorded->second.machine;
-  Tensor output = file.read_output(c.name, source.name, c.output_name);
+  origin.machine = of->recorded.at(source.name).machine;
+  Tensor output = file.read_output(c.name, source.name, name);
   Epilogue epilogue;
   if (request.checksums && request.checksums->threshold->takes_residuals) {
-    epilogue = file.read_epilogue(c.name, source.name, c.output_name);
+    epilogue = file.read_epilogue(c.name, source.name, name);
     origin.epilogue = &epilogue;
   }
-  const bool taken = c.take_output_dtype(output.format());
+  const bool taken = c.take_output_dtype(name, output.format());
   CaseReport report = gate_case(c, output, request, origin);
   if (taken) add_note(kTakenDtype, report);
   if (is_golden_itself(golden, file, c, output, source.name)) {
@@ -181,24 +173,23 @@ GatedCase gate_recorded(const CaseSource& golden, Case& c, const OutputSource& s
 }
 
 // Of a case with several outputs the one that its operator computes can be emulated.
-GatedCase gate_by_machine(const Case& c, const OperatorOutput& of, const OutputSource& source,
+GatedCase gate_by_machine(const Case& c, const ComputedOutput& of, const OutputSource& source,
                           const GateRequest& request, const Origin& origin) {
   GatedCase gated;
-  if (c.output_name.empty() || of.name == c.output_name) {
+  if (of.name == c.output_name()) {
     gated.report =
         gate_emulated(c, *source.machine, request, origin, &gated.output, &gated.epilogue);
   } else {
-    gated.report = not_judged(c, Outcome::kNotComparable,
-                              of.name.empty()
-                                  ? of.why_not
-                                  : formatted("emulation computes the output '{}' alone", of.name));
+    gated.report = not_judged(
+        c, Outcome::kNotComparable,
+        of.name ? formatted("emulation computes the output '{}' alone", *of.name) : of.why_not);
   }
   return gated;
 }
 
 // Whether the request reads the inputs for an output with attributes of its own.
 bool outputs_need_inputs(const Case& c, const GateRequest& request) {
-  return std::any_of(c.results.begin(), c.results.end(), [&](const auto& named) {
+  return std::any_of(c.outputs.begin(), c.outputs.end(), [&](const auto& named) {
     Case header;
     header.op = c.op;
     header.attributes = named.second.attributes;
@@ -232,26 +223,28 @@ void note_uncompared(const std::vector<std::string>& names, CaseReport& report) 
   add_note(formatted("not to be compared, as the case says: {}", joined(names)), report);
 }
 
-// `judge` judges one output, as a case of its own.
+// Judges each output that is to be compared; `judge` takes the judged_case().
 template <typename Judge>
-std::vector<GatedCase> gate_several(Case c, const Judge& judge) {
-  const OperatorOutput of = operator_output(c);
-  std::vector<std::string> compared, uncompared;
-  for (const auto& [output, result] : c.results) {
-    (result.golden || result.golden_missing ? compared : uncompared).push_back(output);
+std::vector<GatedCase> gate_outputs(Case c, const Judge& judge) {
+  if (c.outputs.empty()) c.outputs[""];
+  const ComputedOutput computed = computed_output(c);
+  std::vector<std::string> uncompared;
+  for (const auto& [output, of] : c.outputs) {
+    if (!is_compared(output, of)) uncompared.push_back(output);
   }
-  std::map<std::string, Tensor> inputs = std::move(c.inputs);  // which each has in turn
-  c.inputs.clear();
+  std::map<std::string, Tensor> inputs =
+      std::exchange(c.inputs, {});  // each output has them in turn
   std::vector<GatedCase> gated;
-  for (const std::string& output : compared) {
-    Case one = output_case(c, output);
+  for (const auto& [output, of] : c.outputs) {
+    if (!is_compared(output, of)) continue;
+    Case one = judged_case(c, output);
     one.inputs = std::move(inputs);
-    GatedCase& judged = gated.emplace_back(judge(one, of));
+    GatedCase& judged = gated.emplace_back(judge(one, computed));
     inputs = std::move(one.inputs);
-    say_output(judged.report, c, output);
+    name_output(judged.report, c, output);
     note_uncompared(uncompared, judged.report);
   }
-  if (compared.empty()) {
+  if (gated.empty()) {
     gated.push_back(
         {not_judged(c, Outcome::kNotComparable,
                     formatted("none of its outputs is to be compared: {}", joined(uncompared))),
@@ -273,7 +266,7 @@ std::int64_t bytes_to_judge(const CaseSource& golden, const CaseSource& outputs,
 }
 
 // A golden result without its data: what chooses a bound asks for its dtype alone.
-Tensor without_data(const TensorInfo& info) { return Tensor(format_named(info.dtype), {0}); }
+Tensor without_data(const ArrayInfo& info) { return Tensor(format_named(info.dtype), {0}); }
 
 // One output of a case that is judged as it is read.
 struct OutputInPieces {
@@ -283,19 +276,13 @@ struct OutputInPieces {
 
 // Opens the arrays of an output; null where the whole path must say what is missing.
 std::optional<OutputInPieces> open_in_pieces(const CaseSource& golden, const CaseSource& file,
-                                             const CaseInfo& recorded, const std::string& name,
+                                             const StoredCase& recorded, const std::string& name,
                                              const std::string& producer,
                                              const std::string& output) {
-  const std::map<std::string, TensorInfo>* outputs = &recorded.outputs;
-  if (!output.empty() || !recorded.results.empty()) {
-    const auto result = recorded.results.find(output);
-    if (result == recorded.results.end()) return std::nullopt;
-    outputs = &result->second.outputs;
-  }
-  const auto info = outputs->find(producer);
-  if (info == outputs->end()) return std::nullopt;
+  const StoredOutput* const of = recorded.find_output(output);
+  if (of == nullptr || of->recorded_by(producer) == nullptr) return std::nullopt;
   OutputInPieces opened{golden.open_golden(name, output), file.open_output(name, producer, output),
-                        info->second.machine};
+                        of->recorded.at(producer).machine};
   if (!opened.golden || !opened.output) return std::nullopt;
   return opened;
 }
@@ -316,8 +303,8 @@ GatedCase judge_in_pieces(Case& c, OutputInPieces& arrays, const std::string& fi
   CaseReport& report = gated.report;
   report.dtype = actual.format().name;
   report.shape = actual.shape();
-  const bool taken = c.take_output_dtype(actual.format());
-  if (std::string why_not = c.why_not_output(actual.format()); !why_not.empty()) {
+  const bool taken = c.take_output_dtype(c.output_name(), actual.format());
+  if (std::string why_not = why_not_output(c, actual.format()); !why_not.empty()) {
     report.verdicts = {not_comparable(std::move(why_not))};
     return gated;
   }
@@ -346,38 +333,31 @@ std::vector<GatedCase> gate_in_pieces(const CaseSource& golden, const std::strin
   if (bytes <= reading.whole_bytes) return {};
   Case c = golden.read(name, {.inputs = false, .golden = false, .outputs = false});
   if (needs_inputs(c, request) || outputs_need_inputs(c, request)) return {};
-  const CaseInfo info = golden.info(name), recorded = file->info(name);
+  const StoredCase info = golden.info(name), recorded = file->info(name);
   check_same_source(golden.path(), c.attributes, file->path(), recorded.attributes, name);
-  if (info.golden) c.golden = without_data(*info.golden);
-  for (auto& [output, result] : c.results) {
-    const auto& known = info.results.at(output).golden;
-    if (known) result.golden = without_data(*known);
+  for (auto& [output, of] : c.outputs) {
+    const auto& known = info.outputs.at(output).golden;
+    if (known) of.golden = without_data(*known);
   }
   std::map<std::string, OutputInPieces> opened;  // by output
   const auto can_judge = [&](Case one) {
-    if (!one.golden) return false;
-    auto arrays = open_in_pieces(golden, *file, recorded, name, source.name, one.output_name);
+    const std::string output = one.output_name();
+    if (!one.output().golden) return false;
+    auto arrays = open_in_pieces(golden, *file, recorded, name, source.name, output);
     if (!arrays) return false;
-    one.take_output_dtype(arrays->output->format());
+    one.take_output_dtype(output, arrays->output->format());
     if (!bounds_take_pieces(one, arrays->output->format(), request)) return false;
-    opened.emplace(one.output_name, std::move(*arrays));
+    opened.emplace(output, std::move(*arrays));
     return true;
   };
-  const auto judge_one = [&](Case& one, const OperatorOutput& /*of*/) {
-    return judge_in_pieces(one, opened.at(one.output_name), golden.path(), request,
-                           origin_of(golden, name, one.output_name, source), reading.piece);
+  const auto judge_one = [&](Case& one, const ComputedOutput& /*of*/) {
+    return judge_in_pieces(one, opened.at(one.output_name()), golden.path(), request,
+                           origin_of(golden, name, one.output_name(), source), reading.piece);
   };
-  std::vector<GatedCase> gated;
-  if (c.results.empty()) {
-    if (!can_judge(c)) return {};
-    gated.push_back(judge_one(c, {}));
-  } else {
-    for (const auto& [output, result] : c.results) {
-      const bool compared = result.golden || result.golden_missing;
-      if (compared && !can_judge(output_case(c, output))) return {};
-    }
-    gated = gate_several(std::move(c), judge_one);
+  for (const auto& [output, of] : c.outputs) {
+    if (is_compared(output, of) && !can_judge(judged_case(c, output))) return {};
   }
+  std::vector<GatedCase> gated = gate_outputs(std::move(c), judge_one);
   const bool failed = std::any_of(gated.begin(), gated.end(), [](const GatedCase& one) {
     return one.report.outcome() == Outcome::kFail;
   });
@@ -415,20 +395,16 @@ std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::strin
   try {
     ComputedCase made;
     if (source.compute) made = compute(c, source);
-    const auto judge_one = [&](Case& one, const OperatorOutput& of) {
-      const Origin origin = origin_of(golden, name, one.output_name, source);
+    const auto judge_one = [&](Case& one, const ComputedOutput& of) {
+      const Origin origin = origin_of(golden, name, one.output_name(), source);
       GateRequest asked = request;
       // Checksums are of what the operator computes; the elements of the others decide alone.
-      if (!of.name.empty() && of.name != one.output_name && asked.elements) asked.checksums.reset();
+      if (of.name && *of.name != one.output_name() && asked.elements) asked.checksums.reset();
       if (source.machine != nullptr) return gate_by_machine(one, of, source, asked, origin);
       if (source.compute) return gate_computed(one, made, asked, origin);
       return gate_recorded(golden, one, source, asked, origin);
     };
-    if (c.results.empty()) {
-      gated.push_back(judge_one(c, {}));
-    } else {
-      gated = gate_several(std::move(c), judge_one);
-    }
+    gated = gate_outputs(std::move(c), judge_one);
   } catch (const std::invalid_argument& e) {
     // What was asked for was checked before: it is the case that is wrong.
     throw FileError(golden.path(), "", e.what());

@@ -49,7 +49,7 @@ void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file
 // Reads what the request needs of a case, gets its outputs and judges each: one element an output,
 // in the order of their names. A missing output and a machine's refusal are not comparable; an
 // operator that throws, or returns nothing, fails. Of a case with several outputs a machine
-// computes the one that its operator does (operator_output()), and the others are not comparable;
+// computes the one that its operator does (computed_output()), and the others are not comparable;
 // what is not to be compared is said in the notes of the others. Throws FileError, with the golden
 // file's name, where the case or an output cannot be read.
 std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::string& name,

@@ -96,7 +96,7 @@ std::string bracket(std::string_view text) {
 
 // Of a case that is refused none: its test says why.
 std::vector<std::string> labels_of(const CaseSource& file, const std::string& name) {
-  CaseInfo info;
+  StoredCase info;
   try {
     info = file.info(name);
   } catch (const FileError&) {

@@ -15,8 +15,9 @@
 #include <map>
 #include <string>
 
+#include "assay/cases/case.h"
 #include "assay/datasets/runner/computed.h"
-#include "assay/tensor/case.h"
+#include "assay/op/operator.h"  // output_format() of a case
 
 namespace assay {
 

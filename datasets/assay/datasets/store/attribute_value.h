@@ -3,9 +3,9 @@
 
 #include <optional>
 
+#include "assay/cases/case.h"
 #include "assay/datasets/store/global_heap.h"
 #include "assay/datasets/store/handle.h"
-#include "assay/tensor/case.h"
 
 namespace assay::h5 {
 

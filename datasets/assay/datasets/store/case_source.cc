@@ -2,7 +2,7 @@
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/tensor/source_names.h"
+#include "assay/cases/source_names.h"
 
 namespace assay {
 
@@ -52,13 +52,12 @@ void check_same_source(const std::string& golden_path,
                             output, golden_path, golden));
 }
 
-std::optional<TensorInfo> CaseSource::golden_info(const std::string& name,
-                                                  const std::string& output) const {
+std::optional<ArrayInfo> CaseSource::golden_info(const std::string& name,
+                                                 const std::string& output) const {
   if (!has_case(name)) return std::nullopt;
-  CaseInfo of = info(name);
-  if (output.empty()) return std::move(of.golden);
-  const auto result = of.results.find(output);
-  return result == of.results.end() ? std::nullopt : std::move(result->second.golden);
+  const StoredCase of = info(name);
+  const StoredOutput* const found = of.find_output(output);
+  return found != nullptr && found->golden ? std::optional(*found->golden) : std::nullopt;
 }
 
 std::unique_ptr<ArraySource> CaseSource::open_input(const std::string& /*name*/,
@@ -89,10 +88,11 @@ Epilogue CaseSource::read_epilogue(const std::string& /*name*/, const std::strin
   return {};
 }
 
-const Format* common_format(const std::map<std::string, TensorInfo>& outputs) {
+const Format* common_format(const StoredOutput& output) {
   const Format* common = nullptr;
-  for (const auto& [producer, info] : outputs) {
-    const Format& format = format_named(info.dtype);
+  for (const auto& [producer, recorded] : output.recorded) {
+    if (recorded.tensor.empty()) continue;
+    const Format& format = format_named(recorded.tensor.dtype);
     if (common != nullptr && common != &format) return nullptr;
     common = &format;
   }

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "assay/cases/case.h"
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/store/array_source.h"
 #include "assay/datasets/store/stored_place.h"
-#include "assay/tensor/case.h"
 
 namespace assay {
 
@@ -23,33 +23,16 @@ struct ReadOptions {
   bool outputs = true;  // and what their kernels gave beside them
 };
 
-// What a case holds, without its data.
-struct TensorInfo {
-  std::string dtype;
-  Shape shape;
-  std::string machine = {};  // of an output: which one computed it, where the file says so
+// What is known of an array without reading its data.
+struct ArrayInfo {
+  std::string dtype = {};
+  Shape shape = {};
+
+  bool empty() const { return dtype.empty(); }
 };
-// Of one of several outputs.
-struct OutputInfo {
-  std::map<std::string, Attribute> attributes;
-  bool output_dtype_is_open = false;  // as CaseOutput has it
-  std::optional<TensorInfo> golden;
-  bool golden_missing = false;                                // as CaseOutput has it
-  std::map<std::string, TensorInfo> outputs;                  // by producer
-  std::map<std::string, TensorInfo> accumulators, residuals;  // by producer
-};
-struct CaseInfo {
-  std::string name, op;
-  std::map<std::string, Attribute> attributes;
-  std::map<std::string, TensorInfo> inputs, outputs;
-  std::set<std::string> absent_inputs;
-  bool output_dtype_is_open = false;                          // as Case has it
-  std::map<std::string, TensorInfo> accumulators, residuals;  // of outputs, by producer
-  std::optional<TensorInfo> golden;
-  // By name, of a case that has several outputs (Case::results); then there is nothing in
-  // `outputs`, `golden`, `accumulators` and `residuals`.
-  std::map<std::string, OutputInfo> results;
-};
+// A case without its data.
+using StoredCase = BasicCase<ArrayInfo>;
+using StoredOutput = BasicOutput<ArrayInfo>;
 
 // A source is used by one thread at a time. Everything throws FileError that names the file, the
 // object in it and the reason where something cannot be read or is refused.
@@ -72,11 +55,11 @@ class CaseSource {
   // such case. If rows are cases, it finds the array with this source name.
   virtual std::optional<std::string> find(const std::string& source_name) const;
   virtual Case read(const std::string& name, const ReadOptions& what = {}) const = 0;
-  virtual CaseInfo info(const std::string& name) const = 0;
+  virtual StoredCase info(const std::string& name) const = 0;
   // The golden result of a case; `output` names it where the case has several. None where there is
   // no such case, or it has none. Where rows are cases it is that of the array with this name.
-  virtual std::optional<TensorInfo> golden_info(const std::string& name,
-                                                const std::string& output) const;
+  virtual std::optional<ArrayInfo> golden_info(const std::string& name,
+                                               const std::string& output) const;
   // The attributes of a case alone, `op` among them.
   virtual std::map<std::string, Attribute> attributes_of(const std::string& name) const = 0;
   // Whose outputs are recorded, whatever else is wrong with the case.
@@ -127,8 +110,7 @@ void check_same_source(const std::string& golden_path,
                        const std::map<std::string, Attribute>& output_attributes,
                        const std::string& case_name);
 
-// The dtype of outputs, by producer, that all have the same; null where there are none, or they
-// differ.
-const Format* common_format(const std::map<std::string, TensorInfo>& outputs);
+// The dtype that all recorded results of an output have; null if there are none, or they differ.
+const Format* common_format(const StoredOutput& output);
 
 }  // namespace assay

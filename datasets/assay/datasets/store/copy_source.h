@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "assay/cases/case.h"
 #include "assay/datasets/store/checksums.h"
 #include "assay/datasets/store/handle.h"
 #include "assay/datasets/store/plain_objects.h"
-#include "assay/tensor/case.h"
 
 namespace assay::h5 {
 

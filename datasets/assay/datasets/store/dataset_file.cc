@@ -181,19 +181,16 @@ struct DatasetFile::Impl {
     return names;
   }
 
-  // All outputs of a case that has several, and whether there is a golden result or the word that
-  // it is absent.
-  std::map<std::string, bool> outputs_of(const std::string& name) const {
-    std::map<std::string, bool> outputs;
-    for (const std::string& output : names_in(name, "golden")) {
-      outputs[output] = !is_pending(path_of(name, "golden", output));
-    }
+  // The names of all outputs of a case that has several.
+  std::vector<std::string> outputs_of(const std::string& name) const {
+    std::set<std::string> outputs;
+    for (const std::string& output : names_in(name, "golden")) outputs.insert(output);
     for (const std::string& producer : tensors_in(name, "outputs")) {
       for (const std::string& output : names_in(name, "outputs/" + producer)) {
-        outputs.emplace(output, false);
+        outputs.insert(output);
       }
     }
-    return outputs;
+    return {outputs.begin(), outputs.end()};
   }
 
   // Refuses where the case has no such output: a name of one that it does not have, a name where it
@@ -204,8 +201,7 @@ struct DatasetFile::Impl {
       reader.refuse(case_path(name),
                     formatted("has no output '{}'; it has one, without a name", output));
     }
-    std::vector<std::string> names;
-    for (const auto& [known, has_golden] : outputs_of(name)) names.push_back(known);
+    const std::vector<std::string> names = outputs_of(name);
     if (std::find(names.begin(), names.end(), output) != names.end()) return;
     reader.refuse(case_path(name),
                   output.empty()
@@ -245,9 +241,9 @@ struct DatasetFile::Impl {
 
   // What lies beside recorded outputs in a sub-group of the case, "accumulators" or "residuals", by
   // producer, of one output. Refuses what belongs to no output, or cannot belong to its output.
-  std::map<std::string, TensorInfo> beside_outputs(const std::string& name, const std::string& part,
-                                                   const std::string& output) const {
-    std::map<std::string, TensorInfo> found;
+  std::map<std::string, ArrayInfo> beside_outputs(const std::string& name, const std::string& part,
+                                                  const std::string& output) const {
+    std::map<std::string, ArrayInfo> found;
     const std::vector<std::string> producers = tensors_in(name, part);
     const std::vector<std::string> outputs =
         producers.empty() ? producers : tensors_in(name, "outputs");
@@ -269,16 +265,59 @@ struct DatasetFile::Impl {
         if (!has) continue;
         at += "/" + output;
       }
-      const TensorInfo info = reader.tensor_info(at);
-      const TensorInfo of = reader.tensor_info(path_of(name, "outputs/" + producer, output));
-      const auto why_not =
-          part == "accumulators" ? &Epilogue::why_no_accumulator : &Epilogue::why_no_residual;
+      const ArrayInfo info = reader.tensor_info(at);
+      const ArrayInfo of = reader.tensor_info(path_of(name, "outputs/" + producer, output));
+      const auto why_not = part == "accumulators" ? &why_no_accumulator : &why_no_residual;
       const std::string why =
           why_not(format_named(info.dtype), info.shape, format_named(of.dtype), of.shape);
       if (!why.empty()) reader.refuse(at, why);
       found.emplace(producer, info);
     }
     return found;
+  }
+
+  // One output; `read` gives the array at a path, or what is known of it.
+  template <typename Array, typename Read>
+  BasicOutput<Array> output_of(const std::string& name, const std::string& op,
+                               const std::string& output, const ReadOptions& what,
+                               const Read& read) const {
+    BasicOutput<Array> of;
+    if (!output.empty()) of.attributes = output_attributes(name, op, output);
+    const std::string golden = path_of(name, "golden", output);
+    if (is_given(golden)) {
+      if (what.golden) of.golden = read(golden);
+    } else if (reader.check_path(golden) && !is_pending(golden)) {
+      of.golden = BasicGolden<Array>::absent();
+    }
+    if (!what.outputs) return of;
+    for (const std::string& producer : producers_of(name, output)) {
+      const std::string at = path_of(name, "outputs/" + producer, output);
+      auto& recorded = of.recorded[producer];
+      recorded.tensor = read(at);
+      recorded.machine = machine_of(at);
+    }
+    const auto read_beside = [&](const std::string& part, Array BasicEpilogue<Array>::*member) {
+      for (const auto& [producer, info] : beside_outputs(name, part, output)) {
+        of.recorded.at(producer).epilogue.*member =
+            read(path_of(name, part + "/" + producer, output));
+      }
+    };
+    read_beside("accumulators", &BasicEpilogue<Array>::accumulator);
+    read_beside("residuals", &BasicEpilogue<Array>::residual);
+    return of;
+  }
+  // All of them, by name.
+  template <typename Array, typename Read>
+  std::map<std::string, BasicOutput<Array>> read_outputs(const std::string& name,
+                                                         const std::string& op,
+                                                         const ReadOptions& what,
+                                                         const Read& read) const {
+    std::map<std::string, BasicOutput<Array>> outputs;
+    for (const std::string& output :
+         has_several(name) ? outputs_of(name) : std::vector<std::string>{""}) {
+      outputs.emplace(output, output_of<Array>(name, op, output, what, read));
+    }
+    return outputs;
   }
 
   // ------------------------------------------------------------------------------------- inputs
@@ -352,15 +391,16 @@ struct DatasetFile::Impl {
   // What the dataset takes in memory; 0 where there is none.
   std::int64_t bytes_of(const std::string& at) const {
     if (!is_tensor(at)) return 0;
-    const TensorInfo info = reader.tensor_info(at);
+    const ArrayInfo info = reader.tensor_info(at);
     return element_count(info.shape) * format_named(info.dtype).storage_bytes;
   }
   // The same of the golden results of a case, or of all outputs of a producer.
   std::int64_t bytes_of_outputs(const std::string& name, const std::string& part) const {
     if (!has_several(name)) return bytes_of(path_of(name, part, ""));
     std::int64_t bytes = 0;
-    for (const auto& [output, golden] : outputs_of(name))
+    for (const std::string& output : outputs_of(name)) {
       bytes += bytes_of(path_of(name, part, output));
+    }
     return bytes;
   }
 
@@ -471,37 +511,8 @@ Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {
       c.unread_inputs.emplace(operand, &format_named(impl_->reader.tensor_info(at).dtype));
     }
   }
-  // Of one output, or of the only one, into a CaseOutput or the case.
-  const auto read_into = [&](auto& to, const std::string& output) {
-    const std::string golden = path_of(name, "golden", output);
-    if (what.golden && impl_->reader.check_path(golden) && !impl_->is_absent(golden)) {
-      to.golden = impl_->reader.read_tensor(golden);
-    }
-    if (!what.outputs) return;
-    for (const std::string& producer : impl_->producers_of(name, output)) {
-      const std::string at = path_of(name, "outputs/" + producer, output);
-      to.outputs.emplace(producer, impl_->reader.read_tensor(at));
-      std::string machine = impl_->machine_of(at);
-      if (!machine.empty()) to.output_machines.emplace(producer, std::move(machine));
-    }
-    for (const char* part : {"accumulators", "residuals"}) {
-      for (const auto& [producer, info] : impl_->beside_outputs(name, part, output)) {
-        if (to.epilogues.count(producer) == 0) {
-          to.epilogues.emplace(producer, read_epilogue(name, producer, output));
-        }
-      }
-    }
-  };
-  if (!impl_->has_several(name)) {
-    read_into(c, "");
-    return c;
-  }
-  for (const auto& [output, has_golden] : impl_->outputs_of(name)) {
-    CaseOutput& result = c.results[output];
-    result.attributes = impl_->output_attributes(name, c.op, output);
-    result.golden_missing = !has_golden;
-    read_into(result, output);
-  }
+  c.outputs = impl_->read_outputs<Tensor>(
+      name, c.op, what, [&](const std::string& at) { return impl_->reader.read_tensor(at); });
   return c;
 }
 
@@ -580,9 +591,9 @@ std::map<std::string, Attribute> DatasetFile::attributes_of(const std::string& n
   return impl_->case_attributes(name);
 }
 
-CaseInfo DatasetFile::info(const std::string& name) const {
+StoredCase DatasetFile::info(const std::string& name) const {
   looked_at(name).check_case(name);
-  CaseInfo info;
+  StoredCase info;
   info.name = name;
   info.attributes = impl_->case_attributes(name);
   info.op = std::get<std::string>(info.attributes.extract("op").mapped());
@@ -591,27 +602,8 @@ CaseInfo DatasetFile::info(const std::string& name) const {
   for (const std::string& operand : inputs.tensors) {
     info.inputs.emplace(operand, impl_->reader.tensor_info(path_of(name, "inputs", operand)));
   }
-  const auto fill = [&](auto& to, const std::string& output) {
-    for (const std::string& producer : impl_->producers_of(name, output)) {
-      const std::string at = path_of(name, "outputs/" + producer, output);
-      TensorInfo& tensor = to.outputs[producer] = impl_->reader.tensor_info(at);
-      tensor.machine = impl_->machine_of(at);
-    }
-    to.accumulators = impl_->beside_outputs(name, "accumulators", output);
-    to.residuals = impl_->beside_outputs(name, "residuals", output);
-    const std::string golden = path_of(name, "golden", output);
-    if (impl_->is_given(golden)) to.golden = impl_->reader.tensor_info(golden);
-  };
-  if (!impl_->has_several(name)) {
-    fill(info, "");
-    return info;
-  }
-  for (const auto& [output, has_golden] : impl_->outputs_of(name)) {
-    OutputInfo& result = info.results[output];
-    result.attributes = impl_->output_attributes(name, info.op, output);
-    result.golden_missing = !has_golden;
-    fill(result, output);
-  }
+  info.outputs = impl_->read_outputs<ArrayInfo>(
+      name, info.op, {}, [&](const std::string& at) { return impl_->reader.tensor_info(at); });
   return info;
 }
 

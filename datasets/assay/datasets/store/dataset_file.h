@@ -51,7 +51,7 @@ class DatasetFile : public CaseSource {
                      const std::string& output = "") const override;
   Epilogue read_epilogue(const std::string& name, const std::string& producer,
                          const std::string& output = "") const override;
-  CaseInfo info(const std::string& name) const override;
+  StoredCase info(const std::string& name) const override;
   std::vector<std::string> producers_of(const std::string& name) const override;
   std::unique_ptr<ArraySource> open_input(const std::string& name,
                                           const std::string& operand) const override;

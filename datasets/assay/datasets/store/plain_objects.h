@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "assay/cases/case.h"
 #include "assay/datasets/store/block_reader.h"
 #include "assay/datasets/store/global_heap.h"
-#include "assay/tensor/case.h"
 
 namespace assay::h5 {
 

@@ -525,7 +525,7 @@ bool Reader::is_absent(const std::string& object) const {
   return true;
 }
 
-TensorInfo Reader::tensor_info(const std::string& object) const {
+ArrayInfo Reader::tensor_info(const std::string& object) const {
   const auto opened = open_tensor(object);
   return {.dtype = std::string(opened->format->name), .shape = opened->shape};
 }

@@ -81,7 +81,7 @@ class Reader {
   // true). Refuses one that has elements, or data outside the file.
   bool is_absent(const std::string& object) const;
 
-  TensorInfo tensor_info(const std::string& object) const;
+  ArrayInfo tensor_info(const std::string& object) const;
   Tensor read_tensor(const std::string& object) const;
   // The same for a dataset of any HDF5 file. Without an attribute `dtype` its format is the
   // argument where it stores bit patterns, else what its stored type says.

@@ -497,65 +497,55 @@ void DatasetWriter::write(const Case& c) {
     impl_->write_tensor(at + "/inputs/" + name, tensor.view());
   }
   for (const std::string& name : c.absent_inputs) impl_->write_absent(at + "/inputs/" + name);
-  // Of a case, or of one of its outputs.
-  const auto write_outputs = [&](const auto& of, const std::string& output) {
-    for (const auto& [name, tensor] : of.outputs) {
-      const auto machine = of.output_machines.find(name);
-      std::map<std::string, std::string> attributes;
-      if (machine != of.output_machines.end()) attributes.emplace("machine", machine->second);
-      put_output(c.name, name, tensor.view(), attributes, output);
-    }
-    for (const auto& [name, epilogue] : of.epilogues) {
-      const auto beside = of.outputs.find(name);
-      const std::string why = beside == of.outputs.end() ? "the case has no such output"
-                                                         : epilogue.why_not(beside->second.format(),
-                                                                            beside->second.shape());
-      if (!why.empty()) {
-        throw FileError(
-            impl_->path, at,
-            formatted("beside {}: {}",
-                      path_of(c.name, "outputs/" + name, output).substr(at.size() + 1), why));
-      }
-      put_epilogue(c.name, name, epilogue, output);
-    }
-  };
-  if (c.results.empty()) {
-    if (c.golden) put_golden(c.name, c.golden->view());
-    write_outputs(c, "");
-    return;
-  }
-  if (c.golden || !c.outputs.empty() || !c.epilogues.empty()) {
+  if (c.outputs.size() > 1 && c.outputs.count("") != 0) {
     throw FileError(impl_->path, at, "has several outputs, and one without a name beside them");
   }
-  for (const auto& [output, result] : c.results) {
-    impl_->check_output(c.name, output);
+  for (const auto& [output, of] : c.outputs) {
+    if (!output.empty()) impl_->check_output(c.name, output);
     const std::string golden = path_of(c.name, "golden", output);
-    if (result.golden) {
-      put_golden(c.name, result.golden->view(), output);
-    } else if (!result.golden_missing) {
+    if (of.golden) {
+      put_golden(c.name, of.golden->view(), output);
+    } else if (!output.empty() && (of.golden.is_absent() || !of.attributes.empty())) {
       impl_->write_absent(golden);
-    } else if (!result.attributes.empty()) {
-      // What they stand on until there is a golden result.
-      impl_->write_absent(golden);
-      impl_->write_attribute(golden, "pending", std::int64_t{1});
+      // The attributes stand on it until there is a golden result.
+      if (!of.golden.is_absent()) impl_->write_attribute(golden, "pending", std::int64_t{1});
     }
-    for (const auto& [name, value] : result.attributes) {
-      impl_->write_named_attribute(golden, name, value);
+    for (const auto& [name, value] : of.attributes) {
+      impl_->write_named_attribute(output.empty() ? at : golden, name, value);
     }
-    write_outputs(result, output);
+    for (const auto& [producer, recorded] : of.recorded)
+      put_recorded(c.name, producer, recorded, output);
   }
+}
+
+void DatasetWriter::put_recorded(const std::string& name, const std::string& producer,
+                                 const BasicRecorded<Tensor>& recorded, const std::string& output) {
+  std::map<std::string, std::string> attributes;
+  if (!recorded.machine.empty()) attributes.emplace("machine", recorded.machine);
+  const Tensor& tensor = recorded.tensor;
+  if (!tensor.empty()) put_output(name, producer, tensor.view(), attributes, output);
+  if (recorded.epilogue.empty()) return;
+  const std::string why = tensor.empty()
+                              ? "the case has no such output"
+                              : why_no_epilogue(recorded.epilogue, tensor.format(), tensor.shape());
+  if (!why.empty()) {
+    const std::string at = case_path(name), of = path_of(name, "outputs/" + producer, output);
+    throw FileError(impl_->path, at, formatted("beside {}: {}", of.substr(at.size() + 1), why));
+  }
+  put_epilogue(name, producer, recorded.epilogue, output);
 }
 
 void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {
   impl_->check_new_case(name);
   std::unique_ptr<h5::CopySource> source = from.copy_source(name);
-  const CaseInfo info = from.info(name);
+  const StoredCase info = from.info(name);
   const bool has_list = std::any_of(info.inputs.begin(), info.inputs.end(),
                                     [](const auto& input) { return is_member(input.first); });
-  impl_->needs_schema_2 |= !info.results.empty() || !info.absent_inputs.empty() || has_list;
-  if (!info.results.empty() || info.golden || !info.outputs.empty()) {
-    impl_->several[name] = !info.results.empty();
-  }
+  impl_->needs_schema_2 |= info.names_outputs() || !info.absent_inputs.empty() || has_list;
+  const bool has_any = std::any_of(info.outputs.begin(), info.outputs.end(), [](const auto& named) {
+    return named.second.golden || !named.second.recorded.empty();
+  });
+  if (info.names_outputs() || has_any) impl_->several[name] = info.names_outputs();
   const std::string at = case_path(name);
   const h5::Handle group = impl_->created_group(at);
   impl_->copy_attributes(*source, at, group.get(), from.checksums(), true);

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay {
 
@@ -42,6 +42,9 @@ class DatasetWriter {
   // such a thing before; of an empty one nothing is left.
   void put_epilogue(const std::string& name, const std::string& producer, const Epilogue& epilogue,
                     const std::string& output = "");
+  // Both, as a case has them.
+  void put_recorded(const std::string& name, const std::string& producer,
+                    const BasicRecorded<Tensor>& recorded, const std::string& output = "");
   // The attributes that a golden result of several has stay on it.
   void put_golden(const std::string& name, const TensorView& tensor,
                   const std::string& output = "");

@@ -1,4 +1,4 @@
-#include "assay/tensor/attention_shape.h"
+#include "assay/cases/attention_shape.h"
 
 #include <cmath>
 #include <span>
@@ -9,7 +9,8 @@
 namespace assay {
 namespace {
 
-// The input `positions`, one for each query of each batch; empty where the case has none.
+// Reads the input `positions`, one for each query of each batch. Returns an empty list if the case
+// has no such input.
 std::vector<std::int64_t> positions_of(const Case& c, const AttentionShape& a) {
   const auto input = c.inputs.find("positions");
   if (input == c.inputs.end()) return {};

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay {
 
@@ -15,7 +15,7 @@ struct AttentionShape {
   Shape output = {};
   double scale = 1;  // of scores: the case's `scale`, else 1 / sqrt(D)
   bool causal = false;
-  // Of each query of each batch, where the case has the input `positions` (..., L) or (L).
+  // One for each query of each batch, if the case has the input `positions` (..., L) or (L).
   std::vector<std::int64_t> positions = {};
 
   // Keys that query i of a batch sees: all; if causal the first i + 1, or those up to its position.
@@ -27,8 +27,8 @@ struct AttentionShape {
   }
 };
 
-// Throws CaseError where the case's inputs do not fit, hold no elements, or where its positions are
-// no signed integers of at least 0, or say something though nothing is causal.
+// Throws CaseError if the inputs of the case do not fit or hold no elements, if its positions are
+// not signed integers of at least 0, or if it has positions although it is not causal.
 AttentionShape attention_shape(const Case& test_case);
 
 }  // namespace assay

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "assay/tensor/product.h"
+#include "assay/cases/product.h"
 
 namespace assay {
 
-// a (..., M, K), b (..., K, N), each as it is stored: the other way round in its last two
-// dimensions where it is transposed. Views: whoever makes them keeps the elements alive.
+// a (..., M, K), b (..., K, N), each as it is stored: a transposed operand has its last two
+// dimensions exchanged. Views: whoever makes them keeps the elements alive.
 struct ProductOperands {
   std::string name = {};  // of the case, which begins what is refused
   std::string op = "matmul";
@@ -19,17 +19,17 @@ struct ProductOperands {
   bool transpose_a = false, transpose_b = false;
   std::optional<TensorView> bias = {};  // N
 
-  // Throws CaseError, with both shapes, where they do not multiply.
+  // Throws CaseError, with both shapes, if they do not multiply.
   MatmulShape shape() const;
   // The matrices of one product of the batch, as it sees them: M x K and K x N.
   TensorView matrix_a(std::int64_t batch) const;
   TensorView matrix_b(std::int64_t batch) const;
-  // As float64; empty where there is none.
+  // Returns the bias as float64, or an empty list if there is no bias.
   std::vector<double> bias_values() const;
 };
 
-// Those of a case, in its tensors. Throws std::invalid_argument that names the case where it has no
-// a or b.
+// Returns the operands of a case, as views of its tensors. Throws CaseError if the case has no
+// input a or b.
 ProductOperands product_operands(const Case& test_case);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-#include "assay/tensor/source_names.h"
+#include "assay/cases/source_names.h"
 
 #include <variant>
 

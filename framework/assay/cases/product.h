@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/tensor/case.h"
+#include "assay/cases/case.h"
 
 namespace assay {
 
@@ -14,13 +14,13 @@ struct MatmulShape {
   std::int64_t batch, m, n, k;
   Shape output;
 };
-// Throws std::invalid_argument that names the case and both shapes where they do not multiply.
+// Throws std::invalid_argument that names the case and both shapes if they do not multiply.
 MatmulShape matmul_shape(const Case& test_case);
 
 // Matrix `batch` of operand `name` ("a": M x K, "b": K x N), a view of rank 2.
 TensorView matmul_matrix(const Case& test_case, const std::string& name, std::int64_t batch);
 
-// The bias (N) as float64; empty where the case has none.
+// Returns the bias (N) as float64, or an empty list if the case has no bias.
 std::vector<double> matmul_bias(const Case& test_case);
 
 }  // namespace assay

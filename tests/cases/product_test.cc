@@ -1,4 +1,4 @@
-#include "assay/tensor/product.h"
+#include "assay/cases/product.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "assay/tensor/product.h"
+#include "assay/cases/product.h"
 
 #include <stdexcept>
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
-#include "assay/tensor/product_operands.h"
+#include "assay/cases/product_operands.h"
 
 namespace assay {
 namespace {

@@ -1,0 +1,50 @@
+#include "assay/cases/epilogue.h"
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+// True if outputs are narrower than the accumulator of their products.
+bool is_cast(const Format& output) { return output.is_float() && output.precision < 24; }
+std::string not_cast(const Format& output) {
+  return formatted("{} outputs are not cast: there is no residual", output.name);
+}
+bool is_wide(const Format& f) { return f.name == "float32" || f.name == "float64"; }
+
+}  // namespace
+
+std::string why_no_accumulator(const Format& f, const Shape& accumulator, const Format& output,
+                               const Shape& shape) {
+  if (!is_cast(output)) return not_cast(output);
+  if (is_wide(f) && accumulator == shape) return "";
+  return formatted(
+      "an accumulator {} {} of the output {} {}: before its cast it is float32 (or float64) and of "
+      "the same shape",
+      f.name, shape_text(accumulator), output.name, shape_text(shape));
+}
+
+std::string why_no_residual(const Format& f, const Shape& residual, const Format& output,
+                            const Shape& shape) {
+  if (!is_cast(output)) return not_cast(output);
+  bool fits = is_wide(f) && shape.size() >= 2 && residual.size() == shape.size() &&
+              residual.back() <= shape.back();
+  for (std::size_t d = 0; fits && d + 1 < shape.size(); ++d) fits = residual[d] == shape[d];
+  if (fits) return "";
+  return formatted(
+      "a residual {} {} of the output {} {}: R is float32 (or float64), [..., M, checks of a row]",
+      f.name, shape_text(residual), output.name, shape_text(shape));
+}
+
+std::string why_no_epilogue(const Epilogue& e, const Format& output, const Shape& shape) {
+  std::string why;
+  if (!e.accumulator.empty()) {
+    why = why_no_accumulator(e.accumulator.format(), e.accumulator.shape(), output, shape);
+  }
+  if (why.empty() && !e.residual.empty()) {
+    why = why_no_residual(e.residual.format(), e.residual.shape(), output, shape);
+  }
+  return why;
+}
+
+}  // namespace assay
