@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "assay/base/text.h"
+#include "assay/format/tapered.h"
 
 namespace assay::fault {
 namespace {
@@ -81,24 +82,6 @@ std::uint64_t field_of(const Format& f) { return ones(f.bits) << f.padding; }
 
 std::uint64_t sign_bit(const Format& f) { return std::uint64_t{1} << (f.padding + f.bits - 1); }
 
-// The bits of the exponent; those of hifloat8 depend on the prefix.
-std::uint64_t exponent_of(const Format& f, std::uint64_t bits) {
-  if (!f.is_float()) return 0;
-  if (f.specials != Specials::kTapered) {
-    return ones(f.exponent_bits) << (f.padding + f.mantissa_bits());
-  }
-  switch ((bits >> 5) & 3) {
-    case 3:
-      return 0x1e;  // s11e eeem
-    case 2:
-      return 0x1c;  // s10e eemm
-    case 1:
-      return 0x18;  // s01e emmm
-    default:
-      return (bits & 0x10) != 0 ? 0x08 : 0;  // s001 emmm; s000 has none
-  }
-}
-
 // k different bits of a mask.
 std::uint64_t drawn_of(std::uint64_t mask, int k, Random& random) {
   std::uint64_t drawn = 0;
@@ -152,7 +135,7 @@ Changed negated(const Format& f, std::uint64_t bits) {
 }
 
 Changed in_exponent(const Change& c, const Format& f, std::uint64_t bits, Random& random) {
-  const std::uint64_t field = exponent_of(f, bits);
+  const std::uint64_t field = exponent_bits(f, bits);
   if (std::popcount(field) < c.k) return std::nullopt;
   return bits ^ drawn_of(field, c.k, random);
 }
@@ -242,7 +225,7 @@ void require_fits(const Change& c, const Format& f) {
       return require_bit(f, std::int64_t{c.bit} + c.length - 1);
     case ChangeKind::kExponent: {
       constexpr std::uint64_t kLongest = 3 << 5;  // hifloat8's prefix of the longest exponent
-      const int bits = std::popcount(exponent_of(f, kLongest));
+      const int bits = std::popcount(exponent_bits(f, kLongest));
       // A format without exponent has elements that cannot take it.
       return require_count("k", c.k, std::max(bits, 1), "the exponent of ", f.name);
     }

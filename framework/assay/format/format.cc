@@ -14,6 +14,7 @@
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/format/tapered.h"
 
 namespace assay {
 namespace {
@@ -51,48 +52,6 @@ std::uint64_t max_code(const Format& f) {
     default:
       return all;
   }
-}
-
-// hifloat8 (Ascend 950): magnitude codes 0..0x7f. A prefix code after the sign gives the number of
-// exponent bits; the exponent is sign-magnitude with an implicit leading one (docs/formats.md).
-double tapered_value(unsigned code) {
-  int exponent_bits = 0, mantissa_bits = 0, rest = 0;
-  if ((code >> 5) == 3)
-    exponent_bits = 4, mantissa_bits = 1, rest = code & 0x1f;
-  else if ((code >> 5) == 2)
-    exponent_bits = 3, mantissa_bits = 2, rest = code & 0x1f;
-  else if ((code >> 5) == 1)
-    exponent_bits = 2, mantissa_bits = 3, rest = code & 0x1f;
-  else if ((code >> 4) == 1)
-    exponent_bits = 1, mantissa_bits = 3, rest = code & 0xf;
-  else if ((code >> 3) == 1)
-    return 1 + (code & 7) / 8.0;
-  else
-    return (code & 7) == 0 ? 0.0 : std::ldexp(1.0, static_cast<int>(code & 7) - 23);
-  const int mantissa = rest & ((1 << mantissa_bits) - 1);
-  const int field = rest >> mantissa_bits;  // sign, then exponent_bits - 1 stored bits
-  const int low_bits = exponent_bits - 1;
-  const int size = (1 << low_bits) | (field & ((1 << low_bits) - 1));
-  const int exponent = (field >> low_bits) != 0 ? -size : size;
-  return std::ldexp(1 + std::ldexp(mantissa, -mantissa_bits), exponent);
-}
-
-// The finite values of a tapered format, in ascending order, with their magnitude codes.
-struct TaperedEntry {
-  double value;
-  std::uint8_t code;
-};
-const std::vector<TaperedEntry>& tapered_table() {
-  static const std::vector<TaperedEntry> table = [] {
-    std::vector<TaperedEntry> entries;
-    for (unsigned code = 0; code < 0x80; ++code) {
-      if (code != 0x6f) entries.push_back({tapered_value(code), static_cast<std::uint8_t>(code)});
-    }
-    std::sort(entries.begin(), entries.end(),
-              [](const auto& a, const auto& b) { return a.value < b.value; });
-    return entries;
-  }();
-  return table;
 }
 
 double decode_magnitude(const Format& f, std::uint64_t code) {

@@ -1,0 +1,25 @@
+// hifloat8 (Ascend 950), the one tapered format: a prefix after the sign gives the number of bits
+// of the exponent (docs/formats.md). Codes are magnitude codes, 0 to 0x7f.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "assay/format/table.h"
+
+namespace assay {
+
+double tapered_value(unsigned code);
+
+// The finite values in ascending order, with their codes.
+struct TaperedEntry {
+  double value;
+  std::uint8_t code;
+};
+const std::vector<TaperedEntry>& tapered_table();
+
+// The bits of a stored element that are its exponent: a mask. 0 for formats without an exponent.
+// Those of a tapered format depend on the element.
+std::uint64_t exponent_bits(const Format& format, std::uint64_t bits);
+
+}  // namespace assay
