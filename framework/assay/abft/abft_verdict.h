@@ -42,29 +42,35 @@ struct AbftFlag {
   std::optional<Element> element;
 };
 
-struct AbftVerdict {
-  Outcome outcome = Outcome::kPass;
-  std::string because;             // in words, one line
-  std::vector<std::string> notes;  // what else a reader should know
+// Counts of checks: over the rows of a product, and over the matrices of a batch.
+struct CheckCounts {
   std::int64_t checks = 0, flagged = 0, not_checkable = 0;
   // Infinite or NaN elements whose references are so too, and the checks that sum them, which are
   // not checkable.
   std::int64_t right_specials = 0, special_checks = 0;
   std::int64_t confirmed_clean = 0;  // above the threshold, but clean at a closer look
   std::int64_t uninformative = 0;    // difference and threshold are both 0
-  std::int64_t measured = 0;         // checks with a z
-  std::int64_t blind = 0;            // of a golden result alone, or attention: zeros are not seen
+  std::int64_t blind = 0;            // of a golden result only, or attention: zeros are not seen
   std::int64_t narrow = 0;           // span fewer than 3 ulps, with no operands to confirm from
   bool all_looked_at = true;         // every check above the threshold was confirmed
   double worst_ratio = 0;            // largest D/T of all checks
-  double rms_z = 0;                  // over all checks; NaN where the threshold has no sigma
-  double mean_z = 0;                 // the same, signed: row sum less checksum
-  bool columns_are_off = false;      // each by a constant of its own, as a bias is
-  bool from_golden = false;          // held against a golden result, not operands
-  bool calibrated = true;            // z should be at most 1 in the mean square
-  std::vector<AbftFlag> flags;       // the largest D/T first, at most kListed
-  std::string spec;                  // the threshold with its parameters
-  const Format* format = nullptr;    // of the output
+  std::vector<AbftFlag> flags;       // of a verdict the largest D/T first, at most kListed
+
+  void add(const CheckCounts& other);
+};
+
+struct AbftVerdict : CheckCounts {
+  Outcome outcome = Outcome::kPass;
+  std::string because;             // in words, one line
+  std::vector<std::string> notes;  // what else a reader should know
+  std::int64_t measured = 0;       // checks with a z
+  double rms_z = 0;                // over all checks; NaN where the threshold has no sigma
+  double mean_z = 0;               // the same, signed: row sum less checksum
+  bool columns_are_off = false;    // each by a constant of its own, as a bias is
+  bool from_golden = false;        // held against a golden result, not operands
+  bool calibrated = true;          // z should be at most 1 in the mean square
+  std::string spec;                // the threshold with its parameters
+  const Format* format = nullptr;  // of the output
 
   static constexpr std::size_t kListed = 5;
 };

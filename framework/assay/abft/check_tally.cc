@@ -42,7 +42,7 @@ void CheckTally::settle_worst(
   loose.kept = {};
 }
 
-void CheckTally::add(const CheckTally& s) {
+void CheckCounts::add(const CheckCounts& s) {
   checks += s.checks;
   flagged += s.flagged;
   not_checkable += s.not_checkable;
@@ -53,9 +53,13 @@ void CheckTally::add(const CheckTally& s) {
   right_specials += s.right_specials;
   special_checks += s.special_checks;
   worst_ratio = std::max(worst_ratio, s.worst_ratio);
-  z.add(s.z);
   all_looked_at = all_looked_at && s.all_looked_at;
   flags.insert(flags.end(), s.flags.begin(), s.flags.end());
+}
+
+void CheckTally::add(const CheckTally& s) {
+  CheckCounts::add(s);
+  z.add(s.z);
   loose.kept.insert(loose.kept.end(), s.loose.kept.begin(), s.loose.kept.end());
 }
 
@@ -66,44 +70,22 @@ bool larger(const AbftFlag& x, const AbftFlag& y) {
 }
 
 void set_counts(AbftVerdict& v, CheckTally& t) {
-  v.checks = t.checks;
-  v.flagged = t.flagged;
-  v.not_checkable = t.not_checkable;
-  v.uninformative = t.uninformative;
-  v.confirmed_clean = t.confirmed_clean;
-  v.all_looked_at = t.all_looked_at;
+  static_cast<CheckCounts&>(v) = std::move(t);
   v.measured = t.z.measured;
-  v.narrow = t.narrow;
-  v.blind = t.blind;
-  v.right_specials = t.right_specials;
-  v.special_checks = t.special_checks;
-  v.worst_ratio = t.worst_ratio;
   v.rms_z = t.z.rms();
   v.mean_z = t.z.mean();
-  v.flags = std::move(t.flags);
 }
 
-void add_counts(AbftVerdict& all, AbftVerdict& v) {
+void add_counts(AbftVerdict& all, const AbftVerdict& v) {
   ZTally z = ZTally::of_means(all.measured, all.rms_z, all.mean_z);
   z.add(ZTally::of_means(v.measured, v.rms_z, v.mean_z));
-  all.checks += v.checks;
-  all.flagged += v.flagged;
-  all.not_checkable += v.not_checkable;
-  all.uninformative += v.uninformative;
-  all.confirmed_clean += v.confirmed_clean;
-  all.narrow += v.narrow;
-  all.blind += v.blind;
-  all.right_specials += v.right_specials;
-  all.special_checks += v.special_checks;
+  all.add(v);
   all.columns_are_off = all.columns_are_off || v.columns_are_off;
   all.from_golden = all.from_golden || v.from_golden;
-  all.all_looked_at = all.all_looked_at && v.all_looked_at;
   all.calibrated = all.calibrated && v.calibrated;
-  all.worst_ratio = std::max(all.worst_ratio, v.worst_ratio);
   all.measured = z.measured;
   all.rms_z = z.rms();
   all.mean_z = z.mean();
-  all.flags.insert(all.flags.end(), v.flags.begin(), v.flags.end());
 }
 
 std::string calibration_note(std::int64_t measured, double rms_z, double mean_z) {

@@ -13,15 +13,9 @@
 namespace assay::abft {
 
 // What all rows of a product (or of the transposed one) gave.
-struct CheckTally {
-  std::int64_t checks = 0, flagged = 0, not_checkable = 0, uninformative = 0, confirmed_clean = 0;
-  std::int64_t narrow = 0, blind = 0;
-  std::int64_t right_specials = 0, special_checks = 0;
-  double worst_ratio = 0;
+struct CheckTally : CheckCounts {
   LooseReadings loose;  // of the readings that were counted
   ZTally z;
-  std::vector<AbftFlag> flags;
-  bool all_looked_at = true;  // every flag was confirmed one way or the other
 
   // Counts one reading; true where it is flagged.
   bool count(const Reading& r, bool is_float);
@@ -38,7 +32,7 @@ bool larger(const AbftFlag& x, const AbftFlag& y);
 // The tally into a verdict's counts.
 void set_counts(AbftVerdict& v, CheckTally& tally);
 // The counts and flags of another matrix of a batch, added.
-void add_counts(AbftVerdict& all, AbftVerdict& v);
+void add_counts(AbftVerdict& all, const AbftVerdict& v);
 
 // "row checks", "checks of 16 columns", of rows of so many columns, with "and of columns" where
 // they are checked too.
