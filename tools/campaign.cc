@@ -289,17 +289,17 @@ int run_replay(const ReplayFlags& o) {
   }
   if (trial.masked) text += "masked: no value of the result changed\n";
   for (std::size_t g = 0; g < gates.size() && !trial.masked; ++g) {
-    const campaign::GateAnswer& look = trial.looks[g];
+    const campaign::Detection& detection = trial.detections[g];
     text += formatted("{}: {}", printable_name(cell.gates[g].text),
-                      look.not_checkable ? "not checkable"
-                      : look.flagged     ? "detected"
-                      : look.dismissed   ? "missed (above the threshold, and let through)"
-                                         : "missed");
-    if (cell.gates[g].threshold && !look.not_checkable) {
-      text += formatted(", D {}, T {}", short_number(look.difference, 6),
-                        short_number(look.threshold, 6));
+                      detection.not_checkable ? "not checkable"
+                      : detection.flagged     ? "detected"
+                      : detection.dismissed   ? "missed (above the threshold, and let through)"
+                                              : "missed");
+    if (cell.gates[g].threshold && !detection.not_checkable) {
+      text += formatted(", D {}, T {}", short_number(detection.difference, 6),
+                        short_number(detection.threshold, 6));
     }
-    text += formatted(", D/T {}\n", short_number(look.ratio, 6));
+    text += formatted(", D/T {}\n", short_number(detection.ratio, 6));
   }
   print(text);
   return 0;

@@ -65,7 +65,7 @@ TEST(AttentionCampaign, ACensusSaysWhatTheWholeCheckSays) {
         EXPECT_EQ(bin > simd::kBinAtOne && bin <= simd::kBinNotFinite, flagged) << p << " " << i;
         EXPECT_EQ(bin == simd::kBinDismissed, v.confirmed_clean > 0) << p << " " << i;
         const ElementChange change{p / 20, p % 20, after};
-        const GateAnswer answer = b.gates[0].look({&change, 1});
+        const Detection answer = b.gates[0].detect({&change, 1});
         EXPECT_EQ(answer.flagged, flagged);
         EXPECT_EQ(answer.dismissed, v.confirmed_clean > 0);
         ++(flagged ? seen : v.confirmed_clean > 0 ? dismissed : unseen);
@@ -90,8 +90,8 @@ TEST(AttentionCampaign, CleanRowsAndFaultsOfManyElements) {
   EXPECT_NEAR(clean.z_square, v.rms_z * v.rms_z * static_cast<double>(v.measured), 1e-9);
   for (std::size_t fault = 0; fault < 2; ++fault) {
     const Trial t = run_trial(b.plan, b.plan.cells[0], fault, 0, b.matrix, b.gates);
-    ASSERT_EQ(t.looks.size(), 1u);
-    EXPECT_TRUE(t.looks[0].flagged);
+    ASSERT_EQ(t.detections.size(), 1u);
+    EXPECT_TRUE(t.detections[0].flagged);
   }
 }
 

@@ -332,7 +332,7 @@ TEST(Census, BitsAlone) {
   }
 }
 
-// What look() says of one flip is what the census says of it.
+// What detect() says of one flip is what the census says of it.
 TEST(Census, LooksAgree) {
   for (const char* text :
        {"rounding_variance,kappa=3", "rounding_variance,columns=1", "residual_compensated,kappa=2",
@@ -351,10 +351,10 @@ TEST(Census, LooksAgree) {
       const Fate fate = fate_of(c.fast[i], ((before >> bit) & 1) != 0);
       if (fate == Fate::kMasked) continue;
       const ElementChange change{p / n, p % n, before ^ (std::uint64_t{1} << bit)};
-      const GateAnswer look = gate.look({&change, 1});
-      ASSERT_EQ(look.flagged, fate == Fate::kDetected || fate == Fate::kNotFinite)
+      const Detection detection = gate.detect({&change, 1});
+      ASSERT_EQ(detection.flagged, fate == Fate::kDetected || fate == Fate::kNotFinite)
           << text << " " << p << " " << bit;
-      ASSERT_FALSE(look.not_checkable);
+      ASSERT_FALSE(detection.not_checkable);
     }
   }
 }
@@ -386,7 +386,7 @@ TEST(Census, PeaksOfAllRows) {
         const bool right =
             std::any_of(whole.flags.begin(), whole.flags.end(),
                         [](const AbftFlag& f) { return f.index == 0 || f.index == 4; });
-        EXPECT_EQ(gate.look(changes).flagged, right) << text << " " << zeros << " " << bits;
+        EXPECT_EQ(gate.detect(changes).flagged, right) << text << " " << zeros << " " << bits;
         seen += right ? 1 : 0;
       }
     }
@@ -419,7 +419,7 @@ TEST(Census, ElementwiseStandards) {
       ++fates[fate];
       if (fate == Fate::kMasked) continue;
       const ElementChange change{p / 9, p % 9, before ^ (std::uint64_t{1} << bit)};
-      EXPECT_EQ(gate.look({&change, 1}).flagged,
+      EXPECT_EQ(gate.detect({&change, 1}).flagged,
                 fate == Fate::kDetected || fate == Fate::kNotFinite)
           << name << " " << p << " " << bit;
     }

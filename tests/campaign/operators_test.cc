@@ -268,7 +268,7 @@ TEST(OperatorGates, ElementByElement) {
         EXPECT_EQ(bin > simd::kBinAtOne && bin <= simd::kBinNotFinite, wrong)
             << op << " " << gate << ": element " << p << " bit " << bits[i / at(output.size())];
         const ElementChange change{p / n, p % n, after};
-        EXPECT_EQ(b.gates[0].look({&change, 1}).flagged, wrong);
+        EXPECT_EQ(b.gates[0].detect({&change, 1}).flagged, wrong);
         ++(wrong ? flagged : missed);
       }
     }
@@ -295,7 +295,7 @@ TEST(OperatorFaults, OutputSitesOfAnyShape) {
   EXPECT_EQ(t.changes[0].row, 22);
   EXPECT_EQ(t.changes[0].column, 3);
   EXPECT_EQ(t.changes[0].bits, one.matrix.output.bits_at(22 * 24 + 3) ^ 0x4000);
-  EXPECT_TRUE(t.looks[0].flagged);
+  EXPECT_TRUE(t.detections[0].flagged);
   EXPECT_THAT(t.what, StartsWith("element [1, 2, 3]: "));
   EXPECT_THAT(rows_of(bench("flip,bit=14,site=row,at=1:0:0").trial()), ElementsAre(20));
   const auto column = rows_of(bench("flip,bit=14,site=column,at=1:0:7").trial());
@@ -340,7 +340,7 @@ TEST(OperatorFaults, EveryInput) {
             << op << " " << t.what;
         expect_near_reference(changed, b.changed(t));
         EXPECT_EQ(t.masked, t.changes.empty());
-        EXPECT_EQ(t.looks[0].flagged, !t.masked) << op << " " << t.what;
+        EXPECT_EQ(t.detections[0].flagged, !t.masked) << op << " " << t.what;
         ++trials;
       }
       EXPECT_GT(whats.size(), tensor.size() > 8 ? 1u : 0u);

@@ -48,9 +48,9 @@ TEST(Trial, DoesNotDependOnOtherFaults) {
     const Trial a = both.trial(t, 1), b = alone.trial(t), c = other.trial(t);
     EXPECT_EQ(a.what, b.what);
     EXPECT_EQ(a.what, c.what);
-    EXPECT_EQ(a.looks[1].flagged, b.looks[1].flagged);
-    EXPECT_EQ(a.looks[1].ratio, b.looks[1].ratio);
-    EXPECT_EQ(a.looks[1].ratio, c.looks[1].ratio);
+    EXPECT_EQ(a.detections[1].flagged, b.detections[1].flagged);
+    EXPECT_EQ(a.detections[1].ratio, b.detections[1].ratio);
+    EXPECT_EQ(a.detections[1].ratio, c.detections[1].ratio);
   }
   std::set<std::string> whats;
   for (std::int64_t t = 0; t < 20; ++t) whats.insert(both.trial(t).what);
@@ -85,7 +85,7 @@ TEST(Trial, AloneIsTheOneThatWasCounted) {
         ++faults.injected;
         faults.not_finite += trial.not_finite ? 1 : 0;
         for (std::size_t g = 0; g < 2; ++g) {
-          detections[g].detected += trial.looks[g].flagged ? 1 : 0;
+          detections[g].detected += trial.detections[g].flagged ? 1 : 0;
         }
       }
       const FaultCounts& c = counted.matrices[0].faults[f];
@@ -116,18 +116,18 @@ TEST(Trial, ResidualsKnowWhereTheFaultLay) {
   int seen = 0, plain = 0, sums = 0, plain_sums = 0, inputs = 0, encoded = 0, checksums = 0;
   for (std::int64_t t = 0; t < 60; ++t) {
     const Trial c = in_c.trial(t), sum = in_sum.trial(t), a = in_a.trial(t);
-    seen += c.looks[0].flagged ? 1 : 0;
-    plain += c.looks[1].flagged ? 1 : 0;
-    if (!sum.masked) sums += sum.looks[0].flagged ? 1 : 0;
-    if (!sum.masked) plain_sums += sum.looks[1].flagged ? 1 : 0;
+    seen += c.detections[0].flagged ? 1 : 0;
+    plain += c.detections[1].flagged ? 1 : 0;
+    if (!sum.masked) sums += sum.detections[0].flagged ? 1 : 0;
+    if (!sum.masked) plain_sums += sum.detections[1].flagged ? 1 : 0;
     // What the changed result is before its cast decides: the sum is off by what A was.
-    if (a.injectable && !a.masked && a.looks[1].flagged) {
-      EXPECT_TRUE(a.looks[0].flagged) << a.what;
+    if (a.injectable && !a.masked && a.detections[1].flagged) {
+      EXPECT_TRUE(a.detections[0].flagged) << a.what;
       ++inputs;
     }
-    encoded += before_encoding.trial(t).looks[0].flagged ? 1 : 0;
+    encoded += before_encoding.trial(t).detections[0].flagged ? 1 : 0;
     const Trial checksum = in_checksum.trial(t);
-    checksums += checksum.injectable && checksum.looks[0].flagged ? 1 : 0;
+    checksums += checksum.injectable && checksum.detections[0].flagged ? 1 : 0;
   }
   EXPECT_GE(seen, 59);
   EXPECT_LT(plain, 40);
@@ -150,8 +150,8 @@ TEST(Trial, ResidualsOfABrokenAccumulator) {
   const double off =
       changed.view().value_at(3 * 40 + 7) - bench.matrix.output.view().value_at(3 * 40 + 7);
   const double ulp = ulp_of(changed.format(), changed.view().value_at(3 * 40 + 7));
-  EXPECT_NEAR(t.looks[0].difference, std::abs(off), 1.01 * ulp) << c.name;
-  EXPECT_NE(t.looks[0].difference, std::abs(off));
+  EXPECT_NEAR(t.detections[0].difference, std::abs(off), 1.01 * ulp) << c.name;
+  EXPECT_NE(t.detections[0].difference, std::abs(off));
 }
 
 TEST(Trial, AnElementOfTheOutput) {
@@ -162,7 +162,7 @@ TEST(Trial, AnElementOfTheOutput) {
   EXPECT_EQ(t.changes[0].row, 3);
   EXPECT_EQ(t.changes[0].column, 7);
   EXPECT_EQ(t.changes[0].bits, before ^ 0x4000);
-  EXPECT_TRUE(t.looks[0].flagged);
+  EXPECT_TRUE(t.detections[0].flagged);
   EXPECT_THAT(t.what, StartsWith("element [3, 7]: "));
 
   const TrialBench zero(drawn("sign,at=0"), R"("a_abft")");
@@ -186,7 +186,7 @@ TEST(Trial, WhatCannotBeInjectedAndWhatIsMasked) {
   const Trial tiny = TrialBench(drawn("add,value=1e-30,at=0")).trial();
   EXPECT_TRUE(tiny.injectable);
   EXPECT_TRUE(tiny.masked);
-  EXPECT_FALSE(tiny.looks[0].flagged);
+  EXPECT_FALSE(tiny.detections[0].flagged);
 }
 
 TEST(Trial, RowsColumnsTilesPeriods) {
@@ -195,7 +195,7 @@ TEST(Trial, RowsColumnsTilesPeriods) {
     std::set<std::pair<std::int64_t, std::int64_t>> found;
     for (const ElementChange& c : t.changes) found.emplace(c.row, c.column);
     EXPECT_EQ(found.size(), t.changes.size());
-    EXPECT_TRUE(t.looks[0].flagged) << fault;
+    EXPECT_TRUE(t.detections[0].flagged) << fault;
     return found;
   };
   const auto row = places("flip,bit=14,site=row,at=5:0");
@@ -266,8 +266,8 @@ TEST(Trial, InputsBeforeAndAfterEncoding) {
         }
       }
       for (std::size_t g = 0; g < 2; ++g) {
-        EXPECT_TRUE(seen.looks[g].flagged) << fault;
-        EXPECT_FALSE(hidden.looks[g].flagged) << fault;
+        EXPECT_TRUE(seen.detections[g].flagged) << fault;
+        EXPECT_FALSE(hidden.detections[g].flagged) << fault;
       }
       // Both are the whole product of the changed operand.
       ASSERT_EQ(seen.changes.size(), hidden.changes.size());
@@ -310,20 +310,20 @@ TEST(Trial, AChecksumFlipInAHighBit) {
     ++seen;
     EXPECT_FALSE(trial.masked);
     EXPECT_TRUE(trial.changes.empty()) << "the result is as it was";
-    EXPECT_TRUE(trial.looks[0].flagged) << trial.what;
-    EXPECT_TRUE(trial.looks[2].flagged) << trial.what;
+    EXPECT_TRUE(trial.detections[0].flagged) << trial.what;
+    EXPECT_TRUE(trial.detections[2].flagged) << trial.what;
     // Confirmation finds every element in order: a false alarm that is taken back.
-    EXPECT_FALSE(trial.looks[1].flagged);
-    EXPECT_TRUE(trial.looks[1].dismissed);
+    EXPECT_FALSE(trial.detections[1].flagged);
+    EXPECT_TRUE(trial.detections[1].dismissed);
     EXPECT_THAT(trial.what, StartsWith("checksum of B, row "));
   }
   EXPECT_GT(seen, 4);
   const TrialBench low(drawn("flip,bit=0,site=checksum"));
-  EXPECT_FALSE(low.trial().looks[0].flagged);
+  EXPECT_FALSE(low.trial().detections[0].flagged);
   // As on the device: kept in the output's 16 bits.
   const TrialBench device(drawn("add,value=1000,site=checksum,at=4"),
                           R"("v_abft,arithmetic=output")");
-  EXPECT_TRUE(device.trial().looks[0].flagged);
+  EXPECT_TRUE(device.trial().detections[0].flagged);
   EXPECT_THAT(device.trial().what, StartsWith("checksum of B, row 4: -3.078125 (0xc045) to "));
 }
 
@@ -332,20 +332,20 @@ TEST(Trial, TheThreshold) {
   const TrialBench high(drawn("flip,bit=30,site=threshold,at=2"));
   for (std::int64_t t = 0; t < 8; ++t) {
     const Trial trial = zero.trial(t);
-    for (const GateAnswer& look : trial.looks) {
-      EXPECT_EQ(look.flagged, look.difference > 0) << trial.what;
-      EXPECT_EQ(look.threshold, 0);
+    for (const Detection& detection : trial.detections) {
+      EXPECT_EQ(detection.flagged, detection.difference > 0) << trial.what;
+      EXPECT_EQ(detection.threshold, 0);
     }
   }
-  EXPECT_TRUE(zero.trial().looks[1].flagged);
+  EXPECT_TRUE(zero.trial().detections[1].flagged);
   EXPECT_THAT(high.trial().what, StartsWith("threshold of row 2: "));
   // NaN is no threshold that anything is below.
-  EXPECT_TRUE(TrialBench(drawn("nan,site=threshold")).trial().looks[1].flagged);
+  EXPECT_TRUE(TrialBench(drawn("nan,site=threshold")).trial().detections[1].flagged);
   // An elementwise gate has none.
   const Trial both =
       TrialBench(drawn("zero,site=threshold,at=0"), R"(["v_abft", "standard:torch"])").trial();
-  EXPECT_FALSE(both.looks[0].not_checkable);
-  EXPECT_TRUE(both.looks[1].not_checkable);
+  EXPECT_FALSE(both.detections[0].not_checkable);
+  EXPECT_TRUE(both.detections[1].not_checkable);
 }
 
 TEST(Trial, Mistakes) {

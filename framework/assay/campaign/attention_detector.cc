@@ -65,10 +65,10 @@ void AttentionGate::census(std::span<const int> bits, std::uint16_t* bins) const
   }
 }
 
-GateAnswer AttentionGate::look(std::span<const ElementChange> changes) const {
+Detection AttentionGate::detect(std::span<const ElementChange> changes) const {
   std::map<std::int64_t, std::vector<ElementChange>> by_row;
   for (const ElementChange& c : changes) by_row[c.row].push_back(c);
-  GateAnswer all;
+  Detection all;
   all.not_checkable = true;
   for (const auto& [i, changed] : by_row) {
     const abft::AttentionRow row = rows_.row(i);

@@ -20,7 +20,7 @@ class AttentionGate {
   // As those of ChecksumGate.
   CleanCounts clean(RatioCounts& ratios) const;
   void census(std::span<const int> bits, std::uint16_t* bins) const;
-  GateAnswer look(std::span<const ElementChange> changes) const;
+  Detection detect(std::span<const ElementChange> changes) const;
 
  private:
   std::vector<double> values_of(std::int64_t row) const;

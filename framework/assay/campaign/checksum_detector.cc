@@ -223,14 +223,14 @@ struct RowChecks {
   }
 
   // The largest reading of a row with other elements; least_peak is that of the rows beside it.
-  GateAnswer look(std::int64_t i, const Changed& changed, double least_peak,
-                  const Accumulated& accumulated = {}) const {
+  Detection detect(std::int64_t i, const Changed& changed, double least_peak,
+                   const Accumulated& accumulated = {}) const {
     const std::vector<std::byte> bytes = row_with(i, changed);
     std::vector<double> r;
     if (compensated()) r = residuals_with(i, bytes.data(), accumulated);
     const std::vector<abft::Reading> readings =
         read_as(i, bytes.data(), least_peak, compensated() ? r.data() : nullptr);
-    GateAnswer result;
+    Detection result;
     result.not_checkable = true;
     for (std::int64_t check = 0; check < checks(); ++check) {
       const std::int64_t g = check % groups;
@@ -317,7 +317,7 @@ bool join_residual_bins(const RowChecks& side, std::int64_t i, std::int64_t g,
   return unsure;
 }
 
-void join(GateAnswer& all, const GateAnswer& one) {
+void join(Detection& all, const Detection& one) {
   all.flagged = all.flagged || one.flagged;
   all.dismissed = (all.dismissed || one.dismissed) && !all.flagged;
   all.not_checkable = all.not_checkable && one.not_checkable;
@@ -452,18 +452,19 @@ void ChecksumGate::Impl::settle_row(const RowChecks& side, std::int64_t i,
       }
       const double before = decode(side.format(), old_bits),
                    after = decode(side.format(), new_bits);
-      const GateAnswer look = side.look(i, {{j, new_bits}}, least_peak);
+      const Detection detection = side.detect(i, {{j, new_bits}}, least_peak);
       int settled;
       if (after == before || (std::isnan(after) && std::isnan(before))) {
         settled = simd::kBinMasked;
-      } else if (look.not_checkable) {
+      } else if (detection.not_checkable) {
         settled = simd::kBinUnsure;
-      } else if (look.dismissed) {
+      } else if (detection.dismissed) {
         settled = simd::kBinDismissed;
       } else if (!std::isfinite(after)) {
         settled = simd::kBinNotFinite;
       } else {
-        settled = int{simd::ratio_bin(look.ratio, look.flagged)};  // a sum may have overflowed
+        settled =
+            int{simd::ratio_bin(detection.ratio, detection.flagged)};  // a sum may have overflowed
       }
       bin = static_cast<std::uint16_t>(settled + down);
     }
@@ -583,9 +584,9 @@ void ChecksumGate::census(std::span<const int> bits, bool exact, std::uint16_t* 
   }
 }
 
-GateAnswer ChecksumGate::look(std::span<const ElementChange> changes,
-                              std::span<const AccumulatorChange> before_cast) const {
-  GateAnswer all;
+Detection ChecksumGate::detect(std::span<const ElementChange> changes,
+                               std::span<const AccumulatorChange> before_cast) const {
+  Detection all;
   all.not_checkable = true;
   struct ChangedRow {
     RowChecks::Changed elements;
@@ -609,14 +610,14 @@ GateAnswer ChecksumGate::look(std::span<const ElementChange> changes,
       peaks[at(i)] = side.checker.peak(side.row_with(i, changed.elements).data(), side.format());
     }
     for (const auto& [i, changed] : rows) {
-      join(all,
-           side.look(i, changed.elements, RowChecks::least_beside(peaks, i), changed.accumulated));
+      join(all, side.detect(i, changed.elements, RowChecks::least_beside(peaks, i),
+                            changed.accumulated));
     }
   }
   return all;
 }
 
-std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(
+std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::detect_checksum(
     std::int64_t k, double where, const fault::Change& change, Random& random) const {
   const RowChecks& side = impl_->sides.front();
   const auto g = static_cast<std::int64_t>(where * static_cast<double>(side.groups));
@@ -635,7 +636,7 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(
   const double shift = decode(kept, *after) - decode(kept, before);
   ChangedChecksum result;
   result.what = formatted("{} to {}", element_text(kept, before), element_text(kept, *after));
-  result.look.not_checkable = true;
+  result.detection.not_checkable = true;
   std::vector<simd::BoundForm> forms(at(side.groups));
   std::vector<simd::OutputStats> stats(at(side.groups));
   for (std::int64_t i = 0; i < side.m; ++i) {
@@ -650,7 +651,7 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(
                                        side.checker.expected(i, g, side.format()) + a * shift,
                                        arithmetic, side.format());
     r.checkable = std::isfinite(side.checker.expected(i, g, side.format()));
-    GateAnswer one;
+    Detection one;
     one.not_checkable = !r.checkable;
     one.flagged = r.flagged();
     // The elements are as they were.
@@ -663,7 +664,7 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(
     one.ratio = abft::ratio_of(r);
     one.difference = r.difference;
     one.threshold = r.threshold;
-    join(result.look, one);
+    join(result.detection, one);
   }
   return result;
 }

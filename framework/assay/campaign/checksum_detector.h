@@ -30,7 +30,7 @@ struct AccumulatorChange {
 };
 
 // What a gate says of a changed result.
-struct GateAnswer {
+struct Detection {
   bool flagged = false;        // seen: above the threshold, and confirmed where that is asked
   bool dismissed = false;      // above it, and clean element by element
   bool not_checkable = false;  // every check that the change concerns
@@ -61,17 +61,17 @@ class ChecksumGate {
 
   // The result with these changes. `before_cast`: of a fault before the cast, the accumulators that
   // it changed, whose new R is that of the changed result.
-  GateAnswer look(std::span<const ElementChange> changes,
-                  std::span<const AccumulatorChange> before_cast = {}) const;
+  Detection detect(std::span<const ElementChange> changes,
+                   std::span<const AccumulatorChange> before_cast = {}) const;
   // The result as it is, checked with another element k of one group of the checksum vector B e
   // (`where`: its place among the groups, from 0 to 1), which is kept as float64, or in the
   // output's format where the check's arithmetic is that. Empty where it is not injectable.
   struct ChangedChecksum {
-    GateAnswer look;
+    Detection detection;
     std::string what;
   };
-  std::optional<ChangedChecksum> look_checksum(std::int64_t k, double where,
-                                               const fault::Change& change, Random& random) const;
+  std::optional<ChangedChecksum> detect_checksum(std::int64_t k, double where,
+                                                 const fault::Change& change, Random& random) const;
   // The first check of a row as it is.
   abft::Reading reading(std::int64_t row) const;
 

@@ -105,10 +105,10 @@ void MatrixGate::census(std::span<const int> bits, bool exact, std::uint16_t* bi
   }
 }
 
-GateAnswer MatrixGate::look(std::span<const ElementChange> changes,
-                            std::span<const AccumulatorChange> before_cast) const {
-  if (attention_) return attention_->look(changes);
-  return checksums_ ? checksums_->look(changes, before_cast) : elements_->look(changes);
+Detection MatrixGate::detect(std::span<const ElementChange> changes,
+                             std::span<const AccumulatorChange> before_cast) const {
+  if (attention_) return attention_->detect(changes);
+  return checksums_ ? checksums_->detect(changes, before_cast) : elements_->detect(changes);
 }
 
 }  // namespace assay::campaign

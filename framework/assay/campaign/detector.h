@@ -23,8 +23,8 @@ class MatrixGate {
   CleanCounts clean(RatioCounts& ratios) const;
   void census(std::span<const int> bits, bool exact, std::uint16_t* bins) const;
   // `before_cast`: elements whose accumulators the fault changed.
-  GateAnswer look(std::span<const ElementChange> changes,
-                  std::span<const AccumulatorChange> before_cast = {}) const;
+  Detection detect(std::span<const ElementChange> changes,
+                   std::span<const AccumulatorChange> before_cast = {}) const;
   const ChecksumGate* checksums() const { return checksums_ ? &*checksums_ : nullptr; }
 
  private:

@@ -108,18 +108,18 @@ void ElementGate::census(std::span<const int> bits, std::uint16_t* bins) const {
   }
 }
 
-GateAnswer ElementGate::look(std::span<const ElementChange> changes) const {
+Detection ElementGate::detect(std::span<const ElementChange> changes) const {
   Tensor changed = *output_;
   for (const ElementChange& c : changes) changed.set_bits(c.row * n_ + c.column, c.bits);
   const Verdict v = judged(changed, 1);
-  GateAnswer look;
-  look.flagged = v.outcome == Outcome::kFail;
-  look.ratio = v.worst_ratio;
-  look.dismissed = !look.flagged && v.misses > 0;
-  look.not_checkable = v.outcome == Outcome::kUntrusted;
-  look.difference = v.worst_ratio;
-  look.threshold = 1;
-  return look;
+  Detection detection;
+  detection.flagged = v.outcome == Outcome::kFail;
+  detection.ratio = v.worst_ratio;
+  detection.dismissed = !detection.flagged && v.misses > 0;
+  detection.not_checkable = v.outcome == Outcome::kUntrusted;
+  detection.difference = v.worst_ratio;
+  detection.threshold = 1;
+  return detection;
 }
 
 }  // namespace assay::campaign

@@ -26,7 +26,7 @@ class ElementGate {
   CleanCounts clean(RatioCounts& ratios) const;
   // As ChecksumGate::census; of a standard without limits on statistics.
   void census(std::span<const int> bits, std::uint16_t* bins) const;
-  GateAnswer look(std::span<const ElementChange> changes) const;
+  Detection detect(std::span<const ElementChange> changes) const;
 
  private:
   ElementCheck check_;

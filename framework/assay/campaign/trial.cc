@@ -101,11 +101,11 @@ class FaultTrial {
   }
 
   // Lets the gates look at the changed result.
-  void look() {
+  void detect() {
     settle_changes();
     for (const MatrixGate& gate : gates_) {
-      trial_.looks.push_back(trial_.masked ? GateAnswer{}
-                                           : gate.look(trial_.changes, before_cast_));
+      trial_.detections.push_back(trial_.masked ? Detection{}
+                                                : gate.detect(trial_.changes, before_cast_));
     }
   }
 
@@ -125,7 +125,7 @@ class FaultTrial {
                     change_text(output(), first.before, first.after));
     }
     if (flips.size() > 1) trial_.what += formatted(" and {} more", flips.size() - 1);
-    look();
+    detect();
   }
 
   // The case with one row of A or one column of B, where these are not negative.
@@ -191,7 +191,7 @@ class FaultTrial {
       changed.inputs.at(spec_.input).set_bits(is_a ? j : i, *after);
       take_changes(emulate(changed, *cell_.machine, 1),
                    emulated_epilogue(cell_, changed).accumulator, is_a ? i : 0, is_a ? 0 : j);
-      look();
+      detect();
       return;
     }
     Matrix changed;
@@ -214,16 +214,16 @@ class FaultTrial {
       for (const GateSpec& spec : cell_.gates) {
         RatioCounts ratios{};
         const CleanCounts counts = MatrixGate(spec, cell_, changed).clean(ratios);
-        GateAnswer look;
-        look.flagged = counts.alarms > 0;
-        look.dismissed = !look.flagged && counts.dismissed > 0;
-        look.not_checkable = counts.not_checkable == counts.rows;
-        look.ratio = counts.worst;
-        trial_.looks.push_back(look);
+        Detection detection;
+        detection.flagged = counts.alarms > 0;
+        detection.dismissed = !detection.flagged && counts.dismissed > 0;
+        detection.not_checkable = counts.not_checkable == counts.rows;
+        detection.ratio = counts.worst;
+        trial_.detections.push_back(detection);
       }
       return;
     }
-    look();
+    detect();
   }
 
   // Whether the case multiplies two matrices; a batch of products has other places.
@@ -273,7 +273,7 @@ class FaultTrial {
     if (!first && !bias.empty()) sum += static_cast<float>(bias[0]);
     add_change(i, j, encode(output(), static_cast<double>(sum)));
     before_cast_.push_back({i, j, static_cast<double>(sum)});
-    look();
+    detect();
   }
 
   void break_checksum() {
@@ -285,18 +285,18 @@ class FaultTrial {
     trial_.injectable = false;
     for (const MatrixGate& gate : gates_) {
       const ChecksumGate* checksums = gate.checksums();
-      GateAnswer look;
-      look.not_checkable = true;
+      Detection detection;
+      detection.not_checkable = true;
       if (checksums != nullptr) {
         Random draws = random_;
-        const auto changed = checksums->look_checksum(kk, where, spec_.change, draws);
+        const auto changed = checksums->detect_checksum(kk, where, spec_.change, draws);
         if (changed) {
-          look = changed->look;
+          detection = changed->detection;
           trial_.injectable = true;
           trial_.what = formatted("checksum of B, row {}: {}", kk, changed->what);
         }
       }
-      trial_.looks.push_back(look);
+      trial_.detections.push_back(detection);
     }
   }
 
@@ -305,8 +305,8 @@ class FaultTrial {
     trial_.injectable = false;
     for (const MatrixGate& gate : gates_) {
       const ChecksumGate* checksums = gate.checksums();
-      GateAnswer look;
-      look.not_checkable = true;
+      Detection detection;
+      detection.not_checkable = true;
       if (checksums != nullptr) {
         Random draws = random_;
         const abft::Reading r = checksums->reading(i);
@@ -314,15 +314,15 @@ class FaultTrial {
         if (const auto after = fault::change_bits(spec_.change, float32(), before, draws)) {
           abft::Reading changed = r;
           changed.threshold = decode(float32(), *after);
-          look = {changed.flagged(), false,
-                  !r.checkable,      r.difference / changed.threshold,
-                  r.difference,      changed.threshold};
+          detection = {changed.flagged(), false,
+                       !r.checkable,      r.difference / changed.threshold,
+                       r.difference,      changed.threshold};
           trial_.injectable = true;
           trial_.what =
               formatted("threshold of row {}: {}", i, change_text(float32(), before, *after));
         }
       }
-      trial_.looks.push_back(look);
+      trial_.detections.push_back(detection);
     }
   }
 
@@ -363,20 +363,20 @@ void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int6
     ++faults.injected;
     faults.not_finite += trial.not_finite ? 1 : 0;
     for (std::size_t g = 0; g < gates.size(); ++g) {
-      const GateAnswer& look = trial.looks[g];
+      const Detection& detection = trial.detections[g];
       DetectionCounts& d = counts.detections[s * gates.size() + g];
       RatioCounts& ratios = tally.fault_ratios[s * gates.size() + g];
-      if (look.not_checkable) {
+      if (detection.not_checkable) {
         ++d.not_checkable;
         continue;
       }
-      d.detected += look.flagged ? 1 : 0;
-      d.dismissed += look.dismissed ? 1 : 0;
+      d.detected += detection.flagged ? 1 : 0;
+      d.dismissed += detection.dismissed ? 1 : 0;
       // What was dismissed counts as below the threshold: the ROC is of verdicts.
-      const double ratio = look.dismissed ? std::min(look.ratio, 1.0) : look.ratio;
-      const std::size_t bin = std::isfinite(ratio)
-                                  ? std::size_t{simd::ratio_bin(ratio, look.flagged && ratio > 1)}
-                                  : std::size_t{simd::kBinNotFinite};
+      const double ratio = detection.dismissed ? std::min(detection.ratio, 1.0) : detection.ratio;
+      const std::size_t bin =
+          std::isfinite(ratio) ? std::size_t{simd::ratio_bin(ratio, detection.flagged && ratio > 1)}
+                               : std::size_t{simd::kBinNotFinite};
       ++ratios[bin];
     }
   }

@@ -17,7 +17,7 @@ struct Trial {
   bool not_finite = false;             // one became infinite or NaN
   std::string what;                    // the fault in words: site, bits before and after
   std::vector<ElementChange> changes;  // of the result
-  std::vector<GateAnswer> looks;       // a gate
+  std::vector<Detection> detections;   // a gate
 };
 
 // Makes trial `number` of the cell's fault and lets every gate look. Throws std::invalid_argument
