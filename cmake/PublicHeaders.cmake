@@ -36,7 +36,6 @@ set(assay_framework_headers
   assay/judge/location.h
   assay/judge/metric_table.h
   assay/judge/metrics.h
-  assay/judge/recheck.h
   assay/judge/standards.h
   assay/judge/verdict.h
   assay/machine/dot.h

@@ -182,60 +182,6 @@ TEST(Arithmetic, IntegersBeyondFloat64) {
             "products of int32 and int32 into int64: integers are checked up to 32 bits");
 }
 
-// Each block of K by itself: a fault that the later sums would bury is seen in its block.
-TEST(Partials, BlocksOfK) {
-  const Made made = random_product(4, 20, 48, "bfloat16", "bfloat16", 0, 12);
-  std::vector<double> partials;
-  for (std::int64_t block = 0; block < 3; ++block) {
-    for (std::int64_t i = 0; i < 4; ++i) {
-      for (std::int64_t j = 0; j < 20; ++j) {
-        float sum = 0;
-        for (std::int64_t k = 16 * block; k < 16 * block + 16; ++k) {
-          sum = static_cast<float>(static_cast<double>(sum) +
-                                   made.problem.a(i, k) * made.problem.b(k, j));
-        }
-        partials.push_back(static_cast<double>(sum));
-      }
-    }
-  }
-  const Format& f32 = format_named("float32");
-  Tensor t = Tensor::from_values(f32, {3, 4, 20}, partials);
-  const AbftOptions options = options_of("rounding_variance");
-  const AbftVerdict clean = abft_check_partials(made.a, made.b, t.view(), 16, options);
-  EXPECT_EQ(clean.outcome, Outcome::kPass) << clean.because;
-  EXPECT_EQ(clean.checks, 3 * 4 * 2);
-  EXPECT_THAT(clean.because, testing::HasSubstr("none of 24 checks of 3 blocks of K above"));
-  t.set_bits(80 + 25, t.bits_at(80 + 25) ^ 0x100000);
-  const AbftVerdict v = abft_check_partials(made.a, made.b, t.view(), 16, options);
-  EXPECT_EQ(v.outcome, Outcome::kFail);
-  ASSERT_EQ(v.flags.size(), 1u);
-  EXPECT_EQ(v.flags[0].batch, 1);
-  EXPECT_EQ(v.flags[0].element->row, 1);
-  EXPECT_EQ(v.flags[0].element->column, 5);
-  EXPECT_EQ(v.flags[0].element->flipped_bit, 20);
-  EXPECT_EQ(error_of([&] { (void)abft_check_partials(made.a, made.b, t.view(), 20, options); }),
-            "no error");
-  EXPECT_EQ(error_of([&] { (void)abft_check_partials(made.a, made.b, t.view(), 0, options); }),
-            "blocks of K of 0 columns");
-  EXPECT_EQ(error_of([&] { (void)abft_check_partials(made.a, made.b, t.view(), 8, options); }),
-            "partial products of shape [3, 4, 20]: 6 blocks of K 8 are [6, 4, 20]");
-}
-
-// A block may be one column of A and one row of B: its product has one term an element.
-TEST(Partials, BlocksOfOneColumn) {
-  const Format& f = format_named("float32");
-  const Tensor a = Tensor::from_values(f, {2, 2}, std::vector<double>{1, 2, 3, 4});
-  const Tensor b = Tensor::from_values(f, {2, 3}, std::vector<double>{5, 6, 7, 8, 9, 10});
-  Tensor partials = Tensor::from_values(
-      f, {2, 2, 3}, std::vector<double>{5, 6, 7, 15, 18, 21, 16, 18, 20, 32, 36, 40});
-  const AbftOptions options = options_of("rounding_variance");
-  const AbftVerdict clean = abft_check_partials(a, b, partials.view(), 1, options);
-  EXPECT_EQ(clean.outcome, Outcome::kPass) << clean.because;
-  EXPECT_EQ(clean.checks, 2 * 2);
-  partials.set_bits(9, encode(f, 33));
-  EXPECT_EQ(abft_check_partials(a, b, partials.view(), 1, options).outcome, Outcome::kFail);
-}
-
 TEST(Repair, FlipsAreUndoneAndTheRestIsRecomputed) {
   for (const char* spec : {"rounding_variance", "rounding_variance,columns=1"}) {
     const Made made = random_product(12, 40, 64, "bfloat16", "bfloat16", 0, 33);

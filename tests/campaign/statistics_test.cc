@@ -198,8 +198,6 @@ TEST(Rates, WrongUse) {
     EXPECT_THROW(wilson({1, 2}, confidence), std::invalid_argument);
     EXPECT_THROW(lower_bound({1, 2}, confidence), std::invalid_argument);
     EXPECT_THROW(upper_bound({0, 2}, confidence), std::invalid_argument);
-    EXPECT_THROW(bootstrap({{1, 2}}, confidence, 0, 1000), std::invalid_argument);
-    EXPECT_THROW(sample_size(0.5, 0.1, confidence), std::invalid_argument);
     EXPECT_THROW(split_confidence(confidence, 2), std::invalid_argument);
   }
   EXPECT_EQ(error_of([] { wilson({0, 0}, 0.95); }), "a rate needs trials, not 0");
@@ -213,87 +211,6 @@ TEST(Rates, WrongUse) {
             }),
             "a rate has 0 to 2 events of 2 trials, not -1");
   EXPECT_EQ(error_of([] { wilson({1, 2}, 95); }), "a confidence is above 0 and below 1, not 95");
-}
-
-TEST(Bootstrap, WrongUse) {
-  EXPECT_EQ(error_of([] { bootstrap({}, 0.95, 0, 1000); }),
-            "a bootstrap needs a cluster with trials");
-  EXPECT_EQ(error_of([] {
-              bootstrap({{0, 0}}, 0.95, 0, 1000);
-            }),
-            "a bootstrap needs a cluster with trials");
-  EXPECT_EQ(error_of([] {
-              bootstrap({{1, 2}, {3, 2}}, 0.95, 0, 1000);
-            }),
-            "a rate has 0 to 2 events of 2 trials, not 3");
-  EXPECT_EQ(error_of([] {
-              bootstrap({{1, 2}}, 0.95, 0, 38);
-            }),
-            "a bootstrap of confidence 0.95 needs 39 replicates, not 38");
-  EXPECT_NO_THROW(bootstrap({{1, 2}}, 0.95, 0, 39));
-  EXPECT_EQ(error_of([] {
-              bootstrap({{1, 2}}, 0.9, 0, 18);
-            }),
-            "a bootstrap of confidence 0.9 needs 19 replicates, not 18");
-  EXPECT_NO_THROW(bootstrap({{1, 2}}, 0.9, 0, 19));
-  EXPECT_THROW(bootstrap({{1, 2}}, 0.95, 0, -5), std::invalid_argument);
-}
-
-TEST(Bootstrap, IsAddressedAndBetweenItsClusters) {
-  const std::vector<Rate> clusters = {{1, 10}, {9, 30}, {4, 10}, {0, 5}, {7, 12}};
-  const Interval one = bootstrap(clusters, 0.95, 7, 1999),
-                 again = bootstrap(clusters, 0.95, 7, 1999);
-  EXPECT_EQ(one.low, again.low);
-  EXPECT_EQ(one.high, again.high);
-  const Interval other = bootstrap(clusters, 0.95, 8, 1999);
-  EXPECT_TRUE(one.low != other.low || one.high != other.high);
-  EXPECT_LT(one.low, 21.0 / 67);
-  EXPECT_GT(one.high, 21.0 / 67);
-  // Clusters without trials change nothing.
-  std::vector<Rate> with_none = clusters;
-  with_none.insert(with_none.begin() + 2, Rate{0, 0});
-  EXPECT_EQ(bootstrap(with_none, 0.95, 7, 1999).low, one.low);
-  // Clusters that agree leave nothing to draw.
-  const Interval point = bootstrap({{2, 8}, {3, 12}, {1, 4}}, 0.99, 0, 999);
-  EXPECT_EQ(point.low, 0.25);
-  EXPECT_EQ(point.high, 0.25);
-}
-
-// Two clusters, 0 of 1 and 1 of 1: a replicate is 0, 1/2 or 1 with probability 1/4, 1/2, 1/4. The
-// 10 and 90 % quantiles are 0 and 1, the 30 and 70 % quantiles 1/2.
-TEST(Bootstrap, QuantilesOfAKnownDistribution) {
-  const Interval wide = bootstrap({{0, 1}, {1, 1}}, 0.8, 3, 9999);
-  EXPECT_EQ(wide.low, 0);
-  EXPECT_EQ(wide.high, 1);
-  const Interval narrow = bootstrap({{0, 1}, {1, 1}}, 0.4, 3, 9999);
-  EXPECT_EQ(narrow.low, 0.5);
-  EXPECT_EQ(narrow.high, 0.5);
-}
-
-// Matrices whose own rates are 0.1 or 0.5, of 200 trials that share it: a bootstrap over matrices
-// covers the mean rate, an interval that takes all trials as independent does not.
-TEST(Bootstrap, CoversWhereTrialsAreNotIndependent) {
-  constexpr int kRuns = 400, kMatrices = 40, kTrials = 200;
-  int by_matrix = 0, by_trial = 0;
-  for (int run = 0; run < kRuns; ++run) {
-    Random random(11, static_cast<std::uint64_t>(run));
-    std::vector<Rate> matrices;
-    Rate sum;
-    for (int m = 0; m < kMatrices; ++m) {
-      const double p = random.below(2) == 0 ? 0.1 : 0.5;
-      Rate rate = {0, kTrials};
-      for (int t = 0; t < kTrials; ++t) rate.events += random.uniform() < p ? 1 : 0;
-      matrices.push_back(rate);
-      sum.events += rate.events;
-      sum.trials += rate.trials;
-    }
-    const Interval over = bootstrap(matrices, 0.95, static_cast<std::uint64_t>(run), 399);
-    const Interval naive = wilson(sum, 0.95);
-    by_matrix += over.low <= 0.3 && 0.3 <= over.high ? 1 : 0;
-    by_trial += naive.low <= 0.3 && 0.3 <= naive.high ? 1 : 0;
-  }
-  EXPECT_GE(by_matrix, kRuns * 90 / 100);
-  EXPECT_LE(by_trial, kRuns * 50 / 100);
 }
 
 // Three matrices do not say how much matrices differ; four do.
@@ -533,34 +450,6 @@ TEST(Clusters, IntervalsCover) {
     }
   }
   EXPECT_LT(least_by_trials, 0.2) << "trials are not independent here";
-}
-
-// By the formula in Python with statistics.NormalDist; 384.1, 9604 and 16588 are the textbook's.
-TEST(SampleSize, Figures) {
-  EXPECT_EQ(sample_size(0.5, 0.05, 0.95), 385);
-  EXPECT_EQ(sample_size(0.5, 0.01, 0.95), 9604);
-  EXPECT_EQ(sample_size(0.5, 0.01, 0.99), 16588);
-  EXPECT_EQ(sample_size(0.5, 0.01, 0.998), 23874);
-  EXPECT_EQ(sample_size(0.5, 0.05, 0.95, 1000), 278);
-  EXPECT_EQ(sample_size(0.5, 0.01, 0.99, 1000000), 16317);
-  EXPECT_EQ(sample_size(0.1, 0.02, 0.9, 5000), 543);
-  EXPECT_EQ(sample_size(0.001, 0.0001, 0.95, 1000000000), 383615);
-  // A census where the population is small, one trial where nothing varies.
-  EXPECT_EQ(sample_size(0.5, 0.001, 0.95, 100), 100);
-  EXPECT_EQ(sample_size(0.5, 0.9, 0.95, 1), 1);
-  EXPECT_EQ(sample_size(0, 0.01, 0.95), 1);
-  EXPECT_EQ(sample_size(1, 0.01, 0.95, 1), 1);
-}
-
-TEST(SampleSize, WrongUse) {
-  EXPECT_EQ(error_of([] { sample_size(1.5, 0.1, 0.95); }), "a rate is 0 to 1, not 1.5");
-  EXPECT_EQ(error_of([] { sample_size(0.5, 0, 0.95); }),
-            "a half width is above 0 and below 1, not 0");
-  EXPECT_EQ(error_of([] { sample_size(0.5, 0.1, 0.95, 0); }), "a population is at least 1, not 0");
-  EXPECT_EQ(error_of([] { sample_size(0.5, 1e-11, 0.95); }),
-            "a half width of 1e-11 would need 9.6e+21 trials");
-  EXPECT_THROW(sample_size(kNan, 0.1, 0.95), std::invalid_argument);
-  EXPECT_THROW(sample_size(0.5, kNan, 0.95), std::invalid_argument);
 }
 
 // A campaign that looks at fixed numbers of trials and ends at the first whose interval is narrow

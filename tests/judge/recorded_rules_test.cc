@@ -14,7 +14,6 @@
 #include "assay/judge/draw_tests.h"
 #include "assay/judge/indices.h"
 #include "assay/judge/published_standards.h"
-#include "assay/judge/recheck.h"
 #include "assay/judge/regate.h"
 #include "assay/judge/standards.h"
 #include "error_of.h"
@@ -462,24 +461,6 @@ TEST(RecordedRegate, OfEveryBound) {
 }
 
 // ------------------------------------------------------------------ small parts
-
-TEST(RecordedParts, Rechecks) {
-  std::vector<std::string> recorded;
-  oracle::Dice dice(91);
-  for (const std::size_t seeds : {200u, 201u, 333u}) {
-    for (const double scale : {0.9, 1.0, 1.1}) {
-      for (const int draws : {1, 2, 39, 40, 41, 100}) {
-        std::vector<double> ratios(seeds);
-        for (double& r : ratios) r = scale * (0.5 + dice.uniform());
-        ratios[0] = 0;
-        ratios[1] = kInfinity;
-        recorded.push_back(formatted("{} {} {}: {}", seeds, scale, draws,
-                                     recheck_ratios(ratios, 5, draws).text()));
-      }
-    }
-  }
-  expect_recorded("judge/recorded/rechecks.txt", recorded);
-}
 
 TEST(RecordedParts, SampledPositionsAndBlindShares) {
   std::vector<std::string> recorded;

@@ -1,10 +1,6 @@
 #include "assay/abft/case_check.h"
 
-#include <algorithm>
-#include <stdexcept>
-
 #include "assay/abft/attention_check.h"
-#include "assay/abft/check_tally.h"
 #include "assay/abft/checker.h"
 #include "assay/abft/product_check.h"
 #include "assay/base/error.h"
@@ -78,49 +74,6 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
                                   each)
                            .check(c_matrix);
                      });
-}
-
-AbftVerdict abft_check_partials(const TensorView& a, const TensorView& b,
-                                const TensorView& partials, std::int64_t k_block,
-                                const AbftOptions& options) {
-  const FloatEnvironment environment;
-  if (a.rank() != 2 || b.rank() != 2 || a.shape[1] != b.shape[0]) {
-    throw std::invalid_argument(
-        formatted("a {} and b {} do not multiply", shape_text(a.shape), shape_text(b.shape)));
-  }
-  const std::int64_t k = a.shape[1];
-  if (k_block < 1) throw std::invalid_argument(formatted("blocks of K of {} columns", k_block));
-  const std::int64_t blocks = (k + k_block - 1) / k_block;
-  if (partials.shape != Shape{blocks, a.shape[0], b.shape[1]}) {
-    throw std::invalid_argument(
-        formatted("partial products of shape {}: {} blocks of K {} are [{}, {}, {}]",
-                  shape_text(partials.shape), blocks, k_block, blocks, a.shape[0], b.shape[1]));
-  }
-  const Tensor packed = partials.is_contiguous() ? Tensor() : copy_of(partials);
-  const TensorView all_partials = packed.empty() ? partials : packed.view();
-  AbftOptions each = options;
-  each.spec.delta /= static_cast<double>(std::max<std::int64_t>(blocks, 1));
-  AbftVerdict all;
-  const Format& f = *partials.format;
-  for (std::int64_t block = 0; block < blocks; ++block) {
-    const std::int64_t first = block * k_block, count = std::min(k_block, k - first);
-    TensorView left = a, right = b;
-    left.data += first * a.strides[1] * a.format->storage_bytes;
-    left.shape[1] = count;
-    right.data += first * b.strides[0] * b.format->storage_bytes;
-    right.shape[0] = count;
-    const TensorView c =
-        view_bytes(all_partials.data + block * a.shape[0] * b.shape[1] * f.storage_bytes, f,
-                   {a.shape[0], b.shape[1]});
-    AbftVerdict v = AbftChecker::of_product(left, right, each).check(c);
-    if (v.outcome == Outcome::kNotComparable) return v;
-    for (AbftFlag& flag : v.flags) flag.batch = block;
-    add_counts(all, v);
-  }
-  all.spec = options.spec.text();
-  all.format = &f;
-  summarize(all, *options.spec.threshold, formatted("checks of {} blocks of K", blocks));
-  return all;
 }
 
 }  // namespace assay::abft

@@ -9,7 +9,6 @@
 
 #include "assay/base/elementary.h"
 #include "assay/base/float_environment.h"
-#include "assay/base/random.h"
 #include "assay/base/text.h"
 
 namespace assay::campaign {
@@ -193,72 +192,6 @@ double upper_bound_by_clusters(const ClusteredRate& rate, double confidence) {
   const FloatEnvironment environment;
   return upper_end(clusters_failed(rate, confidence), static_cast<double>(rate.clusters),
                    1 - confidence);
-}
-
-Interval bootstrap(const std::vector<Rate>& clusters, double confidence, std::uint64_t seed,
-                   std::int64_t replicates) {
-  const FloatEnvironment environment;
-  require_confidence(confidence);
-  std::vector<Rate> known;
-  for (const Rate& cluster : clusters) {
-    require_rate(cluster);
-    if (cluster.trials > 0) known.push_back(cluster);
-  }
-  if (known.empty()) throw std::invalid_argument("a bootstrap needs a cluster with trials");
-  // What (1 - confidence) loses to rounding must not move a whole number to the one below.
-  const double outside = (static_cast<double>(replicates) + 1) * ((1 - confidence) / 2) + 1e-9;
-  if (outside < 1) {
-    throw std::invalid_argument(
-        formatted("a bootstrap of confidence {} needs {} replicates, not {}",
-                  number_text(confidence), std::ceil(2 / (1 - confidence) - 1e-9) - 1, replicates));
-  }
-  std::vector<double> rates(static_cast<std::size_t>(replicates));
-  for (std::size_t r = 0; r < rates.size(); ++r) {
-    Random random(seed, r);
-    Rate sum;
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      const Rate& drawn = known[random.below(known.size())];
-      sum.events += drawn.events;
-      sum.trials += drawn.trials;
-    }
-    rates[r] = static_cast<double>(sum.events) / static_cast<double>(sum.trials);
-  }
-  const auto k = static_cast<std::ptrdiff_t>(outside) - 1;
-  const auto at = [&](std::ptrdiff_t index) {
-    std::nth_element(rates.begin(), rates.begin() + index, rates.end());
-    return rates[static_cast<std::size_t>(index)];
-  };
-  return {at(k), at(static_cast<std::ptrdiff_t>(rates.size()) - 1 - k)};
-}
-
-std::int64_t sample_size(double p, double half_width, double confidence,
-                         std::optional<std::int64_t> population) {
-  const FloatEnvironment environment;
-  require_confidence(confidence);
-  if (!(p >= 0 && p <= 1)) {
-    throw std::invalid_argument(formatted("a rate is 0 to 1, not {}", number_text(p)));
-  }
-  if (!(half_width > 0 && half_width < 1)) {
-    throw std::invalid_argument(
-        formatted("a half width is above 0 and below 1, not {}", number_text(half_width)));
-  }
-  if (population && *population < 1) {
-    throw std::invalid_argument(formatted("a population is at least 1, not {}", *population));
-  }
-  const double t = two_sided_quantile(confidence), e2 = half_width * half_width;
-  const double spread = t * t * p * (1 - p);
-  double n = spread / e2;
-  if (population) {
-    const auto of = static_cast<double>(*population);
-    n = of * spread / (e2 * (of - 1) + spread);
-    if (spread == 0) n = 0;
-  }
-  if (!(n <= 0x1p62)) {
-    throw std::invalid_argument(formatted("a half width of {} would need {} trials",
-                                          number_text(half_width), short_number(n)));
-  }
-  const auto whole = static_cast<std::int64_t>(std::ceil(n));
-  return std::clamp<std::int64_t>(whole, 1, population.value_or(std::int64_t{1} << 62));
 }
 
 double split_confidence(double confidence, std::int64_t looks) {

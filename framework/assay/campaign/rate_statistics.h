@@ -58,25 +58,6 @@ ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidenc
 double lower_bound_by_clusters(const ClusteredRate& rate, double confidence);
 double upper_bound_by_clusters(const ClusteredRate& rate, double confidence);
 
-// Percentile interval of sum events / sum trials (Efron and Tibshirani, An Introduction to the
-// Bootstrap, 1993, chapter 13). Trials of one matrix are not independent, so that whole clusters
-// are drawn with replacement; those without trials weigh nothing. Of `replicates` + 1 a share of
-// (1 - confidence) / 2 lies outside on each side; too few for one throw std::invalid_argument.
-// Replicate r is addressed by (seed, r). Where all clusters agree, as where nothing happened, the
-// interval is a point. Of few clusters it is too narrow (it covers 86 to 89 % of 8 where 95 are
-// asked for): clustered_rate() is the one to show.
-Interval bootstrap(const std::vector<Rate>& clusters, double confidence, std::uint64_t seed,
-                   std::int64_t replicates);
-
-// Trials for which a rate of about p is known to +- half_width:
-// n = N t^2 p (1 - p) / (e^2 (N - 1) + t^2 p (1 - p)), rounded up, at least 1, with t the two-sided
-// normal quantile and N the population (Leveugle et al., DATE 2009); without one
-// n = t^2 p (1 - p) / e^2. p = 0.5 serves where nothing is known. Throws std::invalid_argument for
-// p outside 0..1, a half width that is not above 0 and below 1, a population below 1, and a number
-// of trials beyond 2^62.
-std::int64_t sample_size(double p, double half_width, double confidence,
-                         std::optional<std::int64_t> population = std::nullopt);
-
 // The confidence of each of several looks at the same trials so that all of them hold with
 // `confidence` together, whichever look ends the campaign (Bonferroni).
 double split_confidence(double confidence, std::int64_t looks);

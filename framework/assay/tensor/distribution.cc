@@ -355,12 +355,6 @@ Tensor draw(const DistributionSpec& spec, const Format& format, const Shape& sha
   return tensor;
 }
 
-void draw_into(const DistributionSpec& spec, const Format& format, const Shape& shape,
-               std::uint64_t seed, std::uint64_t stream, std::byte* to) {
-  const FloatEnvironment environment;
-  draw_part(spec, format, shape, seed, stream, 0, element_count(shape), to);
-}
-
 void draw_part(const DistributionSpec& spec, const Format& format, const Shape& shape,
                std::uint64_t seed, std::uint64_t stream, std::int64_t begin, std::int64_t count,
                std::byte* to) {

@@ -75,10 +75,8 @@ inline constexpr std::size_t kDrawBlock = 1024;
 Tensor draw(const DistributionSpec& spec, const Format& format, const Shape& shape,
             std::uint64_t seed, std::uint64_t stream, int threads = 0);
 
-// The same into storage of the caller, element_count(shape) * format.storage_bytes long, on this
-// thread and without allocating; and the elements [begin, begin + count) in row-major order alone.
-void draw_into(const DistributionSpec& spec, const Format& format, const Shape& shape,
-               std::uint64_t seed, std::uint64_t stream, std::byte* to);
+// Writes the elements [begin, begin + count), in row-major order, into the caller's storage of
+// count * format.storage_bytes bytes. Runs on this thread and does not allocate.
 void draw_part(const DistributionSpec& spec, const Format& format, const Shape& shape,
                std::uint64_t seed, std::uint64_t stream, std::int64_t begin, std::int64_t count,
                std::byte* to);
