@@ -9,6 +9,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/config/json_input.h"
+#include "assay/judge/rule_table.h"
 #include "assay/judge/standards.h"
 
 namespace assay::config {
@@ -124,14 +125,14 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
   goes_with("rule", tolerance, "rtol or atol");
   if (const std::string word = text_of(row, "rule", where); !word.empty()) {
     const auto rules = tolerance_rules();
-    const auto* const named = std::find_if(rules.data(), rules.data() + rules.size(),
-                                           [&](const auto& r) { return r.name == word; });
-    if (named == rules.data() + rules.size()) {
+    const auto named =
+        std::find_if(rules.begin(), rules.end(), [&](const auto& r) { return r.name == word; });
+    if (named == rules.end()) {
       wrong(where, formatted("'rule' is one of {}, not '{}'", joined(names_of(rules)), word));
     }
     rule.rule = named->rule;
   }
-  const bool has_floor = rule.rule == Rule::kLargest || rule.rule == Rule::kSymmetric;
+  const bool has_floor = row_of(*rule.rule).takes("floor");
   goes_with("floor", has_floor, "the rules largest and symmetric");
   goes_with("atol", !has_floor, "the rules sum and either");
   rule.floor = number_of(row, "floor", where).value_or(0);

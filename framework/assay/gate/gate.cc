@@ -11,6 +11,7 @@
 #include "assay/fault/mutation.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/gate/sampled.h"
+#include "assay/judge/rule_table.h"
 #include "assay/op/attributes.h"
 #include "assay/op/dot_operator.h"
 #include "assay/op/operator.h"
@@ -37,20 +38,11 @@ Origin known_origin(const Case& c, const TensorView& output, Origin origin) {
   return origin;
 }
 
-// How far a bound of single elements lets one be from its expected value.
-double allowed(const Bound& bound, const Format& output, double expected) {
-  if (bound.rule == Rule::kBits) return 0;
-  if (bound.rule == Rule::kUlps) {
-    return static_cast<double>(bound.ulps) * ulp_of(output, expected);
-  }
-  return tolerance_at(bound, expected, expected);
-}
-
 // Whether all that judges the case are laws of what is drawn, which may do without a golden result.
 bool tests_draws_alone(const Case& c, const Format& output, const GateRequest& request) {
   const std::vector<ChosenBound> all = choose_bounds(c, output, request.bounds);
   return std::all_of(all.begin(), all.end(), [](const ChosenBound& chosen) {
-    return chosen.bound && chosen.bound->rule == Rule::kDistribution;
+    return chosen.bound && !row_of(chosen.bound->rule).needs_expected;
   });
 }
 
@@ -119,11 +111,7 @@ std::function<double(double)> golden_tolerance(const Case& c, const Format& outp
                                                const BoundRequest& request) {
   std::vector<Bound> bounds;
   for (const ChosenBound& chosen : choose_bounds(c, output, request)) {
-    if (chosen.bound && chosen.bound->rule != Rule::kStatistics &&
-        chosen.bound->rule != Rule::kGiven && chosen.bound->rule != Rule::kDistribution &&
-        chosen.bound->rule != Rule::kIndices) {
-      bounds.push_back(*chosen.bound);
-    }
+    if (chosen.bound && row_of(chosen.bound->rule).by_value) bounds.push_back(*chosen.bound);
   }
   if (bounds.empty()) {
     if (const auto otherwise = standard_bound(kDefaultStandard, output)) bounds = {*otherwise};
@@ -131,7 +119,8 @@ std::function<double(double)> golden_tolerance(const Case& c, const Format& outp
   if (bounds.empty()) return {};
   return [bounds, &output](double expected) {
     double least = HUGE_VAL;
-    for (const Bound& bound : bounds) least = std::min(least, allowed(bound, output, expected));
+    for (const Bound& bound : bounds)
+      least = std::min(least, largest_error(bound, output, expected, expected));
     return least;
   };
 }

@@ -11,6 +11,7 @@
 #include "assay/judge/draw_distribution.h"
 #include "assay/judge/indices.h"
 #include "assay/judge/published_standards.h"
+#include "assay/judge/rule_table.h"
 #include "assay/judge/standards.h"
 #include "assay/judge/standards_ascend.h"
 #include "assay/judge/standards_others.h"
@@ -192,71 +193,13 @@ std::string Bound::text() const {
     }
     return text;
   };
-  std::string text;
-  const std::string relative = short_number(rtol, 6), at_least = short_number(floor, 6);
-  switch (rule) {
-    case Rule::kUlps:
-      text = formatted("{} ulp", ulps);
-      break;
-    case Rule::kBits:
-      text = "bit equality";
-      break;
-    case Rule::kTolerance:
-      text = rtol == 0 && atol == 0
-                 ? "equality"
-                 : formatted("atol {} + rtol {} * |expected|", short_number(atol, 6), relative);
-      break;
-    case Rule::kEither:
-      text = formatted("atol {} or rtol {} * |expected|", short_number(atol, 6), relative);
-      break;
-    case Rule::kLargest:
-      text = formatted("rtol {} * max({}, |expected|)", relative, at_least);
-      break;
-    case Rule::kSymmetric:
-      text = formatted("rtol {} * max({}, |actual| + |expected|)", relative, at_least);
-      break;
-    case Rule::kGiven:
-      text = by_chance ? "the expected error" : "the bound of accumulation";
-      break;
-    case Rule::kStatistics:
-      return limits_text();
-    case Rule::kIndices: {
-      const auto words = index_rule(standard);
-      Bound of_values;
-      of_values.rtol = rtol;
-      of_values.atol = atol;
-      const bool named = words && !words->values.empty() && rtol == 0 && atol == 0;
-      return formatted("values at the {}indices{}: {}",
-                       words && words->flattened ? "flattened " : "",
-                       words && words->unsorted ? ", in any order" : "",
-                       named ? words->values : of_values.text());
-    }
-    case Rule::kDistribution:
-      return formatted("draws of {}, false alarms {}", distribution,
-                       short_number(parse_law(distribution).delta));
-  }
+  std::string text = row_of(rule).text_of(*this);
   if (or_ulps > 0) text += formatted(" or {} ulp", or_ulps);
   if (small_value > 0) {
     text += formatted(" (atol {} where |expected| < {})", short_number(small_atol, 6),
                       short_number(small_value, 6));
   }
-  return limits.empty() ? text : text + ", " + limits_text();
-}
-
-double tolerance_at(const Bound& bound, double expected, double actual) {
-  const double size = std::abs(expected);
-  if (size < bound.small_value) return bound.small_atol;
-  const auto times = [&](double by) { return by == 0 ? 0.0 : bound.rtol * by; };
-  double tolerance = 0;
-  if (bound.rule == Rule::kLargest)
-    tolerance = times(std::max(bound.floor, size));
-  else if (bound.rule == Rule::kSymmetric)
-    tolerance = times(std::max(bound.floor, size + std::abs(actual)));
-  else if (bound.rule == Rule::kEither)
-    tolerance = std::max(bound.atol, times(size));
-  else
-    tolerance = bound.atol + times(size);
-  return std::min(tolerance, std::numeric_limits<double>::max());
+  return limits.empty() ? text : text + (text.empty() ? "" : ", ") + limits_text();
 }
 
 std::optional<Bound> standard_bound(std::string_view name, const Format& output,

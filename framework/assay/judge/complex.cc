@@ -11,6 +11,7 @@
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/judge/exact.h"
+#include "assay/judge/rule_table.h"
 
 namespace assay {
 namespace {
@@ -52,7 +53,7 @@ class ComplexJudge {
         part_(*actual_.format),
         offset_(offset),
         rounds_(expected_.format != actual_.format &&
-                (bound.round_expected || bound.rule == Rule::kBits)) {}
+                (bound.round_expected || row_of(bound.rule).by_codes)) {}
 
   void judge_block(ElementFindings& found, std::int64_t first, std::int64_t count) const {
     const auto n = static_cast<std::size_t>(count);
@@ -229,24 +230,7 @@ std::string why_not_complex(const Bound& bound) {
     return formatted("standard {} takes real numbers, and the output is complex: {}",
                      bound.standard, what);
   };
-  switch (bound.rule) {
-    case Rule::kUlps:
-      return needs("complex numbers have no order, and so no ulps");
-    case Rule::kGiven:
-      return needs("no error of complex arithmetic is derived");
-    case Rule::kDistribution:
-      return needs("no law of complex draws is known");
-    case Rule::kIndices:
-      return needs("they are no indices");
-    case Rule::kStatistics:
-      return needs("its limits are on statistics of real numbers");
-    case Rule::kTolerance:
-    case Rule::kEither:
-    case Rule::kBits:
-    case Rule::kLargest:
-    case Rule::kSymmetric:
-      break;
-  }
+  if (const auto why = row_of(bound.rule).why_not_complex; !why.empty()) return needs(why);
   if (bound.or_ulps > 0) return needs("complex numbers have no order, and so no ulps");
   if (!bound.limits.empty()) return needs("its limits are on statistics of real numbers");
   if (bound.infinity == Infinity::kSaturating) {

@@ -11,6 +11,7 @@
 #include "assay/judge/complex.h"
 #include "assay/judge/exact.h"
 #include "assay/judge/parts.h"
+#include "assay/judge/rule_table.h"
 #include "assay/simd/compare.h"
 
 namespace assay {
@@ -27,8 +28,7 @@ class ElementJudge {
         out_(*actual.format),
         offset_(offset),
         wanted_(wanted) {
-    rounds_ = expected.format != actual.format &&
-              (bound.round_expected || bound.rule == Rule::kUlps || bound.rule == Rule::kBits);
+    rounds_ = expected.format != actual.format && (bound.round_expected || rule_.by_codes);
     // Every format that can vanish rounds half its smallest subnormal to 0 (to even).
     const double half_least = out_.is_float() ? min_subnormal(out_) / 2 : 0;
     const bool as_stored = expected.format == actual.format || rounds_;
@@ -51,7 +51,7 @@ class ElementJudge {
     as_floats_ = fit && parts != simd::kAllParts &&
                  (parts != 0 || (blocks_ != Blocks::kNone && bound.rule != Rule::kGiven));
     if (blocks_ == Blocks::kUlps || blocks_ == Blocks::kBits) ordinals_ = ordinals_of(out_);
-    tolerance_ = {.form = form(),
+    tolerance_ = {.form = rule_.form,
                   .rtol = bound.rtol,
                   .atol = bound.atol,
                   .floor = bound.floor,
@@ -109,32 +109,16 @@ class ElementJudge {
     if (saturates && bound_.rule != Rule::kGiven) return Blocks::kNone;
     // Bits beyond a format's own, which no value shows, are compared element by element.
     const bool by_values = has_ordinals(out_) && out_.bits == 8 * out_.storage_bytes;
-    switch (bound_.rule) {
-      case Rule::kBits:
-        return by_values ? Blocks::kBits : Blocks::kNone;
-      case Rule::kUlps:
-        return by_values && bound_.ulps < (std::uint64_t{1} << 53) ? Blocks::kUlps : Blocks::kNone;
-      case Rule::kTolerance:
-      case Rule::kLargest:
-      case Rule::kSymmetric:
-      case Rule::kEither:
-      case Rule::kGiven:
-        break;
-      default:
-        return Blocks::kNone;
+    if (bound_.rule == Rule::kBits) return by_values ? Blocks::kBits : Blocks::kNone;
+    if (bound_.rule == Rule::kUlps) {
+      return by_values && bound_.ulps < (std::uint64_t{1} << 53) ? Blocks::kUlps : Blocks::kNone;
     }
+    if (!rule_.by_value && bound_.rule != Rule::kGiven) return Blocks::kNone;
     // Where a zero is near enough in ulp, it must be within the tolerance too.
     const double near_zero = static_cast<double>(bound_.or_ulps) * min_subnormal(out_);
     const bool sees_zeros =
         near_zero <= bound_.atol && (bound_.small_value == 0 || near_zero <= bound_.small_atol);
     return finite && sees_zeros ? Blocks::kTolerance : Blocks::kNone;
-  }
-
-  simd::ToleranceForm form() const {
-    return bound_.rule == Rule::kLargest     ? simd::ToleranceForm::kLargest
-           : bound_.rule == Rule::kSymmetric ? simd::ToleranceForm::kSymmetric
-           : bound_.rule == Rule::kEither    ? simd::ToleranceForm::kEither
-                                             : simd::ToleranceForm::kSum;
   }
 
   void judge_block(ElementFindings& found, std::int64_t first, std::int64_t count) const {
@@ -395,10 +379,9 @@ class ElementJudge {
 
   // The bound of an element, its own where the caller gave one.
   double limit_at(std::int64_t position, double expected, double actual) const {
-    if (bound_.rule == Rule::kStatistics) return std::numeric_limits<double>::max();
     const double own =
         bound_.rule == Rule::kGiven ? options_.element_bounds->value_at(position) : 0;
-    return std::min(tolerance_at(bound_, expected, actual) + own,
+    return std::min(largest_error(bound_, out_, expected, actual) + own,
                     std::numeric_limits<double>::max());
   }
   bool outside(std::int64_t position, double a, double e) const {
@@ -425,8 +408,8 @@ class ElementJudge {
       return;
     }
     if (found.within_one_ulp) found.within_one_ulp = is_within_one_ulp(finding, position, e);
-    if (!rounds_ && out_.is_float() && std::isfinite(raw) && !finding.special &&
-        bound_.rule != Rule::kUlps && bound_.rule != Rule::kBits && bound_.or_ulps == 0) {
+    if (!rounds_ && out_.is_float() && std::isfinite(raw) && !finding.special && !rule_.by_codes &&
+        bound_.or_ulps == 0) {
       const double nearest = round_to(out_, raw);
       if (std::isfinite(nearest) && outside(position, nearest, raw) &&
           std::abs(a - raw) <= std::abs(nearest - raw)) {
@@ -477,11 +460,7 @@ class ElementJudge {
     const __int128 difference = ia > *ie ? ia - *ie : *ie - ia;
     const __int128 size = *ie < 0 ? -*ie : *ie;
     finding.error = fraction ? std::abs(a - raw) : static_cast<double>(difference);
-    const double limit = bound_.rule == Rule::kUlps         ? static_cast<double>(bound_.ulps)
-                         : bound_.rule == Rule::kBits       ? 0
-                         : bound_.rule == Rule::kStatistics ? std::numeric_limits<double>::max()
-                         : bound_.rule == Rule::kGiven      ? limit_at(position, raw, a)
-                                                            : tolerance_at(bound_, raw);
+    const double limit = limit_at(position, raw, 0);
     finding.bound = limit;
     const auto within = [&](__int128 distance) {
       if (bound_.rule == Rule::kUlps) return distance <= static_cast<__int128>(bound_.ulps);
@@ -557,7 +536,7 @@ class ElementJudge {
       return finding;
     }
     if (bound_.rule == Rule::kUlps) {
-      finding.bound = static_cast<double>(bound_.ulps) * ulp_of(out_, e);
+      finding.bound = largest_error(bound_, out_, e, a);
       finding.missed =
           !ulps_ok(actual_.bits_at(position), expected_bits(out_, expected_, position, e));
       return finding;
@@ -588,6 +567,7 @@ class ElementJudge {
   const TensorView& actual_;
   const TensorView& expected_;
   const Bound& bound_;
+  const RuleRow& rule_ = row_of(bound_.rule);
   const JudgeOptions& options_;
   const Format& out_;
   const std::int64_t offset_;

@@ -8,6 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/judge/blindness.h"
 #include "assay/judge/exact.h"
+#include "assay/judge/rule_table.h"
 
 namespace assay {
 namespace {
@@ -34,10 +35,7 @@ std::string broken_limits(const std::vector<LimitReading>& readings) {
 std::string one_ulp_words(const Verdict& verdict, const ElementFindings& found) {
   const Bound& bound = verdict.bound;
   // By chance alone an element next to no tie has one right rounding.
-  if (!found.within_one_ulp || bound.by_chance || bound.rule == Rule::kUlps ||
-      bound.rule == Rule::kBits) {
-    return "";
-  }
+  if (!found.within_one_ulp || bound.by_chance || row_of(bound.rule).by_codes) return "";
   return formatted("; {} within one {} ulp: the bound asks for less than that",
                    verdict.misses == 1 ? "it is" : "all of them are", verdict.format->name);
 }
@@ -61,16 +59,8 @@ void set_blind(Verdict& verdict, const ElementFindings& found,
 
 std::string difference_words(const Bound& bound, std::int64_t misses) {
   std::string verb = misses == 1 ? "differs" : "differ";
-  switch (bound.rule) {
-    case Rule::kUlps:
-      return formatted("{} by more than {}", verb, bound.text());
-    case Rule::kBits:
-      return verb + " in " + (misses == 1 ? "its" : "their") + " bits";
-    case Rule::kStatistics:
-      return verb + " as NaN and infinity do";
-    default:
-      break;
-  }
+  if (bound.rule == Rule::kBits) return verb + (misses == 1 ? " in its bits" : " in their bits");
+  if (bound.rule == Rule::kStatistics) return verb + " as NaN and infinity do";
   if (bound.by_chance) return formatted("{} by more than the expected error", verb);
   if (bound.is_plain() && bound.rtol == 0 && bound.atol == 0) return verb;
   return formatted("{} by more than {}", verb, bound.text());

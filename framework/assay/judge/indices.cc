@@ -11,6 +11,7 @@
 #include "assay/base/call_text.h"
 #include "assay/base/text.h"
 #include "assay/judge/blindness.h"
+#include "assay/judge/rule_table.h"
 
 namespace assay {
 namespace {
@@ -258,9 +259,7 @@ std::string with_values(const IndexRule& rule, std::string_view values) {
 }
 
 bool judges_single_elements(const Bound& bound) {
-  return bound.limits.empty() && !bound.as_published && bound.rule != Rule::kStatistics &&
-         bound.rule != Rule::kGiven && bound.rule != Rule::kDistribution &&
-         bound.rule != Rule::kIndices;
+  return bound.limits.empty() && !bound.as_published && row_of(bound.rule).by_value;
 }
 
 Verdict judge_indices(const TensorView& actual, const TensorView& expected, const Bound& bound,

@@ -8,6 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/judge/blindness.h"
 #include "assay/judge/findings.h"
+#include "assay/judge/rule_table.h"
 
 namespace assay {
 namespace {
@@ -18,8 +19,7 @@ std::optional<std::int64_t> special_misses(const Metrics& m, const Bound& bound)
   const std::int64_t infinite = m.actual.positive_inf + m.actual.negative_inf +
                                 m.expected.positive_inf + m.expected.negative_inf;
   // Infinities were compared with the expected value as rounded.
-  const bool rounded =
-      bound.round_expected || bound.rule == Rule::kUlps || bound.rule == Rule::kBits;
+  const bool rounded = bound.round_expected || row_of(bound.rule).by_codes;
   const bool moved = m.expected_rounds && !rounded && infinite + m.inf_mismatch > 0;
   if (one_sided < 0 || moved) return std::nullopt;
   return one_sided + (bound.nan_equal ? 0 : m.both_nan) + m.inf_mismatch;
@@ -30,16 +30,11 @@ std::optional<std::int64_t> special_misses(const Metrics& m, const Bound& bound)
 bool zeros_would_miss(const SavedResult& saved, const Metrics& m, const Bound& bound) {
   if (m.expected.nan + m.expected.positive_inf + m.expected.negative_inf > 0) return true;
   const double largest = m.max_abs_expected;
-  switch (bound.rule) {
-    case Rule::kBits:
-      return largest > 0;
-    case Rule::kUlps: {
-      const Format& f = *saved.format;
-      return ulp_distance(f, encode(f, 0), encode(f, largest)).value_or(0) > bound.ulps;
-    }
-    default:
-      return !(largest <= tolerance_at(bound, largest));
+  if (bound.rule == Rule::kUlps) {
+    const Format& f = *saved.format;
+    return ulp_distance(f, encode(f, 0), encode(f, largest)).value_or(0) > bound.ulps;
   }
+  return !(largest <= largest_error(bound, *saved.format, largest, 0));
 }
 
 struct Decision {
@@ -154,11 +149,9 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
   if (b.as_published) {
     return undecided(formatted("{} looks at the elements as the original does", b.standard));
   }
-  if (b.rule == Rule::kDistribution) {
-    return undecided(formatted("{} tests the draws themselves", b.standard));
-  }
-  if (b.rule == Rule::kIndices) {
-    return undecided(formatted("{} looks at the values that the indices lead to", b.standard));
+  const RuleRow& rule = row_of(b.rule);
+  if (rule.judge != nullptr) {
+    return undecided(formatted("{} {}", b.standard, rule.why_not_saved));
   }
   if (b.nan_accepts || b.infinity != Infinity::kSign || b.small_value != 0 ||
       b.forgiven(saved.sites) > 0) {

@@ -71,14 +71,6 @@ std::string Publication::text() const {
                    path.empty() ? "" : ", ", path, date);
 }
 
-std::span<const ToleranceRule> tolerance_rules() {
-  static constexpr ToleranceRule kRules[] = {{Rule::kTolerance, "sum"},
-                                             {Rule::kEither, "either"},
-                                             {Rule::kLargest, "largest"},
-                                             {Rule::kSymmetric, "symmetric"}};
-  return kRules;
-}
-
 std::string_view growth_word(Growth growth) {
   return std::find_if(std::begin(kGrowthWords), std::end(kGrowthWords),
                       [&](const GrowthWord& row) { return row.growth == growth; })

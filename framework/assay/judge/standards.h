@@ -53,13 +53,6 @@ enum class Growth : std::uint8_t {
 std::string_view growth_word(Growth growth);
 std::optional<Growth> growth_named(std::string_view word);
 
-// The rules of a tolerance and their words in files: "sum", "either", "largest", "symmetric".
-struct ToleranceRule {
-  Rule rule;
-  std::string_view name;
-};
-std::span<const ToleranceRule> tolerance_rules();
-
 // A named set of bounds by dtype.
 struct Standard {
   std::string_view name;

@@ -8,11 +8,10 @@
 #include "assay/base/text.h"
 #include "assay/judge/blindness.h"
 #include "assay/judge/complex.h"
-#include "assay/judge/draw_distribution.h"
 #include "assay/judge/elements.h"
-#include "assay/judge/indices.h"
 #include "assay/judge/pattern.h"
 #include "assay/judge/published_standards.h"
+#include "assay/judge/rule_table.h"
 
 namespace assay {
 
@@ -104,12 +103,9 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
     }
   }
   if (bound.as_published) return judge_published(actual, expected, bound, options);
-  if (bound.rule == Rule::kDistribution) {
-    return judge_distribution(actual, expected, bound, options);
-  }
-  if (bound.rule == Rule::kIndices) {
-    Verdict verdict = judge_indices(actual, expected, bound, options);
-    if (verdict.outcome == Outcome::kPass && same_memory(actual, expected)) {
+  if (const RuleRow& rule = row_of(bound.rule); rule.judge != nullptr) {
+    Verdict verdict = rule.judge(actual, expected, bound, options);
+    if (rule.needs_expected && verdict.outcome == Outcome::kPass && same_memory(actual, expected)) {
       same_memory_cannot_fail(verdict);
     }
     return verdict;

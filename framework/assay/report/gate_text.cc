@@ -11,6 +11,7 @@
 #include "assay/judge/blindness.h"
 #include "assay/judge/complex.h"
 #include "assay/judge/metric_table.h"
+#include "assay/judge/rule_table.h"
 #include "assay/report/mutations.h"
 
 namespace assay::report {
@@ -156,8 +157,8 @@ MissWords miss_words(const Verdict& v, const Miss& miss) {
   const Format& f = *v.format;
   // A golden value that the standard does not round is shown as it was compared.
   const auto as_stored = [&](double expected, std::uint64_t bits) {
-    return v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits && !v.bound.round_expected &&
-           std::isfinite(expected) && expected != decode(part_format(f), bits);
+    return !row_of(v.bound.rule).by_codes && !v.bound.round_expected && std::isfinite(expected) &&
+           expected != decode(part_format(f), bits);
   };
   const bool stored = as_stored(miss.expected, miss.expected_bits);
   MissWords words;
@@ -175,7 +176,7 @@ MissWords miss_words(const Verdict& v, const Miss& miss) {
                      : stored                ? short_number(miss.expected, 9)
                                              : element_text(f, miss.expected_bits);
   }
-  if (v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits && std::isfinite(miss.error)) {
+  if (!row_of(v.bound.rule).by_codes && std::isfinite(miss.error)) {
     words.bound = short_number(miss.bound, 4);
   }
   if (miss.ulps) words.ulps = grouped(std::to_string(*miss.ulps));

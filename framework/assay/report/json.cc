@@ -9,6 +9,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/judge/metric_table.h"
+#include "assay/judge/rule_table.h"
 #include "assay/report/escape.h"
 #include "assay/report/gate_text.h"
 #include "assay/report/json_output.h"
@@ -62,31 +63,14 @@ Json metrics_json(const Metrics& m) {
 
 Json bound_json(const Bound& b) {
   Json json = {{"standard", b.standard}, {"origin", b.origin}, {"text", b.text()}};
-  switch (b.rule) {
-    case Rule::kTolerance:
-    case Rule::kEither:
-    case Rule::kIndices:
-      json["rtol"] = number(b.rtol);
-      json["atol"] = number(b.atol);
-      break;
-    case Rule::kUlps:
-      json["ulps"] = b.ulps;
-      break;
-    case Rule::kBits:
-    case Rule::kStatistics:
-      break;
-    case Rule::kLargest:
-    case Rule::kSymmetric:
-      json["rtol"] = number(b.rtol);
-      json["floor"] = number(b.floor);
-      break;
-    case Rule::kGiven:
-      if (!b.machine.empty()) json["machine"] = b.machine;
-      break;
-    case Rule::kDistribution:
-      json["distribution"] = b.distribution;
-      break;
+  const RuleRow& rule = row_of(b.rule);
+  for (const auto& [name, value] :
+       {std::pair("rtol", b.rtol), std::pair("atol", b.atol), std::pair("floor", b.floor)}) {
+    if (rule.takes(name)) json[name] = number(value);
   }
+  if (rule.takes("ulps")) json["ulps"] = b.ulps;
+  if (rule.takes("machine") && !b.machine.empty()) json["machine"] = b.machine;
+  if (rule.takes("distribution")) json["distribution"] = b.distribution;
   if (b.or_ulps > 0) json["or_ulps"] = b.or_ulps;
   json["round_expected"] = b.round_expected;
   json["equal_nan"] = b.nan_equal;

@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "assay/judge/rule_table.h"
 #include "assay/report/json_output.h"
 
 namespace assay::report {
@@ -29,10 +30,9 @@ Json elements_json(const ToleranceRow& row, Rule rule) {
   Json json = Json::object();
   if (rule == Rule::kUlps) json["ulp"] = row.ulps;
   if (rule == Rule::kBits) json["bits"] = true;
-  for (const ToleranceRule& named : tolerance_rules()) {
-    if (named.rule != rule) continue;
+  if (const RuleRow& named = row_of(rule); !named.name.empty()) {
     json["rtol"] = row.rtol;
-    if (rule == Rule::kTolerance || rule == Rule::kEither) json["atol"] = row.atol;
+    if (named.takes("atol")) json["atol"] = row.atol;
     if (rule != Rule::kTolerance) json["rule"] = named.name;
   }
   put(json, "floor", row.floor);
