@@ -28,18 +28,18 @@ double ratio_of_reading(const LimitReading& r) {
 
 }  // namespace
 
-LimitSense Limit::how() const { return sense.value_or(metric_of(statistic).limit->sense); }
+LimitSense Limit::how() const { return sense.value_or(row().sense); }
 
 std::string Limit::text() const {
   const Metric& metric = metric_of(statistic);
-  const std::string_view words = metric.limit->words.empty() ? metric.words : metric.limit->words;
+  const std::string_view words = row().words.empty() ? metric.words : row().words;
   return formatted("{} {} {}", fmt::format(fmt::runtime(words), short_number(parameter)),
                    row_of(how()).sign, short_number(limit));
 }
 
 bool Limit::met(double value) const { return row_of(how()).met(value, limit); }
 
-bool Limit::needs_benchmark() const { return metric_of(statistic).limit->over_benchmark; }
+bool Limit::needs_benchmark() const { return row().over_benchmark; }
 
 bool holds(std::span<const LimitReading> readings, const LimitReading& r) {
   return least_of_group(readings, r, [](const LimitReading& o) { return o.met ? 0.0 : 1.0; }) == 0;

@@ -17,6 +17,7 @@ struct Limit {
   // Where not the statistic's own (metric_table.h): whether the limit itself is met.
   std::optional<LimitSense> sense = {};
 
+  const MetricLimit& row() const { return *metric_of(statistic).limit; }
   LimitSense how() const;
   std::string text() const;  // "MERE < 0.000977"
   bool met(double value) const;

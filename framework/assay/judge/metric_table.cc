@@ -10,6 +10,7 @@
 #include "assay/base/words.h"
 #include "assay/judge/exact.h"
 #include "assay/judge/quantile_errors.h"
+#include "assay/simd/metrics_kernel.h"
 
 namespace assay {
 namespace {
@@ -24,12 +25,30 @@ std::optional<MetricValue> mean_ulps(const StatisticSource& s, double, double) {
                  static_cast<double>(m.compared));
 }
 
-template <Statistic kStatistic>
-std::optional<MetricValue> share(const StatisticSource& s, double parameter, double second) {
-  const auto count = counted(*s.output, kStatistic, parameter, second);
-  if (!count) return std::nullopt;
-  const auto n = static_cast<double>(s.output->compared);
-  return MetricValue{static_cast<double>(count->first) / n, static_cast<double>(count->second) / n};
+MetricCount exactly(std::int64_t count) { return std::pair(count, count); }
+
+MetricCount count_relative(const Metrics& m, double parameter, double) {
+  if (!(parameter > 0)) return std::nullopt;
+  // Elements whose expected value is 0 have no relative error: off by anything, they count.
+  const auto at_zero = m.errors_at_zero;
+  if (parameter == 1e-3) return exactly(m.rel_at_least_1e3 + at_zero);
+  if (parameter == 1e-4) return exactly(m.rel_at_least_1e4 + at_zero);
+  if (m.relative > 0 && m.rel_errors.total() == 0) return std::nullopt;
+  const auto [fewest, most] = m.rel_errors.at_least(parameter);
+  return std::pair(fewest + at_zero, most + at_zero);
+}
+MetricCount count_abs(const Metrics& m, double parameter, double) {
+  if (!(parameter >= 0) || (m.compared > 0 && m.abs_errors.total() == 0)) return std::nullopt;
+  // More than the parameter: at least the next number.
+  return m.abs_errors.at_least(std::nextafter(parameter, std::numeric_limits<double>::infinity()));
+}
+MetricCount count_ulps(const Metrics& m, double parameter, double) {
+  if (!(parameter >= 0) || (m.ulp_compared > 0 && m.ulps.total() == 0)) return std::nullopt;
+  return m.ulps.at_least(std::floor(parameter) + 1);
+}
+MetricCount count_small(const Metrics& m, double parameter, double second) {
+  const bool known = m.small_limit > 0 && parameter == m.small_limit && second == m.small_error;
+  return known ? exactly(m.small_value_errors) : std::nullopt;
 }
 
 // The benchmark's own error is floored: one that happens to be exact asks for no exact output.
@@ -40,20 +59,15 @@ std::optional<MetricValue> over(const StatisticSource& s, double Metrics::*error
 }
 
 std::optional<MetricValue> small_errors(const StatisticSource& s, double parameter, double second) {
-  const auto own = counted(*s.output, Statistic::kSmallErrors, parameter, second);
+  const auto own = count_small(*s.output, parameter, second);
   if (!own) return std::nullopt;
   double other = 1;
   if (s.benchmark != nullptr) {
-    const auto count = counted(*s.benchmark, Statistic::kSmallErrors, parameter, second);
+    const auto count = count_small(*s.benchmark, parameter, second);
     if (!count) return std::nullopt;
     other = static_cast<double>(std::max<std::int64_t>(count->first, 1));
   }
   return exactly(static_cast<double>(own->first) / other);
-}
-
-// Of what elements alone tell.
-std::optional<MetricValue> not_of_metrics(const StatisticSource&, double, double) {
-  return std::nullopt;
 }
 
 // Between the lower end of the bin of the element below the quantile and the upper end of that
@@ -79,293 +93,230 @@ std::optional<MetricValue> mean_relative(const StatisticSource& s, double, doubl
                  static_cast<double>(m.compared));
 }
 
+std::optional<MetricValue> error_balance(const StatisticSource& s, double, double) {
+  return exactly(std::abs(s.output->error_balance));
+}
+std::optional<MetricValue> max_abs_ulps(const StatisticSource& s, double, double) {
+  const double ulps = s.output->max_abs_ulps;
+  return std::isnan(ulps) ? std::nullopt : std::optional(exactly(ulps));
+}
+template <double Metrics::*kError>
+std::optional<MetricValue> over_roundoff(const StatisticSource& s, double, double) {
+  return over(s, kError, s.roundoff);
+}
+std::optional<MetricValue> rmse_ratio(const StatisticSource& s, double, double) {
+  return over(s, &Metrics::rmse, s.roundoff * s.expected_rms);
+}
+
+namespace rows {
+
+using enum Statistic;
+using enum LimitSense;
+using Read = std::optional<MetricValue> (*)(const StatisticSource&, double, double);
+
+constexpr unsigned kErrors = simd::kPartErrors, kFloored = kErrors | simd::kPartFloored,
+                   kSquares = kErrors | simd::kPartSquares,
+                   kRelative = kErrors | simd::kPartRelative, kCounts = kErrors | simd::kPartCounts;
+
+constexpr MetricLimit limited(Statistic statistic, LimitSense sense, unsigned parts = kErrors,
+                              Read read = nullptr) {
+  return {.statistic = statistic, .sense = sense, .parts = parts, .read = read};
+}
+constexpr MetricLimit ratio(Statistic statistic, unsigned parts, Read read) {
+  return {.statistic = statistic,
+          .sense = kAtMost,
+          .over_benchmark = true,
+          .parts = parts,
+          .read = read};
+}
+constexpr MetricLimit ratio_of_large(Statistic statistic, double Metrics::*error) {
+  return {.statistic = statistic,
+          .sense = kAtMost,
+          .parameters = 1,
+          .over_benchmark = true,
+          .of_large = error};
+}
+
+// An error: the smaller, the better.
+constexpr Metric error(std::string_view name, std::string_view words, MetricField field,
+                       std::optional<MetricLimit> limit = {}, Merge merge = Merge::kNot) {
+  return {.name = name,
+          .words = words,
+          .better = Better::kSmaller,
+          .field = field,
+          .limit = limit,
+          .merge = merge};
+}
+constexpr Metric ulps(std::string_view name, std::string_view words, int digits, MetricField field,
+                      std::optional<MetricLimit> limit = {}, Merge merge = Merge::kNot) {
+  Metric metric = error(name, words, field, limit, merge);
+  metric.digits = digits;
+  metric.real_only = true;
+  return metric;
+}
+constexpr Metric level(std::string_view name, std::string_view words, std::string_view unit,
+                       int digits, MetricField field, std::optional<MetricLimit> limit = {}) {
+  Metric metric = error(name, words, field, limit);
+  metric.unit = unit;
+  metric.better = Better::kLarger;
+  metric.digits = digits;
+  return metric;
+}
+constexpr Metric fact(std::string_view name, MetricField field, Merge merge = Merge::kNot,
+                      bool real_only = false) {
+  return {.name = name, .field = field, .real_only = real_only, .merge = merge};
+}
+constexpr Metric no_field(std::string_view name, std::string_view words, MetricLimit limit,
+                          bool real_only = false) {
+  return {.name = name, .words = words, .limit = limit, .real_only = real_only};
+}
+
 constexpr Metric kMetrics[] = {
-    {.name = "compared", .field = &Metrics::compared},
-    {.name = "bit_identical", .field = &Metrics::bit_identical},
-    {.name = "max_abs_error",
-     .words = "max abs error",
-     .better = Better::kSmaller,
-     .field = &Metrics::max_abs_error,
-     .limit = MetricLimit{.statistic = Statistic::kMaxAbs, .sense = LimitSense::kBelow}},
-    {.name = "max_abs_index", .field = &Metrics::max_abs_index},
-    {.name = "mean_abs_error",
-     .words = "mean abs error",
-     .better = Better::kSmaller,
-     .field = &Metrics::mean_abs_error,
-     .limit = MetricLimit{.statistic = Statistic::kMeanAbs, .sense = LimitSense::kAtMost}},
-    {.name = "median_abs_error",
-     .words = "median abs error",
-     .better = Better::kSmaller,
-     .field = &Metrics::median_abs_error},
-    {.name = "p99_abs_error",
-     .words = "p99 abs error",
-     .better = Better::kSmaller,
-     .field = &Metrics::p99_abs_error},
-    {.name = "relative", .field = &Metrics::relative},
-    {.name = "errors_at_zero", .field = &Metrics::errors_at_zero},
-    {.name = "max_rel_error",
-     .words = "max rel error",
-     .better = Better::kSmaller,
-     .field = &Metrics::max_rel_error,
-     .limit = MetricLimit{.statistic = Statistic::kMaxRelative,
-                          .sense = LimitSense::kAtMost,
-                          .read = max_relative}},
-    {.name = "max_rel_index", .field = &Metrics::max_rel_index},
-    {.name = "mean_rel_error",
-     .words = "mean rel error",
-     .better = Better::kSmaller,
-     .field = &Metrics::mean_rel_error,
-     .limit = MetricLimit{.statistic = Statistic::kMeanRelative,
-                          .sense = LimitSense::kAtMost,
-                          .read = mean_relative}},
-    {.name = "median_rel_error",
-     .words = "median rel error",
-     .better = Better::kSmaller,
-     .field = &Metrics::median_rel_error},
-    {.name = "p99_rel_error",
-     .words = "p99 rel error",
-     .better = Better::kSmaller,
-     .field = &Metrics::p99_rel_error},
-    {.name = "rel_at_least_1e-3", .field = &Metrics::rel_at_least_1e3},
-    {.name = "rel_at_least_1e-4", .field = &Metrics::rel_at_least_1e4},
-    {.name = "mere",
-     .words = "MERE",
-     .better = Better::kSmaller,
-     .field = &Metrics::mere,
-     .limit = MetricLimit{.statistic = Statistic::kMere, .sense = LimitSense::kBelow}},
-    {.name = "mare",
-     .words = "MARE",
-     .better = Better::kSmaller,
-     .field = &Metrics::mare,
-     .limit = MetricLimit{.statistic = Statistic::kMare, .sense = LimitSense::kBelow}},
-    {.name = "rmse",
-     .words = "RMSE",
-     .better = Better::kSmaller,
-     .field = &Metrics::rmse,
-     .limit = MetricLimit{.statistic = Statistic::kRmse, .sense = LimitSense::kAtMost}},
+    fact("compared", &Metrics::compared, Merge::kSum),
+    fact("bit_identical", &Metrics::bit_identical),
+    error("max_abs_error", "max abs error", &Metrics::max_abs_error, limited(kMaxAbs, kBelow)),
+    fact("max_abs_index", &Metrics::max_abs_index),
+    error("mean_abs_error", "mean abs error", &Metrics::mean_abs_error, limited(kMeanAbs, kAtMost)),
+    error("median_abs_error", "median abs error", &Metrics::median_abs_error),
+    error("p99_abs_error", "p99 abs error", &Metrics::p99_abs_error),
+    fact("relative", &Metrics::relative, Merge::kSum),
+    fact("errors_at_zero", &Metrics::errors_at_zero, Merge::kSum),
+    error("max_rel_error", "max rel error", &Metrics::max_rel_error,
+          limited(kMaxRelative, kAtMost, kRelative, max_relative)),
+    fact("max_rel_index", &Metrics::max_rel_index),
+    error("mean_rel_error", "mean rel error", &Metrics::mean_rel_error,
+          limited(kMeanRelative, kAtMost, kRelative, mean_relative)),
+    error("median_rel_error", "median rel error", &Metrics::median_rel_error),
+    error("p99_rel_error", "p99 rel error", &Metrics::p99_rel_error),
+    fact("rel_at_least_1e-3", &Metrics::rel_at_least_1e3, Merge::kSum),
+    fact("rel_at_least_1e-4", &Metrics::rel_at_least_1e4, Merge::kSum),
+    error("mere", "MERE", &Metrics::mere, limited(kMere, kBelow, kFloored)),
+    error("mare", "MARE", &Metrics::mare, limited(kMare, kBelow, kFloored), Merge::kLargest),
+    error("rmse", "RMSE", &Metrics::rmse, limited(kRmse, kAtMost, kSquares)),
     {.name = "bias", .words = "bias", .field = &Metrics::bias, .real_only = true},
     {.name = "error_balance",
      .words = "error balance",
      .field = &Metrics::error_balance,
-     .limit = MetricLimit{.statistic = Statistic::kErrorBalance,
-                          .sense = LimitSense::kBelow,
-                          .read = [](const StatisticSource& s, double,
-                                     double) -> std::optional<MetricValue> {
-                            return exactly(std::abs(s.output->error_balance));
-                          }},
+     .limit = limited(kErrorBalance, kBelow, kRelative, error_balance),
      .real_only = true},
-    {.name = "max_balanced_error",
-     .words = "max balanced error",
-     .better = Better::kSmaller,
-     .field = &Metrics::max_balanced_error},
-    {.name = "max_abs_expected", .field = &Metrics::max_abs_expected},
-    {.name = "ulp_compared", .field = &Metrics::ulp_compared, .real_only = true},
-    {.name = "max_ulp",
-     .words = "max ulp",
-     .better = Better::kSmaller,
-     .field = &Metrics::max_ulps,
-     .real_only = true},
-    {.name = "mean_ulp",
-     .words = "mean ulp",
-     .better = Better::kSmaller,
-     .digits = 6,
-     .field = &Metrics::mean_ulps,
-     .limit =
-         MetricLimit{
-             .statistic = Statistic::kMeanUlps, .sense = LimitSense::kBelow, .read = mean_ulps},
-     .real_only = true},
-    {.name = "p99_ulp",
-     .words = "p99 ulp",
-     .better = Better::kSmaller,
-     .digits = 6,
-     .field = &Metrics::p99_ulps,
-     .real_only = true},
-    {.name = "over_1_ulp",
-     .words = "elements over 1 ulp",
-     .better = Better::kSmaller,
-     .field = &Metrics::over_1_ulp,
-     .real_only = true},
-    {.name = "over_32_ulp",
-     .words = "elements over 32 ulp",
-     .better = Better::kSmaller,
-     .field = &Metrics::over_32_ulps,
-     .real_only = true},
-    {.name = "small_limit", .field = &Metrics::small_limit, .real_only = true},
-    {.name = "small_error", .field = &Metrics::small_error, .real_only = true},
-    {.name = "small_values", .field = &Metrics::small_values, .real_only = true},
-    {.name = "small_value_errors", .field = &Metrics::small_value_errors, .real_only = true},
-    {.name = "snr_db",
-     .words = "SNR",
-     .unit = " dB",
-     .better = Better::kLarger,
-     .field = &Metrics::snr_db},
-    {.name = "psnr_db",
-     .words = "PSNR",
-     .unit = " dB",
-     .better = Better::kLarger,
-     .field = &Metrics::psnr_db},
-    {.name = "cosine",
-     .words = "cosine",
-     .better = Better::kLarger,
-     .digits = 9,
-     .field = &Metrics::cosine,
-     .limit = MetricLimit{.statistic = Statistic::kCosine, .sense = LimitSense::kAbove}},
-    {.name = "relative_l2",
-     .words = "relative L2",
-     .better = Better::kSmaller,
-     .field = &Metrics::relative_l2},
-    {.name = "diff1",
-     .words = "diff1",
-     .better = Better::kSmaller,
-     .field = &Metrics::diff1,
-     .limit = MetricLimit{.statistic = Statistic::kDiff1, .sense = LimitSense::kAtMost}},
-    {.name = "diff2",
-     .words = "diff2",
-     .better = Better::kSmaller,
-     .field = &Metrics::diff2,
-     .limit = MetricLimit{.statistic = Statistic::kDiff2, .sense = LimitSense::kAtMost}},
-    {.name = "deepgemm_diff",
-     .words = "DeepGEMM diff",
-     .better = Better::kSmaller,
-     .field = &Metrics::deepgemm_diff,
-     .limit = MetricLimit{.statistic = Statistic::kCalcDiff,
-                          .sense = LimitSense::kBelow,
-                          .name = "calc_diff",
-                          .words = "1 - 2 sum xy / sum (x^2 + y^2)"}},
-    {.name = "required_rtol", .field = &Metrics::required_rtol},
-    {.name = "required_atol", .field = &Metrics::required_atol},
-    {.name = "required_at_rtol", .field = &Metrics::required_at_rtol},
-    {.name = "required_at_atol", .field = &Metrics::required_at_atol},
-    {.name = "required_rounded", .field = &Metrics::required_rounded},
-    {.name = "expected_rounds", .field = &Metrics::expected_rounds},
-    {.name = "both_nan", .field = &Metrics::both_nan},
-    {.name = "inf_mismatch", .field = &Metrics::inf_mismatch},
-    {.name = "actual", .field = &Metrics::actual},
-    {.name = "expected", .field = &Metrics::expected},
-    {.name = "abs_error_histogram", .field = &Metrics::abs_errors},
-    {.name = "rel_error_histogram", .field = &Metrics::rel_errors},
-    {.name = "ulp_histogram", .field = &Metrics::ulps, .real_only = true},
+    error("max_balanced_error", "max balanced error", &Metrics::max_balanced_error, {},
+          Merge::kLargest),
+    fact("max_abs_expected", &Metrics::max_abs_expected, Merge::kLargest),
+    fact("ulp_compared", &Metrics::ulp_compared, Merge::kSum, true),
+    ulps("max_ulp", "max ulp", 4, &Metrics::max_ulps, {}, Merge::kLargest),
+    ulps("mean_ulp", "mean ulp", 6, &Metrics::mean_ulps,
+         limited(kMeanUlps, kBelow, simd::kPartUlps, mean_ulps)),
+    ulps("p99_ulp", "p99 ulp", 6, &Metrics::p99_ulps),
+    ulps("over_1_ulp", "elements over 1 ulp", 4, &Metrics::over_1_ulp),
+    ulps("over_32_ulp", "elements over 32 ulp", 4, &Metrics::over_32_ulps),
+    fact("small_limit", &Metrics::small_limit, Merge::kNot, true),
+    fact("small_error", &Metrics::small_error, Merge::kNot, true),
+    fact("small_values", &Metrics::small_values, Merge::kSum, true),
+    fact("small_value_errors", &Metrics::small_value_errors, Merge::kSum, true),
+    level("snr_db", "SNR", " dB", 4, &Metrics::snr_db),
+    level("psnr_db", "PSNR", " dB", 4, &Metrics::psnr_db),
+    level("cosine", "cosine", "", 9, &Metrics::cosine, limited(kCosine, kAbove, kSquares)),
+    error("relative_l2", "relative L2", &Metrics::relative_l2),
+    error("diff1", "diff1", &Metrics::diff1, limited(kDiff1, kAtMost)),
+    error("diff2", "diff2", &Metrics::diff2, limited(kDiff2, kAtMost, kSquares)),
+    error("deepgemm_diff", "DeepGEMM diff", &Metrics::deepgemm_diff,
+          MetricLimit{.statistic = kCalcDiff,
+                      .sense = kBelow,
+                      .name = "calc_diff",
+                      .words = "1 - 2 sum xy / sum (x^2 + y^2)",
+                      .parts = kSquares}),
+    fact("required_rtol", &Metrics::required_rtol),
+    fact("required_atol", &Metrics::required_atol),
+    fact("required_at_rtol", &Metrics::required_at_rtol),
+    fact("required_at_atol", &Metrics::required_at_atol),
+    fact("required_rounded", &Metrics::required_rounded),
+    fact("expected_rounds", &Metrics::expected_rounds, Merge::kLargest),
+    fact("both_nan", &Metrics::both_nan, Merge::kSum),
+    fact("inf_mismatch", &Metrics::inf_mismatch, Merge::kSum),
+    fact("actual", &Metrics::actual, Merge::kSum),
+    fact("expected", &Metrics::expected, Merge::kSum),
+    fact("abs_error_histogram", &Metrics::abs_errors),
+    fact("rel_error_histogram", &Metrics::rel_errors),
+    fact("ulp_histogram", &Metrics::ulps, Merge::kNot, true),
     // What is no field of Metrics, for it has parameters or needs a benchmark.
-    {.name = "share_relative",
-     .words = "share with relative error of at least {}",
-     .limit = MetricLimit{.statistic = Statistic::kShareRelative,
-                          .sense = LimitSense::kAtMost,
-                          .parameters = 1,
-                          .read = share<Statistic::kShareRelative>}},
-    {.name = "share_ulp",
-     .words = "share off by more than {} ulp",
-     .limit = MetricLimit{.statistic = Statistic::kShareUlps,
-                          .sense = LimitSense::kBelow,
-                          .parameters = 1,
-                          .read = share<Statistic::kShareUlps>},
-     .real_only = true},
-    {.name = "share_abs",
-     .words = "share off by more than {}",
-     .limit = MetricLimit{.statistic = Statistic::kShareAbs,
-                          .sense = LimitSense::kAtMost,
-                          .parameters = 1,
-                          .read = share<Statistic::kShareAbs>}},
-    {.name = "quantile_abs_error",
-     .words = "quantile {} of the abs error",
-     .limit = MetricLimit{.statistic = Statistic::kQuantileAbs,
-                          .sense = LimitSense::kAtMost,
-                          .parameters = 1,
-                          .read = quantile<&Metrics::abs_errors>}},
-    {.name = "quantile_rel_error",
-     .words = "quantile {} of the rel error",
-     .limit = MetricLimit{.statistic = Statistic::kQuantileRelative,
-                          .sense = LimitSense::kAtMost,
-                          .parameters = 1,
-                          .read = not_of_metrics}},
-    {.name = "nmse",
-     .words = "sum of squared errors over that of the squared output",
-     .limit =
-         MetricLimit{
-             .statistic = Statistic::kNmse, .sense = LimitSense::kAtMost, .read = not_of_metrics}},
-    {.name = "max_abs_ulp",
-     .words = "max abs error in ulp of what is expected there",
-     .limit = MetricLimit{.statistic = Statistic::kMaxAbsUlps,
-                          .sense = LimitSense::kAtMost,
-                          .read = [](const StatisticSource& s, double,
-                                     double) -> std::optional<MetricValue> {
-                            const double ulps = s.output->max_abs_ulps;
-                            if (std::isnan(ulps)) return std::nullopt;
-                            return MetricValue{ulps, ulps};
-                          }},
-     .real_only = true},
-    {.name = "mare_ratio",
-     .words = "MARE over the benchmark's",
-     .limit = MetricLimit{.statistic = Statistic::kMareRatio,
-                          .sense = LimitSense::kAtMost,
-                          .over_benchmark = true,
-                          .read = [](const StatisticSource& s, double,
-                                     double) { return over(s, &Metrics::mare, s.roundoff); }}},
-    {.name = "mere_ratio",
-     .words = "MERE over the benchmark's",
-     .limit = MetricLimit{.statistic = Statistic::kMereRatio,
-                          .sense = LimitSense::kAtMost,
-                          .over_benchmark = true,
-                          .read = [](const StatisticSource& s, double,
-                                     double) { return over(s, &Metrics::mere, s.roundoff); }}},
-    {.name = "rmse_ratio",
-     .words = "RMSE over the benchmark's",
-     .limit = MetricLimit{.statistic = Statistic::kRmseRatio,
-                          .sense = LimitSense::kAtMost,
-                          .over_benchmark = true,
-                          .read =
-                              [](const StatisticSource& s, double, double) {
-                                return over(s, &Metrics::rmse, s.roundoff * s.expected_rms);
-                              }}},
-    {.name = "small_errors",
-     .words = "errors at |expected| < {} over the benchmark's",
-     .limit = MetricLimit{.statistic = Statistic::kSmallErrors,
-                          .sense = LimitSense::kAtMost,
-                          .parameters = 2,
-                          .over_benchmark = true,
-                          .read = small_errors},
-     .real_only = true},
-    {.name = "mare_ratio_from",
-     .words = "MARE over the benchmark's where |expected| >= {}",
-     .limit = MetricLimit{.statistic = Statistic::kLargeMareRatio,
-                          .sense = LimitSense::kAtMost,
-                          .parameters = 1,
-                          .over_benchmark = true,
-                          .read = not_of_metrics},
-     .real_only = true},
-    {.name = "mere_ratio_from",
-     .words = "MERE over the benchmark's where |expected| >= {}",
-     .limit = MetricLimit{.statistic = Statistic::kLargeMereRatio,
-                          .sense = LimitSense::kAtMost,
-                          .parameters = 1,
-                          .over_benchmark = true,
-                          .read = not_of_metrics},
-     .real_only = true},
-    {.name = "rmse_ratio_from",
-     .words = "RMSE over the benchmark's where |expected| >= {}",
-     .limit = MetricLimit{.statistic = Statistic::kLargeRmseRatio,
-                          .sense = LimitSense::kAtMost,
-                          .parameters = 1,
-                          .over_benchmark = true,
-                          .read = not_of_metrics},
-     .real_only = true},
-    {.name = "noise_ratio",
-     .words = "max abs error over twice the benchmark's and twice the rounding of e + 0.3 - 0.3",
-     .limit = MetricLimit{.statistic = Statistic::kNoiseRatio,
-                          .sense = LimitSense::kAtMost,
-                          .over_benchmark = true,
-                          .read = not_of_metrics},
-     .real_only = true},
-    {.name = "error_squares",
-     .words = "squared errors over those expected",
-     .limit = MetricLimit{.statistic = Statistic::kErrorSquares,
-                          .sense = LimitSense::kAtMost,
-                          .read = not_of_metrics}},
-    {.name = "error_bias",
-     .words = "mean error towards or away from zero, in ulp,",
-     .limit = MetricLimit{.statistic = Statistic::kErrorBias,
-                          .sense = LimitSense::kAtMost,
-                          .read = not_of_metrics}},
+    no_field("share_relative", "share with relative error of at least {}",
+             {.statistic = kShareRelative,
+              .sense = kAtMost,
+              .parameters = 1,
+              .parts = kCounts,
+              .counted = count_relative}),
+    no_field("share_ulp", "share off by more than {} ulp",
+             {.statistic = kShareUlps,
+              .sense = kBelow,
+              .parameters = 1,
+              .parts = simd::kPartUlps,
+              .counted = count_ulps},
+             true),
+    no_field("share_abs", "share off by more than {}",
+             {.statistic = kShareAbs,
+              .sense = kAtMost,
+              .parameters = 1,
+              .parts = simd::kAllParts,
+              .counted = count_abs}),
+    no_field("quantile_abs_error", "quantile {} of the abs error",
+             {.statistic = kQuantileAbs,
+              .sense = kAtMost,
+              .parameters = 1,
+              .parts = simd::kPartNone,
+              .read = quantile<&Metrics::abs_errors>}),
+    no_field("quantile_rel_error", "quantile {} of the rel error",
+             {.statistic = kQuantileRelative,
+              .sense = kAtMost,
+              .parameters = 1,
+              .parts = simd::kPartNone}),
+    no_field("nmse", "sum of squared errors over that of the squared output",
+             limited(kNmse, kAtMost)),
+    no_field("max_abs_ulp", "max abs error in ulp of what is expected there",
+             limited(kMaxAbsUlps, kAtMost, kErrors, max_abs_ulps), true),
+    no_field("mare_ratio", "MARE over the benchmark's",
+             ratio(kMareRatio, kFloored, over_roundoff<&Metrics::mare>)),
+    no_field("mere_ratio", "MERE over the benchmark's",
+             ratio(kMereRatio, kFloored, over_roundoff<&Metrics::mere>)),
+    no_field("rmse_ratio", "RMSE over the benchmark's", ratio(kRmseRatio, kSquares, rmse_ratio)),
+    no_field("small_errors", "errors at |expected| < {} over the benchmark's",
+             {.statistic = kSmallErrors,
+              .sense = kAtMost,
+              .parameters = 2,
+              .over_benchmark = true,
+              .parts = kCounts,
+              .counted = count_small,
+              .read = small_errors},
+             true),
+    no_field("mare_ratio_from", "MARE over the benchmark's where |expected| >= {}",
+             ratio_of_large(kLargeMareRatio, &Metrics::mare), true),
+    no_field("mere_ratio_from", "MERE over the benchmark's where |expected| >= {}",
+             ratio_of_large(kLargeMereRatio, &Metrics::mere), true),
+    no_field("rmse_ratio_from", "RMSE over the benchmark's where |expected| >= {}",
+             ratio_of_large(kLargeRmseRatio, &Metrics::rmse), true),
+    no_field("noise_ratio",
+             "max abs error over twice the benchmark's and twice the rounding of e + 0.3 - 0.3",
+             ratio(kNoiseRatio, kErrors, nullptr), true),
+    no_field("error_squares", "squared errors over those expected",
+             limited(kErrorSquares, kAtMost)),
+    no_field("error_bias", "mean error towards or away from zero, in ulp,",
+             limited(kErrorBias, kAtMost)),
 };
+
+}  // namespace rows
+
+using rows::kMetrics;
+
+void merge_field(Tally& to, const Tally& more, Merge) {
+  for (const auto count :
+       {&Tally::nan, &Tally::positive_inf, &Tally::negative_inf, &Tally::zero, &Tally::subnormal}) {
+    to.*count += more.*count;
+  }
+}
+void merge_field(Histogram&, const Histogram&, Merge) {}  // made of the kernel's tables
+template <typename T>
+void merge_field(T& to, const T& more, Merge how) {
+  to = how == Merge::kSum ? static_cast<T>(to + more) : std::max(to, more);
+}
 
 }  // namespace
 
@@ -487,45 +438,46 @@ std::vector<std::string> statistic_names() {
   return names;
 }
 
-std::optional<std::pair<std::int64_t, std::int64_t>> counted(const Metrics& m, Statistic statistic,
-                                                             double parameter, double second) {
-  const auto exactly = [](std::int64_t count) { return std::pair(count, count); };
-  switch (statistic) {
-    case Statistic::kShareRelative: {
-      if (!(parameter > 0)) return std::nullopt;
-      // Elements whose expected value is 0 have no relative error: off by anything, they count.
-      const auto at_zero = m.errors_at_zero;
-      if (parameter == 1e-3) return exactly(m.rel_at_least_1e3 + at_zero);
-      if (parameter == 1e-4) return exactly(m.rel_at_least_1e4 + at_zero);
-      if (m.relative > 0 && m.rel_errors.total() == 0) return std::nullopt;
-      const auto [fewest, most] = m.rel_errors.at_least(parameter);
-      return std::pair(fewest + at_zero, most + at_zero);
-    }
-    case Statistic::kShareAbs: {
-      if (!(parameter >= 0) || (m.compared > 0 && m.abs_errors.total() == 0)) return std::nullopt;
-      // More than the parameter: at least the next number.
-      return m.abs_errors.at_least(
-          std::nextafter(parameter, std::numeric_limits<double>::infinity()));
-    }
-    case Statistic::kShareUlps:
-      if (!(parameter >= 0) || (m.ulp_compared > 0 && m.ulps.total() == 0)) return std::nullopt;
-      return m.ulps.at_least(std::floor(parameter) + 1);
-    case Statistic::kSmallErrors:
-      if (!(m.small_limit > 0 && parameter == m.small_limit && second == m.small_error)) {
-        return std::nullopt;
-      }
-      return exactly(m.small_value_errors);
-    default:
-      return std::nullopt;
+MetricCount counted(const Metrics& m, Statistic statistic, double parameter, double second) {
+  const auto count = metric_of(statistic).limit->counted;
+  return count == nullptr ? std::nullopt : count(m, parameter, second);
+}
+
+void merge(Metrics& m, const Metrics& later) {
+  if (later.max_abs_error > m.max_abs_error) {
+    m.max_abs_error = later.max_abs_error;
+    m.max_abs_index = later.max_abs_index;
+    m.max_abs_ulps = later.max_abs_ulps;
+  }
+  if (later.max_rel_error > m.max_rel_error) {
+    m.max_rel_error = later.max_rel_error;
+    m.max_rel_index = later.max_rel_index;
+  }
+  for (const Metric& metric : kMetrics) {
+    if (metric.merge == Merge::kNot) continue;
+    std::visit(
+        [&](auto member) {
+          if constexpr (!std::is_same_v<decltype(member), std::monostate>) {
+            merge_field(m.*member, later.*member, metric.merge);
+          }
+        },
+        metric.field);
   }
 }
 
 std::optional<MetricValue> read_statistic(const StatisticSource& source, Statistic statistic,
                                           double parameter, double second) {
-  if (source.output->compared == 0) return std::nullopt;
+  const Metrics& m = *source.output;
+  if (m.compared == 0) return std::nullopt;
   const Metric& metric = metric_of(statistic);
-  if (metric.limit->read == nullptr) return exactly(metric.value(*source.output));
-  return metric.limit->read(source, parameter, second);
+  if (metric.limit->read != nullptr) return metric.limit->read(source, parameter, second);
+  if (const auto count = counted(m, statistic, parameter, second)) {
+    const auto n = static_cast<double>(m.compared);
+    return MetricValue{static_cast<double>(count->first) / n,
+                       static_cast<double>(count->second) / n};
+  }
+  if (std::holds_alternative<std::monostate>(metric.field)) return std::nullopt;
+  return exactly(metric.value(m));
 }
 
 std::optional<double> trivial_statistic(const StatisticSource& source, int times,
@@ -543,24 +495,11 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
   trivial.cosine = some == 0 ? 1 : 1 - times;
   trivial.relative = m.relative;
   trivial.max_rel_error = trivial.mean_rel_error = m.relative > 0 ? times : 0;
+  trivial.ulp_compared = m.compared;
+  // The sums do not tell these.
+  trivial.mean_abs_error = trivial.mere = trivial.error_balance = trivial.mean_ulps =
+      std::numeric_limits<double>::quiet_NaN();
   switch (statistic) {
-    case Statistic::kMare:
-    case Statistic::kMaxAbs:
-    case Statistic::kDiff1:
-    case Statistic::kDiff2:
-    case Statistic::kCosine:
-    case Statistic::kCalcDiff:
-    case Statistic::kMaxRelative:
-    case Statistic::kMeanRelative:
-    case Statistic::kRmse:
-    case Statistic::kMareRatio:
-    case Statistic::kRmseRatio: {
-      StatisticSource of_trivial = source;
-      of_trivial.output = &trivial;
-      const auto value = read_statistic(of_trivial, statistic, parameter, second);
-      if (!value) return std::nullopt;
-      return value->low;
-    }
     case Statistic::kNmse:
       // Of zeros the output has no squares; of the negated one the errors are twice the output.
       return some == 0 ? 0 : times == 1 ? std::numeric_limits<double>::infinity() : 4;
@@ -577,8 +516,12 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
       };
       return rank.between({error_at(rank.below), error_at(rank.below + 1)});
     }
-    default:
-      return std::nullopt;
+    default: {
+      StatisticSource of_trivial = source;
+      of_trivial.output = &trivial;
+      const auto value = read_statistic(of_trivial, statistic, parameter, second);
+      return value && !std::isnan(value->low) ? std::optional(value->low) : std::nullopt;
+    }
   }
 }
 

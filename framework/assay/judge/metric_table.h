@@ -84,6 +84,9 @@ const LimitSenseRow& row_of(LimitSense sense);
 // Whether both say that the statistic is to be small, or both that it is to be large.
 bool same_direction(LimitSense a, LimitSense b);
 
+// Elements, at least and at most, as far as metrics know.
+using MetricCount = std::optional<std::pair<std::int64_t, std::int64_t>>;
+
 // How standards limit a metric.
 struct MetricLimit {
   Statistic statistic;
@@ -93,12 +96,22 @@ struct MetricLimit {
   std::string_view name = {}, words = {};
   int parameters = 0;           // numbers that belong to the statistic: 0, 1 or 2
   bool over_benchmark = false;  // divided by the benchmark's
-  // Null: the metric's own value. Empty where the metrics do not hold it.
+  unsigned parts = 1;           // of simd::MetricsPart: what a pass over the elements has to take
+  // The elements that a share or a number of errors counts. Null for other statistics.
+  MetricCount (*counted)(const Metrics& metrics, double parameter, double second) = nullptr;
+  // The error of the elements with |e| >= parameter, over the benchmark's. Null for other
+  // statistics.
+  double Metrics::*of_large = nullptr;
+  // Null: the share of what `counted` counts, or the metric's own value. Returns nothing if the
+  // metrics do not hold the statistic.
   std::optional<MetricValue> (*read)(const StatisticSource& source, double parameter,
                                      double second) = nullptr;
 };
 
 enum class Better : std::uint8_t { kNeither, kSmaller, kLarger };
+
+// How a field of two parts of a tensor becomes that of both. kNot: it is computed from others.
+enum class Merge : std::uint8_t { kNot, kSum, kLargest };
 
 using MetricField =
     std::variant<std::monostate, bool Metrics::*, std::int64_t Metrics::*, std::uint64_t Metrics::*,
@@ -114,6 +127,7 @@ struct Metric {
   std::optional<MetricLimit> limit = {};
   // Needs a sign or an order of the values: complex elements have none, and texts say '-'.
   bool real_only = false;
+  Merge merge = Merge::kNot;
 
   // Of a field that is one number; NaN of another.
   double value(const Metrics& metrics) const;
@@ -141,11 +155,11 @@ std::string_view statistic_name(Statistic statistic);
 std::optional<Statistic> find_statistic(std::string_view name);
 std::vector<std::string> statistic_names();
 
-// Elements that a share or a number of errors counts, at least and at most, as far as the metrics
-// know; empty for what counts nothing.
-std::optional<std::pair<std::int64_t, std::int64_t>> counted(const Metrics& metrics,
-                                                             Statistic statistic, double parameter,
-                                                             double second);
+// Adds the fields of the part of a tensor that follows.
+void merge(Metrics& metrics, const Metrics& later);
+
+// Elements that a share or a number of errors counts. Empty for other statistics.
+MetricCount counted(const Metrics& metrics, Statistic statistic, double parameter, double second);
 // Empty where the metrics do not hold it: of no elements, of a ratio without a benchmark. Of
 // kSmallErrors without a benchmark it is the number of errors itself.
 std::optional<MetricValue> read_statistic(const StatisticSource& source, Statistic statistic,

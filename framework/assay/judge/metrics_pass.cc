@@ -11,6 +11,7 @@
 #include "assay/base/constants.h"
 #include "assay/base/double_double.h"
 #include "assay/judge/exact.h"
+#include "assay/judge/metric_table.h"
 #include "assay/judge/standards.h"
 
 namespace assay {
@@ -25,14 +26,6 @@ void count_special(Tally& tally, double value) {
     ++tally.nan;
   else if (std::isinf(value))
     ++(value > 0 ? tally.positive_inf : tally.negative_inf);
-}
-
-void merge_tally(Tally& a, const Tally& b) {
-  a.nan += b.nan;
-  a.positive_inf += b.positive_inf;
-  a.negative_inf += b.negative_inf;
-  a.zero += b.zero;
-  a.subnormal += b.subnormal;
 }
 
 simd::MetricsSpec spec_of(const Format& f, const Bound& bound, unsigned parts) {
@@ -490,30 +483,7 @@ void MetricsPass::finish() {
 }
 
 void MetricsPass::merge(const MetricsPass& later) {
-  const Metrics& o = later.m_;
-  if (o.max_abs_error > m_.max_abs_error) {
-    m_.max_abs_error = o.max_abs_error;
-    m_.max_abs_index = o.max_abs_index;
-    m_.max_abs_ulps = o.max_abs_ulps;
-  }
-  if (o.max_rel_error > m_.max_rel_error) {
-    m_.max_rel_error = o.max_rel_error;
-    m_.max_rel_index = o.max_rel_index;
-  }
-  for (const auto largest :
-       {&Metrics::mare, &Metrics::max_balanced_error, &Metrics::max_abs_expected}) {
-    m_.*largest = std::max(m_.*largest, o.*largest);
-  }
-  m_.max_ulps = std::max(m_.max_ulps, o.max_ulps);
-  for (const auto count :
-       {&Metrics::compared, &Metrics::relative, &Metrics::ulp_compared, &Metrics::rel_at_least_1e3,
-        &Metrics::rel_at_least_1e4, &Metrics::small_values, &Metrics::small_value_errors,
-        &Metrics::both_nan, &Metrics::inf_mismatch, &Metrics::errors_at_zero}) {
-    m_.*count += o.*count;
-  }
-  m_.expected_rounds |= o.expected_rounds;
-  merge_tally(m_.actual, o.actual);
-  merge_tally(m_.expected, o.expected);
+  assay::merge(m_, later.m_);
   records_.ratio = std::max(records_.ratio, later.records_.ratio);
   records_.atol = std::max(records_.atol, later.records_.atol);
   records_.rtol = std::max(records_.rtol, later.records_.rtol);

@@ -79,18 +79,8 @@ Measured measure(const SubjectPieces& pieces, StatisticSubject subject, int thre
   return result;
 }
 
-bool counts_elements(Statistic statistic) {
-  return statistic == Statistic::kShareRelative || statistic == Statistic::kShareUlps ||
-         statistic == Statistic::kSmallErrors || statistic == Statistic::kShareAbs;
-}
-
 bool is_relative(Statistic statistic) {
   return statistic == Statistic::kMaxRelative || statistic == Statistic::kMeanRelative;
-}
-
-bool is_of_large(Statistic statistic) {
-  return statistic == Statistic::kLargeMareRatio || statistic == Statistic::kLargeMereRatio ||
-         statistic == Statistic::kLargeRmseRatio;
 }
 
 // The statistics of the output, and of the two subjects that every sound check refuses.
@@ -110,7 +100,7 @@ class Statistics {
     if (limit.needs_weights()) {
       return weighted(limit.statistic, StatisticSubject::kOutput, 1);
     }
-    if (is_of_large(limit.statistic)) return large_ratio(limit, StatisticSubject::kOutput, 1);
+    if (limit.row().of_large != nullptr) return large_ratio(limit, StatisticSubject::kOutput, 1);
     if (is_relative(limit.statistic) && output_.metrics.errors_at_zero > 0) {
       const auto [largest, sum] = relative_errors(pieces_, threads_);
       if (limit.statistic == Statistic::kMaxRelative) return largest;
@@ -119,7 +109,7 @@ class Statistics {
     if (limit.statistic == Statistic::kNmse) return normalised_squares(pieces_, threads_);
     if (limit.statistic == Statistic::kNoiseRatio) return over_noise(output_.metrics, 1);
     if (is_quantile(limit.statistic)) return quantile(limit, StatisticSubject::kOutput);
-    if (counts_elements(limit.statistic)) return share(limit, count_of_output(limit));
+    if (limit.row().counted != nullptr) return share(limit, count_of_output(limit));
     return read(limit, output_.metrics);
   }
 
@@ -130,11 +120,11 @@ class Statistics {
     if (limit.needs_weights()) {
       return weighted(limit.statistic, StatisticSubject::kZeros, times);
     }
-    if (is_of_large(limit.statistic)) return large_ratio(limit, StatisticSubject::kZeros, times);
+    if (limit.row().of_large != nullptr) return large_ratio(limit, StatisticSubject::kZeros, times);
     if (is_quantile(limit.statistic)) return times * quantile(limit, StatisticSubject::kZeros);
     if (!zeros_) zeros_ = measure(pieces_, StatisticSubject::kZeros, threads_);
     if (limit.statistic == Statistic::kNoiseRatio) return over_noise(zeros_->metrics, times);
-    if (!counts_elements(limit.statistic)) return times * read(limit, zeros_->metrics);
+    if (limit.row().counted == nullptr) return times * read(limit, zeros_->metrics);
     // What is counted of errors twice as large is counted of these at half the size.
     Limit scaled = limit;
     (limit.statistic == Statistic::kSmallErrors ? scaled.second : scaled.parameter) /= times;
@@ -223,10 +213,7 @@ class Statistics {
     const Metrics &own = large(subject, limit.parameter),
                   &other = large(StatisticSubject::kBenchmark, limit.parameter);
     if (own.compared == 0) return 0;
-    const double Metrics::*const error =
-        limit.statistic == Statistic::kLargeMareRatio   ? &Metrics::mare
-        : limit.statistic == Statistic::kLargeMereRatio ? &Metrics::mere
-                                                        : &Metrics::rmse;
+    double Metrics::*const error = limit.row().of_large;
     return own.*error == 0 ? 0 : times * own.*error / std::max(other.*error, limit.parameter);
   }
 
@@ -355,53 +342,17 @@ StatisticsResult judge_pieces(const SubjectPieces& pieces, std::span<const Limit
   return result;
 }
 
-// As of_output() reads it, and of_trivial_from_sums() of the same metrics.
+// The parts that of_output() reads a statistic from, and of_trivial_from_sums() of the same
+// metrics.
 unsigned parts_for(const Limit& limit, const Format& output, std::int64_t elements) {
-  constexpr unsigned kErrors = simd::kPartErrors, kAll = simd::kAllParts;
-  switch (limit.statistic) {
-    case Statistic::kMaxAbs:
-    case Statistic::kMeanAbs:
-    case Statistic::kMaxAbsUlps:
-    case Statistic::kDiff1:
-    case Statistic::kNmse:
-    case Statistic::kNoiseRatio:
-    case Statistic::kLargeMareRatio:
-    case Statistic::kLargeMereRatio:
-    case Statistic::kLargeRmseRatio:
-    case Statistic::kErrorSquares:
-    case Statistic::kErrorBias:
-      return kErrors;
-    case Statistic::kSmallErrors:
-      return kErrors | simd::kPartCounts;
-    case Statistic::kMere:
-    case Statistic::kMare:
-    case Statistic::kMereRatio:
-    case Statistic::kMareRatio:
-      return kErrors | simd::kPartFloored;
-    case Statistic::kErrorBalance:
-    case Statistic::kMaxRelative:
-    case Statistic::kMeanRelative:
-      return kErrors | simd::kPartRelative;
-    case Statistic::kDiff2:
-    case Statistic::kCosine:
-    case Statistic::kRmse:
-    case Statistic::kRmseRatio:
-    case Statistic::kCalcDiff:
-      return kErrors | simd::kPartSquares;
-    case Statistic::kMeanUlps:
-      return has_ordinals(output) ? unsigned{simd::kPartUlps} : kAll;
-    case Statistic::kShareRelative:
-      return limit.parameter == 1e-3 || limit.parameter == 1e-4 ? kErrors | simd::kPartCounts
-                                                                : kAll;
-    case Statistic::kShareUlps:
-      return counts_by_kernel(limit, output) ? unsigned{simd::kPartUlps} : kAll;
-    case Statistic::kQuantileAbs:
-    case Statistic::kQuantileRelative:
-      return elements >= kSampledFrom ? unsigned{simd::kPartNone} : kAll;
-    case Statistic::kShareAbs:
-      break;
+  const unsigned parts = limit.row().parts;
+  bool enough = true;
+  if (parts == simd::kPartUlps) enough = counts_by_kernel(limit, output);
+  if (is_quantile(limit.statistic)) enough = elements >= kSampledFrom;
+  if (limit.statistic == Statistic::kShareRelative) {
+    enough = limit.parameter == 1e-3 || limit.parameter == 1e-4;
   }
-  return kAll;
+  return enough ? parts : unsigned{simd::kAllParts};
 }
 
 }  // namespace

@@ -355,7 +355,7 @@ bool first_ones_exceed(const SubjectPieces& pieces, std::int64_t most, double wi
 }
 
 bool counts_by_kernel(const Limit& limit, const Format& output) {
-  return limit.statistic == Statistic::kShareUlps && has_ordinals(output) && limit.parameter >= 0 &&
+  return limit.row().parts == simd::kPartUlps && has_ordinals(output) && limit.parameter >= 0 &&
          limit.parameter < 0x1p53;
 }
 
