@@ -345,6 +345,35 @@ void AbftChecker::element_bounds(std::int64_t row, std::int64_t first, std::int6
   bounds_of_elements(from, output, row, first, first + count - 1, to);
 }
 
+std::vector<double> AbftChecker::largest_element_errors() const {
+  const FloatEnvironment environment;
+  const CheckedProduct& d = impl_->rows;
+  const Accumulation accumulation(d.options.model, d.k);
+  // |a_i| |b_j| bounds sum_k |a_ik b_kj| (Cauchy and Schwarz), whichever j.
+  std::vector<double> squares(at(d.n)), row(at(d.k)), errors;
+  const double* b = d.b_values();
+  for (std::int64_t kk = 0; kk < d.k; ++kk) {
+    for (std::int64_t j = 0; j < d.n; ++j, ++b) {
+      const double size = std::max(std::abs(*b), accumulation.aligned_size_b(*b));
+      squares[at(j)] += size * size;
+    }
+  }
+  const double column_norm = std::sqrt(*std::max_element(squares.begin(), squares.end()));
+  double largest_bias = 0;
+  for (const double v : d.operands.bias) largest_bias = std::max(largest_bias, std::abs(v));
+  for (std::int64_t i = 0; i < d.m; ++i) {
+    d.operands.a.read(i, 0, d.k, row.data());
+    double square = 0;
+    for (const double v : row) {
+      const double size = std::max(std::abs(v), accumulation.aligned_size_a(v));
+      square += size * size;
+    }
+    errors.push_back(
+        accumulation.largest_element_bound(std::sqrt(square) * column_norm + largest_bias));
+  }
+  return errors;
+}
+
 AbftVerdict AbftChecker::check(const TensorView& c, const Residual& residual) const {
   return impl_->check(c, residual);
 }

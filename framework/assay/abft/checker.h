@@ -97,6 +97,8 @@ class AbftChecker {
   // Bounds and references of columns [first, first + count) of a row of C. Keeps B as float64.
   void element_bounds(std::int64_t row, std::int64_t first, std::int64_t count,
                       const Format& output, ElementBound* to) const;
+  // Returns for each row how far accumulation may take any element of it from its exact value.
+  std::vector<double> largest_element_errors() const;
 
  private:
   struct Impl;

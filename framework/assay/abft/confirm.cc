@@ -229,7 +229,7 @@ ElementBound bound_of_element(const Sources& from, const Format& f, std::int64_t
   const Span span = from.operands != nullptr ? Span{row, column, column} : Span{row, first, last};
   SpanElements elements(from, span);
   ElementBound result = bound_of(elements, f, column);
-  result.outside = !(excess(elements, f, column, value) <= 1);
+  result.outside = is_outside(f, result, value, [&] { return elements.errors_add_up(column); });
   return result;
 }
 

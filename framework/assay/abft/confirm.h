@@ -1,6 +1,7 @@
 // A closer look at checks above their threshold: element by element against the operands.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -29,6 +30,18 @@ ElementBound bound_of_element(const Sources& from, const Format& format, std::in
 // The bounds of columns first to last of a row, a check or part of one; `outside` is not set.
 void bounds_of_elements(const Sources& from, const Format& format, std::int64_t row,
                         std::int64_t first, std::int64_t last, ElementBound* to);
+
+// Whether a value is outside the bound of its element. `errors_add_up`: whether the rounding errors
+// of the element's sum do, which decides between the two bounds.
+template <typename ErrorsAddUp>
+bool is_outside(const Format& format, const ElementBound& of, double value,
+                const ErrorsAddUp& errors_add_up) {
+  const double error = std::abs(value - of.reference);
+  if (!std::isfinite(error)) {
+    return !special_is_right(format, value, of.reference, of.accumulation);
+  }
+  return !(error <= of.bound) && !(error <= of.worst_bound && errors_add_up());
+}
 
 struct Confirmation {
   std::int64_t clean = 0;     // flags without an element outside its bound
