@@ -25,13 +25,8 @@ constexpr CorruptionClass kClasses[] = {
     {kRegion, "rows, columns, tiles and lanes with wrong bits"},
     {kFile, "no output at all, or half of one"}};
 
+using fault::with_elements;
 using Made = std::optional<Tensor>;
-
-Tensor each(const Tensor& clean, const std::function<std::uint64_t(std::int64_t)>& bits) {
-  Tensor t = clean;
-  for (std::int64_t i = 0, n = t.size(); i < n; ++i) t.set_bits(i, bits(i));
-  return t;
-}
 
 // Empty where the format has no such code.
 std::optional<std::uint64_t> special_bits(const Format& f, double special) {
@@ -48,7 +43,7 @@ std::optional<std::uint64_t> special_bits(const Format& f, double special) {
 Made all_of(const Subject& s, double special) {
   const auto bits = special_bits(s.clean.format(), special);
   if (!bits) return std::nullopt;
-  return each(s.clean, [&](std::int64_t) { return *bits; });
+  return with_elements(s.clean, [&](std::int64_t) { return *bits; });
 }
 
 // At the element where `key` is the least of those that are finite; the first of equals.
@@ -82,7 +77,7 @@ Made nan_at_smallest(const Subject& s, std::uint64_t) { return at_least(s, NAN, 
 Made scaled(const Subject& s, std::uint64_t) {
   const Format& f = s.clean.format();
   if (!f.is_float()) return std::nullopt;
-  return each(s.clean, [&](std::int64_t i) {
+  return with_elements(s.clean, [&](std::int64_t i) {
     const std::uint64_t bits = s.clean.bits_at(i);
     const double value = decode(f, bits);
     return std::isfinite(value) ? encode(f, 1.01 * value) : bits;
@@ -93,7 +88,7 @@ Made scaled(const Subject& s, std::uint64_t) {
 Made doubled_where(const Subject& s, bool negative) {
   const Format& f = s.clean.format();
   if (!f.is_signed()) return std::nullopt;
-  return each(s.clean, [&](std::int64_t i) {
+  return with_elements(s.clean, [&](std::int64_t i) {
     const std::uint64_t bits = s.clean.bits_at(i);
     const double value = decode(f, bits);
     return std::isfinite(value) && (negative ? value < 0 : value > 0)
@@ -112,7 +107,7 @@ Made cancelling(const Subject& s, std::uint64_t) {
     const double value = decode(f, s.clean.bits_at(i));
     if (std::isfinite(value)) most = std::max(most, std::fabs(value));
   }
-  return each(s.clean, [&](std::int64_t i) {
+  return with_elements(s.clean, [&](std::int64_t i) {
     const double value = decode(f, s.clean.bits_at(i));
     if (!std::isfinite(value) || i >= s.clean.size() / 2 * 2) return s.clean.bits_at(i);
     return encode(f, value + (i % 2 == 0 ? most : -most) / 4, Rounding::kNearestEven,
@@ -139,7 +134,7 @@ Made wrong_dtype(const Subject& s, std::uint64_t) {
   for (const Twin& twin : kTwins) {
     if (twin.format != f.name) continue;
     const Format& other = format_named(twin.other);
-    return each(s.clean, [&](std::int64_t i) {
+    return with_elements(s.clean, [&](std::int64_t i) {
       const double value = decode(f, s.clean.bits_at(i));
       return encode(other, std::isnan(value) ? 0 : value);
     });
@@ -161,11 +156,10 @@ Made permuted(const Subject& s, std::uint64_t draw) {
 
 // The matrices of the last two dimensions as if they lay column by column.
 Made transposed(const Subject& s, std::uint64_t) {
-  const Shape& shape = s.clean.shape();
-  if (shape.size() < 2) return std::nullopt;
-  const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  const fault::Matrices matrix = fault::matrices_of(s.clean);
+  const std::int64_t rows = matrix.rows, columns = matrix.columns;
   if (rows < 2 || columns < 2) return std::nullopt;
-  return each(s.clean, [&](std::int64_t i) {
+  return with_elements(s.clean, [&](std::int64_t i) {
     const std::int64_t inside = i % (rows * columns);
     return s.clean.bits_at(i - inside + inside % rows * columns + inside / rows);
   });
@@ -174,7 +168,7 @@ Made transposed(const Subject& s, std::uint64_t) {
 Made shifted(const Subject& s, std::uint64_t) {
   const std::int64_t n = s.clean.size();
   if (n < 2) return std::nullopt;
-  return each(s.clean, [&](std::int64_t i) { return s.clean.bits_at((i + n - 1) % n); });
+  return with_elements(s.clean, [&](std::int64_t i) { return s.clean.bits_at((i + n - 1) % n); });
 }
 
 // The elements from `begin` on are not written: they hold what lay there before, zeros.
@@ -182,7 +176,8 @@ Made unwritten_from(const Subject& s, std::int64_t begin) {
   const Format& f = s.clean.format();
   if (begin <= 0 || begin >= s.clean.size() || f.specials == Specials::kScale) return std::nullopt;
   const std::uint64_t nothing = encode(f, 0);
-  return each(s.clean, [&](std::int64_t i) { return i < begin ? s.clean.bits_at(i) : nothing; });
+  return with_elements(s.clean,
+                       [&](std::int64_t i) { return i < begin ? s.clean.bits_at(i) : nothing; });
 }
 
 Made stale(const Subject& s, std::uint64_t) {
@@ -197,14 +192,13 @@ Made first_batch(const Subject& s, std::uint64_t) {
 }
 
 Made last_tile(const Subject& s, std::uint64_t) {
-  const Shape& shape = s.clean.shape();
-  if (shape.size() < 2 || s.clean.size() == 0) return std::nullopt;
   constexpr std::int64_t kTile = fault::kTileSide;
-  const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  const fault::Matrices matrix = fault::matrices_of(s.clean);
+  const std::int64_t rows = matrix.rows, columns = matrix.columns;
   if (rows <= kTile && columns <= kTile) return std::nullopt;
   const std::int64_t last = s.clean.size() - rows * columns;  // matrix
   const std::uint64_t nothing = encode(s.clean.format(), 0);
-  return each(s.clean, [&](std::int64_t i) {
+  return with_elements(s.clean, [&](std::int64_t i) {
     const std::int64_t row = (i - last) / columns, column = (i - last) % columns;
     return i >= last && row >= (rows - 1) / kTile * kTile && column >= (columns - 1) / kTile * kTile
                ? nothing
@@ -221,8 +215,8 @@ Made tail(const Subject& s, std::uint64_t) {
 Made after_100(const Subject& s, std::uint64_t) {
   if (s.clean.size() <= 100) return std::nullopt;
   const Tensor wrong = obviously_wrong(s.clean);
-  return each(s.clean,
-              [&](std::int64_t i) { return i < 100 ? s.clean.bits_at(i) : wrong.bits_at(i); });
+  return with_elements(
+      s.clean, [&](std::int64_t i) { return i < 100 ? s.clean.bits_at(i) : wrong.bits_at(i); });
 }
 
 Made last_element(const Subject& s, std::uint64_t) {
@@ -398,7 +392,7 @@ Tensor obviously_wrong(const Tensor& clean) {
     const double value = decode(f, clean.bits_at(i));
     if (std::isfinite(value)) most = std::max(most, std::fabs(value));
   }
-  return each(clean, [&](std::int64_t i) {
+  return with_elements(clean, [&](std::int64_t i) {
     const std::uint64_t bits = clean.bits_at(i);
     const double value = decode(f, bits);
     if (f.kind == Kind::kBool) return encode(f, value == 0 ? 1 : 0);

@@ -1,5 +1,5 @@
-// Wrong outputs: the one table of what an audit tries. The mutations of `--mutate` and the faults
-// of `assay list faults` are rows of it by what their rooms say of them.
+// Wrong outputs: the one table of what an audit tries. It contains every mutation and a list of
+// faults; fault/mutation.h says what the three are.
 #pragma once
 
 #include <cstdint>

@@ -7,27 +7,17 @@
 
 #include "assay/base/float_environment.h"
 #include "assay/cases/product.h"
+#include "assay/fault/site.h"
 #include "assay/format/convert.h"
 #include "assay/op/operator.h"
 
 namespace assay::fault {
 namespace {
 
-constexpr std::int64_t kTile = 16;
+constexpr std::int64_t kTile = kTileSide;
 constexpr std::int64_t kChunk = 16;
 
 using Mutated = std::optional<Tensor>;
-
-// The output as matrices of its last two dimensions.
-struct Matrices {
-  std::int64_t count = 0, rows = 0, columns = 0;
-};
-Matrices matrices_of(const Tensor& t) {
-  const Shape& s = t.shape();
-  if (s.size() < 2 || t.size() == 0) return {};
-  const std::int64_t rows = s[s.size() - 2], columns = s.back();
-  return {t.size() / (rows * columns), rows, columns};
-}
 
 // The element at a position becomes that of another tensor of the same format.
 void copy_element(Tensor& to, std::int64_t at, const Tensor& from, std::int64_t source) {
@@ -52,19 +42,11 @@ Mutated by_parts(const Tensor& output, const Change& change) {
   return read_as(*changed, output.format(), output.shape());
 }
 
-// Element by element, from a position of the output to a stored element.
-template <typename Element>
-Mutated each(const Tensor& output, const Element& element) {
-  Tensor t = output;
-  for (std::int64_t i = 0; i < t.size(); ++i) t.set_bits(i, element(i));
-  return t;
-}
-
 Mutated sign(const Case& c, const Tensor& output) {
   const Format& f = output.format();
   if (f.is_complex()) return by_parts(output, [&](const Tensor& parts) { return sign(c, parts); });
   if (!f.is_signed()) return std::nullopt;
-  return each(output, [&](std::int64_t i) {
+  return with_elements(output, [&](std::int64_t i) {
     const std::uint64_t bits = output.bits_at(i);
     if (f.is_float() && is_nan(f, bits)) return bits;
     return encode(f, -decode(f, bits));
@@ -75,13 +57,13 @@ Mutated zero(const Case& c, const Tensor& output) {
   const Format& f = output.format();
   if (f.is_complex()) return by_parts(output, [&](const Tensor& parts) { return zero(c, parts); });
   if (f.is_float() && f.specials == Specials::kScale) return std::nullopt;  // has no zero
-  return each(output, [&](std::int64_t) { return encode(f, 0); });
+  return with_elements(output, [&](std::int64_t) { return encode(f, 0); });
 }
 
 Mutated one_ulp(const Case&, const Tensor& output) {
   const Format& f = output.format();
   if (f.kind == Kind::kBool || f.is_complex()) return std::nullopt;  // what has no order
-  return each(output, [&](std::int64_t i) {
+  return with_elements(output, [&](std::int64_t i) {
     const std::uint64_t bits = output.bits_at(i), up = next_up(f, bits);
     return f.is_float() && !std::isfinite(decode(f, up)) ? bits : up;
   });
@@ -197,7 +179,7 @@ Mutated truncation(const Case& c, const Tensor& output) {
       c.output().golden->format().precision <= f.precision) {
     return std::nullopt;
   }
-  return each(output, [&](std::int64_t i) {
+  return with_elements(output, [&](std::int64_t i) {
     const double value = decode(c.output().golden->format(), c.output().golden->bits_at(i));
     return std::isfinite(value) ? encode(f, value, Rounding::kTowardZero) : output.bits_at(i);
   });
@@ -244,6 +226,13 @@ constexpr Mutation kMutations[] = {
 }  // namespace
 
 std::span<const Mutation> mutations() { return kMutations; }
+
+Matrices matrices_of(const Tensor& t) {
+  const Shape& s = t.shape();
+  if (s.size() < 2 || t.size() == 0) return {};
+  const std::int64_t rows = s[s.size() - 2], columns = s.back();
+  return {t.size() / (rows * columns), rows, columns};
+}
 
 Mutated mutate(const Mutation& mutation, const Case& c, const Tensor& output) {
   const FloatEnvironment environment;

@@ -1,5 +1,10 @@
-// Corruptions that a gate ought to see: what wrong operators do to a whole output. A gate is run on
-// each, to learn which it would have let through.
+// Mutations, one of three kinds of wrong outputs that contain each other (docs/faults.md):
+//
+// - A fault (fault/fault.h) changes bits at one site, as broken hardware does.
+// - A mutation changes a whole output in one fixed way, as a wrong operator does. A gate that
+//   passed an output is run on each mutation of it.
+// - A corruption (audit/corruption.h) is anything that an audit tries: every mutation, a list of
+//   faults, rows of its own, and files that are missing or cut off.
 #pragma once
 
 #include <optional>
@@ -24,6 +29,21 @@ std::span<const Mutation> mutations();
 
 // Runs one: empty also where the result has the output's bits.
 std::optional<Tensor> mutate(const Mutation& mutation, const Case& test_case, const Tensor& output);
+
+// Mutations and the corruptions of an audit share the rest. Returns a copy of the tensor in which
+// element i has the bits `element(i)`.
+template <typename Element>
+Tensor with_elements(const Tensor& tensor, const Element& element) {
+  Tensor t = tensor;
+  for (std::int64_t i = 0, n = t.size(); i < n; ++i) t.set_bits(i, element(i));
+  return t;
+}
+
+// The matrices of the last two dimensions. All three are 0 for a tensor without them.
+struct Matrices {
+  std::int64_t count = 0, rows = 0, columns = 0;
+};
+Matrices matrices_of(const Tensor& tensor);
 
 }  // namespace assay::fault
 
