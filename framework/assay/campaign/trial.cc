@@ -276,54 +276,51 @@ class FaultTrial {
     detect();
   }
 
-  void break_checksum() {
-    const TensorView b = matmul_matrix(matrix_.test_case, "b", 0);
-    const std::int64_t k = b.shape[0];
-    // One draw for all gates: the k, and what fraction of the groups lies before its group.
-    const std::int64_t kk = place({k, 1}, "a checksum");
-    const double where = random_.uniform();
+  // Breaks what each gate by checksums has of its own. All gates draw alike. `of`: breaks it for
+  // one gate, or returns nothing if it cannot be broken.
+  template <typename Break>
+  void break_checks(const Break& of) {
     trial_.injectable = false;
     for (const MatrixGate& gate : gates_) {
-      const ChecksumGate* checksums = gate.checksums();
       Detection detection;
       detection.not_checkable = true;
-      if (checksums != nullptr) {
+      if (const ChecksumGate* checksums = gate.checksums()) {
         Random draws = random_;
-        const auto changed = checksums->detect_checksum(kk, where, spec_.change, draws);
-        if (changed) {
+        if (const std::optional<ChecksumGate::ChangedChecksum> changed = of(*checksums, draws)) {
           detection = changed->detection;
           trial_.injectable = true;
-          trial_.what = formatted("checksum of B, row {}: {}", kk, changed->what);
+          trial_.what = changed->what;
         }
       }
       trial_.detections.push_back(detection);
     }
   }
 
+  void break_checksum() {
+    const std::int64_t k = matmul_matrix(matrix_.test_case, "b", 0).shape[0];
+    // One draw for all gates: the k, and what fraction of the groups lies before its group.
+    const std::int64_t kk = place({k, 1}, "a checksum");
+    const double where = random_.uniform();
+    break_checks([&](const ChecksumGate& checksums, Random& draws) {
+      auto changed = checksums.detect_checksum(kk, where, spec_.change, draws);
+      if (changed) changed->what = formatted("checksum of B, row {}: {}", kk, changed->what);
+      return changed;
+    });
+  }
+
   void break_threshold() {
     const std::int64_t i = place({matrix_.output.size() / n_, 1}, "thresholds");
-    trial_.injectable = false;
-    for (const MatrixGate& gate : gates_) {
-      const ChecksumGate* checksums = gate.checksums();
-      Detection detection;
-      detection.not_checkable = true;
-      if (checksums != nullptr) {
-        Random draws = random_;
-        const abft::Reading r = checksums->reading(i);
-        const std::uint64_t before = encode(float32(), r.threshold);
-        if (const auto after = fault::change_bits(spec_.change, float32(), before, draws)) {
-          abft::Reading changed = r;
-          changed.threshold = decode(float32(), *after);
-          detection = {changed.flagged(), false,
-                       !r.checkable,      r.difference / changed.threshold,
-                       r.difference,      changed.threshold};
-          trial_.injectable = true;
-          trial_.what =
-              formatted("threshold of row {}: {}", i, change_text(float32(), before, *after));
-        }
-      }
-      trial_.detections.push_back(detection);
-    }
+    using Changed = ChecksumGate::ChangedChecksum;
+    break_checks([&](const ChecksumGate& checksums, Random& draws) -> std::optional<Changed> {
+      abft::Reading r = checksums.reading(i);
+      const std::uint64_t before = encode(float32(), r.threshold);
+      const auto after = fault::change_bits(spec_.change, float32(), before, draws);
+      if (!after) return std::nullopt;
+      r.threshold = decode(float32(), *after);
+      return Changed{
+          {r.flagged(), false, !r.checkable, r.difference / r.threshold, r.difference, r.threshold},
+          formatted("threshold of row {}: {}", i, change_text(float32(), before, *after))};
+    });
   }
 
   const Cell& cell_;
