@@ -6,7 +6,7 @@
 
 #include "assay/campaign/detector.h"
 #include "assay/campaign/engine.h"
-#include "assay/config/plan_file.h"
+#include "assay/wire/plan_file.h"
 #include "ratios.h"
 
 namespace {
@@ -16,7 +16,7 @@ assay::campaign::Plan plan_for(const std::string& dtype, const std::string& gate
       R"({"schema": 1, "name": "bench", "cells": [{"dtype": ")" + dtype +
       R"(", "shape": [128, 1024, 256], "distribution": "normal", "gates": [")" + gate +
       R"("], "clean_rows": 128, "faults": [{"census": 1}]}]})";
-  return assay::campaign::check_plan(assay::config::parse_plan(text, "bench", "."));
+  return assay::campaign::check_plan(assay::wire::parse_plan(text, "bench", "."));
 }
 
 void census(benchmark::State& state, const std::string& dtype, const std::string& gate,

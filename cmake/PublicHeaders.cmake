@@ -48,14 +48,15 @@ set(assay_framework_headers
   assay/op/row_sample.h
   assay/report/gate_text.h
   assay/report/html.h
-  assay/report/json.h
+  assay/report/junit.h
   assay/report/mutations.h
   assay/report/report.h
   assay/simd/bound_form_kernel.h
   assay/tensor/distribution.h
   assay/tensor/dlpack.h
   assay/tensor/eigen.h
-  assay/tensor/tensor.h)
+  assay/tensor/tensor.h
+  assay/wire/gate_results.h)
 set(assay_datasets_headers
   assay/datasets/store/array_source.h
   assay/datasets/store/case_source.h

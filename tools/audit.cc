@@ -8,9 +8,10 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/config/standards_file.h"
 #include "assay/judge/standards.h"
 #include "assay/report/audit_report.h"
+#include "assay/wire/audit_results.h"
+#include "assay/wire/standards_file.h"
 #include "audit_program.h"
 #include "audit_subjects.h"
 #include "status_line.h"
@@ -79,7 +80,7 @@ Targets make_targets(const AuditCommandOptions& o, const ScratchFolder& scratch)
     add(std::move(made), known, "");
   }
   GateRequest request;
-  if (!o.standards.empty()) request.bounds.custom = config::read_standards(o.standards);
+  if (!o.standards.empty()) request.bounds.custom = wire::read_standards(o.standards);
   if (!o.files.machine.empty()) request.machine = &machine_named(o.files.machine);
   request.benchmark = o.benchmark;
   for (const std::string& word : target_words(o)) {
@@ -232,16 +233,16 @@ int run_audit_command(AuditCommandOptions o, const Context& context) {
   const audit::AuditResult result = audit::run_audit(found.subjects, targets.all, o.audit);
   line.end();
 
-  const report::AuditHead head{
+  const wire::AuditHead head{
       joined(o.files.golden.empty() ? o.files.source.pairs : o.files.golden, " "),
       context.command_line, version()};
   if (o.json == "-") {
-    print(report::audit_json(result, head));
+    print(wire::audit_json(result, head));
   } else if (!context.quiet) {
     print(report::audit_text(result, o.all ? -1 : 4));
     if (const std::string note = saved.note(); !note.empty()) print(note + "\n");
   }
-  if (!o.json.empty() && o.json != "-") write_file(o.json, report::audit_json(result, head));
+  if (!o.json.empty() && o.json != "-") write_file(o.json, wire::audit_json(result, head));
   if (!o.html.empty()) write_file(o.html, report::audit_html(result, head));
   return code_of(result, o.min);
 }

@@ -16,8 +16,9 @@
 #include "assay/campaign/result_store.h"
 #include "assay/campaign/results.h"
 #include "assay/campaign/trial.h"
-#include "assay/config/plan_file.h"
 #include "assay/report/campaign_report.h"
+#include "assay/wire/campaign_results_file.h"
+#include "assay/wire/plan_file.h"
 #include "status_line.h"
 #include "tools.h"
 
@@ -88,7 +89,7 @@ void write_results(const CampaignFlags& o, const Context& context, const campaig
                    const std::vector<campaign::CellResult>& results,
                    const std::vector<campaign::PublishedRate>& published, const std::string& text) {
   const std::string json =
-      report::campaign_json(plan, results, campaign::compare_published(plan, results, published));
+      wire::campaign_json(plan, results, campaign::compare_published(plan, results, published));
   if (context.listener != nullptr && context.listener->campaign) {
     context.listener->campaign(json, text);
   }
@@ -121,7 +122,7 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
   if (o.resume && o.out.empty()) throw std::invalid_argument("--resume needs --out DIR");
   const std::string text = read_file(o.plan);
   const campaign::Plan plan = campaign::check_plan(
-      config::parse_plan(text, o.plan, fs::path(o.plan).parent_path().string(), list_dataset));
+      wire::parse_plan(text, o.plan, fs::path(o.plan).parent_path().string(), list_dataset));
   const std::vector<campaign::PublishedRate> published = published_rates(o, plan, o.plan);
   std::unique_ptr<campaign::CampaignStore> store;
   if (!o.out.empty()) {
@@ -197,7 +198,7 @@ int run_merge(const CampaignFlags& o, const Context& context) {
   const campaign::StoredPlan stored = campaign::stored_plan(o.dirs.front());
   const std::string source = (fs::path(o.dirs.front()) / "plan.json").string();
   const campaign::Plan plan =
-      campaign::check_plan(config::parse_plan(stored.text, source, stored.folder, list_dataset));
+      campaign::check_plan(wire::parse_plan(stored.text, source, stored.folder, list_dataset));
   const std::vector<campaign::PublishedRate> published = published_rates(o, plan, source);
   const campaign::Campaign campaign(plan, {.load = load_dataset_case});
   const std::vector<std::string> paths = campaign::merged_blocks(o.dirs, campaign);
@@ -229,7 +230,7 @@ const campaign::Cell& cell_named(const campaign::Plan& plan, const std::string& 
 }
 
 int run_replay(const ReplayFlags& o) {
-  const campaign::Plan plan = campaign::check_plan(config::read_plan(o.plan, list_dataset));
+  const campaign::Plan plan = campaign::check_plan(wire::read_plan(o.plan, list_dataset));
   const campaign::Cell& cell = cell_named(plan, o.cell);
   std::size_t fault = cell.faults.size();
   for (std::size_t f = 0; f < cell.faults.size(); ++f) {

@@ -9,7 +9,7 @@
 
 #include "assay/campaign/published_campaigns.h"
 #include "assay/campaign/results.h"
-#include "assay/config/plan_file.h"
+#include "assay/wire/plan_file.h"
 #include "shard.h"
 #include "tools.h"
 
@@ -46,7 +46,7 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
 // The subcommand with the options that every program has; the caller says what it does (on_run).
 CLI::App* campaign_command(Context& context, const std::string& example, CampaignFlags& o);
 
-config::DatasetCases list_dataset(const std::string& file, const std::string& glob);
+wire::DatasetCases list_dataset(const std::string& file, const std::string& glob);
 Case load_dataset_case(const std::string& file, const std::string& name);
 
 // The files that a plan file, or the folder of a shard, leads to, itself among them.

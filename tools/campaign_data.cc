@@ -11,11 +11,11 @@
 #include "assay/base/text.h"
 #include "assay/campaign/result_store.h"
 #include "assay/cases/product.h"
-#include "assay/config/published_file.h"
 #include "assay/datasets/layouts/open_cases.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/op/operator.h"
 #include "assay/report/campaign_report.h"
+#include "assay/wire/published_file.h"
 #include "campaign.h"
 
 namespace assay::tools {
@@ -30,8 +30,8 @@ const Tensor& first_tensor(const Case& c) {
 
 }  // namespace
 
-config::DatasetCases list_dataset(const std::string& path, const std::string& glob) {
-  config::DatasetCases found;
+wire::DatasetCases list_dataset(const std::string& path, const std::string& glob) {
+  wire::DatasetCases found;
   const OpenedCases opened = open_cases(path, {.layout = "dataset"});
   const CaseSource& file = *opened.cases;
   for (const std::string& name : file.case_names(glob)) {
@@ -66,7 +66,7 @@ std::vector<std::string> files_of_plan(const std::string& path) {
   std::vector<std::string> files = {path};
   try {
     const std::string folder = std::filesystem::path(path).parent_path().string();
-    for (std::string& file : config::files_named(read_file(path), folder)) {
+    for (std::string& file : wire::files_named(read_file(path), folder)) {
       files.push_back(std::move(file));
     }
   } catch (const std::runtime_error&) {
@@ -79,7 +79,7 @@ std::vector<std::string> files_of_shard(const std::string& dir) {
   std::vector<std::string> files;
   try {
     const campaign::StoredPlan stored = campaign::stored_plan(dir);
-    files = config::files_named(stored.text, stored.folder);
+    files = wire::files_named(stored.text, stored.folder);
   } catch (const std::runtime_error&) {
   }
   return files;
@@ -91,7 +91,7 @@ std::vector<campaign::PublishedRate> published_rates(const CampaignFlags& o,
   const bool asked = !o.published.empty();
   if (!asked && plan.published.empty()) return {};
   try {
-    auto rates = config::read_published(asked ? o.published : plan.published);
+    auto rates = wire::read_published(asked ? o.published : plan.published);
     for (campaign::PublishedRate& rate : rates) {
       if (rate.dtype.empty()) rate.dtype = o.published_dtype;
     }

@@ -10,8 +10,8 @@
 #include "assay/abft/threshold.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
-#include "assay/config/machine_file.h"
 #include "assay/simd/targets.h"
+#include "assay/wire/machine_file.h"
 #include "commit.h"
 #include "sources.h"
 #include "tools.h"
@@ -55,7 +55,7 @@ std::vector<std::string> tools::own_words(std::vector<std::string> arguments) {
 }
 
 void tools::add_commands(Context& context) {
-  config::use_machine_files();
+  wire::use_machine_files();
   add_gate(context);
   add_emulate(context);
   add_golden(context);

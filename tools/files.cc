@@ -12,8 +12,8 @@
 #include "assay/base/file.h"
 #include "assay/base/temporary_file.h"
 #include "assay/base/text.h"
-#include "assay/config/machine_file.h"
 #include "assay/datasets/arrays/array_file.h"
+#include "assay/wire/machine_file.h"
 
 namespace assay::tools {
 namespace {
@@ -203,7 +203,7 @@ std::string FileOptions::clear(const CLI::App& command,
           refuse_input(value);
         }
       }
-      if (config::is_place_of_machine(target.path)) {
+      if (wire::is_place_of_machine(target.path)) {
         refuse(formatted("{} lies where machines are found (ASSAY_MACHINES); {} must lie elsewhere",
                          target.path, option));
       }

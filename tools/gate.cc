@@ -18,12 +18,11 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/config/baseline_file.h"
-#include "assay/config/known_failures_file.h"
 #include "assay/datasets/store/dataset_file.h"
-#include "assay/report/baseline.h"
 #include "assay/report/report.h"
 #include "assay/simd/targets.h"
+#include "assay/wire/baseline.h"
+#include "assay/wire/known_failures_file.h"
 #include "commit.h"
 #include "gate_files.h"
 #include "memory_budget.h"
@@ -437,7 +436,7 @@ int apply_baseline(const GateOptions& o, const Context& context, const GateFiles
     return 0;
   }
   const Baseline fresh = updated(*baseline, report, is_chosen, o.repeat);
-  write_file(o.baseline, report::baseline_json(fresh));
+  write_file(o.baseline, wire::baseline_json(fresh));
   report.notes.push_back(formatted("the baseline {} has {} cases now", o.baseline,
                                    grouped(static_cast<std::int64_t>(fresh.entries.size()))));
   return 0;
@@ -446,7 +445,7 @@ int apply_baseline(const GateOptions& o, const Context& context, const GateFiles
 // Marks what is known to fail; gives whether an entry matches nothing though all must.
 bool apply_known_failures(const GateOptions& o, GateReport& report) {
   if (o.known_failures.empty()) return false;
-  const std::vector<KnownFailure> list = config::read_known_failures(o.known_failures);
+  const std::vector<KnownFailure> list = wire::read_known_failures(o.known_failures);
   const std::vector<std::string> unused = mark_known_failures(report, list, today());
   for (CaseReport& c : report.cases) {
     if (c.remark != Remark::kNone)
@@ -497,9 +496,9 @@ int run_gate(const GateOptions& o, const Context& context) {
   std::optional<Baseline> baseline;
   if (!o.baseline.empty()) {
     const bool fresh = o.update_baseline && !std::filesystem::exists(o.baseline);
-    baseline = fresh ? Baseline{} : config::read_baseline(o.baseline);
+    baseline = fresh ? Baseline{} : wire::read_baseline(o.baseline);
   }
-  if (!o.known_failures.empty()) (void)config::read_known_failures(o.known_failures);
+  if (!o.known_failures.empty()) (void)wire::read_known_failures(o.known_failures);
   const Shard shard = o.shard.empty() ? Shard{} : parse_shard(o.shard);
   GateFiles found = find_files(o.files, o.threads, [&](const std::string& glob) {
     return baseline && std::any_of(baseline->entries.begin(), baseline->entries.end(),
@@ -590,7 +589,7 @@ int run_gate(const GateOptions& o, const Context& context) {
   if (code == 1 || stale) return 1;
   if (code != 0 || baseline_code != 0) return code != 0 ? code : baseline_code;
   if (!o.mutate_min) return 0;
-  const report::MutationScore score = report::mutation_score(report);
+  const MutationScore score = mutation_score(report);
   if (score.applied > 0 && score.fraction() >= *o.mutate_min) return 0;
   print_error(formatted("error: {} of {} mutations caught, and --mutate-min asks for {}",
                         score.caught, score.applied, *o.mutate_min));

@@ -8,10 +8,11 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
-#include "assay/config/machine_file.h"
 #include "assay/datasets/layouts/open_cases.h"
 #include "assay/identify/probes.h"
 #include "assay/report/identification.h"
+#include "assay/wire/identification.h"
+#include "assay/wire/machine_file.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -19,7 +20,7 @@ namespace {
 
 struct IdentifyOptions {
   std::string file, glob, family, producer, json, out;
-  config::MachineRecord record;
+  wire::MachineRecord record;
   int threads = 0;
 };
 
@@ -96,10 +97,10 @@ void write_machine(const std::vector<identify::Finding>& findings, const Identif
   if (rows.empty()) {
     throw std::invalid_argument(formatted("--out {}: no model was found to write", o.out));
   }
-  config::MachineRecord record = o.record;
+  wire::MachineRecord record = o.record;
   record.date = today();
   record.evidence = o.file;
-  write_file(o.out, config::machine_json(record, rows, bias_first));
+  write_file(o.out, wire::machine_json(record, rows, bias_first));
 }
 
 // Cases with one output each, with the outputs that are asked for alone.
@@ -137,9 +138,9 @@ int run(const IdentifyOptions& o, const Context& context) {
     context.listener->identify(findings);
   }
   if (o.json == "-") {
-    print(report::identification_json(findings, o.file));
+    print(wire::identification_json(findings, o.file));
   } else {
-    if (!o.json.empty()) write_file(o.json, report::identification_json(findings, o.file));
+    if (!o.json.empty()) write_file(o.json, wire::identification_json(findings, o.file));
     if (!context.quiet) print(report::identification_text(findings));
   }
   if (!o.out.empty()) write_machine(findings, o);

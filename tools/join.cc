@@ -6,8 +6,8 @@
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
-#include "assay/config/gate_parts_file.h"
 #include "assay/gate/case_report.h"
+#include "assay/wire/gate_parts_file.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -30,7 +30,7 @@ int code_of(const std::string& outcome) {
 int run_join(const JoinOptions& o, const Context& context) {
   std::vector<std::pair<std::string, std::string>> texts;
   for (const std::string& path : o.parts) texts.emplace_back(path, read_file(path));
-  const config::JoinedGate whole = config::join_gate(texts);
+  const wire::JoinedGate whole = wire::join_gate(texts);
   if (!o.json.empty() && o.json != "-") write_file(o.json, whole.json);
   if (o.json == "-") {
     print(whole.json);

@@ -249,8 +249,8 @@ class Worker {
       nap();
     }
     const campaign::Plan plan = campaign::check_plan(
-        config::parse_plan(text->bytes, flags.plan,
-                           std::filesystem::path(flags.plan).parent_path().string(), list_dataset));
+        wire::parse_plan(text->bytes, flags.plan,
+                         std::filesystem::path(flags.plan).parent_path().string(), list_dataset));
     const campaign::Campaign campaign(plan, {.threads = flags.threads,
                                              .exact = flags.exact,
                                              .load = load_dataset_case,

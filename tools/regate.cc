@@ -1,13 +1,15 @@
 // assay regate: saved metrics by another standard.
+#include "assay/judge/regate.h"
+
 #include <algorithm>
 #include <map>
 
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
-#include "assay/config/results_file.h"
 #include "assay/gate/bounds.h"
 #include "assay/report/report.h"
+#include "assay/wire/gate_results.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -21,7 +23,7 @@ struct RegateOptions {
 std::vector<SavedResult> saved_results(const std::string& path) {
   const std::string text = read_file(path);
   try {
-    return config::read_results(text);
+    return wire::read_results(text);
   } catch (const std::invalid_argument& e) {
     throw std::invalid_argument(formatted("{}: {}", path, e.what()));
   }

@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "assay/base/file.h"
-#include "assay/config/campaign_results_file.h"
 #include "assay/report/campaign_html.h"
+#include "assay/wire/campaign_results_file.h"
 #include "campaign.h"
 #include "tools.h"
 
@@ -18,7 +18,7 @@ struct ReportOptions {
 int run_report(const ReportOptions& o, const Context& context) {
   std::vector<campaign::SavedCampaign> results;
   for (const std::string& path : o.results) {
-    results.push_back(config::read_campaign_results(path));
+    results.push_back(wire::read_campaign_results(path));
   }
   const std::string page = report::campaign_html(results, context.command_line, version());
   if (o.html == "-") {

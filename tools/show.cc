@@ -8,7 +8,6 @@
 #include "assay/base/sha256.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/config/machine_file.h"
 #include "assay/datasets/store/file_look.h"
 #include "assay/fault/fault.h"
 #include "assay/judge/draw_distribution.h"
@@ -18,8 +17,9 @@
 #include "assay/machine/vector.h"
 #include "assay/op/attributes.h"
 #include "assay/op/operator.h"
-#include "assay/report/standards_report.h"
 #include "assay/tensor/distribution.h"
+#include "assay/wire/machine_file.h"
+#include "assay/wire/standards_file.h"
 #include "sources.h"
 #include "tools.h"
 
@@ -255,7 +255,7 @@ std::string machines_text() {
   std::string out;
   std::vector<const Machine*> all;
   for (const Machine& m : machines()) all.push_back(&m);
-  for (const Machine* m : config::folder_machines()) all.push_back(m);
+  for (const Machine* m : wire::folder_machines()) all.push_back(m);
   for (const Machine* machine : all) {
     const Machine& m = *machine;
     out += formatted("{}: {}\n  source: {}\n", m.name, printable_sentence(m.summary),
@@ -522,7 +522,7 @@ void add_list(Context& context) {
       throw std::invalid_argument(
           "--json writes the table of standards alone: assay list standards --json FILE");
     }
-    const std::string text = json->empty() ? "" : report::standards_json(standards());
+    const std::string text = json->empty() ? "" : wire::standards_json(standards());
     if (*json == "-")
       print(text);
     else if (!json->empty())

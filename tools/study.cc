@@ -7,6 +7,7 @@
 #include "assay/base/text.h"
 #include "assay/report/chart.h"
 #include "assay/report/study_report.h"
+#include "assay/wire/study_results.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -49,9 +50,9 @@ int run(const StudyCommand& o, const Context& context) {
   for (const auto& [file, text] : files) remove_file(file);
   for (const auto& [file, text] : files) write_file(file, text);
   if (o.json == "-") {
-    print(report::study_json(result));
+    print(wire::study_json(result));
   } else {
-    if (!o.json.empty()) write_file(o.json, report::study_json(result));
+    if (!o.json.empty()) write_file(o.json, wire::study_json(result));
     if (!context.quiet) print(report::study_text(result));
   }
   for (const study::StudyFinding& f : result.findings) {

@@ -17,10 +17,10 @@
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/config/standards_file.h"
 #include "assay/datasets/checks/file_check.h"
 #include "assay/datasets/store/file_look.h"
 #include "assay/report/gate_text.h"
+#include "assay/wire/standards_file.h"
 
 namespace assay::tools {
 namespace {
@@ -239,7 +239,7 @@ BoundRequest ToleranceOptions::request() const {
   request.max_mismatches = max_mismatches;
   request.max_mismatch_fraction = max_mismatch_fraction;
   request.max_blind = max_blind;
-  if (!file.empty()) request.custom = config::read_standards(file);
+  if (!file.empty()) request.custom = wire::read_standards(file);
   check_request(request);
   return request;
 }

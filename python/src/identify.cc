@@ -7,6 +7,7 @@
 #include "assay/base/words.h"
 #include "assay/op/operator.h"
 #include "assay/report/identification.h"
+#include "assay/wire/identification.h"
 #include "call.h"
 #include "case.h"
 #include "module.h"
@@ -37,7 +38,7 @@ std::string text_of(const Finding& f) {
 // As the JSON has it.
 py::object function_of(const Finding& f) {
   if (!f.function) return py::none();
-  const py::dict all = from_json(report::identification_json({f}, ""));
+  const py::dict all = from_json(wire::identification_json({f}, ""));
   return py::object(all["cases"][py::int_(0)])["function"];
 }
 
@@ -278,7 +279,7 @@ void define_identify(py::module_& m) {
       .def(
           "to_dict",
           [](const IdentificationReport& r) {
-            return from_json(report::identification_json(r.findings, r.file));
+            return from_json(wire::identification_json(r.findings, r.file));
           },
           "As docs/identify.md has it.")
       .def("__str__", text)

@@ -6,11 +6,11 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/config/standards_file.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/gate/close_to.h"
 #include "assay/gate/product_gate.h"
 #include "assay/report/report.h"
+#include "assay/wire/standards_file.h"
 #include "case.h"
 #include "module.h"
 
@@ -76,7 +76,7 @@ struct BoundOptions {
     std::optional<py::object> standards;
     take("standards", standards);
     if (standards) {
-      request.custom = config::read_standards(path_of(*standards));
+      request.custom = wire::read_standards(path_of(*standards));
     }
     std::optional<bool> nan_accepts;
     take("nan_accepts", nan_accepts);

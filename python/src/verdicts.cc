@@ -186,7 +186,7 @@ void define_verdict(py::module_& m) {
       .def_property_readonly("where", quick(&Verdict::where),
                              "The pattern of the misses; empty where there is none.")
       .def_property_readonly(
-          "notes", [](const LazyVerdict& v) { return report::notes_of(v.quick()); },
+          "notes", [](const LazyVerdict& v) { return assay::notes_of(v.quick()); },
           "What else a reader should know, a line each.")
       .def_property_readonly(
           "standard", [](const LazyVerdict& v) { return report::standard_text(v.quick().bound); },

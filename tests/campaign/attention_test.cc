@@ -11,7 +11,7 @@
 #include "assay/base/text.h"
 #include "assay/campaign/engine.h"
 #include "assay/campaign/trial.h"
-#include "assay/config/plan_file.h"
+#include "assay/wire/plan_file.h"
 #include "campaign/bench.h"
 #include "error_of.h"
 
@@ -21,7 +21,7 @@ namespace {
 using testing::HasSubstr;
 
 Plan attention_plan(const std::string& more) {
-  return check_plan(config::parse_plan(
+  return check_plan(wire::parse_plan(
       formatted(R"({{"schema": 1, "name": "n", "seed": 1, "cells": [{{"operator": "attention",
              "dtype": "bfloat16", "shape": [2, 5, 24, 20], "clean_rows": 10,
              "distribution": "normal", {}}}]}})",

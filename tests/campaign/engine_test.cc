@@ -16,8 +16,9 @@
 #include "assay/base/text.h"
 #include "assay/campaign/result_store.h"
 #include "assay/campaign/results.h"
-#include "assay/config/plan_file.h"
 #include "assay/report/campaign_report.h"
+#include "assay/wire/campaign_results_file.h"
+#include "assay/wire/plan_file.h"
 #include "error_of.h"
 
 namespace assay::campaign {
@@ -28,7 +29,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 Plan small_plan(const std::string& cells, const std::string& more = "") {
-  return check_plan(config::parse_plan(
+  return check_plan(wire::parse_plan(
       formatted(R"({{"schema": 1, "name": "small", {}"cells": [{}]}})", more, cells), "small.json",
       ""));
 }
@@ -57,7 +58,7 @@ Texts texts_of(const Campaign& campaign, const Tallies& tallies) {
   }
   const auto results =
       results_of(campaign, [&](const BlockAddress& b) { return tallies.at(b.index); });
-  t.json = report::campaign_json(campaign.plan(), results);
+  t.json = wire::campaign_json(campaign.plan(), results);
   t.csv = report::campaign_csv(campaign.plan(), results);
   return t;
 }
@@ -116,7 +117,7 @@ TEST_F(EngineTest, AnyPartitionMergesToTheSameBytes) {
     const auto results = results_of(campaign, [&](const BlockAddress& b) {
       return load_block(paths[static_cast<std::size_t>(b.index)], b, plan);
     });
-    EXPECT_EQ(report::campaign_json(plan, results), whole.json) << shards;
+    EXPECT_EQ(wire::campaign_json(plan, results), whole.json) << shards;
     EXPECT_EQ(report::campaign_csv(plan, results), whole.csv) << shards;
   }
 }
@@ -303,8 +304,8 @@ TEST(Engine, APrecisionStopsAtALook) {
       return results_of(campaign, [&](const BlockAddress& b) { return t.at(b.index); });
     };
     const CellResult result = results(some)[0];
-    EXPECT_EQ(report::campaign_json(campaign.plan(), results(some)),
-              report::campaign_json(campaign.plan(), results(all)));
+    EXPECT_EQ(wire::campaign_json(campaign.plan(), results(some)),
+              wire::campaign_json(campaign.plan(), results(all)));
     EXPECT_EQ(result.precise, half_width > 1e-4);
     const auto blocks = static_cast<std::int64_t>(some.size());
     EXPECT_EQ(result.matrices, blocks) << "one matrix a block here";

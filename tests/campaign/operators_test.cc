@@ -17,11 +17,12 @@
 #include "assay/campaign/engine.h"
 #include "assay/campaign/results.h"
 #include "assay/campaign/trial.h"
-#include "assay/config/plan_file.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "assay/op/sum_bound.h"
 #include "assay/report/campaign_report.h"
+#include "assay/wire/campaign_results_file.h"
+#include "assay/wire/plan_file.h"
 #include "campaign/bench.h"
 #include "campaign/op_reference.h"
 #include "error_of.h"
@@ -35,7 +36,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 Plan plan_of(const std::string& cells, int seed = 1) {
-  return check_plan(config::parse_plan(
+  return check_plan(wire::parse_plan(
       formatted(R"({{"schema": 1, "name": "n", "seed": {}, "cells": [{}]}})", seed, cells),
       "p.json", ""));
 }
@@ -172,7 +173,7 @@ TEST(OperatorCells, ThreadsAndOrderChangeNothing) {
     });
     const auto results =
         results_of(campaign, [&](const BlockAddress& b) { return tallies.at(b.index); });
-    texts.push_back(report::campaign_json(plan, results) + report::campaign_csv(plan, results));
+    texts.push_back(wire::campaign_json(plan, results) + report::campaign_csv(plan, results));
   }
   EXPECT_EQ(texts[0], texts[1]);
   EXPECT_EQ(texts[0], texts[2]);
@@ -441,7 +442,7 @@ TEST(OperatorPlans, Datasets) {
   add(generate_case("matmul", recipe), "batch");
   for (auto& [name, c] : cases) c.name = name;
   const auto list = [&](const std::string&, const std::string& glob) {
-    config::DatasetCases found;
+    wire::DatasetCases found;
     for (const auto& [name, c] : cases) {
       if (!glob_match(glob, name)) continue;
       const Format& f = format_named("bfloat16");
@@ -454,10 +455,10 @@ TEST(OperatorPlans, Datasets) {
   };
   const auto plan = [&](const std::string& cell) {
     return check_plan(
-        config::parse_plan(formatted(R"({{"schema": 1, "name": "n", "cells": [{{"dataset": "d.h5",
+        wire::parse_plan(formatted(R"({{"schema": 1, "name": "n", "cells": [{{"dataset": "d.h5",
         "clean_rows": 1, {}}}]}})",
-                                     cell),
-                           "p.json", "", list));
+                                   cell),
+                         "p.json", "", list));
   };
   const auto error = [&](const std::string& cell) {
     return error_of([&] { const Campaign c(plan(cell), {.threads = 1, .load = load}); });
@@ -507,7 +508,7 @@ TEST(OperatorPlans, Datasets) {
 // What ships for operators: no derived bound alarms on a clean result, and exponents that grow are
 // seen.
 TEST(OperatorPlans, TheShippedOne) {
-  const Plan plan = check_plan(config::read_plan(ASSAY_SOURCE_DIR "/plans/operators.json"));
+  const Plan plan = check_plan(wire::read_plan(ASSAY_SOURCE_DIR "/plans/operators.json"));
   std::set<std::string> ops;
   for (std::size_t c = 0; c < plan.cells.size(); ++c) {
     const Cell& cell = plan.cells[c];

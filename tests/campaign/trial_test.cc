@@ -12,9 +12,9 @@
 
 #include "assay/base/text.h"
 #include "assay/campaign/engine.h"
-#include "assay/config/plan_file.h"
 #include "assay/format/convert.h"
 #include "assay/op/operator.h"
+#include "assay/wire/plan_file.h"
 #include "campaign/bench.h"
 #include "error_of.h"
 
@@ -30,11 +30,11 @@ struct TrialBench : testing_bench::Bench {
                       const std::string& gates_json = R"(["rounding_variance", "v_abft"])",
                       const std::string& dtype = "bfloat16", const std::string& more = "")
       : Bench(check_plan(
-            config::parse_plan(formatted(R"({{"schema": 1, "name": "t", "cells": [{{"name": "c",
+            wire::parse_plan(formatted(R"({{"schema": 1, "name": "t", "cells": [{{"name": "c",
           "dtype": "{}", {} "shape": [20, 48, 40], "distribution": "normal", "gates": {},
           "faults": [{}]}}]}})",
-                                         dtype, more, gates_json, faults),
-                               "t.json", ""))) {}
+                                       dtype, more, gates_json, faults),
+                             "t.json", ""))) {}
 };
 
 std::string drawn(const std::string& fault, int trials = 64) {
@@ -60,11 +60,11 @@ TEST(Trial, DoesNotDependOnOtherFaults) {
 // Every trial looked at again alone, in any order, is what the campaign counted.
 TEST(Trial, AloneIsTheOneThatWasCounted) {
   const Plan plan =
-      check_plan(config::parse_plan(R"({"schema": 1, "name": "t", "cells": [{"dtype": "bfloat16",
+      check_plan(wire::parse_plan(R"({"schema": 1, "name": "t", "cells": [{"dtype": "bfloat16",
       "shape": [12, 48, 40], "distribution": "normal", "gates": ["rounding_variance", "v_abft"],
       "faults": [{"fault": "flip,bit=7,direction=0to1", "trials": 30, "per_matrix": 8},
                  {"fault": "random,site=accumulator", "trials": 21, "per_matrix": 8}]}]})",
-                                    "t.json", ""));
+                                  "t.json", ""));
   const Campaign campaign(plan, {.threads = 1});
   const Cell& cell = plan.cells[0];
   for (std::int64_t index = 3; index >= 0; --index) {

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "assay/campaign/results.h"
-#include "assay/config/plan_file.h"
-#include "assay/config/published_file.h"
+#include "assay/wire/plan_file.h"
+#include "assay/wire/published_file.h"
 
 namespace assay {
 namespace {
@@ -27,7 +27,7 @@ const std::string kPlans = std::string(ASSAY_SOURCE_DIR "/plans/");
 // A quarter of the plan's rows; all of them ten times over: the nightly test.
 TEST(CampaignEvidence, RoundingVarianceDoesNotAlarmInAQuarterOfAMillionRows) {
   std::int64_t rows = 0;
-  campaign::Plan plan = campaign::check_plan(config::read_plan(kPlans + "false_alarms.json"));
+  campaign::Plan plan = campaign::check_plan(wire::read_plan(kPlans + "false_alarms.json"));
   for (campaign::Cell& cell : plan.cells) cell.clean_rows /= 4;
   for (const campaign::CellResult& result : run(plan)) {
     const campaign::GateResult& gate = result.gates.front();
@@ -49,7 +49,7 @@ double rate(const campaign::GateResult& gate, int bit, fault::Direction directio
 }
 
 TEST(CampaignEvidence, ThePublishedExperimentForBfloat16) {
-  const campaign::Plan plan = campaign::check_plan(config::read_plan(kPlans + "quick.json"));
+  const campaign::Plan plan = campaign::check_plan(wire::read_plan(kPlans + "quick.json"));
   const std::vector<campaign::CellResult> results = run(plan);
   ASSERT_EQ(results.size(), 4u);
   // Ours sees at least what the others see, where those do not alarm on clean rows.
@@ -77,7 +77,7 @@ TEST(CampaignEvidence, ThePublishedExperimentForBfloat16) {
     }
   }
   // And the published rates are met, but for the cells that are held to be defects.
-  const std::vector<campaign::PublishedRate> published = config::read_published(plan.published);
+  const std::vector<campaign::PublishedRate> published = wire::read_published(plan.published);
   std::int64_t agree = 0, differ = 0;
   for (const campaign::Comparison& c : campaign::compare_published(plan, results, published)) {
     if (!c.published->remark.empty() || c.published->word == "void") continue;

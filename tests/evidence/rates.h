@@ -12,7 +12,7 @@
 
 #include "assay/base/text.h"
 #include "assay/campaign/results.h"
-#include "assay/config/plan_file.h"
+#include "assay/wire/plan_file.h"
 
 namespace assay::testing_rates {
 
@@ -52,11 +52,11 @@ inline Rates simulated(const std::string& script, const std::vector<int>& bits) 
 // bfloat16 products of 128 x 1024 x 256 on ascend910b, every flip of so many matrices.
 inline Rates of_campaign(const std::string& distribution, const std::string& gate, int matrices) {
   const campaign::Plan plan = campaign::check_plan(
-      config::parse_plan(formatted(R"({{"schema": 1, "name": "r", "cells": [{{"dtype": "bfloat16",
+      wire::parse_plan(formatted(R"({{"schema": 1, "name": "r", "cells": [{{"dtype": "bfloat16",
         "shape": [128, 1024, 256], "distribution": "{}", "clean_rows": {}, "machine": "ascend910b",
         "gates": ["{}"], "faults": [{{"census": {}}}]}}]}})",
-                                   distribution, 128 * matrices, gate, matrices),
-                         "r.json", ""));
+                                 distribution, 128 * matrices, gate, matrices),
+                       "r.json", ""));
   const campaign::Campaign campaign(plan, {});
   std::map<std::int64_t, campaign::BlockTally> blocks;
   campaign.run(campaign.blocks(),

@@ -4,23 +4,24 @@
 
 #include "assay/abft/threshold.h"
 #include "assay/base/text.h"
-#include "assay/config/array_header.h"
-#include "assay/config/baseline_file.h"
-#include "assay/config/campaign_results_file.h"
-#include "assay/config/known_failures_file.h"
-#include "assay/config/machine_file.h"
-#include "assay/config/manifest_file.h"
-#include "assay/config/msprobe_file.h"
-#include "assay/config/plan_file.h"
-#include "assay/config/published_file.h"
-#include "assay/config/results_file.h"
-#include "assay/config/standards_file.h"
 #include "assay/datasets/arrays/python_literal.h"
 #include "assay/datasets/layouts/csv.h"
 #include "assay/datasets/layouts/ttk_table.h"
 #include "assay/fault/fault_text.h"
+#include "assay/judge/regate.h"
 #include "assay/judge/standards.h"
 #include "assay/tensor/distribution.h"
+#include "assay/wire/array_header.h"
+#include "assay/wire/baseline.h"
+#include "assay/wire/campaign_results_file.h"
+#include "assay/wire/gate_results.h"
+#include "assay/wire/known_failures_file.h"
+#include "assay/wire/machine_file.h"
+#include "assay/wire/manifest_file.h"
+#include "assay/wire/msprobe_file.h"
+#include "assay/wire/plan_file.h"
+#include "assay/wire/published_file.h"
+#include "assay/wire/standards_file.h"
 #include "target.h"
 
 namespace assay::fuzz {
@@ -71,7 +72,7 @@ void run_csv(std::span<const std::uint8_t> input) {
       });
       break;
     case 2:
-      (void)refuses("published", [&] { (void)config::read_published(memory.path()); });
+      (void)refuses("published", [&] { (void)wire::read_published(memory.path()); });
       break;
     default: {
       const std::string text = text_of(input.subspan(1));
@@ -87,7 +88,7 @@ void run_plan(std::span<const std::uint8_t> input) {
   const std::string text = text_of(input);
   // A dataset of two cases, whatever its name.
   const auto list = [](const std::string& file, const std::string& glob) {
-    config::DatasetCases cases;
+    wire::DatasetCases cases;
     if (file.ends_with("none")) return cases;
     const Format* f = &format_named("float16");
     cases.cases.push_back({"a", "matmul", f, f, {2, 3, 4}});
@@ -95,24 +96,24 @@ void run_plan(std::span<const std::uint8_t> input) {
     cases.digest = "0";
     return cases;
   };
-  (void)refuses("plan", [&] { (void)config::parse_plan(text, "plan.json", "plans", list); });
-  (void)config::files_named(text, "plans");
+  (void)refuses("plan", [&] { (void)wire::parse_plan(text, "plan.json", "plans", list); });
+  (void)wire::files_named(text, "plans");
 }
 
 void run_standards(std::span<const std::uint8_t> input) {
   const std::string text = text_of(input);
-  (void)refuses("standards", [&] { (void)config::parse_standards(text, "own.json"); });
+  (void)refuses("standards", [&] { (void)wire::parse_standards(text, "own.json"); });
 }
 
 void run_machine(std::span<const std::uint8_t> input) {
   const std::string text = text_of(input);
   std::vector<DotModel> dots;
-  if (refuses("machine", [&] { dots = config::parse_machine(text, "own.json"); })) return;
-  config::MachineRecord record;
+  if (refuses("machine", [&] { dots = wire::parse_machine(text, "own.json"); })) return;
+  wire::MachineRecord record;
   record.name = "again";
-  const auto written = [&] { return config::machine_json(record, dots, assumed(true)); };
+  const auto written = [&] { return wire::machine_json(record, dots, assumed(true)); };
   const std::string first = written();
-  if (refuses("machine", [&] { dots = config::parse_machine(first, "again.json"); })) {
+  if (refuses("machine", [&] { dots = wire::parse_machine(first, "again.json"); })) {
     finding("machine: what was written is refused");
   }
   hold_same("machine", first, written());
@@ -126,36 +127,35 @@ void run_json(std::span<const std::uint8_t> input) {
   (void)refuses("json", [&] {
     switch (input[0] % 8) {
       case 0:
-        (void)config::parse_campaign_results(text, "results.json");
+        (void)wire::parse_campaign_results(text, "results.json");
         break;
       case 1:
-        (void)config::read_results(text);
+        (void)wire::read_results(text);
         break;
       case 2:
-        (void)config::read_baseline(memory.path());
+        (void)wire::read_baseline(memory.path());
         break;
       case 3:
-        (void)config::read_known_failures(memory.path());
+        (void)wire::read_known_failures(memory.path());
         break;
       case 4: {
-        const config::Manifest manifest = config::parse_manifest(text, "cases");
-        const std::string written = config::manifest_text(manifest);
-        hold_same("manifest", written,
-                  config::manifest_text(config::parse_manifest(written, "cases")));
+        const wire::Manifest manifest = wire::parse_manifest(text, "cases");
+        const std::string written = wire::manifest_text(manifest);
+        hold_same("manifest", written, wire::manifest_text(wire::parse_manifest(written, "cases")));
         break;
       }
       case 5:
-        (void)config::parse_msprobe(text, "dump.json");
+        (void)wire::parse_msprobe(text, "dump.json");
         break;
       case 6: {
-        const config::ArrayHeader header = config::read_raw_header(text);
+        const wire::ArrayHeader header = wire::read_raw_header(text);
         if (header.shape) {
-          (void)config::read_raw_header(config::raw_header(header.dtype, *header.shape));
+          (void)wire::read_raw_header(wire::raw_header(header.dtype, *header.shape));
         }
         break;
       }
       default:
-        (void)config::read_safetensors_header(text);
+        (void)wire::read_safetensors_header(text);
     }
   });
 }

@@ -295,7 +295,7 @@ TEST(JudgeIntegers, DistancesOfAnyTwo) {
     EXPECT_EQ(v.worst.at(0).ulps, ulps);
     EXPECT_EQ(v.metrics->max_ulps, ulps);
     EXPECT_EQ(v.metrics->mean_ulps, static_cast<double>(ulps));
-    const std::string json = report::verdict_json(v);
+    const std::string json = wire::verdict_json(v);
     EXPECT_THAT(json, HasSubstr(formatted("\"ulps\": {},", ulps - 1)));
     EXPECT_THAT(json, HasSubstr(formatted("\"ulps\": {}\n", ulps)));
     EXPECT_THAT(json, HasSubstr(formatted("\"max_ulp\": {},", ulps)));

@@ -12,9 +12,10 @@
 #include "assay/base/constants.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
-#include "assay/config/results_file.h"
+#include "assay/judge/regate.h"
 #include "assay/judge/standards.h"
 #include "assay/report/report.h"
+#include "assay/wire/gate_results.h"
 #include "error_of.h"
 #include "oracle.h"
 
@@ -94,7 +95,7 @@ TEST(MetricTable, JsonKeepsEveryField) {
   const Tensor a = oracle::vector_of("float32", {1, 2.5, kNan, -3, 0, kInfinity});
   const Tensor e = oracle::vector_of("float64", {1.1, 2, kNan, -3, 1e-9, kInfinity});
   const Verdict v = judge(a, e, oracle::tolerance(1e-3, 1e-3));
-  const Metrics back = config::read_results(verdict_json(v)).at(0).metrics.at(0);
+  const Metrics back = wire::read_results(verdict_json(v)).at(0).metrics.at(0);
   for (const Metric& metric : metric_table()) {
     std::visit(
         [&](auto field) {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "assay/base/constants.h"
-#include "assay/config/results_file.h"
 #include "assay/report/report.h"
+#include "assay/wire/gate_results.h"
 #include "oracle.h"
 
 namespace assay {
@@ -25,7 +25,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 // Through the file, as the program does it.
-SavedResult saved_of(const Verdict& v) { return config::read_results(verdict_json(v)).at(0); }
+SavedResult saved_of(const Verdict& v) { return wire::read_results(verdict_json(v)).at(0); }
 
 constexpr const char* kNotKnown =
     "saved metrics do not tell how many elements this bound is blind to; judge the tensors again "
@@ -198,7 +198,7 @@ TEST(Regate, Statistics) {
 TEST(Regate, FilesThatAreNoResults) {
   const auto message = [](const std::string& text) -> std::string {
     try {
-      (void)config::read_results(text);
+      (void)wire::read_results(text);
     } catch (const std::invalid_argument& e) {
       return e.what();
     }

@@ -2,14 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "assay/campaign/results.h"
-#include "assay/config/plan_file.h"
+#include "assay/wire/plan_file.h"
 
 namespace assay {
 namespace {
 
 TEST(FalseAlarms, NoneInTenMillionRows) {
   campaign::Plan plan = campaign::check_plan(
-      config::read_plan(std::string(ASSAY_SOURCE_DIR "/plans/false_alarms.json")));
+      wire::read_plan(std::string(ASSAY_SOURCE_DIR "/plans/false_alarms.json")));
   plan.seed += 1;
   for (campaign::Cell& cell : plan.cells) cell.clean_rows *= 10;
   const campaign::Campaign campaign(plan, {});

@@ -8,6 +8,7 @@
 
 #include "assay/report/audit_report.h"
 #include "assay/report/audit_tables.h"
+#include "assay/wire/audit_results.h"
 #include "document.h"
 
 namespace assay::report {
@@ -92,7 +93,7 @@ reproduce the first: assay audit g.h5
 }
 
 TEST(AuditReport, Json) {
-  const auto json = parsed(audit_json(result(), {"g.h5", "assay audit", "1"}));
+  const auto json = parsed(wire::audit_json(result(), {"g.h5", "assay audit", "1"}));
   EXPECT_EQ(json["schema"], 1);
   EXPECT_EQ(json["corruptions"][1]["class"], "special");
   const auto& one = json["targets"][0];
@@ -138,7 +139,8 @@ TEST(AuditReport, FindingsAreCollected) {
   const AuditTable all = table_of(audit_tables(r, -1), "not audited");
   EXPECT_EQ(all.rows.size(), 6u);
   EXPECT_EQ(all.note, "");
-  const auto json = parsed(audit_json(r, {"g.h5", "assay audit", "1"}))["targets"][1]["findings"];
+  const auto json =
+      parsed(wire::audit_json(r, {"g.h5", "assay audit", "1"}))["targets"][1]["findings"];
   EXPECT_EQ(json.size(), 8u);
 }
 
@@ -159,7 +161,7 @@ TEST(AuditReport, EscapesOfAClassAreCut) {
   EXPECT_EQ(one.note, "1 more: --all lists them");
   EXPECT_EQ(table_of(audit_tables(r, 2), "let through").rows.size(), 2u);
   EXPECT_EQ(table_of(audit_tables(r, -1), "let through").note, "");
-  const auto json = parsed(audit_json(r, {"g.h5", "assay audit", "1"}))["targets"][0];
+  const auto json = parsed(wire::audit_json(r, {"g.h5", "assay audit", "1"}))["targets"][0];
   EXPECT_EQ(json["let_through"][1]["draw"], 7);
   EXPECT_EQ(json["let_through"][1]["saved"], "out.npy");
 }

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "assay/campaign/rate_statistics.h"
-#include "assay/config/campaign_results_file.h"
-#include "assay/config/plan_file.h"
 #include "assay/report/campaign_report.h"
+#include "assay/wire/campaign_results_file.h"
+#include "assay/wire/plan_file.h"
 #include "document.h"
 #include "report/samples.h"
 
@@ -38,12 +38,12 @@ TEST(RateText, EveryForm) {
 // One cell, two gates; bits 3 to 5 in one direction, and one drawn fault.
 struct Small {
   campaign::Plan plan = campaign::check_plan(
-      config::parse_plan(R"({"schema": 1, "name": "small", "about": "by hand", "seed": 4, "cells": [
+      wire::parse_plan(R"({"schema": 1, "name": "small", "about": "by hand", "seed": 4, "cells": [
       {"name": "a, \"b\"", "dtype": "bfloat16", "shape": [4, 8, 6], "distribution": "normal",
        "gates": ["v_abft", "a_abft"], "clean_rows": 400,
        "faults": [{"census": 100, "bits": [3, 4, 5], "direction": "0to1"},
                   {"class": "zeros", "fault": "zero", "trials": 50}]}]})",
-                         "small.json", ""));
+                       "small.json", ""));
   std::vector<campaign::CellResult> results{1};
 
   Small() {
@@ -137,7 +137,7 @@ TEST(CampaignText, AVoidGate) {
   }
   EXPECT_NE(text.find("10 [5.523, 17.44]               100 (>"), std::string::npos)
       << "the other gate is not";
-  const auto json = parsed(campaign_json(small.plan, small.results));
+  const auto json = parsed(wire::campaign_json(small.plan, small.results));
   EXPECT_EQ(json["cells"][0]["gates"][0]["void"], false);
   EXPECT_EQ(json["cells"][0]["gates"][1]["void"], true);
   const std::string csv = campaign_csv(small.plan, small.results);
@@ -157,7 +157,7 @@ TEST(CampaignText, TooFewMatrices) {
                       "differ\n"),
             std::string::npos)
       << text;
-  const auto json = parsed(campaign_json(small.plan, small.results));
+  const auto json = parsed(wire::campaign_json(small.plan, small.results));
   const auto& detected = json["cells"][0]["gates"][0]["faults"][2]["detected"];
   EXPECT_TRUE(detected["interval"].is_null());
   EXPECT_EQ(detected["interval_by"], "none: fewer than 4 matrices");
@@ -182,7 +182,7 @@ TEST(CampaignText, APrecision) {
 
 TEST(CampaignJson, ASmallResult) {
   const Small small;
-  const auto json = parsed(campaign_json(small.plan, small.results));
+  const auto json = parsed(wire::campaign_json(small.plan, small.results));
   EXPECT_EQ(json["schema"], 1);
   EXPECT_EQ(json["campaign"], "small");
   EXPECT_EQ(json["about"], "by hand");
@@ -342,7 +342,7 @@ TEST(PublishedText, OfNothing) {
 // Each stands with its gate, and comes back from the file.
 TEST(CampaignJson, PublishedRates) {
   Beside b;
-  const std::string text = campaign_json(b.small.plan, b.small.results, b.comparisons);
+  const std::string text = wire::campaign_json(b.small.plan, b.small.results, b.comparisons);
   const auto gates = parsed(text)["cells"][0]["gates"];
   EXPECT_EQ(gates[1]["published"], parsed(R"([{"bit": 5, "direction": "0to1", "rate": 0.125,
       "trials": 10000, "agrees": null}])"));
@@ -356,7 +356,7 @@ TEST(CampaignJson, PublishedRates) {
       {"bit": 5, "direction": "0to1", "word": "void", "trials": 10000, "agrees": false},
       {"bit": 5, "direction": "0to1", "rate": 0.125, "trials": 10000,
        "remark": "their table has two columns exchanged", "agrees": false}])"));
-  const auto saved = config::parse_campaign_results(text, "r").cells.at(0).published.at(0);
+  const auto saved = wire::parse_campaign_results(text, "r").cells.at(0).published.at(0);
   ASSERT_EQ(saved.size(), 6u);
   EXPECT_EQ(saved[1].variant, "april");
   EXPECT_EQ(saved[2].why, "known");
@@ -372,7 +372,7 @@ TEST(CampaignJson, CellsOfDatasets) {
   cell.case_name = "mm/a";
   cell.recorded = "h200, driver 1";
   cell.attributes = {{"axis", std::int64_t{1}}, {"scale", 0.5}, {"mode", std::string("x")}};
-  const auto json = parsed(campaign_json(small.plan, small.results))["cells"][0];
+  const auto json = parsed(wire::campaign_json(small.plan, small.results))["cells"][0];
   EXPECT_EQ(json["case"], "mm/a");
   EXPECT_EQ(json["machine"], "h200, driver 1");
   EXPECT_FALSE(json.contains("rows") || json.contains("a"));
@@ -396,7 +396,7 @@ TEST(CampaignText, NothingToSay) {
   EXPECT_NE(text.find("  none looked at\n"), std::string::npos) << text;
   EXPECT_NE(text.find("not injectable\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("by class"), std::string::npos);
-  const auto json = parsed(campaign_json(small.plan, small.results))["cells"][0]["gates"][0];
+  const auto json = parsed(wire::campaign_json(small.plan, small.results))["cells"][0]["gates"][0];
   EXPECT_EQ(json["clean"]["upper_bound"], 1) << "nothing is known of it";
   EXPECT_EQ(json["clean"]["alarms"], parsed(R"({"events": 0, "trials": 0, "matrices": 0})"));
 }

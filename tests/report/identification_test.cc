@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/wire/identification.h"
 #include "document.h"
 
 namespace assay::report {
@@ -210,7 +211,7 @@ TEST(IdentificationJson, Found) {
   f.parameters["scale"] = 0.5;
   f.alike = {"hopper", "blackwell"};
   f.parameters["order"] = std::string("fused");
-  const std::string text = identification_json({f}, "r.h5");
+  const std::string text = wire::identification_json({f}, "r.h5");
   EXPECT_EQ(text.back(), '\n');
   EXPECT_EQ(parsed(text), parsed(R"({"schema": 1, "file": "r.h5", "cases": [{
       "case": "mm/a", "op": "matmul", "output": "h200", "outcome": "found",
@@ -230,7 +231,8 @@ TEST(IdentificationJson, UndecidedAndExplainedByNothing) {
   f.note = "n";
   f.has_more = true;
   f.decision = decided();
-  EXPECT_EQ(parsed(identification_json({f, no_model()}, "")), parsed(R"({"schema": 1, "file": "",
+  EXPECT_EQ(parsed(wire::identification_json({f, no_model()}, "")),
+            parsed(R"({"schema": 1, "file": "",
       "cases": [
        {"case": "mm/a", "op": "matmul", "output": "h200", "outcome": "undecided",
         "sentence": "Hopper's tensor cores.",
@@ -249,16 +251,16 @@ TEST(IdentificationJson, UndecidedAndExplainedByNothing) {
 TEST(IdentificationJson, NotTried) {
   Finding f = no_model();
   f.why = "it has no golden result";
-  EXPECT_EQ(parsed(identification_json({f}, "r.h5"))["cases"], parsed(R"([{"case": "mm/b",
+  EXPECT_EQ(parsed(wire::identification_json({f}, "r.h5"))["cases"], parsed(R"([{"case": "mm/b",
       "op": "matmul", "output": "910b", "output_name": "y", "outcome": "not_identified",
       "because": "it has no golden result"}])"));
-  EXPECT_EQ(parsed(identification_json({}, "r.h5"))["cases"], parsed("[]"));
-  EXPECT_EQ(parsed(identification_json({}, "r\xff.h5"))["file"], "r\xef\xbf\xbd.h5");
+  EXPECT_EQ(parsed(wire::identification_json({}, "r.h5"))["cases"], parsed("[]"));
+  EXPECT_EQ(parsed(wire::identification_json({}, "r\xff.h5"))["file"], "r\xef\xbf\xbd.h5");
 }
 
 TEST(IdentificationJson, Functions) {
-  const auto json =
-      parsed(identification_json({of_function(identify::Outcome::kFound)}, "r.h5"))["cases"][0];
+  const auto json = parsed(
+      wire::identification_json({of_function(identify::Outcome::kFound)}, "r.h5"))["cases"][0];
   EXPECT_EQ(json["outcome"], "found");
   EXPECT_FALSE(json.contains("evidence")) << "which is of sums";
   EXPECT_EQ(json["function"], parsed(R"({"elements": 2040, "largest_ulps": 1.5, "mean_ulps": 0.25,

@@ -11,6 +11,7 @@
 #include "assay/base/constants.h"
 #include "assay/report/chart.h"
 #include "assay/report/study_report.h"
+#include "assay/wire/study_results.h"
 #include "document.h"
 
 namespace assay::report {
@@ -56,7 +57,7 @@ TEST(StudyReport, Csv) {
 }
 
 TEST(StudyReport, Json) {
-  const auto json = parsed(study_json(example()));
+  const auto json = parsed(wire::study_json(example()));
   EXPECT_EQ(json.at("schema"), 1);
   EXPECT_EQ(json.at("study"), "example");
   EXPECT_EQ(json.at("tables")[0].at("rows")[0], (nlohmann::json{"a \"b\", c", 12345, 0.1}));

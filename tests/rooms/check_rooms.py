@@ -31,8 +31,8 @@ FRAMEWORK = {
     "gate": ["abft", "fault"],
     "campaign": ["gate"],
     "audit": ["campaign"],
-    "report": ["gate", "campaign", "study", "identify", "audit"],
-    "config": ["campaign"],
+    "wire": ["study", "identify", "audit"],
+    "report": ["wire"],
 }
 
 # The same of datasets/assay/datasets/, whose rooms stand on the framework too.
@@ -64,7 +64,7 @@ PAIRED = {"framework", "datasets", "matchers"}
 FREE = {"tests", "examples", "benchmarks"}
 
 # What a room reaches and yet may not include: parsing runs no operators.
-NOT_DIRECTLY = {"config": {"op", "study"}}
+NOT_DIRECTLY = {"wire": {"op"}}
 
 # A library, how its headers are written, and the one room that includes it, or the several (None:
 # no room but the free ones).
@@ -72,7 +72,7 @@ LIBRARIES = [
     ("Eigen", r"(unsupported/)?Eigen/", "tensor"),
     ("Highway", r"hwy/", "simd"),
     ("fmt", r"fmt/", "base"),
-    ("nlohmann-json", r"nlohmann/", ("config", "report")),
+    ("nlohmann-json", r"nlohmann/", "wire"),
     ("Random123", r"Random123/", "base"),
     ("Boost", r"boost/", ("campaign", "judge")),
     ("HDF5", r"(hdf5/.*/)?(hdf5\w*|H5\w+)\.h$", "datasets/store"),
@@ -378,7 +378,7 @@ SELFTEST = [
             '#include <hwy/highway.h>\n#include <immintrin.h>\n#include "assay/base/text.h"\n',
         "framework/assay/tensor/eigen.h": H + "#include <Eigen/Core>\n",
         "framework/assay/judge/judge.h": H + '#include "assay/tensor/eigen.h"\n',
-        "framework/assay/report/json.cc":
+        "framework/assay/wire/json.cc":
             '#include <nlohmann/json.hpp>\n#include "assay/judge/judge.h"\n#include <sys/stat.h>\n',
         "framework/assay/framework.h": H + '#include "assay/judge/judge.h"\n',
         "datasets/assay/datasets/store/dataset_file.cc": '#include <hdf5.h>\n#include "assay/framework.h"\n',
@@ -440,12 +440,12 @@ SELFTEST = [
         "matchers/assay/matchers/close.cc": '#include "assay/datasets/store/dataset_file.h"\n',
     }, ['matchers/assay/matchers/close.cc:1: room matchers may not include '
         '"assay/datasets/store/dataset_file.h" of room datasets/store: matchers may include abft, audit, base, campaign, '
-        "cases, config, fault, format, framework, gate, identify, judge, machine, op, report, simd, study, tensor: move "
+        "cases, fault, format, framework, gate, identify, judge, machine, op, report, simd, study, tensor, wire: move "
         "what both need into one of those"]),
     ("parsing runs an operator", {
         "framework/assay/op/operator.h": H,
-        "framework/assay/config/plan_file.cc": '#include "assay/op/operator.h"\n',
-    }, ['framework/assay/config/plan_file.cc:1: room config may not include "assay/op/operator.h" of '
+        "framework/assay/wire/plan_file.cc": '#include "assay/op/operator.h"\n',
+    }, ['framework/assay/wire/plan_file.cc:1: room wire may not include "assay/op/operator.h" of '
         "room op: it reads and runs nothing; leave that to a room that it hands its result to"]),
     ("a room includes the umbrella header", {
         "framework/assay/framework.h": H,
@@ -475,7 +475,7 @@ SELFTEST = [
           ("Eigen", "unsupported/Eigen/FFT", "tensor", "tools"),
           ("Highway", "hwy/highway.h", "simd", "framework/assay/op"),
           ("fmt", "fmt/format.h", "base", "tools"),
-          ("nlohmann-json", "nlohmann/json.hpp", "config and report", "datasets/assay/datasets/store"),
+          ("nlohmann-json", "nlohmann/json.hpp", "wire", "datasets/assay/datasets/store"),
           ("Random123", "Random123/philox.h", "base", "framework/assay/fault"),
           ("Boost", "boost/math/distributions/beta.hpp", "campaign and judge", "framework/assay/report"),
           ("HDF5", "hdf5.h", "datasets/store", "tools"),

@@ -18,7 +18,7 @@ struct UncheckedCell {
   std::vector<std::vector<std::string>> bits;
 };
 
-// What config/plan_file.h gives: parsing computes nothing.
+// What wire/plan_file.h gives: parsing computes nothing.
 struct UncheckedPlan {
   Plan plan;  // without cells
   std::vector<UncheckedCell> cells;

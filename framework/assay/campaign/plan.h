@@ -1,5 +1,5 @@
 // What a campaign does, as data: cells, each one operator on one machine with one kind of inputs,
-// the gates that look at its results, and the faults that are put in. config/plan_file.h reads
+// the gates that look at its results, and the faults that are put in. wire/plan_file.h reads
 // plans from JSON; docs/campaigns.md is their schema.
 #pragma once
 

@@ -95,6 +95,18 @@ CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& ta
   return result;
 }
 
+bool nothing_seen(const MeasuredRate& r) { return r.rate.trials > 0 && r.rate.events == 0; }
+bool all_seen(const MeasuredRate& r) { return r.rate.trials > 0 && r.rate.events == r.rate.trials; }
+
+RateBounds upper_bounds(const MeasuredRate& r) {
+  if (r.rate.trials == 0) return {1, 1};
+  return {upper_bound(r.rate, kConfidence), upper_bound_by_clusters(r, kConfidence)};
+}
+RateBounds bounds_of(const MeasuredRate& r) {
+  if (nothing_seen(r)) return upper_bounds(r);
+  return {lower_bound(r.rate, kConfidence), lower_bound_by_clusters(r, kConfidence)};
+}
+
 bool is_precise(const Cell& cell, const CellResult& result) {
   if (!cell.precision) return false;
   for (const GateResult& gate : result.gates) {

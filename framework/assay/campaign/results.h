@@ -18,6 +18,16 @@ using MeasuredRate = ClusteredRate;
 // A precision is not believed of fewer matrices, nor is a coverage promised.
 inline constexpr std::int64_t kPreciseMatrices = 8;
 
+bool nothing_seen(const MeasuredRate& rate);
+bool all_seen(const MeasuredRate& rate);
+// One-sided bounds of a rate, by trials as if they were independent, and by matrices.
+struct RateBounds {
+  double by_trials, by_matrices;
+};
+RateBounds upper_bounds(const MeasuredRate& rate);
+// Upper bounds if nothing was seen, otherwise lower bounds.
+RateBounds bounds_of(const MeasuredRate& rate);
+
 struct SeriesResult {
   Series series;
   FaultCounts faults;

@@ -1,5 +1,5 @@
 // A campaign's results as its results.json keeps them: what a page or a comparison needs, without
-// the plan. config/campaign_results_file.h reads it.
+// the plan. wire/campaign_results_file.h reads it.
 #pragma once
 
 #include <cstdint>

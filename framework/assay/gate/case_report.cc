@@ -122,6 +122,21 @@ Outcome report_outcome(const GateReport& report) {
   return worst;
 }
 
+double MutationScore::fraction() const {
+  return applied == 0 ? 0 : static_cast<double>(caught) / static_cast<double>(applied);
+}
+
+MutationScore mutation_score(const GateReport& report) {
+  MutationScore score;
+  for (const CaseReport& c : report.cases) {
+    for (const MutationResult& m : c.mutations) {
+      score.applied += m.applied ? 1 : 0;
+      score.caught += m.applied && m.caught() ? 1 : 0;
+    }
+  }
+  return score;
+}
+
 int exit_code(Outcome outcome) {
   switch (outcome) {
     case Outcome::kPass:

@@ -122,6 +122,13 @@ std::map<std::string_view, std::int64_t> outcome_counts(const GateReport& report
 // The worst outcome of all cases but known failures; not_comparable where there is no case.
 Outcome report_outcome(const GateReport& report);
 
+// Counts of the mutations that were applied and of those that were caught.
+struct MutationScore {
+  std::int64_t applied = 0, caught = 0;
+  double fraction() const;
+};
+MutationScore mutation_score(const GateReport& report);
+
 // 0 pass, 1 fail, 3 not comparable, 4 untrusted.
 int exit_code(Outcome outcome);
 

@@ -83,7 +83,7 @@ std::vector<std::string_view> other_names(const Standard& standard);
 // in words.
 std::vector<std::pair<std::string, std::string>> standard_rules(const Standard& standard);
 
-// A standard of the user's own, from a file (assay/config/standards_file.h): the same rows. Dtypes
+// A standard of the user's own, from a file (assay/wire/standards_file.h): the same rows. Dtypes
 // are names of the table of formats.
 struct CustomStandard {
   std::string name;

@@ -180,6 +180,20 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   return verdict;
 }
 
+std::vector<std::string> notes_of(const Verdict& v) {
+  std::vector<std::string> notes;
+  const bool said = v.outcome == Outcome::kUntrusted && v.blind_share() > v.bound.max_blind;
+  if (v.blind_share() >= kNotedBlindness && !said) {
+    std::string note = blind_words(v);
+    if (v.blind_share() > kMaxBlind && !v.bound.max_blind_why.empty()) {
+      note += formatted("; the case allows it: {}", v.bound.max_blind_why);
+    }
+    notes.push_back(std::move(note));
+  }
+  notes.insert(notes.end(), v.notes.begin(), v.notes.end());
+  return notes;
+}
+
 Outcome worse(Outcome a, Outcome b) {
   for (const Outcome outcome : {Outcome::kFail, Outcome::kNotComparable, Outcome::kUntrusted}) {
     if (a == outcome || b == outcome) return outcome;

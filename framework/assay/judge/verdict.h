@@ -114,6 +114,10 @@ std::string why_not_comparable(const TensorView& actual, const TensorView& expec
 // A verdict that says why there was nothing to compare.
 Verdict not_comparable(std::string because);
 
+// The notes of a verdict for its reader: to what the check is blind, if that is one percent or
+// more, then the verdict's own notes.
+std::vector<std::string> notes_of(const Verdict& verdict);
+
 // The worse of two outcomes: fail, then not_comparable, then untrusted, then pass.
 Outcome worse(Outcome a, Outcome b);
 // The worst of all; not_comparable where there is none.

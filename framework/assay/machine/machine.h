@@ -119,7 +119,7 @@ struct Machine {
 
 std::span<const Machine> machines();
 // Where machines come from that are not in the table: gives nullptr for a name that it does not
-// know. Set once, before other threads ask for machines (config/machine_file.h).
+// know. Set once, before other threads ask for machines (wire/machine_file.h).
 using MachineFinder = const Machine* (*)(std::string_view name);
 void set_machine_finder(MachineFinder finder);
 

@@ -6,87 +6,10 @@
 #include "assay/base/text.h"
 #include "assay/report/audit_tables.h"
 #include "assay/report/escape.h"
-#include "assay/report/json_output.h"
 #include "assay/report/page.h"
 
 namespace assay::report {
 namespace {
-
-Json caught_json(const audit::Caught& c) {
-  return {{"tried", c.tried}, {"caught", c.caught}, {"let_through", c.escaped}};
-}
-
-std::string_view finding_word(audit::Finding::Kind kind) {
-  return kind == audit::Finding::Kind::kRefusesRight  ? "refuses_right"
-         : kind == audit::Finding::Kind::kPassesWrong ? "passes_wrong"
-                                                      : "not_comparable";
-}
-
-Json target_json(const audit::AuditResult& result, std::size_t index) {
-  const audit::TargetResult& t = result.targets[index];
-  Json json = {{"name", t.name}, {"audited", t.audited}};
-  json["score"] = t.score ? Json{{"share", number(t.score->share)},
-                                 {"low", number(t.score->interval.low)},
-                                 {"high", number(t.score->interval.high)}}
-                          : Json(nullptr);
-  Json findings = Json::array();
-  for (const audit::Finding& f : t.findings) {
-    findings.push_back(
-        {{"finding", finding_word(f.kind)}, {"case", f.subject}, {"because", f.because}});
-  }
-  json["findings"] = std::move(findings);
-  Json classes = Json::object();
-  for (std::size_t c = 0; c < t.classes.size(); ++c) {
-    classes[std::string(audit::corruption_classes()[c].name)] = caught_json(t.classes[c]);
-  }
-  json["classes"] = std::move(classes);
-  Json corruptions = Json::object();
-  for (std::size_t c = 0; c < t.corruptions.size(); ++c) {
-    if (t.corruptions[c].tried == 0) continue;
-    corruptions[result.corruptions[c]->name] = caught_json(t.corruptions[c]);
-  }
-  json["corruptions"] = std::move(corruptions);
-  Json sights = Json::array();
-  for (const audit::Sight& s : t.sights) {
-    sights.push_back({{"error", s.kind},
-                      {"dtype", s.dtype},
-                      {"case", s.subject},
-                      {"least_seen", s.least ? Json(*s.least) : Json(nullptr)},
-                      {"most_tried", s.most}});
-  }
-  json["smallest_seen"] = std::move(sights);
-  Json blindness = Json::array();
-  for (const audit::Blindness& b : t.blindness) {
-    blindness.push_back(
-        {{"dtype", b.dtype}, {"case", b.subject}, {"blind", b.blind}, {"nonzero", b.nonzero}});
-  }
-  json["blind"] = std::move(blindness);
-  Json sizes = Json::array();
-  for (const audit::SizeSeries& s : t.sizes) {
-    Json points = Json::array();
-    for (const auto& p : s.points) points.push_back({{"size", p.size}, {"passed", p.passed}});
-    sizes.push_back({{"corruption", s.corruption},
-                     {"dtype", s.dtype},
-                     {"case", s.subject},
-                     {"flips", s.flips()},
-                     {"verdicts", std::move(points)}});
-  }
-  json["sizes"] = std::move(sizes);
-  Json escapes = Json::array();
-  for (const audit::Escape& e : result.escapes) {
-    if (e.target != index) continue;
-    Json one = {{"case", e.subject},
-                {"corruption", e.corruption},
-                {"changed", e.changed},
-                {"elements", e.size},
-                {"repeat", e.repeat}};
-    if (e.is_drawn) one["draw"] = e.draw;
-    if (!e.saved.empty()) one["saved"] = e.saved;
-    escapes.push_back(std::move(one));
-  }
-  json["let_through"] = std::move(escapes);
-  return json;
-}
 
 std::string table_html(const AuditTable& table) {
   std::string out =
@@ -130,31 +53,7 @@ std::string audit_text(const audit::AuditResult& result, int listed) {
   return out + formatted("\n{}\n", totals(result));
 }
 
-std::string audit_json(const audit::AuditResult& result, const AuditHead& head) {
-  Json json = {{"schema", 1},
-               {"kind", "audit"},
-               {"version", head.version},
-               {"command", head.command},
-               {"golden", head.golden},
-               {"yardstick", result.yardstick},
-               {"subjects", result.subjects},
-               {"verdicts", result.trials},
-               {"seconds", number(result.seconds)}};
-  Json rows = Json::array();
-  for (const audit::Corruption* row : result.corruptions) {
-    rows.push_back({{"name", row->name}, {"class", row->of}, {"meaning", row->meaning}});
-  }
-  json["corruptions"] = std::move(rows);
-  Json targets = Json::array();
-  for (std::size_t t = 0; t < result.targets.size(); ++t) {
-    targets.push_back(target_json(result, t));
-  }
-  json["targets"] = std::move(targets);
-  // What programs print may be any bytes.
-  return dumped(json, 1);
-}
-
-std::string audit_html(const audit::AuditResult& result, const AuditHead& head) {
+std::string audit_html(const audit::AuditResult& result, const wire::AuditHead& head) {
   std::string out = formatted(
       "<h1>What do these checks let through?</h1>\n"
       "<p class=soft>{}<br><code>{}</code><br>assay {}; {}</p>\n",

@@ -5,7 +5,6 @@
 
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
-#include "assay/report/json_output.h"
 
 namespace assay::report {
 namespace {
@@ -26,28 +25,6 @@ std::string padded(const std::string& name, std::size_t width) {
 std::string head(const std::string& name) {
   const std::string gate = printable_name(name);
   return gate.size() < kGateWidth ? gate : gate.substr(0, kGateWidth - 3) + "..";
-}
-
-bool nothing_seen(const campaign::MeasuredRate& r) {
-  return r.rate.trials > 0 && r.rate.events == 0;
-}
-bool all_seen(const campaign::MeasuredRate& r) {
-  return r.rate.trials > 0 && r.rate.events == r.rate.trials;
-}
-
-// One-sided, of a rate of which nothing or all was seen: upper ones or lower ones.
-struct Bounds {
-  double by_trials, by_matrices;
-};
-Bounds upper_bounds(const campaign::MeasuredRate& r) {
-  if (r.rate.trials == 0) return {1, 1};
-  return {campaign::upper_bound(r.rate, campaign::kConfidence),
-          campaign::upper_bound_by_clusters(r, campaign::kConfidence)};
-}
-Bounds bounds_of(const campaign::MeasuredRate& r) {
-  if (nothing_seen(r)) return upper_bounds(r);
-  return {campaign::lower_bound(r.rate, campaign::kConfidence),
-          campaign::lower_bound_by_clusters(r, campaign::kConfidence)};
 }
 
 std::string detected_text(const campaign::MeasuredRate& r, const campaign::GateResult& gate) {
@@ -80,8 +57,8 @@ std::string clean_table(const campaign::CellResult& result) {
     }
     out += formatted("{} of {} rows alarmed, ", grouped(g.alarms.rate.events),
                      grouped(g.alarms.rate.trials));
-    if (nothing_seen(g.alarms)) {
-      const Bounds bounds = bounds_of(g.alarms);
+    if (campaign::nothing_seen(g.alarms)) {
+      const campaign::RateBounds bounds = campaign::bounds_of(g.alarms);
       out += formatted("< {} % by rows if they are independent, < {} % by matrices if not",
                        short_number(100 * bounds.by_trials, 2),
                        short_number(100 * bounds.by_matrices, 2));
@@ -110,7 +87,7 @@ std::string clean_table(const campaign::CellResult& result) {
 std::string notes_text(const std::vector<campaign::CellResult>& results) {
   bool bounds = false, no_interval = false, is_void = false;
   const auto add = [&](const campaign::MeasuredRate& r) {
-    const bool bounded = nothing_seen(r) || all_seen(r);
+    const bool bounded = campaign::nothing_seen(r) || campaign::all_seen(r);
     bounds = bounds || bounded;
     no_interval = no_interval || (r.rate.trials > 0 && !bounded && !r.interval);
   };
@@ -208,95 +185,17 @@ std::string fault_table(const campaign::Cell& cell, const campaign::CellResult& 
   return out;
 }
 
-// nlohmann-json writes NaN and infinity as null; here they stay what they are.
-Json rate_json(const campaign::MeasuredRate& r) {
-  Json json = {{"events", r.rate.events}, {"trials", r.rate.trials}, {"matrices", r.clusters}};
-  if (r.rate.trials == 0) return json;
-  json["rate"] = static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials);
-  if (r.interval) {
-    json["interval"] = {r.interval->low, r.interval->high};
-    json["interval_by"] = "matrices";
-  } else {
-    json["interval"] = nullptr;
-    json["interval_by"] = formatted("none: fewer than {} matrices", campaign::kLeastClusters);
-  }
-  if (nothing_seen(r) || all_seen(r)) {
-    const Bounds bounds = bounds_of(r);
-    const char* side = nothing_seen(r) ? "upper" : "lower";
-    json["bound"] = {
-        {"side", side}, {"by_trials", bounds.by_trials}, {"by_matrices", bounds.by_matrices}};
-  }
-  return json;
-}
-
-// "bin:count bin:count"; bins as docs/campaigns.md says.
-std::string ratios_text(const campaign::RatioCounts& counts) {
-  std::vector<std::string> bins;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] > 0) bins.push_back(formatted("{}:{}", i, counts[i]));
-  }
-  return bins.empty() ? "" : joined(bins, " ");
-}
-
-Json series_json(const campaign::Cell& cell, const campaign::SeriesResult& s) {
-  Json json;
-  if (s.series.bit >= 0) {
-    json["bit"] = s.series.bit;
-    json["direction"] = s.series.direction == fault::Direction::kZeroToOne ? "0to1" : "1to0";
-  } else {
-    json["fault"] = cell.faults[s.series.fault].fault.text();
-  }
-  const std::string& class_name = cell.faults[s.series.fault].class_name;
-  if (!class_name.empty()) json["class"] = class_name;
-  json["injected"] = s.faults.injected;
-  json["masked"] = s.faults.masked;
-  json["not_injectable"] = s.faults.not_injectable;
-  json["not_finite"] = s.faults.not_finite;
-  json["not_checkable"] = s.detections.not_checkable;
-  json["dismissed"] = s.detections.dismissed;
-  json["detected"] = rate_json(s.detected);
-  json["ratios"] = ratios_text(s.ratios);
-  return json;
-}
-
 // low,high,interval_by,matrices,bound_by_trials,bound_by_matrices
 std::string rate_csv(const campaign::MeasuredRate& r) {
   std::string out = r.interval ? formatted("{},{},matrices", r.interval->low, r.interval->high)
                                : std::string(r.rate.trials > 0 ? "-,-,-" : ",,");
   out += formatted(",{}", r.clusters);
-  if (!nothing_seen(r) && !all_seen(r)) return out + ",,";
-  const Bounds bounds = bounds_of(r);
+  if (!campaign::nothing_seen(r) && !campaign::all_seen(r)) return out + ",,";
+  const campaign::RateBounds bounds = campaign::bounds_of(r);
   return out + formatted(",{},{}", bounds.by_trials, bounds.by_matrices);
 }
 
 std::string csv_word(const std::string& text) { return csv_cell(printable_lines(text)); }
-
-// The published rates of a gate, beside which its own stand.
-Json published_json(const std::vector<campaign::Comparison>& published, const std::string& cell,
-                    const std::string& gate) {
-  Json list = Json::array();
-  for (const campaign::Comparison& c : published) {
-    if (c.cell != cell || c.gate != gate) continue;
-    const campaign::PublishedRate& p = *c.published;
-    Json one = Json::object();
-    if (!p.variant.empty()) one["variant"] = p.variant;
-    if (p.bit >= 0) {
-      one["bit"] = p.bit;
-      one["direction"] = p.direction;
-    }
-    if (p.rate) {
-      one["rate"] = *p.rate;
-    } else {
-      one["word"] = p.word;
-    }
-    one["trials"] = p.trials;
-    if (!p.remark.empty()) one["remark"] = p.remark;
-    one["agrees"] = c.judged ? Json(c.agrees) : Json(nullptr);
-    if (!c.why.empty()) one["why"] = c.why;
-    list.push_back(std::move(one));
-  }
-  return list;
-}
 
 }  // namespace
 
@@ -308,13 +207,13 @@ std::string rate_percent(double rate) {
 std::string rate_text(const campaign::MeasuredRate& r) {
   if (r.rate.trials == 0) return "-";
   const double rate = static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials);
-  if (nothing_seen(r)) {
-    const Bounds bounds = bounds_of(r);
+  if (campaign::nothing_seen(r)) {
+    const campaign::RateBounds bounds = campaign::bounds_of(r);
     return formatted("< {} / {}", short_number(100 * bounds.by_trials, 2),
                      short_number(100 * bounds.by_matrices, 2));
   }
-  if (all_seen(r)) {
-    const Bounds bounds = bounds_of(r);
+  if (campaign::all_seen(r)) {
+    const campaign::RateBounds bounds = campaign::bounds_of(r);
     return formatted("100 (> {:.6g} / {})", 100 * bounds.by_trials,
                      short_number(100 * bounds.by_matrices, 4));
   }
@@ -345,79 +244,6 @@ std::string campaign_text(const campaign::Plan& plan,
     out += fault_table(cell, result, bits_in_full);
   }
   return out + notes_text(results);
-}
-
-std::string campaign_json(const campaign::Plan& plan,
-                          const std::vector<campaign::CellResult>& results,
-                          const std::vector<campaign::Comparison>& published) {
-  Json json = {{"schema", 1},
-               {"campaign", plan.name},
-               {"about", plan.about},
-               {"seed", plan.seed},
-               {"fingerprint", plan.fingerprint},
-               {"confidence", campaign::kConfidence}};
-  json["cells"] = Json::array();
-  for (const campaign::CellResult& result : results) {
-    const campaign::Cell& cell = plan.cells[result.cell];
-    Json c = {{"name", cell.name},
-              {"operator", cell.op},
-              {"machine", cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded},
-              {"dtype", cell.dtype->name},
-              {"output_dtype", cell.output->name},
-              {"shape", cell.shape}};
-    if (cell.dataset.empty()) {
-      c["rows"] = cell.rows_a_matrix();
-      if (cell.is_product()) {
-        for (const char* input : {"a", "b"}) c[input] = cell.distribution_of(input).text();
-        if (cell.distributions.count("bias") != 0) c["bias"] = cell.distribution_of("bias").text();
-      } else {
-        c["draw"] = cell.distribution.text();
-        c["inputs"] = Json::object();
-        for (const auto& [input, spec] : cell.distributions) c["inputs"][input] = spec.text();
-      }
-    } else {
-      c["case"] = cell.case_name;
-    }
-    for (const auto& attribute : cell.attributes) {
-      std::visit([&](const auto& value) { c["attributes"][attribute.first] = value; },
-                 attribute.second);
-    }
-    c["matrices"] = result.matrices;
-    if (cell.precision) c["precise"] = result.precise;
-    c["gates"] = Json::array();
-    for (const campaign::GateResult& g : result.gates) {
-      Json gate = {{"gate", g.gate}, {"void", g.is_void()}};
-      gate["clean"] = {{"rows", g.clean.rows},
-                       {"matrices", g.clean_matrices},
-                       {"alarmed_matrices", g.alarmed_matrices},
-                       {"not_checkable", g.clean.not_checkable},
-                       {"dismissed", g.clean.dismissed},
-                       {"alarms", rate_json(g.alarms)},
-                       {"upper_bound", upper_bounds(g.alarms).by_trials},
-                       {"upper_bound_by_matrices", upper_bounds(g.alarms).by_matrices},
-                       {"largest_ratio", number(g.clean.worst)},
-                       {"rms_z", number(g.rms_z)},
-                       {"ratios", ratios_text(g.ratios)}};
-      gate["faults"] = Json::array();
-      for (const campaign::SeriesResult& s : g.series)
-        gate["faults"].push_back(series_json(cell, s));
-      for (const campaign::ClassResult& of : g.classes) {
-        gate["classes"].push_back({{"class", of.name},
-                                   {"injected", of.faults.injected},
-                                   {"masked", of.faults.masked},
-                                   {"not_injectable", of.faults.not_injectable},
-                                   {"not_finite", of.faults.not_finite},
-                                   {"not_checkable", of.detections.not_checkable},
-                                   {"dismissed", of.detections.dismissed},
-                                   {"detected", rate_json(of.detected)}});
-      }
-      Json beside = published_json(published, cell.name, g.gate);
-      if (!beside.empty()) gate["published"] = std::move(beside);
-      c["gates"].push_back(gate);
-    }
-    json["cells"].push_back(c);
-  }
-  return dumped(json, 1);
 }
 
 std::string campaign_csv(const campaign::Plan& plan,

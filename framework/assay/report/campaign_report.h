@@ -1,4 +1,4 @@
-// Results of campaigns as text, JSON and CSV, and beside published ones. Computes nothing.
+// Results of campaigns as text and CSV, and beside published ones. Computes nothing.
 #pragma once
 
 #include <string>
@@ -16,11 +16,6 @@ namespace assay::report {
 std::string campaign_text(const campaign::Plan& plan,
                           const std::vector<campaign::CellResult>& results,
                           bool bits_in_full = false);
-// Schema 1, documented in docs/campaigns.md. `published`: of these results; each stands with its
-// gate.
-std::string campaign_json(const campaign::Plan& plan,
-                          const std::vector<campaign::CellResult>& results,
-                          const std::vector<campaign::Comparison>& published = {});
 // One line a cell, gate and series; clean rows first.
 std::string campaign_csv(const campaign::Plan& plan,
                          const std::vector<campaign::CellResult>& results);

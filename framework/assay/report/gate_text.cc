@@ -139,20 +139,6 @@ std::string blind_cell(const Verdict& v) {
   return *v.blind == 0 ? "0" : percent_text(*v.blind, v.nonzero);
 }
 
-std::vector<std::string> notes_of(const Verdict& v) {
-  std::vector<std::string> notes;
-  const bool said = v.outcome == Outcome::kUntrusted && v.blind_share() > v.bound.max_blind;
-  if (v.blind_share() >= kNotedBlindness && !said) {
-    std::string note = blind_words(v);
-    if (v.blind_share() > kMaxBlind && !v.bound.max_blind_why.empty()) {
-      note += formatted("; the case allows it: {}", v.bound.max_blind_why);
-    }
-    notes.push_back(std::move(note));
-  }
-  notes.insert(notes.end(), v.notes.begin(), v.notes.end());
-  return notes;
-}
-
 MissWords miss_words(const Verdict& v, const Miss& miss) {
   const Format& f = *v.format;
   // A golden value that the standard does not round is shown as it was compared.

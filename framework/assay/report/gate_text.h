@@ -46,9 +46,6 @@ std::string standard_text(const Bound& bound);
 // How much of the output the check is blind to, as a cell of a table: "0", "1.6 %"; "-" where that
 // is not known.
 std::string blind_cell(const Verdict& verdict);
-// What a reader should know beside the outcome and its reason: what the check is blind to, from
-// one percent on, then the verdict's own notes.
-std::vector<std::string> notes_of(const Verdict& verdict);
 
 // The sequences that colour text of a terminal here; the last one ends a colour.
 inline constexpr std::string_view kPassColor = "\x1b[32m", kFailColor = "\x1b[31m",

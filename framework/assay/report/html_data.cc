@@ -15,13 +15,14 @@
 #include "assay/judge/metric_table.h"
 #include "assay/report/escape.h"
 #include "assay/report/gate_text.h"
-#include "assay/report/json_output.h"
+#include "assay/wire/json.h"
 
 namespace assay::report {
 namespace {
 
 // The JSON of a text.
 std::string json_text(std::string_view text) {
+  using wire::Json;
   return Json(printable_lines(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -2,7 +2,6 @@
 
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
-#include "assay/report/json_output.h"
 
 namespace assay::report {
 namespace {
@@ -109,102 +108,6 @@ std::string finding_text(const Finding& f) {
   return out;
 }
 
-Json decision_json(const Finding& f) {
-  const identify::Decision& d = *f.decision;
-  Json json = {{"models", d.models}, {"has_more", f.has_more}, {"parameters", d.parameters}};
-  if (d.command.empty()) return json;
-  json["arithmetics"] = d.arithmetics;
-  json["like_the_first"] = d.like_first;
-  json["results"] = d.results;
-  json["command"] = d.command;
-  json["probe"] = d.probe;
-  json["told_apart"] = d.told_apart;
-  return json;
-}
-
-Json evidence_json(const Finding& f) {
-  Json all = Json::object();
-  for (const Evidence& e : f.evidence) {
-    Json entry = {{"value", e.value}, {"differ", e.differ}, {"of", e.of}};
-    if (!e.rival.empty()) entry["otherwise"] = e.rival;
-    if (!e.same.empty()) entry["same"] = e.same;
-    all[e.parameter] = entry;
-  }
-  return all;
-}
-
-Json errors_json(const identify::UlpErrors& e) {
-  return {{"elements", e.elements},
-          {"largest_ulps", e.largest},
-          {"mean_ulps", e.mean},
-          {"not_nearest", e.inexact}};
-}
-
-Json function_json(const identify::FunctionReport& report) {
-  Json json = errors_json(report.errors);
-  json["at"] = report.errors.at;
-  json["special"] = report.special;
-  json["flushed"] = report.flushed;
-  json["inversions"] = report.inversions;
-  json["unsteady"] = report.unsteady;
-  json["ranges"] = Json::array();
-  for (const identify::FunctionRange& range : report.ranges) {
-    Json entry = errors_json(range.errors);
-    entry["low"] = range.low;
-    entry["high"] = range.high;
-    json["ranges"].push_back(entry);
-  }
-  json["bounds"] = Json::array();
-  for (const identify::FunctionBound& bound : report.bounds) {
-    json["bounds"].push_back({{"name", bound.name}, {"outside", bound.outside}});
-  }
-  for (const auto& [key, candidates] :
-       {std::pair("fits", &report.fits), std::pair("nearest", &report.nearest)}) {
-    json[key] = Json::array();
-    for (const identify::FunctionCandidate& c : *candidates) {
-      json[key].push_back({{"name", c.name}, {"differ", c.differ}});
-    }
-  }
-  return json;
-}
-
-Json finding_json(const Finding& f) {
-  Json json = {{"case", f.case_name}, {"op", f.op}, {"output", f.producer}};
-  if (!f.output_name.empty()) json["output_name"] = f.output_name;
-  if (!f.why.empty()) {
-    json["outcome"] = "not_identified";
-    json["because"] = f.why;
-    return json;
-  }
-  Json parameters = Json::object();
-  for (const auto& [name, value] : f.parameters) {
-    std::visit([&, &key = name](const auto& v) { parameters[key] = v; }, value);
-  }
-  json["outcome"] = outcome_word(f.outcome);
-  json["sentence"] = f.sentence;
-  json["model"] = f.model;
-  json["parameters"] = parameters;
-  json["elements"] = f.elements;
-  json["tried"] = f.tried;
-  if (!f.note.empty()) json["note"] = f.note;
-  if (f.function) {
-    json["function"] = function_json(*f.function);
-    return json;
-  }
-  if (f.outcome == identify::Outcome::kNone) {
-    json["nearest"] = {{"agree", f.agree}, {"of", f.of}, {"largest_ulps", f.largest_ulps}};
-    return json;
-  }
-  json["row"] = f.is_row;
-  if (!f.alike.empty()) json["alike"] = f.alike;
-  json["by_others"] = f.by_others;
-  json["fits"] = f.fits;
-  json["evidence"] = evidence_json(f);
-  if (!f.rivals.empty()) json["rivals"] = f.rivals;
-  if (f.decision) json["decide"] = decision_json(f);
-  return json;
-}
-
 }  // namespace
 
 std::string identification_text(const std::vector<Finding>& findings) {
@@ -223,13 +126,6 @@ std::string identification_text(const std::vector<Finding>& findings) {
   out += formatted("{} found, {} undecided, {} explained by nothing", grouped(found),
                    grouped(undecided), grouped(none));
   return out + (left > 0 ? formatted("; {} left out\n", grouped(left)) : "\n");
-}
-
-std::string identification_json(const std::vector<Finding>& findings, const std::string& file) {
-  Json cases = Json::array();
-  for (const Finding& f : findings) cases.push_back(finding_json(f));
-  const Json all = {{"schema", 1}, {"file", file}, {"cases", cases}};
-  return dumped(all, 1);
 }
 
 }  // namespace assay::report

@@ -1,4 +1,4 @@
-// Renders what identify found: text and JSON.
+// Renders what identify found as text.
 #pragma once
 
 #include <string>
@@ -9,9 +9,5 @@
 namespace assay::report {
 
 std::string identification_text(const std::vector<identify::Finding>& findings);
-
-// Schema 1, documented in docs/identify.md.
-std::string identification_json(const std::vector<identify::Finding>& findings,
-                                const std::string& file);
 
 }  // namespace assay::report

@@ -8,21 +8,6 @@
 
 namespace assay::report {
 
-double MutationScore::fraction() const {
-  return applied == 0 ? 0 : static_cast<double>(caught) / static_cast<double>(applied);
-}
-
-MutationScore mutation_score(const GateReport& report) {
-  MutationScore score;
-  for (const CaseReport& c : report.cases) {
-    for (const MutationResult& m : c.mutations) {
-      score.applied += m.applied ? 1 : 0;
-      score.caught += m.applied && m.caught() ? 1 : 0;
-    }
-  }
-  return score;
-}
-
 std::string mutation_table(const GateReport& report) {
   struct Row {
     std::string name;

@@ -3,5 +3,6 @@
 
 #include "assay/report/gate_text.h"
 #include "assay/report/html.h"
-#include "assay/report/json.h"
+#include "assay/report/junit.h"
 #include "assay/report/mutations.h"
+#include "assay/wire/gate_results.h"

@@ -1,4 +1,4 @@
-// Renders studies: text, CSV and JSON. report/chart.h draws their charts.
+// Renders studies: text and CSV. report/chart.h draws their charts.
 #pragma once
 
 #include <string>
@@ -13,8 +13,5 @@ std::string study_text(const study::StudyResult& result);
 // A table with a head line; cells with a comma, a quote or a line break are quoted (RFC 4180).
 // Numbers read back as the same float64; "nan", "inf", "-inf".
 std::string study_csv(const study::StudyTable& table);
-
-// Schema 1, documented in docs/studies.md. NaN and infinity are the strings "nan", "inf", "-inf".
-std::string study_json(const study::StudyResult& result);
 
 }  // namespace assay::report

@@ -62,7 +62,7 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
                         v.bound.standard)};
     }
     misses.insert(misses.end(), v.worst.begin(), v.worst.end());
-    for (std::string& note : report::notes_of(v)) notes.push_back(std::move(note));
+    for (std::string& note : assay::notes_of(v)) notes.push_back(std::move(note));
   }
   std::sort(misses.begin(), misses.end(),
             [](const Miss& m, const Miss& n) { return m.linear < n.linear; });

@@ -47,7 +47,7 @@ std::string current_test_command() {
 std::vector<std::string> notes_of(const CaseReport& of) {
   std::vector<std::string> notes;
   for (const Verdict& v : of.verdicts) {
-    for (std::string& note : report::notes_of(v)) notes.push_back(std::move(note));
+    for (std::string& note : assay::notes_of(v)) notes.push_back(std::move(note));
   }
   if (of.abft) {
     for (const std::string& note : of.abft->notes) notes.push_back("checksums: " + note);

@@ -10,11 +10,11 @@
 #include "assay/base/call_text.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
-#include "assay/config/array_header.h"
 #include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/arrays/array_writer.h"
 #include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/wire/array_header.h"
 
 namespace assay {
 namespace {
@@ -128,10 +128,10 @@ class RawFile : public ArrayFile {
     if (!std::filesystem::exists(beside, error)) return;
     constexpr std::int64_t kMost = std::int64_t{1} << 20;
     const std::unique_ptr<ByteSource> bytes = open_plain(beside);
-    config::ArrayHeader header;
+    wire::ArrayHeader header;
     const Format* f = nullptr;
     try {
-      header = config::read_raw_header(text_of(*bytes, kMost, beside, ""));
+      header = wire::read_raw_header(text_of(*bytes, kMost, beside, ""));
       if (!header.dtype.empty()) f = &format_named(header.dtype);
     } catch (const std::invalid_argument& e) {
       throw FileError(beside, "", e.what());
@@ -249,7 +249,7 @@ void write_raw(const std::string& path, const std::map<std::string, TensorView>&
                               view.format->name, shape_text(view.shape)));
   }
   if (said.format == nullptr || !said.shape) {
-    write_file(path + kBeside, config::raw_header(std::string(view.format->name), view.shape));
+    write_file(path + kBeside, wire::raw_header(std::string(view.format->name), view.shape));
   }
   write_file(path, bytes_of(view));
 }

@@ -7,11 +7,11 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
-#include "assay/config/array_header.h"
 #include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/arrays/raw_file.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/wire/array_header.h"
 
 namespace assay {
 namespace {
@@ -27,7 +27,7 @@ class SafetensorsFile : public ArrayFile {
   explicit SafetensorsFile(const std::string& path) : path_(path), bytes_(open_plain(path)) {
     const std::string header = header_text();
     try {
-      arrays_ = config::read_safetensors_header(header);
+      arrays_ = wire::read_safetensors_header(header);
     } catch (const std::invalid_argument& e) {
       throw FileError(path, "", e.what());
     }
@@ -36,13 +36,13 @@ class SafetensorsFile : public ArrayFile {
 
   std::vector<std::string> names() const override {
     std::vector<std::string> names;
-    for (const config::ArrayHeader& array : arrays_) names.push_back(array.name);
+    for (const wire::ArrayHeader& array : arrays_) names.push_back(array.name);
     return names;
   }
 
   std::unique_ptr<ArraySource> open(const std::string& name,
                                     const ArrayRequest& request) const override {
-    const config::ArrayHeader& array = arrays_.at(places_.at(name));
+    const wire::ArrayHeader& array = arrays_.at(places_.at(name));
     const Format* f = find_dtype(&DtypeNames::safetensors, array.dtype);
     if (f == nullptr) {
       throw FileError(path_, name, unread_elements(array.dtype));
@@ -98,7 +98,7 @@ class SafetensorsFile : public ArrayFile {
     std::int64_t at = 0;
     const std::int64_t size = bytes_->size() - data_;
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      const config::ArrayHeader& array = arrays_[i];
+      const wire::ArrayHeader& array = arrays_[i];
       places_.emplace(array.name, i);
       if (array.end > size) {
         throw FileError(
@@ -120,7 +120,7 @@ class SafetensorsFile : public ArrayFile {
   std::string path_;
   std::shared_ptr<ByteSource> bytes_;
   std::int64_t data_ = 0;  // where the arrays' bytes begin
-  std::vector<config::ArrayHeader> arrays_;
+  std::vector<wire::ArrayHeader> arrays_;
   std::map<std::string, std::size_t> places_;
 };
 
@@ -145,10 +145,10 @@ void write_safetensors(const std::string& path, const std::map<std::string, Tens
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second.format->storage_bytes > b.second.format->storage_bytes;
   });
-  std::vector<config::ArrayHeader> headers;
+  std::vector<wire::ArrayHeader> headers;
   std::string data;
   for (const auto& [name, view] : sorted) {
-    config::ArrayHeader header;
+    wire::ArrayHeader header;
     header.name = name.empty() ? "tensor" : name;
     header.dtype = std::string(dtype_name(&DtypeNames::safetensors, *view.format));
     header.shape = view.shape;
@@ -157,7 +157,7 @@ void write_safetensors(const std::string& path, const std::map<std::string, Tens
     header.end = static_cast<std::int64_t>(data.size());
     headers.push_back(std::move(header));
   }
-  std::string text = config::safetensors_header(headers);
+  std::string text = wire::safetensors_header(headers);
   text.resize((text.size() + 7) / 8 * 8, ' ');
   std::string out;
   for (int i = 0; i < 8; ++i) out += static_cast<char>(text.size() >> 8 * i & 0xFF);

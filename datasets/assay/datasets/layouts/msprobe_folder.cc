@@ -8,9 +8,9 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
-#include "assay/config/msprobe_file.h"
 #include "assay/datasets/arrays/folder.h"
 #include "assay/datasets/layouts/array_cases.h"
+#include "assay/wire/msprobe_file.h"
 
 namespace assay {
 namespace {
@@ -34,7 +34,7 @@ std::vector<std::string> dumps_in(const std::string& path) {
 // Layers of folders above a dump: step0/rank0. What lies deeper is no dump of one side.
 constexpr std::ptrdiff_t kMostLayers = 3;
 
-ArrayRequest array_of(const std::string& folder, const config::MsprobeTensor& tensor,
+ArrayRequest array_of(const std::string& folder, const wire::MsprobeTensor& tensor,
                       const std::string& call) {
   const std::string list = in_folder(folder, "dump.json");
   if (tensor.data_name.find('/') != std::string::npos || tensor.data_name.empty()) {
@@ -45,7 +45,7 @@ ArrayRequest array_of(const std::string& folder, const config::MsprobeTensor& te
   return {in_folder(in_folder(folder, "dump_tensor_data"), tensor.data_name), "", {}};
 }
 
-std::vector<config::MsprobeCall> calls_in(const std::string& folder) {
+std::vector<wire::MsprobeCall> calls_in(const std::string& folder) {
   const std::string list = in_folder(folder, "dump.json");
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(list, error);
@@ -55,7 +55,7 @@ std::vector<config::MsprobeCall> calls_in(const std::string& folder) {
                     formatted("has {} bytes, over the {} of a list", bytes, kMostListBytes));
   }
   try {
-    return config::parse_msprobe(read_file(list), "dump.json");
+    return wire::parse_msprobe(read_file(list), "dump.json");
   } catch (const std::invalid_argument& e) {
     throw FileError(folder, "", e.what());
   }
@@ -82,7 +82,7 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
   for (const std::string& dump : dumps) {
     const std::string folder = dump.empty() ? path : in_folder(path, dump);
     const std::string list = in_folder(folder, "dump.json");
-    std::vector<config::MsprobeCall> calls;
+    std::vector<wire::MsprobeCall> calls;
     try {
       calls = calls_in(folder);
     } catch (const FileError& e) {
@@ -96,12 +96,12 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
       continue;
     }
     std::int64_t number = 0;
-    for (const config::MsprobeCall& call : calls) {
+    for (const wire::MsprobeCall& call : calls) {
       CaseRecord record;
       record.name = dump.empty() ? call.name : dump + "/" + call.name;
       record.attributes[kCallAttribute] = number++;
       try {
-        for (const config::MsprobeTensor& tensor : call.outputs) {
+        for (const wire::MsprobeTensor& tensor : call.outputs) {
           const ArrayRequest array = array_of(folder, tensor, call.name);
           OutputRecord& result = record.outputs[distinct_word(tensor.place)];
           if (options.side == Side::kGolden)
@@ -109,7 +109,7 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
           else
             result.recorded[producer].tensor = array;
         }
-        for (const config::MsprobeTensor& tensor : call.inputs) {
+        for (const wire::MsprobeTensor& tensor : call.inputs) {
           if (options.side != Side::kGolden) break;
           record.inputs.emplace(distinct_word(tensor.place), array_of(folder, tensor, call.name));
         }

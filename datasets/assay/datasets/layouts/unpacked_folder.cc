@@ -9,7 +9,6 @@
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
-#include "assay/config/manifest_file.h"
 #include "assay/datasets/arrays/array_writer.h"
 #include "assay/datasets/arrays/folder.h"
 #include "assay/datasets/layouts/array_cases.h"
@@ -17,6 +16,7 @@
 #include "assay/datasets/layouts/ttk_folder.h"
 #include "assay/datasets/layouts/ttk_operators.h"
 #include "assay/datasets/store/case_path.h"
+#include "assay/wire/manifest_file.h"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -52,7 +52,7 @@ ArrayName parse_name(const std::string& name, bool several) {
   return parsed;
 }
 
-CaseRecord record_of(const std::string& folder, const config::ManifestCase& listed) {
+CaseRecord record_of(const std::string& folder, const wire::ManifestCase& listed) {
   CaseRecord record;
   record.name = listed.name;
   record.op = listed.op;
@@ -69,12 +69,12 @@ CaseRecord record_of(const std::string& folder, const config::ManifestCase& list
       const ArrayName parsed = parse_name(name, several);
       if (parsed.kind.empty() || (parsed.kind == "inputs" && parsed.output.empty()) ||
           (several && parsed.kind != "inputs" && listed.results.count(parsed.output) == 0)) {
-        throw FileError(in_folder(folder, config::kManifestName), where,
+        throw FileError(in_folder(folder, wire::kManifestName), where,
                         "is no array of a case: inputs/NAME, golden, outputs/PRODUCER, with "
                         "/OUTPUT of a case that lists several in 'results'");
       }
       if (!stays_inside(array.file)) {
-        throw FileError(in_folder(folder, config::kManifestName), where,
+        throw FileError(in_folder(folder, wire::kManifestName), where,
                         formatted("the file {} is not in the folder", array.file));
       }
       const ArrayRequest request{in_folder(folder, array.file), array.dtype, array.shape};
@@ -106,7 +106,7 @@ CaseRecord record_of(const std::string& folder, const config::ManifestCase& list
 using Arrays = std::map<std::string, TensorView>;
 
 // What a case holds, by the names of the list.
-void add_output(Arrays& arrays, config::ManifestCase& listed, const std::string& name,
+void add_output(Arrays& arrays, wire::ManifestCase& listed, const std::string& name,
                 const CaseOutput& output) {
   const std::string behind = name.empty() ? "" : "/" + name;
   if (output.golden) arrays.emplace("golden" + behind, output.golden->view());
@@ -129,11 +129,11 @@ std::string with_dots(std::string name) {
 }  // namespace
 
 bool is_unpacked(const std::string& path) {
-  return is_folder(path) && is_file(in_folder(path, config::kManifestName));
+  return is_folder(path) && is_file(in_folder(path, wire::kManifestName));
 }
 
 OpenedCases open_unpacked(const std::string& path, const OpenOptions& options) {
-  const std::string list = in_folder(path, config::kManifestName);
+  const std::string list = in_folder(path, wire::kManifestName);
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(list, error);
   if (error) throw FileError(list, "", error.message());
@@ -141,14 +141,14 @@ OpenedCases open_unpacked(const std::string& path, const OpenOptions& options) {
     throw FileError(list, "",
                     formatted("has {} bytes, over the {} of a list", bytes, kMostManifest));
   }
-  config::Manifest manifest;
+  wire::Manifest manifest;
   try {
-    manifest = config::parse_manifest(read_file(list), config::kManifestName);
+    manifest = wire::parse_manifest(read_file(list), wire::kManifestName);
   } catch (const std::invalid_argument& e) {
     throw FileError(path, "", e.what());
   }
   std::vector<CaseRecord> records;
-  for (const config::ManifestCase& listed : manifest.cases) {
+  for (const wire::ManifestCase& listed : manifest.cases) {
     records.push_back(record_of(path, listed));
   }
   OpenedCases opened;
@@ -161,12 +161,12 @@ void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cas
                     const ArrayFormat& kind, const std::string& path) {
   NewFolder made(path);
   const std::string& folder = made.path();
-  config::Manifest manifest;
+  wire::Manifest manifest;
   manifest.attributes = from.attributes;
   const std::string ending(kind.endings.front());
   for (const std::string& name : cases) {
     const Case c = from.cases->read(name);
-    config::ManifestCase listed{
+    wire::ManifestCase listed{
         c.name, c.op, c.attributes, {c.absent_inputs.begin(), c.absent_inputs.end()}, {}, {}, {}};
     Arrays arrays;
     for (const auto& [operand, tensor] : c.inputs) {
@@ -182,7 +182,7 @@ void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cas
         throw FileError(from.cases->path(), case_path(name) + "/" + array,
                         "its name is not UTF-8, which the list of the arrays is");
       }
-      config::ManifestArray at{"", std::string(view.format->name), view.shape};
+      wire::ManifestArray at{"", std::string(view.format->name), view.shape};
       if (kind.is_archive) {
         at.file = name + "/case" + ending + ":/" + array;
       } else {
@@ -198,8 +198,8 @@ void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cas
     }
     manifest.cases.push_back(std::move(listed));
   }
-  write_file(in_folder(folder, config::kManifestName), config::manifest_text(manifest));
-  made.commit(config::kManifestName);
+  write_file(in_folder(folder, wire::kManifestName), wire::manifest_text(manifest));
+  made.commit(wire::kManifestName);
 }
 
 namespace {

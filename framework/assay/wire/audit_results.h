@@ -1,0 +1,18 @@
+// Results of an audit as JSON.
+#pragma once
+
+#include <string>
+
+#include "assay/audit/audit.h"
+
+namespace assay::wire {
+
+// The files and the command of an audit, for its report.
+struct AuditHead {
+  std::string golden, command, version;
+};
+
+// Schema 1, documented in docs/audit.md.
+std::string audit_json(const audit::AuditResult& result, const AuditHead& head);
+
+}  // namespace assay::wire

@@ -1,0 +1,114 @@
+#include "assay/wire/baseline.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "assay/base/file.h"
+#include "assay/base/printable.h"
+#include "assay/base/text.h"
+#include "assay/wire/json.h"
+
+namespace assay::wire {
+namespace {
+
+Json entry_json(const BaselineEntry& e) {
+  Json entry;
+  if (!e.file.empty()) entry["file"] = e.file;
+  entry["case"] = e.name;
+  if (!e.source_name.empty()) entry["source_name"] = e.source_name;
+  if (!e.output.empty()) entry["output_name"] = e.output;
+  entry["output"] = e.producer;
+  entry["standard"] = e.standard;
+  if (e.repeats > 1) entry["repeats"] = e.repeats;
+  entry["metrics"] = Json::object();
+  for (const std::string_view metric : baseline_metrics()) {
+    const auto value = e.metrics.find(std::string(metric));
+    if (value == e.metrics.end()) continue;
+    const auto [low, high] = value->second;
+    entry["metrics"][value->first] = e.repeats > 1 ? Json{number(low), number(high)} : number(high);
+  }
+  return entry;
+}
+
+double value_of(const Json& json, const std::string& where) {
+  if (json == "inf") return std::numeric_limits<double>::infinity();
+  const double value = json.is_number() ? json.get<double>() : -1;
+  if (!(value >= 0)) {
+    wrong(where, formatted("a number of at least 0 is expected, not {}", json.dump()));
+  }
+  return value;
+}
+
+BaselineEntry entry_of(const Json& json, const std::string& where) {
+  check_keys(
+      json,
+      {"file", "case", "source_name", "output_name", "output", "standard", "repeats", "metrics"},
+      where);
+  BaselineEntry entry;
+  entry.file = text_of(json, "file", where);
+  entry.name = text_of(json, "case", where);
+  entry.source_name = text_of(json, "source_name", where);
+  entry.output = text_of(json, "output_name", where);
+  entry.producer = text_of(json, "output", where);
+  entry.standard = text_of(json, "standard", where);
+  if (entry.name.empty()) wrong(where, "'case' is missing");
+  const auto repeats = count_of(json, "repeats", where).value_or(1);
+  if (repeats < 1 || repeats > 1000000) wrong(where, "'repeats' must be from 1 to 1000000");
+  entry.repeats = static_cast<int>(repeats);
+  if (!json.contains("metrics")) wrong(where, "'metrics' is missing");
+  std::vector<std::string> known;
+  for (const std::string_view metric : baseline_metrics()) known.emplace_back(metric);
+  check_keys(json["metrics"], known, where + ": metrics");
+  for (const auto& [metric, value] : json["metrics"].items()) {
+    const std::string at = formatted("{}: {}", where, metric);
+    BaselineValue& seen = entry.metrics[metric];
+    if (!value.is_array()) {
+      seen.low = seen.high = value_of(value, at);
+      continue;
+    }
+    if (value.size() != 2) wrong(at, "a number, or the least and the most of repeats, is expected");
+    seen = {value_of(value[0], at), value_of(value[1], at)};
+    if (seen.low > seen.high) wrong(at, "the least comes before the most");
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::string baseline_json(const Baseline& baseline) {
+  std::vector<const BaselineEntry*> sorted;
+  for (const BaselineEntry& e : baseline.entries) sorted.push_back(&e);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) {
+    if (a->file != b->file) return natural_less(a->file, b->file);
+    if (a->name != b->name) return natural_less(a->name, b->name);
+    if (a->output != b->output) return natural_less(a->output, b->output);
+    return natural_less(a->producer, b->producer);
+  });
+  std::string text = "{\"schema\": 1, \"baseline\": [";
+  for (const BaselineEntry* e : sorted) {
+    text += formatted(
+        "{}\n  {}", e == sorted.front() ? "" : ",",
+        printable_json(entry_json(*e).dump(-1, ' ', false, Json::error_handler_t::replace)));
+  }
+  return text + "\n]}\n";
+}
+
+Baseline read_baseline(const std::string& path) {
+  const Json json = parse_json(read_file(path), path, Controls::kAllowed);
+  check_keys(json, {"schema", "baseline"}, path);
+  if (!json.contains("schema") || json["schema"] != 1) {
+    wrong(path,
+          "is no baseline of schema 1; `assay gate --baseline FILE --update-baseline` writes one");
+  }
+  if (!json.contains("baseline") || !json["baseline"].is_array()) {
+    wrong(path, "'baseline' must be a list of cases");
+  }
+  Baseline baseline;
+  for (const Json& entry : json["baseline"]) {
+    baseline.entries.push_back(
+        entry_of(entry, formatted("{}: entry {}", path, baseline.entries.size() + 1)));
+  }
+  return baseline;
+}
+
+}  // namespace assay::wire

@@ -1,0 +1,508 @@
+#include "assay/wire/gate_results.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <type_traits>
+#include <variant>
+
+#include "assay/base/error.h"
+#include "assay/base/parallel.h"
+#include "assay/base/text.h"
+#include "assay/judge/metric_table.h"
+#include "assay/judge/rule_table.h"
+#include "assay/judge/regate.h"
+#include "assay/wire/json.h"
+
+namespace assay::wire {
+namespace {
+
+std::string hex_bits(const Format& f, std::uint64_t bits) {
+  return formatted("0x{:0{}x}", bits, f.storage_bytes * 2);
+}
+
+Json field_json(const Tally& t) {
+  return {{"nan", t.nan},
+          {"positive_inf", t.positive_inf},
+          {"negative_inf", t.negative_inf},
+          {"zero", t.zero},
+          {"subnormal", t.subnormal}};
+}
+
+// "bin:count bin:count": one line, for a line a bin would be most of the file.
+Json field_json(const Histogram& h) {
+  std::vector<std::string> bins;
+  for (const auto& [bin, count] : h.bins) bins.push_back(formatted("{}:{}", bin, count));
+  return {{"per_octave", h.per_octave},
+          {"below", h.below},
+          {"bins", bins.empty() ? "" : joined(bins, " ")},
+          {"above", h.above}};
+}
+
+Json field_json(bool value) { return value; }
+Json field_json(std::int64_t value) { return value; }
+Json field_json(std::uint64_t value) { return value; }
+Json field_json(double value) { return number(value); }
+
+// Every field of the table of metrics, in its order.
+Json metrics_json(const Metrics& m) {
+  Json json = Json::object();
+  for (const Metric& metric : metric_table()) {
+    std::visit(
+        [&](auto field) {
+          if constexpr (!std::is_same_v<decltype(field), std::monostate>) {
+            json[std::string(metric.name)] = field_json(m.*field);
+          }
+        },
+        metric.field);
+  }
+  return json;
+}
+
+Json bound_json(const Bound& b) {
+  Json json = {{"standard", b.standard}, {"origin", b.origin}, {"text", b.text()}};
+  const RuleRow& rule = row_of(b.rule);
+  for (const auto& [name, value] :
+       {std::pair("rtol", b.rtol), std::pair("atol", b.atol), std::pair("floor", b.floor)}) {
+    if (rule.takes(name)) json[name] = number(value);
+  }
+  if (rule.takes("ulps")) json["ulps"] = b.ulps;
+  if (rule.takes("machine") && !b.machine.empty()) json["machine"] = b.machine;
+  if (rule.takes("distribution")) json["distribution"] = b.distribution;
+  if (b.or_ulps > 0) json["or_ulps"] = b.or_ulps;
+  json["round_expected"] = b.round_expected;
+  json["equal_nan"] = b.nan_equal;
+  if (b.nan_accepts) json["nan_accepts"] = true;
+  if (b.infinity != Infinity::kSign) json["infinity"] = infinity_word(b.infinity);
+  if (b.small_value > 0) {
+    json["small_value"] = number(b.small_value);
+    json["small_atol"] = number(b.small_atol);
+  }
+  if (b.max_mismatches) json["max_mismatches"] = *b.max_mismatches;
+  if (b.max_mismatch_fraction) json["max_mismatch_fraction"] = *b.max_mismatch_fraction;
+  if (b.max_blind != kMaxBlind) json["max_blind"] = number(b.max_blind);
+  return json;
+}
+
+// A value of an element; an integer with all its digits.
+Json element_json(const Format& f, std::uint64_t bits, double value) {
+  if (f.is_float()) return number(value);
+  return f.is_signed() ? Json(*ordinal(f, bits)) : Json(bits);
+}
+
+// Adds the two elements of a mismatch. Complex ones have two numbers each, the real part first.
+void add_elements(const Format& f, const Miss& m, Json& json) {
+  const auto expected = [](const Format& of, double value, std::uint64_t bits) {
+    return std::isfinite(value) && value == std::nearbyint(value) ? element_json(of, bits, value)
+                                                                  : number(value);
+  };
+  const Format& part = part_format(f);
+  json["actual"] = element_json(part, m.actual_bits, m.actual);
+  json["actual_bits"] = hex_bits(part, m.actual_bits);
+  json["expected"] =
+      m.expected_is_beyond ? number(m.expected) : expected(part, m.expected, m.expected_bits);
+  json["expected_bits"] = m.expected_is_beyond ? Json() : Json(hex_bits(part, m.expected_bits));
+  if (!m.imaginary) return;
+  const Miss::Part& other = *m.imaginary;
+  json["actual"] = {json["actual"], number(other.actual)};
+  json["actual_bits"] = {json["actual_bits"], hex_bits(part, other.actual_bits)};
+  json["expected"] = {json["expected"], number(other.expected)};
+  json["expected_bits"] = {json["expected_bits"], hex_bits(part, other.expected_bits)};
+}
+
+// The keys that a verdict and a case share.
+Json outcome_json(const Verdict& v) {
+  Json json = {{"outcome", outcome_word(v.outcome)},
+               {"sites", v.sites},
+               {"misses", v.misses},
+               {"special_misses", v.special_misses},
+               {"worst_ratio", number(v.worst_ratio)},
+               {"because", v.because}};
+  if (v.same_data) json["same_data"] = true;
+  if (v.forgiven > 0) json["forgiven"] = v.forgiven;
+  if (v.blind) {
+    json["nonzero"] = v.nonzero;
+    json["blind"] = *v.blind;
+    json["blind_share"] = number(v.blind_share());
+  }
+  if (const std::vector<std::string> notes = notes_of(v); !notes.empty()) json["notes"] = notes;
+  if (!v.where.empty()) json["where"] = v.where;
+  json["bound"] = bound_json(v.bound);
+  if (!v.readings.empty()) {
+    json["limits"] = Json::array();
+    for (const LimitReading& r : v.readings) {
+      Json entry = {{"statistic", statistic_name(r.limit.statistic)},
+                    {"value", number(r.value)},
+                    {"limit", number(r.limit.limit)},
+                    {"text", r.limit.text()},
+                    {"met", r.met}};
+      if (r.limit.group != 0) entry["group"] = r.limit.group;
+      json["limits"].push_back(std::move(entry));
+    }
+  }
+  if (!v.tests.empty()) {
+    json["tests"] = Json::array();
+    for (const DrawTest& t : v.tests) {
+      json["tests"].push_back({{"name", t.name},
+                               {"statistic", number(t.statistic)},
+                               {"p_value", number(t.p_value)},
+                               {"limit", number(t.limit)},
+                               {"passed", t.passed},
+                               {"text", t.words}});
+    }
+  }
+  Json worst = Json::array();
+  for (const Miss& m : v.worst) {
+    Json entry = {{"index", m.index}};
+    // A verdict with elements has a format. NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
+    add_elements(*v.format, m, entry);
+    entry["error"] = number(m.error);
+    entry["bound"] = number(m.bound);
+    entry["ulps"] = m.ulps ? Json(*m.ulps) : Json("nan");
+    worst.push_back(std::move(entry));
+  }
+  json["worst"] = std::move(worst);
+  json["metrics"] = v.metrics ? metrics_json(*v.metrics) : Json::object();
+  return json;
+}
+
+Json abft_json(const AbftVerdict& v) {
+  Json flags = Json::array();
+  for (const AbftFlag& flag : v.flags) {
+    Json entry = {{"batch", flag.batch},
+                  {flag.is_column ? "column" : "row", flag.index},
+                  {"first", flag.first},
+                  {"last", flag.last},
+                  {"difference", number(flag.reading.difference)},
+                  {"threshold", number(flag.reading.threshold)},
+                  {"z", number(flag.reading.z())}};
+    if (flag.element) {
+      const AbftFlag::Element& e = *flag.element;
+      entry["element"] = {{"index", {e.row, e.column}},
+                          {"actual", number(e.actual)},
+                          {"actual_bits", hex_bits(*v.format, e.bits)},
+                          {"reference", number(e.reference)}};
+      if (e.flipped_bit) {
+        entry["element"]["flipped_bit"] = *e.flipped_bit;
+        entry["element"]["repaired_bits"] = hex_bits(*v.format, e.repaired_bits);
+      }
+    }
+    flags.push_back(std::move(entry));
+  }
+  return {{"threshold", v.spec},
+          {"outcome", outcome_word(v.outcome)},
+          {"because", v.because},
+          {"notes", v.notes},
+          {"checks", v.checks},
+          {"flagged", v.flagged},
+          {"not_checkable", v.not_checkable},
+          {"right_specials", v.right_specials},
+          {"blind", v.blind},
+          {"confirmed_clean", v.confirmed_clean},
+          {"worst_ratio", number(v.worst_ratio)},
+          {"rms_z", number(v.rms_z)},
+          {"flags", std::move(flags)}};
+}
+
+}  // namespace
+
+std::string verdict_json(const Verdict& verdict) {
+  Json json = {{"schema", 1}};
+  if (verdict.format != nullptr) json["dtype"] = verdict.format->name;
+  json["shape"] = verdict.shape;
+  json.update(outcome_json(verdict));
+  return dumped(json, 2);
+}
+
+namespace {
+
+// The verdict that stands for a case: the one that decides it, else the first of the worst outcome.
+const Verdict& leading_verdict(const CaseReport& c) {
+  if (const Verdict* deciding = c.deciding_verdict()) return *deciding;
+  for (const Verdict& v : c.verdicts) {
+    if (v.outcome == worst_outcome(c.verdicts)) return v;
+  }
+  static const Verdict kNone = not_comparable("nothing was judged");
+  return kNone;
+}
+
+Json case_json(const CaseReport& c) {
+  Json entry;
+  if (!c.file.empty()) entry["file"] = c.file;
+  entry.update({{"case", c.name},
+                {"op", c.op},
+                {"dtype", c.dtype},
+                {"shape", c.shape},
+                {"output", c.producer},
+                {"tags", c.tags}});
+  if (!c.source_name.empty()) entry["source_name"] = c.source_name;
+  if (!c.output.empty()) entry["output_name"] = c.output;
+  entry.update(outcome_json(leading_verdict(c)));
+  entry["outcome"] = c.outcome_text();
+  entry["because"] = c.because();  // that of the checksums if they decide
+  if (c.remark != Remark::kNone) {
+    entry["judged"] = c.verdicts.empty() && !c.abft ? "" : outcome_word(c.judged());
+  }
+  if (c.verdicts.size() > 1) {
+    entry["verdicts"] = Json::array();
+    for (const Verdict& v : c.verdicts) entry["verdicts"].push_back(outcome_json(v));
+  }
+  if (c.sample) {
+    entry["sample"] = {{"rows", c.sample->rows},
+                       {"of", c.sample->of},
+                       {"seed", c.sample->seed},
+                       {"seen_share", c.sample->seen_share}};
+  }
+  if (c.abft) entry["abft"] = abft_json(*c.abft);
+  for (const MutationResult& m : c.mutations) {
+    Json mutation = {{"mutation", m.name}, {"applied", m.applied}};
+    if (m.applied) {
+      mutation["elementwise"] = outcome_word(m.elementwise);
+      if (m.abft) mutation["abft"] = outcome_word(*m.abft);
+      mutation["caught"] = m.caught();
+    }
+    entry["mutations"].push_back(std::move(mutation));
+  }
+  entry["seconds"] = c.seconds;
+  entry["reproduce"] = c.reproduce;
+  return entry;
+}
+
+}  // namespace
+
+std::string gate_json(const GateReport& report) {
+  std::string text;
+  write_gate_json(report, [&](std::string_view part) { text += part; });
+  return text;
+}
+
+namespace {
+
+// A case as it stands in the list of cases.
+std::string case_text(const CaseReport& c) {
+  const std::string entry = dumped(case_json(c), 2);
+  std::string text;
+  for (std::size_t at = 0; at < entry.size();) {
+    const std::size_t end = entry.find('\n', at);
+    text.append("    ").append(entry, at, end - at);
+    at = end + 1;
+    if (at < entry.size()) text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+// The cases are written some hundreds at a time: of many, all of them as one object would take some
+// times the memory of the text.
+void write_gate_json(const GateReport& report, const std::function<void(std::string_view)>& write,
+                     int threads) {
+  const bool any_error = std::any_of(report.cases.begin(), report.cases.end(),
+                                     [](const CaseReport& c) { return !c.error.empty(); });
+  Json json = {{"schema", 1},
+               {"assay", report.version},
+               {"command", report.command},
+               {"golden", report.golden_file},
+               {"outcome", any_error ? "error" : outcome_word(report_outcome(report))}};
+  if (!report.files.empty()) json["golden"] = report.files;
+  if (!report.shard.empty()) json["shard"] = report.shard;
+  if (!report.note.empty()) json["note"] = report.note;
+  if (!report.notes.empty()) json["notes"] = report.notes;
+  if (!report.without_golden.empty()) json["outputs_without_golden"] = report.without_golden;
+  if (std::any_of(report.cases.begin(), report.cases.end(),
+                  [](const CaseReport& c) { return !c.mutations.empty(); })) {
+    const MutationScore score = mutation_score(report);
+    json["mutations"] = {{"applied", score.applied},
+                         {"caught", score.caught},
+                         {"fraction", number(score.fraction())}};
+  }
+  json["cases"] = Json::array();
+  std::string text = dumped(json, 2);
+  if (report.cases.empty()) return write(text);
+  text.resize(text.rfind("[]"));
+  text += "[";
+  write(text);
+  constexpr std::size_t kTogether = 512;
+  std::vector<std::string> texts;
+  for (std::size_t first = 0; first < report.cases.size(); first += kTogether) {
+    texts.assign(std::min(kTogether, report.cases.size() - first), "");
+    parallel_for(static_cast<std::int64_t>(texts.size()), threads, [&](std::int64_t i) {
+      const auto place = static_cast<std::size_t>(i);
+      texts[place] = (first + place == 0 ? "\n" : ",\n") + case_text(report.cases[first + place]);
+    });
+    for (const std::string& of_case : texts) write(of_case);
+  }
+  write("\n  ]\n}\n");
+}
+
+namespace {
+
+[[noreturn]] void not_as_expected(const std::string& key, const char* expected) {
+  throw std::invalid_argument(formatted("'{}' must be {}", key, expected));
+}
+
+const Json& member(const Json& object, const char* key) {
+  if (!object.is_object() || !object.contains(key)) {
+    throw std::invalid_argument(
+        formatted("has no '{}'; it may come from an older assay: judge the tensors again", key));
+  }
+  return object[key];
+}
+
+double number_in(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (value.is_number()) return value.get<double>();
+  if (value == "inf") return std::numeric_limits<double>::infinity();
+  if (value == "-inf") return -std::numeric_limits<double>::infinity();
+  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  not_as_expected(key, "a number");
+}
+
+std::int64_t count(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (!value.is_number_integer() ||
+      (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)) {
+    not_as_expected(key, "a whole number");
+  }
+  return value.get<std::int64_t>();
+}
+
+bool flag(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (!value.is_boolean()) not_as_expected(key, "true or false");
+  return value.get<bool>();
+}
+
+std::string text(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (!value.is_string()) not_as_expected(key, "a string");
+  return value.get<std::string>();
+}
+
+void read_field(const Json& object, const char* key, bool& value) { value = flag(object, key); }
+void read_field(const Json& object, const char* key, std::int64_t& value) {
+  value = count(object, key);
+}
+void read_field(const Json& object, const char* key, std::uint64_t& value) {
+  const Json& json = member(object, key);
+  if (!json.is_number_unsigned()) not_as_expected(key, "a whole number");
+  value = json.get<std::uint64_t>();
+}
+void read_field(const Json& object, const char* key, double& value) {
+  value = number_in(object, key);
+}
+void read_field(const Json& object, const char* key, Tally& value) {
+  const Json& t = member(object, key);
+  value = {count(t, "nan"), count(t, "positive_inf"), count(t, "negative_inf"), count(t, "zero"),
+           count(t, "subnormal")};
+}
+
+void read_field(const Json& object, const char* key, Histogram& h) {
+  const Json& json = member(object, key);
+  const std::int64_t per_octave = count(json, "per_octave");
+  if (per_octave < 1 || per_octave > 65536)
+    not_as_expected(key, "a histogram of 1 to 65536 bins an octave");
+  h.per_octave = static_cast<int>(per_octave);
+  h.below = count(json, "below");
+  h.above = count(json, "above");
+  const std::string bins = text(json, "bins");
+  for (const char *at = bins.data(), *end = at + bins.size(); at != end;) {
+    std::pair<int, std::int64_t> bin;
+    const auto [colon, error] = std::from_chars(at, end, bin.first);
+    if (error != std::errc() || colon == end || *colon != ':')
+      not_as_expected(key, "bins as in \"-12:3 5:1\"");
+    const auto [next, second] = std::from_chars(colon + 1, end, bin.second);
+    if (second != std::errc() || (next != end && *next != ' ') || bin.second < 0)
+      not_as_expected(key, "bins as in \"-12:3 5:1\"");
+    h.bins.push_back(bin);
+    at = next == end ? end : next + 1;
+  }
+}
+
+// Every field of the table of metrics must be there.
+Metrics metrics(const Json& json) {
+  Metrics m;
+  for (const Metric& metric : metric_table()) {
+    std::visit(
+        [&](auto field) {
+          if constexpr (!std::is_same_v<decltype(field), std::monostate>) {
+            read_field(json, std::string(metric.name).c_str(), m.*field);
+          }
+        },
+        metric.field);
+  }
+  return m;
+}
+
+// Reads a verdict that says to what its bound is blind.
+SavedCheck check(const Json& verdict) {
+  const Json& bound = member(verdict, "bound");
+  SavedCheck check{.text = text(bound, "text"), .round_expected = flag(bound, "round_expected")};
+  if (bound.contains("rtol") && bound.contains("atol")) {
+    check.rtol = number_in(bound, "rtol");
+    check.atol = number_in(bound, "atol");
+  }
+  check.nonzero = count(verdict, "nonzero");
+  check.blind = count(verdict, "blind");
+  return check;
+}
+
+// `entry`: a case of a gate, or the verdict of a comparison.
+SavedResult result(const Json& entry) {
+  SavedResult saved;
+  if (entry.contains("case")) saved.name = text(entry, "case");
+  if (entry.contains("output_name")) saved.output = text(entry, "output_name");
+  saved.because = text(entry, "because");
+  if (entry.contains("sites")) saved.sites = count(entry, "sites");
+  if (entry.contains("dtype")) {
+    const std::string dtype = text(entry, "dtype");
+    if (!dtype.empty()) saved.format = &format_named(dtype);
+  }
+  const auto add = [&](const Json& verdict) {
+    if (verdict.contains("same_data")) saved.same_data |= flag(verdict, "same_data");
+    if (verdict.contains("blind")) saved.checks.push_back(check(verdict));
+    const bool has = verdict.contains("metrics") && !verdict["metrics"].empty();
+    if (!has) return;
+    saved.metrics.push_back(metrics(verdict["metrics"]));
+    saved.metrics.back().is_complex = saved.format != nullptr && saved.format->is_complex();
+  };
+  if (entry.contains("verdicts")) {
+    if (!entry["verdicts"].is_array()) not_as_expected("verdicts", "an array");
+    for (const Json& verdict : entry["verdicts"]) add(verdict);
+  } else {
+    add(entry);
+  }
+  return saved;
+}
+
+}  // namespace
+
+std::vector<SavedResult> read_results(std::string_view source) {
+  const Json json = Json::parse(source, nullptr, false);
+  if (json.is_discarded()) throw std::invalid_argument("is no JSON");
+  if (!json.is_object() || !json.contains("schema")) {
+    throw std::invalid_argument("is no result of `assay gate --json` or `assay compare --json`");
+  }
+  if (json["schema"] != 1) {
+    throw std::invalid_argument(
+        formatted("has schema {}; this assay reads schema 1", json["schema"].dump()));
+  }
+  std::vector<SavedResult> results;
+  const bool gate = json.contains("cases");
+  if (gate && !json["cases"].is_array()) not_as_expected("cases", "an array");
+  const Json whole = gate ? json["cases"] : Json::array({json});
+  for (const Json& entry : whole) {
+    try {
+      results.push_back(result(entry));
+    } catch (const std::invalid_argument& e) {
+      const bool named = entry.is_object() && entry.contains("case") && entry["case"].is_string();
+      if (named) throw CaseError(entry["case"].get<std::string>(), e.what());
+      throw;
+    }
+  }
+  return results;
+}
+
+}  // namespace assay::wire

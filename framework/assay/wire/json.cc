@@ -1,0 +1,136 @@
+#include "assay/wire/json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include "assay/base/printable.h"
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+
+namespace assay::wire {
+namespace {
+
+// Returns how deep values lie within values. A text that is not JSON has a depth, too.
+int depth_of(const std::string& text) {
+  int depth = 0, deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+// Copies and dump() go down by recursion, which the stack must hold.
+constexpr int kDeepest = 256;
+
+}  // namespace
+
+Json number(double value) {
+  if (std::isnan(value)) return "nan";
+  return std::isfinite(value) ? Json(value) : Json(number_text(value));
+}
+
+std::string dumped(const Json& json, int indent) {
+  return printable_json(json.dump(indent, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
+void wrong(const std::string& where, const std::string& what) {
+  throw std::invalid_argument(where + ": " + what);
+}
+
+void check_keys(const Json& object, const std::vector<std::string>& known,
+                const std::string& where) {
+  if (!object.is_object()) wrong(where, "an object {...} is expected");
+  for (const auto& [key, value] : object.items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    wrong(where, unknown_word("key", key, known));
+  }
+}
+
+std::string text_of(const Json& object, const char* key, const std::string& where) {
+  if (!object.contains(key)) return "";
+  if (!object[key].is_string()) wrong(where, formatted("'{}' must be a string", key));
+  return object[key].get<std::string>();
+}
+
+bool is_int64(const Json& value) {
+  return value.is_number_integer() &&
+         !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
+}
+
+std::optional<double> number_of(const Json& object, const char* key, const std::string& where,
+                                double most) {
+  if (!object.contains(key)) return std::nullopt;
+  const double value = object[key].is_number() ? object[key].get<double>() : NAN;
+  if (!(value >= 0 && value <= most) || !std::isfinite(value)) {
+    const bool is_range = most == 1 || value > most;
+    wrong(where, formatted("'{}' must be a number {}, not {}", key,
+                           is_range ? formatted("from 0 to {:.0f}", most) : "of at least 0",
+                           object[key].dump()));
+  }
+  return value;
+}
+
+std::optional<std::int64_t> count_of(const Json& object, const char* key,
+                                     const std::string& where) {
+  const auto value = number_of(object, key, where, 0x1p53);
+  if (!value) return std::nullopt;
+  if (*value != std::floor(*value)) wrong(where, formatted("'{}' must be a whole number", key));
+  return static_cast<std::int64_t>(*value);
+}
+
+namespace {
+
+// Returns whether the text has a character that is not printed, other than ends of lines and tabs.
+bool has_control(const std::string& text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    const auto code = static_cast<unsigned char>(c);
+    return (code < 0x20 && c != '\n' && c != '\r' && c != '\t') || code == 0x7f;
+  });
+}
+
+}  // namespace
+
+Json parse_json(const std::string& text, const std::string& source, Controls controls) {
+  if (depth_of(text) > kDeepest) {
+    wrong(source, formatted("holds values within values more than {} deep", kDeepest));
+  }
+  // The parser would take the last of two, and nobody would know which was meant.
+  std::vector<std::set<std::string>> keys;
+  const auto look = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (controls == Controls::kRefused && parsed.is_string() &&
+        has_control(parsed.get_ref<const std::string&>())) {
+      wrong(source, formatted("the text {} holds a control character", parsed.dump()));
+    }
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key) {
+      const std::string key = parsed.get<std::string>();
+      if (!keys.back().insert(key).second) {
+        wrong(source, formatted("has the key '{}' twice in one object", key));
+      }
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text, look);
+  } catch (const Json::parse_error& e) {
+    wrong(source, formatted("is no JSON: {}", e.what()));
+  } catch (const Json::out_of_range& e) {  // 1e999
+    wrong(source, formatted("holds a number beyond those of float64: {}", e.what()));
+  }
+}
+
+}  // namespace assay::wire

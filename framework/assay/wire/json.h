@@ -1,0 +1,45 @@
+// Reads and writes JSON. Every message of a reader names the place and what is wrong there.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace assay::wire {
+
+using Json = nlohmann::ordered_json;
+// Sorted by name, for objects of many thousands of keys, which are slow to search in order.
+using SortedJson = nlohmann::json;
+
+// JSON has neither NaN nor infinity: they are the strings "nan", "inf" and "-inf".
+Json number(double value);
+
+// Returns the text with a line end. An `indent` of -1 writes one line. Bytes that are not UTF-8,
+// which a file's name may have, are replaced, and characters that cannot be printed are escaped.
+std::string dumped(const Json& json, int indent);
+
+// Throws std::invalid_argument: "own.json: standard 'x': float16: WHAT".
+[[noreturn]] void wrong(const std::string& where, const std::string& what);
+
+// Decides if texts may hold control characters. Files that people write need none. Files that assay
+// wrote hold the names that were in its inputs.
+enum class Controls : std::uint8_t { kRefused, kAllowed };
+
+Json parse_json(const std::string& text, const std::string& source,
+                Controls controls = Controls::kRefused);
+
+// These throw as wrong() does: what is no object, an unknown key ("did you mean"), a value of
+// another type or range. A key that is not there gives "" or nothing.
+void check_keys(const Json& object, const std::vector<std::string>& known,
+                const std::string& where);
+std::string text_of(const Json& object, const char* key, const std::string& where);
+// Returns whether a value is a whole number of int64: get() would return a negative one for 2^63.
+bool is_int64(const Json& value);
+std::optional<double> number_of(const Json& object, const char* key, const std::string& where,
+                                double most = INFINITY);
+std::optional<std::int64_t> count_of(const Json& object, const char* key, const std::string& where);
+
+}  // namespace assay::wire

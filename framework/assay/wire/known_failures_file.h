@@ -1,0 +1,15 @@
+// The list of known failures that people write (docs/gate.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/gate/known_failures.h"
+
+namespace assay::wire {
+
+// Throws std::invalid_argument that names the place and what is wrong there; std::runtime_error
+// where the file cannot be read.
+std::vector<KnownFailure> read_known_failures(const std::string& path);
+
+}  // namespace assay::wire

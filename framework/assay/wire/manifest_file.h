@@ -1,0 +1,42 @@
+// The list of a folder that `assay unpack` wrote: cases, and the files in which their arrays lie
+// (docs/interop.md).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/cases/case.h"
+
+namespace assay::wire {
+
+inline constexpr const char* kManifestName = "assay_cases.json";
+
+struct ManifestArray {
+  std::string file;  // within the folder, with an array's name behind it if it holds several
+  std::string dtype;
+  Shape shape;
+  bool operator==(const ManifestArray&) const = default;
+};
+struct ManifestCase {
+  std::string name, op;
+  std::map<std::string, Attribute> attributes;
+  std::vector<std::string> absent_inputs;
+  // By what a dataset file calls them: inputs/a, golden, outputs/h200, golden/y, outputs/h200/y,
+  // accumulators/..., residuals/...
+  std::map<std::string, ManifestArray> arrays;
+  std::map<std::string, std::string> machines;  // by what names an output
+  // Of a case with several outputs, by their names; an output that is not compared has no golden.
+  std::map<std::string, std::map<std::string, Attribute>> results;
+};
+struct Manifest {
+  std::map<std::string, Attribute> attributes;
+  std::vector<ManifestCase> cases;
+};
+
+// `source` names the text in messages. Throws std::invalid_argument that names the place in it.
+Manifest parse_manifest(const std::string& text, const std::string& source);
+std::string manifest_text(const Manifest& manifest);
+
+}  // namespace assay::wire

@@ -1,0 +1,13 @@
+// Results of studies as JSON.
+#pragma once
+
+#include <string>
+
+#include "assay/study/study.h"
+
+namespace assay::wire {
+
+// Schema 1, documented in docs/studies.md. NaN and infinity are the strings "nan", "inf", "-inf".
+std::string study_json(const study::StudyResult& result);
+
+}  // namespace assay::wire
