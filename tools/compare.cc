@@ -350,10 +350,10 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
   }
   o.tolerance.note_unused(report);
   if (o.json == "-")
-    print(gate_json(report));
+    print(gate_json(report, JsonMetrics::kAll));
   else if (!context.quiet)
     print(gate_table(report, use_color()));
-  if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report));
+  if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report, JsonMetrics::kAll));
   return exit_code(report_outcome(report));
 }
 

@@ -50,16 +50,20 @@ struct GateOptions {
   std::string known_failures;
   int threads = 0;
   bool mutate = false, strict = false, all = false, brief = false;
-  bool update_baseline = false, repeat = false;
+  bool update_baseline = false, repeat = false, histograms = false;
   std::optional<double> mutate_min;
   ToleranceOptions tolerance;
 };
+
+JsonMetrics metrics_of(const GateOptions& o) {
+  return o.histograms ? JsonMetrics::kAll : JsonMetrics::kMain;
+}
 
 void write_reports(const GateOptions& o, const GateReport& report) {
   if (!o.json.empty() && o.json != "-") {
     FileStream out(o.json);
     write_gate_json(
-        report, [&](std::string_view text) { out.write(text); }, o.threads);
+        report, [&](std::string_view text) { out.write(text); }, o.threads, metrics_of(o));
     out.commit();
   }
   if (!o.junit.empty()) write_file(o.junit, gate_junit(report));
@@ -314,8 +318,7 @@ class Gate {
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     // What no report of this run shows would be most of the memory of many cases.
-    const bool has_histograms =
-        !o_.json.empty() || !o_.html.empty() || context_.listener != nullptr;
+    const bool has_histograms = o_.histograms || !o_.html.empty() || context_.listener != nullptr;
     for (GatedCase& one : gated) {
       for (Verdict& v : one.report.verdicts) {
         if (!has_histograms && v.metrics) {
@@ -566,7 +569,7 @@ int run_gate(const GateOptions& o, const Context& context) {
   if (is_empty_shard && found.cases == 0) print_error("error: no case was chosen");
   if (o.json == "-") {
     write_gate_json(
-        report, [](std::string_view text) { print(std::string(text)); }, o.threads);
+        report, [](std::string_view text) { print(std::string(text)); }, o.threads, metrics_of(o));
   } else if (is_empty_shard && found.cases > 0) {
     if (!context.quiet) {
       print(formatted("shard {} has no case: there are fewer cases ({}) than shards\n", o.shard,
@@ -672,8 +675,10 @@ void add_gate(Context& context) {
                    "exit 1 where a smaller fraction of the mutations is caught")
       ->check(in_range(0.0, 1.0))
       ->needs(mutate);
-  files.output_or_standard_output(
+  auto* json = files.output_or_standard_output(
       command->add_option("--json", o.json, "write the result as JSON ('-': standard output)"));
+  command->add_flag("--histograms", o.histograms, "all metrics and their histograms in the JSON")
+      ->needs(json);
   files.output(command->add_option("--junit", o.junit, "write the result as JUnit XML"));
   files.output(
       command->add_option("--html", o.html, "write the result as one self-contained page"));

@@ -55,7 +55,7 @@ py::dict evidence_of(const Finding& f) {
   for (const identify::Evidence& e : f.evidence) {
     py::dict d;
     d["value"] = e.value;
-    d["otherwise"] = e.rival.empty() ? py::object(py::none()) : py::object(py::cast(e.rival));
+    d["other_value"] = e.rival.empty() ? py::object(py::none()) : py::object(py::cast(e.rival));
     d["differ"] = e.differ;
     d["of"] = e.of;
     d["same"] = e.same;
@@ -214,7 +214,7 @@ void define_finding(py::module_& m) {
                     "Whether other outputs of the same dtypes ruled out models that this one alone "
                     "does not.")
       .def_property_readonly("evidence", &evidence_of,
-                             "By parameter: value, otherwise (the value that would change fewest "
+                             "By parameter: value, other_value (the value that would change fewest "
                              "elements; None), differ of so many, same (values that change none).")
       .def_readonly("rivals", &Finding::rivals,
                     "Of 'undecided': other models that fit, at most a few.")

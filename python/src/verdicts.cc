@@ -373,7 +373,8 @@ void define_gate_report(py::module_& m) {
       .def_property_readonly("version", of(&GateReport::version), "Of assay.")
       .def_property_readonly("text", text, "The table that `assay gate` prints.")
       .def(
-          "to_dict", [](const GateResult& r) { return from_json(gate_json(r.report)); },
+          "to_dict",
+          [](const GateResult& r) { return from_json(gate_json(r.report, JsonMetrics::kAll)); },
           "As docs/json.md has it.")
       .def(
           "html", [](const GateResult& r) { return gate_html(r.report); },

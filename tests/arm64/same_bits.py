@@ -46,9 +46,9 @@ def jobs():
     for path in sorted(SAMPLES.glob("*.h5")):
         machine = "ascend910b" if path.stem.startswith(("transformer", "operators")) else "hopper"
         recorded = ["--machine", machine]
-        yield f"gate {path.stem}", ["gate", path, *recorded, "--json", f"gate_{path.stem}.json", "-q"]
+        yield f"gate {path.stem}", ["gate", path, *recorded, "--json", f"gate_{path.stem}.json", "--histograms", "-q"]
         yield f"gate {path.stem} with checksums", ["gate", path, *recorded, "--abft", "rounding_variance", "--json",
-                                                   f"abft_{path.stem}.json", "-q"]
+                                                   f"abft_{path.stem}.json", "--histograms", "-q"]
     yield "campaign", ["campaign", "plan.json", "--out", "campaign", "--json", "campaign.json", "--csv",
                        "campaign.csv", "-q"]
 

@@ -132,11 +132,11 @@ def configurations(out):
 
 def results(assay, out, work):
     # Whatever the gate says of it; the file keeps the words of the command, and no folder of this machine.
-    subprocess.run(["assay", "gate", "plain.h5", "--recorded", "npu", "--json", "gate.json"],
+    subprocess.run(["assay", "gate", "plain.h5", "--recorded", "npu", "--json", "gate.json", "--histograms"],
                    executable=pathlib.Path(assay).resolve(), cwd=work, capture_output=True)
     dump(out, "gate", json.loads((work / "gate.json").read_text()), chr(1))
-    dump(out, "baseline", {"schema": 1, "baseline": [
-        {"file": "g.h5", "case": "a", "output_name": "", "output": "npu", "standard": "torch", "repeats": 2,
+    dump(out, "baseline", {"schema": 2, "baseline": [
+        {"file": "g.h5", "case": "a", "output_name": "", "producer": "npu", "standard": "torch", "repeats": 2,
          "metrics": {"cosine": [0.99, 1], "max_abs_error": "inf"}}]}, chr(2))
     plan = {"schema": 1, "name": "p", "cells": [{"dtype": "bfloat16", "shape": [4, 8, 4], "distribution": "normal",
             "gates": ["v_abft"], "clean_rows": 4, "faults": [{"census": 1, "bits": [3]}]}]}

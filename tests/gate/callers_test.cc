@@ -234,7 +234,7 @@ TEST_P(Callers, SayTheSame) {
       const auto& told = row["verdicts"].at(s);
       EXPECT_EQ(told["outcome"], outcome_word(v.outcome));
       EXPECT_EQ(told["because"], v.because);
-      EXPECT_EQ(told["misses"], v.misses);
+      EXPECT_EQ(told["mismatches"], v.misses);
       EXPECT_EQ(told["sites"], v.sites);
       ASSERT_EQ(told["worst"].size(), v.worst.size());
       for (std::size_t w = 0; w < v.worst.size(); ++w) {
@@ -283,8 +283,8 @@ TEST_P(Callers, SayTheSameWhereNothingIsAsked) {
     const Verdict& v = report.verdicts.front();
     EXPECT_EQ(row["outcome"], report.outcome_text());
     EXPECT_EQ(row["because"], report.because());
-    EXPECT_EQ(row["bound"]["origin"], v.bound.origin);
-    EXPECT_EQ(row["bound"]["standard"], v.bound.standard);
+    EXPECT_EQ(row["verdicts"][0]["bound"]["origin"], v.bound.origin);
+    EXPECT_EQ(row["verdicts"][0]["bound"]["standard"], v.bound.standard);
     EXPECT_TRUE(v.bound.origin == "operator" || !v.notes.empty());
     // Right results: nothing but the bound's own blindness may speak against them.
     EXPECT_NE(v.outcome, Outcome::kFail) << explain(v);

@@ -76,14 +76,14 @@ TEST_F(GateDraws, NeedNoGoldenResult) {
                              HasSubstr("note: tests of 8 192 draws, each fails below p 2e-07: ")));
   const nlohmann::json cases = json("r.json")["cases"];
   ASSERT_EQ(cases.size(), 2u);
-  EXPECT_EQ(cases[0]["bound"]["distribution"], "uniform,low=0,high=1");
-  const nlohmann::json tests = cases[0]["tests"];
+  EXPECT_EQ(cases[0]["verdicts"][0]["bound"]["distribution"], "uniform,low=0,high=1");
+  const nlohmann::json tests = cases[0]["verdicts"][0]["tests"];
   ASSERT_EQ(tests.size(), 5u);
   EXPECT_EQ(tests[2]["name"], "serial correlation");
   EXPECT_EQ(tests[2]["passed"], false);
   EXPECT_LT(tests[2]["p_value"].get<double>(), 1e-10);
   EXPECT_DOUBLE_EQ(tests[2]["limit"].get<double>(), 2e-7);
-  for (const auto& test : cases[1]["tests"]) EXPECT_EQ(test["passed"], true) << test;
+  for (const auto& test : cases[1]["verdicts"][0]["tests"]) EXPECT_EQ(test["passed"], true) << test;
   EXPECT_THAT(read("r.html"), HasSubstr("between elements 1 apart (p "));
   EXPECT_THAT(read("r.xml"), HasSubstr("between elements 1 apart (p "));
   // By any other standard there has to be one.
@@ -102,7 +102,7 @@ TEST_F(GateDraws, TheCaseMayNameTheLawAndItsParameters) {
   EXPECT_THAT(cases[0]["because"].get<std::string>(),
               HasSubstr("not of dropout,p=0.1: share of zeros"));
   EXPECT_EQ(cases[1]["outcome"], "pass");
-  EXPECT_EQ(cases[1]["bound"]["origin"], "case");
+  EXPECT_EQ(cases[1]["verdicts"][0]["bound"]["origin"], "case");
   Case open = dropout("open", 0.1, 0.1);
   open.attributes.erase("p");
   make("open.h5", {open});

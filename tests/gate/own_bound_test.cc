@@ -309,8 +309,8 @@ TEST_F(Default, HonestBfloat16ProductsPass) {
   EXPECT_THAT(read("r.html"), HasSubstr("accumulation (operator): the bound of accumulation"));
   const nlohmann::json report = json("r.json");
   for (const auto& row : report["cases"]) {
-    EXPECT_EQ(row["bound"]["standard"], "accumulation");
-    EXPECT_EQ(row["bound"]["origin"], "operator");
+    EXPECT_EQ(row["verdicts"][0]["bound"]["standard"], "accumulation");
+    EXPECT_EQ(row["verdicts"][0]["bound"]["origin"], "operator");
   }
   // An rtol of 5e-3 lies between half an ulp and one.
   EXPECT_THAT(run("assay gate mm.h5 --outputs npu.h5 --standard triton_ascend -q"), Code(1));
@@ -421,8 +421,8 @@ TEST_F(Default, IsNamed) {
   Ran ran = run("assay gate e.h5 --machine hopper --json r.json");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, HasSubstr("derived (operator)"));
-  EXPECT_EQ(json("r.json")["cases"][0]["bound"]["origin"], "operator");
-  EXPECT_EQ(json("r.json")["cases"][0]["bound"]["round_expected"], false);
+  EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["bound"]["origin"], "operator");
+  EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["bound"]["round_expected"], false);
   ran = run("assay gate e.h5 --machine hopper --standard torch");
   EXPECT_THAT(ran.out, Not(HasSubstr("operator")));
   make("g.h5", {recorded("x", "float32", {3}, {1, 2, 3}, {1, 2, 3})});

@@ -206,10 +206,14 @@ TEST(Regate, FilesThatAreNoResults) {
   };
   EXPECT_EQ(message(""), "is no JSON");
   EXPECT_EQ(message("[1]"), "is no result of `assay gate --json` or `assay compare --json`");
-  EXPECT_EQ(message("{\"schema\": 2}"), "has schema 2; this assay reads schema 1");
-  EXPECT_EQ(message(R"({"schema": 1, "cases": [{"case": "x", "because": "", "sites": "y"}]})"),
+  EXPECT_EQ(message("{\"schema\": 3}"), "has schema 3; this assay reads schema 2");
+  EXPECT_EQ(message("{\"schema\": 1}"),
+            "has schema 1: it was written by an older assay; run `assay gate` or `assay compare` "
+            "again");
+  EXPECT_EQ(message(R"({"schema": 2, "cases": [{"case": "x", "because": "",
+                        "verdicts": [{"sites": "y"}]}]})"),
             "case x: 'sites' must be a whole number");
-  EXPECT_EQ(message(R"({"schema": 1, "because": "", "metrics": {"compared": 3}})"),
+  EXPECT_EQ(message(R"({"schema": 2, "because": "", "metrics": {"compared": 3}})"),
             "has no 'bit_identical'; it may come from an older assay: judge the tensors again");
 }
 

@@ -24,7 +24,7 @@ import time
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import planted_causes
-from store import File, gate, golden64, Array
+from store import File, decisive, gate, golden64, Array
 
 LEAST_RIGHT, MOST_BY_CHANCE = 0.95, 0.01
 
@@ -70,7 +70,8 @@ def judge(tool, folder, made):
         file.close()
         judged, seconds = gate(tool, file.path, *(["--standard", standard] if standard else []))
         print(f"{standard or 'default'}: {len(cases)} cases in {seconds:.1f} s", file=sys.stderr)
-        found.update({name: judged[case] for case, name in cases.items()})
+        for case, name in cases.items():
+            found[name] = {**judged[case], "where": decisive(judged[case]).get("where", "")}
         os.unlink(file.path)
     return found
 

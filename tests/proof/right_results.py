@@ -36,7 +36,7 @@ import machine_data
 import right_data
 import torch_data
 from reports import end_check, end_selftest, markdown, read_csv, read_options, write_csv
-from store import File, gate
+from store import File, decisive, gate
 
 GATES = {"default": (), "expected_error": ("--standard", "expected_error")}
 SOURCES = ("products", "rows", "torch", "machines")
@@ -58,14 +58,16 @@ class Tally:
     def add(self, family, gate_name, case):
         self.counts[family][gate_name][case["outcome"]] += 1
         if case["outcome"] != "pass":
-            bound = case.get("bound", {})
+            worst = decisive(case)
             self.alarms.append(
                 Alarm(
                     family=family,
                     gate=gate_name,
-                    worst_ratio=case.get("worst_ratio", ""),
-                    standard=bound.get("standard", ""),
-                    **{key: case[key] for key in ("case", "op", "outcome", "misses", "sites", "because", "reproduce")},
+                    misses=worst.get("mismatches", 0),
+                    sites=worst.get("sites", 0),
+                    worst_ratio=worst.get("worst_ratio", ""),
+                    standard=worst.get("bound", {}).get("standard", ""),
+                    **{key: case[key] for key in ("case", "op", "outcome", "because", "reproduce")},
                 )
             )
 

@@ -76,3 +76,9 @@ def gate(tool, path, *options, recorded="kernel", allowed=(0, 1, 2, 3, 4)):
     run_assay(tool, "gate", path, *source, *options, "--json", report, "--quiet", allowed=allowed)
     cases = {case["case"]: case for case in json.loads(report.read_text())["cases"]}
     return cases, time.time() - began
+
+
+def decisive(case):
+    """Returns the verdict that decides the outcome of a case in a report; {} if it has none."""
+    verdicts = case["verdicts"]
+    return next((v for v in verdicts if v["outcome"] == case["outcome"]), verdicts[0] if verdicts else {})

@@ -43,7 +43,8 @@ class Gate(TestCase):
 
     def test_it_is_the_programs(self):
         path = self.directory / "report.json"
-        program("gate", self.golden, "--recorded", "other", "--json", path, check=False)
+        program("gate", self.golden, "--recorded", "other", "--json", path, "--histograms",
+                check=False)
         theirs, ours = json.loads(path.read_text()), assay.gate(self.golden, recorded="other").to_dict()
         for report in (theirs, ours):
             report.pop("command"), report.pop("host", None)

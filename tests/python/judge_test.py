@@ -49,7 +49,7 @@ class Compare(TestCase):
                           miss.actual_bits), ("fail", 1, (3, 7), 157, 5.0, 0x40a00000))
         self.assertEqual(miss.expected, float(OUT[3, 7]))
         self.assertEqual(miss.error, abs(5 - float(OUT[3, 7])))
-        self.assertEqual(v.to_dict()["misses"], 1)
+        self.assertEqual(v.to_dict()["mismatches"], 1)
         self.assertIn("&lt;", assay.compare(BAD, GOLDEN, standard="cann_l0")._repr_html_() + "&lt;")
         self.assertTrue(v._repr_html_().startswith("<pre>1 of 1 000 elements"))
         self.assertEqual(self.refusal(AssertionError, v.check), str(v))

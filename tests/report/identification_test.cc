@@ -213,12 +213,12 @@ TEST(IdentificationJson, Found) {
   f.parameters["order"] = std::string("fused");
   const std::string text = wire::identification_json({f}, "r.h5");
   EXPECT_EQ(text.back(), '\n');
-  EXPECT_EQ(parsed(text), parsed(R"({"schema": 1, "file": "r.h5", "cases": [{
-      "case": "mm/a", "op": "matmul", "output": "h200", "outcome": "found",
+  EXPECT_EQ(parsed(text), parsed(R"({"schema": 2, "file": "r.h5", "cases": [{
+      "case": "mm/a", "op": "matmul", "producer": "h200", "outcome": "found",
       "sentence": "Hopper's tensor cores.", "alike": ["hopper", "blackwell"], "model": "hopper",
       "parameters": {"order": "fused", "scale": 0.5, "split_k": 2}, "elements": 1536,
       "tried": 12345, "row": true, "by_others": false, "fits": 3,
-      "evidence": {"chunk": {"value": "16", "differ": 1021, "of": 1536, "otherwise": "8"},
+      "evidence": {"chunk": {"value": "16", "differ": 1021, "of": 1536, "other_value": "8"},
                    "flush_sums": {"value": "0", "differ": 0, "of": 0, "same": ["1"]}}}]})"));
 }
 
@@ -232,9 +232,9 @@ TEST(IdentificationJson, UndecidedAndExplainedByNothing) {
   f.has_more = true;
   f.decision = decided();
   EXPECT_EQ(parsed(wire::identification_json({f, no_model()}, "")),
-            parsed(R"({"schema": 1, "file": "",
+            parsed(R"({"schema": 2, "file": "",
       "cases": [
-       {"case": "mm/a", "op": "matmul", "output": "h200", "outcome": "undecided",
+       {"case": "mm/a", "op": "matmul", "producer": "h200", "outcome": "undecided",
         "sentence": "Hopper's tensor cores.",
         "decide": {"models": 3, "has_more": true, "parameters": ["chunk"], "arithmetics": 2,
                    "like_the_first": 2, "results": 960, "command": "assay probes float16",
@@ -242,7 +242,7 @@ TEST(IdentificationJson, UndecidedAndExplainedByNothing) {
         "model": "hopper", "parameters": {"split_k": 2}, "elements": 1536, "tried": 12345,
         "note": "n", "row": true, "by_others": true, "fits": 3, "evidence": {},
         "rivals": ["cdna3"]},
-       {"case": "mm/b", "op": "matmul", "output": "910b", "output_name": "y", "outcome": "none",
+       {"case": "mm/b", "op": "matmul", "producer": "910b", "output_name": "y", "outcome": "none",
         "sentence": "No model gives every element.",
         "model": "ascend910b,chunk=8", "parameters": {}, "elements": 4096, "tried": 2500,
         "nearest": {"agree": 1000, "of": 1024, "largest_ulps": 3}}]})"));
@@ -252,7 +252,7 @@ TEST(IdentificationJson, NotTried) {
   Finding f = no_model();
   f.why = "it has no golden result";
   EXPECT_EQ(parsed(wire::identification_json({f}, "r.h5"))["cases"], parsed(R"([{"case": "mm/b",
-      "op": "matmul", "output": "910b", "output_name": "y", "outcome": "not_identified",
+      "op": "matmul", "producer": "910b", "output_name": "y", "outcome": "not_identified",
       "because": "it has no golden result"}])"));
   EXPECT_EQ(parsed(wire::identification_json({}, "r.h5"))["cases"], parsed("[]"));
   EXPECT_EQ(parsed(wire::identification_json({}, "r\xff.h5"))["file"], "r\xef\xbf\xbd.h5");

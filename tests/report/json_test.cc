@@ -75,10 +75,10 @@ TEST(VerdictJson, Values) {
   EXPECT_EQ(text.back(), '\n');
   const Json j = Json::parse(text);
   EXPECT_EQ(j.begin().key(), "schema");
-  EXPECT_EQ(j["schema"], 1);
+  EXPECT_EQ(j["schema"], 2);
   EXPECT_EQ(j["outcome"], "fail");
   EXPECT_EQ(j["sites"], 4);
-  EXPECT_EQ(j["misses"], 1);
+  EXPECT_EQ(j["mismatches"], 1);
   EXPECT_DOUBLE_EQ(j["worst_ratio"].get<double>(), 100);
   EXPECT_EQ(j["because"],
             "1 of 4 elements (25.0 %) differs by more than atol 0.001 + rtol 0.001 * |expected|");
@@ -149,7 +149,7 @@ TEST(VerdictJson, LargeIntegersKeepTheirBits) {
   const std::int64_t odd = (std::int64_t{1} << 53) + 1;
   const std::vector<std::int64_t> a = {odd, 2}, e = {odd - 1, 2};
   const Json j = Json::parse(verdict_json(judge(view(a), view(e), command_tolerance(0, 0))));
-  ASSERT_EQ(j["misses"], 1);
+  ASSERT_EQ(j["mismatches"], 1);
   EXPECT_EQ(j["worst"][0]["actual_bits"], "0x0020000000000001");
   EXPECT_EQ(j["worst"][0]["expected_bits"], "0x0020000000000000");
   EXPECT_NE(j["worst"][0]["actual"], j["worst"][0]["expected"]);
@@ -182,7 +182,7 @@ TEST(GateJson, Cases) {
   const std::string text = gate_json(sample());
   EXPECT_EQ(python(kReadJson, text), "valid\n");
   const Json j = Json::parse(text);
-  EXPECT_EQ(j["schema"], 1);
+  EXPECT_EQ(j["schema"], 2);
   EXPECT_EQ(j["assay"], "0.1.0");
   EXPECT_EQ(j["command"], "assay gate g.h5");
   EXPECT_EQ(j["golden"], "g.h5");
@@ -193,18 +193,21 @@ TEST(GateJson, Cases) {
   EXPECT_EQ(a["op"], "matmul");
   EXPECT_EQ(a["dtype"], "float32");
   EXPECT_EQ(a["shape"], Json::parse("[2]"));
-  EXPECT_EQ(a["output"], "ascend910b");
+  EXPECT_EQ(a["producer"], "ascend910b");
   EXPECT_EQ(a["tags"], Json::parse(R"(["slow", "nightly"])"));
   EXPECT_EQ(a["outcome"], "pass");
   EXPECT_EQ(a["seconds"], 0.25);
   EXPECT_EQ(a["reproduce"], "assay gate g.h5 --case a");
-  EXPECT_FALSE(a.contains("verdicts"));
+  ASSERT_EQ(a["verdicts"].size(), 1u);
+  for (const char* key : {"output", "sites", "mismatches", "worst", "bound", "metrics"}) {
+    EXPECT_FALSE(a.contains(key)) << key << " is a verdict's";
+  }
   const Json& b = j["cases"][1];
   EXPECT_EQ(b["outcome"], "fail");
-  EXPECT_EQ(b["misses"], 1) << "of the verdict that failed";
   ASSERT_EQ(b["verdicts"].size(), 2u);
   EXPECT_EQ(b["verdicts"][0]["outcome"], "pass");
   EXPECT_EQ(b["verdicts"][1]["outcome"], "fail");
+  EXPECT_EQ(b["verdicts"][1]["mismatches"], 1);
   EXPECT_EQ(j["cases"][2]["outcome"], "not_comparable");
   EXPECT_EQ(j["cases"][3]["outcome"], "untrusted");
   EXPECT_EQ(Json::parse(gate_json(GateReport{}))["outcome"], "not_comparable");
@@ -229,6 +232,18 @@ TEST(GateJson, IsTheSameWhateverThreadsWriteIt) {
         report, [&](std::string_view part) { text += part; }, threads);
     EXPECT_TRUE(text == alone) << threads;
   }
+}
+
+TEST(GateJson, ACaseHasOneLineAndItsMainMetrics) {
+  const std::string text = gate_json(sample());
+  EXPECT_THAT(text, testing::HasSubstr("\n    {\"case\":\"b\",\"op\":\"matmul\","));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("histogram")));
+  EXPECT_EQ(Json::parse(text)["cases"][0]["verdicts"][0]["metrics"].size(), 7u);
+  const Json all = Json::parse(gate_json(sample(), JsonMetrics::kAll));
+  const Json& verdict = all["cases"][0]["verdicts"][0];
+  Json alone = Json::parse(verdict_json(sample().cases[0].verdicts[0]));
+  EXPECT_EQ(verdict["metrics"], alone["metrics"]);
+  EXPECT_TRUE(verdict["metrics"].contains("abs_error_histogram"));
 }
 
 TEST(GateJson, AnyBytes) {

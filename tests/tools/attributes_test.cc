@@ -126,10 +126,10 @@ TEST_F(Attributes, HalfATolerance) {
   make("g.h5", {with("r", "rtol", 0.5), with("a", "atol", 0.5)});
   EXPECT_THAT(run("assay gate g.h5 --json r.json --quiet"), Exits(0));
   const auto cases = json("r.json")["cases"];
-  EXPECT_EQ(cases[0]["bound"]["atol"], 0.5);
-  EXPECT_EQ(cases[0]["bound"]["rtol"], 0);
-  EXPECT_EQ(cases[1]["bound"]["atol"], 0);
-  EXPECT_EQ(cases[1]["bound"]["rtol"], 0.5);
+  EXPECT_EQ(cases[0]["verdicts"][0]["bound"]["atol"], 0.5);
+  EXPECT_EQ(cases[0]["verdicts"][0]["bound"]["rtol"], 0);
+  EXPECT_EQ(cases[1]["verdicts"][0]["bound"]["atol"], 0);
+  EXPECT_EQ(cases[1]["verdicts"][0]["bound"]["rtol"], 0.5);
 }
 
 // An output that is its own golden result would pass whatever it is.

@@ -82,7 +82,7 @@ TEST_F(BlindTest, EveryReportHasTheShare) {
   const std::string note =
       "the check is blind to 3 of the 9 elements that are not zero (33.3 %): as zeros they would "
       "pass atol 0.001 + rtol 0.001 * |expected|";
-  const auto entry = json("r.json")["cases"][0];
+  const auto entry = json("r.json")["cases"][0]["verdicts"][0];
   EXPECT_EQ(entry["nonzero"], 9);
   EXPECT_EQ(entry["blind"], 3);
   EXPECT_DOUBLE_EQ(entry["blind_share"], 3.0 / 9);
@@ -115,7 +115,7 @@ TEST_F(BlindTest, ALimitMayBeSetByTheCommandAndByACaseThatSaysWhy) {
   make("said.h5", {c});
   const Ran said = run("assay gate said.h5 --json r.json");
   EXPECT_THAT(said, Exits(0));
-  EXPECT_THAT(json("r.json")["cases"][0]["notes"][0].get<std::string>(),
+  EXPECT_THAT(json("r.json")["cases"][0]["verdicts"][0]["notes"][0].get<std::string>(),
               AllOf(HasSubstr("blind to 3 of the 4"),
                     HasSubstr("; the case allows it: one-hot rows: the small ones are noise")));
   EXPECT_THAT(run("assay gate said.h5 --max-blind 0.5"), Code(4));

@@ -221,7 +221,7 @@ TEST_F(CompareLarge, RawAndNpyInBoundedMemory) {
   Ran ran = capped("assay compare a.raw b.npy" + raw + "--standard torch --json -");
   ASSERT_THAT(ran, Exits(1));
   const auto verdict = parsed(ran.out);
-  EXPECT_EQ(verdict["misses"], 1);
+  EXPECT_EQ(verdict["mismatches"], 1);
   EXPECT_EQ(verdict["sites"], kRows * kColumns);
   EXPECT_EQ(verdict["worst"][0]["index"], (std::vector<std::int64_t>{63, kColumns - 2}));
   EXPECT_EQ(verdict["metrics"]["max_abs_index"], last);

@@ -170,9 +170,9 @@ TEST_F(Compare, JsonOfOneVerdict) {
   const Ran ran = run("assay compare a.npy b.npy --json -");
   EXPECT_THAT(ran, Exits(1));
   const auto verdict = parsed(ran.out);
-  EXPECT_EQ(verdict["schema"], 1);
+  EXPECT_EQ(verdict["schema"], 2);
   EXPECT_EQ(verdict["outcome"], "fail");
-  EXPECT_EQ(verdict["misses"], 2);
+  EXPECT_EQ(verdict["mismatches"], 2);
   EXPECT_EQ(verdict["sites"], 24);
   EXPECT_THAT(run("assay compare a.npy b.npy --json r.json --quiet"), Exits(1));
   EXPECT_EQ(json("r.json"), verdict);

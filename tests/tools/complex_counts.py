@@ -104,12 +104,12 @@ for kind in ("complex32", "complex64", "complex128"):
         what = (kind, rtol, atol, equal_nan)
         bound = ["--rtol", repr(rtol), "--atol", repr(atol), *(["--equal-nan"] if equal_nan else [])]
         verdict = assay(kind, actual, expected, *bound)
-        check(what, verdict["misses"] == int((~wanted).sum()), verdict["misses"], "by NumPy", int((~wanted).sum()))
+        check(what, verdict["mismatches"] == int((~wanted).sum()), verdict["mismatches"], "by NumPy", int((~wanted).sum()))
         compared += len(wanted)
         # Those that others pass, alone, and those that they refuse: every pair's own verdict.
         for side, of, count in (("passes", wanted, 0), ("misses", ~wanted, int((~wanted).sum()))):
             alone = assay(kind, actual[of], expected[of], *bound)
-            check(what, alone["misses"] == count, side, alone["misses"], [
+            check(what, alone["mismatches"] == count, side, alone["mismatches"], [
                 (w["actual"], w["expected"]) for w in alone["worst"]])
         # The worst elements are shown as the parts that they are.
         for entry in verdict["worst"]:

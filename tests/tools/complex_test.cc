@@ -40,7 +40,7 @@ TEST_F(ComplexNumbers, VerdictsAgreeWithNumpyAndPyTorch) {
 
 TEST_F(ComplexNumbers, GateShowsThemAsComplexNumbers) {
   make("g.h5", {turned("good"), turned("off", 0.5)});
-  const Ran ran = run("assay gate g.h5 --json r.json --junit r.xml --html r.html");
+  const Ran ran = run("assay gate g.h5 --json r.json --histograms --junit r.xml --html r.html");
   EXPECT_THAT(ran, Exits(1));
   EXPECT_THAT(
       ran.out,
@@ -48,7 +48,7 @@ TEST_F(ComplexNumbers, GateShowsThemAsComplexNumbers) {
                 "1.3e-06 * |expected| (the case's own bound)\nwhich are:\n  [1, 2]: actual "
                 "7-7.5j (0x40e00000, 0xc0f00000), expected 7-8j (0x40e00000, 0xc1000000), "
                 "error 0.5, bound 2.382e-05\n"));
-  const auto worst = json("r.json")["cases"][1]["worst"][0];
+  const auto worst = json("r.json")["cases"][1]["verdicts"][0]["worst"][0];
   EXPECT_EQ(worst.dump(), R"({"actual":[7.0,-7.5],"actual_bits":["0x40e00000","0xc0f00000"],)"
                           R"("bound":2.3819189556555047e-05,"error":0.5,"expected":[7.0,-8.0],)"
                           R"("expected_bits":["0x40e00000","0xc1000000"],"index":[1,2],)"

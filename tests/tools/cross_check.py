@@ -109,7 +109,7 @@ def main():
                 [assay, "gate", str(dump), "--recorded", "dyn", "--benchmark", "xpu", "--standard",
                  standard, "--json", str(report), "-q"], capture_output=True, text=True)
             cases = json.loads(report.read_text())["cases"] if ran.returncode in (0, 1, 3, 4) else []
-            if len(cases) != CASES or {c["bound"]["standard"] for c in cases} - {standard}:
+            if len(cases) != CASES or {c["verdicts"][0]["bound"]["standard"] for c in cases} - {standard}:
                 print(f"{standard}: {len(cases)} cases, exit code {ran.returncode}: {ran.stderr}")
                 return 1
             for c in cases:

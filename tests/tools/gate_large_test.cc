@@ -44,22 +44,22 @@ with h5py.File("large.h5", "w") as f:
 
 TEST_F(GateLarge, CasesLargerThanTheMemory) {
   if (is_emulated()) GTEST_SKIP() << "the emulator needs address space of its own";
-  const Ran judged = capped("assay gate large.h5 --threads 2 --json r.json");
+  const Ran judged = capped("assay gate large.h5 --threads 2 --json r.json --histograms");
   EXPECT_EQ(judged.code, 1) << judged.err;
   EXPECT_EQ(judged.err, "");
   const auto cases = json("r.json")["cases"];
   ASSERT_EQ(cases.size(), 4u);
   EXPECT_EQ(cases[0]["case"], "packed");
   EXPECT_EQ(cases[0]["outcome"], "pass");
-  EXPECT_EQ(cases[0]["metrics"]["expected"]["zero"], 64 * (1 << 20) - 1);
+  EXPECT_EQ(cases[0]["verdicts"][0]["metrics"]["expected"]["zero"], 64 * (1 << 20) - 1);
   EXPECT_EQ(cases[1]["outcome"], "pass");
   EXPECT_EQ(cases[2]["outcome"], "untrusted");
   EXPECT_THAT(std::string(cases[2]["because"]),
               StartsWith("the output is the golden result itself: the same bytes of "));
   EXPECT_EQ(cases[3]["outcome"], "fail");
-  EXPECT_EQ(cases[3]["misses"], 1);
-  EXPECT_EQ(cases[3]["worst"][0]["index"], (std::vector<std::int64_t>{63, 5}));
-  EXPECT_EQ(cases[3]["metrics"]["max_abs_error"], 0.5);
+  EXPECT_EQ(cases[3]["verdicts"][0]["mismatches"], 1);
+  EXPECT_EQ(cases[3]["verdicts"][0]["worst"][0]["index"], (std::vector<std::int64_t>{63, 5}));
+  EXPECT_EQ(cases[3]["verdicts"][0]["metrics"]["max_abs_error"], 0.5);
 }
 
 TEST_F(GateLarge, NoResultDependsOnThreads) {

@@ -32,29 +32,49 @@ TEST_F(GateReports, JsonHasEveryKeyOfEveryCase) {
   make("g.h5", one_of_each());
   EXPECT_THAT(run("assay gate g.h5 --recorded p --json r.json"), Exits(1));
   const nlohmann::json report = json("r.json");
-  EXPECT_EQ(report["schema"], 1);
+  EXPECT_EQ(report["schema"], 2);
   EXPECT_EQ(report["outcome"], "fail");
   EXPECT_EQ(report["golden"], "g.h5");
   EXPECT_EQ(report["command"], "assay gate g.h5 --recorded p --json r.json");
   ASSERT_EQ(report["cases"].size(), 4u);
   for (const auto& c : report["cases"]) {
-    for (const char* key : {"case", "op", "dtype", "shape", "output", "outcome", "sites", "misses",
-                            "worst_ratio", "because", "bound", "metrics", "reproduce"}) {
+    for (const char* key : {"case", "op", "dtype", "shape", "producer", "outcome", "because",
+                            "verdicts", "reproduce"}) {
       EXPECT_TRUE(c.contains(key)) << key << " in " << c["case"];
+    }
+    for (const char* key : {"outcome", "sites", "mismatches", "special_mismatches", "worst_ratio",
+                            "because", "bound", "worst", "metrics"}) {
+      EXPECT_TRUE(c["verdicts"][0].contains(key)) << key << " in " << c["case"];
     }
   }
   const auto& failed = report["cases"][0];
   EXPECT_EQ(failed["case"], "fail");
   EXPECT_EQ(failed["outcome"], "fail");
-  EXPECT_EQ(failed["sites"], 6);
-  EXPECT_EQ(failed["misses"], 1);
-  EXPECT_EQ(failed["metrics"]["max_abs_error"], 0.5);
-  EXPECT_EQ(failed["worst"][0]["index"], nlohmann::json({1, 2}));
-  EXPECT_EQ(failed["worst"][0]["actual_bits"], "0x40b00000");
+  const auto& verdict = failed["verdicts"][0];
+  EXPECT_EQ(verdict["sites"], 6);
+  EXPECT_EQ(verdict["mismatches"], 1);
+  EXPECT_EQ(verdict["metrics"]["max_abs_error"], 0.5);
+  EXPECT_EQ(verdict["worst"][0]["index"], nlohmann::json({1, 2}));
+  EXPECT_EQ(verdict["worst"][0]["actual_bits"], "0x40b00000");
   EXPECT_EQ(report["cases"][1]["outcome"], "not_comparable");
   EXPECT_EQ(report["cases"][2]["outcome"], "pass");
-  EXPECT_EQ(report["cases"][2]["metrics"]["snr_db"], "inf") << "infinity is a string";
+  EXPECT_EQ(report["cases"][2]["verdicts"][0]["metrics"]["snr_db"], "inf")
+      << "infinity is a string";
   EXPECT_EQ(report["cases"][3]["outcome"], "untrusted");
+}
+
+TEST_F(GateReports, JsonOf500CasesTakesHalfAMegabyteAtMost) {
+  std::vector<Case> cases;
+  for (int i = 0; i < 500; ++i) {
+    cases.push_back(product(formatted("layer{}/mlp/gate_proj", i), i % 10 == 0 ? 0.5 : 1e-7));
+  }
+  make("g.h5", cases);
+  EXPECT_THAT(run("assay gate g.h5 --recorded p --json r.json -q"), Exits(1));
+  EXPECT_LE(read("r.json").size(), 500'000u);
+  EXPECT_EQ(json("r.json")["cases"].size(), 500u);
+  EXPECT_THAT(run("assay gate g.h5 --recorded p --json all.json --histograms -q"), Exits(1));
+  EXPECT_GT(read("all.json").size(), 2 * read("r.json").size());
+  EXPECT_TRUE(json("all.json")["cases"][0]["verdicts"][0]["metrics"].contains("ulp_histogram"));
 }
 
 TEST_F(GateReports, JsonOnStandardOutputIsAllThereIs) {
@@ -75,7 +95,8 @@ TEST_F(GateReports, JsonKeepsSeveralStandardsApart) {
   ASSERT_EQ(c["verdicts"].size(), 2u);
   EXPECT_EQ(c["verdicts"][0]["outcome"], "pass");
   EXPECT_EQ(c["verdicts"][1]["outcome"], "fail");
-  EXPECT_EQ(c["bound"]["standard"], "torch") << "the one that decides";
+  EXPECT_EQ(c["outcome"], "fail");
+  EXPECT_EQ(c["because"], c["verdicts"][1]["because"]) << "the one that decides";
 }
 
 TEST_F(GateReports, JunitParsesAndCounts) {

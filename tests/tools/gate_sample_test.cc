@@ -77,13 +77,14 @@ TEST_F(GateSample, WrongElementsAreToldByTheirPlace) {
   const std::vector<std::int64_t> rows = drawn({.rows = 20, .seed = 7});
   change(rows[3], 5);
   Ran ran =
-      run("assay gate g.h5 --outputs o.h5 --sample rows=20,seed=7 --standard torch --json r.json");
+      run("assay gate g.h5 --outputs o.h5 --sample rows=20,seed=7 --standard torch --json r.json "
+          "--histograms");
   EXPECT_THAT(ran, Exits(1));
   EXPECT_THAT(ran.out, HasSubstr("of 20 of 400 rows: 1 of 960 elements"));
   const auto c = json("r.json")["cases"][0];
-  ASSERT_EQ(c["misses"], 1);
-  EXPECT_EQ(c["worst"][0]["index"], (std::vector<std::int64_t>{rows[3], 5}));
-  EXPECT_EQ(c["metrics"]["max_abs_index"], rows[3] * 48 + 5);
+  ASSERT_EQ(c["verdicts"][0]["mismatches"], 1);
+  EXPECT_EQ(c["verdicts"][0]["worst"][0]["index"], (std::vector<std::int64_t>{rows[3], 5}));
+  EXPECT_EQ(c["verdicts"][0]["metrics"]["max_abs_index"], rows[3] * 48 + 5);
   EXPECT_EQ(c.count("where"), 0u);
   const std::string reproduce = c["reproduce"];
   EXPECT_THAT(run(reproduce.substr(reproduce.find("assay gate"))), Exits(1));
@@ -104,8 +105,8 @@ TEST_F(GateSample, WhatIsNotSampledIsSaid) {
   EXPECT_THAT(run("assay gate whole.h5 --outputs o.h5 --sample rows=20 --json r.json"), Exits(0));
   const auto c = json("r.json")["cases"][0];
   EXPECT_EQ(c.count("sample"), 0u);
-  EXPECT_EQ(c["sites"], 400 * 48);
-  EXPECT_EQ(c["notes"][0],
+  EXPECT_EQ(c["verdicts"][0]["sites"], 400 * 48);
+  EXPECT_EQ(c["verdicts"][0]["notes"][0],
             "judged as a whole, by its golden result: rows are drawn where there is none");
   // Rows of other operators are not drawn.
   ASSERT_THAT(
@@ -138,7 +139,7 @@ TEST_F(GateSample, AttentionByHeads) {
   const auto c = json("r.json")["cases"][0];
   EXPECT_EQ(c["sample"]["rows"], 32);
   EXPECT_EQ(c["sample"]["of"], 320);
-  EXPECT_EQ(c["sites"], 32 * 16);
+  EXPECT_EQ(c["verdicts"][0]["sites"], 32 * 16);
   EXPECT_EQ(c["abft"]["outcome"], "pass");
 }
 

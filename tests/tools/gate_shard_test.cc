@@ -38,12 +38,13 @@ with h5py.File("g.h5", "w") as f:
 };
 
 TEST_F(GateShard, JoinedShardsAreTheWholeRun) {
-  EXPECT_THAT(run("assay gate g.h5 --json whole.json -q"), Exits(1));
+  EXPECT_THAT(run("assay gate g.h5 --json whole.json --histograms -q"), Exits(1));
   for (const int count : {1, 3, 16}) {
     std::string parts;
     for (int i = count; i >= 1; --i) {  // in any order
       const std::string part = formatted("part-{}.json", i);
-      const Ran ran = run(formatted("assay gate g.h5 --shard {}/{} --json {} -q", i, count, part));
+      const Ran ran =
+          run(formatted("assay gate g.h5 --shard {}/{} --json {} --histograms -q", i, count, part));
       const bool has_wrong =
           count == 1 || (count == 3 && i != 3) || (count == 16 && (i == 5 || i == 10));
       EXPECT_THAT(ran, Exits(has_wrong ? 1 : 0)) << i << "/" << count;
@@ -101,7 +102,7 @@ TEST_F(GateShard, WhatIsNoShardIsRefused) {
   const Ran wrong = run("assay gate g.h5 --shard 4/3");
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("--shard 4/3: i/n is needed, i from 1 to n, such as 2/8"));
-  write("b.json", R"({"schema": 1, "baseline": []})");
+  write("b.json", R"({"schema": 2, "baseline": []})");
   EXPECT_EQ(run("assay gate g.h5 --shard 1/3 --baseline b.json").code, 2);
   // Its own output is no part.
   EXPECT_EQ(run("assay gate g.h5 --shard 1/1 --json p.json -q").code, 1);

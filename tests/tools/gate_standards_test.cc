@@ -28,7 +28,7 @@ TEST_F(GateStandards, DualBenchmarkTakesTheOtherProducer) {
   Ran ran = run("assay gate worse.h5 --recorded target --standard cann_l0 --json r.json");
   EXPECT_THAT(ran, Exits(1));
   EXPECT_THAT(ran.out, HasSubstr("over the benchmark's <= 10 is "));
-  const auto limits = json("r.json")["cases"][0]["limits"];
+  const auto limits = json("r.json")["cases"][0]["verdicts"][0]["limits"];
   ASSERT_EQ(limits.size(), 3u);
   EXPECT_EQ(limits[0]["statistic"], "mare_ratio");
   EXPECT_EQ(limits[0]["met"], false);
@@ -74,8 +74,9 @@ with h5py.File('x.h5', 'w') as f:
   std::string outcomes;
   const nlohmann::json report = json("r.json");
   for (const auto& c : report["cases"]) {
-    outcomes += formatted("{} {} {:.3g}; ", c["case"].get<std::string>(),
-                          c["outcome"].get<std::string>(), c["limits"][0]["value"].get<double>());
+    outcomes +=
+        formatted("{} {} {:.3g}; ", c["case"].get<std::string>(), c["outcome"].get<std::string>(),
+                  c["verdicts"][0]["limits"][0]["value"].get<double>());
   }
   EXPECT_EQ(outcomes,
             "beyond fail 0.02; close pass 0; few pass 0.005; large_few pass 0.005; "
@@ -154,16 +155,18 @@ with h5py.File('nan.h5', 'w') as f:
       "of the elements that may miss";
   EXPECT_THAT(ran.out, AllOf(HasSubstr("verify_result,as_published"), HasSubstr(note)));
   const nlohmann::json c = json("r.json")["cases"][0];
-  EXPECT_EQ(c["bound"]["standard"], "verify_result,as_published");
+  EXPECT_EQ(c["verdicts"][0]["bound"]["standard"], "verify_result,as_published");
   EXPECT_EQ(c["because"], "1 of 20 000 elements miss, where 0.0001 of them may");
-  EXPECT_EQ(c["misses"], 1);
-  EXPECT_EQ(c["notes"][0], note);
-  EXPECT_THAT(c["notes"][1].get<std::string>(), HasSubstr("verify_result itself says fail: "));
+  EXPECT_EQ(c["verdicts"][0]["mismatches"], 1);
+  EXPECT_EQ(c["verdicts"][0]["notes"][0], note);
+  EXPECT_THAT(c["verdicts"][0]["notes"][1].get<std::string>(),
+              HasSubstr("verify_result itself says fail: "));
   EXPECT_THAT(read("r.xml"), HasSubstr(note));
   EXPECT_THAT(read("r.html"), HasSubstr("verify_result,as_published"));
   // Of a case's attribute it is the same.
-  EXPECT_THAT(run("assay gate nan.h5 --case b --json r.json"), Exits(0));
-  EXPECT_EQ(json("r.json")["cases"][0]["bound"]["standard"], "verify_result,as_published");
+  EXPECT_THAT(run("assay gate nan.h5 --case b --json r.json --histograms"), Exits(0));
+  EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["bound"]["standard"],
+            "verify_result,as_published");
   // It takes nothing beside it, and is not known of standards without a hole.
   EXPECT_THAT(run("assay gate nan.h5 --case a --standard verify_result,as_published --equal-nan"),
               Exits(2,
@@ -354,7 +357,7 @@ TEST_F(GateStandards, TorchTakesTheLooserToleranceOfBothDtypes) {
     const auto of_gate = json("gate.json")["cases"][0], of_compare = json("compare.json");
     EXPECT_EQ(of_gate["outcome"], row.outcome);
     EXPECT_EQ(of_gate["because"], of_compare["because"]);
-    EXPECT_EQ(of_gate["bound"], of_compare["bound"]);
+    EXPECT_EQ(of_gate["verdicts"][0]["bound"], of_compare["bound"]);
   }
 }
 
@@ -371,7 +374,7 @@ TEST_F(GateStandards, EveryReportSaysWhichVersion) {
     EXPECT_THAT(read("r.xml"),
                 HasSubstr(formatted("<property name=\"standard\" value=\"{}\"/>", version)));
     EXPECT_THAT(read("r.html"), HasSubstr(version));
-    EXPECT_EQ(json("r.json")["cases"][0]["bound"]["standard"], version);
+    EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["bound"]["standard"], version);
   }
   EXPECT_THAT(
       run(gate + " --standard cann_ecosystem@2024").err,
@@ -394,7 +397,7 @@ TEST_F(GateStandards, PublishedOnesAsAFile) {
   write("own.json", R"({"standards": [)" + own.dump() + "]}");
   const Ran ran = run(gate + " --standards own.json --standard mine --json r.json");
   EXPECT_THAT(ran, Exits(run(gate + " --standard triton_ascend").code));
-  EXPECT_EQ(json("r.json")["cases"][0]["bound"]["standard"], "mine");
+  EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["bound"]["standard"], "mine");
   EXPECT_THAT(run("assay list faults --json f.json"),
               Exits(2,
                     "error: --json writes the table of standards alone: assay list standards "

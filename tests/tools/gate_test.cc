@@ -344,7 +344,7 @@ TEST_F(Gate, InfiniteToleranceOfACaseClearsNothing) {
 TEST_F(Gate, MetricsOfNothingAreNotPerfect) {
   make("g.h5", {recorded("x", "float32", {3}, {kInfinity, kInfinity, kInfinity}, {1, 2, 3})});
   EXPECT_THAT(run("assay gate g.h5 --json r.json"), Exits(1));
-  const auto metrics = json("r.json")["cases"][0]["metrics"];
+  const auto metrics = json("r.json")["cases"][0]["verdicts"][0]["metrics"];
   EXPECT_EQ(metrics["compared"], 0);
   EXPECT_NE(metrics["snr_db"], "inf");
   EXPECT_NE(metrics["cosine"], 1.0);

@@ -35,7 +35,7 @@ def assay(actual, expected, rtol, atol):
                            repr(atol), "--equal-nan", "--json", "-"], capture_output=True, text=True)
     if done.returncode not in (0, 1, 4):
         raise SystemExit(f"assay: exit code {done.returncode}: {done.stderr}")
-    return json.loads(done.stdout)["misses"]
+    return json.loads(done.stdout)["mismatches"]
 
 
 def write(a, b, chunks):

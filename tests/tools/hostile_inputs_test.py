@@ -284,10 +284,11 @@ class Hostile(unittest.TestCase):
                         stored = values.astype(values.dtype.newbyteorder(order))
                         group.create_dataset(name, data=stored).attrs["dtype"] = str(values.dtype)
                 self.assertEqual(self.run_assay("gate", "own.h5", "--recorded", "npu", "--json",
-                                                "own.json").returncode, 1)
+                                                "own.json", "--histograms").returncode, 1)
                 case = json.loads(pathlib.Path(self.path("own.json")).read_text())["cases"][0]
-                self.assertEqual(case["misses"], 1)
-                results.append(case["metrics"])
+                verdict, = case["verdicts"]
+                self.assertEqual(verdict["mismatches"], 1)
+                results.append(verdict["metrics"])
             self.assertEqual(*results)
 
     def test_json_whose_text_would_steer_the_terminal(self):

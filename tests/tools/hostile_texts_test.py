@@ -130,7 +130,8 @@ class HostileTexts(unittest.TestCase):
     # Every command that reads a dataset file, whatever is refused.
     def all_commands(self, file, producer="npu"):
         for words in (
-                ["gate", file, *self.reports], ["gate", file, "--recorded", producer, *self.reports],
+                ["gate", file, *self.reports],
+                ["gate", file, "--recorded", producer, "--histograms", *self.reports],
                 ["regate", "report.json", "--standard", "torch", "--json", "report-again.json"],
                 ["gate", file, "--recorded", producer, "--abft", "--mutate", "--all", *self.reports],
                 ["gate", file, "--recorded", producer, "--json", "-"],
@@ -184,7 +185,7 @@ class HostileTexts(unittest.TestCase):
             file = self.write_cases("producers.h5", lambda f, g: g["outputs"].move("npu", producer))
             ran = self.run_assay("gate", file, "--recorded", producer, *self.reports, code=1)
             saved = json.loads((self.folder / "report.json").read_text())
-            self.assertEqual(saved["cases"][0]["output"], producer)
+            self.assertEqual(saved["cases"][0]["producer"], producer)
             self.assertIn("1 case: 1 fail\n", ran.stdout)
             # The line that repeats it does so in a shell.
             line = re.search("^reproduce: (.*)$", ran.stdout, re.M)[1].replace("assay", ASSAY, 1) \
@@ -400,14 +401,14 @@ class HostileTexts(unittest.TestCase):
 
     def test_saved_results(self):
         self.run_assay("gate", self.write_cases("a.h5"), "--recorded", "npu", "--shard", "1/1",
-                       "--json", "r.json", code=1)
+                       "--json", "r.json", "--histograms", code=1)
         saved = json.loads((self.folder / "r.json").read_text())
         for word in EVIL, LONG:
             def replaced(value, key):
                 if isinstance(value, dict):
                     return {k: word if k == key else replaced(v, key) for k, v in value.items()}
                 return [replaced(v, key) for v in value] if isinstance(value, list) else value
-            for key in ("case", "op", "output", "output_name", "because", "standard", "reproduce",
+            for key in ("case", "op", "producer", "output_name", "because", "standard", "reproduce",
                         "notes", "outcome", "dtype", "golden", "assay", "file"):
                 (self.folder / "evil.json").write_text(json.dumps(replaced(saved, key)))
                 self.run_assay("regate", "evil.json", "--standard", "torch", "--json",
@@ -425,7 +426,7 @@ class HostileTexts(unittest.TestCase):
                        "--update-baseline", code=0)
         base = json.loads((self.folder / "base.json").read_text())
         for word in EVIL, LONG:
-            for key in "file", "case", "output", "standard", "output_name", "metrics":
+            for key in "file", "case", "producer", "standard", "output_name", "metrics":
                 entry = {**base["baseline"][0], key: word}
                 (self.folder / "evil.json").write_text(json.dumps(
                     {**base, "baseline": base["baseline"] + [entry]}))

@@ -137,7 +137,7 @@ TEST_F(Identify, TreesOfSumsAreFound) {
   EXPECT_EQ(cases[0]["outcome"], "found");
   EXPECT_EQ(cases[0]["parameters"].dump(),
             R"({"lanes":128,"order":"lanes","sum_dtype":"float32","vector":4,"warp":32})");
-  EXPECT_EQ(cases[0]["evidence"]["sum_dtype"]["otherwise"], "float64");
+  EXPECT_EQ(cases[0]["evidence"]["sum_dtype"]["other_value"], "float64");
   // A single sum tells nothing, whatever gives it.
   EXPECT_EQ(cases[1]["case"], "second/float32/1024");
   EXPECT_EQ(cases[1]["outcome"], "undecided");

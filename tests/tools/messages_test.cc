@@ -46,8 +46,8 @@ TEST_F(Messages, PatternOfAFailureThroughEveryDoor) {
     EXPECT_THAT(read("r.xml"), HasSubstr(text));
     EXPECT_THAT(read("r.html"), HasSubstr(text));
   }
-  EXPECT_EQ(json("r.json")["cases"][1]["where"], turn);
-  EXPECT_EQ(json("r.json")["cases"][2]["where"], zero);
+  EXPECT_EQ(json("r.json")["cases"][1]["verdicts"][0]["where"], turn);
+  EXPECT_EQ(json("r.json")["cases"][2]["verdicts"][0]["where"], zero);
   // Rules on statistics, and two arrays without a case.
   for (const char* standard : {"cann_ecosystem", "msprobe", "mlu_ops", "cutlass", "ulp(2)"}) {
     EXPECT_THAT(run(formatted("assay gate g.h5 --case turned --standard '{}'", standard)).out,

@@ -65,7 +65,7 @@ for round_number in range(12):
                               *(["--equal-nan"] if equal_nan else []))
         count = misses(actual, expected, rtol, atol, equal_nan)
         what = (kind, shape, rtol, atol, equal_nan)
-        check(what, verdict["misses"] == count, verdict["misses"], "by numpy", count)
+        check(what, verdict["mismatches"] == count, verdict["mismatches"], "by numpy", count)
         check(what, verdict["sites"] == actual.size)
         check(what, (code == 1) == (count > 0), "exit code", code)
         both = np.isfinite(actual) & np.isfinite(expected)

@@ -32,7 +32,7 @@ class Options : public ProgramTest {
     make("o.h5", {product("x", 0.5), product("y")});
     write("own.json", R"({"schema": 1, "standards": [{"name": "own", "rows": [
       {"dtype": "*", "rtol": 0.1, "atol": 0.1}]}]})");
-    write("base.json", R"({"schema": 1, "baseline": []})");
+    write("base.json", R"({"schema": 2, "baseline": []})");
     write("known.json", R"({"schema": 1, "known_failures": []})");
     write("batch.txt", "add --dtype float32 --shape 3\n");
     write("plan.json", R"({"schema": 1, "name": "small", "published": "rates.csv", "cells": [
@@ -43,7 +43,7 @@ class Options : public ProgramTest {
     }
     write("a.raw", std::string(24, 'a'));
     write("b.raw", std::string(24, 'a'));
-    run("assay gate g.h5 --json r.json --quiet; assay campaign plan.json --out shard "
+    run("assay gate g.h5 --json r.json --histograms --quiet; assay campaign plan.json --out shard "
         "--json c.json --quiet; assay gate g.h5 --shard 1/1 --json part.json --quiet");
   }
 

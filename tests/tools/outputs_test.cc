@@ -75,9 +75,9 @@ TEST_F(Outputs, EachIsJudgedByItsOwnBound) {
   for (const auto& entry : result["cases"]) {
     outputs.push_back(entry["case"].get<std::string>() + ":" +
                       entry["output_name"].get<std::string>());
-    standards.push_back(entry["bound"]["standard"]);
+    standards.push_back(entry["verdicts"][0]["bound"]["standard"]);
     EXPECT_EQ(entry["outcome"], "pass") << outputs.back();
-    EXPECT_EQ(entry["output"], "npu");
+    EXPECT_EQ(entry["producer"], "npu");
   }
   EXPECT_EQ(outputs, (std::vector<std::string>{"layernorm:mean", "layernorm:rstd", "layernorm:y",
                                                "topk:indices", "topk:values"}));
@@ -86,11 +86,12 @@ TEST_F(Outputs, EachIsJudgedByItsOwnBound) {
             (std::vector<std::string>{"custom", "torch", "accumulation", "indices", "default"}));
   EXPECT_EQ(result["cases"][0]["op"], "layernorm");
   EXPECT_THAT(
-      result["cases"][0]["notes"].dump(),
+      result["cases"][0]["verdicts"][0]["notes"].dump(),
       AllOf(HasSubstr("judged by standards alone: of the outputs of layernorm assay computes "
                       "y"),
             HasSubstr("not to be compared, as the case says: workspace")));
-  EXPECT_THAT(result["cases"][2]["notes"].dump(), testing::Not(HasSubstr("standards alone")));
+  EXPECT_THAT(result["cases"][2]["verdicts"][0]["notes"].dump(),
+              testing::Not(HasSubstr("standards alone")));
   EXPECT_THAT(read("r.xml"), HasSubstr("classname=\"layernorm\" name=\"layernorm:mean\""));
   EXPECT_THAT(read("r.xml"), HasSubstr("tests=\"5\" failures=\"0\""));
   EXPECT_THAT(read("r.html"), HasSubstr("<code>topk:indices</code>"));
@@ -142,12 +143,13 @@ TEST_F(Outputs, UnsortedIndicesLeadToTheSameValuesInAnyOrder) {
   change("    f['cases/topk/golden/indices'].attrs['standard'] = 'indices(unsorted)'\n");
   const Ran ran = run("assay gate several.h5 --case topk --json r.json");
   EXPECT_THAT(ran, Exits(0));
-  EXPECT_EQ(json("r.json")["cases"][0]["bound"]["standard"], "indices(unsorted)");
-  EXPECT_EQ(json("r.json")["cases"][0]["bound"]["text"],
+  EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["bound"]["standard"], "indices(unsorted)");
+  EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["bound"]["text"],
             "values at the indices, in any order: equality");
   // A standard that is asked for is that of the values, and the word stays.
   EXPECT_THAT(run("assay gate several.h5 --case topk --standard torch --json r.json"), Exits(0));
-  EXPECT_EQ(json("r.json")["cases"][0]["bound"]["standard"], "indices(torch,unsorted)");
+  EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["bound"]["standard"],
+            "indices(torch,unsorted)");
   EXPECT_THAT(run("assay gate several.h5 --case topk --rtol 1e-3 --atol 0"), Exits(0));
   // Each index is used once, and one that leads to a smaller value is wrong.
   change(
@@ -230,7 +232,7 @@ TEST_F(Outputs, GoldenFillsWhatHasAttributesAlone) {
                                      "layernorm has no golden result"));
   EXPECT_THAT(run("assay golden several.h5 --case layernorm --out g.h5"), Exits(0));
   EXPECT_THAT(run("assay gate g.h5 --case layernorm --json r.json"), Exits(0));
-  EXPECT_EQ(json("r.json")["cases"][2]["bound"]["standard"], "torch");
+  EXPECT_EQ(json("r.json")["cases"][2]["verdicts"][0]["bound"]["standard"], "torch");
   change("    f['cases/layernorm/golden/mean'].attrs['pending'] = True\n");
   EXPECT_THAT(
       run("assay gate several.h5 --case layernorm").err,
@@ -322,7 +324,8 @@ TEST_F(Outputs, ChecksumsAndCampaignsAreOfWhatTheOperatorComputes) {
 
 TEST_F(Outputs, FailuresAndRegateKeepThem) {
   change("    f['cases/layernorm/outputs/npu/mean'][2, 0] += 1e-3\n");
-  EXPECT_THAT(run("assay gate several.h5 --save-failures bad.h5 --json r.json"), Code(1));
+  EXPECT_THAT(run("assay gate several.h5 --save-failures bad.h5 --json r.json --histograms"),
+              Code(1));
   const DatasetFile bad(path("bad.h5"));
   EXPECT_EQ(bad.case_names(), std::vector<std::string>{"layernorm"});
   EXPECT_EQ(bad.info("layernorm").outputs.size(), 4u);

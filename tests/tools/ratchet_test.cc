@@ -35,10 +35,10 @@ TEST_F(Baselines, WorseByMoreThanItsNoiseFails) {
   EXPECT_THAT(ran.out, HasSubstr("\nnote: the baseline b.json has 2 cases now\n"));
   EXPECT_THAT(leftovers(), IsEmpty());
   const auto baseline = json("b.json");
-  EXPECT_EQ(baseline["schema"], 1);
+  EXPECT_EQ(baseline["schema"], 2);
   ASSERT_EQ(baseline["baseline"].size(), 2u);
   EXPECT_EQ(baseline["baseline"][0]["case"], "x");
-  EXPECT_EQ(baseline["baseline"][0]["output"], "p");
+  EXPECT_EQ(baseline["baseline"][0]["producer"], "p");
   EXPECT_NEAR(baseline["baseline"][0]["metrics"]["max_abs_error"].get<double>(), 0.001, 1e-6);
   EXPECT_NEAR(baseline["baseline"][0]["metrics"]["worst_ratio"].get<double>(), 0.1, 1e-4);
   EXPECT_THAT(run(gate()), Exits(0));
@@ -185,18 +185,19 @@ TEST_F(Baselines, FilesThatAreWrong) {
   make("g.h5", {spread("x", 0.001)});
   const std::pair<const char*, const char*> wrong[] = {
       {"[]", "b.json: an object {...} is expected"},
-      {"{}",
-       "b.json: is no baseline of schema 1; `assay gate --baseline FILE --update-baseline` "
-       "writes one"},
-      {R"({"schema": 1})", "b.json: 'baseline' must be a list of cases"},
-      {R"({"schema": 1, "baseline": [{"metrics": {}}]})", "b.json: entry 1: 'case' is missing"},
-      {R"({"schema": 1, "baseline": [{"case": "x"}]})", "b.json: entry 1: 'metrics' is missing"},
-      {R"({"schema": 1, "baseline": [{"case": "x", "metrics": {"rmse": -1}}]})",
+      {"{}", "b.json: is no baseline; `assay gate --baseline FILE --update-baseline` writes one"},
+      {R"({"schema": 1, "baseline": []})",
+       "b.json: has schema 1: it was written by an older assay; delete it and run `assay gate "
+       "--baseline FILE --update-baseline`"},
+      {R"({"schema": 2})", "b.json: 'baseline' must be a list of cases"},
+      {R"({"schema": 2, "baseline": [{"metrics": {}}]})", "b.json: entry 1: 'case' is missing"},
+      {R"({"schema": 2, "baseline": [{"case": "x"}]})", "b.json: entry 1: 'metrics' is missing"},
+      {R"({"schema": 2, "baseline": [{"case": "x", "metrics": {"rmse": -1}}]})",
        "b.json: entry 1: rmse: a number of at least 0 is expected, not -1"},
-      {R"({"schema": 1, "baseline": [{"case": "x", "metrics": {"rms": 1}}]})",
+      {R"({"schema": 2, "baseline": [{"case": "x", "metrics": {"rms": 1}}]})",
        "b.json: entry 1: metrics: unknown key 'rms': did you mean 'rmse'?; known: max_abs_error, "
        "rmse, p99_ulp, worst_ratio"},
-      {R"({"schema": 1, "baseline": [{"case": "x", "metrics": {"rmse": [2, 1]}}]})",
+      {R"({"schema": 2, "baseline": [{"case": "x", "metrics": {"rmse": [2, 1]}}]})",
        "b.json: entry 1: rmse: the least comes before the most"},
   };
   for (const auto& [text, message] : wrong) {

@@ -12,7 +12,8 @@ class Regate : public ProgramTest {};
 
 TEST_F(Regate, ExitCodes) {
   make("g.h5", {product("x", 0.5)});
-  EXPECT_THAT(run("assay gate g.h5 --standard triton_ascend --json r.json --quiet"), Exits(1));
+  EXPECT_THAT(run("assay gate g.h5 --standard triton_ascend --json r.json --histograms --quiet"),
+              Exits(1));
   Ran ran = run("assay regate r.json --rtol 0.2 --atol 1e-5");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, StartsWith("x     pass            custom: all elements are within atol"));
@@ -28,7 +29,8 @@ TEST_F(Regate, ExitCodes) {
 TEST_F(Regate, Blindness) {
   const std::vector<double> small = {1, 1e-9, 1e-9, 1e-9};
   make("g.h5", {recorded("x", "float32", {4}, small, small)});
-  EXPECT_THAT(run("assay gate g.h5 --recorded p --rtol 1e-3 --atol 1e-6 --json r.json -q"),
+  EXPECT_THAT(run("assay gate g.h5 --recorded p --rtol 1e-3 --atol 1e-6 --json r.json "
+                  "--histograms -q"),
               Exits(4));
   Ran ran = run("assay regate r.json --rtol 1e-3 --atol 1e-6");
   EXPECT_THAT(ran, Exits(4));
@@ -110,12 +112,24 @@ TEST_F(Regate, UsageAndFiles) {
   EXPECT_THAT(run("assay gate g.h5 --machine exact --json r.json --quiet"), Code(0));
   EXPECT_THAT(run("assay regate r.json --standard torch --json r.json"),
               Exits(2, "error: r.json is an input; --json would replace it"));
+  EXPECT_THAT(run("assay regate r.json --standard torch"),
+              Exits(2,
+                    "error: r.json: case missing: has only the main metrics; `assay gate "
+                    "--histograms --json FILE` writes all of them"));
+  EXPECT_THAT(
+      run("assay gate g.h5 --histograms"),
+      testing::AllOf(Code(2), testing::Field(&Ran::err, StartsWith("--histograms requires "))));
+  write("old.json", R"({"schema": 1, "cases": []})");
+  EXPECT_THAT(run("assay regate old.json --standard torch"),
+              Exits(2,
+                    "error: old.json: has schema 1: it was written by an older assay; run `assay "
+                    "gate` or `assay compare` again"));
 }
 
 // As `gate` takes them: of one dtype alone, and of a file.
 TEST_F(Regate, StandardsOfADtypeAndOfAFile) {
   make("g.h5", {product("x", 0)});
-  ASSERT_EQ(run("assay gate g.h5 --json r.json -q").code, 0);
+  ASSERT_EQ(run("assay gate g.h5 --json r.json --histograms -q").code, 0);
   write("own.json", R"({"standards": [{"name": "own", "why": "a test",
                         "dtypes": {"float32": {"rtol": 1e-3, "atol": 1e-3}}}]})");
   Ran ran = run("assay regate r.json --standards own.json --standard own");

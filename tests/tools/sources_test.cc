@@ -116,7 +116,7 @@ for name in ("a", "b/c"):
     const nlohmann::json report = json("r.json");
     const auto& c = report["cases"][1];
     std::string text = formatted("{} {}", c["dtype"].get<std::string>(), c["shape"].dump());
-    for (const nlohmann::json* of : {&c, &report}) {
+    for (const nlohmann::json* of : {&c["verdicts"][0], &report}) {
       for (const std::string note : of->value("notes", nlohmann::json::array())) {
         text += "; " + note;
       }
@@ -338,7 +338,7 @@ np.save('d/more/xpu.npy', (x + x) * np.float32(1 + 1e-6))
       "assay gate d --recorded dyn --standard ttk_cross_check_l2 --layout ttk_dump --json r.json");
   EXPECT_THAT(ran, Code(0)) << ran.out << ran.err;
   EXPECT_EQ(outcomes("r.json"), "a=pass");
-  EXPECT_EQ(json("r.json")["cases"][0]["limits"].size(), 4u);
+  EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["limits"].size(), 4u);
   EXPECT_THAT(run("assay inspect d --layout ttk_dump").out,
               HasSubstr("a     add  a float32 [3, 4], b float32 [3, 4]"));
   const auto refused = [&] { return run("assay inspect d --layout ttk_dump").err; };

@@ -40,12 +40,12 @@ using BaselineFile = ListFile;
 using KnownFailuresFile = ListFile;
 
 std::string baseline_with(const std::string& entry) {
-  return R"({"schema": 1, "baseline": [{"case": "ok", "metrics": {}}, )" + entry + "]}";
+  return R"({"schema": 2, "baseline": [{"case": "ok", "metrics": {}}, )" + entry + "]}";
 }
 
 TEST_F(BaselineFile, EveryKey) {
-  const Baseline b = read_baseline(with(R"({"schema": 1, "baseline": [
-      {"file": "g.h5", "case": "mm/a", "output_name": "y", "output": "h200", "standard": "torch",
+  const Baseline b = read_baseline(with(R"({"schema": 2, "baseline": [
+      {"file": "g.h5", "case": "mm/a", "output_name": "y", "producer": "h200", "standard": "torch",
        "repeats": 3,
        "metrics": {"rmse": [0.25, 0.5], "max_abs_error": 1, "p99_ulp": 0, "worst_ratio": "inf"}},
       {"case": "b", "metrics": {"rmse": ["inf", "inf"]}}]})"));
@@ -66,20 +66,22 @@ TEST_F(BaselineFile, EveryKey) {
   EXPECT_EQ(b.entries[1].repeats, 1);
   EXPECT_EQ(b.entries[1].file + b.entries[1].output + b.entries[1].producer, "");
   EXPECT_EQ(b.entries[1].metrics.at("rmse").low, kInfinity);
-  EXPECT_TRUE(read_baseline(with(R"({"schema": 1, "baseline": []})")).entries.empty());
+  EXPECT_TRUE(read_baseline(with(R"({"schema": 2, "baseline": []})")).entries.empty());
 }
 
 TEST_F(BaselineFile, NoBaseline) {
   const auto said = [&](const std::string& text) { return error(text, read_baseline); };
   EXPECT_EQ(said("[]"), "an object {...} is expected");
   EXPECT_THAT(said("{"), testing::StartsWith("is no JSON: "));
-  const std::string none =
-      "is no baseline of schema 1; `assay gate --baseline FILE --update-baseline` writes one";
-  EXPECT_EQ(said("{}"), none);
-  EXPECT_EQ(said(R"({"schema": 2, "baseline": []})"), none);
-  EXPECT_EQ(said(R"({"schema": "1", "baseline": []})"), none);
-  EXPECT_EQ(said(R"({"schema": 1})"), "'baseline' must be a list of cases");
-  EXPECT_EQ(said(R"({"schema": 1, "baseline": {}})"), "'baseline' must be a list of cases");
+  EXPECT_EQ(said("{}"),
+            "is no baseline; `assay gate --baseline FILE --update-baseline` writes one");
+  EXPECT_EQ(said(R"({"schema": 1, "baseline": []})"),
+            "has schema 1: it was written by an older assay; delete it and run `assay gate "
+            "--baseline FILE --update-baseline`");
+  EXPECT_EQ(said(R"({"schema": "1", "baseline": []})"),
+            "has schema \"1\"; this assay reads schema 2");
+  EXPECT_EQ(said(R"({"schema": 2})"), "'baseline' must be a list of cases");
+  EXPECT_EQ(said(R"({"schema": 2, "baseline": {}})"), "'baseline' must be a list of cases");
   EXPECT_EQ(said(R"({"schema": 1, "cases": []})"), "unknown key 'cases'; known: schema, baseline");
   const std::string nowhere = path_ + "/none";
   EXPECT_THAT(failure_of([&] { (void)read_baseline(nowhere); }),
@@ -98,7 +100,7 @@ TEST_F(BaselineFile, WrongEntries) {
   EXPECT_EQ(said(R"({"case": 1, "metrics": {}})"), "entry 2: 'case' must be a string");
   EXPECT_EQ(said(R"({"case": "a", "metric": {}})"),
             "entry 2: unknown key 'metric': did you mean 'metrics'?; known: file, case, "
-            "source_name, output_name, output, standard, repeats, metrics");
+            "source_name, output_name, producer, standard, repeats, metrics");
   EXPECT_EQ(said(R"({"case": "a", "metrics": {"rmsd": 1}})"),
             "entry 2: metrics: unknown key 'rmsd': did you mean 'rmse'?; known: max_abs_error, "
             "rmse, p99_ulp, worst_ratio");

@@ -35,14 +35,14 @@ TEST(BaselineJson, ALineACaseInNaturalOrder) {
                baseline_entry("g10.h5", "a", "", "p"),     baseline_entry("g9.h5", "b", "", "p")};
   const std::string metrics = R"("standard":"torch","metrics":{"max_abs_error":1.0,"rmse":0.25}})";
   EXPECT_EQ(baseline_json(b),
-            "{\"schema\": 1, \"baseline\": [\n"
-            R"(  {"case":"layer7","output_name":"y","output":"b9",)" +
-                metrics + ",\n" + R"(  {"case":"layer7","output_name":"y","output":"b10",)" +
-                metrics + ",\n" + R"(  {"case":"layer7","output_name":"z","output":"b",)" +
-                metrics + ",\n" + R"(  {"case":"layer107","output":"h200",)" + metrics + ",\n" +
-                R"(  {"file":"g9.h5","case":"b","output":"p",)" + metrics + ",\n" +
-                R"(  {"file":"g10.h5","case":"a","output":"p",)" + metrics + "\n]}\n");
-  EXPECT_EQ(baseline_json({}), "{\"schema\": 1, \"baseline\": [\n]}\n");
+            "{\"schema\": 2, \"baseline\": [\n"
+            R"(  {"case":"layer7","output_name":"y","producer":"b9",)" +
+                metrics + ",\n" + R"(  {"case":"layer7","output_name":"y","producer":"b10",)" +
+                metrics + ",\n" + R"(  {"case":"layer7","output_name":"z","producer":"b",)" +
+                metrics + ",\n" + R"(  {"case":"layer107","producer":"h200",)" + metrics + ",\n" +
+                R"(  {"file":"g9.h5","case":"b","producer":"p",)" + metrics + ",\n" +
+                R"(  {"file":"g10.h5","case":"a","producer":"p",)" + metrics + "\n]}\n");
+  EXPECT_EQ(baseline_json({}), "{\"schema\": 2, \"baseline\": [\n]}\n");
 }
 
 // Of repeats the least and the most; what is not watched is not written.
@@ -53,7 +53,7 @@ TEST(BaselineJson, RepeatsAndMetrics) {
   b.entries[0].metrics = {
       {"rmse", {0, 0.5}}, {"worst_ratio", {0.5, kInfinity}}, {"snr_db", {1, 2}}};
   EXPECT_EQ(parsed(baseline_json(b))["baseline"][0],
-            parsed(R"({"case": "a", "output": "p", "standard": "torch", "repeats": 3,
+            parsed(R"({"case": "a", "producer": "p", "standard": "torch", "repeats": 3,
                        "metrics": {"rmse": [0.0, 0.5], "worst_ratio": [0.5, "inf"]}})"));
 }
 

@@ -20,7 +20,7 @@ namespace {
 using testing::ElementsAre;
 
 std::string part(const std::string& shard, const std::string& cases, const std::string& more = "") {
-  return formatted(R"({{"schema": 1, "assay": "0.2", "golden": "g.h5", "shard": "{}"{},
+  return formatted(R"({{"schema": 2, "assay": "0.2", "golden": "g.h5", "shard": "{}"{},
                       "outcome": "pass", "cases": [{}]}})",
                    shard, more, cases);
 }
@@ -91,10 +91,13 @@ TEST(GateParts, OtherThingsAreRefused) {
               "1.json: is of no shard: `assay gate --shard I/N --json` writes what is joined")
         << shard;
   }
-  for (const char* none : {"[]", "{}", R"({"schema": 2, "cases": []})", R"({"schema": 1})",
-                           R"({"schema": 1, "cases": 3})"}) {
-    EXPECT_EQ(refusal({none}), "1.json: is no result of `assay gate --json` of schema 1") << none;
+  for (const char* none : {"[]", "{}", R"({"schema": 2})", R"({"schema": 2, "cases": 3})"}) {
+    EXPECT_EQ(refusal({none}), "1.json: is no result of `assay gate --json`") << none;
   }
+  EXPECT_EQ(refusal({R"({"schema": 1, "cases": []})"}),
+            "1.json: has schema 1: it was written by an older assay; run `assay gate` again");
+  EXPECT_EQ(refusal({R"({"schema": 3, "cases": []})"}),
+            "1.json: has schema 3; this assay reads schema 2");
   EXPECT_EQ(refusal({part("1/1", "3")}), "1.json: case 1: an object {...} is expected");
   EXPECT_EQ(refusal({part("1/1", entry("a", "worse"))}),
             "1.json: case 1: the outcome 'worse' is not known");

@@ -86,10 +86,12 @@ TEST(ResultsFile, SeveralVerdicts) {
   const nlohmann::json one = result_document();
   nlohmann::json without = one;
   without["metrics"] = nlohmann::json::object();
-  nlohmann::json entry = {{"case", "a"},     {"output_name", "y"},
-                          {"because", "so"}, {"dtype", "complex64"},
-                          {"sites", 3},      {"verdicts", {one, without, one}}};
-  nlohmann::json document = {{"schema", 1}, {"cases", {entry}}};
+  nlohmann::json entry = {{"case", "a"},
+                          {"output_name", "y"},
+                          {"because", "so"},
+                          {"dtype", "complex64"},
+                          {"verdicts", {one, without, one}}};
+  nlohmann::json document = {{"schema", 2}, {"cases", {entry}}};
   const SavedResult saved = read_results(document.dump()).at(0);
   EXPECT_EQ(saved.name, "a");
   EXPECT_EQ(saved.output, "y");
@@ -107,9 +109,23 @@ TEST(ResultsFile, SeveralVerdicts) {
   EXPECT_EQ(results_error(document), "'cases' must be an array");
 }
 
+// A gate writes only these unless --histograms is given.
+TEST(ResultsFile, MainMetricsAreNotEnough) {
+  const Tensor t = Tensor::from_values(format_named("float32"), {3}, std::vector<double>{1, 2, 4});
+  GateReport report;
+  report.cases.emplace_back();
+  report.cases[0].name = "a";
+  report.cases[0].verdicts = {judge(Tensor(t), t, Bound{})};
+  EXPECT_EQ(
+      error_of([&] { (void)read_results(gate_json(report)); }),
+      "case a: has only the main metrics; `assay gate --histograms --json FILE` writes all of "
+      "them");
+  EXPECT_EQ(read_results(gate_json(report, JsonMetrics::kAll)).at(0).metrics.size(), 1u);
+}
+
 TEST(ResultsFile, TheCaseIsAPartOfTheError) {
   try {
-    (void)read_results(R"({"schema": 1, "cases": [{"case": "x"}]})");
+    (void)read_results(R"({"schema": 2, "cases": [{"case": "x"}]})");
     FAIL() << "nothing was thrown";
   } catch (const CaseError& e) {
     EXPECT_EQ(e.name(), "x");

@@ -11,13 +11,15 @@
 namespace assay::wire {
 namespace {
 
+constexpr const char* kWriter = "`assay gate --baseline FILE --update-baseline`";
+
 Json entry_json(const BaselineEntry& e) {
   Json entry;
   if (!e.file.empty()) entry["file"] = e.file;
   entry["case"] = e.name;
   if (!e.source_name.empty()) entry["source_name"] = e.source_name;
   if (!e.output.empty()) entry["output_name"] = e.output;
-  entry["output"] = e.producer;
+  entry["producer"] = e.producer;
   entry["standard"] = e.standard;
   if (e.repeats > 1) entry["repeats"] = e.repeats;
   entry["metrics"] = Json::object();
@@ -42,14 +44,14 @@ double value_of(const Json& json, const std::string& where) {
 BaselineEntry entry_of(const Json& json, const std::string& where) {
   check_keys(
       json,
-      {"file", "case", "source_name", "output_name", "output", "standard", "repeats", "metrics"},
+      {"file", "case", "source_name", "output_name", "producer", "standard", "repeats", "metrics"},
       where);
   BaselineEntry entry;
   entry.file = text_of(json, "file", where);
   entry.name = text_of(json, "case", where);
   entry.source_name = text_of(json, "source_name", where);
   entry.output = text_of(json, "output_name", where);
-  entry.producer = text_of(json, "output", where);
+  entry.producer = text_of(json, "producer", where);
   entry.standard = text_of(json, "standard", where);
   if (entry.name.empty()) wrong(where, "'case' is missing");
   const auto repeats = count_of(json, "repeats", where).value_or(1);
@@ -84,7 +86,7 @@ std::string baseline_json(const Baseline& baseline) {
     if (a->output != b->output) return natural_less(a->output, b->output);
     return natural_less(a->producer, b->producer);
   });
-  std::string text = "{\"schema\": 1, \"baseline\": [";
+  std::string text = formatted("{{\"schema\": {}, \"baseline\": [", kResultSchema);
   for (const BaselineEntry* e : sorted) {
     text += formatted(
         "{}\n  {}", e == sorted.front() ? "" : ",",
@@ -96,10 +98,9 @@ std::string baseline_json(const Baseline& baseline) {
 Baseline read_baseline(const std::string& path) {
   const Json json = parse_json(read_file(path), path, Controls::kAllowed);
   check_keys(json, {"schema", "baseline"}, path);
-  if (!json.contains("schema") || json["schema"] != 1) {
-    wrong(path,
-          "is no baseline of schema 1; `assay gate --baseline FILE --update-baseline` writes one");
-  }
+  if (!json.contains("schema")) wrong(path, formatted("is no baseline; {} writes one", kWriter));
+  const std::string advice = formatted("delete it and run {}", kWriter);
+  if (const std::string why = why_not_read(json["schema"], advice); !why.empty()) wrong(path, why);
   if (!json.contains("baseline") || !json["baseline"].is_array()) {
     wrong(path, "'baseline' must be a list of cases");
   }

@@ -7,7 +7,7 @@
 
 namespace assay::wire {
 
-// JSON, schema 1, documented in docs/json.md: one line for each case, in natural order, so that a
+// JSON, schema 2, documented in docs/json.md: one line for each case, in natural order, so that a
 // change shows what changed.
 std::string baseline_json(const Baseline& baseline);
 // Throws std::invalid_argument that names the place and what is wrong there; std::runtime_error

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "assay/base/call_text.h"
-#include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/wire/json.h"
 
@@ -39,9 +38,13 @@ bool is_same_case(const Json& a, const Json& b, const std::string& where) {
 Part read_part(const std::string& name, const std::string& text) {
   Part part{name, parse_json(text, name, Controls::kAllowed)};
   Json& head = part.head;
-  if (!head.is_object() || !head.contains("schema") || head["schema"] != 1 ||
-      !head.contains("cases") || !head["cases"].is_array()) {
-    wrong(name, "is no result of `assay gate --json` of schema 1");
+  if (!head.is_object() || !head.contains("schema") || !head.contains("cases") ||
+      !head["cases"].is_array()) {
+    wrong(name, "is no result of `assay gate --json`");
+  }
+  if (const std::string why = why_not_read(head["schema"], "run `assay gate` again");
+      !why.empty()) {
+    wrong(name, why);
   }
   const std::vector<std::string> shard = every_part(text_of(head, "shard", name), '/');
   if (shard.size() == 2) {
@@ -106,7 +109,8 @@ JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& tex
   JoinedGate joined;
   Json all = parts.front().head;
   all.erase("shard");
-  Json notes = Json::array(), cases = Json::array();
+  Json notes = Json::array();
+  std::string cases;
   std::size_t worst = std::size(kOutcomes) - 1, most = 0;
   for (const Part& part : parts) {
     most = std::max(most, part.cases.size());
@@ -117,17 +121,17 @@ JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& tex
   }
   // Shard i of n has every n-th case from the i-th on.
   for (std::size_t turn = 0; turn < most; ++turn) {
-    for (Part& part : parts) {
+    for (const Part& part : parts) {
       if (turn >= part.cases.size()) continue;
       std::size_t rank = std::size(kOutcomes) - 1;
       std::string because;
-      for (Json& entry : part.cases[turn]) {
+      for (const Json& entry : part.cases[turn]) {
         const std::size_t its = rank_of(text_of(entry, "outcome", part.name), part.name);
         if (its < rank) because = text_of(entry, "because", part.name);
         rank = std::min(rank, its);
-        cases.push_back(std::move(entry));
+        cases += line_of_list(entry, cases.empty());
       }
-      const std::string name = text_of(cases.back(), "case", part.name);
+      const std::string name = text_of(part.cases[turn].front(), "case", part.name);
       ++joined.counts[kOutcomes[rank]];
       worst = std::min(worst, rank);
       if (rank + 1 < std::size(kOutcomes)) {
@@ -138,8 +142,7 @@ JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& tex
   joined.outcome = cases.empty() ? "not_comparable" : kOutcomes[worst];
   all["outcome"] = joined.outcome;
   if (!notes.empty()) all["notes"] = notes;
-  all["cases"] = std::move(cases);
-  joined.json = printable_json(all.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+  joined.json = begin_of_list(std::move(all), "cases") + cases + std::string(kEndOfList);
   return joined;
 }
 

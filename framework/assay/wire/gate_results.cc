@@ -46,10 +46,20 @@ Json field_json(std::int64_t value) { return value; }
 Json field_json(std::uint64_t value) { return value; }
 Json field_json(double value) { return number(value); }
 
-// Every field of the table of metrics, in its order.
-Json metrics_json(const Metrics& m) {
+// The metrics that every result file has.
+constexpr std::string_view kMainMetrics[] = {
+    "max_abs_error", "mean_abs_error", "max_rel_error", "rmse", "snr_db", "max_ulp", "p99_ulp"};
+
+bool is_main_metric(std::string_view name) {
+  return std::find(std::begin(kMainMetrics), std::end(kMainMetrics), name) !=
+         std::end(kMainMetrics);
+}
+
+// The fields of the table of metrics, in its order.
+Json metrics_json(const Metrics& m, JsonMetrics which) {
   Json json = Json::object();
   for (const Metric& metric : metric_table()) {
+    if (which == JsonMetrics::kMain && !is_main_metric(metric.name)) continue;
     std::visit(
         [&](auto field) {
           if constexpr (!std::is_same_v<decltype(field), std::monostate>) {
@@ -112,12 +122,11 @@ void add_elements(const Format& f, const Miss& m, Json& json) {
   json["expected_bits"] = {json["expected_bits"], hex_bits(part, other.expected_bits)};
 }
 
-// The keys that a verdict and a case share.
-Json outcome_json(const Verdict& v) {
+Json outcome_json(const Verdict& v, JsonMetrics metrics) {
   Json json = {{"outcome", outcome_word(v.outcome)},
                {"sites", v.sites},
-               {"misses", v.misses},
-               {"special_misses", v.special_misses},
+               {"mismatches", v.misses},
+               {"special_mismatches", v.special_misses},
                {"worst_ratio", number(v.worst_ratio)},
                {"because", v.because}};
   if (v.same_data) json["same_data"] = true;
@@ -164,7 +173,7 @@ Json outcome_json(const Verdict& v) {
     worst.push_back(std::move(entry));
   }
   json["worst"] = std::move(worst);
-  json["metrics"] = v.metrics ? metrics_json(*v.metrics) : Json::object();
+  json["metrics"] = v.metrics ? metrics_json(*v.metrics, metrics) : Json::object();
   return json;
 }
 
@@ -209,46 +218,33 @@ Json abft_json(const AbftVerdict& v) {
 }  // namespace
 
 std::string verdict_json(const Verdict& verdict) {
-  Json json = {{"schema", 1}};
+  Json json = {{"schema", kResultSchema}};
   if (verdict.format != nullptr) json["dtype"] = verdict.format->name;
   json["shape"] = verdict.shape;
-  json.update(outcome_json(verdict));
+  json.update(outcome_json(verdict, JsonMetrics::kAll));
   return dumped(json, 2);
 }
 
 namespace {
 
-// The verdict that stands for a case: the one that decides it, else the first of the worst outcome.
-const Verdict& leading_verdict(const CaseReport& c) {
-  if (const Verdict* deciding = c.deciding_verdict()) return *deciding;
-  for (const Verdict& v : c.verdicts) {
-    if (v.outcome == worst_outcome(c.verdicts)) return v;
-  }
-  static const Verdict kNone = not_comparable("nothing was judged");
-  return kNone;
-}
-
-Json case_json(const CaseReport& c) {
+Json case_json(const CaseReport& c, JsonMetrics metrics) {
   Json entry;
   if (!c.file.empty()) entry["file"] = c.file;
   entry.update({{"case", c.name},
                 {"op", c.op},
                 {"dtype", c.dtype},
                 {"shape", c.shape},
-                {"output", c.producer},
+                {"producer", c.producer},
                 {"tags", c.tags}});
   if (!c.source_name.empty()) entry["source_name"] = c.source_name;
   if (!c.output.empty()) entry["output_name"] = c.output;
-  entry.update(outcome_json(leading_verdict(c)));
   entry["outcome"] = c.outcome_text();
   entry["because"] = c.because();  // that of the checksums if they decide
   if (c.remark != Remark::kNone) {
     entry["judged"] = c.verdicts.empty() && !c.abft ? "" : outcome_word(c.judged());
   }
-  if (c.verdicts.size() > 1) {
-    entry["verdicts"] = Json::array();
-    for (const Verdict& v : c.verdicts) entry["verdicts"].push_back(outcome_json(v));
-  }
+  entry["verdicts"] = Json::array();
+  for (const Verdict& v : c.verdicts) entry["verdicts"].push_back(outcome_json(v, metrics));
   if (c.sample) {
     entry["sample"] = {{"rows", c.sample->rows},
                        {"of", c.sample->of},
@@ -272,36 +268,20 @@ Json case_json(const CaseReport& c) {
 
 }  // namespace
 
-std::string gate_json(const GateReport& report) {
+std::string gate_json(const GateReport& report, JsonMetrics metrics) {
   std::string text;
-  write_gate_json(report, [&](std::string_view part) { text += part; });
+  write_gate_json(
+      report, [&](std::string_view part) { text += part; }, 1, metrics);
   return text;
 }
-
-namespace {
-
-// A case as it stands in the list of cases.
-std::string case_text(const CaseReport& c) {
-  const std::string entry = dumped(case_json(c), 2);
-  std::string text;
-  for (std::size_t at = 0; at < entry.size();) {
-    const std::size_t end = entry.find('\n', at);
-    text.append("    ").append(entry, at, end - at);
-    at = end + 1;
-    if (at < entry.size()) text += "\n";
-  }
-  return text;
-}
-
-}  // namespace
 
 // The cases are written some hundreds at a time: of many, all of them as one object would take some
 // times the memory of the text.
 void write_gate_json(const GateReport& report, const std::function<void(std::string_view)>& write,
-                     int threads) {
+                     int threads, JsonMetrics metrics) {
   const bool any_error = std::any_of(report.cases.begin(), report.cases.end(),
                                      [](const CaseReport& c) { return !c.error.empty(); });
-  Json json = {{"schema", 1},
+  Json json = {{"schema", kResultSchema},
                {"assay", report.version},
                {"command", report.command},
                {"golden", report.golden_file},
@@ -318,23 +298,19 @@ void write_gate_json(const GateReport& report, const std::function<void(std::str
                          {"caught", score.caught},
                          {"fraction", number(score.fraction())}};
   }
-  json["cases"] = Json::array();
-  std::string text = dumped(json, 2);
-  if (report.cases.empty()) return write(text);
-  text.resize(text.rfind("[]"));
-  text += "[";
-  write(text);
+  write(begin_of_list(std::move(json), "cases"));
   constexpr std::size_t kTogether = 512;
   std::vector<std::string> texts;
   for (std::size_t first = 0; first < report.cases.size(); first += kTogether) {
     texts.assign(std::min(kTogether, report.cases.size() - first), "");
     parallel_for(static_cast<std::int64_t>(texts.size()), threads, [&](std::int64_t i) {
       const auto place = static_cast<std::size_t>(i);
-      texts[place] = (first + place == 0 ? "\n" : ",\n") + case_text(report.cases[first + place]);
+      texts[place] =
+          line_of_list(case_json(report.cases[first + place], metrics), first + place == 0);
     });
     for (const std::string& of_case : texts) write(of_case);
   }
-  write("\n  ]\n}\n");
+  write(kEndOfList);
 }
 
 namespace {
@@ -423,6 +399,12 @@ void read_field(const Json& object, const char* key, Histogram& h) {
 
 // Every field of the table of metrics must be there.
 Metrics metrics(const Json& json) {
+  const auto& items = json.items();
+  if (std::all_of(items.begin(), items.end(),
+                  [](const auto& item) { return is_main_metric(item.key()); })) {
+    throw std::invalid_argument(
+        "has only the main metrics; `assay gate --histograms --json FILE` writes all of them");
+  }
   Metrics m;
   for (const Metric& metric : metric_table()) {
     std::visit(
@@ -449,31 +431,31 @@ SavedCheck check(const Json& verdict) {
   return check;
 }
 
+void add_verdict(const Json& verdict, SavedResult& saved) {
+  if (verdict.contains("sites")) saved.sites = count(verdict, "sites");
+  if (verdict.contains("same_data")) saved.same_data |= flag(verdict, "same_data");
+  if (verdict.contains("blind")) saved.checks.push_back(check(verdict));
+  if (!verdict.contains("metrics") || verdict["metrics"].empty()) return;
+  saved.metrics.push_back(metrics(verdict["metrics"]));
+  saved.metrics.back().is_complex = saved.format != nullptr && saved.format->is_complex();
+}
+
 // `entry`: a case of a gate, or the verdict of a comparison.
-SavedResult result(const Json& entry) {
+SavedResult result(const Json& entry, bool is_case) {
   SavedResult saved;
   if (entry.contains("case")) saved.name = text(entry, "case");
   if (entry.contains("output_name")) saved.output = text(entry, "output_name");
   saved.because = text(entry, "because");
-  if (entry.contains("sites")) saved.sites = count(entry, "sites");
   if (entry.contains("dtype")) {
     const std::string dtype = text(entry, "dtype");
     if (!dtype.empty()) saved.format = &format_named(dtype);
   }
-  const auto add = [&](const Json& verdict) {
-    if (verdict.contains("same_data")) saved.same_data |= flag(verdict, "same_data");
-    if (verdict.contains("blind")) saved.checks.push_back(check(verdict));
-    const bool has = verdict.contains("metrics") && !verdict["metrics"].empty();
-    if (!has) return;
-    saved.metrics.push_back(metrics(verdict["metrics"]));
-    saved.metrics.back().is_complex = saved.format != nullptr && saved.format->is_complex();
-  };
-  if (entry.contains("verdicts")) {
-    if (!entry["verdicts"].is_array()) not_as_expected("verdicts", "an array");
-    for (const Json& verdict : entry["verdicts"]) add(verdict);
-  } else {
-    add(entry);
+  if (!is_case) {
+    add_verdict(entry, saved);
+    return saved;
   }
+  if (!member(entry, "verdicts").is_array()) not_as_expected("verdicts", "an array");
+  for (const Json& verdict : entry["verdicts"]) add_verdict(verdict, saved);
   return saved;
 }
 
@@ -485,9 +467,10 @@ std::vector<SavedResult> read_results(std::string_view source) {
   if (!json.is_object() || !json.contains("schema")) {
     throw std::invalid_argument("is no result of `assay gate --json` or `assay compare --json`");
   }
-  if (json["schema"] != 1) {
-    throw std::invalid_argument(
-        formatted("has schema {}; this assay reads schema 1", json["schema"].dump()));
+  if (const std::string why =
+          why_not_read(json["schema"], "run `assay gate` or `assay compare` again");
+      !why.empty()) {
+    throw std::invalid_argument(why);
   }
   std::vector<SavedResult> results;
   const bool gate = json.contains("cases");
@@ -495,7 +478,7 @@ std::vector<SavedResult> read_results(std::string_view source) {
   const Json whole = gate ? json["cases"] : Json::array({json});
   for (const Json& entry : whole) {
     try {
-      results.push_back(result(entry));
+      results.push_back(result(entry, gate));
     } catch (const std::invalid_argument& e) {
       const bool named = entry.is_object() && entry.contains("case") && entry["case"].is_string();
       if (named) throw CaseError(entry["case"].get<std::string>(), e.what());

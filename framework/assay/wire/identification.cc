@@ -24,7 +24,7 @@ Json evidence_json(const Finding& f) {
   Json all = Json::object();
   for (const identify::Evidence& e : f.evidence) {
     Json entry = {{"value", e.value}, {"differ", e.differ}, {"of", e.of}};
-    if (!e.rival.empty()) entry["otherwise"] = e.rival;
+    if (!e.rival.empty()) entry["other_value"] = e.rival;
     if (!e.same.empty()) entry["same"] = e.same;
     all[e.parameter] = entry;
   }
@@ -67,7 +67,7 @@ Json function_json(const identify::FunctionReport& report) {
 }
 
 Json finding_json(const Finding& f) {
-  Json json = {{"case", f.case_name}, {"op", f.op}, {"output", f.producer}};
+  Json json = {{"case", f.case_name}, {"op", f.op}, {"producer", f.producer}};
   if (!f.output_name.empty()) json["output_name"] = f.output_name;
   if (!f.why.empty()) {
     json["outcome"] = "not_identified";
@@ -108,7 +108,7 @@ Json finding_json(const Finding& f) {
 std::string identification_json(const std::vector<Finding>& findings, const std::string& file) {
   Json cases = Json::array();
   for (const Finding& f : findings) cases.push_back(finding_json(f));
-  const Json all = {{"schema", 1}, {"file", file}, {"cases", cases}};
+  const Json all = {{"schema", 2}, {"file", file}, {"cases", cases}};
   return dumped(all, 1);
 }
 

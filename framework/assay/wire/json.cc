@@ -46,6 +46,26 @@ std::string dumped(const Json& json, int indent) {
   return printable_json(json.dump(indent, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
+std::string begin_of_list(Json head, const char* key) {
+  head[key] = Json::array();
+  std::string text = dumped(head, 2);
+  text.resize(text.rfind("]"));
+  return text;
+}
+
+std::string line_of_list(const Json& entry, bool is_first) {
+  std::string line = dumped(entry, -1);
+  line.pop_back();
+  return (is_first ? "\n    " : ",\n    ") + line;
+}
+
+std::string why_not_read(const Json& schema, const std::string& advice) {
+  if (schema == kResultSchema) return "";
+  const std::string has = formatted("has schema {}", schema.dump());
+  if (schema == 1) return formatted("{}: it was written by an older assay; {}", has, advice);
+  return formatted("{}; this assay reads schema {}", has, kResultSchema);
+}
+
 void wrong(const std::string& where, const std::string& what) {
   throw std::invalid_argument(where + ": " + what);
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace assay::wire {
@@ -20,6 +21,18 @@ Json number(double value);
 // Returns the text with a line end. An `indent` of -1 writes one line. Bytes that are not UTF-8,
 // which a file's name may have, are replaced, and characters that cannot be printed are escaped.
 std::string dumped(const Json& json, int indent);
+
+// A list whose entries have one line each, as the last key of `head`: its text up to the bracket,
+// then the line of each entry, then the end.
+std::string begin_of_list(Json head, const char* key);
+std::string line_of_list(const Json& entry, bool is_first);
+inline constexpr std::string_view kEndOfList = "\n  ]\n}\n";
+
+// The schema of results of a gate or a comparison, of their parts, and of baselines.
+inline constexpr int kResultSchema = 2;
+// Explains why a text with this value of "schema" is not read; `advice` says what to do about a
+// text of an older assay. Empty if the value is kResultSchema.
+std::string why_not_read(const Json& schema, const std::string& advice);
 
 // Throws std::invalid_argument: "own.json: standard 'x': float16: WHAT".
 [[noreturn]] void wrong(const std::string& where, const std::string& what);
