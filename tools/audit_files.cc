@@ -40,10 +40,6 @@ void write_dataset(const std::string& path, const Tensor& tensor, bool golden) {
   writer.commit();
 }
 
-std::string array_of(const std::string& kind) {
-  return kind == "npz" ? "arr_0" : kind == "safetensors" ? "array" : "";
-}
-
 std::string write_one(const FileKind& kind, const std::string& folder, const std::string& stem,
                       const Tensor& tensor, bool golden) {
   if (kind.name == kDataset) {
@@ -56,7 +52,7 @@ std::string write_one(const FileKind& kind, const std::string& folder, const std
       formatted("{}/{}", folder,
                 kind.name == "bin" ? raw_file_name(stem, tensor.format(), tensor.shape())
                                    : stem + std::string(row.endings.front()));
-  write_array_file(row, path, {{array_of(kind.name), tensor.view()}});
+  write_array_file(row, path, {{"", tensor.view()}});
   return path;
 }
 

@@ -256,7 +256,7 @@ int compare_one(const CompareOptions& o, const GateRequest& request,
 std::vector<std::string> names_in(const SideOptions& side) {
   const bool is_file = array_file(side.path) == side.path;
   const ArrayFormat& row = array_format_of(side.path);
-  if (!is_file || !row.is_archive || row.name == "hdf5") return {};
+  if (!is_file || !row.is_archive || row.is_dataset) return {};
   std::vector<std::string> names = arrays_in(side.path);
   if (names == std::vector<std::string>{""}) names.clear();
   return names;
@@ -400,6 +400,10 @@ int run_compare(const CompareOptions& o, const Context& context) {
 }  // namespace
 
 void add_compare(Context& context) {
+  std::string examples;
+  for (const ArrayFormat& format : array_formats()) {
+    examples += formatted("{}, ", format.example);
+  }
   auto options = std::make_shared<CompareOptions>();
   CLI::App* command =
       subcommand(context, "compare", "compare arrays of two files, with all error metrics",
@@ -407,9 +411,9 @@ void add_compare(Context& context) {
                  "--rtol 1e-2 --atol 1e-5");
   context.files
       .input(command->add_option("ACTUAL", options->actual.path,
-                                 "file.h5:/path, x.npy, x.npz:/name, x.pt:/name, "
-                                 "x.safetensors:/name, x.pb (ONNX), or raw bytes; two archives "
-                                 "without names are compared by the names of their arrays"),
+                                 examples +
+                                     "or raw bytes; two archives without names are compared by the "
+                                     "names of their arrays"),
              source_reads)
       ->required();
   context.files

@@ -504,6 +504,7 @@ void add_list(Context& context) {
       {.name = "distributions", .text = distributions_text},
       {.name = "attributes", .text = attributes_table},
       {.name = "layouts", .text = layouts_table},
+      {.name = "array_formats", .text = array_formats_table},
   };
   auto what = std::make_shared<std::string>(), json = std::make_shared<std::string>();
   CLI::App* command =

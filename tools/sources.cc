@@ -295,4 +295,18 @@ std::string layouts_table() {
          "\ntold by their content in this order, or by --layout; pairs of other names: --pairs\n";
 }
 
+std::string array_formats_table() {
+  std::vector<std::vector<std::string>> rows = {
+      {"format", "endings", "example", "what it says", "dtypes that are written"}};
+  for (const ArrayFormat& f : array_formats()) {
+    const std::string written = f.write == nullptr ? "none"
+                                : f.dtypes.empty() ? std::string(f.written)
+                                                   : dtypes_of(f.dtypes);
+    rows.push_back({std::string(f.name),
+                    joined(std::vector<std::string>(f.endings.begin(), f.endings.end())),
+                    std::string(f.example), std::string(f.reads), written});
+  }
+  return columns_text(rows);
+}
+
 }  // namespace assay::tools

@@ -54,5 +54,6 @@ void add_pack(Context& context);
 void add_unpack(Context& context);
 
 std::string layouts_table();
+std::string array_formats_table();
 
 }  // namespace assay::tools

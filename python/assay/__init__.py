@@ -17,8 +17,8 @@ from ._core import (AbftVerdict, CampaignReport, CaseError, CaseReport, Dataset,
                     NoCaseError, NotComparable, Tensor, Untrusted, Verdict, __version__,
                     assert_close, assert_product, campaign, check_product, compare, emulate, gate,
                     golden, identify, inject, judge_case,
-                    list_attributes, list_distributions, list_dtypes, list_faults, list_layouts,
-                    list_machines, list_metrics, list_mutations, list_operators, list_standards,
+                    list_array_formats, list_attributes, list_distributions, list_dtypes,
+                    list_faults, list_layouts, list_machines, list_metrics, list_mutations, list_operators, list_standards,
                     list_thresholds, open, write)
 
 

@@ -1,5 +1,6 @@
 // What there is, from the tables: one list of dicts each.
 #include "assay/abft/threshold.h"
+#include "assay/datasets/arrays/array_file.h"
 #include "assay/datasets/layouts/open_cases.h"
 #include "assay/fault/fault.h"
 #include "assay/fault/mutation.h"
@@ -163,6 +164,16 @@ void define_tables(py::module_& m) {
         });
       },
       "What open() reads: name, what it looks like.");
+  m.def(
+      "list_array_formats",
+      [] {
+        return list_of(array_formats(), [](const ArrayFormat& f) {
+          return row({{"name", text(f.name)},
+                      {"endings", list_of(f.endings, text)},
+                      {"is_written", py::bool_(f.write != nullptr)}});
+        });
+      },
+      "The kinds of files of arrays: name, endings of file names, whether assay writes them.");
 }
 
 }  // namespace assay::python

@@ -19,6 +19,7 @@
 #include "assay/datasets/arrays/array_writer.h"
 #include "assay/datasets/arrays/pickle.h"
 #include "assay/datasets/arrays/raw_file.h"
+#include "assay/datasets/arrays/torch_file.h"
 #include "document.h"
 #include "files.h"
 
@@ -227,9 +228,7 @@ TEST(ArrayFile, WrittenIsReadAgainAndByOthers) {
       const Format& f = format_named(row_of_format.name);
       const Tensor x = array_of(f, {2, 3});
       const std::string ending(row.endings.front());
-      const bool sayable =
-          (row.name != "pt" || !dtype_name(&DtypeNames::torch, f).empty()) &&
-          (row.name != "safetensors" || !dtype_name(&DtypeNames::safetensors, f).empty());
+      const bool sayable = row.dtypes.empty() || !dtype_name(row.dtypes, f).empty();
       const std::string name = formatted("{}_x_{}{}", row.name, f.name, ending);
       if (!sayable) {
         try {
@@ -242,11 +241,7 @@ TEST(ArrayFile, WrittenIsReadAgainAndByOthers) {
         EXPECT_FALSE(std::filesystem::exists(folder / name));
         continue;
       }
-      write(row, name,
-            {{row.name == "safetensors" ? "tensor"
-              : row.name == "npz"       ? "arr_0"
-                                        : "",
-              x}});
+      write(row, name, {{std::string(row.unnamed), x}});
       held.emplace(formatted("group/{}", f.name), x);
     }
     if (!row.is_archive) continue;
@@ -261,7 +256,7 @@ TEST(ArrayFile, WrittenIsReadAgainAndByOthers) {
     write(row, formatted("all{}", row.endings.front()), arrays);
     // The dtypes that PyTorch 1.13 has.
     std::erase_if(arrays, [](const auto& one) {
-      return dtype_name(&DtypeNames::torch_storage, *one.second.format).empty();
+      return dtype_name(kTorchStorages, *one.second.format).empty();
     });
     if (row.name == "pt") write(row, "old_dtypes.pt", arrays);
   }

@@ -658,7 +658,7 @@ def check(folder):
             count += 1
             data, shape, dtype = bytes.fromhex(wanted["bytes"]), tuple(wanted["shape"]), wanted["dtype"]
             if kind in ("npy", "npz"):
-                array = np.load(path) if kind == "npy" else np.load(path)[name or "arr_0"]
+                array = np.load(path) if kind == "npy" else np.load(path)[name]
                 if dtype == "complex32":  # the parts
                     dtype, shape = "float16", (*shape, 2)
                 assert array.dtype.str == {**native, **later}.get(dtype, f"|V{width.get(dtype, 1)}"), (array.dtype, dtype)
@@ -667,7 +667,7 @@ def check(folder):
                 raw = path.read_bytes()
                 length = struct.unpack("<Q", raw[:8])[0]
                 assert length % 8 == 0
-                head = json.loads(raw[8:8 + length])[name or "tensor"]
+                head = json.loads(raw[8:8 + length])[name]
                 begin, end = head["data_offsets"]
                 got = raw[8 + length + begin:8 + length + end]
                 if dtype == "float4_e2m1fn":
@@ -685,7 +685,7 @@ def check(folder):
                     if loaded.dtype is torch.bfloat16:
                         loaded = loaded.view(torch.int16)
                     assert loaded.numpy().tobytes() == data, (path, name)
-            else:
+            elif kind == "bin":
                 assert path.read_bytes() == data, path
     assert count > 150 and (torch is None or by_torch >= 25), (count, by_torch)
     print(count, "arrays,", by_torch if torch is not None else "none", "by PyTorch")

@@ -1,15 +1,23 @@
-// Files of arrays: all of what a file holds is read, where it is not refused.
+// Reads all arrays of a file, for each kind of file of arrays.
+#include <utility>
+
 #include "assay/datasets/arrays/array_file.h"
 #include "target.h"
 
 namespace assay::fuzz {
 namespace {
 
-void read_all(std::string_view kind, std::span<const std::uint8_t> input) {
+// Mutators that know the structure of a format. The other formats are changed as bytes.
+constexpr std::pair<std::string_view, Mutate> kMutators[] = {{"npy", mutate_npy},
+                                                             {"npz", mutate_zip},
+                                                             {"pt", mutate_zip},
+                                                             {"safetensors", mutate_safetensors}};
+
+void read_all(const ArrayFormat& format, std::span<const std::uint8_t> input) {
   const MemoryFile memory(input);
-  const std::string what(kind);
+  const std::string what(format.name);
   (void)refuses(what, [&] {
-    const std::unique_ptr<ArrayFile> file = array_format_named(kind).open(memory.path());
+    const std::unique_ptr<ArrayFile> file = format.open(memory.path());
     int arrays = 0;
     for (const std::string& name : file->names()) {
       if (++arrays > 16) break;
@@ -32,10 +40,18 @@ void read_all(std::string_view kind, std::span<const std::uint8_t> input) {
 
 }  // namespace
 
-void run_npy(std::span<const std::uint8_t> input) { read_all("npy", input); }
-void run_npz(std::span<const std::uint8_t> input) { read_all("npz", input); }
-void run_pt(std::span<const std::uint8_t> input) { read_all("pt", input); }
-void run_safetensors(std::span<const std::uint8_t> input) { read_all("safetensors", input); }
-void run_onnx(std::span<const std::uint8_t> input) { read_all("onnx", input); }
+std::vector<Target> array_targets() {
+  std::vector<Target> targets;
+  for (const ArrayFormat& format : array_formats()) {
+    if (format.is_dataset) continue;  // hdf5.cc
+    targets.push_back({.name = format.name, .run = [&format](std::span<const std::uint8_t> input) {
+                         read_all(format, input);
+                       }});
+    for (const auto& [name, mutate] : kMutators) {
+      if (name == format.name) targets.back().mutate = mutate;
+    }
+  }
+  return targets;
+}
 
 }  // namespace assay::fuzz

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <random>
 #include <span>
 #include <string>
@@ -23,11 +24,14 @@ using Draw = std::minstd_rand;
 // mutations, or those of replay.cc.
 using Change = Bytes (*)(Bytes bytes, std::size_t most);
 
+// Changes an input by its structure.
+using Mutate = Bytes (*)(Bytes input, Draw& draw, Change change);
+
 struct Target {
   std::string_view name;
-  void (*run)(std::span<const std::uint8_t> input);
+  std::function<void(std::span<const std::uint8_t> input)> run;
   // Knows the structure; null: there is none that bytes and a dictionary would not find.
-  Bytes (*mutate)(Bytes input, Draw& draw, Change change) = nullptr;
+  Mutate mutate = nullptr;
   std::size_t most = 1 << 14;  // bytes of an input
 };
 std::span<const Target> targets();
@@ -73,13 +77,11 @@ void put_number(Bytes& bytes, std::size_t at, std::size_t width, std::uint64_t v
 std::string text_of(std::span<const std::uint8_t> bytes);
 Bytes bytes_of(std::string_view text);
 
-// What the rows are made of, each in the file of its name.
+// One target for each format of array_formats().
+std::vector<Target> array_targets();
+
+// What the other rows are made of, each in the file of its name.
 void run_hdf5(std::span<const std::uint8_t> input);
-void run_npy(std::span<const std::uint8_t> input);
-void run_npz(std::span<const std::uint8_t> input);
-void run_pt(std::span<const std::uint8_t> input);
-void run_safetensors(std::span<const std::uint8_t> input);
-void run_onnx(std::span<const std::uint8_t> input);
 void run_csv(std::span<const std::uint8_t> input);
 void run_plan(std::span<const std::uint8_t> input);
 void run_standards(std::span<const std::uint8_t> input);

@@ -435,7 +435,7 @@ class Tables(TestCase):
         for table, word in (("operators", "matmul"), ("machines", "ascend910b"),
                             ("standards", "torch"), ("thresholds", "v_abft"),
                             ("distributions", "normal"), ("attributes", "rtol"),
-                            ("layouts", "msprobe")):
+                            ("layouts", "msprobe"), ("array_formats", "npz")):
             rows = getattr(assay, f"list_{table}")()
             names = [row["name"] for row in rows]
             self.assertIn(word, names)

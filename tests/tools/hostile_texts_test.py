@@ -91,6 +91,10 @@ class HostileTexts(unittest.TestCase):
         ran.stdout, ran.stderr = ran.stdout.decode(), ran.stderr.decode()
         return ran
 
+    def unpacked_kinds(self):
+        table = self.run_assay("list", "array_formats", code=0).stdout.splitlines()[1:]
+        return [row.split()[0] for row in table if not row.endswith(" none")] + ["ttk"]
+
     def check_reports(self):
         for file in filter(pathlib.Path.is_file, self.folder.rglob("report*")):
             text = file.read_bytes().decode()
@@ -163,7 +167,7 @@ class HostileTexts(unittest.TestCase):
                  "report-audit.json", "--html", "report-audit.html", "--", "sh", "-c",
                  f"printf '{BYTES!r}\\n\\033[31mx\\nFORGED\\n' >&2; exit 1", "{output}", "{golden}"]):
             self.run_assay(*words)
-        for kind in "npy", "npz", "pt", "safetensors", "bin", "ttk":
+        for kind in self.unpacked_kinds():
             shutil.rmtree(self.folder / "unpacked", ignore_errors=True)
             ran = self.run_assay("unpack", file, "--as", kind, "--out", "unpacked")
             self.assertEqual((self.folder / "unpacked").exists(), ran.returncode == 0, (kind, ran))
@@ -285,7 +289,7 @@ class HostileTexts(unittest.TestCase):
         (self.folder / "full").mkdir()
         (self.folder / "full/x").write_text("x")
         before = self.files()
-        for kind in "npy", "npz", "pt", "safetensors", "bin", "ttk":
+        for kind in self.unpacked_kinds():
             for out in "new", "new/deep", "empty", "empty/new", "full", "full/new":
                 ran = self.run_assay("unpack", "broken.h5", "--as", kind, "--out", out, code=2)
                 self.assertIn("is there already, and not empty" if out == "full" else "'float7'",

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "assay/base/text.h"
+#include "assay/datasets/arrays/array_file.h"
+#include "assay/datasets/layouts/open_cases.h"
 #include "program.h"
 
 namespace assay {
@@ -70,9 +72,8 @@ TEST_F(Sources, FilesOfPyTorchAreJudgedArrayByArray) {
 TEST_F(Sources, ListNamesEveryLayout) {
   const Ran ran = run("assay list layouts");
   EXPECT_EQ(ran.code, 0);
-  for (const char* name :
-       {"dataset", "unpacked", "ttk_manual", "ttk_dump", "msprobe", "sample", "sides", "arrays"}) {
-    EXPECT_THAT(ran.out, HasSubstr(formatted("\n{} ", name)));
+  for (const Layout& layout : layouts()) {
+    EXPECT_THAT(ran.out, HasSubstr(formatted("\n{} ", layout.name)));
   }
 }
 
@@ -365,7 +366,9 @@ TEST_F(Sources, PackUndoesUnpack) {
                 .code,
             0);
   for (const std::string& sample : samples) {
-    for (const std::string kind : {"npy", "bin", "npz", "safetensors", "pt"}) {
+    for (const ArrayFormat& format : array_formats()) {
+      if (format.write == nullptr) continue;
+      const std::string kind(format.name);
       const Ran ran = run("rm -rf u p.h5; assay unpack " + sample + " --as " + kind +
                           " --out u -q && assay pack u --out p.h5 -q && h5diff -v " + sample +
                           " p.h5 /cases >diff.txt");

@@ -1,4 +1,4 @@
-// What the dtypes are called in files of arrays: one table for all kinds of files.
+// The names of dtypes in files of arrays.
 #pragma once
 
 #include <string>
@@ -8,26 +8,18 @@
 
 namespace assay {
 
-// "": the kind of file has no name for it.
-struct DtypeNames {
-  std::string_view format;         // assay's name
-  std::string_view npy;            // kind and width of NumPy's descr; "": bytes of its width (V)
-  std::string_view torch;          // torch's dtype
-  std::string_view torch_storage;  // the class of its storages; "": _rebuild_tensor_v3 says it
-  std::string_view safetensors;
-  std::string_view onnx;  // TensorProto.DataType, a number
-  std::string_view mlir;  // element types in IREE's file names, parted by blanks
-};
+// The names that one kind of file has for dtypes, separated by blanks. "F64=float64" is a name in
+// the file and assay's name; "float64" is both. If a dtype has several names in the file, the first
+// one is written. A kind of file has no name for a dtype that is not listed.
+using DtypeNames = std::string_view;
 
-using DtypeColumn = std::string_view DtypeNames::*;
-
-// The format that has this name in a column (or as one of several); nullptr where none has.
-const Format* find_dtype(DtypeColumn column, std::string_view name);
-// A format's name in a column; "" where it has none.
-std::string_view dtype_name(DtypeColumn column, const Format& format);
-// "float32, float16, ...": the formats that a column has names for.
-std::string dtypes_of(DtypeColumn column);
-// Says that elements of a dtype of others are not read, and what to do.
+// Returns the format that has this name in the file, or nullptr.
+const Format* find_dtype(DtypeNames names, std::string_view name);
+// Returns the name of a format in the file, or "".
+std::string_view dtype_name(DtypeNames names, const Format& format);
+// Returns assay's names of the listed dtypes: "float64, float32, ...".
+std::string dtypes_of(DtypeNames names);
+// Explains that elements of another dtype are not read, and what to do.
 std::string unread_elements(std::string_view dtype);
 
 }  // namespace assay

@@ -1,7 +1,6 @@
 #include "assay/datasets/arrays/array_file.h"
 
 #include <algorithm>
-#include <array>
 #include <new>
 #include <utility>
 
@@ -62,16 +61,72 @@ std::unique_ptr<ArrayFile> open_hdf5(const std::string& path) {
   return std::make_unique<Hdf5File>(path);
 }
 
-const std::array<ArrayFormat, 7>& rows() {
-  static const std::array<ArrayFormat, 7> table = {{
-      {"npy", {".npy"}, false, open_npy, write_npy},
-      {"npz", {".npz"}, true, open_npz, write_npz},
-      {"pt", {".pt", ".pth"}, true, open_torch, write_torch},
-      {"safetensors", {".safetensors"}, true, open_safetensors, write_safetensors},
-      {"onnx", {".pb"}, false, open_onnx, nullptr},
-      {"hdf5", {".h5", ".hdf5"}, true, open_hdf5, nullptr},
-      {"bin", {".bin"}, false, open_raw, write_raw},  // and every other ending
-  }};
+constexpr std::string_view kWrittenByNumpy =
+    "those of NumPy; complex32 as float16 with another last dimension of 2, all others as bytes of "
+    "their width (`V1`, `V2`, `V4`), to be read again with their dtype";
+
+const std::vector<ArrayFormat>& rows() {
+  static const std::vector<ArrayFormat> table = {
+      {.name = "npy",
+       .endings = {".npy"},
+       .example = "x.npy",
+       .open = open_npy,
+       .write = write_npy,
+       .reads =
+           "dtype and shape, in every spelling that NumPy takes; bfloat16 and narrow floats are "
+           "bytes (`V2`, `V1`, ml_dtypes' `f1`) whose dtype must be said",
+       .written = kWrittenByNumpy},
+      {.name = "npz",
+       .endings = {".npz"},
+       .example = "x.npz:/name",
+       .is_archive = true,
+       .open = open_npz,
+       .write = write_npz,
+       .unnamed = "arr_0",  // as numpy.savez names it
+       .reads = "the same, each array by its name",
+       .written = kWrittenByNumpy},
+      {.name = "pt",
+       .endings = {".pt", ".pth"},
+       .example = "x.pt:/model/w",
+       .is_archive = true,
+       .open = open_torch,
+       .write = write_torch,
+       .dtypes = kTorchDtypes,
+       .reads = "everything; dicts, lists and tuples are walked, and the keys that lead to a "
+                "tensor are its name"},
+      {.name = "safetensors",
+       .endings = {".safetensors"},
+       .example = "x.safetensors:/name",
+       .is_archive = true,
+       .open = open_safetensors,
+       .write = write_safetensors,
+       .dtypes = kSafetensorsDtypes,
+       .unnamed = "array",
+       .reads = "everything; elements of 4 bits lie two in a byte"},
+      {.name = "onnx",
+       .endings = {".pb"},
+       .example = "input_0.pb",
+       .open = open_onnx,
+       .reads = "everything; an ONNX TensorProto, as ONNX's backend tests keep them; sequences, "
+                "optionals, maps and models are refused"},
+      {.name = "hdf5",
+       .endings = {".h5", ".hdf5"},
+       .example = "x.h5:/path/to/dataset",
+       .is_archive = true,
+       .is_dataset = true,
+       .open = open_hdf5,
+       .reads = "everything (docs/dataset.md); the file may have any ending if a path follows"},
+      // The last row is that of every other ending, too.
+      {.name = "bin",
+       .endings = {".bin", ".raw", ".dat"},
+       .example = "x.bin",
+       .open = open_raw,
+       .write = write_raw,
+       .reads =
+           "nothing: raw bytes, row-major and little-endian; the name, a file beside it or the "
+           "command line says dtype and shape",
+       .written = "all; a name that does not say dtype and shape gets a `.bin.json` beside it"},
+  };
   return table;
 }
 
@@ -97,7 +152,7 @@ std::vector<ParsedName> splits_of(const std::string& path) {
   for (std::size_t colon = path.find(':'); colon != std::string::npos;
        colon = path.find(':', colon + 1)) {
     const ArrayFormat& row = format_by_ending(path.substr(0, colon));
-    if (row.is_archive && row.open != open_hdf5) {
+    if (row.is_archive && !row.is_dataset) {
       splits.push_back({&row, colon});
     } else if (colon > 0 && path.compare(colon, 2, ":/") == 0) {
       splits.push_back({&array_format_named("hdf5"), colon});
@@ -116,10 +171,10 @@ ParsedName parse_name(const std::string& path) {
   for (const ParsedName& split : splits) {
     if (is_file(path.substr(0, split.end))) return split;
   }
-  const auto is_archive = [](const ParsedName& split) { return split.row->open != open_hdf5; };
+  const auto is_archive = [](const ParsedName& split) { return !split.row->is_dataset; };
   const auto archive = std::find_if(splits.rbegin(), splits.rend(), is_archive);
   if (archive != splits.rend()) return *archive;
-  return whole.row->is_archive && whole.row->open != open_hdf5 ? whole : splits.back();
+  return whole.row->is_archive && !whole.row->is_dataset ? whole : splits.back();
 }
 
 // No more than a line's worth of names.
@@ -198,7 +253,7 @@ std::unique_ptr<ArraySource> open_array(const ArrayRequest& request) {
   const ParsedName parsed = parse_name(request.path);
   const std::string file = request.path.substr(0, parsed.end);
   const std::string asked = array_name(request.path);
-  if (parsed.row->open == open_hdf5 && parsed.end < request.path.size()) {
+  if (parsed.row->is_dataset && parsed.end < request.path.size()) {
     return Hdf5File(file).open("/" + asked, request);
   }
   const std::unique_ptr<ArrayFile> opened = parsed.row->open(file);

@@ -1,5 +1,5 @@
 // Arrays from files: of HDF5, NumPy, PyTorch, safetensors, ONNX, or raw bytes. A kind of file is a
-// row of one table and a file of code.
+// row of one table and a pair of files with its code (docs/how_to_add.md).
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/store/array_source.h"
 #include "assay/tensor/tensor.h"
 
@@ -39,15 +40,20 @@ class ArrayFile {
 // A kind of file.
 struct ArrayFormat {
   std::string_view name;                  // as in `assay unpack --as`
-  std::vector<std::string_view> endings;  // of files' names, dots included
-  bool is_archive;                        // arrays are named behind the file: "x.npz:/name"
+  std::vector<std::string_view> endings;  // with their dots; written files get the first one
+  std::string_view example;               // how one of its arrays is named: "x.npz:/name"
+  bool is_archive = false;                // arrays are named behind the file
+  bool is_dataset = false;  // cases lie in it, and its arrays are opened by paths and not listed
   std::unique_ptr<ArrayFile> (*open)(const std::string& path);
   // nullptr: not written (array_writer.h).
-  void (*write)(const std::string& path, const std::map<std::string, TensorView>& arrays);
+  void (*write)(const std::string& path, const std::map<std::string, TensorView>& arrays) = nullptr;
+  DtypeNames dtypes = "";            // of files that are written; empty: any dtype, by its bytes
+  std::string_view unnamed = "";     // the name that is written for an array without one
+  std::string_view reads;            // what such a file says of its arrays, for documentation
+  std::string_view written = "all";  // which dtypes are written if `dtypes` does not list them
 };
 std::span<const ArrayFormat> array_formats();
-// The row of a name: npy, npz, pt, safetensors, onnx, bin, hdf5. Throws std::invalid_argument with
-// the known ones.
+// The row of a name. Throws std::invalid_argument with the known names.
 const ArrayFormat& array_format_named(std::string_view name);
 // The row of a file by the ending of its name; raw bytes where no row has it.
 const ArrayFormat& array_format_of(const std::string& path);

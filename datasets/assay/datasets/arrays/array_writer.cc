@@ -11,20 +11,15 @@
 namespace assay {
 namespace {
 
-// The column in which a kind of file must have a dtype's name; the others keep any bytes.
-DtypeColumn needed_column(const ArrayFormat& row) {
-  if (row.name == "pt") return &DtypeNames::torch;
-  if (row.name == "safetensors") return &DtypeNames::safetensors;
-  return nullptr;
+bool has_name(const ArrayFormat& row, const Format& format) {
+  return row.dtypes.empty() || !dtype_name(row.dtypes, format).empty();
 }
 
 // The other kinds that can say it.
 std::string kinds_with(const Format& format) {
   std::vector<std::string> kinds;
   for (const ArrayFormat& row : array_formats()) {
-    const DtypeColumn column = needed_column(row);
-    if (row.write == nullptr) continue;
-    if (column == nullptr || !dtype_name(column, format).empty()) kinds.emplace_back(row.name);
+    if (row.write != nullptr && has_name(row, format)) kinds.emplace_back(row.name);
   }
   return joined(kinds);
 }
@@ -41,17 +36,24 @@ void write_array_file(const ArrayFormat& row, const std::string& path,
     throw FileError(path, "",
                     formatted("a file of {} holds one array, not {}", row.name, arrays.size()));
   }
-  const DtypeColumn column = needed_column(row);
   for (const auto& [name, view] : arrays) {
     check_array_name(path, name);
-    if (column != nullptr && dtype_name(column, *view.format).empty()) {
+    if (!has_name(row, *view.format)) {
       throw FileError(path, name,
                       formatted("{} has no dtype {}; {} can say it", row.name, view.format->name,
                                 kinds_with(*view.format)));
     }
   }
   try {
-    row.write(path, arrays);
+    const auto unnamed = arrays.find("");
+    if (row.unnamed.empty() || unnamed == arrays.end()) {
+      row.write(path, arrays);
+    } else {
+      auto named = arrays;
+      named.emplace(row.unnamed, unnamed->second);
+      named.erase("");
+      row.write(path, named);
+    }
   } catch (const FileError&) {
     throw;
   } catch (const std::runtime_error& e) {

@@ -7,20 +7,24 @@
 #include <filesystem>
 
 #include "assay/base/text.h"
+#include "assay/datasets/arrays/array_file.h"
 #include "assay/datasets/checks/file_error.h"
 
 namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kArrayEndings[] = {".npy", ".npz", ".pt",  ".pth", ".safetensors",
-                                              ".pb",  ".bin", ".raw", ".dat"};
+// Returns the ending of an array file, or "". Files of datasets are no such files.
+std::string_view array_ending(std::string_view path) {
+  for (const ArrayFormat& row : array_formats()) {
+    for (const std::string_view ending : row.endings) {
+      if (!row.is_dataset && path.ends_with(ending)) return ending;
+    }
+  }
+  return "";
+}
 
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with("."); }
-
-}  // namespace
-
-namespace {
 
 // Adds what is under `folder`, which is called `name` in the folder where the walk began. `above`:
 // the folders on the way, where their links lead, because a link may lead back to one of them.
@@ -89,10 +93,7 @@ std::string last_name(const std::string& path) {
                                      : name;
 }
 
-bool is_array_file(std::string_view path) {
-  return std::any_of(std::begin(kArrayEndings), std::end(kArrayEndings),
-                     [&](std::string_view ending) { return path.ends_with(ending); });
-}
+bool is_array_file(std::string_view path) { return !array_ending(path).empty(); }
 
 NewFolder::NewFolder(const std::string& folder) : folder_(folder) {
   std::error_code error;
@@ -141,10 +142,7 @@ void NewFolder::commit(const std::string& last) {
 }
 
 std::string without_array_ending(const std::string& path) {
-  for (const std::string_view ending : kArrayEndings) {
-    if (path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
-  }
-  return path;
+  return path.substr(0, path.size() - array_ending(path).size());
 }
 
 }  // namespace assay

@@ -103,7 +103,7 @@ NpyType npy_type(const std::string& path, const Literal& literal) {
   // Where NumPy has no bfloat16, its bits lie in unsigned integers of 16 bits: they must be said.
   const bool is_uint16 = kind == 'u' && width == 2;
   const Format* known =
-      is_uint16 ? nullptr : find_dtype(&DtypeNames::npy, formatted("{}{}", kind, width));
+      is_uint16 ? nullptr : find_dtype(kNpyDtypes, formatted("{}{}", kind, width));
   // ml_dtypes gives its 8-bit floats either kind.
   const bool is_pattern = (kind == 'V' && (width == 1 || width == 2 || width == 4)) ||
                           (kind == 'f' && width == 1) || is_uint16;

@@ -172,10 +172,10 @@ class NpzFile : public ArrayFile {
 
 std::string npy_bytes(const TensorView& complex_view) {
   // NumPy has no complex32: float16 in another, last dimension of 2 (pair_parts).
-  const bool paired = complex_view.format->is_complex() &&
-                      dtype_name(&DtypeNames::npy, *complex_view.format).empty();
+  const bool paired =
+      complex_view.format->is_complex() && dtype_name(kNpyDtypes, *complex_view.format).empty();
   const TensorView view = paired ? parts_of(complex_view) : complex_view;
-  const std::string_view known = dtype_name(&DtypeNames::npy, *view.format);
+  const std::string_view known = dtype_name(kNpyDtypes, *view.format);
   const int width = view.format->storage_bytes;
   const std::string descr =
       known.empty() ? formatted("|V{}", width) : formatted("{}{}", width == 1 ? '|' : '<', known);
@@ -209,11 +209,10 @@ void write_npy(const std::string& path, const std::map<std::string, TensorView>&
   write_file(path, npy_bytes(arrays.begin()->second));
 }
 
-// numpy.savez names an array without a name arr_0.
 void write_npz(const std::string& path, const std::map<std::string, TensorView>& arrays) {
   std::vector<ZipEntry> entries;
   for (const auto& [name, view] : arrays) {
-    entries.push_back({(name.empty() ? "arr_0" : name) + ".npy", npy_bytes(view)});
+    entries.push_back({name + ".npy", npy_bytes(view)});
   }
   write_file(path, zipped(entries));
 }

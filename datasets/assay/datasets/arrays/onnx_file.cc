@@ -19,6 +19,13 @@ namespace {
 
 using onnx::kBytes, onnx::kFixed4, onnx::kFixed8, onnx::kVarint, onnx::Message, onnx::Wire;
 
+// onnx.proto3 (1.17), TensorProto.DataType.
+constexpr DtypeNames kOnnxDtypes =
+    "11=float64 1=float32 10=float16 16=bfloat16 17=float8_e4m3fn 19=float8_e5m2 "
+    "18=float8_e4m3fnuz 20=float8_e5m2fnuz 24=float8_e8m0fnu 23=float4_e2m1fn 3=int8 2=uint8 "
+    "5=int16 6=int32 7=int64 4=uint16 12=uint32 13=uint64 22=int4 21=uint4 15=complex128 "
+    "14=complex64 9=bool";
+
 // Of TensorProto in onnx.proto3; the fields that hold the elements have those of kData.
 constexpr std::uint64_t kDims = 1, kDataType = 2, kSegment = 3, kStringData = 6, kRawData = 9,
                         kDataLocation = 14, kLastField = 16;
@@ -83,7 +90,7 @@ class OnnxFile : public ArrayFile {
  private:
   std::unique_ptr<ArraySource> opened(const ArrayRequest& request) const {
     const auto refuse = [&](const std::string& why) { throw FileError(path_, "", why); };
-    const Format* f = find_dtype(&DtypeNames::onnx, std::to_string(data_type_));
+    const Format* f = find_dtype(kOnnxDtypes, std::to_string(data_type_));
     if (f == nullptr) {
       const std::string name = onnx::data_type_name(data_type_);
       refuse(unread_elements(formatted("TensorProto.DataType {}{}", data_type_,

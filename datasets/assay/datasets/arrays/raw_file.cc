@@ -42,6 +42,13 @@ const Format* dtype_at_end(std::string_view stem) {
   return nullptr;
 }
 
+constexpr DtypeNames kMlirTypes =
+    "f64=float64 f32=float32 f16=float16 bf16=bfloat16 tf32=tfloat32 f8E4M3FN=float8_e4m3fn "
+    "f8E5M2=float8_e5m2 f8E4M3FNUZ=float8_e4m3fnuz f8E5M2FNUZ=float8_e5m2fnuz "
+    "f8E8M0FNU=float8_e8m0fnu f4E2M1FN=float4_e2m1fn i8=int8 si8=int8 ui8=uint8 i16=int16 "
+    "si16=int16 i32=int32 si32=int32 i64=int64 si64=int64 ui16=uint16 ui32=uint32 ui64=uint64 "
+    "i4=int4 si4=int4 ui4=uint4 i1=bool";
+
 // "3x4xf32" of IREE, a word of the name.
 bool read_mlir_type(const std::string& name, SaidByName& said) {
   std::size_t begin = 0;
@@ -52,7 +59,7 @@ bool read_mlir_type(const std::string& name, SaidByName& said) {
     const std::size_t last = word.rfind('x');
     if (last == std::string_view::npos) continue;
     const auto shape = read_extents(word.substr(0, last), 'x');
-    const Format* f = find_dtype(&DtypeNames::mlir, word.substr(last + 1));
+    const Format* f = find_dtype(kMlirTypes, word.substr(last + 1));
     if (!shape || shape->empty() || f == nullptr) continue;
     said.shape = shape;
     said.format = f;

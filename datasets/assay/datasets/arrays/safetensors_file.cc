@@ -43,7 +43,7 @@ class SafetensorsFile : public ArrayFile {
   std::unique_ptr<ArraySource> open(const std::string& name,
                                     const ArrayRequest& request) const override {
     const wire::ArrayHeader& array = arrays_.at(places_.at(name));
-    const Format* f = find_dtype(&DtypeNames::safetensors, array.dtype);
+    const Format* f = find_dtype(kSafetensorsDtypes, array.dtype);
     if (f == nullptr) {
       throw FileError(path_, name, unread_elements(array.dtype));
     }
@@ -149,8 +149,8 @@ void write_safetensors(const std::string& path, const std::map<std::string, Tens
   std::string data;
   for (const auto& [name, view] : sorted) {
     wire::ArrayHeader header;
-    header.name = name.empty() ? "tensor" : name;
-    header.dtype = std::string(dtype_name(&DtypeNames::safetensors, *view.format));
+    header.name = name;
+    header.dtype = std::string(dtype_name(kSafetensorsDtypes, *view.format));
     header.shape = view.shape;
     header.begin = static_cast<std::int64_t>(data.size());
     data += is_packed(*view.format) ? packed(bytes_of(view)) : bytes_of(view);

@@ -52,9 +52,9 @@ constexpr std::string_view kKnown[] = {kRebuild,
                                        "_codecs encode"};
 
 // "torch BFloat16Storage", "torch bfloat16": a dtype by the class of its storages, or itself.
-const Format* dtype_named(std::string_view global, DtypeColumn column) {
+const Format* dtype_named(std::string_view global, DtypeNames names) {
   return global.starts_with(kStoragePrefix)
-             ? find_dtype(column, global.substr(kStoragePrefix.size()))
+             ? find_dtype(names, global.substr(kStoragePrefix.size()))
              : nullptr;
 }
 
@@ -65,7 +65,7 @@ bool is_allowed(std::string_view global) {
     return std::find(std::begin(names), std::end(names), global) != std::end(names);
   };
   return is_one_of(kKnown) || is_one_of(kOtherDtypes) ||
-         dtype_named(global, &DtypeNames::torch) != nullptr ||
+         dtype_named(global, kTorchDtypes) != nullptr ||
          (global.starts_with(kStoragePrefix) && global.ends_with("Storage"));
 }
 
@@ -175,7 +175,7 @@ class Finder {
     add_storage(argument(call, 0, name), t);
     if (says_dtype) {
       const Value& dtype = argument(call, 6, name);
-      t.format = dtype_named(dtype.text, &DtypeNames::torch);
+      t.format = dtype_named(dtype.text, kTorchDtypes);
       if (t.format == nullptr) refuse(name, unread(dtype.text));
     }
     if (t.format == nullptr) refuse(name, "its pickle is damaged: nothing says its dtype");
@@ -208,7 +208,7 @@ class Finder {
     t.storage = key.text;
     t.storage_bytes = whole(pickle_[parts[4]], t.name);
     if (type.text == kUntyped) return;
-    t.format = dtype_named(type.text, &DtypeNames::torch_storage);
+    t.format = dtype_named(type.text, kTorchStorages);
     if (t.format == nullptr) refuse(t.name, unread(type.text));
     if (__builtin_mul_overflow(t.storage_bytes, std::int64_t{t.format->storage_bytes},
                                &t.storage_bytes)) {
@@ -371,7 +371,7 @@ void add_extents(std::string& to, const std::vector<std::int64_t>& extents) {
 
 // As torch's Tensor.__reduce_ex__: dtypes without a class of storages lie in an untyped one.
 void add_tensor(std::string& to, const TensorView& view, std::size_t key) {
-  const std::string_view storage = dtype_name(&DtypeNames::torch_storage, *view.format);
+  const std::string_view storage = dtype_name(kTorchStorages, *view.format);
   const std::int64_t elements = view.size();
   add_global(to, "torch._utils", storage.empty() ? "_rebuild_tensor_v3" : "_rebuild_tensor_v2");
   to += "((";
@@ -391,7 +391,7 @@ void add_tensor(std::string& to, const TensorView& view, std::size_t key) {
   to += '\x89';
   add_global(to, "collections", "OrderedDict");
   to += ")R";
-  if (storage.empty()) add_global(to, "torch", dtype_name(&DtypeNames::torch, *view.format));
+  if (storage.empty()) add_global(to, "torch", dtype_name(kTorchDtypes, *view.format));
   to += "tR";
 }
 
