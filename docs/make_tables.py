@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the tables of docs/arrays.md from the program's own tables.
+"""Makes the tables of docs/arrays.md and docs/interop.md from the program's own tables.
 
     docs/make_tables.py build/release/bin/assay          writes them
     docs/make_tables.py build/release/bin/assay --check  exit code 1 if one differs
@@ -35,7 +35,15 @@ def array_dtypes(tool):
     return markdown(["kind", "dtypes"], rows)
 
 
-TABLES = {"docs/arrays.md": {"array files": array_files, "array dtypes": array_dtypes}}
+def layouts(tool):
+    rows = [[f"`{name}`", what, f"`{example}`"] for name, what, example in listed(tool, "layouts")]
+    rows.append(["`--pairs`", "any names, which a pair of patterns describes",
+                 "`--pairs 'pairs/out/*_output_{i}.bin' 'pairs/gold/*_golden_{i}.bin'`"])
+    return markdown(["layout", "what it looks like", "`assay gate`"], rows)
+
+
+TABLES = {"docs/arrays.md": {"array files": array_files, "array dtypes": array_dtypes},
+          "docs/interop.md": {"layouts": layouts}}
 
 
 def main():

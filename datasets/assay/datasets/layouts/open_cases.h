@@ -1,5 +1,5 @@
-// Test cases from whatever a team has on disk. Each layout is a row of a table and a file of its
-// own; which one a path is in is told by its content, or said.
+// Test cases from whatever a team has on disk. Each layout is a row of a table and a pair of files
+// (docs/how_to_add.md); which one a path is in is told by its content, or said.
 //
 //   for (const std::string& path : find_sources({"golden/", "more/*.h5"})) {
 //     OpenedCases golden = open_cases(path, {});                       // the golden side
@@ -67,10 +67,13 @@ struct OpenedCases {
 
 struct Layout {
   std::string_view name;
-  std::string_view what;  // what it looks like, for `assay list layouts`
-  // Whether a path is in this layout, by names and first bytes alone.
+  std::string_view what;     // what it looks like, for `assay list layouts`
+  std::string_view example;  // arguments of `assay gate` in datasets/interop: its path comes first
+  // Returns whether a path is in this layout, by names and first bytes only.
   bool (*detect)(const std::string& path);
   OpenedCases (*open)(const std::string& path, const OpenOptions& options);
+  bool has_table = false;   // a case table belongs to it (OpenOptions::table)
+  bool has_dtypes = false;  // it says dtype and shape of each array
 };
 // In the order in which they are tried.
 std::span<const Layout> layouts();
