@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/format/format.h"
 
 namespace assay::fault {
@@ -102,9 +103,7 @@ TEST(ParseFault, LargeSeedsReadBack) {
 }
 
 TEST(ParseFault, Errors) {
-  const std::string known =
-      "; known: flip, flips, burst, stuck_at_0, stuck_at_1, zero, random, infinity, "
-      "minus_infinity, nan, sign, exponent, carry, add, stuck_lane, wrong_row";
+  const std::string known = "; known: " + joined(names_of(change_rows()));
   EXPECT_EQ(parse_error(""), "fault '' must begin with what it does, as in flip,bit=14" + known);
   EXPECT_EQ(parse_error("flop,bit=1"),
             "fault 'flop,bit=1' must begin with what it does, as in flip,bit=14: did you mean "

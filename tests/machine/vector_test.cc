@@ -371,7 +371,8 @@ TEST(VectorModelTest, RowsAreComplete) {
 TEST(VectorModelTest, EveryMachineHasOne) {
   for (const Machine& machine : machines()) {
     if (!machine.has_matrix_unit()) continue;
-    EXPECT_EQ(vector_model(machine).machine, machine.name);
+    EXPECT_EQ(vector_model(machine).machine,
+              machine.vector_unit.empty() ? machine.name : machine.vector_unit);
   }
   const VectorModel& hopper = vector_model(machine_named("hopper,kept_bits=24"));
   EXPECT_EQ(hopper.overflow.value, Overflow::kIeee);
