@@ -12,8 +12,8 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/judge/metric_table.h"
-#include "assay/judge/rule_table.h"
 #include "assay/judge/regate.h"
+#include "assay/judge/rule_table.h"
 #include "assay/wire/json.h"
 
 namespace assay::wire {
