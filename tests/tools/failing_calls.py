@@ -81,7 +81,7 @@ def write_inputs(assay, folder):
         assert ran.returncode == code, (words, ran.stderr)
 
     run("pack plain.h5 --out cases.h5")
-    run("gate cases.h5 --recorded npu --json result.json", 1)
+    run("gate cases.h5 --recorded npu --json result.json --histograms", 1)
     run("gate cases.h5 --recorded npu --shard 1/1 --json part.json", 1)
     run("generate matmul --dtype float16 --shape 32,128,32 --output-dtype float32 --out made.h5")
     run("emulate made.h5 --machine hopper --out product.h5")

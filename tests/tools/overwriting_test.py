@@ -134,7 +134,7 @@ def make_inputs(root):
     (root / "known.json").write_text('{"schema": 1, "known_failures": []}')
     (root / "machines").mkdir()
     for words in (["unpack", "own.h5", "--as", "npy", "--out", "u"],
-                  ["gate", "own.h5", "--json", "result.json"],
+                  ["gate", "own.h5", "--json", "result.json", "--histograms"],
                   ["gate", "g", "--outputs", "o", "--shard", "1/2", "--json", "part1.json"],
                   ["gate", "g", "--outputs", "o", "--shard", "2/2", "--json", "part2.json"],
                   ["gate", "g", "--outputs", "o", "--baseline", "baseline.json", "--update-baseline"],
