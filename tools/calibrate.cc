@@ -1,9 +1,10 @@
 // assay calibrate: e_max of a machine, dtype and shape.
 #include "assay/abft/calibrate.h"
 
+#include <algorithm>
 #include <memory>
 
-#include "assay/base/call_text.h"
+#include "assay/tensor/read_shape.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -16,24 +17,19 @@ struct CalibrateOptions {
   int threads = 0;
 };
 
-std::int64_t positive(const std::string& word, const std::string& shape) {
-  const auto value = read_number<std::int64_t>(word);
-  if (!value || *value < 1 || *value > 1 << 20) {
-    throw std::invalid_argument(
-        formatted("--shape {}: three whole numbers M,K,N from 1 to 1048576 are needed", shape));
-  }
-  return *value;
-}
-
 int run(const CalibrateOptions& o, const Context& context) {
   abft::CalibrationPlan plan;
   plan.machine = &machine_named(o.machine);
   plan.dtype = &format_named(o.dtype);
-  const std::vector<std::string> sizes = every_part(o.shape, ',');
-  if (sizes.size() != 3) positive("", o.shape);
-  plan.m = positive(sizes[0], o.shape);
-  plan.k = positive(sizes[1], o.shape);
-  plan.n = positive(sizes[2], o.shape);
+  const std::optional<Shape> sizes = read_shape(o.shape, ',');
+  const auto is_size = [](std::int64_t n) { return n >= 1 && n <= 1 << 20; };
+  if (!sizes || sizes->size() != 3 || !std::all_of(sizes->begin(), sizes->end(), is_size)) {
+    throw std::invalid_argument(
+        formatted("--shape {}: three whole numbers M,K,N from 1 to 1048576 are needed", o.shape));
+  }
+  plan.m = (*sizes)[0];
+  plan.k = (*sizes)[1];
+  plan.n = (*sizes)[2];
   bool known = false;
   for (const auto inputs : {abft::CalibrationInputs::kNormal, abft::CalibrationInputs::kFolded,
                             abft::CalibrationInputs::kShifted}) {

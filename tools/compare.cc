@@ -4,7 +4,6 @@
 #include <new>
 #include <set>
 
-#include "assay/base/call_text.h"
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
 #include "assay/datasets/arrays/array_file.h"
@@ -13,6 +12,7 @@
 #include "assay/gate/gate.h"
 #include "assay/report/gate_text.h"
 #include "assay/report/report.h"
+#include "assay/tensor/read_shape.h"
 #include "sources.h"
 #include "tools.h"
 
@@ -35,17 +35,12 @@ struct CompareOptions {
 constexpr std::string_view kAdvice = "; give --rtol and --atol, or --standard";
 
 Shape parse_shape(const std::string& option, const std::string& text) {
-  if (text == "scalar") return {};
-  Shape shape;
-  for (const std::string& part : every_part(text, ',')) {
-    const auto extent = read_number<std::int64_t>(part);
-    if (!extent || *extent < 0) {
-      throw std::invalid_argument(
-          formatted("{} '{}' must be extents joined by commas, or scalar", option, text));
-    }
-    shape.push_back(*extent);
+  std::optional<Shape> shape = read_shape(text, ',');
+  if (!shape) {
+    throw std::invalid_argument(
+        formatted("{} '{}' must be extents joined by commas, or scalar", option, text));
   }
-  return shape;
+  return std::move(*shape);
 }
 
 // Arrays of more bytes than this, both together, are compared in pieces.

@@ -6,7 +6,6 @@
 #include <memory>
 #include <set>
 
-#include "assay/base/call_text.h"
 #include "assay/base/file.h"
 #include "assay/base/parallel.h"
 #include "assay/base/printable.h"
@@ -15,6 +14,7 @@
 #include "assay/gate/bound_width.h"
 #include "assay/gate/bounds.h"
 #include "assay/op/operator.h"
+#include "assay/tensor/read_shape.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -36,17 +36,12 @@ struct GenerateOptions {
 };
 
 std::vector<std::int64_t> sizes_of(const std::string& shape) {
-  std::vector<std::int64_t> sizes;
-  for (const std::string& word : every_part(shape, ',')) {
-    std::int64_t size = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
-    if (error != std::errc() || end != word.data() + word.size() || size < 1) {
-      throw std::invalid_argument(formatted(
-          "--shape {}: whole numbers of at least 1 are needed, as in 128,1024,256", shape));
-    }
-    sizes.push_back(size);
+  std::optional<Shape> sizes = read_shape(shape, ',');
+  if (!sizes || sizes->empty() || *std::min_element(sizes->begin(), sizes->end()) < 1) {
+    throw std::invalid_argument(
+        formatted("--shape {}: whole numbers of at least 1 are needed, as in 128,1024,256", shape));
   }
-  return sizes;
+  return std::move(*sizes);
 }
 
 // An integer where it is one, else a number, else a word.

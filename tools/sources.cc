@@ -5,7 +5,6 @@
 #include <map>
 #include <string_view>
 
-#include "assay/base/call_text.h"
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
@@ -18,6 +17,7 @@
 #include "assay/datasets/layouts/pairs.h"
 #include "assay/datasets/layouts/ttk_table.h"
 #include "assay/datasets/layouts/unpacked_folder.h"
+#include "assay/tensor/read_shape.h"
 
 namespace assay::tools {
 namespace {
@@ -26,16 +26,12 @@ namespace fs = std::filesystem;
 
 std::optional<Shape> shape_of(const std::string& text, const char* option) {
   if (text.empty()) return std::nullopt;
-  Shape shape;
-  for (const std::string& part : every_part(text, ',')) {
-    const auto extent = read_number<std::int64_t>(part);
-    if (!extent || *extent < 0) {
-      throw std::invalid_argument(
-          formatted("{} '{}' must be extents joined by commas", option, text));
-    }
-    shape.push_back(*extent);
+  std::optional<Shape> shape = read_shape(text, ',');
+  if (!shape) {
+    throw std::invalid_argument(
+        formatted("{} '{}' must be extents joined by commas, or scalar", option, text));
   }
-  (void)element_count(shape);
+  (void)element_count(*shape);
   return shape;
 }
 

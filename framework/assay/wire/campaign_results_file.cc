@@ -1,12 +1,12 @@
 #include "assay/wire/campaign_results_file.h"
 
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <limits>
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/wire/bins.h"
 #include "assay/wire/json.h"
 
 namespace assay::wire {
@@ -79,22 +79,16 @@ campaign::MeasuredRate rate(const Json& object, const char* key, const std::stri
 }
 
 campaign::RatioCounts ratios(const Json& object, std::int64_t most, const std::string& where) {
-  const std::string text = word(object, "ratios", where);
+  const std::optional<Bins> bins = read_bins(word(object, "ratios", where));
   campaign::RatioCounts counts{};
-  const auto bad = [&] {
-    wrong(where, "'ratios' must be bins and their counts as in \"0:12 128:3\"");
-  };
-  for (const char *at = text.data(), *end = at + text.size(); at != end;) {
-    std::size_t bin = 0;
-    std::int64_t n = 0;
-    const auto [colon, error] = std::from_chars(at, end, bin);
-    if (error != std::errc() || colon == end || *colon != ':' || bin >= counts.size()) bad();
-    const auto [next, second] = std::from_chars(colon + 1, end, n);
-    if (second != std::errc() || (next != end && *next != ' ') || n < 0) bad();
-    hold(n <= most && counts[bin] == 0, where, "'ratios' counts more than there were checks");
+  const char* const kWords = "'ratios' must be bins and their counts as in \"0:12 128:3\"";
+  hold(bins.has_value(), where, kWords);
+  for (const auto& [bin, n] : *bins) {
+    hold(bin >= 0 && static_cast<std::size_t>(bin) < counts.size(), where, kWords);
+    std::int64_t& counted = counts[static_cast<std::size_t>(bin)];
+    hold(n <= most && counted == 0, where, "'ratios' counts more than there were checks");
     most -= n;
-    counts[bin] = n;
-    at = next == end ? end : next + 1;
+    counted = n;
   }
   return counts;
 }
@@ -310,13 +304,13 @@ Json rate_json(const campaign::MeasuredRate& r) {
   return json;
 }
 
-// "bin:count bin:count"; bins as docs/campaigns.md says.
+// Bins as docs/campaigns.md says.
 std::string ratios_text(const campaign::RatioCounts& counts) {
-  std::vector<std::string> bins;
+  Bins bins;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] > 0) bins.push_back(formatted("{}:{}", i, counts[i]));
+    if (counts[i] > 0) bins.emplace_back(static_cast<int>(i), counts[i]);
   }
-  return bins.empty() ? "" : joined(bins, " ");
+  return bins_text(bins);
 }
 
 Json series_json(const campaign::Cell& cell, const campaign::SeriesResult& s) {

@@ -1,7 +1,6 @@
 #include "assay/wire/gate_results.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -14,6 +13,7 @@
 #include "assay/judge/metric_table.h"
 #include "assay/judge/regate.h"
 #include "assay/judge/rule_table.h"
+#include "assay/wire/bins.h"
 #include "assay/wire/json.h"
 
 namespace assay::wire {
@@ -31,13 +31,10 @@ Json field_json(const Tally& t) {
           {"subnormal", t.subnormal}};
 }
 
-// "bin:count bin:count": one line, for a line a bin would be most of the file.
 Json field_json(const Histogram& h) {
-  std::vector<std::string> bins;
-  for (const auto& [bin, count] : h.bins) bins.push_back(formatted("{}:{}", bin, count));
   return {{"per_octave", h.per_octave},
           {"below", h.below},
-          {"bins", bins.empty() ? "" : joined(bins, " ")},
+          {"bins", bins_text(h.bins)},
           {"above", h.above}};
 }
 
@@ -383,18 +380,9 @@ void read_field(const Json& object, const char* key, Histogram& h) {
   h.per_octave = static_cast<int>(per_octave);
   h.below = count(json, "below");
   h.above = count(json, "above");
-  const std::string bins = text(json, "bins");
-  for (const char *at = bins.data(), *end = at + bins.size(); at != end;) {
-    std::pair<int, std::int64_t> bin;
-    const auto [colon, error] = std::from_chars(at, end, bin.first);
-    if (error != std::errc() || colon == end || *colon != ':')
-      not_as_expected(key, "bins as in \"-12:3 5:1\"");
-    const auto [next, second] = std::from_chars(colon + 1, end, bin.second);
-    if (second != std::errc() || (next != end && *next != ' ') || bin.second < 0)
-      not_as_expected(key, "bins as in \"-12:3 5:1\"");
-    h.bins.push_back(bin);
-    at = next == end ? end : next + 1;
-  }
+  std::optional<Bins> bins = read_bins(text(json, "bins"));
+  if (!bins) not_as_expected(key, "bins as in \"-12:3 5:1\"");
+  h.bins = std::move(*bins);
 }
 
 // Every field of the table of metrics must be there.

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "assay/base/call_text.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/arrays/array_writer.h"
 #include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/tensor/read_shape.h"
 #include "assay/wire/array_header.h"
 
 namespace assay {
@@ -58,7 +58,7 @@ bool read_mlir_type(const std::string& name, SaidByName& said) {
     begin = end + 1;
     const std::size_t last = word.rfind('x');
     if (last == std::string_view::npos) continue;
-    const auto shape = read_extents(word.substr(0, last), 'x');
+    const auto shape = read_shape(word.substr(0, last), 'x');
     const Format* f = find_dtype(kMlirTypes, word.substr(last + 1));
     if (!shape || shape->empty() || f == nullptr) continue;
     said.shape = shape;
@@ -162,24 +162,13 @@ class RawFile : public ArrayFile {
 
 }  // namespace
 
-std::optional<Shape> read_extents(std::string_view text, char separator) {
-  if (text == "scalar") return Shape{};
-  Shape shape;
-  for (const std::string& part : every_part(text, separator)) {
-    const auto extent = read_number<std::int64_t>(part);
-    if (!extent || *extent < 0) return std::nullopt;
-    shape.push_back(*extent);
-  }
-  return shape;
-}
-
 SaidByName said_by_name(const std::string& path) {
   SaidByName said;
   std::string stem = stem_of(path);
   const std::size_t mark = stem.rfind(kShapeMark);
   if (mark != std::string::npos) {
     const std::string extents = stem.substr(mark + kShapeMark.size());
-    said.shape = read_extents(extents, 'x');
+    said.shape = read_shape(extents, 'x');
     if (!said.shape) said.wrong_shape = extents;
     stem.resize(mark);
   } else if (read_mlir_type(std::filesystem::path(path).filename().string(), said)) {

@@ -38,9 +38,6 @@ std::string unsaid_patterns(int width, const ArrayRequest& request);
 // long. Throws FileError where the request says it of what is no pairs, or of parts that lie apart.
 void pair_parts(ArrayLayout& layout, const ArrayRequest& request);
 
-// "2x8x128", "scalar"; nothing where the text is no shape.
-std::optional<Shape> read_extents(std::string_view text, char separator);
-
 // Returns the path of the file that says what a file of raw bytes holds: "x.bin.json" for "x.bin".
 // Returns an empty string for other kinds of files.
 std::string file_beside(const std::string& path);

@@ -14,6 +14,7 @@
 #include "assay/datasets/layouts/array_cases.h"
 #include "assay/datasets/layouts/ttk_operators.h"
 #include "assay/datasets/layouts/ttk_table.h"
+#include "assay/tensor/read_shape.h"
 
 namespace assay {
 namespace {
@@ -325,15 +326,10 @@ CaseRecord manual_record(const std::string& folder, const std::string& name, con
 }  // namespace
 
 std::optional<Shape> ttk_shape(std::string_view text) {
-  if (text == "scalar") return Shape{};
-  Shape shape;
-  for (const std::string& part : every_part(text, 'x')) {
-    const auto extent = read_number<std::int64_t>(part);
-    if (!extent || *extent < 0) return std::nullopt;
-    shape.push_back(*extent);
-  }
+  const std::optional<Shape> shape = read_shape(text, 'x');
+  if (!shape) return std::nullopt;
   try {
-    (void)element_count(shape);
+    (void)element_count(*shape);
   } catch (const std::invalid_argument&) {
     return std::nullopt;
   }
