@@ -97,7 +97,24 @@ SYSTEM = re.compile(
     r"stdio|stdlib|string|strings|termios|time|unistd|wchar|"
     r"cpuid|immintrin|x86intrin|arm_neon|arm_sve)\.h$")
 
-MAX_LINES = 700
+MAX_LINES = 600
+# Longer files, and why each stays in one piece. Tests may have 700 lines: they are read one by one.
+MAX_TEST_LINES = 700
+LONGER = {
+    "datasets/assay/datasets/store/chunks.cc": "chunked datasets: index, filters and elements share one state",
+    "datasets/assay/datasets/store/dataset_file.cc": "one class: what a dataset file answers",
+    "datasets/assay/datasets/store/plain_objects.cc": "the part of HDF5's file format that is read without HDF5",
+    "datasets/assay/datasets/store/writer.cc": "one class: how a dataset file is written",
+    "framework/assay/format/format.cc": "the table of formats",
+    "framework/assay/identify/model_search.cc": "one search",
+    "framework/assay/judge/draw_distribution.cc": "the table of laws with their distribution functions",
+    "framework/assay/judge/elements.cc": "one loop over elements in its variants",
+    "framework/assay/judge/metrics_pass.cc": "one pass over elements and how its parts merge",
+    "framework/assay/report/campaign_html.cc": "one page",
+    "framework/assay/simd/checksum.cc": "kernels that share their vector helpers",
+    "tools/gate.cc": "one command",
+}
+MAX_LONGER = 700
 
 # What no source file may hold: (pattern, why and what to do). Benchmarks may, as a peer to time.
 NOWHERE = [
@@ -276,9 +293,12 @@ class House:
                 word = re.sub(r"\s", "", match.group())
                 self.report(name, line_of(source, match.start()), f"{word} {advice}")
         lines = len(source.splitlines())
-        if lines > MAX_LINES:
-            self.report(name, lines, f"{lines} lines, at most {MAX_LINES}: split the file "
-                        "by subject")
+        most = (MAX_TEST_LINES if room == "tests" else MAX_LONGER if name in LONGER else MAX_LINES)
+        if lines > most:
+            self.report(name, lines, f"{lines} lines, at most {most}: split the file by subject, or "
+                        "say in LONGER why it stays in one piece")
+        elif name in LONGER and lines <= MAX_LINES:
+            self.report(name, lines, f"{lines} lines: it needs no entry in LONGER any more")
 
     def check_merged(self, name):
         for match in re.finditer(r"^(<{7}|>{7}) ", self.read(name), re.M):
@@ -381,7 +401,7 @@ SELFTEST = [
         "framework/assay/wire/json.cc":
             '#include <nlohmann/json.hpp>\n#include "assay/judge/judge.h"\n#include <sys/stat.h>\n',
         "framework/assay/framework.h": H + '#include "assay/judge/judge.h"\n',
-        "datasets/assay/datasets/store/dataset_file.cc": '#include <hdf5.h>\n#include "assay/framework.h"\n',
+        "datasets/assay/datasets/store/reader.cc": '#include <hdf5.h>\n#include "assay/framework.h"\n',
         "matchers/assay/matchers.h": H + '#include "assay/matchers/close.h"\n',
         "matchers/assay/matchers/close.h": H + "#include <gmock/gmock.h>\n",
         "tools/main.cc":
@@ -405,8 +425,8 @@ SELFTEST = [
     }, []),
     ("an arrow up", {
         "framework/assay/judge/judge.h": H,
-        "framework/assay/format/format.cc": '#include <string>\n#include "assay/judge/judge.h"\n',
-    }, ['framework/assay/format/format.cc:2: room format may not include "assay/judge/judge.h" of '
+        "framework/assay/format/convert.cc": '#include <string>\n#include "assay/judge/judge.h"\n',
+    }, ['framework/assay/format/convert.cc:2: room format may not include "assay/judge/judge.h" of '
         "room judge: arrows go one way, judge stands on format: move down what format needs"]),
     ("an arrow aside", {
         "framework/assay/judge/judge.h": H,
@@ -530,8 +550,13 @@ SELFTEST = [
     ("a file that is too long", {
         "tools/main.cc": "\n" * (MAX_LINES + 1),
         "tools/run.cc": "\n" * MAX_LINES,
+        "tools/gate.cc": "\n" * MAX_LINES,
+        "tests/judge/a_test.cc": "\n" * (MAX_TEST_LINES + 1),
     }, [f"tools/main.cc:{MAX_LINES + 1}: {MAX_LINES + 1} lines, at most {MAX_LINES}: split the "
-        "file by subject"]),
+        "file by subject, or say in LONGER why it stays in one piece",
+        f"tests/judge/a_test.cc:{MAX_TEST_LINES + 1}: {MAX_TEST_LINES + 1} lines, at most "
+        f"{MAX_TEST_LINES}: split the file by subject, or say in LONGER why it stays in one piece",
+        f"tools/gate.cc:{MAX_LINES}: {MAX_LINES} lines: it needs no entry in LONGER any more"]),
     ("fast math", {
         "tools/main.cc": "",
         "CMakeLists.txt":
