@@ -24,3 +24,9 @@ def write_or_check(program, pages, check):
         print(f"docs/{program} build/release/bin/assay writes it as it is now")
         return 1
     return 0
+
+
+def decisive(case):
+    """Returns the verdict that decides the outcome of a case in a report; {} if it has none."""
+    verdicts = case["verdicts"]
+    return next((v for v in verdicts if v["outcome"] == case["outcome"]), verdicts[0] if verdicts else {})

@@ -97,8 +97,8 @@ class Tool:
 
 def rms_ratio(case, producer, right):
     golden = values_of(case.golden)
-    return np.sqrt(((values_of(case.outputs[producer]) - golden) ** 2).mean() /
-                   ((values_of(case.outputs[right]) - golden) ** 2).mean())
+    return np.sqrt(((values_of(case.recorded[producer]) - golden) ** 2).mean() /
+                   ((values_of(case.recorded[right]) - golden) ** 2).mean())
 
 
 def told(tool, file, machine, right, count):
@@ -106,7 +106,7 @@ def told(tool, file, machine, right, count):
     factors = collections.defaultdict(list)
     with open_dataset(file) as data:
         for case in data:
-            for producer in case.outputs:
+            for producer in case.recorded:
                 factors[producer].append(rms_ratio(case, producer, right))
     result = {}
     for producer, ratios in factors.items():
@@ -128,7 +128,7 @@ def products(tool, depth, output, count):
             for case in data:
                 a, b = values_of(case.inputs["a"]), values_of(case.inputs["b"])
                 for fault, compute in FAULTS.items():
-                    case.outputs[names[fault]] = recorded(rounded(compute(a, b), BITS[output]),
+                    case.recorded[names[fault]] = recorded(rounded(compute(a, b), BITS[output]),
                                                           output)
                 yield case
     write(tool.folder / "recorded.h5", with_outputs())
@@ -148,7 +148,7 @@ def promotions(tool, depth, output, count):
     def with_outputs():
         with open_dataset(tool.folder / "right.h5") as right, open_dataset(tool.folder / "never.h5") as never:
             for case, other in zip(right, never):
-                case.outputs = {"right": case.outputs["hopper"], "never": other.outputs["hopper"]}
+                case.recorded = {"right": case.recorded["hopper"], "never": other.recorded["hopper"]}
                 yield case
     write(tool.folder / "recorded.h5", with_outputs())
     found = told(tool, tool.folder / "recorded.h5", "hopper", "right", count)
@@ -203,7 +203,7 @@ def right_results(tool, wanted):
                     for case in tool.gate(file, "--machine", machine):
                         if case["outcome"] == "not_comparable":
                             continue
-                        notes = " ".join(case.get("notes", []))
+                        notes = " ".join(note for v in case["verdicts"] for note in v.get("notes", []))
                         by = "own bound" if "own bound" in notes else "theory"
                         counts[case["outcome"], by] += 1
                         if case["outcome"] == "fail" or "more precision" in notes:

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-from generated import ROOT, write_or_check
+from generated import ROOT, decisive, write_or_check
 
 SAMPLES = ROOT / "datasets/samples"
 # Files and where their outputs come from; those without golden results get them first.
@@ -37,8 +37,8 @@ class Figures:
 
     def add(self, case):
         self.outcomes[case["outcome"]] += 1
-        self.blind += case.get("blind", 0)
-        self.nonzero += case.get("nonzero", 0)
+        self.blind += decisive(case).get("blind", 0)
+        self.nonzero += decisive(case).get("nonzero", 0)
         for mutation in case.get("mutations", []):
             if mutation["applied"]:
                 self.applied += 1

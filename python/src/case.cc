@@ -164,11 +164,11 @@ void put_output(const py::dict& fields, BasicOutput<Array>& of, const Convert& c
   if (of.golden) fields["golden"] = convert(*of.golden);
   py::dict recorded, accumulators, residuals, machines;
   for (auto& [producer, r] : of.recorded) {
-    const py::str key(producer);
+    const py::object key = py::cast(producer);
     if (!r.tensor.empty()) recorded[key] = convert(r.tensor);
     if (!r.epilogue.accumulator.empty()) accumulators[key] = convert(r.epilogue.accumulator);
     if (!r.epilogue.residual.empty()) residuals[key] = convert(r.epilogue.residual);
-    if (!r.machine.empty()) machines[key] = py::str(r.machine);
+    if (!r.machine.empty()) machines[key] = py::cast(r.machine);
   }
   fields["recorded"] = recorded;
   fields["accumulators"] = accumulators;
@@ -191,7 +191,7 @@ py::object case_object(BasicCase<Array>& c, const std::string& file, const Conve
     put_output(parts, of, convert);
     parts["attributes"] = python_attributes(of.attributes);
     parts["compared"] = !of.golden.is_absent();
-    outputs[py::str(name)] = module_of_cases().attr("Output")(**parts);
+    outputs[py::cast(name)] = module_of_cases().attr("Output")(**parts);
   }
   fields["name"] = c.name;
   fields["op"] = c.op;

@@ -367,7 +367,7 @@ TEST(OutputCase, TheOnlyOutputIsTheOperators) {
   EXPECT_EQ(judged_case(c, "shares").op, "softmax");
   EXPECT_EQ(judged_case(c).output_name(), "shares");
   c.outputs["sums"] = c.outputs["shares"];
-  EXPECT_EQ(computed_output(c).name, "");
+  EXPECT_FALSE(computed_output(c).name);
   EXPECT_THAT(computed_output(c).why_not, HasSubstr("and the case has shares, sums"));
 }
 

@@ -146,7 +146,7 @@ Case two_outputs() {
 TEST(OutputRefusals, TheOperatorsOutputIsSaidOnce) {
   Case c = two_outputs();
   ComputedOutput found = computed_output(c);
-  EXPECT_EQ(found.name, "");
+  EXPECT_FALSE(found.name);
   EXPECT_THAT(found.why_not, HasSubstr("matmul computes one output"));
   EXPECT_THAT(found.why_not, HasSubstr("the case has one, two"));
   EXPECT_EQ(error_of([&] { (void)judged_case(c); }), "case several: " + found.why_not);
@@ -160,7 +160,7 @@ TEST(OutputRefusals, TheOperatorsOutputIsSaidOnce) {
   c.op = "of_mine";
   EXPECT_EQ(computed_output(c).why_not, "assay does not know the operator 'of_mine'");
   EXPECT_THAT(error_of([&] { (void)gate_case(c, *c.outputs["one"].golden); }),
-              StartsWith("case several: has several outputs, and one tensor is to be judged"));
+              StartsWith("case several: has several outputs; name one of them: one, two"));
   EXPECT_THAT(error_of([&] { (void)c.golden_tensor(); }),
               StartsWith("case several: has several outputs"));
   EXPECT_EQ(error_of([&] { (void)c.only("three"); }),

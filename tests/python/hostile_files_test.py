@@ -20,9 +20,13 @@ from support import ROOT, assay as program, run
 
 def tensors(case):
     """(path below the case, tensor) of all that it holds."""
-    everything = [("golden", case.golden)]
-    for part in ("inputs", "recorded", "accumulators", "residuals"):
-        everything += [(f"{part}/{name}", value) for name, value in getattr(case, part).items()]
+    everything = [(f"inputs/{name}", value) for name, value in case.inputs.items()]
+    for output, of in case.outputs.items() or [("", case)]:
+        below = f"/{output}" if output else ""
+        everything.append((f"golden{below}", of.golden))
+        for part, values in (("outputs", of.recorded), ("accumulators", of.accumulators),
+                             ("residuals", of.residuals)):
+            everything += [(f"{part}/{name}{below}", value) for name, value in values.items()]
     for path, value in everything:
         if isinstance(value, (list, dict)):
             items = value.items() if isinstance(value, dict) else enumerate(value)

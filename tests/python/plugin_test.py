@@ -9,7 +9,7 @@ import xml.etree.ElementTree
 import numpy as np
 
 import assay
-from assay import Case, write
+from assay import Case, Output, write
 from support import TestCase
 
 try:
@@ -58,7 +58,7 @@ class Plugin(TestCase):
                               golden=a.astype("f8") @ b.astype("f8"),
                               recorded={"other": np.zeros((4, 6), "f2")}))
         x = RNG.standard_normal((3, 4)).astype("f4")
-        cases.append(Case("two", inputs={"x": x}, golden={"y": x.astype("f8"), "z": x * 2.0},
+        cases.append(Case("two", inputs={"x": x}, outputs={"y": Output(x.astype("f8")), "z": Output(x * 2.0)},
                           attributes={"output_dtype": "float32"}))
         write(self.golden, cases, attributes={"license": "CC0-1.0"})
 
@@ -125,7 +125,7 @@ class Plugin(TestCase):
         self.assertNotEqual(self.golden.read_bytes(), before)
         with assay.open(self.golden) as file:
             self.assertEqual(file.case_names(), ["else", "mm/a", "mm/b", "mm/c", "two"])
-            self.assertEqual(file["two"].golden["z"].numpy().tolist(),
+            self.assertEqual(file["two"].outputs["z"].golden.numpy().tolist(),
                              (file["two"].inputs["x"].numpy() * 3).tolist())
             self.assertEqual(file["mm/b"].golden.dtype, "float16")
             self.assertEqual(file["else"].golden.dtype, "float64")

@@ -181,8 +181,8 @@ class RoundTrips(TestCase):
             compared = 0
             for case in file:
                 tensors = {"golden": case.golden}
-                for part in ("inputs", "recorded"):
-                    tensors.update({f"{part}/{n}": t for n, t in getattr(case, part).items()})
+                for part, values in (("inputs", case.inputs), ("outputs", case.recorded)):
+                    tensors.update({f"{part}/{n}": t for n, t in values.items()})
                 for path, got in tensors.items():
                     if got is None:
                         continue

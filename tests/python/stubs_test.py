@@ -29,7 +29,7 @@ KEYWORDS = {"compare": f"*, {BOUND}, {DTYPES}, metrics: bool = True", "assert_cl
             "golden": "**inputs: object", "emulate": "**inputs: object", "gate": "**options: object",
             "identify": "**options: object",
             "campaign": "**options: object", "__exit__": "*error: object"}
-RESULTS = {"read": "Case", "__getitem__": "Case", "info": "CaseInfo", "to_dict": "dict",
+RESULTS = {"read": "Case", "__getitem__": "Case", "info": "Case", "to_dict": "dict",
            "__enter__": "Dataset", "__iter__": "Iterator"}
 TYPES = [(r"\bassay\._core\.", ""), (r"\bnumpy\.ndarray\b", "np.ndarray"), (r"\bhandle\b", "object"),
          (r"\bOptional\[([^\[\]]*)\]", r"\1 | None"), (r"\bList\[", "list["), (r"\bDict\[", "dict["),
@@ -85,7 +85,7 @@ def class_lines(cls):
 def stubs():
     lines = ["# Made by tests/python/stubs_test.py --write.", "from os import PathLike",
              "from typing import Iterator, Sequence", "", "import numpy as np", "",
-             "from ._case import Case, CaseInfo", "", "__version__: str", ""]
+             "from ._case import Case", "", "__version__: str", ""]
     classes = {name: value for name, value in vars(_core).items() if inspect.isclass(value)}
     depth = lambda item: (len(item[1].__mro__), item[0])
     for _, cls in sorted(classes.items(), key=depth):

@@ -32,7 +32,7 @@ std::string attribute_text(const Attribute& attribute) {
 const CaseOutput& Case::output() const {
   static const CaseOutput none;
   if (outputs.size() > 1) {
-    throw CaseError(name, formatted("has several outputs, of which one is asked for: {}",
+    throw CaseError(name, formatted("has several outputs; name one of them: {}",
                                     joined(keys_of(outputs))));
   }
   return outputs.empty() ? none : outputs.begin()->second;

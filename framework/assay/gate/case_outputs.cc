@@ -114,6 +114,16 @@ Case judged_case(const Case& c) {
   return judged_case(c, *computed.name);
 }
 
+Case judged_case(Case&& c) {
+  if (is_judged_as_it_is(c)) return std::move(c);
+  return judged_case(std::as_const(c));
+}
+
+bool is_judged_as_it_is(const Case& c) {
+  return !c.names_outputs() && c.output().attributes.empty() &&
+         c.attributes.count(kOperatorOutput) == 0;
+}
+
 IndexSource index_source(const Case& c, std::string_view standard) {
   const auto of = c.text("of");
   if (!of) {

@@ -29,6 +29,9 @@ ComputedOutput computed_output(const Case& test_case);
 // computes; throws CaseError if there is none.
 Case judged_case(const Case& test_case, const std::string& output);
 Case judged_case(const Case& test_case);
+Case judged_case(Case&& test_case);  // copies no tensors of a case that is_judged_as_it_is()
+// True if judged_case() would give the case itself: its only output has no name and no attributes.
+bool is_judged_as_it_is(const Case& test_case);
 
 // The input that an output of indices points into (attribute `of`), which lies in the case, and
 // along which axis (attribute `axis`, else the last); or why there is none.
