@@ -32,8 +32,8 @@ std::string attribute_text(const Attribute& attribute) {
 const CaseOutput& Case::output() const {
   static const CaseOutput none;
   if (outputs.size() > 1) {
-    throw CaseError(name, formatted("has several outputs; name one of them: {}",
-                                    joined(keys_of(outputs))));
+    throw CaseError(
+        name, formatted("has several outputs; name one of them: {}", joined(keys_of(outputs))));
   }
   return outputs.empty() ? none : outputs.begin()->second;
 }
