@@ -41,13 +41,13 @@ std::string last_error() { return take_error().text; }
 
 namespace {
 
-thread_local bool seen = false;
+thread_local bool damage_seen = false;
 
 }  // namespace
 
-bool damage_was_seen() { return seen; }
-void note_damage() { seen = true; }
-void forget_damage() { seen = false; }
+bool damage_was_seen() { return damage_seen; }
+void note_damage() { damage_seen = true; }
+void forget_damage() { damage_seen = false; }
 
 std::string damaged(const std::string& what) {
   note_damage();
