@@ -55,7 +55,7 @@ class Recorder:
     def case(self, name, op, inputs, result, kernels, attributes):
         from assay import Case
         return Case(name, op=op, inputs={k: v.contiguous().cpu() for k, v in inputs.items()},
-                    outputs={self.options.producer: result.contiguous().cpu()},
+                    recorded={self.options.producer: result.contiguous().cpu()},
                     attributes={"machine": self.options.machine, "source": f"kernels: {kernels}",
                                 "seed": self.options.seed, **attributes})
 

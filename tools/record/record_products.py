@@ -2,10 +2,10 @@
 """Records what a GPU's tensor cores compute, as a dataset file: single matrix instructions on inputs
 that settle how they add (dot), and products through PyTorch's libraries (matmul).
 
-    PYTHONPATH=python python3 tools/record/record_products.py --machine hopper --out products.h5
+    PYTHONPATH=build/release/python python3 tools/record/record_products.py --machine hopper --out products.h5
     assay emulate products.h5 --machine hopper --verify
 
-Needs PyTorch that sees a GPU, h5py, and nvcc for the single instructions (without it they are left
+Needs PyTorch that sees a GPU, and nvcc for the single instructions (without it they are left
 out, and it says so).
 """
 import argparse
@@ -211,7 +211,7 @@ def dots(library, machine, producer, n, seed):
             yield Case("mma/int8/overflow", op="dot",
                        inputs={"a": Tensor.of(a, name), "b": Tensor.of(b, name),
                                "c": Tensor.of(c, "int32")},
-                       outputs={producer: Tensor.of(instruct(library, kind, a, b, c), "int32")},
+                       recorded={producer: Tensor.of(instruct(library, kind, a, b, c), "int32")},
                        attributes={"output_dtype": "int32", "machine": machine, "seed": seed,
                                    "why": "sums beyond int32, and within it",
                                    "source": "one mma.sync instruction a result"})
@@ -232,7 +232,7 @@ def dots(library, machine, producer, n, seed):
             yield Case(f"mma/{name}/{family}", op="dot",
                        inputs={"a": Tensor.of(a, stored), "b": Tensor.of(b, stored),
                                "c": Tensor.of(c, c_name)},
-                       outputs={producer: Tensor.of(result, c_name)},
+                       recorded={producer: Tensor.of(result, c_name)},
                        attributes={"output_dtype": c_name, "machine": machine, "why": why,
                                    "seed": seed, "nan_payload": "any", **promotion,
                                    "source": "one mma.sync instruction a result"})
@@ -262,7 +262,7 @@ def products(machine, producer, seed, depths):
 
     def case(name, op_inputs, result, kernels, attributes):
         return Case(name, op="matmul", inputs={k: v.cpu() for k, v in op_inputs.items()},
-                    outputs={producer: result.cpu()},
+                    recorded={producer: result.cpu()},
                     attributes={"machine": machine, "source": f"kernels: {kernels}", "seed": seed,
                                 **attributes})
     m = n = 64
@@ -315,7 +315,7 @@ def probed(path, machine, producer, device):
                 result = torch.mm(a, b, out_dtype=wanted)
             attributes = {**case.attributes, "machine": machine,
                           "output_dtype": str(result.dtype).replace("torch.", "")}
-            yield Case(name, op=case.op, inputs=case.inputs, outputs={producer: result.cpu()},
+            yield Case(name, op=case.op, inputs=case.inputs, recorded={producer: result.cpu()},
                        attributes=attributes)
 
 
