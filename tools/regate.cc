@@ -95,7 +95,9 @@ void add_regate(Context& context) {
   auto options = std::make_shared<RegateOptions>();
   CLI::App* command = subcommand(context, "regate", "judge saved metrics by another standard",
                                  "assay regate result.json --standard torch");
-  context.files.input(command->add_option("RESULT", options->results, "JSON of gate or compare"))
+  context.files
+      .input(command->add_option("RESULT", options->results,
+                                 "JSON of gate --histograms or of compare"))
       ->required();
   options->tolerance.add(context, command);
   context.files.output_or_standard_output(command->add_option(

@@ -126,7 +126,7 @@ def _numbers(report):
     """What JUnit's properties say of a verdict."""
     if not report.verdicts:
         return {}
-    verdict = report.verdicts[0]
+    verdict = next((v for v in report.verdicts if v.outcome == report.outcome), report.verdicts[0])
     numbers = {"assay_standard": verdict.standard, "assay_misses": verdict.misses,
                "assay_worst_ratio": verdict.worst_ratio}
     metrics = verdict.metrics or {}

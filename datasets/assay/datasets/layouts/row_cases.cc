@@ -165,7 +165,7 @@ class RowCases : public CaseSource {
       CaseOutput& to = c.outputs[output];
       to.attributes = of.attributes;
       to.output_dtype_is_open = of.output_dtype_is_open;
-      if (of.golden.is_absent()) to.golden = BasicGolden<Tensor>::absent();
+      if (of.golden.is_absent()) to.golden = Golden::absent();
       if (of.golden && what.golden) to.golden = golden(*place.pack, output, place.row);
       for (const auto& [producer, recorded] : of.recorded) {
         auto& row = to.recorded[producer];

@@ -534,10 +534,6 @@ Tensor Reader::read_tensor(const std::string& object) const {
   return read_opened(object, *open_tensor(object));
 }
 
-Tensor Reader::read_any(const std::string& object, const std::string& dtype) const {
-  return read_opened(object, open_tensor(object, &dtype));
-}
-
 void Reader::look_at_opened(const OpenDataset& opened) {
   if (opened.plain == nullptr) look_at_chunks(opened.stored());
 }

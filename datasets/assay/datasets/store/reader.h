@@ -83,11 +83,10 @@ class Reader {
 
   ArrayInfo tensor_info(const std::string& object) const;
   Tensor read_tensor(const std::string& object) const;
-  // The same for a dataset of any HDF5 file. Without an attribute `dtype` its format is the
-  // argument where it stores bit patterns, else what its stored type says.
-  Tensor read_any(const std::string& object, const std::string& dtype) const;
   // Asks HDF5 all that reading the dataset asks, but for its elements.
   void look_at_tensor(const std::string& object) const;
+  // The same for a dataset of any HDF5 file. Without an attribute `dtype` its format is the
+  // argument if it stores bit patterns, otherwise what its stored type says.
   void look_at_any(const std::string& object, const std::string& dtype) const;
   // Both as sources that are read piece by piece; this reader must outlive them. Beside what is
   // asked for a source holds a row of chunks, where a piece ends in its middle.

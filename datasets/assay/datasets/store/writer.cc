@@ -519,7 +519,7 @@ void DatasetWriter::write(const Case& c) {
 }
 
 void DatasetWriter::put_recorded(const std::string& name, const std::string& producer,
-                                 const BasicRecorded<Tensor>& recorded, const std::string& output) {
+                                 const RecordedResult& recorded, const std::string& output) {
   std::map<std::string, std::string> attributes;
   if (!recorded.machine.empty()) attributes.emplace("machine", recorded.machine);
   const Tensor& tensor = recorded.tensor;

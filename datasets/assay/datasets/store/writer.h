@@ -44,7 +44,7 @@ class DatasetWriter {
                     const std::string& output = "");
   // Both, as a case has them.
   void put_recorded(const std::string& name, const std::string& producer,
-                    const BasicRecorded<Tensor>& recorded, const std::string& output = "");
+                    const RecordedResult& recorded, const std::string& output = "");
   // The attributes that a golden result of several has stay on it.
   void put_golden(const std::string& name, const TensorView& tensor,
                   const std::string& output = "");
