@@ -33,7 +33,7 @@ std::optional<std::uint64_t> parse_ulps(std::string_view name) {
   return ulps;
 }
 
-// The standards whose bounds are each element's own, by a machine.
+// The standards that give each element its own bound, computed for a machine.
 constexpr std::string_view kAccumulation = "accumulation", kExpectedError = "expected_error";
 
 // "accumulation" -> "", "accumulation(hopper)" -> "hopper".
@@ -53,7 +53,8 @@ Bound accumulation_bound(const Format& output) {
   return bound;
 }
 
-// Of operands that are known a NaN is right or wrong; where the output's dtype ends, units differ.
+// The operands are known, so a NaN is either right or wrong, and NaN equals NaN. Hardware differs
+// in how it overflows at the end of the output's range, so infinity is saturating.
 Bound expected_error_bound() {
   Bound bound;
   bound.rule = Rule::kGiven;
@@ -85,11 +86,11 @@ double growth_factor(const Standard& s, const Format& output, std::int64_t accum
   return 1;
 }
 
-// What is judged by equality where a standard has no row for it.
+// True if outputs of this format must be equal if a standard has no row for it.
 bool is_exact(const Format& output) { return !output.is_float() && !output.is_complex(); }
 
-// Under which dtype a standard speaks of an output: its own where a row or a limit names it, else
-// that of every float; empty where it does not.
+// Returns the dtype under which a standard has rows or limits for an output: the output's own, or
+// "*" for every float. Returns an empty string if the standard has neither.
 std::string_view row_dtype(const Standard& s, const Format& output) {
   for (const std::string_view name : {output.name, std::string_view("*")}) {
     if (name == "*" && !output.is_float()) break;
@@ -102,7 +103,7 @@ std::string_view row_dtype(const Standard& s, const Format& output) {
   return "";
 }
 
-// Empty where the standard says nothing of the dtype.
+// Returns nothing if the standard has no bound for the dtype.
 std::optional<Bound> bound_of(const Standard& s, const Format& output, std::int64_t accumulations) {
   Bound bound;
   bound.standard = s.name;
@@ -209,10 +210,10 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   Bound bound;
   bound.standard = name;
   if (const auto ulps = parse_ulps(name)) {
-    if (output.is_complex()) return std::nullopt;  // without an order
+    if (output.is_complex()) return std::nullopt;  // complex numbers have no order
     bound.rule = Rule::kUlps;
     bound.ulps = *ulps;
-    // Representable values are compared, so the expected one must be made one.
+    // Representable values are compared, so the expected value is rounded to one.
     return bound;
   }
   if (name == kBitEqual) {
@@ -246,7 +247,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     return of;
   }
   if (const auto law = law_of_standard(name)) {
-    (void)parse_law(*law);  // a wrong law is refused here
+    (void)parse_law(*law);  // throws if the law is wrong
     if (output.is_complex()) return std::nullopt;
     bound.rule = Rule::kDistribution;
     bound.round_expected = false;

@@ -1,5 +1,5 @@
-// Bounds and the standards that name them. A bound is fixed before the comparison: an element
-// misses where |actual - expected| exceeds it.
+// Bounds and the standards that name them. A bound is fixed before the comparison: an element is a
+// mismatch if |actual - expected| exceeds it.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ enum class Rule : std::uint8_t {
   kSymmetric,     // equal, or |actual - expected| < rtol max(floor, |actual| + |expected|)
   kEither,        // |actual - expected| <= max(atol, rtol |expected|): absolute or relative
   kGiven,         // |actual - expected| <= an element's own bound + atol + rtol |expected|
-  kStatistics,    // NaN and infinity element by element, all else by `limits` alone
+  kStatistics,    // NaN and infinity by element, all other values only by `limits`
   kDistribution,  // draws, tested against the law `distribution` (judge/draw_distribution.h)
-  kIndices,       // the values at them, by rtol and atol or another standard (judge/indices.h)
+  kIndices,       // values at indices, by rtol and atol or a standard (judge/indices.h)
 };
 
-// How infinities compare; settled before any arithmetic.
+// The policies for comparing infinities. They apply before any arithmetic.
 enum class Infinity : std::uint8_t {
-  kSign,        // equal only with its sign
+  kSign,        // an infinity equals only infinity of the same sign
   kSaturating,  // the largest finite value counts as infinity of its sign: saturating hardware
   kFewer,       // a finite value is accepted where infinity is expected
 };
 std::string_view infinity_word(Infinity policy);
-// Throws std::invalid_argument that begins with `where`.
+// Throws std::invalid_argument, whose message begins with `where`, if the word is unknown.
 Infinity infinity_named(std::string_view word, std::string_view where);
 
 inline constexpr double kMaxBlind = 0.5;
@@ -45,77 +45,82 @@ struct Bound {
   Rule rule = Rule::kTolerance;
   double rtol = 0, atol = 0;
   std::uint64_t ulps = 0;
-  // Where a tolerance is missed, an element this near still does not miss: so many representable
-  // values of the output's format from the expected one, rounded to it.
+  // An element outside its tolerance is still accepted if it is at most this many representable
+  // values of the output's format away from the expected value, rounded to that format.
   std::uint64_t or_ulps = 0;
-  bool nan_equal = false;      // NaN equals NaN; else NaN equals nothing
-  bool nan_accepts = false;    // where NaN is expected, anything is accepted
+  bool nan_equal = false;      // NaN equals NaN. If false, NaN equals nothing
+  bool nan_accepts = false;    // any value is accepted if NaN is expected
   bool round_expected = true;  // the expected value is first rounded to the output's dtype
-  std::string standard;        // the name it goes by: "torch", "ulp(2)", "custom"
+  std::string standard;        // its name: "torch", "ulp(2)", "custom"
   std::string origin;          // what chose it: "command", "case", "default", ...
   Infinity infinity = Infinity::kSign;
   double floor = 0;  // kLargest, kSymmetric
-  // Where |expected| < small_value, |actual - expected| <= small_atol is the rule instead.
+  // If |expected| < small_value, the rule is |actual - expected| <= small_atol instead.
   double small_value = 0, small_atol = 0;
-  // So many misses are forgiven; of both, the smaller. Never those with NaN or infinity.
+  // At most this number, and at most this fraction, of mismatches is forgiven. If both are set, the
+  // smaller one holds. Mismatches with NaN or infinity are never forgiven.
   std::optional<std::int64_t> max_mismatches = {};
   std::optional<double> max_mismatch_fraction = {};
-  std::vector<Limit> limits = {};  // all must hold besides the elements
-  // The largest share of blind elements (Verdict::blind) with which a pass is trusted, and the
-  // reason that the case gives for its own.
+  std::vector<Limit> limits = {};  // all must hold, in addition to the elements
+  // A pass is trusted only if the share of blind elements (Verdict::blind) is at most max_blind.
+  // max_blind_why is the reason that the case gives for a value of its own.
   double max_blind = kMaxBlind;
   std::string max_blind_why = {};
-  std::string machine = {};       // kGiven: whose accumulation; empty: the case's
-  bool by_chance = false;         // kGiven: of the expected error
+  // kGiven: the machine whose accumulation is bounded. Empty for the case's machine
+  std::string machine = {};
+  bool by_chance = false;         // kGiven: the bounds are expected errors
   std::string distribution = {};  // kDistribution: the law with its parameters
-  bool as_published = false;      // by the original's own rule (judge/published_standards.h)
+  bool as_published = false;      // judged by the original's own rule (judge/published_standards.h)
 
   // "atol 0.001 + rtol 0.001 * |expected|", "2 ulp", "bit equality".
   std::string text() const;
-  // Nothing but atol + rtol |expected|: what the vector kernel and required_rtol speak of.
+  // True if the bound is only atol + rtol |expected|, which the vector kernel and required_rtol
+  // require.
   bool is_plain() const;
   bool needs_benchmark() const;
   std::int64_t forgiven(std::int64_t elements) const;
 };
 
-// The tolerance of a rule with one, in float64, at most the largest finite number: an infinite
-// bound never clears anything. Infinity times zero counts as zero. `actual` is read by kSymmetric
-// alone; kGiven adds the element's own bound to it.
+// Returns the tolerance of a rule that has one, in float64. It is at most the largest finite
+// number, so an infinite bound never accepts an infinite error. Infinity times zero counts as zero.
+// Only kSymmetric reads `actual`. kGiven adds the element's own bound to this tolerance.
 double tolerance_at(const Bound& bound, double expected, double actual = 0);
 
 inline constexpr std::string_view kDefaultStandard = "default";
 
-struct CustomStandard;  // of the user's own (judge/standards.h)
+struct CustomStandard;  // a standard of the user's own (judge/standards.h)
 
-// A standard's tolerance grows with the number of accumulations, and nothing says how many they
-// are.
+// Thrown if a standard's tolerance grows with the number of accumulations and that number is
+// unknown.
 class AccumulationsUnknown : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
 };
 
-// The bound of a standard ("torch", "ulp(4)", "bit_equal", "accumulation(hopper)",
-// "expected_error", "ttk_close,as_published") for outputs of a dtype; empty where the standard has
-// no row for it. `accumulations` is 0 where it is unknown. Throws std::invalid_argument on an
-// unknown standard, with the nearest known one, and AccumulationsUnknown where the standard needs
-// the number of accumulations.
+// Returns the bound that a standard ("torch", "ulp(4)", "bit_equal", "accumulation(hopper)",
+// "expected_error", "ttk_close,as_published") sets for outputs of a dtype. Returns nothing if the
+// standard has no row for the dtype. `accumulations` is 0 if the number is unknown. Throws
+// std::invalid_argument, which names the nearest known standard, if the standard is unknown. Throws
+// AccumulationsUnknown if the standard needs the number of accumulations and it is 0.
 std::optional<Bound> standard_bound(std::string_view standard, const Format& output,
                                     std::int64_t accumulations = 0,
                                     std::span<const CustomStandard> custom = {});
-// "torch, numpy and atb have one" of the standards, the user's own among them, that say something
-// of outputs of this dtype; those that say the same of every dtype are not named.
+// Returns a text such as "torch, numpy and atb have one". It lists the standards, including the
+// user's own, that have a bound for outputs of this dtype. Standards that treat every dtype alike
+// are not listed.
 std::string standards_with(const Format& output, std::span<const CustomStandard> custom = {});
-// "bfloat16=atb" -> bfloat16 and atb; "distribution(normal,mean=1)" speaks of every dtype.
+// Splits "bfloat16=atb" into bfloat16 and atb. "distribution(normal,mean=1)" has no dtype.
 struct StandardWord {
-  std::string_view dtype;  // empty: every one
+  std::string_view dtype;  // empty if the standard applies to every dtype
   std::string_view standard;
 };
 StandardWord standard_word(std::string_view word);
-// The standards of "torch, distribution(uniform,low=0)": commas within brackets part nothing, nor
-// does the one before the word as_published.
+// Splits "torch, distribution(uniform,low=0)" into standards. A comma within brackets does not
+// split, nor does the comma before the word as_published.
 std::vector<std::string> standard_words(std::string_view text);
-// Whether the standard's tolerances depend on the operands (accumulations, or their sizes), or what
-// it judges by may be one of them (what dropout drops from).
+// True if the standard needs the operands. Its tolerances may depend on their sizes, or on the
+// number of accumulations. Or it may read an operand: the input of
+// dropout, the probabilities of draws, or the tensor that indices point into.
 bool needs_operands(std::string_view standard, std::span<const CustomStandard> custom = {});
 
 }  // namespace assay

@@ -30,8 +30,8 @@ struct Complex {
 // Both parts of an element of a block.
 Complex element(const double* parts, std::size_t i) { return {parts[2 * i], parts[2 * i + 1]}; }
 
-// Magnitudes of finite elements may lie beyond float64, where a bound of them would clear anything:
-// these are compared at this scale, a power of two.
+// Magnitudes of finite elements can exceed the range of float64, where a bound computed from them
+// would accept any error. Such elements are compared at this scale, a power of two.
 constexpr double kScale = 0x1p-4;
 
 Bound scaled(Bound bound) {
@@ -77,7 +77,7 @@ class ComplexJudge {
   }
 
  private:
-  // `e`: in the output's format.
+  // `e` is in the output's format.
   bool same_bits(std::int64_t position, const Complex& a, const Complex& e) const {
     const auto same = [&](std::int64_t at, double x, double y) {
       if (std::isnan(x) && std::isnan(y)) {
@@ -88,7 +88,7 @@ class ComplexJudge {
     return same(2 * position, a.real, e.real) && same(2 * position + 1, a.imaginary, e.imaginary);
   }
 
-  // Of finite elements.
+  // Both elements are finite.
   bool outside(const Complex& a, const Complex& e) const {
     const double error = (a - e).size(), size_a = a.size(), size_e = e.size();
     const auto exceeds = [&](const Bound& bound, double off, double of_a, double of_e) {
@@ -147,13 +147,13 @@ class ComplexJudge {
     return finding;
   }
 
-  // Whether both parts are 0 in the output's format.
+  // True if both parts are 0 in the output's format.
   bool vanishes(const Complex& e) const {
     const bool is_small = e.size() <= min_subnormal(part_);
     return is_small && round_to(part_, e.real) == 0 && round_to(part_, e.imaginary) == 0;
   }
 
-  // Whether the correctly rounded result would miss as well, and the output is no farther off.
+  // True if the correctly rounded result would also be a mismatch and the output is no farther off.
   bool is_unmeetable(const Finding& finding, const Complex& a, const Complex& raw) const {
     if (rounds_ || finding.special || bound_.rule == Rule::kBits) return false;
     const Complex nearest = {round_to(part_, raw.real), round_to(part_, raw.imaginary)};

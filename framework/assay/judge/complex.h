@@ -1,6 +1,7 @@
-// Complex elements are judged by magnitudes: |actual - expected| against a bound of |expected|, as
-// NumPy's allclose and PyTorch's assert_close do. An element is NaN where a part is NaN, else
-// infinite where a part is; infinite elements are equal only where both parts are equal.
+// Judges complex elements by magnitude: |actual - expected| against a bound of |expected|, as
+// NumPy's allclose and PyTorch's assert_close do. An element is NaN if a part is NaN, and infinite
+// if a part is infinite and neither is NaN. Infinite elements are equal only if both parts are
+// equal.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +13,20 @@
 
 namespace assay {
 
-// |element| at a row-major position, of real and complex tensors; NaN of NaN.
+// Returns |element| at a row-major position of a real or complex tensor. The magnitude of NaN is
+// NaN.
 double magnitude_at(const TensorView& view, std::int64_t linear);
 
-// "1.5-2j", with so many digits of each part.
+// Returns text such as "1.5-2j", with `digits` digits for each part.
 std::string complex_number(double real, double imaginary, int digits);
-// The value of an element, of real and complex tensors.
+// Returns the value of an element of a real or complex tensor as text.
 std::string value_text(const TensorView& view, std::int64_t linear, int digits);
 
-// Why a bound says nothing of complex elements: it needs an order of the values, or another tensor
-// of real numbers; empty where it does.
+// Returns why a bound cannot judge complex elements, or an empty string if it can. It
+// cannot if it needs an order of the values, or another tensor of real numbers.
 std::string why_not_complex(const Bound& bound);
 
-// Judges the elements [begin, end), as ElementJudge does real ones. Both tensors are complex.
+// Judges the elements [begin, end) of two complex tensors, as ElementJudge does for real ones.
 ElementFindings judge_complex(const TensorView& actual, const TensorView& expected,
                               const Bound& bound, const JudgeOptions& options, bool metrics,
                               std::int64_t offset, std::int64_t begin, std::int64_t end);

@@ -25,19 +25,21 @@ struct Drawn {
   Verdict& verdict;
   Draws draws = {};
   std::vector<std::function<DrawTest(double limit)>> tests = {};
-  // Of what is no value of the law: "neither 0 nor 1".
+  // Describes the values that the law cannot produce: "neither 0 nor 1".
   std::string impossible = {};
   std::optional<std::int64_t> first_impossible = {};
-  // What so many draws do not tell, once the limit of each test is known.
+  // Returns in words which deviations this number of draws cannot show. `limit` is that of each
+  // test.
   std::function<std::string(double limit)> untold = {};
-  // Whether the same value throughout would pass: then nothing was tested.
+  // True if an output that has one value in all elements would pass. Then nothing was tested.
   std::function<bool(double limit)> constant_passes = {};
-  std::string why_not = {};  // not empty: nothing can be compared
+  std::string why_not = {};  // not empty if nothing can be compared
 
   std::int64_t size() const { return actual.size(); }
   double get(std::string_view parameter) const { return spec.get(parameter); }
 
-  // Element i cannot be a draw; `wanted`: what it should have been, where that is one value.
+  // Records that element i cannot be a draw. `wanted` is the value that it should have, or NaN if
+  // there is no single such value.
   void miss(std::int64_t i, double value, double wanted) {
     ++verdict.misses;
     if (!std::isfinite(value)) ++verdict.special_misses;
@@ -61,17 +63,17 @@ struct Drawn {
 
 namespace {
 
-// Shares that a kernel compares with random bits are as exact as float32 at least.
+// Kernels compare shares with random bits. Such shares are at least as exact as float32.
 constexpr double kShareSlack = 0x1p-23;
-// Of probabilities that a kernel computed in float32 and summed.
+// For probabilities that a kernel computed in float32 and summed.
 constexpr double kProbabilitySlack = 1e-6;
 constexpr std::int64_t kMostCountedValues = 4096;
 
 // -- Continuous laws ------------------------------------------------------------------------------
 
-// How far a draw may lie from the number that it was rounded from: an ulp of the output, whatever
-// the rounding, and a step of the grid that generators draw from, which has as many bits as the
-// output's mantissa, at most those of float32.
+// The largest distance of a draw from the number that it was rounded from. It is one ulp of the
+// output, for any rounding, plus one step of the grid that generators draw from. The grid has as
+// many bits as the output's mantissa, but at most those of float32.
 struct Slack {
   const Format& format;
   double grid;
@@ -181,16 +183,17 @@ void look_at_exponential(Drawn& d) {
 
 // -- Counted values -------------------------------------------------------------------------------
 
-// One value of a discrete law that is drawn with `share` of the probability.
+// One value, or set of values, of a discrete law. `share` is its probability.
 struct Counted {
   std::string words;
   double share;
   std::int64_t count;
 };
 
-// The smallest p-value of the counts, times their number. Where the probabilities differ from draw
-// to draw, `share` is their mean: by Hoeffding (The Annals of Mathematical Statistics 27, 1956,
-// theorem 4) the tails beyond one from the mean are no heavier than the binomial ones.
+// Tests counts: the smallest p-value of all counts, times the number of counts. If the
+// probabilities differ from draw to draw, `share` is their mean. By Hoeffding (The Annals of
+// Mathematical Statistics 27, 1956, theorem 4), the tails more than one from the mean are then no
+// heavier than the binomial tails.
 DrawTest counts_test(std::string_view name, const std::vector<Counted>& counts, std::int64_t n,
                      double slack, bool same_law) {
   DrawTest test{.name = std::string(name), .p_value = 2};
@@ -208,13 +211,14 @@ DrawTest counts_test(std::string_view name, const std::vector<Counted>& counts, 
   return test;
 }
 
-// How far off a share must be for its count to be refused at this limit, about.
+// Returns about how far off a share must be for its count to be refused at this limit.
 double share_resolution(std::int64_t n, double share, double limit) {
   const double spread = std::sqrt(share * (1 - share) / static_cast<double>(n));
   return spread * std::sqrt(2 * std::log(2 / limit));
 }
 
-// Draws of two values; `at` says which came out, empty where that cannot be told.
+// Tests draws of two values. `at` returns true if an element has the value that is drawn with
+// probability `share`, and nothing if this cannot be known.
 template <typename At>
 void look_at_two(Drawn& d, double share, const char* words, const At& at) {
   Draws& draws = d.draws;
@@ -279,12 +283,12 @@ void look_at_dropout(Drawn& d) {
   d.impossible = formatted("neither 0 nor {} times what was expected", short_number(factor, 6));
   look_at_two(d, p, "zeros", [&](std::int64_t i) -> std::optional<bool> {
     const double x = d.actual.value_at(i), e = d.expected.value_at(i) * factor;
-    // NaN, infinity and what the output's format overflows at may be kept or dropped.
+    // NaN, infinity, and values that overflow in the output's format, may be kept or dropped.
     const double slack = 2.5 * unit * std::abs(e) + least;
     const bool overflows = !(std::abs(e) + slack < largest);
     if (overflows && (x == 0 || !(std::abs(x) < largest * (1 - 4 * unit)))) return std::nullopt;
     const bool kept = std::abs(x - e) <= slack;
-    if (kept && x == 0) return std::nullopt;  // 0 or rounded to it: nothing tells
+    if (kept && x == 0) return std::nullopt;  // a dropped value looks like one rounded to 0
     if (!kept && x != 0) {
       d.miss(i, x, e);
       return std::nullopt;
@@ -344,8 +348,8 @@ void look_at_integers(Drawn& d) {
   };
 }
 
-// The golden result has the probabilities: [..., classes], of which every draw has a row, or one
-// row [classes] for all.
+// The golden result holds the probabilities. Its shape is [..., classes] with one row for each
+// draw, or [classes] with one row for all draws.
 void look_at_categorical(Drawn& d) {
   const Shape& shape = d.expected.shape;
   const bool one_row = shape.size() == 1;

@@ -1,5 +1,6 @@
-// The standard `distribution`: outputs that are drawn (random numbers, dropout, sampling) are held
-// against a law by tests with a stated rate of false alarms, never element by element.
+// The standard `distribution`: outputs that are drawn (random numbers, dropout, sampling) are
+// tested against a law. Elements are never compared one by one. The tests have a stated rate of
+// false alarms.
 //
 //   distribution(uniform,low=0,high=1)   distribution(dropout,p=0.1,delta=1e-9)
 #pragma once
@@ -20,52 +21,55 @@ struct LawSpec;
 
 struct LawParameter {
   std::string_view name;
-  std::optional<double> otherwise;  // empty: it has to be given
-  double low, high;                 // what it may be
-  bool open = false;                // but the two ends
+  std::optional<double> otherwise;  // the default, or empty if the parameter must be given
+  double low, high;                 // the range of its values
+  bool open = false;                // the ends of the range are excluded
   bool whole = false;
   std::string_view meaning = {};
 };
 
-// What the law of a verdict is given, and what it finds.
+// The inputs of a law for one verdict, and its results.
 struct Drawn;
 
-// A row of the table: a law with its code.
+// A row of the table of laws, with its code.
 struct Law {
   std::string_view name;
   std::span<const LawParameter> parameters;
   std::string_view summary;
-  std::string_view outputs;  // what it is held against: "floats", "integers", "values 0 and 1"
-  // What the golden result is to it; empty where it needs none.
+  std::string_view outputs;  // which outputs it can judge: "floats" or "any dtype"
+  // The meaning of the golden result for this law. Empty if the law needs no golden result.
   std::string_view golden = {};
-  // Fills in what the draws are, and lists the tests.
+  // Reads the draws from the output and lists the tests.
   void (*look)(Drawn& drawn) = nullptr;
 };
 std::span<const Law> laws();
 
-// A law with its parameters, and the rate of false alarms of all its tests together.
+// A law with its parameters, and the rate of false alarms of all tests together.
 struct LawSpec {
   const Law* law = nullptr;
   std::vector<std::optional<double>> values;  // in the order of the law's parameters
   double delta = 1e-6;
 
   double get(std::string_view parameter) const;
-  std::string text() const;  // what parse_law reads
+  std::string text() const;  // in the form that parse_law reads
 };
 
-// "uniform,low=0,high=1". Throws std::invalid_argument that names the part which is wrong, with the
-// nearest known word.
+// Parses a text such as "uniform,low=0,high=1". Throws std::invalid_argument, which names the wrong
+// part and the nearest known word, if the text is wrong.
 LawSpec parse_law(std::string_view text);
 
-// What is between the brackets of "distribution(uniform,low=0)"; empty for other standards.
+// Returns the text between the brackets of "distribution(uniform,low=0)", or nothing for other
+// standards.
 std::optional<std::string_view> law_of_standard(std::string_view standard);
 
-// Parameters that the text of the bound leaves open, from a case's attributes of the same names.
-// Returns why one is still open, in words; empty where none is.
+// Completes the law of the bound. A parameter that its text does not set takes the value of the
+// case's attribute of the same name, if there is one. Returns in words which parameter still has no
+// value, or an empty string if all have one.
 std::string complete_law(Bound& bound,
                          const std::function<std::optional<double>(std::string_view)>& attribute);
 
-// Judges draws by the law of `bound.distribution`. `expected` is read by laws that need it alone.
+// Judges draws by the law of `bound.distribution`. Only laws that need a golden result read
+// `expected`.
 Verdict judge_distribution(const TensorView& actual, const TensorView& expected, const Bound& bound,
                            const JudgeOptions& options);
 

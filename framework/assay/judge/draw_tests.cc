@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kSteps = 65536;  // of F, between which it is looked at
+constexpr std::size_t kSteps = 65536;  // of F, at which it is evaluated
 constexpr std::size_t kMostWindows = std::size_t{1} << 21;
 
 double at_most_one(double p) { return std::clamp(p, 0.0, 1.0); }
@@ -22,10 +22,10 @@ std::size_t step_of(double u) {
   return static_cast<std::size_t>(std::clamp(u, 0.0, 1.0) * static_cast<double>(kSteps));
 }
 
-// How large the distance of |sum| from `open` is, by what rounding leaves open.
+// Returns by how much |sum| exceeds `open`, the part that rounding leaves uncertain.
 double beyond(double sum, double open) { return std::max(0.0, std::abs(sum) - open); }
 
-// The steps in memory whose draws a kernel may have made alike.
+// Returns the distances in memory at which a kernel may have made equal draws.
 std::vector<std::int64_t> lags_of(const Draws& draws) {
   const auto n = static_cast<std::int64_t>(draws.middle.size());
   std::vector<std::int64_t> lags = {3};
@@ -39,7 +39,8 @@ std::vector<std::int64_t> lags_of(const Draws& draws) {
   return lags;
 }
 
-// Windows of `length` symbols with their hashes, those alone whose hash has no bit of `mask`.
+// Returns the windows of `length` symbols with their hashes. Only windows whose hash has no bit of
+// `mask` are returned.
 std::vector<std::pair<std::uint64_t, std::int64_t>> windows_of(
     std::span<const std::uint64_t> symbols, std::size_t length, std::uint64_t mask) {
   constexpr std::uint64_t kBase = 0x9e3779b97f4a7c15;
@@ -63,17 +64,18 @@ double function_resolution(std::int64_t n, double limit) {
 }
 
 DrawTest function_test(const Draws& draws) {
-  // Most of the time of few draws would be fresh memory: kept, and all 0 between calls.
+  // With few draws, most of the time would go to fresh memory. So it is kept, all 0 between calls.
   thread_local std::vector<std::int64_t> lows(kSteps + 1), highs(kSteps + 1);
   for (const double u : draws.low) ++lows[step_of(u)];
   for (const double u : draws.high) ++highs[step_of(u)];
   const auto n = static_cast<double>(draws.low.size());
-  std::int64_t surely = 0, perhaps = 0;  // draws at most this step of F
+  std::int64_t surely = 0, perhaps = 0;  // draws up to this step of F
   double off = 0, at = 0;
-  bool is_more = true;  // surely, than at the step before
+  bool is_more = true;  // `surely` increased at the step before
   for (std::size_t k = 0; k <= kSteps; ++k) {
     perhaps += std::exchange(lows[k], 0);
-    // F is furthest below the draws where some were added, and furthest above before the next are.
+    // F is furthest below the draws right after some were added, and furthest above them right
+    // before the next ones are added.
     if (is_more || k == kSteps || lows[k + 1] != 0) {
       const double f = static_cast<double>(k) / static_cast<double>(kSteps);
       const double above = static_cast<double>(surely) / n - f;
@@ -137,8 +139,8 @@ DrawTest serial_test(const Draws& draws, double limit) {
     }
     const double expected = static_cast<double>(pairs) * draws.variance;
     if (!(expected > 0)) continue;
-    // exp(factor S - factor^2 proxy Q / 2), S the sum and Q the sum of squares, is a
-    // supermartingale for every factor that is chosen beforehand.
+    // exp(factor S - factor^2 proxy Q / 2) is a supermartingale for every factor that is chosen
+    // beforehand. S is the sum and Q the sum of squares.
     const double factor = std::sqrt(2 * std::log(2 * tests / limit) / (expected * draws.proxy));
     const double exponent =
         factor * beyond(sum, open) - factor * factor * draws.proxy * squares / 2;

@@ -1,5 +1,5 @@
-// Tests of draws against a law, each with a probability that it is no smaller than under that law:
-// bounds that hold for every number of draws, no limit theorems.
+// Tests of draws against a law. Each gives a p-value: draws from the law deviate as far with at
+// most this probability. The bounds hold for every number of draws and use no limit theorems.
 #pragma once
 
 #include <cstdint>
@@ -11,50 +11,55 @@
 
 namespace assay {
 
-// Draws as the law sees them. Each is a function of a uniform number U of its own in [0, 1], which
-// lies within `middle` +- `half`: for a continuous law U = F(x), and the rounding of x leaves it
-// open by `half`; for a discrete one U lies between F of the value before and of the value itself,
-// and `half` is 0 where `middle` is the centre of that interval, whose mean is 1/2 exactly.
+// Draws as the law describes them. Each draw is a function of its own uniform number U in [0, 1],
+// which lies within `middle` +- `half`. For a continuous law, U = F(x), and the rounding of x
+// leaves U uncertain by `half`. For a discrete law, U lies between F of the value before and F of
+// the value. Then `middle` is the centre of that interval, whose mean is exactly 1/2, and `half` is
+// 0.
 struct Draws {
   std::vector<double> middle, half;
-  std::vector<double> low, high;  // the ends of U's interval; empty where the law is a share alone
-  // What is drawn, as far as two draws can be told apart; without those that tell nothing.
+  std::vector<double> low, high;  // the ends of U's interval, or empty for laws of two values
+  // A number for each draw, which is equal for equal values. Draws that cannot be known are left
+  // out.
   std::vector<std::uint64_t> symbols;
-  double heaviest = 1;  // no value is drawn with a larger probability
-  // Of U - 1/2 (of a discrete law of `middle` - 1/2): its variance and a sub-Gaussian proxy of it,
-  // both known beforehand.
+  double heaviest = 1;  // the largest probability of a single value
+  // The variance of U - 1/2, or of `middle` - 1/2 for a discrete law, and a sub-Gaussian proxy of
+  // this variance. Both are known before the draws.
   double variance = 1.0 / 12, proxy = 1.0 / 12;
   Shape shape;
 };
 
-// sup |F_n - F| against the inequality of Dvoretzky, Kiefer and Wolfowitz with Massart's constant
-// (The Annals of Probability 18, 1990): P(sup > d) <= 2 exp(-2 n d^2). Looked at between 65536
-// steps of F.
+// Tests sup |F_n - F| by the inequality of Dvoretzky, Kiefer and Wolfowitz with Massart's constant
+// (The Annals of Probability 18, 1990): P(sup > d) <= 2 exp(-2 n d^2). F is evaluated at 65536
+// steps.
 DrawTest function_test(const Draws& draws);
-// The mean of U: 2 exp(-n t^2 / (2 proxy)) (Hoeffding 1963).
+// Tests the mean of U: P <= 2 exp(-n t^2 / (2 proxy)) (Hoeffding 1963).
 DrawTest mean_test(const Draws& draws);
-// The least and the largest U, which may be too near the ends, and too far from them:
+// Tests the smallest and the largest U, which may be too close to the ends or too far from them:
 // P(min > a) = (1 - a)^n.
 DrawTest ends_test(const Draws& draws);
-// Sums of (U_i - 1/2)(U_(i + lag) - 1/2) for neighbours, powers of two, and steps from one row,
-// matrix, ... to the next; a supermartingale's bound with the factor that is best at `limit`.
+// Tests the sums of (U_i - 1/2)(U_(i + lag) - 1/2) for serial correlation. The lags are 1, 2, 3,
+// powers of two, and the steps from one row, matrix, ... to the next. The bound is that of a
+// supermartingale, with the factor that is best at `limit`.
 DrawTest serial_test(const Draws& draws, double limit);
-// Two stretches of the same values that are so long that chance makes one anywhere with a
-// probability of at most `limit`: n^2 / 2 heaviest^length. Of more than 2^21 stretches those with
-// certain hashes are looked at, so that equal ones are both looked at or both are not.
+// Searches for two equal stretches of draws. A stretch is so long that chance makes a pair anywhere
+// with a probability of at most `limit`, by n^2 / 2 heaviest^length. If there are more than 2^21
+// stretches, only those with certain hashes are compared. Equal stretches have equal hashes, so
+// either both are compared or neither is.
 DrawTest repeats_test(const Draws& draws, double limit);
 
-// Of values x with a normal law, each known to +- slack: the mean, exactly normal, and the sum of
-// squares, exactly chi-square.
+// Test values x of a normal law, each known to +- slack. The mean is exactly normal, and the sum of
+// squares is exactly chi-square.
 DrawTest normal_mean_test(std::span<const double> x, std::span<const double> slack, double mean,
                           double deviation);
 DrawTest normal_deviation_test(std::span<const double> x, std::span<const double> slack,
                                double mean, double deviation);
 
-// P(at least, at most so many of n draws), the smaller one twice; `share` is known to +- slack.
+// Returns twice the smaller one of P(at least `count` of n draws) and P(at most `count` of n
+// draws), at most 1. `share` is known to +- slack.
 double binomial_p_value(std::int64_t count, std::int64_t n, double share, double slack);
 
-// How far off a distribution function must be for function_test() to fail at this limit.
+// Returns how far off a distribution function must be for function_test() to fail at this limit.
 double function_resolution(std::int64_t n, double limit);
 
 }  // namespace assay

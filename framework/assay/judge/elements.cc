@@ -42,7 +42,7 @@ class ElementJudge {
     float32_ = floats_in_place(actual) != nullptr && floats_in_place(expected) != nullptr;
     const bool fit = float32_holds(actual) && (rounds_ ? out_.has_infinity() && has_floats(expected)
                                                        : float32_holds(expected));
-    // Ulps are those of rounded values.
+    // Ulps are computed from rounded values.
     const bool has_ulps = rounds_ || expected.format == actual.format;
     unsigned& parts = wanted_.parts;
     if (parts != 0 && !(fit && (has_ulps || (parts & simd::kPartUlps) == 0))) {
@@ -80,41 +80,43 @@ class ElementJudge {
   }
 
  private:
-  // Whether a kernel judges many elements at once, and by which rule; what misses in them, and
-  // where, is then found element by element.
+  // Says by which rule, if any, a kernel judges many elements at once. If a kernel finds a
+  // mismatch, its elements are then judged one by one.
   enum class Blocks : std::uint8_t { kNone, kPlain, kTolerance, kUlps, kBits };
 
-  // Elements that are judged as float32 together: where they lie, or copies that stay in cache.
+  // The number of float32 elements that are judged together: in the tensors' memory, or in copies,
+  // which must stay in cache.
   static constexpr std::int64_t kStretchInPlace = 16 * kMetricsBlock, kStretch = 4 * kMetricsBlock;
 
-  // What the rule says of one element.
+  // The result of the rule for one element.
   struct Finding {
     double error = 0, bound = 0;
     bool missed = false;
-    bool special = false;  // NaN or infinity is in the way
+    bool special = false;  // one value is NaN or infinite
     bool nonzero = false;  // the expected value is finite, and not 0 in the output's format
     bool expects_nan = false;
-    // Whether zero in its place would miss; for good: where NaN or infinity is expected, which no
-    // budget forgives.
+    // Zero instead of the output would be a mismatch. missed_by_zero_for_good is set if no budget
+    // would forgive it, because NaN or infinity is expected.
     bool missed_by_zero = false, missed_by_zero_for_good = false;
   };
 
   Blocks blocks() const {
     if (integers_ || bound_.as_published) return Blocks::kNone;
-    // The kernels' arithmetic is the rule's, but for an infinite tolerance.
+    // The kernels compute as the rule does, except for an infinite tolerance.
     const bool finite = std::isfinite(bound_.rtol) && std::isfinite(bound_.atol);
     if (bound_.is_plain()) return finite ? Blocks::kPlain : Blocks::kNone;
-    // Kernels judge elements with bounds of their own only within the output's range.
+    // Kernels judge elements that have their own bounds only within the output's range.
     const bool saturates = bound_.infinity == Infinity::kSaturating;
     if (saturates && bound_.rule != Rule::kGiven) return Blocks::kNone;
-    // Bits beyond a format's own, which no value shows, are compared element by element.
+    // Bits of storage beyond the format's own are not part of a value. They are compared by
+    // element.
     const bool by_values = has_ordinals(out_) && out_.bits == 8 * out_.storage_bytes;
     if (bound_.rule == Rule::kBits) return by_values ? Blocks::kBits : Blocks::kNone;
     if (bound_.rule == Rule::kUlps) {
       return by_values && bound_.ulps < (std::uint64_t{1} << 53) ? Blocks::kUlps : Blocks::kNone;
     }
     if (!rule_.by_value && bound_.rule != Rule::kGiven) return Blocks::kNone;
-    // Where a zero is near enough in ulp, it must be within the tolerance too.
+    // If a zero is within or_ulps, it must also be within the tolerance.
     const double near_zero = static_cast<double>(bound_.or_ulps) * min_subnormal(out_);
     const bool sees_zeros =
         near_zero <= bound_.atol && (bound_.small_value == 0 || near_zero <= bound_.small_atol);
@@ -124,7 +126,7 @@ class ElementJudge {
   void judge_block(ElementFindings& found, std::int64_t first, std::int64_t count) const {
     const auto n = static_cast<std::size_t>(count);
     MetricsPass* const metrics = found.metrics ? &*found.metrics : nullptr;
-    // Float32 straight from the tensors; decoded only where something may miss.
+    // Reads float32 straight from the tensors. Decodes only blocks that may have a mismatch.
     const bool direct = float32_ && metrics != nullptr;
     if (direct) {
       const auto* fe = floats_in_place(expected_) + first;
@@ -138,9 +140,9 @@ class ElementJudge {
     judge_doubles(found, first, n, metrics, direct);
   }
 
-  // The same without metrics, or with what limits are read from, of values that float32 holds: no
-  // copy in float64 is made of what does not miss. `worst`: the largest error so far in the unit of
-  // the rule's kernel.
+  // Judges values that float32 can hold, as judge_block() does, but without metrics or only with
+  // those that limits are read from. Only blocks with a mismatch are copied to float64. `worst` is
+  // the largest error so far, in the unit of the rule's kernel.
   void judge_floats(ElementFindings& found, std::int64_t first, std::int64_t count,
                     double& worst) const {
     const auto n = static_cast<std::size_t>(count);
@@ -167,7 +169,7 @@ class ElementJudge {
     });
   }
 
-  // `taken`: `metrics`, which may be null, have these elements already.
+  // `taken` is true if `metrics`, which may be null, already has these elements.
   void judge_doubles(ElementFindings& found, std::int64_t first, std::size_t n,
                      MetricsPass* metrics, bool taken) const {
     const auto count = static_cast<std::int64_t>(n);
@@ -176,7 +178,7 @@ class ElementJudge {
     const bool measures = metrics != nullptr;
     if (measures) expected_.read(first, count, room);
     const double* const raw = measures ? room : doubles_of(expected_, first, count, room);
-    double* rounded = room;  // as metrics take it
+    double* rounded = room;  // as the metrics read it
     if (expected_.format != &out_ && (rounds_ || measures)) {
       rounded = e;
       std::memcpy(e, raw, n * sizeof(double));
@@ -193,7 +195,7 @@ class ElementJudge {
     }
     const double* judged = rounds_ ? e : raw;
     if (none_misses(found, first, a, judged, n)) return;
-    // Some do: only in these strips of the block each element is looked at.
+    // Some elements are mismatches. Judge each element, but only in strips that have a mismatch.
     constexpr std::size_t kStrip = 16;
     for (std::size_t begin = 0; begin < n; begin += kStrip) {
       const std::size_t end = std::min(n, begin + kStrip);
@@ -207,9 +209,9 @@ class ElementJudge {
     }
   }
 
-  // Whether none of n elements from `first` on misses, as far as kernels tell: then what zeros
-  // would miss is counted, and the ratios of errors to bounds are taken. NaN and infinity always
-  // miss.
+  // True if the kernels find no mismatch among the n elements from `first` on. Then it also counts
+  // the mismatches that zeros would have, and records the ratios of errors to bounds. The kernels
+  // count NaN and infinity as mismatches.
   bool none_misses(ElementFindings& found, std::int64_t first, const double* a, const double* e,
                    std::size_t n) const {
     switch (blocks_) {
@@ -227,7 +229,7 @@ class ElementJudge {
     return false;
   }
 
-  // Whether the view's elements lie in a row and float32 holds every value that they may have.
+  // True if the view's elements are contiguous and float32 can hold every value of their format.
   static bool float32_holds(const TensorView& v) {
     const Format& f = *v.format;
     if (floats_in_place(v) != nullptr) return true;
@@ -240,7 +242,7 @@ class ElementJudge {
     return float32_holds(v) || doubles_in_place(v) != nullptr;
   }
 
-  // Elements as float32, where they lie or in `room`.
+  // Returns elements as float32: in place, or decoded to `room`.
   static const float* floats_of(const TensorView& v, std::int64_t first, std::size_t n,
                                 float* room) {
     if (const float* const in_place = floats_in_place(v)) return in_place + first;
@@ -248,7 +250,7 @@ class ElementJudge {
     return room;
   }
 
-  // Expected values, rounded to the output's format.
+  // Returns expected values, rounded to the output's format.
   const float* rounded_floats(std::int64_t first, std::size_t n, float* room) const {
     if (const double* const doubles = doubles_in_place(expected_)) {
       round_array(out_, doubles + first, n, room);
@@ -258,7 +260,7 @@ class ElementJudge {
     return room;
   }
 
-  // none_misses() of float32 values.
+  // Does the same as none_misses() for float32 values.
   bool no_float_misses(ElementFindings& found, std::int64_t first, const float* a, const float* e,
                        std::size_t n, double& worst) const {
     const auto met = [&](const auto& c, double worst_of_these) {
@@ -286,7 +288,7 @@ class ElementJudge {
     return false;
   }
 
-  // `worst` in a kernel's unit: of a tolerance, or a spacing.
+  // `worst` is in the kernel's unit: a multiple of the tolerance, or a number of spacings.
   void note_worst(ElementFindings& found, double worst) const {
     if (blocks_ == Blocks::kUlps) {
       if (bound_.ulps == 0) return;
@@ -295,13 +297,15 @@ class ElementJudge {
     found.worst_ratio = std::max(found.worst_ratio, worst);
   }
 
-  // Adds what a kernel counted over n elements from `first` on, if none of them misses.
+  // Adds what a kernel counted over n elements from `first` on. Returns false, and adds nothing, if
+  // one is a mismatch.
   template <typename T>
   bool count(ElementFindings& found, std::int64_t first, const T* e, std::size_t n,
              const simd::Comparison& c) const {
     if (c.misses > 0) return false;
     std::int64_t zeros = c.zero, zeros_within = c.zero_within;
-    // The kernel compares with 0 itself. An expected value that rounds to 0 is no value to lose.
+    // The kernel compares with 0 itself. An expected value that rounds to 0 must not count as
+    // blind.
     for (std::size_t i = 0; vanishing_ > 0 && i < n; ++i) {
       const double value = e[i];
       if (value == 0 || std::abs(value) > vanishing_) continue;
@@ -326,7 +330,7 @@ class ElementJudge {
     const double* own = nullptr;
     const bool given = bound_.rule == Rule::kGiven;
     if (given) {
-      // A result beyond the output's range is an infinity, whatever its bound.
+      // A result beyond the output's range must be infinity, whatever its bound.
       const double most = max_finite(out_);
       for (std::size_t i = 0; i < n; ++i) {
         if (!(std::abs(e[i]) <= most)) return false;
@@ -347,14 +351,14 @@ class ElementJudge {
     return true;
   }
 
-  // By values, each of which has one code; zero has one for each sign.
+  // Compares values. Each value has one code, except zero, which has one for each sign.
   template <typename T>
   bool all_equal(ElementFindings& found, const T* a, const T* e, std::size_t n) const {
     if (std::memcmp(a, e, n * sizeof(T)) != 0) return false;
     simd::Comparison c = near(a, e, n, 0);
     if (c.misses > 0) return false;
     if (c.zero > 0) {
-      // Where -0 is expected, 0 would miss.
+      // If -0 is expected, 0 is a mismatch.
       c.zero_within = std::count_if(e, e + n, [](T x) { return x == 0 && !std::signbit(x); });
     }
     found.misses_of_zeros += static_cast<std::int64_t>(n) - c.zero_within;
@@ -369,7 +373,7 @@ class ElementJudge {
     return simd::compare(a, e, n, ordinals_, bound_.ulps, worst);
   }
 
-  // Whether an element that the tolerance does not hold is as near as or_ulps asks; `e` finite.
+  // True if an element outside its tolerance is within or_ulps. `e` is finite.
   bool is_near(std::uint64_t actual_bits, std::int64_t position, double e) const {
     if (bound_.or_ulps == 0) return false;
     const auto distance =
@@ -377,7 +381,7 @@ class ElementJudge {
     return distance && *distance <= bound_.or_ulps;
   }
 
-  // The bound of an element, its own where the caller gave one.
+  // Returns the bound of an element, including its own bound if the rule is kGiven.
   double limit_at(std::int64_t position, double expected, double actual) const {
     const double own =
         bound_.rule == Rule::kGiven ? options_.element_bounds->value_at(position) : 0;
@@ -390,7 +394,7 @@ class ElementJudge {
     return !(error <= limit);
   }
 
-  // `e`: the expected value as the rule compares it; `raw`: as it is stored.
+  // `e` is the expected value as the rule compares it, `raw` the value as it is stored.
   void judge_element(ElementFindings& found, std::int64_t position, double a, double e,
                      double raw) const {
     const Finding finding =
@@ -442,7 +446,7 @@ class ElementJudge {
     return distance && *distance <= 1;
   }
 
-  // Integers and bool, exactly: the difference of two int64 needs more than 64 bits.
+  // Judges integers and bool exactly. The difference of two int64 needs more than 64 bits.
   Finding judge_integer(std::int64_t position, double a, double raw) const {
     Finding finding;
     const auto ia = integer_at(actual_, position);
@@ -454,7 +458,7 @@ class ElementJudge {
       finding.missed = finding.missed_by_zero_for_good = true;
       return finding;
     }
-    // What the standard does not round is compared as the real number that it is.
+    // An expected value that the standard does not round is compared as a real number.
     const bool fraction = !rounds_ && bound_.rule == Rule::kTolerance &&
                           raw != std::nearbyint(raw) && expected_.format->is_float();
     const __int128 difference = ia > *ie ? ia - *ie : *ie - ia;
@@ -472,14 +476,15 @@ class ElementJudge {
     return finding;
   }
 
-  // Infinity of its sign, by the policy: of saturating hardware the largest value is one.
+  // Returns infinity of the value's sign if the value counts as infinity. In the saturating policy,
+  // the largest finite value does.
   double as_infinity(double value) const {
     const bool counts =
         bound_.infinity == Infinity::kSaturating && std::abs(value) >= max_finite(out_);
     return counts ? std::copysign(kInfinity, value) : value;
   }
 
-  // NaN and infinity are settled first; only then arithmetic is done.
+  // NaN and infinity are compared first. Arithmetic is done only on other values.
   Finding judge_float(std::int64_t position, double a, double e, double raw) const {
     Finding finding;
     finding.expects_nan = std::isnan(e);
@@ -497,14 +502,16 @@ class ElementJudge {
           !can_hold || (bits_a != bits_e && !both_nan) || (std::isinf(e) && !std::isinf(a));
       return finding;
     }
-    // What overflows to NaN in a format without infinity is an infinity to saturating hardware.
+    // For saturating hardware, a value that overflows to NaN because the format has no infinity
+    // counts as infinity.
     const bool saturates = bound_.infinity == Infinity::kSaturating;
     if (saturates && std::isnan(e) && !std::isnan(raw)) e = raw;
     finding.expects_nan = std::isnan(e);
     finding.special =
         !std::isfinite(a) || !std::isfinite(e) || (saturates && std::abs(e) > max_finite(out_));
     if (finding.special && of_exact_ && !std::isnan(raw)) {
-      // A bound on the distance from the exact result, which may lie where the output's range ends.
+      // The bound limits the distance from the exact result, which may lie beyond the output's
+      // range.
       const double most = max_finite(out_), size = std::abs(raw);
       if (saturates) {
         if (std::isnan(a) && !out_.has_infinity() && size > most) a = std::copysign(most, raw);
@@ -550,9 +557,9 @@ class ElementJudge {
     return finding;
   }
 
-  // Whether 0 would miss where this finite value is expected.
+  // True if 0 would be a mismatch for this finite expected value.
   bool zero_misses(std::int64_t position, double e) const {
-    if (std::abs(e) > max_finite(out_)) return true;  // an infinity to saturating hardware
+    if (std::abs(e) > max_finite(out_)) return true;  // counts as infinity for saturating hardware
     if (bound_.rule == Rule::kUlps) {
       return !ulps_ok(0, expected_bits(out_, expected_, position, e));
     }
@@ -573,15 +580,16 @@ class ElementJudge {
   const std::int64_t offset_;
   MetricsRequest wanted_;
   bool rounds_, integers_;
-  double vanishing_;  // the largest expected value that rounds to 0; 0 if none does, or if all are
-                      // compared as rounded
-  bool of_exact_;     // the bound is one on the distance from the exact result
+  // The largest expected value that rounds to 0. It is 0 if no value does, or if all values are
+  // compared as rounded.
+  double vanishing_;
+  bool of_exact_;  // the bound limits the distance from the exact result
   Blocks blocks_;
-  bool float32_;    // both tensors are, and lie as the kernels read them
-  bool as_floats_;  // judge_floats() judges
+  bool float32_;    // both tensors are float32, in memory that the kernels can read
+  bool as_floats_;  // judge_floats() judges the elements
   simd::Tolerance tolerance_ = {};
   simd::Ordinals ordinals_ = {};
-  // Limits on statistics, which leave nothing to say of elements that are finite.
+  // Only statistics are limited, so finite elements need no judgement.
   bool limits_alone_;
 };
 

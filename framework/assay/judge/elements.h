@@ -1,4 +1,4 @@
-// Judges element by element: what the judges of whole arrays and of pieces share.
+// Judges element by element. The judges of whole arrays and of pieces both use this.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace assay {
 
-// Judges `actual` against `expected`, which judge() has found comparable, and adds what it finds to
-// `found`: these elements follow the `offset` ones that it is about. `wanted`: which error metrics
-// are taken; none where it has no parts.
+// Judges `actual` against `expected`, which judge() has found comparable, and adds the results to
+// `found`. `offset` is the number of elements that were judged before these. `wanted` says which
+// error metrics to compute. If it has no parts, no metrics are computed.
 void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
                     const JudgeOptions& options, const MetricsRequest& wanted, std::int64_t offset,
                     ElementFindings& found);

@@ -63,10 +63,10 @@ bool exact_errors(const TensorView& actual, const TensorView& expected, std::int
     const __int128 a = integer_at(actual, position);
     if (const auto e = expected_integer(output, expected, position, value)) {
       found.errors[i] = static_cast<double>(a - *e);
-      // A float golden result is as it is stored.
+      // A float golden result is compared as it is stored, not rounded.
       if (expected.format->is_float()) found.errors[i] -= value - std::nearbyint(value);
       found.ulps[i] = integer_distance(a, *e);
-    } else {  // NaN, infinity, or a number that makes nothing of any 64-bit integer
+    } else {  // NaN, infinity, or a number that is far from every 64-bit integer
       found.errors[i] = static_cast<double>(a) - value;
       found.ulps[i] = ~std::uint64_t{0};
     }

@@ -1,5 +1,5 @@
-// What the judges of a whole and of pieces share, element by element and exactly: integers of 64
-// bits, which float64 would round, the bits of NaN, and which of two misses is the worse one.
+// Exact helpers for judging single elements. They handle 64-bit integers, which float64 would
+// round, compare the bits of NaN, and decide which of two mismatches is worse.
 #pragma once
 
 #include <cstddef>
@@ -11,45 +11,50 @@
 
 namespace assay {
 
-// Of a miss: error / bound; infinite where the bound is 0 or a special value is in the way.
+// Returns error / bound of a mismatch. The ratio is infinite if the bound is 0 or a value is NaN or
+// infinite.
 double ratio_of(const Miss& miss);
-// By ratio, then by error, then the earlier one.
+// Orders mismatches by ratio, then by error. If both are equal, the earlier mismatch is worse.
 bool worse_miss(const Miss& a, const Miss& b);
 
-// An element of an integer format.
+// Returns the value of an element of an integer format.
 __int128 integer_at(const TensorView& view, std::int64_t position);
-// The golden element of an integer output: an integer as it is; a float golden result, of value
-// `e`, rounded to one. Empty where there is none: NaN, infinity, and what 127 bits do not hold.
+// Returns the golden element of an integer or bool output as an integer. If the golden result is a
+// float of value `e`, returns `e` rounded to an integer; for bool, whether it differs from 0.
+// Returns nothing if the output is a float, or if `e` is NaN, infinite, or at least 2^120 in size.
 std::optional<__int128> expected_integer(const Format& output, const TensorView& expected,
                                          std::int64_t position, double e);
-// Golden elements rounded to the output's format; those of an integer output to the integer that
-// expected_integer() gives, also where the format does not hold it. NaN and infinity stay.
+// Rounds golden elements to the output's format. For an integer output they become the integers
+// that expected_integer() returns, even if the format cannot hold them. NaN and infinity do not
+// change.
 void round_expected(const Format& output, double* values, std::size_t n);
-// The errors of a block of integers that float64 values would round.
+// The errors of a block of integers whose differences float64 arithmetic could round.
 struct IntegerErrors {
   double errors[kMetricsBlock];       // actual - expected, rounded to float64 once
   std::uint64_t ulps[kMetricsBlock];  // integer_distance()
 };
 // Fills `found` for the n elements from `first` on if float64 arithmetic may round their
-// differences: if the output has 64 bits, or a golden number more than 52. Returns false, and
-// fills nothing, if float64 arithmetic is exact or the output is not an integer.
+// differences. That is the case if the output has 64 bits or a golden number has more than 52.
+// Returns false and fills nothing if float64 arithmetic is exact or the output is not an integer.
 bool exact_errors(const TensorView& actual, const TensorView& expected, std::int64_t first,
                   std::size_t n, IntegerErrors& found);
 
-// The distance of an integer element from its golden one, at most 2^64 - 1.
+// Returns the distance of an integer element from its golden value, at most 2^64 - 1.
 std::uint64_t integer_distance(__int128 actual, __int128 expected);
-// The smallest float64 that is not below the count. It exceeds a float64 limit exactly if the count
-// does.
+// Returns the smallest float64 that is not below the count. It exceeds a float64 limit exactly if
+// the count does.
 double not_below(std::uint64_t count);
-// Whether an integer format holds the number.
+// True if an integer format can hold the number.
 bool holds_integer(const Format& format, __int128 value);
 
-// The golden element in the output's format, of value `e` there; all zeros where that cannot hold a
-// NaN, and the nearest where it is an integer that the format does not hold.
+// Returns the golden element as bits of the output's format. `e` is its value there. The bits are 0
+// if the element is NaN and the format has no NaN. They are those of the nearest integer if the
+// element is an integer that the format cannot hold.
 std::uint64_t expected_bits(const Format& output, const TensorView& expected, std::int64_t position,
                             double e);
-// Two NaN count as the same value; whether they are the same bits is another matter. Of the block
-// of n elements from `first` on that `metrics` was given last; `e`: in the output's format.
+// Compares the bits of NaN elements that met NaN. Two NaN count as the same value, but their bits
+// may differ, and then `metrics` is told. Call this for the block of n elements from `first` on
+// that was last added to `metrics`. `e` holds the expected values in the output's format.
 void compare_nan_bits(MetricsPass& metrics, const TensorView& actual, const TensorView& expected,
                       std::int64_t first, std::size_t n, const double* a, const double* e);
 

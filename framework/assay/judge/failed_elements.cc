@@ -16,7 +16,9 @@
 namespace assay {
 namespace {
 
-// How many elements are looked at in all, and mismatches that a change is tried on, first and then.
+// kLooked is the number of elements that are examined, to which at most kMissesLooked known
+// mismatches are added. A change is first tried on kFirst mismatches, and then on kTried mismatches
+// and kRight elements that are right.
 constexpr std::int64_t kLooked = std::int64_t{1} << 20;
 constexpr std::size_t kMissesLooked = 65536, kFirst = 256, kTried = 4096, kRight = 1024;
 
@@ -44,14 +46,15 @@ ElementSample::ElementSample(const TensorView& expected, const JudgeOptions& opt
     : positions_(std::move(positions)), expected_(gathered(expected, positions_)) {
   if (bound.rule == Rule::kGiven) bounds_ = gathered(*options.element_bounds, positions_);
   if (bound.needs_benchmark()) benchmark_ = gathered(*options.benchmark, positions_);
-  // A sum over some elements is not the limited one.
+  // A sum over a sample is not the limited sum.
   const bool all = static_cast<std::int64_t>(positions_.size()) == expected.size();
   if (all && options.error_weights) weights_ = gathered(*options.error_weights, positions_);
 }
 
 std::vector<std::int64_t> ElementSample::misses(const Tensor& output, const Bound& bound,
                                                 std::vector<Miss>* worst) const {
-  constexpr std::int64_t kPiece = 65536;  // of which every mismatch is told
+  // Small enough that the positions of all mismatches are kept.
+  constexpr std::int64_t kPiece = 65536;
   std::vector<std::int64_t> places;
   for (std::int64_t begin = 0; begin < output.size(); begin += kPiece) {
     const std::int64_t count = std::min(kPiece, output.size() - begin);
@@ -110,7 +113,7 @@ FailedElements::FailedElements(const TensorView& actual, const TensorView& expec
   right_.emplace(expected_, options, bound_, evenly(right, kRight));
 }
 
-// All positions, or so many evenly spread ones and the known mismatches.
+// Returns all positions, or kLooked evenly spread ones and the known mismatches.
 Positions FailedElements::looked_at(const Positions& misses) const {
   const std::int64_t size = actual_.size();
   Positions positions(at(std::min(size, kLooked)));
@@ -127,7 +130,8 @@ Positions FailedElements::looked_at(const Positions& misses) const {
   return all;
 }
 
-// The bound that is used if no element failed by itself: what is far off for the output's dtype.
+// Returns the bound that is used if no single element failed. Elements outside it are far off for
+// the output's dtype.
 Bound FailedElements::far_off() const {
   double squares = 0, finite = 0;
   for (std::int64_t i = 0; i < looked_.expected().size(); ++i) {

@@ -1,4 +1,4 @@
-// The elements of one failure, as the search for its cause looks at them.
+// The elements of one failed output, for the search for the cause of the failure.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace assay {
 
 using Positions = std::vector<std::int64_t>;
 
-// Returns at most `most` of the positions, evenly spread, the first among them.
+// Returns at most `most` of the positions, evenly spread. The first position is always included.
 Positions evenly(const Positions& all, std::size_t most);
 
 // The bits of elements of a tensor. A tensor that lies in memory in order needs no division for
@@ -35,7 +35,7 @@ class ElementBits {
   bool in_order_;
 };
 
-// Elements at some positions, to be judged with other values in the output.
+// A sample of elements at some positions, which can be judged with other values in the output.
 class ElementSample {
  public:
   ElementSample(const TensorView& expected, const JudgeOptions& options, const Bound& bound,
@@ -55,15 +55,15 @@ class ElementSample {
     return made;
   }
 
-  // Returns which elements of such an output are mismatches: their places in the sample. Fills
-  // `worst` with the worst of them if it is not null.
+  // Returns the places in the sample at which such an output has mismatches. Fills `worst`, if it
+  // is not null, with the worst of them.
   std::vector<std::int64_t> misses(const Tensor& output, const Bound& bound,
                                    std::vector<Miss>* worst = nullptr) const;
   // Returns how many elements pass.
   std::size_t passes(const Tensor& output, const Bound& bound) const {
     return size() - misses(output, bound).size();
   }
-  // Returns whether the output meets the bound's limits.
+  // True if the output meets the bound's limits.
   bool meets_limits(const Tensor& output, const Bound& bound) const;
 
  private:
@@ -72,7 +72,7 @@ class ElementSample {
   std::optional<Tensor> bounds_, benchmark_, weights_;
 };
 
-// One failed output, with the elements that are looked at: all of them, or 2^20 evenly spread ones
+// One failed output with the elements that are examined: all of them, or 2^20 evenly spread ones
 // and the known mismatches.
 class FailedElements {
  public:
@@ -87,17 +87,18 @@ class FailedElements {
   const Verdict& verdict() const { return verdict_; }
   const Format& format() const { return out_; }
   const Shape& shape() const { return actual_.shape; }
-  // The number of elements of the last dimension. The rows of all matrices are counted through.
+  // The number of elements of the last dimension. Rows are numbered across all matrices of a batch.
   std::int64_t columns() const { return actual_.shape.empty() ? 1 : actual_.shape.back(); }
-  // Returns whether only statistics failed. Then the mismatches are the elements that are far off.
+  // True if only statistics failed. Then the mismatches are the elements that are far off.
   bool by_limits() const { return by_limits_; }
   // Returns the bound that judges the elements.
   const Bound& bound() const { return bound_; }
   const ElementBits& bits() const { return bits_; }
-  // The mismatches among the elements that are looked at, in order.
+  // The mismatches among the examined elements, in order.
   const Positions& misses() const { return misses_; }
   const ElementSample& looked() const { return looked_; }
-  // At most 256 and 4 096 of the mismatches, and 1 024 elements that are right.
+  // first() has at most 256 mismatches, tried() at most 4 096, and right() has at most 1 024
+  // elements that are right.
   const ElementSample& first() const { return *first_; }
   const ElementSample& tried() const { return *tried_; }
   const ElementSample& right() const { return *right_; }
@@ -110,19 +111,21 @@ class FailedElements {
   std::uint64_t expected_at(std::int64_t position) const;
   double rounded(double value) const;
 
-  // Whether a cause that explains `explained` of `all` mismatches is worth naming. At least 90
-  // percent must be explained. Up to 4 mismatches, a fifth of all, may have nothing to do with it.
+  // True if a cause that explains `explained` of `all` mismatches is worth naming. At least 90
+  // percent must be explained. If there are few mismatches, up to 4 of them, and at most a fifth of
+  // all, may have other causes.
   static bool is_most(std::size_t explained, std::size_t all);
-  // Whether a mismatch that passes with probability `chance` lets `passes` of them pass with a
-  // probability of at most 0.001.
+  // True if the cause is unlikely to be chance. If each mismatch passes by chance with probability
+  // `chance`, then `passes` mismatches all pass with a probability of at most 0.001.
   static bool beats_chance(std::size_t passes, double chance);
 
-  // "2 304 misses", "1 miss among 1 048 576 elements that were looked at".
+  // Returns `"2 304 misses"` or `"1 miss among 1 048 576 elements that were looked at"`.
   std::string misses_text() const;
-  // "explains 5 of 5 misses".
+  // Returns `"explains 5 of 5 misses"`.
   std::string explains(std::size_t passes) const;
-  // "rows 3 and 9", "columns 2 to 5", "rows 3, 9, 10 and 4 others": which whole rows or columns
-  // hold nearly all of the positions; empty if most of each is not among them.
+  // Returns the whole rows or columns that hold nearly all of the positions, such as "rows 3 and
+  // 9", "columns 2 to 5" or "rows 3, 9, 10 and 4 others". Returns an empty string if most elements
+  // of such a line are not among the positions.
   std::string whole_lines(const Positions& positions) const;
 
  private:

@@ -13,10 +13,10 @@
 namespace assay {
 namespace {
 
-// Misses whose place is kept for location_pattern: of a part, of all.
+// The number of mismatches whose positions are kept for location_pattern(): for a part, in all.
 constexpr std::size_t kPositionsOfPart = 65536, kPositionsOfAll = 1 << 20;
 
-// "MERE 0.002, which must be < 0.000977".
+// Returns the limits that do not hold, such as "MERE < 0.000977 is 0.002".
 std::string broken_limits(const std::vector<LimitReading>& readings) {
   std::string text;
   for (const LimitReading& r : readings) {
@@ -31,17 +31,19 @@ std::string broken_limits(const std::vector<LimitReading>& readings) {
   return text;
 }
 
-// Misses that a right result with another last rounding would be as well; empty where they are not.
+// Returns the words for mismatches that are within one ulp, so that a right result with a different
+// last rounding would have them too. Returns an empty string for other mismatches.
 std::string one_ulp_words(const Verdict& verdict, const ElementFindings& found) {
   const Bound& bound = verdict.bound;
-  // By chance alone an element next to no tie has one right rounding.
+  // Expected errors already count roundings: except at a tie, an element has only one right
+  // rounding.
   if (!found.within_one_ulp || bound.by_chance || row_of(bound.rule).by_codes) return "";
   return formatted("; {} within one {} ulp: the bound asks for less than that",
                    verdict.misses == 1 ? "it is" : "all of them are", verdict.format->name);
 }
 
-// The blind elements: those of the rule by elements, with what the budget forgives, or those of the
-// limits, which are found in a trial, where these are fewer.
+// Sets the number of blind elements. The rule for elements gives one number, to which the budget is
+// added, and the trial of the limits gives another. The smaller number holds.
 void set_blind(Verdict& verdict, const ElementFindings& found,
                const std::optional<StatisticsResult>& statistics) {
   const bool of_elements = verdict.bound.rule != Rule::kStatistics;

@@ -1,4 +1,4 @@
-// What judging element by element finds, and the verdict that it makes.
+// The results of judging element by element, and the verdict that they lead to.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,33 @@
 
 namespace assay {
 
-// What the elements of a part, or of several that follow one another, gave.
+// The results of one part of the elements, or of several parts in sequence.
 struct ElementFindings {
   std::int64_t misses = 0, special_misses = 0;
-  std::int64_t unmeetable = 0;  // misses that the correctly rounded result would be as well
+  std::int64_t unmeetable = 0;  // mismatches that the correctly rounded result would also have
   double worst_ratio = 0;
-  bool within_one_ulp = true;           // of all misses
-  bool zeros_would_miss = false;        // an output of zeros would miss where no budget forgives it
-  std::int64_t misses_of_zeros = 0;     // elsewhere
-  std::int64_t nonzero = 0, blind = 0;  // as in Verdict, but for the budget
-  // Elements whose expected value is NaN, and those of them where the output's NaN was accepted.
+  bool within_one_ulp = true;           // all mismatches are within one ulp
+  bool zeros_would_miss = false;        // zeros would be a mismatch that no budget forgives
+  std::int64_t misses_of_zeros = 0;     // all other mismatches of an output of zeros
+  std::int64_t nonzero = 0, blind = 0;  // as in Verdict, without the budget
+  // The elements whose expected value is NaN, and those of them whose output was NaN and accepted.
   std::int64_t expected_nans = 0, equal_nans = 0;
   std::vector<Miss> worst;              // the worst first; their `index` is left empty
-  std::vector<std::int64_t> positions;  // of the first misses, to see the pattern they form
+  std::vector<std::int64_t> positions;  // of the first mismatches, to find their pattern
   std::optional<MetricsPass> metrics;
   std::optional<MissMap> miss_map;  // of the whole array
 
-  // Whether an output of zeros would miss somewhere, the bound's budget counted.
+  // True if an output of zeros would fail, even with the bound's budget.
   bool zeros_miss(const Bound& bound, std::int64_t sites) const;
-  // Misses that the budget allows: all of them or none, and none where NaN or infinity missed.
+  // Returns the number of mismatches that the budget forgives: all or 0. It is 0 if any of them has
+  // NaN or infinity.
   std::int64_t forgiven(const Bound& bound, std::int64_t sites) const;
-  // Counts one, and keeps its place and its ratio to the bound.
+  // Counts a mismatch, and records its position and its ratio to the bound.
   void count_miss(const Miss& miss, bool is_special);
-  // Whether it is among the worst `listed` so far, and puts it there.
+  // True if the mismatch is among the worst `listed` ones so far. list() then adds it to them.
   bool lists(const Miss& miss, std::size_t listed) const;
   void list(Miss miss, std::size_t listed);
-  // `later`: of the elements that follow. At most `listed` of the worst are kept.
+  // Adds the findings of the elements that follow. Keeps at most `listed` of the worst mismatches.
   void merge(ElementFindings later, std::size_t listed);
 };
 
@@ -46,10 +47,10 @@ struct ElementFindings {
 // were accepted.
 void settle_nans(Verdict& verdict, std::int64_t expected, std::int64_t accepted);
 
-// Fills in what the findings say: counts, the worst elements, outcome, reason and pattern.
-// `verdict` has bound, format, shape and sites; `statistics` are those of the bound's limits, empty
-// where it has none. `sizes` gives |expected| of sampled_positions(), asked where the reason needs
-// them.
+// Fills in the counts, the worst elements, the outcome, its reason and the pattern. `verdict`
+// already has bound, format, shape and sites. `statistics` are the readings of the bound's limits.
+// It is empty if the bound has no limits. `sizes` returns |expected| at sampled_positions(). It is
+// called only if the reason needs these values.
 void settle(Verdict& verdict, ElementFindings findings,
             const std::optional<StatisticsResult>& statistics, bool metrics,
             const std::function<std::vector<double>()>& sizes);

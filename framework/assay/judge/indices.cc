@@ -18,13 +18,13 @@ namespace {
 
 constexpr std::string_view kIndices = "indices", kUnsorted = "unsorted", kFlattened = "flattened";
 
-// Rows along the axis: `outer` times `inner` of them, with `k` indices into `n` values each.
+// Rows along the axis. There are `outer` times `inner` rows, each with `k` indices into `n` values.
 struct Rows {
   std::int64_t outer = 1, k = 1, n = 1, inner = 1;
   std::string why_not = {};
 
   std::int64_t rows() const { return outer * inner; }
-  // Row-major positions of the j-th index of a row, and of the i-th value.
+  // The row-major positions of the j-th index and of the i-th value of a row.
   std::int64_t index_at(std::int64_t row, std::int64_t j) const {
     return (row / inner * k + j) * inner + row % inner;
   }
@@ -36,7 +36,7 @@ struct Rows {
   }
 };
 
-// All indices are one row, and so are all values.
+// All indices form one row, and so do all values.
 Rows one_row(const Shape& output, const Shape& source) {
   Rows rows;
   rows.k = element_count(output);
@@ -73,7 +73,7 @@ Rows rows_of(const Shape& output, const Shape& source, std::int64_t axis) {
   return rows;
 }
 
-// Whether it is an index of a row of n; the value does not matter otherwise.
+// Returns the index at a position if it is one of 0 to n - 1, and nothing if not.
 std::optional<std::int64_t> index_of(const TensorView& view, std::int64_t linear, std::int64_t n) {
   const auto index = ordinal(*view.format, view.bits_at(linear));
   if (!index || *index < 0 || *index >= n) return std::nullopt;
@@ -82,7 +82,7 @@ std::optional<std::int64_t> index_of(const TensorView& view, std::int64_t linear
 
 enum class Flaw : std::uint8_t { kNone, kRange, kTwice };
 
-// What is wrong with each index by itself and beside the others of its row.
+// Returns what is wrong with each index: it is out of range, or it occurs twice in its row.
 std::vector<Flaw> flaws_of(const TensorView& view, const Rows& rows) {
   std::vector<Flaw> flaws(static_cast<std::size_t>(view.size()), Flaw::kNone);
   std::vector<std::int64_t> last_row(static_cast<std::size_t>(rows.n), -1);
@@ -101,7 +101,7 @@ std::vector<Flaw> flaws_of(const TensorView& view, const Rows& rows) {
   return flaws;
 }
 
-// The bound of the values, of the input's dtype.
+// Returns the bound for the values, with the input's dtype.
 Bound value_bound(const Bound& bound, const Format& source) {
   Bound values;
   if (const auto inner = values_of_indices(bound.standard); inner && !inner->empty()) {
@@ -118,8 +118,8 @@ Bound value_bound(const Bound& bound, const Format& source) {
   return values;
 }
 
-// How many of the indices could be any other of their row, by the smallest and largest value there;
-// of a sample, as a share of it.
+// Returns the share of the indices that could be any other index of their row. It is estimated from
+// a sample, by the smallest and the largest value in each row.
 double blind_share(const TensorView& expected, const TensorView& source, const Rows& rows,
                    const Bound& values) {
   const std::vector<std::int64_t> positions = sampled_positions(expected.size());
@@ -160,9 +160,10 @@ double blind_share(const TensorView& expected, const TensorView& source, const R
   return static_cast<double>(blind) / static_cast<double>(positions.size());
 }
 
-// Of each row the values that both sides lead to, each in their order, for any order is right: the
-// j-th smallest of both lie where the output has the index of its own. A row with a flaw fails
-// already, and has the same values on both sides. Gives how many indices the golden row has not.
+// Fills `got` and `right` with the values that both sides lead to, sorted within each row, because
+// any order is right. The j-th smallest values of both sides are stored where the output has the
+// index of its j-th smallest value. A row with a flaw fails already, so both sides get its expected
+// values. Returns how many indices are not in the golden row.
 std::int64_t put_sorted_values(const TensorView& actual, const TensorView& expected,
                                const TensorView& source, const Rows& rows,
                                const std::vector<Flaw>& flaws, Tensor& got, Tensor& right) {
@@ -317,7 +318,7 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   }
   verdict.sites = actual.size();
 
-  // The values that both lead to; where an index is flawed, the expected one on both sides.
+  // The values that both sides lead to. If an index is flawed, both get the expected value.
   const std::vector<Flaw> flaws = flaws_of(actual, rows);
   const Bound values = value_bound(bound, *source.format);
   Tensor got(*source.format, actual.shape), right(*source.format, actual.shape);

@@ -1,13 +1,13 @@
-// The standard `indices`: outputs that are positions in an input (top-k, argsort, unique, a sort
-// that is not stable) have several right answers where values tie. They are judged through the
-// values at the indices, never by the indices themselves.
+// The standard `indices`, for outputs that are positions in an input (top-k, argsort, unique, a
+// sort that is not stable). If values tie, several outputs are right. So the values at the indices
+// are judged, and never the indices.
 //
-//   indices            the values are equal; with an rtol or atol of the case's own, within those
-//   indices(torch)     the values meet this standard of single elements, for the input's dtype
-//   indices(unsorted)  the values of a row are the same in any order: top-k that does not sort
-//   indices(flattened) the indices are positions in the whole input, row-major; they are one row
+//   indices            the values are equal, or within the case's own rtol and atol if it has them
+//   indices(torch)     the values meet this standard for single elements, with the input's dtype
+//   indices(unsorted)  each row has the same values in any order: top-k that does not sort
+//   indices(flattened) the indices are row-major positions in the whole input, and form one row
 //
-// The words stand behind a standard, too: indices(torch,unsorted,flattened).
+// The words may follow a standard: indices(torch,unsorted,flattened).
 #pragma once
 
 #include <optional>
@@ -18,30 +18,36 @@
 
 namespace assay {
 
-// What the words of the standard say.
+// The words of the standard.
 struct IndexRule {
-  std::string values;      // the standard in the brackets, "" where there is none
+  std::string values;      // the standard in the brackets, "" if there is no standard
   bool unsorted = false;   // the values of a row in any order
   bool flattened = false;  // positions in the whole input
 };
-// Empty for other standards. Throws std::invalid_argument where the brackets hold two standards, or
-// a word twice.
+// Returns nothing for other standards. Throws std::invalid_argument if the brackets hold two
+// standards, or the same word twice.
 std::optional<IndexRule> index_rule(std::string_view standard);
-// "" of "indices", "torch" of "indices(torch,unsorted)"; empty for other standards.
+// Returns the standard for the values: "" for "indices", "torch" for "indices(torch,unsorted)".
+// Returns nothing for other standards.
 std::optional<std::string> values_of_indices(std::string_view standard);
-// The same standard with another one for the values: "indices(numpy,unsorted)".
+// Returns the standard with another one for its values: "indices(numpy,unsorted)".
 std::string with_values(const IndexRule& rule, std::string_view values);
 
-// Whether a bound speaks of single elements alone, so that values at indices can be held to it.
+// True if a bound judges each element separately, so that it can judge the values at indices.
 bool judges_single_elements(const Bound& bound);
 
-// Judges indices along an axis of options.index_source. Outputs have its rank, and its extents but
-// for that of the axis; or lack the axis, as those of argmax do. Of the flattened input they have
-// any shape. Each index must lie within the
-// axis (none counts from the end), stand once in its row, and lead to a value within the bound of
-// the one that the expected index leads to; of the last kind alone a budget forgives. Equal NaNs
-// are equal unless the bound says that they are not. Untrusted where too many indices could be any
-// other of their row.
+// Judges indices along an axis of options.index_source. The output has the same rank and extents as
+// this input, except for the extent of the axis. The axis may also be missing, as in the output of
+// argmax. Indices into the flattened input may have any shape.
+//
+// An index is right if it meets three conditions:
+// - It lies within the axis. Negative indices do not count from the end.
+// - It occurs once in its row.
+// - The value that it leads to is within the bound of the value of the expected index.
+//
+// A budget forgives only failures of the last condition. NaN equals NaN unless the bound says
+// otherwise. The verdict is kUntrusted if too many indices could be replaced by any other index of
+// their row.
 Verdict judge_indices(const TensorView& actual, const TensorView& expected, const Bound& bound,
                       const JudgeOptions& options);
 

@@ -8,7 +8,7 @@
 namespace assay {
 namespace {
 
-// The least `value` of the readings that can stand for `r`: itself, or those of its group.
+// Returns the smallest `value` of `r` and the other readings of its group.
 template <typename Value>
 double least_of_group(std::span<const LimitReading> readings, const LimitReading& r,
                       const Value& value) {

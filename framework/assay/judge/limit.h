@@ -12,9 +12,10 @@ namespace assay {
 struct Limit {
   Statistic statistic = {};
   double limit = 0;
-  double parameter = 0, second = 0;  // as many as the statistic has
-  int group = 0;                     // of the limits of one group other than 0, one is enough
-  // Where not the statistic's own (metric_table.h): whether the limit itself is met.
+  double parameter = 0, second = 0;  // used only if the statistic has one or two parameters
+  // Each limit of group 0 must hold. In any other group, one limit that holds is enough.
+  int group = 0;
+  // Replaces the statistic's own sense (metric_table.h), if set.
   std::optional<LimitSense> sense = {};
 
   const MetricLimit& row() const { return *metric_of(statistic).limit; }
@@ -27,19 +28,21 @@ struct Limit {
   }
 };
 
-// A limit, and what the output's statistic was. Infinite where it has no finite value.
+// A limit and the value of the output's statistic. The value is infinite if the statistic has no
+// finite value.
 struct LimitReading {
   Limit limit;
   double value = 0;
   bool met = false;
 };
 
-// Whether the limit of `r`, one of the readings, is met, or another one of its group: there, one is
-// enough.
+// True if the limit of `r`, one of the readings, is met. If it belongs to a group, one limit of the
+// group that is met is enough.
 bool holds(std::span<const LimitReading> readings, const LimitReading& r);
 bool all_hold(std::span<const LimitReading> readings);
-// The largest part of a limit that is used up: value / limit, of a group the smallest; above 1, or
-// at it, the readings do not hold.
+// Returns the largest share of a limit that is used up: value / limit, or the smallest share in a
+// group. If it exceeds 1, the readings do not hold. At exactly 1 they hold only if the limit allows
+// equality.
 double worst_ratio(std::span<const LimitReading> readings);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Where misses lie, in words.
+// Describes in words where mismatches lie.
 #include "assay/judge/location.h"
 
 #include <algorithm>
@@ -86,7 +86,8 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
   if (count == size && count > 1) return "every element";
   if (count < 3) return "";
   if (shape.size() > 2) {
-    // Of a batch: the matrix that all lie in; else a column of all, or the whole as one row.
+    // In a batch, name the matrix that has all of them. If there is no such matrix, name a column
+    // that has all of them, or search the whole batch as one row.
     const Shape matrix(shape.end() - 2, shape.end());
     const std::int64_t elements = element_count(matrix), first = positions.front() / elements;
     if (positions.back() / elements != first) {
@@ -133,7 +134,8 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
   }
   const std::int64_t box = (high_row - low_row + 1) * (high_column - low_column + 1);
   if (shape.size() >= 2 && count * 2 >= box && box * 2 <= size) {
-    // A power of two in each direction that begins at a multiple of it: a block of the kernel's.
+    // A tile is aligned if both extents are powers of two and it begins at multiples of them.
+    // Kernels work in such tiles.
     const auto aligned = [](std::int64_t low, std::int64_t high) {
       const std::int64_t extent = high - low + 1;
       return extent > 1 && (extent & (extent - 1)) == 0 && low % extent == 0;
@@ -153,7 +155,7 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
     }
   }
   if (shape.size() == 2) {
-    // Whole rows or columns, and up to a few positions elsewhere.
+    // Whole rows or columns, and a few positions elsewhere.
     bool holds_all = false;
     const std::string lines = whole_lines_text(positions, shape, &holds_all);
     if (!lines.empty()) return (holds_all ? "all in " : "mostly in ") + lines;

@@ -1,4 +1,4 @@
-// Where the misses of a verdict lie.
+// The location of a verdict's mismatches.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +9,31 @@
 
 namespace assay {
 
-// The pattern that sorted row-major positions form in a shape ("all in row 3", ...); "" for none.
+// Returns the pattern that sorted row-major positions form in a shape ("all in row 3", ...), or an
+// empty string.
 std::string location_pattern(const std::vector<std::int64_t>& positions, const Shape& shape);
 
 // "rows 3 and 9", "columns 2 to 5", "rows 3, 9, 12 and 4 others": the whole rows or columns that
 // hold the sorted positions, up to 4 positions or a tenth of them. Three quarters of each line must
-// be among the positions. Returns an empty string if there are no such lines, if they are more than
-// half of all, or if the shape has fewer than 2 rows and columns or a line fewer than 4 elements.
+// be among the positions. Returns an empty string if there are no such lines, or if they are more
+// than half of all. Also returns it if the shape has fewer than 2 rows or columns, or if a line has
+// fewer than 4 elements.
 // Sets `holds_all`, if it is not null, to whether the lines hold all of the positions.
 std::string whole_lines_text(const std::vector<std::int64_t>& positions, const Shape& shape,
                              bool* holds_all = nullptr);
 
-// How many misses lie where. The output is taken as a matrix: its last dimension are the columns,
-// all others, one after the other, the rows. It is cut into at most 32 x 32 blocks of one size (the
-// last ones of a side may be smaller).
+// Counts the mismatches in each region of the output. The output is taken as a matrix: its last
+// dimension gives the columns, and all others together give the rows. The matrix is cut into at
+// most 32 x 32 blocks of equal size. The last block of a row or column may be smaller.
 struct MissMap {
-  static constexpr std::int64_t kMostBlocks = 32;  // a side
+  static constexpr std::int64_t kMostBlocks = 32;  // on each side
 
   explicit MissMap(const Shape& shape);
 
   std::int64_t rows = 1, columns = 1;              // of the matrix
   std::int64_t block_rows = 1, block_columns = 1;  // of a block, in elements
-  std::int64_t down = 1, across = 1;               // so many blocks
-  std::vector<std::int64_t> counts;                // of misses, a block each, row by row
+  std::int64_t down = 1, across = 1;               // numbers of blocks
+  std::vector<std::int64_t> counts;                // of the mismatches in each block, row by row
 
   void add(std::int64_t position);   // row-major, of the output
   void merge(const MissMap& other);  // of the same shape

@@ -17,7 +17,7 @@ namespace {
 
 constexpr MetricValue exactly(double value) { return {value, value}; }
 
-// The mean distance is kept over elements without NaN; a pair of equal infinities is 0 apart.
+// The metric is a mean over elements without NaN. A pair of equal infinities is 0 apart.
 std::optional<MetricValue> mean_ulps(const StatisticSource& s, double, double) {
   const Metrics& m = *s.output;
   if (m.ulp_compared == m.compared) return exactly(m.mean_ulps);
@@ -29,7 +29,7 @@ MetricCount exactly(std::int64_t count) { return std::pair(count, count); }
 
 MetricCount count_relative(const Metrics& m, double parameter, double) {
   if (!(parameter > 0)) return std::nullopt;
-  // Elements whose expected value is 0 have no relative error: off by anything, they count.
+  // Elements whose expected value is 0 have no relative error. If they are off at all, they count.
   const auto at_zero = m.errors_at_zero;
   if (parameter == 1e-3) return exactly(m.rel_at_least_1e3 + at_zero);
   if (parameter == 1e-4) return exactly(m.rel_at_least_1e4 + at_zero);
@@ -39,7 +39,7 @@ MetricCount count_relative(const Metrics& m, double parameter, double) {
 }
 MetricCount count_abs(const Metrics& m, double parameter, double) {
   if (!(parameter >= 0) || (m.compared > 0 && m.abs_errors.total() == 0)) return std::nullopt;
-  // More than the parameter: at least the next number.
+  // "More than the parameter" means at least the next number.
   return m.abs_errors.at_least(std::nextafter(parameter, std::numeric_limits<double>::infinity()));
 }
 MetricCount count_ulps(const Metrics& m, double parameter, double) {
@@ -51,7 +51,8 @@ MetricCount count_small(const Metrics& m, double parameter, double second) {
   return known ? exactly(m.small_value_errors) : std::nullopt;
 }
 
-// The benchmark's own error is floored: one that happens to be exact asks for no exact output.
+// The reference implementation's own error is floored. If it happens to be exact, the output need
+// not be.
 std::optional<MetricValue> over(const StatisticSource& s, double Metrics::*error, double floor) {
   if (s.benchmark == nullptr) return std::nullopt;
   const double own = s.output->*error;
@@ -70,8 +71,8 @@ std::optional<MetricValue> small_errors(const StatisticSource& s, double paramet
   return exactly(static_cast<double>(own->first) / other);
 }
 
-// Between the lower end of the bin of the element below the quantile and the upper end of that
-// above.
+// The quantile lies between the lower end of the bin of the element below it and the upper end of
+// the bin of the element above it.
 template <Histogram Metrics::*kField>
 std::optional<MetricValue> quantile(const StatisticSource& s, double q, double) {
   const Histogram& h = s.output->*kField;
@@ -81,7 +82,7 @@ std::optional<MetricValue> quantile(const StatisticSource& s, double q, double) 
                      h.bin_of(static_cast<std::int64_t>(std::ceil(rank))).high};
 }
 
-// Of errors where 0 is expected the metrics know no relative size.
+// The metrics have no relative size for errors where 0 is expected.
 std::optional<MetricValue> max_relative(const StatisticSource& s, double, double) {
   if (s.output->errors_at_zero > 0) return std::nullopt;
   return exactly(s.output->max_rel_error);
@@ -137,7 +138,7 @@ constexpr MetricLimit ratio_of_large(Statistic statistic, double Metrics::*error
           .of_large = error};
 }
 
-// An error: the smaller, the better.
+// An error: smaller is better.
 constexpr Metric error(std::string_view name, std::string_view words, MetricField field,
                        std::optional<MetricLimit> limit = {}, Merge merge = Merge::kNot) {
   return {.name = name,
@@ -238,7 +239,8 @@ constexpr Metric kMetrics[] = {
     fact("abs_error_histogram", &Metrics::abs_errors),
     fact("rel_error_histogram", &Metrics::rel_errors),
     fact("ulp_histogram", &Metrics::ulps, Merge::kNot, true),
-    // What is no field of Metrics, for it has parameters or needs a benchmark.
+    // Statistics that are not fields of Metrics, because they have parameters or need a reference
+    // implementation.
     no_field("share_relative", "share with relative error of at least {}",
              {.statistic = kShareRelative,
               .sense = kAtMost,
@@ -312,7 +314,7 @@ void merge_field(Tally& to, const Tally& more, Merge) {
     to.*count += more.*count;
   }
 }
-void merge_field(Histogram&, const Histogram&, Merge) {}  // made of the kernel's tables
+void merge_field(Histogram&, const Histogram&, Merge) {}  // computed from the kernel's tables
 template <typename T>
 void merge_field(T& to, const T& more, Merge how) {
   to = how == Merge::kSum ? static_cast<T>(to + more) : std::max(to, more);
@@ -496,20 +498,20 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
   trivial.relative = m.relative;
   trivial.max_rel_error = trivial.mean_rel_error = m.relative > 0 ? times : 0;
   trivial.ulp_compared = m.compared;
-  // The sums do not tell these.
+  // The sums do not give these.
   trivial.mean_abs_error = trivial.mere = trivial.error_balance = trivial.mean_ulps =
       std::numeric_limits<double>::quiet_NaN();
   switch (statistic) {
     case Statistic::kNmse:
-      // Of zeros the output has no squares; of the negated one the errors are twice the output.
+      // The sum of squares of zeros is 0. The errors of the negated output are twice the output.
       return some == 0 ? 0 : times == 1 ? std::numeric_limits<double>::infinity() : 4;
     case Statistic::kShareRelative: {
-      // The relative error is `times` wherever the expected value is not 0.
+      // The relative error is `times` at every element whose expected value is not 0.
       const std::int64_t count = times < parameter ? 0 : m.relative;
       return static_cast<double>(count) / static_cast<double>(m.compared);
     }
     case Statistic::kQuantileRelative: {
-      // The same, and 0 elsewhere.
+      // The relative error is `times`, and 0 where 0 is expected.
       const QuantileRank rank(parameter, m.compared);
       const auto error_at = [&](std::int64_t at) {
         return at < m.compared - m.relative ? 0.0 : times;

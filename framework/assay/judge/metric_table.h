@@ -1,7 +1,8 @@
-// The one table of error metrics: what each is called, how it is read, and how standards limit it.
+// The one table of error metrics: the name of each, how it is read, and how standards limit it.
 // Standards, saved results (`assay regate`), matchers, JSON (written and read), text and HTML all
-// read it; to add a metric is to add a field to Metrics and a row here. docs/judging.md says what
-// the metrics are.
+// use this table. docs/judging.md defines the metrics. docs/how_to_add.md lists the steps for a new
+// one: a field of Metrics, its computation in metrics_pass.cc, a row here, and a Statistic if it
+// can be limited.
 #pragma once
 
 #include <cstdint>
@@ -17,60 +18,64 @@
 
 namespace assay {
 
-// What standards limit over all elements that are finite on both sides; e is the expected value,
-// d = actual - e, and a ratio's denominator is the same statistic of a benchmark's output.
+// The statistics that standards limit. They cover all elements that are finite on both sides. `e`
+// is the expected value, `a` the output, and d = a - e. The denominator of a ratio is the same
+// statistic of a reference implementation's output.
 enum class Statistic : std::uint8_t {
   kMere,              // mean |d| / (|e| + 1e-7)
-  kMare,              // the largest of it
+  kMare,              // the largest of these
   kErrorBalance,      // |mean d / max(1, |e|)|
   kDiff1,             // sum |d| / sum |e|
   kDiff2,             // sqrt(sum d^2 / sum e^2)
   kCosine,            // must be above its limit, not at it (the matcher CosineAtLeast takes >=)
   kMaxAbs,            // max |d|
   kMeanAbs,           // mean |d|
-  kMaxRelative,       // max |d| / |e|, where e is 0 |d| / 2^-52
-  kMeanRelative,      // the mean of it
+  kMaxRelative,       // max |d| / |e|; if e is 0, |d| / 2^-52
+  kMeanRelative,      // the mean of these
   kRmse,              // the root of the mean of d^2
   kNmse,              // sum d^2 / sum a^2: normalised by the output, as ggml does
   kQuantileAbs,       // the quantile `parameter` of |d|, between two elements by interpolation
-  kQuantileRelative,  // of the relative error of kMaxRelative
+  kQuantileRelative,  // the same quantile of the relative error of kMaxRelative
   kShareAbs,          // share of elements with |d| > parameter
-  kShareRelative,     // share of elements with |d| / |e| >= parameter, but for those with d = 0
+  kShareRelative,     // share of elements with |d| / |e| >= parameter and d not 0
   kShareUlps,         // share of elements more than `parameter` ulp apart
   kMeanUlps,          // mean distance in ulp
   kCalcDiff,          // 1 - 2 sum a e / sum (a^2 + e^2)
-  kMareRatio,         // of MARE; denominators are floored (docs/judging.md)
-  kMereRatio,         // of MERE
-  kRmseRatio,         // of the root of the mean of d^2
-  kSmallErrors,       // of the number of elements with |e| < parameter and |d| > second
-  kMaxAbsUlps,        // max |d| in ulp of the expected value there, rounded to the output's dtype
-  // Over the elements with |e| >= parameter alone, where there are any; denominators are floored at
-  // the parameter itself.
+  kMareRatio,         // ratio of MARE; denominators are floored (docs/judging.md)
+  kMereRatio,         // ratio of MERE
+  kRmseRatio,         // ratio of kRmse
+  kSmallErrors,       // ratio of the number of elements with |e| < parameter and |d| > second
+  kMaxAbsUlps,        // max |d| in ulp of the expected value, rounded to the output's dtype
+  // Ratios over only the elements with |e| >= parameter, and 0 if there are no such elements.
+  // Denominators are at least the parameter.
   kLargeMareRatio,
   kLargeMereRatio,
   kLargeRmseRatio,
-  // max |d| over twice the benchmark's and twice what rounding does to e + 0.3 - 0.3 in the
-  // output's format, the largest |(e + 0.3) - 0.3 - e|.
+  // max |d| divided by a sum. The sum is twice max |d| of the reference implementation, plus twice
+  // the largest |(e + 0.3) - 0.3 - e|. The latter is what rounding in the output's format does to
+  // e + 0.3 - 0.3.
   kNoiseRatio,
-  // sum w d^2, w an element's own weight: no file names it, for the weights are a case's.
+  // sum w d^2, where w is the weight of an element. Files cannot name it, because a case gives the
+  // weights.
   kErrorSquares,
   // |sum w ulp(e)^2 (d sign(e) / ulp(e))| / sum w ulp(e)^2: how far results lie towards zero, or
-  // away from it. No file names it either.
+  // away from it. Files cannot name it either.
   kErrorBias,
 };
-inline constexpr int kStatisticCount = 28;  // that files may name
+inline constexpr int kStatisticCount = 28;  // the first ones, which files may name
 
-// Known exactly (low == high) or to the resolution of the histograms.
+// The value of a metric: exact if low == high, otherwise known to the resolution of the histograms.
 struct MetricValue {
   double low = 0, high = 0;
 };
 
-// What a statistic is read from. `output` has elements that are finite on both sides.
+// The inputs of a statistic. `output` covers the elements that are finite on both sides.
 struct StatisticSource {
   const Metrics* output = nullptr;
-  const Metrics* benchmark = nullptr;  // of a benchmark's output, over the same elements
-  double roundoff = 0;                 // the unit roundoff of the output's format
-  double expected_rms = 0;             // the root mean square of the expected values
+  // Metrics of the reference implementation's output, over the same elements.
+  const Metrics* benchmark = nullptr;
+  double roundoff = 0;      // the unit roundoff of the output's format
+  double expected_rms = 0;  // the root mean square of the expected values
 };
 
 enum class LimitSense : std::uint8_t { kBelow, kAtMost, kAbove, kAtLeast };
@@ -81,36 +86,38 @@ struct LimitSenseRow {
 };
 std::span<const LimitSenseRow> limit_senses();
 const LimitSenseRow& row_of(LimitSense sense);
-// Whether both say that the statistic is to be small, or both that it is to be large.
+// True if both limits ask for a small value, or both for a large one.
 bool same_direction(LimitSense a, LimitSense b);
 
-// Elements, at least and at most, as far as metrics know.
+// A number of elements: the smallest and the largest that fit the metrics. Empty if the metrics do
+// not give it.
 using MetricCount = std::optional<std::pair<std::int64_t, std::int64_t>>;
 
-// How standards limit a metric.
+// The way in which standards limit a metric.
 struct MetricLimit {
   Statistic statistic;
   LimitSense sense;
-  // The name and the words that standards use, where they differ from the metric's own; '{}' in
-  // the words is replaced by the first parameter.
+  // The name and the words that standards use, if they differ from the metric's own. '{}' in the
+  // words is replaced by the first parameter.
   std::string_view name = {}, words = {};
-  int parameters = 0;           // numbers that belong to the statistic: 0, 1 or 2
-  bool over_benchmark = false;  // divided by the benchmark's
-  unsigned parts = 1;           // of simd::MetricsPart: what a pass over the elements has to take
-  // The elements that a share or a number of errors counts. Null for other statistics.
-  MetricCount (*counted)(const Metrics& metrics, double parameter, double second) = nullptr;
-  // The error of the elements with |e| >= parameter, over the benchmark's. Null for other
+  int parameters = 0;           // how many numbers the statistic takes: 0, 1 or 2
+  bool over_benchmark = false;  // divided by the value of the reference implementation
+  unsigned parts = 1;           // the simd::MetricsPart that a pass must compute
+  // Returns the number of elements that a share or a number of errors counts. Null for other
   // statistics.
+  MetricCount (*counted)(const Metrics& metrics, double parameter, double second) = nullptr;
+  // The error of which the elements with |e| >= parameter give a ratio. Null for other statistics.
   double Metrics::*of_large = nullptr;
-  // Null: the share of what `counted` counts, or the metric's own value. Returns nothing if the
-  // metrics do not hold the statistic.
+  // Returns the statistic, or nothing if the metrics do not hold it. If the pointer is null, the
+  // statistic is the share of the elements that `counted` counts, or the metric's own value.
   std::optional<MetricValue> (*read)(const StatisticSource& source, double parameter,
                                      double second) = nullptr;
 };
 
 enum class Better : std::uint8_t { kNeither, kSmaller, kLarger };
 
-// How a field of two parts of a tensor becomes that of both. kNot: it is computed from others.
+// The way in which a field is combined from two parts of a tensor. kNot means that it is computed
+// from other fields.
 enum class Merge : std::uint8_t { kNot, kSum, kLargest };
 
 using MetricField =
@@ -121,53 +128,55 @@ struct Metric {
   std::string_view name;             // in JSON, in files of standards, and for matchers
   std::string_view words = {};       // in sentences and tables
   std::string_view unit = {};        // what follows the number: " dB"
-  Better better = Better::kNeither;  // kNeither: outputs are not told apart by it
-  int digits = 4;                    // that a text shows
-  MetricField field = {};            // empty: known to standards alone
+  Better better = Better::kNeither;  // kNeither if it does not rank outputs
+  int digits = 4;                    // significant digits in texts
+  MetricField field = {};            // empty if only standards use it
   std::optional<MetricLimit> limit = {};
-  // Needs a sign or an order of the values: complex elements have none, and texts say '-'.
+  // True if it needs a sign or an order of the values. Complex elements have neither, and texts
+  // show '-'.
   bool real_only = false;
   Merge merge = Merge::kNot;
 
-  // Of a field that is one number; NaN of another.
+  // Returns the value of a field that is one number, and NaN for other fields.
   double value(const Metrics& metrics) const;
-  // That number with its unit; a whole number in full.
+  // Returns that number with its unit. Whole numbers are written in full.
   std::string text(const Metrics& metrics) const;
   std::string text(double value) const;
-  // In tables: the words with the unit above a column, and in it a number of three digits, a
-  // whole one in full.
+  // For tables: the heading of a column is the words with the unit. A cell is a number with three
+  // digits, or a whole number in full.
   std::string heading() const;
   std::string cell(const Metrics& metrics) const;
 };
 
-// Those with a field come in the order of JSON.
+// All metrics. Those with a field come in the order of JSON.
 std::span<const Metric> metric_table();
-// Null where no metric has the name.
+// Returns nullptr if no metric has the name.
 const Metric* find_metric(std::string_view name);
-// One by which outputs can be told better or worse. Throws std::invalid_argument with the nearest
-// known name.
+// Returns a metric that can rank outputs. Throws std::invalid_argument, which names the nearest
+// known metric, if there is no such metric.
 const Metric& metric_named(std::string_view name);
 
-// The row that a statistic limits, the name of a statistic in files and JSON ("mere"), and back,
-// empty where it is unknown.
+// Return the row of a statistic, its name in files and JSON ("mere"), and the statistic of a name.
+// find_statistic() returns nothing if the name is unknown.
 const Metric& metric_of(Statistic statistic);
 std::string_view statistic_name(Statistic statistic);
 std::optional<Statistic> find_statistic(std::string_view name);
 std::vector<std::string> statistic_names();
 
-// Adds the fields of the part of a tensor that follows.
+// Adds the fields of the next part of a tensor.
 void merge(Metrics& metrics, const Metrics& later);
 
-// Elements that a share or a number of errors counts. Empty for other statistics.
+// Returns the number of elements that a share or a number of errors counts. Empty for other
+// statistics.
 MetricCount counted(const Metrics& metrics, Statistic statistic, double parameter, double second);
-// Empty where the metrics do not hold it: of no elements, of a ratio without a benchmark. Of
-// kSmallErrors without a benchmark it is the number of errors itself.
+// Returns a statistic, or nothing if the metrics do not hold it: there are no elements, or a ratio
+// lacks the reference implementation. Without it, kSmallErrors is the number of errors.
 std::optional<MetricValue> read_statistic(const StatisticSource& source, Statistic statistic,
                                           double parameter = 0, double second = 0);
 
-// The same statistic of another output over the elements of `source.output`, whose errors are
-// `times` the expected values: zeros where that is 1, the negated expected values where it is 2.
-// Empty where the sums in the metrics do not tell it.
+// Returns the statistic of another output over the elements of `source.output`. The errors of that
+// output are `times` the expected values: it is all zeros if `times` is 1, and the negated expected
+// values if it is 2. Returns nothing if the sums in the metrics do not give the statistic.
 std::optional<double> trivial_statistic(const StatisticSource& source, int times,
                                         Statistic statistic, double parameter = 0,
                                         double second = 0);

@@ -46,8 +46,8 @@ Histogram::Bin Histogram::bin_of(std::int64_t rank) const {
 
 std::pair<std::int64_t, std::int64_t> Histogram::at_least(double size) const {
   if (!(size > 0)) return {total(), total()};
-  // What lies beyond the bins on either side may be on either side of a size there: above them is
-  // what has 2^52 ulps or more, or a larger error yet.
+  // Elements outside the bins may be on either side of a size that is also outside. Those above the
+  // bins have at least 2^52 ulps, or an even larger error.
   std::int64_t fewest = size <= 0x1p52 ? above : 0, most = above + below;
   for (const auto& [bin, count] : bins) {
     if (low(bin) >= size) fewest += count;

@@ -49,7 +49,7 @@ std::uint64_t ulps_between(const Format& f, double a, double r) {
   return ulp_distance(f, encode(f, a), encode(f, r)).value_or(0);
 }
 
-// The bin of the kernel's tables that a number of ulps belongs in.
+// Returns the bin of the kernel's tables for a number of ulps.
 std::size_t ulp_bin(std::uint64_t ulps) {
   if (ulps == 0) return 0;
   int exponent = 0;
@@ -76,8 +76,9 @@ void add_bins(Bins& to, const Bins& more) {
   to = std::move(sum);
 }
 
-// The kernel's bins [begin, begin + count) as a Histogram. `first`: the Histogram's number of the
-// second of them. `excluded` elements that have no such error are in the first.
+// Returns the kernel's bins [begin, begin + count) as a Histogram. `first` is the Histogram's
+// number of the second of these bins. The first bin also counts `excluded` elements that have no
+// such error.
 Histogram histogram_of(const Bins& bins, std::size_t begin, std::size_t count, int bits, int first,
                        std::int64_t excluded) {
   Histogram h;
@@ -89,7 +90,7 @@ Histogram histogram_of(const Bins& bins, std::size_t begin, std::size_t count, i
   };
   const auto last = place(begin + count);
   auto next = place(begin);
-  // No more than is needed: a gate keeps those of every case.
+  // Reserve no more than is needed, because a gate keeps the histograms of every case.
   h.bins.reserve(static_cast<std::size_t>(last - next));
   for (; next != last; ++next) {
     const auto& [bin, n] = *next;
@@ -104,10 +105,10 @@ Histogram histogram_of(const Bins& bins, std::size_t begin, std::size_t count, i
   return h;
 }
 
-// Empty tables that a pass of this thread has done with: the next one need not clear new ones.
+// Empty tables that a finished pass of this thread left. The next pass need not clear new ones.
 thread_local std::vector<std::uint16_t> spare_tables;
 
-// x / y, where 0 / 0 is 0: nothing is wrong with nothing.
+// Returns x / y, or 0 if both are 0, because then there is no error.
 double share(Quad x, Quad y) { return x == 0 ? 0 : static_cast<double>(x / y); }
 
 }  // namespace
@@ -145,8 +146,8 @@ void MetricsPass::record(double judged_error, double judged) {
   if (judged_error > 0 && records_.ratio < kInfinity) {
     records_.ratio = std::max(records_.ratio, judged_error / tolerance_at(*bound_, judged));
   }
-  // The smallest that pass, as the rule computes them: one step up where division or subtraction
-  // rounded down.
+  // The smallest tolerances that pass, as the rule computes them. They are one step larger if
+  // division or subtraction rounded down.
   if (double atol = judged_error - bound_->rtol * judged_size; atol > records_.atol) {
     while (!(judged_error <= atol + bound_->rtol * judged_size)) {
       atol = std::nextafter(atol, kInfinity);
@@ -253,7 +254,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   m_.expected.zero += block.zero_expected;
   m_.expected.subnormal += block.subnormal_expected;
   m_.expected_rounds |= block.rounds;
-  // Of integers beyond 2^53 the differences tell, not the float64 values.
+  // For integers beyond 2^53, the differences decide and not the float64 values.
   differs_ |= distances != nullptr ? block.maxima[simd::kMaxUlps] > 0
               : errors != nullptr  ? block.maxima[simd::kMaxAbs] > 0
                                    : block.differs;
@@ -265,7 +266,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   const auto finite_at = [&](std::size_t i) {
     return std::isfinite(actual[i]) && std::isfinite(expected[i]);
   };
-  // Only what exceeds the largest so far is looked for.
+  // Search only for an error that exceeds the largest one so far.
   const auto find = [&](double wanted, const auto& value_at) {
     std::size_t i = 0;
     while (i + 1 < n && !(finite_at(i) && value_at(i) == wanted)) ++i;
@@ -283,7 +284,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
           distances != nullptr ? std::max(largest, not_below(distances[at])) : largest;
     }
   }
-  // An error where 0 is expected is infinitely large beside it.
+  // An error where 0 is expected counts as an infinite relative error.
   const double largest_rel = block.errors_at_zero > 0 ? kInfinity : block.maxima[simd::kMaxRel];
   if (largest_rel > m_.max_rel_error) {
     m_.max_rel_error = largest_rel;
@@ -308,12 +309,12 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
     }
   }
 
-  // Squares that are too large or too small for float64 are summed in binary128.
+  // Sums of squares that are too large or too small for float64 are computed in binary128.
   const auto tiny = [&](simd::MetricsSum sum) { return block.sums[sum] < 0x1p-900; };
   bool extreme = (tiny(simd::kSumNoise) && block.maxima[simd::kMaxAbs] > 0) ||
                  (tiny(simd::kSumSignal) && block.zero_expected < compared) ||
                  (tiny(simd::kSumActual) && block.zero_actual < compared);
-  extreme &= has_tables();  // those of float32 values are neither
+  extreme &= has_tables();  // float32 values have no such squares
   for (const double sum : block.sums) extreme |= !std::isfinite(sum);
   if (extreme) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -337,7 +338,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
     add_sums(block.sums);
   }
 
-  if (is_complex_) return;  // add_complex() has its own eyes
+  if (is_complex_) return;  // add_complex() handles special values
   // An error beyond float64 exceeds every bound.
   may_miss_ = block.not_finite > pad || std::isinf(block.maxima[simd::kMaxAbs]);
   met_special_ = block.not_finite > pad;
@@ -354,7 +355,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
         special(a, e, r);
         may_miss_ = met_special_ = true;
       }
-      // What the rule compares with is the rounded value where the bound says so.
+      // If the bound rounds expected values, the rule compares with the rounded one.
       const double judged = bound_->round_expected ? r : e;
       if (!std::isfinite(a) || !std::isfinite(e) || !std::isfinite(judged)) continue;
       const double error = errors != nullptr ? errors[i] + (e - judged) : a - judged;
@@ -365,7 +366,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
 }
 
 void MetricsPass::add_sums(const double* sums) {
-  constexpr double kMost = 0x1p900;  // of which no sum leaves float64
+  constexpr double kMost = 0x1p900;  // no sum of such numbers leaves float64
   bool ordinary = true;
   for (std::size_t s = 0; s < simd::kMetricsSums; ++s) ordinary &= std::abs(sums[s]) < kMost;
   for (std::size_t s = 0; s < simd::kMetricsSums; ++s) {
@@ -417,7 +418,7 @@ void MetricsPass::add_complex(const double* actual, const double* expected, cons
   const auto is_finite = [](const double* x) { return std::isfinite(x[0]) && std::isfinite(x[1]); };
   const auto count_special = [&](Tally& tally, const double* x) {
     tally.nan += is_nan(x) ? 1 : 0;
-    tally.positive_inf += !is_nan(x) && !is_finite(x) ? 1 : 0;  // of any direction
+    tally.positive_inf += !is_nan(x) && !is_finite(x) ? 1 : 0;  // in any direction
   };
   double a[kBlock], e[kBlock], errors[kBlock];
   for (std::size_t i = 0; i < n; ++i) {
@@ -427,12 +428,12 @@ void MetricsPass::add_complex(const double* actual, const double* expected, cons
       a[i] = hypot(x[0], x[1]);
       e[i] = hypot(y[0], y[1]);
       errors[i] = hypot(x[0] - y[0], x[1] - y[1]);
-      // What the rule compares with is the rounded value where the bound says so.
+      // If the bound rounds expected values, the rule compares with the rounded one.
       const double* judged = bound_->round_expected ? r : y;
       record(hypot(x[0] - judged[0], x[1] - judged[1]), hypot(judged[0], judged[1]));
       continue;
     }
-    // Left out of the sums: as the lanes that fill a group up.
+    // Not part of the sums, like the lanes that fill up a group.
     a[i] = e[i] = errors[i] = kNan;
     count_special(m_.actual, x);
     count_special(m_.expected, y);
@@ -446,7 +447,7 @@ void MetricsPass::add_complex(const double* actual, const double* expected, cons
 }
 
 void MetricsPass::empty_tables() {
-  // Most bins are empty: so many are asked at once.
+  // Most bins are empty, so this many are checked at once.
   constexpr std::size_t kTogether = 16;
   Bins found;
   for (std::size_t first = 0; first < simd::kBinsOfAllTables; first += kTogether) {
@@ -546,7 +547,7 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, Quad sum_
   const auto sum = [&](simd::MetricsSum s) { return sums_[s]; };
   const Quad noise = sum(simd::kSumNoise), signal = sum(simd::kSumSignal);
   const Quad square = sum(simd::kSumActual);
-  // Of complex elements the real part of sum actual * conj(expected).
+  // For complex elements, the real part of sum actual * conj(expected).
   const Quad product = is_complex_ ? (signal + square - noise) / 2 : sum(simd::kSumProduct);
   if (m.max_abs_error == 0) m.max_abs_ulps = 0;
   if (m.compared > 0) {
@@ -558,7 +559,8 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, Quad sum_
     m.snr_db = noise > 0 ? static_cast<double>(10 * quad::log10(signal / noise)) : kInfinity;
     m.psnr_db =
         noise > 0 ? static_cast<double>(20 * quad::log10(m.max_abs_expected / m.rmse)) : kInfinity;
-    // Of two zero vectors the direction is the same; of one, it is undefined and counts as 0.
+    // Two zero vectors have the same direction. If only one is zero, the cosine is undefined and
+    // counts as 0.
     const Quad norms = quad::sqrt(signal) * quad::sqrt(square);
     m.cosine = norms > 0 ? static_cast<double>(product / norms) : (signal == square ? 1 : 0);
     m.relative_l2 = m.diff2 = noise == 0 ? 0 : static_cast<double>(quad::sqrt(noise / signal));

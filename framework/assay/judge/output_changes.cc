@@ -45,7 +45,7 @@ class ChangeList {
     all.push_back(std::move(change));
   }
 
-  // Two dimensions: the memory as that of the shape with the two exchanged.
+  // Exchanges two dimensions: reads the memory as that of the shape with these two exchanged.
   void add_exchanged_dimensions(std::vector<OutputChange>& all) const {
     const Shape& shape = failed_.shape();
     const std::size_t rank = shape.size();
@@ -77,7 +77,7 @@ class ChangeList {
     }
   }
 
-  // Two rows, or two columns, where all misses lie in two.
+  // Exchanges two rows or two columns, if all mismatches lie in two of them.
   void add_exchanged_rows(std::vector<OutputChange>& all) const {
     const std::int64_t columns = failed_.columns();
     if (failed_.actual().rank() < 2 || columns < 1) return;
@@ -102,7 +102,8 @@ class ChangeList {
     }
   }
 
-  // By one along a dimension, or in memory; what falls off one end comes in at the other.
+  // Moves all elements by one along a dimension, or in memory. Elements that leave at one end come
+  // in at the other.
   void add_shifts(std::vector<OutputChange>& all) const {
     const Shape& shape = failed_.shape();
     const Strides strides = contiguous_strides(shape);
@@ -130,7 +131,7 @@ class ChangeList {
     }
   }
 
-  // The middle of expected / actual, and rounder numbers near it.
+  // Multiplies by the median of expected / actual, and by rounder numbers near it.
   void add_factors(std::vector<OutputChange>& all) const {
     std::vector<double> ratios;
     double smallest = std::numeric_limits<double>::infinity(), largest = 0;
@@ -141,7 +142,7 @@ class ChangeList {
       smallest = std::min(smallest, std::abs(e));
       largest = std::max(largest, std::abs(e));
     }
-    // Of values of one size a factor cannot be told from a difference.
+    // If all values have one size, a factor cannot be distinguished from a difference.
     if (ratios.size() < FailedElements::kFewest || largest < 1.5 * smallest) return;
     const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
     std::nth_element(ratios.begin(), middle, ratios.end());
@@ -153,7 +154,7 @@ class ChangeList {
     for (const double factor : factors) {
       const std::string text = short_number(sign * factor, 6);
       const double by = std::strtod(text.c_str(), nullptr);
-      // Near 1 only many misses tell a factor from rounding.
+      // Near 1, only many mismatches can distinguish a factor from rounding.
       const bool many =
           10 * failed_.misses().size() >= failed_.looked().size() && failed_.misses().size() >= 32;
       if (!std::isfinite(by) || by == 0 || by == 1 || std::abs(std::abs(by) / size - 1) > 0.05 ||
@@ -165,7 +166,7 @@ class ChangeList {
       change.is_factor = true;
       change.is_fitted = std::abs(by) != std::exp2(std::round(std::log2(std::abs(by))));
       change.rescales = change.is_fitted || out_.specials == Specials::kTapered;
-      // A factor that rounds must be clearly more than its rounding.
+      // A factor that rounds must be clearly larger than its rounding.
       if (change.is_fitted && std::abs(std::abs(by) - 1) < 4 * unit_roundoff(out_) && by > 0)
         continue;
       change.bits = [&failed = failed_, by](std::int64_t p) {
@@ -174,7 +175,8 @@ class ChangeList {
         return std::isfinite(scaled) ? encode(failed.format(), scaled) : bits;
       };
       all.push_back(change);
-      // Only values of the sign that all misses have, if the others are right.
+      // The same factor, but only for values of the sign that all mismatches have, if the others
+      // are right.
       if (const int side = sign_of_misses(); side != 0 && by > 0) {
         change.says = formatted("the output with its {} values times {}",
                                 side < 0 ? "negative" : "positive", text);
@@ -189,8 +191,8 @@ class ChangeList {
     }
   }
 
-  // -1 or 1 if nearly all misses have this sign, as expected and in the output, and right elements
-  // do not. 0 if not.
+  // Returns -1 or 1 if nearly all mismatches have this sign, both as expected and in the output,
+  // and right elements do not. Returns 0 if there is no such sign.
   int sign_of_misses() const {
     const auto count = [&](const ElementSample& sample, int side) {
       std::size_t found = 0;
@@ -209,7 +211,8 @@ class ChangeList {
     return 0;
   }
 
-  // The bits as those of another dtype, or with the bytes of each element reversed.
+  // Reads the bits as those of another dtype, or with the bytes or the halves of each element
+  // exchanged.
   void add_readings(std::vector<OutputChange>& all) const {
     const auto holds_codes_alone = [&](const Format& f, const auto& bits) {
       return std::all_of(failed_.tried().positions().begin(), failed_.tried().positions().end(),
@@ -249,10 +252,11 @@ class ChangeList {
                    .format = &out_});
   }
 
-  // One flipped bit, at the misses.
+  // Flips one bit at the mismatches.
   void add_flips(std::vector<OutputChange>& all) const {
     if (!tells_flips()) return;
-    std::uint64_t ones = ~std::uint64_t{0}, zeros = ~std::uint64_t{0};  // the same in every element
+    // Bits that are equal in every element.
+    std::uint64_t ones = ~std::uint64_t{0}, zeros = ~std::uint64_t{0};
     for (const std::int64_t p : failed_.looked().positions()) {
       ones &= failed_.bits()[p];
       zeros &= ~failed_.bits()[p];
@@ -273,11 +277,11 @@ class ChangeList {
     }
   }
 
-  // Whether a flip that lets the worst misses pass is no chance. An error of r
+  // True if a flip that lets the worst mismatches pass is unlikely to be chance. An error of r
   // bounds, or of r values that the output may have, is near a power of two with a probability of
-  // about 4 / r. If the low bits of all elements are zero, as those of small whole numbers are,
-  // there are fewer values. And what flips make of a miss is held against the expected values of
-  // other elements, because a loose bound or an infinite error says nothing by itself.
+  // about 4 / r. If the low bits of all elements are zero, as for small whole numbers, there are
+  // fewer such values. The flipped values of a mismatch are also compared with the expected values
+  // of other elements, because a loose bound or an infinite error is no evidence.
   bool tells_flips() const {
     std::vector<Miss> worst;
     (void)failed_.first().misses(failed_.unchanged(failed_.first()), failed_.bound(), &worst);
@@ -320,8 +324,8 @@ class ChangeList {
     return by_size <= kChanceBySize && by_others <= kChanceByOthers;
   }
 
-  // A factor of its own for each row, or each column, that has misses: a stale sum or maximum of a
-  // row, or a scale that was taken from another row.
+  // Multiplies each row, or each column, that has mismatches by its own factor. Such a failure
+  // comes from a stale sum or maximum of a row, or from a scale that was taken from another row.
   void add_line_factors(std::vector<OutputChange>& all) const {
     const std::int64_t columns = failed_.columns();
     if (failed_.actual().rank() < 2 || columns < 2 || !out_.is_float()) return;
@@ -338,7 +342,7 @@ class ChangeList {
         if (found.size() < kLineMisses) continue;
         const auto middle = found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2);
         std::nth_element(found.begin(), middle, found.end());
-        // Near 1 a line's factor cannot be told from its rounding.
+        // Near 1, a line's factor cannot be distinguished from its rounding.
         const double least = std::max(0.02, 4 * unit_roundoff(out_));
         if (std::isfinite(*middle) && std::abs(*middle - 1) >= least) factors[line] = *middle;
       }
@@ -365,7 +369,7 @@ class ChangeList {
     }
   }
 
-  // Rows that hold the expected values of other rows.
+  // Reorders rows that hold the expected values of other rows.
   void add_other_rows(std::vector<OutputChange>& all) const {
     const std::int64_t columns = failed_.columns();
     if (failed_.actual().rank() < 2 || columns < kFewestColumns || !failed_.looks_at_all()) return;
@@ -373,7 +377,8 @@ class ChangeList {
     if (rows < 3 || rows > kMostRows) return;
     const std::vector<double> expected = failed_.looked().expected().values();
     const std::int64_t step = std::max<std::int64_t>(1, columns / kProbes);
-    // The distance of an output's row from an expected one, as a share of the latter; stops early.
+    // True if the distance of an output's row from an expected one is a small share of the latter.
+    // Returns early if the first elements differ.
     const auto is_alike = [&](const std::vector<double>& row, std::int64_t other) {
       double apart = 0, size = 0;
       for (std::int64_t i = 0, c = 0; c < columns; ++i, c += step) {
@@ -385,7 +390,8 @@ class ChangeList {
       }
       return size > 0 && apart <= kAlike * kAlike * size;
     };
-    std::map<std::int64_t, std::int64_t> holder;  // expected row -> where the output has it
+    // Expected row -> the row of the output that holds it.
+    std::map<std::int64_t, std::int64_t> holder;
     std::set<std::int64_t> wrong;
     for (const std::int64_t p : failed_.misses()) wrong.insert(p / columns);
     std::size_t found = 0;
@@ -412,16 +418,19 @@ class ChangeList {
              });
   }
 
-  // How likely a flip may be to explain the misses by chance: by their size, and by what it makes
-  // of them. Of 16 bits, 8 or so flips of one miss give values like those of other elements.
+  // The largest probabilities with which a flip may explain the mismatches by chance: by their
+  // size, and by the flipped values. With 16 bits, about 8 flips of a mismatch give values like
+  // those of other elements.
   static constexpr double kChanceBySize = 0.1, kChanceByOthers = 0.25;
-  // Elements of other values that flips are held against; misses that a stuck bit needs.
+  // The number of elements with other values that flips are compared with, and the number of
+  // mismatches that a stuck bit needs.
   static constexpr std::ptrdiff_t kOthers = 32;
   static constexpr std::size_t kStuck = 8;
-  // Misses of a row or column from which its factor is taken.
+  // The fewest mismatches of a row or column from which its factor is computed.
   static constexpr std::size_t kLineMisses = 6;
-  // Rows that are compared with each other, columns of each that are read, and how much of a row's
-  // size two rows that are alike may be apart.
+  // The most rows that are compared with each other, the columns of each that are read, and the
+  // fewest columns that a row needs. Two rows are alike if they differ by at most the share kAlike
+  // of their size.
   static constexpr std::int64_t kMostRows = 4096, kProbes = 16, kFewestColumns = 6;
   static constexpr double kAlike = 0.05;
 

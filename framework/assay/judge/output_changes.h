@@ -11,22 +11,22 @@
 
 namespace assay {
 
-// A change of the output. If a cause explains a failure, the output with the change that undoes it
-// passes.
+// A change of the output. A cause explains a failure if the output passes after the change that
+// undoes this cause.
 struct OutputChange {
   std::string says;  // "the transpose of the output"
-  // The bits of the changed output at a position, and what they are bits of.
+  // Returns the bits of the changed output at a position. `format` says what they are bits of.
   std::function<std::uint64_t(std::int64_t)> bits;
   const Format* format;
   // Returns the position that an element came from. Empty if the change moves no elements.
   std::function<std::int64_t(std::int64_t)> source = {};
-  bool is_flip = false;     // of a bit
-  bool is_factor = false;   // one for all elements
+  bool is_flip = false;     // a bit is flipped back
+  bool is_factor = false;   // one factor for all elements
   bool rescales = false;    // multiplies, which rounds each element once more
-  bool is_fitted = false;   // to the misses, and not a power of two
-  bool is_reading = false;  // of the bits, as another dtype's
-  bool alters_all = true;   // false: the change is made only at the misses
-  std::string adds = {};    // ends the text: ", which is 1 in every element"
+  bool is_fitted = false;   // the factor is fitted to the mismatches and is not a power of two
+  bool is_reading = false;  // reads the bits as another dtype's
+  bool alters_all = true;   // if false, the change is made only at the mismatches
+  std::string adds = {};    // ends the text: ": it is 1 in every element"
 };
 
 // Returns the changes that are worth trying on this failure. They refer to it.

@@ -25,8 +25,8 @@ std::string in_lines(const FailedElements& failed, const Positions& positions) {
   return lines.empty() ? "" : " in " + lines;
 }
 
-// Whether flipping one bit turns each of these NaN into its expected value, to the leading bits
-// that tell it from other values: at most one bit pattern in 64 is that close.
+// True if flipping one bit turns each of these NaN into its expected value, up to the leading bits.
+// At most one bit pattern in 64 is that close.
 bool is_flip_of_expected(const FailedElements& failed, const Positions& nans) {
   const Format& out = failed.format();
   const int mantissa = out.precision - 1;
@@ -35,7 +35,7 @@ bool is_flip_of_expected(const FailedElements& failed, const Positions& nans) {
   for (int bit = out.padding; bit < out.padding + out.bits; ++bit) {
     const bool all = std::all_of(nans.begin(), nans.end(), [&](std::int64_t p) {
       const std::uint64_t bits = failed.bits()[p];
-      // The NaN that arithmetic gives has no other bit in its mantissa.
+      // A NaN from arithmetic has no other bit set in its mantissa.
       if ((bits & (2 * quiet - 1)) == quiet || (bits & (2 * quiet - 1)) == 2 * quiet - 1) {
         return false;
       }
@@ -48,13 +48,13 @@ bool is_flip_of_expected(const FailedElements& failed, const Positions& nans) {
   return false;
 }
 
-// What one value at the misses may come from. `throughout`: all elements, or those from one on,
-// have it.
+// Returns a question that suggests why all mismatches have one value. `throughout` is
+// true if all elements, or all from one position on, have this value.
 std::string question(const FailedElements& failed, std::uint64_t value, const Positions& some,
                      std::string_view what, bool throughout) {
   const Format& out = failed.format();
   const double v = decode(out, value);
-  // The largest value of this dtype, or of another one that the result may have passed through.
+  // The largest value of this dtype, or of another dtype that the result may have passed through.
   if (std::abs(v) == max_finite(out)) return ": does it saturate?";
   for (const Format& f : formats()) {
     if (f.bits >= 8 && f.kind != Kind::kBool && std::abs(v) == max_finite(f)) {
@@ -75,13 +75,13 @@ std::string question(const FailedElements& failed, std::uint64_t value, const Po
   return formatted(": {} ever written?", what);
 }
 
-// The bits of an element. Zeros of both signs are one value.
+// Returns the bits of an element. Zeros of both signs have the same bits.
 std::uint64_t value_bits(const FailedElements& failed, std::int64_t position) {
   const std::uint64_t bits = failed.bits()[position];
   return decode(failed.format(), bits) == 0 ? 0 : bits;
 }
 
-// The neighbour of a value, not 0, that is nearer to zero.
+// Returns the neighbour of a value other than 0 that is nearer to zero.
 double next_toward_zero(const Format& format, double value) {
   const std::uint64_t bits = encode(format, value);
   return decode(format, value > 0 ? next_down(format, bits) : next_up(format, bits));
@@ -196,7 +196,7 @@ CauseText one_value(const FailedElements& failed) {
     });
     if (!failed.looked().meets_limits(without, failed.verdict().bound)) return {};
   }
-  // From where on the output has nothing else.
+  // The position from which on all elements have this value.
   const Positions& misses = failed.misses();
   const std::int64_t size = failed.actual().size();
   std::int64_t begin = size;
@@ -226,7 +226,8 @@ CauseText repeats(const FailedElements& failed) {
   if (failed.actual().rank() < 2 || columns < 1) return {};
   const std::int64_t rows = failed.actual().size() / columns;
   const Positions& tried = failed.tried().positions();
-  // The place `by_rows` and `by_columns` away, or -1 if that is outside.
+  // Returns the position that is `by_rows` and `by_columns` away, or -1 if it is outside the
+  // output.
   const auto place = [&](std::int64_t p, std::int64_t by_rows, std::int64_t by_columns) {
     const std::int64_t row = p / columns + by_rows, column = p % columns + by_columns;
     const bool is_inside = row >= 0 && row < rows && column >= 0 && column < columns;
@@ -249,9 +250,9 @@ CauseText repeats(const FailedElements& failed) {
   }
   if (best == nullptr || most < FailedElements::kFewest) return {};
   if (!FailedElements::is_most(most, tried.size())) return {};
-  // How often right elements are equal to the same neighbour.
+  // Count how often right elements equal the same neighbour.
   const std::size_t alike = repeating(failed.right().positions(), best->rows, best->columns).size();
-  // Mismatches one row and one column away from each other may be alike in an output of few values.
+  // In an output of few values, mismatches may also equal an unrelated neighbour. Count that, too.
   const std::size_t other =
       repeating(tried, best->columns == 0 ? best->rows : 1, best->columns == 0 ? 1 : best->columns)
           .size();
@@ -259,7 +260,7 @@ CauseText repeats(const FailedElements& failed) {
       std::max((static_cast<double>(alike) + 0.5) / static_cast<double>(failed.right().size() + 1),
                (static_cast<double>(other) + 0.5) / static_cast<double>(tried.size() + 1));
   if (!FailedElements::beats_chance(most, chance)) return {};
-  // The expected values must differ from their neighbours, too.
+  // The expected values must also differ from those of their neighbours.
   const Tensor alike_expected = failed.tried().output(failed.format(), [&](std::int64_t p) {
     const std::int64_t from = place(p, best->rows, best->columns);
     return failed.expected_at(from < 0 ? p : from);
@@ -280,7 +281,7 @@ CauseText cut_off(const FailedElements& failed) {
   const Format& out = failed.format();
   const Format& golden = *failed.expected().format;
   if (!out.is_float() || !golden.is_float() || golden.precision < out.precision + 4) return {};
-  // Of elements for which both roundings differ clearly, how many are cut off.
+  // Among elements for which the two roundings clearly differ, count those that are cut off.
   std::size_t cut = 0, differ = 0;
   const auto count = [&](const Positions& positions) {
     for (const std::int64_t p : positions) {
@@ -291,7 +292,7 @@ CauseText cut_off(const FailedElements& failed) {
       const double nearest = failed.rounded(e);
       if (std::abs(nearest) <= std::abs(e)) continue;
       const double lower = next_toward_zero(out, nearest);
-      // Errors before the rounding decide next to a tie, and next to a value of the format.
+      // Next to a tie, and next to a value of the format, errors before the rounding decide.
       const double place = (e - lower) / (nearest - lower);
       if (!(place > 0.6 && place < 0.95)) continue;
       ++differ;
@@ -302,7 +303,7 @@ CauseText cut_off(const FailedElements& failed) {
   count(failed.right().positions());
   constexpr std::size_t kNeeded = 16;
   if (differ < kNeeded || share_of(cut, differ) < 0.9) return {};
-  // Results that are too small by more than a rounding are not cut off.
+  // Results that are too small by more than one rounding are not cut off.
   std::size_t within = 0;
   for (const std::int64_t p : failed.tried().positions()) {
     const double a = failed.value(p), e = failed.expected().value_at(p);
@@ -320,13 +321,14 @@ CauseText wrong_tail(const FailedElements& failed) {
   const Positions& misses = failed.misses();
   const std::int64_t size = failed.actual().size(), columns = failed.columns();
   if (!failed.looks_at_all() || failed.by_limits() || misses.size() < kTailMisses) return {};
-  // The longest tail of which three quarters are mismatches, beginning with a row if there is one.
+  // Find the longest tail of which three quarters are mismatches. It begins with a row if there are
+  // rows.
   std::int64_t begin = size;
   std::size_t in_tail = 0;
   for (std::size_t i = misses.size(); i-- > 0;) {
     const std::int64_t p = misses[i];
     if (columns > 1 && failed.actual().rank() > 1 && p / columns * columns != p) {
-      // Inside a row: the row decides.
+      // Inside a row, only the first mismatch of the row counts.
       const bool is_first_of_row = i == 0 || misses[i - 1] / columns != p / columns;
       if (!is_first_of_row) continue;
     }
@@ -339,7 +341,7 @@ CauseText wrong_tail(const FailedElements& failed) {
   if (in_tail < kTailMisses || !FailedElements::is_most(in_tail, misses.size())) return {};
   if (2 * (size - begin) > size) return {};
   const bool by_row = columns > 1 && failed.actual().rank() > 1;
-  // One wrong row at the end is a tail as well as it is a row.
+  // One wrong row at the end is better described as a row.
   if (by_row && (size - begin) / columns < 2) return {};
   return {formatted("the tail, from {} on, is wrong ({}): was it ever written, or is it stale?",
                     by_row ? formatted("row {}", grouped(begin / columns))

@@ -1,5 +1,5 @@
-// What the values of a failed output say by themselves: NaN and infinity, elements that were never
-// written or repeat their neighbours, results that are cut off instead of rounded.
+// Causes that the values of a failed output show without any trial: NaN and infinity, elements that
+// were never written or repeat their neighbours, results that are cut off instead of rounded.
 #pragma once
 
 #include <string>

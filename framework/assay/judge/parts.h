@@ -1,4 +1,4 @@
-// Work over a tensor in parts, on all threads, with results that are put together in order.
+// Runs work over a tensor in parts, on all threads, and combines the results in order.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace assay {
 
-// Calls run(begin, end) for every part of MetricsPass::kPart elements, and take() with each result
-// in the order of the parts. A few parts are worked on at a time: what is kept does not grow with
-// the tensor. `threads`: 0 for default_threads().
+// Calls run(begin, end) for every part of MetricsPass::kPart elements, and take() for each result
+// in the order of the parts. Only some parts are in work at a time, so memory does not grow with
+// the tensor. `threads` is 0 for default_threads().
 template <typename Run, typename Take>
 void for_parts(std::int64_t size, int threads, const Run& run, const Take& take) {
   constexpr std::int64_t kPart = MetricsPass::kPart;
@@ -31,13 +31,14 @@ void for_parts(std::int64_t size, int threads, const Run& run, const Take& take)
   }
 }
 
-// The elements of a view where they are float32 numbers that lie in a row; else null.
+// Returns the elements of a view in place if they are contiguous, aligned float32 numbers, and
+// nullptr if not.
 inline const float* floats_in_place(const TensorView& v) {
   const bool are = v.format->name == "float32" && v.is_contiguous() &&
                    reinterpret_cast<std::uintptr_t>(v.data) % alignof(float) == 0;
   return are ? reinterpret_cast<const float*>(v.data) : nullptr;
 }
-// The same of float64 numbers.
+// Does the same for float64 numbers.
 inline const double* doubles_in_place(const TensorView& v) {
   const bool are = v.format->is_float64() && v.is_contiguous() &&
                    reinterpret_cast<std::uintptr_t>(v.data) % alignof(double) == 0;

@@ -13,15 +13,15 @@
 namespace assay {
 namespace {
 
-// The share of the first mismatches that a change must explain to be tried on more.
+// The share of the first mismatches that a change must explain before it is tried on more.
 constexpr double kPromises = 0.7;
 
-// The bound under which a changed output is judged.
+// Returns the bound by which a changed output is judged.
 Bound bound_after(const FailedElements& failed, const OutputChange& change) {
   Bound bound = failed.bound();
   if (change.rescales) bound.rtol += 2 * unit_roundoff(failed.format());
   if (!change.is_reading) return bound;
-  // Values of another dtype are the expected ones as it rounds them.
+  // Values of another dtype must equal the expected values, rounded to that dtype.
   bound.round_expected = true;
   const Format& f = *change.format;
   if (f.is_float() && f.precision < failed.format().precision) {
@@ -30,14 +30,14 @@ Bound bound_after(const FailedElements& failed, const OutputChange& change) {
   return bound;
 }
 
-// How likely a mismatch passes with what the change makes of another mismatch.
+// Returns the probability that a mismatch passes with what the change makes of another mismatch.
 double chance_of(const FailedElements& failed, const OutputChange& change) {
   const Positions& all = failed.tried().positions();
   std::uint64_t state = 0x9e3779b97f4a7c15u;
   const Tensor drawn = failed.first().output(*change.format, [&](std::int64_t p) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     const auto place = static_cast<std::size_t>((state >> 20) % all.size());
-    // Another one than the element itself.
+    // An element other than this one.
     return change.bits(all[all[place] == p ? (place + 1) % all.size() : place]);
   });
   return (static_cast<double>(failed.first().passes(drawn, bound_after(failed, change))) + 0.5) /
@@ -50,7 +50,7 @@ struct Rating {
   double net = 0;        // mismatches that pass minus right elements that fail, estimated
 };
 
-// Returns nothing if the change explains too few mismatches, or perhaps by chance.
+// Returns nothing if the change explains too few mismatches, or may explain them by chance.
 std::optional<Rating> rating_of(const FailedElements& failed, const OutputChange& change) {
   const Bound bound = bound_after(failed, change);
   const auto passes = [&](const ElementSample& sample) {
@@ -66,12 +66,12 @@ std::optional<Rating> rating_of(const FailedElements& failed, const OutputChange
   if (change.is_flip) return rating;
   const std::size_t all = failed.tried().size();
   if (explained < FailedElements::kFewest) return {};
-  // A number that was fitted to a few mismatches must explain them all.
+  // A number that was fitted to a few mismatches must explain all of them.
   constexpr std::size_t kMany = 20;
   if (change.is_fitted && explained < all && all < kMany) return {};
   if (!FailedElements::beats_chance(explained, chance_of(failed, change))) return {};
   if (change.source) {
-    // The expected values, moved in the same way, must be mismatches as well.
+    // If the expected values are moved in the same way, they must be mismatches as well.
     const ElementSample& tried = failed.tried();
     const Tensor moved = tried.output(
         failed.format(), [&](std::int64_t p) { return failed.expected_at(change.source(p)); });
@@ -81,13 +81,14 @@ std::optional<Rating> rating_of(const FailedElements& failed, const OutputChange
     const double broken = 1 - static_cast<double>(passes(failed.right())) /
                                   static_cast<double>(failed.right().size());
     rating.net -= broken * static_cast<double>(failed.looked().size() - failed.misses().size());
-    // A fitted number that is wrong for as many elements is chance.
+    // A fitted number that breaks as many elements as it explains is chance.
     if (change.is_fitted && 2 * rating.net < static_cast<double>(failed.misses().size())) return {};
   }
   return rating;
 }
 
-// What a change does to all elements, in words. Empty if it explains too few mismatches after all.
+// Returns in words what a change does to all elements. Empty if it explains too few mismatches
+// after all.
 std::string words_of(const FailedElements& failed, const OutputChange& change) {
   const ElementSample& looked = failed.looked();
   const Bound bound = bound_after(failed, change);
@@ -103,7 +104,7 @@ std::string words_of(const FailedElements& failed, const OutputChange& change) {
   const bool meets = looked.meets_limits(changed, limits);
   const std::size_t all = failed.misses().size(), passes = all - left;
   if (!FailedElements::is_most(passes, all)) return "";
-  // A number that was fitted to a few mismatches, and is wrong for as many elements, is chance.
+  // A number that was fitted to a few mismatches and breaks as many elements is chance.
   if (change.is_fitted && 2 * broken > passes) return "";
   if (failed.by_limits()) {
     return meets ? formatted("{} would pass{}", change.says, change.adds) : "";
@@ -122,7 +123,7 @@ std::string words_of(const FailedElements& failed, const OutputChange& change) {
       change.adds);
 }
 
-// The change that explains most and breaks least, in words.
+// Returns the change that explains most and breaks least, in words.
 CauseText best_change(const FailedElements& failed) {
   const std::vector<OutputChange> changes = possible_changes(failed);
   std::vector<const OutputChange*> best;
@@ -130,7 +131,8 @@ CauseText best_change(const FailedElements& failed) {
   for (const OutputChange& change : changes) {
     const std::optional<Rating> rating = rating_of(failed, change);
     if (!rating || (!best.empty() && rating->net < most.net)) continue;
-    // Of changes that explain as much, the first; but a factor may be another dtype's bits.
+    // If several changes explain as much, the first is taken. If that is a factor, the bits of
+    // another dtype are named as well, because either may be the cause.
     if (best.empty() || rating->net > most.net) best.clear();
     const bool either = best.size() == 1 && best[0]->is_factor && change.is_reading;
     if (best.empty() || either) best.push_back(&change);

@@ -45,7 +45,7 @@ PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& b
     throw std::invalid_argument(
         formatted("standard {} judges an array as a whole, not in pieces", bound.standard));
   }
-  options_.miss_map = false;  // it is of a whole array
+  options_.miss_map = false;  // it would cover a whole array
   sum_.bound = bound;
   sum_.format = &actual;
   sum_.shape = std::move(shape);
@@ -80,8 +80,8 @@ void PiecewiseJudge::sample(const TensorView& actual, const TensorView& expected
   }
 }
 
-// Counts it as seen, which is done before its findings are merged: a piece out of order is refused
-// and leaves nothing.
+// Counts the part as seen. This happens before its findings are merged, so that a piece out of
+// order is refused without any effect.
 void PiecewiseJudge::add_samples(const Part& part) {
   if (part.begin != sum_.sites || (expected_ != nullptr && part.expected != expected_)) {
     refuse_order();

@@ -1,4 +1,4 @@
-// Judging arrays that do not fit into memory, piece by piece, to the same verdict as judge() gives.
+// Judges arrays that do not fit into memory, piece by piece. The verdict is that of judge().
 #pragma once
 
 #include <cstdint>
@@ -16,55 +16,60 @@ namespace assay {
 
 class PiecewiseJudge {
  public:
-  // Pieces, but for the last one, are multiples of this many elements.
+  // Every piece except the last has a multiple of this many elements.
   static constexpr std::int64_t kUnit = MetricsPass::kPart;
 
-  // Calls its argument with every piece of both arrays in order, views of rank 1, each time anew.
+  // Calls its argument with every piece of both arrays in order, as views of rank 1. May be called
+  // again.
   using TakePiece = std::function<void(const TensorView& actual, const TensorView& expected)>;
   using Pass = std::function<void(const TakePiece&)>;
 
-  // Whether a bound can be held against pieces: rules of single elements, budgets, and limits on
-  // statistics of the output alone. Not draws, indices, bounds of each element, benchmarks.
+  // True if a bound can be judged in pieces: rules for single elements, budgets, and limits on
+  // statistics of only the output. False for draws, indices, bounds of each element and reference
+  // implementations.
   static bool can_judge(const Bound& bound);
 
-  // `shape` is that of both whole arrays, `actual` the output's format; of the options `benchmark`
-  // and what follows it is not used. Throws std::invalid_argument where !can_judge(bound).
+  // `shape` is the shape of both whole arrays, and `actual` is the output's format. The options
+  // from `benchmark` on are not used. Throws std::invalid_argument if can_judge(bound) is false.
   PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound,
                  const JudgeOptions& options = {});
   PiecewiseJudge(const PiecewiseJudge&) = delete;  // the metrics point to the bound
   PiecewiseJudge& operator=(const PiecewiseJudge&) = delete;
 
-  // The next piece of both, as views of rank 1 with as many elements. Throws std::invalid_argument
-  // where it is no next piece.
+  // Adds the next piece of both arrays, as views of rank 1 with the same number of elements. Throws
+  // std::invalid_argument if this is not the next piece.
   void add(const TensorView& actual, const TensorView& expected);
 
-  // What a piece of kUnit elements, or the last one, gave before it is added.
+  // The results of a piece of at most kUnit elements, before it is added.
   struct Part {
     const Format* expected = nullptr;
     std::int64_t begin = 0, size = 0;
     ElementFindings found = {};
-    // Of the sampled elements in it: |expected|, and both as bits where limits are tried on them.
+    // For the sampled elements in the piece: |expected|, and the bits of both sides if the bound
+    // has limits.
     std::vector<double> sizes = {};
     std::vector<std::uint64_t> actual_bits = {}, expected_bits = {};
   };
-  // The same in two steps: several threads may judge parts at a time, each by itself and out of
-  // order, which are then added in order. Throw std::invalid_argument as above.
+  // judge_part() and add() do the same in two steps. Several threads may judge parts at the same
+  // time and in any order. The parts are then added in order. Both throw std::invalid_argument as
+  // above.
   Part judge_part(const TensorView& actual, const TensorView& expected, std::int64_t begin) const;
   void add(Part part);
 
-  // After the last piece. `again`: reads all pieces once more, asked where the bound has limits
-  // that the metrics do not settle; without it such a bound throws std::invalid_argument. Where
-  // misses lie is told; which change would mend them is failure_pattern()'s to find.
+  // Returns the verdict after the last piece. `again` reads all pieces once more. It is called if
+  // the bound has limits that the metrics do not decide. Throws std::invalid_argument if the bound
+  // has limits and `again` is empty. The verdict says where mismatches lie, but does not name a
+  // change that would make the output pass: only failure_pattern() finds it.
   Verdict result(const Pass& again = {}) const;
 
  private:
-  // All or none: where metrics do not hold a statistic, the pieces are read once more.
+  // All parts or none. If the metrics do not hold a statistic, the pieces are read once more.
   MetricsRequest wanted() const {
     return {.parts = options_.metrics || !bound_.limits.empty() ? unsigned{simd::kAllParts} : 0};
   }
   StatisticsResult statistics(const Pass& again) const;
   void check_piece(const TensorView& actual, const TensorView& expected, std::int64_t begin) const;
-  // Adds them to the part's samples.
+  // Adds the sampled elements of the piece to the part.
   void sample(const TensorView& actual, const TensorView& expected, Part& part) const;
   void add_samples(const Part& part);
 
@@ -75,7 +80,7 @@ class PiecewiseJudge {
   const Format* expected_ = nullptr;                        // of the pieces
   std::vector<std::int64_t> sampled_;                       // positions
   std::vector<double> sizes_;                               // |expected| there
-  std::vector<std::uint64_t> actual_bits_, expected_bits_;  // where limits are tried on them
+  std::vector<std::uint64_t> actual_bits_, expected_bits_;  // for trials, if the bound has limits
 };
 
 }  // namespace assay

@@ -28,8 +28,8 @@ struct Ruling {
   std::string because = {};
 };
 
-// The dtype in which numpy computes with both sides; what it has none of its own for, bfloat16 and
-// tfloat32, is held in float32.
+// Returns the dtype in which numpy computes with both sides. For bfloat16 and tfloat32, which numpy
+// does not have, this is float32.
 const Format& common_format(const Sides& s) {
   const Format& float32 = format_named("float32");
   const auto of = [&](const Format& f) -> const Format& {
@@ -39,8 +39,8 @@ const Format& common_format(const Sides& s) {
   return a.precision >= e.precision ? a : e;
 }
 
-// numpy.isclose(actual, golden, rtol, atol, equal_nan=True), every step rounded to the common
-// dtype; what is not finite is equal or a miss like any other.
+// Counts mismatches by numpy.isclose(actual, golden, rtol, atol, equal_nan=True), with every step
+// rounded to the common dtype. NaN and infinity are equal, or a mismatch like any other.
 std::int64_t misses_of_isclose(const Sides& s) {
   const Format& f = common_format(s);
   const auto rounded = [&](double value) { return round_to(f, value); };
@@ -83,14 +83,14 @@ Ruling ttk_requant(const Sides& s) {
     const double a = s.actual.value_at(i), e = s.expected.value_at(i);
     if (std::isnan(a) && std::isnan(e)) continue;
     const std::uint64_t expected = s.expected.format == &f ? s.expected.bits_at(i) : encode(f, e);
-    // Of int8, difference and absolute value wrap.
+    // In int8, the difference and the absolute value wrap.
     const auto difference = static_cast<std::int8_t>(s.actual.bits_at(i) - expected);
     misses += difference > 1 || (difference < -1 && difference != -128) ? 1 : 0;
   }
   return by_remaining_share(s, misses);
 }
 
-// With 0 for what is not finite.
+// Returns the tensor with 0 in place of NaN and infinity.
 Tensor without_specials(const TensorView& view) {
   std::vector<double> values = view.values();
   for (double& v : values) {
@@ -107,8 +107,8 @@ Ruling atb(const Sides& s) {
           formatted("with 0 for NaN and infinity: {}", v.because)};
 }
 
-// TTK's cross_check: positions with a NaN or an infinity on any of three sides are settled apart
-// from the others, and there it is enough to be as the third party is.
+// TTK's cross_check. Positions with NaN or infinity on any of the three sides are judged separately
+// from the others. There the output passes if it equals the third party's.
 Ruling cross_check(const Sides& s) {
   const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
   double small_value = 0, small_atol = 0;
@@ -175,7 +175,7 @@ Ruling cross_check(const Sides& s) {
 
 struct Published {
   std::string_view standard;
-  std::string_view dtypes;  // between blanks
+  std::string_view dtypes;  // separated by blanks
   std::string_view hole;
   Ruling (*judge)(const Sides& sides);
 };
@@ -207,7 +207,7 @@ constexpr Published kPublished[] = {
     {.standard = "atb_high_precision", .dtypes = kFloats32, .hole = kAtbHole, .judge = atb},
 };
 
-// Of every version of a standard.
+// Finds the row for any version of a standard.
 const Published* find_published(std::string_view standard) {
   if (const Standard* s = find_standard(standard)) standard = s->name.substr(0, s->name.find('@'));
   for (const Published& row : kPublished) {

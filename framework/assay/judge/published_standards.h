@@ -1,6 +1,6 @@
-// Rules as they were published, where these let wrong results pass. The standard of the name
-// (judge/standards.h) does not; whoever needs the original's verdict asks for it by
-// "NAME,as_published", and every report says that it was asked for.
+// Rules exactly as they were published, for standards whose published rule lets wrong results pass.
+// The standard of that name (judge/standards.h) does not. Use "NAME,as_published" to get the
+// original's verdict. Every report then mentions it.
 #pragma once
 
 #include <optional>
@@ -12,19 +12,20 @@ namespace assay {
 
 inline constexpr std::string_view kAsPublished = "as_published";
 
-// "ttk_close" of "ttk_close,as_published"; empty of another standard.
+// Returns "ttk_close" for "ttk_close,as_published", and nothing for other standards.
 std::optional<std::string_view> published_name(std::string_view standard);
 
-// What the published rule of a standard lets pass, as a clause; empty where nothing is known.
+// Returns a clause that says which wrong results the published rule of a standard lets pass. Empty
+// if none are known.
 std::string_view hole_of(std::string_view standard);
 
-// Whether the published rule of a standard speaks of outputs of a dtype.
+// True if the published rule of a standard applies to outputs of a dtype.
 bool is_published_for(std::string_view standard, const Format& output);
 
-// Judges by the original rule, in the original's arithmetic; `bound` is that of standard_bound()
-// for "NAME,as_published". Metrics and the elements that are listed are those of the standard
-// itself, and a note says so where that would not pass. A standard with a benchmark takes
-// options.benchmark.
+// Judges by the original rule, in the original's arithmetic. `bound` is that of standard_bound()
+// for "NAME,as_published". The metrics and the listed elements are those of the standard itself,
+// and a note says so if the standard itself would not pass. A standard that compares with a
+// reference implementation reads options.benchmark.
 Verdict judge_published(const TensorView& actual, const TensorView& expected, const Bound& bound,
                         const JudgeOptions& options);
 

@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kMost = std::size_t{1} << 22;  // that are kept
+constexpr std::size_t kMost = std::size_t{1} << 22;  // the most errors that are kept
 
 template <typename T>
 void add_errors(QuantileErrors& to, const T* actual, const T* expected, std::size_t n) {

@@ -1,5 +1,5 @@
-// Errors about a quantile: in one pass over the elements the few that lie between two bounds are
-// kept, and how many lie before them is counted.
+// Finds errors near a quantile in one pass over the elements. The pass keeps only the few errors
+// between two bounds, and counts the errors below them.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,12 @@
 
 namespace assay {
 
-// The errors at two ranks, the smallest being the 0th: n and n + 1, infinity where there is none.
+// The errors at ranks n and n + 1. The smallest error has rank 0. Infinity if there is no such
+// rank.
 using TwoErrors = std::pair<double, double>;
 
-// Where the quantile of a share of so many errors lies: by linear interpolation `part` of the way
-// from the error at rank `below` to the next one.
+// The position of a quantile among the errors, by linear interpolation. The quantile lies `part` of
+// the way from the error at rank `below` to the next one.
 struct QuantileRank {
   QuantileRank(double share, std::int64_t elements);
   double between(const TwoErrors& errors) const;
@@ -25,19 +26,21 @@ struct QuantileRank {
   double part;
 };
 
-// Of |actual - expected|, or of that over |expected|, the errors about the quantile of this share.
+// Collects the errors near the quantile of this share. An error is |actual - expected|, divided by
+// |expected| if `relative` is true.
 struct QuantileErrors {
   bool relative;
   double share;
   simd::ErrorBracket bracket;
   std::vector<double> between = {};
 
-  // At most simd::kMetricsBlock elements.
+  // Adds at most simd::kMetricsBlock elements.
   void add(const float* actual, const float* expected, std::size_t n);
   void add(const double* actual, const double* expected, std::size_t n);
-  // Of the elements that follow these.
+  // Adds the errors of the elements that follow.
   void merge(const QuantileErrors& later);
-  // Of `elements` errors in all. Empty where the two do not lie within the bounds, or too many do.
+  // Returns the errors at ranks n and n + 1 of `elements` errors in all. Returns nothing if these
+  // two do not lie within the bounds, or if too many errors do.
   std::optional<TwoErrors> at(std::int64_t n, std::int64_t elements) const;
 };
 

@@ -13,20 +13,21 @@
 namespace assay {
 namespace {
 
-// NaN and infinity that differ under a policy; empty where the metrics do not tell.
+// Returns the number of elements that differ by NaN or infinity under a policy. Returns nothing if
+// the metrics do not give it.
 std::optional<std::int64_t> special_misses(const Metrics& m, const Bound& bound) {
   const std::int64_t one_sided = m.actual.nan + m.expected.nan - 2 * m.both_nan;
   const std::int64_t infinite = m.actual.positive_inf + m.actual.negative_inf +
                                 m.expected.positive_inf + m.expected.negative_inf;
-  // Infinities were compared with the expected value as rounded.
+  // Infinities were compared with the rounded expected value.
   const bool rounded = bound.round_expected || row_of(bound.rule).by_codes;
   const bool moved = m.expected_rounds && !rounded && infinite + m.inf_mismatch > 0;
   if (one_sided < 0 || moved) return std::nullopt;
   return one_sided + (bound.nan_equal ? 0 : m.both_nan) + m.inf_mismatch;
 }
 
-// Whether zeros in place of the output would miss somewhere: at the largest expected value, or at
-// NaN and infinity.
+// True if zeros in place of the output would be mismatches somewhere: at the largest expected
+// value, or at NaN and infinity.
 bool zeros_would_miss(const SavedResult& saved, const Metrics& m, const Bound& bound) {
   if (m.expected.nan + m.expected.positive_inf + m.expected.negative_inf > 0) return true;
   const double largest = m.max_abs_expected;
@@ -49,7 +50,8 @@ Decision undecided(const std::string& because) {
 Decision by_tolerance(const Metrics& m, const Bound& b) {
   const bool same_rounding = !m.expected_rounds || m.required_rounded == b.round_expected;
   const bool stored = !m.expected_rounds || !b.round_expected;
-  // Either half of the tolerance may be the looser one; the required value is exact to rounding.
+  // Either half of the tolerance may be the looser one. The required value is exact except for
+  // rounding.
   const auto below = [](double given, double required) { return given < required * (1 - 1e-12); };
   const bool no_stricter_atol = b.atol >= m.required_at_atol;
   const bool no_looser_atol = b.atol <= m.required_at_atol;
@@ -88,13 +90,13 @@ Decision by_ulps(const SavedResult& saved, const Metrics& m, const Bound& b) {
                                     count, b.text(), m.max_ulps)};
 }
 
-// Whether zeros, or the negated expected values, are known to meet every limit.
+// True if zeros, or the negated expected values, are known to meet every limit.
 bool zeros_would_hold(const Metrics& m, const Bound& b) {
   if (m.expected.nan + m.expected.positive_inf + m.expected.negative_inf > 0) return false;
   const auto meets = [&](int times) {
     std::vector<LimitReading> readings;
     for (const Limit& limit : b.limits) {
-      // A mean relative error is at most the largest.
+      // The mean of the relative errors is at most the largest one.
       const Statistic known =
           limit.statistic == Statistic::kMere ? Statistic::kMare : limit.statistic;
       const auto value =
@@ -106,7 +108,7 @@ bool zeros_would_hold(const Metrics& m, const Bound& b) {
   return meets(1) || meets(2);
 }
 
-// Limits on statistics: all must hold, of a group one.
+// Decides limits on statistics. Each limit must hold, but of a group only one has to.
 Decision by_limits(const Metrics& m, const Bound& b) {
   if (b.round_expected && m.expected_rounds) {
     return undecided(
@@ -179,7 +181,7 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
       return by_limits(m, b);
     else
       return undecided(formatted("the rule of {} is about single elements", b.standard));
-    // A bound that the correctly rounded result misses too is not to be trusted.
+    // A bound that even the correctly rounded result exceeds is not to be trusted.
     const bool half_ulp = b.rule == Rule::kTolerance && !b.round_expected && m.expected_rounds &&
                           b.rtol < unit_roundoff(*saved.format);
     if (decision.outcome == Outcome::kFail && half_ulp) {
@@ -200,10 +202,11 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
   return decision;
 }
 
-// Of the elements that are not 0, the share to which a bound is blind: from `low` to `high`.
+// The share of the elements other than 0 to which a bound is blind. It lies between `low` and
+// `high`.
 struct BlindShare {
   double low = 0, high = 1;
-  const SavedCheck* of_low = nullptr;  // whose share `low` is
+  const SavedCheck* of_low = nullptr;  // the check that gives `low`
 };
 
 double blind_share(const SavedCheck& check) {

@@ -1,4 +1,4 @@
-// Judges again from saved metrics, without the tensors.
+// Judges saved results again, from their metrics and without the tensors.
 #pragma once
 
 #include <optional>
@@ -10,36 +10,43 @@
 
 namespace assay {
 
-// What a result file keeps of one bound by which a result was judged.
+// The part of a result file about one bound by which a result was judged.
 struct SavedCheck {
   std::string text;                            // of the bound: Bound::text()
-  std::optional<double> rtol = {}, atol = {};  // of a tolerance
+  std::optional<double> rtol = {}, atol = {};  // of the bound, if it is a tolerance
   bool round_expected = true;
-  // Of the elements that are not 0: how many there are, and to how many the bound is blind.
+  // The number of elements that are not 0, and the number of these to which the bound is blind.
   std::int64_t nonzero = 0, blind = 0;
 };
 
-// What a result file keeps of one comparison.
+// The part of a result file about one comparison.
 struct SavedResult {
-  std::string name;                // of the case; empty for a plain comparison
+  std::string name;                // of the case, or empty for a comparison without a case
   const Format* format = nullptr;  // of the output
   std::int64_t sites = 0;          // elements
-  std::string because;             // the verdict then, in words
-  // One for each bound by which it was judged; they differ in what required_rtol and required_atol
-  // refer to. None where nothing was compared.
+  std::string because;             // the saved verdict in words
+  // One for each bound by which the result was judged. They differ in the bound to which
+  // required_rtol and required_atol refer. Empty if nothing was compared.
   std::vector<Metrics> metrics;
-  std::string output = {};              // which one, of a case that has several; else empty
-  std::vector<SavedCheck> checks = {};  // whose blindness is known
+  std::string output = {};              // the output's name, if the case has several
+  std::vector<SavedCheck> checks = {};  // the bounds whose blind elements are known
   bool same_data = false;               // the output was the golden result itself
 };
 
-// The verdict that the tensors would get by another bound. Where the metrics do not decide it, the
-// outcome is kNotComparable and the reason names what is missing: nothing is guessed.
-//   tolerance  decided by required_rtol at the saved atol, or required_atol at the saved rtol
-//   ulps       always, bits always
-// How many elements the other bound is blind to is known where it is the saved one, or a tolerance
-// at most or at least as large; and bits, and an rtol below 1 alone, are blind to none. Elsewhere
-// a pass has a note that says so, or is kNotComparable where the answer is asked for.
+// Returns the verdict that the tensors would get by another bound. Nothing is guessed: if the
+// metrics do not decide it, the outcome is kNotComparable and the reason names what is missing.
+// - A tolerance is decided by required_rtol at the saved atol, or by required_atol at the saved
+//   rtol.
+// - Ulps and bits are always decided.
+//
+// The number of elements to which the bound is blind follows from the saved bounds:
+// - Bit equality, and a tolerance that is only an rtol below 1, are blind to no element.
+// - A saved bound is blind to the saved number of elements.
+// - A tolerance that is everywhere at least as large as a saved one is blind to at least as many
+//   elements. One that is everywhere at most as large is blind to at most as many.
+//
+// A pass becomes kUntrusted if the share of blind elements exceeds bound.max_blind. If the share
+// may exceed it, the pass has a note that says so, or becomes kNotComparable if blindness_is_asked.
 Verdict regate(const SavedResult& saved, const Bound& bound, bool blindness_is_asked = false);
 
 }  // namespace assay

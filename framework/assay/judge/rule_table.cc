@@ -120,7 +120,7 @@ double tolerance_at(const Bound& bound, double expected, double actual) {
   const double size = std::abs(expected);
   if (size < bound.small_value) return bound.small_atol;
   double tolerance = bound.atol + times(bound, size);
-  if (bound.rule != Rule::kTolerance) {  // which a pass over metrics asks for often
+  if (bound.rule != Rule::kTolerance) {  // passes over metrics often call this with kTolerance
     const auto own = row_of(bound.rule).bound;
     if (own != nullptr) tolerance = own(bound, size, std::abs(actual));
   }

@@ -10,9 +10,9 @@
 namespace assay {
 namespace {
 
-// The rule that assay uses if nothing else is known about a case. Each dtype's numbers are large
-// enough that a result one rounding away from the golden result passes: bfloat16's ulp can exceed
-// 5e-3 of a value, so its row also accepts the neighbouring values.
+// The rule that assay uses if nothing else is known about a case. The numbers for each dtype are
+// large enough that a result one rounding away from the golden result passes. bfloat16's ulp can
+// exceed 5e-3 of a value, so its row also accepts the neighbouring values.
 constexpr ToleranceRow kDefaultRows[] = {
     {.dtype = "float16", .rtol = 1e-3, .atol = 1e-3},
     {.dtype = "bfloat16", .rtol = 5e-3, .atol = 5e-3, .or_ulps = 1},
@@ -32,8 +32,8 @@ constexpr Standard kDefault = {
     .round_expected = true,
     .rows = kDefaultRows};
 
-// A name that is not a row's own, and the row's. The newest version goes by the name without a
-// suffix, and TTK's rules by the words of its option --compare.
+// Another name for a standard. The newest version also has the name without a suffix, and TTK's
+// rules have the words of its option --compare.
 struct OtherName {
   std::string_view name, standard;
 };

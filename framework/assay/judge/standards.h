@@ -1,4 +1,4 @@
-// The table of published standards, one row each. To add a standard is to add a row.
+// The table of published standards, with one row for each. To add a standard, add a row.
 #pragma once
 
 #include <cstdint>
@@ -13,90 +13,93 @@
 
 namespace assay {
 
-// Where a rule is published.
+// The place where a rule is published.
 struct Publication {
-  // "pytorch/pytorch"; of a document that is in no repository its address or its name.
+  // "pytorch/pytorch", or the address or name of a document that is in no repository.
   std::string_view repository;
-  std::string_view commit;  // in which the rule was read; empty of a document
+  std::string_view commit;  // the commit in which the rule was read, or empty for a document
   std::string_view path;    // within the repository
-  std::string_view date;    // of the commit, or of the reading of a document: "2026-07-15"
+  std::string_view date;    // of the commit, or the day when a document was read: "2026-07-15"
 
   // "pytorch/pytorch@0123456789ab, torch/testing/_comparison.py, 2026-03-01".
   std::string text() const;
 };
 
-// One dtype of a standard, by the standard's rule or one of its own; dtype "*" serves every float
-// dtype that no row and no limit names.
+// The tolerances of a standard for one dtype, by the standard's rule or its own. The dtype "*"
+// stands for every float dtype that no row and no limit names.
 struct ToleranceRow {
   std::string_view dtype;
   double rtol = 0, atol = 0;
   double floor = 0, small_value = 0, small_atol = 0;
-  bool in_epsilon = false;  // all but small_value in units of the dtype's spacing at 1
-  double share = 0;         // of the elements may miss
-  std::uint64_t ulps = 0;   // of Rule::kUlps
+  bool in_epsilon = false;  // rtol, atol and small_atol are in units of the dtype's spacing at 1
+  double share = 0;         // the share of the elements that may be mismatches
+  std::uint64_t ulps = 0;   // for Rule::kUlps
   std::uint64_t or_ulps = 0;
   std::optional<Rule> rule = {};
 };
 struct LimitRow {
-  std::string_view dtype;  // "*": every float dtype that no row and no limit names
+  std::string_view dtype;  // "*" stands for every float dtype that no row and no limit names
   Limit limit;
-  bool grows = false;  // with the number of accumulations, as tolerances do
+  bool grows = false;  // the limit grows with the number of accumulations, as tolerances do
 };
-// How tolerances grow with the number of accumulations.
+// The growth of tolerances with the number of accumulations.
 enum class Growth : std::uint8_t {
   kNone,
-  kTwiceFrom2048,  // twice from 2048
-  kAtb,            // the same; float32 twice again from 16384
-  kLinear,         // times the number, which then must be known
+  kTwiceFrom2048,  // doubled from 2048 accumulations on
+  kAtb,            // the same, and doubled again for float32 from 16384 on
+  kLinear,         // multiplied by the number, which must be known
 };
-// "none", "twice_from_2048", "atb", "linear".
+// Converts to and from "none", "twice_from_2048", "atb", "linear". growth_named() returns nothing
+// if the word is unknown.
 std::string_view growth_word(Growth growth);
 std::optional<Growth> growth_named(std::string_view word);
 
 // A named set of bounds by dtype.
 struct Standard {
   std::string_view name;
-  std::string_view source;  // whose standard it is, and what it says
+  std::string_view source;  // whose standard it is, and the rule in words
   Publication publication = {};
   bool round_expected = false;  // the expected value is first rounded to the output's dtype
   bool nan_equal = false;
-  std::span<const ToleranceRow> rows = {};  // integers and bool, where no row names them: exact
+  // Integers and bool must be equal unless a row names them.
+  std::span<const ToleranceRow> rows = {};
   Rule rule = Rule::kTolerance;
   std::span<const LimitRow> limits = {};
   Growth growth = Growth::kNone;
-  // What no published standard says, and a user's own may.
+  // No published standard sets the members below. A user's own standard may set them.
   bool nan_accepts = false;
   Infinity infinity = Infinity::kSign;
   std::optional<std::int64_t> max_mismatches = {};
   std::optional<double> max_mismatch_fraction = {};
 };
 
-// The published standards, each under its own name: versions as in "cann_ecosystem@2025".
+// Returns assay's default and the published standards. Each has its own name, with a version if
+// there are several: "cann_ecosystem@2025".
 std::span<const Standard> standards();
-// The one that a name stands for, or null: its own, that of the newest version without the suffix,
-// or the word that the project of the standard uses ("mixed" of TTK).
+// Returns the standard of a name, or nullptr. The name may be the standard's own, that of the
+// newest version without the suffix, or the word that the standard's project uses ("mixed" in TTK).
 const Standard* find_standard(std::string_view name);
 // The other names of a standard.
 std::vector<std::string_view> other_names(const Standard& standard);
 
-// What a standard says of each dtype that it names ("float16", "other floats", "integers, bool"),
-// in words.
+// Returns for each dtype that a standard names ("float16", "other floats", "integers, bool") its
+// rule in words.
 std::vector<std::pair<std::string, std::string>> standard_rules(const Standard& standard);
 
-// A standard of the user's own, from a file (assay/wire/standards_file.h): the same rows. Dtypes
-// are names of the table of formats.
+// A standard of the user's own, from a file (assay/wire/standards_file.h). It has the same rows.
+// Dtypes are names from the table of formats.
 struct CustomStandard {
   std::string name;
   std::vector<ToleranceRow> rows;
   std::vector<LimitRow> limits;
-  Standard rest = {};  // all but name, rows and limits
+  Standard rest = {};  // everything except name, rows and limits
 
-  // As long as this one lives and does not change.
+  // The view is valid while this object lives and does not change.
   Standard view() const;
 };
 
-// Where small values of a dtype begin (`parameter`), and which errors count there (`second`): the
-// limit that cann_small_values sets. Null where it has none.
+// Returns the limit that cann_small_values sets for a dtype, or nullptr if it sets none. Values
+// below `parameter` are small, and their errors above `second` are counted.
 const Limit* small_value_limit(const Format& output);
 
 }  // namespace assay

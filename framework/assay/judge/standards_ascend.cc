@@ -9,7 +9,7 @@ namespace {
 
 using S = Statistic;
 
-// The rows of both.
+// Returns the rows of both arrays.
 template <std::size_t kFirst, std::size_t kSecond>
 constexpr std::array<LimitRow, kFirst + kSecond> joined(const std::array<LimitRow, kFirst>& a,
                                                         const std::array<LimitRow, kSecond>& b) {
@@ -86,8 +86,8 @@ constexpr ToleranceRow kCatlass[] = {
     {.dtype = "bfloat16", .rtol = 1.0 / 128, .atol = 0, .floor = 1.0 / 256},
     {.dtype = "float32", .rtol = 1.0 / 256, .atol = 0, .floor = 1}};
 
-// Cosine, and then the largest error or two shares: of elements off by a relative error no more
-// than so many.
+// The cosine must hold, and also either the largest error or both shares. A share limits how many
+// elements have a relative error of at least `wide` or `narrow`.
 struct MsprobeShares {
   double wide, wide_share, narrow, narrow_share;
 };
@@ -132,8 +132,9 @@ constexpr LimitRow kMluConvolution[] = {
     {.dtype = "float32", .limit = {.statistic = S::kDiff2, .limit = 1e-5}}};
 constexpr ToleranceRow kMluExact[] = {{.dtype = "*", .rtol = 0, .atol = 0}};
 
-// TTK's `mixed`: of the elements 1 percent may lie outside, and the largest error is at most the
-// limit, or 32 ulp of what is expected there. Its dtypes without floats of their own are codes.
+// TTK's `mixed`: at most 1 percent of the elements may be mismatches. The largest error is at most
+// the limit, or at most 32 ulp of the expected value at that element. Dtypes for which TTK has no
+// floats are compared as codes.
 constexpr ToleranceRow mixed(std::string_view dtype, double rtol, double atol) {
   return {.dtype = dtype, .rtol = rtol, .atol = atol, .share = 0.01};
 }
@@ -171,7 +172,8 @@ constexpr LimitRow max_abs(std::string_view dtype, double most) {
 constexpr LimitRow max_abs_ulp(std::string_view dtype) {
   return {.dtype = dtype, .limit = {.statistic = S::kMaxAbsUlps, .limit = 32, .group = 1}};
 }
-// The largest error at most so large, or 32 ulp: two rows a dtype.
+// The largest error is at most the given limit, or at most 32 ulp. These are two rows for each
+// dtype.
 template <std::size_t kDtypes>
 constexpr std::array<LimitRow, 2 * kDtypes> largest_errors(
     const std::array<std::pair<std::string_view, double>, kDtypes>& most) {
@@ -193,7 +195,7 @@ constexpr auto kTightMixedLimits =
     largest_errors<6>({Most{"float16", 0.1}, Most{"bfloat16", 0.1}, Most{"float32", 0.01},
                        Most{"hfloat32", 0.1}, Most{"float8_e4m3fn", 1}, Most{"float8_e5m2", 1}});
 constexpr auto kMixedLimitsHf32 = largest_errors<1>({Most{"float32", 0.1}});
-// Of the first version 32 ulp at 1 are part of the number.
+// In the first version, the number already includes 32 ulp at 1.
 constexpr LimitRow most(std::string_view dtype, double limit) {
   return {dtype, {.statistic = S::kMaxAbs, .limit = limit, .sense = LimitSense::kAtMost}};
 }
@@ -219,8 +221,8 @@ constexpr ToleranceRow kTtkRequant[] = {requant("hifloat8"), requant("float8_e4m
                                         requant("float8_e5m2")};
 constexpr ToleranceRow kTtkQuant[] = {{.dtype = "int8", .atol = 1}, {.dtype = "int4", .atol = 1}};
 
-// TTK's `cross_check`: of the elements whose size is at least the small value the errors' ratios to
-// a third party's, of the others the number of errors.
+// TTK's `cross_check`. For elements of at least the small value in size, it limits the ratios of
+// the errors to a third party's. For the other elements, it limits the number of errors.
 constexpr std::array<LimitRow, 12> cross_check(double mare_ratio, double ratio) {
   std::array<LimitRow, 12> rows = {};
   std::size_t next = 0;
@@ -240,11 +242,11 @@ constexpr std::array<LimitRow, 12> cross_check(double mare_ratio, double ratio) 
 constexpr auto kTtkCross0 = cross_check(10, 2), kTtkCross1 = cross_check(5, 1.5),
                kTtkCross2 = cross_check(2, 1.2);
 
-// The isclose of Ascend's sample projects, and the share of elements that may miss it.
+// The isclose of Ascend's sample projects, and the share of the elements that may be mismatches.
 constexpr ToleranceRow kVerifyResult[] = {
     {.dtype = "*", .rtol = 1e-6, .atol = 1e-9, .share = 1e-4}};
 
-// Where several rows are published.
+// Publications that several rows share.
 constexpr Publication kCannEcosystem2025Published = {
     .repository = "cann/opbase",
     .commit = "60496434718e",

@@ -40,7 +40,7 @@ constexpr ToleranceRow kTransformerEngine[] = {
     {.dtype = "float4_e2m1fn", .rtol = 0.25, .atol = 0.125},
     {.dtype = "float64", .rtol = 1e-7, .atol = 1e-7}};
 
-// Relative where |expected| >= 1e-5, else absolute, by the same number.
+// Relative if |expected| >= 1e-5 and absolute if not, with the same number.
 constexpr ToleranceRow kOnednn[] = {
     {.dtype = "*", .rtol = 1, .atol = 0, .small_value = 1e-5, .small_atol = 1, .in_epsilon = true}};
 constexpr ToleranceRow kOnednnEltwise[] = {
@@ -54,7 +54,7 @@ constexpr ToleranceRow kRocblasSum[] = {
     {.dtype = "float16", .atol = 1.0 / 900},      {.dtype = "bfloat16", .atol = 1.0 / 100},
     {.dtype = "float32", .atol = 0x1p-23},        {.dtype = "float64", .atol = 0x1p-52},
     {.dtype = "float8_e4m3fn", .atol = 1.0 / 16}, {.dtype = "float8_e5m2", .atol = 1.0 / 8}};
-// The limit goes by the operands' quantisation, not by the output's dtype.
+// The limit depends on how the operands are quantised, not on the output's dtype.
 constexpr std::array<LimitRow, 4> deepgemm(double limit) {
   const Limit below = {.statistic = S::kCalcDiff, .limit = limit};
   return {
@@ -102,7 +102,7 @@ constexpr ToleranceRow kIree[] = {
     {.dtype = "float64", .rtol = 1e-5, .atol = 1e-4},
     {.dtype = "*", .rule = Rule::kBits}};
 
-// The same for every dtype, integers too.
+// The same row for every dtype, including integers.
 template <std::size_t kRows>
 constexpr std::array<ToleranceRow, kRows> for_dtypes(
     const std::array<std::string_view, kRows>& dtypes, const ToleranceRow& row) {
@@ -148,7 +148,7 @@ constexpr auto kTensorrtMax = absolute_or_relative(S::kMaxAbs, S::kMaxRelative),
                kTensorrtQuantile =
                    absolute_or_relative(S::kQuantileAbs, S::kQuantileRelative, 0.99);
 
-// Where several rows are published.
+// Publications that several rows share.
 constexpr Publication kDeepgemmPublished = {.repository = "deepseek-ai/DeepGEMM",
                                             .commit = "54e226124093",
                                             .path = "tests/generators.py",

@@ -18,7 +18,8 @@
 namespace assay {
 namespace {
 
-// A subject's metrics; where the benchmark is not finite and has to be, else -1.
+// The metrics of a subject. `broken` is the position of an element at which the reference
+// implementation is not finite but must be, or -1.
 struct Measured {
   Metrics metrics;
   double expected_rms = 0;
@@ -29,10 +30,10 @@ Measured measured(const MetricsPass& pass) {
   return {.metrics = pass.finite_result(), .expected_rms = pass.expected_rms()};
 }
 
-// Of the elements whose expected value is at least `from` in size.
+// Measures the elements whose expected value is at least `from` in size.
 Measured measure(const SubjectPieces& pieces, StatisticSubject subject, int threads,
                  double from = 0) {
-  // No error exceeds this bound, so that the pass looks for none.
+  // No error exceeds this bound, so the pass does not look for mismatches.
   static const Bound kAnything = [] {
     Bound bound;
     bound.rule = Rule::kStatistics;
@@ -83,10 +84,10 @@ bool is_relative(Statistic statistic) {
   return statistic == Statistic::kMaxRelative || statistic == Statistic::kMeanRelative;
 }
 
-// The statistics of the output, and of the two subjects that every sound check refuses.
+// The statistics of the output, and of the two trivial outputs that every sound check refuses.
 class Statistics {
  public:
-  // `pass`: the one that measured the output, or null.
+  // `pass` is the pass that measured the output, or null.
   Statistics(const SubjectPieces& pieces, int threads, const MetricsPass* pass, Measured output,
              std::optional<Measured> benchmark)
       : pieces_(pieces),
@@ -113,8 +114,8 @@ class Statistics {
     return read(limit, output_.metrics);
   }
 
-  // Of the negated expected values where `times` is 2, of zeros where it is 1: their errors are so
-  // many times the expected value.
+  // Returns the statistic of a trivial output, whose errors are `times` the expected values: zeros
+  // if `times` is 1, and the negated expected values if it is 2.
   double of_trivial(const Limit& limit, int times) {
     if (const auto known = of_trivial_from_sums(limit, times)) return *known;
     if (limit.needs_weights()) {
@@ -125,15 +126,15 @@ class Statistics {
     if (!zeros_) zeros_ = measure(pieces_, StatisticSubject::kZeros, threads_);
     if (limit.statistic == Statistic::kNoiseRatio) return over_noise(zeros_->metrics, times);
     if (limit.row().counted == nullptr) return times * read(limit, zeros_->metrics);
-    // What is counted of errors twice as large is counted of these at half the size.
+    // Counting errors that are twice as large means counting these at half the size.
     Limit scaled = limit;
     (limit.statistic == Statistic::kSmallErrors ? scaled.second : scaled.parameter) /= times;
     return share(limit, count_elements(pieces_, StatisticSubject::kZeros, zeros_->metrics, scaled,
                                        threads_));
   }
 
-  // Whether the first elements alone, an eighth of them at most, break a limit on ulps or on a
-  // quantile, whatever the others are: sums and counts only grow.
+  // True if the first elements, at most an eighth of all, already break a limit on ulps or on a
+  // quantile. The other elements cannot change that, because sums and counts only grow.
   bool trivial_fails_early(const Limit& limit, int times) const {
     const bool is_most = limit.how() == LimitSense::kBelow || limit.how() == LimitSense::kAtMost;
     const std::int64_t elements = output_.metrics.compared;
@@ -157,7 +158,7 @@ class Statistics {
       return fails_mean(sum);
     }
     if (limit.statistic == Statistic::kShareUlps) {
-      // So many ulps from zero lies one value.
+      // The value that is this many ulps from zero.
       const double ulps = std::floor(limit.parameter / times);
       if (!(ulps < 0x1p53)) return false;
       const auto last = at_ordinal(pieces_.format, static_cast<std::int64_t>(ulps));
@@ -167,23 +168,23 @@ class Statistics {
                                        });
     }
     if (limit.statistic != Statistic::kQuantileAbs) return false;
-    // All errors from that of the quantile's rank on.
+    // All errors from the quantile's rank on.
     const std::int64_t above = elements - QuantileRank(limit.parameter, elements).below;
     return first_ones_exceed(pieces_, most, limit.limit / times, false,
                              [&](std::int64_t count) { return count >= above; });
   }
 
-  // Elements that count, and whose expected value is not 0.
+  // Returns the number of elements that are finite on both sides and whose expected value is not 0.
   std::int64_t nonzero() const { return output_.metrics.relative; }
 
-  // The same as far as the output's metrics tell it: they have sums of the expected values.
+  // Does the same, as far as the output's metrics allow. They have sums of the expected values.
   std::optional<double> of_trivial_from_sums(const Limit& limit, int times) const {
     return trivial_statistic(source(output_.metrics), times, limit.statistic, limit.parameter,
                              limit.second);
   }
 
  private:
-  // Of errors that are `times` those of the subject.
+  // Returns a weighted statistic for errors that are `times` those of the subject.
   double weighted(Statistic statistic, StatisticSubject subject, int times) const {
     if (statistic == Statistic::kErrorBias) return times * error_bias(pieces_, subject, threads_);
     return times * times * weighted_squares(pieces_, subject, threads_);
@@ -208,7 +209,8 @@ class Statistics {
     return value ? value->low : kInfinity;
   }
 
-  // `times` the error of a subject over the benchmark's, of the elements that are large enough.
+  // Returns `times` the error of a subject over the reference implementation's, for the elements
+  // that are large enough.
   double large_ratio(const Limit& limit, StatisticSubject subject, int times) {
     const Metrics &own = large(subject, limit.parameter),
                   &other = large(StatisticSubject::kBenchmark, limit.parameter);
@@ -238,7 +240,8 @@ class Statistics {
     return at->second;
   }
 
-  // Of a number of counted elements.
+  // Returns a number of counted elements as a share of all, or of the reference implementation's
+  // number.
   double share(const Limit& limit, std::int64_t count) const {
     std::int64_t of = output_.metrics.compared;
     if (limit.needs_benchmark()) {
@@ -259,7 +262,7 @@ class Statistics {
   std::optional<double> noise_;
 };
 
-// What the limits do not see, of the elements that are finite on both sides.
+// Returns the share of the elements, finite on both sides, to which the limits are blind.
 double blind_share_of(const SubjectPieces& pieces, std::span<const Limit> limits) {
   const StatisticsSample sample = pieces.sample();
   std::vector<std::int64_t> finite;
@@ -284,9 +287,10 @@ double blind_share_of(const SubjectPieces& pieces, std::span<const Limit> limits
   });
 }
 
-// Whether a trivial subject meets every limit. What needs few looks at the elements, or none, comes
-// first: limits that fail by themselves settle it. `failed_early`, one a limit: what zeros broke by
-// their first elements alone the negated expected values, of twice the errors, break too.
+// True if a trivial output meets every limit. The cheapest tests come first, because a limit that
+// fails decides the result. `failed_early` has one entry for each limit. If the first elements of
+// zeros break a limit, the negated expected values break it too, because their errors are twice as
+// large.
 bool trivial_holds(Statistics& statistics, std::span<const Limit> limits, int times,
                    std::vector<bool>& failed_early) {
   std::vector<LimitReading> readings;
@@ -312,11 +316,11 @@ bool trivial_holds(Statistics& statistics, std::span<const Limit> limits, int ti
   return all_hold(readings);
 }
 
-// `other`: the metrics of the benchmark, where a limit needs them.
+// `other` holds the metrics of the reference implementation, if a limit needs them.
 StatisticsResult judge_pieces(const SubjectPieces& pieces, std::span<const Limit> limits,
                               const StatisticsOptions& options, std::optional<Measured> other) {
   StatisticsResult result;
-  // The pass is over the expected values as they are stored.
+  // The pass covers the expected values as stored.
   const MetricsPass* const pass = options.metrics;
   const bool usable = pass != nullptr && (!pieces.rounds || !pass->expected_rounds());
   Statistics statistics(
@@ -337,13 +341,13 @@ StatisticsResult judge_pieces(const SubjectPieces& pieces, std::span<const Limit
   result.nonzero = statistics.nonzero();
   const bool weighs =
       std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_weights(); });
-  // Each element has limits of its own beside the weighted sum, and they say what is blind.
+  // If limits need weights, each element also has its own bound, which decides what is blind.
   if (options.blindness && !weighs) result.blind_share = blind_share_of(pieces, limits);
   return result;
 }
 
-// The parts that of_output() reads a statistic from, and of_trivial_from_sums() of the same
-// metrics.
+// Returns the parts that of_output() and of_trivial_from_sums() need to read a statistic from the
+// same metrics.
 unsigned parts_for(const Limit& limit, const Format& output, std::int64_t elements) {
   const unsigned parts = limit.row().parts;
   bool enough = true;

@@ -1,6 +1,6 @@
-// Holds an output to the limits that a standard sets on statistics over whole tensors. The
-// statistics are the metrics of judge/metrics_pass.h, over the elements where output and expected
-// value are both finite; what histograms do not hold exactly is counted element by element.
+// Judges an output by the limits that a standard sets on statistics over whole tensors. The
+// statistics are the metrics of judge/metrics_pass.h, over the elements that are finite on both
+// sides. Statistics that histograms do not hold exactly are counted element by element.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@
 namespace assay {
 
 struct StatisticsResult {
-  std::vector<LimitReading> readings;  // one a limit
+  std::vector<LimitReading> readings;  // one for each limit
   bool met = false;                    // every limit holds
-  bool trivial_met = false;            // zeros, or the negated expected values, meet them as well
-  double worst_ratio = 0;              // largest value / limit that decides
-  // Elements that count, and of those with an expected value other than 0 the share that could be
-  // 0 at once: of the expected result, the smallest become 0 until a limit breaks. Not sought where
-  // it is not asked for.
+  bool trivial_met = false;  // zeros, or the negated expected values, meet the limits as well
+  double worst_ratio = 0;    // largest value / limit that decides
+  // `nonzero` is the number of elements that are finite on both sides and whose expected value is
+  // not 0. `blind_share` is the share of these that could be 0 at once: the smallest expected
+  // values become 0 until a limit breaks. It is empty if blindness is not requested.
   std::int64_t nonzero = 0;
   std::optional<double> blind_share = {};
-  std::string why_not;  // set where nothing can be said: no usable benchmark
+  std::string why_not;  // set if nothing can be judged: there is no usable reference implementation
 };
 
 struct StatisticsOptions {
-  // A finished pass over `actual` and `expected` as it is stored, where the caller has one.
+  // A finished pass over `actual` and `expected` as stored, if the caller has one.
   const MetricsPass* metrics = nullptr;
-  bool trivial = true;    // whether trivial_met is asked for
-  bool blindness = true;  // whether blind_share is
-  int threads = 0;        // 0: default_threads(); the result does not depend on it
-  const TensorView* error_weights = nullptr;  // of limits that need them, float64
+  bool trivial = true;    // compute trivial_met
+  bool blindness = true;  // compute blind_share
+  int threads = 0;        // 0 means default_threads(). The result does not depend on it
+  const TensorView* error_weights = nullptr;  // for limits that need them, in float64
 };
 
-// What lies at the same places of both sides, from the element `begin` on; the last two where a
-// limit needs them, else null.
+// A piece: the same elements of both sides, from the element `begin` on. `benchmark` and
+// `error_weights` are null unless a limit needs them.
 struct StatisticsPiece {
   const TensorView& actual;
   const TensorView& expected;
@@ -47,37 +47,37 @@ struct StatisticsPiece {
   const TensorView* error_weights = nullptr;
   std::int64_t begin = 0;
 };
-// Gives, each time that it is called, all pieces in order; each but the last has a multiple of
-// MetricsPass::kPart elements.
+// Passes all pieces to its argument in order, at every call. Each piece except the last has a
+// multiple of MetricsPass::kPart elements.
 using StatisticsPieces = std::function<void(const std::function<void(const StatisticsPiece&)>&)>;
 
-// What is sampled for the blind elements: those at sampled_positions().
+// The elements at sampled_positions(), in which blind elements are sought.
 struct StatisticsSample {
   Tensor actual, expected;
   std::optional<Tensor> benchmark = {};
 };
 
-// Judges two sides that are read piece by piece, as often as it takes: what the metrics of
-// options.metrics, which must be there, do not hold exactly takes further passes. No limit may need
-// a benchmark or weights. `expected` is the format of the expected values, `sample` is called where
-// blindness is asked for.
+// Judges two sides that are read piece by piece. If options.metrics, which is required, does not
+// hold a statistic exactly, the pieces are read again. No limit may need a reference implementation
+// or weights. `expected` is the format of the expected values. `sample` is called if blindness is
+// requested.
 StatisticsResult judge_statistics(const Format& actual, const Format& expected,
                                   const StatisticsPieces& pieces,
                                   const std::function<StatisticsSample()>& sample,
                                   bool round_expected, std::span<const Limit> limits,
                                   const StatisticsOptions& options);
 
-// What of the metrics of an output these limits are read from.
+// Returns which metrics of an output these limits are read from.
 MetricsRequest metrics_for(std::span<const Limit> limits, const TensorView& actual,
                            const TensorView& expected, bool round_expected, int threads);
 
-// Both sides have one shape; `benchmark` too, where a limit needs it. The expected values are
-// rounded to the output's format first where `round_expected` says so.
+// Judges two tensors of the same shape. `benchmark` has this shape, too, if a limit needs it. The
+// expected values are first rounded to the output's format if `round_expected` is true.
 //
 // The denominators of ratios are floored: MARE and MERE at the output format's unit roundoff u,
-// RMSE at u times the root mean square of the expected values, counts at 1. A benchmark that is
-// better than the format's own rounding hence counts as good as that rounding, and an error of 0
-// passes nothing by itself.
+// RMSE at u times the root mean square of the expected values, and counts at 1. So a reference
+// implementation that is better than the format's own rounding counts as good as that rounding, and
+// an error of exactly 0 does not make every other output fail.
 StatisticsResult judge_statistics(const TensorView& actual, const TensorView& expected,
                                   const TensorView* benchmark, bool round_expected,
                                   std::span<const Limit> limits,

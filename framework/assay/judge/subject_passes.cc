@@ -15,9 +15,9 @@ namespace {
 
 // An element at which output and expected value are finite.
 struct ComparedElement {
-  double value, e, rounded;             // the expected value, and the same in the output's format
-  double error;                         // value - e, also where float64 does not hold the two
-  const std::uint64_t* ulps = nullptr;  // the distance, where float64 does not hold the two
+  double value, e, rounded;             // as compared, and rounded to the output's format
+  double error;                         // value - e, exact even if float64 cannot hold both
+  const std::uint64_t* ulps = nullptr;  // the distance, if float64 cannot hold both
 };
 
 double ulps_apart(const Format& format, const ComparedElement& element) {
@@ -25,7 +25,7 @@ double ulps_apart(const Format& format, const ComparedElement& element) {
   return ulps_apart(format, element.value, element.rounded);
 }
 
-// Whether an element is one that the limit counts.
+// True if the limit counts the element.
 bool counts(const Limit& limit, const Format& format, const ComparedElement& element) {
   const double error = std::abs(element.error), size = std::abs(element.e);
   switch (limit.statistic) {
@@ -42,7 +42,7 @@ bool counts(const Limit& limit, const Format& format, const ComparedElement& ele
   }
 }
 
-// Calls add(part, format, element) for the elements of a subject, and take(part) for each part in
+// Calls add(part, format, element) for each element of a subject, and take(part) for each part in
 // order.
 template <typename Part, typename Add, typename Take>
 void for_elements(const SubjectPieces& pieces, StatisticSubject subject, int threads,
@@ -71,7 +71,7 @@ void for_elements(const SubjectPieces& pieces, StatisticSubject subject, int thr
       take);
 }
 
-// A sum in double-double arithmetic, of terms that have no room there in binary128.
+// A sum in double-double arithmetic. Terms that would leave its range are added in binary128.
 class WideSum {
  public:
   void add(double term) {
@@ -98,7 +98,7 @@ class WideSum {
   Quad value() const { return Quad{ordinary_.high} + ordinary_.low + extreme_; }
 
  private:
-  // Of a size between 1 / most and most.
+  // True if x is 0, or its size lies between 1 / most and most.
   static bool has_room(double x, double most) {
     const double size = std::abs(x);
     return size == 0 || (size > 1 / most && size < most);
@@ -108,8 +108,8 @@ class WideSum {
   Quad extreme_ = 0;
 };
 
-// |value - expected| over the size of what is expected; where that is 0, over the spacing of
-// float64 at 1, as Polygraphy does.
+// Returns |value - expected| / |expected|. If 0 is expected, the denominator is the spacing of
+// float64 at 1, as in Polygraphy.
 double relative_error(double value, double e) {
   const double error = std::abs(value - e);
   return error == 0 ? 0 : error / (e == 0 ? simd::kErrorUnit : std::abs(e));
@@ -118,7 +118,7 @@ double error_of(bool relative, double value, double e) {
   return relative ? relative_error(value, e) : std::abs(value - e);
 }
 
-// Those of a subject about a quantile, in one pass.
+// Returns the errors of a subject near a quantile, in one pass.
 QuantileErrors errors_about(const SubjectPieces& pieces, StatisticSubject subject, int threads,
                             const QuantileErrors& wanted) {
   QuantileErrors all = wanted;
@@ -144,13 +144,13 @@ QuantileErrors errors_about(const SubjectPieces& pieces, StatisticSubject subjec
   return all;
 }
 
-// By the histogram of the output's metrics, which says in which bin the n-th error lies: about this
-// bin, and the next one where the n-th is its last. Empty where the metrics have no such errors.
+// Returns the bin of the output's histogram that has the n-th error. If the n-th error is the last
+// of its bin, the next bin is included. Returns nothing if the metrics have no such errors.
 std::optional<simd::ErrorBracket> bracket_by_histogram(const Metrics& metrics, std::int64_t n,
                                                        bool relative) {
   if (metrics.is_complex || (relative && metrics.errors_at_zero > 0)) return {};
   const Histogram& histogram = relative ? metrics.rel_errors : metrics.abs_errors;
-  // Where 0 is expected and found, no relative error is in the histogram.
+  // If 0 is expected and found, the histogram has no relative error for the element.
   const std::int64_t zeros = metrics.compared - histogram.total();
   const std::int64_t last = std::min(n + 1, metrics.compared - 1);
   if (zeros < 0 || n < zeros + histogram.below) return {};
@@ -159,8 +159,8 @@ std::optional<simd::ErrorBracket> bracket_by_histogram(const Metrics& metrics, s
   return simd::ErrorBracket{from.low, to.high};
 }
 
-// Some errors of a subject: of each stretch of elements a few that lie together, where chance puts
-// them, as near to evenly spread as that is.
+// Returns a sample of the errors of a subject. Each stretch of elements gives a few adjacent ones
+// at a pseudo-random place.
 std::vector<double> sampled_errors(const SubjectPieces& pieces, StatisticSubject subject,
                                    int threads, bool relative) {
   constexpr std::int64_t kStretch = 8192, kTaken = 16;
@@ -190,8 +190,9 @@ std::vector<double> sampled_errors(const SubjectPieces& pieces, StatisticSubject
   return sample;
 }
 
-// A sample's quantiles around a share, which have those of all errors between them (Floyd and
-// Rivest, CACM 18(3), 1975), as good as always. Empty of few elements.
+// Returns two quantiles of a sample around a share. With near certainty the quantile of all errors
+// lies between them (Floyd and Rivest, CACM 18(3), 1975). Returns nothing if there are few
+// elements.
 std::optional<simd::ErrorBracket> bracket_by_sample(const SubjectPieces& pieces,
                                                     StatisticSubject subject, int threads,
                                                     std::int64_t elements, double share,
@@ -212,9 +213,10 @@ std::optional<simd::ErrorBracket> bracket_by_sample(const SubjectPieces& pieces,
                             at_rank(size * share + reach, kInfinity)};
 }
 
-// Whatever the errors are. They are not negative, so that their bits have their order. Each pass
-// counts them by 16 bits more of what leads to the n-th, until those that share these bits are few
-// and the next pass collects them: memory does not grow with the elements.
+// Selects the n-th error and the next one, whatever the errors are. Errors are not negative, so
+// their bits have the same order as their values. Each pass counts the errors by the next 16 bits
+// of the n-th error. When only few errors share the known bits, a last pass collects them. Memory
+// does not grow with the number of elements.
 TwoErrors select_by_bits(const SubjectPieces& pieces, StatisticSubject subject, int threads,
                          std::int64_t n, bool relative) {
   constexpr int kBits = 16;
@@ -245,7 +247,7 @@ TwoErrors select_by_bits(const SubjectPieces& pieces, StatisticSubject subject, 
     shift -= kBits;
     alike = counts[digit];
   }
-  double at = std::bit_cast<double>(prefix);  // where all bits are known
+  double at = std::bit_cast<double>(prefix);  // if all bits are known
   if (shift > 0) {
     std::vector<double> errors;
     for_elements<std::vector<double>>(
@@ -275,12 +277,12 @@ TwoErrors select_by_bits(const SubjectPieces& pieces, StatisticSubject subject, 
   return {at, next};
 }
 
-// How many of n float32 elements are finite on both sides and have an expected value larger in size
-// than `within`, which is not negative.
+// Returns how many of n float32 elements are finite on both sides and have an expected value larger
+// in size than `within`, which is not negative.
 std::int64_t larger_floats(const float* actual, const float* expected, std::int64_t n,
                            double within) {
   constexpr std::uint32_t kInfinite = 0x7f800000, kMagnitude = 0x7fffffff;
-  // The largest float32 up to it: magnitudes have the order of their bits.
+  // The largest float32 that is at most `within`. Magnitudes have the order of their bits.
   constexpr double kMost = std::numeric_limits<float>::max();
   auto bound = static_cast<float>(std::min(within, kMost));
   if (static_cast<double>(bound) > within) bound = std::nextafter(bound, 0.0F);
@@ -294,8 +296,8 @@ std::int64_t larger_floats(const float* actual, const float* expected, std::int6
   return count;
 }
 
-// Elements of a stretch that are finite on both sides and more than the limit's parameter of ulps
-// apart, the expected value rounded to the output's format.
+// Counts the elements of a stretch that are finite on both sides and differ by more ulps than the
+// limit's parameter. The expected value is rounded to the output's format.
 std::int64_t count_far(const Limit& limit, const SubjectTensors& tensors, StatisticSubject subject,
                        std::int64_t begin, std::int64_t end) {
   const auto most = static_cast<std::uint64_t>(limit.parameter);
@@ -306,7 +308,7 @@ std::int64_t count_far(const Limit& limit, const SubjectTensors& tensors, Statis
   for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
     const std::int64_t block = std::min(kMetricsBlock, end - first);
     const auto n = static_cast<std::size_t>(block);
-    // No ratio is asked for, so that the largest may be any.
+    // No ratio is needed, so `worst` may have any value.
     if (floats != nullptr &&
         simd::compare(floats + first, theirs + first, n, ordinals, most, kInfinity).misses == 0) {
       continue;
@@ -529,14 +531,14 @@ double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int
     };
     const QuantileErrors* known = nullptr;
     if (subject == StatisticSubject::kOutput) {
-      // The histograms are of a pass that has all metrics.
+      // Histograms come from a pass that has all metrics.
       const bool has_all = output.abs_errors.total() > 0;
       if (has_all && output.max_abs_error == 0) return {0, below + 1 < elements ? 0 : kInfinity};
       if (pass != nullptr) known = pass->quantile(relative, share);
       if (known != nullptr && (found = known->at(below, elements))) return *found;
       if (has_all && by(bracket_by_histogram(output, below, relative))) return *found;
     }
-    // Another sample would be the same one.
+    // A second sample would be the same one.
     if (known == nullptr &&
         by(bracket_by_sample(pieces, subject, threads, elements, share, relative))) {
       return *found;

@@ -1,5 +1,6 @@
-// Passes over the elements of an output, a benchmark's output or zeros, piece by piece: what the
-// statistics of judge/statistic_table.h take of them where the metrics do not hold it exactly.
+// Passes over the elements of an output, a reference implementation's output or zeros, piece by
+// piece. They compute the statistics of judge/statistic_table.h that the metrics do not hold
+// exactly.
 #pragma once
 
 #include <algorithm>
@@ -19,20 +20,20 @@
 
 namespace assay {
 
-// Whose values are held against the expected ones.
+// Says whose values are compared with the expected ones.
 enum class StatisticSubject : std::uint8_t { kOutput, kBenchmark, kZeros };
 
-// What there is to judge. Of the benchmark and of zeros the elements count at which the output and
-// the expected value are finite.
+// The tensors of a piece. For the subjects kBenchmark and kZeros, only the elements count at which
+// the output and the expected value are finite.
 struct SubjectTensors : StatisticsPiece {
   SubjectTensors(const StatisticsPiece& piece, bool rounds_expected)
       : StatisticsPiece(piece), rounds(rounds_expected) {}
-  bool rounds;  // the expected values, to the output's format
+  bool rounds;  // round the expected values to the output's format
 
   const Format& format() const { return *actual.format; }
 
-  // The output and the expected values where they lie, if the subject is the output and both are
-  // float32 in a row; else null.
+  // Returns the output and the expected values in place if the subject is the output and both are
+  // contiguous float32. Returns null pointers if not.
   std::pair<const float*, const float*> floats(StatisticSubject subject) const {
     const float* const values = floats_in_place(actual);
     const float* const e = floats_in_place(expected);
@@ -40,9 +41,10 @@ struct SubjectTensors : StatisticsPiece {
     return are ? std::pair(values, e) : std::pair<const float*, const float*>();
   }
 
-  // `values` of the subject, `expected` as compared, `rounded` to the output's format (for ulps;
-  // null where nobody asks for them). The position of an element where the benchmark is not finite
-  // and has to be, else -1.
+  // Reads `values` of the subject and `e`, the expected values as compared. If `rounded` is not
+  // null, it gets the expected values in the output's format, for ulps. Values of elements that do
+  // not count become NaN. Returns the first position at which the reference implementation is not
+  // finite but must be, or -1.
   std::int64_t read(StatisticSubject subject, std::int64_t first, std::int64_t count,
                     double* values, double* e, double* rounded) const {
     const auto n = static_cast<std::size_t>(count);
@@ -68,14 +70,14 @@ struct SubjectTensors : StatisticsPiece {
   }
 };
 
-// All of it, piece by piece.
+// All tensors, piece by piece.
 struct SubjectPieces {
   const Format& format;  // of the output
   const StatisticsPieces& pass;
   bool rounds;
   const std::function<StatisticsSample()>& sample;
 
-  // for_parts() over every piece; `run` is given the piece as well.
+  // Calls for_parts() for every piece. `run` is also given the piece.
   template <typename Run, typename Take>
   void for_all_parts(int threads, const Run& run, const Take& take) const {
     pass([&](const StatisticsPiece& piece) {
@@ -87,9 +89,9 @@ struct SubjectPieces {
   }
 };
 
-// Calls add(zeros, rounded, n) for a block of elements after another, of `most` elements at most,
-// until enough() says so: zeros where output and expected value are finite, else NaN, and the
-// expected values in the output's format.
+// Calls add(zeros, rounded, n) for one block of elements after another, for at most `most`
+// elements, until enough() returns true. `zeros` is 0 if the output and the expected value are
+// finite, and NaN if not. `rounded` holds the expected values in the output's format.
 template <typename Add, typename Enough>
 void for_first_blocks(const SubjectPieces& pieces, std::int64_t most, const Add& add,
                       const Enough& enough) {
@@ -105,27 +107,28 @@ void for_first_blocks(const SubjectPieces& pieces, std::int64_t most, const Add&
   });
 }
 
-// How many units in the last place of the format lie between two of its values; of an integer
-// format their difference, also where it does not hold them. Infinity where there is no such
+// Returns the distance of two values of a format in units in the last place. For an integer format
+// this is their difference, even if the format cannot hold them. Infinity if there is no such
 // distance.
 double ulps_apart(const Format& format, double a, double b);
 
-// Whether so many elements are finite on both sides and have an expected value, rounded to the
-// output's format where `rounded` says so, larger in size than `within` that are_enough(count) says
-// so: among the first ones, `most` at most.
+// True if enough of the first elements, at most `most`, are large. Counts the elements that are
+// finite on both sides and whose expected value is larger in size than `within`. are_enough(count)
+// decides. If `rounded` is true, the expected value is first rounded to the output's format.
 bool first_ones_exceed(const SubjectPieces& pieces, std::int64_t most, double within, bool rounded,
                        const std::function<bool(std::int64_t)>& are_enough);
 
-// Whether count_elements() counts what a limit counts by a kernel: ulps, of a format that has them
-// by order.
+// True if count_elements() counts by a kernel: the limit is on ulps, and the order of the format's
+// values gives its ulps.
 bool counts_by_kernel(const Limit& limit, const Format& output);
-// How many elements of a subject the limit counts: from the metrics where they hold it exactly.
+// Returns how many elements of a subject the limit counts. Reads the number from the metrics if
+// they hold it exactly.
 std::int64_t count_elements(const SubjectPieces& pieces, StatisticSubject subject,
                             const Metrics& metrics, const Limit& limit, int threads);
-// sum w (value - e)^2 of the output or of zeros, over the elements that are finite.
+// Returns sum w (value - e)^2 of the output or of zeros, over the elements that are finite.
 double weighted_squares(const SubjectPieces& pieces, StatisticSubject subject, int threads);
-// Decides which elements have a part in error_bias(): those whose expected value has all digits in
-// the format.
+// Says which elements count in error_bias(): those whose expected value is a normal number of the
+// format.
 struct ErrorBiasRule {
   explicit ErrorBiasRule(const Format& format);
   bool counts(double expected) const {
@@ -134,27 +137,28 @@ struct ErrorBiasRule {
   NearestRounding ulps;
   double least, most;
 };
-// The mean, without its sign, of sign(e) (value - e) / ulp(e) of the output or of zeros, in ulps of
-// the output's format. ErrorBiasRule says which elements count, each
+// Returns the weighted mean of sign(e) (value - e) / ulp(e) of the output or of zeros, without its
+// sign, in ulps of the output's format. Only the elements that ErrorBiasRule selects count, each
 // with the weight w ulp(e)^2.
 double error_bias(const SubjectPieces& pieces, StatisticSubject subject, int threads);
-// sum (value - e)^2 / sum value^2 of the output.
+// Returns sum (value - e)^2 / sum value^2 of the output.
 double normalised_squares(const SubjectPieces& pieces, int threads);
-// Largest and sum of the relative errors of the output.
+// Returns the largest relative error of the output and the sum of all.
 std::pair<double, Quad> relative_errors(const SubjectPieces& pieces, int threads);
-// The largest |(e + 0.3) - 0.3 - e| in the output's format, a float32 operation rounded to it.
+// Returns the largest |(e + 0.3) - 0.3 - e| in the output's format. Each operation is rounded to
+// it.
 double rounding_of_expected(const SubjectPieces& pieces, int threads);
-// From so many elements on a sample tells where a quantile of their errors lies.
+// If there are at least this many elements, a sample shows where a quantile of their errors lies.
 inline constexpr std::int64_t kSampledFrom = std::int64_t{1} << 18;
 inline bool is_quantile(Statistic statistic) {
   return statistic == Statistic::kQuantileAbs || statistic == Statistic::kQuantileRelative;
 }
-// What a pass over the output is to keep for the limits on quantiles of its errors.
+// Returns what a pass over the output must keep for the limits on quantiles of its errors.
 std::vector<QuantileErrors> quantiles_for(const SubjectPieces& pieces, std::int64_t elements,
                                           std::span<const Limit> limits, int threads);
-// The quantile of the errors of a subject, between two of them by linear interpolation. `output`:
-// the metrics of the output, of whose errors they tell where it lies; `pass`: the one that took
-// them, where it kept what quantiles_for() says, else null.
+// Returns the quantile of the errors of a subject, by linear interpolation between two of them.
+// `output` has the metrics of the output, which help to find the quantile. `pass` is the pass that
+// computed them, if it kept what quantiles_for() returned, or null.
 double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int threads,
                       const Limit& limit, const Metrics& output, const MetricsPass* pass);
 

@@ -21,7 +21,8 @@ double Verdict::blind_share() const {
 
 namespace {
 
-// Whether every element of both is the same one. Strides along extents of 1 say nothing.
+// True if every element of both views is in the same memory. Strides of dimensions of extent 1 do
+// not matter.
 bool same_memory(const TensorView& a, const TensorView& b) {
   if (a.data != b.data || a.format != b.format || a.shape != b.shape) return false;
   for (std::size_t d = 0; d < a.shape.size(); ++d) {
@@ -30,7 +31,7 @@ bool same_memory(const TensorView& a, const TensorView& b) {
   return true;
 }
 
-// The output was held against itself, whatever else was found.
+// Marks a verdict as untrusted, whatever else was found: a tensor was compared with itself.
 void cannot_fail(Verdict& verdict, std::string because) {
   verdict.outcome = Outcome::kUntrusted;
   verdict.because = std::move(because) + ": the check could not have failed";
@@ -139,7 +140,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   std::optional<StatisticsResult> statistics;
   const TensorView* benchmark = options.benchmark ? &*options.benchmark : nullptr;
   if (!bound.limits.empty()) {
-    // Whether zeros would pass the limits too is asked where nothing else decides the outcome.
+    // Zeros are tried against the limits only if nothing else decides the outcome.
     const bool trivial = !found.zeros_miss(bound, verdict.sites) &&
                          found.misses == found.forgiven(bound, verdict.sites);
     statistics = judge_statistics(
