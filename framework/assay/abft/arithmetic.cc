@@ -16,7 +16,7 @@ float group_sum(const double* values, std::int64_t count) {
   return pairwise_sum(x);
 }
 
-// x 1 by a machine's matrix unit: one sum over `count` values of its input format.
+// Returns x 1, summed by a machine's matrix unit. `values` has `count` values of its input format.
 double machine_sum(const DotModel& model, const double* values, std::int64_t count) {
   const std::vector<double> ones(at(count), 1.0);
   float sum = 0;
@@ -40,7 +40,7 @@ std::vector<double> checksums_in(Arithmetic arithmetic, const DotModel* model, c
   const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
   const std::int64_t groups = (n + width - 1) / width;
   const Format& bf16 = format_named("bfloat16");
-  // B e, and for hi_lo its second part; k x groups.
+  // B e, and its second part for hi_lo. Both are k x groups.
   std::vector<double> sums(at(k * groups)), low(arithmetic == Arithmetic::kHiLo ? sums.size() : 0);
   parallel_for(k, threads, [&](std::int64_t kk) {
     std::vector<double> row(at(n));
@@ -49,7 +49,7 @@ std::vector<double> checksums_in(Arithmetic arithmetic, const DotModel* model, c
       const std::int64_t first = g * width, count = std::min(n - first, width);
       double& sum = sums[at(kk * groups + g)];
       if (arithmetic == Arithmetic::kMachine) {
-        // The unit reads it again, hence in its input format.
+        // The unit reads the sum again, so the sum is rounded to the unit's input format.
         sum = round_to(format_named(model->b_input()), machine_sum(*model, &row[at(first)], count));
         continue;
       }

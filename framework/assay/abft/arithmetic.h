@@ -1,6 +1,6 @@
-// Verification arithmetics: in what precision and order the two sides of a check are summed. Those
-// of float64 are the kernels' (operands.h); the others are plain loops, as a device would make
-// them.
+// Verification arithmetics: the precision and order in which the two sides of a check are summed.
+// The float64 arithmetics use the kernels (operands.h). The others are plain loops that sum as a
+// device would.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,26 @@
 
 namespace assay::abft {
 
-// Whether sums are made otherwise than in float64.
+// True if sums are rounded to less than float64.
 inline bool rounds_sums(Arithmetic a) {
   return a == Arithmetic::kFloat32 || a == Arithmetic::kHiLo || a == Arithmetic::kMachine;
 }
 
-// A tree of adjacent pairs in float32; the last of an odd number goes up as it is. x is scratch.
+// Sums adjacent pairs in float32, as a tree. If a level has an odd number of values, its last value
+// moves up unchanged. Overwrites x.
 float pairwise_sum(std::vector<float>& x);
 
-// The checksums of all checks, rows x groups, bias included. kMachine takes the model.
+// Returns the checksums of all checks, rows x groups, with the bias. Only kMachine reads `model`.
 std::vector<double> checksums_in(Arithmetic arithmetic, const DotModel* model,
                                  const Operands& operands, std::int64_t width, const Format& output,
                                  int threads);
 
-// The sums of a row of C, n values, by groups.
+// Writes the sums of each group of a row of C, which has n values.
 void row_sums_in(Arithmetic arithmetic, const DotModel* model, const double* row, std::int64_t n,
                  std::int64_t width, const Format& output, double* to);
 
-// Integer products exactly, modulo 2^64: sum of a row's groups minus checksum, as a number.
-// Operands and outputs of at most 32 bits.
+// For integer products, returns the checksum of each check, rows x groups, exactly modulo 2^64.
+// Operands and outputs have at most 32 bits.
 std::vector<std::int64_t> integer_checksums(const Operands& operands, std::int64_t width,
                                             int threads);
 

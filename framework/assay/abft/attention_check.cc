@@ -34,7 +34,7 @@ Attention attention_of(const Case& c) {
   return {attention_shape(c), c.input("q"), c.input("k"), c.input("v"), c.integer("tile")};
 }
 
-// Why the check says nothing of such outputs; empty where it does.
+// Returns why the check cannot judge such outputs. Empty if it can.
 std::string why_not(const Attention& a, const Format& output, const AbftOptions& options) {
   const ThresholdSpec& spec = options.spec;
   if (spec.threshold->name != kDefaultThreshold || spec.columns ||
@@ -68,27 +68,28 @@ std::string why_not(const Attention& a, const Format& output, const AbftOptions&
   return "";
 }
 
-// The weights of a row, exp(score - the largest one), and what is not known of them.
+// The weights of a row, exp(score - largest score), and how uncertain they are.
 struct Row {
-  float* weights;  // of each key
-  // Their variances; null: `relative` times the square of each.
+  float* weights;  // one for each key
+  // Variances of the weights. If null, a variance is `relative` times the square of the weight.
   float* variances = nullptr;
-  float* lost = nullptr;  // what rounding to 0 may take away, all of one sign; null: nothing
-  double sum = 0;         // of the weights
-  double error = 0;       // relative deviation of a weight that is not rounded
-  double relative = 0;    // relative variance of one that is
+  // The most that rounding to 0 may take from each weight, all of one sign. Null means nothing.
+  float* lost = nullptr;
+  double sum = 0;       // of the weights
+  double error = 0;     // relative standard deviation of a weight before it is rounded
+  double relative = 0;  // relative variance of a weight after it is rounded
   bool finite = true;
 };
 
-// What the operands say of one check.
+// The prediction of the operands for one check.
 struct Expected {
   double reference = 0;
-  double spread = 0;  // the variance that the roundings of weights give it
-  double mixed = 0;   // sum of squares of its products, or a bound of it
-  double beside = 0;  // what has one sign
+  double spread = 0;  // the variance that the rounding of the weights causes
+  double mixed = 0;   // sum of squares of its products, or a bound of that sum
+  double beside = 0;  // errors that all have the same sign
 };
 
-// Some rows, one after the other.
+// A block of consecutive rows.
 struct Block {
   std::vector<double> products;
   std::vector<float> weights, variances, lost;
@@ -96,12 +97,12 @@ struct Block {
   std::vector<Expected> checks;  // rows x groups
 };
 
-// The reference of an element, and how far an output may be off before it is rounded.
+// The reference of an element, and the error that an output may have before it is rounded.
 struct Element {
   double reference, slack;
 };
 
-// One matrix of a batch.
+// Checks one matrix of a batch.
 class Checker {
  public:
   Checker(const Attention& a, const Format& output, const AbftOptions& options, std::int64_t batch)
@@ -122,7 +123,7 @@ class Checker {
     pack_values();
   }
 
-  // `output`: all matrices.
+  // `output` holds all matrices of the batch.
   CheckTally check(const TensorView& output, int threads) const {
     const std::int64_t parts = (a_.queries + kRows - 1) / kRows;
     std::vector<CheckTally> tallies(at(parts));
@@ -139,7 +140,7 @@ class Checker {
   std::int64_t groups() const { return groups_; }
   bool confirms() const { return confirm_; }
 
-  // Rows [first, first + count), at most kRows.
+  // Computes rows [first, first + count). `count` is at most kRows.
   void fill(std::int64_t first, std::int64_t count, Block& block) const {
     const std::vector<double> q = values_of(a_.q, batch_ * a_.queries + first, count);
     const std::size_t size = at(count * a_.keys);
@@ -172,7 +173,7 @@ class Checker {
         times(narrow_ ? block.variances : block.weights, !narrow_, sum_squares_);
     const std::vector<double> lost = narrow_ ? times(block.lost, false, sizes_) : none;
     const std::vector<double> sizes = truncates() ? times(block.weights, false, sizes_) : none;
-    // Where outputs are narrow the sums of squares count for little, and the largest bounds them.
+    // For narrow outputs the sums of squares hardly matter, and the largest one bounds them.
     const bool exact = out_.precision > 16;
     const std::vector<double> squares = exact ? times(block.weights, true, squares_) : none;
     block.checks.assign(at(count * groups_), {});
@@ -192,8 +193,9 @@ class Checker {
     }
   }
 
-  // The check of group g of a row with these outputs, of which none is infinite or NaN; where one
-  // is, settle() says more. `blind`: what the weights may add is above the largest of them.
+  // Reads the check of group g of a row with outputs c. Infinite or NaN outputs are left out of the
+  // sums; settle() judges them. Sets `blind` if the possible error of the weights is at least the
+  // largest output, so that the check would not detect its loss.
   Reading read(const Row& row, const Expected& of, std::int64_t g, const double* c,
                bool* blind = nullptr) const {
     double total = 0, outputs = 0, ulps = 0, ulp_squares = 0, largest = 0;
@@ -219,8 +221,8 @@ class Checker {
     return r;
   }
 
-  // Looks at the infinite and NaN outputs of a check, and at those beside them, whose sum says
-  // nothing.
+  // Judges each infinite or NaN output of a check, and the finite outputs of the same check,
+  // because their sum cannot be judged.
   Specials settle(Reading& r, const Row& row, std::int64_t g, const double* c) const {
     const std::int64_t first = g * width_;
     const auto is_special = [&](std::int64_t j) { return !std::isfinite(c[first + j]); };
@@ -255,7 +257,7 @@ class Checker {
     return {reference, kappa_of_element_ * std::sqrt(off) + beside / l};
   }
 
-  // How far outside its bound a value is: 1 and below is inside.
+  // Returns the error of a value divided by its bound. At most 1 means inside.
   double excess(const Element& of, double value) const {
     if (!std::isfinite(value)) {
       return special_is_right(out_, value, of.reference, of.slack) ? 0 : HUGE_VAL;
@@ -272,7 +274,7 @@ class Checker {
     return values;
   }
 
-  // What a row of q is multiplied with: k transposed.
+  // Packs k transposed, the right factor of a row of q.
   void pack_keys() {
     const std::vector<double> k = values_of(a_.k, batch_ * a_.keys, a_.keys);
     keys_.resize(simd::packed_size(a_.depth, a_.keys));
@@ -287,8 +289,8 @@ class Checker {
     longest_key_ = std::sqrt(*std::max_element(squares.begin(), squares.end()));
   }
 
-  // What a row of weights is multiplied with: sums of v over each group of columns, their squares,
-  // the sums of squares, and of sizes.
+  // Packs the right factors of a row of weights. They are the sums of v over each group of columns,
+  // the squares of these sums, the sums of squares, and the sums of absolute values.
   void pack_values() {
     const std::size_t size = simd::packed_size(a_.keys, groups_);
     for (auto* packed : {&sums_, &sum_squares_, &squares_, &sizes_}) packed->resize(size);
@@ -319,17 +321,17 @@ class Checker {
   bool truncates() const {
     return model_ != nullptr && model_->rounding.value != Rounding::kNearestEven;
   }
-  // Roundings of a sum of n products by the machine.
+  // Returns the number of roundings in the machine's sum of n products.
   double roundings(std::int64_t n) const {
     const int chunk = model_ != nullptr ? std::max(1, model_->chunk.value) : 1;
     const std::int64_t chunks = (n + chunk - 1) / chunk;
     return static_cast<double>(chunks);
   }
 
-  // The weights of query i, of its products with the keys, into the memory that `row` has.
+  // Computes the weights of query i from its products with the keys. Writes to the memory in `row`.
   void weigh(std::int64_t i, const double* q, const double* products, Row& row) const {
     const std::int64_t seen = a_.seen(batch_, i);
-    // Lanes, for compilers to make vectors of them.
+    // Separate lanes let compilers vectorize the loop.
     constexpr std::int64_t kLanes = 8;
     double highs[kLanes], lows[kLanes], checks[kLanes] = {};
     std::fill_n(highs, kLanes, -HUGE_VAL);
@@ -338,7 +340,7 @@ class Checker {
       const double score = products[j] * a_.scale;
       highs[lane] = score > highs[lane] ? score : highs[lane];
       lows[lane] = score < lows[lane] ? score : lows[lane];
-      checks[lane] += score * 0;  // NaN where it is not finite
+      checks[lane] += score * 0;  // NaN if the score is not finite
     };
     const std::int64_t whole = seen / kLanes * kLanes;
     for (std::int64_t j = 0; j < whole; j += kLanes) {
@@ -360,8 +362,9 @@ class Checker {
     }
     double length = 0;
     for (std::int64_t d = 0; d < a_.depth; ++d) length += q[d] * q[d];
-    // A score's sum of float32 products: u^2 D (s^2 / 3 + |q|^2 |k|^2 / 6D) (docs/abft.md, the
-    // accumulation term); the scale, the difference and exp, the kernel's at 4 ulps, and ours.
+    // The variance of a weight has five parts. The score's sum of float32 products contributes
+    // u^2 D (s^2 / 3 + |q|^2 |k|^2 / 6D) (docs/abft.md, the accumulation term). The
+    // others are the scale, the difference, the kernel's exp with 4 ulps, and our own exp.
     const double largest = std::max(std::abs(high), std::abs(low));
     const double lengths = std::abs(a_.scale) * std::sqrt(length) * longest_key_;
     const auto depth = static_cast<double>(a_.depth);
@@ -372,10 +375,11 @@ class Checker {
     const double unit = unit_roundoff(in_);
     row.relative = row.error * row.error + unit * unit / 3;
     if (row.variances == nullptr) return;
-    // The kernel rounds weights times something: 1 / sum where it divides first, else 1 or more.
+    // The kernel rounds the weights times this factor: 1 / sum if it divides first, or at least 1.
     const double factor = a_.tile && *a_.tile > 0 ? 1 : 1 / row.sum;
     const double tiny = min_subnormal(in_) / factor;
-    const double smallest_normal = tiny / 2 / unit;  // of precision p: 2^(p - 1) subnormals
+    // a format of precision p has 2^(p - 1) subnormal steps
+    const double smallest_normal = tiny / 2 / unit;
     for (std::int64_t j = 0; j < seen; ++j) {
       const auto p = static_cast<double>(row.weights[j]);
       double variance = row.relative * p * p;
@@ -387,9 +391,9 @@ class Checker {
     }
   }
 
-  // The deviation of rounding that `count` outputs, with these sums of squares, may have from the
-  // float32 sums over the keys and the quotient: u^2 S (c^2 / 3 + products^2 / 6), and the sum of
-  // the weights.
+  // Returns the variance of the outputs due to rounding in the float32 sums over the keys, in the
+  // quotient and in the sum of the weights. The first two are u^2 S (c^2 / 3 + products^2 / 6).
+  // `outputs` and `products` are sums of squares.
   double accumulation(double outputs, double products, double reference, double error) const {
     return kUnit * kUnit * (static_cast<double>(a_.keys) + 8) * (outputs / 3 + products / 6) +
            error * error * reference * reference;
@@ -397,7 +401,8 @@ class Checker {
 
   void check_rows(const TensorView& output, std::int64_t first, std::int64_t count,
                   CheckTally& tally) const {
-    // Kept from one part to the next, for fresh memory of this size costs more than the sums.
+    // Kept from one block to the next, because allocating this memory again costs more than the
+    // sums.
     thread_local Block block;
     fill(first, count, block);
     std::vector<double> c(at(a_.width));
@@ -416,7 +421,8 @@ class Checker {
     }
   }
 
-  // Element by element; counts it as clean where each is within its own bound.
+  // Judges a flagged check element by element. Counts it as clean if each element is within its
+  // bound.
   void look_at(const TensorView& output, const Reading& r, const Row& row, std::int64_t i,
                std::int64_t g, const double* c, CheckTally& tally) const {
     AbftFlag flag;
@@ -452,7 +458,7 @@ class Checker {
     if (tally.flags.size() > AbftVerdict::kListed) tally.flags.resize(AbftVerdict::kListed);
   }
 
-  // The flip of one bit that brings the element back within its bound, the closest of several.
+  // Finds the bit flip that brings the element within its bound. If several do, takes the closest.
   void find_flip(const Element& of, AbftFlag::Element& found) const {
     double best = 1;
     for (int bit = out_.padding; bit < out_.padding + out_.bits; ++bit) {
@@ -477,7 +483,8 @@ class Checker {
   std::vector<double> sums_, sum_squares_, squares_, sizes_;
   double longest_key_ = 0, most_squares_ = 0;
   bool finite_ = true;
-  // Whether weights may be subnormal in the operands' dtype, or round to 0, for good or bad.
+  // True if weights may be subnormal in the operands' dtype, or may round to 0 there. Then each
+  // weight has its own variance.
   bool narrow_;
 };
 

@@ -1,5 +1,5 @@
-// Checksums of attention, O = softmax(scale q k^T) v: sums of O over groups of its columns against
-// the weights' products with the same sums of v. docs/abft.md derives the threshold.
+// Checksums of attention, O = softmax(scale q k^T) v. Compares sums of O over groups of its columns
+// with the products of the weights and the same sums of v. docs/abft.md derives the threshold.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,29 @@
 
 namespace assay::abft {
 
-// Judges the output of an attention (Case::is_attention()), each matrix of a batch by itself. The
-// weights are computed again, from scores in float64: with L queries, S keys, D and E columns some
-// L S (D + E / 8) multiplications and as many additions, against L S (D + E) of a golden result in
-// higher precision.
+// Judges the output of an attention (is_attention() in op/operator.h), each matrix of a batch
+// separately. The weights are computed again, from scores in float64. With L queries, S keys, D and
+// E columns this takes about L S (D + E / 8) multiplications and as many additions. A golden result
+// in higher precision takes L S (D + E) of each.
 //
-// It allows for: half an ulp of each output; weights that are rounded once to the operands' dtype,
-// divided by their sum before (`tile` = 0), or not (`tile` above 0), or either (`tile` not given);
-// the roundings of float32 scores, exponentials and sums. `options.model`: how the machine sums;
-// null: float32 in any order. Not comparable, with the reason, where that does not hold.
+// The threshold allows for half an ulp of each output, for the rounding of the weights, and for the
+// roundings of float32 scores, exponentials and sums. The weights are rounded once to the operands'
+// dtype: after division by their sum (`tile` = 0), before it (`tile` above 0), or either way
+// (`tile` not given). `options.model` describes how the machine sums. Null means float32 in any
+// order. If the check does not apply, the outcome is kNotComparable, with the reason.
 AbftVerdict check_attention(const Case& test_case, const TensorView& output,
                             const AbftOptions& options);
 
-// What follows is for campaigns, which change elements of a row and look again. Rows are those of
-// all matrices, one below the other; elements those of a whole row, as float64.
+// The classes below are for campaigns, which change elements of a row and check it again. Rows
+// count over all matrices, one below the other. `elements` are those of a whole row, as float64.
 class AttentionRow {
  public:
   AttentionRow(AttentionRow&&) noexcept;
   ~AttentionRow();
 
   Reading read(std::int64_t group, const double* elements) const;
-  // Whether a flagged check is a fault, as confirmation asks: some element is outside its bound.
+  // True if a flagged check is a fault, by the rule of confirmation: an element is outside its
+  // bound. Always true without confirmation.
   bool is_wrong(std::int64_t group, const double* elements) const;
 
  private:
@@ -44,8 +46,8 @@ class AttentionRow {
 
 class AttentionRows {
  public:
-  // The case outlives this. Throws std::invalid_argument with the reason where check_attention()
-  // could not compare.
+  // The case must outlive this object. Throws std::invalid_argument, with the reason, if
+  // check_attention() could not compare.
   AttentionRows(const Case& test_case, const Format& output, const AbftOptions& options);
   AttentionRows(AttentionRows&&) noexcept;
   ~AttentionRows();
@@ -54,7 +56,7 @@ class AttentionRows {
   std::int64_t columns() const;
   std::int64_t groups_per_row() const;
   std::int64_t group_width() const;
-  // The operands' side of a row, which must not outlive this.
+  // Returns the operands' side of a row. It must not outlive this object.
   AttentionRow row(std::int64_t i) const;
 
  private:

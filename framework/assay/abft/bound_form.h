@@ -1,5 +1,5 @@
-// What C contributes to the thresholds of its checks: sums over its elements, from which a
-// BoundForm gives the threshold.
+// Statistics of C that the thresholds of its checks need. They are sums over C's elements, from
+// which a BoundForm computes the threshold.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace assay::abft {
 using simd::BoundForm;
 using simd::OutputStats;
 
-// Peak of a row: max|c| / mean|c|, NaN of a row of zeros.
+// Returns the peak of a row, max|c| / mean|c|. It is NaN for a row of zeros.
 double peak_of(const OutputStats& stats, double columns);
 
-// Which fields of the statistics a form reads beside sum.
+// The fields of the statistics that a form reads in addition to `sum`.
 struct StatsUsed {
   bool largest = false;
   bool absolute = false;  // only with largest
@@ -27,14 +27,14 @@ struct StatsUsed {
   bool ulps = true;  // ulp and ulp_square
 };
 
-// Statistics of a row of n stored elements without gaps, for every group of `width` columns:
-// ceil(n / width) of them; sums of ulps and squares over rows of 256 elements and more are right to
-// 2^-19. What `used` leaves out stays 0, and what it has is the same bits whatever else it has.
-// Throws std::invalid_argument for formats that the kernels do not read: they read float16,
-// bfloat16 and floats of four and eight bytes.
+// Computes the statistics of a row of n stored elements without gaps. Writes one entry for every
+// group of `width` columns, ceil(n / width) entries. Sums of ulps and of squares over groups of 256
+// or more elements are accurate to 2^-19. Fields that `used` leaves out stay 0. The bits of a field
+// do not depend on which other fields `used` names. Formats without a kernel are decoded to float64
+// first. The kernels read float16, bfloat16 and floats of four and eight bytes.
 void output_stats(const Format& format, const void* elements, std::int64_t n, std::int64_t width,
                   OutputStats* to, StatsUsed used = {true, true, true, true});
-// The same of numbers of the format that are held in another storage.
+// The same for numbers of `format` that are stored as `storage`.
 void output_stats(const Format& format, simd::Storage storage, const void* elements, std::int64_t n,
                   std::int64_t width, OutputStats* to, StatsUsed used);
 

@@ -17,7 +17,7 @@
 namespace assay::abft {
 namespace {
 
-// What one trial gave; merged in order, so that the result does not depend on threads.
+// Results of one trial. They are merged in order, so the result does not depend on threads.
 struct TrialErrors {
   std::int64_t rows = 0, skipped = 0;
   double largest = 0, sum = 0, squares = 0;
@@ -36,7 +36,7 @@ DistributionSpec distribution_of(const CalibrationPlan& plan) {
   return parse_distribution(formatted("{},scale={}", drawn, number_text(scale)));
 }
 
-// An operand of one trial, as the working format holds it.
+// Returns an operand of one trial, rounded to the working format.
 std::vector<double> operand(const CalibrationPlan& plan, const DistributionSpec& inputs,
                             const Shape& shape, std::uint64_t stream) {
   return draw(inputs, *plan.dtype, shape, plan.seed, stream, 1).view().values();

@@ -1,5 +1,6 @@
-// e_max, V-ABFT's one measured constant: how far the two ways to a row's checksum come apart on a
-// machine, both computed by its matrix unit (V-ABFT design specification 1.2, section 3).
+// Measures e_max, the only measured constant of V-ABFT (V-ABFT design specification 1.2, section
+// 3). It is the largest relative difference between the row sum and the checksum of a row. A
+// machine's matrix unit computes both.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,12 @@
 
 namespace assay::abft {
 
-// What the operands are drawn from (tensor/distribution.h), before they are rounded to the working
+// Distribution of the operands (tensor/distribution.h) before they are rounded to the working
 // format.
 enum class CalibrationInputs : std::uint8_t {
-  kNormal,   // N(1, 1); float16: times 0.01, for its sums would overflow (the specification)
-  kFolded,   // |N(0, 1) + 1| (the published float32 grids)
-  kShifted,  // |N(0, 1)| + 0.5; float16: times min(1, sqrt(65504 / (4 K N))) (published bf16, fp16)
+  kNormal,  // N(1, 1). For float16 times 0.01, because its sums would overflow (the specification).
+  kFolded,  // |N(0, 1) + 1| (the published float32 grids)
+  kShifted,  // |N(0, 1)| + 0.5, float16 times min(1, sqrt(65504 / (4 K N))) (published bf16, fp16)
 };
 std::string_view inputs_word(CalibrationInputs inputs);
 
@@ -32,13 +33,14 @@ struct Calibration {
   std::int64_t rows = 0, skipped = 0;  // skipped: a checksum that is 0, NaN or infinite
   double e_max = 0;                    // largest |difference| / |checksum| seen
   double mean = 0, deviation = 0;      // of the signed relative difference
-  // |mean| + 5.45 deviations: what the largest of 12.8 million rows (100 000 trials) comes to where
-  // the errors are normal, as those of float32 sums are.
+  // |mean| + 5.45 deviations. If the errors are normally distributed, as those of float32 sums are,
+  // this is the expected largest of 12.8 million rows (100 000 trials).
   double predicted = 0;
 };
 
-// (A B) 1 against A (B 1), every product by the machine's matrix unit and rounded to the dtype; 1
-// is a column of ones. Throws std::invalid_argument where the machine does not take the dtype.
+// Compares (A B) 1 with A (B 1), where 1 is a column of ones. The machine's matrix unit computes
+// every product, and each is rounded to the dtype. Throws std::invalid_argument if the machine does
+// not take the dtype or has no matrix unit, if the dtype is an integer, or if a size is below 1.
 Calibration calibrate(const CalibrationPlan& plan);
 
 }  // namespace assay::abft

@@ -13,8 +13,8 @@ namespace assay::abft {
 
 namespace {
 
-// An operand as the matrix unit reads it: of float32 operands with a compute_dtype, rounded to
-// that, as the product that is checked was.
+// Returns a float32 operand of a case with a compute_dtype as the matrix unit reads it: rounded to
+// the compute_dtype, as it was in the checked product.
 Tensor as_computed(const Case& c, const TensorView& operand) {
   const auto compute = c.text("compute_dtype");
   if (!compute) return {};

@@ -1,4 +1,4 @@
-// The checks of a case.
+// Checks the output of a case by checksums.
 #pragma once
 
 #include "assay/abft/abft_verdict.h"
@@ -7,10 +7,12 @@
 
 namespace assay::abft {
 
-// Judges the output of a case by its inputs a and b where it is a product (Case::is_product();
-// transposes, batches and bias taken into account, each matrix of a batch by itself), else by its
-// golden result. `epilogue`: what the kernel gave beside the output, for thresholds that take it
-// (of both parts the accumulator, which says more); null: nothing.
+// Judges the output of a case. For a product (is_product() in op/operator.h) the checksums come
+// from its inputs a and b, with transposes, batches and bias; each matrix of a batch is checked
+// separately. For attention they come from q, k and v. For all other cases they come from the
+// golden result. `epilogue` holds what the kernel returned in addition to the output, for
+// thresholds that use it. Null means nothing. If it has both parts, the accumulator is used,
+// because it holds more.
 AbftVerdict abft_check(const Case& test_case, const TensorView& output, const AbftOptions& options,
                        const Epilogue* epilogue = nullptr);
 

@@ -14,7 +14,7 @@ bool CheckTally::count(const Reading& r, bool is_float) {
     ++not_checkable;
     return false;
   }
-  // Most are below the worst so far, which a product tells faster than a quotient.
+  // Most ratios are below the largest so far. A product shows that faster than a quotient.
   if (!(r.difference <= worst_ratio * r.threshold)) {
     worst_ratio = std::max(worst_ratio, ratio_of(r));
   }
@@ -175,7 +175,7 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
         "are no operands to confirm from",
         grouped(v.narrow)));
   }
-  // A fault's own z says nothing of clean data.
+  // If there is a fault, z includes it and cannot be used to test the calibration.
   if (v.outcome == Outcome::kPass && v.calibrated) {
     const std::string note = calibration_note(v.measured, v.rms_z, v.mean_z);
     if (!note.empty()) v.notes.push_back(note);

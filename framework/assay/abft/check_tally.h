@@ -1,4 +1,4 @@
-// What the checks of a matrix gave, counted, and the verdict in words.
+// Counts the results of the checks of a matrix and puts the verdict in words.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace assay::abft {
 
-// What all rows of a product (or of the transposed one) gave.
+// Results of all rows of a product, or of the transposed product.
 struct CheckTally : CheckCounts {
   LooseReadings loose;  // of the readings that were counted
   ZTally z;
 
-  // Counts one reading; true where it is flagged.
+  // Counts one reading. Returns true if the check is flagged.
   bool count(const Reading& r, bool is_float);
-  // Makes worst_ratio that of exact readings, and drops the loose ones. `closer`: an exact reading,
-  // or one that shows that its D/T is no larger than `ratio`. Where all are below loose.known,
-  // worst_ratio stays.
+  // Makes worst_ratio the one of exact readings, and drops the loose readings. `closer` returns an
+  // exact reading, or one that shows that its D/T is at most `ratio`. If all loose readings are
+  // below loose.known, worst_ratio does not change.
   void settle_worst(const std::function<Reading(const LooseReading&, double ratio)>& closer);
   void add(const CheckTally& other);
 };
@@ -29,21 +29,21 @@ struct CheckTally : CheckCounts {
 // The order in which flags are listed: the largest ratio first.
 bool larger(const AbftFlag& x, const AbftFlag& y);
 
-// The tally into a verdict's counts.
+// Copies the tally into a verdict's counts. Moves the flags.
 void set_counts(AbftVerdict& v, CheckTally& tally);
-// The counts and flags of another matrix of a batch, added.
+// Adds the counts and flags of another matrix of a batch.
 void add_counts(AbftVerdict& all, const AbftVerdict& v);
 
-// "row checks", "checks of 16 columns", of rows of so many columns, with "and of columns" where
-// they are checked too.
+// Returns "row checks", or for example "checks of 16 columns", for rows of `columns` columns. Adds
+// "and of columns" if columns are checked too.
 std::string checks_text(const ThresholdSpec& spec, std::int64_t columns);
 
-// Outcome and words from the counts. `what`: "row checks".
+// Sets the outcome and its words from the counts. `what` names the checks, as in "row checks".
 void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& what);
 
-// One-sided calibration of z = D / sigma over so many clean checks: empty where rms z is at most 1
-// and mean z is 0 within chance (one in a million; Wilson and Hilferty's quantile of chi-square),
-// else what they say.
+// Tests the calibration of z = D / sigma over `measured` clean checks, one-sided. Returns an empty
+// text if rms z is at most 1 and mean z is 0, both within chance. If not, returns a description of
+// the deviation. The chance is one in a million (Wilson and Hilferty's quantile of chi-square).
 std::string calibration_note(std::int64_t measured, double rms_z, double mean_z);
 
 }  // namespace assay::abft

@@ -18,7 +18,8 @@ std::int64_t CheckedProduct::columns_of(std::int64_t group) const {
 
 bool CheckedProduct::integer_product(const Format& output) const {
   if (from_golden || output.is_float() || input_a->is_float() || input_b->is_float()) return false;
-  // Beyond 32 bits no output holds a bias, and the sum of a group of them could be 0 in 64 bits.
+  // No checked output holds a bias of more than 32 bits, and the sum of a group of such biases
+  // could be 0 modulo 2^64.
   const auto whole = [](double v) { return v == std::trunc(v) && std::abs(v) < 0x1p32; };
   return std::all_of(operands.bias.begin(), operands.bias.end(), whole) &&
          std::all_of(operands.row_bias.begin(), operands.row_bias.end(), whole);
@@ -29,7 +30,7 @@ const Prepared& CheckedProduct::prepare(const Format& output) const {
   for (const Slot& slot : prepared_) {
     if (slot.format == &output) return *slot.prepared;
   }
-  const Prepared* other = nullptr;  // of the same checksums
+  const Prepared* other = nullptr;  // one that has the same checksums
   for (const Slot& slot : prepared_) {
     if (is_own_accumulation(*slot.format) == is_own_accumulation(output))
       other = slot.prepared.get();
@@ -73,7 +74,7 @@ Beside CheckedProduct::beside_checksums(const Format& output) const {
   return variant_of(options.spec).reads_products ? Beside::kSizesAndProducts : Beside::kSizes;
 }
 
-// For each check the sum of what its elements may be off.
+// Returns for each check the sum of the tolerances of its elements.
 std::vector<double> CheckedProduct::golden_tolerances() const {
   std::vector<double> sums(at(m * groups()), 0.0);
   parallel_for(m, options.threads, [&](std::int64_t i) {

@@ -1,5 +1,5 @@
-// A product whose rows are checked (its columns are the rows of the transposed product): all that
-// is known of it before C.
+// A product whose rows are checked, and everything that is known about it before C is computed.
+// Columns are checked as the rows of the transposed product.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,29 @@
 
 namespace assay::abft {
 
-// Whether the last rounding of an element of C is that of its accumulation: of float32 results. The
-// accumulation is then their whole threshold, and its squares are taken exactly; elsewhere bounds
-// of them will do.
+// True if the last rounding of an element of C is that of its accumulation, as for float32 results.
+// Then the accumulation is the whole threshold, and its squares are computed exactly. For other
+// formats bounds of the squares are enough.
 bool is_own_accumulation(const Format& output);
 
-// What checking outputs of some kind needs of the operands' side. Rows x groups unless said.
+// The operands' side of a check, for one format of outputs. Sizes are rows x groups unless stated.
 struct Prepared {
-  Checksums checksums;                  // in float64
-  std::vector<double> rounded;          // checksums of an arithmetic that rounds sums; else empty
-  std::vector<std::int64_t> integers;   // of integer products, modulo 2^64; else empty
-  std::vector<double> prefixes, signs;  // ProductStats of accumulators that truncate; else empty
-  std::vector<double> constants;        // thresholds, or their parts, that C has no part in
-  std::vector<double> biases;           // sums of |bias|; empty without bias
+  Checksums checksums;                 // in float64
+  std::vector<double> rounded;         // checksums of an arithmetic that rounds sums, or empty
+  std::vector<std::int64_t> integers;  // checksums of integer products, modulo 2^64, or empty
+  // ProductStats of accumulators that truncate, or empty.
+  std::vector<double> prefixes, signs;
+  std::vector<double> constants;  // thresholds, or parts of them, that do not depend on C
+  std::vector<double> biases;     // sums of |bias|, empty if there is no bias
 };
 
 struct CheckedProduct {
   AbftOptions options;
-  // What options.model points to where columns are checked of factors of two formats.
+  // options.model points here if columns are checked and the factors have two formats.
   std::optional<DotModel> exchanged = {};
   bool from_golden = false;
   Operands operands;
-  const Format* input_a = nullptr;  // as given, whatever holds them
+  const Format* input_a = nullptr;  // the given formats; `operands` may store others
   const Format* input_b = nullptr;
   MatrixRows golden;
   std::int64_t m = 0, n = 0, k = 0;
@@ -47,21 +48,21 @@ struct CheckedProduct {
   std::int64_t width() const { return options.spec.width_of(n); }  // of a group
   std::int64_t groups() const { return options.spec.groups_of(n); }
   std::int64_t columns_of(std::int64_t group) const;
-  // Whether the checks are exact: those of integer products are.
+  // True if the checks are exact, as they are for integer products.
   bool integer_product(const Format& output) const;
 
-  // Whether the accumulation is the whole threshold, so that its squares are taken exactly.
+  // True if the accumulation is the whole threshold, so that its squares are computed exactly.
   bool exact_squares(const Format& output) const {
     return is_own_accumulation(output) || threshold().takes_residuals;
   }
 
-  // Computed once a format of outputs.
+  // Computed once for each format of outputs.
   const Prepared& prepare(const Format& output) const;
 
-  // All of B as float64, row-major; kept from the first call on.
+  // Returns all of B as float64, row-major. Kept from the first call on.
   const double* b_values() const;
 
-  // Why the threshold cannot judge outputs of this format; empty where it can.
+  // Returns why the threshold cannot judge outputs of this format. Empty if it can.
   std::string why_not(const Format& output) const;
 
  private:

@@ -25,21 +25,21 @@ namespace assay::abft {
 namespace {
 
 constexpr std::int64_t kRowBlock = 64;
-constexpr std::size_t kMostLoose = 64;  // of a block of rows
+constexpr std::size_t kMostLoose = 64;  // most loose readings that a block of rows keeps
 
 void raise_to(std::atomic<double>& most, double x) {
   for (double known = most; x > known && !most.compare_exchange_weak(known, x);) {
   }
 }
 
-// The smallest and the largest element of a group of a row.
+// Returns the smallest and the largest element of a group of a row.
 simd::RowExtremes extremes_of(const MatrixRows& c, std::int64_t i, std::int64_t first,
                               std::int64_t count) {
   const auto* row = static_cast<const std::byte*>(c.row(i)) + first * c.format().storage_bytes;
   return simd::row_extremes(c.storage(), row, at(count));
 }
 
-// How many groups of a row of a golden result would miss the loss of any one of their elements.
+// Counts the groups of a row of a golden result that would not detect the loss of any one element.
 std::int64_t blind_groups(const CheckedProduct& d, std::int64_t i,
                           const std::vector<Reading>& readings) {
   std::int64_t blind = 0;
@@ -52,7 +52,8 @@ std::int64_t blind_groups(const CheckedProduct& d, std::int64_t i,
   return blind;
 }
 
-// How many groups of a row have a range of fewer than 3 ulps, and are not of one value.
+// Counts the groups of a row whose elements span fewer than 3 ulps. Groups of one column do not
+// count.
 std::int64_t narrow_groups(const Format& output, const MatrixRows& c, std::int64_t i,
                            std::int64_t width) {
   std::int64_t narrow = 0;
@@ -69,14 +70,14 @@ std::int64_t narrow_groups(const Format& output, const MatrixRows& c, std::int64
 
 namespace {
 
-// Confirmation of residual_compensated: removes the flags of sums that RowReader::explained() has a
-// reason for, and keeps the first few of the others.
+// Confirms the flags of residual_compensated. Removes the flags of sums that RowReader::explained()
+// accounts for, and keeps the first few of the others.
 Confirmation explain_flags(const RowReader& reader, const CheckedProduct& d,
                            std::vector<AbftFlag>& flags) {
   constexpr std::size_t kBatch = 64;  // rows at once
   Confirmation done;
-  std::map<std::int64_t, std::size_t> place;  // of a row among those that were looked at
-  std::vector<double> explained;              // by place, all checks of the row
+  std::map<std::int64_t, std::size_t> place;  // position of a row among the rows seen so far
+  std::vector<double> explained;  // indexed by that position, then by the checks of the row
   std::vector<AbftFlag> faults;
   double work = 0;
   for (std::size_t next = 0; next < flags.size(); next += kBatch) {
@@ -109,7 +110,8 @@ Confirmation explain_flags(const RowReader& reader, const CheckedProduct& d,
 
 struct AbftChecker::Impl {
   CheckedProduct rows;
-  std::unique_ptr<CheckedProduct> columns;  // the transposed product, where columns are checked too
+  // the transposed product, null unless columns are checked
+  std::unique_ptr<CheckedProduct> columns;
 
   const ThresholdSpec& spec() const { return rows.options.spec; }
   std::int64_t checks() const {
@@ -130,16 +132,17 @@ struct AbftChecker::Impl {
             .model = d.options.model,
             .tolerance = d.options.golden_tolerance ? &d.options.golden_tolerance : nullptr};
   }
-  // The readings of all rows of one product, then confirmation of those above their threshold.
+  // Reads all rows of one product, then confirms the checks above their threshold.
   CheckTally scan(const CheckedProduct& d, const TensorView& c, bool is_column,
                   const Residual& residual) const;
-  // A closer look at what is above its threshold: at its elements, or at the sum of the check.
+  // The way in which a check above its threshold is confirmed: not at all, by its elements, or by
+  // its sum.
   enum class Closer : std::uint8_t { kNot, kElements, kSum };
   static void look_at_flags(CheckTally& tally, Closer closer, const RowReader& reader,
                             const CheckedProduct& d, const TensorView& c);
   AbftVerdict check(const TensorView& c, const Residual& residual) const;
-  // Why the residual, or that there is none, does not fit the threshold and an output of this
-  // shape; empty where it does.
+  // Returns why the residual does not fit the threshold and this product, also if it is missing.
+  // Empty if it fits.
   std::string why_not(const Residual& residual) const;
   double kappa() const { return spec().kappa.value_or(kappa_for(checks(), spec().delta)); }
 };
@@ -178,7 +181,7 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
     CheckedProduct& columns = *impl->columns;
     set(columns, b.transposed(), a.transposed());
     columns.operands.row_bias = bias;
-    // Its factors are the other way round, and so are their formats on the machine.
+    // The factors are exchanged, and so are their formats on the machine.
     if (options.model != nullptr && !options.model->other_input.empty()) {
       columns.exchanged = *options.model;
       std::swap(columns.exchanged->input, columns.exchanged->other_input);
@@ -246,7 +249,7 @@ void AbftChecker::forms(std::int64_t row, const Format& output, BoundForm* to) c
 
 namespace {
 
-// A row's stored elements as the kernels read them: their own, or as float64 in `values`.
+// A row's stored elements as the kernels read them: as stored, or as float64 in `values`.
 struct ReadableRow {
   simd::Storage storage;
   std::vector<double> values;
@@ -349,7 +352,7 @@ std::vector<double> AbftChecker::largest_element_errors() const {
   const FloatEnvironment environment;
   const CheckedProduct& d = impl_->rows;
   const Accumulation accumulation(d.options.model, d.k);
-  // |a_i| |b_j| bounds sum_k |a_ik b_kj| (Cauchy and Schwarz), whichever j.
+  // |a_i| |b_j| bounds sum_k |a_ik b_kj| for every j (Cauchy and Schwarz).
   std::vector<double> squares(at(d.n)), row(at(d.k)), errors;
   const double* b = d.b_values();
   for (std::int64_t kk = 0; kk < d.k; ++kk) {
@@ -433,10 +436,10 @@ AbftVerdict AbftChecker::Impl::check(const TensorView& c, const Residual& residu
   }
   set_counts(verdict, all);
   verdict.from_golden = rows.from_golden;
-  // Where most checks are flagged, that is: else it is no fault of all of C.
+  // Only if most checks are flagged. If not, the fault does not concern all of C.
   verdict.columns_are_off =
       2 * verdict.flagged > verdict.checks && columns_are_off(sources(rows), c);
-  // The bias of truncation is bounded, and known to within sigma of some data only.
+  // The bias of truncation is only bounded. For some data it is known to within sigma.
   verdict.calibrated = !Accumulation(rows.options.model, rows.k).truncates();
   summarize(verdict, *spec().threshold, checks_text(spec(), rows.n));
   return verdict;
@@ -448,7 +451,8 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
   const MatrixRows elements(c);
   const std::int64_t group_count = d.groups(), width = d.width();
   const bool confirms = d.options.spec.confirm;
-  std::vector<double> residuals, before;  // R of every check; C before its cast, where it is known
+  // R of every check, and C before its cast if it is known.
+  std::vector<double> residuals, before;
   if (residual.kind == Residual::Kind::kAccumulator) {
     residuals = residuals_of(d, c, residual.values);
     before = residual.values.values();
@@ -459,14 +463,14 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
   reader.look_at_peaks(elements, d.options.threads);
   const std::int64_t blocks = (d.m + kRowBlock - 1) / kRowBlock;
   struct Part {
-    CheckTally sums, casts;  // of rows; of what their cast took away
+    CheckTally sums, casts;  // of the row sums, and of the checks of their casts
   };
   std::vector<Part> parts(at(blocks));
   const auto closer = [&](const LooseReading& r, double ratio) {
     return reader.closer(r, ratio, elements.storage(), elements.row(r.row));
   };
   const Sources from = sources(d);
-  std::atomic<double> worst = 0;  // ratio of the blocks so far
+  std::atomic<double> worst = 0;  // largest ratio of the blocks so far
   parallel_for(blocks, d.options.threads, [&](std::int64_t block) {
     CheckTally &part = parts[at(block)].sums, &casts = parts[at(block)].casts;
     std::vector<Reading> readings(at(group_count));
@@ -483,7 +487,8 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
           to.flags.push_back(flag);
         }
       };
-      // Checks of infinite or NaN elements: a fault, or not checkable where these are right.
+      // Checks with infinite or NaN elements are faults, or not checkable if these elements are
+      // right.
       const auto settle = [&](bool first_time) {
         for (std::int64_t g = 0; g < group_count && output.is_float(); ++g) {
           Reading& reading = readings[at(g)];
@@ -519,7 +524,8 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
         if (d.options.golden_tolerance) part.blind += blind_groups(d, i, readings);
       }
     }
-    // Few of a block wait for a larger ratio elsewhere; more would be a lot of memory.
+    // A few loose readings may wait for a larger ratio in another block. More of them would take
+    // too much memory, so they are settled now.
     for (CheckTally* tally : {&part, &casts}) {
       if (tally->loose.kept.size() > kMostLoose) tally->settle_worst(closer);
       raise_to(worst, tally->worst_ratio);
@@ -532,7 +538,7 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
   }
   all.settle_worst(closer);
   casts.settle_worst(closer);
-  // Of each cast that was looked at nothing else is left to see.
+  // Confirmation cannot tell more about casts that were compared one by one.
   look_at_flags(all,
                 !confirms           ? Closer::kNot
                 : residuals.empty() ? Closer::kElements
@@ -565,7 +571,7 @@ void AbftChecker::Impl::look_at_flags(CheckTally& tally, Closer closer, const Ro
 std::vector<AbftRepair> AbftChecker::repair(Tensor& c, const Residual& residual) const {
   const FloatEnvironment environment;
   std::vector<AbftRepair> repairs;
-  // Each round mends what is listed; a round that finds the same element again gives up.
+  // Each round repairs the listed elements. Stops after a round that finds only repaired elements.
   while (true) {
     const AbftVerdict v = check(c.view(), residual);
     if (v.outcome != Outcome::kFail) return repairs;

@@ -1,4 +1,4 @@
-// The checker of one matrix product: the operands' side once, then any number of results.
+// Checks one matrix product. Computes the operands' side once, for any number of results.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace assay::abft {
 
-// What the kernel gave beside one C: nothing, C before its cast (M x N), or what its epilogue
-// summed of the cast, R = sum (before - after) of each check (M x groups_per_row()).
+// The data that the kernel returned with one C. It is nothing, or C before its cast (M x N), or the
+// sums of its epilogue: R = sum (before - after) of each check (M x groups_per_row()).
 struct Residual {
   enum class Kind : std::uint8_t { kNone, kAccumulator, kSums };
   Kind kind = Kind::kNone;
   TensorView values = {};
 
-  // Of one matrix; of both parts the accumulator, which says more.
+  // For one matrix. If both parts are given, takes the accumulator, because it holds more.
   static Residual of(const Epilogue& epilogue);
   static Residual accumulator(const TensorView& before) { return {Kind::kAccumulator, before}; }
   static Residual sums(const TensorView& r) { return {Kind::kSums, r}; }
@@ -30,74 +30,80 @@ struct Residual {
 
 class AbftChecker {
  public:
-  // a (M x K), b (K x N), optional bias (N, float64): whatever the strides. Throws
-  // std::invalid_argument where the shapes do not multiply.
+  // a is M x K, b is K x N, and the optional bias has N float64 values. Any strides are allowed.
+  // Throws std::invalid_argument if the shapes do not multiply.
   static AbftChecker of_product(const TensorView& a, const TensorView& b, AbftOptions options,
                                 std::vector<double> bias = {});
-  // A golden C (M x N) alone: its sums are the checksums. Only rounding_variance can judge then.
+  // Takes only a golden C (M x N). Its row sums are the checksums. Only rounding_variance can judge
+  // without operands.
   static AbftChecker of_golden(const TensorView& golden, AbftOptions options);
   ~AbftChecker();
   AbftChecker(AbftChecker&&) noexcept;
 
-  // Judges C (M x N). The operands' side is computed once, on the first call.
-  // residual_compensated needs the residual, other thresholds have no use for it.
+  // Judges C (M x N). The operands' side is computed once, on the first call. residual_compensated
+  // needs the residual. Other thresholds refuse one.
   AbftVerdict check(const TensorView& c, const Residual& residual = {}) const;
 
-  // Mends each element that a flag was brought home to, by the flip of one bit where one explains
-  // the difference, else by recomputing it, until the check passes or nothing more is found. With
-  // columns a flagged row and a flagged column cross at it.
+  // Repairs each element that a flag points to. If the flip of one bit explains the difference,
+  // undoes that flip; if not, stores the recomputed value. Repeats until the check passes or
+  // nothing more is found. If columns are checked, the element is where a flagged row and a flagged
+  // column cross.
   std::vector<AbftRepair> repair(Tensor& c, const Residual& residual = {}) const;
 
-  // Why outputs of this format cannot be judged, with this residual beside them; empty where they
-  // can.
+  // Returns why outputs of this format, with this residual, cannot be judged. Empty if they can.
   std::string why_not(const Format& output, const Residual& residual) const;
 
   const AbftOptions& options() const;
   const ThresholdSpec& spec() const;
   std::int64_t rows() const;     // M
   std::int64_t columns() const;  // N
-  std::int64_t depth() const;    // K; 0 of a golden result alone
+  std::int64_t depth() const;    // K, 0 for a golden result
   std::int64_t group_width() const;
   std::int64_t groups_per_row() const;
-  double kappa() const;  // deviations of rounding_variance
+  double kappa() const;  // number of deviations of rounding_variance
 
-  // What follows is for campaigns, which change elements of a row and look again. Rows are those of
-  // C, given as stored elements without gaps; a check is a row's group of columns. All throw
-  // std::invalid_argument for a row that is not there and for formats that the threshold cannot
-  // judge.
+  // The functions below are for campaigns, which change elements of a row and check it again. Rows
+  // are rows of C, given as stored elements without gaps. A check covers one group of columns of a
+  // row. Functions with a row throw std::invalid_argument if C has no such row. Functions with a
+  // format, except looks_at_peaks(), throw it if the threshold cannot judge that format.
 
-  // The checks of one row, before confirmation: groups_per_row() readings, each
-  // reading_of(form, stats, expected, spec().arithmetic, output). torch_npu and mindspore look at
-  // the peaks of all rows: least_peak is the smallest peak() of the rows beside this one, and of a
-  // form its caller sets it. residual_compensated adds R of each check to its row sum.
+  // Reads the checks of one row, before confirmation. Writes groups_per_row() readings, each
+  // reading_of(form, stats, expected, spec().arithmetic, output). torch_npu and mindspore compare
+  // the peaks of all rows: least_peak is the smallest peak() of the other rows. A caller of forms()
+  // sets it in each form. residual_compensated adds R of each check to its row sum.
   void read_row(std::int64_t row, const void* elements, const Format& output, Reading* to,
                 double least_peak = std::numeric_limits<double>::infinity(),
                 const double* residual = nullptr) const;
-  // residual_compensated: the checks of R itself, reading_of(form, R for the sum, 0).
+  // For residual_compensated, reads the checks of R itself: reading_of(form, stats with R as sum,
+  // 0).
   void read_residual(std::int64_t row, const void* elements, const Format& output,
                      const double* residual, Reading* to) const;
-  // residual_compensated, of each check of all rows: a sum above its threshold and not above this
-  // is clean, for the errors of such products add up (docs/abft.md); 0 where they do not.
+  // For residual_compensated, returns for each check of all rows how large an explained difference
+  // is. A check above its threshold but not above this value is clean, because its accumulation
+  // errors add up (docs/abft.md). The value is 0 if they do not.
   std::vector<double> explained(const Format& output) const;
   void residual_forms(std::int64_t row, const Format& output, BoundForm* to) const;
   bool looks_at_peaks(const Format& output) const;
-  // max|c| / mean|c| of a row; -infinity of a row of zeros, which makes every condition false.
+  // Returns max|c| / mean|c| of a row. It is -infinity for a row of zeros, which makes every
+  // condition false.
   double peak(const void* elements, const Format& output) const;
   void forms(std::int64_t row, const Format& output, BoundForm* to) const;
-  // With the tails of the rounding errors where the row's forms are given.
+  // Includes the tails of the rounding errors if `forms` has the row's forms.
   void stats(const Format& output, const void* elements, OutputStats* to,
              const BoundForm* forms = nullptr) const;
-  // What the sum of a check is expected to be: its checksum as the arithmetic sums it, with the
-  // bias of the product and of an accumulator that truncates; before the last rounding.
+  // Returns the expected sum of a check before the last rounding. This is the checksum in the
+  // spec's arithmetic, with the product's bias and with the systematic error of an accumulator that
+  // truncates.
   double expected(std::int64_t row, std::int64_t group, const Format& output) const;
 
-  // Whether `value` may stand at (row, column) of C, as confirmation asks.
+  // Judges whether `value` may stand at (row, column) of C, by the rule of confirmation.
   ElementBound element_bound(std::int64_t row, std::int64_t column, double value,
                              const Format& output) const;
-  // Bounds and references of columns [first, first + count) of a row of C. Keeps B as float64.
+  // Computes bounds and references of columns [first, first + count) of a row of C. Keeps B as
+  // float64.
   void element_bounds(std::int64_t row, std::int64_t first, std::int64_t count,
                       const Format& output, ElementBound* to) const;
-  // Returns for each row how far accumulation may take any element of it from its exact value.
+  // Returns for each row the largest error that the accumulation may give any of its elements.
   std::vector<double> largest_element_errors() const;
 
  private:

@@ -16,7 +16,7 @@
 namespace assay::abft {
 namespace {
 
-constexpr std::int64_t kBatch = 64;  // flags looked at between two looks at the budget
+constexpr std::int64_t kBatch = 64;  // number of flags between two checks of the budget
 
 // Columns first to last of a row.
 struct Span {
@@ -25,8 +25,8 @@ struct Span {
 };
 Span span_of(const AbftFlag& flag) { return {flag.index, flag.first, flag.last}; }
 
-// The elements of a span: their sums, and what accumulation may have added to the rounding error of
-// each, which is computed where it is asked for.
+// The elements of a span: their sums, and the error that accumulation may add to the rounding error
+// of each. That error is computed on demand.
 class SpanElements {
  public:
   SpanElements(const Sources& from, const Span& span)
@@ -64,7 +64,8 @@ class SpanElements {
                        values.data(), sums_.data());
   }
 
-  // Of the element in this column of the matrix. The references of a golden result are its sums.
+  // Returns the sums of the element in this column of the matrix. For a golden result, the
+  // reference is its element.
   const simd::ElementSums& sums(std::int64_t column) const {
     return sums_[at(column - span_.first)];
   }
@@ -75,13 +76,13 @@ class SpanElements {
     return *error;
   }
 
-  // Whether the rounding errors of an element's sum add up to what chance does not explain, as
-  // those of equal products do: the sum is made, by the model or one by one in float32.
+  // True if the rounding errors of an element's sum add up beyond chance, as those of equal
+  // products do. To find out, computes the sum with the model, or one by one in float32.
   bool errors_add_up(std::int64_t column) {
     if (from_.operands == nullptr) return false;
     static const DotModel& plain = dot_model(machine_named("cpu_fma"), format_named("float32"));
     const double* const b = factors(column);
-    // A third of `chance` is some five deviations.
+    // A third of `chance` is about five deviations.
     double sum = from_.operands->bias_at(span_.row, column);
     dot_rows(from_.model != nullptr ? *from_.model : plain, 1, static_cast<std::int64_t>(a_.size()),
              a_.data(), b, &sum);
@@ -89,8 +90,8 @@ class SpanElements {
   }
 
  private:
-  // The right factors of an element's products. Those of its neighbours lie in the same cache lines
-  // of B's rows and are taken along.
+  // Returns the right factors of an element's products. Reads those of its neighbours as well,
+  // because they lie in the same cache lines of B's rows.
   const double* factors(std::int64_t column) {
     constexpr std::int64_t kTogether = 8;
     const std::int64_t j = column - span_.first, first = j / kTogether * kTogether;
@@ -123,12 +124,12 @@ class SpanElements {
   const Span span_;
   std::vector<simd::ElementSums> sums_;
   std::vector<std::optional<ElementError>> errors_;
-  double golden_error_ = 0;  // of a golden result whose tolerance is not known
+  double golden_error_ = 0;  // error of a golden result without a known tolerance
   std::optional<Accumulation> accumulation_;
-  std::vector<double> a_, b_;        // the row of A; B's columns where nobody has them
+  std::vector<double> a_, b_;  // the row of A, and B's columns if the caller has not decoded B
   const double* columns_ = nullptr;  // the first of the span, in B's first row
   std::ptrdiff_t stride_ = 0;
-  std::vector<double> factors_;  // of the columns from `gathered_` of the span on
+  std::vector<double> factors_;  // factors of the columns of the span from `gathered_` on
   std::int64_t gathered_ = -1;
 };
 
@@ -136,7 +137,7 @@ double bound_with(const Format& f, double expected, double slack) {
   return ulp_of(f, std::abs(expected) + slack) / 2 + slack;
 }
 
-// How far outside its bound an element is: 1 and below is inside.
+// Returns the error of an element divided by its bound. At most 1 means inside.
 double excess(SpanElements& elements, const Format& f, std::int64_t column, double actual) {
   const double expected = elements.sums(column).reference;
   const double error = std::abs(actual - expected);
@@ -152,7 +153,7 @@ double excess(SpanElements& elements, const Format& f, std::int64_t column, doub
   return outside;
 }
 
-// The element furthest outside, and by how much.
+// Finds the element that is furthest outside its bound. Returns its error divided by the bound.
 double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
   const Span span = span_of(flag);
   SpanElements elements(from, span);
@@ -176,7 +177,8 @@ double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
     flag.element.reset();
     return worst;
   }
-  // The one flip that brings it back within its bound, the closest where several do.
+  // Find the bit flip that brings the element back within its bound. If several do, take the
+  // closest.
   const std::int64_t column = flag.is_column ? flag.element->row : flag.element->column;
   double closest = INFINITY;
   for (int bit = f.padding; bit < f.padding + f.bits; ++bit) {
@@ -225,7 +227,7 @@ ElementBound bound_of(SpanElements& elements, const Format& f, std::int64_t colu
 ElementBound bound_of_element(const Sources& from, const Format& f, std::int64_t row,
                               std::int64_t first, std::int64_t last, std::int64_t column,
                               double value) {
-  // Of operands the element's own reference is enough.
+  // With operands, the element's own reference is enough.
   const Span span = from.operands != nullptr ? Span{row, column, column} : Span{row, first, last};
   SpanElements elements(from, span);
   ElementBound result = bound_of(elements, f, column);
@@ -295,8 +297,8 @@ bool columns_are_off(const Sources& from, const TensorView& c) {
            bound_with(f, std::max(std::abs(actual), std::abs(s.reference)), slack)});
     }
   }
-  // Most columns are off by more than two elements may be apart, each by one number, and their
-  // elements differ by more than that.
+  // A column counts if its elements are off by one number, larger than two elements may differ, and
+  // if its references differ by more than that. Most columns must count.
   std::int64_t off = 0;
   for (std::vector<Element>& column : by_column) {
     const auto range = [&](double Element::*part) {

@@ -1,4 +1,4 @@
-// A closer look at checks above their threshold: element by element against the operands.
+// Confirms checks above their threshold: compares each element with the operands.
 #pragma once
 
 #include <cmath>
@@ -12,27 +12,29 @@
 
 namespace assay::abft {
 
-// Where references of elements come from: operands, else a golden result.
+// The source of the elements' references: operands, or a golden result if `operands` is null.
 struct Sources {
   const Operands* operands;
   const MatrixRows* golden;
-  const DotModel* model;             // null: float32, one rounding to nearest a product
-  const double* b_values = nullptr;  // all of B as float64, where that is there
-  // Of a golden result: how far an element of this reference may be off; null: not known.
+  const DotModel* model;             // null means float32, with one rounding to nearest per product
+  const double* b_values = nullptr;  // all of B as float64, or null
+  // For a golden result, the largest error of an element with this reference. Null if it is not
+  // known.
   const std::function<double(double)>* tolerance = nullptr;
 };
 
-// The bound of one element, which belongs to the check of columns first to last of its row.
+// Computes the bound of one element. Its check sums columns first to last of its row.
 ElementBound bound_of_element(const Sources& from, const Format& format, std::int64_t row,
                               std::int64_t first, std::int64_t last, std::int64_t column,
                               double value);
 
-// The bounds of columns first to last of a row, a check or part of one; `outside` is not set.
+// Computes the bounds of columns first to last of a row. They are one check or part of one. Does
+// not set `outside`.
 void bounds_of_elements(const Sources& from, const Format& format, std::int64_t row,
                         std::int64_t first, std::int64_t last, ElementBound* to);
 
-// Whether a value is outside the bound of its element. `errors_add_up`: whether the rounding errors
-// of the element's sum do, which decides between the two bounds.
+// True if a value is outside its element's bound. errors_add_up() returns true if the rounding
+// errors of the element's sum add up. This decides between the two bounds.
 template <typename ErrorsAddUp>
 bool is_outside(const Format& format, const ElementBound& of, double value,
                 const ErrorsAddUp& errors_add_up) {
@@ -44,22 +46,25 @@ bool is_outside(const Format& format, const ElementBound& of, double value,
 }
 
 struct Confirmation {
-  std::int64_t clean = 0;     // flags without an element outside its bound
-  bool all_looked_at = true;  // false where a fault was certain and too many flags were left
+  std::int64_t clean = 0;  // flags in which all elements are inside their bounds
+  // false if a fault was certain and the budget ended before all flags were checked
+  bool all_looked_at = true;
 };
 
-// Looks at each element of each flagged check, the largest D/T first: |c - reference| must be at
-// most ulp/2 plus the bound of the accumulation, element_bound() or, where
-// is_chain(), chain_bound() of Accumulation in machine/unit_bound.h (golden result alone: 2^-16
-// of the root mean square of what the check sums; integers must be equal). Removes the flags that
-// are clean; of the others keeps the first few, with their element. `most_work`: multiply-adds
-// after which, with a fault found, the rest is believed.
+// Judges each element of each flagged check, the largest D/T first. |c - reference| must be at most
+// ulp/2 plus the bound of the accumulation. Accumulation in machine/unit_bound.h gives that bound:
+// chain_bound() if is_chain(), and element_bound() if not. For a golden result it is the tolerance
+// in `from`, or 2^-16 of the root mean square of the check's elements. Integers must be equal.
+//
+// Removes the flags that are clean. Keeps the first few others, with their elements. Stops after
+// `most_work` multiply-adds if a fault has been found, and then takes the remaining flags as
+// faults.
 Confirmation confirm_flags(const Sources& from, const TensorView& c, std::vector<AbftFlag>& flags,
                            double most_work, int threads);
 
-// Infinite and NaN elements of columns first to last of a row of C: how many are right, and whether
-// an element is wrong. `others`: looks at the finite elements beside right ones as well, for their
-// sum cannot be.
+// Infinite and NaN elements of columns first to last of a row of C: how many are right, and if an
+// element is wrong. With `others`, judges the finite elements of the check as well, because their
+// sum cannot be judged.
 struct Specials {
   std::int64_t right = 0;
   bool wrong = false;
@@ -67,8 +72,8 @@ struct Specials {
 Specials specials_of(const Sources& from, const TensorView& c, std::int64_t row, std::int64_t first,
                      std::int64_t last, bool others);
 
-// The same of `count` elements of which the caller knows whether element j is infinite or NaN,
-// whether its reference is finite, and whether it is outside its bound.
+// The same for `count` elements. The caller tells if element j is infinite or NaN, if its reference
+// is finite, and if it is outside its bound.
 template <typename IsSpecial, typename HasFiniteReference, typename IsOutside>
 Specials specials_among(std::int64_t count, bool others, const IsSpecial& is_special,
                         const HasFiniteReference& has_finite_reference,
@@ -84,16 +89,17 @@ Specials specials_among(std::int64_t count, bool others, const IsSpecial& is_spe
   return result;
 }
 
-// How far any data may take the accumulation of the elements of columns first to last of a row from
-// the sum of their references, all errors of one sign.
+// Returns the largest possible error of the accumulated sum of columns first to last of a row, for
+// any data, if all errors have the same sign.
 double worst_sum_error(const Sources& from, std::int64_t row, std::int64_t first,
                        std::int64_t last);
 
-// Whether the elements of flagged checks are off by a constant that their columns share: a bias
-// that the operands, or the golden result, lack. False where C has a few rows only.
+// True if the elements are off by a constant per column: a bias that the operands or the golden
+// result lack. Looks at up to 8 rows. False if C has fewer than 3 rows, if it has no float format,
+// or if an element among them is infinite or NaN.
 bool columns_are_off(const Sources& from, const TensorView& c);
 
-// Finds the element of a flagged check that is furthest from its reference, and the flip of one bit
+// Finds the element of a flagged check that is furthest outside its bound, and the flip of one bit
 // that explains it.
 void locate(const Sources& from, const TensorView& c, AbftFlag& flag);
 

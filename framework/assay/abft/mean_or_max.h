@@ -1,5 +1,5 @@
-// The code of the thresholds torch_npu and mindspore: e = 2^-8 sqrt(N) max|c| where the smallest
-// max|c| / mean|c| of all rows is above 5, else 2^-8 N mean|c|.
+// The code of the thresholds torch_npu and mindspore. e = 2^-8 sqrt(N) max|c| if the smallest
+// max|c| / mean|c| of all rows is above 5. If not, e = 2^-8 N mean|c|.
 #pragma once
 
 #include <cstdint>

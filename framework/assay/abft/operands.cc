@@ -27,8 +27,7 @@ void each_block(std::int64_t rows, int threads, const Body& body) {
   });
 }
 
-// The same for blocks so long that putting vectors in the kernel's order once a block costs
-// nothing.
+// The same for long blocks, for kernels that reorder vectors once per block.
 template <typename Body>
 void each_long_block(std::int64_t rows, int threads, const Body& body) {
   constexpr std::int64_t kLong = 1024;
@@ -38,7 +37,7 @@ void each_long_block(std::int64_t rows, int threads, const Body& body) {
   });
 }
 
-// The checksums of whole rows with their sizes, in one pass over each operand.
+// Computes the checksums of whole rows and their sizes, in one pass over each operand.
 void take_sizes(const Operands& o, bool products, int threads, Checksums& to) {
   const std::int64_t k = o.a.columns(), n = o.b.columns();
   std::vector<double> sums(at(k)), largest(at(k)), absolute_sums(products ? at(k) : 0);
@@ -48,18 +47,18 @@ void take_sizes(const Operands& o, bool products, int threads, Checksums& to) {
       simd::output_sizes(o.b.storage(), o.b.row(kk), at(n), at(n), false, &row);
       sums[at(kk)] = row.sum;
       largest[at(kk)] = row.largest;
-      if (!std::isfinite(row.sum)) {  // of finite elements, maybe
+      if (!std::isfinite(row.sum)) {  // the sum may overflow although all elements are finite
         const simd::RowExtremes e = simd::row_extremes(o.b.storage(), o.b.row(kk), at(n));
         largest[at(kk)] = std::max(std::abs(e.low), std::abs(e.high));
       }
-      // Finite, so that it times an element that is 0 is 0.
+      // Kept finite, so that its product with 0 is 0.
       if (products) {
         absolute_sums[at(kk)] = std::min(std::abs(row.sum), std::numeric_limits<double>::max());
       }
     }
   });
   for (const double b : largest) {
-    // NaN of any row stays.
+    // A NaN of any row stays.
     to.largest_b = b != b ? b : std::max(to.largest_b, b);
   }
   to.sizes.resize(at(o.a.rows()));
@@ -119,7 +118,7 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, Beside beside
   result.groups = ceil_div(n, width);
   const std::int64_t groups = result.groups;
   if (groups == 0) return result;
-  // Row kk of B by groups of its columns: the right-hand side of the checksums' product.
+  // Row kk of B by groups of its columns: the right factor of the checksums' product.
   const auto b_groups = [&](std::int64_t kk, double* sums, double* squares) {
     simd::group_sums(o.b.storage(), o.b.row(kk), at(n), at(width), sums, squares);
   };
@@ -143,7 +142,8 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, Beside beside
     });
   } else {
     std::vector<double> packed(simd::packed_size(k, groups)), packed_squares;
-    std::vector<double> smallest(at(k)), largest(at(k));  // square over the groups, of each k
+    // smallest and largest square over the groups, for each k
+    std::vector<double> smallest(at(k)), largest(at(k));
     // Calls use(kk, sums, squares) for every row of B.
     const auto each_row_of_b = [&](const auto& use) {
       each_block(k, threads, [&](std::int64_t first, std::int64_t count) {
@@ -165,7 +165,7 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, Beside beside
       smallest[at(kk)] = low;
       largest[at(kk)] = high;
     });
-    // Where the groups of B differ much, the largest would loosen the threshold of the others.
+    // If the groups of B differ much, the largest square would loosen the thresholds of the others.
     const double low = std::accumulate(smallest.begin(), smallest.end(), 0.0);
     const double high = std::accumulate(largest.begin(), largest.end(), 0.0);
     const bool exact_squares = beside == Beside::kSquares || (with_squares && !(high <= 64 * low));

@@ -1,5 +1,5 @@
-// The operands' side of the checksums: what each row of C must sum to, and the statistics that the
-// thresholds are made of. Computed once a product.
+// The operands' side of the checksums: the expected sums of the rows of C, and the statistics that
+// the thresholds need. Computed once per product.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace assay::abft {
 
-// Rows of a matrix as gapless elements that the kernels read: the tensor's own where it lies so,
-// else a copy (of formats without a kernel: as float64).
+// Rows of a matrix as elements without gaps that the kernels read. These are the tensor's own
+// elements if it stores them so, or a copy. Formats without a kernel are copied as float64.
 class MatrixRows {
  public:
   MatrixRows() = default;
@@ -25,7 +25,7 @@ class MatrixRows {
   const void* row(std::int64_t i) const {
     return view_.data + i * view_.strides[0] * view_.format->storage_bytes;
   }
-  // The format of the stored elements; float64 where a copy had to be made.
+  // The format of the stored elements. It is float64 if no kernel reads the matrix's own format.
   const Format& format() const { return *view_.format; }
   std::ptrdiff_t row_bytes() const {  // from one row to the next
     return view_.strides[0] * view_.format->storage_bytes;
@@ -39,7 +39,7 @@ class MatrixRows {
   simd::Storage storage_ = simd::Storage::kF64;
 };
 
-// How stored elements of a format are read by the checksum kernels; false where none reads them.
+// Sets how the checksum kernels read stored elements of a format. Returns false if no kernel does.
 bool checksum_storage(const Format& format, simd::Storage& storage);
 
 // C = A B + bias_j (+ row_bias_i for a transposed product).
@@ -50,37 +50,39 @@ struct Operands {
   double bias_at(std::int64_t i, std::int64_t j) const;
 };
 
-// checksum(i, g) = sum over k of a_ik (sum of group g of row k of B), with the biases added, and
-// square(i, g) = sum over k of a_ik^2 sum over j in g of b_kj^2, or a bound of it.
+// checksum(i, g) = sum over k of a_ik (sum of group g of row k of B), plus the biases.
+// square(i, g) = sum over k of a_ik^2 (sum over j in g of b_kj^2), or an upper bound of it.
 struct Checksums {
   std::int64_t groups = 0;
   std::vector<double> sums;
-  std::vector<double> squares;  // rows x groups, or one a row, or none
-  // Of each row sum_k |a_ik| max_j |b_kj|, max_k |a_ik| and max_k |a_ik (sum_j b_kj)|, or none; and
-  // max |b| over all of B.
+  std::vector<double> squares;  // rows x groups, one per row, or empty
+  // For each row sum_k |a_ik| max_j |b_kj|, max_k |a_ik| and max_k |a_ik (sum_j b_kj)|, or empty.
+  // largest_b is max |b| over all of B.
   std::vector<simd::RowSizes> sizes;
   double largest_b = 0;
 
   double square(std::int64_t i, std::int64_t g, std::int64_t rows) const;
 };
 
-// products(i, g) = sum over k of a_ik b(k, g), for B given row by row: fill(k, to) writes the
-// `groups` values of row k. Of each element of A `sign` takes -1, 0 or 1.
+// Returns products(i, g) = sum over k of a_ik b(k, g). B is given row by row: fill(k, to) writes
+// the `groups` values of row k. If `sign` is set, uses -1, 0 or 1, the sign of a_ik, in place of
+// a_ik.
 std::vector<double> grouped_products(const MatrixRows& a, std::int64_t groups, bool sign,
                                      const std::function<void(std::int64_t, double*)>& fill,
                                      int threads);
-// What is taken of the operands beside the checksums.
+// The statistics of the operands to compute with the checksums.
 enum class Beside : std::uint8_t {
   kNothing,
-  kSquareBounds,  // equal to the squares where there is one group
+  kSquareBounds,  // equal to the squares if there is one group
   kSquares,
-  kSizes,             // of one group, but for max_k |a_ik (sum_j b_kj)|, which is 0
-  kSizesAndProducts,  // of one group
+  // For one group, without max_k |a_ik (sum_j b_kj)|, which is 0.
+  kSizes,
+  kSizesAndProducts,  // for one group
 };
 Checksums operand_checksums(const Operands& operands, std::int64_t width, Beside beside,
                             int threads);
 
-// Row sums by groups of a golden result.
+// Returns the row sums of a golden result by groups.
 Checksums golden_checksums(const MatrixRows& golden, std::int64_t width, int threads);
 
 }  // namespace assay::abft

@@ -1,4 +1,4 @@
-// What a check by checksums asks for.
+// Options of a check by checksums.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,14 @@ namespace assay::abft {
 
 struct AbftOptions {
   ThresholdSpec spec = parse_threshold(kDefaultThreshold);
-  const DotModel* model = nullptr;  // how the product was accumulated; null: float32, any order
-  // Of a golden result without operands: how far an element may be from its expected value, by its
-  // own bound, for nothing says how it was accumulated. Empty: 2^-16 of the root mean square of
-  // what a check sums.
+  // how the product was accumulated, null for float32 in any order
+  const DotModel* model = nullptr;
+  // For a golden result without operands: the largest error of an element, by its own bound. It
+  // includes the accumulation, because the order of the accumulation is not known. If empty, this
+  // is 2^-16 of the root mean square of the elements that a check sums.
   std::function<double(double expected)> golden_tolerance = {};
-  // Multiply-adds of a closer look at checks above their threshold, after which, with a fault
-  // found, the rest of them is believed; AbftVerdict::all_looked_at says so.
+  // Budget of confirmation, in multiply-adds. After it, if a fault was found, the remaining checks
+  // above their threshold count as faults. AbftVerdict::all_looked_at is then false.
   double closer_look = 4e9;
   int threads = 0;
 };

@@ -1,4 +1,4 @@
-// Checks of a product, or of a batch of them, whose operands may lie anywhere.
+// Checks a product, or a batch of products. The operands may be stored in any way.
 #pragma once
 
 #include <functional>
@@ -11,24 +11,24 @@
 
 namespace assay::abft {
 
-// The verdict on an output that cannot be checked.
+// Returns the verdict on an output that cannot be checked.
 AbftVerdict not_checkable(const TensorView& output, const AbftOptions& options,
                           std::string because);
 
-// The verdicts of check(batch, matrix of the output, options) on each matrix of an output
-// (..., M, N), as one.
+// Calls check(batch, matrix, options) on each matrix of an output (..., M, N). Returns all verdicts
+// as one.
 using CheckMatrix =
     std::function<AbftVerdict(std::int64_t batch, const TensorView& c, const AbftOptions& options)>;
 AbftVerdict check_batch(const TensorView& output, const AbftOptions& options,
                         const CheckMatrix& check);
 
-// Judges an output (..., M, N) by the operands of its product, each matrix of a batch by itself.
-// Copied is what does not lie as the kernels read it: an output with gaps, the matrix of an operand
-// whose rows have gaps (as those of a transposed one), formats that no kernel reads.
+// Judges an output (..., M, N) by the operands of its product, each matrix of a batch separately.
+// Copies what the kernels cannot read in place: an output with gaps, an operand's matrix whose rows
+// have gaps (as those of a transposed one), and formats without a kernel.
 //
-// residual   what the kernel gave beside the output, for thresholds that take it: row-major, of all
-//            of the batch
-// as_read    a matrix of an operand as the unit reads it; an empty tensor: as it is
+// residual   what the kernel returned with the output, for thresholds that use it: row-major, for
+//            the whole batch
+// as_read    returns a matrix of an operand as the unit reads it, or an empty tensor if unchanged
 AbftVerdict check_product(const ProductOperands& product, const TensorView& output,
                           const AbftOptions& options, const Residual& residual = {},
                           const std::function<Tensor(const TensorView&)>& as_read = {});

@@ -1,4 +1,4 @@
-// One check's reading: D = |row sum - checksum|, its threshold T, and z = D / sigma.
+// The reading of one check: D = |row sum - checksum|, its threshold T, and z = D / sigma.
 #pragma once
 
 #include <cstdint>
@@ -11,37 +11,39 @@
 
 namespace assay::abft {
 
-// D, T, and the variance of D where the threshold knows one (rounding_variance; else NaN).
+// D, T, and the variance of D. Only rounding_variance and residual_compensated know the variance.
 struct Reading {
   double difference = 0, threshold = 0;
-  double variance = std::numeric_limits<double>::quiet_NaN();  // of the difference, where known
-  bool checkable = true;                                       // operands and checksum are finite
-  bool below = false;                                          // the row sum is the smaller one
+  // of the difference, NaN if not known
+  double variance = std::numeric_limits<double>::quiet_NaN();
+  bool checkable = true;  // operands and checksum are finite
+  bool below = false;     // the row sum is the smaller one
 
-  // Difference over its deviation, and its square; NaN where that is not known.
+  // Difference over its standard deviation, and the square of that. NaN if the deviation is not
+  // known.
   double z() const;
   double z_square() const;
 
-  // Whether something in it is infinite or NaN: of the operands, the elements or their sums.
+  // True if an operand, an element or a sum is infinite or NaN.
   bool is_special() const;
-  // What looking at its infinite and NaN elements said: so many are right, or some element is
-  // wrong.
+  // Applies what the infinite and NaN elements showed: how many of them are right, and if some
+  // element is wrong.
   void settle(std::int64_t right, bool wrong);
 
-  // The test for a fault: infinity or NaN on either side must not compare as clean.
+  // True if the check finds a fault. Infinity or NaN on either side never compares as clean.
   bool flagged() const;
 };
 
-// Difference over threshold; infinite where either is not finite.
+// Returns difference over threshold. It is infinite if one of them is not finite.
 double ratio_of(const Reading& r);
 
-// The reading of one check: `expected` is what its row sum is expected to be, before the last
-// rounding of the arithmetic.
+// Returns the reading of one check. `expected` is the expected row sum, before the last rounding of
+// the arithmetic.
 Reading reading_of(const BoundForm& form, const OutputStats& stats, double expected,
                    Arithmetic arithmetic, const Format& output);
 
-// A check that is not flagged whatever the tail of its rounding errors is, so that its reading has
-// a bound of T: what the exact one takes (RowReader::closer()).
+// A check that is certainly not flagged, even without the exact tail of its rounding errors. Its
+// reading has only a bound of T. RowReader::closer() computes the exact T from these members.
 struct LooseReading {
   std::int64_t row = 0, group = 0;
   double difference = 0;
@@ -52,23 +54,23 @@ struct LooseReading {
   Arithmetic arithmetic = Arithmetic::kFloat64;
 };
 
-// Loose readings that may show the largest D/T: of those whose `most` is no larger than `known`,
-// which another reading reached, none is kept.
+// Loose readings that may have the largest D/T. Another reading reached `known`. Loose readings
+// whose `most` is not above it are not kept.
 struct LooseReadings {
   std::vector<LooseReading> kept = {};
   double known = 0;
 };
 
-// z of many checks together.
+// Statistics of z over many checks.
 struct ZTally {
   std::int64_t measured = 0;   // checks with a z
-  double square = 0, sum = 0;  // of z; it counts as negative where the row sum is the smaller one
+  double square = 0, sum = 0;  // of z, negative if the row sum is the smaller one
 
-  // The sums that so many checks with these means had.
+  // Returns the sums that `measured` checks with these means have.
   static ZTally of_means(std::int64_t measured, double rms, double mean);
   void add(const Reading& r);
   void add(const ZTally& other);
-  // Over all of them; NaN where there are none.
+  // Over all checks. NaN without checks.
   double rms() const;
   double mean() const;
 };

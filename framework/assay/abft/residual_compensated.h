@@ -1,5 +1,5 @@
-// The code of the threshold residual_compensated (docs/abft.md): what is left of a check where the
-// kernel's own R = sum (c32 - c16) is added to its row sum, and what R itself may be.
+// The code of the threshold residual_compensated (docs/abft.md). It bounds the difference that is
+// left after the kernel's own R = sum (c32 - c16) is added to the row sum, and R itself.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace assay::abft {
 
-// The error of the accumulation alone, and of R's own float32 sum.
+// Covers only the error of the accumulation and of R's own float32 sum.
 BoundForm residual_compensated_form(const RowForms& rows, std::int64_t row, std::int64_t group);
-// The roundings of the outputs alone: what |R| is held against.
+// Covers only the rounding of the outputs. |R| is compared with it.
 BoundForm rounding_form(const RowForms& rows, std::int64_t row, std::int64_t group);
 
-// The cast of one element, which rounds to nearest: |cast - before| against half an ulp, where what
-// is beyond the largest number may be that number. No variance.
+// Reads the cast of one element, which rounds to nearest: compares |cast - before| with half an
+// ulp. Values beyond the largest finite number may be cast to that number. Has no variance.
 Reading cast_reading(const Format& output, double cast, double before);
 
-// R of every check: what the cast of C (m x n) took away, in float64.
+// Returns R of every check in float64: C (m x n) before its cast minus C after it.
 std::vector<double> residuals_of(const CheckedProduct& product, const TensorView& c,
                                  const TensorView& before);
 

@@ -13,19 +13,20 @@
 namespace assay::abft {
 namespace {
 
-double tanh_of(double x) {  // where it does not cancel, by functions that are the same everywhere
+// Only for x for which this does not cancel. Uses functions that return the same on all platforms.
+double tanh_of(double x) {
   const double e = portable::expm1(-2 * std::abs(x));
   return std::copysign(-e / (2 + e), x);
 }
 
-// L(x) = log E exp(s e) of one error at x = s ulp / 2, x L'(x) - L(x), and L''(x). Of the first two
-// the logarithm of `ratio` is left out: +log(ratio) of L(x), -log(ratio) of the other.
+// L(x) = log E exp(s e) of one error at x = s ulp / 2, then x L'(x) - L(x), and L''(x). The first
+// two leave out the logarithm of `ratio`: +log(ratio) for L(x), -log(ratio) for the other.
 struct Cumulant {
   double value, rest, second, ratio = 1;
 };
 
 Cumulant of_uniform(double x) {
-  if (x < 0.25) {  // log(sinh(x) / x) as a series: its terms cancel
+  if (x < 0.25) {  // as a series, because the terms of log(sinh(x) / x) cancel
     const double y = x * x;
     return {y * (1.0 / 6 + y * (-1.0 / 180 + y * (1.0 / 2835 - y / 37800))),
             y * (1.0 / 6 + y * (-1.0 / 60 + y * (1.0 / 567 - y / 5400))),
@@ -40,7 +41,7 @@ Cumulant of_coarse(double x) {
   return {x, -2 * x * e / d, 2 * e / (d * d), d * d / 4};
 }
 
-// sum n_i log(r_i), with one logarithm where the n_i are small.
+// Computes sum n_i log(r_i). Uses one logarithm if the n_i are small.
 class Logarithms {
  public:
   void add(double ratio, double count) {
@@ -59,22 +60,23 @@ class Logarithms {
   double sum_ = 0, product_ = 1;
 };
 
-// log of the factor of exp(K(s) - s K'(s)), x = s^2 K''(s). It is at most 1/2, for so much of any
-// symmetric distribution lies above 0; of a small budget it takes half.
+// Returns the log of the factor of exp(K(s) - s K'(s)), for x = s^2 K''(s). The factor is at most
+// 1/2, because half of any symmetric distribution lies above 0. It takes at most half of a small
+// budget.
 double log_factor(double x, double budget) {
   const double log = std::min(-portable::log(2 * std::numbers::pi * x) / 2, portable::log(0.5));
   return std::max(log, -budget / 2);
 }
 
-// At most the s of a sum of errors with this deviation (least_rounding_tail()).
+// Returns a lower bound of s for a sum of errors with this deviation (least_rounding_tail()).
 double least_s(double deviation, double kappa, bool coarse) {
   const double budget = kappa * kappa / 2;
   const double factor = coarse ? 0 : log_factor(kappa * kappa, budget);
   return std::sqrt(2 * (budget + factor)) / deviation;
 }
 
-// How many of the ulps are the largest one times 2^-i.
-constexpr int kOctaves = 48;  // what is smaller does not show
+// Counts of the ulps that are the largest one times 2^-i.
+constexpr int kOctaves = 48;  // smaller ulps do not matter
 using UlpCounts = std::array<double, kOctaves>;
 
 }  // namespace
@@ -82,8 +84,8 @@ using UlpCounts = std::array<double, kOctaves>;
 RoundingTail rounding_tail(const Format& format, std::span<const double> values, double kappa,
                            bool coarse, double enough) {
   if (values.empty()) return {};
-  // By the exponent field of float64; of subnormals and zeros of `format` it is that of its
-  // smallest normal number.
+  // Uses the exponent field of float64. Subnormals and zeros of `format` count with the exponent of
+  // its smallest normal number.
   const int least = std::ilogb(min_normal(format)) + 1023;
   const auto exponent = [least](double v) {
     return std::max(static_cast<int>((std::bit_cast<std::uint64_t>(v) >> 52) & 0x7ff), least);
@@ -124,10 +126,11 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
     sum.rest -= logs.sum();
     return sum;
   };
-  // Newton's method for log s, from one that is too small: that of a normal distribution with the
-  // same variance and its own divisor. The factor's slope is that of its last change. The cumulants
-  // of bounded errors end at s q = sum h: few errors reach it. q is at its least in s there, so
-  // that its error is of the order of the square of the last change.
+  // Newton's method for log s. It starts from a value that is too small: that of a normal
+  // distribution with the same variance and its own divisor. The slope of the factor is estimated
+  // from its last change. The cumulants of bounded errors end at s q = sum h, which few errors
+  // reach. q has its minimum in s there, so its error is of the order of the square of the last
+  // change.
   constexpr double kMost = 1e12;
   constexpr int kSteps = 60;
   double s = least_s(std::sqrt(square / (coarse ? 2 : 3)), kappa, coarse), factor_slope = 0;
@@ -156,7 +159,7 @@ double least_rounding_tail(double deviation, double largest, double kappa, bool 
   const double s = least_s(deviation, kappa, coarse), x = s * largest;
   double ratio;
   if (x < 0.25) {
-    ratio = coarse ? 1 - x * x / 12 : 1 - x * x / 15;  // the series' first terms, from below
+    ratio = coarse ? 1 - x * x / 12 : 1 - x * x / 15;  // first terms of the series, a lower bound
   } else {
     ratio = coarse ? tanh_of(x / 2) / (x / 2) : 3 * (1 / tanh_of(x) - 1 / x) / x;
   }

@@ -1,4 +1,4 @@
-// The tail of a sum of independent rounding errors: what the sum of so many exceeds with a given
+// The tail of a sum of independent rounding errors: the value that the sum exceeds with a given
 // probability.
 #pragma once
 
@@ -10,43 +10,44 @@
 
 namespace assay::abft {
 
-// q, and the s that it belongs to: an element with another ulp moves q by the difference of
-// log(sinh(s h) / (s h)) / s to first order.
+// q as `value`, and the s that belongs to it as `slope`. If an element has another ulp, q changes
+// by the difference of log(sinh(s h) / (s h)) / s, to first order.
 struct RoundingTail {
   double value = 0, slope = 0;
 };
 
-// The q that e_1 + ... + e_n exceeds with probability exp(-kappa^2 / 2) (|e_1 + ... + e_n| with
-// twice that), where e_j are independent errors of rounding to nearest of values of `format` near
-// values[j]: uniform within half an ulp of values[j]. It is never above sum ulp(values[j]) / 2, the
-// largest that the sum can be.
+// Returns the q that e_1 + ... + e_n exceeds with probability exp(-kappa^2 / 2). |e_1 + ... + e_n|
+// exceeds it with twice that probability. The e_j are independent errors of rounding to nearest in
+// `format`, each uniform within half an ulp of values[j]. q is never above sum ulp(values[j]) / 2,
+// the largest possible sum.
 //
-// The distribution follows from the ulps alone. With the cumulant generating function of the sum,
+// The distribution depends only on the ulps. With the cumulant generating function of the sum,
 // K(s) = sum log(sinh(s h_j) / (s h_j)), h_j = ulp / 2,
 //   P(sum > K'(s)) = exp(K(s) - s K'(s)) / (s sqrt(2 pi K''(s)))
-// to first order: the saddlepoint approximation of Bahadur and Ranga Rao (Annals of Mathematical
-// Statistics 31, 1960; Butler, Saddlepoint Approximations with Applications, 2007). q is K'(s)
-// where that is the probability asked for. Against the exact distribution q is never too small for
-// kappa of 4 and more, and too large by at most 0.2 percent for kappa of 5 and more.
+// to first order. This is the saddlepoint approximation of Bahadur and Ranga Rao (Annals of
+// Mathematical Statistics 31, 1960; Butler, Saddlepoint Approximations with Applications, 2007). q
+// is the K'(s) that has the wanted probability. Compared with the exact distribution, q is never
+// too small for kappa >= 4, and is too large by at most 0.2 percent for kappa >= 5.
 //
-// `coarse`: the values that are rounded have a single bit below the ulp, so that an error is 0 with
-// probability 1/2 and half an ulp of either sign with 1/4: K(s) = sum 2 log cosh(s h_j / 2), and q
-// is Chernoff's bound, without the divisor. Values with more such bits have a smaller q.
+// `coarse`: the values have a single bit below the ulp before they are rounded. Then an error is 0
+// with probability 1/2, and half an ulp of either sign with probability 1/4 each. Then
+// K(s) = sum 2 log cosh(s h_j / 2), and q is Chernoff's bound, without the divisor. Values with
+// more such bits have a smaller q.
 //
-// `enough`: where q is seen to be no less than this, the value may be a lower bound of q that is no
-// less either, and the slope is 0.
+// `enough`: if q is found to be at least this, the value may be a lower bound of q that is also at
+// least `enough`. The slope is then 0.
 //
-// values: finite; kappa: above 0. Of no values both are 0.
+// values must be finite, and kappa above 0. Without values, both results are 0.
 RoundingTail rounding_tail(const Format& format, std::span<const double> values, double kappa,
                            bool coarse, double enough = std::numeric_limits<double>::infinity());
 
-// A lower bound of the same from two numbers: `deviation`, the standard deviation of the sum of the
-// errors, and `largest`, the largest half ulp; both above 0.
+// Returns a lower bound of the same q from two positive numbers: `deviation`, the standard
+// deviation of the sum of the errors, and `largest`, the largest half ulp.
 //
-// With r(x) = 3 (coth(x) - 1/x) / x, or tanh(x/2) / (x/2) where `coarse`, which falls with x,
-//   K'(s) = sum var(e_j) s r(s h_j) >= s deviation^2 r(s largest),
-// and s is at least sqrt(2 (kappa^2 / 2 + log of the divisor at kappa)) / deviation, for
-// s K'(s) - K(s) and s^2 K''(s) are at most those of a normal distribution.
+// r(x) = 3 (coth(x) - 1/x) / x, or tanh(x/2) / (x/2) if `coarse`, falls with x, so
+//   K'(s) = sum var(e_j) s r(s h_j) >= s deviation^2 r(s largest).
+// s is at least sqrt(2 (kappa^2 / 2 + log of the divisor at kappa)) / deviation, because s K'(s) -
+// K(s) and s^2 K''(s) are at most those of a normal distribution.
 double least_rounding_tail(double deviation, double largest, double kappa, bool coarse);
 
 }  // namespace assay::abft

@@ -11,7 +11,8 @@ namespace assay::abft {
 
 namespace {
 
-// Why the variance of the accumulation does not hold on a model's accumulator; empty where it does.
+// Returns why the variance of the accumulation does not hold for a model's accumulator. Empty if it
+// does hold.
 std::string why_not_on(const DotModel* model) {
   if (model == nullptr) return "";
   const Rounding rounding = model->rounding.value;
@@ -32,8 +33,8 @@ std::string why_not_on(const DotModel* model) {
   return "";
 }
 
-// For each check the sum of |a_ik b_kj| over products with a subnormal factor, which a unit that
-// flushes its inputs takes as 0.
+// Returns for each check the sum of |a_ik b_kj| over products with a subnormal factor. A unit that
+// flushes its inputs reads such a factor as 0.
 std::vector<double> flushed_products(const CheckedProduct& product,
                                      const Accumulation& accumulation) {
   const Operands& o = product.operands;
@@ -65,8 +66,9 @@ std::vector<double> flushed_products(const CheckedProduct& product,
   return sums;
 }
 
-// The errors of the check's own float32 sums (docs/abft.md): of B e and of the row by trees, of the
-// chain over k; and what a pair of bfloat16 leaves of B e.
+// Adds the errors of the check's own float32 sums (docs/abft.md): of B e and of the row, which are
+// summed as trees, and of the chain over k. For hi_lo, adds the part of B e that a pair of bfloat16
+// loses.
 void add_own_sums(BoundForm& form, const CheckedProduct& product, const ProductStats& p) {
   const Arithmetic arithmetic = product.options.spec.arithmetic;
   if (arithmetic != Arithmetic::kFloat32 && arithmetic != Arithmetic::kHiLo) return;
@@ -117,19 +119,19 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
     // A float32 result has no rounding of its own: its last accumulation is its rounding.
     form.ulp_weight = 1.0 / (product.options.spec.coarse ? 8 : 12);
     form.half_ulps = 0.5;
-    // The tail of n errors is at least that of one with their variance, sqrt(3) sigma; of few,
-    // whose bound is sum h, at least a third of it.
+    // The tail of n errors is at least that of one error with the same variance, sqrt(3) sigma. The
+    // tail of few errors, bounded by sum h, is at least a third of that bound.
     constexpr std::int64_t kFew = 32;
     form.tail_from = product.columns_of(g) <= kFew ? 1.0 / 3 : std::min(1.7 / form.kappa, 1.0 / 3);
   }
   if (product.from_golden) {
-    // Without operands nothing says how it was accumulated: what each element's own bound allows.
+    // Without operands the accumulation is not known, so the own bound of each element applies.
     if (product.options.golden_tolerance) {
       form.constant = rows.prepared().constants[at(i * product.groups() + g)];
       return form;
     }
-    // What float32 accumulation of some thousand terms leaves, 2^-16 of the row's root mean square
-    // an element.
+    // The error of a float32 accumulation of a few thousand terms: for each element 2^-16 of the
+    // row's root mean square.
     form.per_square = 0x1p-32 / (rows.kappa() * rows.kappa());
     return form;
   }
@@ -138,11 +140,11 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
   form.deviations = noise.deviations;
   form.accumulation = noise.variance;
   form.per_square = noise.per_square;
-  // What the unit flushes has no chance in it: it is beside the deviations.
+  // The error of flushed inputs is not random, so it is added to the deviations.
   form.constant = noise.flushed + rows.prepared().constants[at(i * product.groups() + g)];
   add_own_sums(form, product, p);
   if (!own) {
-    // |c| is below twice its power of two, which is its ulp times 2^mantissa_bits.
+    // |c| is below twice its power of two, and that power is its ulp times 2^mantissa_bits.
     form.per_ulp_square = std::ldexp(form.per_square, 2 * output.mantissa_bits() + 2);
     form.per_square = 0;
   }

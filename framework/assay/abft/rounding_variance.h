@@ -1,5 +1,5 @@
-// The code of the thresholds rounding_variance and residual_compensated (docs/abft.md): rounding
-// errors of C by their variance, and what its accumulation adds.
+// The code of the thresholds rounding_variance and residual_compensated (docs/abft.md). It uses the
+// variance of the rounding errors of C and of its accumulation.
 #pragma once
 
 #include <cstdint>

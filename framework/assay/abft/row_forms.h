@@ -1,4 +1,4 @@
-// The thresholds of a product's checks as forms of what C contributes to them, row by row.
+// The thresholds of a product's checks, row by row, as functions (forms) of the statistics of C.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace assay::abft {
 
-// The forms of the checks of one product, for outputs of a format. A threshold's row of the table
-// makes them from what stands here.
+// The forms of the checks of one product, for outputs of one format. The table's row of each
+// threshold builds them from the members of this class.
 class RowForms {
  public:
   RowForms(const CheckedProduct& product, const Format& output, double kappa);
 
-  StatsUsed used() const;  // by any of the forms
-  // One form a group of row i.
+  StatsUsed used() const;  // the statistics that any of the forms reads
+  // Writes one form for each group of row i.
   void make(std::int64_t i, BoundForm* to) const;
-  // The form of a group from that of the group before it, or of the first from any form. (Of
-  // integers it is BoundForm's own: they are checked exactly.)
+  // Turns the form of the group before into that of this group. The first group takes any form. For
+  // integers it stays a default BoundForm, because they are checked exactly.
   void next(std::int64_t i, std::int64_t g, BoundForm& form) const;
-  // Of a threshold that takes residuals: the form of |R|.
+  // For a threshold that takes residuals, returns the form of |R|.
   BoundForm rounding(std::int64_t i, std::int64_t g) const;
 
   const CheckedProduct& product() const { return product_; }
@@ -30,9 +30,9 @@ class RowForms {
   double kappa() const { return kappa_; }
   const Accumulation& accumulation() const { return accumulation_; }
 
-  // What the operands say of the products of one check.
+  // Returns what the operands predict for the products of one check.
   ProductStats product_stats(std::int64_t i, std::int64_t g) const;
-  // How far the accumulator moves the sum of a check to one side.
+  // Returns the systematic error that the accumulator gives to the sum of a check.
   double bias_of(std::int64_t i, std::int64_t g) const;
 
  private:
@@ -41,13 +41,13 @@ class RowForms {
   const Format& output_;
   double kappa_;
   Accumulation accumulation_;
-  std::int64_t groups_;  // in a row
-  // The forms of a row are the same in all groups of as many columns: what they take of the
-  // operands' side is known for the whole row alone.
+  std::int64_t groups_;  // groups per row
+  // True if all groups of a row with equally many columns have the same form. This is so if the
+  // operands' side is only known for the whole row.
   bool alike_;
 };
 
-// The form of thresholds that C has no part in: what was prepared for the check.
+// Returns the form of thresholds that do not depend on C: the prepared constant of the check.
 BoundForm constant_form(const RowForms& rows, std::int64_t row, std::int64_t group);
 
 }  // namespace assay::abft

@@ -19,7 +19,7 @@
 namespace assay::abft {
 namespace {
 
-// Whether the kernels read a row of C as it is stored; else as float64.
+// True if the kernels read a row of C as it is stored. If not, they read it as float64.
 bool is_own(const Format& f, simd::Storage storage) {
   simd::Storage own;
   return checksum_storage(f, own) && own == storage;
@@ -35,7 +35,7 @@ const std::byte* element(const Format& f, simd::Storage storage, const void* ele
 // Elements of a row of C as float64, from the storage that the kernels read.
 class Values {
  public:
-  static constexpr std::int64_t kFew = 64;  // take no memory
+  static constexpr std::int64_t kFew = 64;  // largest number of elements that needs no heap memory
   Values(const Format& f, simd::Storage storage, const void* elements, std::int64_t first,
          std::int64_t count) {
     if (count > kFew) many_.resize(at(count));
@@ -57,7 +57,7 @@ class Values {
   std::span<double> all_;
 };
 
-// The largest of them in size.
+// Returns the largest absolute value of `count` elements.
 double largest_of(const Format& f, simd::Storage storage, const void* elements, std::int64_t first,
                   std::int64_t count) {
   if (count <= Values::kFew) {
@@ -154,7 +154,7 @@ double RowReader::least_threshold(const BoundForm& form, const OutputStats& stat
   OutputStats least = stats;
   least.tail = 0;
   const double without = form.threshold(least);
-  // Sums of ulps of wide rows are taken in float32: 2^-16 is more than they are off.
+  // Sums of ulps of wide rows are computed in float32. 2^-16 is more than their error.
   least.tail = (1 - 0x1p-16) * least_rounding_tail(deviation, largest, form.kappa, coarse);
   if (difference <= form.threshold(least)) return form.threshold(least);
   add_tail(form, of.storage, of.elements, of.group, least, difference - without);

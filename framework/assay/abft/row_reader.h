@@ -1,4 +1,4 @@
-// Readings of rows of C: forms, statistics and checksums put together.
+// Reads rows of C: combines forms, statistics and checksums to readings.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace assay::abft {
 
-// The peak of a row of n elements as it counts for the others. A row of zeros has none and makes
-// every condition false: -infinity.
+// Returns the peak of a row of n elements, for the comparison with other rows. A row of zeros has
+// no peak. It gets -infinity, which makes every condition false.
 double row_peak(const Format& output, simd::Storage storage, const void* elements, std::int64_t n);
 
 // Readings of rows of C, one after the other.
@@ -21,57 +21,58 @@ class RowReader {
  public:
   RowReader(const CheckedProduct& product, const Format& output, double kappa);
 
-  // Of torch_npu and mindspore: the smallest peak of the rows beside row i. Rows that were not
-  // looked at have none.
+  // For torch_npu and mindspore, finds the smallest peak of the other rows for every row i of C.
+  // Without this call that peak is infinite.
   void look_at_peaks(const MatrixRows& c, int threads);
-  // The same where the caller knows it, for all rows that are read.
+  // Sets that peak for all rows that are read, if the caller knows it.
   void set_least_peak(double peak) { least_peak_ = second_peak_ = peak; }
 
-  // What a row sum is expected to be, before any rounding of the arithmetic.
+  // Returns the expected sum of a check, before any rounding of the arithmetic.
   double expected(std::int64_t i, std::int64_t g) const;
 
-  // `elements`: a row without gaps, in `storage`. `residual`: R of each check, or null.
+  // Reads a row. `elements` is the row without gaps, in `storage`. `residual` is R of each check,
+  // or null.
   //
-  // `loose`: null, or where the checks go whose verdict needs no tail of rounding errors. Their T
-  // has a bound of it then; every other T, and without `loose` that of every check whose D is above
-  // `tail_from` of the threshold by that bound, is exact.
+  // `loose` may be null. If not, it receives the checks whose verdict does not need the tail of the
+  // rounding errors. The T of their readings uses a bound of the tail. All other T are exact if D
+  // is above `tail_from` times the T by that bound.
   void read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
             const double* residual = nullptr, LooseReadings* loose = nullptr) const;
-  // |R| against the roundings of the outputs (rounding_form()).
+  // Compares |R| with the rounding of the outputs (rounding_form()).
   void read_residual(std::int64_t i, simd::Storage storage, const void* elements,
                      const double* residual, Reading* to, LooseReadings* loose = nullptr) const;
-  // The exact reading of a check of such a row, or one whose D/T is a bound no larger than `ratio`.
+  // Returns the exact reading of a loose check, or one that shows that its D/T is at most `ratio`.
   Reading closer(const LooseReading& loose, double ratio, simd::Storage storage,
                  const void* elements) const;
-  // Of each check the cast that is furthest off its bound (cast_reading()). `before`: the row
-  // before its cast.
+  // Writes for each check the cast with the largest error relative to its bound (cast_reading()).
+  // `before` is the row before its cast.
   void read_casts(std::int64_t i, simd::Storage storage, const void* elements, const double* before,
                   Reading* to) const;
-  // Of residual_compensated, for each check of some rows: how far its sum, R added, may be off
-  // where the errors of the accumulation add up to more than five deviations, as those of equal
-  // products and of equal columns do; 0 where they do not. Whether they do, the machine's model
-  // says, or sums one by one in float32.
+  // For residual_compensated, returns for each check of the given rows how far its sum, with R
+  // added, may be off. The value is 0 unless the errors of the accumulation add up to more than
+  // five deviations, as those of equal products and of equal columns do. To find out, the products
+  // are computed with the machine's model, or one by one in float32 if there is no model.
   std::vector<double> explained(std::span<const std::int64_t> rows) const;
-  // Of all groups of a row; with the tails of their rounding errors where `row` is that row's
-  // forms, not null.
+  // Computes the statistics of all groups of a row. Includes the tails of their rounding errors if
+  // `row` has that row's forms.
   void stats(simd::Storage storage, const void* elements, StatsUsed used, OutputStats* to,
              const BoundForm* row = nullptr) const;
 
  private:
-  // Adds the tail of the rounding errors of a group to its statistics.
+  // Adds the tail of a group's rounding errors to its statistics.
   void add_tail(const BoundForm& form, simd::Storage storage, const void* elements, std::int64_t g,
                 OutputStats& to, double enough = std::numeric_limits<double>::infinity()) const;
-  // Which check of which row.
+  // A check of a row, and the row's elements.
   struct Place {
     std::int64_t row, group;
     simd::Storage storage;
     const void* elements;
   };
-  // A lower bound of the threshold of a check, as good as it takes to see that it is not below
-  // `difference`; 0 where there is none.
+  // Returns a lower bound of the threshold of a check, or 0 if it has no lower bound. It is only
+  // computed as far as needed to show that it is at least `difference`.
   double least_threshold(const BoundForm& form, const OutputStats& stats, const Place& of,
                          double difference) const;
-  // The reading of a check, as read() says.
+  // Returns the reading of a check as described at read().
   Reading reading(const Place& of, const BoundForm& form, OutputStats& stats, double expected,
                   Arithmetic arithmetic, LooseReadings* loose) const;
   void read_integers(std::int64_t i, simd::Storage storage, const void* elements,
@@ -82,8 +83,8 @@ class RowReader {
   const Prepared& prepared_;
   RowForms forms_;
   StatsUsed used_;
-  std::int64_t width_, groups_;              // columns of a check; checks of a row
-  double least_peak_ = 0, second_peak_ = 0;  // NaN counts as the least
+  std::int64_t width_, groups_;              // columns per check, and checks per row
+  double least_peak_ = 0, second_peak_ = 0;  // a NaN peak counts as the smallest
   std::int64_t least_row_ = -1;
 };
 

@@ -28,7 +28,7 @@ double largest_of(const simd::RowExtremes& e) {
   return std::max(std::abs(e.low), std::abs(e.high));
 }
 
-// sum_k |a_ik| x_k of each row.
+// Returns sum_k |a_ik| x_k of each row.
 std::vector<double> weighted_sums(const MatrixRows& a, const double* x, int threads) {
   constexpr std::int64_t kTogether = 64;
   std::vector<double> sums(at(a.rows()));
@@ -41,7 +41,7 @@ std::vector<double> weighted_sums(const MatrixRows& a, const double* x, int thre
   return sums;
 }
 
-// Mean and variance (by one of three rules) of part of a row.
+// Mean and variance of part of a row. There are three rules for the variance.
 struct Moments {
   double mean = 0, variance = 0;
 };
@@ -62,11 +62,11 @@ Moments moments_of(const simd::RowExtremes& e, double count, double square, Spre
       variance = square / count;
       break;
   }
-  // Of a constant row the mean may be rounded to outside of it. NaN stays.
+  // The computed mean of a constant row may lie outside of it by rounding. NaN stays.
   return {mean, variance < 0 ? 0 : variance};
 }
 
-// Of columns [begin, end) of row i, those that are sampled: index mod period < width.
+// For columns [begin, end) of row i, as far as they are sampled: index mod period < width.
 Moments moments(const MatrixRows& matrix, std::int64_t i, std::int64_t begin, std::int64_t end,
                 Spread spread, const Sampling& sampling) {
   if (begin == end) return {};
@@ -105,7 +105,7 @@ Moments moments(const MatrixRows& matrix, std::int64_t i, std::int64_t begin, st
 std::vector<VAbftTerms> v_abft_terms(const Operands& o, const VAbftHow& how, int threads) {
   const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
   const std::int64_t groups = (n + how.width - 1) / how.width;
-  // Over the rows of B, of one group of their columns.
+  // Sums over the rows of B, for one group of columns.
   struct GroupMoments {
     double mean = 0, square = 0, variance = 0;
   };
@@ -154,7 +154,7 @@ std::vector<double> product_bounds(const Operands& o, int top, bool matrix, int 
     return bounds;
   }
   const std::int64_t count = top == 0 ? k : std::min<std::int64_t>(top, k);
-  // The indices of the largest values, and the least of those: what no other value exceeds.
+  // The indices of the largest values, and the smallest of these values. No other value exceeds it.
   struct Top {
     std::vector<char> listed;
     double least = 0;

@@ -1,5 +1,5 @@
-// What the published thresholds are made of on the operands' side: statistics of the rows of A and
-// B. Computed once a product.
+// The operands' side of the published thresholds: statistics of the rows of A and B. Computed once
+// per product.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace assay::abft {
 
-// V-ABFT's threshold of each check is e_max (mean + c (mixed + pure)); rows x groups of `width`
-// columns. Means, extremes and deviations are taken of what `a` and `b` sample.
+// V-ABFT's threshold of a check is e_max (mean + c (mixed + pure)). Returned as rows x groups of
+// `width` columns. Means, extremes and deviations cover the columns that `a` and `b` sample.
 struct VAbftTerms {
   double mean, mixed, pure;
 };
@@ -22,24 +22,25 @@ struct VAbftHow {
 };
 std::vector<VAbftTerms> v_abft_terms(const Operands& operands, const VAbftHow& how, int threads);
 
-// y of the original A-ABFT: a bound of max_k |a_ik (sum_j b_kj)| for each row. `top` = 0: that
-// maximum itself. Else from the so many largest |a_ik| of the row and |sum_j b_kj| of B: products
-// of pairs that both lists hold, and for an index that only one list holds its value times the
-// smallest of the other list (Braun, Halder, Wunderlich, section IV). `matrix`: max |a| max |sum_j
-// b_kj| of the whole matrices, for all rows.
+// Returns y of the original A-ABFT for each row: a bound of max_k |a_ik (sum_j b_kj)|. With `top` =
+// 0 it is that maximum. With `top` > 0 it is computed from the `top` largest |a_ik| of the row and
+// the `top` largest |sum_j b_kj| of B. An index in both lists contributes its product. An index in
+// one list contributes its value times the smallest value of the other list (Braun, Halder,
+// Wunderlich, section IV). With `matrix` it is max |a| max |sum_j b_kj| over the whole matrices,
+// for all rows.
 std::vector<double> product_bounds(const Operands& operands, int top, bool matrix, int threads);
 
-// ||A_i|| of each row, and of B: sum_j ||B_j|| over its columns and ||b|| of its row sums.
+// ||A_i|| of each row of A. For B, the sum of ||B_j|| over its columns and ||b|| of its row sums.
 struct Norms {
   std::vector<double> rows_of_a;
   double columns_of_b = 0, row_sums_of_b = 0;
 };
 Norms norms(const Operands& operands, int threads);
 
-// sum_k |a_ik| sum_j |b_kj| of each row, with the biases' absolute values.
+// Returns sum_k |a_ik| sum_j |b_kj| of each row, plus the absolute values of the biases.
 std::vector<double> absolute_products(const Operands& operands, int threads);
 
-// sum over the columns of a check of |bias|; empty where there is none.
+// Returns the sum of |bias| over the columns of each check. Empty if there is no bias.
 std::vector<double> absolute_biases(const Operands& operands, std::int64_t width);
 
 }  // namespace assay::abft

@@ -35,7 +35,7 @@ constexpr ArithmeticRow kArithmetics[] = {
      "format, as e_max is measured"},
 };
 
-// The words of an enumeration, in its order.
+// The names of the values of Spread, in its order.
 constexpr std::string_view kSpreads[] = {"bound", "extreme", "deviation"};
 
 double above_zero(const SpecText& text, const SpecText::Setting& setting) {
@@ -216,13 +216,13 @@ constexpr ThresholdParameter kArithmetic = {
                                  : arithmetic_name(s.arithmetic));
         }};
 
-// In the order in which a spec's text has them.
+// In the order of a spec's text.
 constexpr const ThresholdParameter* kAllParameters[] = {
     &kGroups,  &kBlocks,  &kColumns, &kConfirm, &kDelta,  &kKappa,
     &kCoarse,  &kVariant, &kEMax,    &kC,       &kSigma,  &kSampleA,
     &kSampleB, &kRaise,   &kRecheck, &kTop,     &kLambda, &kArithmetic};
 
-// In the order in which a row's refusal lists them.
+// In the order in which an error message of the row lists them.
 constexpr const ThresholdParameter* kOfRoundingVariance[] = {
     &kGroups, &kColumns, &kConfirm, &kDelta, &kKappa, &kCoarse, &kArithmetic};
 constexpr const ThresholdParameter* kOfResidualCompensated[] = {&kGroups, &kColumns, &kConfirm,
@@ -237,7 +237,7 @@ constexpr const ThresholdParameter* kOfAAbftOriginal[] = {&kVariant, &kTop, &kCo
 constexpr const ThresholdParameter* kOfAnalytic[] = {&kLambda, &kColumns, &kConfirm, &kArithmetic};
 constexpr const ThresholdParameter* kOfAll[] = {&kColumns, &kConfirm, &kArithmetic};
 
-// The variant `sampling` looks at the columns of A with k mod 32 < 4, and at all of B.
+// The variant `sampling` reads the columns of A with k mod 32 < 4, and all of B.
 constexpr ThresholdVariant kVAbftVariants[] = {
     {.name = "seed"},
     {.name = "recalibrated"},
@@ -420,7 +420,7 @@ ThresholdSpec parse_threshold(std::string_view text) {
   std::vector<std::string> known;
   for (const ThresholdParameter* p : spec.threshold->parameters) known.emplace_back(p->name);
   given.check_keys(spec.threshold->name, known);
-  // A variant sets what other parameters change, wherever it stands.
+  // The variant is read first, because it sets values that other parameters override.
   for (const bool variants : {true, false}) {
     for (const ThresholdParameter* p : spec.threshold->parameters) {
       if ((p == &kVariant) != variants) continue;

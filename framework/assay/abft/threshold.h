@@ -1,5 +1,5 @@
-// Thresholds for |row sum - checksum|: rows of a table with their code, and what a user may set of
-// each.
+// Thresholds for |row sum - checksum|: a table with their code, and the parameters that a user may
+// set for each.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Prepared;
 class RowForms;
 struct ThresholdSpec;
 
-// In what precision the checksums are computed and compared: rows of a table too.
+// The precision in which the checksums are computed and compared. This is a table as well.
 enum class Arithmetic : std::uint8_t { kFloat64, kFloat32, kHiLo, kOutput, kMachine };
 struct ArithmeticRow {
   Arithmetic arithmetic;
@@ -32,112 +32,118 @@ struct ArithmeticRow {
 std::span<const ArithmeticRow> arithmetics();
 std::string_view arithmetic_name(Arithmetic arithmetic);
 
-// Of every `period` indices the first `width` are looked at.
+// Reads the first `width` of every `period` indices.
 struct Sampling {
   int width = 1, period = 1;
   bool all() const { return width >= period; }
   friend bool operator==(const Sampling&, const Sampling&) = default;
 };
 
-// What a spec may set of a threshold: "groups" of "rounding_variance,groups=8".
+// A parameter of a threshold, such as "groups" in "rounding_variance,groups=8".
 struct ThresholdParameter {
   std::string_view name;
   std::string_view words;  // what it sets, for `assay list thresholds`
-  // Reads its value, which the text sets, into the spec. Throws std::invalid_argument that quotes
-  // the whole text.
+  // Reads the parameter's value from the text into the spec. The text has the parameter. Throws
+  // std::invalid_argument, which quotes the whole text.
   void (*read)(ThresholdSpec& spec, const SpecText& text);
-  // The value as it is read; empty where it is the default.
+  // Returns the value as text that `read` accepts. Empty if it is the default.
   std::string (*written)(const ThresholdSpec& spec);
 };
 
-// One of the published versions of a threshold, and what it sets of the other parameters.
+// A published version of a threshold, and the values that it gives to other parameters.
 struct ThresholdVariant {
   std::string_view name;
   Sampling sample_a = {};
   bool recheck = false;
-  bool reads_products = false;  // of reads_operand_sizes: also max_k |a_ik (sum_j b_kj)|
+  bool reads_products = false;  // for reads_operand_sizes: also reads max_k |a_ik (sum_j b_kj)|
 };
 
-// A row of the table: what it is in words, what may be set, what its code may be asked for, and its
-// code.
+// A row of the table: the description of a threshold, its parameters, its properties, and its code.
 struct Threshold {
   std::string_view name;
   std::string_view summary;
   std::string_view source;
   std::string_view validity;
   std::span<const ThresholdParameter* const> parameters;
-  int groups = 0;                                   // columns a check unless told; 0: whole rows
-  Arithmetic arithmetic = Arithmetic::kFloat64;     // unless told
-  std::span<const ThresholdVariant> variants = {};  // the first unless told
+  int groups = 0;                                   // default columns per check, 0 for whole rows
+  Arithmetic arithmetic = Arithmetic::kFloat64;     // the default
+  std::span<const ThresholdVariant> variants = {};  // the first is the default
 
-  bool confirms = false;         // unless told, elements are looked at before a check is reported
-  bool golden_suffices = false;  // a golden result alone is enough; else the operands are needed
-  bool takes_residuals = false;  // needs R, what the cast of C took away, and checks it as well
-  // T is made of variances: that of C's roundings from its ulps, that of the accumulation from the
-  // products and the squares of C (of outputs below 24 bits from bounds of them).
+  bool confirms = false;         // by default, elements are judged before a check is reported
+  bool golden_suffices = false;  // a golden result is enough, without operands
+  bool takes_residuals = false;  // needs R, the loss in the cast of C, and checks R as well
+  // T is computed from variances. The variance of C's rounding comes from its ulps. The variance of
+  // the accumulation comes from the products and the squares of C. If the outputs have fewer than
+  // 24 bits, bounds of the squares are used.
   bool by_variance = false;
-  bool reads_sizes = false;          // its forms read max |c|
-  bool reads_peaks = false;          // and sum |c|: they depend on max |c| / mean |c| of all rows
+  bool reads_sizes = false;  // its forms read max |c|
+  // its forms also read sum |c|, and depend on max |c| / mean |c| of all rows
+  bool reads_peaks = false;
   bool reads_operand_sizes = false;  // its forms read Checksums::sizes
 
-  // What follows from the operands alone, once a product and format of outputs; null: nothing.
+  // Computes what depends only on the operands, once per product and format of outputs. May be
+  // null.
   void (*prepare)(const CheckedProduct& product, const Format& output, Prepared& to) = nullptr;
-  // The form of the check of group `group` of row `row`.
+  // Returns the form of the check of group `group` of row `row`.
   simd::BoundForm (*form)(const RowForms& rows, std::int64_t row, std::int64_t group) = nullptr;
-  // Why it cannot judge float outputs of this format beyond what holds for all thresholds; empty
-  // where it can. Null: it always can.
+  // Returns why the threshold cannot judge float outputs of this format. Empty if it can. Reasons
+  // that hold for all thresholds are checked elsewhere. Null if the threshold has no reasons of its
+  // own.
   std::string (*why_not)(const CheckedProduct& product, const Format& output) = nullptr;
 
   bool takes(std::string_view parameter) const;
-  int checks_each() const { return takes_residuals ? 2 : 1; }  // of a group of columns
+  int checks_each() const { return takes_residuals ? 2 : 1; }  // for each group of columns
   std::string_view default_variant() const { return variants.empty() ? "" : variants[0].name; }
 };
 std::span<const Threshold> thresholds();
 
 inline constexpr std::string_view kDefaultThreshold = "rounding_variance";
 
-// How v_abft takes the deviation of a row of n values with mean mu.
+// The rule by which v_abft computes the deviation of a row of n values with mean mu.
 enum class Spread : std::uint8_t {
   kBound,      // sigma^2 = (max - mu)(mu - min), an upper bound
   kExtreme,    // (max - mu) / sqrt(2 ln n)
-  kDeviation,  // the deviation
+  kDeviation,  // the standard deviation itself
 };
 
 // A threshold with its parameters: "rounding_variance,groups=16", "v_abft,variant=recalibrated".
 struct ThresholdSpec {
   const Threshold* threshold = nullptr;
-  int groups = -1;              // columns of C a check; 0: whole rows; -1: the threshold's default
-  bool columns = false;         // check columns of C as well
-  bool confirm = false;         // look at each element before a check is reported; parse_threshold
-                                // turns it on where the threshold confirms
-  double delta = 1e-9;          // false-alarm budget over all checks of a case
-  std::optional<double> kappa;  // instead of the one that follows from delta
-  bool coarse = false;          // inputs reach few bits below the output's ulp: ulp^2 / 8
-  std::string variant = "";     // the name of one of the threshold's variants
-  std::optional<double> e_max, c;  // v_abft: instead of the variant's
-  Spread sigma = Spread::kBound;   // v_abft
-  Sampling sample_a, sample_b;     // v_abft: what means and deviations are taken of
-  double raise = 1;                // v_abft, sampled: the threshold times this
-  bool recheck = false;            // v_abft, sampled: a detection is checked again with everything
-  int top = 0;                     // a_abft_original: y from so many largest values; 0: exactly
-  std::optional<double> lambda;    // analytic: probabilistic, with this lambda
+  int groups = -1;       // columns of C per check, 0 for whole rows, -1 for the default
+  bool columns = false;  // check columns of C as well
+  // judge each element before a check is reported; parse_threshold sets it if the threshold
+  // confirms
+  bool confirm = false;
+  double delta = 1e-9;             // false-alarm budget over all checks of a case
+  std::optional<double> kappa;     // overrides the value that follows from delta
+  bool coarse = false;             // the inputs reach few bits below the output's ulp: ulp^2 / 8
+  std::string variant = "";        // the name of one of the threshold's variants
+  std::optional<double> e_max, c;  // for v_abft: override the variant's values
+  Spread sigma = Spread::kBound;   // for v_abft
+  Sampling sample_a, sample_b;     // for v_abft: the columns that means and deviations cover
+  double raise = 1;                // for v_abft, sampled: factor of the threshold
+  bool recheck = false;  // for v_abft, sampled: a detection is checked again without sampling
+  int top = 0;           // for a_abft_original: y from the `top` largest values, 0 for the exact y
+  std::optional<double> lambda;  // for analytic: probabilistic, with this lambda
   Arithmetic arithmetic = Arithmetic::kFloat64;
 
-  int group_width() const;  // as asked for; 0: whole rows
-  // Columns of a check of rows of so many columns, at least 1, and how many checks a row has.
+  int group_width() const;  // as requested, 0 for whole rows
+  // Columns per check, at least 1, and checks per row, for rows of `columns_of_c` columns.
   std::int64_t width_of(std::int64_t columns_of_c) const;
   std::int64_t groups_of(std::int64_t columns_of_c) const;
   bool sampled() const { return !sample_a.all() || !sample_b.all(); }
-  std::string text() const;  // what parse_threshold reads
+  std::string text() const;  // in the form that parse_threshold reads
 };
 
-// The spec's own variant; one that sets nothing where the threshold has none.
+// Returns the variant of the spec. If the threshold has no variants, returns one that sets nothing.
 const ThresholdVariant& variant_of(const ThresholdSpec& spec);
 
-// Throws std::invalid_argument that names the part which is wrong, with the nearest known word.
+// Reads a spec. Throws std::invalid_argument, which names the wrong part and the nearest known
+// word.
 ThresholdSpec parse_threshold(std::string_view text);
 
-// sqrt(2 ln(2 checks / delta)): P(|error| > kappa sigma) <= 2 exp(-kappa^2 / 2) a check.
+// Returns sqrt(2 ln(2 checks / delta)). For each check, P(|error| > kappa sigma) <= 2 exp(-kappa^2
+// / 2).
 double kappa_for(std::int64_t checks, double delta);
 
 }  // namespace assay::abft

@@ -12,16 +12,16 @@ namespace assay::abft {
 
 namespace {
 
-// How e_max grows with the depth K, from its value in the table.
+// The growth of e_max with the depth K.
 enum class Growth : std::uint8_t { kFlat, kRootOfKOver1024, kLinearInRootOfK };
 
-// e_max of the variants by format: of outputs, of `aclnn` by that of the operands, for C is brought
-// to float32 there before it is summed.
+// e_max of the variants, by the format of the outputs. For `aclnn` it goes by the format of the
+// operands, because there C is converted to float32 before it is summed.
 struct EMax {
   std::string_view variant, format;
-  double e_max;  // kLinearInRootOfK: at K = 0
+  double e_max;  // for kLinearInRootOfK: the value at K = 0
   Growth growth = Growth::kFlat;
-  double per_root = 0;  // kLinearInRootOfK: per sqrt(K)
+  double per_root = 0;  // for kLinearInRootOfK: the increase per sqrt(K)
 };
 constexpr EMax kEMaxModels[] = {
     {.variant = "seed", .format = "bfloat16", .e_max = 8e-3},
@@ -51,12 +51,13 @@ constexpr EMax kEMaxModels[] = {
     {.variant = "aclnn", .format = "float32", .e_max = 2e-5},
 };
 
-// c of the variants, and what a variant does with a format that it has no e_max for.
+// c of the variants, and what a variant does with a format that has no e_max.
 struct VariantRow {
   std::string_view variant;
   double c;
-  bool guesses = false;      // e_max 3u and c 4, the document's first guess; else it is an error
-  bool of_operands = false;  // e_max goes by the format of the operands
+  // e_max is 3u and c is 4, the document's first guess. If false, such a format is an error.
+  bool guesses = false;
+  bool of_operands = false;  // e_max depends on the format of the operands
 };
 constexpr VariantRow kVariantRows[] = {
     {.variant = "seed", .c = 2.5, .guesses = true},
@@ -119,7 +120,7 @@ void prepare_v_abft(const CheckedProduct& product, const Format& output, Prepare
   to.constants = thresholds_of(spec.sample_a, spec.sample_b);
   for (double& t : to.constants) t *= spec.raise;
   if (spec.recheck && spec.sampled()) {
-    // Flagged only by both: above the larger one.
+    // A check is flagged only if both thresholds flag it, so the larger one counts.
     const std::vector<double> full = thresholds_of({}, {});
     for (std::size_t i = 0; i < full.size(); ++i) {
       to.constants[i] = std::max(to.constants[i], full[i]);

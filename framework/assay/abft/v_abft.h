@@ -8,8 +8,8 @@
 
 namespace assay::abft {
 
-// e_max and c of v_abft for an output format, depth K, and format of the operands. Throws
-// std::invalid_argument where the variant lacks the format.
+// Returns e_max and c of v_abft for an output format, a depth K and a format of the operands.
+// Throws std::invalid_argument if the variant does not have the format.
 struct VAbftConstants {
   double e_max, c;
 };

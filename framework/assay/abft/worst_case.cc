@@ -14,8 +14,8 @@
 namespace assay::abft {
 namespace {
 
-// How a product is accumulated if nothing says it: in float32 (float64 operands in float64), in any
-// order, with products that may be rounded by themselves.
+// Returns the model of a product if its accumulation is not known: in float32 (float64 for float64
+// operands), in any order. Each product may be rounded before it is added.
 DotModel in_any_order(const Format& input) {
   return {.input = input.name,
           .chunk = assumed(1),
@@ -25,18 +25,17 @@ DotModel in_any_order(const Format& input) {
           .round_products = assumed(true)};
 }
 
-// Raises thresholds that were published as worst cases to what the worst case is below the normal
-// range, which their formulas leave out, and on accumulators that keep fewer bits than the output.
-// T becomes
+// Raises thresholds that were published as worst cases, because their formulas leave out two cases:
+// values below the normal range, and accumulators that keep fewer bits than the output. T becomes
 //
 //   max(T + n s / 2 + A, W)   results as wide as the accumulator, which are not cast
 //   max(T, W)                 results that are cast: T, by the output's unit roundoff u, has room
 //                             for the accumulation
 //
-// W = E + u (S + E) + n s / 2 bounds the error of a row of any data: E is that of the accumulation
-// (RowSumBounds), S the row's sum of |a| |b|, and n s / 2 is half the smallest subnormal for each
-// of the n casts. A is the part of E that comes from below the normal range. On data in the normal
-// range T stays what was published.
+// W = E + u (S + E) + n s / 2 bounds the error of a row for any data. E is the error of the
+// accumulation (RowSumBounds). S is the row's sum of |a| |b|. n s / 2 is half the smallest
+// subnormal for each of the n casts. A is the part of E that comes from below the normal range. For
+// data in the normal range T stays as published.
 void raise_to_worst_case(const CheckedProduct& product, const Format& output, Prepared& to) {
   const DotModel model =
       product.options.model != nullptr ? *product.options.model : in_any_order(*product.input_a);
@@ -52,11 +51,11 @@ void raise_to_worst_case(const CheckedProduct& product, const Format& output, Pr
   });
   const bool is_cast = !is_own_accumulation(output);
   const double u = unit_roundoff(output), casts = columns * min_subnormal(output) / 2;
-  // An accumulator of the output's precision that rounds to nearest is what T speaks of.
+  // The published T assumes an accumulator of the output's precision that rounds to nearest.
   const bool is_as_published =
       model.kept_bits.value == 0 && model.rounding.value == Rounding::kNearestEven &&
       (product.options.model == nullptr || accumulator_format(model).precision >= output.precision);
-  // The checksums, too, are products in float64.
+  // The checksums are products in float64 and may underflow too.
   const double own = static_cast<double>(product.k) * 0x1p-1074;
   parallel_for(product.m, threads, [&](std::int64_t i) {
     std::vector<double> row(at(product.k));
@@ -99,7 +98,7 @@ void prepare_analytic(const CheckedProduct& product, const Format& output, Prepa
   if (lambda) gamma = portable::expm1(*lambda * std::sqrt(depth) * u + depth * u * u / (1 - u));
   to.constants = absolute_products(product.operands, product.options.threads);
   for (double& t : to.constants) t *= gamma;
-  // With lambda it is probabilistic, and claims no worst case.
+  // With lambda the bound is probabilistic and is no worst case.
   if (!lambda) raise_to_worst_case(product, output, to);
 }
 

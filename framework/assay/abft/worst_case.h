@@ -1,8 +1,7 @@
 // The code of the thresholds that bound the worst case in one precision: sea_abft (simplified error
 // analysis ABFT) and analytic (Higham, Accuracy and Stability, 3.5; with lambda Higham and Mary,
-// SIAM J. Sci. Comput. 41(5), 2019).
-// Both, but not with lambda, are raised to what the worst case is near underflow and on
-// accumulators that keep fewer bits than the output.
+// SIAM J. Sci. Comput. 41(5), 2019). Both are raised to the true worst case near underflow and on
+// accumulators that keep fewer bits than the output. With lambda, analytic is not raised.
 #pragma once
 
 #include <string>

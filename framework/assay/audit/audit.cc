@@ -19,8 +19,9 @@ namespace {
 constexpr double kConfidence = 0.95;
 constexpr std::string_view kFewUlps = "ulp(2)";
 
-// Whether outputs differ from the right one by more than the yardstick allows, and by more than a
-// few representable values: the tolerance of a narrow dtype may be less than one.
+// Tests if an output differs from the right one by more than the yardstick allows, and by more than
+// 2 ulp. The second condition is needed because the tolerance of a narrow dtype may be below one
+// ulp.
 class Yardstick {
  public:
   Yardstick(const std::string& standard, const Format& format) {
@@ -28,7 +29,7 @@ class Yardstick {
       if (name == kFewUlps && !format.is_float()) continue;
       std::optional<Bound> bound = standard_bound(name, format);
       if (!bound) continue;
-      bound->nan_equal = true;  // the right output has its own
+      bound->nan_equal = true;  // the right output may have NaN
       bounds_.push_back(std::move(*bound));
     }
   }
@@ -56,7 +57,7 @@ bool says_failed(const std::string& said) {
          lower.find("mismatch") != std::string::npos;
 }
 
-// Why a target passes what is obviously wrong, as far as that can be found out.
+// Returns why a target passes an obviously wrong output, as far as this can be found out.
 std::string why_passed(const Subject& subject, const Tensor& wrong, const Answer& clean,
                        const Answer& answer, Target& target) {
   if (says_failed(answer.said) && !says_failed(clean.said)) {
@@ -79,7 +80,7 @@ struct Job {
   std::size_t subject, corruption;
   std::uint64_t draw;
 };
-// What came of a job: of each target, whether it passed; empty where it was not asked.
+// The result of a job. `passed` has one value for each target, empty if the target was not called.
 struct Tried {
   std::int64_t changed = 0;
   bool beyond = false;
@@ -204,7 +205,7 @@ class Audit {
     for (std::size_t t = 0; t < targets_.size(); ++t) count(t, jobs, tried);
   }
 
-  // The output of a job, or none where there is nothing to try.
+  // Returns the output of a job. Empty if the corruption does not apply to the subject.
   std::optional<Tensor> made(const Job& job) const {
     const Subject& subject = subjects_[job.subject];
     const Corruption& row = *result_.corruptions[job.corruption];
@@ -225,7 +226,7 @@ class Audit {
     for (std::size_t t = 0; t < targets_.size(); ++t) {
       if (asked_[t][job.subject] == 0) continue;
       if (row.file != FileChange::kNone && !targets_[t]->reads_files()) continue;
-      // Where it does not, nobody can tell by its content.
+      // If the two files are equal, a check cannot tell the golden file from the right output.
       if (row.file == FileChange::kGolden && !targets_[t]->golden_file_differs(subject)) continue;
       tried.passed[t] = ask(t, {subject, *output, row.file}).passed;
     }
@@ -267,11 +268,12 @@ class Audit {
     escape.meaning = row.meaning;
     if (!options_.save) return;
     const FloatEnvironment environment;
-    const auto output = made(job);  // made again: all of them would be much memory
+    // made again, because all outputs together would take much memory
+    const auto output = made(job);
     options_.save(escape, {subject, *output, row.file});
   }
 
-  // Of the first subject of each dtype that a target is asked about.
+  // Searches with the first subject of each dtype that a target is audited with.
   void search() {
     struct Task {
       std::size_t target, subject;
@@ -316,11 +318,11 @@ class Audit {
   const std::vector<Subject>& subjects_;
   const std::vector<std::unique_ptr<Target>>& targets_;
   const AuditOptions& options_;
-  std::vector<Yardstick> yardsticks_;     // one a subject
+  std::vector<Yardstick> yardsticks_;     // one for each subject
   std::vector<std::vector<char>> asked_;  // by target and subject
   AuditResult result_;
   std::atomic<std::int64_t> trials_{0};
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // protects the members below
   std::int64_t done_ = 0, total_ = 0;
 };
 

@@ -1,12 +1,12 @@
-// What does a check let through? Its verdict on right outputs, on wrong ones, and on ones that are
-// less and less wrong.
+// Audits checks: which wrong outputs do they pass? Calls each check with right outputs, wrong ones,
+// and ones that are less and less wrong.
 //
 //   std::vector<std::unique_ptr<Target>> targets = ...;
 //   AuditResult result = run_audit(subjects, targets, {.draws = 10});
 //   result.targets[0].score->share;
 //
-// First the right output must pass and an obviously wrong one must not; where that is not so it is
-// the finding, and nothing else is asked about that subject.
+// First the right output must pass, and an obviously wrong one must not. If that does not hold, it
+// is reported as a finding, and nothing else is tried with that target and subject.
 #pragma once
 
 #include <cstdint>
@@ -25,61 +25,63 @@ namespace assay::audit {
 // A wrong output that a target passed, although it differs from the right one by more than the
 // yardstick allows.
 struct Escape {
-  std::size_t target = 0;  // of run_audit()'s
+  std::size_t target = 0;  // index into the targets of run_audit()
   std::string subject;
   std::string corruption;
   std::uint64_t draw = 0;
   bool is_drawn = false;
-  std::int64_t changed = 0, size = 0;  // elements
+  std::int64_t changed = 0, size = 0;  // numbers of elements
   std::string meaning;
-  std::string saved = {}, repeat = {};  // the caller's: where it was written, what judges it again
+  // Set by the caller: where the output was saved, and the command that judges it again.
+  std::string saved = {}, repeat = {};
 };
 
 struct AuditOptions {
-  int draws = 4;                       // of each corruption that is drawn
-  std::uint64_t seed = 0;              // draws are numbered from here on
-  int threads = 0;                     // 0: default_threads(); no result depends on it
-  std::vector<std::string> only = {};  // globs: corruptions of these names alone; empty: all
-  bool searches = true;                // the smallest error, the size and the blind elements
-  // What counts as let through: a wrong output that differs from the right one by more than this
-  // standard allows, where it knows the dtype, and by more than 2 ulp.
+  int draws = 4;           // for each corruption that is drawn
+  std::uint64_t seed = 0;  // number of the first draw
+  int threads = 0;         // 0 means default_threads(). The results do not depend on it.
+  std::vector<std::string> only = {};  // globs of the corruptions to try, empty for all
+  bool searches = true;  // search for the smallest error, the size and the blind elements
+  // A wrong output counts as escaped if it differs from the right one by more than this standard
+  // allows, and by more than 2 ulp. A standard that does not have the dtype is not applied.
   std::string yardstick = std::string(kDefaultStandard);
   // Called by one thread at a time.
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};
   std::function<void(Escape& escape, const Trial& trial)> save = {};
 };
 
-// Where a target cannot be audited, and why.
+// The reason why a target cannot be audited with a subject.
 struct Finding {
   enum class Kind : std::uint8_t {
     kRefusesRight,  // it does not pass the right output
-    kPassesWrong,   // it passes an obviously wrong one
-    kNotComparable  // it says nothing of such outputs
+    kPassesWrong,   // it passes an obviously wrong output
+    kNotComparable  // it cannot judge such outputs
   };
   Kind kind = Kind::kRefusesRight;
   std::string subject;
   std::string because;
 };
 
-// Of the outputs of one corruption that have another value than the right one: how many there were,
-// how many of them did not pass, and how many passed that are wrong by the yardstick.
+// Counts outputs of one corruption. `tried` counts those that differ in value from the right
+// output. `caught` counts those that did not pass. `escaped` counts those that passed although they
+// are wrong by the yardstick.
 struct Caught {
   std::int64_t tried = 0, caught = 0, escaped = 0;
 };
 
-// The mean over classes of the share that was caught. Its interval (95 percent) comes of the Wilson
-// intervals of the classes by the method of variance estimates recovery (Zou and Donner, Statistics
-// in Medicine 27, 2008).
+// The mean over all classes of the share of outputs that did not pass. Its 95 percent interval is
+// computed from the Wilson intervals of the classes by the method of variance estimates recovery
+// (Zou and Donner, Statistics in Medicine 27, 2008).
 struct Score {
   double share = 0;
   campaign::Interval interval = {};
 };
 std::optional<Score> score_of(const std::vector<Caught>& classes);
 
-// The smallest error of a kind that a target does not pass; of one subject a dtype.
+// The smallest error of one kind that a target does not pass, for one subject per dtype.
 struct Sight {
   std::string kind, subject, dtype;
-  std::optional<std::int64_t> least;  // empty: it passes them all, the largest being `most`
+  std::optional<std::int64_t> least;  // empty if it passes all errors up to `most`
   std::int64_t most = 0;
 };
 struct SightKind {
@@ -87,7 +89,7 @@ struct SightKind {
 };
 std::span<const SightKind> sight_kinds();
 
-// What a target says of one wrong output at several sizes.
+// The verdicts of a target on one wrong output at several sizes.
 struct SizeSeries {
   std::string corruption, subject, dtype;
   struct Point {
@@ -95,20 +97,22 @@ struct SizeSeries {
     bool passed;
   };
   std::vector<Point> points;
-  bool flips() const;  // the verdict depends on the size
+  bool flips() const;  // true if the verdict depends on the size
 };
 
 struct Blindness {
   std::string subject, dtype;
-  std::int64_t blind = 0, nonzero = 0;  // elements; the smallest ones may be 0, and it passes
+  // Numbers of elements. The target passes if the `blind` smallest of the nonzero elements are set
+  // to 0.
+  std::int64_t blind = 0, nonzero = 0;
 };
 
 struct TargetResult {
   std::string name;
   std::vector<Finding> findings = {};
-  std::vector<Caught> corruptions = {};  // one a row of AuditResult::corruptions
-  std::vector<Caught> classes = {};      // one a row of corruption_classes()
-  std::optional<Score> score = {};       // empty where nothing was tried
+  std::vector<Caught> corruptions = {};  // in the order of AuditResult::corruptions
+  std::vector<Caught> classes = {};      // in the order of corruption_classes()
+  std::optional<Score> score = {};       // empty if nothing was tried
   std::vector<Sight> sights = {};
   std::vector<SizeSeries> sizes = {};
   std::vector<Blindness> blindness = {};
@@ -116,15 +120,16 @@ struct TargetResult {
 };
 
 struct AuditResult {
-  std::vector<const Corruption*> corruptions;  // that were tried
+  std::vector<const Corruption*> corruptions;  // the corruptions that were tried
   std::vector<TargetResult> targets;
   std::vector<Escape> escapes;
   std::string yardstick;
-  std::int64_t subjects = 0, trials = 0;  // trials: verdicts that targets gave
+  std::int64_t subjects = 0, trials = 0;  // trials: number of verdicts of all targets
   double seconds = 0;
 };
 
-// Throws std::invalid_argument on an unknown yardstick, and where `only` names nothing.
+// Throws std::invalid_argument if the yardstick is not known, or if a glob in `only` matches
+// nothing.
 AuditResult run_audit(const std::vector<Subject>& subjects,
                       const std::vector<std::unique_ptr<Target>>& targets,
                       const AuditOptions& options);

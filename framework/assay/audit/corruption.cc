@@ -28,7 +28,7 @@ constexpr CorruptionClass kClasses[] = {
 using fault::with_elements;
 using Made = std::optional<Tensor>;
 
-// Empty where the format has no such code.
+// Returns the bits of a NaN or infinity. Empty if the format has no such code.
 std::optional<std::uint64_t> special_bits(const Format& f, double special) {
   if (!f.is_float()) return std::nullopt;
   try {
@@ -46,7 +46,7 @@ Made all_of(const Subject& s, double special) {
   return with_elements(s.clean, [&](std::int64_t) { return *bits; });
 }
 
-// At the element where `key` is the least of those that are finite; the first of equals.
+// Sets one element to `special`: the finite one with the smallest `key`, the first of equal ones.
 Made at_least(const Subject& s, double special, double (*key)(double value)) {
   const auto bits = special_bits(s.clean.format(), special);
   std::int64_t at = -1;
@@ -84,7 +84,7 @@ Made scaled(const Subject& s, std::uint64_t) {
   });
 }
 
-// Twice the value where it has this sign, the rest right.
+// Doubles the values with this sign. The others stay right.
 Made doubled_where(const Subject& s, bool negative) {
   const Format& f = s.clean.format();
   if (!f.is_signed()) return std::nullopt;
@@ -98,7 +98,7 @@ Made doubled_where(const Subject& s, bool negative) {
 }
 Made wrong_negatives(const Subject& s, std::uint64_t) { return doubled_where(s, true); }
 Made wrong_positives(const Subject& s, std::uint64_t) { return doubled_where(s, false); }
-// The two errors have both signs and so cancel in a sum.
+// The two errors have opposite signs, so they cancel in a sum.
 Made cancelling(const Subject& s, std::uint64_t) {
   const Format& f = s.clean.format();
   if (!f.is_float() || s.clean.size() < 2) return std::nullopt;
@@ -115,7 +115,8 @@ Made cancelling(const Subject& s, std::uint64_t) {
   });
 }
 
-// The bits of the same numbers in a dtype of the same width.
+// Encodes the same numbers in another dtype of the same width, and reads those bits in the right
+// dtype.
 Made wrong_dtype(const Subject& s, std::uint64_t) {
   struct Twin {
     std::string_view format, other;
@@ -154,7 +155,7 @@ Made permuted(const Subject& s, std::uint64_t draw) {
   return t;
 }
 
-// The matrices of the last two dimensions as if they lay column by column.
+// Stores the matrices of the last two dimensions column by column.
 Made transposed(const Subject& s, std::uint64_t) {
   const fault::Matrices matrix = fault::matrices_of(s.clean);
   const std::int64_t rows = matrix.rows, columns = matrix.columns;
@@ -171,7 +172,7 @@ Made shifted(const Subject& s, std::uint64_t) {
   return with_elements(s.clean, [&](std::int64_t i) { return s.clean.bits_at((i + n - 1) % n); });
 }
 
-// The elements from `begin` on are not written: they hold what lay there before, zeros.
+// Leaves the elements from `begin` on unwritten: they are zeros, as in fresh memory.
 Made unwritten_from(const Subject& s, std::int64_t begin) {
   const Format& f = s.clean.format();
   if (begin <= 0 || begin >= s.clean.size() || f.specials == Specials::kScale) return std::nullopt;
@@ -196,7 +197,7 @@ Made last_tile(const Subject& s, std::uint64_t) {
   const fault::Matrices matrix = fault::matrices_of(s.clean);
   const std::int64_t rows = matrix.rows, columns = matrix.columns;
   if (rows <= kTile && columns <= kTile) return std::nullopt;
-  const std::int64_t last = s.clean.size() - rows * columns;  // matrix
+  const std::int64_t last = s.clean.size() - rows * columns;  // start of the last matrix
   const std::uint64_t nothing = encode(s.clean.format(), 0);
   return with_elements(s.clean, [&](std::int64_t i) {
     const std::int64_t row = (i - last) / columns, column = (i - last) % columns;
@@ -206,7 +207,7 @@ Made last_tile(const Subject& s, std::uint64_t) {
   });
 }
 
-// What is left of the elements when vectors of 16 are taken away, the last one at least.
+// Leaves unwritten what remains after full vectors of 16 elements, but at least the last element.
 Made tail(const Subject& s, std::uint64_t) {
   const std::int64_t n = s.clean.size();
   return unwritten_from(s, std::min(n - n % 16, n - 1));
@@ -226,7 +227,7 @@ Made last_element(const Subject& s, std::uint64_t) {
   return t;
 }
 
-// Those that are no fault of a table elsewhere.
+// Corruptions that are not in the tables of mutations and faults.
 struct OwnRow {
   std::string_view name, of, meaning;
   bool is_drawn;
@@ -259,7 +260,7 @@ constexpr OwnRow kOwn[] = {
     {"last_element", kCoverage, "the last element is wrong", false, last_element},
 };
 
-// The class of each mutation of fault/mutation.h; a new one is arithmetic until it is named here.
+// The class of each mutation of fault/mutation.h. Mutations that are not listed are arithmetic.
 struct MutationClass {
   std::string_view name, of;
 };
@@ -274,7 +275,7 @@ std::string_view class_of(const fault::Mutation& mutation) {
   return kArithmetic;
 }
 
-// Faults beside the flips of single bits.
+// Faults in addition to flips and bursts at each bit.
 struct FaultRow {
   std::string_view text, of, meaning;
 };
@@ -316,7 +317,8 @@ constexpr FileRow kFiles[] = {
      FileChange::kGolden},
 };
 
-// A fault, the same places for the same draw whatever else is tried.
+// Returns the corruption of a fault. A draw always breaks the same positions, whatever else is
+// tried.
 Corruption fault_row(const std::string& text, std::string_view of, std::string meaning) {
   const fault::FaultSpec spec = fault::parse_fault(text);
   return {text,
@@ -333,7 +335,7 @@ Corruption fault_row(const std::string& text, std::string_view of, std::string m
                 return std::nullopt;
               }
             } catch (const std::invalid_argument&) {
-              return std::nullopt;  // the format lacks what it names
+              return std::nullopt;  // the format does not have what the fault names
             }
             return t;
           }};
@@ -365,7 +367,7 @@ std::vector<Corruption> make_corruptions() {
   for (const FileRow& row : kFiles) {
     rows.push_back({std::string(row.name), kFile, std::string(row.meaning), false, row.change, {}});
   }
-  // By class, so that reports show those of one class together.
+  // Sorted by class, so that reports list the corruptions of a class together.
   std::stable_sort(rows.begin(), rows.end(), [](const Corruption& a, const Corruption& b) {
     const auto place = [](std::string_view of) {
       return std::find_if(std::begin(kClasses), std::end(kClasses),
@@ -396,7 +398,8 @@ Tensor obviously_wrong(const Tensor& clean) {
     const std::uint64_t bits = clean.bits_at(i);
     const double value = decode(f, bits);
     if (f.kind == Kind::kBool) return encode(f, value == 0 ? 1 : 0);
-    // Away from the right value by more than the largest of all, to the side where there is room.
+    // Differs from the right value by more than the largest of all values, towards the side with
+    // room.
     const double off = std::isfinite(value) ? value - std::copysign(2 * most + 1, value) : -most;
     const std::uint64_t wrong = encode(f, off, Rounding::kNearestEven, Overflow::kSaturate);
     return wrong != bits ? wrong : encode(f, most, Rounding::kNearestEven, Overflow::kSaturate);

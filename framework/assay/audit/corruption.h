@@ -1,5 +1,5 @@
-// Wrong outputs: the one table of what an audit tries. It contains every mutation and a list of
-// faults; fault/mutation.h says what the three are.
+// Wrong outputs: the table of the corruptions that an audit tries. It contains every mutation and a
+// list of faults. fault/mutation.h explains faults, mutations and corruptions.
 #pragma once
 
 #include <cstdint>
@@ -14,41 +14,44 @@
 
 namespace assay::audit {
 
-// Corruptions of one kind, which one sort of check sees: a score is a mean over these.
+// A class of corruptions that the same sort of check detects. A score is a mean over classes.
 struct CorruptionClass {
   std::string_view name;
   std::string_view meaning;
 };
 std::span<const CorruptionClass> corruption_classes();
 
-// What happens to the files that a target reads, where that is the corruption.
+// The change to the files that a target reads, if the corruption changes files.
 enum class FileChange : std::uint8_t {
   kNone,
-  kMissing,        // there is no file of the output
-  kEmpty,          // it has no byte
-  kTruncated,      // its second half is missing
-  kGolden,         // it is a copy of the golden file
-  kMissingGolden,  // there is no golden file; to find out why a target passes everything
+  kMissing,    // there is no file of the output
+  kEmpty,      // the output's file has no byte
+  kTruncated,  // the second half of the output's file is missing
+  kGolden,     // the output's file is a copy of the golden file
+  // There is no golden file. Used to find out why a target passes everything.
+  kMissingGolden,
 };
 
 struct Corruption {
-  std::string name;     // of a fault: its text, as `assay inject --fault` takes it
-  std::string_view of;  // the class
+  std::string name;     // for a fault its text, as `assay inject --fault` reads it
+  std::string_view of;  // the name of the class
   std::string meaning;
-  bool is_drawn = false;  // another draw gives another output
+  bool is_drawn = false;  // different draws give different outputs
   FileChange file = FileChange::kNone;
-  // The wrong output; empty where the subject does not allow it. Null where a file is changed.
+  // Returns the wrong output. Empty if the corruption does not apply to the subject. The function
+  // is null if a file is changed instead.
   std::function<std::optional<Tensor>(const Subject& subject, std::uint64_t draw)> apply = {};
 };
 
-// In the order of reports.
+// Returns all corruptions in the order of reports.
 const std::vector<Corruption>& corruptions();
 
-// An output in which nothing is right, but no element is NaN or infinite where the right one is
-// not: what every check must refuse.
+// Returns an output in which every value is wrong. No element is NaN or infinite unless the right
+// one is. Every check must refuse such an output.
 Tensor obviously_wrong(const Tensor& clean);
 
-// How many elements have another value than in `clean`, of the same dtype and shape.
+// Returns the number of elements whose value differs from `clean`. Both have the same dtype and
+// shape.
 std::int64_t changed_elements(const Tensor& clean, const Tensor& output);
 
 }  // namespace assay::audit

@@ -9,7 +9,7 @@
 namespace assay::audit {
 namespace {
 
-// An error of k units in an output; empty where there is nothing that could carry it.
+// An error of k units in an output. `apply` returns empty if no element can have that error.
 struct SightRow {
   SightKind kind;
   std::optional<Tensor> (*apply)(const Tensor& clean, std::int64_t k);
@@ -20,7 +20,7 @@ bool is_finite(const Format& f, std::uint64_t bits) {
   return !f.is_float() || std::isfinite(decode(f, bits));
 }
 
-// k representable values away from zero, the largest finite one at most.
+// Moves k representable values away from zero, at most to the largest finite one.
 std::uint64_t moved(const Format& f, std::uint64_t bits, std::int64_t k) {
   const auto from = ordinal(f, bits);
   if (!from || !is_finite(f, bits)) return bits;
@@ -56,7 +56,7 @@ std::optional<Tensor> one_moved(const Tensor& clean, std::int64_t k) {
   }
   if (at < 0) return std::nullopt;
   Tensor t = clean;
-  // Towards zero, where there is room whatever the value is.
+  // Moves towards zero, because there is room on that side for every value.
   const auto from = ordinal(f, clean.bits_at(at));
   const auto to = from ? at_ordinal(f, *from < 0 ? std::min<std::int64_t>(*from + k, 0)
                                                  : std::max<std::int64_t>(*from - k, 0))
@@ -82,7 +82,7 @@ std::optional<Tensor> all_rounded(const Tensor& clean, std::int64_t k) {
 std::int64_t ordinals_of(const Format& f) {
   return std::int64_t{1} << std::clamp(f.bits - 1, 1, 40);
 }
-// A relative error of 2, more than which nobody needs to see.
+// Units of a relative error of 2. Larger errors need not be searched.
 std::int64_t roundoffs_of(const Format& f) {
   return static_cast<std::int64_t>(std::min(2 / unit_roundoff(f), 0x1p53));
 }
@@ -102,7 +102,7 @@ constexpr SightRow kSights[] = {
 
 constexpr SightKind kKinds[] = {kSights[0].kind, kSights[1].kind, kSights[2].kind};
 
-// Wrong outputs that a check of single elements sees at every size.
+// Wrong outputs that a check of single elements detects at every size.
 constexpr std::string_view kSized[] = {"last_element", "one_nan", "tail"};
 constexpr std::int64_t kSizes[] = {16, 128, 1024, 8192, 65536};
 
@@ -144,7 +144,7 @@ std::vector<Sight> sights_of(const Subject& subject, Target& target) {
 
 Blindness blindness_of(const Subject& subject, Target& target) {
   const Format& f = subject.clean.format();
-  std::vector<std::pair<double, std::int64_t>> sizes;  // of what is finite and not 0
+  std::vector<std::pair<double, std::int64_t>> sizes;  // of elements that are finite and not 0
   for (std::int64_t i = 0, n = subject.clean.size(); i < n; ++i) {
     const double size = std::fabs(decode(f, subject.clean.bits_at(i)));
     if (std::isfinite(size) && size > 0) sizes.emplace_back(size, i);

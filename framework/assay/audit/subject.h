@@ -1,4 +1,4 @@
-// What an audit asks its targets about: a right output of a case, and wrong ones made of it.
+// A subject of an audit: a right output of a case. Wrong outputs are made from it.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,31 @@
 
 namespace assay::audit {
 
-// One output of a case, which is right.
+// One right output of a case.
 struct Subject {
-  Case test_case = {};  // of one output (gate/case_outputs.h), with its golden result
+  Case test_case = {};  // has one output (gate/case_outputs.h), with its golden result
   Tensor clean = {};
-  std::string producer = {};  // of the right output; empty: it is the golden result, rounded
-  // The output of another case, cut or repeated to the same shape, of the same dtype; empty where
+  std::string producer = {};  // of the right output, empty if that is the rounded golden result
+  // The output of another case with the same dtype, cut or repeated to the same shape. Empty if
   // there is no such case.
   Tensor other = {};
-  // The further outputs of the case, which stay right.
+  // The other outputs of the case, which stay right.
   struct Sibling {
     Tensor clean;
     Golden golden;
   };
   std::map<std::string, Sibling> siblings = {};
 
-  std::string title() const;  // "case", of a case with several outputs "case:output"
+  std::string title() const;  // "case", or "case:output" if the case has several outputs
 };
 
-// `from`'s elements in the format of it, cut or repeated to fill the shape; empty where it has
-// none.
+// Returns the elements of `from`, in its format, cut or repeated to fill the shape. Empty if `from`
+// has no elements.
 Tensor fitted(const Tensor& from, const Shape& shape);
 
-// The subject as if it had `size` elements in one dimension: those that it has, cut or repeated,
-// without inputs and siblings. Empty where it has no elements.
+// Returns a subject with `size` elements in one dimension. They are the subject's elements, cut or
+// repeated. It has no inputs and siblings. Empty if the subject has no elements or no golden
+// result.
 std::optional<Subject> resized(const Subject& subject, std::int64_t size);
 
 }  // namespace assay::audit

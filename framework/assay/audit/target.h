@@ -1,6 +1,5 @@
-// Targets: what an audit asks whether an output passes. Standards of assay are asked in this
-// process; whatever else judges outputs is a Target of the caller's (the command line's are
-// programs).
+// A target decides if an output passes. Standards of assay are targets that run in this process.
+// Callers derive other targets from Target, as the command line does for programs.
 #pragma once
 
 #include <map>
@@ -15,7 +14,7 @@
 
 namespace assay::audit {
 
-// An output that a target is asked about.
+// An output for a target to judge.
 struct Trial {
   const Subject& subject;
   const Tensor& output;
@@ -24,30 +23,31 @@ struct Trial {
 
 struct Answer {
   bool passed = false;
-  std::string because = {};  // one line: "exit status 1", "3 of 12 elements miss"
-  std::string said = {};     // what a program printed, of much the end
+  std::string because = {};  // one line, such as "exit status 1" or "3 of 12 elements miss"
+  std::string said = {};     // the text that a program printed, only the end of a long one
 };
 
-// Several threads may ask at once.
+// Several threads may call a target at the same time.
 class Target {
  public:
   virtual ~Target() = default;
   virtual const std::string& name() const = 0;
-  // Whether it looks at files, so that changes of those are corruptions.
+  // True if it reads files, so that changes to files count as corruptions.
   virtual bool reads_files() const { return false; }
-  // Of one that does: whether a copy of the golden file is another file than the right output's.
+  // For targets that read files: true if a copy of the golden file differs from the right output's
+  // file.
   virtual bool golden_file_differs(const Subject&) const { return false; }
-  // Why it has nothing to say of any output of this subject; empty where it has.
+  // Returns why it cannot judge any output of this subject. Empty if it can.
   virtual std::string why_not(const Subject& subject) = 0;
   virtual Answer judge(const Trial& trial) = 0;
 };
 
-// What the standards of a request say. `gate`: what assay's gate makes of it, where passed is the
-// outcome pass alone; else the standard by itself, which passes an output also where the gate calls
-// it untrusted, for zeros would have passed too. The subjects must outlive it.
+// Judges by the standards of a request. With `gate`, an output passes only if the outcome of
+// assay's gate is pass. Without it the standard decides: an output also passes if the gate would
+// call it untrusted, because zeros would have passed as well. The subjects must outlive the target.
 class StandardTarget : public Target {
  public:
-  // Throws std::invalid_argument on an unknown standard.
+  // Throws std::invalid_argument if the standard is not known.
   StandardTarget(std::string name, GateRequest request, bool gate);
   const std::string& name() const override { return name_; }
   std::string why_not(const Subject& subject) override;
@@ -61,7 +61,7 @@ class StandardTarget : public Target {
   GateRequest request_;
   bool gate_;
   std::mutex mutex_;
-  std::map<const Subject*, Checks> checks_;  // what they are held against, once a subject
+  std::map<const Subject*, Checks> checks_;  // the checks of each subject
 };
 
 }  // namespace assay::audit

@@ -1,5 +1,5 @@
-// The checksums of attention on one matrix of a campaign: all matrices of its batch, one below the
-// other.
+// Checks attention by checksums, for one matrix of a campaign. That matrix holds all matrices of
+// the batch, one below the other.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace assay::campaign {
 
 class AttentionGate {
  public:
-  // `test_case` and its result `output` outlive this. Throws std::invalid_argument where the
-  // threshold cannot judge it, with the reason.
+  // `test_case` and its result `output` must outlive this object. Throws std::invalid_argument,
+  // with the reason, if the threshold cannot judge the case.
   AttentionGate(const AbftOptions& options, const Case& test_case, const Tensor& output);
 
-  // As those of ChecksumGate.
+  // These do the same as the functions of ChecksumGate.
   CleanCounts clean(RatioCounts& ratios) const;
   void census(std::span<const int> bits, std::uint16_t* bins) const;
   Detection detect(std::span<const ElementChange> changes) const;

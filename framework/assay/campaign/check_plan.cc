@@ -14,7 +14,7 @@
 namespace assay::campaign {
 namespace {
 
-// The format of the result, where the file leaves it open.
+// Finds the format of the result if the file does not name it.
 void find_output(const Plan& plan, Cell& cell) {
   if (!cell.dataset.empty()) return;
   if (!cell.is_product()) return settle_result(plan, cell);
@@ -34,7 +34,7 @@ void check_gate(const GateSpec& gate, const Format& output) {
       formatted("the standard {} has no row for {}", gate.standard, output.name));
 }
 
-// The bits of a census, each once, in order.
+// Returns the bits of a census in ascending order, without duplicates.
 std::vector<int> read_bits(const std::vector<std::string>& words, const Format& output) {
   std::vector<int> bits;
   for (const std::string& word : words) {
@@ -53,7 +53,7 @@ std::vector<int> read_bits(const std::vector<std::string>& words, const Format& 
   return bits;
 }
 
-// Calls `check` and puts the place before what it says.
+// Calls `check`. Puts the place in front of the message of an exception.
 template <typename Check>
 void at_place(const std::string& where, const Check& check) {
   try {
@@ -86,7 +86,8 @@ Plan check_plan(UncheckedPlan unchecked) {
     at_place(from.place, [&] { check_cell(cell); });
     plan.cells.push_back(std::move(cell));
   }
-  // Comments and order of keys do not make another plan; what it computes does.
+  // The fingerprint covers what the plan computes. It does not depend on comments or the order of
+  // keys.
   set_fingerprint(plan, unchecked.digests);
   return plan;
 }

@@ -1,5 +1,5 @@
-// From the words of a plan's file to a plan that can run: what only the operators can say, and what
-// depends on it.
+// Turns a parsed plan file into a plan that can run: adds the data that only the operators know,
+// and checks what depends on them.
 #pragma once
 
 #include <string>
@@ -9,25 +9,26 @@
 
 namespace assay::campaign {
 
-// A cell as its file describes it. The format of its result is open unless the file names it, and
-// so is whether its gates and faults fit that format.
+// A cell as its file describes it. Unless the file names the format of the result, that format is
+// not known yet. Its detectors and faults have not been compared with the format.
 struct UncheckedCell {
   Cell cell;
-  std::string place;  // of the cell in its file, for messages: "plan.json: cell 'x'"
-  // Of each fault the bits that a census flips, as the file writes them; empty: all.
+  std::string place;  // the cell's place in its file, for messages: "plan.json: cell 'x'"
+  // For each fault, the bits that a census flips, as the file writes them. Empty means all bits.
   std::vector<std::vector<std::string>> bits;
 };
 
-// What wire/plan_file.h gives: parsing computes nothing.
+// The result of wire/plan_file.h. Parsing computes nothing.
 struct UncheckedPlan {
   Plan plan;  // without cells
   std::vector<UncheckedCell> cells;
   std::vector<std::string> digests;  // of the datasets that the plan reads
 };
 
-// Computes the first result of each drawn cell that is no product (Cell::is_product()), to know its
-// format and rows; holds gates and faults against the formats of results; and sets canonical words
-// and fingerprint. Throws std::invalid_argument that begins with the cell's place.
+// Completes and checks a plan. For each drawn cell that is not a product (Cell::is_product()),
+// computes the first result to find its format and rows. Checks that detectors and faults fit the
+// formats of the results. Sets the canonical words and the fingerprint. Throws
+// std::invalid_argument, which begins with the cell's place.
 Plan check_plan(UncheckedPlan unchecked);
 
 }  // namespace assay::campaign

@@ -18,8 +18,8 @@
 namespace assay::campaign {
 namespace {
 
-// The bin of |R| against what it is held against once an element's ulp, among those of its check,
-// is another: kBinUnsure too near to it.
+// Returns the bin of |R| relative to its threshold after the ulp of one element of the check
+// changed. Returns kBinUnsure if |R| is too close to the threshold.
 int residual_bin(const simd::BoundForm& form, const simd::OutputStats& stats, double r,
                  double old_ulp, double new_ulp) {
   simd::OutputStats changed = stats;
@@ -28,16 +28,16 @@ int residual_bin(const simd::BoundForm& form, const simd::OutputStats& stats, do
   if (changed.ulp_square < simd::kFlipCancelled * stats.ulp_square) return simd::kBinUnsure;
   const double threshold = form.threshold(changed);
   const double apart = simd::kFlipBand * threshold;
-  // Where the tail of the roundings is asked for, a bound of it says nothing.
+  // If the tail of the rounding errors counts, a bound of it is not enough to decide.
   if (form.uses_tail() && r > form.tail_from * threshold - apart) return simd::kBinUnsure;
   if (!(std::abs(r - threshold) > apart)) return simd::kBinUnsure;
   return int{simd::ratio_bin(r == 0 ? 0 : r / threshold, r > threshold)};
 }
 
-// Puts into the bins of the flips of one check what its R says of them, `clean` as C is: the larger
-// D/T of both. A
-// flip in C leaves R as it is, and moves what it is held against where it changes the element's
-// ulp, which its mantissa and its sign have no part in. Returns whether any bin is kBinUnsure.
+// Adds the check of R to the bins of the flips of one check: each bin becomes the larger D/T of
+// both. `clean` is the reading of R for the unchanged C. A flip in C does not change R. It changes
+// the threshold of R if it changes the ulp of the element, which flips of the mantissa and the sign
+// do not. Returns true if any bin is kBinUnsure.
 bool join_residual_bins(const RowChecks& side, std::int64_t i, std::int64_t g,
                         const simd::BoundForm& form, const simd::OutputStats& stats,
                         const abft::Reading& clean, std::span<const int> bits, std::size_t stride,
@@ -52,14 +52,14 @@ bool join_residual_bins(const RowChecks& side, std::int64_t i, std::int64_t g,
     for (std::int64_t j = g * side.width; j < std::min(side.n, (g + 1) * side.width); ++j) {
       std::uint16_t& bin = row_bins[b * stride + at(j)];
       const int down = bin >= simd::kFlipBins ? int{simd::kFlipBins} : 0;
-      if (bin - down >= simd::kRatioBins) continue;  // it has no ratio
+      if (bin - down >= simd::kRatioBins) continue;  // the bin is not one of a ratio
       int own = as_it_is;
       if (!keeps_ulp) {
         const std::uint64_t old_bits = side.c->bits_at(i * side.n + j);
         own = residual_bin(form, stats, r, ulp_of(f, decode(f, old_bits)),
                            ulp_of(f, decode(f, old_bits ^ std::uint64_t{1} << bits[b])));
       }
-      // What its elements say of an R above what it is held against is for a closer look.
+      // An R above its threshold needs confirmation by its elements.
       if (side.confirms && own > simd::kBinAtOne) own = simd::kBinUnsure;
       unsure = unsure || own == simd::kBinUnsure;
       bin = static_cast<std::uint16_t>(std::max(bin - down, own) + down);
@@ -84,9 +84,9 @@ void join(Detection& all, const Detection& one) {
 struct ChecksumGate::Impl {
   AbftOptions options;
   TensorView left, right;        // the case's a and b
-  std::vector<RowChecks> sides;  // rows; columns too where the threshold asks for them
+  std::vector<RowChecks> sides;  // rows, and columns if the threshold checks them too
 
-  // R of each check, from what the kernel gave beside the result.
+  // Sets R of each check from the data that the kernel returned with the result.
   void take(const Epilogue& epilogue, const Tensor& output, const AbftChecker& whole);
   void census_rows(const RowChecks& side, std::span<const int> bits, bool exact,
                    std::uint16_t* bins) const;
@@ -123,7 +123,7 @@ ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tens
   }
   for (RowChecks& side : impl_->sides) side.look_at_peaks();
   if (options.spec.threshold->takes_residuals) impl_->take(epilogue, output, whole);
-  (void)reading(0);  // says what the threshold cannot judge
+  (void)reading(0);  // throws if the threshold cannot judge the result
 }
 
 void ChecksumGate::Impl::take(const Epilogue& epilogue, const Tensor& output,
@@ -166,8 +166,8 @@ CleanCounts ChecksumGate::clean(RatioCounts& ratios) const {
   return rows.counts();
 }
 
-// Looks again at what the fast path was not sure of (`all`: at everything). Bins become final:
-// kBinDismissed what was dismissed, kBinUnsure what is not checkable.
+// Judges again the bins that the fast path was not sure of, or all bins if `all` is set. Afterwards
+// the bins are final: kBinDismissed means dismissed, kBinUnsure means not checkable.
 void ChecksumGate::Impl::settle_row(const RowChecks& side, std::int64_t i,
                                     std::span<const int> bits, std::size_t stride, bool all,
                                     std::uint16_t* bins) const {
@@ -202,7 +202,8 @@ void ChecksumGate::Impl::settle_row(const RowChecks& side, std::int64_t i,
         settled = simd::kBinNotFinite;
       } else {
         settled =
-            int{simd::ratio_bin(detection.ratio, detection.flagged)};  // a sum may have overflowed
+            // The sum may have overflowed.
+            int{simd::ratio_bin(detection.ratio, detection.flagged)};
       }
       bin = static_cast<std::uint16_t>(settled + down);
     }
@@ -235,7 +236,7 @@ void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int>
         const abft::Reading& r = readings[at(side.groups + g)];
         simple = !r.is_special() && !(side.confirms && r.flagged()) && side.explained_of(i, g) == 0;
       }
-      // What confirmation says of a row that is not clean depends on its other elements.
+      // If the row is not clean, its confirmation depends on its other elements.
       simple = simple && std::isfinite(stats[at(g)].sum) && readings[at(g)].checkable &&
                !(side.confirms && readings[at(g)].flagged()) && forms[at(g)].branch == 0 &&
                forms[at(g)].per_absolute == 0;
@@ -302,11 +303,12 @@ void ChecksumGate::census(std::span<const int> bits, bool exact, std::uint16_t* 
   const RowChecks& rows = impl_->sides.front();
   impl_->census_rows(rows, bits, exact, bins);
   if (impl_->sides.size() == 1) return;
-  // A change is seen by its row or by its column: the larger D/T of both.
+  // A change is detected by its row or by its column, so the larger D/T of both counts.
   const auto elements = at(rows.m * rows.n);
   std::vector<std::uint16_t> columns(elements * bits.size());
   impl_->census_rows(impl_->sides.back(), bits, exact, columns.data());
-  const auto rank = [](int bin) {  // not checkable, dismissed, then by D/T, masked
+  // The order is: not checkable, dismissed, then by D/T, masked.
+  const auto rank = [](int bin) {
     return bin == simd::kBinUnsure ? -2 : bin == simd::kBinDismissed ? -1 : bin;
   };
   for (std::size_t b = 0; b < bits.size(); ++b) {
@@ -315,7 +317,7 @@ void ChecksumGate::census(std::span<const int> bits, bool exact, std::uint16_t* 
         std::uint16_t& bin = bins[b * elements + at(i * rows.n + j)];
         const std::uint16_t other = columns[b * elements + at(j * rows.m + i)];
         const int down = bin >= simd::kFlipBins ? int{simd::kFlipBins} : 0;
-        // A dismissed check stands for none above its threshold.
+        // Any ratio ranks above a dismissed check.
         if (rank(other - down) > rank(bin - down)) bin = other;
       }
     }
@@ -384,7 +386,7 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::detect_checksum(
     if (side.compensated()) stats[at(g)].sum += side.residual_of(i)[g];
     double a = 0;
     impl_->left.read(i * impl_->right.shape[0] + k, 1, &a);
-    // A checksum that is not finite any more is the fault's doing, and tells of it.
+    // A checksum that becomes infinite or NaN does so because of the fault, which is then detected.
     abft::Reading r = abft::reading_of(forms[at(g)], stats[at(g)],
                                        side.checker.expected(i, g, side.format()) + a * shift,
                                        arithmetic, side.format());
@@ -392,7 +394,7 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::detect_checksum(
     Detection one;
     one.not_checkable = !r.checkable;
     one.flagged = r.flagged();
-    // The elements are as they were.
+    // The elements have not changed.
     const bool clean = side.compensated() ? r.difference <= side.explained_of(i, g)
                                           : side.confirms && !side.wrong_as_it_is(i, g);
     if (one.flagged && clean) {

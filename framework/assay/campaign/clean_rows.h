@@ -1,4 +1,4 @@
-// Checks of clean rows, counted as every gate by checksums counts them.
+// Counts the checks of clean rows. All checksum detectors count them in this way.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,17 @@
 
 namespace assay::campaign {
 
-// The bin of a reading's D/T (simd/flips_kernel.h); kBinNotFinite where either is infinite or NaN.
+// Returns the bin of a reading's D/T (simd/flips_kernel.h). Returns kBinNotFinite if D or T is
+// infinite or NaN.
 std::uint16_t bin_of(const abft::Reading& reading);
 
 class CleanRows {
  public:
-  // Counts the bin of the largest D/T of each row in `ratios`, which outlives this.
+  // Counts the bin of the largest D/T of each row in `ratios`, which must outlive this object.
   explicit CleanRows(RatioCounts& ratios) : ratios_(&ratios) {}
 
-  // The readings of a row's checks. `is_wrong`: whether a flagged one of them is a fault, as
-  // confirmation says; asked of no other.
+  // Adds the readings of a row's checks. is_wrong() returns true if confirmation finds a flagged
+  // check to be a fault. It is called only for flagged checks.
   void add(std::span<const abft::Reading> readings,
            const std::function<bool(std::int64_t check)>& is_wrong);
   CleanCounts counts() const;

@@ -9,8 +9,8 @@
 namespace assay::campaign {
 namespace {
 
-// What the gate is asked of a matrix: the standard, else what a dataset's case is judged by where
-// nothing is asked, or a tolerance that is derived from drawn inputs.
+// Returns the elementwise check of a detector for a matrix. This is the detector's standard, if it
+// has one. For a dataset it is the bound of the case. For drawn inputs it is a derived tolerance.
 ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix& matrix,
                            GateRequest request, const Origin& origin) {
   const Case& c = matrix.test_case;
@@ -24,7 +24,8 @@ ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix&
     if (checks.size() == 1) {
       ElementCheck own = checks.front();
       const auto is_census = [](const FaultPlan& fault) { return fault.census; };
-      // A census looks at one element at a time, and the expected error also at all of them.
+      // The expected error also covers all elements together, but a census judges one element at a
+      // time.
       if (std::any_of(cell.faults.begin(), cell.faults.end(), is_census)) own.by_chance = nullptr;
       return own;
     }
@@ -32,9 +33,9 @@ ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix&
         formatted("case {} names {} standards; ask for one, as in standard:{}", c.name,
                   checks.size(), checks.front().standard));
   }
-  Case on_machine = c;  // accumulators of few bits have bounds of their own
+  Case on_machine = c;  // accumulators with few bits have their own bounds
   on_machine.attributes.emplace("machine", std::string(cell.machine->name));
-  Case words;  // attributes alone
+  Case words;  // only attributes
   words.name = c.name;
   words.attributes = c.attributes;
   for (const auto& [name, value] : derived_tolerance(on_machine).attributes()) {

@@ -1,4 +1,4 @@
-// A gate of a cell on one matrix: a checksum threshold or an elementwise bound.
+// A detector of a cell on one matrix: a checksum threshold or an elementwise bound.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,16 @@ namespace assay::campaign {
 
 class MatrixGate {
  public:
-  // The matrix outlives this. Throws std::invalid_argument that names cell and gate.
+  // The matrix must outlive this object. Throws std::invalid_argument, which names the cell and the
+  // detector.
   MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& matrix);
 
-  // Throws std::invalid_argument where the cell's faults ask for what the gate cannot do.
+  // Throws std::invalid_argument if the detector cannot handle the cell's faults.
   void check_plan() const;
 
   CleanCounts clean(RatioCounts& ratios) const;
   void census(std::span<const int> bits, bool exact, std::uint16_t* bins) const;
-  // `before_cast`: elements whose accumulators the fault changed.
+  // `before_cast` has the elements whose accumulators the fault changed.
   Detection detect(std::span<const ElementChange> changes,
                    std::span<const AccumulatorChange> before_cast = {}) const;
   const ChecksumGate* checksums() const { return checksums_ ? &*checksums_ : nullptr; }

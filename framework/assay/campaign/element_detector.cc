@@ -48,7 +48,7 @@ ElementGate::ElementGate(ElementCheck check, const Case& c, const Tensor& output
 }
 
 Verdict ElementGate::judged(const TensorView& output, std::size_t worst, bool ratios) const {
-  // The ratio of what is within its bound comes with the metrics.
+  // Ratios of elements within their bounds are computed with the metrics.
   return check_.judge(output, golden_,
                       {.metrics = ratios, .worst = worst, .threads = 1, .patterns = false});
 }
@@ -99,7 +99,7 @@ void ElementGate::census(std::span<const int> bits, std::uint16_t* bins) const {
           bin = finite ? std::max<int>(bin_of(std::max(ratios[at(j)], 1.0)), simd::kBinAtOne + 1)
                        : static_cast<int>(simd::kBinNotFinite);
         } else if (missed) {
-          bin = simd::kBinDismissed;  // a miss that the budget forgives
+          bin = simd::kBinDismissed;  // a mismatch that the budget of the standard allows
         }
         out[j] =
             static_cast<std::uint16_t>(bin + ((old_bits & mask) != 0 ? int{simd::kFlipBins} : 0));

@@ -1,4 +1,4 @@
-// One elementwise bound against the golden result, on one matrix of a campaign.
+// One elementwise bound relative to the golden result, on one matrix of a campaign.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,20 @@ namespace assay::campaign {
 
 class ElementGate {
  public:
-  // `output` is the case's result and outlives this. It is held against the case's golden result,
-  // which is computed where the case has none. Throws std::invalid_argument with the reason where
-  // the check cannot judge it.
+  // `output` is the case's result and must outlive this object. It is compared with the case's
+  // golden result, which is computed if the case has none. Throws std::invalid_argument, with the
+  // reason, if the check cannot judge the output.
   ElementGate(ElementCheck check, const Case& test_case, const Tensor& output);
 
-  // Whether it limits statistics of the whole output.
+  // True if the bound limits statistics of the whole output.
   bool limits_statistics() const { return !bound().limits.empty(); }
 
-  // Rows with a miss count as alarms where the whole result fails; where its verdict is untrusted
-  // no row was checked. D/T: error / tolerance of misses, in the histogram 0 for what is within its
-  // tolerance; the largest is that of all elements.
+  // Judges the unchanged result. If the whole result fails, rows with a mismatch count as alarms,
+  // or all rows if the bound limits statistics. If the verdict is untrusted, all rows count as not
+  // checkable. D/T is error / bound of mismatches. The histogram counts 0 for rows within their
+  // bounds. The largest D/T is that of all elements.
   CleanCounts clean(RatioCounts& ratios) const;
-  // As ChecksumGate::census; of a standard without limits on statistics.
+  // The same as ChecksumGate::census(). The standard must not limit statistics.
   void census(std::span<const int> bits, std::uint16_t* bins) const;
   Detection detect(std::span<const ElementChange> changes) const;
 
@@ -35,9 +36,10 @@ class ElementGate {
   std::int64_t m_, n_;
   const Bound& bound() const { return *check_.bound; }
   Verdict judged(const TensorView& output, std::size_t worst, bool ratios = false) const;
-  // The result as it is.
-  std::vector<std::uint8_t> missed_;  // an element
-  std::vector<double> row_ratios_;    // the largest of each row's misses; 0 where it has none
+  // For the unchanged result.
+  std::vector<std::uint8_t> missed_;  // for each element, 1 if it is a mismatch
+  // the largest ratio of each row's mismatches, 0 without mismatches
+  std::vector<double> row_ratios_;
   double worst_ratio_ = 0;
   bool fails_ = false, untrusted_ = false;
   std::int64_t misses_ = 0, special_ = 0, forgiven_ = 0;

@@ -16,8 +16,8 @@
 namespace assay::campaign {
 namespace {
 
-// How often each bin of a census occurs. Four tables, for an increment waits for the one before it
-// in the same place.
+// Counts each bin of a census. Uses four tables, because an increment waits for an earlier
+// increment of the same entry.
 using BinCounts = std::array<std::int64_t, std::size_t{2} * simd::kFlipBins>;
 BinCounts count_bins(const std::uint16_t* bins, std::size_t n) {
   std::uint32_t tables[4][2 * simd::kFlipBins] = {};
@@ -36,7 +36,7 @@ BinCounts count_bins(const std::uint16_t* bins, std::size_t n) {
   return counts;
 }
 
-// One direction of one bit of a census, seen by one gate.
+// Adds the counts of one bit and direction of a census for one detector.
 void add_census(const BinCounts& bins, int down, std::int64_t elements, FaultCounts& faults,
                 DetectionCounts& detections, RatioCounts& ratios) {
   const std::int64_t* counts = bins.data() + down;
@@ -72,7 +72,8 @@ Campaign::Campaign(Plan plan, CampaignOptions options)
   }
 }
 
-// Matrices after which a cell is looked at: its last, and each half of that before it.
+// Returns the numbers of matrices after which the precision of a cell is checked. The last is the
+// number of all its matrices. Each earlier one is half of the next.
 static std::vector<std::int64_t> looks_of(const Cell& cell) {
   std::vector<std::int64_t> looks = {cell.matrices()};
   for (std::int64_t l = 1; cell.precision && l < cell.precision->looks; ++l) {

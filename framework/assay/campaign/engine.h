@@ -1,5 +1,5 @@
-// Runs a plan block by block. What a block gives depends on the plan alone: not on threads, shards,
-// order, or what ran before.
+// Runs a plan block by block. The result of a block depends only on the plan. It does not depend on
+// threads, shards, order, or earlier blocks.
 //
 //   Campaign campaign(plan, {});
 //   for (const BlockAddress& b : campaign.blocks()) tally = campaign.run(b);
@@ -16,38 +16,41 @@
 namespace assay::campaign {
 
 struct CampaignOptions {
-  int threads = 0;     // 0: default_threads()
-  bool exact = false;  // sum every check again instead of the verdicts in constant time
+  int threads = 0;     // 0 means default_threads()
+  bool exact = false;  // sum every check again, without the verdicts in constant time
   CaseLoader load = {};
-  // Called after each matrix, from any thread: what was injected (times gates) in it.
+  // Called after each matrix, from any thread, with the number of verdicts on it: its clean checks,
+  // and its injected faults times the detectors.
   std::function<void(std::int64_t verdicts)> progress = {};
 };
 
 class Campaign {
  public:
-  // Throws std::invalid_argument that names cell and gate where a gate cannot judge the cell's
-  // results; makes each cell's first matrix to know.
+  // Makes the first matrix of each cell, and the first trial of each drawn fault, to find errors.
+  // Throws std::invalid_argument, which names the cell and the detector, if a detector cannot judge
+  // the cell's results.
   Campaign(Plan plan, CampaignOptions options);
 
   const Plan& plan() const { return plan_; }
-  // All blocks, cell by cell; some kBlocksPerCell a cell.
+  // All blocks, cell by cell. A cell has about kBlocksPerCell blocks.
   const std::vector<BlockAddress>& blocks() const { return blocks_; }
   std::int64_t matrices() const;  // of all cells
 
-  // Whether a cell's precision is looked at after this block; of cells without one, its last block.
+  // True if a cell's precision is checked after this block. Without a precision, this is the last
+  // block.
   bool is_look(const BlockAddress& block) const;
 
-  // What is to be done next: missing blocks, of a cell with a precision up to its next look. Empty
-  // where all is done.
+  // Returns the blocks to run next. These are the missing blocks; for a cell with a precision, only
+  // those up to its next check. Empty if all work is done.
   std::vector<BlockAddress> next_blocks(
       const std::function<bool(const BlockAddress&)>& has,
       const std::function<BlockTally(const BlockAddress&)>& load) const;
 
   BlockTally run(const BlockAddress& block) const;
-  // Several, on the options' threads; `done` is called with each, one at a time.
+  // Runs several blocks on the options' threads. Calls `done` with each, one call at a time.
   void run(const std::vector<BlockAddress>& blocks,
            const std::function<void(const BlockAddress&, const BlockTally&)>& done) const;
-  // One matrix with all its gates and faults, alone in a block.
+  // Runs one matrix with all its detectors and faults. Returns a block with only this matrix.
   BlockTally run_matrix(const Cell& cell, std::int64_t index) const;
 
   static constexpr std::int64_t kBlocksPerCell = 64;
@@ -59,7 +62,8 @@ class Campaign {
   std::vector<BlockAddress> blocks_;
 };
 
-// Blocks [0, count) that a shard computes: every shards-th from `shard` (counted from 1) on.
+// Returns the blocks of [0, count) that a shard computes: every shards-th, from `shard` on. Shards
+// are counted from 1.
 std::vector<std::int64_t> blocks_of_shard(std::int64_t count, int shard, int shards);
 
 }  // namespace assay::campaign

@@ -15,7 +15,7 @@ double rounded(const simd::RoundSpec& spec, double x) {
   return std::abs(r) > spec.max_finite ? std::copysign(HUGE_VAL, x) : r;
 }
 
-// log(sinh(s h) / (s h)) / s, nearly: the comment of simd::flip_bins().
+// Returns about log(sinh(s h) / (s h)) / s. See the comment of simd::flip_bins().
 double tail_part(double s, double h) {
   const double x = s * h;
   return x > simd::kFlipTailLarge ? h - std::log(2 * x) / s : x * h / 6;
@@ -42,9 +42,9 @@ std::uint16_t flip_bin(const simd::FlipCheck& c, const Format& format, std::uint
   } else {
     difference = std::abs(sum - c.expected);
   }
-  // What the elements contribute with the changed one among them.
+  // Statistics of the elements after the change.
   simd::OutputStats changed = c.stats;
-  double less = 0, more = 0;  // how far from the threshold the exact one may be
+  double less = 0, more = 0;  // how far the exact threshold may be from this one
   changed.largest =
       std::max(std::abs(before) == c.stats.largest ? c.second : c.stats.largest, std::abs(after));
   const double old_ulp = ulp_of(format, before), new_ulp = ulp_of(format, after);

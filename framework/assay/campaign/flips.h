@@ -1,4 +1,4 @@
-// The scalar twin of simd/flips_kernel.h, for elements of any format.
+// The scalar version of simd/flips_kernel.h, for elements of any format.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace assay::campaign {
 
-// The bin of the flip of `bit` in an element stored as `bits`: what simd::flip_bins writes.
+// Returns the bin of the flip of `bit` in an element stored as `bits`, as simd::flip_bins() writes
+// it.
 std::uint16_t flip_bin(const simd::FlipCheck& check, const Format& format, std::uint64_t bits,
                        int bit);
 

@@ -10,7 +10,7 @@
 namespace assay::campaign {
 namespace {
 
-// Every input has a stream of its own, by everything that it is drawn from.
+// Every input is drawn from its own stream. The stream depends on all that determines the input.
 void draw_matmul(const Plan& plan, const Cell& cell, std::int64_t index, Case& c) {
   const std::int64_t m = cell.shape[0], k = cell.shape[1], n = cell.shape[2];
   c.op = cell.op;
@@ -28,7 +28,8 @@ void draw_matmul(const Plan& plan, const Cell& cell, std::int64_t index, Case& c
   if (cell.distributions.count("bias") != 0) operand("bias", *cell.output, {n}, {n});
 }
 
-// Inputs of one name are the same for all operators that draw it from the same.
+// Operators draw the same values for inputs of the same name, if seed, dtype, sizes, distributions
+// and attributes are equal.
 Case generated(const Plan& plan, const Cell& cell, std::int64_t index) {
   Recipe recipe;
   recipe.dtype = cell.dtype;
@@ -42,7 +43,8 @@ Case generated(const Plan& plan, const Cell& cell, std::int64_t index) {
   for (const auto& [name, value] : cell.attributes) {
     if (name != "output_dtype") drawn_from += formatted(" {}={}", name, attribute_text(value));
   }
-  recipe.seed = stream_of(formatted("{} {}", drawn_from, index)) >> 1;  // a case's is below 2^63
+  // the seed of a case is below 2^63
+  recipe.seed = stream_of(formatted("{} {}", drawn_from, index)) >> 1;
   return generate_case(cell.op, recipe);
 }
 

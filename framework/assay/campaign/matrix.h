@@ -1,5 +1,5 @@
 // One matrix of a cell: its inputs, drawn or from a dataset, and its result on the cell's machine.
-// Results of any shape are matrices here: as wide as their last dimension.
+// Results of any shape count as matrices as wide as their last dimension.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,35 @@
 
 namespace assay::campaign {
 
-// Reads a case of a dataset file, with inputs and recorded outputs.
+// Reads a case of a dataset file, with its inputs and recorded outputs.
 using CaseLoader = std::function<Case(const std::string& file, const std::string& name)>;
 
 struct Matrix {
   Case test_case;
   Tensor output;
-  Epilogue epilogue = {};  // where a gate of the cell takes residuals
+  Epilogue epilogue = {};  // if a detector of the cell takes residuals
 };
 
-// Whether a gate of the cell takes residuals.
+// True if a detector of the cell takes residuals.
 bool takes_residuals(const Cell& cell);
-// What the cell's machine has before it casts the result of a case, where a gate takes residuals;
-// else nothing. Throws std::invalid_argument where the machine has none.
+// Returns the result of a case on the cell's machine before its cast, if a detector takes
+// residuals. If not, returns an empty epilogue. Throws std::invalid_argument if the machine has no
+// accumulator.
 Epilogue emulated_epilogue(const Cell& cell, const Case& test_case);
 
-// Elements of a result in its last dimension; of a scalar 1.
+// Returns the number of elements in the last dimension of a result, 1 for a scalar.
 std::int64_t columns_of(const Tensor& output);
 
-// Matrix `index` of the cell. The inputs depend on the plan's seed, the cell's dtype, shape,
-// distributions and attributes (a product's do not), and the index alone: cells that differ in
-// machine, output dtype, gates or faults see the same. Throws std::invalid_argument that names the
-// cell where operator, machine and inputs do not fit.
+// Makes matrix `index` of the cell. The inputs depend only on the index, the plan's seed, and the
+// cell's dtype, shape, distributions and attributes (for products not on the attributes). Cells
+// that differ in machine, output dtype, detectors or faults have the same inputs. Throws
+// std::invalid_argument, which names the cell, if operator, machine and inputs do not fit.
 Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index,
                    const CaseLoader& load = {});
 
-// Sets `output` and `rows` of a drawn cell that is no product (Cell::is_product()) to those of its
-// first result: what an operator returns is known to it alone. Throws std::invalid_argument where
-// it cannot be drawn or computed.
+// Sets `output` and `rows` of a drawn cell that is not a product (Cell::is_product()). Takes them
+// from its first result, because only the operator knows what it returns. Throws
+// std::invalid_argument if that result cannot be drawn or computed.
 void settle_result(const Plan& plan, Cell& cell);
 
 }  // namespace assay::campaign

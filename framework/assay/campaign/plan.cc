@@ -15,7 +15,7 @@ std::string_view direction_word(const std::optional<fault::Direction>& d) {
   return *d == fault::Direction::kZeroToOne ? "0to1" : "1to0";
 }
 
-// FNV-1a of 64 bits from two different starts.
+// Two 64-bit FNV-1a hashes with different start values.
 std::string digest(std::string_view text) {
   return formatted("{:016x}{:016x}", fnv1a(text), fnv1a(text, 0x84222325cbf29ce4));
 }
@@ -78,7 +78,7 @@ std::int64_t Cell::clean_matrices() const {
 }
 
 std::int64_t Cell::matrices() const {
-  if (!dataset.empty()) return 1;  // there is but one
+  if (!dataset.empty()) return 1;  // a dataset has only one matrix
   std::int64_t most = clean_matrices();
   for (const FaultPlan& f : faults) {
     most = std::max(most, f.census ? f.trials : (f.trials + f.per_matrix - 1) / f.per_matrix);

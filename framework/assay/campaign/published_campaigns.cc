@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kRare = 1e-3;
 
-// The publication's word for a dtype.
+// Returns the publication's word for a dtype.
 std::string_view short_name(const Format& f) {
   if (f.name == "bfloat16") return "bf16";
   if (f.name == "float16") return "fp16";
@@ -31,7 +31,8 @@ std::string_view algorithm_of(std::string_view gate) {
   return "";
 }
 
-// As many deviations as three of a normal are, where the deviation is itself of m matrices.
+// Returns the quantile that corresponds to three deviations of a normal distribution, if the
+// deviation is estimated from m matrices.
 double three_sigma(std::int64_t matrices) {
   const boost::math::students_t_distribution<double> t(static_cast<double>(matrices) - 1);
   return portable::shortened(
@@ -43,11 +44,11 @@ bool agrees(const PublishedRate& p, const MeasuredRate& ours) {
   if (ours.rate.trials == 0) return false;
   const double rate = static_cast<double>(ours.rate.events) / static_cast<double>(ours.rate.trials);
   double deviation = *ours.deviation / 3 * three_sigma(ours.clusters);
-  if (deviation == 0) {  // none or all seen: by the trials
+  if (deviation == 0) {  // none or all were detected, so use the trials
     const Interval by_trials = wilson(ours.rate, kConfidence);
     deviation = (by_trials.high - by_trials.low) / (2 * 1.96);
   }
-  // Where the publication saw none or all, its sample says only so much: our rate's deviation.
+  // The larger spread of both counts, because a published rate of 0 or 1 has none of its own.
   const double spread = std::max(*p.rate * (1 - *p.rate), rate * (1 - rate));
   const double their_variance = spread / static_cast<double>(std::max<std::int64_t>(p.trials, 1));
   return std::abs(rate - *p.rate) <= 3 * std::sqrt(deviation * deviation + their_variance) + 0.0005;
@@ -68,7 +69,7 @@ bool is_threshold(const Plan& plan, const PublishedRate& p, std::string_view gat
   return std::find(found->names.begin(), found->names.end(), p.variant) != found->names.end();
 }
 
-// What is known of a rate that differs.
+// Returns the known reason why a rate differs.
 std::string why_differs(const Plan& plan, const Cell& cell, const Comparison& c) {
   const PublishedRate& p = *c.published;
   if (p.rate && p.bit >= 0 && c.ours.rate.trials == 0) {
@@ -106,7 +107,7 @@ std::vector<Comparison> compare_published(const Plan& plan, const std::vector<Ce
         c.is_void = gate.is_void();
         if (p.bit < 0) {
           if (p.direction != "none") continue;
-          // The publication counts runs, each a matrix that alarms or does not.
+          // The publication counts runs. Each run is a matrix with or without an alarm.
           c.ours.rate = {gate.alarmed_matrices, gate.clean_matrices};
           c.ours.clusters = gate.clean_matrices;
           if (c.ours.clusters >= kLeastClusters) {

@@ -1,4 +1,4 @@
-// Published detection and false-alarm rates beside those of a campaign.
+// Compares published detection and false-alarm rates with those of a campaign.
 #pragma once
 
 #include <optional>
@@ -9,38 +9,42 @@
 
 namespace assay::campaign {
 
-// A published cell. A rate is a number, "not_injectable" or "void" (given as of no meaning there).
-// A remark says why the cell is held to be a defect of the publication.
+// A cell of a published table. It has a rate, or the word "not_injectable" or "void" (published as
+// meaningless). A remark states why the cell is considered a defect of the publication.
 struct PublishedRate {
-  std::string algorithm, dtype, distribution, direction;  // dtype "": of any
-  std::string variant;         // which threshold of the algorithm; "": the only one
-  int bit = -1;                // -1: false alarms
+  std::string algorithm, dtype, distribution, direction;  // an empty dtype means any
+  std::string variant;         // which threshold of the algorithm, empty if there is only one
+  int bit = -1;                // -1 means false alarms
   std::optional<double> rate;  // from 0 to 1
-  std::string word;            // where there is no rate
+  std::string word;            // instead of a rate
   std::int64_t trials = 0;
-  std::vector<std::int64_t> shape;  // M, K, N; empty: of any
+  std::vector<std::int64_t> shape;  // M, K, N, or empty for any
   std::string remark;
 };
-// One published cell and ours.
+// A published cell and our rate.
 struct Comparison {
   const PublishedRate* published = nullptr;
   std::string cell, gate;
   MeasuredRate ours;
-  bool is_void = false;  // our gate alarms on clean matrices
+  bool is_void = false;  // our detector raises alarms on clean matrices
   bool rare = false;     // fewer than one element in a thousand can take the flip
-  bool judged = true;    // there are enough matrices to know how much ours varies
-  // agrees: no further apart than three standard deviations of both samples (ours by matrices, as
-  // far as t of that many), and a twentieth of a percent for the publication's own rounding; or not
-  // injectable there, and here not or rare.
+  bool judged = true;    // there are enough matrices to know the variation of our rate
+  // True if the rates differ by at most three standard deviations of both samples, plus 0.05
+  // percent for the publication's rounding. Our deviation is that between matrices, with the t
+  // quantile for their number. Also true if the flip is published as not injectable, and is not
+  // injectable or rare here.
   bool agrees = false;
-  std::string why;  // where it does not: what is known of the reason, by the plan's remarks too
+  // if the rates do not agree: the known reason, for example from the plan's remarks
+  std::string why;
 };
-// Of every cell of the plan that names what the publication calls it, through the gates v_abft
-// (V-ABFT) and a_abft (A-ABFT), with the published rates of its shape. A gate that the plan's
-// `variants` name is held to the rates of these variants, any other to those that name none.
+// Compares every cell of the plan that has published names with the published rates of its shape.
+// Uses the detectors v_abft (V-ABFT) and a_abft (A-ABFT). A detector in the plan's `variants` is
+// compared with the rates of these variants. Other detectors are compared with rates without a
+// variant.
 std::vector<Comparison> compare_published(const Plan& plan, const std::vector<CellResult>& results,
                                           const std::vector<PublishedRate>& published);
-// The variants of published rates of the plan's cells for which it has no gate, each once.
+// Returns the variants in published rates of the plan's cells that no detector of the plan covers,
+// without duplicates.
 std::vector<std::string> variants_left_out(const Plan& plan,
                                            const std::vector<PublishedRate>& published);
 

@@ -34,14 +34,14 @@ void require(Rate rate, double confidence) {
   require_rate(rate);
 }
 
-// t with `confidence` of a standard normal between -t and t.
+// Returns the t for which a standard normal lies between -t and t with probability `confidence`.
 double two_sided_quantile(double confidence) {
   return -portable::normal_quantile((1 - confidence) / 2);
 }
 
-// The largest p in 0..1 with tail(p) <= limit, by halving the list of all float64 between; the
-// tail only grows. Boost 1.74's own inverse of the incomplete beta function fails to
-// converge for some rates of few trials.
+// Returns the largest p in 0..1 with tail(p) <= limit. tail() must not decrease with p. Bisects
+// over all float64 numbers in that range. Boost 1.74's own inverse of the incomplete beta function
+// does not converge for some rates of few trials.
 template <typename Tail>
 double largest_with(const Tail& tail, double limit) {
   std::uint64_t within = 0, beyond = std::bit_cast<std::uint64_t>(1.0);
@@ -52,13 +52,13 @@ double largest_with(const Tail& tail, double limit) {
   return std::bit_cast<double>(within);
 }
 
-// Boost computes in long double, which is another format on other processors. 80 bits are good to a
-// relative error of some 4e-21 a trial, seen up to 1e9 of them beside 128 bits: a thousandth of
-// what is left after rounding to these.
+// Boost computes in long double, which is another format on other processors. With 80 bits the
+// relative error is about 4e-21 per trial, as measured against 128 bits for up to 1e9 trials. That
+// is a thousandth of the error due to rounding to the number of bits returned here.
 int portable_bits(double trials) { return std::clamp(54 - std::ilogb(trials), 20, 48); }
 
-// Clopper and Pearson's bounds, `tail` beyond each. Where they are of clusters, x is m rate, which
-// is seldom a whole number.
+// Clopper and Pearson's bounds, with probability `tail` beyond each. For clusters x is m rate,
+// which is usually not a whole number.
 double lower_end(double x, double n, double tail) {
   if (x == 0) return 0;
   if (x == n) return portable::exp(portable::log(tail) / n);
@@ -76,16 +76,17 @@ double upper_end(double x, double n, double tail) {
       portable_bits(n));
 }
 
-// What of the clusters makes the rate uncertain: each one's jackknife difference from it.
+// The uncertainty of a rate due to its clusters, from the jackknife difference of each cluster.
 struct Spread {
   double deviation = 0;  // standard error of the rate
-  double freedom = 1;    // of the deviation
+  double freedom = 1;    // degrees of freedom of the deviation
 };
 Spread spread_of(const std::vector<Rate>& clusters, Rate sum) {
   const auto m = static_cast<double>(clusters.size()), all = static_cast<double>(sum.trials);
   double square = 0, fourth = 0;
   for (const Rate& c : clusters) {
-    // (events - rate trials) N in whole numbers: clusters that agree differ by nothing at all.
+    // (events - rate trials) N in whole numbers, so that clusters with equal rates differ by
+    // exactly 0.
     const __int128 above =
         static_cast<__int128>(c.events) * sum.trials - static_cast<__int128>(sum.events) * c.trials;
     const double d = static_cast<double>(above) / all / static_cast<double>(sum.trials - c.trials);
@@ -108,8 +109,8 @@ Interval wilson(Rate rate, double confidence) {
   const auto n = static_cast<double>(rate.trials), x = static_cast<double>(rate.events);
   const auto rest = static_cast<double>(rate.trials - rate.events);
   const double t = two_sided_quantile(confidence), t2 = t * t;
-  // The roots of (n + t^2) p^2 - (2 x + t^2) p + x^2 / n. The lower one by their product, for the
-  // difference cancels where x is small.
+  // The roots of (n + t^2) p^2 - (2 x + t^2) p + x^2 / n. The lower root is computed from the
+  // product of both, because the difference cancels if x is small.
   const double high = (x + t2 / 2 + t * std::sqrt(x / n * rest + t2 / 4)) / (n + t2);
   const double low = x / n * x / (n + t2) / high;
   return {std::min(low, x / n), rest == 0 ? 1.0 : std::max(high, x / n)};
@@ -162,7 +163,7 @@ ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidenc
     const double odds = portable::log(rate / (1 - rate));
     interval = {1 / (1 + portable::exp(reach - odds)), 1 / (1 + portable::exp(-reach - odds))};
   }
-  // Where an end lies beyond that of whole clusters, which is dear to find, its tail is smaller.
+  // Ends beyond those of whole clusters are replaced. The cheap test is that their tail is smaller.
   const double x = m * rate;
   if (boost::math::ibeta(x, m - x + 1, interval.low) < tail) interval.low = lower_end(x, m, tail);
   if (boost::math::ibetac(x + 1, m - x, interval.high) < tail) {
@@ -172,7 +173,7 @@ ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidenc
   return out;
 }
 
-// m rate, of m clusters.
+// Returns m rate for m clusters.
 static double clusters_failed(const ClusteredRate& rate, double confidence) {
   require(rate.rate, confidence);
   if (rate.clusters < 1) {

@@ -66,7 +66,7 @@ CampaignStore::CampaignStore(std::string dir, const Plan& plan, const std::strin
   }
   try {
     const std::string note = (root / "campaign.txt").string();
-    // What a process that was killed was writing.
+    // Temporary files of a process that was killed.
     const auto is_temporary = [](const fs::directory_entry& entry) {
       return entry.path().filename().string().find(".tmp.") != std::string::npos;
     };
@@ -76,7 +76,7 @@ CampaignStore::CampaignStore(std::string dir, const Plan& plan, const std::strin
       }
     }
     const bool any = !fs::is_empty(blocks);
-    // Without results, a folder belongs to nobody: the plan before was refused, or stopped at once.
+    // A folder without results can be reused. Its last plan was refused or stopped at once.
     if (any && fs::exists(note) && stored_plan(dir_).fingerprint != fingerprint_) other_plan(dir_);
     if (any && !resume) {
       throw std::runtime_error(formatted(
@@ -86,7 +86,7 @@ CampaignStore::CampaignStore(std::string dir, const Plan& plan, const std::strin
     write_file(note, formatted("fingerprint {}\nfolder {}\n\n{}", fingerprint_, plan_folder,
                                plan.canonical));
   } catch (...) {
-    ::close(lock_);  // no destructor runs
+    ::close(lock_);  // the destructor is not called
     throw;
   }
 }

@@ -1,5 +1,5 @@
-// A campaign's folder: the plan, and every block that is done, each in a file of its own that is
-// whole or not there. Whatever stops a campaign, at most the blocks in work are lost.
+// The folder of a campaign: the plan, and every finished block in a file of its own. A block's file
+// is complete or missing. If a campaign is stopped, only the blocks in progress are lost.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace assay::campaign {
 
 class CampaignStore {
  public:
-  // Opens DIR for the campaign, and creates it where it is not there. Holds a lock on it until the
-  // end of the process. Throws std::runtime_error that names DIR and says what to do: it holds
-  // another plan; it holds results and `resume` is not set; another process works in it; it cannot
-  // be written.
+  // Opens the folder DIR for the campaign, and creates it if it does not exist. Holds a lock on it
+  // until this object is destroyed. Throws std::runtime_error, which names DIR and what to do, in
+  // these cases: DIR holds another plan, it holds results and `resume` is not set, another process
+  // uses it, or it cannot be written.
   CampaignStore(std::string dir, const Plan& plan, const std::string& plan_text,
                 const std::string& plan_folder, bool resume);
   ~CampaignStore();
@@ -26,7 +26,8 @@ class CampaignStore {
   bool has(const BlockAddress& block) const;
   // Thread-safe for different blocks.
   void save(const BlockAddress& block, const BlockTally& tally) const;
-  // Throws std::runtime_error that names the file where it is damaged or belongs elsewhere.
+  // Throws std::runtime_error, which names the file, if it is damaged or belongs to another block
+  // or plan.
   BlockTally load(const BlockAddress& block) const;
 
  private:
@@ -35,17 +36,18 @@ class CampaignStore {
   int lock_ = -1;
 };
 
-// What a folder says of the plan that it was made for.
+// The plan that a folder was made for.
 struct StoredPlan {
   std::string text, folder, fingerprint;
 };
 StoredPlan stored_plan(const std::string& dir);
 
-// The blocks in the folders of a campaign's shards, each in one of them. Throws std::runtime_error
-// that names the folders: blocks in two of them, blocks in none, another plan.
+// Returns the paths of all blocks in the folders of a campaign's shards. Throws std::runtime_error,
+// which names the folders, if a block is in two folders or in none, or if a folder has another
+// plan.
 std::vector<std::string> merged_blocks(const std::vector<std::string>& dirs,
                                        const Campaign& campaign);
-// Reads one of them.
+// Reads one of these blocks.
 BlockTally load_block(const std::string& path, const BlockAddress& block, const Plan& plan);
 
 }  // namespace assay::campaign

@@ -10,7 +10,7 @@
 namespace assay::campaign {
 namespace {
 
-// What one of several gates saw of some series together, matrix by matrix.
+// Returns what one detector detected in several series together, matrix by matrix.
 ClassResult seen_of(const BlockTally& tally, const std::vector<std::size_t>& series,
                     std::size_t gate, std::size_t gates, double confidence) {
   ClassResult seen;
@@ -30,7 +30,7 @@ ClassResult seen_of(const BlockTally& tally, const std::vector<std::size_t>& ser
   return seen;
 }
 
-// The names of classes in the order of the plan, each with its series.
+// Returns the names of the classes in the plan's order, each with its series.
 std::vector<std::pair<std::string, std::vector<std::size_t>>> classes_of(
     const Cell& cell, const std::vector<Series>& series) {
   std::vector<std::pair<std::string, std::vector<std::size_t>>> classes;
@@ -176,7 +176,7 @@ std::vector<RocPoint> roc(const RatioCounts& clean, const RatioCounts& faults) {
                      static_cast<double>(above(faults, bin)) / static_cast<double>(injected)};
     if (!points.empty() && points.back().false_alarms == p.false_alarms &&
         points.back().detections == p.detections) {
-      points.back() = p;  // the largest multiple that does the same
+      points.back() = p;  // keep the largest multiple with the same rates
       continue;
     }
     points.push_back(p);
@@ -187,7 +187,7 @@ std::vector<RocPoint> roc(const RatioCounts& clean, const RatioCounts& faults) {
 RatioCounts ratios_of_faults(const GateResult& gate) {
   RatioCounts all{};
   for (const SeriesResult& s : gate.series) {
-    // A census leaves out what was let through; drawn faults have it in the bin below 1.
+    // A census does not count undetected faults in the bins. Drawn faults count in the bin below 1.
     std::int64_t let_through = s.detected.rate.trials;
     for (std::size_t b = 0; b < all.size(); ++b) {
       all[b] += s.ratios[b];
@@ -204,7 +204,7 @@ bool is_elementwise(std::string_view gate) {
 
 std::vector<RocPoint> roc(const GateResult& gate) {
   if (gate.alarms.rate.trials == 0) return {};
-  // Rows of a result that was not to be judged stand among those within their bound.
+  // Rows of a result that was not judged are counted with the rows within their bounds.
   RatioCounts clean = gate.ratios;
   std::int64_t rows = 0;
   for (const std::int64_t n : clean) rows += n;

@@ -1,4 +1,4 @@
-// One checksum threshold along the rows of a matrix of a campaign.
+// Applies one checksum threshold to the rows of a matrix of a campaign.
 #pragma once
 
 #include <algorithm>
@@ -17,23 +17,25 @@
 
 namespace assay::campaign {
 
-// The matrix is C, or its transpose.
+// The matrix is C, or its transpose for column checks.
 struct RowChecks {
   AbftChecker checker;
-  Tensor kept;  // the transpose
+  Tensor kept;  // the transpose, if it is used
   const Tensor* c;
   std::int64_t m, n, width, groups;
   bool confirms;
-  // Of confirmation: how far accumulation may take an element of each row from its exact value.
+  // For confirmation: the largest error that accumulation may give an element of each row.
   std::vector<double> element_error;
-  mutable std::map<std::int64_t, bool> wrong_groups;  // clean groups with an element out of bound
-  mutable std::map<std::int64_t, bool> adding_up;     // elements that the operands were asked about
-  mutable std::vector<abft::ElementBound> bounds;     // of all elements, a group at a time
-  mutable std::vector<bool> known;                    // groups whose bounds are there
-  std::vector<double> peaks;  // of all rows, where the threshold looks at them
-  // Where the threshold takes residuals: C before its cast, if that is known, and R of each check.
+  // Cached for groups of the unchanged result: true if an element is outside its bound.
+  mutable std::map<std::int64_t, bool> wrong_groups;
+  // Cached for elements: true if the rounding errors of their sum add up.
+  mutable std::map<std::int64_t, bool> adding_up;
+  mutable std::vector<abft::ElementBound> bounds;  // of all elements, filled group by group
+  mutable std::vector<bool> known;                 // groups whose bounds are computed
+  std::vector<double> peaks;                       // of all rows, if the threshold reads them
+  // If the threshold takes residuals: C before its cast, if it is known, and R of each check.
   std::vector<double> before, residuals;
-  std::vector<double> explained;  // of each check of a sum, where confirmation asks for it
+  std::vector<double> explained;  // for each check of a sum, if confirmation is on
 
   RowChecks(AbftChecker made, const Tensor& output, const AbftOptions& options)
       : checker(std::move(made)),
@@ -50,7 +52,7 @@ struct RowChecks {
 
   const Format& format() const { return c->format(); }
   const std::byte* row(std::int64_t i) const { return c->bytes() + i * n * format().storage_bytes; }
-  // The smallest peak of the rows beside row i, where these are the peaks of all.
+  // Returns the smallest peak of the rows other than row i. `peaks` has the peaks of all rows.
   static double least_beside(const std::vector<double>& peaks, std::int64_t i) {
     double least = HUGE_VAL;
     for (std::size_t r = 0; r < peaks.size(); ++r) {
@@ -58,7 +60,7 @@ struct RowChecks {
     }
     return least;
   }
-  // R of a check, as an epilogue sums it: float32, column by column.
+  // Returns R of a check as an epilogue sums it: in float32, column by column.
   double summed(std::int64_t g, const std::byte* elements, const double* row_before) const {
     float sum = 0;
     for (std::int64_t j = g * width; j < std::min(n, (g + 1) * width); ++j) {
@@ -76,7 +78,7 @@ struct RowChecks {
       }
     }
   }
-  // How far confirmation lets the sum of a check be off.
+  // Returns the largest difference of a check's sum that confirmation accepts.
   double explained_of(std::int64_t i, std::int64_t g) const {
     return explained.empty() ? 0 : explained[at(i * groups + g)];
   }
@@ -92,9 +94,9 @@ struct RowChecks {
   std::vector<abft::Reading> read(std::int64_t i) const {
     return read_as(i, row(i), least_beside(peaks, i), residual_of(i));
   }
-  // The readings of row i with other elements: one a group, and behind them, where the threshold
-  // takes residuals, one of each R. Checks of infinite or NaN elements are a fault, or not
-  // checkable where these are right.
+  // Returns the readings of row i with other elements: one for each group. If the threshold takes
+  // residuals, one of R for each group follows. Checks with infinite or NaN elements are faults, or
+  // not checkable if these elements are right.
   std::vector<abft::Reading> read_as(std::int64_t i, const std::byte* elements, double least_peak,
                                      const double* residual) const {
     std::vector<abft::Reading> readings(at(checks()));
@@ -114,7 +116,7 @@ struct RowChecks {
       bool any = false;
       for (std::int64_t j = 0; j < last - first; ++j) any = any || is_special(j);
       abft::Specials specials;
-      if (any) {  // else no bound need be known
+      if (any) {  // without such elements no bound is needed
         specials = abft::specials_among(
             last - first, confirms, is_special,
             [&](std::int64_t j) { return std::isfinite(bound_of(i, first + j).reference); },
@@ -124,8 +126,8 @@ struct RowChecks {
     }
     return readings;
   }
-  std::int64_t checks() const { return compensated() ? 2 * groups : groups; }  // of a row
-  // Whether a check is one of a sum that R was added to.
+  std::int64_t checks() const { return compensated() ? 2 * groups : groups; }  // per row
+  // True if a check is one of a sum to which R was added.
   bool is_of_sum(std::int64_t check) const { return compensated() && check < groups; }
 
   using Changed = std::vector<std::pair<std::int64_t, std::uint64_t>>;  // columns and their bits
@@ -156,9 +158,9 @@ struct RowChecks {
     const double value = decode(format(), bits);
     return abft::is_outside(format(), b, value, [&] { return errors_add_up(i, j, b, value); });
   }
-  // Whether the rounding errors of an element's sum add up, which its worst bound is for. They do
-  // not where the result as it is lies close to its reference; else the operands are asked, once an
-  // element, with a value between its two bounds.
+  // True if the rounding errors of an element's sum add up, so that its worst bound applies. They
+  // do not if the unchanged result is close to its reference. If it is not close, the operands
+  // decide. They are used once per element, with a value between its two bounds.
   bool errors_add_up(std::int64_t i, std::int64_t j, const abft::ElementBound& b,
                      double value) const {
     const double as_it_is = decode(format(), c->bits_at(i * n + j));
@@ -168,7 +170,7 @@ struct RowChecks {
     if (added) place->second = !checker.element_bound(i, j, value, format()).outside;
     return place->second;
   }
-  // Whether a group of the result as it is has an element outside its bound.
+  // True if a group of the unchanged result has an element outside its bound.
   bool wrong_as_it_is(std::int64_t i, std::int64_t g) const {
     const auto [place, added] = wrong_groups.try_emplace(i * groups + g, false);
     for (std::int64_t j = g * width; added && j < std::min(n, (g + 1) * width); ++j) {
@@ -177,7 +179,7 @@ struct RowChecks {
     return place->second;
   }
 
-  // R of the checks of a row whose accumulators hold other values, and whose casts are `elements`.
+  // Returns R of the checks of a row with other accumulators, whose casts are `elements`.
   std::vector<double> residuals_with(std::int64_t i, const std::byte* elements,
                                      const Accumulated& accumulated) const {
     std::vector<double> r(residual_of(i), residual_of(i) + groups);
@@ -195,7 +197,7 @@ struct RowChecks {
     return r;
   }
 
-  // The largest reading of a row with other elements; least_peak is that of the rows beside it.
+  // Returns the largest reading of a row with other elements. least_peak is that of the other rows.
   Detection detect(std::int64_t i, const Changed& changed, double least_peak,
                    const Accumulated& accumulated = {}) const {
     const std::vector<std::byte> bytes = row_with(i, changed);

@@ -1,5 +1,5 @@
-// A campaign's results as its results.json keeps them: what a page or a comparison needs, without
-// the plan. wire/campaign_results_file.h reads it.
+// The results of a campaign as results.json stores them: the data of a page or a comparison,
+// without the plan. wire/campaign_results_file.h reads it.
 #pragma once
 
 #include <cstdint>
@@ -12,37 +12,38 @@
 
 namespace assay::campaign {
 
-// What a series' faults are, without the plan: Series::fault counts these.
+// The faults of a series, without the plan. Series::fault is an index into these.
 struct SavedFault {
-  std::string text;        // "flip,bit=9"; empty: flips of a census
-  std::string class_name;  // empty: of none
+  std::string text;        // "flip,bit=9", or empty for the flips of a census
+  std::string class_name;  // empty if in no class
 };
 
-// A published rate beside the one of this gate.
+// A published rate that belongs to a rate of this detector.
 struct SavedPublished {
-  std::string variant;  // which threshold of the algorithm; empty: the only one
-  int bit = -1;         // -1: runs with an alarm
+  std::string variant;  // which threshold of the algorithm, empty if there is only one
+  int bit = -1;         // -1 means runs with an alarm
   fault::Direction direction = fault::Direction::kEither;
   std::optional<double> rate;  // from 0 to 1
-  std::string word;            // where there is no rate: "not_injectable", "void"
+  std::string word;            // instead of a rate: "not_injectable" or "void"
   std::int64_t trials = 0;
-  std::string remark;          // why it is held to be a defect of the publication
-  std::optional<bool> agrees;  // empty: not judged, for there are too few matrices
-  std::string why;             // where it does not: what is known of the reason
+  std::string remark;          // why the rate is considered a defect of the publication
+  std::optional<bool> agrees;  // empty if not judged, because there are too few matrices
+  std::string why;             // the known reason if the rates do not agree
 };
 
 struct SavedCell {
   std::string name, op, machine, dtype, output_dtype;
   std::vector<std::int64_t> shape;
-  // "a" and "normal,mean=1", in the order of the file; of a dataset "case" and its name.
+  // For example "a" and "normal,mean=1", in the order of the file. For a dataset "case" and its
+  // name.
   std::vector<std::pair<std::string, std::string>> inputs;
   std::vector<SavedFault> faults;
-  CellResult result;  // all gates have the same series and classes, in the same order
-  std::vector<std::vector<SavedPublished>> published;  // a gate
+  CellResult result;  // all detectors have the same series and classes, in the same order
+  std::vector<std::vector<SavedPublished>> published;  // for each detector
 };
 
 struct SavedCampaign {
-  std::string source;  // the file
+  std::string source;  // the name of the file
   std::string name, about, fingerprint, seed;
   double confidence = kConfidence;
   std::vector<SavedCell> cells;

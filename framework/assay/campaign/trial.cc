@@ -24,7 +24,7 @@ std::string change_text(const Format& f, std::uint64_t before, std::uint64_t aft
   return formatted("{} to {}", element_text(f, before), element_text(f, after));
 }
 
-// One fault of a cell in one matrix: puts it in and lets the gates look.
+// One fault of a cell in one matrix: injects it and calls the detectors.
 class FaultTrial {
  public:
   FaultTrial(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t number,
@@ -63,7 +63,7 @@ class FaultTrial {
   std::int64_t below(std::int64_t count) {
     return static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(count)));
   }
-  // `at` of the fault, or a drawn one of what has this shape.
+  // Returns `at` of the fault, or a drawn position in a tensor of this shape.
   std::int64_t place(const Shape& shape, std::string_view whose) {
     if (!spec_.at) return below(element_count(shape));
     try {
@@ -73,8 +73,9 @@ class FaultTrial {
     }
   }
 
-  // Results that differ from those of the matrix become changes: all of them, or those of a row or
-  // column of a matrix. `accumulator`: what they are before their cast, where a gate asks for it.
+  // Adds elements of `results` that differ from those of the matrix to the changes. `results` has
+  // all elements of the matrix, or one row or column. `accumulator` has the results before their
+  // cast, or is empty if no detector needs them.
   void take_changes(const Tensor& results, const Tensor& accumulator, std::int64_t row = 0,
                     std::int64_t column = 0) {
     const std::int64_t columns = columns_of(results);
@@ -89,7 +90,7 @@ class FaultTrial {
     if (bits != before) trial_.changes.push_back({row, column, bits});
   }
 
-  // What the changes are, whoever looks at them.
+  // Sets `masked` and `not_finite` from the changes. They do not depend on the detectors.
   void settle_changes() {
     trial_.masked =
         std::all_of(trial_.changes.begin(), trial_.changes.end(), [&](const ElementChange& c) {
@@ -100,7 +101,7 @@ class FaultTrial {
         [&](const ElementChange& c) { return !std::isfinite(decode(output(), c.bits)); });
   }
 
-  // Lets the gates look at the changed result.
+  // Calls the detectors with the changed result.
   void detect() {
     settle_changes();
     for (const MatrixGate& gate : gates_) {
@@ -128,7 +129,8 @@ class FaultTrial {
     detect();
   }
 
-  // The case with one row of A or one column of B, where these are not negative.
+  // Returns the case with only this row of A or column of B. Negative numbers mean all rows or
+  // columns.
   Case part(std::int64_t row, std::int64_t column) const {
     const Case& c = matrix_.test_case;
     Case sub = matrix_.test_case.without_tensors();
@@ -160,7 +162,7 @@ class FaultTrial {
     return sub;
   }
 
-  // The input that the fault names, as the operator sees it.
+  // Returns the input that the fault names, as the operator reads it.
   TensorView input_view(bool is_operand) const {
     const Case& c = matrix_.test_case;
     if (is_operand) return matmul_matrix(c, spec_.input, 0);
@@ -175,7 +177,8 @@ class FaultTrial {
 
   void break_input() {
     const bool is_a = spec_.input == "a";
-    // Of a product of two matrices a row or column is computed again, else all of the case.
+    // For a product of two matrices only a row or column is computed again, for other cases
+    // everything.
     const bool is_operand = is_product() && (is_a || spec_.input == "b");
     const TensorView whole = input_view(is_operand);
     const std::int64_t p = place(whole.shape, "an input");
@@ -202,7 +205,8 @@ class FaultTrial {
       changed.output = emulate(changed.test_case, *cell_.machine, 1);
       changed.epilogue = emulated_epilogue(cell_, changed.test_case);
     } catch (const std::invalid_argument& e) {
-      // What the fault makes of an input may be refused: an index of nothing, an infinite corner.
+      // The operator may refuse the changed input, for example an index out of range or an infinite
+      // corner.
       trial_.injectable = false;
       trial_.what += formatted("; refused: {}", e.what());
       return;
@@ -210,7 +214,7 @@ class FaultTrial {
     take_changes(changed.output, changed.epilogue.accumulator);
     if (spec_.before_encoding) {
       settle_changes();
-      // The checks of the changed product, which knows nothing of the fault.
+      // Checks the changed product, without knowledge of the fault.
       for (const GateSpec& spec : cell_.gates) {
         RatioCounts ratios{};
         const CleanCounts counts = MatrixGate(spec, cell_, changed).clean(ratios);
@@ -226,7 +230,7 @@ class FaultTrial {
     detect();
   }
 
-  // Whether the case multiplies two matrices; a batch of products has other places.
+  // True if the case multiplies two matrices. Batches of products have other positions.
   bool is_product() const { return cell_.is_product() && matrix_.output.shape().size() == 2; }
 
   void break_accumulator() {
@@ -243,7 +247,7 @@ class FaultTrial {
     }
     const std::vector<double> a = unit.operand(one.input("a")), b = unit.operand(one.input("b"));
     const auto k = static_cast<std::int64_t>(a.size());
-    // Partial sums that are promoted are added to the accumulator in whole intervals.
+    // Promoted partial sums are added to the accumulator in whole intervals.
     const std::int64_t interval = unit.model->promotion_interval.value;
     const std::int64_t chunk = interval > 0 ? interval : unit.model->chunk.value;
     const std::int64_t steps = (k + chunk - 1) / chunk;
@@ -276,8 +280,8 @@ class FaultTrial {
     detect();
   }
 
-  // Breaks what each gate by checksums has of its own. All gates draw alike. `of`: breaks it for
-  // one gate, or returns nothing if it cannot be broken.
+  // Breaks the own data of each checksum detector, with the same draws for all of them. `of` breaks
+  // the data for one detector, or returns nothing if they cannot be broken.
   template <typename Break>
   void break_checks(const Break& of) {
     trial_.injectable = false;
@@ -298,7 +302,7 @@ class FaultTrial {
 
   void break_checksum() {
     const std::int64_t k = matmul_matrix(matrix_.test_case, "b", 0).shape[0];
-    // One draw for all gates: the k, and what fraction of the groups lies before its group.
+    // One draw for all detectors: the k, and the position of the group as a fraction of all groups.
     const std::int64_t kk = place({k, 1}, "a checksum");
     const double where = random_.uniform();
     break_checks([&](const ChecksumGate& checksums, Random& draws) {
@@ -329,7 +333,7 @@ class FaultTrial {
   const std::vector<MatrixGate>& gates_;
   Random random_;
   std::int64_t n_;
-  std::vector<AccumulatorChange> before_cast_;  // of a fault before the cast
+  std::vector<AccumulatorChange> before_cast_;  // for a fault before the cast
   Trial trial_;
 };
 
@@ -369,7 +373,7 @@ void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int6
       }
       d.detected += detection.flagged ? 1 : 0;
       d.dismissed += detection.dismissed ? 1 : 0;
-      // What was dismissed counts as below the threshold: the ROC is of verdicts.
+      // A dismissed detection counts as below the threshold, because the ROC is about verdicts.
       const double ratio = detection.dismissed ? std::min(detection.ratio, 1.0) : detection.ratio;
       const std::size_t bin =
           std::isfinite(ratio) ? std::size_t{simd::ratio_bin(ratio, detection.flagged && ratio > 1)}

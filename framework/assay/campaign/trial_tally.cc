@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kMagic = "assay-block 1";
 
-// The numbers of a tally, written and read in one order.
+// The numbers of a tally. Writer and Reader use the same order.
 class Writer {
  public:
   void operator()(const std::int64_t& value) {

@@ -77,12 +77,12 @@ std::uint64_t ones(int count) {
   return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
-// Bits of the storage that carry the value.
+// Returns a mask of the storage bits that carry the value.
 std::uint64_t field_of(const Format& f) { return ones(f.bits) << f.padding; }
 
 std::uint64_t sign_bit(const Format& f) { return std::uint64_t{1} << (f.padding + f.bits - 1); }
 
-// k different bits of a mask.
+// Draws k different bits of a mask.
 std::uint64_t drawn_of(std::uint64_t mask, int k, Random& random) {
   std::uint64_t drawn = 0;
   for (; k > 0; --k) {
@@ -96,7 +96,7 @@ std::uint64_t drawn_of(std::uint64_t mask, int k, Random& random) {
   return drawn;
 }
 
-// A pattern that an element is set to.
+// Returns a pattern that an element is set to. Empty if the element has it already.
 Changed other_than(std::uint64_t bits, std::uint64_t after) {
   return after == bits ? std::nullopt : Changed(after);
 }
@@ -141,7 +141,7 @@ Changed in_exponent(const Change& c, const Format& f, std::uint64_t bits, Random
 }
 
 Changed carried(const Change& c, const Format& f, std::uint64_t bits, Random& random) {
-  // Integers count on from their smallest value, floats from zero.
+  // Integers are counted from their smallest value, floats from zero.
   const bool has_sign_apart = f.is_float() && f.is_signed();
   const std::uint64_t field = field_of(f) & ~(has_sign_apart ? sign_bit(f) : 0);
   const std::uint64_t offset = f.kind == Kind::kSigned ? sign_bit(f) : 0;
@@ -153,7 +153,7 @@ Changed carried(const Change& c, const Format& f, std::uint64_t bits, Random& ra
   return (bits & ~field) | ((goes_up ? now + unit : now - unit) ^ offset);
 }
 
-// An integer plus a whole number, held at the ends of its range.
+// Adds a whole number to an integer. The sum saturates at the ends of the range.
 std::uint64_t saturating_sum(const Format& f, std::uint64_t bits, double value) {
   const double whole = std::clamp(std::nearbyint(value), -0x1p65, 0x1p65);
   const __int128 sum = static_cast<__int128>(*ordinal(f, bits)) + static_cast<__int128>(whole);
@@ -180,7 +180,7 @@ void require_bit(const Format& f, std::int64_t bit) {
                                         f.padding, f.padding + f.bits - 1));
 }
 
-// `of`: what has those bits, `name` of it.
+// In messages, `of` and `name` describe the owner of those bits.
 void require_count(std::string_view what, std::int64_t count, std::int64_t most,
                    std::string_view of, std::string_view name) {
   if (count >= 1 && count <= most) return;
@@ -224,9 +224,9 @@ void require_fits(const Change& c, const Format& f) {
       require_count("length", c.length, 64, "an ", "element");
       return require_bit(f, std::int64_t{c.bit} + c.length - 1);
     case ChangeKind::kExponent: {
-      constexpr std::uint64_t kLongest = 3 << 5;  // hifloat8's prefix of the longest exponent
+      constexpr std::uint64_t kLongest = 3 << 5;  // hifloat8's prefix with the longest exponent
       const int bits = std::popcount(exponent_bits(f, kLongest));
-      // A format without exponent has elements that cannot take it.
+      // In a format without exponent bits, the change is not injectable.
       return require_count("k", c.k, std::max(bits, 1), "the exponent of ", f.name);
     }
     case ChangeKind::kCarry:

@@ -35,8 +35,8 @@ namespace {
 
 constexpr std::string_view kOutput = "an output";
 
-// The places of a site in a tensor, one matrix after the other. Elements and periods do not end
-// with a matrix: to them the tensor is one.
+// The places of a site in a tensor, one matrix after the other. For elements and periods the tensor
+// counts as one matrix, because they do not end with a matrix.
 class SitePlaces {
  public:
   SitePlaces(const FaultSpec& spec, const Shape& shape) : spec_(spec), rows_(1), columns_(1) {
@@ -124,12 +124,12 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   require_fits(spec.change, f);
   require_in_output(spec);
   const SitePlaces places(spec, output.shape());
-  // SitePlaces and what happens to them are drawn apart, so that the same seed breaks the same
-  // places whatever the change.
+  // Places and their changes are drawn from separate streams. The same seed therefore breaks the
+  // same places with any change.
   Random random(spec.seed, stream), of_change(spec.seed, ~stream);
   Injection done;
   std::set<std::int64_t> taken;
-  // Whether an element of the place can take the change; which can depends on no draw.
+  // True if an element of the place can take the change. This does not depend on any draw.
   const auto able = [&](std::int64_t place) {
     if (taken.count(place) > 0) return false;
     Random unused(0, 0);
@@ -150,8 +150,8 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
       done.not_injectable = 1;
     return done;
   }
-  // Uniform among the places that can take the change, each once: draws are rejected until one
-  // fits, and where few fit, the rest is drawn from a list of them.
+  // Draws uniformly from the places that can take the change, each at most once. Draws are rejected
+  // until one fits. If few places fit, the rest is drawn from a list of them.
   constexpr int kDraws = 1000;
   const std::int64_t asked = places.count() > 0 ? std::max<std::int64_t>(spec.count, 0) : 0;
   for (std::int64_t n = 0; n < asked; ++n) {

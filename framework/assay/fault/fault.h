@@ -1,7 +1,7 @@
-// How a fault is put into an output.
+// Puts faults into outputs.
 //
 //   FaultSpec spec = parse_fault("flip,bit=14,direction=0to1,seed=7");
-//   Injection done = inject(output, spec, case_name);
+//   Injection done = inject(output, spec, stream_of(case_name));
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace assay::fault {
 
-// The row-major position of an element: a multi-index, or that position itself. Throws
-// std::invalid_argument where it is outside the shape, of what `whose` is ("an output").
+// Returns the row-major position of an element. `at` is a multi-index, or that position. Throws
+// std::invalid_argument if it is outside the shape. The message names `whose` shape it is ("an
+// output").
 std::int64_t position_in(const Shape& shape, const std::vector<std::int64_t>& at,
                          std::string_view whose);
 
-// The row-major positions that a fault covers in an output of this shape, ascending: those of `at`,
-// else of a place drawn. None in an empty one. Rows, columns and tiles are those of the matrices of
-// the last two dimensions; a vector is one row. Throws std::invalid_argument where `at` is outside
-// the shape, and where the site does not lie in the output.
+// Returns the row-major positions that a fault covers in an output of this shape, ascending. They
+// are those of the place that holds `at`, or of a drawn place. Empty if the output is empty. Rows,
+// columns and tiles are those of the matrices of the last two dimensions. A vector is one row.
+// Throws std::invalid_argument if `at` is outside the shape, or if the site is not in the output.
 std::vector<std::int64_t> positions_of(const FaultSpec& spec, const Shape& shape, Random& random);
 
-// Throws std::invalid_argument where the site does not lie in any output, so that inject() could
-// never put it there.
+// Throws std::invalid_argument if the site is not in any output, so that inject() cannot use it.
 void require_in_output(const FaultSpec& spec);
 
 struct Flip {
@@ -34,20 +34,22 @@ struct Flip {
   std::uint64_t before, after;
 };
 
-// What the fault does to the elements at these positions of an output, one place of its site: one
-// entry an element that takes the change. They all see the output as it was before.
+// Returns the changes that the fault makes to the elements at these positions, one place of its
+// site. There is one entry for each element that can take the change. All changes are computed from
+// the unchanged output.
 std::vector<Flip> changes_at(const Tensor& output, const FaultSpec& spec,
                              const std::vector<std::int64_t>& positions, Random& random);
 
 struct Injection {
-  std::vector<Flip> flips;          // one an element that was changed
-  std::int64_t not_injectable = 0;  // places asked for that no output could give
+  std::vector<Flip> flips;          // one for each changed element
+  std::int64_t not_injectable = 0;  // requested places that could not be broken
 };
 
-// Changes the output in place. Random places are drawn among those with an element that can take
-// the change, addressed by (seed, stream): the same ones whatever else is injected elsewhere.
-// Elements of a row, column, tile or period that cannot take it stay as they are. Throws
-// std::invalid_argument where the format lacks what the change names, and as positions_of().
+// Changes the output in place. Random places are drawn from those with an element that can take the
+// change. The draw depends only on the seed and `stream`, not on other injections. Elements of a
+// row, column, tile or period that cannot take the change stay as they are. Throws
+// std::invalid_argument if the output is complex, if the change does not fit its format, or as
+// positions_of() does.
 Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream);
 
 }  // namespace assay::fault

@@ -10,7 +10,7 @@
 namespace assay::fault {
 namespace {
 
-// A word of a text and what it stands for.
+// A word of a text and the value that it stands for.
 template <typename E>
 struct Word {
   E value;
@@ -50,7 +50,7 @@ const SiteRow& site_named(const SpecText& text, std::string_view name) {
   text.refuse(unknown_word("site", name, names_of(site_rows())));
 }
 
-// The elements of no format have more bits.
+// No format has elements with more bits.
 constexpr int kMostBits = 64;
 
 void require_some_element_has(const SpecText& text, std::uint64_t bit) {
@@ -68,7 +68,8 @@ std::uint64_t bits_of(const SpecText& text, const SpecText::Setting& setting) {
   return mask;
 }
 
-// What is added: a finite number, or how many representable values to go; neither may be 0.
+// Reads the value to add, a finite number, or the number of representable values to go. Neither may
+// be 0.
 void read_addend(Change& change, const SpecText& text, const SpecText::Setting& setting) {
   const bool is_value = setting.key == "value";
   if (is_value) {
@@ -126,7 +127,8 @@ void read_setting(FaultSpec& out, const SpecText& text, const SpecText::Setting&
   }
 }
 
-// The words that go with another site than the fault's; check_keys() would not know them.
+// Refuses keys that belong to another site than the fault's, because check_keys() does not know
+// them.
 void refuse_words_of_other_sites(const SpecText& text, const SiteRow& site,
                                  const std::vector<std::string>& known) {
   for (const SpecText::Setting& setting : text.settings()) {
@@ -257,7 +259,7 @@ std::string FaultSpec::text() const {
   if (before_encoding) out += ",when=before";
   if (!output.empty()) out += ",output=" + output;
   if (at) out += formatted(",at={}", fmt::join(*at, ":"));
-  // A fault at a given place has a seed where something else of it is drawn.
+  // A fault at a given position has a seed only if another part of it is drawn.
   const bool drawn = draws(c) || (site == Site::kAccumulator && !step);
   if (!at || (drawn && seed != 0)) out += formatted(",seed={}", seed);
   if (!at) out += formatted(",count={}", count);
@@ -270,7 +272,7 @@ FaultSpec parse_fault(std::string_view text) {
   FaultSpec spec;
   const ChangeRow& change = change_named(given);
   spec.change.kind = change.kind;
-  // The site says which words the rest may hold.
+  // The site determines which other keys are allowed.
   const SpecText::Setting* at_site = given.find("site");
   const SiteRow& site =
       at_site == nullptr ? row_of(Site::kElement) : site_named(given, at_site->value);

@@ -1,4 +1,4 @@
-// A fault as a text: what breaks, where, and what is drawn.
+// A fault as text: the change, the site, and the draws.
 //
 //   parse_fault("flip,bit=14,direction=0to1,site=tile,seed=7").text()
 #pragma once
@@ -17,25 +17,25 @@ namespace assay::fault {
 struct FaultSpec {
   Change change;
   Site site = Site::kElement;
-  std::int64_t every = 0;            // periodic: how far apart
-  std::optional<std::int64_t> step;  // accumulator: the chunk after which; drawn where not given
-  std::string input;                 // input: which
-  std::string output;                // which one, of a case that has several; empty: not said
-  bool before_encoding = false;      // input: the checksum was encoded of the fault
+  std::int64_t every = 0;            // periodic: the distance between elements
+  std::optional<std::int64_t> step;  // accumulator: break it after this chunk, drawn if not given
+  std::string input;                 // input: its name
+  std::string output;            // the output to break if a case has several, empty if not given
+  bool before_encoding = false;  // input: the checksum was encoded from the changed input
   // An element of the row, column, tile or period, or the element itself: a multi-index, or one
-  // row-major position. Drawn where it is not given.
+  // row-major position. Drawn if it is not given.
   std::optional<std::vector<std::int64_t>> at;
-  std::uint64_t seed = 0;  // picks what is drawn
-  std::int64_t count = 1;  // different places, each broken once
+  std::uint64_t seed = 0;  // determines everything that is drawn
+  std::int64_t count = 1;  // number of different places, each broken once
 
-  std::string text() const;  // what parse_fault reads
+  std::string text() const;  // in the form that parse_fault reads
   const SiteRow& site_row() const { return row_of(site, input); }
 };
 
-// "CHANGE[,part=value...][,site=SITE][,output=NAME][,at=I[:J...]][,seed=N][,count=N]"; fault_help()
-// has the words. Throws std::invalid_argument that names the part which is wrong.
+// Reads "CHANGE[,part=value...][,site=SITE][,output=NAME][,at=I[:J...]][,seed=N][,count=N]".
+// fault_help() lists the words. Throws std::invalid_argument, which names the wrong part.
 FaultSpec parse_fault(std::string_view text);
-// What a spec may say, one line each, for `assay list faults`.
+// Returns the words of a fault's text, one per line, for `assay list faults`.
 std::vector<std::string> fault_help();
 
 }  // namespace assay::fault

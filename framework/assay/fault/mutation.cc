@@ -19,21 +19,21 @@ constexpr std::int64_t kChunk = 16;
 
 using Mutated = std::optional<Tensor>;
 
-// The element at a position becomes that of another tensor of the same format.
+// Copies an element of another tensor of the same format to a position.
 void copy_element(Tensor& to, std::int64_t at, const Tensor& from, std::int64_t source) {
   const std::int64_t width = to.format().storage_bytes;
   std::memcpy(to.bytes() + at * width, from.bytes() + source * width,
               static_cast<std::size_t>(width));
 }
 
-// The same bytes as tensor of another format.
+// Returns the same bytes as a tensor of another format.
 Tensor read_as(const Tensor& tensor, const Format& format, const Shape& shape) {
   Tensor t(format, shape);
   std::memcpy(t.bytes(), tensor.bytes(), tensor.byte_count());
   return t;
 }
 
-// What is done to a complex number by its parts.
+// Applies a change to the parts of complex numbers.
 template <typename Change>
 Mutated by_parts(const Tensor& output, const Change& change) {
   const TensorView parts = parts_of(output.view());
@@ -62,7 +62,7 @@ Mutated zero(const Case& c, const Tensor& output) {
 
 Mutated one_ulp(const Case&, const Tensor& output) {
   const Format& f = output.format();
-  if (f.kind == Kind::kBool || f.is_complex()) return std::nullopt;  // what has no order
+  if (f.kind == Kind::kBool || f.is_complex()) return std::nullopt;  // types without an order
   return with_elements(output, [&](std::int64_t i) {
     const std::uint64_t bits = output.bits_at(i), up = next_up(f, bits);
     return f.is_float() && !std::isfinite(decode(f, up)) ? bits : up;
@@ -72,7 +72,7 @@ Mutated one_ulp(const Case&, const Tensor& output) {
 Mutated swapped_rows(const Case&, const Tensor& output) {
   const Matrices m = matrices_of(output);
   if (m.rows < 2) return std::nullopt;
-  // The two in the middle of the first matrix.
+  // Exchanges the two rows in the middle of the first matrix.
   const std::int64_t first = (m.rows - 1) / 2;
   Tensor t = output;
   for (std::int64_t j = 0; j < m.columns; ++j) {
@@ -95,8 +95,8 @@ Mutated transposed_tile(const Case&, const Tensor& output) {
   return t;
 }
 
-// The last tile of the first matrix still holds what the one before it was given: the tile to its
-// left, else the one above.
+// The last tile of the first matrix still holds the values of the tile before it. That is the tile
+// to its left, or the tile above if there is no tile on the left.
 Mutated stale_tile(const Case&, const Tensor& output) {
   const Matrices m = matrices_of(output);
   if (m.count == 0) return std::nullopt;
@@ -122,7 +122,8 @@ Mutated off_by_one(const Case&, const Tensor& output) {
   return t;
 }
 
-// A matrix product whose operands are there and whose output fits them.
+// Returns the shape of the case's matrix product. Empty if the case is not a product, or if the
+// output is not a float or does not have the product's shape.
 std::optional<MatmulShape> product_of(const Case& c, const Tensor& output) {
   if (!is_product(c) || !output.format().is_float()) return std::nullopt;
   MatmulShape s = matmul_shape(c);
@@ -130,7 +131,8 @@ std::optional<MatmulShape> product_of(const Case& c, const Tensor& output) {
   return s;
 }
 
-// change(values, a, b): what happens to one row of the output, given as float64; a is the row of A.
+// Calls change(values, a, b) for each row of the output. `values` is the row as float64, and is
+// changed in place. a is the row of A.
 template <typename Change>
 Mutated rows_of_product(const Case& c, const MatmulShape& s, const Tensor& output,
                         const Change& change) {
@@ -171,7 +173,7 @@ Mutated dropped_chunk(const Case& c, const Tensor& output) {
                          });
 }
 
-// Of the golden result, where it says more than the output can.
+// Rounds the golden result toward zero. Empty if its format has no more precision than the output.
 Mutated truncation(const Case& c, const Tensor& output) {
   const Format& f = output.format();
   if (!c.output().golden || !f.is_float() || c.output().golden->shape() != output.shape() ||
@@ -185,7 +187,7 @@ Mutated truncation(const Case& c, const Tensor& output) {
   });
 }
 
-// The accumulator rounded to float16 after every chunk of products.
+// The accumulator is rounded to float16 after every chunk of products.
 Mutated fp16_accumulation(const Case& c, const Tensor& output) {
   const auto s = product_of(c, output);
   if (!s) return std::nullopt;

@@ -1,8 +1,8 @@
 // Mutations, one of three kinds of wrong outputs that contain each other (docs/faults.md):
 //
 // - A fault (fault/fault.h) changes bits at one site, as broken hardware does.
-// - A mutation changes a whole output in one fixed way, as a wrong operator does. A gate that
-//   passed an output is run on each mutation of it.
+// - A mutation changes a whole output in one fixed way, as a wrong operator does. If a gate passes
+//   an output, it is run on each mutation of it.
 // - A corruption (audit/corruption.h) is anything that an audit tries: every mutation, a list of
 //   faults, rows of its own, and files that are missing or cut off.
 #pragma once
@@ -18,20 +18,20 @@ namespace assay::fault {
 struct Mutation {
   std::string_view name;
   std::string_view summary;
-  // The corrupted output; empty where the case does not allow it (a shape without rows, no operands
-  // or golden result to compute it from), or where it would change no bit.
+  // Returns the corrupted output. Empty if the case does not allow it, for example because its
+  // shape has no rows, or because there are no operands or golden result to compute it from.
   std::optional<Tensor> (*apply)(const Case&, const Tensor& output);
 };
 
-// In the order of reports. Tiles are 16 by 16 (less where the matrix is smaller), matrices those of
-// the last two dimensions, a K chunk 16 products.
+// Returns all mutations in the order of reports. Tiles are 16 by 16, or less if the matrix is
+// smaller. Matrices are those of the last two dimensions. A K chunk has 16 products.
 std::span<const Mutation> mutations();
 
-// Runs one: empty also where the result has the output's bits.
+// Runs a mutation. Also returns empty if the result has the same bits as the output.
 std::optional<Tensor> mutate(const Mutation& mutation, const Case& test_case, const Tensor& output);
 
-// Mutations and the corruptions of an audit share the rest. Returns a copy of the tensor in which
-// element i has the bits `element(i)`.
+// The functions below are used by mutations and by the corruptions of an audit. Returns a copy of
+// the tensor in which element i has the bits `element(i)`.
 template <typename Element>
 Tensor with_elements(const Tensor& tensor, const Element& element) {
   Tensor t = tensor;
