@@ -1,11 +1,11 @@
-// Texts of the form "name,key=value,key=value", which say which row of a table is meant and what
-// is set of it: faults, distributions, thresholds, machines with parameters of their own.
+// Texts of the form "name,key=value,key=value". They name a row of a table and set its parameters:
+// faults, distributions, thresholds, machines.
 //
 //   const SpecText spec("distribution", "normal,mean=1");
 //   spec.check_keys("normal", {"mean", "deviation", "scale"});
 //   for (const SpecText::Setting& s : spec.settings()) values[s.key] = spec.number(s, {.low = 0});
 //
-// Whatever is wrong is refused by std::invalid_argument, in the same words for every kind of text:
+// Every error in a text throws std::invalid_argument, with the same wording for every kind of text:
 // "distribution 'normal,mean=x': mean must be a number of at least 0, not 'x'".
 #pragma once
 
@@ -23,8 +23,8 @@
 
 namespace assay {
 
-// The whole text as a number; empty where it is none, or none of the type. A '+' before it is not
-// taken, nor are blanks.
+// Returns the whole text as a number of type T, or nothing if it is not one. A leading '+' and
+// blanks are not accepted.
 template <typename T>
 std::optional<T> read_number(std::string_view text) {
   T value{};
@@ -34,43 +34,47 @@ std::optional<T> read_number(std::string_view text) {
   return value;
 }
 
-// The parts between separators, empty ones too: one part more than there are separators.
+// Returns the parts between separators, including empty ones. There is one part more than there are
+// separators.
 std::vector<std::string> every_part(std::string_view text, char separator);
 
-// What stands between the brackets of "ulp(4)" for the word "ulp"; empty for any other text.
+// Returns the text between the brackets, "4" of "ulp(4)" for the word "ulp". Returns nothing for
+// any other text.
 std::optional<std::string_view> argument_of(std::string_view text, std::string_view word);
 
-// What a number may be; both ends are included, but for `low` where it is open.
+// The numbers that are allowed. The range includes both ends, except `low` if `low_is_open`.
 struct NumberRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool low_is_open = false;
-  bool whole = false;  // whole numbers alone
+  bool whole = false;  // only whole numbers
 };
 
 class SpecText {
  public:
   struct Setting {
     std::string key;
-    std::string value;  // "" where the part has no '='
+    std::string value;  // empty if the part has no '='
   };
 
-  // `kind`: what the text is of, for messages.
+  // `kind` is the kind of text, for messages.
   SpecText(std::string_view kind, std::string_view text);
 
-  const std::string& text() const { return text_; }  // all of it
-  const std::string& name() const { return name_; }  // what stands before the first comma
+  const std::string& text() const { return text_; }  // the whole text
+  const std::string& name() const { return name_; }  // the part before the first comma
   std::span<const Setting> settings() const { return settings_; }
-  const Setting* find(std::string_view key) const;  // nullptr where it is not set
+  const Setting* find(std::string_view key) const;  // nullptr if it is not set
 
-  // Refuses an empty part, a key that is set twice, and one that `taker` does not know.
+  // Throws std::invalid_argument for an empty part, a key that is set twice, or a key that is not
+  // in `known`. `taker` is the name of the row that takes the keys.
   void check_keys(std::string_view taker, std::span<const std::string> known) const;
 
-  // Throws "KIND 'TEXT': WHAT".
+  // Throws std::invalid_argument with "KIND 'TEXT': WHAT".
   [[noreturn]] void refuse(const std::string& what) const;
 
-  // The value of a setting, which must be one of a type. `wanted` takes the place of the words for
-  // what it may be, as in "a number of columns, or 0 for whole rows".
+  // Return the value of a setting. Throw std::invalid_argument if it does not have the type.
+  // `wanted` replaces the description of what is allowed, as in "a number of columns, or 0 for
+  // whole rows".
   double number(const Setting& setting, const NumberRange& range) const;
   template <std::integral T>
   T whole(const Setting& setting, T low, T high = std::numeric_limits<T>::max(),
@@ -78,14 +82,14 @@ class SpecText {
     return whole_of(setting, setting.value, low, high, wanted);
   }
   bool flag(const Setting& setting) const;  // 0, 1, false or true
-  // The position of the value among the words.
+  // Returns the index of the value in `words`.
   std::size_t choice(const Setting& setting, std::span<const std::string> words) const;
-  // The row of a table whose name it is.
+  // Returns the row of a table with the name that the setting gives.
   template <typename Rows>
   const auto& row(const Setting& setting, const Rows& rows) const {
     return rows[choice(setting, names_of(rows))];
   }
-  // Numbers between separators, one at least.
+  // Returns the numbers between separators, at least one.
   template <std::integral T>
   std::vector<T> whole_list(const Setting& setting, char separator, T low) const {
     std::vector<T> numbers;

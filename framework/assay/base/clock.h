@@ -1,12 +1,13 @@
-// The date that results carry.
+// The date that is written to results.
 #pragma once
 
 #include <string>
 
 namespace assay {
 
-// Now in UTC, "2026-11-22 15:04:05"; the environment's SOURCE_DATE_EPOCH, in seconds since 1970,
-// goes over the clock. Throws std::invalid_argument where that is no number of seconds.
+// Returns the current time in UTC, "2026-11-22 15:04:05". The environment variable
+// SOURCE_DATE_EPOCH, in seconds since 1970, overrides the clock. Throws std::invalid_argument if
+// its value is not a number of seconds.
 std::string utc_now();
 
 }  // namespace assay

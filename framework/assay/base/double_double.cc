@@ -78,7 +78,8 @@ constexpr DoubleDouble kFine[] = {
     {0x1.056dbbebb786bp+0, 0x1.06c87433776c9p-55},
 };
 
-// log 2 / 1024 in three parts: a whole number below 2^21 times the first or the second is exact.
+// log 2 / 1024 in three parts. A whole number below 2^21 times the first or the second part is
+// exact.
 constexpr double kStep[] = {0x1.62e42fee00000p-11, 0x1.a39ef35600000p-43, 0x1.93c7673007e5fp-75};
 constexpr double kSteps = 0x1.71547652b82fep+10;  // 1024 / log 2
 
@@ -103,8 +104,8 @@ DoubleDouble sqrt(const DoubleDouble& x) {
   return sum_of_ordered(root, rest.high / (2 * root));
 }
 
-// x = k log 2 / 1024 + t, |t| <= log 2 / 2048: by the powers of 2 that a table holds and the series
-// of t, whose terms from the fifth on need no more than float64.
+// Writes x as k log 2 / 1024 + t with |t| <= log 2 / 2048. Tables hold the powers of 2. In the
+// series of t, terms from the fifth on need only float64.
 DoubleDouble exp(const DoubleDouble& x) {
   const double k = std::nearbyint(x.high * kSteps);
   const auto steps = static_cast<std::int64_t>(k);

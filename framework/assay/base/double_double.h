@@ -1,7 +1,7 @@
-// Double-double arithmetic: a number as the sum of two float64, the first of which is the sum
-// rounded (Dekker, Numerische Mathematik 18, 1971; Joldes, Muller and Popescu, ACM TOMS 44(2),
-// 2017). Float64 operations and std::fma alone, so that every processor computes the same bits.
-// Relative errors are a few 2^-104, as long as all parts are normal: numbers from 2^-900 to 2^1000.
+// Double-double arithmetic. A number is the sum of two float64, the first of which is the rounded
+// sum (Dekker, Numerische Mathematik 18, 1971; Joldes, Muller and Popescu, ACM TOMS 44(2), 2017).
+// It uses only float64 operations and std::fma, so every processor computes the same bits. Relative
+// errors are a few 2^-104 as long as all parts are normal: for numbers from 2^-900 to 2^1000.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,8 @@ struct DoubleDouble {
   double high, low = 0;
 };
 
-// The sum of two numbers, the first of which is the larger, and of any two; their product. Exact.
+// Return exact results: the sum of two numbers with |a| >= |b|, the sum of any two numbers, and the
+// product of two numbers.
 inline DoubleDouble sum_of_ordered(double a, double b) {
   const double sum = a + b;
   return {sum, b - (sum - a)};
@@ -49,18 +50,19 @@ inline DoubleDouble operator/(const DoubleDouble& a, const DoubleDouble& b) {
   return sum_of_ordered(first, second) + third;
 }
 
-DoubleDouble sqrt(const DoubleDouble& x);  // of what is not negative
-// |x| at most 600; relative error below 2^-103.
+DoubleDouble sqrt(const DoubleDouble& x);  // for x >= 0
+// Returns e^x for |x| <= 600, with a relative error below 2^-103.
 DoubleDouble exp(const DoubleDouble& x);
 
-// Whether every number within this relative error of x, above or below it, is rounded to the same
-// float64, which then is x.high (Ziv, ACM TOMS 17(3), 1991). x.high is normal.
+// True if every number within this relative error of x rounds to the same float64, which is x.high
+// (Ziv, ACM TOMS 17(3), 1991). x.high must be normal.
 inline bool is_sure(const DoubleDouble& x, double relative_error) {
   const double off = std::abs(x.high) * relative_error;
   return x.high + (x.low + off) == x.high && x.high + (x.low - off) == x.high;
 }
 
-// The root of x^2 + y^2, within 0.5001 ulp where it is normal; as std::hypot of NaN and infinity.
+// Returns the square root of x^2 + y^2. The error is at most 0.5001 ulp if the result is normal.
+// NaN and infinity are treated as by std::hypot.
 double hypot(double x, double y);
 
 }  // namespace assay

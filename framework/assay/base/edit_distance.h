@@ -1,4 +1,4 @@
-// How near two words are.
+// The edit distance of two words.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace assay {
 
-// How many characters have to be put in, left out, replaced or exchanged with their neighbour to
-// make one word the other.
+// Returns the number of characters that must be inserted, deleted, replaced or exchanged with their
+// neighbour to turn one word into the other.
 std::size_t edit_distance(std::string_view from, std::string_view to);
 
 }  // namespace assay

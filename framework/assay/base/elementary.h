@@ -1,15 +1,15 @@
-// Elementary functions that give the same bits on every machine, compiler and library: float64 with
-// + - * / and square root alone, which IEEE 754 settles to the last bit, and never contracted.
-// (libm's log, exp and sin differ in the last place between libraries and versions.) Errors are
-// those seen by tests/base/elementary_test.cc against MPFR.
+// Elementary functions that give the same bits on every machine, compiler and library. They use
+// only + - * / and the square root of float64, which IEEE 754 defines to the last bit, and are
+// never contracted. (log, exp and sin of libm differ in the last place between libraries and
+// versions.) The errors are those that tests/base/elementary_test.cc measures against MPFR.
 #pragma once
 
 namespace assay::portable {
 
-// Natural logarithm, within 1 ulp. 0: -infinity; negative: NaN.
+// Natural logarithm, within 1 ulp. Returns -infinity for 0, and NaN for negative x.
 double log(double x);
 
-// e^x, within 1 ulp where the result is normal; 0 and infinity beyond the range.
+// e^x, within 1 ulp if the result is normal. Returns 0 or infinity beyond the range.
 double exp(double x);
 
 // e^x - 1, within 4 ulp (Kahan's quotient, Higham, Accuracy and Stability of Numerical Algorithms,
@@ -22,16 +22,17 @@ struct SineCosine {
 };
 SineCosine of_turns(double x);
 
-// The standard normal distribution's probability below x; relative error under 1e-13 where
-// -37 <= x. Series and continued fraction (Abramowitz and Stegun 26.2.11 and 26.2.14).
+// The probability that a standard normal number is below x, with a relative error under 1e-13 for x
+// >= -37. Uses a series and a continued fraction (Abramowitz and Stegun 26.2.11 and 26.2.14).
 double normal_cdf(double x);
 
-// Its inverse for p in [0, 1] (Wichura, Algorithm AS 241, PPND16, Applied Statistics 37, 1988);
-// relative error some 1e-15. 0 and 1: -infinity and infinity; outside: NaN.
+// The inverse of normal_cdf() for p in [0, 1], with a relative error of about 1e-15 (Wichura,
+// Algorithm AS 241, PPND16, Applied Statistics 37, 1988). Returns -infinity for 0, infinity for 1,
+// and NaN outside of [0, 1].
 double normal_quantile(double p);
 
-// x rounded to so many significant bits, 2 to 53: for what is known to more, but not to the same
-// last bits on every machine.
+// Returns x rounded to `bits` significant bits, 2 to 53. Use it for values that have more correct
+// bits than this, but differ in the last bits between machines.
 double shortened(double x, int bits);
 
 // Coefficients that the vector code of simd/draw.cc shares. Those of log, exp, sine and cosine are
@@ -40,7 +41,8 @@ double shortened(double x, int bits);
 //   Microsystems, Inc. business. Permission to use, copy, modify, and distribute this software is
 //   freely granted, provided that this notice is preserved.
 inline constexpr double kTwoPi = 0x1.921fb54442d18p+2;
-inline constexpr double kLn2High = 6.93147180369123816490e-01;  // 33 bits: k times it is exact
+// 33 bits, so that k times this is exact.
+inline constexpr double kLn2High = 6.93147180369123816490e-01;
 inline constexpr double kLn2Low = 1.90821492927058770002e-10;
 // log((1 + s) / (1 - s)) = 2s + s (z L[0] + z^2 L[1] + ...), z = s^2.
 inline constexpr double kLog[] = {6.666666666666735130e-01, 3.999999999940941908e-01,

@@ -1,5 +1,5 @@
-// Errors with parts. The text of what() is for people alone: whoever needs the name of the case or
-// the reason asks for it and searches no text.
+// Errors with parts. The text of what() is only for people. Code that needs the name of the case or
+// the reason calls name() or reason() and does not search the text.
 #pragma once
 
 #include <stdexcept>
@@ -8,7 +8,7 @@
 
 namespace assay {
 
-// Something about one test case that cannot be done. what() is "case NAME: REASON".
+// An error about one test case. what() is "case NAME: REASON".
 class CaseError : public std::invalid_argument {
  public:
   CaseError(std::string_view name, std::string_view reason)
@@ -17,15 +17,15 @@ class CaseError : public std::invalid_argument {
         reason_(reason) {}
 
   const std::string& name() const { return name_; }
-  // Without the case's name, for a message that names the case elsewhere.
+  // Returns the reason without the case's name. Use it in a message that names the case elsewhere.
   const std::string& reason() const { return reason_; }
 
  private:
   std::string name_, reason_;
 };
 
-// The words of `error` for a message that names the case elsewhere: a CaseError's reason, else
-// what().
+// Returns the reason of a CaseError, and what() of any other error. Use it in a message that names
+// the case elsewhere.
 inline std::string reason_of(const std::invalid_argument& error) {
   const auto* of_case = dynamic_cast<const CaseError*>(&error);
   return of_case != nullptr ? of_case->reason() : error.what();

@@ -1,4 +1,4 @@
-// A file that is written part by part, and is there when all of it is.
+// A file that is written part by part, and appears only when it is complete.
 #pragma once
 
 #include <cstdio>
@@ -10,9 +10,9 @@
 
 namespace assay {
 
-// Writes to a TemporaryFile, which commit() syncs and moves into place; a pipe or device is written
-// to as it is. Everything throws std::runtime_error that names the path and the reason; without
-// commit() `path` stays as it was, and nothing is left.
+// Writes to a TemporaryFile, which commit() syncs and moves into place. Pipes and devices are
+// written to directly. Every function throws std::runtime_error, which names the path and the
+// reason. Without commit(), `path` stays unchanged and no file is left.
 class FileStream {
  public:
   explicit FileStream(std::string path);
@@ -27,7 +27,7 @@ class FileStream {
   [[noreturn]] void fail(int error);
 
   std::string path_;
-  std::unique_ptr<TemporaryFile> temporary_;  // null of what has no place to be moved into
+  std::unique_ptr<TemporaryFile> temporary_;  // null for pipes and devices
   std::FILE* out_ = nullptr;
 };
 

@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-// CMakeLists.txt turns these off for every file of assay's own; this is where it would be noticed.
+// CMakeLists.txt turns these flags off for every file of assay. If it fails to, this reports it.
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
 #error "assay itself cannot be compiled with -ffast-math or its kind; programs that use it can"
 #endif
@@ -30,7 +30,8 @@ void set() {
   _mm_setcsr(kMxcsr);  // fesetenv leaves flushing to zero as it is in some libraries
 }
 #elif defined(__aarch64__)
-// Arm Architecture Reference Manual for A-profile, FPCR: 0 is to nearest, gradual, without traps.
+// Arm Architecture Reference Manual for A-profile, FPCR: 0 means to nearest, gradual underflow,
+// without traps.
 bool is_set() {
   std::uint64_t control = 0;
   __asm__ volatile("mrs %0, fpcr" : "=r"(control));

@@ -1,19 +1,18 @@
 // The floating-point environment that assay computes in: rounding to nearest, ties to even, with
 // subnormal numbers and without traps. A program may have set another one: fesetround(), a debug
 // build's feenableexcept(), or -Ofast, whose start-up code makes the whole process flush subnormals
-// to zero. Verdicts must not depend on it, so every function that users enter assay by holds
+// to zero. Verdicts must not depend on it. So every function by which users enter assay contains
 //
 //   const FloatEnvironment environment;
 //
-// which costs a few nanoseconds where nothing is to be changed; none stands in a loop over
-// elements.
+// It costs a few nanoseconds if nothing must be changed. Do not put it into a loop over elements.
 #pragma once
 
 #include <cfenv>
 
 namespace assay {
 
-// Sets assay's environment for the calling thread, and gives back what was there at its end.
+// Sets assay's environment for the calling thread, and restores the previous one when destroyed.
 class FloatEnvironment {
  public:
   FloatEnvironment();
@@ -24,11 +23,11 @@ class FloatEnvironment {
  private:
   friend class CallersFloatEnvironment;
   bool changed_;
-  std::fenv_t callers_;  // set where changed_
+  std::fenv_t callers_;  // only set if changed_
 };
 
-// Within the other: while a team's own kernel runs, its environment is the one that its program has
-// set. On the same thread as `within`.
+// Restores the environment of the caller's program inside a FloatEnvironment, while a team's own
+// kernel runs. Must be on the same thread as `within`.
 class CallersFloatEnvironment {
  public:
   explicit CallersFloatEnvironment(const FloatEnvironment& within);

@@ -1,4 +1,4 @@
-// Long work that a user can stop: loops ask now and then whether to go on.
+// Long work that a user can stop: loops call a function at intervals, which may throw.
 #pragma once
 
 #include <chrono>
@@ -6,8 +6,9 @@
 
 namespace assay {
 
-// While one lives, parallel_for() of its thread calls `ask` between its parts, at most ten times a
-// second. What that throws ends the loop, and goes to whoever called parallel_for().
+// While an object of this class lives, parallel_for() on its thread calls `ask` between its parts,
+// at most ten times a second. If `ask` throws, the loop ends and parallel_for() rethrows the
+// exception to its caller.
 class Interruptible {
  public:
   explicit Interruptible(std::function<void()> ask);
@@ -15,7 +16,7 @@ class Interruptible {
   Interruptible(const Interruptible&) = delete;
   Interruptible& operator=(const Interruptible&) = delete;
 
-  // Asks the innermost one of this thread, where there is one and it is time.
+  // Calls `ask` of the innermost object of this thread, if there is one and it is time.
   static void ask_whether_to_go_on();
 
  private:

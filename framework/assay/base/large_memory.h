@@ -1,5 +1,5 @@
-// Memory of large arrays. The system hands it out in pages as they are first touched, which for
-// pages of 4 KiB takes longer than a kernel takes to fill them.
+// Memory for large arrays. The system provides it in pages when they are first touched. With pages
+// of 4 KiB, that takes longer than a kernel takes to fill them.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace assay {
 
-// Asks for huge pages where the host has them, before the memory is first touched. Small blocks,
-// and hosts that give none, are left as they are.
+// Requests huge pages if the host has them. Call it before the memory is first touched. It changes
+// nothing for small blocks, and on hosts without huge pages.
 void prefer_huge_pages(void* memory, std::size_t bytes);
 
-// `count` times `value`.
+// Returns a vector of `count` copies of `value`.
 template <typename T>
 std::vector<T> large_vector(std::size_t count, const T& value = T{}) {
   std::vector<T> all;
@@ -24,8 +24,8 @@ std::vector<T> large_vector(std::size_t count, const T& value = T{}) {
   return all;
 }
 
-// Memory whose elements are not initialised: those who fill it by several threads also share what
-// it costs to have the pages.
+// Allocates memory whose elements are not initialised. If several threads fill it, they also share
+// the cost of getting the pages.
 template <typename T>
 struct UninitialisedAllocator {
   static_assert(std::is_trivially_default_constructible_v<T>);
@@ -48,7 +48,7 @@ struct UninitialisedAllocator {
   bool operator==(const UninitialisedAllocator&) const = default;
 };
 
-// LargeArray<double>(count) holds what the memory held.
+// An array with such an allocator. The elements of LargeArray<double>(count) have arbitrary values.
 template <typename T>
 using LargeArray = std::vector<T, UninitialisedAllocator<T>>;
 

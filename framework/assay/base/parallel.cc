@@ -20,7 +20,7 @@ int default_threads() {
   if (const char* text = std::getenv("ASSAY_THREADS")) {
     if (const int asked = std::atoi(text); asked > 0) return asked;
   }
-  // Asked once: the C library reads files of the kernel's to know it.
+  // Read only once, because the C library reads files of the kernel for it.
   static const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return cores;
 }
@@ -37,7 +37,7 @@ void parallel_for(std::int64_t parts, int threads, const std::function<void(std:
   }
   std::atomic<std::int64_t> next{0};
   std::exception_ptr failure;
-  std::int64_t failed = parts;  // which part did
+  std::int64_t failed = parts;  // the part that threw `failure`
   std::mutex failure_mutex;
   const auto work = [&] {
     const FloatEnvironment environment;
@@ -46,7 +46,7 @@ void parallel_for(std::int64_t parts, int threads, const std::function<void(std:
         Interruptible::ask_whether_to_go_on();  // of the caller's thread
         body(part);
       } catch (...) {
-        // Parts begin in their order: those before this one have begun, and say if they fail too.
+        // Parts begin in order. Earlier parts have therefore begun, and report it if they fail too.
         const std::lock_guard lock(failure_mutex);
         if (part < failed) {
           failure = std::current_exception();
@@ -56,8 +56,8 @@ void parallel_for(std::int64_t parts, int threads, const std::function<void(std:
       }
     }
   };
-  // A thread that cannot be had (a limit of processes or of memory) costs speed, not the result:
-  // its parts are taken by the others, of which this one is always there.
+  // If a thread cannot be created (a limit on processes or memory), this costs speed but does not
+  // change the result. The other threads take its parts, and this thread always exists.
   std::vector<std::thread> pool;
   try {
     pool.reserve(static_cast<std::size_t>(workers - 1));

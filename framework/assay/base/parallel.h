@@ -1,5 +1,5 @@
-// Threads for loops whose parts are independent. Parts are fixed by the work, not by the number of
-// threads, so that results are the same bits whatever runs them.
+// Threads for loops with independent parts. The parts depend on the work, not on the number of
+// threads, so that results are the same bits in every case.
 #pragma once
 
 #include <algorithm>
@@ -10,20 +10,21 @@
 
 namespace assay {
 
-// Threads used where the caller gives 0: the environment's ASSAY_THREADS, else the machine's cores.
+// Returns the number of threads that 0 stands for. This is the environment variable ASSAY_THREADS
+// or, without it, the number of the machine's cores.
 int default_threads();
 
-// Calls body(part) for part in [0, parts) on `threads` threads (0: default_threads()). Where parts
-// throw, the exception of the first of them is rethrown here, whatever the number of threads, after
-// all threads have stopped; later parts may not have run.
+// Calls body(part) for each part in [0, parts) on `threads` threads. 0 means default_threads(). If
+// parts throw, rethrows the exception of the first of these parts, whatever the number of threads,
+// after all threads have stopped. Later parts may not have run.
 void parallel_for(std::int64_t parts, int threads, const std::function<void(std::int64_t)>& body);
 
-// The same for `count` elements, each of which takes little: body(begin, count of these) for
-// ranges.
+// Does the same for `count` elements that each take little time. Calls body(begin, number of
+// elements) for ranges.
 void parallel_ranges(std::int64_t count, int threads,
                      const std::function<void(std::int64_t, std::int64_t)>& body);
 
-// std::sort() by several threads. `less` must tell any two elements apart.
+// Sorts like std::sort(), with several threads. `less` must order any two elements.
 template <typename T, typename Less>
 void parallel_sort(std::vector<T>& all, int threads, const Less& less) {
   constexpr std::int64_t kFew = 1024;  // elements

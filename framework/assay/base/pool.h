@@ -1,5 +1,5 @@
-// What threads take for a while and bring back, so that each has one of its own and no more are
-// made than there are threads at work.
+// A pool of objects that threads take and give back. Each thread has its own object, and no more
+// objects are made than threads work at once.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace assay {
 template <typename T>
 class Pool {
  public:
-  // `make` is called where none is idle, by one thread at a time.
+  // Calls `make` if no object is idle, on one thread at a time.
   explicit Pool(std::function<std::unique_ptr<T>()> make) : make_(std::move(make)) {}
 
   struct GiveBack {
@@ -24,14 +24,13 @@ class Pool {
       pool->idle_.emplace_back(taken);
     }
   };
-  using Taken =
-      std::unique_ptr<T, GiveBack>;  // goes back when it is destroyed; the pool outlives it
+  using Taken = std::unique_ptr<T, GiveBack>;  // returns to the pool, which must outlive it
 
-  // The one that came back last. Throws what `make` throws.
+  // Takes the object that came back last, or makes one. Throws what `make` throws.
   Taken take() {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) {
-      idle_.reserve(made_ + 1);  // to go back needs no memory
+      idle_.reserve(made_ + 1);  // so that giving back needs no memory
       Taken fresh(make_().release(), {this});
       ++made_;
       return fresh;
@@ -41,7 +40,7 @@ class Pool {
     return taken;
   }
 
-  // Destroys all that nobody has taken.
+  // Destroys all idle objects.
   void close() {
     const std::lock_guard lock(mutex_);
     idle_.clear();

@@ -11,11 +11,11 @@ namespace {
 constexpr std::size_t kMostInName = 200, kMostInSentence = 2000;
 
 struct Character {
-  std::size_t length = 0;  // in bytes; 0 if they are not UTF-8
+  std::size_t length = 0;  // in bytes, or 0 if they are not UTF-8
   std::uint32_t code = 0;
 };
 
-// The character at the begin of a text that is not empty.
+// Returns the first character of a text that is not empty.
 Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -61,7 +61,7 @@ std::string escaped(std::string_view text, std::string_view kept) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    if (text[0] >= ' ' && text[0] <= '~') {  // most are
+    if (text[0] >= ' ' && text[0] <= '~') {  // most characters are
       out += text[0];
       text.remove_prefix(1);
       continue;
@@ -104,8 +104,8 @@ std::string shortened(std::string_view text, std::size_t most) {
   const auto characters =
       static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
   if (characters <= most) return std::string(text);
-  const std::size_t left = most - 40, at_end = left / 4;  // 40: of the remark
-  // The place of a character.
+  const std::size_t left = most - 40, at_end = left / 4;  // 40 for the remark
+  // Returns the position of a character.
   const auto place = [&](std::size_t number) {
     std::size_t at = 0;
     for (++number; at < text.size(); ++at) {

@@ -24,18 +24,18 @@
 namespace assay {
 namespace {
 
-// Each program has a supervisor, a process of ours that does nothing but wait: orphans of what it
-// started become its children, so that it finds them all. Parent and supervisor share two pipes:
-// where the parent closes `control` (or dies) the supervisor kills everything; over `status` it
-// reports what came of it. It is a fork of a program with threads and so calls nothing that
-// allocates or locks.
+// Each program has a supervisor, a process of ours that only waits. Orphans of the program's
+// processes become its children, so it finds them all. Parent and supervisor share two pipes. If
+// the parent closes `control` (or dies), the supervisor kills everything. Over `status`, it reports
+// how the program ended. It is a fork of a program with threads, so it calls nothing that allocates
+// or locks.
 
 struct Report {
   enum Kind : std::int32_t { kEnded, kNotStarted } kind = kEnded;
-  std::int32_t value = 0;  // what waitpid() gave; errno
+  std::int32_t value = 0;  // the status of waitpid(), or errno
 };
 
-// A descriptor that is closed on exec, and when it goes out of scope.
+// A descriptor that is closed on exec and in its destructor.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -65,21 +65,22 @@ struct Pair {
       formatted("a process cannot be started: {}: {}", what, std::strerror(errno)));
 }
 
-// What they write we read.
+// A pipe that we read and they write.
 Pair reading_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-// What we write they read; a socket, so that a reader that is gone is an error and no signal.
+// A connection that we write and they read. It is a socket, so that a reader that is gone causes an
+// error and not a signal.
 Pair writing_pipe() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-// -- In the supervisor: calls of the system alone.
+// -- In the supervisor: only system calls.
 
 void write_report(int status, Report report) {
   const char* at = reinterpret_cast<const char*>(&report);
@@ -92,9 +93,9 @@ void write_report(int status, Report report) {
   }
 }
 
-// Kills the direct children; those of the killed become direct ones.
+// Kills the direct children. The children of the killed ones then become direct children.
 void kill_children() {
-  // "thread-self" of the one thread that there is.
+  // "thread-self" means the only thread.
   const int list = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
   if (list < 0) return;
   char part[4096];
@@ -113,7 +114,8 @@ void kill_children() {
   close(list);
 }
 
-// `ended`: gets how `program` ended, where it is among them.
+// Kills all processes and waits for them. `ended` receives the status of `program` if it is among
+// them.
 void end_all(pid_t program, int* ended) {
   for (;;) {
     kill(-program, SIGKILL);
@@ -122,7 +124,7 @@ void end_all(pid_t program, int* ended) {
       int how = 0;
       const pid_t one = waitpid(-1, &how, WNOHANG);
       if (one == program) *ended = how;
-      if (one < 0 && errno != EINTR) return;  // there is none left
+      if (one < 0 && errno != EINTR) return;  // no child is left
       if (one == 0) break;
     }
     poll(nullptr, 0, 1);
@@ -162,17 +164,17 @@ void limit(int what, rlim_t most) {
   _exit(127);
 }
 
-// Above these nothing of the parent stays open.
+// Descriptors from kFirstFree on are closed, so no other descriptor of the parent stays open.
 enum : int { kIn = 3, kOut, kError, kControl, kStatus, kFirstFree };
 
 [[noreturn]] void supervise(Launch l) {
-  setsid();  // a terminal's signals are for the parent, whose end is seen
+  setsid();  // signals of a terminal go to the parent, and the supervisor notices its end
   int* const all[] = {&l.in, &l.out, &l.error, &l.control, &l.status};
   const int status = l.status;
   for (int* fd : all) {
     *fd = fcntl(*fd, F_DUPFD, +kFirstFree);
     if (*fd >= 0) continue;
-    // No number that high may be had where few files may be open at all.
+    // If the process may open only a few files, such a high number is not available.
     write_report(status, {Report::kNotStarted, errno == EINVAL ? EMFILE : errno});
     _exit(0);
   }
@@ -202,7 +204,7 @@ enum : int { kIn = 3, kOut, kError, kControl, kStatus, kFirstFree };
   for (bool running = true; running;) {
     struct pollfd events[] = {{died, POLLIN, 0}, {kControl, POLLIN, 0}};
     if (poll(events, 2, -1) < 0 && errno != EINTR) break;
-    if (events[1].revents != 0) break;  // nobody writes there: it was closed
+    if (events[1].revents != 0) break;  // nobody writes to `control`, so it was closed
     struct signalfd_siginfo info;
     while (read(died, &info, sizeof info) > 0) {
     }
@@ -224,7 +226,7 @@ enum : int { kIn = 3, kOut, kError, kControl, kStatus, kFirstFree };
 
 using Clock = std::chrono::steady_clock;
 
-// Milliseconds until then, for poll().
+// Returns the milliseconds until a time, for poll().
 int until(Clock::time_point then) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(then - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
@@ -237,7 +239,7 @@ Clock::time_point deadline_of(const ProcessLimits& limits) {
 
 class Supervised {
  public:
-  // `in`, `out`, `error`: the program's ends.
+  // `in`, `out` and `error` are the program's ends.
   Supervised(const ProcessRequest& request, int in, int out, int error)
       : control_(writing_pipe()), status_(reading_pipe()) {
     std::vector<std::string> words = request.words, environment;
@@ -274,10 +276,10 @@ class Supervised {
   }
 
   int status() const { return status_.ours.get(); }
-  // Has everything killed.
+  // Makes the supervisor kill everything.
   void stop() { control_.ours.reset(); }
-  // What came of the program, once all of it has ended. Its supervisor was killed by somebody else
-  // where there is none; then the program is called killed, too.
+  // Returns how the program ended, once all of its processes have ended. If there is no report,
+  // somebody else killed the supervisor. The report then says that the program was killed, too.
   Report wait() {
     if (pid_ < 0) return report_;
     Report said;
@@ -286,7 +288,8 @@ class Supervised {
       const ssize_t n = read(status_.ours.get(), &said, sizeof said);
       if (n < 0 && errno == EINTR) continue;
       if (n != static_cast<ssize_t>(sizeof said)) break;
-      if (first) report_ = said;  // that it was not started is said before how it ended
+      // A report that it was not started comes before the one on its end.
+      if (first) report_ = said;
       first = false;
     }
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
@@ -311,7 +314,7 @@ Ended ended_of(const Report& report, std::string said) {
   return {Ended::How::kSignal, WTERMSIG(report.value), std::move(said)};
 }
 
-// Appends what is there to read; false at its end.
+// Appends the text that can be read. Returns false at its end.
 bool read_some(int fd, std::string& to) {
   char part[1 << 16];
   const ssize_t n = read(fd, part, sizeof part);
@@ -347,7 +350,7 @@ Ended run_process(const ProcessRequest& request) {
   const auto most = static_cast<std::size_t>(request.limits.output);
   std::string said;
   std::optional<Ended::How> stopped;
-  // To the end of what it prints, which comes when no process of it is left.
+  // Reads to the end of its output, which comes when none of its processes is left.
   for (;;) {
     struct pollfd event = {out.ours.get(), POLLIN, 0};
     const int ready = poll(&event, 1, stopped ? -1 : until(deadline));
@@ -362,7 +365,7 @@ Ended run_process(const ProcessRequest& request) {
     if (stopped) program.stop();
   }
   if (!stopped) {
-    // It may have closed its output and go on.
+    // It may have closed its output and continue to run.
     struct pollfd event = {program.status(), POLLIN, 0};
     int ready;
     while ((ready = poll(&event, 1, until(deadline))) < 0 && errno == EINTR) {
@@ -381,7 +384,7 @@ struct LineProcess::Impl {
   ProcessLimits limits;
   Pair in = writing_pipe(), out = reading_pipe(), error = reading_pipe();
   std::unique_ptr<Supervised> program;
-  std::string rest, said;  // what came behind the last line; of standard error
+  std::string rest, said;  // text after the last line; text of standard error
   Ended ended;
 
   std::optional<std::string> stop(std::optional<Ended::How> how) {

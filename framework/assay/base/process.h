@@ -1,6 +1,6 @@
-// Programs of others: run without a shell, held to limits, and ended with every process that they
-// started, whatever those did to get away. Not a sandbox: a program may do to files what its user
-// may.
+// Runs programs of others without a shell, within limits, and ends them with every process that
+// they started, whatever those did to escape. This is not a sandbox: a program may do to files what
+// its user may.
 //
 //   Ended done = run_process({.words = {"python3", "check.py"}, .folder = scratch});
 //   if (done.how == Ended::How::kExit && done.code == 0) ...
@@ -17,56 +17,61 @@ namespace assay {
 
 struct ProcessLimits {
   double seconds = 60;  // of wall time
-  // Bytes of address space of each process; -1 means no limit.
+  // The address space of each process, in bytes. -1 means no limit.
   std::int64_t memory = std::int64_t{16} << 30;
-  // Bytes: what it prints, and each file that it writes.
+  // The limit on the text that the program prints, and on each file that it writes, in bytes.
   std::int64_t output = std::int64_t{64} << 20;
 };
 
 struct ProcessRequest {
   std::vector<std::string> words;  // the program, looked up in PATH, and its arguments
-  std::string folder;              // where it runs, and its TMPDIR
+  std::string folder;              // its working folder and its TMPDIR
   ProcessLimits limits = {};
 };
 
-// How a program ended.
+// The end of a program: its cause and its output.
 struct Ended {
   enum class How : std::uint8_t {
-    kExit,       // by itself: `code` is its exit status
-    kSignal,     // `code` is the signal's number
-    kTime,       // it was ended: it took too long,
-    kOutput,     // or printed too much
-    kNotStarted  // `said` has the reason
+    kExit,       // it exited: `code` is its exit status
+    kSignal,     // it was ended by a signal: `code` is the signal's number
+    kTime,       // it was ended because it took too long
+    kOutput,     // it was ended because it printed too much
+    kNotStarted  // it could not be started: `said` has the reason
   };
   How how = How::kExit;
   int code = 0;
-  // What it printed, standard error included, as it came. No more than the limit.
+  // The text that it printed, unchanged and with standard error, up to the limit.
   std::string said = {};
 
-  // "exit status 1", "ended by signal 9 (Killed)", "ended after 60 s".
+  // Returns "exit status 1", "ended by signal 9 (Killed)" or "ended after 60 s", for example.
   std::string text(const ProcessLimits& limits) const;
 };
 
-// Runs a program to its end, with an empty standard input. Every process that it started and that
-// still runs is killed, also one in a session of its own. Throws std::runtime_error where the
-// system refuses what this needs (processes, descriptors).
+// Runs a program to its end, with an empty standard input. Then kills every process that it started
+// and that still runs, even in a session of its own. Throws std::runtime_error if the system does
+// not provide the resources (processes, descriptors).
 Ended run_process(const ProcessRequest& request);
 
-// A program that is started once, and answers lines with lines.
+// A program that is started once, and answers each line with a line.
 class LineProcess {
  public:
-  // Throws as run_process(). That the program cannot be started is said by the first ask().
+  // Throws as run_process() does. If the program cannot be started, the first ask() reports it.
   explicit LineProcess(const ProcessRequest& request);
-  ~LineProcess();  // ends it, with all that it started
+  ~LineProcess();  // ends the program and all processes that it started
   LineProcess(const LineProcess&) = delete;
   LineProcess& operator=(const LineProcess&) = delete;
 
-  // Writes the line, and gives the next one that it prints, without its end. Empty where none came
-  // within the time limit, it printed more than the output limit, or it ended: then ended() says
-  // how, and the process is of no more use.
+  // Writes the line, and returns the next line that the program prints, without the line end.
+  // Returns nothing in these cases:
+  // - No line came within the time limit.
+  // - The program printed more than the output limit.
+  // - The program ended.
+  //
+  // Then ended() has the reason, and the process can no longer be used.
   std::optional<std::string> ask(std::string_view line);
   const Ended& ended() const;
-  // What it printed to standard error since the last ask(), of much its end.
+  // The text that was read from its standard error during the last ask(). Long text is cut at the
+  // front.
   const std::string& said() const;
 
  private:

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #if LDBL_MANT_DIG != 113
-// glibc's functions of binary128, which its headers declare to some compilers alone, and to others
-// with a type of their own: by other names, then.
+// glibc's functions for binary128. Its headers declare them only to some compilers, and to others
+// with a type of their own. So they are declared here under other names.
 extern "C" {
 __float128 binary128_sqrt(__float128) noexcept __asm__("sqrtf128");
 __float128 binary128_exp(__float128) noexcept __asm__("expf128");

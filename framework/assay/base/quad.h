@@ -1,8 +1,8 @@
-// Binary128 of IEEE 754, which has the range of x87's 80 bits and 113 bits of precision: the type
-// that computes the same bits on every processor where double-double arithmetic
-// (base/double_double.h) has no room. It is long double on 64-bit ARM and __float128 on x86-64; its
-// arithmetic is that of the compiler's library and correctly rounded, its functions are the C
-// library's.
+// Binary128 of IEEE 754, with 113 bits of precision and the exponent range of x87's 80-bit format.
+// It computes the same bits on every processor, and is used if double-double arithmetic
+// (base/double_double.h) has too small a range. It is long double on 64-bit ARM and __float128 on
+// x86-64. Its arithmetic is that of the compiler's library and is correctly rounded. Its functions
+// are the C library's.
 #pragma once
 
 #include <cfloat>

@@ -1,9 +1,9 @@
-// Whether this is compiled under a sanitizer, of g++ or clang.
+// True if a sanitizer of g++ or clang is on.
 #pragma once
 
 namespace assay {
 
-// Not by whether there is __has_feature: headers of libraries define it for g++, as 0.
+// Does not test if __has_feature is defined, because headers of libraries define it as 0 for g++.
 #if defined(__clang__)
 inline constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
 inline constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4): names that other tools make of it.
+// SHA-256 (FIPS 180-4).
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace assay {
 
-// Of a text that is in memory, in 64 lower-case hexadecimal digits.
+// Returns the hash of a text in 64 lower-case hexadecimal digits.
 std::string sha256(std::string_view text);
 
 }  // namespace assay

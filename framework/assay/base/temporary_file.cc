@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 struct Modes {
   std::mutex mutex;
-  std::map<std::string, mode_t> of;  // by the path of what was removed
+  std::map<std::string, mode_t> of;  // by the path of the removed file
 };
 
 Modes& modes() {
@@ -32,7 +32,8 @@ Modes& modes() {
   return m;
 }
 
-// Where a path leads, also where that is not there; the path itself where nobody can tell.
+// Returns the target of a path that may be a link, even if the target does not exist. Returns the
+// path itself if its target cannot be found.
 std::string target_of(const std::string& path) {
   constexpr int kMostLinks = 40;
   fs::path at = path;
@@ -40,7 +41,7 @@ std::string target_of(const std::string& path) {
   for (int links = 0; fs::is_symlink(at, error); ++links) {
     const fs::path next = fs::read_symlink(at, error);
     if (error || links == kMostLinks) return path;
-    at = at.parent_path() / next;  // an absolute one is taken as it is
+    at = at.parent_path() / next;  // an absolute target replaces the folder
   }
   return at.string();
 }
@@ -62,7 +63,7 @@ std::string hidden_name(const std::string& target) {
   return formatted("{}/.assay.{:016x}{:016x}.tmp", folder_of(target), drawn[0], drawn[1]);
 }
 
-// No signal ends the process between two steps, of those that this thread would take.
+// Blocks signals on this thread, so that none of them ends the process between two steps.
 class Undisturbed {
  public:
   Undisturbed() {
@@ -81,7 +82,7 @@ class Undisturbed {
 }  // namespace
 
 TemporaryFile::TemporaryFile(const std::string& path) : target_(target_of(path)) {
-  constexpr mode_t kMode = 0666;  // less the umask
+  constexpr mode_t kMode = 0666;  // reduced by the umask
   descriptor_ = open(folder_of(target_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kMode);
   if (descriptor_ >= 0 && access(formatted("/proc/self/fd/{}", descriptor_).c_str(), F_OK) != 0) {
     close(std::exchange(descriptor_, -1));  // without /proc it would never get a name
@@ -119,7 +120,8 @@ int TemporaryFile::commit(bool sync) {
       return linkat(AT_FDCWD, formatted("/proc/self/fd/{}", descriptor_).c_str(), AT_FDCWD,
                     name.c_str(), AT_SYMLINK_FOLLOW);
     };
-    // One step, where nothing is to be replaced: no moment at which a second name could be left.
+    // If the destination does not exist, one step is enough, and at no moment can a second name
+    // remain.
     if (link_to(target_) == 0) return 0;
     if (errno != EEXIST) return errno;
     const std::string name = hidden_name(target_);

@@ -1,15 +1,15 @@
-// What a file is written to until it is whole.
+// A temporary file, to which a file is written until it is complete.
 #pragma once
 
 #include <string>
 
 namespace assay {
 
-// A file without a name in the folder of its destination, which gets the destination's name when it
-// is whole: whatever ends the process before leaves nothing behind. Where the file system knows no
-// such files (NFS) it has a name that cannot be guessed, is opened only if it is new, and is
-// removed unless the process is killed. Where the destination is a link, what that leads to is
-// replaced; the mode of what is replaced stays.
+// A file without a name in the folder of its destination. It gets the destination's name when it is
+// complete, so nothing remains if the process ends earlier. If the file system does not support
+// such files (NFS), the file has a name that cannot be guessed. It is then opened only if it is
+// new, and removed unless the process is killed. If the destination is a link, the target of the
+// link is replaced. The mode of a replaced file is kept.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& path);
@@ -17,20 +17,20 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  // Of the file, for reading and writing; below 0 where it could not be opened: then error() is the
-  // errno.
+  // Returns the file's descriptor, for reading and writing. If the file could not be opened, it is
+  // negative and error() is the errno.
   int descriptor() const { return descriptor_; }
   int error() const { return error_; }
-  // Moves it into place; once. Gives 0, or the errno of what failed: then the destination is as it
-  // was.
+  // Moves the file into place. May be called once. Returns 0, or the errno of the step that failed.
+  // The destination is then unchanged.
   int commit(bool sync);
 
  private:
-  std::string target_, name_;  // name_: empty while it has none
+  std::string target_, name_;  // name_: empty while the file has no name
   int descriptor_ = -1, error_ = 0;
 };
 
-// That a file at this path, which is about to be removed, will be written anew with its mode.
+// Announces that the file at this path is about to be removed. A new file there will get its mode.
 void keep_mode(const std::string& path);
 
 }  // namespace assay

@@ -104,7 +104,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 bool glob_match(std::string_view pattern, std::string_view text) {
-  // Backslashes stand for themselves.
+  // A backslash matches itself.
   return fnmatch(std::string(pattern).c_str(), std::string(text).c_str(), FNM_NOESCAPE) == 0;
 }
 
@@ -119,7 +119,7 @@ std::string exact_glob(std::string_view text) {
 
 bool natural_less(std::string_view a, std::string_view b) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  // The digits of the number that begins there, without zeros before them.
+  // Returns the digits of the number that begins there, without leading zeros.
   const auto number = [&](std::string_view text, std::size_t& at) {
     while (at < text.size() && text[at] == '0') ++at;
     const std::size_t begin = at;
@@ -144,7 +144,7 @@ bool natural_less(std::string_view a, std::string_view b) {
 
 namespace {
 
-// $'...', in which the shell reads escapes: for words that cannot be printed as they are.
+// Returns $'...' with escapes that the shell reads, for words that cannot be printed as they are.
 std::string escaped_word(std::string_view word) {
   std::string quoted = "$'";
   while (!word.empty()) {
@@ -160,7 +160,8 @@ std::string escaped_word(std::string_view word) {
   return quoted + "'";
 }
 
-// Reads what escaped_word() writes, from behind "$'" on; `at` is left on the quote that ends it.
+// Reads the text of escaped_word() from after "$'" on. `at` becomes the index of the quote that
+// ends it.
 std::string read_escaped(std::string_view line, std::size_t& at) {
   std::string word;
   for (; at < line.size() && line[at] != '\''; ++at) {
@@ -208,7 +209,7 @@ std::string shell_word(std::string_view word) {
 
 std::vector<std::string> shell_words(std::string_view line) {
   std::vector<std::string> words;
-  bool inside = false;  // a word has begun; '' is one
+  bool inside = false;  // true if a word has begun; '' is a word
   char quote = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
     char c = line[i];
@@ -232,7 +233,7 @@ std::vector<std::string> shell_words(std::string_view line) {
       quote = c;
       continue;
     }
-    // Between double quotes a backslash is one but before what it can quote there.
+    // Between double quotes, a backslash is itself unless a character follows that it can quote.
     const bool escapes =
         quote == 0 || (quote == '"' && i + 1 < line.size() &&
                        std::string_view("\"\\$`").find(line[i + 1]) != std::string_view::npos);

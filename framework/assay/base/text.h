@@ -1,4 +1,4 @@
-// Formatting of messages. The only place that includes fmt.
+// Formatting of messages. Only this header includes fmt.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,64 +12,70 @@
 
 namespace assay {
 
-// fmt::format, by a name of its own: arguments of the standard library bring std::format beside
-// any other `format`, where the library has one.
+// fmt::format under another name. Arguments of standard library types would also find std::format,
+// if the library has it.
 template <typename... T>
 std::string formatted(fmt::format_string<T...> text, T&&... values) {
   return fmt::format(text, std::forward<T>(values)...);
 }
 
-// "1032" -> "1 032": groups of three, as the failure text prints counts.
+// Returns a number in groups of three digits, as the failure text prints counts: "1 032".
 std::string grouped(std::int64_t count);
-std::string grouped(std::string digits);  // a whole number's, as std::to_string() gives them
+// The digits of a whole number, as std::to_string() returns them.
+std::string grouped(std::string digits);
 
-// "[64, 512]"; a scalar's shape is "[]".
+// Returns a shape as text, "[64, 512]". A scalar's shape is "[]".
 std::string shape_text(std::span<const std::int64_t> shape);
 
-// The shortest decimal that reads back as the same float64; "nan", "inf", "-inf" for specials.
+// Returns the shortest decimal number that reads back as the same float64, or "nan", "inf" or
+// "-inf".
 std::string number_text(double value);
-// The text without what it begins with, where it does.
+// Returns the text without `prefix`, if it begins with it.
 std::string_view without_prefix(std::string_view text, std::string_view prefix);
 
-// A short decimal for tables: `digits` significant digits.
+// Returns a short decimal number for tables, with `digits` significant digits.
 std::string short_number(double value, int digits = 3);
 
-// "1.6 %" of a whole; never "100.0 %" or "0 %" of what is not all or none.
+// Returns a share of a whole, "1.6 %". Never returns "100.0 %" for less than all, or "0 %" for more
+// than none.
 std::string percent_text(std::int64_t part, std::int64_t whole);
 
-// Joins with a separator; "(none)" for an empty list.
+// Joins the parts with a separator. Returns "(none)" for an empty list.
 std::string joined(std::span<const std::string> parts, std::string_view separator = ", ");
 
-// Lines of cells in columns as wide as their widest cell, two blanks apart; the last column is not
-// padded, and no line ends in a blank. Cells are made printable (base/printable.h).
+// Returns lines of cells in columns that are as wide as their widest cell, two blanks apart. The
+// last column is not padded, and no line ends in a blank. Cells are made printable
+// (base/printable.h).
 std::string columns_text(std::span<const std::vector<std::string>> rows);
 
-// A cell of a CSV table (RFC 4180): in quotes where it needs them. Its text is kept as it is.
+// Returns a cell of a CSV table (RFC 4180), in quotes if necessary. Its text is unchanged.
 std::string csv_cell(std::string_view text);
 
-// The candidate nearest to `word` by edit distance, in which neighbours exchanged are one edit,
-// when it is near enough to be a typing slip, else "" -- for "unknown ...: did you mean ...?".
+// Returns the candidate nearest to `word`, if it is near enough for `word` to be a typing error.
+// Returns an empty string otherwise. The distance is the edit distance, in which an exchange of
+// neighbours is one edit. For messages like "unknown ...: did you mean ...?".
 std::string nearest_word(std::string_view word, std::span<const std::string> candidates);
 
-// Splits at each `separator`; empty parts are dropped.
+// Splits at each `separator`. Empty parts are left out.
 std::vector<std::string> split(std::string_view text, char separator);
 
-// Shell-style match with '*' (any run, '/' too), '?' (one character) and '[12]', '[a-c]', '[!x]'
-// (one of those, or none of them); a '[' that is not closed stands for itself.
+// True if the text matches a shell-style pattern: '*' (any text, including '/'), '?' (one
+// character), '[12]' and '[a-c]' (one of these characters), and '[!x]' (any other character). A '['
+// without its end matches itself.
 bool glob_match(std::string_view pattern, std::string_view text);
-// The pattern that matches this text alone.
+// Returns the pattern that matches only this text.
 std::string exact_glob(std::string_view text);
 
-// The order in which people count: "layer7" before "layer107"; runs of digits compare as numbers.
+// The natural order, in which runs of digits compare as numbers: "layer7" is before "layer107".
 bool natural_less(std::string_view a, std::string_view b);
 
-// Quotes a word for a POSIX shell where it needs it, so that a reproducer line can be pasted. A
-// word that cannot be printed as it is is written with escapes, as in $'a\033b'.
+// Quotes a word for a POSIX shell if necessary, so that a reproducer line can be pasted. A word
+// that cannot be printed as it is gets escapes, as in $'a\033b'.
 std::string shell_word(std::string_view word);
 
-// The words of a line as a POSIX shell splits it, by blanks, quotes, backslashes and the $'...' of
-// shell_word(); nothing is expanded. A word that begins with '#' ends the line. Throws
-// std::invalid_argument where a quote is not closed.
+// Splits a line into words as a POSIX shell does: by blanks, quotes, backslashes and the $'...' of
+// shell_word(). Expands nothing. A word that begins with '#' ends the line. Throws
+// std::invalid_argument if a quote is not closed.
 std::vector<std::string> shell_words(std::string_view line);
 
 }  // namespace assay

@@ -1,16 +1,17 @@
-// Files that nobody needs after a crash.
+// Writes of files that nobody needs after a crash.
 #pragma once
 
 namespace assay {
 
-// While one lives, write_file() on its thread does not wait until what it wrote is on the disk.
+// While an object of this class lives, write_file() on its thread does not wait until the data are
+// on the disk.
 class UnsyncedWrites {
  public:
   UnsyncedWrites();
   ~UnsyncedWrites();
   UnsyncedWrites(const UnsyncedWrites&) = delete;
   UnsyncedWrites& operator=(const UnsyncedWrites&) = delete;
-  static bool active();  // on this thread
+  static bool active();  // true if one lives on this thread
 };
 
 }  // namespace assay

@@ -1,5 +1,4 @@
-// Words that a caller wrote: looking one up in a table, and the one text that refuses those that
-// are not there.
+// Looks up words from a caller in a table, and formats the message for unknown words.
 #pragma once
 
 #include <span>
@@ -10,17 +9,18 @@
 
 namespace assay {
 
-// ": did you mean 'float16'?" where a known word is near enough for `word` to be a typing slip
-// (nearest_word in base/text.h), else "".
+// Returns ": did you mean 'float16'?" if a known word is near enough for `word` to be a typing
+// error (nearest_word() in base/text.h). Returns an empty string otherwise.
 std::string did_you_mean(std::string_view word, std::span<const std::string> known);
-// The same within a sentence: " (did you mean 'float16'?)".
+// Returns the same for use within a sentence: " (did you mean 'float16'?)".
 std::string did_you_mean_aside(std::string_view word, std::span<const std::string> known);
 
-// "unknown machine 'hoper': did you mean 'hopper'?; known: exact, ascend910b, hopper".
+// Returns the message for an unknown word: "unknown machine 'hoper': did you mean 'hopper'?; known:
+// exact, ascend910b, hopper".
 std::string unknown_word(std::string_view kind, std::string_view word,
                          std::span<const std::string> known);
 
-// The names of a table's rows, in its order.
+// Returns the names of a table's rows, in order.
 template <typename Rows>
 std::vector<std::string> names_of(const Rows& rows) {
   std::vector<std::string> names;
@@ -28,7 +28,7 @@ std::vector<std::string> names_of(const Rows& rows) {
   return names;
 }
 
-// The keys of a map, in its order.
+// Returns the keys of a map, in order.
 template <typename Map>
 std::vector<std::string> keys_of(const Map& map) {
   std::vector<std::string> keys;
@@ -36,7 +36,8 @@ std::vector<std::string> keys_of(const Map& map) {
   return keys;
 }
 
-// The row with that name. Throws std::invalid_argument with unknown_word() where there is none.
+// Returns the row with that name. Throws std::invalid_argument with unknown_word() if no row has
+// it.
 template <typename Rows>
 const auto& row_named(std::string_view kind, const Rows& rows, std::string_view name) {
   for (const auto& row : rows) {

@@ -12,11 +12,13 @@
 namespace assay {
 namespace {
 
-// The error of the worst element, that of all of them, and one in the output's own resolution,
-// which sees small elements; p99, for the largest is decided by one element next to 0.
+// The error of the worst element and that of all elements, and one in the output's own resolution,
+// which shows errors of small elements. The latter is p99, because one element next to 0 decides
+// the largest error in ulps.
 constexpr std::string_view kWatched[] = {"max_abs_error", "rmse", "p99_ulp", kBoundShare};
 
-// The verdict that stands for a case: the first one with metrics.
+// Returns the verdict that represents a case: the first one with metrics. Returns nullptr if no
+// verdict has metrics.
 const Verdict* measured(const CaseReport& c) {
   for (const Verdict& v : c.verdicts) {
     if (v.metrics) return &v;
@@ -55,7 +57,7 @@ BaselineEntry entry_of(const GateReport& report, const CaseReport& c, const Verd
   return entry;
 }
 
-// Finds the partner of an entry.
+// Finds the partner of an entry: the entry of the same case in the other list.
 class Entries {
  public:
   explicit Entries(const std::vector<BaselineEntry>& entries) {
@@ -64,7 +66,7 @@ class Entries {
       files_.insert(e.file);
     }
   }
-  // `others`: the entries that `e` is one of.
+  // `others` are the entries that `e` belongs to.
   const BaselineEntry* partner_of(const BaselineEntry& e, const Entries& others) const {
     const auto same = found_.find(key_of(e));
     if (same == found_.end()) return nullptr;
@@ -80,14 +82,14 @@ class Entries {
   std::set<std::string> files_;
 };
 
-// All cases of a report, also those without metrics.
+// Returns the entries of all cases of a report, including those without metrics.
 std::vector<BaselineEntry> entries_of(const GateReport& report) {
   std::vector<BaselineEntry> entries;
   for (const CaseReport& c : report.cases) entries.push_back(entry_of(report, c, measured(c)));
   return entries;
 }
 
-// How far a metric may grow, and why so.
+// The largest value that a metric may have, and the reason.
 struct Allowed {
   double most;
   std::string why;

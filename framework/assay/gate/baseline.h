@@ -1,5 +1,5 @@
-// A ratchet: how large the errors of every case were once, and where they have become larger since,
-// although each case still passes its bound.
+// A ratchet on errors: it records how large the errors of every case were. Later runs report the
+// cases whose errors have become larger, even if each case still passes its bound.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,15 @@
 
 namespace assay {
 
-// What is watched, by the names of the metric table, and the used share of the bound. Each is not
-// negative, and larger is worse.
+// Returns the names of the watched metrics (judge/metric_table.h), and kBoundShare, the used share
+// of the bound. Each value is at least 0, and a larger one is worse.
 std::span<const std::string_view> baseline_metrics();
 inline constexpr std::string_view kBoundShare = "worst_ratio";
 
-// The part of a metric by which it may grow where nothing says what its noise is.
+// The fraction by which a metric may grow if nothing gives its noise.
 inline constexpr double kUnknownNoise = 0.1;
 
-// The least and the most that was seen of a metric.
+// The smallest and the largest value of a metric that was seen.
 struct BaselineValue {
   double low = 0, high = 0;
 };
@@ -29,8 +29,8 @@ struct BaselineValue {
 struct BaselineEntry {
   std::string file, name, producer, output;
   std::string source_name = {};  // CaseReport::source_name
-  std::string standard;          // whose bound kBoundShare is a share of
-  int repeats = 1;               // runs that made the values
+  std::string standard;          // the standard that gave the bound of kBoundShare
+  int repeats = 1;               // number of runs that gave the values
   std::map<std::string, BaselineValue> metrics = {};
 };
 
@@ -38,23 +38,26 @@ struct Baseline {
   std::vector<BaselineEntry> entries;
 };
 
-// What a report gives: of each case that passes, and has metrics, an entry.
+// Returns the baseline of a report: one entry for each case that passes and has metrics.
 Baseline baseline_of(const GateReport& report);
 
-// `old` with what the report gives in place of the entries of its cases. An entry of a case that
-// the run chose, and did not find, goes; the others stay. `repeat`: what the report gives widens
-// the entries that there are.
+// Returns `old` with new entries for the cases of the report. The entry of a case is removed if the
+// run chose the case but the case is not among those that pass. All other entries stay. If `repeat`
+// is true, the report's values widen the ranges of the old entries instead of replacing them.
 using IsChosen = std::function<bool(const BaselineEntry& entry)>;
 Baseline updated(const Baseline& old, const GateReport& report, const IsChosen& is_chosen,
                  bool repeat);
 
-// Marks the cases of the report that are worse than the baseline by more than their noise, and adds
-// the cases that have disappeared, of those that the run chose. What is noise: of repeats, what
-// they differ by; of the RMSE of a case that is judged by its expected error, what chance allows
-// there; else kUnknownNoise. A case that fails already, or is excused, is not compared.
+// Marks the cases of the report that are worse than the baseline by more than their noise. Adds the
+// cases that have disappeared, if the run chose them. The noise of a metric is, in this order:
+// - for a baseline of several runs, the range of their values;
+// - for the RMSE of a case that is judged by its expected error, what chance allows;
+// - the fraction kUnknownNoise.
+//
+// A case that already fails, or is excused, is not compared.
 struct BaselineComparison {
   std::size_t compared = 0;             // cases that both sides have
-  std::vector<std::string> notes = {};  // for the reader
+  std::vector<std::string> notes = {};  // notes for the reader of the report
 };
 BaselineComparison compare_with_baseline(GateReport& report, const Baseline& baseline,
                                          const IsChosen& is_chosen);

@@ -51,13 +51,13 @@ std::optional<double> times_expected(
     const double times = std::sqrt(squares / static_cast<double>(finite)) / expected;
     return std::isfinite(times) ? std::optional(times) : std::nullopt;
   } catch (const std::invalid_argument&) {
-    return {};  // theory says nothing of these operands
+    return {};  // the theory does not cover these operands
   }
 }
 
 std::string times_text(double times) {
   if (times < 10) return short_number(times, 2);
-  // Two digits: what is known of it.
+  // Two digits, because the factor is not known more exactly.
   const double unit = std::pow(10.0, std::floor(std::log10(times)) - 1);
   return times < 1e15 ? grouped(static_cast<std::int64_t>(std::round(times / unit) * unit))
                       : short_number(times, 2);

@@ -14,18 +14,23 @@
 
 namespace assay {
 
-// How many times the error that chance leaves in right float32 results of a case on a machine a
-// bound is, both as root mean squares; `allowed` gives the bound at a row-major index, of an
-// element with that exact value. Of a product it is that of a sample, 16 x 16 elements spread over
-// its first matrix. Empty where theory says nothing, the output is no float32, or the inputs of
-// another operator have more than 2^18 elements.
+// Returns how many times wider a bound is than the error that chance leaves in right float32
+// results of a case on a machine. Both are root mean squares over the elements. `allowed` returns
+// the bound of the element at a row-major index. `exact` is the exact value of that element. For a
+// product, the elements are a sample of 16 x 16, spread over its first matrix.
+//
+// Returns nothing in these cases:
+// - The theory does not cover the case.
+// - The output is not float32.
+// - The operator is not a product, and its inputs have more than 2^18 elements.
 std::optional<double> times_expected(
     const Case& test_case, const Machine& machine,
     const std::function<double(std::int64_t index, double exact)>& allowed);
-// "3 200": such a factor as texts say it.
+// Returns such a factor as text, with two digits: "3 200".
 std::string times_text(double times);
 
-// derived_tolerance(), whose `why` says of float32 results how many times the expected error it is.
+// Returns derived_tolerance(). For float32 results, its `why` also says how many times the expected
+// error the tolerance is.
 DerivedTolerance explained_tolerance(const Case& test_case);
 
 }  // namespace assay

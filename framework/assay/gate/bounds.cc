@@ -36,7 +36,7 @@ void check_tolerance(double value, std::string_view name, std::string_view where
 }
 
 // Returns a standard's bound with the tolerances of one level (the request, or the case). If the
-// level gives only one of the two, the other is 0. The standard's policy for NaN holds only if
+// level gives only one of the two, the other is 0. The standard's policy for NaN applies only if
 // someone named that standard.
 Bound with_tolerance(const std::optional<Bound>& standard, bool named, std::optional<double> rtol,
                      std::optional<double> atol, std::string_view where) {
@@ -49,14 +49,15 @@ Bound with_tolerance(const std::optional<Bound>& standard, bool named, std::opti
   check_tolerance(own.atol, "atol", where);
   own.standard = "custom";
   if (indices) {
-    // The values have a tolerance now; what else the words say stays.
+    // Sets the tolerance of the values, and keeps the rest of the standard's name.
     own.standard = with_values(*index_rule(standard->standard), "");
   }
   return own;
 }
 
-// What is asked for, of an output that the case says holds indices: the bound of the values at
-// them. A standard that judges no single elements leaves the case's own word, and says so.
+// Returns the requested standards as bounds of the values at the indices, if the case says that the
+// output holds indices. A standard that does not judge single elements is left out, with a note. If
+// none remains, the case's own standards are used.
 std::vector<std::string> of_indices(const Case& c, const std::vector<std::string>& asked,
                                     const BoundRequest& request, std::vector<std::string>& notes) {
   const std::vector<std::string> own = case_standards(c);
@@ -82,15 +83,17 @@ std::vector<std::string> of_indices(const Case& c, const std::vector<std::string
   return names.empty() ? own : names;
 }
 
-// The standard of "bfloat16=atb" where the output is bfloat16, of "atb" always; else empty.
+// Returns the standard of a word of the request. "bfloat16=atb" gives "atb" if the output is
+// bfloat16, and nothing otherwise. "atb" always gives "atb".
 std::optional<std::string> of_dtype(const std::string& word, const Format& output) {
   const auto [dtype, standard] = standard_word(word);
   if (!dtype.empty() && format_named(dtype).name != output.name) return std::nullopt;
   return std::string(standard);
 }
 
-// torch takes the loosest tolerance of the dtypes compared: a golden result of less precision than
-// the output has a say. (One of more is rounded to the output's dtype.)
+// Loosens a bound of torch to the loosest tolerance of the dtypes compared, if the golden result
+// has less precision than the output. (A golden result of more precision is rounded to the output's
+// dtype.)
 void loosen(Bound& bound, const std::string& name, const Case& c, const Format& output,
             const Format* compared_with) {
   if (!c.output().golden && compared_with == nullptr) return;
@@ -122,9 +125,10 @@ void check_budget(const std::optional<T>& value, T most, std::string_view name,
   }
 }
 
-// NaN, infinity and the budgets: the request's, then the case's, then the standard's. What a case
-// says of its NaN and infinities holds for its data, whatever judges them; its budgets are part of
-// its own bound and do not hold where the request gives another (`asked`).
+// Sets the policies for NaN and infinity, and the budgets for mismatches and blind elements. The
+// request goes before the case, and the case before the standard. The case's policies for NaN and
+// infinity apply to its data, whatever judges them. The case's budgets are part of its own bound,
+// and do not apply if the request gives another bound (`asked`).
 void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bool asked) {
   const std::string where = formatted("case {}", c.name);
   if (const auto equal = c.flag("equal_nan")) bound.nan_equal = *equal;
@@ -163,7 +167,8 @@ void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bo
   }
 }
 
-// An original rule is what it was.
+// Throws std::invalid_argument if the request changes a standard that is to be applied as
+// published.
 void refuse_policies(const Bound& bound, const BoundRequest& request) {
   if (!request.equal_nan && !request.nan_accepts && !request.infinity && !request.max_blind &&
       !request.max_mismatches && !request.max_mismatch_fraction && !request.rtol && !request.atol) {
@@ -175,7 +180,8 @@ void refuse_policies(const Bound& bound, const BoundRequest& request) {
       bound.standard));
 }
 
-// The operator's own bound where the case has its operands, else the default.
+// Returns the operator's own bound if the case has its operands, and the default standard's bound
+// otherwise.
 ChosenBound unnamed_bound(const Case& c, const Format& output, const BoundRequest& request,
                           const std::function<const Machine*()>& machine) {
   const Operator* op = find_operator(c.op);
@@ -223,8 +229,8 @@ Bound own_bound(const Case& c, const Format& output, const Machine* machine) {
     bound.atol = tolerance.atol;
     bound.round_expected = false;
   }
-  // Of operands that are known a NaN is right or wrong; where the output's dtype ends, units
-  // differ.
+  // With known operands, a NaN is either right or wrong. Beyond the range of the output's dtype,
+  // units differ.
   bound.nan_equal = true;
   if (output.is_float()) bound.infinity = Infinity::kSaturating;
   return bound;
@@ -257,7 +263,7 @@ ChosenBound default_bound(const Case& c, const Format& output, const BoundReques
   chosen.standard = kDefaultStandard;
   chosen.bound = standard_bound(kDefaultStandard, output);
   if (chosen.bound) {
-    // The operands say where the exact result is NaN.
+    // The operands determine which exact results are NaN.
     chosen.bound->nan_equal = find_operator(c.op) != nullptr && !c.inputs.empty();
     apply_policies(*chosen.bound, c, request, false);
     chosen.bound->origin = "default";
@@ -327,8 +333,8 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
       throw CaseError(c.name, e.what());
     }
     if (asked_standard && bound && bound->as_published) refuse_policies(*bound, request);
-    // A tolerance that is asked for replaces those of standards with a tolerance; ulp(n),
-    // bit_equal and the rules without an atol stay beside it.
+    // A requested tolerance replaces those of standards with a tolerance. It is applied in addition
+    // to ulp(n), bit_equal and rules without an atol.
     const bool by_tolerance =
         !bound || bound->rule == Rule::kTolerance || bound->rule == Rule::kIndices;
     if (asked_tolerance && (by_tolerance || !asked_standard)) {

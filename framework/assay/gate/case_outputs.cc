@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* kOperatorOutput = "operator_output";
 
-// Of an output that no operator computes: no parameters of one.
+// Turns the case of an output that no operator computes into one without an operator, and removes
+// the operator's parameters.
 void make_external(Case& c) {
   c.op = "external";
   c.attributes.erase(kOperatorOutput);
@@ -24,15 +25,16 @@ void make_external(Case& c) {
                 [](const auto& named) { return !name_problem("external", named.first).empty(); });
 }
 
-// An output of any float dtype has a golden result in float64.
+// Sets the output dtype to that of the golden result. A float64 golden result does not give one,
+// because outputs of every float dtype have golden results in float64.
 void add_output_dtype(Case& c) {
   const auto& golden = c.output().golden;
   if (c.attributes.count("output_dtype") != 0 || !golden || golden->format().is_float64()) return;
   c.attributes["output_dtype"] = std::string(golden->format().name);
 }
 
-// Gives an output of indices the bound of the output that has the values at them, unless it has one
-// of its own.
+// Gives an output of indices the bound of the output that holds the values at them, unless it has a
+// bound of its own.
 void add_value_bound(const Case& several, Case& c) {
   const auto values = c.text("value_output");
   if (!values) return;

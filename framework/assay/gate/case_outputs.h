@@ -11,13 +11,17 @@
 
 namespace assay {
 
-// The output that the case's operator computes: the only one of a case that does not name its
-// outputs; otherwise the one whose attribute `operator_output` is 1, or else the one that the
-// operator's row names (Operator::output), or else the only one. Emulation, checksums and the
-// operator's own bound exist only for this output. Standards judge the others.
+// The output that the case's operator computes. It is found in this order:
+// - the only output of a case that does not name its outputs;
+// - the output whose attribute `operator_output` is 1;
+// - the output that the operator's row names (Operator::output);
+// - the only output.
+//
+// Emulation, checksums and the operator's own bound exist only for this output. Standards judge the
+// others.
 struct ComputedOutput {
   std::optional<std::string> name = {};
-  std::string why_not = {};  // why there is none
+  std::string why_not = {};  // the reason if there is no such output
 };
 // Throws CaseError if two outputs have operator_output = 1.
 ComputedOutput computed_output(const Case& test_case);
@@ -25,16 +29,17 @@ ComputedOutput computed_output(const Case& test_case);
 // Returns the case with one of its outputs, as the gate judges it. If the operator computes the
 // output, that is Case::only(). Otherwise it is a case without an operator (`external`) that has
 // the same inputs and the attributes that every case may have. Its output dtype is that of the
-// golden result if nothing says another. Without `output` it is the output that the operator
-// computes; throws CaseError if there is none.
+// golden result, unless an attribute gives another one. Without `output`, returns the case with the
+// output that the operator computes. Throws CaseError if the case has no such output.
 Case judged_case(const Case& test_case, const std::string& output);
 Case judged_case(const Case& test_case);
 Case judged_case(Case&& test_case);  // copies no tensors of a case that is_judged_as_it_is()
 // True if judged_case() would give the case itself: its only output has no name and no attributes.
 bool is_judged_as_it_is(const Case& test_case);
 
-// The input that an output of indices points into (attribute `of`), which lies in the case, and
-// along which axis (attribute `axis`, else the last); or why there is none.
+// The input that an output of indices points into (attribute `of`), and the axis along which it
+// points (attribute `axis`, by default the last). The case owns the input. If there is no such
+// input, `why_not` is the reason.
 struct IndexSource {
   const Tensor* tensor = nullptr;
   std::int64_t axis = -1;
@@ -42,8 +47,9 @@ struct IndexSource {
 };
 IndexSource index_source(const Case& test_case, std::string_view standard);
 
-// Completes the report of a judged_case(): the operator of the whole case, the name of the output,
-// and a note if only standards judged it, because the operator does not compute it.
+// Completes the report of a judged_case(). Sets the operator of the whole case and the name of the
+// output. Adds a note if only standards judged the output, because the operator does not compute
+// it.
 void name_output(CaseReport& report, const Case& test_case, const std::string& output);
 
 }  // namespace assay

@@ -11,7 +11,8 @@
 namespace assay {
 namespace {
 
-// The variable's value; empty where it is not set or says nothing.
+// Returns the variable's value, or an empty string if it is not set or is empty. Adds NAME=VALUE to
+// `text`.
 std::string variable(const char* name, std::string& text) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') return "";
@@ -54,7 +55,7 @@ std::string override_by_environment(BoundRequest& request) {
   if (environment.text.empty()) return "";
   const BoundRequest& over = environment.request;
   if (!over.standards.empty()) {
-    // Another standard: what was asked for beside its own goes with it.
+    // Another standard also replaces the tolerances that were given with the old one.
     request.standards = over.standards;
     request.rtol = request.atol = std::nullopt;
   }
@@ -69,7 +70,7 @@ std::string override_by_environment(BoundRequest& request) {
 
 void say_override(const std::string& text) {
   if (text.empty()) return;
-  // A test that passes prints nothing, so this is said by itself.
+  // A test that passes prints nothing, so the override is reported separately.
   static std::once_flag once;
   std::call_once(once, [&] {
     std::fprintf(stderr, "[ assay    ] the environment overrides tolerances: %s\n", text.c_str());

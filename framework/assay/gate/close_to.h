@@ -1,5 +1,5 @@
-// What CloseTo of the matchers and assert_close of Python have in common: what the environment
-// replaces, and the words in which they say what was asked for.
+// The parts that the matcher CloseTo and Python's assert_close share: tolerances from the
+// environment, and the words that describe what was asked for.
 #pragma once
 
 #include <string>
@@ -9,30 +9,36 @@
 
 namespace assay {
 
-// The environment may replace tolerances, to try another one without a build or an edit:
-// ASSAY_STANDARD (names joined by commas), ASSAY_RTOL, ASSAY_ATOL, ASSAY_EQUAL_NAN (0 or 1). What
-// is replaced is said on standard error, once a program, and in the words of every check that it
-// concerns. Throws std::invalid_argument that names the variable where its value is none.
+// Tolerances from the environment, which replace those of the program. They allow trying other ones
+// without a build or an edit. The variables are ASSAY_STANDARD (names joined by commas),
+// ASSAY_RTOL, ASSAY_ATOL and ASSAY_EQUAL_NAN (0 or 1). The replacement is reported on standard
+// error, once per program, and in the text of every check that it affects. Throws
+// std::invalid_argument, which names the variable, if a value is not valid.
 struct EnvironmentOverride {
   BoundRequest request;
-  std::string text;  // "ASSAY_RTOL=0.1, ASSAY_ATOL=0"; empty where nothing is set
+  std::string text;  // "ASSAY_RTOL=0.1, ASSAY_ATOL=0", or empty if no variable is set
 
   static EnvironmentOverride read();
 };
 
-// Puts what the environment says over a request; gives EnvironmentOverride::text.
+// Replaces the parts of a request that the environment sets. Returns EnvironmentOverride::text.
 std::string override_by_environment(BoundRequest& request);
-// Says on standard error, once a program, that it did; nothing where `text` is empty.
+// Reports the override on standard error, once per program. Prints nothing if `text` is empty.
 void say_override(const std::string& text);
-// The line that ends an explanation where the environment had its say; else empty.
+// Returns the line that ends an explanation if the environment replaced something. Otherwise
+// returns an empty string.
 std::string override_line(const std::string& text);
 
-// "is close to the float32 reference of shape [3] (standard torch)": of `what`, which is a case
-// with a bound of its own or not, as `request` asks for it after the environment's `overridden`.
+// Returns a description of a request, such as "is close to the float32 reference of shape [3]
+// (standard torch)".
+// - `what` names the thing that the output is compared with.
+// - `of_case` is true if it is a case, which has a bound of its own.
+// - `overridden` is the text of the environment's override, which `request` already includes.
+// - `negated` gives "is not close to".
 std::string closeness_text(const BoundRequest& request, std::string_view what, bool of_case,
                            const std::string& overridden, bool negated);
 
-// "passes", "fails", "cannot be trusted", "cannot be compared".
+// Returns "passes", "fails", "cannot be trusted" or "cannot be compared".
 std::string_view outcome_verb(Outcome outcome);
 
 }  // namespace assay

@@ -14,19 +14,20 @@
 
 namespace assay {
 
-// Numbers that are equal up to sign and a power of two share their digits. Elements that do may be
-// computed alike, with the same errors.
+// Numbers that are equal up to sign and a power of two share their digits. Elements that share
+// their digits may be computed alike, with the same errors.
 //
-// Each element brings one term or two, which are not negative. Entries are first put apart by a
-// hash of their digits, into parts that fit into a cache, and then added up part by part. The
-// result does not depend on the number of threads.
+// Each element contributes one or two terms, which are not negative. First, a hash of the digits
+// distributes the entries over parts that fit into a cache. Then each part is added up. The result
+// does not depend on the number of threads.
 class DigitSums {
  public:
-  // Reads all elements, to see how many come to each part. `terms`: of an element, 1 or 2.
+  // Reads all elements to count the entries of each part. `terms` is the number of terms of an
+  // element, 1 or 2.
   DigitSums(const TensorView& elements, int terms, int threads);
 
-  // Elements lie in stretches, each of which one thread adds. Their number depends only on the
-  // size.
+  // The elements are divided into stretches. One thread adds the elements of a stretch. The number
+  // of stretches depends only on the number of elements.
   std::int64_t stretches() const { return stretches_; }
   std::int64_t begin(std::int64_t stretch) const {
     return std::min(size_, stretch * stretch_length_);
@@ -34,7 +35,7 @@ class DigitSums {
 
   class Stretch {
    public:
-    // Adds an element. Each one has to be added once, in any order.
+    // Adds an element. Each element must be added once, in any order.
     void add(double element, double term, double other_term = 0) {
       const std::uint64_t key = key_of(element);
       double* const entry = entries_ + places_[hash(key) >> 1 >> shift_]++ * width_;
@@ -64,7 +65,7 @@ class DigitSums {
   Totals totals() const;
 
  private:
-  // Never 0, which marks a free place of a table.
+  // Returns the digits of a number. The result is never 0, because 0 marks a free place of a table.
   static std::uint64_t key_of(double value) {
     constexpr std::uint64_t kFraction = 0xfffffffffffffu;
     const bool is_subnormal = !(std::abs(value) >= std::numeric_limits<double>::min());
@@ -75,11 +76,11 @@ class DigitSums {
   void add_part(std::size_t part, std::vector<double>& table, Totals& to) const;
 
   std::int64_t size_, stretch_length_, stretches_;
-  std::size_t width_;  // of an entry: its digits and its terms
+  std::size_t width_;  // numbers in an entry: the digits and the terms
   int bits_;           // there are 2^bits_ parts
   int threads_;
-  std::vector<std::size_t> places_;  // of the next entry, by stretch and part
-  std::vector<std::size_t> begins_;  // by part, and the end of the last
+  std::vector<std::size_t> places_;  // places of the next entries, by stretch and part
+  std::vector<std::size_t> begins_;  // the begin of each part, and the end of the last one
   std::unique_ptr<double[]> entries_;
 };
 

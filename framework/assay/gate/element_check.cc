@@ -59,7 +59,7 @@ Verdict ElementCheck::judge_alone(const TensorView& output, const TensorView& ex
 
 namespace {
 
-// The outcome is all that is asked for.
+// Returns options for a verdict of which only the outcome is used.
 JudgeOptions quickly(JudgeOptions options) {
   options.metrics = options.patterns = options.miss_map = false;
   return options;
@@ -97,7 +97,7 @@ Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected
     by_chance->settle_doubt(output, expected, options, own);
     return own;
   }
-  // The own bound cannot fail this output. What the expected error says counts, pass or fail.
+  // The own bound does not fail this output, so the check by the expected error decides.
   if (chance != Outcome::kFail && (own_passes || chance != Outcome::kPass)) return own;
   Verdict decided = by_chance->judge_alone(output, expected, options);
   by_chance->settle_doubt(output, expected, options, decided);
@@ -120,15 +120,16 @@ std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const Ten
 
 namespace {
 
-// The machine whose accumulation a case is judged by: the standard's, else the one that made the
-// output. Where that is no machine with a matrix unit, any may have made it.
+// Returns the machine whose accumulation judges a case: the one that the standard names, or else
+// the one that computed the output. If that is not a machine with a matrix unit, returns
+// any_machine().
 const Machine& accumulation_machine(const std::string& named, const Machine* behind) {
   if (!named.empty()) return machine_named(named);
   return behind != nullptr && behind->has_matrix_unit() ? *behind : any_machine();
 }
 
-// The golden result's format where it is no float64, so that its own error counts beside the
-// output's; else nullptr.
+// Returns the golden result's format if it is a float format other than float64, so that the golden
+// result's own error counts in addition to the output's. Otherwise returns nullptr.
 const Format* rounded_golden(const Case& c) {
   if (!c.output().golden || !c.output().golden->format().is_float() ||
       c.output().golden->format().is_float64()) {
@@ -154,8 +155,8 @@ std::string why_no_nan(const Case& c, const Machine* machine) {
 
 using BoundsByMachine = std::map<std::string_view, std::shared_ptr<const Tensor>>;
 
-// The bounds of a case's elements on a machine; twice those where the golden result may be as far
-// off as the output.
+// Returns the bounds of a case's elements on a machine. They are doubled if the golden result may
+// be as inexact as the output.
 std::shared_ptr<const Tensor> element_bounds_on(const Case& c, const Machine& machine, int threads,
                                                 BoundsByMachine& known) {
   std::shared_ptr<const Tensor>& bounds = known[machine.name];
@@ -175,8 +176,8 @@ std::shared_ptr<const Tensor> element_bounds_on(const Case& c, const Machine& ma
   return bounds;
 }
 
-// Adds the bounds of the elements to a check by the operator's roundings. Sets why_not if there are
-// none.
+// Adds the elements' bounds to a check that is bounded by the operator's roundings. Sets why_not if
+// there are no such bounds.
 void add_element_bounds(const Case& c, const Machine* behind, int threads, BoundsByMachine& known,
                         ElementCheck& check) {
   const std::string& named = check.bound->machine;
@@ -195,8 +196,8 @@ void add_element_bounds(const Case& c, const Machine* behind, int threads, Bound
   }
 }
 
-// Returns the check without the elements whose golden result is NaN or infinite: there it accepts
-// every finite output.
+// Returns the check without the elements whose golden result is NaN or infinite: the check then
+// accepts every finite output there.
 ElementCheck of_finite_elements(const ElementCheck& check) {
   ElementCheck finite = check;
   finite.bound->nan_accepts = true;
@@ -204,17 +205,19 @@ ElementCheck of_finite_elements(const ElementCheck& check) {
   return finite;
 }
 
-// Throws std::invalid_argument if a check by the expected error passes a right result, but says
-// nothing of most elements: those whose golden result is within its expected error.
+// Throws std::invalid_argument if a check by the expected error passes a right result, but does not
+// judge most of its elements. Those are the elements whose golden result is smaller than its
+// expected error.
 void require_sight(const Case& c, const Verdict& of_right) {
   if (of_right.outcome != Outcome::kUntrusted) return;
   throw CaseError(c.name, formatted("most results are within it: {}", of_right.because));
 }
 
-// Holds the theory of a check's expected error against a right result of these operands, which the
-// machine computes, or the first of three that can if none is named. If none can, the golden result
-// takes its place. Throws std::invalid_argument if the result does not pass, as with constants on a
-// machine, whose errors do not know chance, or if the check is blind to most elements.
+// Tests the theory of a check's expected error on a right result of these operands. The machine
+// computes that result. If no machine is named, the first of three machines that can compute the
+// case does. If none can, the golden result is used instead. Throws std::invalid_argument if the
+// result does not pass. That happens for constants on a machine, whose errors are not random. Also
+// throws if the check cannot judge most elements.
 void hold_against_machine(const Case& c, const Format& output, const Machine& machine,
                           const Tensor& golden, int threads, ElementCheck& check) {
   const JudgeOptions options{.metrics = false, .threads = threads, .patterns = false};
@@ -229,7 +232,7 @@ void hold_against_machine(const Case& c, const Format& output, const Machine& ma
     std::optional<Tensor> right;
     try {
       right = emulate(c, *one, threads);
-    } catch (const std::invalid_argument&) {  // the next one may
+    } catch (const std::invalid_argument&) {  // the next machine may be able to
     }
     if (!right || &right->format() != &output) continue;
     const Verdict v = finite.judge(*right, golden, options);
@@ -241,7 +244,8 @@ void hold_against_machine(const Case& c, const Format& output, const Machine& ma
     for (Limit& limit : check.bound->limits) {
       for (const LimitReading& r : v.readings) {
         const bool is_of_it = r.limit.statistic == limit.statistic;
-        if (is_of_it && r.value < limit.parameter) limit.parameter = 0;  // they may be as small
+        // Right results may have errors as small as this.
+        if (is_of_it && r.value < limit.parameter) limit.parameter = 0;
       }
     }
     return;
@@ -250,15 +254,15 @@ void hold_against_machine(const Case& c, const Format& output, const Machine& ma
   require_sight(c, finite.judge(rounded, golden, options));
 }
 
-// Adds the golden result's own rounding to a bound on the distance from the exact one. (A derived
-// tolerance has that of a float64 already.)
+// Adds the golden result's own rounding to a bound on the distance from the exact result. (A
+// derived tolerance already includes the rounding of a float64 result.)
 void allow_for_golden(const Case& c, const Format& output, ElementCheck& check) {
   const Format* golden = rounded_golden(c);
   Bound& bound = *check.bound;
   if (bound.rtol == 0 && bound.atol == 0) return;
   if (golden == nullptr && output.is_float64() && bound.rule == Rule::kGiven) {
     bound.rtol += unit_roundoff(output);
-    bound.atol += min_subnormal(output);  // half of it is no float64
+    bound.atol += min_subnormal(output);  // half of it is not a float64
   }
   if (golden == nullptr) return;
   bound.rtol += unit_roundoff(*golden);
@@ -269,7 +273,8 @@ void allow_for_golden(const Case& c, const Format& output, ElementCheck& check) 
                 golden->name));
 }
 
-// The error test of a check, on a machine, or what right results do that its theory does not.
+// Gives a check its error test for a machine. Throws std::invalid_argument if right results have
+// errors that the theory does not describe.
 void add_error_test(const Case& c, const Format& output, const Machine& machine, int threads,
                     ElementCheck& check) {
   if (rounded_golden(c) != nullptr || output.precision >= 53) {
@@ -298,8 +303,8 @@ void add_error_test(const Case& c, const Format& output, const Machine& machine,
   };
 }
 
-// Gives a check by the expected error its test. If no machine is named and the case may have sums
-// of few bits, adds the test of float32 sums, which tells the two apart.
+// Gives a check by the expected error its error test. If no machine is named and the case may have
+// sums of few bits, also adds the test for float32 sums, which can tell the two apart.
 void add_error_tests(const Case& c, const Format& output, const Machine& machine, int threads,
                      ElementCheck& check) {
   add_error_test(c, output, machine, threads, check);
@@ -320,8 +325,8 @@ void add_error_tests(const Case& c, const Format& output, const Machine& machine
   check.by_float32 = std::move(narrow);
 }
 
-// Gives a check by the expected error its test; where theory does not hold, the operator's own
-// bound with the reason.
+// Gives a check by the expected error its test. If the theory does not apply, the check uses the
+// operator's own bound, with a note on the reason.
 void add_expected_error(const Case& c, const Format& output, const Machine* behind, int threads,
                         BoundsByMachine& known, ElementCheck& check) {
   const std::string named = check.bound->machine;
@@ -356,7 +361,7 @@ void add_expected_error(const Case& c, const Format& output, const Machine* behi
   }
 }
 
-// Says it where a bound that holds for all data leaves room for wrong arithmetic.
+// Adds a note if a bound that holds for all data is wide enough to pass wrong arithmetic.
 void note_times_expected(const Case& c, const Machine* behind, ElementCheck& check) {
   constexpr double kNoted = 100;
   const auto times = times_expected(
@@ -371,7 +376,8 @@ void note_times_expected(const Case& c, const Machine* behind, ElementCheck& che
       times_text(std::pow(10.0, std::floor(std::log10(*times))))));
 }
 
-// Completes the law of draws from the case's attributes; why that cannot be done, else empty.
+// Completes the law of random draws from the case's attributes. Returns the reason if that is not
+// possible, and an empty string otherwise.
 std::string why_no_draws(const Case& c, Bound& bound) {
   try {
     std::string open = complete_law(
@@ -401,8 +407,8 @@ std::string why_not_made_by(const Case& c, const Format& output, const GateReque
   return "";
 }
 
-// Returns the check by the expected error that goes with an operator's own bound, or that takes its
-// place. Returns null if theory says nothing of the case.
+// Returns a check by the expected error. It is used in addition to an operator's own bound, or
+// replaces that bound if `takes_place`. Returns nullptr if the theory does not cover the case.
 std::shared_ptr<const ElementCheck> chance_check(const Case& c, const Format& output,
                                                  const GateRequest& request, const Machine* behind,
                                                  bool takes_place) {
@@ -414,8 +420,7 @@ std::shared_ptr<const ElementCheck> chance_check(const Case& c, const Format& ou
   } catch (const std::invalid_argument&) {
     return nullptr;
   }
-  // Beside it, the own bound settles NaN and infinity, and knows what a saturating unit makes of
-  // them.
+  // The own bound already judges NaN and infinity, and knows how a saturating unit changes them.
   if (!takes_place) *check = of_finite_elements(*check);
   return check;
 }
@@ -433,7 +438,7 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
   const auto behind = [&] { return machine_behind(c, request, origin); };
   for (ChosenBound& chosen : choose_bounds(c, output, request.bounds, behind)) {
     ElementCheck& check = checks.emplace_back(std::move(chosen));
-    // Of two tensors without a case the judge itself says what is missing.
+    // For two tensors without a case, judge() itself reports what is missing.
     if (!check.bound || is_no_case) continue;
     if (check.bound->rule == Rule::kDistribution) {
       check.why_not = why_no_draws(c, *check.bound);
@@ -465,7 +470,8 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
       }
       continue;
     }
-    // Of integers both standards are equality; of codes they allow for what a quotient may become.
+    // For integers, both standards mean equality. For codes, they allow the codes that the quotient
+    // may give.
     if (check.bound->standard.starts_with("accumulation") ||
         check.bound->standard.starts_with("expected_error")) {
       bound_codes(c, *check.bound);

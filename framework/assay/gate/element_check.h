@@ -1,5 +1,5 @@
-// One check of every element of an output: a bound with all that it needs, fixed before the output
-// is looked at.
+// A check of every element of an output: a bound and all that it needs, fixed before the output is
+// read.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,38 @@
 
 namespace assay {
 
-// What an output is held against, by one standard: a bound with all that it needs, fixed before the
-// output is looked at.
+// A check of an output by one standard: a bound and all that it needs, fixed before the output is
+// read.
 struct ElementCheck {
   ElementCheck() = default;
   explicit ElementCheck(ChosenBound chosen);
 
   std::string standard;
   std::optional<Bound> bound;
-  // Not empty: why nothing can be judged by this standard.
+  // The reason why this standard cannot judge the output, or an empty string.
   std::string why_not;
-  std::vector<std::string> notes;  // of the verdict, whatever it is
-  // Of `accumulation` and `expected_error`: float64, the output's shape; of the latter also the
-  // weights of squared errors.
+  std::vector<std::string> notes;  // notes for the verdict, whatever its outcome
+  // The bounds of the elements for `accumulation` and `expected_error`, in float64 and with the
+  // output's shape. For `expected_error` also the weights of the squared errors.
   std::shared_ptr<const Tensor> element_bounds, error_weights;
   // Returns a sentence that explains why an output failed, or an empty string.
   std::function<std::string(const TensorView& output)> explain;
   // Returns a note on an output that passed, or an empty string.
   std::function<std::string(const TensorView& output)> remark;
-  std::shared_ptr<const Tensor> benchmark;  // of dual-benchmark standards
-  // Of indices: the input that they point into, which lies in the case, and along which axis.
+  std::shared_ptr<const Tensor> benchmark;  // the output that dual-benchmark standards compare with
+  // For indices, the input that they point into (the case owns it), and the axis along which they
+  // point.
   const Tensor* index_source = nullptr;
   std::int64_t index_axis = -1;
-  // A second check, by the expected error, beside a check by an operator's own bound. Null if there
-  // is no second check. An output fails if either check fails. It passes if both pass, or if the
-  // second check passes and the own bound is blind.
+  // A second check, by the expected error, in addition to a check by an operator's own bound.
+  // nullptr if there is no second check. An output fails if either check fails. It passes if both
+  // pass, or if the second check passes and the own bound is blind.
   std::shared_ptr<const ElementCheck> by_chance = nullptr;
   // A stricter check, for float32 sums. A check by the expected error has one if it allows for sums
   // of few bits because no machine is named. An output that passes the check and fails the stricter
   // one is untrusted.
   std::shared_ptr<const ElementCheck> by_float32 = nullptr;
-  std::string doubt;  // what is said of such an output
+  std::string doubt;  // the reason that such an output's verdict gives
 
   // Returns one verdict: that of this check, or that of `by_chance` if it decides. Returns
   // not_comparable if there is a why_not.
@@ -59,13 +60,13 @@ struct ElementCheck {
                       JudgeOptions options) const;
 };
 
-// One a standard. `output`: the dtype of what will be judged. The case must outlive the checks: its
-// recorded outputs may be their benchmark. Throws std::invalid_argument where the request is wrong,
-// CaseError where the case's own words are.
+// Returns one check for each standard. `output` is the dtype of the output to judge. The case must
+// outlive the checks, because they may use its recorded outputs as reference implementation. Throws
+// std::invalid_argument if the request is wrong, and CaseError if an attribute of the case is.
 std::vector<ElementCheck> element_checks(const Case& test_case, const Format& output,
                                          const GateRequest& request, const Origin& origin = {});
 
-// The verdict of each check on an output, held against `expected`.
+// Returns the verdict of each check on an output, compared with `expected`.
 std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const TensorView& output,
                               const TensorView& expected, const JudgeOptions& options = {});
 

@@ -17,32 +17,35 @@
 namespace assay {
 namespace {
 
-// The factor by which theory's standard deviations may be wrong.
+// The factor by which the theory's standard deviations may be wrong.
 constexpr double kMargin = 1.15;
-// A generous bound of the relative error of a sum of squares in float64.
+// A generous bound on the relative error of a sum of squares in float64.
 constexpr double kSummation = 1e-6;
-// A golden result of float64 is rounded itself, and functions are within some ulps of it.
+// A float64 golden result is itself rounded, and functions are within some ulps of the exact
+// result.
 constexpr double kGoldenError = 0x1p-51;
-// The mean error in ulps that all elements may have in common although it counts as chance of each:
-// a function's mean error, or the drift of a sum.
+// The mean error, in ulps, that all elements may have in common although the theory counts it as
+// chance in each of them. It is a function's mean error, or the drift of a sum.
 constexpr double kBiasAllowed = 0.125;
 constexpr double kBiasOfTruncation = 0.5;
-// Errors may be smaller than theory has them. This number of sizes is tried, from 0 on.
+// Errors may be smaller than the theory predicts. This number of sizes is tried, from 0 up.
 constexpr std::size_t kParts = 3;
 
-// The standard deviation of an element's error before its last rounding, and of its golden value.
+// Returns the standard deviation of an element's error before its last rounding, including the
+// error of its golden value.
 double deviation_of(const ExpectedErrors& errors, std::size_t i, double golden) {
   const double own = kGoldenError * golden;
   return std::sqrt(errors.variance[i] + own * own);
 }
 
-// Nothing is expected of infinite elements, and of those that the output cannot hold.
+// True if the theory predicts an error for this element. It predicts none for infinite elements and
+// those that the output cannot represent.
 bool has_error(double golden, double most_finite) {
   return std::isfinite(golden) && std::abs(golden) <= most_finite;
 }
 
-// The error that some elements of a line share: its part in each element's squared error, and in
-// the error itself.
+// The error that some elements of a line share: its part in each element's squared error, and its
+// part in the error itself.
 struct LineShare {
   std::int32_t line;
   double squares, errors;
@@ -50,8 +53,8 @@ struct LineShare {
 
 // The sums over the elements of a stretch.
 struct ErrorSums {
-  double expected = 0, high = 0, low = 0, largest = 0;  // of weighted squares
-  // Sums of errors towards zero, in ulps of the output.
+  double expected = 0, high = 0, low = 0, largest = 0;  // sums of weighted squares
+  // Sums of the errors towards zero, in ulps of the output.
   double weights = 0, drift = 0;
   std::array<double, kParts> centre = {};
   std::vector<LineShare> lines;
@@ -76,25 +79,25 @@ struct ErrorSums {
   }
 };
 
-// The elements of a block of which an error is expected, and what chance makes of each.
+// The elements of a block that have an expected error, and the distribution of each one's error.
 struct ErrorBlock {
   static constexpr std::size_t kMost = 256;
   using Values = std::array<double, kMost>;
 
   std::size_t n = 0;
-  std::array<std::size_t, kMost> index;  // of the element in the tensor
+  std::array<std::size_t, kMost> index;  // each element's index in the tensor
   Values e, mean, drift, deviation, weight;
-  // The factor of an error in the mean error, and the element's weight there, or 0 if it does not
-  // count.
+  // The factor of an element's error in the mean error, and the element's weight there. The weight
+  // is 0 if the element does not count.
   Values factor, share;
-  // The deviations of what is multiplied, of squares and of the mean error.
+  // The standard deviations of each element's terms: in the sum of squares, and in the mean error.
   Values spread, bias_spread;
   Values square;
-  Values of_mean, of_deviation;  // that moments are asked of
+  Values of_mean, of_deviation;  // arguments of the moments
   BlockMoments most = BlockMoments(kMost), other = most, least = most, expected = most;
 };
 
-// Adds up what theory says of all elements.
+// Adds up the theory's predictions over all elements.
 class ErrorTheory {
  public:
   ErrorTheory(const ExpectedErrors& errors, const Tensor& golden, const Format& output, int threads)
@@ -119,7 +122,7 @@ class ErrorTheory {
     ErrorSums all;
     for (const ErrorSums& stretch : stretches) all.add(stretch);
     const DigitSums::Totals totals = alike.totals();
-    // By line.
+    // Sums for each line.
     std::vector<double> squares, shared;
     for (const LineShare& share : all.lines) {
       const auto line = static_cast<std::size_t>(share.line);
@@ -155,7 +158,8 @@ class ErrorTheory {
     }
   }
 
-  // Writes the bounds and weights of elements. Leaves in the block those that have a weight.
+  // Writes the bounds and weights of elements. The block then has only the elements that have a
+  // weight.
   void bound(std::int64_t first, std::int64_t count, ErrorBlock& block, DigitSums::Stretch& alike) {
     const auto begin = static_cast<std::size_t>(first), n = static_cast<std::size_t>(count);
     double* const to = bounds() + first;
@@ -173,7 +177,7 @@ class ErrorTheory {
     for (std::size_t k = 0; k < n; ++k) {
       const std::size_t i = begin + k;
       const double e = golden[k];
-      // The output may end before its values do.
+      // An element's values may reach beyond the largest finite output.
       if (!by_kernel || std::isnan(squares[k]) || !(std::abs(e) + to[k] < most_finite_)) {
         bound_one(i, e, deviations[k], to[k], squares[k]);
       }
@@ -197,7 +201,8 @@ class ErrorTheory {
     }
   }
 
-  // The same for one element that no kernel computes. Nothing is expected if the square is 0.
+  // Computes one element that the kernel does not. If the square is 0, the theory predicts no
+  // error.
   void bound_one(std::size_t i, double e, double& deviation, double& bound, double& square) const {
     deviation = bound = square = 0;
     if (!has_error(e, most_finite_)) return;
@@ -211,8 +216,8 @@ class ErrorTheory {
     square = mean_square(errors_, i, deviation, last_ ? last_->ulp(e) : 0);
   }
 
-  // Sets the moments of a block whose elements have these means, by j, and deviations times a
-  // factor.
+  // Computes the moments of a block. The means come from `mean`, and the standard deviations are
+  // those of the block times `factor`.
   template <typename Mean>
   void moments(ErrorBlock& block, double factor, const Mean& mean, BlockMoments& to) const {
     for (std::size_t j = 0; j < block.n; ++j) {
@@ -227,7 +232,7 @@ class ErrorTheory {
         block, kMargin,
         [](double mean, double drift) { return std::copysign(std::abs(mean) + drift, mean); },
         block.most);
-    // The mean may have either sign, and a tie lie on either side.
+    // The mean may have either sign, and a tie may lie on either side.
     const auto has_two_signs = [&](std::size_t j) {
       return block.drift[j] > std::abs(block.mean[j]);
     };
@@ -268,7 +273,7 @@ class ErrorTheory {
                        block.spread.data());
   }
 
-  // Adds what the elements of a line share.
+  // Adds the errors that the elements of a line share.
   void add_lines(ErrorBlock& block, ErrorSums& sums) const {
     for (std::size_t j = 0; j < block.n; ++j) block.square[j] = errors_.shared[block.index[j]];
     const bool adds_errors = has_bias_ && errors_.pull.empty();
@@ -283,8 +288,8 @@ class ErrorTheory {
     }
   }
 
-  // Adds the mean error of the elements towards or away from zero, in ulps of the output
-  // (error_bias() of judge/subject_passes.h), as chance has it.
+  // Adds the distribution of the elements' mean error towards or away from zero, in ulps of the
+  // output (error_bias() of judge/subject_passes.h).
   void add_bias(ErrorBlock& block, ErrorSums& sums) const {
     const auto own_mean = [](double mean, double) { return mean; };
     for (std::size_t part = 0; part + 1 < kParts; ++part) {
@@ -303,7 +308,9 @@ class ErrorTheory {
     simd::scaled_roots(block.n, block.factor.data(), block.square.data(), block.bias_spread.data());
   }
 
-  // Scales the weights so that 1 is expected. `alike`, `lines`: of the deviations.
+  // Scales the weights so that a sum of 1 is expected, and returns the limit of the sum. `alike`
+  // and `lines` are sums of standard deviations: over elements that share their digits, and over
+  // lines.
   std::optional<Limit> limit_of_squares(const ErrorSums& sums, const DigitSums::Total& alike,
                                         const std::vector<double>& lines) {
     double unlike = alike.squares;
@@ -312,10 +319,10 @@ class ErrorTheory {
       unlike += 2 * part * part;
       largest = std::max(largest, 2 * part);
     }
-    // Sums in any order have only a largest error that is expected.
+    // For sums in any order, only a largest error is expected.
     const double expected = errors_.at_most ? sums.high : sums.expected;
     if (!(expected > 0)) return std::nullopt;
-    // Bernstein's inequality, as of sums of squares of normal numbers (Laurent and Massart, Annals
+    // Bernstein's inequality, as for sums of squares of normal numbers (Laurent and Massart, Annals
     // of Statistics 28(5), 2000, lemma 1).
     const double t = std::log(4 / kErrorBudget), wide = std::sqrt(2 * unlike * t);
     const double most = sums.high + wide + largest * t;
@@ -329,7 +336,8 @@ class ErrorTheory {
                  .parameter = least / expected};
   }
 
-  // `alike`, `lines`: of the deviations.
+  // Returns the limit of the mean error, or nothing if it could not detect truncation. `alike` and
+  // `lines` are as in limit_of_squares().
   std::optional<Limit> limit_of_bias(const ErrorSums& sums, const DigitSums::Total& alike,
                                      const std::vector<double>& lines) const {
     if (sums.weights == 0) return std::nullopt;
@@ -351,7 +359,8 @@ class ErrorTheory {
   int threads_;
   double kappa_, most_finite_;
   ErrorBiasRule bias_rule_;
-  bool has_bias_;  // whether the last rounding is the output's, and coarse enough to tell
+  // True if the output's format is rounded to last, and is coarse enough for this test.
+  bool has_bias_;
   Tensor bounds_, weights_;
 };
 

@@ -1,6 +1,6 @@
 // Tests whether the errors of an output are as large as the theory of right results expects
-// (op/expected_errors.h): each element's, and those of all elements together. The limits are fixed
-// before an output is read.
+// (op/expected_errors.h). It tests each element's error and those of all elements together. The
+// limits are fixed before an output is read.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace assay {
 
-// The probability that a right result fails, of all its elements and their sum together.
+// The probability that a right result fails, over all its elements and their sum.
 inline constexpr double kErrorBudget = 1e-9;
 
 struct ErrorTest {
@@ -29,14 +29,15 @@ struct ErrorTest {
   std::optional<Limit> bias;
 };
 
-// Given the golden result e, an element is round(e + x), where x is normal with the mean and
-// variance of the errors before the last rounding. So e decides the last rounding, except next to
-// ties, and neither identical nor exact values upset its variance. `golden` is float64. The result
-// does not depend on `threads` (0: default_threads()).
+// Returns the test for these expected errors. Given the golden result e, an element is round(e +
+// x), where x is normal with the mean and variance of the errors before the last rounding. So e
+// decides the last rounding, except near ties. Identical values and exact values do not make its
+// variance wrong. `golden` is float64. `threads` may be 0, which means default_threads(). The
+// result does not depend on it.
 ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const Format& output,
                      int threads = 0);
 
-// The root mean square of those errors of right results.
+// Returns the root mean square of those errors over the elements.
 double expected_rms(const ExpectedErrors& errors, const Tensor& golden, const Format& output);
 
 // Returns the mean of (round(e + x) - e)^2 of each element, as theory expects it.

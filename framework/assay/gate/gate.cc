@@ -38,7 +38,7 @@ Origin known_origin(const Case& c, const TensorView& output, Origin origin) {
   return origin;
 }
 
-// Whether all that judges the case are laws of what is drawn, which may do without a golden result.
+// True if all bounds of the case are laws of random draws, which do not need a golden result.
 bool tests_draws_alone(const Case& c, const Format& output, const GateRequest& request) {
   const std::vector<ChosenBound> all = choose_bounds(c, output, request.bounds);
   return std::all_of(all.begin(), all.end(), [](const ChosenBound& chosen) {
@@ -46,15 +46,17 @@ bool tests_draws_alone(const Case& c, const Format& output, const GateRequest& r
   });
 }
 
-// What an output is held against: the golden result; of draws without one the case's input x, from
-// which dropout drops, else the output's own shape.
+// Returns the tensor that an output is compared with: the golden result, if there is one. Random
+// draws may have none. Their output is compared with the case's input x, from which dropout drops
+// elements, or with itself if there is no x.
 TensorView expected_of(const Case& c, const TensorView& output) {
   if (c.output().golden) return c.output().golden->view();
   const auto x = c.inputs.find("x");
   return x != c.inputs.end() ? x->second.view() : output;
 }
 
-// Why an output of this dtype cannot be held against the case's golden result; empty where it can.
+// Returns why an output of this dtype cannot be compared with the case's golden result. Returns an
+// empty string if it can.
 std::string unfit(const Case& c, const Format& output, const GateRequest& request) {
   if (!c.output().golden && !tests_draws_alone(c, output, request)) {
     const std::string output_name = c.output_name();
@@ -77,13 +79,13 @@ JudgeOptions judge_options(const GateRequest& request) {
   return options;
 }
 
-// What the checks say of each corruption of an output that they passed.
+// Applies each corruption to an output that passed, and returns the outcomes of the checks.
 std::vector<MutationResult> try_mutations(const Case& c, const TensorView& output,
                                           const std::vector<ElementCheck>& checks,
                                           const std::optional<ChecksumOptions>& checksums,
                                           const Epilogue* epilogue, JudgeOptions options) {
   options.metrics = options.patterns = options.miss_map = false;
-  options.blindness = false;  // of the clean output it is known to be small enough
+  options.blindness = false;  // the clean output is known to have few enough blind elements
   const Tensor clean = copy_of(output);
   std::vector<MutationResult> results;
   for (const Mutation& mutation : mutations()) {
@@ -104,9 +106,9 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
 
 namespace {
 
-// What the bounds that the case is judged by allow an element of this expected value; those that
-// say nothing of single elements without the operands give way to the default standard. Empty where
-// that has no row for the dtype.
+// Returns a function from an element's expected value to the largest error that the case's bounds
+// allow. Leaves out bounds that cannot give it without the operands. If none is left, uses the
+// default standard. Returns an empty function if the default standard has no row for the dtype.
 std::function<double(double)> golden_tolerance(const Case& c, const Format& output,
                                                const BoundRequest& request) {
   std::vector<Bound> bounds;
@@ -217,7 +219,7 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
     checksums = checksum_options(c, *output.format, request, origin);
     report.abft = checksums->check(c, output, origin.epilogue);
     if (request.elements && is_attention(c) && report.abft->outcome == Outcome::kNotComparable) {
-      // As of operators without checksums, the elements alone decide.
+      // The elements decide without checksums, as for operators that have none.
       for (Verdict& v : report.verdicts) {
         v.notes.push_back("the checksums say nothing of it: " + report.abft->because);
       }

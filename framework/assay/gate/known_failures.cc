@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kChecksums = "abft";
 
-// A verdict of a case, by the name under which it may be listed.
+// A verdict of a case, with the name under which it may be listed.
 struct Judged {
   std::string_view standard;
   Outcome outcome;
@@ -48,7 +48,7 @@ void mark(CaseReport& c, const std::vector<const KnownFailure*>& entries,
     const KnownFailure* listed = nullptr;
     for (const KnownFailure* entry : entries) {
       if (!speaks_of(*entry, verdict)) continue;
-      // Of several the one that holds longest.
+      // If several entries match, takes the one that expires last.
       if (listed == nullptr || entry->expires > listed->expires) listed = entry;
     }
     if (listed == nullptr) return;

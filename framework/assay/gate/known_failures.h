@@ -1,4 +1,4 @@
-// Quarantine: cases that are known to fail, why, and until when that is accepted.
+// Quarantine: the cases that are known to fail, why they fail, and until when that is accepted.
 #pragma once
 
 #include <string>
@@ -12,21 +12,24 @@ namespace assay {
 struct KnownFailure {
   std::string cases;  // a glob of case names
   std::string reason;
-  std::string expires;   // the last day on which it is accepted, "2027-01-31"
-  std::string output;    // a glob of outputs' names; empty: every one
-  std::string standard;  // excuses the verdict of this standard alone; "abft": the checksums'
+  std::string expires;   // the last day on which the failure is accepted, "2027-01-31"
+  std::string output;    // a glob of output names; an empty one matches every output
+  std::string standard;  // excuses only this standard's verdict; "abft" is the checksums'
 };
 
-// Whether the text is a day of the calendar as YYYY-MM-DD.
+// True if the text is a day of the calendar as YYYY-MM-DD.
 bool is_date(std::string_view text);
-// Today in UTC, "2026-11-22"; the environment's SOURCE_DATE_EPOCH, in seconds, goes over the clock.
-// Throws std::invalid_argument where that is no number.
+// Returns the current day in UTC, "2026-11-22". The environment variable SOURCE_DATE_EPOCH, in
+// seconds, overrides the clock. Throws std::invalid_argument if its value is not a number.
 std::string today();
 
-// Marks the cases that are listed. One that fails is excused where each of its failed verdicts is
-// listed, and fails as `expired` where the entry's day is over; one that passes what it is listed
-// for fails as `unexpected_pass`. What could not be judged or read stays what it is. Gives the
-// entries that match no case of the report, by their globs.
+// Marks the cases that are listed:
+// - A case that fails is excused if each of its failed verdicts is listed.
+// - It fails as `expired` if the day of an entry is over.
+// - A case that passes although it is listed fails as `unexpected_pass`.
+// - A case that could not be judged or read stays as it is.
+//
+// Returns the globs of the entries that match no case of the report.
 std::vector<std::string> mark_known_failures(GateReport& report,
                                              const std::vector<KnownFailure>& list,
                                              const std::string& today);

@@ -21,17 +21,17 @@ namespace {
 
 using Values = std::vector<double>;
 
-// The elements that are examined: all of them, or a sample of a product's.
+// The elements that are examined: all of them, or a sample for a product.
 struct Subject {
   const Case* whole = nullptr;
   std::optional<ProductSample> sample;
   const Format* format = nullptr;
-  Values golden, values, weights;   // of the elements that are looked at
-  std::vector<std::int64_t> index;  // where they lie in the whole, row-major
-  std::int64_t columns = 1;         // of the whole
+  Values golden, values, weights;   // of the examined elements
+  std::vector<std::int64_t> index;  // their row-major indices in the whole
+  std::int64_t columns = 1;         // columns of the whole output
 
   std::size_t size() const { return golden.size(); }
-  // The case whose result these elements are.
+  // Returns the case whose result these elements are.
   const Case& test_case() const { return sample ? sample->test_case : *whole; }
 };
 
@@ -55,7 +55,7 @@ Subject subject_of(const Case& c, const TensorView& output, const Tensor& golden
     s.values.push_back(output.value_at(i));
     s.weights.push_back(weights.value_at(i));
   }
-  // A tiny golden result does not outweigh all others.
+  // Caps the weights, so that a tiny golden result does not outweigh all others.
   Values sorted;
   for (const double w : s.weights) {
     if (w > 0) sorted.push_back(w);
@@ -67,26 +67,28 @@ Subject subject_of(const Case& c, const TensorView& output, const Tensor& golden
   return s;
 }
 
-// A result that a known cause has, before it is rounded to the output's format.
+// The result that a known cause would give, before it is rounded to the output's format.
 struct Prediction {
   std::string words;
   Values result;
-  bool is_conversion = false;  // of the operands; several of them may leave the same errors
+  // It converts the operands; several conversions may leave the same errors.
+  bool is_conversion = false;
 };
 
-// How much of the squared errors is left if the output is held against a result.
+// The share of the squared errors that is left if the output is compared with a result.
 struct Left {
-  double share = 2;     // 2 if the result is not finite where the output is
-  double elements = 0;  // how many elements of equal errors would be as many
+  double share = 2;  // 2 if the result is not finite where the output is
+  // The number of elements with equal errors that would carry as much information.
+  double elements = 0;
 };
 
-// Errors are those from the golden result as the output's format rounds it: so a result that only
-// has the same last rounding leaves all of them.
+// Returns the share that a result leaves. Errors are differences from the golden result as rounded
+// to the output's format. So a result that has only the same last rounding leaves all of them.
 Left left_by(const Subject& s, Values result) {
   Values right = s.golden;
   round_array(*s.format, result.data(), result.size());
   round_array(*s.format, right.data(), right.size());
-  std::vector<std::pair<double, double>> squares;  // left, and the error
+  std::vector<std::pair<double, double>> squares;  // of the rest, and of the error
   for (std::size_t i = 0; i < s.size(); ++i) {
     if (!std::isfinite(right[i]) || !std::isfinite(s.values[i]) || !(s.weights[i] > 0)) continue;
     const double left = s.values[i] - result[i], error = s.values[i] - right[i];
@@ -105,7 +107,7 @@ Left left_by(const Subject& s, Values result) {
   return {left / all, all * all / fourth};
 }
 
-// Adds results with a wrong bias or without the weight.
+// Adds the results with a wrong bias and without the weight.
 void add_bias_and_weight(const Subject& s, std::vector<Prediction>& all) {
   const auto last_dimension = [&](const char* name) {
     const auto found = s.whole->inputs.find(name);
@@ -163,10 +165,11 @@ void add_conversions(const Subject& s, int threads, std::vector<Prediction>& all
   }
 }
 
-// The terms of each element's sum, in blocks: what a block adds to each element.
+// The terms of each element's sum, in blocks. `sums` holds the amount that each block adds to each
+// element.
 struct Terms {
-  std::int64_t count = 0;  // of terms in all
-  std::int64_t block = 1;  // terms in each block but the last
+  std::int64_t count = 0;  // number of all terms
+  std::int64_t block = 1;  // terms in each block except the last
   std::vector<Values> sums;
 };
 
@@ -218,8 +221,8 @@ Terms terms_of(const Subject& s) {
   return terms;
 }
 
-// Adds the result without the run of terms, or with the run added twice, that leaves least. Returns
-// how many runs were compared.
+// Considers results that lack a run of terms, and results with a run added twice. Adds the one that
+// leaves the smallest errors. Returns how many were compared.
 std::size_t add_runs_of_terms(const Subject& s, const Terms& terms, std::vector<Prediction>& all) {
   const std::size_t blocks = terms.sums.size(), n = s.size();
   if (terms.count < 2) return 0;
@@ -231,7 +234,8 @@ std::size_t add_runs_of_terms(const Subject& s, const Terms& terms, std::vector<
   const auto product = [&](const Values& one, const Values& other) {
     return std::inner_product(one.begin(), one.end(), other.begin(), 0.0);
   };
-  // The squares that a run from block `first` on takes away, from those of one block less.
+  // Each run is compared by how much it reduces the sum of squares. The amounts of a run follow
+  // from those of the run with one block less.
   Values by_error(blocks);
   std::vector<Values> by_block(blocks, Values(blocks));
   for (std::size_t b = 0; b < blocks; ++b) {
@@ -276,8 +280,9 @@ std::size_t add_runs_of_terms(const Subject& s, const Terms& terms, std::vector<
   return blocks * (blocks + 1);
 }
 
-// Adds the results of a product whose K is split into parts, each rounded to a narrow format before
-// the parts are added, and of one whose sum is rounded to it after each chunk of terms.
+// Adds two kinds of results of a product. In the first, K is split into parts, and each part is
+// rounded to a narrow format before the parts are added. In the second, the sum is rounded to that
+// format after each chunk of terms.
 void add_rounded_sums(const Subject& s, std::vector<Prediction>& all) {
   const Case& c = s.test_case();
   const MatmulShape shape = matmul_shape(c);
@@ -325,8 +330,8 @@ void add_rounded_sums(const Subject& s, std::vector<Prediction>& all) {
   }
 }
 
-// "errors like those of ...": the prediction that leaves least, or conversions that leave as
-// little.
+// Returns "errors like those of ..." with the prediction that leaves the smallest errors, or with
+// all conversions that leave as little. Returns an empty string if no prediction fits.
 std::string errors_like(const Subject& s, int threads) {
   constexpr double kLeft = 0.25, kAlike = 1.1, kChance = 1e-3;
   std::vector<Prediction> all;
@@ -338,8 +343,8 @@ std::string errors_like(const Subject& s, int threads) {
   double least = 2;
   for (const Prediction& one : all) {
     auto [share, elements] = left_by(s, one.result);
-    // Errors of random direction leave at most this share with the probability of the angle between
-    // them and the prediction, for each prediction that was compared.
+    // The probability that errors of random direction leave at most this share is that of the angle
+    // between them and the prediction. It counts once for each prediction that was compared.
     const double tries = static_cast<double>(all.size() + runs);
     const double freedom = std::max(elements - 1, 0.0) / 2;
     if (std::log(tries) + freedom * std::log(std::max(share, 1e-300)) > std::log(kChance)) {
@@ -360,8 +365,8 @@ std::string errors_like(const Subject& s, int threads) {
   return formatted("errors like those of {} inputs", names);
 }
 
-// An accumulator that sums products with fewer bits than it should. `apply` returns whether it
-// changed anything.
+// An accumulator that sums products with fewer bits than it should. `apply` changes a model to it,
+// and returns true if that changed anything.
 struct WrongSums {
   const char* words;
   bool (*apply)(DotModel&);
@@ -372,7 +377,7 @@ bool sum_in(DotModel& model, std::string_view accumulator) {
   model.kept_bits.value = model.mantissa_bits.value = model.promotion_interval.value = 0;
   return true;
 }
-// If two do the same, the first is named.
+// If two have the same effect, the first one is named.
 constexpr WrongSums kWrongSums[] = {
     {"a missing promotion",
      [](DotModel& model) {
@@ -389,8 +394,8 @@ constexpr WrongSums kWrongSums[] = {
        return has_more;
      }}};
 
-// Returns the expected errors if the machine's sums are wrong in this way. Returns nothing if the
-// machine's sums are so already.
+// Returns the expected errors of a machine whose sums are wrong in this way. Returns nothing if its
+// sums already are like this.
 std::optional<ExpectedErrors> errors_of(const WrongSums& wrong, const Case& c,
                                         const Machine& machine, int threads) {
   Case changed = c;
@@ -412,7 +417,7 @@ std::optional<ExpectedErrors> errors_of(const WrongSums& wrong, const Case& c,
   }
 }
 
-// How likely errors of given squared sizes are: the logarithm, up to a constant.
+// Returns the log-likelihood of errors for the given expected squares, up to a constant.
 double likelihood(const Values& errors, const Values& squares) {
   double sum = 0;
   for (std::size_t i = 0; i < errors.size(); ++i) {
@@ -421,14 +426,15 @@ double likelihood(const Values& errors, const Values& squares) {
   return sum;
 }
 
-// "errors as large as those of ...": the sums in fewer bits whose theory fits the errors from
-// element to element.
+// Returns "errors as large as those of ..." with the narrow sums whose theory fits the errors from
+// element to element. Returns an empty string if none fits.
 std::string errors_as_large(const Subject& s, const Machine& machine, int threads) {
   constexpr double kFactor = 1.25, kClearly = 10, kSteepest = 4.5;
   constexpr std::size_t kFewest = 32;
   std::string likely;
   double most = 0;
-  // Right arithmetic has errors too, and a few others may lie among them.
+  // The errors must fit clearly better than those of right arithmetic, which has errors too and may
+  // have a few wrong ones among them.
   Values of_right;
   try {
     of_right = expected_squares(expected_errors(s.test_case(), machine, threads), s.golden);
@@ -454,7 +460,7 @@ std::string errors_as_large(const Subject& s, const Machine& machine, int thread
     if (n < kFewest) continue;
     double sum = 0, ratio = 0, fourth = 0, share = 0, size = 0;
     for (std::size_t i = 0; i < n; ++i) size += golden[i] / static_cast<double>(n);
-    // Errors in proportion to the golden result have a floor, so that none has no size at all.
+    // Errors in proportion to the golden result get a minimum, so that no expected error is 0.
     for (double& g : golden) g += 1e-3 * size;
     for (std::size_t i = 0; i < n; ++i) {
       const double square = errors[i] * errors[i], z = square / squares[i];
@@ -480,7 +486,7 @@ std::string errors_as_large(const Subject& s, const Machine& machine, int thread
 
 std::string likely_arithmetic(const Case& c, const Machine& machine, const TensorView& output,
                               const Tensor& golden, const ErrorTest& test, int threads) {
-  // Special values are the judge's to name.
+  // The judge reports special values.
   for (std::int64_t i = 0; i < golden.size(); ++i) {
     if (std::isfinite(golden.view().value_at(i)) && !std::isfinite(output.value_at(i))) return "";
   }

@@ -10,7 +10,8 @@
 namespace assay {
 namespace {
 
-// The case of a product without its data: operands of its formats, and no elements.
+// Returns the case of a product without its data. Its operands have the product's formats and no
+// elements.
 Case header_of(const ProductOperands& product, const Format& output) {
   Case c;
   c.name = product.name;

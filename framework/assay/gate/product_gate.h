@@ -1,4 +1,4 @@
-// The gate's answer for a product whose operands lie anywhere, by checksums alone.
+// The gate's verdict on a product whose operands lie outside of a case, by checksums only.
 #pragma once
 
 #include "assay/abft/checker.h"
@@ -7,9 +7,9 @@
 
 namespace assay {
 
-// What gate_case() says by checksums of the case of this product, whose operands need not be copied
-// for it. `residual`: as abft::check_product() has it. Throws std::invalid_argument where the
-// threshold has no use for one.
+// Returns the verdict that gate_case() would reach by checksums on a case of this product. The
+// operands need not be copied into a case. `residual` is the one of abft::check_product(). Throws
+// std::invalid_argument if there is a residual and the threshold does not use one.
 AbftVerdict gate_product(const ProductOperands& product, const TensorView& output,
                          const GateRequest& request, const Residual& residual = {});
 

@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-// At most so many of n, spread evenly.
+// Returns at most `most` of the indices 0 to n - 1, spread evenly.
 std::vector<std::int64_t> spread(std::int64_t n, std::int64_t most) {
   std::vector<std::int64_t> chosen;
   for (std::int64_t i = 0; i < std::min(n, most); ++i) {

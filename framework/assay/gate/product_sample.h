@@ -10,7 +10,7 @@ namespace assay {
 
 struct ProductSample {
   Case test_case;                   // the product of some rows and columns of the first matrix
-  std::vector<std::int64_t> index;  // where its elements lie in the result of the whole, row-major
+  std::vector<std::int64_t> index;  // row-major indices of its elements in the whole result
 };
 
 // Returns the product of at most `side` rows and `side` columns of the first matrix, evenly spread.

@@ -8,14 +8,14 @@
 
 namespace assay {
 
-// The output, or why there is none.
+// The output, or the reason why there is no such output.
 struct Benchmark {
   std::shared_ptr<const Tensor> output;
   std::string why_not;
 };
 
-// The recorded output of the producer that the request names, else of the one other than the
-// judged output's.
+// Returns the recorded output of the producer that the request names. If it names no producer,
+// returns the only recorded output of a producer other than the judged output's.
 Benchmark find_benchmark(const Case& test_case, const GateRequest& request, const Origin& origin);
 
 }  // namespace assay

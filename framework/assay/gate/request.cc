@@ -7,7 +7,8 @@
 namespace assay {
 namespace {
 
-// The machine that a producer's name is, a variant's included; nullptr where it is none.
+// Returns the machine, or variant of a machine, with the name of this producer. Returns nullptr if
+// no machine has this name.
 const Machine* machine_called(const std::string& producer) {
   const std::string family = producer.substr(0, producer.find(','));
   for (const Machine& m : machines()) {
@@ -15,7 +16,7 @@ const Machine* machine_called(const std::string& producer) {
     try {
       return &machine_named(producer);
     } catch (const std::invalid_argument&) {
-      return nullptr;  // a name that begins like a machine's
+      return nullptr;  // a name that only begins like a machine's
     }
   }
   return nullptr;

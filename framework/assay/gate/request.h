@@ -1,4 +1,4 @@
-// What is asked of the gate, and where the output that it judges comes from.
+// The request to the gate, and the origin of the output that it judges.
 #pragma once
 
 #include <cstddef>
@@ -15,55 +15,64 @@
 
 namespace assay {
 
-// What is asked of the gate.
+// The options of one decision of the gate.
 struct GateRequest {
   BoundRequest bounds = {};  // standards, tolerances, policies
-  bool elements = true;      // false: the checksums alone
-  // Checks matrix products by checksums as well, with this threshold. A case that is no product is
-  // not checked by them, unless they are all that is asked for.
+  bool elements = true;      // false means to judge by checksums only
+  // Also checks matrix products and attention by checksums, with this threshold. Cases of other
+  // operators are checked by checksums only if `elements` is false.
   std::optional<ThresholdSpec> checksums = {};
-  // The machine that computed the output, over what the case and its file say; null: as they say.
+  // The machine that computed the output. Overrides the machine that the case and its file name.
+  // nullptr means to use theirs.
   const Machine* machine = nullptr;
-  // How the product was accumulated, over what the machine says.
+  // The arithmetic that accumulated the product. Overrides the machine's.
   const DotModel* model = nullptr;
-  // The producer that dual-benchmark standards compare with; empty: the one other than the
-  // output's.
+  // The producer whose output dual-benchmark standards compare with. If it is empty, they use the
+  // only recorded output of another producer than the judged one.
   std::string benchmark = {};
-  // Of a product or attention without a golden result: so many rows are drawn, their golden results
-  // computed, and these rows judged; the checksums look at all of it.
+  // For a product or attention without a golden result, the sample of rows to draw. The gate
+  // computes the golden results of these rows and judges only them. Checksums still check the whole
+  // output.
   std::optional<RowSample> sample = {};
   bool mutate = false;  // try the mutations (fault/mutation.h) on an output that passes
   bool metrics = true;
-  bool patterns = true;   // after a failure, look for a change of the output that would mend it
-  bool miss_map = false;  // count where the misses lie
-  std::size_t worst = 5;  // elements listed in a verdict
-  int threads = 0;        // 0: default_threads(); no result depends on it
+  bool patterns = true;   // after a failure, look for a change that would make the output pass
+  bool miss_map = false;  // count the mismatches by place
+  std::size_t worst = 5;  // number of elements listed in a verdict
+  int threads = 0;        // 0 means default_threads(); no result depends on it
 };
 
-// A recorded output that may serve as benchmark, read where it does.
+// A recorded output that may serve as a reference implementation. It is read only if it does.
 struct RecordedOutput {
   std::string producer;
   std::function<Tensor()> read;
 };
 
-// Whose output is judged.
+// The origin of the judged output.
 struct Origin {
-  // A recorded output's producer, a machine's name where it was emulated; empty: not known. An
-  // output that lies in the case is known by its place.
+  // The producer of a recorded output, or the name of the machine that was emulated. If it is
+  // empty, the producer is not known. An output that lies in the case is recognized by its address.
   std::string producer = {};
-  // The machine that its file names for the output; empty: what the case has of that producer.
+  // The machine that the file names for the output. If it is empty, the machine is the one that the
+  // case names for this producer.
   std::string machine = {};
-  // Lists recorded outputs of the case besides those that it carries; asked where a standard
-  // compares with one.
+  // Returns recorded outputs of the case in addition to those that the case holds. Called only if a
+  // standard compares with a recorded output.
   std::function<std::vector<RecordedOutput>()> recorded = {};
-  // What the kernel gave beside the output, for thresholds that take it; null: what the case has of
-  // that producer.
+  // The accumulator or residual that the kernel gave in addition to the output, for thresholds that
+  // use it. nullptr means to use what the case holds for this producer.
   const Epilogue* epilogue = nullptr;
 };
 
-// The machine that computed an output: the request's, else the one that the file names for the
-// output, else the producer where it is a machine's name, else the case's attribute `machine`; null
-// where nothing says it. Throws std::invalid_argument for a name that no machine has.
+// Returns the machine that computed an output, by the first of these that names one:
+// - the request;
+// - the file, for the output;
+// - the case, for the recorded output;
+// - the producer, if it is the name of a machine;
+// - the case's attribute `machine`.
+//
+// Returns nullptr if nothing names a machine. Throws std::invalid_argument for a name that no
+// machine has.
 const Machine* machine_behind(const Case& test_case, const GateRequest& request,
                               const Origin& origin);
 

@@ -20,7 +20,7 @@ std::string sample_note(const SampledRowsReport& s) {
       formatted("{} %", short_number(100 * s.seen_share, 3)));
 }
 
-// A verdict on drawn rows as one on the whole.
+// Turns a verdict on drawn rows into one on the whole output.
 void make_whole(const SampledRows& sampled, const SampledRowsReport& s, Verdict& v) {
   if (v.sites == 0) return;  // there was nothing to compare
   v.shape = sampled.output;
@@ -36,7 +36,7 @@ void make_whole(const SampledRows& sampled, const SampledRowsReport& s, Verdict&
     move(v.metrics->max_abs_index);
     move(v.metrics->max_rel_index);
   }
-  v.where.clear();  // a pattern of rows that do not lie together
+  v.where.clear();  // the rows are not adjacent, so a pattern of mismatches means nothing
   v.because = formatted("of {} of {} rows: {}", grouped(s.rows), grouped(s.of), v.because);
   if (std::string note = sample_note(s); !note.empty()) v.notes.push_back(std::move(note));
 }

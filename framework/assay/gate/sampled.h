@@ -1,4 +1,5 @@
-// Verdicts on drawn rows of an output, where golden results are too much to compute as a whole.
+// Verdicts on drawn rows of an output, for cases whose golden result is too large to compute as a
+// whole.
 #pragma once
 
 #include <vector>
@@ -7,13 +8,13 @@
 
 namespace assay {
 
-// Whether the elements of a case are judged by a sample: it is asked for, the case has no golden
-// result, and rows of it can be drawn (op/row_sample.h).
+// True if the elements of a case are judged by a sample of rows. The request must ask for it, the
+// case must have no golden result, and its operator must allow drawing rows (op/row_sample.h).
 bool is_judged_by_sample(const Case& test_case, const GateRequest& request);
 
 // Computes the golden results of the drawn rows and judges these rows of the output, as gate_case()
-// judges a case of them alone: one verdict a standard. Misses are told by their place in the whole.
-// `report` gets what was drawn.
+// judges a case that has only these rows. Returns one verdict for each standard. The positions of
+// mismatches are those in the whole output. Writes to `report` which rows were drawn.
 std::vector<Verdict> judge_sampled(const Case& test_case, const TensorView& output,
                                    const GateRequest& request, const Origin& origin,
                                    CaseReport& report);

@@ -14,23 +14,24 @@ namespace assay {
 // One element's error, and its square, by chance.
 struct SquareMoments {
   double mean = 0, variance = 0;
-  double jump = 0;        // the largest step of the square if it has only a few values
-  double mean_error = 0;  // of the error itself
+  double jump = 0;        // the largest step of the square, if it takes only a few values
+  double mean_error = 0;  // the mean of the error itself
 };
 
 // The last rounding of a computation, to nearest even.
 class LastRounding : public NearestRounding {
  public:
   explicit LastRounding(const Format& format);
-  // From deviations of more ulps on, a rounded number has the moments of the number and of the
-  // rounding.
+  // The number of ulps from which the deviation is large: above it, a rounded number has the
+  // moments of the number and of the rounding.
   double smooth() const { return smooth_; }
 
  private:
   double smooth_;
 };
 
-// Returns nothing if the errors are of the results themselves.
+// Returns the last rounding of the elements, or nothing if `errors.last` is null. The errors are
+// then those of the results themselves.
 std::optional<LastRounding> last_rounding(const ExpectedErrors& errors);
 
 // Returns the moments of round(e + x) - e, where x is normal with mean and deviation. Without
@@ -38,7 +39,7 @@ std::optional<LastRounding> last_rounding(const ExpectedErrors& errors);
 SquareMoments square_moments(const std::optional<LastRounding>& last, double e, double mean,
                              double deviation);
 
-// The moments of a block of elements, each the same bits as those of one element.
+// The moments of a block of elements. Each has the same bits as square_moments() of that element.
 class BlockMoments {
  public:
   explicit BlockMoments(std::size_t most);

@@ -11,11 +11,11 @@ namespace {
 
 std::string bit_text(bool flag) { return flag ? "1" : "0"; }
 
-// What of a row `--machine` can set: its name there, and whether and how a candidate differs.
+// A parameter of a row that `--machine` can set: its name there, and its value in a model.
 struct TextKey {
   std::string_view name;
   std::string (*value)(const DotModel& model);
-  bool may_be_hidden = false;  // by others, so that it means nothing: plain()
+  bool may_be_hidden = false;  // other parameters may make it meaningless: plain()
 };
 constexpr TextKey kTextKeys[] = {
     {"chunk", [](const DotModel& m) { return formatted("{}", m.chunk.value); }},
@@ -60,7 +60,7 @@ CandidateText text_of(const Sums& s, const Candidate& c) {
     const Candidate base = candidate_of(s, machine, *row, conversion);
     CandidateText text;
     text.machine = machine.name;
-    // What means nothing in the row may mean something beside other parameters.
+    // A parameter that has no meaning in the row may have one together with other parameters.
     Candidate hidden = base;
     hidden.model = *row;
     hidden.model.order = c.model.order;
@@ -70,7 +70,7 @@ CandidateText text_of(const Sums& s, const Candidate& c) {
     for (const TextKey& key : kTextKeys) {
       const std::string value = key.value(c.model);
       if (value == key.value((key.may_be_hidden ? hidden : base).model)) continue;
-      // What dot fixes by itself, and what means nothing without alignment, is not said.
+      // Leaves out parameters that dot fixes, and those that have no meaning without alignment.
       if (s.sums_in_float16 &&
           (key.name == "accumulator" || key.name == "rounding" || key.name == "mantissa_bits")) {
         continue;

@@ -1,4 +1,4 @@
-// A candidate as users ask for it: the text of a machine, and the parameters of the case.
+// A candidate as text: the machine and the case parameters with which a user would request it.
 #pragma once
 
 #include <map>
@@ -9,24 +9,26 @@
 
 namespace assay::identify {
 
-// Whether `split.terms` is the case's promotion_interval, not its split_k. The bits are the same;
+// True if `split.terms` is the case's promotion_interval, not its split_k. Both give the same bits.
 // dot and scaled_matmul do not split K, and short parts of 8-bit floats are promoted.
 bool divides_by_promotion(const Sums& sums, const Candidate& candidate);
 
 struct CandidateText {
-  std::string machine;  // a text that --machine takes; empty where no machine takes the formats
+  std::string machine;  // a text for --machine, or empty if no machine takes the formats
   std::map<std::string, Attribute> parameters;
-  int changes = 0;  // parameters that differ from the machine's row
-  int place = 0;    // of the machine in the table
+  int changes = 0;  // number of parameters that differ from the machine's row
+  int place = 0;    // the machine's position in the table
   bool is_row = false;
-  std::vector<const Machine*> rows;  // whose row is the candidate as it is
-  bool has_rows_unit = false;        // a row but for where a bias enters and how sums are promoted
+  std::vector<const Machine*> rows;  // machines whose row equals the candidate
+  // True if only the place of a bias and the promotion of sums differ from a row.
+  bool has_rows_unit = false;
 };
 CandidateText text_of(const Sums& sums, const Candidate& candidate);
 
 struct MachineRow {
   const Machine* machine;
-  Candidate candidate;  // its row with another candidate's division of K, scales and roundings
+  // Its row, with the division of K, scales and roundings of another candidate.
+  Candidate candidate;
 };
 // Returns the rows of machines that compute these operands as the candidate does, by construction
 // (canonical() of space.h).

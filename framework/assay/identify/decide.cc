@@ -12,7 +12,7 @@
 namespace assay::identify {
 namespace {
 
-constexpr std::int64_t kMostRows = 8;  // of a probe's results, and columns
+constexpr std::int64_t kMostRows = 8;  // most rows, and most columns, of a probe's results
 
 std::uint64_t combined(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
@@ -26,7 +26,7 @@ std::vector<std::string> differing_parameters(const Sums& s, const std::vector<C
     for (const Candidate& c : fits) {
       if (row.matters(s, c)) values.insert(row.value(s, c));
     }
-    // `interval` is the space's own word.
+    // `interval` is a name that only the search space uses.
     if (values.size() > 1) names.emplace_back(row.name == "interval" ? "split_k" : row.name);
   }
   return names;
@@ -37,7 +37,7 @@ std::vector<std::string> differing_parameters(const Sums& s, const std::vector<C
 std::optional<Decision> what_decides(const Sums& s, const std::vector<Candidate>& all_fits,
                                      int threads) {
   if (all_fits.size() < 2 || s.k == 0) return std::nullopt;
-  // Products that all models together may take.
+  // Limit on the products that all models together may compute.
   constexpr double kMostProducts = 5e7, kProbes = 16;
   const double of_one_model = kProbes * static_cast<double>(kMostRows) * static_cast<double>(s.k);
   const auto most = static_cast<std::size_t>(std::max(kMostProducts / of_one_model, 16.0));

@@ -15,7 +15,7 @@ std::vector<std::int64_t> likely_intervals(const Sums& s) {
   }
   for (std::int64_t i = 1; i < std::min<std::int64_t>(s.k, 16); i *= 2) all.insert(i);
   if (!s.start.empty()) all.insert(s.k);
-  // Where scales change, longer parts are the stretches between the changes, which 0 stands for.
+  // If scales change, longer parts are the stretches between the changes. 0 stands for them.
   if (s.scales_change()) {
     std::erase_if(all, [&](std::int64_t terms) { return terms >= longest_stretch(s); });
   }
@@ -33,11 +33,11 @@ std::vector<KSplit> rare_splits(const Sums& s) {
   std::vector<KSplit> all;
   if (s.op != "matmul") return all;
   const std::vector<std::int64_t> likely = likely_intervals(s);
-  // Where nothing is there to add to, two sums of parts meet in one way, three pairwise as they
-  // ascend.
+  // Without a start value, the sums of two parts can be added in only one way. Pairwise addition of
+  // three equals ascending addition.
   const bool starts = !s.start.empty();
   for (const std::int64_t terms : likely) {
-    // Shorter ones are a unit's own order.
+    // Shorter parts are a unit's own order.
     if (terms < 8 || terms >= s.k) continue;
     const std::int64_t parts = (s.k + terms - 1) / terms;
     if (parts > (starts ? 1 : 2)) all.push_back({.terms = terms, .order = PartOrder::kDescending});
@@ -59,7 +59,8 @@ std::vector<KSplit> rare_splits(const Sums& s) {
       }
     }
   }
-  // Two parts of any size; of more the first, and the others, in steps that leave a few thousand.
+  // Two parts of any size. With more parts, the sizes of the first part and of the others vary in
+  // steps that leave a few thousand divisions.
   for (std::int64_t first = 1; first < s.k; ++first) {
     all.push_back({.terms = s.k - first, .first = first});
   }

@@ -1,4 +1,4 @@
-// How K may be divided: what a search tries.
+// The divisions of K that a search tries.
 #pragma once
 
 #include <array>
@@ -9,13 +9,16 @@
 
 namespace assay::identify {
 
-// The depths of partial sums: multiples of 16 and equal parts; or all.
+// Return the numbers of terms that a part of K may have. likely_intervals() returns multiples of
+// 16, equal parts, and small powers of two. all_intervals() returns all numbers. 0 stands for an
+// undivided K.
 std::vector<std::int64_t> likely_intervals(const Sums& sums);
 std::vector<std::int64_t> all_intervals(const Sums& sums);
-// Other divisions of a product: parts in descending order or pairwise, pieces that are dealt to
-// parts, a first part of another size, and of 16-bit outputs sums of parts in their format.
+// Returns other divisions of a product: parts in descending order or pairwise, pieces that are
+// dealt to parts, and a first part of another size. For 16-bit outputs, it also returns sums of
+// parts in the output's format.
 std::vector<KSplit> rare_splits(const Sums& sums);
-// To how many parts pieces may be dealt; 0: each is a part.
+// The numbers of parts to which pieces may be dealt. 0 means that each piece is a part.
 inline constexpr std::array<std::int64_t, 10> kDealtParts = {0, 2, 3, 4, 5, 6, 7, 8, 12, 16};
 
 }  // namespace assay::identify

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 8> kFunctions = {"exp",  "log",     "sqrt
 constexpr std::size_t kRanges = 16;
 constexpr std::size_t kNearest = 3;
 
-// The function, its inputs and its exact values, in float64.
+// A recorded function, its inputs and its exact values, in float64.
 struct RecordedFunction {
   const Case& test_case;
   const Tensor& output;
@@ -40,14 +40,14 @@ bool is_zero_of_other_sign(double a, double b) {
   return a == 0 && b == 0 && std::signbit(a) != std::signbit(b);
 }
 
-// Adds an element to the errors of a range; false where there is no distance.
+// Adds an element to the errors of a range. Returns false if there is no distance.
 bool add_error(const RecordedFunction& r, std::size_t i, UlpErrors& errors) {
   const double nearest = round_to(r.format(), r.exact[i]);
   if (!std::isfinite(nearest) || !std::isfinite(r.y[i])) return false;
   const double off = std::abs(r.y[i] - r.exact[i]) / ulp_of(r.format(), nearest);
   ++errors.elements;
   errors.inexact += r.y[i] != nearest ? 1 : 0;
-  errors.mean += off;  // a sum until all are there
+  errors.mean += off;  // a sum until all elements are added
   if (errors.at < 0 || off > errors.largest) {
     errors.largest = off;
     errors.at = static_cast<std::int64_t>(i);
@@ -59,7 +59,7 @@ void finish(UlpErrors& errors) {
   if (errors.elements > 0) errors.mean /= static_cast<double>(errors.elements);
 }
 
-// Errors over all elements, those without a distance counted apart.
+// Adds the errors over all elements. Elements without a distance are counted separately.
 void add_errors(const RecordedFunction& r, FunctionReport& report) {
   for (std::size_t i = 0; i < r.x.size(); ++i) {
     const double nearest = round_to(r.format(), r.exact[i]);
@@ -72,7 +72,8 @@ void add_errors(const RecordedFunction& r, FunctionReport& report) {
   finish(report.errors);
 }
 
-// The elements in ascending order of their inputs, without NaN; equal inputs stay in theirs.
+// Returns the elements in ascending order of their inputs, without NaN. Equal inputs keep their
+// order.
 std::vector<std::size_t> ascending(const std::vector<double>& x) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -123,7 +124,7 @@ bool same_bits(const Format& f, std::uint64_t a, std::uint64_t b) {
   return a == b || (is_nan(f, a) && is_nan(f, b));
 }
 
-// Compares a result with the output, and takes it among the candidates.
+// Compares a result with the output, and adds it to the candidates.
 void add_candidate(const RecordedFunction& r, FunctionCandidate candidate, const Tensor& result,
                    std::vector<FunctionCandidate>& all) {
   for (std::int64_t i = 0; i < result.size(); ++i) {
@@ -133,7 +134,7 @@ void add_candidate(const RecordedFunction& r, FunctionCandidate candidate, const
   all.push_back(std::move(candidate));
 }
 
-// The exact value rounded in other ways than once to nearest.
+// Adds the exact value with other roundings than one to nearest.
 void add_rounded(const RecordedFunction& r, std::vector<FunctionCandidate>& all) {
   const Format& output = r.format();
   const auto rounded = [&](const char* name, const auto& round) {
@@ -151,8 +152,7 @@ void add_rounded(const RecordedFunction& r, std::vector<FunctionCandidate>& all)
           [&](double exact) { return round_to(output, exact, Rounding::kTowardZero); });
 }
 
-// What a case's parameters may be where it does not say them itself: each with its values, the
-// first of which is to leave it.
+// A parameter that the case does not set, and the values to try. The first value leaves it unset.
 struct Choice {
   const char* name;
   std::vector<std::optional<Attribute>> values;
@@ -167,7 +167,8 @@ std::vector<Choice> choices_of(const Case& c) {
   if (c.input("x").format().precision < 24) add("compute_dtype", {Attribute("float32")});
   add("subnormals", {Attribute("flush")});
   add("saturate", {Attribute(std::int64_t{0}), Attribute(std::int64_t{1})});
-  // Of a formula that the case names the other one is tried as well: it may be wrong.
+  // For gelu, the formula that the case does not name is tried as well, because the case may be
+  // wrong.
   if (c.op == "gelu") {
     const bool by_tanh = word_of(c, "approximate") == "tanh";
     choices.push_back({"approximate", {std::nullopt, Attribute(by_tanh ? "none" : "tanh")}});
@@ -175,7 +176,7 @@ std::vector<Choice> choices_of(const Case& c) {
   return choices;
 }
 
-// The vector units whose functions differ in anything but their name.
+// Returns the vector units whose functions differ in more than their name.
 std::vector<const VectorModel*> distinct_units() {
   std::vector<const VectorModel*> units;
   for (const VectorModel& model : vector_models()) {
@@ -218,7 +219,7 @@ void add_machine(const RecordedFunction& r, const std::string& machine,
     try {
       add_candidate(r, candidate, emulate(asked, machine_named(machine), r.threads), all);
     } catch (const std::invalid_argument&) {
-      // A unit that does not take the dtype, or the parameter.
+      // The unit does not accept the dtype, or the parameter.
     }
     std::size_t next = 0;
     while (next < at.size() && ++at[next] == choices[next].values.size()) at[next++] = 0;
@@ -226,7 +227,8 @@ void add_machine(const RecordedFunction& r, const std::string& machine,
   }
 }
 
-// Those that give every bit with the fewest parameters, and the nearest of the others.
+// Adds the candidates that give every bit with the fewest parameters, and the nearest of the
+// others.
 void add_candidates(const RecordedFunction& r, FunctionReport& report) {
   std::vector<FunctionCandidate> all;
   add_machine(r, std::string(kReferenceMachine), all);
@@ -237,7 +239,7 @@ void add_candidates(const RecordedFunction& r, FunctionReport& report) {
   });
   for (FunctionCandidate& candidate : all) {
     if (candidate.differ == 0) {
-      // With more parameters it says no more.
+      // A candidate with more parameters adds nothing.
       const bool said = std::any_of(report.fits.begin(), report.fits.end(), [&](const auto& fit) {
         return fit.machine == candidate.machine &&
                std::includes(candidate.parameters.begin(), candidate.parameters.end(),
@@ -256,7 +258,8 @@ void miss(FunctionBound& bound, std::size_t i) {
   if (bound.outside++ == 0) bound.first = static_cast<std::int64_t>(i);
 }
 
-// A function of a library, computed in the row's dtype and rounded to the output's.
+// Returns the bound of a library's function, computed in the row's dtype and rounded to the
+// output's.
 FunctionBound by_row(const RecordedFunction& r, const FunctionError& row) {
   const FunctionLibrary& library = function_library(row.library);
   FunctionBound bound{formatted("{}: {} in {}, {} ({})", row.library, row.name, row.dtype,
@@ -275,7 +278,8 @@ FunctionBound by_row(const RecordedFunction& r, const FunctionError& row) {
   return bound;
 }
 
-// The formula of a machine with the functions of its library, by the operator's own tolerance.
+// Returns the bound of a machine's formula with the functions of its library: the operator's
+// derived tolerance. Returns nothing if the operator has no such tolerance here.
 std::optional<FunctionBound> by_formula(const RecordedFunction& r, const VectorModel& unit) {
   try {
     const DerivedTolerance t = derived_tolerance(r.test_case, &machine_named(unit.machine));
@@ -290,7 +294,7 @@ std::optional<FunctionBound> by_formula(const RecordedFunction& r, const VectorM
     }
     return bound;
   } catch (const std::invalid_argument&) {
-    return std::nullopt;  // a unit that does not take the dtype, or data without a bound
+    return std::nullopt;  // the unit does not accept the dtype, or the data have no bound
   }
 }
 
@@ -348,7 +352,7 @@ FunctionReport identify_function(const Case& c, const Tensor& output, int thread
     throw CaseError(c.name, formatted("the output is {}, x is {}", shape_text(output.shape()),
                                       shape_text(x.shape())));
   }
-  Case bare;  // a golden result that a file has may be rounded
+  Case bare;  // a golden result from a file may be rounded
   bare.name = c.name, bare.op = c.op, bare.attributes = c.attributes;
   bare.inputs["x"] = x;
   const RecordedFunction r{bare,

@@ -1,6 +1,6 @@
-// Which computation a recorded output of a function of each element may come from (exp, log, sqrt,
-// rsqrt, tanh, sigmoid, silu, gelu): how far it is from the exact function over the range of its
-// inputs, which known formulas give every bit of it, and which documented error bounds it keeps.
+// Finds the computations from which a recorded output of a function of each element may come (exp,
+// log, sqrt, rsqrt, tanh, sigmoid, silu, gelu). It reports the error over the range of the inputs,
+// the known formulas that give every bit, and the documented error bounds that hold.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,26 @@ namespace assay::identify {
 // A way to compute the function.
 struct FunctionCandidate {
   std::string name;                             // "hopper", "the exact value, rounded once"
-  std::string machine;                          // as --machine takes it
-  std::map<std::string, Attribute> parameters;  // of the case, beside its own
-  std::int64_t differ = 0;                      // elements of other bits (any NaN is a NaN)
-  std::int64_t first = -1;                      // the first of them, row-major; -1: none
+  std::string machine;                          // in the form that --machine takes
+  std::map<std::string, Attribute> parameters;  // of the case, in addition to its own
+  std::int64_t differ = 0;  // number of elements with other bits (all NaN are equal)
+  std::int64_t first = -1;  // row-major index of the first of them, or -1
 };
 
-// An error bound that a vendor publishes, or one that assay takes.
+// An error bound that a vendor publishes, or that assay uses.
 struct FunctionBound {
   std::string name;          // "cuda: expf in float32, 2 ulps (documented)"
-  std::int64_t outside = 0;  // elements beyond it
+  std::int64_t outside = 0;  // number of elements outside of it
   std::int64_t first = -1;   // the first of them
 };
 
-// Distances from the exact value in ulps of the output's format at that value; half an ulp is what
-// rounding leaves. Of float64 outputs the exact value is known to half an ulp.
+// Distances from the exact value, in ulps of the output's format at that value. Correct rounding
+// leaves at most half an ulp. For float64 outputs, the exact value is known to half an ulp.
 struct UlpErrors {
-  std::int64_t elements = 0;  // whose exact value and output are finite
-  std::int64_t inexact = 0;   // that are not the value nearest to the exact one
+  std::int64_t elements = 0;  // number of elements whose exact value and output are finite
+  std::int64_t inexact = 0;   // number of them that are not the value nearest to the exact one
   double largest = 0, mean = 0;
-  std::int64_t at = -1;  // element of the largest
+  std::int64_t at = -1;  // index of the element with the largest error
 };
 
 struct FunctionRange {
@@ -48,36 +48,44 @@ struct FunctionReport {
   std::int64_t elements = 0;
   UlpErrors errors;
   std::vector<FunctionRange> ranges;  // ascending, with about equally many finite inputs each
-  // Elements where output or exact value is NaN or infinite and the rounded exact value is another,
-  // and the first.
+  // The number of elements in which a NaN or infinity is wrong: the output or the exact value is
+  // NaN or infinite, and the rounded exact value is not the output. And the index of the first one.
   std::int64_t special = 0, special_at = -1;
-  std::int64_t flushed = 0;  // zeros where the rounded exact value is none
-  // Neighbouring inputs where the exact values rise and the outputs fall, or the other way round,
-  // and the lower input of the first. Of a function that turns, it is held to each branch.
+  std::int64_t flushed = 0;  // number of zeros for which the rounded exact value is not 0
+  // The number of neighbouring inputs for which the exact values rise and the outputs fall, or the
+  // other way round, and the lower input of the first pair. If the function turns, this checks each
+  // of its branches.
   std::int64_t inversions = 0;
   double inversion_at = 0;
-  // Inputs that are there several times with different outputs: no function computed them.
+  // The number of repeated inputs with different outputs, which no function can compute, and the
+  // first such input.
   std::int64_t unsteady = 0;
   double unsteady_at = 0;
-  std::vector<FunctionCandidate> fits;     // that give every bit: one class, for their bits agree
+  // Those that give every bit; they are one class, because their bits agree.
+  std::vector<FunctionCandidate> fits;
   std::vector<FunctionCandidate> nearest;  // the three others that differ least
   std::vector<FunctionBound> bounds;
 
-  // found: a candidate gives every bit; bounded: none does, and a bound is kept; none.
+  // Returns "found" if a candidate gives every bit, "bounded" if none does but a bound holds, and
+  // "none" otherwise.
   std::string outcome() const;
 };
 
-// The operators that identify_function takes.
+// Returns the operators that identify_function() accepts.
 std::span<const std::string_view> identifiable_functions();
-// Whether the case's is one of them.
+// True if the case's operator is one of them.
 bool is_identifiable_function(const Case& test_case);
 
-// Throws std::invalid_argument that names the case where its operator is another, where it has no
-// input x, and where the output has another shape or dtype than the case's. `threads`: 0 for
-// default_threads(); nothing depends on it.
+// Identifies the function that a producer computed. Throws std::invalid_argument, which names the
+// case, in these cases:
+// - The operator is not one of identifiable_functions().
+// - The case has no input x.
+// - The output has another shape or dtype than the case's.
+//
+// `threads` may be 0, which means default_threads(). The result does not depend on it.
 FunctionReport identify_function(const Case& test_case, const Tensor& output, int threads = 0);
 
-// The report as lines of text for a person; `test_case` as it was identified.
+// Returns the report as lines of text. `test_case` must be the case that was identified.
 std::string function_text(const FunctionReport& report, const Case& test_case,
                           const Tensor& output);
 

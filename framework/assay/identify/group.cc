@@ -10,7 +10,7 @@
 namespace assay::identify {
 namespace {
 
-// The model without what belongs to the case.
+// Returns the model without the parts that belong to the case.
 Candidate undivided(Candidate c) {
   c.split = {};
   c.inner_interval = 0;
@@ -18,8 +18,9 @@ Candidate undivided(Candidate c) {
   return plain(c);
 }
 
-// Those that tell most of the model come first: wide results of ordinary terms, of more than a
-// chunk but no more: short sums are seldom divided.
+// Orders outputs by how much they tell about the model, most first. Those are wide results of
+// ordinary terms with 32 to 1 024 terms: longer than a chunk, but short enough that K is seldom
+// divided.
 bool tells_more(const Sums& x, const Sums& y) {
   const auto rank = [](const Sums& s) {
     const bool ordinary = !s.has_specials && s.smallest_exponent > -100;
@@ -30,15 +31,15 @@ bool tells_more(const Sums& x, const Sums& y) {
   return rank(x) < rank(y);
 }
 
-// Models without what belongs to a case, each once.
+// Returns the models without the parts that belong to a case, each once.
 std::vector<Candidate> models_of(const std::vector<Candidate>& fits) {
   std::vector<Candidate> models;
   for (const Candidate& fit : fits) models.push_back(undivided(fit));
   return each_once(models);
 }
 
-// The same for other outputs: a chunk that holds all terms of this one stands for longer ones,
-// which longer sums tell apart.
+// Returns the same models for use on other outputs. A chunk that holds all terms of this output
+// also stands for longer chunks, which longer sums can distinguish.
 std::vector<Candidate> models_beyond(const Sums& s, const std::vector<Candidate>& fits) {
   const std::vector<Candidate> here = models_of(fits);
   std::vector<Candidate> models = here;
@@ -54,8 +55,9 @@ std::vector<Candidate> models_beyond(const Sums& s, const std::vector<Candidate>
   return each_once(models);
 }
 
-// What fits the outputs before may be near to what fits all: the known models and those in one or
-// two parameters from them that explain `before`, a member, as well.
+// Searches near the models that fit earlier outputs. It tries the known models, and models that
+// differ from them in one or two parameters. Each of these must also explain `before`, an output of
+// the same unit.
 SearchResult search_near(const Sums& s, const Sums& before, const std::vector<Candidate>& known,
                          int threads) {
   constexpr std::size_t kMost[] = {64, 3};
@@ -79,21 +81,23 @@ SearchResult search_near(const Sums& s, const Sums& before, const std::vector<Ca
   return result;
 }
 
-// Outputs that are taken to be one unit's work.
+// Outputs that the search assumes one unit computed.
 struct GroupUnit {
   std::vector<Candidate> known;  // models that explain all of its outputs, K undivided
   std::size_t anchor = 0;        // the last output that narrowed them down
-  int in_vain = 0;               // searches near `known` that found nothing since then
+  int in_vain = 0;               // searches near `known` since then that found nothing
 };
 
-// An output while the group is searched.
+// The state of an output during the search of its group.
 struct GroupMember {
   Explanation found;
-  std::int64_t tried = 0;               // models
-  std::optional<std::size_t> unit;      // whose models explain it
-  std::size_t fitted = 0;               // models that explained it when it joined the unit
-  std::optional<SearchResult> by_rows;  // of rows of the table, which leave something open
-  std::vector<std::size_t> asked;       // by unit: how many of its models did not explain it
+  std::int64_t tried = 0;           // number of models tried
+  std::optional<std::size_t> unit;  // the unit whose models explain it
+  std::size_t fitted = 0;           // number of models that explained it when it joined the unit
+  // The result from rows of the table, if it leaves several models.
+  std::optional<SearchResult> by_rows;
+  // By unit: number of its models that were tried and did not explain it.
+  std::vector<std::size_t> asked;
   bool is_done = false;
   bool is_open = false;  // the open models explain it
 };
@@ -104,8 +108,8 @@ class GroupSearch {
       : outputs_(outputs), threads_(threads), members_(outputs.size()) {}
 
   std::vector<Explanation> explained() {
-    // What is quickly found in one output spares the long search in the others; what is found at
-    // last may explain those before it.
+    // A quick result for one output saves the long search for the others. A late result may explain
+    // earlier outputs.
     each_open([&](std::size_t i) { return try_known(i) || try_open(i) || try_rows(i); });
     for (const Effort effort : {Effort::kUndivided, Effort::kAll}) {
       each_open([&](std::size_t i) {
@@ -132,7 +136,7 @@ class GroupSearch {
     }
   }
 
-  // Models that are known from other outputs.
+  // Tries models that are known from other outputs.
   bool try_known(std::size_t i) {
     GroupMember& m = members_[i];
     m.asked.resize(units_.size(), 0);
@@ -155,7 +159,7 @@ class GroupSearch {
     return false;
   }
 
-  // Rows of the table, where they explain the output beyond doubt. It is another unit's work then.
+  // Tries rows of the table. If they explain the output beyond doubt, it belongs to a new unit.
   bool try_rows(std::size_t i) {
     GroupMember& m = members_[i];
     SearchResult result = identify::search(outputs_[i], Effort::kRows, threads_);
@@ -171,9 +175,10 @@ class GroupSearch {
     return true;
   }
 
-  // Models near those of the first unit.
+  // Tries models near those of the first unit.
   bool try_near(std::size_t i) {
-    // Outputs of one unit have models near each other, or none has: a few that have not are enough.
+    // Either all outputs of one unit have models near each other, or none of them has. A few
+    // failures are enough to decide.
     constexpr int kMostInVain = 3;
     if (units_.empty() || units_.front().in_vain >= kMostInVain) return false;
     GroupUnit& unit = units_.front();
@@ -201,7 +206,8 @@ class GroupSearch {
     if (m.found.result.fits.empty()) return false;
     m.is_done = true;
     keep_open(i, m.found.result);
-    // What more models explain than are listed says too little for the others.
+    // If more models explain an output than are listed, it tells too little about the other
+    // outputs.
     if (m.found.result.has_more || !units_.empty()) return true;
     units_.push_back({models_beyond(outputs_[i], m.found.result.fits), i, 0});
     join(i, 0, std::move(m.found.result));
@@ -215,8 +221,8 @@ class GroupSearch {
     members_[i].is_open = true;
   }
 
-  // Tries the open models, which explain earlier outputs that more models explain than are listed.
-  // If some of them explain this output, too, a search would leave still more models open.
+  // Tries the open models. They explain earlier outputs, each of which more models explain than are
+  // listed. If some of them also explain this output, a search would find even more open models.
   bool try_open(std::size_t i) {
     GroupMember& m = members_[i];
     if (open_.empty() || open_k_ != outputs_[i].k || m.by_rows) return false;
@@ -239,7 +245,8 @@ class GroupSearch {
       m.fitted = result.fits.size();
       m.unit = u;
     } else {
-      // More fit than were looked for, so that they are no complete list to go on with.
+      // More models fit than the search looked for. The list is incomplete, so the search cannot
+      // continue with it.
       std::vector<Candidate> left = models_of(explaining(outputs_[i], unit.known, threads_));
       if (!left.empty()) unit.known = std::move(left);
     }
@@ -249,9 +256,9 @@ class GroupSearch {
     m.is_done = true;
   }
 
-  // Outputs that many models explain, each by itself: those that explain all of them.
+  // If many models explain each of several outputs, finds the models that explain all of them.
   void explain_together() {
-    // If several explain all of them already, still more of the grid would, which is much larger.
+    // If several models already explain all outputs, even more of the much larger grid would.
     constexpr std::size_t kSeveral = 4;
     const bool is_vain = std::all_of(members_.begin(), members_.end(), [](const GroupMember& m) {
       return m.is_open || !m.found.result.has_more;
@@ -274,7 +281,7 @@ class GroupSearch {
     if (known && !known->empty()) units_.push_back({models_of(*known), 0, 0});
   }
 
-  // What the last of the unit's outputs left holds for the others as well.
+  // Applies to an output the models that the last output of its unit left.
   void narrow(std::size_t i) {
     GroupMember& m = members_[i];
     const bool is_member = m.unit.has_value();

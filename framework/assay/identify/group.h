@@ -1,5 +1,6 @@
-// Recorded outputs that one unit may have computed: models that explain one of them are tried first
-// on the others, and what one output leaves open the others may decide.
+// Explains recorded outputs that the same unit may have computed. Models that explain one of them
+// are tried first on the others. If one output leaves several models, the others may decide between
+// them.
 #pragma once
 
 #include <vector>
@@ -13,18 +14,19 @@ struct Explanation {
   bool by_others = false;  // other outputs ruled out models that explain this one
 };
 
-// Sorts the outputs, those that tell most first, and explains each of them. All have one producer,
-// and operands of the same formats. `threads`: 0 for default_threads(); the result does not depend
-// on it.
+// Sorts the outputs, the most informative ones first, and explains each of them. All have the same
+// producer, and operands of the same formats. `threads` may be 0, which means default_threads().
+// The result does not depend on it.
 std::vector<Explanation> explain_group(std::vector<Sums>& outputs, int threads);
 
-// The models that fit an output, by whether more data of the same kind would tell them from the
-// first.
+// The models that fit an output, divided by whether more data of the same kind would distinguish
+// them from the first model.
 struct Doubts {
   std::vector<Candidate> rivals;
-  std::vector<Candidate> alike;  // that no such data tell from the first, it included
-  // How many more differ from the first in at most one sum of Rival::kSeldom. They are no doubt:
-  // the first is a row of the table, and they are not.
+  // Models that no such data distinguish from the first, including the first.
+  std::vector<Candidate> alike;
+  // The number of further models that differ from the first in at most one of Rival::kSeldom sums.
+  // They do not count as rivals, because the first model is a row of the table and they are not.
   int seldom = 0;
 };
 Doubts doubts_about(const Sums& sums, const SearchResult& result, int threads);

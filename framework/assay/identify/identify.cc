@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kShownRivals = 8;
 
-// What one unit's work has in common.
+// The properties that the outputs of one unit have in common.
 using UnitKey = std::tuple<std::string, std::string, std::string, bool>;
 UnitKey unit_key(const Sums& s) {
   return {s.producer, std::string(s.a_format->name), std::string(s.b_format->name),
@@ -61,7 +61,7 @@ void set_model(const Sums& s, const Candidate& c, Finding& f) {
 }
 
 // Returns the machines whose rows compute as the model of `f` does, with the same parameters.
-// `alike` are the models that no data of the kind tell from it.
+// `alike` are the models that no data of this kind distinguish from it.
 std::vector<std::string> names_alike(const Sums& s, const Finding& f,
                                      const std::vector<Candidate>& alike) {
   if (!f.is_row) return {};
@@ -122,7 +122,7 @@ Finding explained(const Sums& s, const Explanation& explanation, const Options& 
   f.agree = f.of = s.count;
   f.sentence = arithmetic_in_words(s, result.fits[0], f.alike, f.model);
   if (f.outcome == Outcome::kUndecided) {
-    // If the search was ended, models that compute alike may have hidden those that do not.
+    // If the search stopped early, models that compute the same may have hidden others.
     const std::int64_t others =
         result.has_more ? std::ssize(result.fits) - 1 : std::ssize(doubts.rivals);
     f.sentence = formatted("undecided: {}; {}{} other {} every element as well", f.sentence,
@@ -153,7 +153,7 @@ std::string function_sentence(const FunctionReport& report) {
       report.bounds.size(), kept == 1 ? "is" : "are");
 }
 
-// A function of each element.
+// Explains an output of a function of each element.
 Finding identify_elements(const Case& c, Finding f, int threads) {
   const Tensor& output = c.output().recorded.at(f.producer).tensor;
   f.elements = output.size();
@@ -231,7 +231,7 @@ std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Option
       findings.push_back(explained(group[i], explanations[i], options));
     }
   }
-  // As they were given.
+  // Restores the order of `outputs`.
   const auto place = [&](const Finding& f) {
     return std::find_if(outputs.begin(), outputs.end(),
                         [&](const Recorded& r) {

@@ -14,7 +14,8 @@
 namespace assay::identify {
 namespace {
 
-// The row of a machine that sums these operands in int32. Null if there is none.
+// Returns the row of a machine that sums these operands in int32, or nullptr if the machine has no
+// such row.
 const DotModel* integer_row(const Machine& machine, std::string_view input) {
   for (const DotModel& row : machine.dots) {
     if (row.input == input && row.accumulator.value == "int32") return &row;
@@ -22,16 +23,17 @@ const DotModel* integer_row(const Machine& machine, std::string_view input) {
   return nullptr;
 }
 
-// A machine, and the elements that it gives otherwise than they were recorded.
+// A machine, and the number of elements in which its results differ from the recorded ones.
 struct IntegerFit {
   const Machine* machine;
   const DotModel* row;
   std::int64_t differ = 0, first = -1;
 };
 
-// Whether sums of so many products may leave int32, whatever the inputs are.
+// True if sums of the case's number of products may leave the range of int32 for some inputs.
 bool may_overflow(const Case& c) {
-  if (c.op == "dot" || c.inputs.count("bias") != 0) return true;  // starts are any int32
+  // The start of a sum may be any int32.
+  if (c.op == "dot" || c.inputs.count("bias") != 0) return true;
   const Format& input = c.input("a").format();
   const double most =
       input.is_signed() ? std::ldexp(1.0, input.bits - 1) : std::ldexp(1.0, input.bits);
@@ -81,7 +83,7 @@ Finding identify_integers(const Case& c, Finding f, int threads) {
   if (tried.empty()) throw CaseError(c.name, why);
   f.tried = std::ssize(tried);
   const IntegerFit* best = &tried.front();
-  const IntegerFit* other = nullptr;  // of those that do not fit, the nearest
+  const IntegerFit* other = nullptr;  // the nearest machine that does not fit
   for (const IntegerFit& fit : tried) {
     if (fit.differ < best->differ) best = &fit;
     if (fit.differ == 0) ++f.fits;
@@ -97,7 +99,7 @@ Finding identify_integers(const Case& c, Finding f, int threads) {
                               units_in_words({f.model}, input), grouped(f.agree), grouped(f.of)));
     return f;
   }
-  bool is_open = false;  // whether machines that fit differ where a sum leaves int32
+  bool is_open = false;  // true if machines that fit differ for sums beyond int32
   for (const IntegerFit& fit : tried) {
     if (fit.differ != 0) {
       if (other == nullptr || fit.differ < other->differ) other = &fit;

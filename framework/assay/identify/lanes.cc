@@ -17,15 +17,16 @@
 namespace assay::identify {
 namespace {
 
-constexpr std::size_t kTooFew = 3;  // lanes that are not worth a vector
+constexpr std::size_t kTooFew = 3;  // at most this many lanes are not worth a vector
 
-// Whether its sums are gone through as LaneSums does.
+// True if LaneSums can compute the candidate's sums.
 bool takes_lanes(const Sums& s, const Candidate& c) {
   return !s.has_specials && !s.sums_in_float16 && !c.in_two_terms &&
          c.split == KSplit{.terms = c.split.terms};
 }
 
-// Whether it can be a lane beside others: it aligns terms and the accumulator together.
+// True if the candidate can share lanes with candidates that have other kept bits. It must align
+// the terms and the accumulator together.
 bool differs_in_kept_bits(const Sums& s, const Candidate& c) {
   const DotModel& m = c.model;
   return takes_lanes(s, c) && !s.is_scaled() && m.kept_bits.value > 0 &&
@@ -38,7 +39,8 @@ bool same_but_kept_bits(Candidate a, const Candidate& b) {
   return same(a, b);
 }
 
-// What tells such candidates apart but for their kept bits, quickly: same_but_kept_bits() decides.
+// A key of such a candidate without its kept bits, for quick comparison. same_but_kept_bits() makes
+// the final decision.
 using Key = std::array<std::uint64_t, 6>;
 Key key_of(const Candidate& c) {
   const DotModel& m = c.model;
@@ -74,7 +76,7 @@ struct Hash {
   }
 };
 
-// Places of candidates that are tried together.
+// Indices of candidates that are tried together.
 using Group = std::vector<std::size_t>;
 std::vector<Group> groups_of(const Sums& s, std::span<const Candidate> candidates) {
   std::vector<Group> groups;
@@ -105,7 +107,7 @@ void set_products(const QuickSum& quick, std::int64_t k, std::span<const QuickSu
   quick.set_products(k, rows, terms.products.data(), terms.powers.data());
 }
 
-// The terms of kAtOnce pairings at most; the last one fills what is left of the vector.
+// Computes the terms of at most kAtOnce pairings. The last pairing fills the rest of the vector.
 void set_terms(const Sums& s, const Operands& operands, const QuickSum& quick,
                std::span<const Pairing> pairings, BlockTerms& terms) {
   std::array<QuickSum::Factors, ManySums::kAtOnce> rows{};
@@ -129,38 +131,39 @@ void set_terms(const Sums& s, const Operands& operands, const QuickSum& quick,
 
 }  // namespace
 
-// As Trial sums, in all lanes: of candidates that differ in kept bits alone, or of elements.
+// Computes sums as Trial does, in all lanes. The lanes are candidates that differ only in kept
+// bits, or elements.
 class LaneSums {
  public:
-  // What the lanes have in common, and 2^kept of each.
+  // `common` holds all parameters of the lanes except their kept bits.
   LaneSums(const Candidate& common, std::int64_t k)
       : common_(common), quick_(common.model), model_(quick_.lane_model()), k_(k) {}
   bool is_possible() const { return model_.has_value(); }
 
   void set_lanes(std::vector<double> kept) {
     kept_ = std::move(kept);
-    // What fills the last vector up is not looked at.
+    // The lanes that fill up the last vector are not read.
     kept_.resize((kept_.size() + simd::kLanes - 1) / simd::kLanes * simd::kLanes, kept_.back());
     for (std::vector<double>* values : {&sum_, &part_, &inner_}) values->resize(kept_.size());
     doubtful_.resize(kept_.size());
   }
-  // K terms that all lanes have.
+  // Sets K terms that all lanes use.
   void set_terms(const QuickSum::Factors& row) {
     set_products(quick_, k_, {&row, 1}, own_);
     use_terms(own_, 0);
   }
-  // Terms of kAtOnce lanes, which must outlive the sums.
+  // Uses terms of kAtOnce lanes, which must outlive the sums.
   void use_terms(const BlockTerms& terms) { use_terms(terms, simd::kLanes); }
   const QuickSum& quick() const { return quick_; }
 
-  // starts[i]: what lane i begins with.
+  // Computes the sums. starts[i] is the start value of lane i.
   void sum(const std::vector<double>& starts) {
     std::fill(doubtful_.begin(), doubtful_.end(), 0);
     std::copy(starts.begin(), starts.end(), sum_.begin());
     add_divided();
   }
 
-  // Of scaled sums: lane i with the scales of elements[i], as Trial::sum() adds them.
+  // Computes scaled sums, as Trial::sum() does. Lane i uses the scales of elements[i].
   void sum_scaled(const Sums& s, std::span<const std::int64_t> elements) {
     std::fill(doubtful_.begin(), doubtful_.end(), 0);
     std::vector<float> totals(elements.size(), 0.0F);
@@ -203,7 +206,7 @@ class LaneSums {
     stride_ = stride;
   }
 
-  // Adds all K terms to sum_, divided as the candidate says.
+  // Adds all K terms to sum_, with K divided as the candidate requires.
   void add_divided() {
     const std::int64_t interval = common_.split.terms;
     if (interval == 0) return add_part(0, k_, sum_);
@@ -218,7 +221,7 @@ class LaneSums {
     });
   }
 
-  // Sums of parts of `interval` terms each are added in float32.
+  // Adds the sums of parts of `interval` terms each in float32.
   template <typename SumPart>
   static void add_promoted(std::int64_t interval, std::int64_t begin, std::int64_t n,
                            std::vector<double>& total, const std::vector<double>& part,
@@ -247,13 +250,14 @@ class LaneSums {
   const double *products_ = nullptr, *powers_ = nullptr;
   std::int64_t stride_ = 0;
   std::vector<double> kept_;
-  std::vector<double> sum_, part_, inner_;  // lanes
+  std::vector<double> sum_, part_, inner_;  // by lane
   std::vector<unsigned char> doubtful_;
 };
 
 namespace {
 
-// Those of a group that agree on the elements, tried until few are left. `tried`: on so many.
+// Returns the members of a group that agree on the elements, tried until few are left. `tried`
+// receives the number of elements that were tried.
 Group left_of(const Sums& s, const Operands& operands, std::span<const Candidate> candidates,
               Group group, std::span<const std::int64_t> elements, std::size_t& tried) {
   const Candidate& first = candidates[group[0]];
@@ -364,7 +368,7 @@ void each_block_of_sums(const Sums& s, AllOperands& operands, std::span<const Ca
   }
   std::vector<std::size_t> left(candidates.size());
   for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
-  // By what they read: the operands, and whether subnormal ones count as 0.
+  // By what the candidates read: the operands, and whether subnormal operands count as 0.
   std::map<std::pair<const Operands*, bool>, BlockTerms> terms;
   const auto key_at = [&](std::size_t i) {
     const Trial& trial = all[i]->trial;
@@ -425,7 +429,8 @@ std::vector<char> agreeing(const Sums& s, AllOperands& operands,
                            std::span<const Candidate> candidates,
                            std::span<const std::int64_t> elements, int threads) {
   const std::vector<Group> groups = groups_of(s, candidates);
-  // Most candidates differ on the first few elements, which are summed for each of them.
+  // Most candidates differ on the first few elements, which are summed for each candidate
+  // separately.
   std::vector<char> agree(candidates.size(), 0);
   const std::size_t block = candidates.size() > 256 ? 16 : 1;
   parallel_for(static_cast<std::int64_t>((groups.size() + block - 1) / block), threads,

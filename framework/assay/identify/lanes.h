@@ -1,5 +1,5 @@
-// Many sums side by side: of candidates that differ in kept bits alone, which most of a search's
-// candidates do, or of elements.
+// Computes many sums side by side: those of candidates that differ only in kept bits, as most
+// candidates of a search do, or those of several elements.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace assay::identify {
 
-// The operands of every conversion that is tried, made once.
+// The operands after every conversion that is tried. Each conversion is computed once.
 class AllOperands {
  public:
   explicit AllOperands(const Sums& sums) : sums_(sums) {}
@@ -27,12 +27,12 @@ class AllOperands {
   std::map<std::tuple<const Format*, int, bool>, Operands> made_;
 };
 
-// Products of the terms of a block of pairings, and their powers of two (simd/sum_lanes.h).
+// The products of the terms of a block of pairings, and their powers of two (simd/sum_lanes.h).
 struct BlockTerms {
   std::vector<double> products, powers;
 };
 
-// Sums of one candidate, eight at once where it does not sum a chunk exactly.
+// Sums of one candidate, eight at once if the candidate does not sum a chunk exactly.
 class ManySums {
  public:
   static constexpr std::size_t kAtOnce = 8;
@@ -40,10 +40,11 @@ class ManySums {
   explicit ManySums(const Trial& trial);
   ~ManySums();
 
-  // Of kAtOnce pairings at most, before they are rounded to the output's format. `terms` are those
-  // of these pairings, as make_terms() of a candidate with the same operands made them; null: none.
+  // Returns the sums of at most kAtOnce pairings, before they are rounded to the output's format.
+  // `terms` are the terms of these pairings, computed by make_terms() of a candidate with the same
+  // operands. If it is nullptr, the function computes them.
   std::vector<double> of(std::span<const Pairing> pairings, const BlockTerms* terms = nullptr);
-  // Whether it sums several pairings at once, and so reads terms.
+  // True if it sums several pairings at once, and therefore reads terms.
   bool takes_terms() const;
   void make_terms(std::span<const Pairing> pairings, BlockTerms& terms) const;
 
@@ -52,25 +53,25 @@ class ManySums {
   std::unique_ptr<class LaneSums> lanes_;
 };
 
-// Sums by many candidates: the products of a block of pairings are made once for all of them.
-// take(i, first, sums) gets the sums of candidate i for the pairings from `first` on, and says
-// whether the candidate goes on. Its calls for one candidate come in order, and those for
-// different ones from several threads.
+// Computes sums for many candidates. The products of a block of pairings are computed once for all
+// of them. take(i, first, sums) receives the sums of candidate i for the pairings from index
+// `first` on. It returns false if that candidate needs no more sums. Calls for one candidate are in
+// order. Calls for different candidates may come from several threads.
 using TakeSums =
     std::function<bool(std::size_t candidate, std::size_t first, std::span<const double> sums)>;
 void each_block_of_sums(const Sums& sums, AllOperands& operands,
                         std::span<const Candidate> candidates, std::span<const Pairing> pairings,
                         int threads, const TakeSums& take);
 
-// For each of the candidates, on how many of the elements it agrees, counted until more than
-// `most_that_differ` do not.
+// Returns the number of elements on which each candidate agrees. Stops counting for a candidate
+// once it differs on more than `most_that_differ`.
 std::vector<std::int64_t> agreements(const Sums& sums, AllOperands& operands,
                                      std::span<const Candidate> candidates,
                                      std::span<const std::int64_t> elements,
                                      std::int64_t most_that_differ, int threads);
 
-// For each of the candidates, whether it agrees on all of the elements. `threads`: 0 for
-// default_threads(); the result does not depend on it.
+// Returns for each candidate 1 if it agrees on all of the elements, and 0 otherwise. `threads` may
+// be 0, which means default_threads(). The result does not depend on it.
 std::vector<char> agreeing(const Sums& sums, AllOperands& operands,
                            std::span<const Candidate> candidates,
                            std::span<const std::int64_t> elements, int threads);

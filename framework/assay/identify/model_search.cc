@@ -19,12 +19,12 @@
 namespace assay::identify {
 namespace {
 
-// Products of the sums of one element that a search may spend on a stage.
+// The number of products that a stage of the search may compute per element.
 constexpr double kBudget = 2e9;
 constexpr std::int64_t kElementsOfEvidence = 1024;
-constexpr std::size_t kTelling = 256;  // elements that every candidate is tried on
+constexpr std::size_t kTelling = 256;  // the first elements, on which every candidate is tried
 
-// Parts of one size each.
+// Returns divisions into parts of one size.
 std::vector<KSplit> splits_of(const std::vector<std::int64_t>& intervals) {
   std::vector<KSplit> splits;
   for (const std::int64_t interval : intervals) splits.push_back({.terms = interval});
@@ -41,7 +41,7 @@ class ModelSearch {
             kBudget / 2 / (static_cast<double>(sums.count) * static_cast<double>(sums.k) + 1), 8.0,
             static_cast<double>(SearchResult::kMostFits)))) {}
 
-  // Adds those of the candidates that fit, a few at a time: where many fit, the data say little.
+  // Adds the candidates that fit, a few at a time. If many fit, the data say little.
   void try_all(std::span<const Candidate> candidates) {
     constexpr std::size_t kAtATime = 256, kBlock = 64;
     const std::span<const std::int64_t> order(sums_.order);
@@ -58,7 +58,7 @@ class ModelSearch {
     }
   }
 
-  // The same with these divisions of K, a few at a time: where too many fit, nothing is learnt.
+  // Does the same with these divisions of K, a few at a time. If too many fit, the data say little.
   void try_split(const std::vector<Candidate>& models, std::span<const KSplit> splits) {
     const std::size_t at_a_time =
         std::max<std::size_t>(1, 256 / std::max<std::size_t>(1, models.size()));
@@ -89,7 +89,7 @@ class ModelSearch {
     forms_.push_back(form);
   }
 
-  // The models around those that fit, twice: pairs of parameters.
+  // Tries the models around those that fit, twice, which covers pairs of parameters.
   void try_neighbours() {
     std::size_t done = 0;
     for (int round = 0; round < 2; ++round) {
@@ -104,7 +104,7 @@ class ModelSearch {
     }
   }
 
-  // Other divisions of K by the models of those that fit.
+  // Tries other divisions of K with the models that fit.
   void try_other_divisions() {
     const std::vector<KSplit> splits = rare_splits(sums_);
     const double cost = static_cast<double>(splits.size()) * static_cast<double>(sums_.k);
@@ -128,7 +128,7 @@ class ModelSearch {
     try_split(models, splits);
   }
 
-  // Those of the models that fit by none of the divisions that were tried.
+  // Returns the models that fit with none of the divisions tried so far.
   std::vector<Candidate> without_fit(const std::vector<Candidate>& models) const {
     const auto whole = [](Candidate c) {
       c.split = {};
@@ -150,14 +150,14 @@ class ModelSearch {
 
   bool is_full() const { return result_.fits.size() >= most_fits_; }
   bool has_fits() const { return !result_.fits.empty(); }
-  // What it takes to try so many candidates.
+  // True if the time allows trying this number of candidates with this number of divisions.
   bool is_affordable(std::size_t candidates, std::size_t intervals) const {
     return static_cast<double>(candidates) * static_cast<double>(intervals) *
                static_cast<double>(sums_.k) <
            kBudget;
   }
 
-  // The first of them, as many as so many divisions leave time for.
+  // Returns the first models, as many as time allows with these divisions.
   std::vector<Candidate> affordable(const std::vector<Candidate>& models,
                                     const std::vector<KSplit>& splits) const {
     const double cost = static_cast<double>(splits.size()) * static_cast<double>(sums_.k) + 1;
@@ -167,7 +167,7 @@ class ModelSearch {
   }
 
   SearchResult finish() {
-    // The nearest to a row, undivided or in likely parts, first.
+    // First the models nearest to a row, undivided or in likely parts.
     const std::vector<std::int64_t> likely = likely_intervals(sums_);
     struct Ranked {
       CandidateText text;
@@ -177,7 +177,7 @@ class ModelSearch {
     for (Candidate& c : result_.fits) {
       CandidateText text = text_of(sums_, c);
       if (!text.is_row) {
-        // The first of those that cannot differ was another one.
+        // The candidate that stands for those that compute the same may not be the row.
         const std::vector<MachineRow> rows = rows_like(sums_, c);
         if (!rows.empty()) {
           c = rows.front().candidate;
@@ -204,7 +204,7 @@ class ModelSearch {
   }
 
  private:
-  // Those that agree on the elements.
+  // Returns the candidates that agree on the elements.
   std::vector<Candidate> those_that_agree(std::span<const Candidate> candidates,
                                           std::span<const std::int64_t> elements) {
     const std::vector<char> agree = agreeing(sums_, operands_, candidates, elements, threads_);
@@ -220,7 +220,7 @@ class ModelSearch {
   int threads_;
   std::size_t most_fits_;
   SearchResult result_;
-  std::vector<Candidate> forms_;  // the fits, canonical
+  std::vector<Candidate> forms_;  // canonical forms of the fits
 };
 
 void append(std::vector<Candidate>& to, std::vector<Candidate> more) {
@@ -233,7 +233,7 @@ std::vector<Candidate> rarer(const Sums& s, const std::vector<Candidate>& models
   return all;
 }
 
-// With the bias at either end, and scales applied either way.
+// Returns the models with the bias at either end, and with scales applied in either way.
 std::vector<Candidate> at_both_ends(const Sums& s, const std::vector<Candidate>& models) {
   std::vector<Candidate> all;
   for (const Candidate& c : models) {
@@ -280,7 +280,8 @@ std::vector<Candidate> promoted_inside(const Sums& s, const std::vector<Candidat
 std::vector<Rival> rivals_of(const Sums& s, const SearchResult& result, int threads) {
   const std::vector<Candidate>& fits = result.fits;
   if (fits.size() < 2 || s.count == 0 || s.k == 0) return {};
-  // As many as the candidates leave time for: models that seldom differ are other models.
+  // The number of pairings depends on the number of candidates. Models that seldom differ still
+  // count as different.
   const double affordable = kBudget / (result.has_more ? 1024 : 16) /
                             (static_cast<double>(fits.size()) * static_cast<double>(s.k));
   const int count = static_cast<int>(std::clamp(affordable, 128.0, 8192.0));
@@ -293,14 +294,15 @@ std::vector<Rival> rivals_of(const Sums& s, const SearchResult& result, int thre
              b_rows = static_cast<std::int64_t>(s.b.size()) / s.k;
   for (int i = 0; i < count; ++i) {
     const std::int64_t element = below(s.count);
-    // Scales belong to their rows. Terms that cancel near each other do so where rows are turned by
-    // one place.
+    // Scales belong to their rows. If rows are rotated by one place, terms that cancel stay near
+    // each other.
     pairings.push_back({s.is_scaled() ? s.a_row[at(element)] : below(a_rows),
                         s.is_scaled() ? s.b_row[at(element)] : below(b_rows),
                         i % 2 == 0 ? 1 : below(s.k), element});
   }
   AllOperands operands(s);
-  // Before it is rounded to the output's format, unless that is where candidates differ.
+  // Sums are compared before they are rounded to the output's format, unless the candidates differ
+  // in that rounding.
   const bool same_rounding = std::all_of(fits.begin(), fits.end(), [&](const Candidate& c) {
     return c.output_rounding == fits[0].output_rounding;
   });
@@ -315,7 +317,7 @@ std::vector<Rival> rivals_of(const Sums& s, const SearchResult& result, int thre
                        }
                        return true;
                      });
-  // Counted until they are many.
+  // The differences of a candidate are counted until there are many.
   std::vector<std::int64_t> differ(fits.size(), 0);
   const auto many_differ = static_cast<std::int64_t>(pairings.size()) / Rival::kSeldom + 1;
   each_block_of_sums(s, operands, std::span(fits).subspan(1), pairings, threads,
@@ -395,7 +397,7 @@ SearchResult search_among(const Sums& s, const std::vector<Candidate>& models, b
   constexpr std::size_t kFew = 8;
   const bool is_few = models.size() <= kFew && search.is_affordable(all.size(), every.size());
   search.try_divided(all, is_few ? every : likely);
-  // What explains this by a likely division must not hide what does so by another.
+  // A model that fits with a likely division must not hide one that fits with another division.
   const std::vector<KSplit> rare = rare_splits(s);
   search.try_split(search.affordable(search.without_fit(all), rare), rare);
   if (!search.has_fits() && models.size() <= kFew) {
@@ -416,7 +418,7 @@ namespace {
 
 std::vector<Candidate> explaining_by(const Sums& s, const std::vector<Candidate>& models,
                                      const std::vector<KSplit>& splits, int threads) {
-  // So few elements that all models could fit.
+  // Uses few enough elements that all models could fit.
   const double cost = static_cast<double>(models.size()) * static_cast<double>(s.k) + 1;
   const auto most =
       static_cast<std::size_t>(std::clamp(kBudget / 4 / cost, 16.0, static_cast<double>(kTelling)));
@@ -459,7 +461,8 @@ std::vector<Candidate> explaining(const Sums& s, const std::vector<Candidate>& m
 std::optional<std::vector<Candidate>> explaining_all(std::span<const Sums* const> outputs,
                                                      const std::vector<Candidate>& models,
                                                      std::size_t most, int threads) {
-  // Neighbours in the list are alike. Blocks from all over it soon show whether many explain all.
+  // Neighbours in the list are alike. Blocks from all over the list soon show if many models
+  // explain all outputs.
   constexpr std::size_t kBlock = 256, kStride = 4099;  // a prime
   const std::size_t blocks = (models.size() + kBlock - 1) / kBlock;
   if (blocks % kStride == 0 && blocks > 0) return std::nullopt;
@@ -490,7 +493,8 @@ std::vector<Candidate> whole_grid(const Sums& s) {
 
 namespace {
 
-// A division of K goes by the name of the parameter that asks for it.
+// Returns the name of a parameter for users. A division of K has the name of the parameter that
+// requests it.
 std::string name_in_text(const Sums& s, const SpaceParameter& row, const Candidate& c) {
   if (row.name != "interval") return std::string(row.name);
   return divides_by_promotion(s, c) ? "promotion_interval" : "split_k";
@@ -503,13 +507,14 @@ std::vector<Evidence> evidence_for(const Sums& s, const Candidate& found, int th
   const std::int64_t count = std::min(s.count, kElementsOfEvidence);
   for (std::int64_t i = 0; i < count; ++i) elements.push_back(i * s.count / count);
   std::vector<Evidence> all;
-  std::vector<std::pair<std::size_t, std::string>> values;  // of candidates: evidence, and value
+  // For each candidate: index of the evidence, and value.
+  std::vector<std::pair<std::size_t, std::string>> values;
   std::vector<Candidate> candidates;
   for (const SpaceParameter& row : space_parameters()) {
     if (!row.matters(s, found)) continue;
     Evidence evidence{name_in_text(s, row, found), row.value(s, found), "", 0, count, {}};
     std::vector<Candidate> others = row.others(s, found);
-    // Of a long list the values next to the one that was found, and some far from it.
+    // From a long list, uses the values next to the one that was found, and a few farther ones.
     if (others.size() > 12) {
       std::vector<Candidate> few;
       const auto next = static_cast<std::size_t>(

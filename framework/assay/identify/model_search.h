@@ -10,73 +10,74 @@
 
 namespace assay::identify {
 
-// How much of a result depends on a parameter: in how many elements another value would show.
+// The influence of a parameter on a result: the number of elements that another value would change.
 struct Evidence {
   std::string parameter, value;
-  // The other value that differs least, in so many of `of` elements; "" where none differs.
+  // The other value that changes the fewest elements, `differ` of `of` elements. Empty if no value
+  // changes any.
   std::string rival;
   std::int64_t differ = 0, of = 0;
-  // Values that give the same bits: the data do not decide between them.
+  // Values that give the same bits. The data do not decide between them.
   std::vector<std::string> same;
 };
 
-// A model that fits nearly.
+// The model that fits best although none fits.
 struct Nearest {
   Candidate candidate;
   std::int64_t agree = 0, of = 0;
-  std::uint64_t largest_ulps = 0;  // between what it gives and what was recorded
-  std::int64_t first = 0;          // element that differs
+  std::uint64_t largest_ulps = 0;  // between its results and the recorded ones
+  std::int64_t first = 0;          // first element that differs
 };
 
 struct SearchResult {
-  // Those that give every recorded element, the one that is nearest to a machine's row first. More
-  // than kMostFits are not looked for.
+  // The models that give every recorded element. The one nearest to a machine's row comes first.
+  // The search stops at kMostFits models, or earlier for large outputs.
   static constexpr std::size_t kMostFits = 400;
   std::vector<Candidate> fits;
   std::int64_t tried = 0;
-  bool has_more = false;  // so many fitted that the search was ended
+  bool has_more = false;  // true if the search stopped because too many models fit
 };
 
 enum class Effort : std::uint8_t {
-  kRows,       // the rows of machines, K divided in likely parts; what is near to them if some fit
-  kUndivided,  // all models with K in one; of models that hardware is known for, K divided, too
+  kRows,       // rows of machines, K divided in likely parts, and models near those that fit
+  kUndivided,  // all models with K undivided, and those of known hardware also with K divided
   kAll,        // every model with K divided, as far as its size allows
 };
-// From the likely models on, until some fit; then what is near to those. `threads`: 0 for
-// default_threads(); the result does not depend on it.
+// Searches from the likely models on until some fit, and then near those. `threads` may be 0, which
+// means default_threads(). The result does not depend on it.
 SearchResult search(const Sums& sums, Effort effort, int threads);
-// These models alone, with every likely division of K (where that is affordable: every division).
-// `widen`: with every value of the parameters that only such data exercise, too.
+// Tries only these models, with every likely division of K, or with every division if that is
+// affordable. `widen` adds every value of the parameters that only unusual data exercise.
 SearchResult search_among(const Sums& sums, const std::vector<Candidate>& models, bool widen,
                           int threads);
 
-// These candidates alone, K divided as they say.
+// Tries only these candidates, with K divided as they say.
 SearchResult search_exactly(const Sums& sums, const std::vector<Candidate>& candidates,
                             int threads);
 
-// Those of the models that explain the elements that tell most, by some division of K that is
-// affordable for so many models. With every value of the parameters that only such data exercise.
-// Unlike a search's, the list is complete.
+// Returns the models that explain the most informative elements, by some division of K. Tries as
+// many divisions as is affordable for this number of models, and every value of the parameters that
+// only unusual data exercise. Unlike that of search(), the list is complete.
 std::vector<Candidate> explaining(const Sums& sums, const std::vector<Candidate>& models,
                                   int threads);
-// Every model of the large grids, K undivided.
+// Returns every model of the large grids, with K undivided.
 std::vector<Candidate> whole_grid(const Sums& sums);
-// Those of the models, K undivided, that explain the telling elements of all outputs, each by a
-// likely division of K. The list is complete. Returns nothing once more than `most` of them do: so
-// many decide nothing, and the search for the others would take long.
+// Returns the models, with K undivided, that explain the most informative elements of all outputs,
+// each by a likely division of K. The list is complete. Returns nothing if more than `most` models
+// do. Such a number decides nothing, and finding the rest would take long.
 std::optional<std::vector<Candidate>> explaining_all(std::span<const Sums* const> outputs,
                                                      const std::vector<Candidate>& models,
                                                      std::size_t most, int threads);
 
-// A candidate that does not compute as the first one does.
+// A candidate that does not compute the same as the first one.
 struct Rival {
   static constexpr std::int64_t kSeldom = 128;
   Candidate candidate;
-  bool differs_seldom = false;  // in one sum of kSeldom at most
+  bool differs_seldom = false;  // in at most one of kSeldom sums
 };
-// Which of the fits do not give the same sums as the first, before they are rounded to the
-// output's format, on more data of the same kind: the recorded operands, paired anew. Few pairings
-// are tried if the search was ended early, because the fits then decide nothing.
+// Returns the fits that differ from the first one on more data of the same kind: the recorded
+// operands in new pairs. Compares the sums before they are rounded to the output's format. Tries
+// only a few pairings if the search stopped early, because the fits then decide nothing.
 std::vector<Rival> rivals_of(const Sums& sums, const SearchResult& result, int threads);
 
 std::vector<Evidence> evidence_for(const Sums& sums, const Candidate& candidate, int threads);

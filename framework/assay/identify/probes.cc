@@ -17,13 +17,14 @@ struct Probe {
   std::string kind;
   std::int64_t k;
   int low, high;  // exponents of factors
-  int lift = 0;   // of the large factors that cancel
-  int reach = 0;  // how far apart they are at most; 0: there are none
+  int lift = 0;   // added to the exponents of the large factors that cancel
+  int reach = 0;  // their largest distance in K, or 0 without such factors
 };
 
 int largest_exponent(const Format& format) { return std::ilogb(max_finite(format)); }
 
-// Random sign and mantissa, an exponent in [low, high] as far as the format has it.
+// Returns a number with random sign and mantissa. Its exponent is in [low, high], limited to the
+// format's exponents.
 double drawn(Random& random, const Format& format, int low, int high) {
   const int least = std::ilogb(min_subnormal(format)), most = largest_exponent(format) - 1;
   const int span = std::max(high - low, 0);
@@ -52,7 +53,7 @@ Case made(const Probe& probe, const Format& format, const Format* output, std::u
                     : drawn(random, format, probe.low, probe.high);
     }
   }
-  // Every fourth place of K or so is large, and another takes its products away again.
+  // About every fourth position in K is large, and a later one cancels its products.
   std::vector<bool> is_taken(at(k), false);
   for (std::int64_t i = 0; probe.reach > 0 && i < k;
        i += 1 + static_cast<std::int64_t>(random.below(6))) {
@@ -92,7 +93,7 @@ std::vector<Case> probes(const Format& format, const Format* output, std::uint64
   }
   const int top = largest_exponent(format) - 1,
             bottom = std::ilogb(min_subnormal(format)) + std::min(format.precision - 1, 4);
-  // Sums of 256 products stay within float32.
+  // This keeps sums of 256 products within the range of float32.
   const int high = std::min(top, 40), low = std::max(bottom, -40);
   const auto within = [&](int exponent) { return std::clamp(exponent, low, high); };
   std::vector<Probe> all = {
@@ -103,7 +104,7 @@ std::vector<Case> probes(const Format& format, const Format* output, std::uint64
       {"spread_12", 256, within(-12), within(12)},
   };
   if (shape) all.erase(all.begin()), all.front().kind = "normal";
-  // Small terms low in the range, so that the large ones reach far above them.
+  // Small terms are low in the range, so that the large ones can be far above them.
   const int base = std::max(low, -10);
   for (const int lift : {2, 4, 7, 10, 13}) {
     all.push_back({assay::formatted("near_{}", lift), 128, base, within(base + 2), lift, 8});

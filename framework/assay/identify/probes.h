@@ -1,4 +1,4 @@
-// Products whose results decide how a matrix unit adds.
+// Products whose results show how a matrix unit adds.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,21 @@ struct ProbeShape {
   std::int64_t m, k, n;
 };
 
-// Whether there are probes of this dtype: of signed floats that float32 holds.
+// True if probes of this dtype exist. They exist for signed floats whose values float32 can
+// represent.
 bool can_be_probed(const Format& format);
 
-// Cases of matmul without outputs, for a kernel to compute: a (32, K), b (K, 32), of K = 128 and
-// 256, with float32 results where nothing else is said. They are named "probe/DTYPE/KIND":
-//   normal     values of N(0, 1): what a model's kernels see, too
+// Returns cases of matmul without outputs, which a kernel is to compute: a (32, K) and b (K, 32),
+// for K = 128 and 256. They are named "probe/DTYPE/KIND":
+//   normal     values of N(0, 1), like those in the kernels of a neural network
 //   spread     random signs, mantissas and exponents
-//   near, far  large terms that cancel, at most 8 and at most 64 places apart in K: what is lost
-//              beside them shows the kept bits, the chunk and the roundings
+//   near, far  large terms that cancel, at most 8 and at most 64 places apart in K. Small terms
+//              lost next to them reveal the kept bits, the chunk and the roundings.
 //   tiny       terms near and below the smallest normal numbers
-// `output` is the dtype of the results; nullptr means float32. With `shape` all products have that
-// shape, and there is one of the kind "normal": kernels of libraries choose by the shape how they
-// divide K. The same seed gives the same bits. Throws std::invalid_argument if the format cannot be
-// probed, or a size is not positive.
+// `output` is the dtype of the results. nullptr means float32. With `shape`, all products have that
+// shape, because library kernels choose the division of K by the shape. There is then only one
+// product of the kind "normal". The same seed gives the same bits. Throws std::invalid_argument if
+// the format cannot be probed, or a size is not positive.
 std::vector<Case> probes(const Format& format, const Format* output, std::uint64_t seed,
                          const std::optional<ProbeShape>& shape = std::nullopt);
 

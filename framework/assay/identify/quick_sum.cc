@@ -17,7 +17,7 @@ int exponent_of(double value) { return static_cast<int>(bits_of(value) >> 52 & 0
 // 2^exponent, a normal float64.
 double power(int exponent) { return of_bits(static_cast<std::uint64_t>(exponent + 1023) << 52); }
 
-// x + y rounded to odd with 53 bits.
+// Returns x + y, rounded to odd with 53 bits.
 double odd_sum(double x, double y) {
   const double sum = x + y;
   if (!std::isfinite(sum)) return sum;
@@ -27,7 +27,7 @@ double odd_sum(double x, double y) {
   return of_bits((error > 0) == (sum > 0) ? bits_of(sum) + 1 : bits_of(sum) - 1);
 }
 
-// sum 2^unit rounded to odd with 53 bits.
+// Returns sum * 2^unit, rounded to odd with 53 bits.
 double odd_of(__int128 sum, int unit) {
   const bool negative = sum < 0;
   const auto size = static_cast<unsigned __int128>(negative ? -sum : sum);
@@ -64,7 +64,7 @@ Rounder::Rounder(const DotModel& model)
       rounding_(model.rounding.value),
       flush_(model.flush_sums.value) {
   to_.low = min_normal(format_);
-  // Below the last binade no rounding reaches beyond the largest value.
+  // Below the last binade, no rounding exceeds the largest finite value.
   to_.high = std::ldexp(1.0, std::ilogb(max_finite(format_)));
   to_.shift = 53 - format_.precision;
   to_.rest = (std::uint64_t{1} << to_.shift) - 1;
@@ -110,7 +110,7 @@ QuickSum::QuickSum(const DotModel& model)
 
 double QuickSum::add(double x, double y) const { return round_(odd_sum(x, y)); }
 
-// One exact sum, rounded once.
+// Sums a chunk exactly and rounds once.
 std::optional<double> QuickSum::exact_chunk(int n, const double* terms, double c) const {
   int largest = -1100;
   if (c != 0) largest = exponent_of(c);
@@ -121,7 +121,7 @@ std::optional<double> QuickSum::exact_chunk(int n, const double* terms, double c
     if (std::signbit(c)) return std::nullopt;
     return 0.0;
   }
-  // Below `unit` no term may have a bit. 128 terms of 2^(largest + 1) stay below 2^127.
+  // Terms may have no bits below `unit`. The sum of 128 terms of 2^(largest + 1) stays below 2^127.
   const int unit = largest - 116;
   __int128 sum = 0;
   const auto take = [&](double term) {
@@ -149,9 +149,9 @@ std::optional<double> QuickSum::exact_chunk(int n, const double* terms, double c
 
 namespace {
 
-// Loops without a branch and without a chain of additions, as compilers vectorise them.
+// Loops without branches and without chains of additions, which compilers can vectorise.
 
-// The power of two at or below |v|, at least `least`; 0 of 0.
+// Returns the largest power of two that is at most |v|, but at least `least`. Returns 0 if v is 0.
 inline double power_below(double v, double least) {
   const double p = std::bit_cast<double>(std::bit_cast<std::uint64_t>(v) & 0x7ff0000000000000u);
   return p > 0 ? (p < least ? least : p) : 0.0;
@@ -161,7 +161,8 @@ inline double flushed(double v, double least) {
   return std::abs(v) < least ? std::copysign(0.0, v) : v;
 }
 
-// The largest of n values, and their sum, which must be exact in any order.
+// largest_of() returns the largest of n values. sum_of() returns their sum, which must be exact in
+// any order.
 inline double largest_of(int n, const double* values) {
   double most[4] = {};
   const auto take = [&](int k, int lane) {
@@ -182,7 +183,7 @@ inline double sum_of(int n, const double* values) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// To an integer, |x| < 2^51: what float64 rounds to beside 2^52 is the nearest.
+// Rounds to an integer, for |x| < 2^51. Near 2^52, float64 rounds to the nearest integer.
 inline double nearest_integer(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
 template <Rounding kRounding>
 inline double integer_of(double x) {
@@ -195,12 +196,13 @@ inline double integer_of(double x) {
   if constexpr (kRounding == Rounding::kNearestAway) {
     return cut + std::copysign(std::abs(x - cut) >= 0.5 ? 1.0 : 0.0, x);
   }
-  // To odd: of two neighbours one is.
+  // To odd: one of two neighbours is odd.
   const double even = 2 * nearest_integer(cut * 0.5) - cut, left = x - cut;
   return cut + std::copysign((even == 0 ? 1.0 : 0.0) * (left != 0 ? 1.0 : 0.0), x);
 }
 
-// The sum of n values that are rounded to integers. Of so few it is exact.
+// Returns the sum of n values that are rounded to integers. The sum is exact, because the integers
+// are small enough.
 template <Rounding kRounding>
 double sum_of_integers(int n, double* values) {
   for (int k = 0; k < n; ++k) values[k] = integer_of<kRounding>(values[k]);
@@ -247,7 +249,7 @@ std::optional<double> QuickSum::aligned_chunk(int n, const double* a, const doub
   return round_(value) + 0.0;
 }
 
-// The accumulator meets the finished sum of the products, which are aligned by lanes.
+// Adds the accumulator to the finished sum of the products, which are aligned by lanes.
 std::optional<double> QuickSum::joined_chunk(int n, const double* a, const double* b,
                                              double c) const {
   const int kept = model_.kept_bits.value, bits = model_.sum_bits.value,
@@ -299,7 +301,7 @@ std::optional<simd::LaneModel> QuickSum::lane_model() const {
       .order = is_aligned                               ? simd::LaneOrder::kAligned
                : m.order.value == ChunkOrder::kPairwise ? simd::LaneOrder::kTree
                                                         : simd::LaneOrder::kOneByOne,
-      // A sum of one product is rounded where chunks are summed one by one.
+      // A sum of one product is rounded if chunks are summed one by one.
       .rounds_products =
           m.rounds_products() || (m.order.value == ChunkOrder::kSequential && m.chunk.value == 1),
       .rounding = round_.bits(),
@@ -312,9 +314,8 @@ void QuickSum::set_products(std::int64_t n, std::span<const Factors> rows, doubl
                             double* powers) const {
   const bool flushes = model_.flush_inputs.value;
   const std::int64_t lanes = std::ssize(rows);
-  // Rows lie side by side in memory, so that each writes a part of every cache line: so few
-  // products at a time that the lines stay in the first-level cache until all rows have written to
-  // them.
+  // The rows are interleaved in memory, so each row writes a part of every cache line. A tile is so
+  // small that its lines stay in the first-level cache until all rows have written to them.
   constexpr std::int64_t kTile = 64;
   for (std::int64_t begin = 0; begin < n; begin += kTile) {
     const std::int64_t count = std::min(kTile, n - begin);
@@ -341,7 +342,7 @@ void QuickSum::set_products(std::int64_t n, std::span<const Factors> rows, doubl
   }
 }
 
-// Products, rounded or not, that are added one by one or by a tree.
+// Adds products, rounded or not, one by one or by a tree.
 std::optional<double> QuickSum::chunk_by_steps(int n, double* terms, double c) const {
   if (model_.order.value == ChunkOrder::kSequential) {
     double sum = model_.rounds_products() ? terms[0] : round_(terms[0]);

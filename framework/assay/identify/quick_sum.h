@@ -1,4 +1,5 @@
-// One sum by a dot model, fast enough to try a hundred thousand models: the bits of dot_oracle.
+// Computes one sum by a dot model, fast enough to try a hundred thousand models. It gives the bits
+// of dot_oracle.
 #pragma once
 
 #include <bit>
@@ -13,16 +14,16 @@
 
 namespace assay::identify {
 
-// Rounds what a sum gave to an accumulator's format, as the dot model says.
+// Rounds a sum to an accumulator's format, as the dot model requires.
 class Rounder {
  public:
   explicit Rounder(const DotModel& model);
   const simd::BitRounding& bits() const { return to_; }
-  // Of a sum, exact or rounded to odd with 53 bits.
+  // Returns the rounded sum. `odd` is a sum that is exact, or was rounded to odd with 53 bits.
   double operator()(double odd) const {
     const double size = std::abs(odd);
     if (!(size >= to_.low && size < to_.high)) return at_an_end(odd);
-    // What is added carries into the bits that are kept where the sum is rounded away from zero.
+    // The addend carries into the kept bits exactly if the sum is rounded away from zero.
     const auto bits = std::bit_cast<std::uint64_t>(odd);
     const std::uint64_t carried =
         bits + to_.added[std::signbit(odd) ? 1 : 0] + (bits >> to_.shift & to_.to_even);
@@ -35,30 +36,31 @@ class Rounder {
   Format format_;
   Rounding rounding_;
   bool flush_;
-  simd::BitRounding to_;  // of ordinary sums
+  simd::BitRounding to_;  // for ordinary sums
 };
 
 class QuickSum {
  public:
   static constexpr int kMostChunk = 128;
-  // Aligned terms of at most so many bits, and their sums, are integers that float64 holds.
+  // Aligned terms of at most this many bits, and their sums, are integers that float64 represents.
   static constexpr int kMostKept = 42;
 
   explicit QuickSum(const DotModel& model);
 
-  // c + sum of a_k b_k over n terms, not promoted: dot_part_oracle. Terms must be finite values of
-  // the model's input formats. Empty where it leaves the sum to the oracle: where it overflows, and
-  // where the exact sum of a chunk has too many bits.
+  // Returns c + the sum of a_k b_k over n terms, without promotion: dot_part_oracle. Terms must be
+  // finite values of the model's input formats. Returns nothing if the oracle must compute the sum:
+  // if it overflows, or if the exact sum of a chunk has too many bits.
   std::optional<double> part(std::int64_t n, const double* a, const double* b, double c) const;
 
-  // The same many at once (simd/sum_lanes.h): the model, empty where lanes do not sum as it does.
+  // Returns the model with which lanes compute many such sums at once (simd/sum_lanes.h). Returns
+  // nothing if lanes cannot sum as this model does.
   std::optional<simd::LaneModel> lane_model() const;
-  // Factors of the products of one sum.
+  // The factors of the products of one sum.
   struct Factors {
     const double *a, *b;
   };
-  // Writes n products of each of `rows` as the model reads them, and their powers of two unless
-  // `powers` is null. Product k of row i goes to [k * rows.size() + i].
+  // Writes n products of each of `rows`, with factors as the model reads them, and their powers of
+  // two unless `powers` is nullptr. Product k of row i goes to [k * rows.size() + i].
   void set_products(std::int64_t n, std::span<const Factors> rows, double* products,
                     double* powers) const;
 
@@ -71,7 +73,7 @@ class QuickSum {
 
   const DotModel model_;
   Rounder round_;
-  double least_a_, least_b_, least_c_;  // smallest normal values
+  double least_a_, least_b_, least_c_;  // smallest normal values of a, b and c
   double infinite_;                     // aligned sums of this size are infinite
 };
 

@@ -24,7 +24,7 @@ struct Order {
   std::map<std::string, Attribute> parameters;
 };
 
-// The parameters of an order, which the case's own give way to.
+// True for the parameters of an order. Those of the order that is tried replace the case's own.
 bool is_of_order(const std::string& name) {
   static const std::vector<Parameter> all = plan_parameters({});
   return name == "compute_dtype" ||
@@ -70,7 +70,8 @@ bool same_bits(const Tensor& x, const Tensor& y, std::int64_t element) {
   return a == b || (is_nan(x.format(), a) && is_nan(y.format(), b));
 }
 
-// Elements that agree; -1 where the machine does not take the case so.
+// Returns the number of elements that agree, or -1 if the machine does not accept the case with
+// this order.
 std::int64_t agreement(const Case& c, const Order& order, const Tensor& recorded, int threads) {
   try {
     const Tensor result = emulate(ordered(c, order), *order.machine, threads);
@@ -84,7 +85,7 @@ std::int64_t agreement(const Case& c, const Order& order, const Tensor& recorded
   }
 }
 
-// The case with its input's elements turned: more data of the same kind.
+// Returns the case with its input's elements rotated, as more data of the same kind.
 Case turned(Case c, std::int64_t by) {
   Tensor& x = c.inputs.at(find_operator(c.op)->inputs.front().name);
   const auto width = static_cast<std::int64_t>(x.format().storage_bytes);
@@ -115,8 +116,8 @@ std::string one_line(const Order& order) {
   return line;
 }
 
-// The search of the trees of kernels; empty where the case is none that it takes, with the reason
-// in the finding.
+// Searches the trees of kernels. Returns nothing if the search does not accept the case. The
+// finding then has the reason.
 std::optional<SumOrderFinding> trees_of(const Case& c, int threads, Finding& f) {
   try {
     SumOrderFinding found = find_sum_order({recorded_sums(c, f.producer)}, threads);
@@ -135,14 +136,15 @@ void list_trees(const SumOrderFinding& found, std::size_t first, Finding& f) {
   }
 }
 
-// Why sums say too little for a tree that gives all of them; empty where they do not.
+// Returns why there are too few sums to trust a tree that gives all of them. Returns an empty
+// string if there are enough.
 std::string why_by_chance(const SumOrderFinding& found) {
   if (found.by_chance <= kMostByChance) return "";
   return formatted("too few sums, {}, for {} trees: some {} wrong ones would give them by chance",
                    grouped(found.sums), grouped(found.tried), short_number(found.by_chance, 2));
 }
 
-// Where no machine's own order gives the sums.
+// Uses the trees of kernels, if no machine's own order gives the sums.
 void take_trees(const Case& c, int threads, const SumOrderFinding& found, Finding& f) {
   if (found.fits.empty() && found.agree <= f.agree) return;
   if (!found.fits.empty()) {
@@ -155,7 +157,8 @@ void take_trees(const Case& c, int threads, const SumOrderFinding& found, Findin
   f.of = found.sums;
   f.first.clear();
   f.is_row = false;
-  // The case's machine where that gives it, else any vector unit, plain ones first.
+  // The first vector unit with the most agreeing elements: the case's machine is tried first, then
+  // the others, plain ones first.
   f.model.clear();
   const Tensor& recorded = c.output().recorded.at(f.producer).tensor;
   std::int64_t most = -1;
@@ -181,7 +184,7 @@ void take_trees(const Case& c, int threads, const SumOrderFinding& found, Findin
   list_trees(found, 1, f);
 }
 
-// The sentence about what was found, undecided or not.
+// Returns the sentence about the finding, decided or not.
 std::string reduction_sentence(const Finding& f) {
   const std::string words = order_in_words(f.parameters);
   const std::string noun = f.op == "reduce_mean" ? "means" : "sums";
@@ -251,7 +254,7 @@ Finding searched(const Case& c, Finding f, int threads) {
       evidence.differ = recorded.size() - agree;
     }
   }
-  std::vector<const Order*> rivals;  // one machine's of each order
+  std::vector<const Order*> rivals;  // one machine for each order
   for (const Order* order : fits) {
     if (order == nearest) continue;
     if (equivalent_orders(c, *nearest, *order, threads)) {
@@ -264,7 +267,7 @@ Finding searched(const Case& c, Finding f, int threads) {
     }
   }
   f.evidence.push_back(evidence);
-  // A tree of another kind may give the sums as well.
+  // A tree of another kind may also give the sums.
   const auto found = trees_of(c, threads, f);
   if (found && found->outcome == SumOrderOutcome::kUndecided) {
     f.note = why_by_chance(*found);

@@ -10,7 +10,7 @@
 namespace assay::identify {
 namespace {
 
-// How people call the units of a machine of the table.
+// The usual names of the units of a machine of the table.
 struct UnitWords {
   std::string_view machine;
   std::string_view matrix_unit;
@@ -42,7 +42,7 @@ std::string unit_in_words(std::string_view machine, std::string_view input) {
 
 bool is_plain_processor(std::string_view machine) { return machine.starts_with("cpu_"); }
 
-// A chain of float32 sums of one product each, which every processor has.
+// True for a chain of float32 sums of one product each, which every processor can compute.
 bool is_float32_chain(const DotModel& m) {
   return m.kept_bits.value == 0 && m.chunk.value == 1 && m.accumulator.value == "float32" &&
          m.mantissa_bits.value == full_mantissa_bits("float32") &&
@@ -55,7 +55,7 @@ std::string spaced(std::string_view name) {
   return words;
 }
 
-// " toward zero"; nothing for the usual rounding.
+// Returns " toward zero", for example. Returns an empty string for rounding to nearest even.
 std::string rounding_in_words(Rounding rounding) {
   return rounding == Rounding::kNearestEven ? "" : " " + spaced(rounding_name(rounding));
 }
@@ -189,7 +189,7 @@ std::string order_in_words(const std::map<std::string, Attribute>& parameters) {
 
 std::string sentence_of(std::string words) {
   if (words.empty()) return words;
-  // Names of machines are words of the command line.
+  // Names of machines are not capitalized, because the command line takes them as they are.
   if (!words.starts_with("cpu_")) {
     words[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(words[0])));
   }

@@ -72,7 +72,7 @@ Candidate plain(Candidate c) {
 
 namespace {
 
-// All that a candidate says.
+// Returns all parameters of a candidate.
 auto key_of(const Candidate& c) {
   const DotModel& m = c.model;
   const KSplit& d = c.split;
@@ -103,8 +103,8 @@ Candidate canonical(const Sums& s, Candidate c) {
   if (c.split == KSplit{} && c.inner_interval == 0 && m.chunk.value > stretch) {
     m.chunk.value = static_cast<int>(stretch);
   }
-  // The lowest bit of a product of float32 values is 46 below its exponent, and every partial sum
-  // is a multiple of it.
+  // The lowest bit of a product of float32 values is 46 below its exponent. Every partial sum is a
+  // multiple of that bit.
   constexpr int kLowest = 46;
   const int lowest = s.smallest_exponent - kLowest;
   if (!s.is_scaled() && lowest >= format_named(m.accumulator.value).min_exponent()) {
@@ -159,7 +159,7 @@ Candidate candidate_of(const Sums& s, const Machine& machine, const DotModel& ro
 
 namespace {
 
-// What a unit reads: the operands' formats, or what both are converted to.
+// Returns the formats that a unit reads: those of the operands, or that of their conversion.
 std::pair<std::string_view, std::string_view> inputs_of(const Sums& s,
                                                         const Conversion& conversion) {
   if (conversion.compute != nullptr) return {conversion.compute->name, conversion.compute->name};
@@ -218,7 +218,7 @@ std::vector<Candidate> grid(const Sums& s, const Conversion& conversion, bool sm
       }
     }
   };
-  // Accumulators: float32 by every rounding; narrower ones by those that hardware has.
+  // Accumulators: float32 with every rounding, and narrower ones with the roundings of hardware.
   struct Width {
     std::string_view accumulator;
     int mantissa_bits;
@@ -233,7 +233,7 @@ std::vector<Candidate> grid(const Sums& s, const Conversion& conversion, bool sm
   }
   const int deepest = static_cast<int>(std::clamp<std::int64_t>(s.k, 1, 64));
   for (int chunk = 1; chunk <= 64; ++chunk) {
-    // Beyond K all chunks are one; the next power of two stands for them.
+    // All chunks longer than K are the same. The next power of two represents them.
     if (chunk > deepest && !(is_power(chunk) && chunk < 2 * deepest)) continue;
     if (small && !is_power(chunk)) continue;
     for (const Width& width : widths) {

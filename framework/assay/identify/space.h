@@ -1,4 +1,4 @@
-// The models that are tried: rows of the table of machines, and grids of their parameters.
+// The models that a search tries: rows of the table of machines, and grids of their parameters.
 #pragma once
 
 #include <string_view>
@@ -11,13 +11,14 @@ namespace assay::identify {
 
 inline constexpr int kMostKeptBits = 40, kLeastKeptBits = 6;
 inline constexpr int kLeastMantissaBits = 7;
-// The floors of emax that are tried.
+// The range of emax floors that a search tries.
 inline constexpr int kLowestFloor = -150, kHighestFloor = -120;
-// An emax_floor below the exponent of every product of float32 values, which acts on none of them.
+// An emax_floor below the exponent of every product of float32 values, which therefore has no
+// effect.
 inline constexpr int kFloorless = -300;
-// The mantissa bits of an accumulator of this format, all of which are kept.
+// Returns the number of mantissa bits of an accumulator of this format that keeps all of them.
 int full_mantissa_bits(std::string_view accumulator);
-// The roundings that are tried: all but stochastic ones.
+// Returns the roundings that a search tries: all except stochastic ones.
 std::vector<Rounding> all_roundings();
 
 template <typename T>
@@ -25,41 +26,45 @@ Known<T> measured(T value) {
   return {value, Provenance::kMeasured};
 }
 
-// What operands of these sums may be converted to first: nothing, and of float32 operands the
-// formats and roundings that the operators take.
+// A conversion of the operands before they are multiplied. The default is no conversion. float32
+// operands may be converted to the formats, with the roundings, that the operators take.
 struct Conversion {
   const Format* compute = nullptr;
   Rounding rounding = Rounding::kNearestEven;
   bool in_two_terms = false;
-  bool is_rare = false;  // tried with the rows of machines alone
+  bool is_rare = false;  // tried only with the rows of machines
 };
 std::vector<Conversion> conversions_of(const Sums& sums);
 
-// The candidate in the words that compare equal where nothing differs: the accumulator's mantissa
-// bits in full, and nothing of parameters that mean nothing in it.
+// Returns the candidate in a form in which equal models compare equal. The accumulator's mantissa
+// bits have their full number, and parameters without a meaning have their defaults.
 Candidate plain(Candidate candidate);
 bool same(const Candidate& a, const Candidate& b);
-// Replaces what cannot change any sum of these operands by one value: chunks that hold all terms,
-// floors of emax below every product, and flushing where nothing is subnormal. Candidates that are
-// then the same() compute alike on these operands.
+// Returns the candidate with one value for everything that cannot change a sum of these operands:
+// chunks that hold all terms, floors of emax below every product, and flushing if nothing is
+// subnormal. If the results for two candidates are the same(), the candidates compute the same on
+// these operands.
 Candidate canonical(const Sums& sums, Candidate candidate);
-// The most terms that are summed before scales change: K where they do not.
+// Returns the largest number of terms that are summed before scales change, or K if they do not
+// change.
 std::int64_t longest_stretch(const Sums& sums);
 // Returns each candidate once.
 std::vector<Candidate> each_once(const std::vector<Candidate>& candidates);
-// Returns the first of those that are canonically the same.
+// Returns the first of all candidates whose canonical() forms are the same().
 std::vector<Candidate> each_once(const Sums& sums, const std::vector<Candidate>& candidates);
 
-// A dot model of the table (or of a file) as a candidate of these sums.
+// Returns a dot model of the table, or of a file, as a candidate for these sums.
 Candidate candidate_of(const Sums& sums, const Machine& machine, const DotModel& row,
                        const Conversion& conversion);
 
-// The machine's row that takes the operands, as they are or so converted. Null if it has none.
+// Returns the machine's row that takes the operands after the conversion, or nullptr if it has
+// none.
 const DotModel* row_of(const Sums& sums, const Machine& machine, const Conversion& conversion);
-// The rows of all machines whose matrix unit takes the operands, as they are or so converted.
+// Returns the rows of all machines whose matrix unit takes the operands after the conversion.
 std::vector<Candidate> row_candidates(const Sums& sums, const Conversion& conversion);
-// Every chunk from 1 to 64, order, rounding, kept bits and so on, K undivided; `small`: chunks that
-// are powers of two, and the roundings that hardware is known for.
+// Returns candidates with K undivided: every chunk from 1 to 64, order, rounding, number of kept
+// bits and so on. `small` limits this to chunks that are powers of two, and to the roundings of
+// known hardware.
 std::vector<Candidate> grid(const Sums& sums, const Conversion& conversion, bool small);
 
 }  // namespace assay::identify

@@ -13,7 +13,8 @@ std::string flag_text(bool flag) { return flag ? "1" : "0"; }
 
 bool is_aligned(const Candidate& c) { return c.model.kept_bits.value > 0; }
 
-// A list of candidates that differ from one by what `set` does with each value.
+// Returns candidates that differ from one in the value that `set` changes. Leaves out the candidate
+// itself.
 template <typename Values, typename Set>
 std::vector<Candidate> changed(const Candidate& from, const Values& values, const Set& set) {
   std::vector<Candidate> all;
@@ -36,14 +37,14 @@ bool always(const Sums&, const Candidate&) { return true; }
 bool where_aligned(const Sums&, const Candidate& c) { return is_aligned(c); }
 bool where_exact(const Sums&, const Candidate& c) { return !is_aligned(c); }
 
-// Whether terms are so small that a floor of emax could act.
+// True if terms are small enough for a floor of emax to have an effect.
 bool reaches_floor(const Sums& s) { return s.smallest_exponent < -100; }
 bool reaches_subnormal_sums(const Sums& s) {
   return s.smallest_result < 2 * min_normal(format_named("float32")) ||
          (s.output->bits <= 16 && s.smallest_result < 2 * min_normal(*s.output));
 }
 
-// Parts of K that a product is cut into, as over blocks of threads.
+// True if a product's K is cut into parts, for example over blocks of threads.
 bool is_cut(const Sums& s, const Candidate& c) {
   return s.op == "matmul" && c.split.terms > 0 && c.split.terms < s.k;
 }
@@ -166,7 +167,7 @@ const std::vector<SpaceParameter>& rows() {
                            to.model.accumulator = measured(v);
                            if (full) to.model.mantissa_bits = measured(0);
                          });
-             // As many bits in float32's range.
+             // The same number of bits, with float32's range.
              Candidate wide = c;
              wide.model.accumulator = measured(std::string_view("float32"));
              if (!same(wide, c)) others.push_back(wide);
@@ -266,7 +267,7 @@ const std::vector<SpaceParameter>& rows() {
        .value = [](const Sums&, const Candidate& c) { return formatted("{}", c.split.dealt); },
        .others =
            [](const Sums& s, const Candidate& c) {
-             std::vector<std::int64_t> values;  // fewer than there are pieces
+             std::vector<std::int64_t> values;  // fewer parts than pieces
              for (const std::int64_t v : kDealtParts) {
                if (v * c.split.terms < s.k) values.push_back(v);
              }

@@ -1,4 +1,4 @@
-// The parameters of the models that are tried, as rows of a table that carry their code.
+// The parameters of the models that a search tries, as rows of a table that carry their code.
 #pragma once
 
 #include <string>
@@ -12,20 +12,21 @@ namespace assay::identify {
 
 // One parameter of a candidate.
 struct SpaceParameter {
-  std::string_view name;  // as --machine or the operator takes it
-  // Whether it means anything in this candidate, and the data could show it.
+  std::string_view name;  // the name that --machine or the operator takes
+  // True if the parameter has a meaning in this candidate, and the data could show its value.
   bool (*matters)(const Sums& sums, const Candidate& candidate);
   std::string (*value)(const Sums& sums, const Candidate& candidate);
-  // The candidate with every other value that is tried.
+  // Returns the candidate with every other value that a search tries.
   std::vector<Candidate> (*others)(const Sums& sums, const Candidate& candidate);
 };
 std::vector<SpaceParameter> const& space_parameters();
 
-// Those that differ from a candidate in one parameter.
+// Returns the candidates that differ from a candidate in one parameter. `with_intervals` includes
+// the parameter "interval".
 std::vector<Candidate> neighbours(const Sums& sums, const Candidate& candidate,
                                   bool with_intervals);
-// A candidate with every value of what the data exercise beyond ordinary sums: floors of emax and
-// flushed subnormals.
+// Returns a candidate with every value of the parameters that only unusual data exercise: floors of
+// emax and flushing of subnormals.
 std::vector<Candidate> with_rare_parameters(const Sums& sums, const Candidate& candidate);
 
 }  // namespace assay::identify

@@ -19,8 +19,8 @@
 namespace assay::identify {
 namespace {
 
-// Rounds a float64 sum to the format of partial sums, nearest even. Of two numbers of at most 24
-// bits the sum in float64, rounded again, is the exact sum rounded once (machine/vector.cc).
+// Rounds a float64 sum to the format of partial sums, to nearest even. For two numbers of at most
+// 24 bits, the float64 sum rounded again equals the exact sum rounded once (machine/vector.cc).
 struct ToFloat64 {
   double operator()(double v) const { return v; }
 };
@@ -168,7 +168,7 @@ class Search {
     add_all(schedule.second(), *model.second, x.data());
     return is_sum(row, x[0]);
   }
-  // Whether the model gives all rows from one on.
+  // True if the model gives all rows from index `from` on.
   bool fits(const SumOrderModel& model, std::size_t from) const {
     std::optional<SumSchedule> schedule;
     for (std::size_t i = from; i < rows_.size(); ++i) {
@@ -191,7 +191,7 @@ class Search {
     return agree;
   }
 
-  // Calls body(i) for i < n in parts, and gives what bodies returned true for.
+  // Calls body(i) for all i < n, in parallel parts. Returns the i for which it returned true.
   template <typename Body>
   std::vector<std::size_t> chosen(std::size_t n, const Body& body) const {
     constexpr std::size_t kPart = 64;
@@ -210,7 +210,7 @@ class Search {
     return all;
   }
 
-  // Until too many fit. Gives how many were tried.
+  // Adds the models that fit, until too many do. Returns how many were tried.
   std::int64_t try_whole(const std::vector<SumOrderModel>& models,
                          std::vector<SumOrderModel>& fitting) const {
     constexpr std::size_t kBatch = 4096;
@@ -226,8 +226,8 @@ class Search {
     return static_cast<std::int64_t>(std::min(first, models.size()));
   }
 
-  // Sums of two stages. What the second one does is tried on the sums of the blocks of the first
-  // row, which are computed once for each way to sum them.
+  // Tries sums of two stages. The second stages are tried on the sums of the blocks of the first
+  // row, which are computed once for each first stage.
   void try_blocks(const SumOrderSpace& space, std::vector<SumOrderModel>& fitting,
                   std::int64_t& tried) const {
     const Row& row = rows_.front();
@@ -269,7 +269,7 @@ class Search {
     }
   }
 
-  // One stage of each tree over so many terms.
+  // Returns one stage for each tree over these numbers of terms.
   static std::vector<SumStage> distinct(const std::vector<SumStage>& stages,
                                         const std::vector<std::int64_t>& lengths) {
     const Format& any = format_named("float32");
@@ -290,7 +290,7 @@ class Search {
     for (const std::int64_t n : lengths_) key = key * 31 + sum_order_tree(model, n);
     return key;
   }
-  // Of models of one tree the one that needs the fewest parameters.
+  // Keeps only the model with the fewest parameters of each tree.
   void keep_one_of_each(std::vector<SumOrderModel>& models) const {
     std::unordered_map<std::uint64_t, std::size_t> place;
     std::vector<SumOrderModel> all;
@@ -306,8 +306,9 @@ class Search {
     models = std::move(all);
   }
 
-  // The chance that a tree gives every sum although another one was used: the product over rows of
-  // how many of some trees, in the format that gives the most, give that row's sum.
+  // Returns the probability that a tree gives every sum although the kernel used another one. It is
+  // a product over rows: the share of a sample of trees that give the row's sum, in the format with
+  // the largest product.
   double chance_of_a_wrong_tree(const SumOrderSpace& space) const {
     constexpr std::size_t kSample = 200, kRows = 64;
     const std::size_t step = std::max<std::size_t>(1, space.whole.size() / kSample);
@@ -319,7 +320,7 @@ class Search {
         sample.push_back({{space.whole[i]}, format, format});
       }
       keep_one_of_each(sample);
-      std::vector<double> agree(rows, 1);  // as if one more agreed, and one more did not
+      std::vector<double> agree(rows, 1);  // as if one more tree agreed, and one more did not
       for (const SumOrderModel& model : sample) {
         for (std::size_t i = 0; i < rows; ++i) {
           agree[i] += gives(model, SumSchedule(model.plan, rows_[i].terms), rows_[i]) ? 1 : 0;
@@ -357,7 +358,7 @@ class Search {
     }
   }
 
-  // Other values of each parameter of what was found.
+  // Adds the evidence for each parameter of the model that was found.
   void weigh(SumOrderFinding& found) const {
     const auto add = [&](const std::string& parameter, const std::string& value,
                          const std::vector<std::pair<std::string, SumOrderModel>>& others) {
@@ -444,7 +445,7 @@ class Search {
   int threads_;
   std::vector<Row> rows_;
   std::set<std::int64_t> lengths_;
-  std::vector<const Format*> formats_;  // of partial sums
+  std::vector<const Format*> formats_;  // formats of partial sums
 };
 
 }  // namespace
@@ -470,7 +471,7 @@ RecordedSums recorded_sums(const Case& c, const std::string& producer) {
   }
   RecordedSums r{&x.format(), &sums.format(), e.n, {}, sums.view().values()};
   if (is_mean) {
-    // Only a division by a power of two loses no bit of the sum.
+    // Only division by a power of two keeps all bits of the sum.
     if (!std::has_single_bit(static_cast<std::uint64_t>(e.n))) {
       throw CaseError(c.name, formatted("a mean of {} numbers hides the last bits of their sum; of "
                                         "a power of two of them it does not",

@@ -1,5 +1,6 @@
-// In which order did a kernel add? From recorded sums of known numbers, the tree and the format of
-// its partial sums, where they are one of the families of machine/sum_plan.h.
+// In which order did a kernel add? From recorded sums of known numbers, this finds the tree of
+// additions and the format of its partial sums, if the tree belongs to a family of
+// machine/sum_plan.h.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace assay::identify {
 
-// Sums of `terms` numbers each: rows of x, one after the other, and the sum of each row, in the
-// formats that the kernel read and wrote.
+// Sums of `terms` numbers each: the rows of x one after the other, and the sum of each row. The
+// formats are those that the kernel read and wrote.
 struct RecordedSums {
   const Format* input = nullptr;
   const Format* output = nullptr;
@@ -19,58 +20,64 @@ struct RecordedSums {
   std::vector<double> x, sums;
 };
 
-// The rows of a reduce_sum along its axis, and what the producer recorded for them; for a
-// reduce_mean of a power of two of numbers the means times their number, which are the sums. Throws
-// std::invalid_argument that names the case if it is neither, if the producer recorded nothing or
-// another shape, and for a mean of another number of numbers, which hides bits of the sum.
+// Returns the rows of a reduce_sum along its axis, and the sums that the producer recorded. For a
+// reduce_mean of a power of two of numbers, the sums are the means times that number. Throws
+// std::invalid_argument, which names the case, if it is neither operator, or if the producer
+// recorded nothing or another shape. Also throws for a mean of any other number of numbers, because
+// it hides bits of the sum.
 RecordedSums recorded_sums(const Case& test_case, const std::string& producer);
 
 enum class SumOrderOutcome : std::uint8_t {
   kFound,      // one tree and its formats give every sum
-  kUndecided,  // several do, or one that could do so by chance
+  kUndecided,  // several do, or one does that could do so by chance
   kNone,       // no tree that was tried does
 };
 
-// What the data say of a parameter of the model that was found: of its other values the one that
-// differs in the fewest sums. No value differs where it makes no other tree of so many terms.
+// The evidence for a parameter of the model that was found. `rival` is the other value that differs
+// in the fewest sums. Values that give the same tree over this number of terms are left out.
 struct SumOrderEvidence {
   std::string parameter, value;
-  std::string rival;        // empty: no other value makes another tree
-  std::int64_t differ = 0;  // sums that the rival gives otherwise
+  std::string rival;        // empty if no other value gives another tree
+  std::int64_t differ = 0;  // number of sums that differ with the rival
 };
 
 struct SumOrderFinding {
   SumOrderOutcome outcome = SumOrderOutcome::kNone;
-  // Of each tree that gives every sum the model of the fewest parameters, likely ones first.
+  // For each tree that gives every sum, the model with the fewest parameters. Likely trees come
+  // first.
   std::vector<SumOrderModel> fits;
-  bool has_more = false;   // so many fit that the search was ended
-  SumOrderModel nearest;   // the first of these, else that which gives the most sums
-  std::int64_t agree = 0;  // sums that `nearest` gives,
-  std::int64_t sums = 0;   // of so many: those without NaN or infinity
-  std::int64_t tried = 0;  // models
-  double by_chance = 0;    // expected number of wrong models of these that give every sum
-  // The formats of the first stage's partial sums that fit, by name: one of them is decided, even
-  // where the tree is not.
+  bool has_more = false;   // true if the search stopped because kMostFits trees fit
+  SumOrderModel nearest;   // the first of `fits`; if none fits, the one with the most correct sums
+  std::int64_t agree = 0;  // number of sums that `nearest` gives
+  std::int64_t sums = 0;   // number of all sums without NaN or infinity
+  std::int64_t tried = 0;  // number of models tried
+  double by_chance = 0;    // expected number of wrong models that give every sum
+  // The formats of the first stage's partial sums that fit, by name. If there is only one, the
+  // format is decided, even if the tree is not.
   std::vector<std::string> formats;
-  std::vector<SumOrderEvidence> evidence;  // of kFound
+  std::vector<SumOrderEvidence> evidence;  // only for kFound
 };
 
 // The longest sums that are searched.
 inline constexpr std::int64_t kMostSumTerms = 1 << 16;
-// How many that fit are looked for.
+// The search stops at this number of models that fit.
 inline constexpr std::size_t kMostFits = 1000;
-// What by_chance is at most of a tree that is found.
+// The largest by_chance for which a tree counts as found.
 inline constexpr double kMostByChance = 1e-3;
 
-// Tries every model of SumOrderSpace on all sums of all recordings, which are one kernel's: the
-// same parameters for all of them. Sums are IEEE 754's, and the last one is rounded to the output's
-// format. The result does not depend on `threads` (0: default_threads()). Throws
-// std::invalid_argument for formats that are not float16, bfloat16, float32 or float64 or differ,
-// rows longer than kMostSumTerms or shorter than 2, sizes that do not fit each other, and where no
-// finite sum is left.
+// Tries every model of SumOrderSpace on all sums of all recordings. The recordings come from one
+// kernel, so all have the same parameters. The sums follow IEEE 754, and the last one is rounded to
+// the output's format. `threads` may be 0, which means default_threads(). The result does not
+// depend on it.
+//
+// Throws std::invalid_argument in these cases:
+// - Formats differ, or are not float16, bfloat16, float32 or float64.
+// - Rows have more than kMostSumTerms or fewer than 2 numbers.
+// - Sizes do not match.
+// - No sum is finite.
 SumOrderFinding find_sum_order(const std::vector<RecordedSums>& recordings, int threads = 0);
 
-// The finding in a few lines, ready to be printed.
+// Returns the finding as a few lines of text.
 std::string sum_order_report(const SumOrderFinding& finding);
 
 }  // namespace assay::identify

@@ -19,8 +19,8 @@ std::uint64_t mixed(std::uint64_t v) {
 constexpr MeetOrder kMeets[] = {MeetOrder::kDescending, MeetOrder::kAscending,
                                 MeetOrder::kSequential};
 
-// Calls use(stage) for every way in which the lanes of a stage meet. Groups are tried of `least`
-// lanes and more.
+// Calls use(stage) for every way to combine the lanes of a stage. Tries groups of `least` lanes and
+// more.
 template <typename Use>
 void each_lane_order(SumStage stage, std::int64_t least, const Use& use) {
   for (const MeetOrder order : kMeets) {
@@ -32,7 +32,7 @@ void each_lane_order(SumStage stage, std::int64_t least, const Use& use) {
     for (std::int64_t warp = least; warp < stage.lanes; warp *= 2) {
       stage.warp = warp;
       for (const bool first : {false, true}) {
-        // Descending offsets over all lanes, said in another way.
+        // This equals descending offsets over all lanes.
         if (first && order == MeetOrder::kDescending) continue;
         stage.warps_first = first;
         use(stage);
@@ -41,7 +41,7 @@ void each_lane_order(SumStage stage, std::int64_t least, const Use& use) {
   }
 }
 
-// Calls use(stage) for every order of its accumulators.
+// Calls use(stage) for every order of the stage's accumulators.
 template <typename Use>
 void each_accumulator_order(SumStage stage, const Use& use) {
   for (const MeetOrder order :
@@ -52,7 +52,8 @@ void each_accumulator_order(SumStage stage, const Use& use) {
   }
 }
 
-// What a round leaves over: lanes that take all, or whole rounds and a tail.
+// Calls use(stage) for every treatment of the elements that rounds leave over: either the lanes
+// take all elements, or there are whole rounds and a tail.
 template <typename Use>
 void each_tail(SumStage stage, std::int64_t n, const Use& use) {
   use(stage);
@@ -81,7 +82,7 @@ void add_whole(std::int64_t n, std::vector<SumStage>& to) {
   for (std::int64_t lanes = 2; lanes <= 1024 && lanes < 2 * n; lanes *= 2) {
     for (std::int64_t vector = 1; vector <= 16 && lanes * vector < 2 * n; vector *= 2) {
       for (std::int64_t accumulators = 1; accumulators <= 16; accumulators *= 2) {
-        // Of lanes that take elements once, these are all that an accumulator may be for.
+        // If each lane takes elements only once, more accumulators have no use.
         if (lanes * vector >= n && accumulators > vector) break;
         SumStage stage{.family = SumFamily::kLanes};
         stage.lanes = lanes;
@@ -98,7 +99,7 @@ void add_whole(std::int64_t n, std::vector<SumStage>& to) {
       }
     }
   }
-  // One lane: accumulators that take the elements in turn.
+  // One lane, whose accumulators take the elements in turn.
   for (std::int64_t accumulators = 2; accumulators <= 64; accumulators *= 2) {
     SumStage stage{.family = SumFamily::kLanes};
     stage.accumulators = accumulators;

@@ -11,30 +11,31 @@
 
 namespace assay::identify {
 
-// A tree, and the formats that its sums are rounded to, to nearest even: those of the first stage
-// and, of a plan with blocks, those of the second.
+// A tree of additions, and the formats to which its sums are rounded, to nearest even: that of the
+// first stage and, for a plan with blocks, that of the second.
 struct SumOrderModel {
   SumPlan plan;
   const Format* sums = nullptr;
-  const Format* second = nullptr;  // `sums` where the plan has no blocks
+  const Format* second = nullptr;  // equals `sums` if the plan has no blocks
 };
 
-// The parameters of reduce_sum that ask for the model, and the same as one line.
+// Return the parameters of reduce_sum that request the model, as a map and as one line.
 std::map<std::string, Attribute> sum_order_parameters(const SumOrderModel& model);
 std::string sum_order_text(const SumOrderModel& model);
 
-// A number for the tree over n terms and the formats of its nodes, whatever the parameters that
-// describe it and the order of the two operands of an addition: models that have the same one give
-// the same sums (but for one chance in some 2^60 that others do, too).
+// Returns a hash of the model's tree over n terms and of the formats of its nodes. It does not
+// depend on the parameters that describe the tree, nor on the order of the two operands of an
+// addition. Models with the same hash give the same sums, except for a chance of about 2^-60.
 std::uint64_t sum_order_tree(const SumOrderModel& model, std::int64_t n);
 
-// The stages that are tried, likely ones first, for up to n terms.
+// The stages that a search tries for up to n terms, likely ones first.
 struct SumOrderSpace {
   explicit SumOrderSpace(std::int64_t n);
 
-  std::vector<SumStage> whole;             // of sums of one stage
-  std::vector<std::int64_t> blocks;        // lengths of blocks,
-  std::vector<SumStage> in_block, second;  // what sums them, and what sums their sums
+  std::vector<SumStage> whole;       // for sums of one stage
+  std::vector<std::int64_t> blocks;  // lengths of blocks
+  // Stages that sum a block, and stages that sum the blocks' sums.
+  std::vector<SumStage> in_block, second;
 };
 
 }  // namespace assay::identify

@@ -22,12 +22,12 @@ void append(std::vector<double>& to, const std::vector<double>& values) {
   to.insert(to.end(), values.begin(), values.end());
 }
 
-// Rows of a, rows of the transposed b, and which of them make an element.
+// Reads the rows of a, the rows of the transposed b, and which of them make an element.
 void read_product(const Case& c, Sums& s) {
   const MatmulShape shape = matmul_shape(c);
   s.k = shape.k;
   s.count = shape.batch * shape.m * shape.n;
-  // An operand without batches serves all of them.
+  // An operand without batches is used for all of them.
   const auto is_batched = [&](const char* name) { return c.input(name).shape().size() > 2; };
   const std::int64_t a_batches = is_batched("a") ? shape.batch : 1,
                      b_batches = is_batched("b") ? shape.batch : 1;
@@ -46,7 +46,8 @@ void read_product(const Case& c, Sums& s) {
   }
 }
 
-// The scales of an operand's rows (of b: columns) over K, and where they change.
+// Reads the scales of an operand's rows (for b, columns) over K, and the positions at which they
+// change.
 void read_scales(const Case& c, Sums& s) {
   const MatmulShape shape = matmul_shape(c);
   struct Operand {
@@ -129,11 +130,12 @@ void note_what_is_exercised(Sums& s) {
   }
 }
 
-// What is not the exact sum, rounded once, refutes models that are too exact; what lies nearest to
-// where the rounding turns refutes those that are not exact enough.
+// Sorts the elements, the most informative ones first. Elements that are not the correctly rounded
+// sum refute models that are too exact. Elements whose exact sum is close to where the rounding
+// changes refute models that are not exact enough.
 void find_order(Sums& s) {
   struct Rank {
-    double distance;  // from where the rounding of the exact sum turns, in ulps, at most a half
+    double distance;  // from where the rounding of the exact sum changes, in ulps (at most 0.5)
     std::int64_t element;
   };
   std::vector<Rank> wrong, right;
@@ -287,7 +289,7 @@ double Trial::part(std::int64_t n, const double* a, const double* b, double c) c
   return dot_part_oracle(model_, n, a, 1, b, 1, c);
 }
 
-// Partial sums in float32: what dot_matmul and dot_oracle do with promotion_interval.
+// Adds partial sums in float32, as dot_matmul and dot_oracle do with promotion_interval.
 double Trial::promoted(std::int64_t interval, std::int64_t n, const double* a, const double* b,
                        double c) const {
   if (interval == 0) return part(n, a, b, c);
@@ -298,7 +300,7 @@ double Trial::promoted(std::int64_t interval, std::int64_t n, const double* a, c
   return static_cast<double>(total);
 }
 
-// What they do with parts of one size.
+// Divides K into parts of one size, as dot_matmul and dot_oracle do.
 double Trial::divided(std::int64_t n, const double* a, const double* b, double c) const {
   const std::int64_t interval = candidate_.split.terms;
   if (interval == 0) return part(n, a, b, c);
@@ -310,13 +312,12 @@ double Trial::divided(std::int64_t n, const double* a, const double* b, double c
   return static_cast<double>(total);
 }
 
-// What they do with other parts, and with operands in two terms.
+// Divides K into other parts, and adds operands in two terms, as dot_matmul and dot_oracle do.
 double Trial::ordered(const Rows& rows, double c) const {
   const double *a = rows.a, *b = rows.b;
   std::vector<double> x, y;
   for (const KOrder::Term& term : order_->terms) {
-    // Rests are there where an order has such terms.
-    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
+    // Remainders exist if an order has such terms.
     x.push_back((term.pass == KOrder::Pass::kRestOfA ? rows.a_rest : rows.a)[term.k]);
     // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
     y.push_back((term.pass == KOrder::Pass::kRestOfB ? rows.b_rest : rows.b)[term.k]);
@@ -362,7 +363,7 @@ double Trial::sum_of(const Rows& rows, std::int64_t element) const {
       take(divided(n, a + begin, b + begin, 0));
       continue;
     }
-    // Where scales change, each promoted part is scaled by itself.
+    // If scales change, each promoted part is scaled separately.
     const std::int64_t interval = candidate_.split.terms > 0 ? candidate_.split.terms : n;
     for (std::int64_t first = 0; first < n; first += interval) {
       take(part(std::min(interval, n - first), a + begin + first, b + begin + first, 0));

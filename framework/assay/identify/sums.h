@@ -1,4 +1,4 @@
-// A recorded product as sums to be explained: each element is a sum of products by itself.
+// A recorded product as sums to explain: each element is a separate sum of products.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,24 @@
 
 namespace assay::identify {
 
-// What may have computed the elements: a dot model, and what a case says beside it.
+// A model that may have computed the elements: a dot model, and the parameters of a case.
 struct Candidate {
   // `input` (and `other_input`) are the formats that the unit takes, after a conversion.
-  // promotion_interval is 0: `interval` has it.
+  // promotion_interval is 0, because `split` has it.
   DotModel model;
-  // How K is divided. Parts of one size that are added in float32 in ascending order are those of
-  // split_k, or of promotion_interval.
+  // The division of K. Parts of one size that are added in float32 in ascending order are those of
+  // split_k or promotion_interval.
   KSplit split;
-  // Each part is promoted by itself after so many terms; 0: never. Below `split.terms`.
+  // Each part is promoted separately after this number of terms, which is less than `split.terms`.
+  // 0 means never.
   std::int64_t inner_interval = 0;
-  bool bias_first = false;         // of a product with a bias
-  bool round_before_bias = false;  // of one whose bias is added last
-  bool fused = true;               // of scaled sums: sum + partial * scale is rounded once
+  bool bias_first = false;         // the sum begins with the bias
+  bool round_before_bias = false;  // the sum is rounded before the bias is added last
+  bool fused = true;               // for scaled sums: sum + partial * scale is rounded once
   ScaleOrder scale_order = ScaleOrder::kTogether;
-  const Format* compute = nullptr;  // what operands are rounded to first; nullptr: nothing
+  const Format* compute = nullptr;  // the format to which operands are rounded first, or nullptr
   Rounding compute_rounding = Rounding::kNearestEven;
-  bool in_two_terms = false;  // what that leaves is multiplied, too (compute_terms)
+  bool in_two_terms = false;  // the remainders are multiplied, too (compute_terms)
   Rounding output_rounding = Rounding::kNearestEven;
 };
 
@@ -43,65 +44,69 @@ struct Sums {
   // Element i is the sum over k of a[a_row[i] * K + k] b[b_row[i] * K + k].
   std::vector<double> a, b;
   std::vector<std::int64_t> a_row, b_row;
-  std::vector<double> start;            // c of dot, the bias of a product; empty: none
+  std::vector<double> start;            // c of dot, or the bias of a product, or empty
   std::vector<std::uint64_t> recorded;  // stored elements
-  // Elements in the order in which they are tried: those that tell most come first.
+  // Elements in the order in which they are tried, the most informative ones first.
   std::vector<std::int64_t> order;
 
   bool is_dot() const { return op == "dot"; }
-  // Of dot alone, whose accumulator is c's then (docs/operators).
+  // True only for a dot that sums in float16. Its accumulator has the format of c (docs/operators).
   bool sums_in_float16 = false;
 
-  // Of scaled_matmul: stretches of K with one scale, [cuts[i], cuts[i + 1]), and for each the
-  // scales of the rows of a and of b.
+  // For scaled_matmul, the stretches of K with one scale, [cuts[i], cuts[i + 1]). For each stretch,
+  // the scales of the rows of a and of b.
   bool is_scaled() const { return !cuts.empty(); }
   bool scales_change() const { return cuts.size() > 2; }
   std::vector<std::int64_t> cuts;
   std::vector<float> a_scales, b_scales;  // rows x stretches
 
-  // What the data exercise: where it is false, the parameter changes nothing.
+  // The features that the data exercise. A parameter of a feature that they do not exercise changes
+  // nothing.
   bool has_subnormal_inputs = false;
   bool has_specials = false;   // NaN or infinity among operands and starts
-  int smallest_exponent = 0;   // of a product or start that is not 0; large if all are 0
-  double smallest_result = 0;  // of recorded elements that are not 0; infinite where all are
+  int smallest_exponent = 0;   // of the products and starts that are not 0, or large if all are 0
+  double smallest_result = 0;  // of the recorded elements that are not 0, or infinity if all are
 };
 
-// Of a case and one of its recorded outputs. Throws std::invalid_argument that names the case where
-// the operator is none of matmul, dot and scaled_matmul, or the output is not of the case's dtype
-// and shape.
+// Returns the sums of one recorded output of a case. Throws std::invalid_argument, which names the
+// case, if the operator is not matmul, dot or scaled_matmul, or if the output does not have the
+// case's dtype and shape.
 Sums sums_of(const Case& test_case, const std::string& producer);
 
-// The operands as candidates of one conversion read them, and what is left of them.
+// The operands as candidates with one conversion read them, and the remainders.
 struct Operands {
   std::vector<double> a, b;
-  std::vector<double> a_rest, b_rest;  // of operands in two terms
+  std::vector<double> a_rest, b_rest;  // only for operands in two terms
 };
 Operands converted(const Sums& sums, const Candidate& candidate);
 
-// A sum of terms like an element's: a row of a with a row of b whose terms are turned by so many
-// places, and the start of an element.
+// A sum of terms like that of an element: a row of a with a row of b whose terms are rotated by
+// `turn` places, and the start value of an element.
 struct Pairing {
   std::int64_t a_row, b_row, turn, element;
 };
 
-// What a candidate begins an element's sum with: 0, c of dot or a bias. The element with what it
-// adds behind the sum. And whether that, rounded to the output's format, is what was recorded. Not
-// of scaled sums, whose scales come between.
+// The steps of an element outside its sum, for sums that are not scaled. (Scaled sums apply scales
+// in between.)
+// - first_term() returns the start value of a candidate's sum: 0, c of dot, or a bias.
+// - with_last_term() returns the element after the addition of what follows the sum.
+// - is_recorded() is true if that value, rounded to the output's format, is the recorded one.
 double first_term(const Sums& sums, const Candidate& candidate, std::int64_t element);
 double with_last_term(const Sums& sums, const Candidate& candidate, std::int64_t element,
                       double sum);
 bool is_recorded(const Sums& sums, const Candidate& candidate, std::int64_t element, double sum);
 
-// A candidate with the operands that it reads. What it is made of must outlive it.
+// A candidate with the operands that it reads. The constructor's arguments must outlive it, except
+// the candidate.
 class Trial {
  public:
-  // `operands`: converted as the candidate says.
+  // `operands` are converted as the candidate requires.
   Trial(const Sums& sums, const Operands& operands, const Candidate& candidate);
 
-  // The element before it is rounded to the output's format.
+  // Returns the element before it is rounded to the output's format.
   double sum(std::int64_t element) const;
-  // The sum of other terms, with the scales of the pairing's element: what the same kernel would do
-  // on more data of the same kind.
+  // Returns the sum of other terms, with the scales of the pairing's element. This is what the same
+  // kernel would compute for more data of the same kind.
   double other_sum(const Pairing& pairing) const;
   std::uint64_t bits(std::int64_t element) const;
   bool agrees(std::int64_t element) const;
@@ -110,7 +115,7 @@ class Trial {
   const Operands& operands() const { return operands_; }
 
  private:
-  // A row of a and one of b, and their rests where operands have two terms.
+  // A row of a, a row of b, and their remainders if operands have two terms.
   struct Rows {
     const double *a, *b, *a_rest, *b_rest;
   };
@@ -124,11 +129,11 @@ class Trial {
 
   const Sums& sums_;
   Candidate candidate_;
-  DotModel model_;  // as the operator takes it
+  DotModel model_;  // the model as the operator uses it
   QuickSum quick_;
   const Operands& operands_;
   bool finite_;
-  // Of a product whose K is not simply gone through in parts of one size.
+  // The order of K, unless a sum simply takes it in parts of one size.
   std::optional<KOrder> order_;
 };
 
