@@ -25,12 +25,12 @@ bool is_float32(const Format& f) {
          f.specials == Specials::kInfNan;
 }
 
-// The value of every code of a format of at most 16 bits, made once. A format is known by what its
-// codes mean, not by where its row lies.
+// The value of every code of a format of at most 16 bits, made once. The key is the meaning of the
+// format's codes, not the address of its row.
 const double* value_table(const Format& f) {
   using Meaning = std::tuple<Kind, Specials, int, int, int, int>;
   static std::mutex mutex;
-  static std::map<Meaning, std::vector<double>> tables;  // whose vectors stay where they are
+  static std::map<Meaning, std::vector<double>> tables;  // the vectors keep their addresses
   const std::lock_guard lock(mutex);
   auto& table = tables[{f.kind, f.specials, f.bits, f.exponent_bits, f.precision, f.bias}];
   if (table.empty()) {
@@ -40,7 +40,8 @@ const double* value_table(const Format& f) {
   return table.data();
 }
 
-// Where elements of a format are read by a kernel; empty where decode() takes them one by one.
+// Returns the storage by which a kernel reads elements of a format. Empty if decode() reads them
+// one by one.
 std::optional<Storage> storage_of(const Format& f) {
   if (f.is_complex()) return std::nullopt;  // decode() refuses it
   if (f.is_float()) {
@@ -71,8 +72,8 @@ std::optional<Storage> storage_of(const Format& f) {
   }
 }
 
-// Formats that the rounding kernel of float64 covers: sign, exponent, mantissa and infinity, and a
-// smallest value whose inverse is a float64.
+// Formats that the rounding kernel of float64 covers. They have a sign, exponent, mantissa and
+// infinity, and the inverse of their smallest value is a float64.
 bool is_plain(const Format& f) {
   return f.is_float() && f.specials == Specials::kInfNan && f.precision < 53 &&
          min_subnormal(f) >= 0x1p-1022;
@@ -82,7 +83,7 @@ simd::RoundSpec round_spec(const Format& f) {
   return {53 - f.precision, min_normal(f), min_subnormal(f), max_finite(f)};
 }
 
-// The format as the float32 kernels see it; empty where they do not cover it.
+// Returns the format as the float32 kernels describe it. Empty if they do not cover it.
 std::optional<simd::SmallFloat> small_float(const Format& f, Overflow overflow) {
   const bool covered = f.is_float() && f.specials != Specials::kTapered &&
                        f.specials != Specials::kScale && f.storage_bytes <= 2 &&
@@ -117,7 +118,7 @@ void by_blocks(std::size_t n, Each each) {
   for (std::size_t start = 0; start < n; start += kBlock) each(start, std::min(kBlock, n - start));
 }
 
-// Rounds as the processor does, to nearest even; NaN becomes canonical.
+// Rounds as the processor does, to nearest even. NaN becomes canonical.
 template <typename To, typename From>
 void cast_array(const From* from, std::size_t n, std::byte* to) {
   for (std::size_t i = 0; i < n; ++i) {

@@ -1,5 +1,5 @@
-// Whole arrays through the door between bits and numbers: the same results as decode() and
-// encode(), element by element, by vector instructions chosen at run time.
+// Conversion of whole arrays between bits and numbers, with the same results as decode() and
+// encode() for each element, by vector instructions chosen at run time.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace assay {
 
-// `from` and `to` do not overlap. Codes lie without gaps, format.storage_bytes each.
+// `from` and `to` do not overlap. Codes are stored without gaps, format.storage_bytes each.
 //
-// Between float32 and formats of at most 16 bits these run at memory speed, in every row but
-// float8_e8m0fnu and hifloat8, and in custom formats with at least one mantissa bit, a bias of 0 to
-// 127 and no value beyond float32. Rounding is nearest_even.
+// Conversions between float32 and formats of at most 16 bits run at memory speed. This holds for
+// every row except float8_e8m0fnu and hifloat8, and for custom formats with at least one mantissa
+// bit, a bias of 0 to 127 and no value beyond float32. Rounding is nearest_even.
 
-// to[i] = decode(format, from[i]), for float32 rounded to nearest even where it is wider (float64,
-// integers). NaN is the quiet NaN of its sign.
+// to[i] = decode(format, from[i]). For float32, wider values (float64, integers) are rounded to
+// nearest even. NaN is the quiet NaN of its sign.
 void decode_array(const Format& format, const std::byte* from, std::size_t n, double* to);
 void decode_array(const Format& format, const std::byte* from, std::size_t n, float* to);
 
@@ -27,18 +27,19 @@ void encode_array(const Format& format, const double* from, std::size_t n, std::
 void encode_array(const Format& format, const float* from, std::size_t n, std::byte* to,
                   Overflow overflow = Overflow::kIeee);
 
-// values[i] = round_to(format, values[i]) with nearest_even and IEEE overflow, in place. What the
-// format cannot hold stays as it is: NaN in a format without NaN, infinity in one without NaN and
-// infinity.
+// values[i] = round_to(format, values[i]) with nearest_even and IEEE overflow, in place. Values
+// that the format cannot represent at all stay unchanged: NaN in a format without NaN, and infinity
+// in one without NaN and infinity.
 void round_array(const Format& format, double* values, std::size_t n);
 
-// to[i] = round_to(format, from[i]) with nearest_even and IEEE overflow, for a format with infinity
-// all of whose values float32 holds; `from` and `to` may be one array.
+// to[i] = round_to(format, from[i]) with nearest_even and IEEE overflow. The format has infinity,
+// and float32 holds all its values. `from` and `to` may be one array.
 void round_array(const Format& format, const float* from, std::size_t n, float* to);
 void round_array(const Format& format, const double* from, std::size_t n, float* to);
 
-// One stored element as an integer, and back; little-endian, as everything assay runs on. `at` need
-// not be aligned. Of complex elements it is parts that are loaded (tensor.h: parts_of).
+// Loads one stored element as an integer, and stores it. Elements are little-endian, like all
+// platforms that assay runs on. `at` need not be aligned. The elements of a complex tensor are
+// loaded part by part (tensor.h: parts_of).
 inline std::uint64_t load_element(const Format& format, const std::byte* at) {
   if (format.is_complex()) require_real(format);
   const auto load = [at](auto element) {

@@ -38,7 +38,7 @@ std::uint64_t with_sign(const Format& f, std::uint64_t magnitude_code, bool is_n
   return ((std::uint64_t{is_negative} << (f.bits - 1)) | magnitude_code) << f.padding;
 }
 
-// Largest magnitude code that is a finite number.
+// Returns the largest magnitude code that is a finite number.
 std::uint64_t max_code(const Format& f) {
   const std::uint64_t all = low_mask(f.is_signed() ? f.bits - 1 : f.bits);
   switch (f.specials) {
@@ -61,8 +61,8 @@ double decode_magnitude(const Format& f, std::uint64_t code) {
   const std::uint64_t mantissa = code & low_mask(mantissa_bits);
   // No format has 64 bits of them. NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult)
   const auto field = static_cast<int>(code >> mantissa_bits);
-  // Without arithmetic where there is nothing to compute: a process that flushes subnormals to zero
-  // (FloatEnvironment) decodes them all the same.
+  // Computes nothing if the value is already stored as it is: this decodes subnormals correctly
+  // even in a process that flushes them to zero (FloatEnvironment).
   if (f.is_float64()) return std::bit_cast<double>(code);
   const std::uint64_t significand =
       field == 0 ? mantissa : mantissa | (std::uint64_t{1} << mantissa_bits);
@@ -83,8 +83,8 @@ ScaledInteger scaled_integer(double value) {
                     : ScaledInteger{mantissa | (std::uint64_t{1} << 52), field - 1075};
 }
 
-// Whether what lies beyond a number, rest / 2^shift of the gap to the next one in magnitude
-// (0 <= rest < 2^shift), goes up to that next one. `odd`: the code of the lower one is odd.
+// True if a number rounds to the next code in magnitude. It lies rest / 2^shift of the gap (0 <=
+// rest < 2^shift) beyond the lower code. `odd`: the lower code is odd.
 bool rounds_away(std::uint64_t rest, int shift, bool odd, bool is_negative, const Encoding& how) {
   if (rest == 0) return false;
   const bool has_half = shift <= 64;  // a float64's 53 bits are less than half of more
@@ -122,8 +122,8 @@ CutInteger cut(std::uint64_t significand, int shift) {
   return {significand >> shift, significand & low_mask(shift), shift};
 }
 
-// The magnitude code of the rounded value in an unbounded exponent range: codes beyond max_code
-// mean overflow.
+// Returns the magnitude code of the rounded value in an unbounded exponent range. A code beyond
+// max_code means overflow.
 std::uint64_t round_magnitude(const Format& f, double absolute, bool is_negative,
                               const Encoding& how) {
   const ScaledInteger split = scaled_integer(absolute);
@@ -131,7 +131,7 @@ std::uint64_t round_magnitude(const Format& f, double absolute, bool is_negative
   const int top = split.exponent + static_cast<int>(std::bit_width(split.significand)) - 1;
   const int quantum = std::max(top, f.min_exponent()) - f.mantissa_bits();
   const CutInteger parts = cut(split.significand, quantum - split.exponent);
-  // A carry into the next binade keeps the arithmetic right: the code just goes on counting.
+  // A carry into the next binade gives the right code, because codes are consecutive.
   const auto binade = static_cast<std::uint64_t>(quantum + f.mantissa_bits() - f.min_exponent());
   const std::uint64_t code = (binade << f.mantissa_bits()) + parts.kept;
   return code + (rounds_away(parts.rest, parts.shift, (code & 1) != 0, is_negative, how) ? 1 : 0);
@@ -166,7 +166,7 @@ std::uint64_t round_scale(const Format& f, double absolute, const Encoding& how)
   return code + (rounds_away(rest, width, odd, false, how) ? 1 : 0);
 }
 
-// Zero of a sign, or the one zero.
+// Returns the zero of a sign, or the only zero.
 std::uint64_t zero_code(const Format& f, bool is_negative) {
   const bool unsigned_zero = f.specials == Specials::kFnuz || f.specials == Specials::kTapered;
   return with_sign(f, 0, is_negative && !unsigned_zero);
@@ -211,7 +211,7 @@ std::uint64_t encode_integer(const Format& f, double value, const Encoding& how)
   return (0 - size) & low_mask(f.bits);
 }
 
-// What others call the formats: torch, CUDA, C++ and papers.
+// Other names of the formats: those of torch, CUDA, C++ and papers.
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"half", "float16"},    {"float", "float32"},    {"single", "float32"},
     {"double", "float64"},  {"bf16", "bfloat16"},    {"tf32", "tfloat32"},
@@ -220,7 +220,7 @@ constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"chalf", "complex32"}, {"cfloat", "complex64"}, {"cdouble", "complex128"},
 };
 
-// The name in the table that another name stands for; other words stay as they are.
+// Returns the name in the table that another name stands for. Other words stay as they are.
 std::string canonical_name(std::string_view name) {
   name = without_prefix(name, "torch.");
   for (const auto& [alias, known] : kAliases) {
@@ -232,14 +232,14 @@ std::string canonical_name(std::string_view name) {
   return (short_float ? "float" : "") + std::string(name.substr(short_float ? 2 : 0));
 }
 
-// Every row: those of real numbers, then those of complex ones.
+// Returns the names of all rows, first of real numbers, then of complex ones.
 std::vector<std::string> all_names() {
   std::vector<std::string> names = names_of(formats());
   for (const Format& f : complex_formats()) names.emplace_back(f.name);
   return names;
 }
 
-// Of a name that says a float's width alone: the formats of that width that have longer names.
+// Returns the formats of a float's width, for a name that gives only the width, such as fp8.
 std::vector<std::string> family_of(std::string_view name) {
   std::vector<std::string> family;
   const std::string known = canonical_name(name);
@@ -314,7 +314,7 @@ const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Speci
     Format format;
   };
   static std::mutex mutex;
-  static std::deque<Row> rows;  // whose elements stay where they are
+  static std::deque<Row> rows;  // the elements keep their addresses
   const std::lock_guard lock(mutex);
   for (const Row& row : rows) {
     if (same(row.format)) return row.format;
@@ -423,7 +423,7 @@ std::uint64_t encode(const Format& f, double value, const Encoding& how) {
   const bool is_negative = std::signbit(value);
   const bool saturate = how.overflow == Overflow::kSaturate;
   if (std::isnan(value)) return saturate ? 0 : nan_code(f, is_negative);
-  // Whether a finite value stays finite: the rounding mode points inward (IEEE 754, section 7.4).
+  // True if a finite value stays finite: the rounding mode points inward (IEEE 754, section 7.4).
   const bool inward =
       !std::isinf(value) &&
       (mode == Rounding::kTowardZero || mode == Rounding::kToOdd ||
@@ -469,8 +469,8 @@ double round_to(const Format& f, double value, const Encoding& how) {
   return decode(f, encode(f, value, how));
 }
 
-// The code whose ordinal is 0, of integers: that of uint64 is the middle of its range, for its
-// ordinals are int64.
+// Returns the code of an integer format whose ordinal is 0. For uint64 it is the middle of its
+// range, because its ordinals are int64.
 static std::uint64_t middle(const Format& f) {
   return f.kind == Kind::kUnsigned && f.bits == 64 ? std::uint64_t{1} << 63 : 0;
 }
@@ -518,7 +518,7 @@ OrdinalRange ordinal_range(const Format& f) {
   return {f.is_signed() ? -high : 0, high};
 }
 
-// The code one step from `bits`.
+// Returns the code one step from `bits`.
 std::uint64_t stepped(const Format& f, std::uint64_t bits, int step) {
   if (is_nan(f, bits) || is_inf(f, bits)) return bits;
   const std::int64_t at = *ordinal(f, bits);
@@ -579,7 +579,7 @@ double ulp_of(const Format& f, double value) {
   if (!f.is_float()) return 1;
   const double absolute = std::min(std::abs(value), max_finite(f));
   if (f.specials == Specials::kTapered) {
-    // The gap above, as for the other formats; the largest value takes the gap below.
+    // Takes the gap above, as for the other formats. The largest value takes the gap below.
     const auto& table = tapered_table();
     auto above = std::upper_bound(table.begin(), table.end(), absolute,
                                   [](double v, const TaperedEntry& e) { return v < e.value; });

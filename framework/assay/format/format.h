@@ -1,5 +1,5 @@
-// Number formats as data: a row of a table says what a bit pattern means, and one decode and one
-// encode serve all rows. This room is the only door between bits and numbers.
+// Number formats as data: a row of a table defines the meaning of a bit pattern, and one decode and
+// one encode serve all rows. Only this room converts between bits and numbers.
 //
 //   const Format& bf16 = format_named("bfloat16");
 //   encode(bf16, 1.0 / 3) == 0x3eab;      // nearest, ties to even
@@ -24,76 +24,86 @@ enum class Rounding : std::uint8_t {
   kUp,
   kDown,
   kToOdd,       // inexact results get an odd last bit
-  kStochastic,  // by random bits that the caller gives: struct Encoding
+  kStochastic,  // by random bits from the caller: struct Encoding
 };
 
 enum class Overflow : std::uint8_t {
-  kIeee,      // to infinity where the rounding mode says so; NaN where a format has no infinity
+  kIeee,  // to infinity if the rounding mode requires it, or to NaN if the format has no infinity
   kSaturate,  // to the largest finite value; NaN to zero, as the Ascend 910B with CTRL[48] = 0
 };
 
-// What happens to subnormal numbers, on the way in (decode) or out (encode).
+// The treatment of subnormal numbers when they are read (decode) or written (encode).
 enum class Subnormals : std::uint8_t {
   kGradual,  // as IEEE 754
-  kFlush,    // to the zero of their sign, +0 where a format has no negative zero
+  kFlush,    // to the zero of their sign, or +0 if the format has no negative zero
 };
 
-// How encode() turns a number into bits.
+// Options of encode(): the rounding and the treatment of overflow and subnormals.
 struct Encoding {
   Rounding rounding = Rounding::kNearestEven;
   Overflow overflow = Overflow::kIeee;
-  // kFlush: what rounds to a subnormal becomes zero; what rounds up to the smallest normal stays.
+  // kFlush: a result that is subnormal becomes zero. A value that rounds up to the smallest normal
+  // stays.
   Subnormals subnormals = Subnormals::kGradual;
   // For kStochastic: the low `random_bits` bits (1 to 64) of `random`, uniform and fresh for every
-  // element, as an integer r. Let d in [0, 1) be what lies beyond the neighbour nearer to zero, as
+  // element, as an integer r. Let d in [0, 1) be the distance from the neighbour nearer to zero, as
   // a fraction of the gap to the next one, cut to random_bits bits. The result is the neighbour
-  // farther from zero where d + r / 2^random_bits >= 1, hence with probability d. Representable
+  // farther from zero if d + r / 2^random_bits >= 1, hence with probability d. Representable
   // numbers stay. Beyond the largest finite value the next neighbour is an overflow.
   std::uint64_t random = 0;
   int random_bits = 0;
 };
 
-// The row of a name, or of what others call it: fp16, half and torch.float16 are float16, bf16 is
-// bfloat16, fp32 and float float32, fp64 and double float64, fp8_e4m3fn float8_e4m3fn, int, short
-// and long those of C, tf32, hf32, hif8. What is printed and written is the row's own name. Throws
-// std::invalid_argument that names the word, and the nearest known one or those that it may be.
+// Returns the format of a name. Output always has the table's own name, but other common names are
+// accepted:
+// - fp16, half and torch.float16 for float16, bf16 for bfloat16, fp8_e4m3fn for float8_e4m3fn
+// - fp32 and float for float32, fp64 and double for float64
+// - int, short and long as in C
+// - tf32, hf32 and hif8.
+//
+// Throws std::invalid_argument, which names the word and the nearest known name, or the names that
+// it may stand for.
 const Format& format_named(std::string_view name);
-// The same, nullptr where the name is unknown.
+// The same, but returns nullptr if the name is unknown.
 const Format* find_format(std::string_view name);
-// What is said of a name that is none: "'fp8' may be float8_e4m3fn, ...: which one?", "'float17' is
-// no dtype that assay knows; ...". The Python package says the same.
+// Returns the message for a name that is not a dtype: "'fp8' may be float8_e4m3fn, ...: which
+// one?", "'float17' is no dtype that assay knows; ...". The Python package has the same messages.
 std::string no_dtype(std::string_view name);
 
-// What the elements of a format are made of: of complex128, complex64 and complex32 float64,
-// float32 and float16, of every other format itself. Decoding, encoding and all else below takes
-// one part: of a complex format it throws std::invalid_argument, but for the sizes (max_finite() to
-// unit_roundoff()), which are the part's.
+// Returns the format of the parts of a format's elements: float64, float32 and float16 for
+// complex128, complex64 and complex32, and the format itself for every other one. All functions
+// below take one part. For a complex format they throw std::invalid_argument, except the sizes
+// (max_finite() to unit_roundoff()), which are those of the part.
 const Format& part_format(const Format& format);
-// Whether `a` is of the same kind as `b`, real or complex, float or integer, and has more bits of
+// True if `a` is of the same kind as `b`, real or complex, float or integer, and has more bits of
 // the significand (integers: value bits).
 bool has_more_precision(const Format& a, const Format& b);
-// For what takes real numbers alone. Throws std::invalid_argument of a complex format.
+// Throws std::invalid_argument for a complex format. For functions that take only real numbers.
 void require_real(const Format& format);
 
-// A float format made at run time: a sign, `exponent_bits`, `mantissa_bits`, and these specials
-// (kInfNan, kNanOnly, kFnuz or kFinite). A field e > 0 of the exponent stands for 2^(e - bias). The
-// row lives as long as the program; equal arguments give the same row, and those of a row of the
-// table give that row. Names are in the manner of ml_dtypes: float9_e4m4fn, float8_e3m4b7fnuz, with
-// b and the bias where it is not the usual one (2^(exponent_bits - 1) - 1, for kFnuz one more), and
-// "fin" for kFinite; format_named() does not know them.
-// Throws std::invalid_argument that names the argument: exponent bits outside 1..11, mantissa bits
-// outside 0..52 (1..52 with kInfNan), a largest value that is not normal, values beyond float64.
+// Returns a float format made at run time, with a sign, `exponent_bits`, `mantissa_bits`, and these
+// specials (kInfNan, kNanOnly, kFnuz or kFinite). An exponent field e > 0 stands for 2^(e - bias).
+// The row lives as long as the program. Equal arguments return the same row, and the arguments of a
+// row of the table return that row.
+//
+// Names follow ml_dtypes: float9_e4m4fn, float8_e3m4b7fnuz. They contain b and the bias if it is
+// not the usual one (2^(exponent_bits - 1) - 1, for kFnuz one more), and "fin" for kFinite.
+// format_named() does not know them.
+//
+// Throws std::invalid_argument, which names the argument, for exponent bits outside 1..11 or
+// mantissa bits outside 0..52 (1..52 with kInfNan). Also throws if the largest value is not normal,
+// or if values lie beyond float64.
 const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Specials specials);
 
-// The value of a bit pattern; exact, except that int64 beyond 2^53 rounds to nearest even. NaN
-// codes give a quiet NaN with the code's sign.
+// Returns the value of a bit pattern. It is exact, except that int64 beyond 2^53 rounds to nearest
+// even. NaN codes return a quiet NaN with the code's sign.
 double decode(const Format& format, std::uint64_t bits,
               Subnormals subnormals = Subnormals::kGradual);
 
-// The bit pattern of a value rounded once. NaN becomes the format's canonical quiet NaN with its
-// sign; a format without NaN (integers, float4, float6) throws std::invalid_argument on it.
-// Integers and bool saturate at their range whatever the policy; bool is x != 0. Throws
-// std::invalid_argument for stochastic rounding without random bits.
+// Returns the bit pattern of a value rounded once. NaN becomes the format's canonical quiet NaN
+// with its sign; for a format without NaN (integers, float4, float6) it throws
+// std::invalid_argument. Integers and bool saturate at their range whatever the overflow policy is;
+// bool is x != 0. Throws std::invalid_argument for stochastic rounding without random bits.
 std::uint64_t encode(const Format& format, double value, const Encoding& encoding);
 inline std::uint64_t encode(const Format& format, double value,
                             Rounding rounding = Rounding::kNearestEven,
@@ -113,25 +123,27 @@ bool is_nan(const Format& format, std::uint64_t bits);
 bool is_inf(const Format& format, std::uint64_t bits);
 bool is_subnormal(const Format& format, std::uint64_t bits);
 
-// Whether a stored element is a code of the format: no bits beyond it, bool 0 or 1.
+// True if a stored element is a code of the format: no other bits are set, and bool is 0 or 1.
 bool is_valid_code(const Format& format, std::uint64_t bits);
 
-// Position in the ordered list of representable values: -0 and +0 are both 0, neighbours differ by
-// one, infinity follows the largest finite value. Empty for NaN. (Of uint64 2^63 is 0.)
+// Returns the position in the ordered list of representable values. -0 and +0 are both 0,
+// neighbours differ by one, and infinity follows the largest finite value. Empty for NaN. (For
+// uint64, 2^63 has position 0.)
 std::optional<std::int64_t> ordinal(const Format& format, std::uint64_t bits);
-// The code at such a position, +0 at 0; empty beyond the ends.
+// Returns the code at such a position, +0 at 0. Empty beyond the ends.
 std::optional<std::uint64_t> at_ordinal(const Format& format, std::int64_t position);
 
-// How many representable values apart; empty where either is NaN. Saturates at 2^64 - 1.
+// Returns how many representable values a and b are apart. Empty if either is NaN. Saturates at
+// 2^64 - 1.
 std::optional<std::uint64_t> ulp_distance(const Format& format, std::uint64_t a, std::uint64_t b);
 
-// The bit pattern next to this one, up or down; infinity and NaN stay.
+// Returns the next bit pattern up or down. Infinity and NaN stay.
 std::uint64_t next_up(const Format& format, std::uint64_t bits);
 std::uint64_t next_down(const Format& format, std::uint64_t bits);
 
-// Spacing of the format's values at |value|: 2^(floor(log2 |value|) - mantissa bits), never less
-// than the smallest subnormal (which is ulp(0)) nor more than the spacing at the largest finite
-// value. Integers: 1. NaN gives NaN.
+// Returns the spacing of the format's values at |value|: 2^(floor(log2 |value|) - mantissa bits).
+// It is at least the smallest subnormal (which is ulp(0)) and at most the spacing at the largest
+// finite value. Returns 1 for integers, and NaN for NaN.
 double ulp_of(const Format& format, double value);
 
 double max_finite(const Format& format);

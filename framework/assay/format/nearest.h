@@ -11,8 +11,8 @@
 
 namespace assay {
 
-// The format must outlive it. Up to the format's largest value the bits of the float64 are enough;
-// larger values, and formats that are not made like IEEE's, are asked of the format.
+// The format must outlive it. Up to the format's largest value the bits of the float64 are enough.
+// Larger values, and formats that are not made like IEEE's, use the functions of the format.
 class NearestRounding {
  public:
   explicit NearestRounding(const Format& format);

@@ -13,11 +13,12 @@ struct RoundingRow {
   Rounding rounding;
   std::string_view name;
 };
-// All of them. Those that need no random bits, which are all that a text may ask for, come first.
+// All modes. The first ones need no random bits. deterministic_rounding_rows() returns only those,
+// which are the ones that a text may name.
 std::span<const RoundingRow> rounding_rows();
 std::span<const RoundingRow> deterministic_rounding_rows();
 
-// The mode of that name, what rounding_name() writes; empty for another word.
+// Returns the mode with this name, as rounding_name() writes it. Empty for another word.
 std::optional<Rounding> find_rounding(std::string_view name);
 
 }  // namespace assay

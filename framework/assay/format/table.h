@@ -1,4 +1,4 @@
-// The table of number formats, and what a row of it says.
+// The table of number formats, and the fields of a row.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class Kind : std::uint8_t {
   kComplex,  // two parts of a float format, the real one first (format.h: part_format)
 };
 
-// What the codes at the end of a float format's range mean.
+// The meaning of the codes at the end of a float format's range.
 enum class Specials : std::uint8_t {
   kInfNan,   // IEEE 754: the all-ones exponent holds infinity (zero mantissa) and NaN
   kNanOnly,  // "fn": no infinity, NaN is the all-ones code
@@ -30,7 +30,7 @@ struct Format {
   Kind kind;
   int storage_bytes;  // of one element in memory and in a file
   int bits;           // that carry the value
-  int precision;      // bits of the significand, the hidden one counted; integers: value bits
+  int precision;      // bits of the significand with the hidden one; integers: value bits
   int exponent_bits;
   int bias;
   Specials specials;
@@ -47,13 +47,14 @@ struct Format {
   int mantissa_bits() const { return precision - 1; }
   // Exponent of the smallest normal value.
   int min_exponent() const { return 1 - bias; }
-  // Whether a float64 is stored as it is.
+  // True if the stored bits are those of a float64.
   bool is_float64() const { return precision == 53 && exponent_bits == 11; }
 };
 
-// The rows of real numbers, in the order of spec and documentation.
+// The rows of real numbers, in the order of the documentation.
 std::span<const Format> formats();
-// Those of complex numbers. Of a row only name, kind and widths speak; the rest is its part's.
+// The rows of complex numbers. Only their name, kind and widths have a meaning; the other
+// properties are those of the part's row.
 std::span<const Format> complex_formats();
 
 }  // namespace assay

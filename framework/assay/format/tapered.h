@@ -18,8 +18,8 @@ struct TaperedEntry {
 };
 const std::vector<TaperedEntry>& tapered_table();
 
-// The bits of a stored element that are its exponent: a mask. 0 for formats without an exponent.
-// Those of a tapered format depend on the element.
+// Returns a mask of the bits of a stored element that are its exponent, or 0 for formats without an
+// exponent. In a tapered format the mask depends on the element.
 std::uint64_t exponent_bits(const Format& format, std::uint64_t bits);
 
 }  // namespace assay

@@ -15,17 +15,17 @@ struct AxisExtent {
   std::int64_t outer = 1, n = 1, inner = 1;
 };
 
-// Of the case's x along a dimension, from the end where it is negative. Throws
-// std::invalid_argument that names the case where x has no such dimension.
+// Returns the extents of the case's x along a dimension. A negative axis counts from the end.
+// Throws std::invalid_argument, which names the case, if x does not have this dimension.
 AxisExtent extent_along(const Case& test_case, std::int64_t axis);
 
 // to[i][j] = from[j][i]; from is rows x n.
 void transpose(std::int64_t rows, std::int64_t n, const double* from, double* to);
 void transpose(std::int64_t rows, std::int64_t n, const float* from, float* to);
 
-// Calls body(row, scratch) with every row of the case's x as T[n], and `spare` arrays of n beside
-// it; what it leaves in the row is stored in the result, of x's shape, by store_values. Rows go in
-// parallel.
+// Calls body(row, scratch) for every row of the case's x, as T[n], with `spare` arrays of n as
+// scratch memory. The body leaves its result in the row. store_values() then writes the row to the
+// result, which has the shape of x. Rows are processed in parallel.
 template <typename T, typename Body>
 void each_row(const Case& test_case, const AxisExtent& e, Overflow overflow, int spare, int threads,
               Tensor& result, const Body& body) {
@@ -77,8 +77,9 @@ struct LineAlong {
   }
 };
 
-// Calls body(scratch, line) for every line of a tensor. Lines go in parallel, some 2^16 elements of
-// them one after the other with the same `scratch`, a Scratch that is made for them.
+// Calls body(scratch, line) for every line of a tensor. Lines are processed in parallel. Groups of
+// about 2^16 elements are processed one line after the other, and their lines share one `scratch`,
+// a Scratch that is made for the group.
 template <typename Scratch, typename Body>
 void for_lines(const Tensor& x, const AxisExtent& e, int threads, const Body& body) {
   const std::int64_t together =

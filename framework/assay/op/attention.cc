@@ -37,7 +37,7 @@ bool holds_only_numbers(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
-// What a machine does with some rows of queries.
+// The steps of a machine for a part of the rows of queries.
 class MachineRows {
  public:
   MachineRows(const Call& call, const Attention& a, const SumOrder& order, std::int64_t part)
@@ -55,7 +55,7 @@ class MachineRows {
         sums_(static_cast<std::size_t>(rows_), 0.0f) {}
 
   void run(Tensor& result) {
-    // Keys that none of these queries sees have weights 0, and change nothing.
+    // Keys that none of these queries sees have weight 0 and change nothing.
     std::int64_t keys = 0;
     for (std::int64_t i = 0; i < rows_; ++i) keys = std::max(keys, a_.seen(batch_, first_ + i));
     const bool running = a_.tile < a_.keys;
@@ -74,7 +74,7 @@ class MachineRows {
  private:
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-  // Keys [begin, begin + n): their part of the output, added to what is there.
+  // Processes the keys [begin, begin + n), and adds their part to the output.
   void take(std::int64_t begin, std::int64_t n, bool running) {
     const std::vector<double> k =
         transposed(n, a_.depth, matrix_rows(call_.test_case.input("k"), batch_, begin, n));
@@ -93,7 +93,8 @@ class MachineRows {
         factors[at(i)] = run_on(i, n, row, scratch.data());
       else
         softmax(n, row, scratch.data());
-      std::fill(row + seen, row + n, 0.0f);  // whatever a saturating unit made of -infinity
+      // Replaces the value that a saturating unit made of -infinity.
+      std::fill(row + seen, row + n, 0.0f);
       encode_array(a_.input, row, at(n), codes.data());
       decode_array(a_.input, codes.data(), at(n), weights.data() + i * n);
     }
@@ -115,8 +116,8 @@ class MachineRows {
     }
   }
 
-  // The products of weights and values, each row without the keys that it does not see: 0 times an
-  // infinity or NaN there would be NaN. A finite value there has no influence either.
+  // The products of weights and values. Each row leaves out the keys that it does not see, because
+  // 0 times an infinity or NaN would be NaN. A finite value of such a key has no influence either.
   void multiply_what_is_seen(std::int64_t begin, std::int64_t n, const std::vector<double>& weights,
                              std::vector<double>& v, std::vector<float>& product) const {
     const std::vector<double> all = v;
@@ -129,7 +130,7 @@ class MachineRows {
     }
   }
 
-  // exp(x - most), and its sum.
+  // Replaces x by exp(x - most), and returns the sum.
   float exponentials(std::int64_t n, float most, float* x, float* scratch) const {
     vector_apply(unit_, VectorOp::kSub, n, x, {&most, true}, x, x);
     vector_apply(unit_, VectorOp::kExp, n, x, x, x, x);
@@ -144,7 +145,8 @@ class MachineRows {
     vector_apply(unit_, VectorOp::kDiv, n, x, {&sum, true}, x, x);
   }
 
-  // The weights of a tile by the maximum so far; returns what earlier parts are multiplied by.
+  // Updates the maximum so far, and turns the scores of a tile into weights by it. Returns the
+  // factor for what earlier tiles added up.
   float run_on(std::int64_t i, std::int64_t n, float* x, float* scratch) {
     float &most = maxima_[at(i)], &total = sums_[at(i)];
     const float before = most, tile[] = {most, vector_maximum(n, x)};
@@ -174,8 +176,8 @@ class MachineRows {
 // Golden rows [first, first + rows): the products q k^T, the weights exp(scaled score - the row's
 // largest), which are not yet divided by their sum, and their sums.
 struct Weights {
-  // Rounded to float64 all are the same; beyond that the quick ones, whose error is not 0, differ
-  // from those of exponentials_of().
+  // Both ways to sum give the same float64 after rounding. Beyond float64 the quick sum has an
+  // error that is not 0, and differs from the sum of exponentials_of().
   struct Sum {
     Quad value;
     double error;  // relative
@@ -184,8 +186,9 @@ struct Weights {
   std::vector<Sum> sums;
 };
 
-// exp of each scaled score less the largest, and their sum: where all are within the range of exp
-// in double-double arithmetic by that, else in binary128. `factor` times a score is exact in both.
+// Computes exp of each scaled score minus the largest one, and returns their sum. Uses
+// double-double arithmetic if all are within the range of exp in it, and binary128 otherwise.
+// `factor` times a score is exact in both.
 Quad exponentials_of(std::int64_t n, const double* scores, double factor, double* weights) {
   double top = scores[0], least = scores[0] * factor;
   for (std::int64_t j = 1; j < n; ++j) {
@@ -236,8 +239,8 @@ Weights exact_weights(const Attention& a, std::int64_t batch, std::int64_t first
   return w;
 }
 
-// x[0, n) over the sum of the row's weights, rounded; by `exact_sum()` where a quick sum's error
-// leaves a doubt.
+// Divides x[0, n) by the sum of the row's weights and rounds the quotients. Calls `exact_sum()` if
+// the error of a quick sum leaves the rounding in doubt.
 template <typename ExactSum>
 void divide_by_sum(std::int64_t n, const Weights::Sum& sum, const ExactSum& exact_sum, double* x) {
   const auto high = static_cast<double>(sum.value);
@@ -268,7 +271,8 @@ void reference_part(const ReferenceCall& call, const Attention& a, std::int64_t 
   if (!a.causal) exact_matmul(rows, a.width, a.keys, w.weights.data(), v.data(), out.data(), 1);
   for (std::int64_t i = 0; i < rows; ++i) {
     double* row = out.data() + i * a.width;
-    if (a.causal) {  // what is not seen is no part of the sum: 0 times infinity is NaN
+    // Keys that are not seen are not part of the sum, because 0 times infinity is NaN.
+    if (a.causal) {
       exact_matmul(1, a.width, a.seen(batch, first + i), w.weights.data() + i * a.keys, v.data(),
                    row, 1);
     }
@@ -299,14 +303,14 @@ Tensor run_attention(const Call& call) {
 
 Tensor attention_reference(const ReferenceCall& call) {
   const Attention a = attention_of(call.test_case, call.output);
-  (void)asked_order(call.test_case);  // refuses a block size that is none
+  (void)asked_order(call.test_case);  // throws if the block size is invalid
   Tensor result(call.output, a.output);
   parallel_for(a.parts(), call.threads,
                [&](std::int64_t part) { reference_part(call, a, part, result); });
   return result;
 }
 
-// What a matrix unit takes for 0 of operands of a dtype.
+// The values that a matrix unit replaces by 0, for operands of a dtype.
 struct Flushing {
   bool inputs = false;  // subnormal operands
   bool sums = false;    // subnormal sums
@@ -321,14 +325,15 @@ Flushing flushing_of(const Format& input, const Machine& machine) {
   return found;
 }
 
-// Returns the values of which a unit that flushes subnormal operands takes nothing, else 0.
+// Returns each value that a unit replaces by 0 if it flushes subnormal operands, and 0 for the
+// others.
 std::vector<double> subnormal_part(const Format& input, std::vector<double> sizes) {
   for (double& v : sizes) v = v < min_normal(input) ? v : 0;
   return sizes;
 }
 
-// The bounds of a result's elements, infinite if nothing bounds one, NaN if a NaN or
-// infinity reaches it.
+// The bounds of a result's elements. A bound is infinite if the element has no bound, and NaN if a
+// NaN or infinity reaches the element.
 struct AttentionBounds {
   std::vector<double> values;
   Unbounded unbounded;
@@ -340,14 +345,17 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
   const Format& float32 = format_named("float32");
   const RoundoffBounds roundoff = roundoff_bounds(c, float32, output);
   const double u = roundoff.unit, f = largest_function_error("exp", float32);
-  // A product's sum by float32 in any order, its terms cut or rounded: relative to sum |a b|.
+  // The relative error of a product's float32 sum in any order, with terms cut or rounded. It is
+  // relative to sum |a b|.
   const auto product = [](std::int64_t n) { return static_cast<double>(n + 2) * 0x1p-23; };
   const std::int64_t tiles = (a.keys + a.tile - 1) / a.tile;
-  // What a product's sum may lose at each of its roundings, beside their relative error.
+  // The absolute loss of a product's sum at each of its roundings, in addition to the relative
+  // error.
   const double tiny_sum = roundoff.tiny + (flushing.sums ? min_normal(float32) : 0);
   const SumRoundings of_tile = sum_roundings(c, a.tile, float32, roundoff);
   const double loss = of_tile.loss();
-  // Of a sum's own: each tile's roundings, and what each later tile multiplies and adds.
+  // The relative error of the running sum: the roundings of each tile, and the multiplication and
+  // addition of each later tile.
   const double running = static_cast<double>(tiles - 1) * (f + 3 * u);
   std::vector<double> bounds(at(element_count(a.output)));
   Unbounded unbounded;
@@ -356,7 +364,7 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
                               const std::vector<double>& sizes, const std::vector<double>& lost,
                               const std::vector<double>& mixed, const std::vector<double>& v,
                               double widest, double* to) {
-    // How far a score may be off, and how far it lies below the maximum. A key whose score is
+    // The largest error of a score, and how far scores lie below the maximum. A key whose score is
     // -infinity has no weight.
     double off = 0, most = -kInfinity, lowest = kInfinity;
     bool is_number = true;
@@ -377,10 +385,10 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
       std::fill_n(to, a.width, kNan);
       return;
     }
-    // Weights below exp(-104) are lost whatever their error.
+    // Weights below exp(-104) are lost, whatever their error is.
     const double depth = std::min(most - lowest, 104.0);
     const double weight = (1 + f) * std::exp(2 * off + u * depth * static_cast<double>(tiles)) - 1;
-    // A sum that may lose this share, of weights that are not negative.
+    // The share that a sum of weights, which are not negative, may lose.
     const double sum = std::min((1 + weight) * (1 + running) - 1, 1.0) + loss;
     if (!(sum < 1 - 0x1p-20)) {
       throw CaseError(c.name,
@@ -390,12 +398,13 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
                                 (1 + product(a.tile)) / (1 - sum) -
                             1;
     const double total = static_cast<double>(w.sums[at(i)].value);
-    // A weight's subnormal rounding, in float32 and in the operands' dtype, for every key.
+    // The rounding of a weight that is subnormal, in float32 and in the operands' dtype, for every
+    // key.
     const double tiny = static_cast<double>(a.keys) * (min_subnormal(a.input) + roundoff.tiny);
-    // Those of the second product's sums and of its quotient.
+    // The losses of the second product's sums and of its quotient.
     const double sums = (static_cast<double>(a.keys) / total + 2) * 2 * tiny_sum;
-    // The terms of keys whose weight or whose v may be taken for 0. A weight is cast before it is
-    // divided by the sum, or after.
+    // The terms of keys whose weight or whose v may be replaced by 0. A weight is cast either
+    // before or after it is divided by the sum.
     const double least = (1 + weight) * total / (1 - sum) * min_normal(a.input);
     std::vector<double> flushed(at(a.width), 0.0);
     for (std::int64_t key = 0; flushing.inputs && key < seen; ++key) {
@@ -418,7 +427,7 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
     auto q = matrix_rows(c.input("q"), batch, first, rows);
     auto k = transposed(a.keys, a.depth, matrix_rows(c.input("k"), batch, 0, a.keys));
     auto v = matrix_rows(c.input("v"), batch, 0, a.keys);
-    // What is NaN or infinite is found by the scores, and of v by `bad`.
+    // The scores find each NaN and infinity in q and k. `bad` lists those in v.
     std::vector<std::pair<std::int64_t, std::int64_t>> bad;  // key, column
     for (std::int64_t i = 0; i < std::ssize(v); ++i) {
       if (!std::isfinite(v[at(i)])) bad.emplace_back(i / a.width, i % a.width);
@@ -458,7 +467,8 @@ Tensor attention_bounds(const Case& c, const Machine& machine) {
   const bool reached =
       std::any_of(all.values.begin(), all.values.end(), [](double v) { return std::isnan(v); });
   if (reached && unit != nullptr && overflow_of(c, machine) == Overflow::kSaturate) {
-    // An infinity of v is the largest number there before it is divided by the row's sum.
+    // A unit that saturates turns an infinity of v into the largest number before the division by
+    // the row's sum. The result may then be finite, so the element has no bound.
     const std::vector<double> exact = golden_result(c).view().values();
     for (std::size_t i = 0; i < exact.size(); ++i) {
       if (std::isinf(exact[i]) && std::isnan(all.values[i])) all.values[i] = kInfinity;

@@ -19,18 +19,20 @@
 namespace assay {
 namespace {
 
-// What chance makes of a row's weights exp(scaled score - largest) / sum: relative errors of each
-// weight that the sum has too, those of its cast alone, and that of the sum's own roundings.
+// The errors of a row's weights, exp(scaled score - largest) / sum, as chance makes them. They are
+// relative errors: of each weight's term, which the sum shares (`mean`, `variance`), of its cast
+// only (`of_cast`), and of the sum's own roundings (`of_sum`).
 struct ChanceWeights {
   std::vector<double> weight, mean, variance, of_cast;
   std::vector<double> depth;  // scaled score - largest
-  // The second product's operand, and what its result is divided by afterwards: with a running
-  // maximum the sum, else 1.
+  // The second product's operand, and the number that its result is divided by afterwards: the sum
+  // if there is a running maximum, 1 otherwise.
   std::vector<double> operand;
   double divisor = 1;
   double of_sum = 0;
 };
-// The mean square of a number's relative error. A number that becomes 0 loses all of itself.
+// Returns the mean square of a number's relative error. A number that becomes 0 has a relative
+// error of 1.
 double relative_square(const Uncertain& x) {
   if (!(x.value > 0)) return 0;
   return x.value < 0x1p-500 ? 1 : (x.variance + x.mean * x.mean) / (x.value * x.value);
@@ -49,7 +51,7 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
   for (auto* values : {&w.weight, &w.mean, &w.variance, &w.of_cast, &w.depth, &w.operand}) {
     values->reserve(count);
   }
-  // Without a machine the exponential may be that of another base, and a running maximum may
+  // Without a machine the exponential may be computed with another base, and a running maximum may
   // rescale terms and sums.
   const double rounding = unit_roundoff(*unit.unit) * unit_roundoff(*unit.unit) / 3;
   const double of_exp = largest_function_error("exp", *unit.unit),
@@ -76,7 +78,7 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
     w.mean.push_back(score.mean);
     const double relative_variance = size < 0x1p-500 ? 0 : term.variance / (size * size);
     w.variance.push_back(score.variance + relative_variance);
-    term.variance = 0;  // what the terms bring to the sum is in `variance`
+    term.variance = 0;  // what the terms contribute to the sum is in `variance`
     terms.push_back(term);
   }
   const Uncertain sum = unit.sum(terms);
@@ -105,7 +107,7 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
   return w;
 }
 
-// A matrix whose rows are filled up with zeros to a multiple of simd::kAveragedColumns.
+// A matrix whose rows are padded with zeros to a multiple of simd::kAveragedColumns.
 struct PaddedRows {
   std::int64_t width;
   std::vector<double> values;
@@ -128,8 +130,9 @@ struct RowErrors {
       : out(width), mean(width), variance(width), cooler(width), off(width) {}
 };
 
-// ExpectedErrors::pull of one row. A key's weight has one error for all columns of v: what the
-// columns make of it is added up first, with `factor`, the sign of each result.
+// Computes ExpectedErrors::pull of one row. The weight of a key has one error for all columns of v.
+// The columns are therefore added up first, each with its `factor`, which has the sign of the
+// result.
 double row_pull(const ChanceWeights& w, const simd::WeightedAverage& row,
                 const std::vector<double>& factor, const std::vector<double>& out) {
   double of_out = 0;
@@ -219,7 +222,8 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
         errors.line[to] = static_cast<std::int32_t>(batch * a.queries + first + i);
         errors.drift[to] = sums.drift[from] / w.divisor;
         if (unit.any_order) {
-          // log2(e) and the scale are rounded, or neither is: what all scores have in common.
+          // The factors log2(e) and the scale are rounded, or neither is: all scores share this
+          // error.
           errors.drift[to] += std::abs(mean) + std::abs(a.scale) * row.off[column] +
                               std::abs(row.cooler[column]) * unit_roundoff(float32) / 2;
           mean = 0;
@@ -227,7 +231,7 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
         errors.mean[to] = mean + sums.mean[from] / w.divisor;
         variance += sums.variance[from] / (w.divisor * w.divisor);
         if (tiles > 1) {
-          // Each later tile multiplies and adds; the quotient is the last rounding of float32.
+          // Each later tile multiplies and adds. The quotient is the last rounding of float32.
           Uncertain step = Uncertain::inexact(out);
           step.round(RoundingStep(float32));
           variance += static_cast<double>(2 * (tiles - 1)) * step.variance;

@@ -119,8 +119,9 @@ constexpr KnownAttribute kKnown[] = {
 
 constexpr std::string_view kNotePrefix = "x_";
 
-// The name of the schema that `name` is a slip of: a letter or so, case and length allowing, and
-// never of a word so short that many are near.
+// Returns the schema's name that `name` is probably a misspelling of, or an empty string. The two
+// may differ by about one letter, and in case. Short words get an empty string, because too many
+// names are close to them.
 std::string near_known(std::string_view name) {
   std::string small(name);
   std::transform(small.begin(), small.end(), small.begin(),
@@ -139,7 +140,7 @@ bool is_known(std::string_view name) {
                      [&](const KnownAttribute& known) { return known.name == name; });
 }
 
-// Whether an operator has a parameter of this name.
+// Returns true if an operator has a parameter of this name.
 bool is_parameter(std::string_view name) {
   return std::any_of(operators().begin(), operators().end(),
                      [&](const Operator& op) { return find_parameter(op, name) != nullptr; });

@@ -1,6 +1,6 @@
-// The attributes of a case that the schema gives a meaning (docs/dataset.md): one table, by which
-// files and cases in memory are checked and which `assay list attributes` prints. A case may have
-// others: parameters of its operator, and notes of whoever made it, whose names begin with "x_".
+// The attributes of a case that the schema defines (docs/dataset.md), in one table. Files and cases
+// in memory are checked against it, and `assay list attributes` prints it. A case may have others:
+// parameters of its operator, and notes of the case's author, whose names begin with "x_".
 #pragma once
 
 #include <map>
@@ -20,19 +20,20 @@ struct KnownAttribute {
 };
 std::span<const KnownAttribute> known_attributes();
 
-// Whether a name is one of notes, which no tool reads and every tool keeps.
+// True if this is the name of a note, which no tool reads and every tool keeps.
 bool is_note(std::string_view name);
 
-// Why a case of this operator may not have an attribute of this name, with the nearest name that it
-// may have; "" where it may. What the schema does not know is a parameter of an operator that assay
-// does not know, unless it is a slip of one of the schema's names.
+// Returns the reason why a case of this operator may not have an attribute of this name, with the
+// nearest name that it may have. Returns an empty string if it may. If assay does not know the
+// operator, a name outside the schema counts as a parameter of the operator, unless it looks like a
+// misspelling of a schema name.
 std::string name_problem(std::string_view op, std::string_view name);
 
-// The first attribute whose value is not of the schema's kind, or an output dtype that is none; ""
-// where there is none.
+// Returns the first problem with the attributes: a value that is not of the schema's kind, or an
+// output dtype that does not exist. Returns an empty string if all are valid.
 std::string value_problem(const std::map<std::string, Attribute>& attributes);
 
-// Throws CaseError where an attribute's name is refused.
+// Throws CaseError if name_problem() refuses the name of an attribute.
 void check_attribute_names(const Case& test_case);
 
 }  // namespace assay

@@ -32,7 +32,7 @@ struct Conversion {
 
 bool is_integer64(const Format& f) { return !f.is_float() && f.bits == 64; }
 
-// An integer of 64 bits, by sign and size, rounded to the 53 bits of a float64.
+// Returns a 64-bit integer, given by sign and size, rounded to the 53 bits of a float64.
 double integer64_to_float64(bool negative, std::uint64_t size, Rounding mode) {
   const int drop = std::max(0, static_cast<int>(std::bit_width(size)) - 53);
   const std::uint64_t rest = size & ((std::uint64_t{1} << drop) - 1);
@@ -57,7 +57,7 @@ double flushed(const Conversion& how, const Format& f, double value) {
   return tiny ? std::copysign(0.0, value) : value;
 }
 
-// The code that one stored element becomes.
+// Returns the code that one stored element is converted to.
 std::uint64_t convert(const Conversion& how, std::uint64_t bits) {
   double value;
   Rounding mode = how.rounding;
@@ -67,7 +67,8 @@ std::uint64_t convert(const Conversion& how, std::uint64_t bits) {
       if (!upper_half || how.to.is_signed() == how.from.is_signed()) return bits;
       return negative ? 0 : encode(how.to, max_finite(how.to));
     }
-    // Two roundings, the first to odd, are one for all narrower formats (Boldo and Melquiond).
+    // Rounding to odd first and then to any narrower format has the result of one rounding (Boldo
+    // and Melquiond).
     value = integer64_to_float64(negative, negative ? 0 - bits : bits,
                                  how.to.precision == 53 ? mode : Rounding::kToOdd);
   } else {
@@ -75,7 +76,7 @@ std::uint64_t convert(const Conversion& how, std::uint64_t bits) {
   }
   if (how.overflow == Overflow::kSaturate) {
     if (std::isnan(value)) value = 0;
-    if (how.to.precision == 53) {  // encode() leaves float64's infinities
+    if (how.to.precision == 53) {  // encode() keeps float64's infinities
       value = std::clamp(value, -max_finite(how.to), max_finite(how.to));
     }
   }
@@ -86,10 +87,9 @@ std::uint64_t convert(const Conversion& how, std::uint64_t bits) {
   return code;
 }
 
-// -- The reference: the same rule by arithmetic on numbers
-// ------------------------------------------------------
+// -- The reference: the same rule by arithmetic on numbers ---------------------------------------
 
-// Holds every int64 and float64, and what is computed of one.
+// Holds every int64 and float64, and what is computed from one.
 using Wide = long double;
 static_assert(std::numeric_limits<Wide>::digits >= 64, "long double holds every int64");
 
@@ -114,7 +114,7 @@ Real whole(Real q, Rounding mode) {
   }
 }
 
-// Whether a mode may carry a finite value over the largest finite one.
+// True if a mode may round a finite value beyond the largest finite one.
 bool leaves_range(Rounding mode, bool negative) {
   return mode == Rounding::kNearestEven || mode == Rounding::kNearestAway ||
          mode == (negative ? Rounding::kDown : Rounding::kUp);
@@ -130,7 +130,7 @@ double overflowed(const Conversion& how, bool negative, bool finite) {
   return std::copysign(size, negative ? -1.0 : 1.0);
 }
 
-// Formats of sign, exponent and mantissa: a whole number of quanta.
+// Formats with sign, exponent and mantissa: the result is a whole number of quanta.
 template <typename Real>
 double reference_float(const Conversion& how, Real value) {
   const bool negative = std::signbit(value);
@@ -170,7 +170,7 @@ std::uint64_t reference(const Conversion& how, const Format& output, std::uint64
   }
   if (how.from.name == "uint64") return reference_of(how, output, static_cast<Wide>(bits));
   const double value = flushed(how, how.from, decode(how.from, bits));
-  // Of a float64 rounded to 32 bits or fewer every step is exact in float64.
+  // If a float64 is rounded to 32 bits or fewer, every step is exact in float64.
   if (how.to.precision <= 32) return reference_of(how, output, value);
   return reference_of(how, output, static_cast<Wide>(value));
 }
@@ -182,20 +182,21 @@ bool by_array(const Conversion& how) {
          how.to.specials != Specials::kScale;
 }
 
-// Formats that are no sign, exponent and mantissa have no second path: the room format's own tests
-// hold them.
+// Formats without sign, exponent and mantissa have no second path. The tests of
+// framework/assay/format cover them.
 bool has_reference(const Format& f) {
   return f.specials != Specials::kTapered && f.specials != Specials::kScale;
 }
 
-// How the case converts, by the overflow and subnormals of a machine or of the reference.
+// Returns how the case converts, with the overflow and the subnormals of a machine or of the
+// reference.
 Conversion conversion_of(const Case& c, Overflow overflow, Subnormals subnormals) {
   return {c.input("x").format(), output_format(c), rounding_of(c), overflow, subnormals};
 }
 
 constexpr std::int64_t kPart = 1 << 14;  // elements that a thread converts at a time
 
-// Sets elements [begin, end) of the result, each to the code that code_of gives for x's.
+// Sets elements [begin, end) of the result to the codes that code_of returns for those of x.
 template <typename CodeOf>
 void convert_each(const Case& c, const Conversion& how, std::int64_t begin, std::int64_t end,
                   Tensor& result, const CodeOf& code_of) {
@@ -212,7 +213,7 @@ void convert_each(const Case& c, const Conversion& how, std::int64_t begin, std:
   }
 }
 
-// The code in `output` of what convert() gives.
+// Returns the code in `output` of the value that convert() returns.
 std::uint64_t converted(const Conversion& how, const Format& output, std::uint64_t bits) {
   const std::uint64_t code = convert(how, bits);
   return &output == &how.to ? code : encode(output, decode(how.to, code));

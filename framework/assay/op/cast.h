@@ -7,13 +7,14 @@
 
 namespace assay {
 
-// The row of cast: x (...), any dtype. `output_dtype` is needed; `rounding` is a mode (nearest_even
-// by default; a float's conversion to an integer takes it too). Integers always saturate at their
-// range. Every conversion is exact but for that one rounding, from int64 and float64 too. NaN
-// becomes 0 where it saturates; a dtype without NaN refuses it otherwise. The golden result takes
-// an independent path in long double.
+// Returns the operator cast: x (...), of any dtype. `output_dtype` is required. `rounding` is a
+// mode, nearest_even by default, and also applies to the conversion of a float to an integer.
+// Integers always saturate at their range. Every conversion, from int64 and float64 too, is exact
+// except for that one rounding. NaN becomes 0 if the conversion saturates. If it does not, a case
+// with NaN is refused for an output dtype without NaN. The golden result takes an independent path
+// in long double.
 //
-// Tolerance: zero, because the golden result of a cast is what the cast must give.
+// The tolerance is zero, because the golden result of a cast is the only right result.
 std::vector<Operator> cast_operators();
 
 }  // namespace assay

@@ -27,7 +27,7 @@ struct Pool {
   double scale, gamma;  // which a kernel gets in float32
   std::vector<double> boxes, shifts;
 
-  // Of one roi along one dimension: 0 along W, 1 along H.
+  // Extents of one roi along one dimension d: 0 is W, 1 is H.
   double low(std::int64_t roi, int d) const { return box(roi, 1 + d); }
   double high(std::int64_t roi, int d) const { return box(roi, 3 + d); }
   std::int64_t bins(int d) const { return d == 0 ? pooled_width : pooled_height; }
@@ -139,7 +139,7 @@ void limit_samples(const Case& c, std::int64_t roi, std::int64_t a, std::int64_t
   }
 }
 
-// Where the samples of a bin lie along one dimension, in float32.
+// Appends the float32 coordinates of a bin's samples along one dimension.
 void coordinates(const Pool& p, const RoiExtent<float>& s, std::int64_t bin, double shift,
                  bool fused, std::vector<float>& to) {
   const auto offset = static_cast<float>(shift);
@@ -214,11 +214,12 @@ void emulate_roi(const Case& c, const Pool& p, std::int64_t roi, bool fused,
   }
 }
 
-// The reference. A sample is the sum of all pixels, each by the hat functions of its distance from
-// the sample; samples along y and along x are independent, so their weights are summed first.
+// The reference. A sample is the sum of all pixels, each weighted by the hat functions of its
+// distance from the sample. Samples along y and along x are independent, so their weights are
+// summed first.
 struct PoolWeights {
   std::vector<double> pixels;  // one a row (column) of the image
-  double nearest_edge;         // the distance of the sample that is nearest to where it jumps to 0
+  double nearest_edge;  // the smallest distance of a sample from an edge, beyond which it is 0
 };
 
 PoolWeights weights_of(const Pool& p, const RoiExtent<double>& s, int d, std::int64_t bin,
@@ -267,8 +268,8 @@ void reference_roi(const Case& c, const Pool& p, std::int64_t roi, const std::ve
   }
 }
 
-// The result in `output`: pool(p, roi, image, out) appends a region's bins to `out`, the channels
-// of each together.
+// Returns the result in `output`. pool(p, roi, image, out) appends the bins of a region to `out`,
+// with the channels of each bin next to each other.
 template <typename PoolRoi>
 Tensor pooled(const Case& c, const Format& output, int threads, const PoolRoi& pool) {
   const Pool p = pool_of(c);
@@ -320,9 +321,9 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
     for (const int d : {0, 1}) {
       const RoiExtent<double> side = extent_of<double>(c, p, roi, d);
       const RoiExtent<float> rounded = extent_of<float>(c, p, roi, d);
-      // The corners are at most `reach`, a size twice that; each step's roundings, and
-      // those of the two parameters, counted generously: 40 of the reach without a shift, 20 more
-      // for each unit of gamma * offset.
+      // The corners are at most `reach`, and a size is at most twice that. The roundings of each
+      // step and of the two parameters are counted generously: 40 of the reach without a shift, and
+      // 20 more for each unit of gamma * offset.
       const double reach =
           std::max(std::abs(p.low(roi, d)), std::abs(p.high(roi, d))) * std::abs(p.scale) + 0.5;
       double shift = 0;
@@ -365,7 +366,8 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
       step = std::max(step, std::abs(pixels[i + width] - pixels[i]));
     }
   }
-  // A sample: 3 roundings of a weight and its product, 3 sums; then the bin's sum and its division.
+  // A sample has 3 roundings of a weight and its product, and 3 sums. The bin adds its sum and its
+  // division.
   const double atol =
       (2 * error * step + (7 + samples) * u * largest) * (1 + unit_roundoff(output)) +
       min_subnormal(output);

@@ -30,7 +30,7 @@ namespace {
 constexpr Rounding kComputeRoundings[] = {Rounding::kNearestEven, Rounding::kNearestAway,
                                           Rounding::kTowardZero};
 
-// Of dot: a and b [n, K], c [n].
+// Checks the shapes of dot: a and b [n, K], c [n].
 void check_shapes(const Case& c) {
   const Shape &a = c.input("a").shape(), &b = c.input("b").shape(), &start = c.input("c").shape();
   if (a.size() != 2 || a != b || start != Shape{a[0]}) {
@@ -247,7 +247,7 @@ std::optional<DotModel> product_model(const Case& c, const Machine& machine, con
   const MatrixUnit unit = matrix_unit({c, machine, output, 1});
   std::optional<DotModel> model = unit.model;
   if (model && unit.split.terms > 0) {
-    // Parts of K are added in float32, as partial sums that are promoted are.
+    // Parts of K are added in float32, in the same way as partial sums that are promoted.
     const std::int64_t k = matmul_shape(c).k;
     const KParts parts = k_order(unit.split, false, k, 0).parts;
     std::int64_t part = 1;
@@ -310,15 +310,15 @@ void require_machine(const Case& c) {
 
 namespace {
 
-// What each way of computing dot has in common: sums start from c, and add_products(rows, k, a, b,
-// sums) adds to so many of them.
+// The common part of all ways to compute dot. Sums start from c, and add_products(rows, k, a, b,
+// sums) adds the products to `rows` sums.
 template <typename AddProducts>
 Tensor dot_products(const Case& c, const MatrixUnit& unit, const Format& output, int threads,
                     const AddProducts& add_products) {
   const Tensor &a = c.input("a"), &b = c.input("b"), &start = c.input("c");
   const std::int64_t n = a.shape()[0], k = a.shape()[1];
   std::vector<double> sums = start.view().values();
-  // By rows of a few sums: what is read of the operands stays in the first cache.
+  // Takes a few rows at a time, so that the operands' rows stay in the first-level cache.
   constexpr std::int64_t kRowsAtATime = 8;
   parallel_for((n + kRowsAtATime - 1) / kRowsAtATime, threads, [&](std::int64_t part) {
     const std::int64_t first = part * kRowsAtATime, rows = std::min(kRowsAtATime, n - first);
@@ -404,7 +404,7 @@ ExpectedErrors dot_errors(const Case& c, const Machine& machine, int threads) {
   const std::int64_t n = a.shape()[0], k = a.shape()[1];
   const MatrixUnit unit = dot_unit({c, machine, output, threads});
   const std::vector<double> starts = finite_or_zero(c.input("c").view().values());
-  // Each sum starts from c, whatever the machine does with a bias.
+  // Each sum starts from c, however the machine adds a bias.
   Machine from_c = machine;
   from_c.bias_first.value = true;
   const Machine& summed_by = is_any_machine(machine) ? machine : from_c;

@@ -1,4 +1,4 @@
-// dot, and what it shares with matmul: which sums of products a machine's matrix unit takes.
+// The operator dot, and what it shares with matmul: how a machine's matrix unit sums products.
 #pragma once
 
 #include <cstdint>
@@ -14,36 +14,40 @@
 
 namespace assay {
 
-// The row of dot: n independent c + a . b, for a and b [n, K] and c [n]. With a float16 c and a
-// float16 result the accumulator is float16, rounded to nearest once a chunk.
+// Returns the operator dot: n independent c + a . b, for a and b [n, K] and c [n]. If c and the
+// result are float16, the accumulator is float16, rounded to nearest once a chunk.
 //
-// Tolerance: as matmul's, over K products and c, with the roundoff of the accumulator: rtol half an
-// ulp of the output, atol n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, and half the
-// smallest subnormal of each rounding. Zero for integers.
+// The tolerance is that of matmul, over K products and c, with the roundoff of the accumulator.
+// rtol is half an ulp of the output. atol is n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K +
+// 1, plus half the smallest subnormal for each rounding. Both are zero for integers.
 std::vector<Operator> dot_operators();
 
-// How the products of a case's operands a and b are summed.
+// Describes how the products of a case's operands a and b are summed.
 struct MatrixUnit {
-  // Empty where sums are exact: those of the reference, and of integers.
+  // Empty if sums are exact: sums of the reference, and of integers.
   std::optional<DotModel> model;
-  // What a machine's sums of integers do beyond int32; empty: they are the reference's, or floats'.
+  // The machine's behaviour when an integer sum overflows int32. Empty for the reference and for
+  // floats.
   std::optional<IntegerOverflow> overflow = std::nullopt;
-  const Format* compute = nullptr;  // what operands are rounded to first; nullptr: nothing
+  // The format that operands are rounded to first. nullptr if they are not rounded.
+  const Format* compute = nullptr;
   Rounding compute_rounding = Rounding::kNearestEven;
-  // Operands are the sums of two terms, `compute` of them and `compute` of what that leaves.
+  // Each operand is split into two terms: its value rounded to `compute`, and the remainder rounded
+  // to `compute`.
   bool in_two_terms = false;
   KSplit split;
   Rounding output_rounding = Rounding::kNearestEven;
   bool round_before_bias = false;
 
   bool sums_exactly() const { return !model; }
-  // What a product would be exact of, row-major: the matrix as the unit reads it; of operands in
-  // two terms the matrix as it is.
+  // Returns a matrix as the unit reads it, row-major: products are exact in these values. Returns
+  // the matrix unchanged if operands are split into two terms.
   std::vector<double> operand(const TensorView& matrix) const;
-  // The same, into memory for as many values, by `threads` threads (0: default_threads()).
+  // Writes the same values to `to`, which has the size of the matrix. `threads` is the number of
+  // threads. 0 means default_threads().
   void read_operand(const TensorView& matrix, std::span<double> to, int threads) const;
-  // The operands m x k and k x n, as operand() gives them, in the order in which they are summed:
-  // those given, which are not copied, or the Summed's own.
+  // The operands m x k and k x n, as operand() returns them, in the order of summation. `a` and `b`
+  // refer to the operands that were passed in, which are not copied, or to own_a and own_b.
   struct Summed {
     DotModel model;
     std::int64_t k = 0;
@@ -53,52 +57,53 @@ struct MatrixUnit {
   };
   Summed summed(std::int64_t m, std::int64_t n, std::int64_t k, std::span<const double> a,
                 std::span<const double> b) const;
-  // The two terms of an operand's value; what is left of an infinity or NaN is 0.
+  // The two terms of an operand's value. The remainder of an infinity or NaN is 0.
   double first_term(double value) const;
   double rest(double value) const;
-  // Exact sums as the accumulator holds them: with `overflow`, in int32.
+  // Converts exact sums to the accumulator's values: with `overflow`, to int32.
   void hold(std::span<double> sums) const;
 };
 
-// From the case's inputs a and b and its parameters compute_dtype (tfloat32, hfloat32 or bfloat16,
-// of float32 operands), compute_rounding and, of matmul, compute_terms: operands as they are to be
-// read, with exact sums. Throws std::invalid_argument that names the case where operands or
-// parameters do not go together.
+// Returns the unit of a case's inputs a and b, with exact sums. Operands are read as the case's
+// parameters require: compute_dtype (tfloat32, hfloat32 or bfloat16, for float32 operands),
+// compute_rounding and, for matmul, compute_terms. Throws std::invalid_argument, which names the
+// case, if operands or parameters do not go together.
 MatrixUnit exact_unit(const Case& test_case);
-// The same with the machine's sums, as promotion_interval changes them. Throws
-// std::invalid_argument that names the case and what its machine lacks.
+// Returns the same unit with the machine's sums, as promotion_interval changes them. Throws
+// std::invalid_argument, which names the case and what its machine lacks.
 MatrixUnit matrix_unit(const Call& call);
-// The parameters that matrix_unit reads, as rows of the table list them, behind `own`.
+// Returns `own` and then the parameters that matrix_unit() reads, as an operator lists them.
 std::vector<Parameter> product_parameters(std::vector<Parameter> own);
-// All of matmul's.
+// Returns all parameters of matmul.
 std::vector<Parameter> matmul_parameters();
-// transpose_a or transpose_b.
+// Returns the parameter transpose_a or transpose_b.
 Parameter transpose_parameter(const std::string& operand);
 
-// The rule for the output's dtype: int8 -> int32, else computed_format().
+// Returns the format of the output: int32 for int8 operands, computed_format() otherwise.
 const Format& product_format(const Case& test_case);
 
-// How a machine sums the products of a case's result in this format, for checksums of emulated
-// results; empty where sums are exact, and of an operator without such a product. Throws as
-// matrix_unit() does.
+// Returns how a machine sums the products of a case whose result has the format `output`. Checksums
+// of emulated results need it. Empty if sums are exact, or if the operator is not a product. Throws
+// like matrix_unit().
 std::optional<DotModel> product_model(const Case& test_case, const Machine& machine,
                                       const Format& output);
 
-// Throws std::invalid_argument that names the case where it is a product whose sums are rounded in
-// a way that thresholds of checksums and expected errors do not take into account.
+// Throws std::invalid_argument, which names the case, if the case is a product whose sums are
+// rounded in a way that checksum thresholds and expected errors do not cover.
 void require_known_errors(const Case& test_case);
 
-// Whether a matrix unit takes the result as one product: what checksums can check. An operator that
-// assay does not know may be one.
+// True if a matrix unit may compute the result as one product, so that checksums can check it. An
+// operator that assay does not know may be one.
 bool may_be_product(const Case& test_case);
 
-// Why nothing can be said of the sums of a case's products a b without a machine: they may be
-// summed by fewer bits than float32 has, as those of 8-bit floats are. Empty where float32 holds.
+// Returns the reason why nothing is known of the sums of a case's products a b without a machine.
+// Such sums may have fewer bits than float32, as for 8-bit floats. Empty if float32 sums can be
+// assumed.
 std::string why_machine_is_needed(const Case& test_case);
-// Throws std::invalid_argument where that is not empty.
+// Throws std::invalid_argument if why_machine_is_needed() returns a reason.
 void require_machine(const Case& test_case);
 
-// Why a product of integers has no tolerance.
+// The reason why a product of integers has no tolerance.
 inline constexpr std::string_view kExactSums = "integers are multiplied and summed exactly";
 
 }  // namespace assay

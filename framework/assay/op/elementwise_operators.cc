@@ -22,7 +22,8 @@ namespace {
 // An operator of this family: what it computes of its inputs, in the order of its row.
 struct Operation {
   VectorOp op;
-  std::array<const char*, 3> names;  // of its operands; nullptr where there are but two
+  // Names of the operands; nullptr after the second if there are two
+  std::array<const char*, 3> names;
 };
 constexpr Operation kAdd = {VectorOp::kAdd, {"a", "b", nullptr}};
 constexpr Operation kSub = {VectorOp::kSub, {"a", "b", nullptr}};
@@ -37,7 +38,7 @@ struct Operands {
   Shape shape;  // of the result
 };
 
-// Their one shape, scalars aside.
+// Returns the operands, which have one shape, except for scalars.
 Operands operands_of(const Case& c, const Operation& operation, const Format& output) {
   const auto end = std::find(operation.names.begin(), operation.names.end(), nullptr);
   const std::vector<const char*> names(operation.names.begin(), end);
@@ -59,7 +60,7 @@ Operands operands_of(const Case& c, const Operation& operation, const Format& ou
   return result;
 }
 
-// to[0, n) = the operand's values from `begin`; of a scalar the one.
+// Reads the operand's values [begin, begin + n) into `to`, or the one value of a scalar.
 template <typename T>
 VectorOperand<T> read_operand(const Tensor& tensor, std::int64_t begin, std::int64_t n,
                               std::vector<T>& to) {
@@ -70,7 +71,7 @@ VectorOperand<T> read_operand(const Tensor& tensor, std::int64_t begin, std::int
 }
 
 // The reference. float64's own operations are correctly rounded, and rounding them again to at most
-// 24 bits is innocuous, but for a * b + c: there a narrower output takes the exact sum.
+// 24 bits changes nothing. a * b + c is the exception: a narrower output takes the exact sum.
 double reference(VectorOp op, double a, double b, double c, bool narrow) {
   switch (op) {
     case VectorOp::kAdd:
@@ -106,7 +107,7 @@ void emulate_part(const Call& call, const VectorArithmetic& unit, VectorOp op,
                result.bytes() + begin * call.output.storage_bytes);
 }
 
-// The same of the golden result.
+// The same part of the golden result.
 void reference_part(const ReferenceCall& call, VectorOp op, const Operands& operands, bool narrow,
                     std::int64_t begin, std::int64_t n, Tensor& result) {
   std::vector<double> values[3], out(static_cast<std::size_t>(n));
@@ -152,7 +153,7 @@ Tensor run_elementwise(const Call& call) {
 template <const Operation& operation>
 Tensor elementwise_reference(const ReferenceCall& call) {
   const Operands operands = operands_of(call.test_case, operation, call.output);
-  // ExactSum holds products of float32 values; of wider inputs float64 is the reference.
+  // ExactSum holds products of float32 values. For wider inputs float64 is the reference.
   const bool narrow = call.output.precision < 53 && operands.format.precision <= 24;
   Tensor result(call.output, operands.shape);
   each_part(result, call.threads, [&](std::int64_t begin, std::int64_t n) {
@@ -161,7 +162,7 @@ Tensor elementwise_reference(const ReferenceCall& call) {
   return result;
 }
 
-// One rounding, and that of the product where it is not fused.
+// The errors are those of one rounding, and of the product's rounding if it is not fused.
 template <const Operation& operation>
 ExpectedErrors elementwise_errors(const Case& c, const Machine& machine, int) {
   const Format& output = output_format(c);
@@ -183,7 +184,7 @@ ExpectedErrors elementwise_errors(const Case& c, const Machine& machine, int) {
       const double v = values[which][i * steps[which]];
       return Uncertain::exact(v);
     };
-    // What follows from an infinity is infinite, NaN, or an exact 0.
+    // Results of infinite operands are infinite, NaN or an exact 0, so they have no error.
     bool all_finite = true;
     for (std::size_t which = 0; which < operands.names.size(); ++which) {
       all_finite = all_finite && std::isfinite(values[which][i * steps[which]]);
@@ -236,7 +237,7 @@ DerivedTolerance elementwise_tolerance(const Case& c) {
     const double product = value_at(a, i) * value_at(b, i), third = value_at(added, i);
     if (std::isnan(product) || !std::isfinite(third)) continue;  // so is the result
     // A product beyond the range stays there if nothing of the other sign is added. The result is
-    // then the largest number or an infinity, as that of mul, and the judge settles it.
+    // then the largest number or an infinity, as for mul, and the judge decides on it.
     const bool stays = product > 0 ? third >= 0 : third <= 0;
     if (std::abs(product) > max_finite(unit) && ends_there && stays) continue;
     if (std::isinf(product) && !(std::isfinite(value_at(a, i)) && std::isfinite(value_at(b, i)))) {
@@ -257,7 +258,7 @@ void generate_axpy(const Recipe& recipe, Case& c) {
   c.inputs["a"] = recipe.draw_input("a", *recipe.dtype, {});
 }
 
-// What the rows of this family have in common.
+// Returns the common part of all operators of this family.
 template <const Operation& operation>
 Operator elementwise_row(const char* name, const char* summary) {
   Operator row = {.name = name,

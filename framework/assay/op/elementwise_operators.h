@@ -1,5 +1,6 @@
-// add, sub, mul, div: a and b; fma: a * b + c; axpy: a * x + y. Operands of one float dtype and one
-// shape; a scalar (rank 0) goes with any shape, nothing else broadcasts.
+// The operators add, sub, mul and div (a and b), fma (a * b + c) and axpy (a * x + y). Operands
+// have one float dtype and one shape. A scalar (rank 0) goes with any shape. There is no other
+// broadcasting.
 #pragma once
 
 #include <vector>
@@ -8,9 +9,9 @@
 
 namespace assay {
 
-// Their rows. Tolerance: half an ulp of the output for one rounding in the output's format, and
-// what follows from the operands' own sizes for a product that is rounded before it is added to.
-// Without overflow.
+// Returns these operators. The tolerance is half an ulp of the output if there is one rounding in
+// the output's format. If a product is rounded before it is added to, the tolerance follows from
+// the sizes of the operands. Tolerances hold without overflow.
 std::vector<Operator> elementwise_operators();
 
 }  // namespace assay

@@ -18,21 +18,24 @@
 namespace assay {
 namespace {
 
-// How far the mean of truncated sums may be from theory, which takes partial sums for exact.
+// The largest distance of the mean error of truncated sums from theory, which assumes exact partial
+// sums.
 constexpr double kDriftOfMean = 0.25;
 
 bool rounds_to_nearest_even(const DotModel& model) {
   return model.promotion_interval.value > 0 || model.rounding.value == Rounding::kNearestEven;
 }
 
-// The power of 2 of which a number is an odd multiple; infinity for 0, and 0 below float64's range.
+// Returns the power of 2 that a number is an odd multiple of. Returns infinity for 0, and 0 if the
+// power is below float64's range.
 double grid_of(double value) {
   const int lowest = Uncertain::lowest_bit(value);
   return lowest == Uncertain::kAnyGrid ? kInfinity : std::ldexp(1.0, lowest);
 }
 
-// What sums products of this format where no machine is named: float32, or the format's own, in any
-// order. The matrix units that are known for a format count too if they round toward zero.
+// Returns the unit that sums products of this format if no machine is named: float32, or the
+// format's own sum, in any order. The matrix units that are known for the format are included if
+// they round toward zero.
 AnyOrderUnit any_order_unit(const DotModel& model) {
   AnyOrderUnit unit(accumulator_format(model));
   for (const Machine& machine : machines()) {
@@ -154,7 +157,8 @@ ExpectedErrors expected_sums(const Case& c, const Machine& machine, const DotMod
     const bool own_last = last.precision == output.precision && last.bits == output.bits &&
                           (last_is_bias || rounds_to_nearest_even(one));
     all.last = own_last || output.precision < last.precision ? &output : nullptr;
-    // Only sums of few bits, as those of 8-bit floats, err by more than float32 in any order does.
+    // Only sums of few bits, such as those of 8-bit floats, have larger errors than float32 in any
+    // order.
     if (any && one.kept_bits.value == 0) continue;
     SumErrors sums = sum_errors(one, m, n, k, a, b, start, starts, own_last, threads);
     if (sums.flushes) {
@@ -167,7 +171,7 @@ ExpectedErrors expected_sums(const Case& c, const Machine& machine, const DotMod
                      [](double mean) { return kDriftOfMean * std::abs(mean); });
       continue;
     }
-    // Whatever sums them: on either side, and as much as the widest does.
+    // The unit is unknown: the mean may go either way, and the variance is that of the widest unit.
     for (std::size_t i = 0; i < sums.mean.size(); ++i) {
       all.drift[i] = std::max(all.drift[i], std::abs(sums.mean[i]));
       all.variance[i] = std::max(all.variance[i], sums.variance[i]);
@@ -205,8 +209,8 @@ ChanceUnit chance_unit(const Case& c, const Machine& machine, const Format& inpu
 
 namespace {
 
-// The additions of a plan, but for the root's rounding: with `leave_first` where that is one of the
-// first stage, with `leave_second` where it is one of the second.
+// Adds the terms by a plan. The root's rounding can be left out: by `leave_first` if the root is an
+// addition of the first stage, and by `leave_second` if it is one of the second.
 Uncertain planned_sum(const SumPlan& plan, const RoundingStep& step, const RoundingStep& wide,
                       bool leave_first, bool leave_second, std::vector<Uncertain> terms) {
   if (terms.empty()) return {};
@@ -250,7 +254,7 @@ Uncertain ChanceUnit::sum_in_any_order(std::span<const Uncertain> terms) const {
 
 namespace {
 
-// A block of numbers whose fields lie in arrays.
+// A block of numbers with one array for each field.
 class UncertainBlock {
  public:
   static constexpr std::size_t kMost = 512;
@@ -271,7 +275,7 @@ class UncertainBlock {
     n_ = exact.size();
     simd::set_exact(n_, exact.data(), arrays());
   }
-  // Their sum by pairs. `leave`: the root's rounding.
+  // Returns their sum by pairs. `leave` leaves out the root's rounding.
   Uncertain sum(const RoundingStep& step, bool leave) {
     const simd::UncertainStep by{std::ldexp(1.0, 1 - step.precision), std::ldexp(1.0, step.least)};
     for (; n_ > 1; n_ = (n_ + 1) / 2) simd::add_pairs(n_, by, !leave || n_ > 2, arrays());
@@ -300,8 +304,8 @@ class UncertainBlock {
   double fields_[6][kMost];
 };
 
-// The sum by pairs, pairs of pairs and so on, of numbers or of exact values. `leave`: the root's
-// rounding.
+// Returns the sum by pairs, pairs of pairs and so on, of numbers or of exact values. `leave` leaves
+// out the root's rounding.
 template <typename T>
 Uncertain sum_by_pairs(std::span<const T> part, const RoundingStep& step, bool leave) {
   constexpr std::size_t kMost = UncertainBlock::kMost;

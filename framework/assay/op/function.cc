@@ -26,7 +26,7 @@ constexpr double kGeluScale = 0x1.9884533d43651p-1;  // sqrt(2 / pi)
 
 enum class Function : std::uint8_t { kExp, kLog, kSqrt, kRsqrt, kTanh, kSigmoid, kSilu, kGelu };
 
-// Whether gelu is asked for by its formula with tanh.
+// True if the case selects gelu's formula with tanh.
 bool by_tanh(const Case& c) { return word_of(c, "approximate") == "tanh"; }
 
 // The steps of a function on the vector unit, each rounded: docs/operators/functions.md lists them.
@@ -76,12 +76,12 @@ class FunctionSteps {
   }
 
  private:
-  // With a constant, rounded to the unit's format.
+  // Applies an operation with a constant, which is rounded to the unit's format.
   void apply(VectorOp op, const T* x, double constant, T* to) const {
     const T rounded = static_cast<T>(round_to(*unit_.format, constant));
     vector_apply(unit_, op, n_, x, {&rounded, true}, x, to);
   }
-  // x = dividend / (1 + exp(-x)), 1 where it is nullptr.
+  // Computes x = dividend / (1 + exp(-x)). The dividend is 1 if `dividend` is nullptr.
   void divided_by_one_plus_exp(const T* dividend, T* x) const {
     apply(VectorOp::kMul, x, -1, x);
     function(VectorOp::kExp, x);
@@ -103,7 +103,7 @@ class FunctionSteps {
   std::vector<T> scratch_;
 };
 
-// How a case's function is computed.
+// The arithmetic and the formulas by which a case's function is computed.
 struct Way {
   VectorArithmetic unit;
   bool tanh_by_exp, gelu_by_tanh;
@@ -132,7 +132,8 @@ void take_steps(const Way& way, std::int64_t n, T* x) {
   }
 }
 
-// The result in `output`: change(values, n) turns elements of x, as T, into the function's values.
+// Returns the result in `output`. change(values, n) replaces elements of x, as T, by the function's
+// values.
 template <typename T, typename Change>
 Tensor changed(const Case& c, const Format& output, Overflow overflow, int threads,
                const Change& change) {
@@ -165,7 +166,8 @@ Tensor run_function(const Call& call) {
              : changed<double>(c, call.output, way.unit.overflow, call.threads, change);
 }
 
-// By the golden function; of gelu by that of its formula with tanh where the case asks for it.
+// Computes the golden function. If a case of gelu selects the formula with tanh, that formula's
+// golden function is used.
 template <simd::GoldenFunction golden>
 Tensor function_reference(const ReferenceCall& call) {
   using enum simd::GoldenFunction;
@@ -178,14 +180,14 @@ Tensor function_reference(const ReferenceCall& call) {
                          });
 }
 
-// How a machine comes to a result, as far as its error goes.
+// The steps by which a machine reaches a result, as far as they matter for its error.
 struct Path {
   const FunctionError* called;  // the function of its library
   const Format* unit;           // what it computes in
   bool tanh_by_exp, saturates, fast;
 };
 
-// The function that a machine's library is asked for.
+// Returns the function of a machine's library that computes this one.
 template <Function function>
 std::string_view called(const Case& c, bool tanh_by_exp) {
   switch (function) {
@@ -230,8 +232,8 @@ Path path_of(const Case& c, const VectorModel& model, const Format& computed) {
           !library->fast_of.empty()};
 }
 
-// Those of the machine; where none is named, of all that take the operands. Operands that no unit
-// takes, 8-bit floats, are widened to float32.
+// Returns the paths of the machine, or of all machines that take the operands if no machine is
+// named. Operands that no unit takes (8-bit floats) are widened to float32.
 template <Function function>
 std::vector<Path> paths_of(const Case& c, const Machine& machine, const Format& input) {
   const std::span<const VectorModel> models = vector_models();
@@ -255,8 +257,8 @@ std::vector<Path> paths_of(const Case& c, const Machine& machine, const Format& 
   return paths;
 }
 
-// What a tolerance needs to know of the inputs: the most negative one, and the largest size where
-// exp in float32 is neither 0 nor infinite.
+// The range of inputs that a tolerance depends on: the most negative input, and the largest
+// magnitude for which exp in float32 is neither 0 nor infinite.
 struct Reach {
   double lowest = 0, largest = 0;
 };
@@ -270,11 +272,11 @@ DerivedTolerance path_tolerance(const Case& c, const Path& path, const Format& o
   require_result_range_in(c, unit, output);
   const double f = relative_error(row, unit, reach.largest);
   const double u = bounds.unit, largest = max_finite(unit);
-  // Where the unit's exp(-x) overflows, the result is x over the largest number or, by IEEE
-  // arithmetic, 0; then it is off by as much as the exact result is at most.
+  // If exp(-x) overflows in the unit, the result is x over the largest number or, in IEEE
+  // arithmetic, 0. The error is then at most the exact result.
   const double end = std::log(largest) + 1;
   const double overflow = (path.saturates ? reach.lowest : std::min(reach.lowest, end)) / largest;
-  const double quotient = path.fast ? 5 * u : u;  // of fast ones 2 ulps more
+  const double quotient = path.fast ? 5 * u : u;  // fast functions have 2 ulps more
   double relative = f, absolute = row.absolute;
   std::string steps;
   if (function == Function::kSigmoid || function == Function::kSilu) {
@@ -287,7 +289,7 @@ DerivedTolerance path_tolerance(const Case& c, const Path& path, const Format& o
     absolute = f + 4.6e-8;
     steps = ", tanh through it";
   } else if (function == Function::kGelu) {
-    // Beyond it 1 + erf, 1 + tanh are 0.
+    // Beyond this input 1 + erf and 1 + tanh are 0.
     const double held = std::min(reach.lowest, unit.is_float64() ? 9.0 : 6.0) / 2;
     relative = f + 2 * u + quotient;
     // The argument's 7 roundings, times x w e^-w / (1 + e^-w)^2, w = -the argument. That is at most
@@ -313,7 +315,7 @@ DerivedTolerance function_tolerance(const Case& c, const Machine& machine) {
   constexpr double kExpEnd = 104;
   Reach reach;
   for (const double x : c.input("x").view().values()) {
-    // Of NaN and infinity the result is NaN or infinite, but of -infinity units differ.
+    // NaN and infinity give NaN or infinity. For -infinity, units differ.
     if ((function == Function::kSilu || function == Function::kGelu) && x < 0 && std::isinf(x)) {
       throw CaseError(c.name, "no tolerance can be derived: its inputs hold -infinity");
     }
@@ -330,7 +332,7 @@ DerivedTolerance function_tolerance(const Case& c, const Machine& machine) {
   return widest;
 }
 
-// What the rows of this family have in common.
+// Returns the common part of all operators of this family.
 template <Function function, simd::GoldenFunction golden>
 Operator function_row(const char* name, const char* summary,
                       std::vector<Parameter> parameters = {}) {

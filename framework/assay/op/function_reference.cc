@@ -16,9 +16,9 @@ constexpr double kPi[] = {0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53, -0x1.f197
 
 double to_float64(Quad value) { return static_cast<double>(value); }
 
-// Whether exp(x) and what is computed from it have room in double-double arithmetic.
+// True if exp(x), and the values computed from it, fit double-double arithmetic.
 bool has_room_for_exp(double x) { return std::abs(x) < 600; }
-// Whether products of x and its reciprocal have.
+// True if products of x and its reciprocal fit double-double arithmetic.
 bool is_moderate(double x) { return x > 0x1p-400 && x < 0x1p400; }
 
 double reference_of_one(simd::GoldenFunction function, double x) {
@@ -60,7 +60,7 @@ void function_references(simd::GoldenFunction function, std::size_t n, double* v
 }
 
 // x Phi(x) = x / 2 erfc(-x / sqrt(2)). erfc magnifies a relative error of its argument z by 2 z^2,
-// below 2^11 where the result is not 0: of 113 bits a hundred are left.
+// which is below 2^11 if the result is not 0. About 100 of the 113 bits are left.
 double gelu_reference(double x) {
   if (x == -kInfinity) return -0.0;
   const Quad z = -Quad{x} * quad::sqrt(Quad{0.5});
@@ -83,8 +83,8 @@ double exp_reference(double x) {
   return has_room_for_exp(x) ? exp(x).high : to_float64(quad::exp(x));
 }
 
-// By one step of Newton's iteration for exp(y) = x, from the C library's y: it squares y's error
-// and leaves a third of its cube.
+// Takes one step of Newton's iteration for exp(y) = x from the C library's y. The step squares the
+// error of y and leaves a third of its cube.
 double log_reference(double x) {
   if (!is_moderate(x) || std::abs(x - 1) < 0x1p-6) return to_float64(quad::log(x));
   const double y = std::log(x);

@@ -1,7 +1,7 @@
 // The golden functions, independent of the vector unit's: in double-double arithmetic or in
-// binary128, the same bits on every processor. Each takes one float64 and gives the correctly
-// rounded result, unless that lies within some 2^-90 of the middle between two float64. At
-// -infinity silu and both forms of GELU give their limit, -0.
+// binary128, with the same bits on every processor. Each takes one float64 and returns the
+// correctly rounded result, unless that result lies within about 2^-90 of the middle between two
+// float64. At -infinity silu and both forms of GELU return their limit, -0.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ double silu_reference(double x);
 double gelu_reference(double x);       // x Phi(x)
 double gelu_tanh_reference(double x);  // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
 
-// values[0, n) become their function, the bits that the one above gives: many at a time where the
-// quick way's rounding is sure, the others one by one.
+// Replaces values[0, n) by their function, with the same bits as the functions above. Computes many
+// values at a time if the quick way's rounding is certain, and the others one by one.
 void function_references(simd::GoldenFunction function, std::size_t n, double* values);
 
 }  // namespace assay

@@ -29,7 +29,8 @@ const Operator& maker_of(std::string_view op) {
                                         did_you_mean(op, all), joined(making)));
 }
 
-// What may stand in a case's name: '-' is written m (minus), what joins is written '.'.
+// Returns the text with only the characters that a case's name may have. '-' becomes m (for minus),
+// '+' is dropped, and any other character becomes '.'.
 std::string name_part(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -45,8 +46,8 @@ std::string name_part(std::string_view text) {
   return out;
 }
 
-// "matmul/bfloat16/128x1024x256/normal.mean=1/seed7"; "a: normal; b: uniform,low=-6" becomes
-// a_normal__b_uniform.low=m6.
+// Returns a name such as "matmul/bfloat16/128x1024x256/normal.mean=1/seed7". In a name, "a: normal;
+// b: uniform,low=-6" becomes a_normal__b_uniform.low=m6.
 std::string case_name(const Recipe& recipe, const Operator& row, const Case& c,
                       const std::string& distributions) {
   std::string dtypes(recipe.dtype->name), sizes;
@@ -103,7 +104,7 @@ Case generate_case(std::string_view op, const Recipe& recipe) {
   row.generate(recipe, c);
   for (const auto& [input, spec] : recipe.distributions) {
     if (c.inputs.count(input) != 0) continue;
-    // A name of one letter is near to every other.
+    // A name of one letter is similar to every other.
     const std::string near =
         input.size() < 3 ? "" : did_you_mean_aside(input, names_of(row.inputs));
     throw std::invalid_argument(
@@ -116,7 +117,7 @@ Case generate_case(std::string_view op, const Recipe& recipe) {
 }
 
 void describe_inputs(const Recipe& recipe, Case& c, const std::map<std::string, InputRule>& rules) {
-  // "normal" where all are the same, else "a: normal; b: uniform".
+  // Writes "normal" if all inputs have one distribution, and "a: normal; b: uniform" otherwise.
   std::string first, all, why;
   bool same = true;
   for (const auto& [input, tensor] : c.inputs) {

@@ -1,4 +1,5 @@
-// What a case says of how K is gone through: split over blocks of threads, operands in two terms.
+// The order of summation along K that a case describes: K split over blocks of threads, and
+// operands in two terms.
 #pragma once
 
 #include <cstdint>
@@ -9,41 +10,42 @@
 
 namespace assay {
 
-// K is cut into pieces of `terms` (the first may have another number, as the tiles of stream-K do),
-// and each piece is a part, or pieces go to `dealt` parts in turn.
+// K is cut into pieces of `terms`. The first piece may have another length, like the tiles of
+// stream-K. Each piece is a part, or the pieces are dealt to `dealt` parts in turn.
 struct KSplit {
-  std::int64_t terms = 0;  // of a piece; 0: all of K
-  std::int64_t first = 0;  // of the first piece; 0: `terms`
-  std::int64_t dealt = 0;  // parts; 0: as many as pieces
+  std::int64_t terms = 0;  // terms of a piece. 0 means all of K.
+  std::int64_t first = 0;  // terms of the first piece. 0 means `terms`.
+  std::int64_t dealt = 0;  // number of parts. 0 means one for each piece.
   PartOrder order = PartOrder::kAscending;
-  const Format* part = nullptr;  // what the sum of a part is rounded to; nullptr: float32
-  const Format* sum = nullptr;   // what a sum of parts is rounded to; nullptr: float32
+  const Format* part = nullptr;  // format of a part's sum; nullptr means float32
+  const Format* sum = nullptr;   // format of sums of parts; nullptr means float32
 
   friend bool operator==(const KSplit&, const KSplit&) = default;
 };
 
 // K in the order in which it is summed.
 struct KOrder {
-  // Of operands in two terms each: the product of the rest of a with the first term of b, then the
-  // other way round, then of the first terms (Markidis et al., IPDPSW 2018, without the product of
-  // the rests).
+  // The passes over operands in two terms: first the rest of a times the first term of b, then the
+  // first term of a times the rest of b, then the product of the first terms. The product of the
+  // rests is left out (Markidis et al., IPDPSW 2018).
   enum class Pass : std::uint8_t { kRestOfA, kRestOfB, kFirst };
   struct Term {
     std::int64_t k;
     Pass pass;
   };
-  std::vector<Term> terms;     // empty: 0 to K, as operands are
-  KParts parts;                // of these
-  std::int64_t promotion = 0;  // of so many of these
+  std::vector<Term> terms;     // empty if k runs from 0 to K over the operands as they are
+  KParts parts;                // parts of these terms
+  std::int64_t promotion = 0;  // number of terms after which a sum is promoted. 0 means never.
 };
-// `promotion`: after so many k a partial sum is promoted; 0: never. Operands in two terms go
-// through all passes between two promotions, of a part, or of all of K.
+// Returns the order of summation. `promotion` is the number of k after which a partial sum is
+// promoted; 0 means never. Operands in two terms go through all passes between two promotions, of a
+// part or of all of K.
 KOrder k_order(const KSplit& split, bool in_two_terms, std::int64_t k, std::int64_t promotion);
 
-// The parameters of a split beside split_k, as rows of the table list them.
+// Returns the parameters of a split, except split_k, as an operator lists them.
 std::vector<Parameter> split_parameters();
-// Of a case of an operator with split_k; throws std::invalid_argument that names the case where
-// parameters do not go together.
+// Returns the split of a case whose operator has split_k. Throws std::invalid_argument, which names
+// the case, if parameters do not go together.
 KSplit split_of(const Case& test_case);
 
 }  // namespace assay

@@ -26,7 +26,7 @@ namespace {
 
 using Values = std::span<const double>;
 
-// The result in `output`, one matrix of a batch after the other: multiply(shape, a, b, values) adds
+// Returns the result in `output`, matrix by matrix of the batch. multiply(shape, a, b, values) adds
 // the product of a matrix a and a matrix b to `values`, which hold the bias or 0.
 template <typename Multiply>
 Tensor multiplied(const Case& c, const MatrixUnit& unit, const Format& output, Rounding rounding,
@@ -110,19 +110,21 @@ Tensor matmul_reference(const ReferenceCall& call) {
   return multiplied_exactly(call.test_case, exact_unit(call.test_case), call.output, call.threads);
 }
 
-// How many times half an ulp the last rounding may be off.
+// Returns the largest error of the last rounding, in units of half an ulp.
 double last_roundings(const MatrixUnit& unit) {
   const bool is_nearest = unit.output_rounding == Rounding::kNearestEven ||
                           unit.output_rounding == Rounding::kNearestAway;
   return is_nearest ? 1 : 2;
 }
 
-// What the sums of operands in two terms leave out, at most: sum_k |a b - what is multiplied|.
+// Returns a bound of what the sums of operands in two terms leave out: sum_k |a b - the products
+// that are computed|.
 std::vector<double> left_out(const MatrixUnit& unit, const MatmulShape& s,
                              const std::vector<double>& a, const std::vector<double>& b,
                              int threads) {
   struct Sizes {
-    std::vector<double> all, rest, lost;  // |x|, of its second term, of what neither term has
+    // |x|, |its second term|, and |the part that neither term has|
+    std::vector<double> all, rest, lost;
   };
   const auto sizes = [&](const std::vector<double>& values) {
     Sizes of;
@@ -139,13 +141,13 @@ std::vector<double> left_out(const MatrixUnit& unit, const MatmulShape& s,
   exact_matmul(s.m, s.n, s.k, x.rest.data(), y.rest.data(), sums.data(), threads);
   exact_matmul(s.m, s.n, s.k, x.lost.data(), y.all.data(), sums.data(), threads);
   exact_matmul(s.m, s.n, s.k, x.all.data(), y.lost.data(), sums.data(), threads);
-  // A first term may be larger than its operand by what the second one takes back.
+  // A first term may be larger than its operand, by an amount that the second term subtracts again.
   for (double& v : sums) v *= 1 + 0x1p-6;
   return sums;
 }
 
-// The bounds of m x n sums, K split as the case says: each part is summed from 0, and the parts are
-// added to the bias in float32. Sums in any order may be split in any way.
+// Returns the bounds of m x n sums, with K split as the case describes. Each part is summed from 0,
+// and the parts are added to the bias in float32. Sums in any order may be split in any way.
 SumBounds bounds_of_sums(const Case& c, const Machine& machine, const MatrixUnit& unit,
                          const MatmulShape& s, const std::vector<double>& a,
                          const std::vector<double>& b, const std::vector<double>& bias,
@@ -228,7 +230,7 @@ Tensor matmul_bounds(const Case& c, const Machine& machine, int threads) {
     const SumBounds sums = bounds_of_sums(c, machine, unit, s, unit.operand(a), unit.operand(b),
                                           bias, unbounded, threads);
     for (const double error : sums.error) {
-      // All of it is rounded once to the output's format.
+      // The total is rounded once to the output's format.
       bounds.push_back(error * (1 + unit_roundoff(output)));
     }
   }
@@ -256,7 +258,7 @@ ExpectedErrors matmul_errors(const Case& c, const Machine& machine, int threads)
     return all;
   }
   require_known_errors(c);
-  // Parts of K are added in float32, as partial sums that are promoted are.
+  // Parts of K are added in float32, in the same way as partial sums that are promoted.
   const bool any = is_any_machine(machine);
   const DotModel model = any ? *unit.model : *product_model(c, machine, output);
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
@@ -297,7 +299,7 @@ DerivedTolerance matmul_tolerance(const Case& c) {
     exact_matmul(s.m, s.n, s.k, a.data(), b.data(), sums.data());
     for (const double v : sums) largest = std::max(largest, reached_size(c, "a", v));
   }
-  // Besides a sum's relative roundings those below float32's normal numbers.
+  // A sum has relative roundings, and those below float32's normal numbers.
   const auto k = static_cast<double>(s.k);
   const double before_bias = unit.round_before_bias && !bias.empty() ? rtol * largest + tiny : 0;
   return {
@@ -307,7 +309,7 @@ DerivedTolerance matmul_tolerance(const Case& c) {
                 output.name, s.k, short_number(largest, 4))};
 }
 
-// Sizes are M, K, N, batch dimensions before them. A bias is of the output's dtype.
+// Sizes are batch dimensions, then M, K, N. A bias has the output's dtype.
 void generate_matmul(const Recipe& recipe, Case& c) {
   const std::vector<std::int64_t>& sizes = recipe.sizes;
   check_sizes(recipe, c, 3, kAnyRank, "sizes M,K,N of at least 1, batch dimensions before them");

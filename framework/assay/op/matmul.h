@@ -7,13 +7,13 @@
 
 namespace assay {
 
-// The row of matmul: a (..., M, K), b (..., K, N), optional bias (N) -> (..., M, N).
+// Returns the operator matmul: a (..., M, K), b (..., K, N), optional bias (N) -> (..., M, N).
 //
-// Tolerance, for float32 accumulation in any order: rtol is half an ulp of the output, atol is
-// K 2^-24 max_ij sum_k |a_ik b_kj| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
-// ed., equation 3.5, to first order), rounded with it. Zero for integers. Where the case's
-// attribute `machine` names one, atol is the largest of its accumulation_bounds(): accumulators of
-// fewer bits (fp8) need it.
+// The tolerance assumes float32 accumulation in any order. rtol is half an ulp of the output. atol
+// is K 2^-24 max_ij sum_k |a_ik b_kj| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
+// ed., equation 3.5, to first order), with the rounding of the output. Both are zero for integers.
+// If the case's attribute `machine` names a machine, atol is the largest of its
+// accumulation_bounds(), because accumulators with fewer bits (fp8) need it.
 std::vector<Operator> matmul_operators();
 
 }  // namespace assay

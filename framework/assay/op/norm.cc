@@ -12,13 +12,13 @@
 namespace assay {
 namespace {
 
-// A row on the vector unit, step by step.
+// The steps of one row on the vector unit.
 template <typename T>
 class RowSteps {
  public:
   RowSteps(const VectorArithmetic& unit, const SumOrder& order, std::int64_t n)
       : unit_(unit),
-        // What follows a sum in float32 blocks is float32.
+        // The steps after a sum in float32 blocks are computed in float32.
         after_(order.order == ReduceOrder::kBlock ? block_arithmetic(unit) : unit),
         order_(order),
         n_(n) {}
@@ -30,12 +30,12 @@ class RowSteps {
     const T total = sum(x, scratch);
     vector_apply(after_, VectorOp::kDiv, n_, x, {&total, true}, x, x);
   }
-  // x less its mean.
+  // Subtracts the mean from x.
   void centre(T* x, T* scratch) const {
     const T mean = mean_of(sum(x, scratch));
     vector_apply(after_, VectorOp::kSub, n_, x, {&mean, true}, x, x);
   }
-  // x over the root of its mean square.
+  // Divides x by the root of its mean square.
   void scale(double eps, T* x, T* scratch) const {
     vector_apply(after_, VectorOp::kMul, n_, x, x, x, scratch);
     T total;
@@ -57,7 +57,7 @@ class RowSteps {
     reduce_sum(unit_, order_.order, order_.chunk, n_, 1, scratch, &total);
     return total;
   }
-  // Divided by the exact count, as reduce_mean does.
+  // Divides by the exact count, as reduce_mean does.
   T mean_of(T total) const {
     return static_cast<T>(
         vector_oracle(after_, VectorOp::kDiv, static_cast<double>(total), static_cast<double>(n_)));
@@ -97,7 +97,8 @@ Tensor run_norm(const Call& call) {
   return result;
 }
 
-// Sizes are x's; weight and bias are as long as x along `axis`, and made where they are named.
+// Sizes are those of x. weight and bias are as long as x along `axis`, and are made only if they
+// are named.
 void generate_norm(const Recipe& recipe, Case& c) {
   draw_vectors(recipe, c, {"x"});
   for (const char* name : {"weight", "bias"}) {
@@ -107,7 +108,7 @@ void generate_norm(const Recipe& recipe, Case& c) {
   }
 }
 
-// What the rows of this family have in common.
+// Returns the common part of all operators of this family.
 template <NormKind kind>
 Operator norm_row(const char* name, const char* summary, std::vector<OperatorInput> inputs,
                   std::vector<Parameter> parameters) {

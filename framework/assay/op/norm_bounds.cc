@@ -22,7 +22,7 @@ struct Errors {
   double gamma;  // of a sum, times the sum of its terms' sizes
   double loss;   // the share that a sum of terms that are not negative may lose
   double tiny;   // half the smallest subnormal
-  // What the first sum is computed in, and what follows it: float32 after blocks.
+  // The format of the first sum, and the format of the steps after it: float32 after blocks.
   const Format& unit;
   const Format& after;
   SumOrder order;
@@ -37,7 +37,8 @@ struct Errors {
 bool is_infinite(double v) { return std::isinf(v); }
 bool is_nan(double v) { return std::isnan(v); }
 
-// Writes bounds[i] for each element. Returns the largest relative error beside what `tiny` does.
+// Writes bounds[i] for each element. Returns the largest relative error, without the part of
+// `tiny`.
 double softmax_bounds(const Norm& norm, const Errors& r, const std::vector<double>& x,
                       std::vector<double>& bounds) {
   const double most = *std::max_element(x.begin(), x.end());
@@ -47,8 +48,8 @@ double softmax_bounds(const Norm& norm, const Errors& r, const std::vector<doubl
   }
   std::vector<double> terms;
   double sum = 0, moved = 0;
-  // x - max is rounded, and exp makes a relative error of that absolute one. Where x is -infinity,
-  // as a mask writes it, both are 0.
+  // x - max is rounded, and exp turns that absolute error into a relative one. Both errors are 0
+  // for an x of -infinity, as a mask writes it.
   const auto largest_term = [&](double v) { return (1 + r.f) * std::exp(-(1 - r.u) * (most - v)); };
   const auto least_term = [&](double v) { return (1 - r.f) * std::exp(-(1 + r.u) * (most - v)); };
   for (const double v : x) {
@@ -58,7 +59,8 @@ double softmax_bounds(const Norm& norm, const Errors& r, const std::vector<doubl
   }
   const LargestSums sums = largest_sums(r.order, terms);
   require_range(norm.test_case, r.unit, "its sum", sums.unit * (1 + r.gamma));
-  // Whatever is lost, a sum of terms that are not negative is no less than the largest, exp(0).
+  // However much is lost, a sum of terms that are not negative is at least the largest term,
+  // exp(0).
   const double least = std::max((sum - moved) * (1 - r.loss), 1 - r.f - r.tiny);
   const double greatest = (sum + moved) * (1 + r.gamma);
   double largest = 0;
@@ -66,17 +68,18 @@ double softmax_bounds(const Norm& norm, const Errors& r, const std::vector<doubl
     const double size = terms[i] / sum;
     const double above = largest_term(x[i]) * (1 + r.u) / least - size,
                  below = size - least_term(x[i]) * (1 - r.u) / greatest;
-    // What this arithmetic itself rounds counts where the unit computes in float64.
+    // The roundings of this computation itself matter if the unit computes in float64.
     const double off = std::max(above, below) + size * 0x1p-50;
-    // Quotients below the range have `tiny` for their error.
+    // The error of quotients below the range is `tiny`.
     bounds[i] = off + r.tiny / least + r.tiny;
     if (size > r.tiny) largest = std::max(largest, off / size);
   }
   return largest;
 }
 
-// Writes the bounds of an rmsnorm's row that holds an infinity. It is NaN itself, and the others
-// are 0. A unit that saturates divides these by no less than the root of the largest number over n.
+// Writes the bounds of a row of rmsnorm that holds an infinity. The element of the infinity is NaN,
+// and the others are 0. A unit that saturates divides the others by at least the root of the
+// largest number over n.
 void bounds_beside_infinity(const Norm& norm, const Errors& r, const std::vector<double>& weight,
                             const std::vector<double>& x, std::vector<double>& bounds) {
   const double factor =
@@ -87,8 +90,8 @@ void bounds_beside_infinity(const Norm& norm, const Errors& r, const std::vector
   }
 }
 
-// Writes the bounds of a row of layernorm or rmsnorm. Those of elements that may leave the range
-// are infinite, and `unbounded` keeps the reason.
+// Writes the bounds of a row of layernorm or rmsnorm. Elements that may leave the range have
+// infinite bounds, and `unbounded` keeps the reason.
 void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<double>& weight,
                        const std::vector<double>& bias, const std::vector<double>& x,
                        std::vector<double>& bounds, Unbounded& unbounded) {
@@ -143,14 +146,14 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
     }
     const double d = std::abs(x[i] - mean);
     double size = d * exact;
-    // Kernels compute (x - mean) s, or x s - mean s, of which each product and the difference are
-    // rounded.
+    // Kernels compute (x - mean) s, or x s - mean s. In the second form both products and the
+    // difference are rounded.
     const double of_products =
         norm.subtracts_mean()
             ? mean_error + r.u * (std::abs(x[i]) + 2 * (std::abs(mean) + mean_error)) + r.tiny
             : 0;
     double bound = std::max(error_of(d), of_products) * (exact + factor) + d * factor;
-    // A rounded operation on what is already off.
+    // Adds the rounding of an operation on a value that already has an error.
     const auto rounded = [&] { bound += r.u * (size + bound) + r.tiny; };
     rounded();
     const bool holds = unbounded.holds([&] {
@@ -164,7 +167,7 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
 }
 
 struct Bounds {
-  // Row-major. Infinite if nothing bounds an element, NaN if a NaN or infinity reaches it.
+  // Row-major. Infinite if an element has no bound, NaN if a NaN or infinity reaches it.
   std::vector<double> values;
   double relative = 0;  // softmax: the largest relative error
   Unbounded unbounded;

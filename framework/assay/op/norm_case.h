@@ -14,12 +14,12 @@ struct Norm {
   NormKind kind;
   const Format& input;
   AxisExtent e;
-  double eps;  // 0 of softmax, which has none
+  double eps;  // 0 for softmax, which has no eps
   bool has_weight, has_bias;
 
   bool is_softmax() const { return kind == NormKind::kSoftmax; }
   bool subtracts_mean() const { return kind == NormKind::kLayernorm; }
-  // weight or bias as T; empty where the case has none.
+  // Returns weight or bias as T. Empty if the case has none.
   template <typename T>
   std::vector<T> vector(const char* name, bool has) const {
     std::vector<T> values(static_cast<std::size_t>(has ? e.n : 0));

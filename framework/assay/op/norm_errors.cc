@@ -19,7 +19,7 @@ struct RowElement {
   Uncertain number;
   double shared = 0;
 
-  // Times an exact number, rounded or not.
+  // Multiplies by an exact number. Does not include the rounding of the product.
   void times(double factor) {
     number.value *= factor;
     number.grid = -Uncertain::kAnyGrid;
@@ -29,23 +29,23 @@ struct RowElement {
   }
 };
 
-// The square of what a function may be off by without a machine, relative to its result.
+// Returns the variance of a function's error without a machine, relative to its result.
 double function_variance(const ChanceUnit& unit, const char* function) {
   return square(largest_function_error(function, *unit.after)) / 3;
 }
-// The variance of a rounding to a format of a number of size 1, whatever its digits.
+// Returns the variance of rounding a number of size 1 to a format, whatever its digits are.
 double rounding_variance(const Format& f) { return square(unit_roundoff(f)) / 3; }
 
-// A row, and room for numbers that are computed of it.
+// A row, with memory for the numbers that are computed from it.
 struct Row {
   std::span<const double> x;
   std::vector<Uncertain> numbers, summed;
 };
 
-// exp(x - max) / sum: a term's relative error of its own counts 1 - share of it, for it is in the
-// sum as well. x is finite or -infinity. Without a machine the exponential may be that of another
-// base, and a running maximum may rescale the terms and their sum, by factors that round. Calls
-// take(i, element) for each element of the row, as the other rules do.
+// exp(x - max) / sum: a term's own relative error counts only 1 - share of it, because the sum has
+// that error as well. x is finite or -infinity. Without a machine the exponential may be computed
+// with another base, and a running maximum may rescale the terms and their sum by factors that are
+// rounded. Calls take(i, element) for each element of the row, as the other rules do.
 template <typename Take>
 void softmax(const ChanceUnit& unit, Row& of, const Take& take) {
   const RoundingStep step(*unit.unit);
@@ -80,7 +80,7 @@ void softmax(const ChanceUnit& unit, Row& of, const Take& take) {
   }
   Uncertain sum = unit.sum(terms);
   if (unit.any_order) {
-    // log2(e) in float32 is off by a quarter of the unit roundoff, for all terms alike.
+    // log2(e) in float32 has an error of a quarter of the unit roundoff, the same for all terms.
     sum.variance += square(sum.value) * (of_exp + 2 * rounding) +
                     square(depths * unit_roundoff(*unit.unit) / 2);
   }
@@ -99,11 +99,11 @@ void softmax(const ChanceUnit& unit, Row& of, const Take& take) {
   }
 }
 
-// layernorm and rmsnorm without a machine: every form that right kernels compute.
+// layernorm and rmsnorm without a machine: covers every form that correct kernels compute.
 //
 //   ((x - m) f) w + b, and x (f w) + (b - m f w), which rounds x f w and m f w
 //   m by a sum in any order, or updated with every element; the sum times a rounded 1 / n
-//   q by two passes, or as mean x^2 - m^2 of a row where that costs few digits
+//   q by two passes, or as mean x^2 - m^2 for a row if this costs few digits
 //   f = rsqrt(q), or 1 / sqrt(q)
 //
 // An error of the mean moves all elements, and q by its square.
@@ -111,7 +111,8 @@ template <typename Take>
 void normalised_in_any_order(const Norm& norm, const ChanceUnit& unit, Row& of,
                              const std::vector<double>& weight, const std::vector<double>& bias,
                              const Take& take) {
-  constexpr double kMostLoss = 17;  // (var x + m^2) / var x that one pass is right for
+  // Largest (var x + m^2) / var x for which one pass is accurate enough.
+  constexpr double kMostLoss = 17;
   const std::span<const double> x = of.x;
   const auto n = static_cast<double>(x.size());
   const double rounding = rounding_variance(*unit.after);
@@ -173,7 +174,7 @@ void normalised(const Norm& norm, const ChanceUnit& unit, Row& of, const Take& t
   wide.unit = unit.after;
   const auto n = static_cast<double>(of.x.size());
   std::vector<Uncertain>&centred = of.numbers, &squares = of.summed;
-  double of_mean = 0;  // variance that all of a row share
+  double of_mean = 0;  // variance that all elements of a row share
   Uncertain mean;
   if (norm.subtracts_mean()) {
     mean = unit.sum_of_exact(of.x);
@@ -188,7 +189,7 @@ void normalised(const Norm& norm, const ChanceUnit& unit, Row& of, const Take& t
     if (norm.subtracts_mean()) {
       Uncertain less = mean;
       less.value = -less.value;
-      less.mean = less.variance = 0;  // what all of a row share comes in below
+      less.mean = less.variance = 0;  // the part that all elements of a row share is added below
       d.add(less);
       d.round(after);
     }

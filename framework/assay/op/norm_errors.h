@@ -1,5 +1,5 @@
-// What chance makes of the errors of softmax, layernorm and rmsnorm: each step's rounding, carried
-// to the result to first order.
+// Expected errors of softmax, layernorm and rmsnorm. The rounding of each step is carried to the
+// result to first order.
 #pragma once
 
 #include "assay/op/expected_errors.h"

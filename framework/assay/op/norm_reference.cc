@@ -13,7 +13,8 @@
 namespace assay {
 namespace {
 
-// One text for both kinds of arithmetic: double-double, and binary128 where that has no room.
+// Functions with one name for both kinds of arithmetic: double-double, and binary128 for values
+// outside its range.
 DoubleDouble exponential(const DoubleDouble& x) { return exp(x); }
 Quad exponential(Quad x) { return quad::exp(x); }
 DoubleDouble root(const DoubleDouble& x) { return sqrt(x); }
@@ -21,7 +22,7 @@ Quad root(Quad x) { return quad::sqrt(x); }
 double rounded(const DoubleDouble& x) { return x.high; }
 double rounded(Quad x) { return static_cast<double>(x); }
 
-// Sizes whose squares, reciprocals and products with each other have room in double-double
+// True for sizes whose squares, reciprocals and products with each other fit double-double
 // arithmetic.
 bool has_room(double x) {
   const double size = std::abs(x);
@@ -44,7 +45,7 @@ void softmax_in(std::int64_t n, double most, double* x) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = rounded(terms[static_cast<std::size_t>(i)] / sum);
 }
 
-// The quick ways: whether they settled the row. `scratch` is two more rows.
+// The quick ways. Each returns true if it settled the row. `scratch` has space for two more rows.
 bool quick_softmax(std::int64_t n, double* x, double* scratch) {
   if (!simd::golden_softmax(static_cast<std::size_t>(n), x, scratch, scratch + n)) return false;
   std::copy_n(scratch, n, x);
@@ -71,7 +72,8 @@ void softmax(std::int64_t n, double* x) {
   room ? softmax_in<DoubleDouble>(n, most, x) : softmax_in<Quad>(n, most, x);
 }
 
-// x less its mean, where asked, over the root of the mean square of that, times weight, plus bias.
+// Computes x, minus its mean if the operator subtracts it, over the root of the mean square of
+// that, times weight, plus bias.
 template <typename Real>
 void normalise_in(const Norm& norm, const std::vector<double>& weight,
                   const std::vector<double>& bias, double* x) {
@@ -102,7 +104,7 @@ void normalise_in(const Norm& norm, const std::vector<double>& weight,
 Tensor norm_reference(const ReferenceCall& call, NormKind kind) {
   const Case& c = call.test_case;
   const Norm norm = norm_of(c, kind, call.output);
-  (void)asked_order(c);  // refuses a block size that is none
+  (void)asked_order(c);  // throws if the block size is invalid
   Tensor result(call.output, c.input("x").shape());
   const std::vector<double> weight = norm.vector<double>("weight", norm.has_weight),
                             bias = norm.vector<double>("bias", norm.has_bias);

@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// In the call's output format.
+// Returns the result in the call's output format.
 Tensor norm_reference(const ReferenceCall& call, NormKind kind);
 
 }  // namespace assay

@@ -28,16 +28,16 @@
 namespace assay {
 namespace {
 
-// The families in the order in which the table lists them; each brings its own rows.
+// The families in the order in which the table lists them. Each family provides its own rows.
 constexpr std::vector<Operator> (*kFamilies[])() = {
     matmul_operators,          dot_operators,  scaled_matmul_operators, quantize_operators,
     deform_roi_pool_operators, cast_operators, elementwise_operators,   function_operators,
     reduce_operators,          norm_operators, attention_operators};
 
 struct Table {
-  // A deque, because rows must stay where they are when another joins.
+  // A deque, because rows must keep their addresses when another row is added.
   std::deque<Operator> rows;
-  std::size_t own = 0;  // so many are assay's; a team's come behind them
+  std::size_t own = 0;  // number of assay's own rows; a team's rows come after them
 
   Table() {
     for (const auto family : kFamilies) {
@@ -60,7 +60,7 @@ bool is_registered(const Operator& op) {
                      [&](const Operator& row) { return &row == &op; });
 }
 
-// The row of the case's operator, which takes the case's parameters.
+// Returns the row of the case's operator, after checking the case's parameters.
 const Operator& operator_of(const Case& c) {
   if (const Operator* found = find_operator(c.op)) {
     check_parameters(c, *found);
@@ -71,7 +71,7 @@ const Operator& operator_of(const Case& c) {
                                     c.op, did_you_mean_aside(c.op, names), joined(names)));
 }
 
-// What a machine or a format refuses knows nothing of cases.
+// Adds the name of the case to errors of machines and formats, which do not know the case.
 template <typename Run>
 Tensor naming(const Case& c, const Run& run) {
   try {
@@ -94,7 +94,7 @@ void clear_signs(Tensor& tensor, std::int64_t count, Code sign, Code least_nan, 
   });
 }
 
-// Of formats whose NaN have a sign.
+// Clears the sign of each NaN, for formats whose NaNs have a sign.
 Tensor with_positive_nans(Tensor result, int threads) {
   const Format& part = part_format(result.format());
   if (part.specials != Specials::kInfNan && part.specials != Specials::kNanOnly) return result;
@@ -124,13 +124,14 @@ Tensor with_positive_nans(Tensor result, int threads) {
   return result;
 }
 
-// A result by assay's own code, its NaN the same on every host.
+// Returns a result of assay's own code with NaNs that are the same on every host.
 Tensor portable(const Operator& op, Tensor result, int threads) {
   return op.keeps_nan_signs || is_registered(op) ? std::move(result)
                                                  : with_positive_nans(std::move(result), threads);
 }
 
-// The dtype of any input, by the names that first inputs have, else of the golden result.
+// Returns the dtype of an input, looking first at the names that first inputs have, then at the
+// golden result.
 const Format& format_of_any_input(const Case& c) {
   for (const char* first : {"a", "q", "x"}) {
     const Format* f = c.input_format(first);
@@ -236,7 +237,7 @@ DerivedTolerance derived_tolerance(const Case& c, const Machine* machine) {
   if (output.is_float64() && (tolerance.rtol > 0 || tolerance.atol > 0)) {
     // A golden result is rounded to float64, too.
     tolerance.rtol += unit_roundoff(output);
-    tolerance.atol += min_subnormal(output);  // half of it is no float64
+    tolerance.atol += min_subnormal(output);  // half of it is not a float64
   }
   return tolerance;
 }
@@ -251,7 +252,8 @@ const Format& first_input_format(const Case& c) {
   if (op == nullptr) return format_of_any_input(c);
   const std::string& first = op->inputs.front().name;
   if (const Format* found = c.input_format(first)) return *found;
-  // Cases of assay's own operators may name their inputs as whoever recorded them does.
+  // Cases of assay's own operators may have other names for their inputs: those of the program that
+  // recorded them.
   if (!is_registered(*op)) return format_of_any_input(c);
   const bool golden_alone = c.output().golden && c.inputs.empty() && c.unread_inputs.empty();
   return golden_alone ? c.output().golden->format() : c.input(first).format();
@@ -278,7 +280,7 @@ std::string why_not_output(const Case& c, const Format& format) {
   const bool is_open = c.output().output_dtype_is_open;
   const bool is_said = c.attributes.count("output_dtype") != 0;
   const bool has_inputs = !c.inputs.empty() || !c.unread_inputs.empty();
-  if (!is_said && !has_inputs && !golden) return "";  // draws are held against a law
+  if (!is_said && !has_inputs && !golden) return "";  // draws are compared with a law
   const Format& wanted = output_format(c);
   if (&wanted == &format) return "";
   std::string differs =

@@ -24,7 +24,7 @@ constexpr OrderName kOrders[] = {
     {"ascend910b_first_n", ReduceOrder::kFirstN},
     {"ascend910b_high_dim", ReduceOrder::kHighDim},
 };
-// Those of reductions alone, which are plans.
+// Orders that only reductions have, as plans.
 constexpr std::string_view kLanes = "lanes", kHalves = "halves";
 
 struct MeetName {
@@ -86,7 +86,7 @@ std::string_view meet_name(MeetOrder order) {
 
 std::string second_name(const char* field) { return std::string("second_") + field; }
 
-// The field's value, as its attribute has it.
+// Returns the field's value, as its attribute stores it.
 Attribute field_value(const StageField& field, const SumStage& stage) {
   if (field.number != nullptr) return stage.*field.number;
   if (field.flag != nullptr) return std::int64_t{stage.*field.flag ? 1 : 0};
@@ -131,8 +131,8 @@ void read_stage(const Case& c, bool second, SumStage& stage) {
   }
 }
 
-// The first of the fields that the case gives another value than they have without, by its
-// parameter's name; empty: none of them.
+// Returns the parameter's name of the first field that the case sets to a value other than its
+// default. Empty if all fields have their default.
 std::string given_field(const Case& c, bool second) {
   SumStage stage = kDefaultStage;
   stage.lanes = 0;  // which has no default
@@ -145,8 +145,8 @@ std::string given_field(const Case& c, bool second) {
   return "";
 }
 
-// The plan of a case whose order is lanes or halves, or that gives its blocks a second stage; none:
-// it is one of kOrders as it stands.
+// Returns the plan of a case whose order is lanes or halves, or whose blocks have a second stage.
+// Returns nothing if the case has an order of kOrders without changes.
 std::optional<SumPlan> asked_plan(const Case& c, const std::string& order,
                                   std::optional<std::int64_t> size) {
   SumPlan plan;
@@ -205,7 +205,8 @@ std::int64_t tree_depth(std::int64_t n) {
   return n <= 1 ? 0 : static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
 }
 
-// The roundings of the longest path through a tree for each chunk, and through their sums.
+// Counts the roundings on the longest path through a tree for each chunk, and through the sum of
+// chunks.
 void count_roundings(ReduceOrder order, std::int64_t chunk, std::int64_t n, SumRoundings& r) {
   const std::int64_t chunks = n == 0 ? 1 : (n + chunk - 1) / chunk;
   switch (order) {
@@ -386,8 +387,8 @@ LargestSums largest_sums(const SumOrder& order, const std::vector<double>& sizes
 
 namespace {
 
-// (1 + x)^n - 1 by squaring, without a logarithm, whose last bit differs between C libraries.
-// `x` is above -1. The relative error is below 2^-45 for n below 2^40.
+// Returns (1 + x)^n - 1 by squaring, without a logarithm, because its last bit differs between C
+// libraries. `x` is above -1. The relative error is below 2^-45 for n below 2^40.
 double growth(double x, std::int64_t n) {
   const auto both = [](double a, double b) { return a + b + a * b; };
   double power = x, all = 0;

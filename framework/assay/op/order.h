@@ -1,5 +1,5 @@
-// In which order an operator's sums are added: the parameters `order` and `block_size`, those of
-// the trees of reductions, and how many roundings they bring.
+// The order in which an operator adds its sums: the parameters `order` and `block_size`, the
+// parameters of the trees of reductions, and the number of roundings.
 #pragma once
 
 #include <cstdint>
@@ -14,45 +14,45 @@
 
 namespace assay {
 
-// The parameters that sum_order reads, order and block_size, as rows of the table list them, behind
-// `own`.
+// Returns `own` and then the parameters that sum_order() reads, order and block_size, as an
+// operator lists them.
 std::vector<Parameter> order_parameters(std::vector<Parameter> own);
-// The same of reductions, which take the orders lanes and halves, a second stage and sum_dtype,
-// too: the fields of a SumPlan by name.
+// The same for reductions, which also take the orders lanes and halves, a second stage and
+// sum_dtype: the fields of a SumPlan by name.
 std::vector<Parameter> plan_parameters(std::vector<Parameter> own);
-// The parameters that ask for this plan; those that have their default are left out. Of a case with
-// blocks `second_dtype` is another parameter, and sum_dtype is one always.
+// Returns the parameters that select this plan, except those that have their default. The formats
+// of sums are separate parameters: sum_dtype, and second_dtype if the plan has blocks.
 std::map<std::string, Attribute> plan_attributes(const SumPlan& plan);
 
 struct SumOrder {
   ReduceOrder order = ReduceOrder::kPairwise;
   std::string_view name;
-  std::int64_t chunk = 1;  // elements of a tree, where the order has chunks
-  // Of reductions alone: a tree that no ReduceOrder names. Where it has blocks, `order` is kBlock
-  // and `chunk` their length, else kPairwise.
+  std::int64_t chunk = 1;  // elements of a tree, if the order has chunks
+  // Only reductions have a plan: a tree that no ReduceOrder names. If it has blocks, `order` is
+  // kBlock and `chunk` is their length. Otherwise `order` is kPairwise.
   std::optional<SumPlan> plan = std::nullopt;
-  const Format* second = nullptr;  // of the second stage, where the case names one
+  const Format* second = nullptr;  // format of the second stage, if the case names one
 
   bool has_blocks() const { return order == ReduceOrder::kBlock; }
-  // The arithmetic of what follows the blocks, else the unit's.
+  // Returns the arithmetic of the steps after the blocks, or the unit's if there are no blocks.
   VectorArithmetic last(const VectorArithmetic& unit) const;
 };
 
-// What the case asks for, before any machine. `order`: pairwise (default), sequential, block (with
-// `block_size`), ascend910b_first_n, ascend910b_high_dim; of reductions also lanes and halves.
-// Throws std::invalid_argument that names the case where an order lacks a parameter, or has one
-// that it cannot use.
+// Returns the order that the case selects, before any machine. `order` is pairwise (default),
+// sequential, block (with `block_size`), ascend910b_first_n or ascend910b_high_dim. Reductions also
+// have lanes and halves. Throws std::invalid_argument, which names the case, if a parameter of the
+// order is missing or does not apply to it.
 SumOrder asked_order(const Case& test_case);
-// The format of what follows a sum in this order. Throws std::invalid_argument that names the case
-// where second_dtype does not hold the sums of blocks in `unit`.
+// Returns the format of the steps after a sum in this order. Throws std::invalid_argument, which
+// names the case, if second_dtype cannot hold the sums of blocks in `unit`.
 const Format& last_format(const Case& test_case, const SumOrder& order, const Format& unit);
-// The same on a machine: the chunk of the ascend910b orders is the repeat of its unit. Throws where
-// it has no repeats, too.
+// Returns the order on a machine: the chunk of the ascend910b orders is the repeat of its unit.
+// Also throws if the unit has no repeats.
 SumOrder sum_order(const Call& call, const Format& input);
 
 // The roundings on the longest path between an element and its sum: those of the unit, and those of
-// what follows the sums of blocks. A case that does not say its order may be summed in any order,
-// of which the longest path has n - 1 roundings of the unit.
+// the steps after the sums of blocks. A case that does not give its order may be summed in any
+// order. The longest path then has n - 1 roundings of the unit.
 struct SumRoundings {
   std::int64_t steps = 0, wide = 0;
   bool any_order = false;
@@ -61,8 +61,8 @@ struct SumRoundings {
   // The error of a sum is at most factor() times the sum of its terms' sizes. In any order that is
   // (n - 1) u, however many terms there are, if each addition rounds to nearest (Jeannerod and
   // Rump, SIAM Journal on Matrix Analysis and Applications 34(2), 2013). In a known order it is (1
-  // + u)^h - 1, which is at most h u / (1 - h u) (Higham, Accuracy and Stability of Numerical
-  // Algorithms, 2nd ed., equation 4.6) and holds where h u is 1 or more, too.
+  // + u)^h - 1. This is at most h u / (1 - h u) (Higham, Accuracy and Stability of Numerical
+  // Algorithms, 2nd ed., equation 4.6), and also holds if h u is 1 or more.
   double factor() const;
   // A sum of terms that are not negative loses at most this share, which is below 1.
   double loss() const;
@@ -70,14 +70,15 @@ struct SumRoundings {
   std::string formula() const;
 };
 
-// The largest that a sum of terms of these sizes may become, before it is rounded: all of them,
-// whatever their signs. Of the order block in the unit's own arithmetic those of a block.
+// The largest magnitude that a sum of terms of these sizes may reach before it is rounded: the sum
+// of the sizes, whatever the signs are. `unit` is for sums in the unit's own arithmetic. For the
+// order block, these are the sums of single blocks.
 struct LargestSums {
   double unit = 0, total = 0;
 };
 LargestSums largest_sums(const SumOrder& order, const std::vector<double>& sizes);
 
-// Returns the roundings of a sum of n terms on every machine (repeats as the 910B has them).
+// Returns the roundings of a sum of n terms on every machine, with repeats like those of the 910B.
 SumRoundings sum_roundings(const Case& test_case, std::int64_t n, const Format& input,
                            const RoundoffBounds& bounds);
 

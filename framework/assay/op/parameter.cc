@@ -47,7 +47,7 @@ std::string word_problem(const Parameter& p, const Attribute& value) {
       if (find_format(*word) != nullptr) return "";
       return p.name + " " + no_dtype(*word) + did_you_mean(*word, names_of(formats()));
     case ParameterKind::kScaling:
-      return "";  // which blocks a tensor takes, its shape says (scale_grid)
+      return "";  // the tensor's shape decides which blocks fit (scale_grid)
     default:
       if (std::find(p.choices.begin(), p.choices.end(), *word) != p.choices.end()) return "";
       return formatted("{} is '{}'{}; it may be {}", p.name, *word, did_you_mean(*word, p.choices),
@@ -70,7 +70,7 @@ std::string value_problem(const Parameter& p, const Attribute& value) {
   }
 }
 
-// What the row of the case's operator gives a parameter of a case that has none.
+// Returns the operator's default value of a parameter that the case does not give.
 Attribute otherwise_of(const Case& c, std::string_view name) {
   const Operator* op = find_operator(c.op);
   const Parameter* found = op == nullptr ? nullptr : find_parameter(*op, name);

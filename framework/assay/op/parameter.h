@@ -1,5 +1,5 @@
-// Inputs and parameters of an operator as data. What the command line prints, what a page of the
-// documentation lists and what is refused all follow from these rows.
+// Inputs and parameters of an operator as data. The output of the command line, the lists in the
+// documentation and the checks of cases all follow from these rows.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct Operator;
 
 struct OperatorInput {
   std::string name;
-  std::string shape = {};  // as it is printed: "(..., M, K)"; empty: any
+  std::string shape = {};  // as it is printed: "(..., M, K)"; if empty, any shape is accepted
   bool optional = false;
-  std::string words = {};  // what it is, where its name does not say it
+  std::string words = {};  // what it is, if its name does not say so
 };
 
 enum class ParameterKind : std::uint8_t {
@@ -37,8 +37,8 @@ std::string_view kind_word(ParameterKind kind);
 struct Parameter {
   std::string name;
   ParameterKind kind = ParameterKind::kFlag;
-  // The value of a case that gives none, as a user writes it. Empty: no fixed value serves, and
-  // `words` say what happens instead.
+  // The value if the case does not give one, as a user writes it. Empty if there is no fixed value:
+  // `words` then say what happens instead.
   std::string otherwise = {};
   bool needed = false;                                      // a case without it is refused
   double least = -std::numeric_limits<double>::infinity();  // of integers and numbers
@@ -49,31 +49,33 @@ struct Parameter {
 
 // "a (..., M, K), b (..., K, N), optional bias (N)".
 std::string inputs_text(const Operator& op);
-// What a parameter takes, in a few words: "integer, at least 1", "free or power_of_two".
+// Returns the values that a parameter takes, in a few words: "integer, at least 1", "free or
+// power_of_two".
 std::string values_text(const Parameter& parameter);
-// nullptr where the operator has no such parameter.
+// Returns nullptr if the operator has no such parameter.
 const Parameter* find_parameter(const Operator& op, std::string_view name);
 
-// The value of a case that gives none, as a case would give it; empty where none is fixed. Throws
-// std::invalid_argument where the row's text is none of its kind.
+// Returns the default value, with the type that a case would use. Empty if there is no fixed
+// default. Throws std::invalid_argument if the row's text is not of the parameter's kind.
 std::optional<Attribute> default_value(const Parameter& parameter);
 
-// Whether an attribute of this name says something about a case without changing what its operator
-// computes, as tags, rtol, machine and notes do (op/attributes.h). The output's dtype is one of
-// them, because every operator takes it.
+// True if an attribute of this name describes a case without changing what its operator computes,
+// like tags, rtol, machine and notes (op/attributes.h). The output's dtype counts as one of them,
+// because every operator takes it.
 bool is_case_attribute(std::string_view name);
 
-// Why the operator refuses these attributes, with the nearest known word where one is near: an
-// unknown parameter, a value of another kind, one out of its range, a needed one that is missing.
-// Empty where it takes them.
+// Returns the reason why the operator refuses these attributes, with the nearest known word if
+// there is one. Reasons are an unknown parameter, a value of another kind or out of range, and a
+// missing parameter that is needed. Empty if the operator accepts them.
 std::string parameter_problem(const Operator& op,
                               const std::map<std::string, Attribute>& attributes);
-// Throws std::invalid_argument that names the case and what parameter_problem() says.
+// Throws std::invalid_argument, with the case's name and the text of parameter_problem(), if there
+// is a problem.
 void check_parameters(const Case& test_case, const Operator& op);
 
-// The parameter's value in a case, else the one that its operator's row gives where a case has
-// none. Throws std::invalid_argument that names the case where it is of another kind, and
-// std::logic_error where the row has no such parameter, or no fixed value for it.
+// Returns the parameter's value in a case, or the operator's default if the case has none. Throws
+// std::invalid_argument, which names the case, if the value is of another kind. Throws
+// std::logic_error if the operator has no such parameter, or no fixed default for it.
 bool flag_of(const Case& test_case, std::string_view parameter);
 std::int64_t integer_of(const Case& test_case, std::string_view parameter);
 double number_of(const Case& test_case, std::string_view parameter);

@@ -22,7 +22,7 @@ namespace assay {
 namespace {
 
 constexpr double kRoundoff = 0x1p-24;  // of float32
-// By how much of itself a kernel's smallest amax, in float32, is another.
+// The relative distance of kSmallestAmax from the value that a kernel has for it, in float32.
 constexpr double kSmallestAmaxRoundoff = 1 - static_cast<double>(1e-4f) / kSmallestAmax;
 
 struct Quantization {
@@ -75,7 +75,7 @@ Quantization quantization_of(const Case& c) {
           give_scales,  scale_grid(c, "scaling", word_of(c, "scaling"), c.input("x").shape())};
 }
 
-// max |x|, NaN where there is one; in a form that compilers vectorise.
+// Returns max |x|, or NaN if x has one. Written in a form that compilers vectorise.
 float largest_size(const float* x, std::int64_t n) {
   constexpr std::int64_t kBlockLanes = 8;
   float largest[kBlockLanes] = {};
@@ -97,12 +97,12 @@ float largest_size(const float* x, std::int64_t n) {
   return *std::max_element(largest, largest + kBlockLanes);
 }
 
-// max |x| of every block; NaN where it holds NaN.
+// Returns max |x| of every block, or NaN for a block that holds NaN.
 std::vector<double> largest_sizes(const Quantization& q, const Tensor& x, int threads) {
   const ScaleGrid& grid = q.grid;
   std::vector<double> amax(static_cast<std::size_t>(grid.count()), 0.0);
   const std::int64_t strip = grid.block_rows, strips = grid.grid_rows();
-  // Strips of whole blocks are independent; of one scale for all there is one part.
+  // Strips of whole blocks are independent. If the tensor has one scale, there is one part.
   const std::int64_t parts = grid.one ? 1 : grid.batch * strips;
   parallel_for(parts, threads, [&](std::int64_t part) {
     const std::int64_t first = grid.one ? 0 : part / strips * grid.rows + part % strips * strip;
@@ -121,7 +121,7 @@ std::vector<double> largest_sizes(const Quantization& q, const Tensor& x, int th
   return amax;
 }
 
-// What x is divided by, and what it is multiplied with, of a block with this amax.
+// The divisor and the multiplier of x for a block with this amax.
 struct Factor {
   double scale, inverse;
 };
@@ -137,7 +137,8 @@ Factor emulated_factor(const Quantization& q, double amax) {
   return {scale, 1.0f / scale};
 }
 
-// The reference: in float64, and the power of two by looking for the first that is large enough.
+// The reference: computes in float64, and finds the power of two by a search for the first one that
+// is large enough.
 double reference_scale(const Quantization& q, double amax) {
   if (!q.power_of_two || !std::isfinite(amax)) return amax / q.largest;
   double scale = 1;
@@ -146,14 +147,14 @@ double reference_scale(const Quantization& q, double amax) {
   return scale;
 }
 
-// Throws CaseError if the codes of a case whose x holds NaN or infinity have no NaN.
+// Throws CaseError if the codes have no NaN. Called for a case whose x holds NaN or infinity.
 void require_nan(const Case& c, const Format& codes) {
   if (codes.is_float() && codes.specials != Specials::kFinite) return;
   throw CaseError(c.name, formatted("x holds NaN or infinity, which {} cannot say", codes.name));
 }
 
-// The case's x, float32 or float64 at a time, each block changed by change(values, count, scale)
-// and rounded to the result. NaN where `codes` has none is refused.
+// Returns the case's x, read as float32 or float64, with each block changed by change(values,
+// count, scale) and rounded to the result. Throws CaseError for a NaN if `codes` has none.
 template <typename T, typename Change>
 Tensor changed_by_blocks(const Case& c, const ScaleGrid& grid, const Format& codes,
                          const Format& output, int threads, const Change& change) {
@@ -174,8 +175,8 @@ Tensor changed_by_blocks(const Case& c, const ScaleGrid& grid, const Format& cod
   return result;
 }
 
-// The result by factor_of(q, amax), the Factor of each block, and change(values, n, factor), what
-// it does to the block's values of type T.
+// Returns the result. factor_of(q, amax) returns the Factor of a block, and change(values, n,
+// factor) applies it to the block's values of type T.
 template <typename T, typename FactorOf, typename Change>
 Tensor quantized(const Case& c, const Format& output, int threads, const FactorOf& factor_of,
                  const Change& change) {
@@ -206,8 +207,8 @@ Tensor quantize_reference(const ReferenceCall& call) {
       });
 }
 
-// Returns the format that a quotient is rounded to before it becomes a code: the case's, else for
-// integer codes the machine's. Null if it stays float32.
+// Returns the format that a quotient is rounded to before it becomes a code: the case's, or the
+// machine's for integer codes. Returns nullptr if the quotient stays float32.
 const Format* quotient_format(const Case& c, const Quantization& q, const Machine* machine) {
   if (const auto word = c.text("quotient_dtype")) {
     const Format& f = format_named(*word);
@@ -224,7 +225,7 @@ const Format* quotient_format(const Case& c, const Quantization& q, const Machin
   return f.name == "float32" ? nullptr : &f;
 }
 
-// Throws CaseError if the scale of a block is no normal float32.
+// Throws CaseError if the scale of a block is not a normal float32.
 void require_normal_scale(const Case& c, const Quantization& q, double amax) {
   const double scale = std::max(amax, kSmallestAmax) / q.largest;
   if (!std::isfinite(scale) || (scale >= 0x1p-126 && scale <= 0x1p126)) return;
@@ -234,10 +235,10 @@ void require_normal_scale(const Case& c, const Quantization& q, double amax) {
                         number_text(q.largest), short_number(scale, 3)));
 }
 
-// Returns how far a right quotient may be from the exact one, relative to it, before it is rounded
-// to a code. In float32, x (1 / scale) has the most roundings of the forms that kernels use: those
-// of the scale, of its inverse and of the product. Division has two of these. Powers of two are
-// exact in all of them. `through` is quotient_format().
+// Returns the largest relative error of a correct quotient before it is rounded to a code. In
+// float32, x (1 / scale) has the most roundings of the forms that kernels use: those of the scale,
+// of its inverse and of the product. Division has two of these. Powers of two are exact in all of
+// them. `through` is quotient_format().
 double quotient_error(const Quantization& q, double amax, const Format* through) {
   constexpr double kOfFloat64 = 0x1p-51;  // of the quotient that is computed here
   const double clamped = amax < kSmallestAmax ? kSmallestAmaxRoundoff : 0;
@@ -276,16 +277,16 @@ void for_quotients(const Case& c, const Quantization& q, const Machine* machine,
   });
 }
 
-// How far a quotient's size is from the nearest half between two whole numbers.
+// Returns the distance of a quotient's size from the nearest half between two whole numbers.
 double from_half(double quotient) {
   const double size = std::abs(quotient);
   return std::abs(size - (std::floor(size) + 0.5));
 }
 
-// Bounds of float codes. A right quotient lies within its error of the exact one; the two ends of
-// that stretch, rounded, are the codes that may be right. Returns for each element how far the
-// farther of them is from the golden result. That is the exact quotient, rounded where the case
-// holds golden codes or a golden result of less precision than float64.
+// Bounds of float codes. A correct quotient lies within its error of the exact one, so the two ends
+// of that interval, rounded, are the codes that may be correct. Returns for each element how far
+// the farther of them is from the golden result. The golden result is the exact quotient, rounded
+// if the case holds golden codes or a golden result of less precision than float64.
 std::vector<double> float_code_bounds(const Case& c, const Machine* machine, int threads) {
   const Quantization q = quantization_of(c);
   const Format* golden = c.output().golden && !c.output().golden->format().is_float64()
@@ -296,7 +297,7 @@ std::vector<double> float_code_bounds(const Case& c, const Machine* machine, int
   };
   std::vector<double> bounds(static_cast<std::size_t>(c.input("x").size()), 0.0);
   for_quotients(c, q, machine, threads, [&](std::int64_t i, double quotient, double error) {
-    if (std::isnan(quotient)) return;  // a NaN or infinity, which is settled before bounds are
+    if (std::isnan(quotient)) return;  // a NaN or infinity is settled without bounds
     double centre = quotient, of_golden = 0x1p-51 * std::abs(quotient);
     if (golden == &q.codes) {
       centre = code(quotient), of_golden = 0;
@@ -311,8 +312,8 @@ std::vector<double> float_code_bounds(const Case& c, const Machine* machine, int
   return bounds;
 }
 
-// Bounds of integer codes: 1 for a code whose exact quotient lies within its error of a half, so
-// that a right quotient may lie on the other side of it, and 0 for all others.
+// Bounds of integer codes. The bound is 1 if the exact quotient lies within its error of a half, so
+// that a correct quotient may lie on the other side of the half. It is 0 for all other codes.
 std::vector<double> integer_code_bounds(const Case& c, const Machine* machine, int threads) {
   const Quantization q = quantization_of(c);
   std::vector<double> bounds(static_cast<std::size_t>(c.input("x").size()), 0.0);
@@ -338,8 +339,8 @@ Tensor quantize_bounds(const Case& c, const Machine& machine, int threads) {
                                                 : integer_code_bounds(c, &machine, threads));
 }
 
-// Names an output that rounds exact ties half away from zero. Those are the codes that differ from
-// the golden ones, which are rounded half to even.
+// Returns a remark if an output rounds exact ties half away from zero. Its codes at ties then
+// differ from the golden ones, which are rounded half to even.
 std::string quantize_remark(const Case& c, const TensorView& output) {
   const Quantization q = quantization_of(c);
   if (output.size() != c.input("x").size() || output.format->is_float()) return "";
@@ -357,7 +358,7 @@ std::string quantize_remark(const Case& c, const TensorView& output) {
       grouped(away), grouped(ties));
 }
 
-// As a machine does, or a kernel that nothing is known of if `machine` is null.
+// Quantizes as a machine does, or as an unknown kernel if `machine` is null.
 Tensor quantized_in_float32(const Case& c, const Format& output, const Machine* machine,
                             int threads) {
   const Format* through = quotient_format(c, quantization_of(c), machine);
@@ -384,15 +385,15 @@ DerivedTolerance quantize_tolerance_on(const Case& c, const Machine* machine) {
   const Quantization q = quantization_of(c);
   const Format& output = output_format(c);
   if (output.specials == Specials::kTapered) no_tolerance(c);
-  double least = kInfinity;  // of all blocks, the smallest amax
+  double least = kInfinity;  // the smallest amax of all blocks
   for (const double amax : largest_sizes(q, c.input("x"), 1)) {
     least = amax < least ? amax : least;
     require_normal_scale(c, q, amax);
   }
   if (q.give_scales) {
-    // Powers of two are found exactly: no float32 amax / largest is rounded across one, for an
-    // amax above largest 2^k lies more than half a float32 ulp above it, and no largest 2^k lies
-    // between the smallest amax and its float32.
+    // Powers of two are always found exactly, because no float32 amax / largest is rounded across
+    // one. An amax above largest 2^k lies more than half a float32 ulp above it, and no largest 2^k
+    // lies between the smallest amax and its float32.
     const double clamped = least < kSmallestAmax ? kSmallestAmaxRoundoff : 0;
     const double unit = q.power_of_two ? 0 : kRoundoff + clamped * (1 + kRoundoff);
     const double rtol = unit + (&output == &format_named("float32") || q.power_of_two
@@ -425,7 +426,7 @@ DerivedTolerance quantize_machine_tolerance(const Case& c, const Machine& machin
   return quantize_tolerance_on(c, &machine);
 }
 
-// In the arithmetic of T: float on a machine, double for the reference.
+// Computes in the arithmetic of T: float on a machine, double for the reference.
 template <typename T>
 Tensor dequantized(const Case& c, const Format& output, int threads) {
   const Tensor& x = c.input("x");
@@ -440,7 +441,8 @@ Tensor dequantized(const Case& c, const Format& output, int threads) {
   const std::vector<double> scales = scale_values(c, "scale", grid);
   return changed_by_blocks<T>(c, grid, output, output, threads,
                               [&](T* values, std::int64_t n, std::size_t at) {
-                                // Two factors of at most 24 bits: exact in float64.
+                                // The product of two factors of at most 24 bits is exact in
+                                // float64.
                                 const auto scale = static_cast<T>(scales[at]);
                                 for (std::int64_t i = 0; i < n; ++i) values[i] *= scale;
                               });
@@ -456,7 +458,8 @@ Tensor dequantize_reference(const ReferenceCall& call) {
 
 DerivedTolerance dequantize_tolerance(const Case& c) {
   const Format& output = output_format(c);
-  (void)scale_grid(c, "scaling", word_of(c, "scaling"), c.input("x").shape());  // refuses others
+  // Throws for other scalings.
+  (void)scale_grid(c, "scaling", word_of(c, "scaling"), c.input("x").shape());
   if (!output.is_float() || output.specials == Specials::kTapered) no_tolerance(c);
   const bool one = &output == &format_named("float32");
   const double u = one ? 0 : unit_roundoff(output);

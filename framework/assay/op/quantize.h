@@ -7,34 +7,38 @@
 
 namespace assay {
 
-// Largest magnitudes below this count as this, so that a scale is never 0 (as DeepGEMM does). A
-// kernel has it in float32.
+// The smallest amax: a block with smaller magnitudes uses this value, so that a scale is never 0
+// (as in DeepGEMM). A kernel has it in float32.
 inline constexpr double kSmallestAmax = 1e-4;
 
-// The row of quantize: x (...), a float format of at most 24 bits of precision. For each block of
-// `scaling` (tensor, row, 1x128, 128x128, any RxC; default tensor):
+// Returns the operators quantize and dequantize.
+//
+// quantize: x (...), a float format of at most 24 bits of precision. Each block of `scaling`
+// (tensor, row, 1x128, 128x128, any RxC; default tensor) is quantized separately:
 //   amax = max(max |x|, 1e-4);  scale = amax / largest;  code = x / scale, rounded to nearest even
-// with `largest` the largest finite value of the codes' format (448 for float8_e4m3fn, 127 for
-// int8). `scales`: free (default) or power_of_two, then the next power of two at or above amax /
-// largest. `method`: divide (default), or multiply by largest / amax. All in float32, 1e-4 too (a
-// machine's unit does no other here), the code rounded once more. A case holds one result: `result`
-// is values (default; `output_dtype` is their format), or scales
-// (`quantized_dtype` is the format of the values, `output_dtype` that of the scales: float32,
-// float8_e8m0fnu for powers of two).
-// NaN in a block makes its scale NaN and its values NaN; an infinity makes the scale infinite, what
-// is finite 0, and the infinity NaN. Formats without NaN refuse both.
+// `largest` is the largest finite value of the codes' format: 448 for float8_e4m3fn, 127 for int8.
+// `scales` is free (default), or power_of_two for the next power of two at or above amax / largest.
+// `method` is divide (default), or multiply by largest / amax. All arithmetic is float32, the value
+// 1e-4 too, on every machine. The code is rounded once more.
 //
-// Tolerance: what float32's two roundings, and the rounding to the codes' format, can do.
+// A case holds one result. `result` is values (default) or scales. For values, `output_dtype` is
+// their format. For scales, `quantized_dtype` is the format of the values, and `output_dtype` is
+// that of the scales: float32, or float8_e8m0fnu for powers of two.
 //
-// The row of dequantize: x (...) of codes, scale by `scaling` as above: x scale, rounded to
-// float32, then to the output's format (default: float32). `scales` = power_of_two: others are
-// refused.
+// NaN in a block makes its scale NaN and its values NaN. An infinity makes the scale infinite,
+// finite values 0, and the infinity NaN. Formats without NaN refuse both.
+//
+// The tolerance covers float32's two roundings, and the rounding to the codes' format.
+//
+// dequantize: x (...) of codes, and scale by `scaling` as above. The result is x scale, rounded to
+// float32, then to the output's format (default: float32). If `scales` is power_of_two, other
+// scales are refused.
 std::vector<Operator> quantize_operators();
 
-// What every machine makes of a case of quantize.
+// Returns the result of a case of quantize, which is the same on every machine.
 Tensor quantize_in_float32(const Case& test_case, const Format& output, int threads);
 
-// Whether values are quantized to this format: int8, or a float of at most 16 bits.
+// True if values can be quantized to this format: int8, or a float of at most 16 bits.
 bool is_code_format(const Format& format);
 
 }  // namespace assay

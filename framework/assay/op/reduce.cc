@@ -25,7 +25,7 @@ namespace {
 
 enum class Reduce { kSum, kMean, kMax };
 
-// The dimension that is reduced, or all as one.
+// Returns the extents along the dimension that is reduced, or of all elements as one dimension.
 AxisExtent reduced_extent(const Case& c) {
   if (const auto axis = c.integer("axis")) return extent_along(c, *axis);
   return {1, element_count(c.input("x").shape()), 1};
@@ -53,7 +53,7 @@ void column_maxima(std::int64_t n, std::int64_t w, const double* x, double* to) 
   }
 }
 
-// A reduction of x: what the machine and the reference have in common.
+// A reduction of x: the common part of the machine and the reference.
 struct Reduction {
   const Case& test_case;
   const Format& output;
@@ -79,21 +79,22 @@ Reduction reduction_of(const Case& c, const Format& output, int threads, Reduce 
   return r;
 }
 
-// How columns are reduced on a machine's unit. T is float where the unit's format fits it.
+// The reduction of columns on a machine's unit. T is float if it can hold the unit's format.
 template <typename T>
 struct OnUnit {
   using Value = T;
   Reduce what;
   const SumOrder& order;
-  VectorArithmetic unit, last;  // `last`: of what follows the sums of blocks
+  VectorArithmetic unit, last;  // `last`: for the steps after the sums of blocks
   const SumSchedule* schedule;  // of a sum by a plan
 
-  // Whether short sums that wait for each other are taken side by side, w at a time.
+  // True if columns are reduced side by side, w at a time: they are short, or each step of a sum
+  // waits for the step before it.
   bool side_by_side(std::int64_t n) const {
     const bool waits = schedule != nullptr || order.order == ReduceOrder::kSequential;
     return (what != Reduce::kMax && waits) || n < 128;
   }
-  // to[j] = the maximum or sum of column j of an n x w matrix, which is scratch afterwards.
+  // to[j] = the maximum or sum of column j of an n x w matrix x. Overwrites x.
   void columns(std::int64_t n, std::int64_t w, T* x, T* to) const {
     if (what != Reduce::kMax) {
       if (schedule != nullptr) return schedule->sum(unit, last, w, x, to);
@@ -108,7 +109,8 @@ struct OnUnit {
       vector_apply(unit, VectorOp::kMax, w, to, x + i * w, to, to);
     }
   }
-  // Sums become means: in float64, where any count is exact and the quotient is still rounded once.
+  // Turns sums into means in float64, which holds any count exactly, so that the quotient is
+  // rounded once.
   void divide(std::int64_t n, std::int64_t count, T* sums) const {
     const auto by = static_cast<double>(n);
     std::vector<double> wide(sums, sums + count);
@@ -117,12 +119,12 @@ struct OnUnit {
   }
 };
 
-// The same of the golden result: sums and means are exact and rounded once.
+// The same for the golden result: sums and means are exact and rounded once.
 struct Exactly {
   using Value = double;
   Reduce what;
-  const std::vector<double>& ones;  // as many as elements are summed
-  bool narrow;                      // the output has fewer bits than float64, so means are odd
+  const std::vector<double>& ones;  // one for each element that is summed
+  bool narrow;  // the output has fewer bits than float64, so means are rounded to odd
 
   bool side_by_side(std::int64_t n) const { return n < 64; }
   void columns(std::int64_t n, std::int64_t w, const double* x, double* to) const {
@@ -135,11 +137,12 @@ struct Exactly {
     exact_matmul(1, w, n, ones.data(), x, to, 1);
     if (what == Reduce::kMean) means(n, w, x, to);
   }
-  void divide(std::int64_t, std::int64_t, double*) const {}  // columns() gives means
+  void divide(std::int64_t, std::int64_t, double*) const {}  // columns() already returns means
 
  private:
-  // Sums, rounded to float64, become the exact sums over n, rounded once: by what rounding left of
-  // the sums where that settles it, else by long division.
+  // Turns sums that were rounded to float64 into the exact sums over n, rounded once. Uses the
+  // remainder that the rounding of a sum left, if it settles the result, and long division
+  // otherwise.
   void means(std::int64_t n, std::int64_t w, const double* x, double* sums) const {
     const auto count = static_cast<double>(n);
     std::vector<double> rests(static_cast<std::size_t>(w), std::numeric_limits<double>::infinity());
@@ -170,8 +173,8 @@ struct Exactly {
   }
 };
 
-// Rows [row, row + rows) of the outer dimension, each summed along itself: long ones one by one,
-// short ones and those whose every step waits for the one before side by side.
+// Reduces rows [row, row + rows) of the outer dimension, each along itself. Long rows are taken one
+// by one. Short rows, and rows whose every step waits for the one before, are taken side by side.
 template <typename Way>
 void reduce_rows(const Reduction& r, const Way& way, std::int64_t row, std::int64_t rows,
                  Tensor& result) {
@@ -197,7 +200,7 @@ void reduce_rows(const Reduction& r, const Way& way, std::int64_t row, std::int6
   r.store(row, rows, sums.data(), result);
 }
 
-// Columns [first, first + w) of an outer row.
+// Reduces the columns [first, first + w) of an outer row.
 template <typename Way>
 void reduce_inner(const Reduction& r, const Way& way, std::int64_t row, std::int64_t first,
                   std::int64_t w, Tensor& result) {
@@ -221,7 +224,7 @@ template <typename Way>
 Tensor reduce_all(const Reduction& r, const Way& way) {
   Tensor result(r.output, reduced_shape(r.test_case));
   const AxisExtent& e = r.e;
-  // A part is some 2^17 elements, as far as rows and columns allow.
+  // A part has about 2^17 elements, as far as rows and columns allow.
   const std::int64_t width =
       std::clamp<std::int64_t>((1 << 17) / std::max<std::int64_t>(e.n, 1), 1, 1 << 17);
   if (e.inner == 1) {
@@ -247,7 +250,7 @@ Tensor run_reduce(const Call& call) {
   const Reduction r =
       reduction_of(c, call.output, call.threads, what, overflow_of(c, call.machine));
   const VectorArithmetic unit = arithmetic_of(call, input), last = order.last(unit);
-  (void)last_format(c, order, *unit.format);  // refuses one that does not hold the sums
+  (void)last_format(c, order, *unit.format);  // throws if the format cannot hold the sums
   std::optional<SumSchedule> schedule;
   if (order.plan && what != Reduce::kMax) schedule.emplace(*order.plan, r.e.n);
   const SumSchedule* planned = schedule ? &*schedule : nullptr;
@@ -260,18 +263,21 @@ Tensor run_reduce(const Call& call) {
 template <Reduce what>
 Tensor reduce_reference(const ReferenceCall& call) {
   const Case& c = call.test_case;
-  const Format& input = operand_format(c, {"x"}, call.output);  // refuses what is not float,
-  (void)last_format(c, asked_order(c), unit_format(c, input));  // and an order that is none
+  const Format& input = operand_format(c, {"x"}, call.output);  // throws if x is not float,
+  (void)last_format(c, asked_order(c), unit_format(c, input));  // or if the order is invalid
   const Reduction r = reduction_of(c, call.output, call.threads, what, overflow_of(c));
   const std::vector<double> ones(what == Reduce::kMax ? 0 : static_cast<std::size_t>(r.e.n), 1.0);
   return reduce_all(r, Exactly{what, ones, call.output.precision < 53});
 }
 
 // Returns sum |x| of each element of the result, row-major. The size of an element that a NaN or
-// infinity reaches is NaN. The size of an element that may leave the range of the unit, or of what
-// sums its blocks, where each grows by its roundings' relative error, is infinite, and `unbounded`
-// keeps the reason; but not if its terms have one sign and the output's range ends there: then the
-// result is the largest number or an infinity of that sign, which the judge takes for one.
+// infinity reaches is NaN.
+//
+// The size of an element is infinite, and `unbounded` keeps the reason, if the sum may leave the
+// range of the unit, or of the arithmetic that sums its blocks. The sums are compared with the
+// range after they grow by the relative error of their roundings. The exception is a sum whose
+// terms have one sign, if the output's range is not wider than the unit's. The result is then the
+// largest number or an infinity of that sign, which the judge treats as equal.
 std::vector<double> absolute_sums(const Case& c, const AxisExtent& e, const Format& input,
                                   double roundings, bool mean, Unbounded& unbounded) {
   const std::vector<double> values = c.input("x").view().values();
@@ -279,7 +285,7 @@ std::vector<double> absolute_sums(const Case& c, const AxisExtent& e, const Form
   const Format& unit = unit_format(c, input);
   const Format& last = last_format(c, order, unit);
   const double most = max_finite(unit);
-  // Means are divided, so that a sum that overflows is none of an overflow of the output.
+  // Means are divided, so a sum that overflows does not imply that the output overflows.
   const bool ends_there = !mean && max_finite(output_format(c)) <= most;
   std::vector<double> sums(static_cast<std::size_t>(e.outer * e.inner));
   for (std::int64_t row = 0; row < e.outer; ++row) {
@@ -323,7 +329,7 @@ Tensor reduce_bounds(const Case& c, const Machine& machine, int) {
   const bool mean = what == Reduce::kMean;
   Unbounded unbounded;
   std::vector<double> sums = absolute_sums(c, e, input, factor, mean, unbounded);
-  // A mean's division is rounded once more, below the normal range too.
+  // A mean's division is rounded once more, also below the normal range.
   if (mean) factor = (factor + bounds.unit * (1 + factor)) / static_cast<double>(e.n);
   for (double& sum : sums) {
     const double rounded = std::isinf(sum) ? sum : sum * factor;
@@ -333,7 +339,7 @@ Tensor reduce_bounds(const Case& c, const Machine& machine, int) {
       std::any_of(sums.begin(), sums.end(), [](double v) { return std::isnan(v); });
   if (mean && reached && find_vector_model(machine) != nullptr &&
       overflow_of(c, machine) == Overflow::kSaturate) {
-    // The sum with an infinity is the largest number there, and that is divided.
+    // On this unit a sum with an infinity is the largest number, and the mean divides that.
     const std::vector<double> exact = golden_result(c).view().values();
     for (std::size_t i = 0; i < exact.size(); ++i) {
       if (std::isinf(exact[i]) && std::isnan(sums[i])) sums[i] = max_finite(output);
@@ -342,7 +348,7 @@ Tensor reduce_bounds(const Case& c, const Machine& machine, int) {
   return held_bounds(output, reduced_shape(c), std::move(sums), unbounded);
 }
 
-// The roundings of each sum in its order, and of the mean's quotient.
+// The errors are the roundings of each sum in its order, and of the mean's quotient.
 template <Reduce what>
 ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int threads) {
   const Format& output = output_format(c);
@@ -353,7 +359,7 @@ ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int threads)
   errors.last = &output;
   errors.at_most = unit.any_order;
   errors.resize(static_cast<std::size_t>(e.outer * e.inner));
-  if (what == Reduce::kMax) return errors;  // exact, but for the output's format
+  if (what == Reduce::kMax) return errors;  // exact, except for the output's format
   const RoundingStep after(*unit.after);
   const bool mean = what == Reduce::kMean;
   using Terms = std::vector<double>;
@@ -396,12 +402,12 @@ DerivedTolerance reduce_tolerance(const Case& c) {
     if (!std::isnan(sum)) largest = std::max(largest, sum);
   }
   unbounded.rethrow();
-  // What follows the sum: the mean's division, and the conversion to the output's format.
+  // The steps after the sum: the mean's division, and the conversion to the output's format.
   const double rtol = mean                 ? bounds.result()
                       : order.has_blocks() ? unit_roundoff(output)
                                            : bounds.output;
   const double error = roundings.factor() * largest / (mean ? static_cast<double>(e.n) : 1.0);
-  // Sums of subnormals are exact; a quotient and a conversion are not.
+  // Sums of subnormals are exact, but a quotient and a conversion are not.
   const double tiny = mean || rtol > 0 ? bounds.tiny : 0;
   return {
       rtol, (1 + rtol) * error + tiny,

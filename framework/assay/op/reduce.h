@@ -1,4 +1,4 @@
-// reduce_sum, reduce_mean, reduce_max over one dimension, or over all.
+// reduce_sum, reduce_mean and reduce_max, over one dimension or over all.
 #pragma once
 
 #include <vector>
@@ -7,16 +7,18 @@
 
 namespace assay {
 
-// Their rows: x (...), float. `axis` (negative: from the end) is dropped from the shape; without it
-// all elements are reduced in row-major order to a scalar. `order`: pairwise (default), sequential,
-// block (with `block_size`), ascend910b_first_n, ascend910b_high_dim, and the trees of a SumPlan:
-// lanes, halves, and a second stage of blocks (op/order.h). A sum of no elements is 0;
-// mean and max need at least one. A machine's mean is its sum divided by the number of elements,
-// rounded once more; the golden mean is rounded once. A maximum is the same in every order; NaN
-// wins, and +0 is above -0.
+// Returns these operators: x (...), float. `axis` is dropped from the shape; a negative axis counts
+// from the end. Without `axis` all elements are reduced in row-major order to a scalar. `order` is
+// pairwise (default), sequential, block (with `block_size`), ascend910b_first_n or
+// ascend910b_high_dim. The trees of a SumPlan are also available: lanes, halves, and a second stage
+// of blocks (op/order.h).
 //
-// Tolerance, and the element bounds: SumRoundings::factor() sum |x|, by the order that the case
-// says and else for any order (op/order.h). Without overflow.
+// A sum of no elements is 0; mean and max need at least one element. A machine's mean is its sum
+// divided by the number of elements, rounded once more. The golden mean is rounded once. A maximum
+// is the same in every order: it is NaN if any element is, and +0 is above -0.
+//
+// The tolerance and the element bounds are SumRoundings::factor() sum |x|, for the case's order, or
+// for any order if the case does not give one (op/order.h). They hold without overflow.
 std::vector<Operator> reduce_operators();
 
 }  // namespace assay

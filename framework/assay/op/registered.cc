@@ -21,7 +21,8 @@ bool is_plain(std::string_view name) {
 
 void check_name(std::string_view name) {
   if (name.empty()) throw std::invalid_argument("an operator to register needs a name");
-  // The names of cases that are made of it begin with it, which a few words may not.
+  // The names of cases made from the operator begin with its name. A few words are not allowed
+  // there.
   if (!is_plain(name) || !is_case_name(name)) {
     throw std::invalid_argument(formatted(
         "the operator name '{}' cannot be used: a name has letters, digits and underscores, "
@@ -30,7 +31,7 @@ void check_name(std::string_view name) {
   }
 }
 
-// Names of one kind: each of the form that names have, and there once.
+// Checks names of one kind: each is well-formed and occurs once.
 template <typename Row>
 void check_names(const Operator& row, const std::vector<Row>& named, std::string_view what) {
   std::set<std::string> seen;
@@ -46,7 +47,7 @@ void check_names(const Operator& row, const std::vector<Row>& named, std::string
   }
 }
 
-// A parameter by itself: its default must be one that a case could give.
+// Checks one parameter without the others: its default must be a value that a case could give.
 void check_parameter(const Operator& row, const Parameter& p) {
   if (is_case_attribute(p.name) && p.name != "output_dtype") {
     refuse_row(row,
@@ -74,7 +75,7 @@ void check_parameter(const Operator& row, const Parameter& p) {
   if (!problem.empty()) refuse_row(row, problem);
 }
 
-// What decides the shape of a result.
+// Returns a text that is the same for cases whose results have the same shape.
 std::string kind_of(const Case& c, const Operator& op) {
   std::string kind = c.op;
   for (const auto& [name, tensor] : c.inputs) {

@@ -1,4 +1,4 @@
-// What holds a team's own operators (register_operator) to what their rows promise.
+// Checks that a team's own operators (register_operator) do what their rows promise.
 #pragma once
 
 #include <string_view>
@@ -7,21 +7,23 @@
 
 namespace assay {
 
-// Throws std::invalid_argument where register_operator cannot take the row.
+// Throws std::invalid_argument if register_operator() cannot accept the row.
 void check_row(const Operator& row);
 [[noreturn]] void refuse_row(const Operator& row, std::string_view why);
 
-// The dtype of the case's golden result: float64, or the output's dtype where that is an integer.
+// Returns the dtype of the case's golden result: float64, or the output's dtype if that is an
+// integer.
 const Format& golden_format(const Case& test_case);
 
-// What the reference gives. Throws std::invalid_argument that names case and operator where that is
-// no result, or of another dtype than it was asked for.
+// Returns the result of the reference. Throws std::invalid_argument, which names the case and the
+// operator, if the reference returns no result, or one of another dtype than the call's.
 Tensor reference_result(const Operator& op, const ReferenceCall& call);
 
-// Throws std::invalid_argument that names case and operator where the result is of another dtype
-// than the case's output, or of another shape than its golden result: the one that the case
-// carries, else the reference's. That may take as long as the operator, so it is asked once for
-// inputs of the same dtypes and shapes, and the same parameters. Any thread may call it.
+// Throws std::invalid_argument, which names the case and the operator, if the result has another
+// dtype than the case's output, or another shape than its golden result. That is the golden result
+// of the case, or of the reference if the case has none. The reference may take as long as the
+// operator, so it runs once for inputs of the same dtypes and shapes with the same parameters. Any
+// thread may call this function.
 void check_result(const Case& test_case, const Operator& op, const Tensor& result, int threads);
 
 }  // namespace assay

@@ -12,14 +12,15 @@
 namespace assay {
 namespace {
 
-// Whole corners along a side of `extent` pixels: how far they may reach, and how far apart they may
-// be. With one or two samples a bin more of them fall near whole pixels than with many.
+// Whole corners along a side of `extent` pixels: the largest corner, and the largest distance
+// between corners. With one or two samples a bin, more of the samples fall near whole pixels than
+// with many.
 struct SampleReach {
   std::int64_t end, apart;
 };
 SampleReach reach_of(const Recipe& recipe, const Case& c, std::int64_t extent, const char* bins) {
   const double scale = number_of(c, "spatial_scale");
-  // Larger whole numbers the dtype has not all of.
+  // The dtype cannot hold all larger whole numbers.
   const double most = std::ldexp(1.0, std::min(recipe.dtype->precision, 31));
   const double reach = scale > 0 ? std::floor(static_cast<double>(extent) / scale) : 0;
   if (!(reach >= 1)) {

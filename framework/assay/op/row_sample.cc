@@ -18,7 +18,8 @@
 namespace assay {
 namespace {
 
-// `count` of the numbers below `of`, ascending, each set of them as likely as any other (Floyd).
+// Draws `count` of the numbers below `of`, in ascending order. Each set of them is equally likely
+// (Floyd).
 std::vector<std::int64_t> draw_numbers(std::int64_t count, std::int64_t of, Random& random) {
   std::set<std::int64_t> drawn;
   for (std::int64_t last = of - count; last < of; ++last) {
@@ -29,7 +30,7 @@ std::vector<std::int64_t> draw_numbers(std::int64_t count, std::int64_t of, Rand
   return {drawn.begin(), drawn.end()};
 }
 
-// Which rows of which matrices.
+// The drawn matrices, and the drawn rows of each.
 struct Drawn {
   std::vector<std::int64_t> matrices;
   std::int64_t of_each = 0;
@@ -51,7 +52,7 @@ Drawn draw_rows(const RowSample& sample, std::string_view name, std::int64_t mat
   return drawn;
 }
 
-// A tensor of the drawn rows; row_at(matrix, row) is a view of one.
+// Returns a tensor of the drawn rows. row_at(matrix, row) returns a view of one row.
 template <typename RowAt>
 Tensor gathered(const Drawn& drawn, const Format& format, Shape shape, const RowAt& row_at) {
   Tensor to(format, std::move(shape));
@@ -65,7 +66,8 @@ Tensor gathered(const Drawn& drawn, const Format& format, Shape shape, const Row
   return to;
 }
 
-// The drawn matrices, the last two dimensions, of a tensor that has one for each.
+// Returns the drawn matrices (the last two dimensions) of a tensor that has one for each matrix of
+// the output.
 Tensor drawn_matrices(const Drawn& drawn, const Tensor& from) {
   const std::size_t rank = from.shape().size();
   Shape shape = {std::ssize(drawn.matrices), from.shape()[rank - 2], from.shape()[rank - 1]};
@@ -79,7 +81,7 @@ Tensor drawn_matrices(const Drawn& drawn, const Tensor& from) {
   return to;
 }
 
-// The shape of the drawn rows, each of so many elements.
+// Returns the shape of the drawn rows, each of `width` elements.
 Shape shape_of(const Drawn& drawn, bool has_matrices, std::int64_t width) {
   if (!has_matrices) return {drawn.of_each, width};
   return {std::ssize(drawn.matrices), drawn.of_each, width};
@@ -96,7 +98,7 @@ void sample_product(const Case& c, const RowSample& sample, SampledRows& sampled
   const ProductOperands p = product_operands(c);
   const MatmulShape s = p.shape();
   sampled.output = s.output;
-  // Where b is one matrix for all, the rows of all matrices of a are rows of one.
+  // If all batches share one matrix b, the rows of all matrices of a count as rows of one matrix.
   const bool one_b = p.b.rank() == 2;
   const std::int64_t matrices = one_b ? 1 : s.batch, rows = one_b ? s.batch * s.m : s.m;
   sampled.of = s.batch * s.m;

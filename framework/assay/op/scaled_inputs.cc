@@ -11,14 +11,14 @@
 namespace assay {
 namespace {
 
-// "128x1" of "1x128".
+// Returns "128x1" for "1x128".
 std::string turned(const std::string& block) {
   const std::size_t cross = block.find('x');
   return block.substr(cross + 1) + "x" + block.substr(0, cross);
 }
 
-// An operand and its scales, by names, sizes and `scaling` of the case's attribute; across as
-// scale_grid() has it. What is said of them goes into `rules`.
+// An operand and its scales: their names, the operand's sizes, and the attribute for its `scaling`.
+// `across` is that of scale_grid(). add_quantized() adds its descriptions to `rules`.
 struct Operand {
   std::string name, scale, attribute;
   Shape shape;

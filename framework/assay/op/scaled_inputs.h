@@ -5,11 +5,11 @@
 
 namespace assay {
 
-// Sizes are those of x. Its distribution is that of numbers before they are quantized: codes and
-// scales are what quantize makes of them by the case's `scaling` and `scales`. Where `scale` has a
-// distribution, both are drawn as they are, the scales in float32.
+// Makes the inputs of a case. Sizes are those of x. Its distribution is that of the numbers before
+// they are quantized. Codes and scales are the results of quantize, with the case's `scaling` and
+// `scales`. If `scale` has a distribution, both are drawn directly, the scales in float32.
 void generate_dequantize(const Recipe& recipe, Case& to);
-// Sizes are M, K, N, batch dimensions before them; a and scale_a, b and scale_b as in dequantize.
+// Sizes are batch dimensions, then M, K, N. a and scale_a, b and scale_b are made as in dequantize.
 void generate_scaled_matmul(const Recipe& recipe, Case& to);
 
 }  // namespace assay

@@ -29,14 +29,14 @@ struct Scales {
   ScaleGrid grid;
   std::vector<double> values;
   bool across;   // K is the last dimension but one of the grid
-  bool batched;  // else one matrix serves all batches
+  bool batched;  // if false, one matrix serves all batches
 
-  // Of row i of a (column i of b) at k.
+  // Returns the scale of row i of a (column i of b) at k.
   double at(std::int64_t batch, std::int64_t i, std::int64_t k) const {
     return values[static_cast<std::size_t>(
         grid.at(batched ? batch : 0, across ? k : i, across ? i : k))];
   }
-  // So many k share a scale; 0: all.
+  // Returns the number of k that share a scale, or 0 if all do.
   std::int64_t depth() const {
     if (grid.one) return 0;
     const std::int64_t block = across ? grid.block_rows : grid.block_columns;
@@ -63,7 +63,7 @@ struct ScaledProduct {
   bool scales_change() const { return a.depth() > 0 || b.depth() > 0; }
 };
 
-// `interval`: a stretch is cut after so many terms; 0: never.
+// Cuts K into stretches. A stretch also ends after `interval` terms. 0 means no limit.
 void cut(ScaledProduct& p, std::int64_t interval) {
   p.cuts = {0};
   std::int64_t since = 0;
@@ -111,7 +111,7 @@ ScaledProduct product_of(const Case& c) {
   return p;
 }
 
-// How a machine's matrix unit takes the operands.
+// Returns how a machine's matrix unit computes with the operands.
 DotModel unit_model(const Case& c, const Machine& machine) {
   const Format &a = c.input("a").format(), &b = c.input("b").format();
   const auto word = c.text("compute_dtype");
@@ -134,7 +134,7 @@ DotModel unit_model(const Case& c, const Machine& machine) {
   return dot_model(machine, compute);
 }
 
-// How it takes each stretch of K; cuts K into them.
+// Returns how the unit computes each stretch of K, and cuts K into stretches.
 DotModel stretched_model(const Case& c, const Machine& machine, ScaledProduct& p) {
   DotModel model = unit_model(c, machine);
   std::int64_t interval = integer_of(c, "promotion_interval");
@@ -144,14 +144,15 @@ DotModel stretched_model(const Case& c, const Machine& machine, ScaledProduct& p
   return model;
 }
 
-// What a sum of one output and stretch is multiplied by.
+// Returns the factors for a stretch's sum of one output element.
 ScaleFactors factors_of(const ScaledProduct& p, std::int64_t batch, std::int64_t i, std::int64_t j,
                         std::int64_t k) {
   return scale_factors(p.order, static_cast<float>(p.a.at(batch, i, k)),
                        static_cast<float>(p.b.at(batch, j, k)));
 }
 
-// The values times their scales: 24 bits times 24 at most, exact in float64.
+// Returns the values times their scales. The factors have at most 24 bits each, so the products are
+// exact in float64.
 std::vector<double> dequantised(const Case& c, const ScaledProduct& p, const std::string& operand,
                                 std::int64_t batch) {
   std::vector<double> values = matmul_matrix(c, operand, batch).values();
@@ -173,7 +174,7 @@ double largest_size(const Tensor& x) {
   return most;
 }
 
-// The result in `output`, one matrix of a batch after the other, of M x N values each.
+// Returns the result in `output`, matrix by matrix of a batch, with M x N values each.
 template <typename Multiply>
 Tensor multiplied(const MatmulShape& s, const Format& output, const Multiply& multiply) {
   const auto count = static_cast<std::size_t>(s.m * s.n);
@@ -240,10 +241,11 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
   const DotModel model = stretched_model(c, machine, p);
   const MatmulShape& s = p.shape;
   const auto count = static_cast<std::size_t>(s.m * s.n);
-  // P to float32 (of int32 sums), the two products with scales, and the sum with what comes after.
+  // The roundings are P to float32 (for int32 sums), the two products with scales, and the sum with
+  // the stretches after it.
   const auto stretches = static_cast<double>(p.cuts.size() - 1);
   const double n = (stretches + 3) * 0x1p-24, roundings = n / (1 - n);
-  // Where nothing says how it is summed, the scales may as well be applied to the operands first.
+  // If no machine is named, the scales may also be applied to the operands first.
   const bool any = is_any_machine(machine) && !p.integers;
   const double first_n = (static_cast<double>(s.k) + stretches + 4) * 0x1p-24;
   std::vector<double> bounds;
@@ -262,11 +264,12 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
         const auto at = static_cast<std::int64_t>(i);
         const double scale = std::abs(static_cast<double>(p.a.at(batch, at / s.n, first)) *
                                       p.b.at(batch, at % s.n, first));
-        // What P times the first scale loses below the normal range is multiplied by the second.
+        // The loss of P times the first scale below the normal range is multiplied by the second
+        // scale.
         const ScaleFactors factors = factors_of(p, batch, at / s.n, at % s.n, first);
         const double second = std::max(1.0, static_cast<double>(std::abs(factors.last)));
         if (std::isinf(sums.error[i])) {
-          bound[i] = sums.error[i];  // a scale of 0 gives it no bound
+          bound[i] = sums.error[i];  // a scale of 0 does not make it bounded
           continue;
         }
         bound[i] += scale * (sums.error[i] + roundings * (sums.size[i] + sums.error[i])) +
@@ -283,7 +286,8 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
 }
 
 // Raises the errors of one matrix to those of kernels that apply the scales to the operands first,
-// or to parts of a stretch: sums of float32 operands in any order, which are rounded themselves.
+// or to parts of a stretch. Such kernels sum float32 operands, which are themselves rounded, in any
+// order.
 void raise_to_scaled_operands(const Case& c, const ScaledProduct& p, std::int64_t batch,
                               int threads, ExpectedErrors& errors) {
   const MatmulShape& s = p.shape;
@@ -305,7 +309,8 @@ void raise_to_scaled_operands(const Case& c, const ScaledProduct& p, std::int64_
   }
 }
 
-// Each stretch's sum by the unit, times its scale, and the sum of these in float32.
+// The errors are those of each stretch's sum by the unit, times its scale, and of the float32 sum
+// of the stretches.
 ExpectedErrors scaled_matmul_errors(const Case& c, const Machine& machine, int threads) {
   require_matrix_unit(c, machine);
   ScaledProduct p = product_of(c);

@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-// "128x64" as 128 and 64.
+// Returns 128 and 64 for "128x64".
 std::optional<std::pair<std::int64_t, std::int64_t>> block_of(std::string_view word) {
   const std::size_t cross = word.find('x');
   if (cross == std::string_view::npos) return std::nullopt;

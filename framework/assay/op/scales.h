@@ -1,4 +1,5 @@
-// Which elements of a tensor share a scale: what quantize, dequantize and scaled_matmul agree on.
+// The elements of a tensor that share a scale: the common rule of quantize, dequantize and
+// scaled_matmul.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +17,17 @@ struct ScaleGrid {
   Shape shape;  // of the scales
   std::int64_t batch = 1, rows = 1, columns = 1;
   std::int64_t block_rows = 1, block_columns = 1;
-  bool one = false;  // for the whole tensor, batches and all
+  bool one = false;  // true if the whole tensor, with all batches, has one scale
 
   std::int64_t count() const { return element_count(shape); }
   std::int64_t grid_rows() const { return (rows + block_rows - 1) / block_rows; }
   std::int64_t grid_columns() const { return (columns + block_columns - 1) / block_columns; }
-  // The scale of element [b, i, j], a row-major index.
+  // Returns the row-major index of the scale of element [b, i, j].
   std::int64_t at(std::int64_t b, std::int64_t i, std::int64_t j) const {
     return one ? 0 : (b * grid_rows() + i / block_rows) * grid_columns() + j / block_columns;
   }
 
-  // Calls take(first, last, scale) for the stretches of a row that have one scale; the row counts
+  // Calls take(first, last, scale) for the stretches of a row that have one scale. `row` counts
   // through all batches.
   template <typename Take>
   void for_stretches(std::int64_t row, const Take& take) const {
@@ -38,26 +39,30 @@ struct ScaleGrid {
   }
 };
 
-// `scaling`: "tensor" (one scale, of rank 0), "row" (one a row: the shape without its last
-// dimension), or blocks as in "1x128", "128x128": (..., ceil(rows / 128), ceil(columns / 128)), the
-// last of each side perhaps smaller. `across`: rows lie along the last dimension but one, as those
-// of a transposed matrix do ("row" then drops that dimension, and blocks are named by the
-// transpose's rows first).
-// Throws std::invalid_argument that names the case and the attribute's word.
+// Returns the grid of `scaling`:
+// - "tensor": one scale, of rank 0
+// - "row": one scale for each row, so the shape is x's without its last dimension
+// - blocks such as "1x128" or "128x128": (..., ceil(rows / 128), ceil(columns / 128)). The last
+//   block of each side may be smaller.
+//
+// If `across` is set, rows lie along the last dimension but one, as in a transposed matrix. "row"
+// then drops that dimension, and blocks are named by the transpose's rows first. Throws
+// std::invalid_argument, which names the case and the attribute's word, if `scaling` does not fit.
 ScaleGrid scale_grid(const Case& test_case, const std::string& attribute,
                      const std::string& scaling, const Shape& x, bool across = false);
 
-// The scales of the input `name` as float64, row-major. Throws std::invalid_argument where their
-// shape is not the grid's, their dtype is no float that float32 holds, or the case promises
-// `scales` = power_of_two and one is none.
+// Returns the scales of the input `name` as float64, row-major. Throws std::invalid_argument if
+// their shape is not the grid's, or if their dtype is not a float that float32 can hold. Also
+// throws if the case has `scales` = power_of_two and a scale is not a power of two.
 std::vector<double> scale_values(const Case& test_case, const std::string& name,
                                  const ScaleGrid& grid);
 
-// The parameters `scaling` (of this name) and `scales`, as rows of the table list them.
+// Return the parameters `scaling` (with the name `name`) and `scales`, as an operator lists them.
 Parameter scaling_parameter(const std::string& name, const std::string& of);
 Parameter scales_parameter();
 
-// In which order the scales of a and b meet a sum P, each product rounded to float32.
+// The order in which a sum P is multiplied by the scales of a and b. Each product is rounded to
+// float32.
 enum class ScaleOrder : std::uint8_t {
   kTogether,  // P (scale_a scale_b)
   kAFirst,    // (P scale_a) scale_b
@@ -65,7 +70,7 @@ enum class ScaleOrder : std::uint8_t {
 };
 inline constexpr std::string_view kScaleOrderWords[] = {"together", "a_first", "b_first"};
 
-// What a sum is multiplied by, one after the other.
+// The factors of a sum, in the order in which they are applied.
 struct ScaleFactors {
   float before, last;
 };
@@ -75,7 +80,7 @@ inline ScaleFactors scale_factors(ScaleOrder order, float a, float b) {
   return {1.0f, a * b};
 }
 
-// Whether every finite value of `narrow` is one of `wide`.
+// True if `wide` can hold every finite value of `narrow`.
 bool holds_format(const Format& wide, const Format& narrow);
 
 }  // namespace assay

@@ -15,8 +15,8 @@ namespace assay {
 
 namespace {
 
-// Float32 (of float64 operands float64) added one by one, each product rounded by itself: a product
-// goes through as many roundings as it can in any other order.
+// Sums float32 (float64 for float64 operands) one by one, and rounds each product separately. A
+// product goes through as many roundings as in the worst other order.
 DotModel in_any_order(const Format& f) {
   return {.input = f.name,
           .chunk = assumed(1),
@@ -26,7 +26,7 @@ DotModel in_any_order(const Format& f) {
           .round_products = assumed(true)};
 }
 
-// `short_sums`: whether sums of floats of at most 8 bits may keep as few bits as on any machine.
+// `short_sums` is true if sums of floats of at most 8 bits may keep as few bits as on any machine.
 std::vector<DotModel> rows_in_any_order(bool short_sums) {
   std::vector<DotModel> rows;
   std::vector<DotModel> of_small_floats;
@@ -35,7 +35,7 @@ std::vector<DotModel> rows_in_any_order(bool short_sums) {
       const Format& f = format_named(row.input);
       if (!f.is_float() || f.bits > 8) continue;
       row.promotion_interval = assumed(0);
-      // Where a row of the same chunk keeps no more bits, it errs as much and more.
+      // A row with the same chunk that keeps no more bits has at least as large an error.
       const auto covers = [&](const DotModel& other) {
         return other.chunk.value == row.chunk.value &&
                other.kept_bits.value <= row.kept_bits.value && row.kept_bits.value > 0;
@@ -106,7 +106,8 @@ std::vector<std::string> any_machine_notes(const Case& c) {
   if (const auto word = c.text("compute_dtype")) operand = &format_named(*word);
   const DotModel& row = dot_model(any_machine(), *operand);
   if (row.accumulator.value == "int32") return {};
-  const Format* start = c.input_format("c");  // of a float16 one and result: so is the accumulator
+  // If c and the result are float16, the accumulator is float16 as well.
+  const Format* start = c.input_format("c");
   const bool half = start != nullptr && start->name == "float16" && &output_format(c) == start;
   const std::string sums =
       row.kept_bits.value > 0
@@ -150,7 +151,7 @@ bool all_finite(std::span<const double> values, std::int64_t first, std::int64_t
   return true;
 }
 
-// Whether a sum's terms have one sign, those that are 0 aside.
+// True if all terms of a sum that are not 0 have one sign.
 bool has_one_sign(std::span<const double> a, std::span<const double> b, std::int64_t row,
                   std::int64_t column, std::int64_t n, std::int64_t k, double start) {
   double positive = std::max(start, 0.0), negative = std::min(start, 0.0);
@@ -237,7 +238,7 @@ Tensor accumulation_bounds(const Case& c, const Machine& machine, int threads) {
   }
   std::vector<std::string> known;
   for (const Operator& row : operators()) {
-    // Rows that bound only some of their cases say so themselves.
+    // Operators that bound only some of their cases give their own reason.
     if (row.element_bounds != nullptr && row.has_element_bounds == nullptr) {
       known.push_back(row.name);
     }

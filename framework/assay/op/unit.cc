@@ -28,7 +28,7 @@ std::optional<Subnormals> asked_subnormals(const Case& c) {
 
 template <typename T>
 void clamp_values(double largest, T* values, std::int64_t n) {
-  // Beyond float32 there is nothing that a float could hold.
+  // A float cannot hold anything beyond float32's range.
   const T most =
       static_cast<T>(std::min(largest, static_cast<double>(std::numeric_limits<T>::max())));
   for (std::int64_t i = 0; i < n; ++i) {
@@ -104,7 +104,7 @@ const Format* sums_format(const Case& c, const char* parameter) {
 
 namespace {
 
-// That of `sum_dtype`, which must hold the operands; nullptr: the case has none.
+// Returns the format of `sum_dtype`, which must hold the operands, or nullptr if the case has none.
 const Format* asked_sums(const Case& c, const Format& operands) {
   const Format* f = sums_format(c, "sum_dtype");
   if (f != nullptr &&

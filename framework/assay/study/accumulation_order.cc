@@ -17,8 +17,8 @@ namespace assay::study {
 namespace {
 
 // The values of a format from which a probe's large number and its unit are made. They are so far
-// apart that the units of a probe are lost where they are added to the large number, and the units
-// are so few that every accumulator adds them exactly where they meet without it.
+// apart that a unit is lost when it is added to the large number. The units of a probe are so few
+// that every accumulator adds them exactly to each other.
 struct Factors {
   double large, unit;
 };
@@ -28,7 +28,7 @@ Factors factors_of(const Format& f, bool flushes) {
   const double large = std::ldexp(1.0, std::ilogb(max_finite(f)));
   return {large, std::max(flushes ? min_normal(f) : min_subnormal(f), large * 0x1p-35)};
 }
-// Whether the format's range is too narrow for one factor to hold all of the ratio.
+// True if the format's range is too narrow for one factor to hold the whole ratio.
 bool needs_both(const Factors& factors) { return factors.large / factors.unit < 0x1p32; }
 
 Tensor filled(const Format& f, Shape shape, double value) {
@@ -40,7 +40,7 @@ SumTree probe_reduce(const std::string& machine, const std::string& dtype,
                      const std::map<std::string, Attribute>& order, std::int64_t terms,
                      int threads) {
   const Format& f = format_named(dtype);
-  // float16 is summed in float16, and the sums of its blocks in float32; both lose these units.
+  // float16 is summed in float16, and the sums of its blocks in float32. Both lose these units.
   const double large = max_finite(f) > 0x1p40 ? 0x1p60 : 0x1p15;
   const double unit = max_finite(f) > 0x1p40 ? 1 : 0x1p-20;
   const auto sums = [&](const std::vector<double>& rows) {
@@ -57,10 +57,10 @@ SumTree probe_reduce(const std::string& machine, const std::string& dtype,
   return reveal_sum_tree({terms, large, unit, sums});
 }
 
-// The large number and the unit are products of an element of a and one of b. Where the format's
-// range is wide enough, a holds all of the ratio and b is a column of ones, so that one matmul
-// answers all probes. Where it is not, as of float8_e4m3fn, both factors are needed, and each probe
-// is a dot product of its own.
+// The large number and the unit are products of an element of a and one of b. If the format's range
+// is wide enough, a holds the whole ratio and b is a column of ones, so that one matmul answers all
+// probes. If it is too narrow, as for float8_e4m3fn, both factors are needed, and each probe is a
+// separate dot product.
 SumTree probe_product(const Machine& machine, const std::string& dtype, std::int64_t interval,
                       std::int64_t terms, int threads) {
   const Format& f = format_named(dtype);
@@ -89,7 +89,7 @@ SumTree probe_product(const Machine& machine, const std::string& dtype, std::int
   return reveal_sum_tree({terms, large, unit, sums});
 }
 
-// A reduce_sum that is probed, and the order and chunk by which its tree is expected.
+// A reduce_sum to probe, with the order and chunk of its expected tree.
 struct Reduce {
   const char *machine, *dtype, *order;
   ReduceOrder row;
@@ -149,7 +149,7 @@ constexpr Reduce kReduces[] = {
      .terms = 512},
 };
 
-// The tree of a kernel that others wrote, as its sums were found to be made.
+// The summation tree of a kernel that others wrote, as it was found from the kernel's sums.
 struct Kernel {
   const char *text, *machine, *dtype;
   SumPlan plan;
@@ -171,13 +171,14 @@ std::vector<Kernel> kernels() {
           {"numpy.sum", "cpu_fma", "float32", {numpy}, 300, true}};
 }
 
-// Collects the trees that were found: a row of the table each, and a drawing of some.
+// Collects the trees that were found: one row of the table for each, and drawings of some.
 class Trees {
  public:
   explicit Trees(StudyResult& result) : result_(result) {}
 
-  // `probe` gives the tree. Where there is none it throws std::runtime_error, and what the error
-  // says stands in the table instead. A tree that is not the expected one is always drawn.
+  // Adds the tree that `probe` returns. If `probe` throws std::runtime_error because there is no
+  // tree, the table has the text of the error instead. A tree that differs from the expected one is
+  // always drawn.
   template <typename Probe>
   void add(const std::string& op, const std::string& machine, const std::string& dtype,
            const std::string& order, std::int64_t terms, const SumTree& expected, bool is_drawn,

@@ -17,16 +17,16 @@ float two_roundings(float a, float x, float b) {
   return product + b;
 }
 
-// The error of y in ulps of the exact value. float64 holds a x exactly, and its sum with b to a
-// relative error of 2^-53.
+// Returns the error of y in ulps of the exact value. float64 holds a x exactly, and its sum with b
+// with a relative error of 2^-53.
 double ulps_off(float y, double exact) {
   return std::abs(static_cast<double>(y) - exact) / ulp_of(format_named("float32"), exact);
 }
 
-// Nine digits are enough to tell all float32 values apart.
+// Nine digits are enough to distinguish all float32 values.
 std::string exactly(float v) { return short_number(static_cast<double>(v), 9); }
 
-// How b is chosen, given the product a x rounded to float32.
+// A way to choose b, given the product a x rounded to float32.
 struct Addend {
   const char* text;
   float (*draw)(Random&, float product);
@@ -39,7 +39,7 @@ constexpr Addend kAddends[] = {
     {.text = "-a x, rounded", .draw = [](Random&, float p) { return -p; }},
 };
 
-// Random sums: how often the two ways differ, and how far each is from the exact value.
+// Random sums: how often the two ways differ, and the distance of each from the exact value.
 
 void errors(const StudyOptions& options, StudyResult& result) {
   const std::int64_t samples = options.repeats > 0 ? options.repeats : 100000;
@@ -100,8 +100,8 @@ void errors(const StudyOptions& options, StudyResult& result) {
 constexpr double kTable[] = {-1000, 1000};
 double looked_up(float y) { return kTable[static_cast<int>(y) != 0 ? 1 : 0]; }
 
-// Tries all y = a x + b near 1 in which a is a whole number to 64 and x, in float32, a tenth of a
-// whole number to 1000, and looks for those whose integer part depends on the second rounding.
+// Tries all y = a x + b near 1 in which a is a whole number up to 64 and x, in float32, a tenth of
+// a whole number up to 1000. Looks for those whose integer part depends on the second rounding.
 void indices(StudyResult& result) {
   StudyTable table{
       .name = "indices",
@@ -142,7 +142,7 @@ void indices(StudyResult& result) {
            flips, tried, number_text(largest))});
 }
 
-// A deform_roi_pool of an image of side x side pixels; a box is image, x1, y1, x2, y2.
+// Returns a deform_roi_pool of an image of side x side pixels. A box is image, x1, y1, x2, y2.
 Case pool_of(const std::vector<double>& boxes, const std::vector<double>& pixels, std::int64_t side,
              std::int64_t pooled_width) {
   const Format& f32 = format_named("float32");
@@ -181,13 +181,14 @@ Case pool_case(const StudyOptions& options, bool on_grid, bool with_offset, std:
   return c;
 }
 
-// Tries all boxes whose corners y1 and y2 are whole numbers, y1 below 256 and up to 256 high. Of
-// each it is asked whether the integer part of a sample's y depends on the second rounding, and
-// whether the second rounding moves a sample over the end of an image that is 12 pixels high.
+// Tries all boxes whose corners y1 and y2 are whole numbers, with y1 below 256 and a height of at
+// most 256. Counts the samples whose integer part of y depends on the second rounding. Also counts
+// the samples that this rounding moves over the end of an image that is 12 pixels high.
 void edges(const StudyOptions& options, StudyResult& result) {
   constexpr std::int64_t kStarts = 256, kSizes = 256, kSide = 12;
   StudyTable table{.name = "edges",
-                   .title = "",  // set below, for it says how many were found
+                   // Set below, because it contains the number of boxes that were found.
+                   .title = "",
                    .columns = {"y1", "y2", "bin", "sample", "y, one rounding", "y, two roundings"}};
   const std::vector<double> pixels(kSide * kSide, 1000.0);
   std::vector<double> at_edge;
@@ -201,8 +202,8 @@ void edges(const StudyOptions& options, StudyResult& result) {
     const Case c = pool_of(boxes, pixels, kSide, 1);
     const std::vector<float> one = deform_roi_coordinates(c, true),
                              two = deform_roi_coordinates(c, false);
-    // The coordinates y come first: of each box 7 bins of `samples` samples. The coordinates x
-    // follow, one sample a bin; they are not looked at.
+    // The coordinates y come first: for each box 7 bins of `samples` samples. The coordinates x
+    // follow, one sample a bin, and are not used.
     const std::int64_t samples = (size + 111) / 112, count = kStarts * 7 * samples;
     coordinates += count;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -244,7 +245,8 @@ void edges(const StudyOptions& options, StudyResult& result) {
            at_edge.size() / 5, short_number(most))});
 }
 
-// The coordinates and the results of 20 000 boxes of each kind, with one rounding and with two.
+// The coordinates and the results of 20 000 boxes of each kind, with one rounding and with two
+// roundings.
 void pooling(const StudyOptions& options, StudyResult& result) {
   StudyTable table{
       .name = "deform_roi_pool",

@@ -5,10 +5,10 @@
 
 namespace assay::study {
 
-// Compares one rounding of a x + b (a fused multiply-add) with two (a product and a sum): their
-// errors in ulps, an index that is computed from y, and the results of deform_roi_pool, whose
-// sample coordinates are such sums. `repeats` is the number of random sums for each kind of b (100
-// 000).
+// Compares one rounding of a x + b (a fused multiply-add) with two (a product and a sum). It
+// measures their errors in ulps, an index that is computed from y, and the results of
+// deform_roi_pool, whose sample coordinates are such sums. There are `repeats` random sums for each
+// kind of b (100000).
 StudyResult study_fma(const StudyOptions& options);
 
 }  // namespace assay::study

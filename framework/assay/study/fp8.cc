@@ -18,7 +18,7 @@ namespace {
 constexpr double kDeviation = 0.01;
 constexpr std::int64_t kLength = 1024, kLong = 4096;
 
-// Rounds to a format, ties away from zero, as the published experiment does. What lies beyond the
+// Rounds to a format, ties away from zero, as the published experiment does. A value beyond the
 // largest finite value becomes that value.
 class HalfUp {
  public:
@@ -47,13 +47,14 @@ const HalfUp& e8m8() {
   return row;
 }
 
-// How a dot product is computed in model (a).
+// A way to compute a dot product in model (a).
 struct Method {
   std::string text;
-  double scale = 1;        // what both operands are multiplied by before they are rounded
-  std::int64_t chunk = 0;  // the sums of so many products are added in float32; 0: one sum
-  // Each chunk of an operand has a scale of its own, amax / 224, and is summed in an accumulator of
-  // 8 mantissa bits.
+  double scale = 1;  // both operands are multiplied by this before they are rounded
+  // The sums of this number of products are added in float32. 0 means one sum.
+  std::int64_t chunk = 0;
+  // Each chunk of an operand has its own scale, amax / 224, and is summed in an accumulator of 8
+  // mantissa bits.
   bool block_scale = false;
 };
 
@@ -126,7 +127,7 @@ struct Ratio {
   double db() const { return 10 * std::log10(signal / noise); }
   // Root of the mean square of the error of n repeats.
   double error(double n) const { return std::sqrt(noise / n); }
-  // The SNR of a repeat at this share of the way from the smallest to the largest one.
+  // Returns the SNR of the repeat at this share of the way from the smallest to the largest one.
   double at(double share) const {
     std::vector<double> sorted = each;
     std::sort(sorted.begin(), sorted.end());
@@ -188,7 +189,7 @@ void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult
     append_snr(row, r);
     table.add(row);
     snr.push_back(r.db());
-    // Without a scale all results are 0: they would be one bar that hides the other methods.
+    // Without a scale all results are 0, and their single bar would hide the other methods.
     if (m.block_scale || m.scale == 64) {
       chart.series.push_back(histogram(m.text, r.each, -20, 60, 20));
     }
@@ -290,7 +291,7 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
            short_number(first[0][1].at(1)), short_number(last[0][1].at(1)),
            short_number(first[1][1].at(1)), short_number(last[1][1].at(1)),
            short_number(first[2][1].at(1)), short_number(last[2][1].at(1)))});
-  // By how many dB a method is above one sum, at rho = 0.99 and K = 4096.
+  // Returns the gain of a method over one sum in dB, at rho = 0.99 and K = 4096.
   const auto gain = [&](std::size_t m) { return last[m][1].db() - last[0][1].db(); };
   result.findings.push_back(
       {gain(1) > 5 && gain(2) > gain(1) + 10,

@@ -19,7 +19,7 @@ constexpr std::int64_t kElements = 1 << 20;
 // An order of reduce_sum. The first one is also the reference's.
 struct Order {
   const char* name;
-  std::int64_t block = 0;  // the attribute block_size; 0: the order has none
+  std::int64_t block = 0;  // the attribute block_size. 0 means that the order has none.
   std::string text() const { return block > 0 ? formatted("{} {}", name, block) : name; }
 };
 constexpr Order kOrders[] = {
@@ -78,7 +78,8 @@ void orders(const StudyOptions& options, StudyResult& result) {
       const double reference = sum_of(wide, kOrders[0], "cpu_fma", "float64");
       double low = HUGE_VAL, high = -HUGE_VAL, block_low = HUGE_VAL, block_high = -HUGE_VAL;
       for (std::size_t i = 0; i < std::size(kOrders); ++i) {
-        // The order "block" ends in float32, the others in the format that the unit computes in.
+        // The order "block" ends in float32. The others end in the format that the unit computes
+        // in.
         const double sum = sum_of(x, kOrders[i], "ascend910b", "float32");
         const double difference = std::abs(sum - reference);
         most[i] = std::max(most[i], difference);
@@ -123,9 +124,9 @@ void orders(const StudyOptions& options, StudyResult& result) {
            short_number(blocks32), short_number(blocks16), short_number(blocks16 / blocks32))});
 }
 
-// The published experiment as it was made, on a GPU: blocks summed by Triton's tl.sum in the dtype
-// of x, 4 warps a block, and their sums by torch.sum in float32. These are the trees that H200s and
-// PyTorch 2.11 with Triton 3.6 were seen to add by (docs/studies.md).
+// The published experiment as it was made, on a GPU. Triton's tl.sum adds blocks in the dtype of x,
+// with 4 warps a block, and torch.sum adds their sums in float32. These are the trees by which
+// H200s with PyTorch 2.11 and Triton 3.6 were seen to add (docs/studies.md).
 Case two_stages(const Tensor& x, std::int64_t block) {
   constexpr std::int64_t kThreads = 128, kLoad = 16;  // of a block; bytes that a thread loads
   Case c;
@@ -200,7 +201,7 @@ Tensor part_of(const Tensor& t, std::int64_t row, std::int64_t rows, std::int64_
   return part;
 }
 
-// a b in float32 on a machine, K cut into parts of `split` terms (0: not cut).
+// Returns a b in float32 on a machine, with K cut into parts of `split` terms. 0 means not cut.
 Tensor product(const Tensor& a, const Tensor& b, std::int64_t split, const char* machine,
                int threads) {
   Case c;
@@ -213,7 +214,8 @@ Tensor product(const Tensor& a, const Tensor& b, std::int64_t split, const char*
   return emulate(c, machine_named(machine), threads);
 }
 
-// A product that is computed in tiles of M and N, and in parts of K, against the whole.
+// Compares a product that is computed in tiles of M and N, and in parts of K, with the whole
+// product.
 void tiles(const StudyOptions& options, StudyResult& result) {
   constexpr std::int64_t kSize = 256;
   StudyTable table{

@@ -1,6 +1,6 @@
 // Studies: questions about arithmetic that are answered by running the emulated operators. A study
-// computes. What it found is data: tables, charts, drawings and findings, which
-// report/study_report.h writes as text, CSV, JSON and pictures.
+// only computes. Its result is data: tables, charts, drawings and findings. report/study_report.h
+// writes them as text, CSV, JSON and pictures.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace assay::study {
 using StudyCell = std::variant<std::string, double, std::int64_t>;
 
 struct StudyTable {
-  std::string name;  // the file's name where the table is written to one; of [a-z0-9_]
+  std::string name;  // the file's name if the table is written to one; of [a-z0-9_]
   std::string title;
   std::vector<std::string> columns;
   std::vector<std::vector<StudyCell>> rows = {};  // each has one cell for each column
 
-  // Throws std::logic_error where the row has not as many cells as there are columns.
+  // Throws std::logic_error if the number of cells in the row is not the number of columns.
   void add(std::vector<StudyCell> row);
 };
 
@@ -38,10 +38,10 @@ struct StudyChart {
   ChartKind kind = ChartKind::kLines;
   bool log_x = false, log_y = false;  // a logarithmic axis leaves out values that are not positive
   std::vector<StudySeries> series = {};
-  std::vector<std::string> labels = {};  // what stands below the bars instead of x
+  std::vector<std::string> labels = {};  // the text below each bar, instead of x
 };
 
-// A statement with the numbers that were seen, and whether these numbers support it.
+// A statement with the numbers that were seen. `holds` is true if these numbers support it.
 struct StudyFinding {
   bool holds;
   std::string text;
@@ -54,14 +54,16 @@ struct StudyResult {
   std::vector<std::string> drawings = {};  // summation trees, as text that is ready to be printed
   std::vector<StudyFinding> findings = {};
 
-  // Throws std::invalid_argument where the study has no table of this name.
+  // Throws std::invalid_argument if the study has no table of this name.
   const StudyTable& table(std::string_view table_name) const;
 };
 
 struct StudyOptions {
-  std::uint64_t seed = 1;    // of the random numbers; the same seed gives the same result
-  std::int64_t repeats = 0;  // how often each random experiment is repeated; 0: as the study wants
-  int threads = 0;           // 0: default_threads(); the result does not depend on it
+  std::uint64_t seed = 1;  // of the random numbers; the same seed gives the same result
+  // Number of repeats of each random experiment. 0 means the study's default.
+  std::int64_t repeats = 0;
+  // Number of threads. 0 means default_threads(). The result does not depend on it.
+  int threads = 0;
 };
 
 // A row of the table of studies.
@@ -71,11 +73,11 @@ struct Study {
 };
 
 std::span<const Study> studies();
-// Throws std::invalid_argument that names the word and the nearest known one.
+// Throws std::invalid_argument, which names the word and the nearest known one.
 const Study& study_named(std::string_view name);
 
 // Counts the values in `bins` equal bins over [low, high], as bars at the middles of the bins.
-// Values beyond an end are counted in the bin at that end; NaN is not counted.
+// Values beyond an end are counted in the bin at that end. NaN is not counted.
 StudySeries histogram(const std::string& name, std::span<const double> values, double low,
                       double high, int bins);
 

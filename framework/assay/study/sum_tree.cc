@@ -14,15 +14,16 @@ namespace {
 
 SumTree leaf(std::int64_t term) { return {SumNode::kTerm, term, {}}; }
 
-// A node with these children; of a single child, that child.
+// Returns a node with these children. If there is a single child, returns that child.
 SumTree node(SumNode kind, std::vector<SumTree> children) {
   if (children.size() == 1) return std::move(children.front());
-  // An exact sum of two that is rounded once is an addition.
+  // An exact sum of two terms that is rounded once is an addition.
   if (kind == SumNode::kExact && children.size() == 2) kind = SumNode::kAdd;
   return {kind, 0, std::move(children)};
 }
 
-// Builds the tree from the counts of lost units, n x n: how many the probe of terms i and j lost.
+// Builds the tree from the counts of lost units, n x n: the number of units that the probe of terms
+// i and j lost.
 class Builder {
  public:
   Builder(std::int64_t n, std::vector<std::int64_t> lost) : n_(n), lost_(std::move(lost)) {}
@@ -41,13 +42,14 @@ class Builder {
       children.push_back(std::move(tree));
       SumNode kind = SumNode::kAdd;
       if (count == size - 1 + many - 1) {
-        // Everything on both sides was lost, so this is an addition or an aligned sum. It is an
-        // aligned sum where the others fall into several parts that meet at this node alone.
+        // All units on both sides were lost, so this is an addition or an aligned sum. It is an
+        // aligned sum if the others are divided into several parts that meet only at this node.
         for (const auto& part : parts(others, count)) children.push_back(build(part));
         if (children.size() > 2) kind = SumNode::kAligned;
       } else {
-        // An exact sum: the children beside the two that hold large numbers are kept, so the probe
-        // lost only what `tree` and one other child hold. Every other child has `each` terms.
+        // This is an exact sum. Only the two children that hold large numbers lose units, so the
+        // probe lost only the units of `tree` and one other child. Every other child has `each`
+        // terms.
         const std::int64_t each = count - (size - 1) + 1;
         for (const auto& part : parts(others, 2 * (each - 1))) children.push_back(build(part));
         kind = SumNode::kExact;
@@ -63,7 +65,7 @@ class Builder {
     return lost_[static_cast<std::size_t>(i * n_ + j)];
   }
 
-  // Divides terms into parts: two terms are of one part where their probe lost fewer than `limit`.
+  // Divides terms into parts: two terms are in one part if their probe lost fewer than `limit`.
   std::vector<std::vector<std::int64_t>> parts(const std::vector<std::int64_t>& terms,
                                                std::int64_t limit) const {
     std::vector<std::vector<std::int64_t>> result;
@@ -84,7 +86,8 @@ class Builder {
   std::vector<std::int64_t> lost_;
 };
 
-// The tree as text without the numbers of its terms: trees with the same text have the same shape.
+// Returns the tree as text without the numbers of its terms. Trees with the same text have the same
+// shape.
 std::string shape_of(const SumTree& t) {
   if (t.kind == SumNode::kTerm) return ".";
   std::string text(1, "._[{"[static_cast<int>(t.kind)]);
@@ -130,7 +133,7 @@ std::int64_t last_of(const SumTree& t) {
   return t.kind == SumNode::kTerm ? t.term : last_of(t.children.back());
 }
 
-// Whether this is the tree of adjacent pairs over its terms in ascending order.
+// True if this is the tree of adjacent pairs over its terms in ascending order.
 bool is_pairwise(const SumTree& t) {
   if (t.kind != SumNode::kAdd) return t.kind == SumNode::kTerm;
   if (last_of(t.children[0]) > t.children[1].first()) return false;
@@ -152,7 +155,8 @@ bool all_terms(const SumTree& t) {
                      [](const SumTree& child) { return child.kind == SumNode::kTerm; });
 }
 
-// The shape of a node without its first child, which is what was accumulated before.
+// Returns the shape of a node without its first child, which is the sum that was accumulated
+// before.
 std::string link_of(const SumTree& t) {
   std::string text(1, "._[{"[static_cast<int>(t.kind)]);
   for (std::size_t i = 1; i < t.children.size(); ++i) text += shape_of(t.children[i]);
@@ -203,7 +207,7 @@ void draw(const SumTree& t, const std::string& indent, std::string& out) {
   draw_children(t, 0, indent + "  ", out);
 }
 
-// Computes how many units the probe of each two terms loses where `t` adds them. Returns the terms
+// Computes how many units are lost by the probe of each two terms that `t` adds. Returns the terms
 // of `t`.
 std::vector<std::int64_t> predict(const SumTree& t, std::int64_t n,
                                   std::vector<std::int64_t>& lost) {
@@ -231,7 +235,7 @@ std::vector<std::int64_t> predict(const SumTree& t, std::int64_t n,
   return terms;
 }
 
-// The tree of adjacent pairs over some sums, level by level. An odd one goes up as it is.
+// Returns the tree of adjacent pairs over some sums, level by level. An odd one moves up unchanged.
 SumTree pairs(std::vector<SumTree> level) {
   while (level.size() > 1) {
     std::vector<SumTree> next;
@@ -244,7 +248,7 @@ SumTree pairs(std::vector<SumTree> level) {
   return level.front();
 }
 
-// The sums added one after the other.
+// Returns the tree of the sums added one after the other.
 SumTree chain(const std::vector<SumTree>& parts) {
   SumTree tree = parts.front();
   for (std::size_t i = 1; i < parts.size(); ++i) tree = node(SumNode::kAdd, {tree, parts[i]});
@@ -257,9 +261,9 @@ std::vector<SumTree> leaves(std::int64_t first, std::int64_t last) {
   return list;
 }
 
-// The terms [first, last) added in the chunks of a model.
+// Returns the tree of the terms [first, last), added in the chunks of a model.
 SumTree by_chunks(const DotModel& model, std::int64_t first, std::int64_t last) {
-  std::vector<SumTree> before;  // the accumulator as it is so far; empty before the first chunk
+  std::vector<SumTree> before;  // the accumulator so far, which is empty before the first chunk
   for (std::int64_t k = first; k < last; k += model.chunk.value) {
     std::vector<SumTree> chunk = leaves(k, std::min<std::int64_t>(last, k + model.chunk.value));
     if (model.order.value != ChunkOrder::kFused) {

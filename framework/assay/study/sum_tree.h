@@ -1,4 +1,5 @@
-// The order in which an operator adds, as a tree that is found from the operator's results alone.
+// The order in which an operator adds, as a tree. The tree is found only from the operator's
+// results.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace assay::study {
 
-// How the children of a node are added.
+// The way in which the children of a node are added.
 enum class SumNode : std::uint8_t {
   kTerm,     // a single term, which has no children
   kAdd,      // two children, with one rounding
@@ -22,9 +23,9 @@ enum class SumNode : std::uint8_t {
 
 struct SumTree {
   SumNode kind = SumNode::kTerm;
-  std::int64_t term = 0;  // the number of the term, where this is one
-  // What was accumulated before comes first; the others are in ascending order of their first
-  // terms.
+  std::int64_t term = 0;  // the number of the term, if this node is a term
+  // The sum that was accumulated before comes first. The others are in ascending order of their
+  // first terms.
   std::vector<SumTree> children;
 
   std::int64_t first() const { return kind == SumNode::kTerm ? term : children.front().first(); }
@@ -32,7 +33,7 @@ struct SumTree {
   friend bool operator==(const SumTree& a, const SumTree& b);
 };
 
-// What is probed. `sums` is given rows of `terms` numbers each, one after the other, and returns
+// The sum to probe. `sums` receives rows of `terms` numbers each, one after the other, and returns
 // the sum of each row. In the arithmetic of `sums`, `large` + `terms` * `unit` must round to
 // `large`, and sums of up to `terms` units must be exact.
 struct SumProbe {
@@ -46,21 +47,25 @@ struct SumProbe {
 // so the result counts the units that are added later. The counts of all pairs determine the tree
 // (Xie et al., FPRev, arXiv 2411.00442; here also with nodes that add several terms at once,
 // exactly or aligned). The tree that was found is then checked: it must predict the answer to every
-// probe. Throws std::invalid_argument for fewer than 1 or more than 512 terms or a number of sums
-// other than that of the rows, and std::runtime_error where no such tree explains the answers.
+// probe.
+//
+// Throws std::invalid_argument for fewer than 1 or more than 512 terms, or if the number of sums
+// differs from the number of rows. Throws std::runtime_error if no such tree explains the answers.
 SumTree reveal_sum_tree(const SumProbe& probe);
 
-// The tree that a machine's row says n products are added by, from an accumulator of 0; and the
-// tree of a reduce_sum of n terms in this order (the last three orders read `chunk`).
+// Returns the tree by which a machine adds n products to an accumulator of 0, as its row describes.
+// The second form returns the tree of a reduce_sum of n terms in this order (the last three orders
+// read `chunk`).
 SumTree expected_tree(const DotModel& model, std::int64_t n);
 SumTree expected_tree(ReduceOrder order, std::int64_t chunk, std::int64_t n);
-// The same of a sum of n > 0 terms by a plan.
+// Returns the tree of a sum of n > 0 terms by a plan.
 SumTree expected_tree(const SumPlan& plan, std::int64_t n);
 
-// "((0 + 1) + (2 + 3))", "[0 1 2 3]" for aligned and "{0 1 2 3}" for exact sums.
+// Returns the tree in one line: "((0 + 1) + (2 + 3))", "[0 1 2 3]" for aligned and "{0 1 2 3}" for
+// exact sums.
 std::string sum_tree_line(const SumTree& tree);
-// The tree as lines that are indented by their depth. A tree of adjacent pairs, a chain of nodes of
-// one shape, and a run of terms each take one line.
+// Returns the tree as lines that are indented by their depth. A tree of adjacent pairs, a chain of
+// nodes of one shape, and a run of terms each take one line.
 std::string sum_tree_drawing(const SumTree& tree);
 
 }  // namespace assay::study

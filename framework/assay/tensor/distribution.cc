@@ -271,8 +271,8 @@ void check(const DrawCall& call) {
   }
 }
 
-// Block by block through buffers on the stack: what is drawn stays in the first-level cache until
-// it is rounded.
+// Draws block by block through buffers on the stack, so that the drawn values stay in the
+// first-level cache until they are rounded.
 void draw_blocks(const DrawCall& call, std::int64_t begin, std::int64_t count, std::byte* to) {
   const Distribution& row = *call.spec.distribution;
   const bool scales = index_of(row, "scale") < row.parameters.size();

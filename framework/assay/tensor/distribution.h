@@ -3,10 +3,10 @@
 //   DistributionSpec spec = parse_distribution("normal,mean=1,deviation=0.5");
 //   Tensor a = draw(spec, format_named("bfloat16"), {128, 1024}, seed, stream_of("a"));
 //
-// Element i of a tensor is addressed by (seed, stream, i): the same bits on every machine, SIMD
-// target and number of threads, and any part can be drawn alone. Values are computed in float64 and
-// rounded to the format once, ties to even; what is too large becomes infinity, or the largest
-// value where the format has no infinity and no NaN.
+// Element i of a tensor is addressed by (seed, stream, i). It has the same bits on every machine,
+// SIMD target and number of threads, and any part can be drawn separately. Values are computed in
+// float64 and rounded to the format once, ties to even. A value that is too large becomes infinity,
+// or the largest value if the format has no infinity and no NaN.
 #pragma once
 
 #include <array>
@@ -22,9 +22,9 @@ namespace assay {
 
 struct DistributionParameter {
   std::string_view name;
-  double value;        // where it is not given; NaN: it is then not set at all
-  double low, high;    // what it may be, both included
-  bool whole = false;  // whole numbers alone
+  double value;        // the default. NaN: without a default, the parameter is not set.
+  double low, high;    // the range of its values, both ends included
+  bool whole = false;  // true if only whole numbers are allowed
   std::string_view meaning;
 };
 
@@ -36,11 +36,11 @@ struct Distribution {
   std::span<const DistributionParameter> parameters;
   std::string_view summary;
   std::string_view source;
-  // Elements [begin, begin + n) as float64, n at most kDrawBlock.
+  // Draws elements [begin, begin + n) as float64, n at most kDrawBlock.
   void (*fill)(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
-  // What is wrong with the parameters together; "" where nothing is. May be null.
+  // Returns a problem of the parameters taken together, or an empty string. May be null.
   std::string (*problem)(const DistributionSpec& spec) = nullptr;
-  // Why this format and shape cannot be drawn; "" where they can. May be null.
+  // Returns the reason why this format and shape cannot be drawn, or an empty string. May be null.
   std::string (*obstacle)(const DrawCall& call) = nullptr;
 };
 std::span<const Distribution> distributions();
@@ -57,11 +57,11 @@ struct DistributionSpec {
   std::string text() const;                    // what parse_distribution reads
 };
 
-// "uniform,low=-6,high=6". Throws std::invalid_argument that names the part which is wrong, with
-// the nearest known word.
+// Reads "uniform,low=-6,high=6". Throws std::invalid_argument, which names the wrong part and the
+// nearest known word.
 DistributionSpec parse_distribution(std::string_view text);
 
-// One tensor to draw, as the rows of the table see it.
+// One tensor to draw, as the functions of the table receive it.
 struct DrawCall {
   const DistributionSpec& spec;
   const Format& format;
@@ -70,8 +70,9 @@ struct DrawCall {
 };
 inline constexpr std::size_t kDrawBlock = 1024;
 
-// A tensor of the shape. Threads (0: default_threads()) change nothing but the time. Throws
-// std::invalid_argument where the distribution cannot be drawn in that format or shape.
+// Draws a tensor of the shape. `threads` is the number of threads, and 0 means default_threads().
+// The result does not depend on it. Throws std::invalid_argument if the distribution cannot be
+// drawn in that format or shape.
 Tensor draw(const DistributionSpec& spec, const Format& format, const Shape& shape,
             std::uint64_t seed, std::uint64_t stream, int threads = 0);
 

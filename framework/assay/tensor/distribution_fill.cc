@@ -16,7 +16,7 @@ namespace {
 
 std::uint64_t address(std::int64_t i) { return static_cast<std::uint64_t>(i); }
 
-// floor(word n / 2^64): uniform in [0, n) but for a bias of n / 2^64.
+// floor(word n / 2^64): uniform in [0, n), except for a bias of n / 2^64.
 std::uint64_t below(std::uint64_t word, std::uint64_t n) {
   return static_cast<std::uint64_t>((static_cast<unsigned __int128>(word) * n) >> 64);
 }
@@ -29,8 +29,8 @@ void to_normal(const DrawCall& call, std::size_t n, double* values) {
   if (mean != 0 || deviation != 1) simd::affine(mean, deviation, n, values);
 }
 
-// Which channel an element of a tensor belongs to: (i / stride) % extent, in matrices of `matrix`
-// elements, whose channels are numbered one matrix after the other.
+// Assigns elements of a tensor to channels: (i / stride) % extent, in matrices of `matrix`
+// elements. Channels are numbered through all matrices, one matrix after the other.
 struct Channels {
   std::int64_t stride, extent, matrix;
 };
@@ -75,7 +75,7 @@ std::int64_t matrix_of(const DrawCall& call) {
   return columns_of(call) * (rank < 2 ? 1 : call.shape[rank - 2]);
 }
 
-// The indices along the axis that the spec names; all of the tensor is one matrix.
+// Returns channels that are the indices along the axis of the spec. The whole tensor is one matrix.
 Channels along_axis(const DrawCall& call) {
   const auto rank = static_cast<std::int64_t>(call.shape.size());
   auto axis = static_cast<std::int64_t>(call.spec.get("axis"));
@@ -88,7 +88,8 @@ Channels along_axis(const DrawCall& call) {
   return channels;
 }
 
-// Channels that are outliers: one in each of `count` parts of [0, extent), as equal as can be.
+// Channels that are outliers: one in each of `count` parts of [0, extent), which are as equal in
+// size as possible.
 struct Outliers {
   std::int64_t extent, count;
   std::uint64_t seed, stream;
@@ -115,7 +116,8 @@ Outliers outliers_of(const DrawCall& call, std::int64_t extent) {
   return {extent, static_cast<std::int64_t>(count), call.seed, substream(call.stream, 1)};
 }
 
-// What a truncated normal inverts: probabilities of its ends in the tail where they are precise.
+// The probabilities that a truncated normal inverts: those of its ends, in the tail in which they
+// are precise.
 struct Truncation {
   double from, to, sign;
 };
@@ -127,7 +129,8 @@ Truncation truncation_of(const DistributionSpec& spec) {
   return {portable::normal_cdf(low), portable::normal_cdf(high), 1};
 }
 
-// Subnormal numbers are 1 to this less one times the smallest; 0: the format has none.
+// Returns n if subnormal numbers are 1 to n - 1 times the smallest one, or 0 if the format has
+// none.
 std::uint64_t subnormal_count(const Format& format) {
   if (!format.is_float()) return 0;
   const double count = min_normal(format) / min_subnormal(format);
@@ -252,7 +255,8 @@ void fill_subnormals(const DrawCall& call, std::int64_t begin, std::size_t n, do
 void fill_specials(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
   const Format& f = call.format;
   const bool has_nan = f.is_float() && f.specials != Specials::kFinite;
-  // Fractions add up to the uniform draw below which an element is of this kind or one before.
+  // Adds up fractions: the limit of the uniform draw below which an element is of this kind or of
+  // an earlier one.
   double up_to = 0;
   const auto add = [&](std::string_view kind) { return up_to += call.spec.get(kind); };
   const double zeros = add("zeros"), negative_zeros = add("negative_zeros");

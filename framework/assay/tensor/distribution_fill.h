@@ -1,5 +1,5 @@
-// What the rows of tensor/distribution.h call: fill_* draw at most kDrawBlock elements as float64,
-// before `scale`; problem_of_* and obstacle_of_* say what cannot be, or "".
+// The functions of the table in tensor/distribution.h. fill_* draw at most kDrawBlock elements as
+// float64, before `scale`. problem_of_* and obstacle_of_* return what is wrong, or an empty string.
 #pragma once
 
 #include <cstddef>

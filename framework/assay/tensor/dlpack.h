@@ -31,7 +31,7 @@ struct DLTensor {
   std::int32_t ndim;
   DLDataType dtype;
   std::int64_t* shape;
-  std::int64_t* strides;  // in elements; null: row-major without gaps
+  std::int64_t* strides;  // in elements. Null: row-major without gaps.
   std::uint64_t byte_offset;
 };
 struct DLManagedTensor {
@@ -55,8 +55,8 @@ enum TypeCode : std::uint8_t {
   kFloat8_e8m0fnu = 14,
 };
 
-// Throws std::invalid_argument that says what is in the way: memory that is not the CPU's, a dtype
-// that assay has no format for, vector lanes, missing data.
+// Throws std::invalid_argument, which names the obstacle: memory that is not the CPU's, a dtype
+// that assay has no format for, vector lanes, or missing data.
 TensorView view_of(const DLTensor& tensor);
 
 void PrintTo(const DLTensor& tensor, std::ostream* os);

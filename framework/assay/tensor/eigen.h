@@ -15,7 +15,7 @@ namespace assay {
 ASSAY_FORMAT_OF(Eigen::half, "float16")
 ASSAY_FORMAT_OF(Eigen::bfloat16, "bfloat16")
 
-// The class that Eigen knows a matrix by: T, or the one that T inherits from.
+// The class that Eigen uses for a matrix: T, or the one that T inherits from.
 template <typename Derived>
 Derived eigen_class(const Eigen::DenseBase<Derived>*);
 template <typename T>

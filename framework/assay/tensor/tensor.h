@@ -20,7 +20,8 @@
 
 #include "assay/format/format.h"
 
-// Whether the compiler has these types, by their limits; g++ 12 for ARM has the limits alone.
+// Defined if the compiler has these types. The macros of their limits show this, except that g++ 12
+// for ARM defines the limits without the types.
 #if defined(__FLT16_MANT_DIG__) && !(defined(__aarch64__) && !defined(__clang__) && __GNUC__ < 13)
 #define ASSAY_HAS_FLOAT16
 #endif
@@ -34,8 +35,8 @@ namespace assay {
 using Shape = std::vector<std::int64_t>;
 using Strides = std::vector<std::int64_t>;  // in elements, one a dimension; may be 0 or negative
 
-// The number of elements; 1 for a scalar. Throws std::invalid_argument on a negative extent or
-// where the product exceeds int64.
+// Returns the number of elements, which is 1 for a scalar. Throws std::invalid_argument if an
+// extent is negative or the product exceeds int64.
 std::int64_t element_count(std::span<const std::int64_t> shape);
 // Row-major strides without gaps.
 Strides contiguous_strides(std::span<const std::int64_t> shape);
@@ -52,15 +53,16 @@ struct TensorView {
   // The stored bits of the element at a row-major linear index.
   std::uint64_t bits_at(std::int64_t linear) const;
   double value_at(std::int64_t linear) const;
-  // Row-major linear index -> one index a dimension, and back.
+  // Converts a row-major linear index into one index for each dimension.
   std::vector<std::int64_t> multi_index(std::int64_t linear) const;
   // Copies the values [begin, begin + count) in row-major order as float64.
   void read(std::int64_t begin, std::int64_t count, double* to) const;
-  // All values in row-major order, by `threads` threads (0: default_threads()).
+  // Returns all values in row-major order. `threads` is the number of threads. 0 means
+  // default_threads().
   std::vector<double> values(int threads = 1) const;
-  // The sub-tensor at `index` of the first dimension.
+  // Returns the sub-tensor at `index` of the first dimension.
   TensorView at(std::int64_t index) const;
-  // The `count` sub-tensors from `begin` on.
+  // Returns the `count` sub-tensors from `begin` on.
   TensorView slice(std::int64_t begin, std::int64_t count) const;
   TensorView transposed() const;  // the last two dimensions exchanged; rank >= 2
 };
@@ -70,7 +72,7 @@ class Tensor {
   Tensor() = default;
   // Row-major; the bytes are not initialised.
   Tensor(const Format& format, Shape shape);
-  // What was moved from is empty.
+  // A tensor is empty after it was moved from.
   Tensor(Tensor&& other) noexcept
       : format_(std::exchange(other.format_, nullptr)),
         shape_(std::move(other.shape_)),
@@ -84,8 +86,8 @@ class Tensor {
   Tensor(const Tensor& other);
   Tensor& operator=(const Tensor& other);
 
-  // The values rounded to the format, nearest_even; two for each complex element. Throws
-  // std::invalid_argument when their number is not the shape's.
+  // Returns a tensor of the values, rounded to the format by nearest_even. A complex element takes
+  // two values. Throws std::invalid_argument if the shape needs another number of values.
   static Tensor from_values(const Format& format, Shape shape, std::span<const double> values);
 
   const Format& format() const { return *format_; }
@@ -110,16 +112,18 @@ class Tensor {
   std::unique_ptr<std::byte, Free> data_;
 };
 
-// The parts of a complex view as one of real numbers: another, last dimension of 2, the real part
-// first. A view of real numbers is its own. Elements of complex tensors are read and written here:
-// what takes bits or values of single elements throws std::invalid_argument.
+// Returns the parts of a complex view as a view of real numbers, with an additional last dimension
+// of 2, the real part first. A view of real numbers is returned unchanged. This is the way to read
+// and write elements of complex tensors: functions that take bits or values of single elements
+// throw std::invalid_argument for them.
 TensorView parts_of(const TensorView& view);
 
 // A contiguous, row-major copy.
 Tensor copy_of(const TensorView& view);
 
-// The format of a C++ type (of std::uint16_t none: it often holds bit patterns; say which with
-// view_bits, or format_named("uint16")); Eigen::half and Eigen::bfloat16 in tensor/eigen.h.
+// The format of a C++ type. std::uint16_t has no format, because it often holds bit patterns: use
+// view_bits() with their format, or with format_named("uint16"). Eigen::half and Eigen::bfloat16
+// are in tensor/eigen.h.
 template <typename T>
 struct FormatOf;
 #define ASSAY_FORMAT_OF(type, text)                  \
@@ -155,8 +159,8 @@ concept Element = requires {
   FormatOf<std::remove_cv_t<T>>::get();
 };
 
-// A view of a raw pointer: strides in elements, row-major without gaps where none are given.
-// Throws std::invalid_argument when strides and shape differ in length.
+// Returns a view of a raw pointer. Strides are in elements; without strides, the view is row-major
+// without gaps. Throws std::invalid_argument if strides and shape differ in length.
 TensorView view_bytes(const void* data, const Format& format, Shape shape, Strides strides = {});
 
 template <Element T>
@@ -164,11 +168,12 @@ TensorView view(const T* data, Shape shape, Strides strides = {}) {
   return view_bytes(data, FormatOf<T>::get(), std::move(shape), std::move(strides));
 }
 
-// A view of contiguous elements with a shape; without one, a vector of the span's length. Throws
-// std::invalid_argument when the shape does not hold exactly the span's elements.
+// Returns a view of contiguous elements with a shape. Without a shape, it is a vector of the span's
+// length. Throws std::invalid_argument if the shape does not have exactly the span's number of
+// elements.
 TensorView view_span(const void* data, std::size_t count, const Format& format, Shape shape);
 
-// Elements that lie in memory one by one: std::vector<bool> does not.
+// For elements that are stored one by one in memory, which std::vector<bool> does not do.
 template <Element T, std::size_t kExtent>
 TensorView view(std::span<T, kExtent> elements) {
   return view_span(elements.data(), elements.size(), FormatOf<std::remove_cv_t<T>>::get(),
@@ -179,9 +184,9 @@ TensorView view(std::span<T, kExtent> elements, Shape shape) {
   return view_span(elements.data(), elements.size(), FormatOf<std::remove_cv_t<T>>::get(),
                    std::move(shape));
 }
-// Bit patterns that C++ has no type for, with the format that they are to be read in: unsigned
-// integers as wide as the format's elements. Without a shape, a vector of their number. Throws
-// std::invalid_argument where the widths differ.
+// Returns a view of bit patterns that C++ has no type for, with the format that gives them their
+// meaning. The patterns are unsigned integers as wide as the format's elements. Without a shape,
+// the view is a vector. Throws std::invalid_argument if the widths differ.
 //
 //   std::vector<std::uint16_t> y = ...;
 //   view_bits(y, format_named("bfloat16"), {64, 512});
@@ -218,8 +223,8 @@ requires(!std::same_as<T, bool>) TensorView view(const std::vector<T>& elements,
   return view(std::span<const T>(elements), std::move(shape));
 }
 
-// How tensors of another library are viewed: a specialisation has `static TensorView of(const T&)`.
-// tensor/eigen.h has that of Eigen's matrices; a team may write one for a class of its own.
+// Makes tensors of another library viewable: a specialisation has `static TensorView of(const T&)`.
+// tensor/eigen.h specialises it for Eigen's matrices, and a team may do so for its own classes.
 template <typename T>
 struct ViewOf;
 
@@ -227,7 +232,7 @@ template <typename T>
 requires requires(const T& t) { ViewOf<T>::of(t); }
 TensorView view(const T& tensor) { return ViewOf<T>::of(tensor); }
 
-// The identity, so that generic code may call view() on anything that it is given.
+// The identity, so that generic code may call view() on any argument.
 inline TensorView view(const TensorView& v) { return v; }
 inline TensorView view(const Tensor& t) { return t.view(); }
 

@@ -24,7 +24,7 @@ AbftMatcher& AbftMatcher::operator=(AbftMatcher&&) noexcept = default;
 AbftMatcher::~AbftMatcher() = default;
 
 AbftMatcher AbftMatcher::threshold(const std::string& spec) const {
-  (void)parse_threshold(spec);  // a wrong name is an error here, not a mismatch later
+  (void)parse_threshold(spec);  // reports a wrong name here, and not as a mismatch later
   return with([&](auto& m) { m.threshold_ = spec; });
 }
 AbftMatcher AbftMatcher::false_alarm_budget(double delta) const {

@@ -10,9 +10,9 @@
 
 namespace assay {
 
-// producer(): of a case, whose output is tested; the accumulator is that of the machine which the
-// case's file names for it, of the producer where that is a machine's name, else of the case's
-// attribute `machine`.
+// producer(): for a case, the producer of the output that is tested. The accumulator is that of the
+// machine which the case's file names for the producer. Otherwise it is that of the machine with
+// the producer's name, and otherwise that of the case's attribute `machine`.
 class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<AbftMatcher> {
  public:
   explicit AbftMatcher(Reference golden_or_case);
@@ -23,48 +23,49 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
   AbftMatcher& operator=(AbftMatcher&&) noexcept;
   ~AbftMatcher();
 
-  // "rounding_variance" (the default), "v_abft", "a_abft", with parameters as in
-  // "v_abft,variant=recalibrated"; `assay list thresholds` prints them.
+  // The threshold by name: "rounding_variance" (the default), "v_abft" or "a_abft", with parameters
+  // as in "v_abft,variant=recalibrated". `assay list thresholds` prints all of them.
   AbftMatcher threshold(const std::string& spec) const;
-  // The machine that computed the product, "hopper": products of 8-bit floats are refused without
-  // one, and its accumulator tightens the bound of others. Goes over what a case says. Throws
-  // std::invalid_argument for a name that no machine has.
+  // The machine that computed the product, such as "hopper". Products of 8-bit floats are refused
+  // without one. For other products the machine's accumulator tightens the bound. Overrides the
+  // machine of a case. Throws std::invalid_argument for a name that no machine has.
   AbftMatcher machine(const std::string& name) const;
-  // Beside two operands: N values that are added to each row of the product.
+  // With two operands: N values that are added to each row of the product.
   AbftMatcher bias(Reference values) const;
-  // Beside two operands: a is stored as (K x M), b as (N x K).
+  // With two operands: a is stored as (K x M), b as (N x K).
   AbftMatcher transpose_a(bool value = true) const {
     return with([&](auto& m) { m.transpose_a_ = value; });
   }
   AbftMatcher transpose_b(bool value = true) const {
     return with([&](auto& m) { m.transpose_b_ = value; });
   }
-  // One checksum a row of C: O(N^2), for products too large for a golden result.
+  // One checksum for each row of C: O(N^2), for products too large for a golden result.
   AbftMatcher whole_rows() const { return groups(0); }
-  // One checksum a group of this many columns; the default is 16.
+  // One checksum for each group of this many columns of a row. The default is 16.
   AbftMatcher groups(int width) const {
     return with([&](auto& m) { m.groups_ = width; });
   }
-  // Check the columns of C as well.
+  // Checks the columns of C as well.
   AbftMatcher columns(bool value = true) const {
     return with([&](auto& m) { m.columns_ = value; });
   }
-  // What residual_compensated needs of the kernel that computed the output, over what a case has
-  // beside that of producer(): C before its cast (of C's shape), or R = sum (before - after) over
-  // the columns of each check ([..., M, checks of a row]); float32 or float64.
+  // Data from the kernel that computed the output, which the threshold residual_compensated needs.
+  // Overrides the data that a case has for producer(). It is C before its cast (with C's shape), or
+  // R = sum (before - after) over the columns of each check ([..., M, checks of a row]), in float32
+  // or float64.
   AbftMatcher accumulator(Reference before_its_cast) const {
     return with([&](auto& m) { m.accumulator_ = std::move(before_its_cast); });
   }
   AbftMatcher residual(Reference sums) const {
     return with([&](auto& m) { m.residual_ = std::move(sums); });
   }
-  // Whether a check above its threshold is looked at element by element before it counts.
+  // If true, a check above its threshold counts only after its elements were examined one by one.
   AbftMatcher confirm(bool value) const {
     return with([&](auto& m) { m.confirm_ = value; });
   }
-  // Probability of a false alarm over all checks of the matrix, before confirmation.
+  // The probability of a false alarm over all checks of the matrix, before confirmation.
   AbftMatcher false_alarm_budget(double delta) const;
-  // How the operator accumulates, where that is known: tightens the bound of the accumulation.
+  // The operator's accumulation, if it is known. It tightens the bound of the accumulation.
   AbftMatcher accumulated_as(const DotModel& model) const {
     return with([&](auto& m) { m.model_ = &model; });
   }
@@ -74,7 +75,7 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
 
  private:
   ThresholdSpec spec() const;
-  // The case, or one of what there is instead, for outputs of this format.
+  // Returns a case made from the operands or the golden result, for outputs of this format.
   Case made_case(const Format& output) const;
 
   Reference first_;
@@ -88,11 +89,11 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
   const DotModel* model_ = nullptr;
 };
 
-// The sums of C's rows are what the operands, or the golden result, say. With a dataset case: its
-// operands where it has them, else its golden result.
+// Checks that the sums of C's rows agree with the operands or with the golden result. A dataset
+// case is checked by its operands if it has them, and by its golden result otherwise.
 AbftMatcher AbftClose(Reference golden_or_case);
-// a (M x K) and b (K x N), with batch dimensions before them in both or in one: no golden result is
-// needed.
+// Checks the product of a (M x K) and b (K x N). Both or one of them may have batch dimensions
+// before these. No golden result is needed.
 AbftMatcher AbftClose(Reference a, Reference b);
 
 }  // namespace assay

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kNamed = 5;  // elements of each kind
 
-// Another rounding of y gives another int(y).
+// True if another rounding of y may change int(y).
 bool near_whole(const Format& f, double y, int ulps) {
   if (!std::isfinite(y)) return false;
   const double whole = std::round(y);
@@ -41,7 +41,8 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
     return {Outcome::kNotComparable, formatted("coordinates {} do not belong to elements {}",
                                                shape_text(y.shape), shape_text(actual.shape))};
   }
-  // Differences are the misses of the gate: of the case's own bound, or of what is asked for.
+  // The differences are the mismatches that the gate finds, by the case's own bound or by the
+  // tolerances that were set.
   GateRequest request;
   request.bounds.origin = "matcher";
   if (rtol_ || atol_) {

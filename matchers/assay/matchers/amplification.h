@@ -10,16 +10,17 @@
 
 namespace assay {
 
-// rtol(), atol(): what counts as a difference, |actual - expected| > atol + rtol |expected|. Where
-// one of the two is given, the other is 0; without both, the case's own bound, or of a tensor the
-// default standard's for its dtype.
+// rtol() and atol() define a difference: |actual - expected| > atol + rtol |expected|. If only one
+// of the two is set, the other is 0. If neither is set, the case's own bound applies. For a tensor,
+// it is the default standard's bound for its dtype.
 class AmplificationMatcher : public TensorMatcher<AmplificationMatcher>,
                              public ToleranceSetters<AmplificationMatcher> {
  public:
   AmplificationMatcher(Reference reference, Reference coordinates)
       : reference_(std::move(reference)), coordinates_(std::move(coordinates)) {}
 
-  // How near is near, in spacings of the coordinate's format at the whole number (4).
+  // The largest distance from a whole number that counts as near, in spacings of the coordinate's
+  // format at that number. The default is 4.
   AmplificationMatcher ulps(int value) const {
     return with([&](auto& m) { m.ulps_ = value; });
   }
@@ -32,11 +33,13 @@ class AmplificationMatcher : public TensorMatcher<AmplificationMatcher>,
   int ulps_ = 4;
 };
 
-// There are differences, and each of them is where a coordinate of the reference is within a few
-// ulps of a whole number, so that another rounding of it gives another int(). The explanation names
-// these elements. int() cuts towards zero: 0 is no such number.
-// `coordinates`: the reference's, of the reference's shape, or with more dimensions behind it where
-// an element comes from several; one of them near a whole number is enough.
+// Matches if there are differences, and each of them is at a coordinate of the reference that is
+// within a few ulps of a whole number. Another rounding of such a coordinate gives another int().
+// The explanation names these elements. int() truncates towards zero, so 0 is not such a number.
+//
+// `coordinates` are those of the reference. They have the reference's shape, or additional
+// dimensions after it if an element comes from several coordinates. One of these near a whole
+// number is enough.
 inline AmplificationMatcher AmplificationNear(Reference reference, Reference coordinates) {
   return {std::move(reference), std::move(coordinates)};
 }

@@ -17,12 +17,12 @@ class DeterministicMatcher {
  public:
   using is_gtest_matcher = void;
 
-  // Throws std::invalid_argument below two runs.
+  // Throws std::invalid_argument for fewer than two runs.
   explicit DeterministicMatcher(int runs);
 
-  // `op` is called without arguments and returns a tensor of any kind: a Tensor, a vector, an Eigen
-  // matrix, a view of memory that the next run writes to again. Of one that changes itself when
-  // it is called, a copy is.
+  // Calls `op` without arguments. It returns a tensor of any kind: a Tensor, a vector, an Eigen
+  // matrix, or a view of memory that the next run writes to again. If `op` changes itself when it
+  // is called, a copy of it is called.
   template <typename Op>
   bool MatchAndExplain(const Op& op, testing::MatchResultListener* listener) const {
     if constexpr (std::is_invocable_v<const Op&>) {
@@ -54,15 +54,15 @@ class DeterministicMatcher {
     *listener << (difference.empty() ? same(first) : difference);
     return difference.empty();
   }
-  // "" where both are the same bits.
+  // Returns an empty string if both have the same bits.
   std::string compare(const TensorView& first, const TensorView& again, int run) const;
   std::string same(const TensorView& first) const;
 
   int runs_;
 };
 
-// `runs` runs, each compared bit for bit with the first. It shows that an operator is not
-// deterministic; that it is, n equal runs on one machine do not prove.
+// Makes `runs` runs and compares each bit for bit with the first. A difference shows that an
+// operator is not deterministic. n equal runs on one machine do not prove that it is.
 inline DeterministicMatcher Deterministic(int runs) { return DeterministicMatcher(runs); }
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// DrawnFrom: random numbers, masks and samples against the law that they are drawn from.
+// DrawnFrom: checks random numbers, masks and samples against the law that they are drawn from.
 //
 //   EXPECT_THAT(noise, DrawnFrom("normal,mean=0,deviation=2"));
 //   EXPECT_THAT(dropped, DrawnFrom("dropout,p=0.1", x));             // 0, or x / (1 - p)
@@ -12,8 +12,9 @@
 
 namespace assay {
 
-// Judged by the standard distribution(LAW), as `assay gate` does (docs/judging.md): tests that
-// right draws fail with probability 1e-6 at most, all together, or delta=... of the law.
+// Judges by the standard distribution(LAW), as `assay gate` does (docs/judging.md). Correct draws
+// fail its tests with a probability of at most 1e-6 for all tests together, or of delta=... of the
+// law.
 class DrawnFromMatcher : public TensorMatcher<DrawnFromMatcher> {
  public:
   DrawnFromMatcher(std::string law, std::optional<Reference> reference);
@@ -26,11 +27,12 @@ class DrawnFromMatcher : public TensorMatcher<DrawnFromMatcher> {
   std::optional<Reference> reference_;
 };
 
-// A law that needs nothing but its parameters. Throws std::invalid_argument, when it is matched, on
-// a law that is none.
+// Checks a law that needs only its parameters. Throws std::invalid_argument, when it is matched, if
+// the law does not exist.
 DrawnFromMatcher DrawnFrom(std::string law);
-// A law of a reference: what dropout drops from, the probabilities of a categorical law. Of a case
-// its own words complete the law, and its golden result is the reference.
+// Checks a law of a reference: the values that dropout drops from, or the probabilities of a
+// categorical law. If the reference is a case, its attributes complete the law, and its golden
+// result is the reference.
 DrawnFromMatcher DrawnFrom(std::string law, Reference reference);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// Eigen matrices under the matchers of assay/matchers.h, and how GoogleTest prints them: by shape
-// and dtype, never as a whole. The target links Eigen3::Eigen itself.
+// Eigen matrices for the matchers of assay/matchers.h. GoogleTest prints them by shape and dtype,
+// never as a whole. The target links Eigen3::Eigen itself.
 //
 //   #include <assay/matchers.h>
 //   #include <assay/matchers/eigen.h>
@@ -14,7 +14,7 @@
 
 namespace Eigen {
 
-// Matrices, arrays, maps, references, blocks and expressions alike.
+// For matrices, arrays, maps, references, blocks and expressions.
 template <typename T>
 requires(std::is_base_of_v<DenseBase<T>, T>&& assay::Element<typename T::Scalar>) void PrintTo(
     const T& m, std::ostream* os) {

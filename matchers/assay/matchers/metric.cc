@@ -14,14 +14,14 @@
 namespace assay {
 namespace {
 
-// The metrics of a pair, or why there are none.
+// The metrics of an output and its reference, or the reason why there are no metrics.
 struct MetricsRead {
   std::optional<MatchReport> refused;
   Metrics metrics;
 };
 
 MetricsRead read_metrics(const TensorView& actual, const TensorView& expected, bool nan_equal) {
-  // Of finite elements every error passes this bound; NaN and infinity are the judge's to settle.
+  // Every error of finite elements is within this bound. The judge settles NaN and infinity.
   Bound bound;
   bound.atol = std::numeric_limits<double>::max();
   bound.round_expected = false;
@@ -47,7 +47,8 @@ MetricsRead read_metrics(const TensorView& actual, const TensorView& expected, b
 
 bool larger_is_better(const Metric& metric) { return metric.better == Better::kLarger; }
 
-// Why an output cannot be held against a reference by a metric: what CloseTo says of a case.
+// Returns the reason why an output cannot be compared with a reference by a metric, as CloseTo does
+// for a case.
 std::optional<MatchReport> unfit(const Reference& reference, const Metric& metric,
                                  const TensorView& actual) {
   if (metric.real_only && actual.format != nullptr && actual.format->is_complex()) {
@@ -65,8 +66,8 @@ std::optional<MatchReport> unfit(const Reference& reference, const Metric& metri
   return MatchReport{Outcome::kNotComparable, std::move(why_not)};
 }
 
-// What the elements that the check cannot see make of a pass. `passes`: whether an output of a
-// sample's shape would; `rule`: the check in words.
+// Returns the report of a pass, after considering the elements that the check cannot see. `passes`
+// returns true if an output of a sample's shape would pass. `rule` is the check in words.
 template <typename Passes>
 MatchReport passed(std::string text, const Metrics& m, const TensorView& actual,
                    const TensorView& expected, const std::string& rule, double max_blind,
@@ -90,7 +91,7 @@ MatchReport passed(std::string text, const Metrics& m, const TensorView& actual,
   return {Outcome::kPass, text + "\nnote: " + words, {words}};
 }
 
-// Where the largest error is, and the other numbers beside it.
+// Returns the position of the largest error, and the other metrics.
 std::string context(const Metrics& m, const TensorView& actual, const TensorView& expected) {
   const auto number = [&](const char* name) {
     const Metric& metric = metric_named(name);
@@ -194,7 +195,7 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
   }
   const MetricsRead of_benchmark = read_metrics(benchmark, golden, equal_nan_.value_or(false));
   if (const auto& refused = of_benchmark.refused) {
-    // A benchmark that is broken says nothing about the output.
+    // A benchmark that is broken shows nothing about the output.
     return {refused->outcome == Outcome::kFail ? Outcome::kUntrusted : refused->outcome,
             "of the benchmark: " + refused->text};
   }

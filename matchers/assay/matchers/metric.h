@@ -1,10 +1,12 @@
 // SnrAtLeast, CosineAtLeast, RelativeL2AtMost, NoWorseThan: one number over all elements.
 //
 // Such a number hides a single corrupt element in a large tensor, and cosine does not see a wrong
-// scale: use them beside CloseTo, not instead of it. NaN and infinity never hide: an element where
-// one side has them and the other has not the same fails, whatever the number is. What passes with
-// more than half of its elements set to zero, the smallest first, does not match, as it cannot be
-// trusted; max_blind() sets another share.
+// scale: use them together with CloseTo, not instead of it. NaN and infinity are never hidden. An
+// element with a NaN or infinity on one side fails unless the other side has the same, whatever the
+// number is.
+//
+// A check cannot be trusted, and does not match, if it would still pass with more than half of the
+// elements set to zero, the smallest first. max_blind() sets another share.
 #pragma once
 
 #include <string>
@@ -21,9 +23,9 @@ class MetricMatcher : public TensorMatcher<MetricMatcher>,
                       public EqualNanSetter<MetricMatcher>,
                       public MaxBlindSetter<MetricMatcher> {
  public:
-  // `metric`: one of docs/judging.md by which outputs are better or worse, as the JSON calls it
-  // (judge/metric_table.h). Throws std::invalid_argument on another, with the nearest known name,
-  // and where the limit is NaN.
+  // `metric` is a metric of docs/judging.md for which larger or smaller values are better, with its
+  // name in the JSON (judge/metric_table.h). Throws std::invalid_argument, with the nearest known
+  // name, for another metric, and if the limit is NaN.
   MetricMatcher(Reference reference, std::string_view metric, double limit);
 
   MatchReport check(const TensorView& actual) const;
@@ -37,7 +39,7 @@ class MetricMatcher : public TensorMatcher<MetricMatcher>,
 
 // 10 log10(sum e^2 / sum (a - e)^2) >= decibels.
 MetricMatcher SnrAtLeast(Reference reference, double decibels);
-// Cosine of the angle between the two tensors as vectors: blind to a wrong scale.
+// Cosine of the angle between the two tensors as vectors. It does not see a wrong scale.
 MetricMatcher CosineAtLeast(Reference reference, double cosine);
 // sqrt(sum (a - e)^2 / sum e^2) <= limit.
 MetricMatcher RelativeL2AtMost(Reference reference, double limit);
@@ -49,14 +51,14 @@ class NoWorseMatcher : public TensorMatcher<NoWorseMatcher>,
  public:
   NoWorseMatcher(Reference benchmark, Reference golden);
 
-  // The error that is compared: "rmse" (the default), "max_abs_error", "mere", "max_ulp" or another
-  // metric of which more is worse. Throws std::invalid_argument on another.
+  // The error to compare: "rmse" (the default), "max_abs_error", "mere", "max_ulp" or another
+  // metric of which a larger value is worse. Throws std::invalid_argument for another metric.
   NoWorseMatcher by(std::string_view metric) const;
-  // How many times the benchmark's error the output's may be (1). Throws std::invalid_argument
-  // unless it is a positive number.
+  // The factor by which the output's error may exceed the benchmark's. The default is 1. Throws
+  // std::invalid_argument if it is not a positive number.
   NoWorseMatcher factor(double value) const;
-  // Errors of the benchmark below this count as this (0): a benchmark that happens to be exact
-  // otherwise asks for an exact output.
+  // Smaller errors of the benchmark count as this value. The default is 0. Without a floor, a
+  // benchmark that happens to be exact requires an exact output.
   NoWorseMatcher floor(double value) const;
 
   MatchReport check(const TensorView& actual) const;
@@ -68,8 +70,9 @@ class NoWorseMatcher : public TensorMatcher<NoWorseMatcher>,
   double factor_ = 1, floor_ = 0;
 };
 
-// The output's error against the golden result is at most `factor` times that of a benchmark, which
-// is another output of the same operator (of a GPU, of a peer's kernel).
+// Matches if the output's error against the golden result is at most `factor` times that of a
+// benchmark. The benchmark is another output of the same operator, from a GPU or from a peer's
+// kernel.
 NoWorseMatcher NoWorseThan(Reference benchmark, Reference golden);
 
 }  // namespace assay

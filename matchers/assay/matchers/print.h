@@ -1,4 +1,4 @@
-// How GoogleTest prints tensors: by shape and dtype, never as a whole.
+// Printing of tensors by GoogleTest: by shape and dtype, never as a whole.
 #pragma once
 
 #include <iosfwd>
@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// "bfloat16 [64, 512]", with the values of up to eight elements.
+// Prints "bfloat16 [64, 512]" and the values of the first eight elements.
 void PrintTo(const TensorView& view, std::ostream* os);
 void PrintTo(const Tensor& tensor, std::ostream* os);
 

@@ -10,7 +10,8 @@ namespace {
 
 std::string percent(double rate) { return formatted("{:.6g} %", 100 * rate); }
 
-// A bound rounded towards the limit would seem to meet it.
+// Returns the bound as text, with enough digits to differ from the limit. A bound that is rounded
+// to the limit would seem to meet it.
 std::string bound_text(double bound, double limit) {
   std::string text = percent(bound);
   for (int digits = 7; digits <= 17 && bound != limit && text == percent(limit); ++digits) {

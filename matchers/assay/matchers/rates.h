@@ -3,8 +3,8 @@
 //   EXPECT_THAT(result.detected, DetectionRateAtLeast(0.99, 0.95));
 //   EXPECT_THAT((Rate{0, 100000}), FalseAlarmRateAtMost(1e-4, 0.95));
 //
-// It is not the rate that is held against the limit but the one-sided bound of Clopper and Pearson:
-// 9 of 10 faults detected do not show a rate of 80 %. A rate without trials does not match.
+// The matcher compares the limit with the one-sided bound of Clopper and Pearson, not with the
+// rate: 9 of 10 faults detected do not show a rate of 80 %. A rate without trials does not match.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -19,8 +19,8 @@ class RateMatcher {
  public:
   using is_gtest_matcher = void;
 
-  // Throws std::invalid_argument where limit or confidence are not above 0 and below 1: no number
-  // of trials shows a rate of exactly 0 or 1.
+  // Throws std::invalid_argument if limit or confidence are not above 0 and below 1, because no
+  // number of trials shows a rate of exactly 0 or 1.
   RateMatcher(double limit, double confidence, bool at_least);
 
   // Throws std::invalid_argument unless 0 <= events <= trials.
@@ -30,25 +30,25 @@ class RateMatcher {
 
  private:
   void describe(std::ostream* os, const char* verb) const;
-  // Whether the bound of a rate meets the limit.
+  // True if the bound of a rate meets the limit.
   bool shows(const Rate& rate) const;
-  // How many more trials would show it, all of them good; empty beyond 10^15.
+  // Returns how many more trials would show it, if all of them are good. Empty beyond 10^15.
   std::optional<std::int64_t> needed(const Rate& rate) const;
 
   double limit_, confidence_;
   bool at_least_;
 };
 
-// The rate of detected among injected faults is at least p with a confidence.
+// Matches if at least a share p of injected faults is detected, with this confidence.
 inline RateMatcher DetectionRateAtLeast(double p, double confidence) {
   return {p, confidence, true};
 }
-// The rate of alarms among clean checks is at most p with a confidence.
+// Matches if at most a share p of clean checks raises an alarm, with this confidence.
 inline RateMatcher FalseAlarmRateAtMost(double p, double confidence) {
   return {p, confidence, false};
 }
 
-// GoogleTest looks for it beside the type.
+// GoogleTest looks for PrintTo in the namespace of the type.
 namespace campaign {
 void PrintTo(const Rate& rate, std::ostream* os);
 }

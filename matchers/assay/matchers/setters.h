@@ -1,6 +1,6 @@
-// The setters that several matchers share. Each stands here once, in a class that a matcher derives
-// from beside TensorMatcher; what it means to that matcher is said there. All return a changed
-// copy.
+// The setters that several matchers share. Each is defined once, in a class that a matcher derives
+// from in addition to TensorMatcher. The matcher documents what the setter means for it. All
+// setters return a changed copy.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ class ToleranceSetters {
   std::optional<double> rtol_, atol_;
 };
 
-// equal_nan(): whether NaN matches NaN.
+// equal_nan(): true if NaN matches NaN.
 template <typename Matcher>
 class EqualNanSetter {
  public:
@@ -41,8 +41,8 @@ class EqualNanSetter {
   std::optional<bool> equal_nan_;
 };
 
-// max_blind(): a pass cannot be trusted where a larger share of the elements that are not zero
-// could be zero and pass as well (docs/judging.md); 0.5 where nothing else is said.
+// max_blind(): the largest share of the elements that are not zero which could be zero and still
+// pass. A pass with a larger share is not trusted (docs/judging.md). The default is 0.5.
 template <typename Matcher>
 class MaxBlindSetter {
  public:
@@ -56,7 +56,8 @@ class MaxBlindSetter {
   std::optional<double> max_blind_;
 };
 
-// producer(): of a case, whose output is tested; a machine's name where it was emulated.
+// producer(): for a case, the producer of the output that is tested. For an emulated output it is
+// the machine's name.
 template <typename Matcher>
 class ProducerSetter {
  public:

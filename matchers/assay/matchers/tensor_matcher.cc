@@ -58,7 +58,7 @@ std::vector<std::string> notes_of(const CaseReport& of) {
 bool explain_match(const MatchReport& report, testing::MatchResultListener* listener) {
   *listener << "which " << std::string(outcome_verb(report.outcome)) << ": " << report.text;
   if (report.outcome == Outcome::kPass) {
-    // A second call, for words, would tell them again.
+    // A second call, for the explanation, would add them again.
     if (!listener->IsInterested()) tell_notes(report.notes);
     return true;
   }

@@ -1,5 +1,5 @@
-// What the matchers over tensors have in common: what they compare with, how they take what is
-// tested, and how they say what came of it.
+// The common part of the matchers of tensors: the reference, the conversion of the tested value to
+// a view, and the explanation of the result.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -21,12 +21,12 @@ namespace assay {
 
 struct CaseReport;  // gate/case_report.h
 
-// Has a view(): lies in memory.
+// Types that have a view(), because their elements lie in memory.
 template <typename T>
 concept Viewable = requires(const T& t) {
   view(t);
 };
-// Has a view() once it is evaluated: expressions of Eigen.
+// Types that have a view() once they are evaluated: expressions of Eigen.
 template <typename T>
 concept Evaluable = requires(const T& t) {
   view(t.eval());
@@ -42,8 +42,8 @@ struct NamedView {
   std::string name;
   TensorView tensor;
 };
-// How wide the unsigned integers are that a vector or span has, which may be bit patterns as well
-// as numbers; 0 of anything else, and where assay has a format for them.
+// The width of the unsigned integers of a vector or span, if they may be bit patterns as well as
+// numbers. 0 for any other type, and if assay has a format for these integers.
 template <typename T>
 inline constexpr int kPatternBits = 0;
 template <typename T, std::size_t kExtent>
@@ -52,8 +52,7 @@ inline constexpr int kPatternBits<std::span<T, kExtent>> =
 template <typename T>
 inline constexpr int kPatternBits<std::vector<T>> = kPatternBits<std::span<T>>;
 
-// Where T is no tensor in one of these ways, the compiler says what to do, and nothing of
-// templates.
+// If T is not a tensor in one of these ways, the compiler prints advice instead of template errors.
 template <typename T>
 constexpr void require_tensor() {
   constexpr int kBits = kPatternBits<T>;
@@ -68,7 +67,7 @@ constexpr void require_tensor() {
                 "(assay/tensor/tensor.h).");
 }
 
-// Calls use(view) with a view of anything that is a tensor, an Eigen expression included.
+// Calls use(view) with a view of any tensor, including an Eigen expression.
 template <typename T, typename Use>
 auto with_view(const T& tensor, const Use& use) {
   require_tensor<T>();
@@ -82,10 +81,10 @@ auto with_view(const T& tensor, const Use& use) {
   }
 }
 
-// What a matcher compares with: a view, and where it must, the storage behind it.
+// The reference of a matcher: a view, with its own storage if it needs one.
 class Reference {
  public:
-  // An lvalue is only viewed and must outlive the matcher; of a temporary a copy is kept.
+  // An lvalue is only viewed and must outlive the matcher. A temporary is copied.
   template <typename T>
   requires(!std::same_as<std::remove_cvref_t<T>, Case> &&
            !std::same_as<std::remove_cvref_t<T>, Reference>)
@@ -102,7 +101,8 @@ class Reference {
   }
   Reference(const Case& test_case);  // NOLINT
   Reference(Case&& test_case);       // NOLINT
-  // These and the matchers' own are not inline: every test would compile them again.
+  // These functions and those of the matchers are not inline, so that tests need not compile them
+  // again.
   Reference(const Reference&);
   Reference(Reference&&) noexcept;
   Reference& operator=(const Reference&);
@@ -111,8 +111,8 @@ class Reference {
 
   const Case* as_case() const { return case_; }
   const TensorView& tensor() const { return view_; }
-  // The tensor; of a case, its golden result. Throws std::invalid_argument that names the case
-  // where it has none.
+  // Returns the tensor, or the golden result of a case. Throws std::invalid_argument, which names
+  // the case, if the case has no golden result.
   TensorView tensor_or_golden() const;
   // "the float32 reference of shape [3]", "the golden result of case x".
   std::string text() const;
@@ -126,28 +126,29 @@ class Reference {
   const Case* case_ = nullptr;
 };
 
-// The command that runs the current test alone; "" outside a test.
+// Returns the command that runs only the current test, or an empty string outside a test.
 std::string current_test_command();
 
-// What a matcher found out about a tensor.
+// The result of a matcher for a tensor.
 struct MatchReport {
   Outcome outcome;
   std::string text;                     // without the reproducer line
   std::vector<std::string> notes = {};  // of verdicts, for a pass (matchers/notes.h)
 };
-// The notes of all verdicts of a report, the checksums' too.
+// Returns the notes of all verdicts of a report, including those of the checksums.
 std::vector<std::string> notes_of(const CaseReport& report);
 
-// Says it, with the current test's command where it is no pass; whether it is one. If it passes and
-// the listener wants no words, which is how EXPECT_THAT asks first, its notes are told.
+// Writes the report to the listener, and the current test's command if it is not a pass. Returns
+// true if it is a pass. The notes of a pass are recorded by tell_notes() if the listener wants no
+// explanation, as in the first call of EXPECT_THAT.
 bool explain_match(const MatchReport& report, testing::MatchResultListener* listener);
 
-// The skin of a matcher. `Derived` has
+// The GoogleTest interface of a matcher. `Derived` has
 //   MatchReport check(const TensorView& actual) const;
 //   std::string describe(bool negated) const;
-// or, where an answer without words takes less
+// or, if a result without an explanation is faster to compute,
 //   MatchReport check(const TensorView& actual, bool words) const;
-// and where it takes the outputs of a case that has several
+// and, if it accepts the outputs of a case that has several,
 //   MatchReport check_outputs(const std::vector<NamedView>& actual, bool words) const;
 // Setters return a changed copy, so that a matcher may be kept and varied.
 template <typename Derived>
@@ -157,7 +158,7 @@ class TensorMatcher {
 
   template <typename T>
   bool MatchAndExplain(const T& actual, testing::MatchResultListener* listener) const {
-    // EXPECT_THAT asks without words first, and for words where it is no match.
+    // EXPECT_THAT first asks without an explanation, and asks for one if there is no match.
     [[maybe_unused]] const bool words = listener->IsInterested();
     if constexpr (NamedTensors<T>) {
       constexpr bool kTakesThem =
@@ -184,7 +185,7 @@ class TensorMatcher {
   void DescribeNegationTo(std::ostream* os) const { *os << self().describe(true); }
 
  protected:
-  // A copy with one thing changed.
+  // Returns a copy with one change.
   template <typename Change>
   Derived with(const Change& change) const {
     Derived copy = self();
