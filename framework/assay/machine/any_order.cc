@@ -9,16 +9,16 @@
 namespace assay {
 namespace {
 
-constexpr int kSegments = 4;  // of the terms, whose remainders are added apart
-// Remainders that chance draws have segments whose sums come to 1.6 of their standard deviations;
-// above so many they have a sign in common.
+constexpr int kSegments = 4;  // of the terms, with separate sums of remainders
+// Random remainders have segment sums of about 1.6 of their standard deviations. If the largest
+// segment sum exceeds 2.2 standard deviations, the remainders have a common sign.
 constexpr double kByChance = 2.2;
 
 bool is_exact(const AnyOrderUnit& unit, double size, double grid) {
   return size <= std::ldexp(grid, unit.precision) && grid >= unit.least;
 }
 
-// max_L (n / L + L) Q_L of column w.
+// Returns max_L (n / L + L) Q_L of column w.
 double of_strided(const simd::StridedSums& lanes, std::int64_t n, std::int64_t w) {
   double most = 0;
   for (int i = 0; i < lanes.strides; ++i) {
@@ -34,8 +34,8 @@ double ulp_of(const AnyOrderUnit& unit, double largest) {
   return std::max(std::ldexp(1.0, exponent_of(largest) - (unit.precision - 1)), unit.least);
 }
 
-// Adds the remainders that the terms leave on the grids of the largest sums. A sum that stays
-// within a binade errs by those exactly.
+// Adds the sums of the remainders that the terms leave on the grid of the largest sum. The error of
+// a sum that stays within a binade is exactly this.
 void add_remainders(const simd::ColumnTerms& sums, const double* ulps, double* drift) {
   simd::OfColumns totals[simd::kGrids];
   simd::remainder_sums(sums, kSegments, ulps, totals);
@@ -47,8 +47,8 @@ void add_remainders(const simd::ColumnTerms& sums, const double* ulps, double* d
   }
 }
 
-// Adds what a unit that rounds toward zero cuts: half an ulp of each term that is aligned, by its
-// sign, and of each sum.
+// Adds the digits that a unit cuts off if it rounds toward zero: half an ulp of each aligned term,
+// by its sign, and of each sum.
 void add_truncation(const AnyOrderUnit& unit, const simd::ColumnTerms& sums, const double* ulps,
                     double* drift) {
   simd::OfColumns halves, totals;

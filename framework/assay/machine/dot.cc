@@ -24,12 +24,12 @@ bool is_nearest_float32(const DotModel& m) {
          m.rounding.value == Rounding::kNearestEven && !m.flush_sums.value && !m.flush_inputs.value;
 }
 
-// One float32 rounding a chunk, nearest even, of the exact sum.
+// The exact sum of each chunk, rounded once to float32, to nearest even.
 struct FusedTiles {
   using Element = double;
   static constexpr bool kExponents = false;
   static constexpr bool kRanges = true;
-  // Short: the less a stretch spans, the more often float64 is exact as it is.
+  // A short stretch, because float64 then holds more of the sums exactly.
   static constexpr std::int64_t kStretch = 64;
 
   explicit FusedTiles(const DotModel& m)
@@ -38,12 +38,12 @@ struct FusedTiles {
 
   bool run(const Tile<double>& t) const {
     const int chunk = model.chunk.value;
-    // The lowest bit that any product has, by the formats' precision.
+    // The lowest bit that a product can have, from the formats' precision.
     const int lowest = t.a_extent.lowest(a_format) + t.b_extent.lowest(b_format);
     const bool all_zero = t.a_extent.largest == 0 || t.b_extent.largest == 0;
-    // No partial sum that begins with a sum of at most `largest` exceeds this (Cauchy-Schwarz for
-    // any subset of the terms, and 2^-24 a rounding of the accumulator; below float32's normal
-    // range half of 2^-149 instead).
+    // No partial sum that starts from a sum of at most `largest` exceeds this. Cauchy-Schwarz holds
+    // for any subset of the terms. Each rounding of the accumulator adds at most 2^-24 of the sum,
+    // or half of 2^-149 below float32's normal range.
     const auto bound_from = [&](double largest) {
       const auto roundings = static_cast<double>(t.depth / chunk + 1);
       return (1 + roundings * 0x1p-23) * (t.a_extent.norm * t.b_extent.norm + largest) +
@@ -82,12 +82,13 @@ struct FusedTiles {
   const Format& b_format;
 };
 
-// One float32 rounding a product: plain float32 arithmetic.
+// Plain float32 arithmetic: each product is rounded once to float32.
 struct ChainTiles {
   using Element = float;
   static constexpr std::int64_t kStretch = 256;
   static constexpr bool kExponents = false;
-  // NaN and infinity need no care: what they touch is not finite either, and left to the oracle.
+  // NaN and infinity need no care: elements that depend on them are not finite, and the oracle
+  // computes these.
   static constexpr bool kRanges = false;
 
   explicit ChainTiles(const DotModel& m) : fused(!m.rounds_products()) {}
@@ -124,7 +125,7 @@ struct AlignedTiles {
   simd::TileShape shape() const { return simd::aligned_tile_shape(); }
 
   bool run(const Tile<float>& t) const {
-    // What is truncated is no larger than what it was.
+    // Truncation does not increase a magnitude, so this bounds all sums.
     const double products = t.a_extent.norm * t.b_extent.norm;
     double bound = products + t.known.reach;
     t.known = {};
@@ -157,7 +158,7 @@ struct AlignedTiles {
   const Format& b_format;
 };
 
-// Aligned and truncated sums that the accumulator meets afterwards.
+// Sums that are aligned and truncated before the accumulator is added to them.
 bool has_joined_sums(const DotModel& m) {
   return m.sum_bits.value > 0 && m.kept_bits.value <= simd::kMostJoinedBits &&
          m.sum_bits.value <= simd::kMostJoinedBits && m.chunk.value <= simd::kMostJoined &&
@@ -206,7 +207,7 @@ void by_oracle(const DotModel& model, const Product& p, int threads) {
   parallel_for(p.m, threads, [&](std::int64_t i) {
     for (std::int64_t j = 0; j < p.n; ++j) {
       float& out = p.c[i * p.n + j];
-      const double* b = p.k > 0 ? p.b + j : p.b;  // of nothing no address may be taken
+      const double* b = p.k > 0 ? p.b + j : p.b;  // avoids the address of an empty array
       out = static_cast<float>(
           dot_part_oracle(model, p.k, p.a + i * p.a_stride, 1, b, p.n, static_cast<double>(out)));
     }
@@ -253,14 +254,15 @@ Extent extent_of(std::int64_t n, const double* row) {
   return {std::sqrt(range.square) * (1 + 0x1p-20), range.smallest, range.largest};
 }
 
-// One sum, by FusedTiles' reasoning: where float64 holds every partial sum of a stretch, products
-// may be added in any order, and each chunk is rounded once. The oracle takes the other stretches.
+// One sum, computed as FusedTiles does. If float64 holds every partial sum of a stretch, its
+// products may be added in any order, and each chunk is rounded once. The oracle computes the other
+// stretches.
 double fused_row(const DotModel& model, std::int64_t k, const double* a, const double* b,
                  double start) {
   const Format &a_format = format_named(model.input), &b_format = format_named(model.b_input());
   const int chunk = model.chunk.value;
   auto sum = static_cast<float>(start);
-  if (chunk == 1) {  // float32 as it is
+  if (chunk == 1) {  // plain float32
     for (std::int64_t i = 0; i < k; ++i) {
       sum = std::fma(static_cast<float>(a[i]), static_cast<float>(b[i]), sum);
     }
@@ -316,7 +318,7 @@ void dot_rows(const DotModel& model, std::int64_t n, std::int64_t k, const doubl
   const FloatEnvironment environment;
   const std::int64_t interval = model.promotion_interval.value;
   const bool fused = is_nearest_float32(model) && !model.rounds_products();
-  // Sums of wide products are seldom exact in float64: the engine settles what is not.
+  // Sums of wide products are seldom exact in float64. The engine settles the others.
   const bool wide = format_named(model.input).precision > 16 && model.chunk.value > 1;
   if (k >= 64 && (fused ? wide : AlignedTiles::fits(model))) return diagonal(model, n, k, a, b, c);
   for (std::int64_t i = 0; i < n; ++i) {

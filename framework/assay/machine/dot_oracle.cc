@@ -1,4 +1,4 @@
-// Every sum is taken in integers, and nothing is rounded but where the model rounds.
+// The scalar oracle sums in integers, and rounds only in the places where the model rounds.
 #include "assay/machine/dot_oracle.h"
 
 #include <algorithm>
@@ -53,20 +53,21 @@ double fused_add(const Unit& unit, double a, double b, double c) {
 }
 
 double aligned(const DotModel& model, double term, int emax) {
-  // A multiple of 2^(emax - F), as an integer; exact scaling, then one rounding.
+  // Returns a multiple of 2^(emax - F) as an integer. The scaling is exact, so there is only one
+  // rounding.
   const double scaled = std::ldexp(term, model.kept_bits.value - emax);
   return model.alignment.value == Rounding::kTowardZero
              ? std::trunc(scaled)
              : round_to(format_named("int64"), scaled, model.alignment.value);
 }
 
-// floor(value 2^-right).
+// Returns floor(value 2^-right).
 __int128 floored(__int128 value, int right) {
   if (right <= 0) return value << -right;
   return right < 127 ? value >> right : (value < 0 ? -1 : 0);
 }
 
-// sum 2^unit, by rounding to odd.
+// Returns sum 2^unit, rounded to odd.
 double odd_of(__int128 sum, int unit) {
   // Two halves of float64 hold the sum.
   ExactSum exact;
@@ -81,7 +82,7 @@ int exponent_in(double value, const Format& format) {
   return std::max(std::ilogb(value), format.min_exponent());
 }
 
-// The exponent of a product that is not 0, not normalised.
+// Returns the exponent of a product that is not 0, without normalising it.
 int exponent_of_product(const Unit& unit, double a, double b) {
   return exponent_in(a, unit.a_input) + exponent_in(b, unit.b_input);
 }
@@ -99,10 +100,10 @@ double aligned_sum(const Unit& unit, const Terms& terms, double c) {
   for (std::size_t k = 0; k < terms.a.size(); ++k) {
     sum += static_cast<__int128>(aligned(model, terms.a[k] * terms.b[k], emax));
   }
-  return odd_of(sum, emax - model.kept_bits.value);  // at most some 40 kept bits, few terms
+  return odd_of(sum, emax - model.kept_bits.value);  // at most about 40 kept bits, few terms
 }
 
-// The accumulator meets the finished sum of the products (DotModel::sum_bits).
+// The accumulator is added to the finished sum of the products (DotModel::sum_bits).
 double joined_sum(const Unit& unit, const Terms& terms, double c) {
   const DotModel& model = unit.model;
   const int kept = model.kept_bits.value, lanes = model.interleave.value;
@@ -140,10 +141,11 @@ double joined_sum(const Unit& unit, const Terms& terms, double c) {
   return odd_of(sum, joined - deeper);
 }
 
-// One chunk added to c.
+// Returns c with one chunk added to it.
 double add_chunk(const Unit& unit, const Terms& terms, double c) {
   const DotModel& model = unit.model;
-  // Specials first: float64 arithmetic settles them, for no finite product overflows there.
+  // NaN and infinity come first. Float64 arithmetic gives the right result for them, because no
+  // product of finite values overflows in float64.
   double specials = c;
   bool all_negative_zero = c == 0 && std::signbit(c);
   std::vector<double> products;
@@ -152,7 +154,8 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
     if (model.rounds_products() && std::isfinite(product)) {
       product = fused_add(unit, terms.a[k], terms.b[k], -0.0);
     }
-    // As published: what reaches beyond float32 before the accumulator is met is infinite.
+    // As published: a sum of products beyond float32's range, before the accumulator is added, is
+    // infinite.
     if (model.sum_bits.value > 0 && std::abs(product) >= 0x1p128) {
       product = std::copysign(std::numeric_limits<double>::infinity(), product);
     }
@@ -162,8 +165,8 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
   }
   if (!std::isfinite(specials)) return specials;
   if (model.kept_bits.value > 0) {
-    // As measured: beyond the format's range a truncated sum is infinite too, and what is truncated
-    // to zero loses its sign.
+    // As measured: a truncated sum beyond the format's range is infinite too, and a sum that is
+    // truncated to zero loses its sign.
     const double sum =
         model.sum_bits.value > 0 ? joined_sum(unit, terms, c) : aligned_sum(unit, terms, c);
     if (std::abs(sum) >= 2 * std::ldexp(1.0, std::ilogb(max_finite(unit.accumulator)))) {
@@ -194,7 +197,7 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
     return unit.rounded(sum.to_odd());
   };
   if (model.order.value == ChunkOrder::kSequential) {
-    // A product that is not rounded by itself is rounded with the sum that it joins.
+    // A product that has no rounding of its own is rounded with the sum that it joins.
     double sum = 0;
     for (std::size_t k = 0; k < products.size(); ++k) {
       sum = rounded_products ? (k == 0 ? products[k] : add(sum, products[k]))

@@ -7,11 +7,12 @@
 
 namespace assay {
 
-// c + sum over k < n of a[k * a_stride] * b[k * b_stride] by the model, every sum in integers. The
-// values must be representable in the model's input format, and c in its accumulator (in float32
-// where partial sums are promoted). A NaN among them, infinity times zero, and infinities of both
-// signs give NaN; otherwise an infinite term gives infinity. A sum that is exactly zero is +0,
-// unless every term is -0 (of aligned terms it is always +0).
+// Returns c + sum over k < n of a[k * a_stride] * b[k * b_stride] as the model computes it, with
+// every sum in integers. The values must be representable in the model's input format, and c in its
+// accumulator (in float32 if partial sums are promoted). The result is NaN if a value is NaN, if
+// infinity is multiplied by zero, or if there are infinities of both signs. Otherwise an infinite
+// term gives infinity. A sum that is exactly zero is +0, unless every term is -0 (a sum of aligned
+// terms is always +0).
 double dot_oracle(const DotModel& model, std::int64_t n, const double* a, std::int64_t a_stride,
                   const double* b, std::int64_t b_stride, double c);
 

@@ -21,7 +21,8 @@ namespace {
 
 using simd::Digits;
 
-// Of k: the less of it, the more often float64 holds every sum of a tile's products.
+// Length of a stretch of k. In a shorter stretch, float64 holds every sum of a tile's products more
+// often.
 constexpr std::int64_t kStretch = 128;
 
 // Packs `count` lanes (rows of A or columns of B) of `depth` elements each: to[k][lanes]. Lanes
@@ -46,7 +47,7 @@ struct Factors {
   const double *a, *b;
 };
 
-// Element (i, j) of C, which was `start`, without any rounding before the last one.
+// Returns element (i, j) of C, whose old value is `start`. Only the final result is rounded.
 double exact_element(const Factors& p, std::int64_t i, std::int64_t j, double start) {
   ExactSum sum;
   bool is_finite = std::isfinite(start), all_negative = std::signbit(start);
@@ -64,28 +65,29 @@ double exact_element(const Factors& p, std::int64_t i, std::int64_t j, double st
   return nearest == 0 && all_negative ? -0.0 : nearest;
 }
 
-// What is known of some sums: all their terms are multiples of 2^lowest, whether no error of a
-// product can be below float64's range, and how large a partial sum can be; infinity, where one may
-// have been rounded or the sums did not begin with 0.
+// Known properties of some sums. All their terms are multiples of 2^lowest. `in_range` is true if
+// no error of a product can be below float64's range. No partial sum exceeds `reach`, which is
+// infinity if a partial sum may have been rounded or the sums did not start at 0.
 struct Grid {
   int lowest = Digits::kNone;
   bool in_range = true;
   double reach = 0;
 };
 
-// Whether nothing was lost on the way to a sum, as is most often so: rounded_once() gives it.
+// True if nothing was lost on the way to the sum, as in most cases: rounded_once() then returns it.
 bool is_exact(double sum, double error, double spread, const Grid& grid) {
   return error == 0 && spread == 0 && grid.in_range && std::isfinite(sum);
 }
 
-// The exact sum rounded once, or NaN where that is open. An error of a product that is below
-// float64's range is off by less than 2^-1074; 2^44 of them by less than `kBelow`.
+// Returns the exact sum rounded once, or NaN if the bounds do not decide the rounding. An error of
+// a product that is below float64's range is off by less than 2^-1074, and 2^44 of them together by
+// less than `kBelow`.
 double rounded_once(double sum, double error, double spread, const Grid& grid) {
   constexpr double kBelow = 0x1p-1030;
   if (!std::isfinite(sum)) return kNan;
-  // With each addition to `error` two roundings lost at most 2^-53 of its sizes before and after:
-  // 3 * 2^-53 spread in all. A fourth part covers the roundings of spread and of those below. While
-  // `error` has fewer than 53 bits nothing is lost.
+  // Each addition to `error` has two roundings, which lose at most 2^-53 of its sizes before and
+  // after: 3 * 2^-53 spread in total. A fourth 2^-53 covers the roundings of `spread` and of the
+  // operations below. Nothing is lost while `error` has fewer than 53 bits.
   const bool exact = grid.in_range && spread <= std::ldexp(1.0, grid.lowest + 51);
   if (exact && error == 0) return sum;  // which may be -0
   const double off = exact ? 0 : 0x1p-51 * spread + (grid.in_range ? 0 : kBelow);
@@ -110,8 +112,8 @@ void add_compensated(const Factors& p, const Part& part, std::int64_t begin, std
   }
 }
 
-// The whole of a part from the elements of C as they were, in pieces whose sums and errors stay in
-// the first cache.
+// Computes a whole part from the old elements of C, in pieces whose sums and errors stay in the
+// first-level cache.
 void compensated(const Factors& p, const Part& part, double* c) {
   constexpr std::int64_t kColumns = 512;
   for (std::int64_t i = part.first; i < part.first + part.rows; ++i) {
@@ -122,7 +124,8 @@ void compensated(const Factors& p, const Part& part, double* c) {
       std::copy_n(out, count, sums);
       std::fill_n(error, count, 0.0);
       std::fill_n(spread, count, 0.0);
-      // Of long columns a stretch at a time, lest each of its rows be another page.
+      // Long columns are read one stretch at a time, because each of their rows may be on another
+      // page.
       const std::int64_t step = p.n == 1 ? p.k : kStretch;
       for (std::int64_t k = 0; k < p.k; k += step) {
         add_compensated(p, {i, 1, j, count}, k, std::min(k + step, p.k), {sums, error, spread}, 0);
@@ -141,8 +144,9 @@ struct TileSums {
   std::int64_t count, stride;
 };
 
-// Adds one tile's products of a stretch: where no sum can leave float64, as they come, else in two
-// parts. False, with nothing done: neither is safe. `grid` learns of these products.
+// Adds the products of one tile and one stretch. If float64 holds every sum, it adds them directly,
+// otherwise in two parts. Returns false, without changing the sums, if neither is safe. Updates
+// `grid` for these products.
 bool add_tile(std::int64_t depth, const double* a, const Digits& of_a, const double* b,
               const Digits& of_b, const TileSums& sums, Grid& grid) {
   const bool zeros = of_a.lowest == Digits::kNone || of_b.lowest == Digits::kNone;
@@ -166,13 +170,14 @@ bool add_tile(std::int64_t depth, const double* a, const Digits& of_a, const dou
     }
     return true;
   }
-  // A sum that is 0 there has lost the sign of its terms, which tells only where -0 is added to.
+  // This path loses the sign of a sum that is 0. The sign matters only if the sum starts at -0.
   for (std::int64_t i = 0; i < sums.count; ++i) {
     if (sums.to.sum[i] == 0 && std::signbit(sums.to.sum[i])) return false;
   }
-  // Of each product multiples of 2^(top - 51) are taken first. What is left is at most half of that
-  // and rounded to 53 bits, as is each sum of it, of which none exceeds 2^(top - 45): in all that
-  // is less than 2^(top - 90), unless these are multiples of 2^lowest that fit.
+  // First, multiples of 2^(top - 51) are taken from each product. The rest of a product is at most
+  // half of that unit and is rounded to 53 bits. So is each sum of these rests, and no such sum
+  // exceeds 2^(top - 45). All these roundings together lose less than 2^(top - 90). They lose
+  // nothing if the rests are multiples of 2^lowest that fit into 53 bits.
   static_assert(kStretch <= 1 << 7);
   const bool fits = of_a.bits + of_b.bits <= 53 && top - 45 - lowest <= 53;
   const double lost = fits ? 0 : std::ldexp(1.0, top - 90 + 51);

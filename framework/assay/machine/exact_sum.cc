@@ -23,17 +23,17 @@ Parts parts_of(double value) {
   return {fraction | 0x10000000000000, exponent - 1075};
 }
 
-// The leading bits of a register's size, of which the last is set where any below it is.
+// The leading bits of a register's magnitude. The last bit is set if any bit below it is set.
 struct Head {
   bool is_negative = false;
   std::uint64_t bits = 0;
   int exponent = 0;  // of the last bit
 };
 
-// Limbs below the sum's own for its quotient, which then has more than 64 bits.
+// Extra limbs below the sum's own. With them a quotient has more than 64 bits.
 constexpr int kLimbsBelow = 4;
 
-// Divides a number of 32-bit digits, the lowest first. Returns whether anything is left over.
+// Divides a number of 32-bit digits, lowest digit first. Returns true if there is a remainder.
 bool divide(std::span<std::uint32_t> digits, std::uint64_t divisor) {
   unsigned __int128 rest = 0;
   for (std::size_t i = digits.size(); i-- > 0;) {
@@ -44,8 +44,8 @@ bool divide(std::span<std::uint32_t> digits, std::uint64_t divisor) {
   return rest != 0;
 }
 
-// At most `count` bits of the sum over `divisor`, none of which is below 2^least. Bit 0 of the
-// limbs weighs 2^lowest.
+// Returns at most `count` leading bits of the sum over `divisor`, with no bit below 2^least. Bit 0
+// of the limbs has the weight 2^lowest.
 Head head_of(std::span<const std::int64_t> limbs, int lowest, int count, int least,
              std::uint64_t divisor) {
   // Carries are propagated, so that every digit is in [0, 2^32) and the sign is in the last carry.
@@ -73,7 +73,7 @@ Head head_of(std::span<const std::int64_t> limbs, int lowest, int count, int lea
   int top = static_cast<int>(digits.size()) - 1;
   while (top >= 0 && digits[at(top)] == 0) --top;
   if (top < 0) return head;
-  // The 96 leading bits hold all that is asked for; everything below goes into the last bit.
+  // The 96 leading bits hold all requested bits. Everything below goes into the last bit.
   unsigned __int128 leading = 0;
   for (int i = top; i > top - 3; --i) leading = (leading << 32) | (i >= 0 ? digits[at(i)] : 0u);
   for (int i = top - 3; i >= 0; --i) sticky |= digits[at(i)] != 0;

@@ -1,6 +1,6 @@
 // A sum of products without any rounding: a fixed-point register wide enough for every product of
-// two finite float64 values (Kulisch's long accumulator). The scalar oracle of the dot engine
-// stands on it, and the reference of matrix products where nothing less decides.
+// two finite float64 values (Kulisch's long accumulator). The scalar oracle of the dot engine uses
+// it, and so does exact_matmul() if a faster method does not decide how a sum is rounded.
 #pragma once
 
 #include <array>
@@ -18,28 +18,29 @@ class ExactSum {
   void add_product(double a, double b);
   void add(double value) { add_product(value, 1.0); }
 
-  // The sum rounded to float64 by rounding to odd. Rounding it once more, to at most 51 bits, gives
-  // what rounding the exact sum would give (Boldo and Melquiond, IEEE Transactions on Computers
-  // 57(4), 2008). An exact zero is +0. The sum must be
-  // 0 or a normal number.
+  // Returns the sum rounded to float64 by rounding to odd. Rounding it once more, to at most 51
+  // bits, gives the same as rounding the exact sum (Boldo and Melquiond, IEEE Transactions on
+  // Computers 57(4), 2008). An exact zero is +0. The sum must be 0 or a normal number.
   double to_odd() const;
 
-  // The sum rounded to float64, to nearest even; infinity beyond float64's range.
+  // Returns the sum rounded to float64, to nearest even, or infinity if it is beyond float64's
+  // range.
   double nearest() const;
 
-  // The sum over `divisor`, from 1 to 2^62, rounded once: to nearest even, with infinity beyond
-  // float64's range, and to odd, as to_odd().
+  // The sum divided by `divisor`, which is 1 to 2^62, rounded once. nearest_quotient() rounds to
+  // nearest even and returns infinity beyond float64's range. odd_quotient() rounds to odd, as
+  // to_odd() does.
   double nearest_quotient(std::uint64_t divisor) const;
   double odd_quotient(std::uint64_t divisor) const;
 
  private:
-  static constexpr int kLowest = -2176;  // weight of bit 0: below 2^-2148
+  static constexpr int kLowest = -2176;  // weight of bit 0, which is below 2^-2148
 
-  // The limbs that sums reach, with two that carries may run into.
+  // The limbs that products were added to, and two more for carries.
   std::span<const std::int64_t> used() const;
 
   std::array<std::int64_t, kLimbs> limbs_{};
-  std::size_t first_ = kLimbs, end_ = 0;  // of those that were added to
+  std::size_t first_ = kLimbs, end_ = 0;  // the limbs that products were added to
 };
 
 }  // namespace assay

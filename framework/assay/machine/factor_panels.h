@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// A row-major m x k matrix, whose rows lie `a_stride` apart, times a row-major k x n one.
+// A row-major m x k matrix, with rows `a_stride` apart, times a row-major k x n matrix.
 struct FactorMatrices {
   std::int64_t m, n, k;
   const double* a;
@@ -25,7 +25,7 @@ struct FactorPanel {
 };
 
 // Calls body(panel) for all elements of the product on `threads` threads. Values are read as the
-// model's formats, and flushed if the model flushes inputs. Returns whether a value was flushed
+// model's formats, and flushed if the model flushes inputs. Returns true if a value was flushed
 // that is not 0.
 bool for_factor_panels(const DotModel& model, const FactorMatrices& matrices, int threads,
                        const std::function<void(const FactorPanel&)>& body);

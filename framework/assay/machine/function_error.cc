@@ -120,7 +120,7 @@ FunctionError::Range FunctionError::range(double x, double exact) const {
   if (f.is_float64() && steps > 0) ++steps;
   const double most = max_finite(f), ulp = ulp_of(f, round_to(f, exact));
   double nearest = round_to(f, exact);
-  // Just beyond the range the next number of the format's spacing stands for infinity.
+  // Just beyond the range, the next number of the format's spacing replaces infinity.
   if (std::isinf(nearest) && std::abs(exact) <= most + (steps + 1) * ulp) {
     nearest = std::copysign(most + ulp, exact);
   }

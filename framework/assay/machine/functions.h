@@ -1,7 +1,8 @@
 // exp, log, 1/sqrt, tanh and erf in float64, one value at a time: the scalar oracle of the vector
-// unit's functions. Operations of IEEE 754 alone, fused multiply-adds among them, so that every
-// machine gets the same bits; within 1.5 ulps of float64, tanh 2.5. Rounded to float32 or narrower
-// they are the correctly rounded function, but for values that lie within some 2^-53 of a midpoint.
+// unit's functions. They use only operations of IEEE 754, including fused multiply-adds, so every
+// machine gets the same bits. Errors are within 1.5 ulps of float64, and within 2.5 for tanh.
+// Rounded to float32 or a narrower format, the results are correctly rounded, except for values
+// within about 2^-53 of a midpoint.
 #pragma once
 
 namespace assay {

@@ -12,8 +12,8 @@ float rounded(const Format* format, float value) {
 
 }  // namespace
 
-// Float32 has more than twice the bits of the narrower formats, and two more: rounding twice is
-// rounding once.
+// Rounding to float32 first does not change the result, because float32 has more than twice the
+// bits of the narrower formats, and two more.
 float add_part_sums(const KParts& parts, float x, float y) { return rounded(parts.sum, x + y); }
 
 float stored_part(const KParts& parts, float sum) { return rounded(parts.part, sum); }

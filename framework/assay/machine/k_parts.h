@@ -1,4 +1,5 @@
-// How the sums of parts of K meet, where a product is split over blocks of threads.
+// The order in which the sums of parts of K are added, if a product is split over blocks of
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,17 @@ namespace assay {
 enum class PartOrder : std::uint8_t { kAscending, kDescending, kPairwise };
 inline constexpr std::string_view kPartOrderWords[] = {"ascending", "descending", "pairwise"};
 
-// Parts of K: each is summed from 0, its sum is rounded to `part`, and the parts' sums are added in
-// float32 in `order`, each such sum rounded to `sum`, to nearest even. In ascending and descending
-// order they are added to what is there, one after the other; pairwise they meet in a tree of
-// adjacent pairs, whose root is added to what is there.
+// The parts of K. Each part is summed from 0, and its sum is rounded to `part`. The parts' sums are
+// added in float32 in `order`, and each result is rounded to `sum`, to nearest even. In ascending
+// and descending order they are added one after the other to the value that is already there. In
+// pairwise order they are added in a tree of adjacent pairs, whose root is added to that value.
 struct KParts {
   std::vector<std::int64_t>
-      ends;  // of the parts, ascending, the last is K; fewer than two: one part
+      // The ends of the parts, ascending. The last one is K. Fewer than two ends mean one part.
+      ends;
   PartOrder order = PartOrder::kAscending;
-  const Format* part = nullptr;  // nullptr: float32
-  const Format* sum = nullptr;   // nullptr: float32
+  const Format* part = nullptr;  // nullptr means float32
+  const Format* sum = nullptr;   // nullptr means float32
 
   bool is_split() const { return ends.size() > 1; }
   std::size_t count() const { return ends.size(); }
@@ -31,8 +33,8 @@ struct KParts {
   }
 };
 
-// `total` with the parts added: sum_of(i) is the sum of part i, add(x, y) adds y to x. Both round
-// as the parts say.
+// Adds the parts to `total`: sum_of(i) returns the sum of part i, and add(x, y) adds y to x. Both
+// must round as `parts` requires.
 template <typename Value, typename SumOf, typename Add>
 void add_parts(const KParts& parts, Value& total, const SumOf& sum_of, const Add& add) {
   const std::size_t n = parts.count();
@@ -41,7 +43,7 @@ void add_parts(const KParts& parts, Value& total, const SumOf& sum_of, const Add
     for (std::size_t i = 0; i < n; ++i) add(total, sum_of(up ? i : n - 1 - i));
     return;
   }
-  // Sums of 2^level adjacent parts; what is left over at the end meets from the right.
+  // Sums of 2^level adjacent parts. Those left over at the end are added from the right.
   std::vector<std::pair<int, Value>> sums;
   const auto join_last_two = [&] {
     Value last = std::move(sums.back().second);
@@ -57,9 +59,9 @@ void add_parts(const KParts& parts, Value& total, const SumOf& sum_of, const Add
   if (!sums.empty()) add(total, sums.front().second);
 }
 
-// Of float32 values: x + y as the parts say.
+// Returns the float32 sum x + y, rounded to parts.sum.
 float add_part_sums(const KParts& parts, float x, float y);
-// The sum of a part as it is stored.
+// Returns the sum of a part, rounded to parts.part.
 float stored_part(const KParts& parts, float sum);
 
 }  // namespace assay

@@ -37,7 +37,7 @@ constexpr DotModel integers(int chunk, Provenance how, Known<IntegerOverflow> ov
           .overflow = overflow};
 }
 
-// A chain of fused multiply-adds in float32, in ascending k: a plain core.
+// A chain of fused multiply-adds in float32, in ascending k, as a plain core computes it.
 constexpr DotModel chain(std::string_view input, Provenance how) {
   return {.input = input,
           .chunk = {1, how},
@@ -48,9 +48,10 @@ constexpr DotModel chain(std::string_view input, Provenance how) {
           .round_products = {false, how}};
 }
 
-// The cube unit. That L0C accumulates in float32 is documented; how many products are added between
-// two roundings is not published. For float32, 4 products fit the published table of e_max, and 1,
-// 2, 8 and 16 do not. For the other formats the depth of their fractal is taken, by analogy.
+// The cube unit. The vendor documents that L0C accumulates in float32, but does not publish the
+// number of products between two roundings. For float32, 4 products fit the published table of
+// e_max, and 1, 2, 8 and 16 do not. For the other formats the depth of their fractal is assumed, by
+// analogy.
 constexpr DotModel kAscend910bDots[] = {
     nearest("float16", {16, kAssumed}, kInferred),
     nearest("bfloat16", {16, kAssumed}, kInferred),
@@ -59,8 +60,8 @@ constexpr DotModel kAscend910bDots[] = {
     integers(32, kDocumented, assumed(IntegerOverflow::kSaturate)),
 };
 
-// Tensor cores: terms are aligned, and the sum is truncated. `how` says how all parameters of the
-// row are known.
+// Tensor cores: terms are aligned, and the sum is truncated. `how` is the provenance of all
+// parameters of the row.
 constexpr DotModel tensor_core(std::string_view input, int chunk, int kept_bits, Provenance how,
                                int mantissa_bits = 23) {
   return {.input = input,
@@ -73,7 +74,7 @@ constexpr DotModel tensor_core(std::string_view input, int chunk, int kept_bits,
           .mantissa_bits = {mantissa_bits, how}};
 }
 
-// The floor of emax was seen where all products are below 2^-133.
+// The floor of emax was measured with products that are all below 2^-133.
 constexpr DotModel hopper(std::string_view input, int chunk) {
   DotModel model = tensor_core(input, chunk, 25, kMeasured);
   model.emax_floor = {-133, kMeasured};
@@ -114,8 +115,8 @@ constexpr DotModel kBlackwellDots[] = {
     tensor_core("float8_e5m2", 32, 25, kDocumented),
 };
 
-// AMD's matrix cores. Of the first two, four products (of bfloat16 on CDNA1 two) are rounded to
-// float32 and added in pairs, and their sum to the accumulator; CDNA2 flushes subnormals.
+// AMD's matrix cores. CDNA1 and CDNA2 round four products (two for bfloat16 on CDNA1) to float32,
+// add them in pairs, and add their sum to the accumulator. CDNA2 flushes subnormals.
 constexpr DotModel pairs(std::string_view input, int chunk, bool flushes) {
   DotModel model = chain(input, kDocumented);
   model.chunk = {chunk, kDocumented};
@@ -129,8 +130,9 @@ constexpr DotModel kCdna1Dots[] = {pairs("float16", 4, false), pairs("bfloat16",
 constexpr DotModel kCdna2Dots[] = {pairs("float16", 4, true), pairs("bfloat16", 4, true),
                                    chain("float32", kDocumented)};
 
-// CDNA3: products are aligned and truncated, the accumulator joins their sum, and the result is
-// rounded to nearest. Of 8-bit floats those of even and of odd k are summed apart.
+// CDNA3: products are aligned and truncated, the accumulator is added to their sum, and the result
+// is rounded to nearest. For 8-bit floats, the products of even k and of odd k are summed
+// separately.
 constexpr DotModel cdna3(std::string_view input, int chunk, bool is_float8 = false) {
   DotModel model = tensor_core(input, chunk, 24, kDocumented);
   model.rounding = {Rounding::kNearestEven, kDocumented};
@@ -222,12 +224,12 @@ constexpr Machine kMachines[] = {
      .source = "IEEE 754"},
 };
 
-// A parameter of a matrix unit that a machine's text may set. What it sets is a choice, so its
-// provenance is "assumed", whatever the row's own value rests on.
+// A parameter of a matrix unit that the text of a machine may set. A value that is set there is a
+// choice, so its provenance becomes "assumed", whatever the provenance in the row was.
 struct UnitParameter {
   std::string_view name;
   void (*apply)(DotModel& model, const SpecText& text, const SpecText::Setting& value);
-  bool of_integers = false;  // of integer accumulators; the others are of floats
+  bool of_integers = false;  // true for integer accumulators, false for floats
 };
 
 constexpr ChunkOrder kOrders[] = {ChunkOrder::kFused, ChunkOrder::kSequential,
@@ -250,7 +252,7 @@ IntegerOverflow overflow_of(const SpecText& text, const SpecText::Setting& value
   return kOverflows[text.choice(value, words)];
 }
 
-// What an accumulator may hold: float32 holds it, too.
+// The formats that an accumulator may have. Float32 holds all their values.
 constexpr std::string_view kAccumulators[] = {"float32", "float16", "bfloat16"};
 
 constexpr UnitParameter kUnitParameters[] = {
@@ -309,11 +311,10 @@ constexpr UnitParameter kUnitParameters[] = {
                  const SpecText::Setting& v) { m.overflow = assumed(overflow_of(t, v)); },
      .of_integers = true},
 };
-// Of the machine, not of one of its rows.
+// A parameter of the machine, not of one of its dot models.
 constexpr std::string_view kBiasFirst = "bias_first";
 
-// A machine with parameters of its own. It lives as long as the program, as the rows of the table
-// do.
+// A machine with changed parameters. Like the rows of the table, it lives as long as the program.
 struct Variant {
   std::string name, summary;
   std::vector<DotModel> dots;
@@ -419,7 +420,7 @@ const Machine& machine_variant(std::string_view text) {
                              base.name));
     }
   }
-  // Where some rows have no use for a parameter, others may.
+  // A parameter may be useless for some rows, as long as one row can use it.
   std::string why;
   for (const DotModel& model : variant->dots) {
     if (model.accumulator.value == "int32") continue;

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-// How a parameter is known (docs/machines.md).
+// The kind of evidence for a parameter (docs/machines.md).
 enum class Provenance : std::uint8_t {
   kDocumented,  // the vendor's or standard's text
   kMeasured,    // recorded hardware results agree
@@ -19,7 +19,7 @@ enum class Provenance : std::uint8_t {
 };
 std::string_view provenance_word(Provenance provenance);
 
-// A value, and how it is known.
+// A value and its provenance.
 template <typename T>
 struct Known {
   T value;
@@ -31,7 +31,7 @@ constexpr Known<T> assumed(T value) {
   return {value, Provenance::kAssumed};
 }
 
-// How the products of a chunk meet.
+// The order in which the products of a chunk are added.
 enum class ChunkOrder : std::uint8_t {
   kFused,  // one exact sum with the accumulator
   // The products are added to each other, with a rounding each time, and their sum is then added to
@@ -41,14 +41,14 @@ enum class ChunkOrder : std::uint8_t {
 };
 std::string_view order_word(ChunkOrder order);
 
-// What an integer accumulator does with a sum beyond its ends.
+// The result of an integer accumulator for a sum beyond its range.
 enum class IntegerOverflow : std::uint8_t {
-  kSaturate,  // holds the end
-  kWrap,      // goes on at the other end
+  kSaturate,  // becomes the nearest limit
+  kWrap,      // wraps around
 };
 std::string_view overflow_word(IntegerOverflow overflow);
 
-// How a matrix unit computes D = C + sum over k of a_k b_k. It goes through k in ascending order,
+// A matrix unit that computes D = C + sum over k of a_k b_k. It goes through k in ascending order,
 // in chunks of `chunk` products, which are exact. A chunk is summed with the accumulator C in
 // `order`, each sum is rounded to the accumulator's format, and the result is the C of the next
 // chunk.
@@ -60,85 +60,88 @@ std::string_view overflow_word(IntegerOverflow overflow);
 // format. (Fasi, Higham, Mikaitis and Pranesh, PeerJ Computer Science 7:e330, 2021; Li et al.,
 // FTTN, arXiv 2403.00232.)
 //
-// With `sum_bits` S, the accumulator is no term of the aligned sum but meets it afterwards: E is
-// the larger of the products' emax and the accumulator's exponent; the sum of the products is
-// rounded down to a multiple of 2^(E - S), the accumulator to one of 2^(E - F), and their sum is
-// rounded to the accumulator's format. (Xie, Wang, Yang and Yang, MMA-Sim, arXiv 2511.10909.)
+// With `sum_bits` S, the accumulator is not a term of the aligned sum but is added to it
+// afterwards. E is the larger of the products' emax and the accumulator's exponent. The sum of the
+// products is rounded down to a multiple of 2^(E-S), and the accumulator to a multiple of 2^(E-F).
+// Their sum is rounded to the accumulator's format. (Xie, Wang, Yang and Yang, MMA-Sim, arXiv
+// 2511.10909.)
 struct DotModel {
   static constexpr int kNoFloor = -10000;
-  std::string_view input;  // format of a, and of b where other_input is empty
+  std::string_view input;  // format of a, and of b if other_input is empty
   Known<int> chunk;
   Known<std::string_view> accumulator;  // a format
-  Known<Rounding> rounding;             // of the accumulator, once a sum
+  Known<Rounding> rounding;             // rounding of the accumulator, for each sum
   Known<ChunkOrder> order = assumed(ChunkOrder::kFused);
-  Known<int> kept_bits = assumed(0);  // 0: terms are not aligned
+  Known<int> kept_bits = assumed(0);  // 0 means that terms are not aligned
   Known<Rounding> alignment = assumed(Rounding::kTowardZero);
   Known<int> emax_floor = assumed(int{kNoFloor});
-  Known<int> mantissa_bits = assumed(0);  // of the accumulator, where fewer than its format has
+  Known<int> mantissa_bits = assumed(0);        // of the accumulator, if fewer than its format has
   Known<bool> round_products = assumed(false);  // to the accumulator's format (rounds_products())
   Known<bool> flush_inputs = assumed(false);    // subnormal a and b count as 0
   Known<bool> flush_sums = assumed(false);      // subnormal accumulators become 0
-  // After so many terms the partial sum is added to a float32, rounded to nearest even, and starts
-  // again from 0; 0: never.
+  // After this number of terms the partial sum is added to a float32, rounded to nearest even, and
+  // starts again from 0. 0 means never.
   Known<int> promotion_interval = assumed(0);
-  Known<int> sum_bits = assumed(0);  // 0: the accumulator is a term of the aligned sum
-  // With sum_bits: products whose k are equal modulo this are aligned and summed by themselves, and
-  // each such sum is rounded down to a multiple of 2^(emax - F), emax that of all products.
+  Known<int> sum_bits = assumed(0);  // 0 means that the accumulator is an aligned term
+  // Only with sum_bits. Products whose k are equal modulo this number are aligned and summed
+  // separately. Each such sum is rounded down to a multiple of 2^(emax - F), where emax is that of
+  // all products.
   Known<int> interleave = assumed(1);
-  // With sum_bits: an accumulator whose exponent is more than so much below E counts as 0; 0: none
-  // does.
+  // Only with sum_bits. An accumulator counts as 0 if its exponent is below E by more than this. 0
+  // means that no accumulator does.
   Known<int> reach = assumed(0);
-  Known<IntegerOverflow> overflow = assumed(IntegerOverflow::kSaturate);  // of integers alone
-  std::string_view other_input = {};  // format of b, where it is not that of a
+  Known<IntegerOverflow> overflow = assumed(IntegerOverflow::kSaturate);  // only for integers
+  std::string_view other_input = {};  // format of b, if it is not that of a
 
   std::string_view b_input() const { return other_input.empty() ? input : other_input; }
-  // Whether products are rounded by themselves: never where terms are aligned, always in a tree.
+  // True if each product is rounded before it is added. Aligned terms never are, the products of a
+  // tree always.
   constexpr bool rounds_products() const {
     return kept_bits.value == 0 && (round_products.value || order.value == ChunkOrder::kPairwise);
   }
 };
 
-// The name that asks for an operator's reference where a machine is asked for (`--machine exact`).
+// The name that selects an operator's reference instead of a machine (`--machine exact`).
 inline constexpr std::string_view kReferenceMachine = "exact";
 
 struct Machine {
   std::string_view name;
   std::string_view summary;
-  std::span<const DotModel> dots;  // one for each input format; empty: it has no matrix unit
-  std::string_view source;         // where the parameters are known from
-  // Whether the accumulator of a product with a bias starts at the bias. Else the bias is added
+  std::span<const DotModel> dots;  // one for each input format, none without a matrix unit
+  std::string_view source;         // the source of the parameters
+  // True if the accumulator of a product with a bias starts at the bias. If not, the bias is added
   // last, in float32.
   Known<bool> bias_first = {true, Provenance::kAssumed};
-  // The name of the row whose vector unit it has; empty: the row's own.
+  // The name of the row whose vector unit the machine has. Empty if it is the row's own.
   std::string_view vector_unit = {};
 
   bool has_matrix_unit() const { return !dots.empty(); }
-  // The name of the row of the table: of a variant, of the row that it comes from.
+  // Returns the name of the table's row. For a variant, this is the row that it is made from.
   std::string_view family() const { return name.substr(0, name.find(',')); }
 };
 
 std::span<const Machine> machines();
-// Where machines come from that are not in the table: gives nullptr for a name that it does not
-// know. Set once, before other threads ask for machines (wire/machine_file.h).
+// Finds machines that are not in the table. Returns nullptr for an unknown name. Set it once,
+// before other threads look up machines (wire/machine_file.h).
 using MachineFinder = const Machine* (*)(std::string_view name);
 void set_machine_finder(MachineFinder finder);
 
-// A row of the table, one that the finder knows, or a variant of one. Throws std::invalid_argument
-// that names the word and the nearest known one.
-const Machine& machine_named(std::string_view name);
-// A row of the table with other parameters of its matrix unit: "ascend910b,chunk=8,order=pairwise".
-// It lives as long as the program; the same text gives the same machine. Throws
+// Returns a row of the table, a machine that the finder knows, or a variant of one of these. Throws
 // std::invalid_argument that names the word and the nearest known one.
+const Machine& machine_named(std::string_view name);
+// Returns a machine with other parameters of its matrix unit, such as
+// "ascend910b,chunk=8,order=pairwise". It lives as long as the program, and the same text returns
+// the same machine. Throws std::invalid_argument that names the word and the nearest known one.
 const Machine& machine_variant(std::string_view text);
 
-// Why the parameters of a model do not go together; empty where they do.
+// Explains why the parameters of a model contradict each other. Empty if they do not.
 std::string why_no_model(const DotModel& model);
 
-// The accumulator's format, with as many mantissa bits as the model gives it.
+// Returns the accumulator's format, with the number of mantissa bits that the model gives it.
 Format accumulator_format(const DotModel& model);
 
-// The dot model of an input format. Throws std::invalid_argument that names the formats that the
-// machine's matrix unit takes.
+// Returns the dot model of an input format. Throws std::invalid_argument that names the formats
+// that the machine's matrix unit takes.
 const DotModel& dot_model(const Machine& machine, const Format& input);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// A matrix product cut into register tiles: operands packed in strips of rows and panels of
-// columns, a stretch of k at a time, with what a kernel needs to know of their range.
+// A matrix product cut into register tiles. Operands are packed in strips of rows and panels of
+// columns, a stretch of k at a time, with the range of their elements, which kernels need.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,7 @@
 
 namespace assay {
 
-// C = C + A B. The rows of B and of C follow each other without gaps; those of A are `a_stride`
-// elements apart.
+// C = C + A B. The rows of B and of C are contiguous. Those of A are `a_stride` elements apart.
 struct Product {
   std::int64_t m, n, k;
   const double* a;
@@ -33,9 +32,9 @@ struct Extent {
   double smallest = std::numeric_limits<double>::infinity();  // |x|, of those not 0
   double largest = 0;
 
-  // The exponents of the lowest bit that such an element of the format can have, of the smallest
-  // element and of the largest. Where all elements are 0, the first two are very high and the last
-  // is very low.
+  // The exponents of the elements in a format: `lowest` of the lowest bit that an element can have,
+  // `exponent` of the smallest element, and `top` of the largest. If all elements are 0, the first
+  // two are very high and the last is very low.
   int lowest(const Format& format) const { return exponent(format) - format.mantissa_bits(); }
   int exponent(const Format& format) const {
     return std::isinf(smallest) ? 4000 : std::max(std::ilogb(smallest), format.min_exponent());
@@ -43,9 +42,9 @@ struct Extent {
   int top() const { return largest > 0 ? std::ilogb(largest) : -4000; }
 };
 
-// What a kernel knows of a tile's sums from the stretches before, for itself: that none exceeds
-// `reach`, and, where it keeps that, that all are multiples of 2^lowest. Of infinity nothing is
-// known, and they have to be read.
+// Facts about a tile's sums that a kernel keeps from one stretch to the next. No sum exceeds
+// `reach`. All sums are multiples of 2^lowest, if the kernel keeps `lowest`. If `reach` is
+// infinite, nothing is known, and the kernel has to read the sums.
 struct KnownSums {
   int lowest = 0;
   double reach = std::numeric_limits<double>::infinity();
@@ -60,7 +59,7 @@ struct Tile {
   int rows, columns;
   const T* a;
   const T* b;
-  const std::int16_t* a_exponents;  // where the kernel asks for them
+  const std::int16_t* a_exponents;  // only if the kernel needs them
   const std::int16_t* b_exponents;
   Extent a_extent, b_extent;
   float* c;
@@ -89,7 +88,7 @@ struct Range {
     for (int i = 0; i < kWidth; ++i) {
       const double size = std::abs(values[i]);
       squares[i] += size * size;
-      poison[i] += size * 0;  // NaN where one is NaN or infinite
+      poison[i] += size * 0;  // NaN if one of them is NaN or infinite
       largest[i] = largest[i] < size ? size : largest[i];
       const double seen = size == 0 ? std::numeric_limits<double>::infinity() : size;
       smallest[i] = seen < smallest[i] ? seen : smallest[i];
@@ -98,8 +97,8 @@ struct Range {
 };
 
 // Packs `count` lanes (rows of A or columns of B) of `depth` elements each: to[k][lanes]. One of
-// the strides is 1. Lanes beyond `count` become 0, and so do NaN and infinity, whose lanes are
-// marked in `bad`. Without kRanges all elements are taken as they are, and the extent is empty.
+// the strides is 1. Lanes beyond `count` become 0. NaN and infinity become 0 too, and their lanes
+// are marked in `bad`. Without kRanges all elements are copied unchanged, and the extent is empty.
 template <typename T, bool kExponents, bool kRanges>
 Extent pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride, std::int64_t count,
             std::int64_t lanes, std::int64_t depth, int least_exponent, T* to,
@@ -108,7 +107,7 @@ Extent pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride,
   Extent extent;
   double square = 0;
   bool is_poisoned = false;
-  // A range is that of one lane over its k, or of eight lanes together.
+  // A range covers one lane over its k, or eight lanes together.
   const auto take = [&](const Range& range, bool one_lane) {
     double sum = 0;
     for (std::int64_t i = 0; i < kWidth; ++i) {
@@ -194,9 +193,9 @@ Extent pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride,
 
 }  // namespace panels
 
-// How many rows of A a thread takes at once, in whole strips of `rows`: at most so many that what
-// is packed of them stays in the second-level cache, and so few that many threads have as much to
-// do.
+// Returns the number of rows of A that a thread takes at once, a multiple of `rows`. At most `most`
+// rows, so that their packed elements stay in the second-level cache. Takes fewer rows if there
+// would be less than 64 blocks, so that many threads have the same amount of work.
 inline std::int64_t rows_of_block(std::int64_t m, std::int64_t rows, std::int64_t most) {
   constexpr std::int64_t kBlocks = 64;
   return std::clamp((m + kBlocks - 1) / kBlocks / rows, std::int64_t{1},
@@ -204,9 +203,9 @@ inline std::int64_t rows_of_block(std::int64_t m, std::int64_t rows, std::int64_
          rows;
 }
 
-// Calls kernel.run(tile) for every tile of the product, in ascending stretches of k; where that
-// returns false, and for rows and columns and elements of C with NaN or infinity, and for sums that
-// became infinite, the oracle computes the elements instead.
+// Calls kernel.run(tile) for every tile of the product, in ascending stretches of k. The oracle
+// computes the elements instead if run() returns false, if their row, their column or their element
+// of C has NaN or infinity, and if their sum became infinite.
 template <typename Kernel>
 void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p, int threads) {
   using T = typename Kernel::Element;
@@ -222,7 +221,7 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
   const int b_least = format_named(model.b_input()).min_exponent();
   constexpr bool kExponents = Kernel::kExponents;
 
-  // B once: [panel][k][column].
+  // B is packed once, as [panel][k][column].
   LargeArray<T> packed_b(at(padded_n * p.k));
   LargeArray<std::int16_t> exponents_b(kExponents ? packed_b.size() : 0);
   std::vector<std::uint8_t> bad_columns(at(padded_n));
@@ -250,7 +249,7 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
     std::vector<std::int16_t> exponents_a(kExponents ? packed_a.size() : 0);
     std::vector<Extent> a_extents(at(strip_count));
     std::vector<std::uint8_t> bad_rows(at(strip_count * rows));
-    // What pads the last tiles is 1, for a sum that is 0 looks doubtful.
+    // The last tiles are padded with 1, because a sum of 0 looks doubtful to the kernels.
     std::vector<float> sums(at(strip_count * rows * padded_n), 1.0f);
     std::vector<std::uint8_t> unsure(sums.size());
     std::vector<KnownSums> known(at(strip_count * panel_count));
@@ -258,7 +257,7 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
       const float* from = p.c + (first_row + i) * p.n;
       float* to = sums.data() + i * padded_n;
       float poison = 0;
-      for (std::int64_t j = 0; j < p.n; ++j) poison += from[j] * 0;  // NaN where C is not finite
+      for (std::int64_t j = 0; j < p.n; ++j) poison += from[j] * 0;  // NaN if C is not finite
       std::copy(from, from + p.n, to);
       for (std::int64_t j = 0; poison != 0 && j < p.n; ++j) {
         if (std::isfinite(from[j])) continue;
@@ -297,7 +296,7 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
       const float* of_row = sums.data() + i * padded_n;
       const std::uint8_t* unsure_row = unsure.data() + i * padded_n;
       float poison = 0;
-      for (std::int64_t j = 0; j < p.n; ++j) poison += of_row[j] * 0;  // NaN: one is not finite
+      for (std::int64_t j = 0; j < p.n; ++j) poison += of_row[j] * 0;  // NaN if one is not finite
       if (poison == 0 && bad_rows[at(i)] == 0 && !any_bad_column &&
           std::find(unsure_row, unsure_row + p.n, 1) == unsure_row + p.n) {
         std::copy(of_row, of_row + p.n, p.c + row * p.n);

@@ -22,7 +22,7 @@ float by_oracle(const PackedChunk<T>& p, int row, int column, std::int64_t begin
                                             static_cast<double>(accumulator)));
 }
 
-// value 2^-lowest, an integer below 2^100, added to sum.
+// Adds value 2^-lowest, an integer below 2^100, to sum.
 void add_scaled(__int128& sum, double value, int lowest) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const int field = static_cast<int>((bits >> 52) & 0x7ff);
@@ -45,7 +45,7 @@ float settle_fused(const void* context, int row, int column, std::int64_t begin,
     all_minus = all_minus && std::signbit(product);
   }
   if (largest == 0) return accumulator == 0 ? (all_minus ? -0.0f : 0.0f) : accumulator;
-  // A fixed-point sum in 128 bits where the terms' range allows it.
+  // Sums in fixed point with 128 bits, if the range of the terms allows it.
   int lowest = p.lowest;
   if (accumulator != 0) {
     lowest = std::min(lowest, std::ilogb(accumulator) - 23);
@@ -60,9 +60,9 @@ float settle_fused(const void* context, int row, int column, std::int64_t begin,
     const double product = p.a[k * p.a_stride + row] * p.b[k * p.b_stride + column];
     if (product != 0) add_scaled(sum, product, lowest);
   }
-  const bool is_negative = sum < 0;  // a sum of 0 is +0: not every term was -0
+  const bool is_negative = sum < 0;  // a sum of 0 is +0, as not every term was -0
   auto size = static_cast<unsigned __int128>(is_negative ? -sum : sum);
-  // To odd, with more bits than float32 has twice over.
+  // Rounded to odd, with more than twice the bits of float32.
   const auto high = static_cast<std::uint64_t>(size >> 64);
   const int width = static_cast<int>(high != 0 ? 64 + std::bit_width(high)
                                                : std::bit_width(static_cast<std::uint64_t>(size)));

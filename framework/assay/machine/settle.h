@@ -1,4 +1,4 @@
-// Computes one chunk of one element exactly, where a register tile cannot be sure of its result.
+// Computes one chunk of one element exactly, if a register tile cannot compute it safely.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,8 @@ struct Products {
   }
 };
 
-// Whether float64 holds products of two numbers of a format, and powers of two that divide them.
+// True if float64 holds the products of two numbers of the format, and the powers of two that
+// divide them.
 bool is_narrow(const Format& f) { return f.bits <= 32; }
 
 // One sum on its way through the unit.
@@ -81,7 +82,7 @@ class Chain {
 
   bool flushed() const { return flushed_; }
 
-  // product(k) is the k-th ProductTerm; `start` null: the sum starts at 0.
+  // product(k) is the k-th ProductTerm. The sum starts at 0 if `start` is null.
   Uncertain run(const Uncertain* start, std::int64_t k, const Products& product) {
     const bool added_last = start != nullptr && starts_ == StartOfSum::kAddedLast;
     Uncertain sum = start != nullptr && !added_last ? *start : Uncertain{};
@@ -104,7 +105,7 @@ class Chain {
   }
 
  private:
-  // Rounds, or leaves it to what follows.
+  // Rounds the sum, unless `leave` is true.
   void rounded(Uncertain& sum, const RoundingStep& step, bool leave) {
     if (model_.flush_sums.value && sum.value != 0 && std::abs(sum.value) < least_normal_) {
       flushed_ = true;
@@ -123,7 +124,7 @@ class Chain {
         if (by_chunks_) {
           sum.add(cut_products(first, last, -Uncertain::kAnyGrid, product));
         } else {
-          Uncertain products;  // by themselves: exact, as a rule
+          Uncertain products;  // without the accumulator, usually exact
           for (std::int64_t k = first; k < last; ++k) {
             Uncertain p = product(k).number;
             if (model_.rounds_products()) p.round(accumulator_);
@@ -164,7 +165,7 @@ class Chain {
     return sum;
   }
 
-  // The accumulator meets the finished sum of the products (DotModel::sum_bits).
+  // The accumulator is added to the finished sum of the products (DotModel::sum_bits).
   void add_joined(Uncertain& sum, std::int64_t first, std::int64_t last, const Products& product) {
     const int kept = model_.kept_bits.value, lanes = model_.interleave.value;
     std::vector<int> emax(static_cast<std::size_t>(lanes), model_.emax_floor.value);

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-// Calls add(i, j), i < j, for all additions that make one of `count` sums.
+// Calls add(i, j), i < j, for all additions that reduce `count` sums to one.
 template <typename Add>
 void meet(std::int64_t count, MeetOrder order, const Add& add) {
   switch (order) {
@@ -37,8 +37,8 @@ std::int64_t half_of(const SumStage& stage, std::int64_t n) {
   return n / 2 / unit * unit;
 }
 
-// The additions of a stage over elements that lie at first, first + step, ... Slots are indices;
-// kNone is that of no sum.
+// The additions of a stage over elements that lie at first, first + step, ... Slots are indices.
+// kNone stands for a missing sum.
 class StageBuilder {
  public:
   StageBuilder(const SumStage& stage, std::int64_t step, std::vector<Additions>& out)
@@ -67,7 +67,7 @@ class StageBuilder {
  private:
   static constexpr std::int64_t kNone = -1;
 
-  // Neighbouring additions become one entry where none of them reads what another one writes.
+  // Neighbouring additions become one entry, unless one of them reads what another one writes.
   void emit(std::int64_t to, std::int64_t from) {
     if (!out_.empty()) {
       Additions& last = out_.back();
@@ -161,7 +161,8 @@ void add_all(const VectorArithmetic& unit, const std::vector<Additions>& all, st
   }
 }
 
-// What the unit flushes is flushed on the way in, where a single element is all of a sum, too.
+// Flushes the elements that the unit flushes before they are summed. This also covers a sum of a
+// single element.
 template <typename T>
 void take_in(const VectorArithmetic& unit, std::int64_t n, T* x) {
   if (unit.subnormals == Subnormals::kGradual) return;

@@ -1,5 +1,6 @@
-// The trees by which kernels add, as parametric families: lanes with several accumulators each,
-// whose sums meet by shuffles; halves of halves; and two stages, blocks and then their sums.
+// The trees by which kernels add, as parametric families. Lanes have several accumulators each, and
+// their sums are joined by shuffles. Halves are split recursively. A plan has two stages: first
+// blocks, and then the blocks' sums.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace assay {
 
-// How several sums become one. Where there is no sum, as of a lane that got no element, nothing is
-// added.
+// The order in which several sums become one. A lane without elements has no sum, and nothing is
+// added for it.
 enum class MeetOrder : std::uint8_t {
   kDescending,  // the upper half is added to the lower one, again and again: offsets ..., 4, 2, 1
   kAscending,   // neighbours are added, then neighbours of these: offsets 1, 2, 4, ...
@@ -21,38 +22,44 @@ enum class SumFamily : std::uint8_t {
   kSequential,  // ascending, one after the other
   kPairwise,    // a tree of adjacent pairs (ReduceOrder::kPairwise)
   kLanes,       // by lanes
-  kHalves,      // more than `leaf` elements are cut into halves, which are summed so and added
+  kHalves,      // more than `leaf` elements are cut into halves, which are summed in the same way
 };
 
-// One stage of a sum. Lane l of order kLanes takes `vector` consecutive elements at a time: element
-// i goes to lane i / vector mod lanes, whose elements e = 0, 1, ... go to its accumulator e mod
-// accumulators. The accumulators of each lane meet, then the lanes: in groups of `warp`, each by
-// lane_order, then the groups' sums by descending offsets; with warps_first the lanes of one number
-// in all groups by descending offsets, and then these by lane_order.
+// One stage of a sum. In order kLanes, lane l takes `vector` consecutive elements at a time:
+// element i goes to lane i / vector mod lanes. In a lane, elements e = 0, 1, ... go to its
+// accumulator e mod accumulators. First the accumulators of each lane are joined, then the lanes.
+// Lanes are joined in groups of `warp`, each by lane_order, and then the groups' sums by descending
+// offsets. With warps_first, the lanes of the same number in all groups are joined first, by
+// descending offsets, and then the results by lane_order.
 //
-// Known members: numpy's sums of contiguous floats (kHalves, leaf 128, lanes 8, round 8,
-// ascending); a block of Triton's tl.sum with 4 warps (lanes 128, warp 32, vector up to 16 bytes);
-// a row of torch.sum on CUDA (lanes 32 to 512, vector 4, accumulators 4); OpenBLAS's sasum with
-// AVX2.
+// Known members:
+// - numpy's sums of contiguous floats (kHalves, leaf 128, lanes 8, round 8, ascending)
+// - a block of Triton's tl.sum with 4 warps (lanes 128, warp 32, vector up to 16 bytes)
+// - a row of torch.sum on CUDA (lanes 32 to 512, vector 4, accumulators 4)
+// - OpenBLAS's sasum with AVX2
 struct SumStage {
   SumFamily family = SumFamily::kPairwise;
   std::int64_t lanes = 1, vector = 1, accumulators = 1;
   MeetOrder accumulator_order = MeetOrder::kSequential;
   MeetOrder lane_order = MeetOrder::kDescending;
-  std::int64_t warp = 0;  // lanes of a group, the last of which may have fewer; 0: all are one
+  // Lanes of a group. The last group may have fewer. 0 means that all lanes are one group.
+  std::int64_t warp = 0;
   bool warps_first = false;
-  // Elements are taken in whole rounds of so many (0: all, whatever their number). Those that are
-  // left go to tail_lanes lanes of tail_accumulators accumulators, in whole rounds of one element
-  // for each, and their sum is added to that of the lanes; the last ones are added one by one.
+  // Elements are taken in whole rounds of this number. 0 takes all elements, whatever their number.
+  // The elements that are left over go to tail_lanes lanes of tail_accumulators accumulators, in
+  // whole rounds of one element for each accumulator. Their sum is added to that of the lanes. The
+  // last elements are added one by one.
   std::int64_t round = 0;
   std::int64_t tail_lanes = 1, tail_accumulators = 1;
-  std::int64_t leaf = 0;  // kHalves; halves are whole rounds, else whole numbers of lanes * vector
+  // Only for kHalves. Halves are whole rounds. Without rounds, they are whole numbers of lanes *
+  // vector.
+  std::int64_t leaf = 0;
 
   friend bool operator==(const SumStage&, const SumStage&) = default;
 };
 
-// Blocks of `block` consecutive elements (0: all are one) are summed by `first`, and their sums, in
-// an arithmetic of their own, by `second`.
+// Blocks of `block` consecutive elements are summed by `first`. 0 means that all elements are one
+// block. The blocks' sums are summed by `second`, in an arithmetic of their own.
 struct SumPlan {
   SumStage first;
   std::int64_t block = 0;
@@ -61,12 +68,12 @@ struct SumPlan {
   friend bool operator==(const SumPlan&, const SumPlan&) = default;
 };
 
-// Additions x[to + i] += x[from + i] for i < count, which do not wait for each other.
+// Additions x[to + i] += x[from + i] for i < count, which do not depend on each other.
 struct Additions {
   std::int64_t to, from, count;
 };
 
-// The additions that make the sum of n elements out of them, in place; it ends up in x[0].
+// The additions that sum n elements in place. The sum ends up in x[0].
 class SumSchedule {
  public:
   SumSchedule(const SumPlan& plan, std::int64_t n);
@@ -80,8 +87,8 @@ class SumSchedule {
   };
   Depth depth() const;
 
-  // sums[j] = plan_oracle() of column j of a row-major n x w matrix, the same bits. `x` is scratch
-  // afterwards. Arrays of float32 need fits_float32() of both units.
+  // Writes plan_oracle() of column j of a row-major n x w matrix to sums[j], with the same bits.
+  // Overwrites `x`. Both units need fits_float32() for arrays of float32.
   void sum(const VectorArithmetic& unit, const VectorArithmetic& second_unit, std::int64_t w,
            double* x, double* sums) const;
   void sum(const VectorArithmetic& unit, const VectorArithmetic& second_unit, std::int64_t w,
@@ -92,8 +99,9 @@ class SumSchedule {
   std::vector<Additions> first_, second_;
 };
 
-// The scalar oracle: the sum of x[i * stride] for i < n; +0 for n = 0. The first stage adds in the
-// arithmetic of `unit`, the second one in that of `second_unit`, whose format holds unit's values.
+// The scalar oracle. Returns the sum of x[i * stride] for i < n, or +0 if n is 0. The first stage
+// adds in the arithmetic of `unit`, and the second in that of `second_unit`, whose format holds the
+// values of `unit`.
 double plan_oracle(const VectorArithmetic& unit, const VectorArithmetic& second_unit,
                    const SumPlan& plan, std::int64_t n, const double* x, std::int64_t stride = 1);
 

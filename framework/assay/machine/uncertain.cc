@@ -11,15 +11,15 @@
 namespace assay {
 namespace {
 
-// 2^e; 0 where that is below float64's normal numbers.
+// Returns 2^e, or 0 if that is below float64's normal numbers.
 double power_of_two(int e) {
   return e < -1022
              ? 0
              : std::bit_cast<double>(static_cast<std::uint64_t>(std::min(e, 1023) + 1023) << 52);
 }
 
-// Whether simd::sum_errors() takes the model: float64 holds products, and the squares of the powers
-// of two that divide them. Panels of longer sums would need too much memory.
+// True if simd::sum_errors() supports the model: float64 must hold products, and the squares of the
+// powers of two that divide them. Panels of longer sums would need too much memory.
 bool has_kernel(const DotModel& model, std::int64_t k, const std::vector<double>& start) {
   constexpr std::int64_t kLongest = std::int64_t{1} << 18;
   if (k > kLongest) return false;
@@ -28,7 +28,7 @@ bool has_kernel(const DotModel& model, std::int64_t k, const std::vector<double>
   const Format &a = format_named(model.input), &b = format_named(model.b_input());
   const int widest = std::max({a.bits, b.bits, accumulator_format(model).bits});
   if (widest > kBits || a.precision + b.precision > kDigits) return false;
-  // Sums of multiples of an aligned chunk's unit are exact.
+  // Float64 must hold sums of multiples of an aligned chunk's unit exactly.
   const auto chunk = static_cast<unsigned>(model.chunk.value);
   const int kept = model.kept_bits.value;
   if (kept > 0 && kept + static_cast<int>(std::bit_width(chunk)) + 3 > kDigits) return false;
@@ -96,7 +96,7 @@ simd::SumUnit unit_of(const DotModel& model, StartOfSum starts, bool without_las
           .without_last = without_last};
 }
 
-// The numbers that sums of columns from `first` on start from: each is rounded to float32 before.
+// Returns the start values of the sums of the columns from `first` on, each rounded to float32.
 simd::SumStarts starts_of(const std::vector<double>& start, std::int64_t first) {
   simd::SumStarts starts;
   for (std::int64_t i = 0; i < simd::kFactorColumns; ++i) {
@@ -137,7 +137,7 @@ void Uncertain::lose_digits(int unit, Rounding rounding) {
   grid = unit;
   known = odd = false;
   if (std::abs(value) < (nearest ? ulp / 2 : ulp)) {
-    // All of it is lost, or it becomes one unit.
+    // The number becomes 0 or one unit.
     const bool up =
         rounding == Rounding::kToOdd || rounding == (value > 0 ? Rounding::kUp : Rounding::kDown);
     mean += (up ? std::copysign(ulp, value) : 0) - value;

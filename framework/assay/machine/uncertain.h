@@ -1,19 +1,20 @@
-// What chance makes of rounding errors: the mean and variance of the error of a number that has
-// been through roundings, and of a matrix unit's sums of products.
+// The statistics of rounding errors: the mean and variance of the error of a number that has been
+// rounded several times, and of a matrix unit's sums of products.
 //
-// A rounding to multiples of U of a number that is some multiple of G < U, U / G = r a power of
-// two, whose remainder may be any of the r with the same chance, errs by
+// A number is a multiple of G and is rounded to multiples of U > G, where U / G = r is a power of
+// two. If each of the r possible remainders is equally likely, the error of this rounding has
 //
-//   to nearest    0 in the mean, with variance U^2 / 12 (1 + 2 / r^2) (ties to even)
-//   toward zero   -sign U / 2 (1 - 1 / r), with variance U^2 / 12 (1 - 1 / r^2)
+//   to nearest    mean 0, variance U^2 / 12 (1 + 2 / r^2) (ties to even)
+//   toward zero   mean -sign U / 2 (1 - 1 / r), variance U^2 / 12 (1 - 1 / r^2)
 //
-// one that is known to be an odd multiple, as the exact sum of a chunk is of its lowest bit, by
+// The exact sum of a chunk is an odd multiple of its lowest bit. If the number is known to be an
+// odd multiple of G, the error has
 //
-//   to nearest    0, with variance U^2 / 12 (1 - 4 / r^2); of a tie (r = 2) U^2 / 4
-//   toward zero   -sign U / 2, with variance U^2 / 12 (1 - 4 / r^2)
+//   to nearest    mean 0, variance U^2 / 12 (1 - 4 / r^2), or U^2 / 4 for a tie (r = 2)
+//   toward zero   mean -sign U / 2, variance U^2 / 12 (1 - 4 / r^2)
 //
-// and a number that is a multiple of U already by nothing. So inputs of few bits, which are summed
-// exactly at first, have no errors there, and ties the half more that they cause.
+// A number that is already a multiple of U has no error. So inputs with few bits, whose sums are
+// exact at first, have no errors there, and the larger errors of ties are included.
 #pragma once
 
 #include <algorithm>
@@ -26,13 +27,13 @@
 
 namespace assay {
 
-// The exponent of a number other than 0, and that of its lowest bit, 2^e times an odd number.
+// Returns the exponent of a number other than 0.
 inline int exponent_of(double value) {
   const auto field = static_cast<int>(std::bit_cast<std::uint64_t>(value) >> 52 & 0x7ff);
   return field == 0 ? std::ilogb(value) : field - 1023;
 }
 
-// How a step rounds: to a format, or to a fixed grid.
+// The precision, range and mode of one rounding step.
 struct RoundingStep {
   explicit RoundingStep(const Format& format, Rounding rounding = Rounding::kNearestEven);
 
@@ -46,7 +47,7 @@ struct RoundingStep {
   }
 };
 
-// A number of which the exact value is known, and what chance makes of its error.
+// A number whose exact value is known, and the statistics of its error.
 struct Uncertain {
   static constexpr int kAnyGrid = 1 << 20;  // of 0
 
@@ -54,16 +55,16 @@ struct Uncertain {
   int grid = kAnyGrid;  // the number is a multiple of 2^grid
   double mean = 0, variance = 0;
   bool known = true;  // nothing was rounded yet
-  bool odd = false;   // the number is an odd multiple
+  bool odd = false;   // the number is an odd multiple of 2^grid
 
   static Uncertain exact(double number) {
     return {.value = number, .grid = lowest_bit(number), .odd = number != 0};
   }
-  // A number that is a multiple of nothing: of a quotient, or a function.
+  // A number without a known grid, such as a quotient or the value of a function.
   static Uncertain inexact(double number) {
     return {.value = number, .grid = -kAnyGrid, .known = false};
   }
-  // Of exact numbers.
+  // The product of two exact numbers.
   static Uncertain product(const Uncertain& a, const Uncertain& b) {
     const double value = a.value * b.value;
     return {.value = value,
@@ -71,7 +72,7 @@ struct Uncertain {
             .known = a.known && b.known,
             .odd = value != 0 && a.odd && b.odd};
   }
-  // The exponent of a number's lowest bit: it is 2^e times an odd number; kAnyGrid of 0.
+  // Returns e if the number is 2^e times an odd number, or kAnyGrid if it is 0.
   static int lowest_bit(double number) {
     const auto bits = std::bit_cast<std::uint64_t>(number);
     const int field = static_cast<int>(bits >> 52 & 0x7ff);
@@ -80,7 +81,8 @@ struct Uncertain {
     return digits == 0 ? kAnyGrid : std::max(field, 1) - 1075 + std::countr_zero(digits);
   }
 
-  // The exact sum. Theory adds once a product: a call would take as long as the sum does.
+  // The exact sum. It is always inlined, because it is called once for each product and a call
+  // would cost as much as the addition.
   [[gnu::always_inline]] void add(const Uncertain& other) {
     const int low = std::min(grid, other.grid);
     value += other.value;
@@ -96,30 +98,30 @@ struct Uncertain {
   void round(const RoundingStep& step) {
     if (value != 0) round_to_grid(step.ulp_exponent(value), step.rounding);
   }
-  // To multiples of 2^unit.
+  // Rounds to a multiple of 2^unit.
   void round_to_grid(int unit, Rounding rounding) {
     if (value != 0 && unit > grid) lose_digits(unit, rounding);
   }
 
  private:
-  // A rounding of a number that has digits below 2^unit.
+  // Rounds a number that has digits below 2^unit.
   void lose_digits(int unit, Rounding rounding);
 };
 
 // The errors of sums of products.
 struct SumErrors {
   std::vector<double> mean, variance;
-  // A unit that flushes took something for 0: theory says nothing of that.
+  // True if the unit flushed a number to 0. The theory does not cover such an error.
   bool flushes = false;
 };
 
-// Where the start of a sum, a bias, comes in: before all products, or added last, in float32.
+// When the start of a sum, a bias, is added: before all products, or last, in float32.
 enum class StartOfSum : std::uint8_t { kFirst, kAddedLast };
 
-// The errors of m x n sums of k products on a unit, as sum_bounds() of machine/unit_bound.h takes
-// them: each sum goes through the model's roundings in order, its partial sums taken as exact.
-// `without_last`: the last rounding of each sum is left out. The result does not depend on
-// `threads`.
+// Returns the errors of m x n sums of k products on a unit. The parameters are those of
+// sum_bounds() in machine/unit_bound.h. Each sum goes through the model's roundings in order, and
+// its partial sums are assumed to be exact. `without_last` leaves out the last rounding of each
+// sum. The result does not depend on `threads`.
 SumErrors sum_errors(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
                      const std::vector<double>& a, const std::vector<double>& b,
                      const std::vector<double>& start, StartOfSum starts, bool without_last,

@@ -15,21 +15,22 @@ namespace {
 
 constexpr double kFloat32Roundoff = 0x1p-24;
 
-// Mean of 2^e / |s| over mantissas s / 2^e in [1, 2): 0.693 where the mantissa is uniform, 0.721
-// where its logarithm is.
+// Mean of 2^e / |s| over mantissas s / 2^e in [1, 2): 0.693 if the mantissa is uniform, and 0.721
+// if its logarithm is.
 constexpr double kMeanPower = 0.7;
-// Of one path of partial sums the same mean varies by this much (measured, docs/abft.md).
+// Standard deviation of that mean over one path of partial sums (measured, docs/abft.md).
 constexpr double kPathDeviation = 0.031;
-// What a common path of all columns leaves of the estimated bias.
+// Standard deviation that remains if all columns take a common path, as a share of the estimated
+// bias.
 constexpr double kBiasDeviation = 0.05;
-// Products of eight bits each leave little to cut in a sum that is not long: the bias lies
-// anywhere from 0 to its whole.
+// Products of eight bits each leave little to truncate in a short sum: the bias lies anywhere
+// between 0 and its full value.
 constexpr double kCoarseMeanPower = 0.56, kCoarseDeviation = 0.065;
-// Products spread over octaves below their root mean square, and lose 2.5 bits more than that
-// would.
+// Products spread over several octaves below their root mean square. They lose 2.5 bits more than
+// products of that size.
 constexpr double kSpreadOfProducts = 0x1.6a09e667f3bcdp-3;  // 2^-2.5
-// Mean of (ulp/2)^2 / 3 over s^2 u^2, fitted: 3 is the rigorous side, 6.5 what mantissas with
-// uniform logarithms give, 5 what rms z of 0.82 to 1.05 asks for.
+// Divisors f such that a rounding of s has the variance s^2 u^2 / f, fitted: 3 is the rigorous
+// side, mantissas with uniform logarithms give 6.5, and an rms z of 0.82 to 1.05 needs 5.
 constexpr double kFitted = 5, kRigorous = 3;
 
 bool rounds_to_nearest(const DotModel& model) {
@@ -41,7 +42,7 @@ double ceil_of(std::int64_t a, std::int64_t b) {
   return b > 0 ? static_cast<double>((a + b - 1) / b) : 0;
 }
 
-// Roundings between a product and the sum, times their unit roundoffs.
+// Sum of the unit roundoffs of the roundings between a product and the sum.
 double roundoff_of(const DotModel& model, std::int64_t k, bool starts) {
   const RoundingCounts counts = rounding_counts(model, k);
   const double u = unit_roundoff(accumulator_format(model)) * (rounds_to_nearest(model) ? 1 : 2);
@@ -49,22 +50,23 @@ double roundoff_of(const DotModel& model, std::int64_t k, bool starts) {
   return counts.path * u + counts.promotions * kFloat32Roundoff + (starts ? kFloat32Roundoff : 0);
 }
 
-// How far a float64 sum of k sizes may be off, relatively: what is lost altogether is bounded by no
-// more than its sum.
+// Relative error of a float64 sum of k sizes. Flushed sizes need it, because only their computed
+// sum bounds them.
 double float64_sums(std::int64_t k) { return static_cast<double>(k) * 0x1p-52; }
 
-// How many units 2^(emax - F) a chunk may lose where terms are aligned: one a term, and where the
-// accumulator meets the sum afterwards one a sum that is rounded down, and theirs.
+// The number of units 2^(emax - F) that a chunk may lose if terms are aligned: one for each term
+// and the accumulator. If the accumulator is added afterwards, the sum of each interleaved group
+// and the sum of these lose one more each, because they are rounded down.
 double lost_units(const DotModel& model) {
   const int joins = model.sum_bits.value > 0 ? model.interleave.value + 1 : 0;
   return static_cast<double>(model.chunk.value + 1 + joins);
 }
 
-// What a unit takes of one operand: |x|, |x| as it counts where terms are aligned, and |x| of what
-// it flushes, which has no part in the other two.
+// The sizes of one operand as a unit reads it: |x|, |x| as it counts if terms are aligned, and |x|
+// of the flushed values. A flushed value has size 0 in the other two.
 struct OperandSizes {
   std::vector<double> size, aligned, flushed;
-  bool flushes = false;  // anything
+  bool flushes = false;  // true if any value is flushed
 };
 OperandSizes sizes_of(std::span<const double> values, const Format& f, bool flush) {
   OperandSizes s;
@@ -85,7 +87,7 @@ OperandSizes sizes_of(std::span<const double> values, const Format& f, bool flus
   return s;
 }
 
-// Adds the sizes of products that have no part in sums because a factor is flushed.
+// Adds the sizes of products that are missing from the sums because a factor is flushed.
 void add_flushed(const OperandSizes& rows, const OperandSizes& columns, std::int64_t n,
                  std::int64_t k, int threads, SumBounds& bounds) {
   const auto width = static_cast<std::size_t>(n), depth = static_cast<std::size_t>(k);
@@ -123,20 +125,20 @@ RoundingCounts rounding_counts(const DotModel& model, std::int64_t k) {
   const bool rounds_products = model.rounds_products();
   if (rounds_products) counts.inside += 1;
   counts.path = ceil_of(part, chunk) + counts.inside;
-  // A chunk ends where the partial sum is promoted.
+  // A chunk ends when the partial sum is promoted.
   double chunks = ceil_of(part, chunk);
   if (interval > 0) {
     counts.promotions = ceil_of(k, part);
     if (part > 0) chunks = chunks * static_cast<double>(k / part) + ceil_of(k % part, chunk);
   }
   counts.all = counts.inexact = chunks;
-  if (model.kept_bits.value > 0) return counts;  // one rounding a chunk, whatever the order
+  if (model.kept_bits.value > 0) return counts;  // one rounding for each chunk, in any order
   if (model.order.value == ChunkOrder::kFused) {
     if (!rounds_products) return counts;
     counts.all += products;
   } else {
-    // Products that are rounded by themselves, the sums of a chunk, and its sum with the
-    // accumulator; of fused multiply-adds one by one the products have no rounding of their own.
+    // Counts each rounded product, the sums of a chunk, and its sum with the accumulator. If fused
+    // multiply-adds are chained, the products have no rounding of their own.
     const bool fuses = model.order.value == ChunkOrder::kSequential && !rounds_products;
     counts.all = products + (fuses ? chunks : products);
   }
@@ -336,7 +338,7 @@ Accumulation::Accumulation(const DotModel* model, std::int64_t k)
     coarse_ = bits <= 16;
     if (model->promotion_interval.value > 0)
       segment_ = std::min<std::int64_t>(segment_, model->promotion_interval.value);
-    // Roundings inside a chunk, of sums that start at 0 there.
+    // Roundings inside a chunk, where sums start at 0.
     const auto length = static_cast<double>(chunk_);
     if (model->order.value == ChunkOrder::kSequential) inner_products_ = length / 2;
     if (model->order.value == ChunkOrder::kPairwise)
@@ -348,8 +350,8 @@ Accumulation::Accumulation(const DotModel* model, std::int64_t k)
   segments_ =
       std::ceil(static_cast<double>(std::max<std::int64_t>(k, 1)) / static_cast<double>(segment_));
   if (segments_ > 1) {
-    // Each segment's sums start at 0: of exchangeable products its total has the square
-    // V / segments + S / segments^2.
+    // The sums of each segment start at 0. If the products are exchangeable, the mean square of a
+    // segment's total is V / segments + S / segments^2.
     chain_products_ = roundings_ / (2 * segments_);
     chain_square_ = roundings_ / (3 * segments_ * segments_);
     promote_products_ = segments_ / 6;
@@ -370,22 +372,26 @@ double Accumulation::roundings_after(std::int64_t k) const {
   return static_cast<double>(all - (k - begin) / chunk_);
 }
 
-// The share of products that lose bits when they are aligned to a partial sum, from typical sizes.
+// Returns the share of products that lose bits when they are aligned to a partial sum, estimated
+// from typical sizes.
 double Accumulation::cut_products(const ProductStats& p) const {
   if (!aligned_ || !(p.square > 0)) return 0;
-  const double total = p.expected * p.expected / p.columns + p.square;  // S where C is as expected
+  // S if C has its expected values
+  const double total = p.expected * p.expected / p.columns + p.square;
   const double sum = (chain_square_ * total + chain_products_ * p.square) / roundings_;
   const double product = p.square / static_cast<double>(k_);
-  // 2^-b, where a typical product loses b bits when it is aligned to a partial sum. Without a
-  // logarithm, whose last bit differs between C libraries.
+  // 2^-b, where b is the number of bits that a typical product loses when it is aligned to a
+  // partial sum. Computed without a logarithm, whose last bit differs between C libraries.
   const double size =
       std::sqrt(product / sum) * std::ldexp(kSpreadOfProducts, kept_ - (product_bits_ - 2));
   return size < 1 ? 1 - size / 2 : 1 / (2 * size);
 }
 
-// Mean error of a rounding, as a multiple of u times the power of two of the partial sum.
+// Returns the mean error of a rounding, as a multiple of u times the power of two of the partial
+// sum.
 double Accumulation::truncation(const ProductStats& p) const {
-  // Of terms cut to F bits only the F - mantissa lowest bits of their sum are left to truncate.
+  // If terms are cut to F bits, only the F - mantissa lowest bits of their sum are left to
+  // truncate.
   const double own = !cuts_sums_ ? 0
                      : aligned_  ? 1 - std::ldexp(1.0, std::min(0, mantissa_ - kept_))
                                  : 1;
@@ -412,20 +418,22 @@ AccumulationNoise Accumulation::noise(const ProductStats& p, double kappa) const
                  path = (coarse_ ? kCoarseDeviation : kPathDeviation) * whole;
     double weight = 1 / kFitted;  // of one rounding, u^2 s^2
     if (aligned_) {
-      // The sum's own bits, and each product that is cut by less than a unit 2^(e - F), of either
-      // sign: unit^2 / 3.
+      // The bits of the sum itself, and of each product that is cut. A cut loses less than a unit
+      // 2^(e - F), with either sign, so its mean square is unit^2 / 3.
       weight = (1 - std::ldexp(1.0, 2 * std::min(0, mantissa_ - kept_))) / kFitted +
                static_cast<double>(chunk_) * cut_products(p) *
                    std::ldexp(1.0, 2 * (mantissa_ + 1 - kept_)) / 6;
     }
     weight += path * path * roundings_ / segments_;
     const double bias_error = kBiasDeviation * bias(p);
-    // Largest possible squares of partial sums and terms, for alignment follows the largest term.
+    // The largest possible squares of partial sums and terms, because the largest term decides the
+    // alignment.
     const double products = chain_products_ + (aligned_ ? 1 : 0);
     noise.variance =
         u * weight * (products * p.square + roundings_ * p.start) + bias_error * bias_error;
     noise.per_square = u * weight * chain_square_;
-    // How far the mean error of a rounding may be from the estimate: 2^e / |s| lies in (1/2, 1].
+    // The largest deviation of a rounding's mean error from the estimate: 2^e / |s| lies in (1/2,
+    // 1].
     const double radius = coarse_ ? kCoarseMeanPower : 1 - kMeanPower;
     noise.deviations = kappa * std::sqrt(kFitted / kRigorous) +
                        radius * whole * std::sqrt(p.columns * roundings_ / std::max(weight, 1e-30));
@@ -436,7 +444,7 @@ AccumulationNoise Accumulation::noise(const ProductStats& p, double kappa) const
     noise.per_square += kSquare * promote_square_;
   }
   if (p.square > 0 || p.start > 0) {
-    // Below the normal range a rounding errs by half of 2^-149, whatever the sum.
+    // Below the normal range the error of a rounding is up to half of 2^-149, whatever the sum.
     noise.variance += roundings_ * p.columns * 0x1p-298 / 12;
     noise.flushed = p.columns * flushed();
   }
@@ -453,9 +461,10 @@ ElementError Accumulation::element_bound(double bias, double reference, const do
                                          const double* b) const {
   double absolute = std::abs(bias), squares = bias * bias, prefix = bias, prefix_squares = 0;
   double cut = 0, largest = 0, sums = 0, total = 0, segment = 0, lost = 0;
-  const bool promotes = segments_ > 1;  // to where the bias is; partial sums start at 0
+  // to a sum that starts at the bias, while partial sums start at 0
+  const bool promotes = segments_ > 1;
   if (!promotes) largest = std::abs(bias);
-  // An accumulator below the normal range is aligned as the smallest normal.
+  // An accumulator below the normal range is aligned like the smallest normal number.
   const auto as_aligned = [&](double sum) {
     return absolute > 0 ? std::max(sum, std::max(least_normal_, floor_)) : sum;
   };
@@ -476,8 +485,8 @@ ElementError Accumulation::element_bound(double bias, double reference, const do
     if (++of_chunk != chunk_ && kk + 1 != k_ && of_segment != segment_) continue;
     of_chunk = 0;
     prefix_squares += prefix * prefix;
-    // Truncated: an ulp of the sum, and of each term a unit of the largest. Whether the bias comes
-    // first or last, the accumulator is no larger than this.
+    // Truncation loses up to an ulp of the sum, and one unit of the largest term for each term. The
+    // accumulator is not larger than `sum`, no matter if the bias is added first or last.
     const double sum = promotes ? std::abs(segment) : std::max(std::abs(segment), std::abs(prefix));
     sums += sum;
     cut += as_aligned(std::max(largest, sum));
@@ -503,11 +512,11 @@ ElementError Accumulation::element_bound(double bias, double reference, const do
 }
 
 ElementError Accumulation::chain_bound(const simd::ElementSums& s) const {
-  // What the roundings can add at worst would hide whole products of less precision; what they add
-  // at kDeviations is far beyond chance, whether k is summed in order or in any other.
+  // The worst case of the roundings would hide whole products of lower precision. An error of
+  // kDeviations is far beyond chance, whether k is summed in order or in any other order.
   constexpr double kDeviations = 16;
   const double any_order = roundings_ * (s.reference * s.reference / 3 + s.squares / 6);
-  // Roundings inside a chunk are beside those of the accumulator.
+  // Roundings inside a chunk come in addition to those of the accumulator.
   const double inside = inner_square_ * (s.reference * s.reference) + inner_products_ * s.squares;
   const double variance = (std::max(s.prefix_squares, any_order) + inside) / 3;
   const double floor =

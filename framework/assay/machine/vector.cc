@@ -15,16 +15,17 @@ namespace {
 
 bool is_float64(const Format& f) { return f.precision == 53; }
 
-// The exact sum a + b rounded to odd: what is inexact gets an odd last bit, and a following
-// rounding to at most 51 bits is that of the exact sum (Boldo and Melquiond, IEEE TC 57(4), 2008).
-// The error is Knuth's TwoSum; it is NaN where the sum is not finite, which then stays.
+// Returns the exact sum a + b rounded to odd: an inexact sum gets an odd last bit. Rounding it
+// again, to at most 51 bits, gives the same as rounding the exact sum (Boldo and Melquiond, IEEE TC
+// 57(4), 2008). The error is Knuth's TwoSum. If the sum is not finite, the error is NaN and the sum
+// stays.
 double add_to_odd(double a, double b) {
   const double sum = a + b;
   const double part = sum - a;
   const double error = (a - (sum - part)) + (b - part);
   const auto bits = std::bit_cast<std::uint64_t>(sum);
   const bool inexact = error > 0 || error < 0;
-  // The neighbour of an even sum on the error's side: away from zero where the signs agree.
+  // Moves an even sum to its neighbour on the error's side, away from zero if the signs agree.
   const bool away = std::signbit(error) == std::signbit(sum);
   const std::uint64_t odd = (bits & 1) != 0 ? bits : away ? bits + 1 : bits - 1;
   return std::bit_cast<double>(inexact ? odd : bits);
@@ -42,10 +43,11 @@ double saturated(const Format& f, double value) {
   return std::clamp(value, -max_finite(f), max_finite(f));
 }
 
-// A float64 (exact, to odd, or a float64 operation's own result) as the unit writes it.
+// Returns a float64 as the unit writes it. The value is exact, rounded to odd, or the result of a
+// float64 operation.
 double written(const VectorArithmetic& unit, double value) {
   const double rounded = round_to(*unit.format, value, Rounding::kNearestEven, unit.overflow);
-  const bool saturate = unit.overflow == Overflow::kSaturate;  // round_to keeps float64 as it is
+  const bool saturate = unit.overflow == Overflow::kSaturate;  // round_to does not change float64
   return flushed(unit, saturate ? saturated(*unit.format, rounded) : rounded);
 }
 
@@ -67,7 +69,7 @@ void write_array(const VectorArithmetic& unit, double* values, std::int64_t n) {
   }
 }
 
-// written() of one value after another, where each waits for the one before.
+// A written() that is fast for one value after another, when each waits for the one before.
 class QuickWrite {
  public:
   explicit QuickWrite(const VectorArithmetic& unit)
@@ -101,7 +103,7 @@ class QuickWrite {
   }
 
  private:
-  int drop_;  // bits of a float64 that the format has not
+  int drop_;  // bits of a float64 that the format does not have
   std::uint64_t half_, mask_;
   double least_, most_, magic_;
   bool saturate_, flush_;
@@ -191,7 +193,7 @@ void chain(const VectorArithmetic& unit, std::int64_t n, std::int64_t w, const f
                    sums);
 }
 
-// One level of the tree over the rows of an n x w matrix; returns the rows that are left.
+// Adds one level of the tree over the rows of an n x w matrix. Returns the number of rows left.
 template <typename T>
 std::int64_t tree_level(const VectorArithmetic& unit, std::int64_t n, std::int64_t w, T* x) {
   const std::int64_t pairs = n / 2;
@@ -207,7 +209,7 @@ std::int64_t tree_level(const VectorArithmetic& unit, std::int64_t n, std::int64
   return n - pairs;
 }
 
-// Levels until a row holds the sum of `chunk` (a power of two) or of all.
+// Adds levels until a row holds the sum of `chunk` (a power of two) rows or of all rows.
 template <typename T>
 std::int64_t tree_levels(const VectorArithmetic& unit, std::int64_t chunk, std::int64_t n,
                          std::int64_t w, T* x) {
@@ -215,7 +217,7 @@ std::int64_t tree_levels(const VectorArithmetic& unit, std::int64_t chunk, std::
   return n;
 }
 
-// A tree a chunk of any length; returns how many.
+// Sums each chunk, of any length, by a tree. Returns the number of chunks.
 template <typename T>
 std::int64_t chunk_trees(const VectorArithmetic& unit, std::int64_t chunk, std::int64_t n,
                          std::int64_t w, T* x) {
@@ -275,9 +277,9 @@ double vector_oracle(const VectorArithmetic& unit, VectorOp op, double a, double
   if (op == VectorOp::kMax) return larger(a, b);
   if (op == VectorOp::kMin) return -larger(-a, -b);
   a = flushed(unit, a), b = flushed(unit, b), c = flushed(unit, c);
-  // Of operands of p <= 24 bits, float64's sum and quotient rounded again to p bits are those
-  // rounded once (Figueroa, SIGNUM Newsletter 30(3), 1995: 53 >= 2 p + 2), and its product is
-  // exact.
+  // If operands have p <= 24 bits, float64's sum and quotient may be rounded again to p bits: the
+  // result is that of one rounding (Figueroa, SIGNUM Newsletter 30(3), 1995: 53 >= 2 p + 2). Their
+  // product is exact.
   switch (op) {
     case VectorOp::kAdd:
       return written(unit, a + b);
@@ -327,7 +329,7 @@ void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n,
   const int operands = operands_of(op);
   const bool exact = op == VectorOp::kMax || op == VectorOp::kMin;
   const bool flush = unit.subnormals == Subnormals::kFlush && !exact;
-  // An operand's block where it lies, or copied: a number, or what is flushed.
+  // Returns an operand's block. A scalar and values that are flushed are copied.
   const auto block = [&](const VectorOperand<double>& x, std::int64_t start, std::int64_t count,
                          double* copy) {
     if (x.scalar) {

@@ -23,7 +23,7 @@ constexpr VectorFormat kAscend910bFormats[] = {
      .repeat = {64, Provenance::kDocumented}},
 };
 
-// What C++ on a CPU does, and what GPU libraries do: 16-bit formats are computed in float32.
+// C++ on a CPU and GPU libraries compute 16-bit formats in float32.
 constexpr VectorFormat kFloatFormats[] = {
     {.input = "float16",
      .unit = {"float32", Provenance::kAssumed},
@@ -39,8 +39,9 @@ constexpr VectorFormat kFloatFormats[] = {
      .repeat = {0, Provenance::kAssumed}},
 };
 
-// The float units beside NVIDIA's tensor cores, as code is compiled for them by default: subnormals
-// are kept, divisions and square roots are rounded once, and multiply-adds are fused.
+// The float units of NVIDIA's GPUs, without the tensor cores, as code is compiled for them by
+// default: subnormals are kept, divisions and square roots are rounded once, and multiply-adds are
+// fused.
 constexpr VectorModel simt(std::string_view machine) {
   return {
       .machine = machine,
@@ -53,7 +54,7 @@ constexpr VectorModel simt(std::string_view machine) {
       .source = "IEEE 754, by the vendor's programming guide: compute capability 2.0 and later"};
 }
 
-// AMD's: as a processor computes, which no recorded result was held against.
+// AMD's float units compute as a processor does. This was not compared with recorded results.
 constexpr VectorModel amd(std::string_view machine) {
   return {.machine = machine,
           .formats = kFloatFormats,

@@ -1,5 +1,5 @@
-// The vector units that assay emulates as data: a row of the table is the unit of one machine, and
-// a row of a unit is how it treats one input format.
+// The vector units that assay emulates, as data. A row of the table is the unit of one machine, and
+// a row of a unit describes one input format.
 #pragma once
 
 #include <span>
@@ -12,11 +12,12 @@ namespace assay {
 // "gradual" or "flush", as the parameter `subnormals` of operators takes it.
 std::string_view subnormals_word(Subnormals subnormals);
 
-// How a unit treats one input format.
+// The treatment of one input format by a unit.
 struct VectorFormat {
   std::string_view input;
   Known<std::string_view> unit;  // the format that the unit computes in
-  Known<int> repeat;             // elements of one repeat, a power of two; 0: it has no repeats
+  // Elements of one repeat, a power of two. 0 if the unit has no repeats.
+  Known<int> repeat;
 };
 
 struct VectorModel {
@@ -24,27 +25,29 @@ struct VectorModel {
   std::span<const VectorFormat> formats;
   Known<Overflow> overflow;
   Known<Subnormals> subnormals;
-  Known<bool> fused;  // whether a multiply-add rounds once; else its product is rounded first
-  // Where true, tanh is computed in float32 as (e - 1) / (e + 1) with e = exp(2 x) and x limited to
-  // +-8.8, and the tanh form of GELU as x / (1 + exp(-2 u)). Else tanh is rounded once, as the
+  // True if a multiply-add rounds once. If not, its product is rounded first.
+  Known<bool> fused;
+  // If true, tanh is computed in float32 as (e - 1) / (e + 1) with e = exp(2 x) and x limited to
+  // +-8.8, and the tanh form of GELU as x / (1 + exp(-2 u)). If false, tanh is rounded once, as the
   // other functions are.
   Known<bool> tanh_by_exp;
-  // The library whose errors bound exp, log, sqrt, rsqrt, erf and tanh of right results
-  // (machine/function_error.h). Emulated they are the exact value rounded once.
+  // The library whose errors bound correct results of exp, log, sqrt, rsqrt, erf and tanh
+  // (machine/function_error.h). Emulated functions return the exact value rounded once.
   Known<std::string_view> functions;
-  std::string_view source;  // where all of this is known from
+  std::string_view source;  // the source of all these values
   // The format that numbers are rounded to before they are converted to int8.
   Known<std::string_view> int8_from = {"float32", Provenance::kAssumed};
 };
 
 std::span<const VectorModel> vector_models();
-// nullptr where the machine has no vector unit: `exact`, the reference, is not emulated by one.
+// Returns nullptr if the machine has no vector unit, as for the reference `exact`, which is not
+// emulated.
 const VectorModel* find_vector_model(std::string_view machine);
 const VectorModel* find_vector_model(const Machine& machine);
 // Throws std::invalid_argument that names the machine, and those that have a vector unit.
 const VectorModel& vector_model(const Machine& machine);
-// How the unit treats an input format. Throws std::invalid_argument that names the formats that it
-// takes.
+// Returns the treatment of an input format. Throws std::invalid_argument that names the formats
+// that the unit takes.
 const VectorFormat& vector_format(const VectorModel& model, const Format& input);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// What an audit found, as text and a page.
+// The findings of an audit, as text and as a page.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace assay::report {
 
-// A row a target with its score and the share caught of each class; then, where there are any, the
-// findings, what was let through (at most `listed` corruptions of a class; all where it is below
-// 0), the smallest errors seen, what is blind, and the verdicts that depend on the size.
+// Returns one row for each target, with its score and the share caught of each class. Then follow,
+// if there are any: the findings, the corruptions that were let through, the smallest errors seen,
+// the blind elements, and the verdicts that depend on the size. At most `listed` corruptions of a
+// class are listed, or all if `listed` is below 0.
 std::string audit_text(const audit::AuditResult& result, int listed = 4);
 
-// One self-contained page, no network, nothing that runs.
+// Returns one self-contained page without scripts, which needs no network.
 std::string audit_html(const audit::AuditResult& result, const wire::AuditHead& head);
 
 }  // namespace assay::report

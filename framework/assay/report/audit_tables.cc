@@ -13,12 +13,12 @@ namespace {
 using audit::AuditResult;
 using audit::TargetResult;
 
-// Cut, so that it is never "1" of what is not all.
+// Truncates the score, so that it is never "1" unless all were caught.
 std::string score_text(double score) {
   return formatted("{:.3f}", std::floor(1000 * score) / 1000);
 }
 
-// "3 / 4": caught of those that were tried.
+// Returns "3 / 4": the number caught of the number tried.
 std::string caught_text(const audit::Caught& c) {
   return c.tried == 0 ? "-" : formatted("{} / {}", c.caught, c.tried);
 }
@@ -52,11 +52,11 @@ AuditTable scores(const AuditResult& result) {
 }
 
 AuditTable findings(const AuditResult& result, int listed) {
-  constexpr int kMost = 4;  // of a target, where not all are listed
+  constexpr int kMost = 4;  // for each target, unless all are listed
   std::size_t left_out = 0;
   AuditTable table{"not audited", {"target", "case", "finding"}, {}};
   for (const TargetResult& t : result.targets) {
-    // Of many cases with the same finding one line.
+    // Cases with the same finding share one line.
     std::vector<std::pair<std::string, std::vector<std::string>>> by_words;
     for (const audit::Finding& f : t.findings) {
       const std::string words = formatted("{}: {}", finding_words(f.kind), f.because);
@@ -113,7 +113,7 @@ std::string least_text(const audit::Sight& s) {
   return s.least ? grouped(*s.least) : formatted("> {}", grouped(s.most));
 }
 
-// A row a target and dtype: the smallest error of each kind, and the blind elements.
+// One row for each target and dtype: the smallest error of each kind, and the blind elements.
 AuditTable sights(const AuditResult& result) {
   AuditTable table{"the smallest errors seen", {"target", "dtype"}, {}};
   table.note = "blind: so many of the smallest elements could be 0 together, and it passes";

@@ -12,10 +12,10 @@ struct AuditTable {
   std::string title;
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
-  std::string note = {};  // below it
+  std::string note = {};  // text below the table
 };
 
-// Those that have rows, in the order in which they are read. `listed` as in audit_text().
+// Returns the tables that have rows, in reading order. `listed` as in audit_text().
 std::vector<AuditTable> audit_tables(const audit::AuditResult& result, int listed);
 
 // "does not pass the right output", ...

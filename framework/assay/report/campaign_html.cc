@@ -30,7 +30,7 @@ td.bar { min-width:9rem; white-space:nowrap; }
 .facts { margin:.4rem 0; overflow-wrap:anywhere; }
 )";
 
-// Cells of one name, of all results that have one.
+// Cells of one name, from all results that have one.
 struct Group {
   std::string name;
   std::vector<std::size_t> runs;  // of each cell
@@ -62,7 +62,7 @@ std::vector<Group> groups_of(const std::vector<campaign::SavedCampaign>& results
         }
       }
     }
-    // One gate after the other, in all results.
+    // One gate after the other, over all results.
     for (std::size_t color = 0; color < gates.size(); ++color) {
       for (std::size_t i = 0; i < group.cells.size(); ++i) {
         const std::vector<campaign::GateResult>& of = group.cells[i]->result.gates;
@@ -82,7 +82,7 @@ std::vector<Group> groups_of(const std::vector<campaign::SavedCampaign>& results
 std::string cell_html(const std::string& text) {
   return formatted("<td>{}</td>", xml_escaped(text));
 }
-// A name may break behind its commas.
+// Allows a line break behind each comma of a name.
 std::string breakable(const std::string& name) {
   std::string out;
   for (const char c : xml_escaped(name)) {
@@ -213,7 +213,7 @@ std::string line_heads(const std::vector<CampaignLine>& lines) {
   return heads;
 }
 
-// What names a series in every result: bit and direction or the fault, and its class.
+// Identifies a series in every result: bit and direction, or the fault, and its class.
 struct SeriesKey {
   int bit;
   fault::Direction direction;
@@ -231,7 +231,8 @@ const campaign::SeriesResult* series_of(const CampaignLine& line, const SeriesKe
   return nullptr;
 }
 
-// A row a series of any result: how many faults of each outcome, and what each gate saw.
+// One row for each series of any result: the number of faults of each outcome, and the detections
+// of each gate.
 std::string series_table(const Group& group, bool census) {
   std::vector<SeriesKey> keys;
   std::string rows;
@@ -299,7 +300,8 @@ const campaign::RocPoint* first_point(const std::vector<campaign::RocPoint>& poi
   return found == points.end() ? nullptr : &*found;
 }
 
-// Where a threshold could stand: itself, without an alarm on these rows, and with few.
+// Table of possible thresholds: the threshold itself, one without an alarm on these rows, and ones
+// with few alarms.
 std::string operating_points(const std::vector<CampaignLine>& lines) {
   std::string rows;
   for (const CampaignLine& line : lines) {
@@ -434,7 +436,7 @@ std::string published_table(const Group& group) {
 
 struct Pair {
   std::string cell, gate, what;
-  std::size_t run;  // beside the first
+  std::size_t run;  // the result that is compared with the first
   campaign::MeasuredRate first, other;
 };
 
@@ -572,7 +574,7 @@ std::string source_table(const std::vector<campaign::SavedCampaign>& results) {
                rows);
 }
 
-// What the page's short forms mean; those that it does not have are left out.
+// Explains the short forms that the page uses.
 std::string notes(const std::vector<Group>& groups) {
   bool bounds = false, no_interval = false, is_void = false, elementwise = false;
   bool let_through = false;
@@ -666,7 +668,7 @@ std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
   if (results.size() > 1) body += comparison(groups, results);
   body += "<h2>False alarms on clean rows</h2>\n" + alarm_table(groups, results.size());
   body += "<h2>Faults</h2>\n";
-  // A page of many cells opens at once; they are unfolded one by one.
+  // A page with many cells opens quickly, because its cells are unfolded one by one.
   constexpr std::size_t kOpen = 8;
   if (groups.size() > 1 && groups.size() <= kOpen) {
     body += "<ul>\n";

@@ -8,8 +8,9 @@
 
 namespace assay::report {
 
-// One self-contained page of one result, or of several side by side: cells of one name share their
-// pictures. `command` and `version` say what made it. Throws std::invalid_argument without results.
+// Returns one self-contained page of one result, or of several side by side. Cells of one name
+// share their pictures. `command` and `version` describe the origin of the page. Throws
+// std::invalid_argument if there are no results.
 std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
                           const std::string& command, const std::string& version);
 

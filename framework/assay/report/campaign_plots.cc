@@ -13,7 +13,7 @@
 namespace assay::report {
 namespace {
 
-// Half octaves within the range, one step below it and one above.
+// Half octaves within the range, plus one step below it and one above.
 constexpr int kStepBins = 1 << (simd::kBinBits - 1);
 constexpr int kSteps = (simd::kRatioBins - 2) / kStepBins;
 
@@ -27,7 +27,7 @@ double share_of(std::int64_t part, std::int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Several lines at one place stand beside each other.
+// Places several lines at one point beside each other.
 double aside(std::size_t i, std::size_t n) {
   if (n < 2) return 0;
   return std::min(0.5, 0.12 * static_cast<double>(n - 1)) *
@@ -55,7 +55,7 @@ std::vector<PlotSeries> bit_series(const std::vector<CampaignLine>& lines,
     for (const campaign::SeriesResult& s : gate.series) {
       if (s.series.bit < 0 || s.series.direction != direction) continue;
       bits.insert(s.series.bit);
-      // Another census of the cell begins, or no element can take the flip: the line ends.
+      // The line ends if another census of the cell begins, or if no element can take the flip.
       if (s.series.bit <= last || s.detected.rate.trials == 0) {
         series.points.push_back({0, NAN, ""});
       }
@@ -96,7 +96,7 @@ PlotAxis bit_axis(const std::set<int>& bits) {
   return axis;
 }
 
-// log2 of the upper edge of a step.
+// Returns log2 of the upper edge of a step.
 double upper_edge(int step) { return std::log2(campaign::ratio_edge((step + 1) * kStepBins)); }
 
 std::int64_t in_step(const campaign::RatioCounts& counts, int step) {
@@ -105,7 +105,7 @@ std::int64_t in_step(const campaign::RatioCounts& counts, int step) {
   return sum;
 }
 
-// 10^(e + 2) as a percentage that is read at a glance.
+// Returns 10^(e + 2) as a readable percentage.
 std::string percent_tick(int e) {
   return e < -6 ? formatted("1e{}", e + 2) : short_number(std::pow(10.0, e + 2), 4);
 }
@@ -170,7 +170,7 @@ std::string roc_plot(const std::vector<CampaignLine>& lines) {
     if (!curves.back().empty()) rows = std::max(rows, line.result().alarms.rate.trials);
   }
   if (!any) return "";
-  // Down to one row of all; a place for none of them is left of that.
+  // The axis goes down to one of all rows. The place for no row is to the left of that.
   const double least = std::floor(std::log10(1 / static_cast<double>(rows)));
   const double none = least - 0.6;
   Plot plot{.title = "Detection against false alarms, as the threshold is multiplied (ROC)",
@@ -188,7 +188,7 @@ std::string roc_plot(const std::vector<CampaignLine>& lines) {
         .color = lines[i].color, .run = lines[i].run, .faint = lines[i].result().is_void()};
     bool marked = false;
     for (const campaign::RocPoint& p : curves[i]) {
-      // A larger threshold that alarms no less only sees less.
+      // Without false alarms, a larger threshold only detects less.
       if (marked && !series.points.empty() && p.false_alarms == 0) break;
       const bool is_threshold = !marked && p.multiple >= 1;
       marked = marked || is_threshold;
@@ -261,7 +261,7 @@ std::string ratio_plots(const std::vector<CampaignLine>& lines) {
     const double first = steps[1].left, last = steps.back().left - 0.6;
     const int step = last - first > 18 ? 4 : last - first > 8 ? 2 : 1;
     for (int e = -16; e <= 16; e += step) {
-      // Room for the words at both ends.
+      // Leaves space for the words at both ends.
       if (e > first + 0.07 * (last - first) && e < last - 0.07 * (last - first)) {
         plot.x.ticks.push_back({double(e), ratio_tick(e)});
       }

@@ -21,7 +21,8 @@ std::string padded(const std::string& name, std::size_t width) {
   return text.size() >= width ? text + " " : text + std::string(width - text.size(), ' ');
 }
 
-// The gate's name as a column's head: cut where it is long, the full one stands above.
+// Returns the gate's name for a column head. A long name is cut, and the full name is above the
+// table.
 std::string head(const std::string& name) {
   const std::string gate = printable_name(name);
   return gate.size() < kGateWidth ? gate : gate.substr(0, kGateWidth - 3) + "..";
@@ -83,7 +84,7 @@ std::string clean_table(const campaign::CellResult& result) {
   return out;
 }
 
-// What the short forms mean that these results have.
+// Explains the short forms that these results use.
 std::string notes_text(const std::vector<campaign::CellResult>& results) {
   bool bounds = false, no_interval = false, is_void = false;
   const auto add = [&](const campaign::MeasuredRate& r) {
@@ -135,7 +136,7 @@ std::string fault_table(const campaign::Cell& cell, const campaign::CellResult& 
     const campaign::SeriesResult& r = first[s];
     masked += r.faults.masked;
     not_finite += r.faults.not_finite;
-    // A run of bits that all gates always see, or never, is one line.
+    // Consecutive bits that all gates always detect, or never, share one line.
     std::size_t last = s;
     if (!in_full && r.series.bit >= 0 && all_or_nothing(result, s)) {
       while (last + 1 < first.size() && first[last + 1].series.fault == r.series.fault &&
@@ -254,7 +255,7 @@ std::string campaign_csv(const campaign::Plan& plan,
       "not_checkable,dismissed,void,class\n";
   for (const campaign::CellResult& result : results) {
     const campaign::Cell& cell = plan.cells[result.cell];
-    // Other operators have sizes of their own, which are in the cell's name.
+    // Other operators have other sizes, which are in the cell's name.
     const bool has_mkn = cell.is_product() && cell.shape.size() == 3;
     for (const campaign::GateResult& g : result.gates) {
       const std::string start = formatted(
@@ -314,7 +315,7 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons,
     std::string ours = c.ours.rate.trials == 0 ? "not injectable" : rate_text(c.ours);
     if (c.is_void && p.bit >= 0 && c.ours.rate.events > 0) ours += " void";
     std::string verdict = "agrees";
-    // A cell that is void says nothing that could be compared.
+    // A void cell has nothing to compare.
     if (p.word == "void") {
       verdict = "";
     } else if (!p.remark.empty()) {

@@ -39,7 +39,7 @@ std::string miss_line(const Verdict& v, const Miss& miss) {
                    words.ulps.empty() ? "" : formatted(", {} ulp", words.ulps));
 }
 
-// Three digits, rounded up: a tolerance that is offered must pass.
+// Three digits, rounded up, because a suggested tolerance must pass.
 std::string offered(double value) {
   std::string text = short_number(value);
   for (double step = value; std::strtod(text.c_str(), nullptr) < value;) {
@@ -49,7 +49,8 @@ std::string offered(double value) {
   return text;
 }
 
-// What would pass: an rtol at the bound's atol, where an rtol mends it, and an atol at its rtol.
+// The tolerances that would pass: an rtol at the bound's atol, if any rtol is enough, and an atol
+// at the bound's rtol.
 struct Offer {
   std::string rtol, atol;
 };
@@ -59,19 +60,19 @@ Offer offer_of(const Verdict& v) {
   return {rtol ? offered(m.required_rtol) : "", offered(m.required_atol)};
 }
 
-// Visible width: bytes, less the continuation bytes of UTF-8.
+// Returns the visible width: the number of bytes without the continuation bytes of UTF-8.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
   }));
 }
 
-// Cases that a table lists whether they passed or not.
+// The number of cases up to which a table also lists those that passed.
 constexpr std::size_t kFewCases = 50;
 
 // Known failures have a row too.
 bool has_nothing_to_say(const CaseReport& c) { return c.passes() && c.remark == Remark::kNone; }
-// The name of a case as explanations have it, with the name that the user gave it if that differs.
+// Returns the name of a case for explanations, with the user's name for it if that differs.
 std::string place_of(const CaseReport& c) {
   const std::string title = printable_name(c.title());
   const std::string place = c.file.empty() ? title : formatted("{}: {}", printable(c.file), title);
@@ -90,9 +91,9 @@ std::string_view color_of(Outcome outcome) {
   }
 }
 
-// The notes of what passed, the checksums' too; each text once, with the number of cases that have
-// it, and no more than a few. (The explanation of what did not pass has its notes, and a column
-// what the checks are blind to.)
+// Returns the notes of the cases that passed, including those of checksums. Each text appears once,
+// with the number of its cases, and there are at most kNoted texts. (Notes of cases that did not
+// pass are in their explanations, and blind elements have a column.)
 std::string noted(const GateReport& report) {
   constexpr std::size_t kNoted = 8;
   std::vector<std::pair<std::string, std::int64_t>> texts;
@@ -141,7 +142,7 @@ std::string blind_cell(const Verdict& v) {
 
 MissWords miss_words(const Verdict& v, const Miss& miss) {
   const Format& f = *v.format;
-  // A golden value that the standard does not round is shown as it was compared.
+  // If the standard does not round golden values, the value is shown as it was compared.
   const auto as_stored = [&](double expected, std::uint64_t bits) {
     return !row_of(v.bound.rule).by_codes && !v.bound.round_expected && std::isfinite(expected) &&
            expected != decode(part_format(f), bits);
@@ -179,7 +180,7 @@ std::string why_text(const Verdict& v) {
   return text;
 }
 
-// Says why no tolerance can help a verdict that has metrics and misses by NaN or infinity.
+// Explains why no tolerance can help a verdict that has metrics and mismatches by NaN or infinity.
 std::string special_difference(const Verdict& v) {
   const bool only_policy = !v.bound.nan_equal && v.metrics->both_nan == v.special_misses;
   return only_policy ? "NaN is where NaN is expected, which equal_nan accepts"
@@ -199,7 +200,7 @@ std::vector<ExplanationLine> lines_of(const Verdict& v) {
     lines.push_back({"note: ", printable_sentence(note)});
   }
   if (v.misses > 0 && v.metrics) {
-    // What no tolerance can mend is not offered one.
+    // No tolerance is suggested if none would help.
     if (v.special_misses > 0 && v.bound.rule != Rule::kBits) {
       lines.push_back({"no tolerance would pass: ", special_difference(v)});
     } else if (v.bound.is_plain()) {
@@ -242,7 +243,7 @@ std::string explain(const AbftVerdict& v, const std::string& reproduce) {
     const std::string_view source = v.from_golden ? "golden says" : "the operands say";
     text += formatted("\n  {}{} {}, {} {} to {}: ", batch, flag.is_column ? "column" : "row",
                       flag.index, flag.is_column ? "rows" : "columns", flag.first, flag.last);
-    // An infinite or NaN element leaves no difference to speak of.
+    // With an infinite or NaN element there is no meaningful difference.
     const bool special = flag.element && !std::isfinite(flag.element->actual);
     if (!special) {
       text += formatted("D {}, T {}, D/T {}", short_number(flag.reading.difference, 4),
@@ -306,7 +307,7 @@ std::string metrics_text(const Verdict& v) {
   const auto line = [&](std::string_view name, const std::string& value) {
     out += formatted("  {:<20}{}\n", name, value);
   };
-  // Metrics of the table; what follows the number.
+  // Adds a metric of the table. `more` follows the number.
   const auto row = [&](const char* name, const std::string& more = "") {
     line(find_metric(name)->words, find_metric(name)->text(m) + more);
   };
@@ -416,7 +417,8 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     outcomes.push_back(outcome);
   };
   const std::vector<std::string> nothing(6, "-");
-  // Of many cases those that did not pass alone, failures first: nobody has to look for them.
+  // If there are many cases, only those that did not pass have rows, failures first, so that they
+  // are easy to find.
   const std::vector<const CaseReport*> order = worst_first(report);
   const auto passed = std::count_if(report.cases.begin(), report.cases.end(), has_nothing_to_say);
   const bool lists_all = all || report.cases.size() <= kFewCases;
@@ -425,7 +427,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     if (!lists_all && has_nothing_to_say(c)) break;
     const bool bare = c.verdicts.empty() && !c.abft;
     if (!c.error.empty() || bare) add_row(c, c.outcome_text(), Outcome::kFail, nothing);
-    // A known failure is no alarm.
+    // A known failure is not shown as an alarm.
     const auto shown = [&](Outcome outcome) {
       if (c.remark == Remark::kNone || outcome != c.judged()) return outcome;
       return c.remark == Remark::kKnownFailure ? Outcome::kUntrusted : Outcome::kFail;

@@ -18,11 +18,12 @@
 namespace assay::report {
 namespace {
 
-// What the page has where no script runs, and in lists that are for an overview.
+// Limits of the page without scripts, and of lists that give an overview.
 constexpr std::size_t kPlainRows = 1000, kPlainExplanations = 200;
 constexpr std::size_t kListedFiles = 20, kListedOperators = 200, kChartRows = 40;
 
-// The columns of outcomes, the classes of their words, and their own words where they differ.
+// The columns of outcomes, the CSS classes of their words, and the words of the page if they
+// differ.
 struct OutcomeColumn {
   std::string_view word, kind, words = word;
 };
@@ -65,14 +66,14 @@ std::string metric_cells(const Verdict& v) {
   return cells;
 }
 
-// The name of a case, after its file where there are several.
+// The name of a case, after its file if there are several.
 std::string name_cells(const CaseReport& c, bool several) {
   return formatted("{}<td><code>{}</code></td>",
                    several ? formatted("<td><code>{}</code></td>", xml_escaped(c.file)) : "",
                    xml_escaped(c.title()));
 }
 
-// Its outcome, coloured.
+// The outcome of a case, coloured.
 std::string outcome_cell(const CaseReport& c, Outcome outcome) {
   return formatted("<td class={}><b>{}</b></td>", kind_of(c, outcome), c.outcome_text(outcome));
 }
@@ -108,7 +109,7 @@ std::string plain_row(const CaseReport& c, const AbftVerdict& a, bool several) {
       judged ? short_number(a.worst_ratio) : "-", xml_escaped(a.spec));
 }
 
-// The page without its script: rows and explanations, failures first where there are too many.
+// The page without its script: rows and explanations. If there are too many, failures come first.
 class Plain {
  public:
   explicit Plain(const GateReport& report) : several_(!report.files.empty()) {
@@ -147,7 +148,7 @@ class Plain {
         formatted("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
                   xml_escaped(c.title()), kind, word, xml_escaped(text));
   }
-  // `row` makes it.
+  // Adds a row, which row() builds, unless the page has enough rows.
   template <typename Row>
   void add_row(const Row& row) {
     if (++listed_ <= kPlainRows) rows_ += row();
@@ -184,7 +185,7 @@ class Plain {
   std::size_t listed_ = 0, explained_ = 0;
 };
 
-// The texts with how often each came, the most frequent first.
+// The texts with their counts, the most frequent first.
 std::string counted_text(const std::map<std::string, std::int64_t>& counts) {
   std::vector<std::pair<std::string, std::int64_t>> order(counts.begin(), counts.end());
   std::stable_sort(order.begin(), order.end(),
@@ -198,7 +199,7 @@ std::string counted_text(const std::map<std::string, std::int64_t>& counts) {
   return joined(parts);
 }
 
-// What ran where, and against what, as a list of facts.
+// A list of facts about the run: the producers, the standards and the files.
 std::string facts(const GateReport& report) {
   std::map<std::string, std::int64_t> standards, producers;
   for (const CaseReport& c : report.cases) {
@@ -238,7 +239,7 @@ std::string facts(const GateReport& report) {
   return out + "</dl>\n";
 }
 
-// How many cases of each operator have which outcome.
+// The number of cases of each operator with each outcome.
 std::string operators(const GateReport& report) {
   std::map<std::string, std::map<std::string_view, std::int64_t>> counts;
   std::map<std::string_view, std::int64_t> all = outcome_counts(report);
@@ -279,10 +280,10 @@ std::string operators(const GateReport& report) {
   return out + "</details>\n";
 }
 
-// As far as the axis goes; 0 has no place on it.
+// Limits a ratio to the axis. 0 has no place on it.
 double drawn_ratio(double ratio) { return ratio == 0 ? 0 : std::clamp(ratio, 1e-4, 1e4); }
 
-// Bars of all cases; of many, of those where the number is worst.
+// Bars of all cases, or only of the worst ones if there are many.
 std::string charts(const GateReport& report) {
   RowsChart ratios{.title = "largest error / bound (above 1 fails; the axis ends at 1e-4 and 1e4)",
                    .logarithmic = true,
@@ -291,7 +292,8 @@ std::string charts(const GateReport& report) {
   RowsChart snrs{.title = "signal to noise, dB"};
   for (const CaseReport& c : report.cases) {
     for (const Verdict& v : c.verdicts) {
-      // The charts end where a larger number says nothing more; the table has them all.
+      // The charts end at values beyond which a larger number adds no information. The table has
+      // all values.
       const double ratio = v.sites > 0 ? drawn_ratio(v.worst_ratio) : NAN;
       const double snr = v.metrics ? std::max(v.metrics->snr_db, -20.0) : NAN;
       const std::string color = color_of(c, v.outcome);

@@ -1,6 +1,7 @@
-// A gate report as a page: what ran, how many cases have which outcome, a table of all verdicts by
-// operator that sorts and filters, and behind what did not pass its explanation with pictures of
-// the errors. Without JavaScript it is a plain page. docs/gate.md has what is in it.
+// A gate report as a page. It has the facts of the run, the number of cases with each outcome, and
+// a table of all verdicts by operator that sorts and filters. Each row that did not pass opens its
+// explanation, with pictures of the errors. Without JavaScript it is a plain page. docs/gate.md
+// describes its parts.
 #pragma once
 
 #include <string>

@@ -20,20 +20,20 @@
 namespace assay::report {
 namespace {
 
-// The JSON of a text.
+// Returns a text as JSON.
 std::string json_text(std::string_view text) {
   using wire::Json;
   return Json(printable_lines(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Every text once.
+// Collects texts and stores each only once.
 class Strings {
  public:
   std::size_t number(std::string text) {
     return numbers_.try_emplace(std::move(text), numbers_.size()).first->second;
   }
 
-  // The places of the numbers in natural order, and the texts in it.
+  // Returns the texts in natural order, and the new place of each number.
   std::vector<std::size_t> order(std::vector<const std::string*>& texts) const {
     texts.assign(numbers_.size(), nullptr);
     for (const auto& [text, number] : numbers_) texts[number] = &text;
@@ -57,10 +57,10 @@ class Strings {
   std::unordered_map<std::string, std::size_t> numbers_;
 };
 
-// How a row is coloured.
+// The colour of a row.
 enum Kind : std::uint8_t { kGood, kWarned, kBad };
 
-// The places in a row of the JSON; html_script.cc has the same.
+// The places in a row of the JSON. html_script.cc has the same.
 enum Place : std::uint8_t {
   kName,
   kFile,
@@ -85,7 +85,7 @@ struct Row {
   std::string detail;
 };
 
-// As CaseReport::rank() has it, of one row of a case.
+// CaseReport::rank() for one row of a case.
 int rank_of(const CaseReport& c, Outcome outcome) {
   if (!c.error.empty()) return 0;
   if (c.remark != Remark::kNone && outcome == c.judged()) {
@@ -117,7 +117,7 @@ Row row_of(const CaseReport& c, Outcome outcome) {
   return row;
 }
 
-// The counts of a histogram by octaves: [title, below the first, [[octave, count], ...]].
+// Returns the counts of a histogram by octaves: [title, below the first, [[octave, count], ...]].
 std::string histogram_json(std::string_view title, const Histogram& h) {
   if (h.per_octave == 0 || h.total() == 0) return "";
   std::map<int, std::int64_t> octaves;
@@ -131,7 +131,8 @@ std::string histogram_json(std::string_view title, const Histogram& h) {
   return formatted("[{},{},[{}]]", json_text(title), h.below, out);
 }
 
-// [rows, columns, rows of a block, columns of a block, blocks across, [block, misses, ...]].
+// Returns [rows, columns, rows of a block, columns of a block, blocks across, [block, mismatches in
+// it, ...]].
 std::string map_json(const MissMap& map) {
   std::string out;
   for (std::size_t i = 0; i < map.counts.size(); ++i) {
@@ -141,7 +142,7 @@ std::string map_json(const MissMap& map) {
                    map.block_columns, map.across, out);
 }
 
-// What is behind a row: an object whose keys are left out where there is nothing.
+// The details of a row: an object without the keys that have no value.
 class Detail {
  public:
   void add(std::string_view key, const std::string& json) {
@@ -190,7 +191,8 @@ std::string detail_of(const CaseReport& c, const Verdict& v, bool pictured) {
   return detail.text();
 }
 
-// Without elements to speak of: in one text. `decides`: the row has the case's outcome.
+// The details of a row without elements, as one text. `decides` is true if the row has the case's
+// outcome.
 std::string detail_of(const CaseReport& c, bool decides, std::string_view why,
                       std::string_view text) {
   Detail detail;

@@ -48,7 +48,7 @@ std::string function_text(const Finding& f) {
     out = formatted("    nothing fits of {} candidates, and no known bound of the error is kept\n",
                     grouped(f.tried));
   }
-  // The first line says the same.
+  // The first line is left out, because it repeats this.
   return out + f.function_lines.substr(f.function_lines.find('\n') + 1);
 }
 
@@ -57,7 +57,7 @@ std::string counted(std::size_t count, std::string_view noun) {
                    count == 1 ? "" : "s");
 }
 
-// What would decide between models that fit.
+// Describes the inputs that would decide between the models that fit.
 std::string decision_text(const Finding& f) {
   const identify::Decision& d = *f.decision;
   std::string out;

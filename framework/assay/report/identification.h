@@ -1,4 +1,4 @@
-// Renders what identify found as text.
+// Renders the findings of identify as text.
 #pragma once
 
 #include <string>

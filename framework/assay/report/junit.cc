@@ -9,7 +9,7 @@
 namespace assay::report {
 namespace {
 
-// What a suite counts.
+// The counts of a suite.
 struct SuiteCounts {
   std::int64_t tests = 0, failures = 0, errors = 0, skipped = 0;
   double seconds = 0;
@@ -28,7 +28,8 @@ struct SuiteCounts {
   }
 };
 
-// The verdict that stands for a case: the one that decides it, else the first of the worst outcome.
+// Returns the verdict that represents a case: the deciding one, or the first with the worst outcome
+// if none decides.
 const Verdict& leading_verdict(const CaseReport& c) {
   if (const Verdict* deciding = c.deciding_verdict()) return *deciding;
   for (const Verdict& v : c.verdicts) {
@@ -38,7 +39,7 @@ const Verdict& leading_verdict(const CaseReport& c) {
   return kNone;
 }
 
-// By which standard each verdict was given.
+// Lists the standard of each verdict.
 std::string properties(const CaseReport& c) {
   std::string list;
   for (const Verdict& v : c.verdicts) {
@@ -77,10 +78,10 @@ std::string testcase(const CaseReport& c, SuiteCounts& counts) {
     }
     return element(notes.empty() ? "" : formatted("    <system-out>{}</system-out>\n", notes));
   }
-  // JUnit knows failure and error: what could not be judged is an error.
+  // JUnit has only failure and error. A case that could not be judged is an error.
   const char* kind = outcome == Outcome::kFail ? "failure" : "error";
   ++(outcome == Outcome::kFail ? counts.failures : counts.errors);
-  // What decided the outcome: the remark, the elementwise verdict, else the checksums.
+  // The part that decided the outcome: the remark, the elementwise verdict, or the checksums.
   const Verdict* deciding = c.deciding_verdict();
   const std::string text = c.remark != Remark::kNone ? explain_remark(c)
                            : deciding != nullptr || !c.abft
@@ -93,7 +94,7 @@ std::string testcase(const CaseReport& c, SuiteCounts& counts) {
 }  // namespace
 
 std::string gate_junit(const GateReport& report) {
-  // A suite a file, in the order in which they come; of one file the suite is the whole.
+  // One suite for each file, in their order. If there is one file, its suite is the whole.
   std::vector<std::string> files = report.files;
   if (files.empty()) files.emplace_back();
   std::vector<SuiteCounts> counts(files.size());

@@ -7,8 +7,9 @@
 
 namespace assay::report {
 
-// One row a mutation: to how many outputs it was applied, how many of those the elementwise
-// standard and the checksums saw, and which cases the gate would have let through.
+// Returns one row for each mutation: the number of outputs to which it was applied, and how many of
+// these the elementwise standard and the checksums detected. The row also lists the cases that the
+// gate would have let through.
 std::string mutation_table(const GateReport& report);
 
 }  // namespace assay::report

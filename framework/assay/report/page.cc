@@ -11,8 +11,8 @@
 namespace assay::report {
 namespace {
 
-// Every text colour has a contrast of at least 4.5 to 1 on --paper and on --panel. The series are
-// Okabe and Ito's colours, told apart by most readers; lighter where the paper is dark.
+// Every text colour has a contrast of at least 4.5 to 1 on --paper and on --panel. The series have
+// Okabe and Ito's colours, which most readers can tell apart, and lighter ones on dark paper.
 constexpr const char* kStyle = R"(
 :root { color-scheme:light dark;
   --paper:#ffffff; --panel:#f6f8fa; --ink:#1f2328; --soft:#57606a; --line:#d0d7de; --grid:#dfe3e8;
@@ -58,7 +58,7 @@ footer { margin:2.5rem 0 0; padding-top:.6rem; border-top:1px solid var(--line);
 
 int digit_of(char hex) { return hex <= '9' ? hex - '0' : hex - 'a' + 10; }
 
-// Of an even number of hexadecimal digits: the bytes, in base 64 (RFC 4648).
+// Converts an even number of hexadecimal digits to bytes in base 64 (RFC 4648).
 std::string base64_of_hex(const std::string& hex) {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -86,7 +86,7 @@ std::string script_json(std::string_view json) {
   std::string out;
   out.reserve(json.size() + json.size() / 16);
   for (const char c : json) {
-    // These stand in JSON within strings alone, where their escapes mean the same.
+    // In JSON, these characters occur only in strings, where their escapes have the same meaning.
     if (c == '<')
       out += "\\u003c";
     else if (c == '>')

@@ -1,5 +1,5 @@
-// Charts of pages: coloured by the page's own variables (report/page.h), for light and dark, with
-// titles that say the numbers where the pointer rests. chart.h draws what also stands alone.
+// Charts of pages. They use the page's own colour variables (report/page.h), for light and dark,
+// and show the numbers in titles under the pointer. chart.h draws charts for separate files too.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,8 @@
 
 namespace assay::report {
 
-// Coordinates are the caller's: a logarithmic axis gives logarithms, and ticks that say so.
+// The caller chooses the coordinates. For a logarithmic axis it passes logarithms, and ticks with
+// the original values.
 struct PlotTick {
   double at;
   std::string label;
@@ -21,9 +22,9 @@ struct PlotAxis {
 };
 
 struct PlotPoint {
-  double x, y;  // y NaN: none there, and the line is broken
+  double x, y;  // no point if y is NaN, and the line is broken
   std::string title;
-  double low = NAN, high = NAN;  // of its interval; NaN: none
+  double low = NAN, high = NAN;  // ends of the interval, NaN without one
   bool large = false;            // stands out from the others
 };
 struct PlotBar {
@@ -32,26 +33,26 @@ struct PlotBar {
 };
 struct PlotSeries {
   std::size_t color = 0;  // the page's series, from 0
-  std::size_t run = 0;    // 0: solid, filled marks; others are dashed, their marks open
+  std::size_t run = 0;    // 0 is solid with filled marks, others are dashed with open marks
   bool faint = false;
-  bool joined = true;  // points by lines; else open diamonds that stand alone
+  bool joined = true;  // lines join the points if true, open diamonds without lines if false
   std::vector<PlotPoint> points = {};
   std::vector<PlotBar> bars = {};
 };
 
 struct Plot {
-  std::string title;  // said above, and to readers that do not see the picture
+  std::string title;  // shown above, and read to users who do not see the picture
   PlotAxis x, y;
   std::vector<PlotSeries> series = {};
-  std::vector<PlotTick> lines = {};  // across the picture at x, with a word at the top
+  std::vector<PlotTick> lines = {};  // vertical lines at x, with a word at the top
 };
 
-// <figure>, as wide as its place. What lies outside of an axis is drawn at its end; every label has
-// the room that it needs.
+// Returns a <figure>, as wide as its container. Points beyond an axis are drawn at its end. Every
+// label has the space that it needs.
 std::string plot_figure(const Plot& plot);
-// A sample of a series' line and mark, for a legend.
+// Returns a sample of a series' line and mark, for a legend.
 std::string plot_key(std::size_t color, std::size_t run, bool faint);
-// A rate from 0 to 1 as a bar in a table's cell, with its interval; NaN: none.
+// Returns a bar for a rate from 0 to 1 in a table's cell, with its interval. NaN has no bar.
 std::string rate_bar(double rate, double low, double high, std::size_t color, bool faint);
 
 // CSS of all of these, for Page::style.

@@ -1,4 +1,4 @@
-// Everything that renders verdicts and gate reports: text, JSON, JUnit and HTML. Computes nothing.
+// Includes all headers that render verdicts and gate reports: text, JSON, JUnit and HTML.
 #pragma once
 
 #include "assay/report/gate_text.h"

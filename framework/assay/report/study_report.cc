@@ -8,7 +8,7 @@
 namespace assay::report {
 namespace {
 
-// Five digits; a study gives what needs more as text.
+// Five digits. A study passes values that need more digits as text.
 std::string cell_text(const study::StudyCell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return grouped(*count);

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A scale and a sum each element: 6 x 2 of both in AVX-512's 32 registers, 2 x 2 in 16.
+// Each element needs a scale and a sum: 6 x 2 of both fit AVX-512's 32 registers, 2 x 2 fit 16.
 constexpr int kRows = HWY_TARGET <= HWY_AVX3 ? 6 : 2;
 constexpr int kVectors = 2;
 
@@ -29,7 +29,8 @@ constexpr int kMaxTile = kRows * kVectors * static_cast<int>(hn::MaxLanes(DF()))
 int aligned_rows() { return kRows; }
 int aligned_columns() { return kVectors * static_cast<int>(hn::Lanes(DF())); }
 
-// To integers, toward zero; values are in range, which Highway's ConvertTo would see to once more.
+// Converts to integers, toward zero. Values are in range, so the range check of Highway's ConvertTo
+// is not needed.
 HWY_INLINE I truncated(F v) {
 #if HWY_TARGET <= HWY_AVX3
   return I{_mm512_cvttps_epi32(v.raw)};
@@ -53,8 +54,8 @@ HWY_NOINLINE void settle_aligned(const std::int32_t* doubtful, std::int64_t begi
   std::fesetround(FE_TOWARDZERO);
 }
 
-// Runs with the processor rounding toward zero; a function of its own, so that nothing moves across
-// the change of mode.
+// Runs with the processor rounding toward zero. It is a separate function, so that the compiler
+// moves nothing across the change of mode.
 HWY_NOINLINE void aligned_toward_zero(const AlignedSpec& spec, std::int64_t k,
                                       const float* HWY_RESTRICT a,
                                       const std::int16_t* HWY_RESTRICT a_exponents,
@@ -95,17 +96,18 @@ HWY_NOINLINE void aligned_toward_zero(const AlignedSpec& spec, std::int64_t k,
     }
     F scale[kRows][kVectors];
     I sum[kRows][kVectors];
-    I doubt = hn::Zero(di);  // negative where an element is to be settled
+    I doubt = hn::Zero(di);  // negative if an element has to be settled
     ASSAY_UNROLL
     for (int r = 0; r < kRows; ++r) {
       ASSAY_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         const I start = hn::BitCast(di, hn::LoadU(df, c + r * c_stride + v * lanes));
-        // Subnormals have the exponent of the smallest normal; +-0 comes out as low as them, which
-        // `least` is above.
+        // Subnormals have the exponent of the smallest normal. +-0 gets the same low exponent,
+        // which is below `least`.
         const I start_exponent = hn::Sub(hn::And(hn::ShiftRight<23>(start), field), bias);
         const I emax = hn::Max(hn::PromoteTo(di, largest[r][v]), start_exponent);
-        // A sum of zeros has no exponent: any will do, unless the accumulator is smaller still.
+        // A sum of zeros has no exponent. Any exponent will do, unless the accumulator is smaller
+        // still.
         const auto low = hn::And(hn::Lt(emax, least), hn::Ne(hn::Add(start, start), hn::Zero(di)));
         doubt = hn::Or(doubt, hn::VecFromMask(di, low));
         scale[r][v] = hn::BitCast(df, hn::ShiftLeft<23>(hn::Sub(kept, hn::Max(emax, least))));
@@ -139,13 +141,14 @@ HWY_NOINLINE void aligned_toward_zero(const AlignedSpec& spec, std::int64_t k,
         const F start = hn::LoadU(df, out);
         const I term = truncated(hn::Mul(start, scale[r][v]));
         const I total = hn::Add(sum[r][v], term);
-        // Two of one sign whose sum has the other: beyond 32 bits.
+        // If two numbers of one sign have a sum of the other sign, it is beyond 32 bits.
         doubt = hn::Or(doubt, hn::And(hn::Xor(sum[r][v], total), hn::Xor(term, total)));
         const F inverse = hn::BitCast(df, hn::Sub(twice_bias, hn::BitCast(di, scale[r][v])));
         const F result = hn::Mul(hn::ConvertTo(df, total), inverse);
         hn::StoreU(start, df, before + r * columns + v * lanes);
         hn::StoreU(hn::BitCast(df, hn::And(hn::BitCast(di, result), keep_mask)), df, out);
-        // Kept for the rare case: which it was is asked for below.
+        // Kept for the rare case that an element has to be settled. The code below finds out which
+        // one.
         hn::StoreU(total, di, doubtful + r * columns + v * lanes);
       }
     }
@@ -190,7 +193,7 @@ HWY_EXPORT(aligned_columns);
 HWY_EXPORT(aligned_tile_impl);
 
 bool has_aligned_tile(const AlignedSpec& spec) {
-  // A product's significand is below 4: chunk * 2^(kept_bits + 2) at most, and not quite.
+  // A product's significand is below 4, so a sum is below chunk * 2^(kept_bits + 2).
   return spec.kept_bits > 0 && spec.kept_bits <= 28 &&
          (static_cast<std::int64_t>(spec.chunk) << (spec.kept_bits + 2)) <= (std::int64_t{1} << 31);
 }

@@ -13,18 +13,18 @@ struct AlignedSpec {
   int drop_bits;  // mantissa bits that the accumulator has less than float32
 };
 
-// Whether every sum of the products of a chunk fits the kernel's 32-bit integers.
+// True if every sum of the products of a chunk fits the kernel's 32-bit integers.
 bool has_aligned_tile(const AlignedSpec& spec);
 
-// Stands for the exponent of a factor that is 0, and of what fills up a tile.
+// The exponent of a factor that is 0, and of the elements that fill up a tile.
 inline constexpr std::int16_t kNoExponent = -8192;
 
-// C += A B for one tile, where the sum is truncated to the accumulator's format after every chunk.
-// a is [k][rows] and b is [k][columns], float32 values whose products are exact in float32;
-// a_exponents and b_exponents have the same shapes and hold each factor's exponent (kNoExponent for
-// 0); c is rows x columns float32, with the row stride c_stride. The sum of the exponents of two
-// factors that are not 0 lies in [kept_bits - 126, 100], |c| and all partial sums below 2^120. What
-// the integers cannot hold goes to `settle`.
+// Computes C += A B for one tile. The sum is truncated to the accumulator's format after every
+// chunk. a is [k][rows] and b is [k][columns], of float32 values whose products are exact in
+// float32. a_exponents and b_exponents have the same shapes and hold each factor's exponent
+// (kNoExponent for 0). c is rows x columns float32, with the row stride c_stride. If two factors
+// are not 0, the sum of their exponents must lie in [kept_bits - 126, 100]. |c| and all partial
+// sums must be below 2^120. `settle` computes the chunks that the integers cannot hold.
 TileShape aligned_tile_shape();
 void aligned_tile(const AlignedSpec& spec, std::int64_t k, const float* a,
                   const std::int16_t* a_exponents, const float* b, const std::int16_t* b_exponents,

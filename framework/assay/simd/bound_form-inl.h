@@ -1,5 +1,5 @@
-// BoundForm's arithmetic for the loops over checks, inlined. Not in the public header, where a
-// user's options for arithmetic would change it.
+// BoundForm's arithmetic for the loops over checks, inlined. It is not in the public header,
+// because there a user's compiler options for arithmetic would change it.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace assay::simd::inlined {
 
-// A factor of 0 takes no part: it must not turn an infinite statistic into NaN.
+// A term with a factor of 0 is left out: it must not turn an infinite statistic into NaN.
 inline double part(double factor, double x) { return factor == 0 ? 0 : factor * x; }
 
 inline double of_squares(const BoundForm& f, const OutputStats& s) {
@@ -28,7 +28,8 @@ inline double tail_bound(const BoundForm& f, const OutputStats& s) {
 inline double threshold(const BoundForm& f, const OutputStats& s) {
   double t = f.constant;
   if (f.branch > 0) {
-    // Positive: a row of zeros has no peak (0/0) and takes the mean, as its origin does.
+    // The comparison is written so that a row of zeros, whose peak is 0/0, takes the mean, as its
+    // origin does.
     const bool peaks = f.least_peak > f.branch && s.largest > f.branch * (s.absolute / f.columns);
     t += peaks ? f.per_largest * s.largest : f.per_absolute * s.absolute;
   } else {

@@ -21,21 +21,21 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Long rows of 16-bit elements: sums of which some digits are enough are taken in float32, at half
-// the cost, and moved to float64 before they lose any that count.
+// Long rows of 16-bit elements. Sums that need only some digits are computed in float32, at half
+// the cost, and moved to float64 before they lose any digits that matter.
 constexpr std::size_t kLongRow = 256;
 constexpr std::size_t kBetween = 16;  // steps from one move to float64 to the next
 
-// Whether a sum of squares of float32 values, taken so, stayed in float32's range: what vanished
-// is nothing beside it. Elsewhere they are taken in float64.
+// True if a sum of squares, computed in float32, stayed in float32's range, so that what vanished
+// is negligible. If it did not, the squares are summed in float64.
 HWY_INLINE bool in_range(double square) {
   return square >= 0x1p-80 && square < std::numeric_limits<double>::infinity();
 }
 
 struct LongSums {
-  std::size_t read = 0;  // elements; the rest is the caller's
-  double sum = 0;        // of the elements, as exact as float64 is
-  double size = 0;       // of what `measure` gave, and of its squares: to 2^-19
+  std::size_t read = 0;  // elements that were read, the caller reads the rest
+  double sum = 0;        // sum of the elements, as exact as float64 is
+  double size = 0;       // sums of the values of `measure` and of their squares, to 2^-19
   double square = 0;
 };
 template <Storage kStorage, class Measure>
@@ -53,7 +53,7 @@ HWY_INLINE LongSums long_sums(const void* row, std::size_t n, Measure measure) {
       Floats a, b;
       load_floats<kStorage>(bytes + 2 * result.read, a, b);
       read_ahead(bytes + 2 * result.read, 2 * kStep);
-      // Multiply-adds, for the units that add are busy with the promotions.
+      // Uses multiply-adds, because the units that add are busy with the promotions.
       s0 = multiply_add(promote(a), one, s0);
       s1 = multiply_add(promote(b), one, s1);
       const Floats ma = measure(a), mb = measure(b);
@@ -83,8 +83,8 @@ HWY_INLINE LongSums long_sums(const void* row, std::size_t n, Measure measure) {
   return result;
 }
 
-// A sum of the elements of a group in the order in which all kernels of this file take it: sixteen
-// at a time, then the rest, which is summed apart where the group is a long row of 16 bits.
+// Sums the elements of a group in the order that all kernels of this file use: sixteen at a time,
+// then the rest. The rest is summed separately if the group is a long row of 16-bit elements.
 template <Storage kStorage>
 struct OrderedSum {
   Doubles s0, s1;
@@ -95,7 +95,7 @@ struct OrderedSum {
     return {zeros, zeros, 0.0};
   }
   HWY_INLINE void add_pair(const Doubles& a, const Doubles& b) {
-    // Multiply-adds, for the units that add are busy with the promotions.
+    // Uses multiply-adds, because the units that add are busy with the promotions.
     s0 = multiply_add(a, Doubles::set(1.0), s0);
     s1 = multiply_add(b, Doubles::set(1.0), s1);
   }
@@ -159,7 +159,8 @@ HWY_INLINE void group_sums_of(const void* row, std::size_t n, std::size_t width,
   }
 }
 
-// Sixteen elements as what they are compared in: those of 16 bits as float32, which holds them.
+// Sixteen elements in the type in which they are compared. 16-bit elements are compared as float32,
+// which holds them.
 template <Storage kStorage>
 using Compared = std::conditional_t<kShort<kStorage>, Floats, Doubles>;
 template <Storage kStorage>
@@ -174,12 +175,13 @@ HWY_INLINE void load_compared(const unsigned char* p, Compared<kStorage>& first,
 HWY_INLINE Doubles as_doubles(const Doubles& x) { return x; }
 HWY_INLINE Doubles as_doubles(const Floats& x) { return promote(x); }
 
-// Rows that are read together with the two vectors: as many as leave their sums in registers.
+// The number of rows that are read together with the two vectors, so that their sums stay in
+// registers.
 constexpr int kRowsTogether = Doubles::kParts == 1 ? 4 : Doubles::kParts == 2 ? 2 : 1;
 template <int n>
 using Count = std::integral_constant<int, n>;
 
-// Calls read(row, its index, how many as a constant) for rows together, then for each of the rest.
+// Calls read(row, index, count as a constant) for groups of rows, then for each remaining row.
 template <class Read>
 HWY_INLINE void each_rows(const void* rows, std::ptrdiff_t stride, std::size_t count, Read read) {
   const auto* first = static_cast<const unsigned char*>(rows);
@@ -191,8 +193,8 @@ HWY_INLINE void each_rows(const void* rows, std::ptrdiff_t stride, std::size_t c
   for (; i < count; ++i) read(row(i), i, Count<1>());
 }
 
-// kTogether rows at a time: the two vectors are loaded once for all of them. This and what follows
-// are not inlined, for the compiler takes long over each copy.
+// Reads kTogether rows at a time, so that the two vectors are loaded once for all of them. This
+// function and the following ones are not inlined, because the compiler takes long over each copy.
 template <Storage kStorage, bool kSquares, int kTogether>
 HWY_NOINLINE void row_products_of(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
                                   const double* x, const double* y, double* ax, double* aay) {
@@ -234,9 +236,9 @@ HWY_NOINLINE void row_products_of(const unsigned char* row, std::ptrdiff_t strid
   }
 }
 
-// The same where the row's length is a multiple of sixteen and y, scaled by 2^-exponent, is
-// float32; rows whose squares leave float32's range are read once more in float64, so that what is
-// told of a row does not depend on the rows that are read with it.
+// The same if the row's length is a multiple of sixteen and y, scaled by 2^-exponent, is float32.
+// Rows whose squares leave float32's range are read once more in float64. So the result of a row
+// does not depend on the rows that are read with it.
 template <Storage kStorage, int kTogether>
 HWY_NOINLINE void long_row_products(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
                                     const double* x, const float* y, int exponent,
@@ -317,8 +319,8 @@ HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::s
             });
 }
 
-// Sums of |a_k| x_k and the largest |a_k| of kTogether rows, with kSums the sums of a_k z_k, and
-// with kProducts the largest |a_k| y_k.
+// Computes sum |a_k| x_k and the largest |a_k| of kTogether rows. With kSums, also sum a_k z_k, and
+// with kProducts, the largest |a_k| y_k.
 template <Storage kStorage, bool kProducts, bool kSums, int kTogether>
 HWY_NOINLINE void row_sizes_of(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
                                const double* x, const double* y, RowSizes* to, const double* z,
@@ -402,7 +404,7 @@ HWY_INLINE void rows_sizes_of(const void* rows, std::ptrdiff_t stride, std::size
   }
 }
 
-// The mantissas cleared; infinity stays infinity, of either sign.
+// Returns x with the mantissa cleared. Infinity of either sign stays infinity.
 HWY_INLINE Doubles power_of_two(const Doubles& x) {
   return masked(x, std::uint64_t{0x7ff0000000000000});
 }
@@ -411,8 +413,8 @@ HWY_INLINE Floats power_of_two(const Floats& x) { return masked(x, std::uint32_t
 template <Storage kStorage, bool kSquares>
 HWY_INLINE void output_sums_with(const void* row, std::size_t n, std::size_t width,
                                  int mantissa_bits, double min_subnormal, OutputSums* groups) {
-  // Sums of powers of two first, 2^floor(log2 |c|) with the smallest normal as floor; an ulp is
-  // 2^-mantissa_bits of it.
+  // First sums the powers of two, 2^floor(log2 |c|), with the smallest normal as the lower limit.
+  // An ulp is 2^-mantissa_bits of such a power.
   const double scale = 1.0 / static_cast<double>(std::uint64_t{1} << mantissa_bits);
   const Doubles smallest = Doubles::set(min_subnormal / scale);
   for (std::size_t begin = 0; begin < n; begin += width, ++groups) {
@@ -440,7 +442,8 @@ HWY_INLINE void output_sums_with(const void* row, std::size_t n, std::size_t wid
           visit(b, s1, u1, q1);
         },
         [&](const Doubles& a) HWY_ATTR { visit(a, s0, u0, q0); });
-    // The zeros that fill up the last eight counted as elements of the smallest ulp: taken back.
+    // Takes back the zeros that fill up the last eight elements: they counted as elements of the
+    // smallest ulp.
     const auto padding = static_cast<double>((kLanes - (end - begin) % kLanes) % kLanes);
     const double floor = min_subnormal / scale;
     const double powers = start.square + sum_of(add(q0, q1)) - padding * floor * floor;
@@ -515,7 +518,8 @@ HWY_INLINE RowExtremes row_extremes_of(const void* row, std::size_t n) {
   const auto* bytes = static_cast<const unsigned char*>(row);
   std::size_t i = 0;
   if constexpr (kShort<kStorage>) {
-    // Extremes in float32, which holds the elements; sums by multiply-adds, as in long_sums.
+    // Extremes are found in float32, which holds the elements. Sums use multiply-adds, as in
+    // long_sums.
     const Doubles one = Doubles::set(1.0);
     Doubles s0 = s, s1 = s;
     Floats low0 = Floats::set(std::numeric_limits<float>::infinity()), low1 = low0;

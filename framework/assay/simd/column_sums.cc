@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// W columns lie in as many vectors as the target needs for them.
+// W columns, in the number of vectors that the target needs for them.
 template <std::size_t W>
 using Tag = hn::CappedTag<double, W>;
 template <std::size_t W>
@@ -65,7 +65,7 @@ HWY_INLINE void add_partial_sums(const ColumnTerms& columns, PartialSums& to) {
   }
 }
 
-// to[i] = a[i] + b[i], n of them.
+// to[i] = a[i] + b[i] for n elements.
 HWY_INLINE void add_arrays(std::size_t n, const double* a, const double* b, double* to) {
   const hn::ScalableTag<double> d;
   std::size_t i = 0;
@@ -120,7 +120,7 @@ template <std::size_t W>
 HWY_INLINE void add_remainder_sums(const ColumnTerms& columns, int segments, const double* grids,
                                    OfColumns* totals) {
   const Tag<W> d;
-  // A number of 53 bits whose last one is worth the grid: what is added to it is rounded to it.
+  // A number of 53 bits whose last bit has the weight of the grid. Adding to it rounds to the grid.
   hn::Vec<Tag<W>> magic[kGrids][kParts<W>];
   ASSAY_UNROLL
   for (int g = 0; g < kGrids; ++g) {

@@ -1,5 +1,5 @@
-// Sums of the columns of a matrix, one term after the other, and what the theory of sums in any
-// order asks of their terms (machine/any_order.h has the theory).
+// Sums of the columns of a matrix, one term after the other, and the statistics of their terms that
+// the theory of sums in any order needs (machine/any_order.h has the theory).
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,9 @@ inline constexpr int kStrides = 10;
 // Strided lanes of a column: lane l of L adds the terms l, l + L, l + 2 L, ...
 struct StridedSums {
   int strides = 0;              // L is 2, 4, ..., 2^strides
-  OfColumns squares[kStrides];  // [i]: of the sums of 2^(i + 1) lanes, the sum of the squares
-  OfColumns largest;            // the largest size of the sum of a lane; 0 if strides is 0
+  OfColumns squares[kStrides];  // [i]: sum of the squares of the sums of 2^(i + 1) lanes
+  // The largest size of the sum of a lane. 0 if `strides` is 0.
+  OfColumns largest;
 };
 // `strides` is the largest number up to kStrides with 2^strides < n, and 0 for fewer than 3 terms.
 // Lane l of L is added from the lanes l and l + L of 2 L.

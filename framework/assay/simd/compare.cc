@@ -18,17 +18,17 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What vectors of float32 prove of their elements.
+// The elements about which float32 arithmetic proves something.
 template <class DF>
 struct Proved {
-  hwy::HWY_NAMESPACE::Mask<DF> clear;   // it does not miss, and 0 in its place would
-  hwy::HWY_NAMESPACE::Mask<DF> within;  // it does not miss, nor would 0
+  hwy::HWY_NAMESPACE::Mask<DF> clear;   // it matches, and 0 in its place would be a mismatch
+  hwy::HWY_NAMESPACE::Mask<DF> within;  // it matches, and so would 0 in its place
 };
 
-// float32 arithmetic proves of most elements what a tolerance says of them in float64: by bounds
-// that are off by 2^-20 and 2^-100, more than all roundings of float32 and float64 together can be.
-// Of infinity and NaN it proves nothing. kRatios: what has a larger ratio of its error to the
-// tolerance than is allowed is not proved either.
+// Proves for most elements, in float32, the result that a tolerance has in float64. Its bounds are
+// off by 2^-20 and 2^-100, more than all roundings of float32 and float64 together. It proves
+// nothing about infinity and NaN. With kRatios, it also does not prove elements whose ratio of
+// error to tolerance is larger than allowed.
 template <ToleranceForm kForm, bool kRatios>
 class ToleranceProof {
  public:
@@ -42,7 +42,7 @@ class ToleranceProof {
     usable_ = absolute_ >= 0 && absolute_ <= 0x1p100 && relative_ >= 0 && relative_ <= 0.5 &&
               t.small_value >= 0 && t.small_value <= 0x1p100 && t.small_atol >= 0;
     if (!usable_) return;
-    // |e| above the tolerance, solved for |e|, and below it.
+    // Solves for the |e| that is above the tolerance, and for the |e| that is below it.
     const auto alone = [&](double off) {
       return kSum ? absolute_ * off / (1 - relative_ * off) : absolute_ * off;
     };
@@ -54,13 +54,13 @@ class ToleranceProof {
 
   bool usable() const { return usable_; }
 
-  // The largest ratio of an error to the tolerance.
+  // Sets the largest ratio of an error to the tolerance that is still proved.
   void allow(double ratio) {
     const double most = std::min(ratio, 1.0), times = most * (1 - kOff);
     rtol_ = down(relative_ * times);
     atol_ = down(absolute_ * times - kFloor);
-    // The largest error whose ratio to the absolute part is allowed, and so to the tolerance:
-    // errors of one size come in numbers.
+    // The largest error whose ratio to the absolute part is allowed, and so its ratio to the
+    // tolerance. Errors of the same size are frequent.
     if (!kRatios || kForm == ToleranceForm::kSymmetric || absolute_ == 0) return;
     any_size_ = up(most * absolute_);
     while (static_cast<double>(any_size_) / absolute_ > most) {
@@ -78,7 +78,7 @@ class ToleranceProof {
             hn::Set(df, any_size_)};
   }
 
-  // Where an element is clear, for the most part.
+  // A quick test that is true for most elements that are clear.
   static HWY_INLINE hn::Mask<DF> clear(const Bounds& of, V a, V e) {
     return hn::And(hits(of, a, e), hn::Gt(hn::Abs(e), of.above));
   }
@@ -124,9 +124,9 @@ class ToleranceProof {
   bool usable_ = false;
 };
 
-// The same of representable values apart, by the bits of float32: of normal numbers of one sign and
-// one binade these are the difference of their bits, and their error in ulp as well. The values are
-// those of a format that float32 holds.
+// The same for a tolerance in ulps, from the bits of float32. For normal numbers of one sign and
+// one binade, the difference of the bits is the number of representable values between them, and
+// also their error in ulp. The values are those of a format that float32 holds.
 class UlpProof {
  public:
   using DF = hn::ScalableTag<float>;
@@ -152,7 +152,7 @@ class UlpProof {
   }
 
   bool usable() const { return usable_; }
-  // What is more than `error` apart is not proved either.
+  // Errors above `error` are not proved either.
   void allow(double error) {
     const double apart = std::ldexp(std::floor(std::min(error, most_)), drop_);
     too_far_ = static_cast<std::int32_t>(std::min(apart, 0x1p30)) + 1;
@@ -188,11 +188,12 @@ class UlpProof {
   bool usable_ = false;
 };
 
-// What a kernel counts.
+// The numbers that a kernel counts.
 struct Counts {
   std::size_t hits = 0, zero_within = 0, zero = 0;
 
-  // Of n elements and `filling` zeros beside them, each of which is within its bound.
+  // Returns the comparison of n elements that were counted together with `filling` zeros. Each of
+  // these zeros is within its bound.
   Comparison of(std::size_t n, std::size_t filling) const {
     return {static_cast<std::int64_t>(n + filling - hits),
             static_cast<std::int64_t>(zero_within - filling),
@@ -200,15 +201,16 @@ struct Counts {
   }
 };
 
-// Compares float32 arrays: by what the proof says of them, and where it says nothing by
-// exact(actual, expected, n), which adds to `sum` what float64 arithmetic says of n elements.
+// Compares float32 arrays. exact(actual, expected, n) adds the result of float64 arithmetic to
+// `sum` for the elements that the proof does not decide.
 template <class Proof, class Exact>
 HWY_INLINE void compare_by_proof(const Proof& proof, const float* actual, const float* expected,
                                  std::size_t n, Comparison& sum, const Exact& exact) {
   using DF = typename Proof::DF;
   const DF df;
   constexpr std::size_t kVectors = 4, kSteps = 8;
-  // What is not proved comes in numbers: so many elements are compared in float64 together.
+  // Unproved elements often come together, so this number of elements is compared in float64 at
+  // once.
   constexpr std::size_t kTogether = kSteps * kVectors * HWY_MAX_BYTES / sizeof(float);
   const std::size_t lanes = hn::Lanes(df), step = kVectors * lanes;
   double a[kTogether], e[kTogether];
@@ -275,7 +277,8 @@ Comparison compare_f64(const double* actual, const double* expected, std::size_t
   std::size_t i = 0, hits = 0, zero_within = 0, zero = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
     const Lanes l[4] = {look(i), look(i + lanes), look(i + 2 * lanes), look(i + 3 * lanes)};
-    // An element whose zero is within its bound: 0 itself, or one that the bound does not see.
+    // An element for which 0 is within the bound: 0 itself, or a value that is smaller than its
+    // bound.
     const auto common = [&](int k) HWY_ATTR { return hn::AndNot(l[k].zero_within, l[k].hit); };
     if (HWY_LIKELY(hn::AllTrue(
             d, hn::And(hn::And(common(0), common(1)), hn::And(common(2), common(3)))))) {
@@ -310,8 +313,8 @@ Comparison compare_f32(const float* actual, const float* expected, std::size_t n
   return sum;
 }
 
-// Calls look(k, load) for each vector from element k on, where load(p) reads p[k], p[k + 1], ...;
-// the last one is filled up with zeros. Returns how many these are.
+// Calls look(k, load) for each vector from element k on, where load(p) reads p[k], p[k + 1], ...
+// Fills the last vector up with zeros and returns their number.
 template <class D, class Look>
 HWY_INLINE std::size_t for_vectors(D d, std::size_t n, const Look& look) {
   const std::size_t lanes = hn::Lanes(d);
@@ -338,7 +341,7 @@ HWY_NOINLINE ToleranceComparison compare_form(const double* actual, const double
   const auto zero = hn::Zero(d), largest = hn::Set(d, std::numeric_limits<double>::max());
   const auto atol = hn::Set(d, t.atol), rtol = hn::Set(d, t.rtol), floor = hn::Set(d, t.floor);
   const auto small_value = hn::Set(d, t.small_value), small_atol = hn::Set(d, t.small_atol);
-  // Not hn::Min, of which targets differ where a side is NaN.
+  // hn::Min is not used, because its results differ between targets if an operand is NaN.
   const auto at_most_largest = [&](V x) HWY_ATTR {
     return hn::IfThenElse(hn::Gt(x, largest), largest, x);
   };
@@ -381,7 +384,7 @@ HWY_NOINLINE ToleranceComparison compare_form(const double* actual, const double
   return {counts.of(n, filling), hn::GetLane(hn::MaxOfLanes(d, worst))};
 }
 
-// call(form), where form.value is known to the compiler.
+// Calls call(form), where form.value is a compile-time constant.
 template <class Call>
 HWY_INLINE ToleranceComparison by_form(ToleranceForm form, const Call& call) {
   switch (form) {
@@ -404,8 +407,8 @@ ToleranceComparison compare_by_tolerance(const double* actual, const double* exp
   });
 }
 
-// compare_by_proof() with the largest error or ratio, which is `before` at first: exact() gives
-// that of its elements, and what cannot exceed the largest so far is proved.
+// compare_by_proof() that also finds the largest error or ratio, starting from `before`. exact()
+// returns that of its elements. Elements that cannot exceed the largest one so far are proved.
 template <class Found, class Proof, class Exact>
 HWY_INLINE Found compare_from(double before, double Found::*largest, Proof proof,
                               const float* actual, const float* expected, std::size_t n,

@@ -8,10 +8,13 @@
 
 namespace assay::simd {
 
-// Of n elements: those that miss, !(|actual[i] - expected[i]| <= atol + rtol * |expected[i]|), each
-// step rounded to float64; those at which 0 in place of actual[i] would not miss, expected[i] = 0
-// included; and those with expected[i] = 0. Every pair with a NaN or infinity in it misses: the
-// caller settles those by its policy.
+// Counts over n elements. With the error |actual[i] - expected[i]|, each step rounded to float64:
+// - `misses` counts the mismatches, !(error <= atol + rtol * |expected[i]|).
+// - `zero_within` counts the elements that would match if actual[i] were 0, including those with
+//   expected[i] = 0.
+// - `zero` counts the elements with expected[i] = 0.
+//
+// Every pair with a NaN or infinity counts as a mismatch, and the caller applies its policy to it.
 struct Comparison {
   std::int64_t misses = 0, zero_within = 0, zero = 0;
 };
@@ -26,35 +29,35 @@ enum class ToleranceForm : std::uint8_t {
   kSum,        // atol + rtol |expected|
   kEither,     // max(atol, rtol |expected|)
   kLargest,    // rtol max(floor, |expected|)
-  kSymmetric,  // rtol max(floor, |expected| + |actual|), which the error must be below, or be 0
+  kSymmetric,  // rtol max(floor, |expected| + |actual|), the error must be below it or 0
 };
 struct Tolerance {
   ToleranceForm form = ToleranceForm::kSum;
   double rtol = 0, atol = 0, floor = 0;
-  // Where |expected| < small_value the tolerance is small_atol instead.
+  // If |expected| < small_value, the tolerance is small_atol instead.
   double small_value = 0, small_atol = 0;
 };
 struct ToleranceComparison : Comparison {
-  double worst_ratio = 0;  // largest error / tolerance, of a tolerance above 0
+  double worst_ratio = 0;  // largest error / tolerance, over tolerances above 0
 };
-// `own`: added to the tolerance of each element, which is then at most the largest finite number;
-// may be null. The rest as above.
+// Adds own[i] to the tolerance of element i, which is then at most the largest finite number. `own`
+// may be null. The rest is as above.
 ToleranceComparison compare(const double* actual, const double* expected, const double* own,
                             std::size_t n, const Tolerance& tolerance);
 // The same for float32 arrays, evaluated in float64, without bounds of their own. worst_ratio is
-// the larger of the one that was found before and theirs.
+// the larger of the previous one and that of these arrays.
 ToleranceComparison compare(const float* actual, const float* expected, std::size_t n,
                             const Tolerance& tolerance, double worst_ratio);
 
 struct UlpComparison : Comparison {
   double worst_error = 0;  // largest |actual - expected| in units of the spacing at `expected`
 };
-// Finite values of the format that are more than `most` (below 2^53) representable values apart
-// miss.
+// Finite values of the format are mismatches if their distance is more than `most` (below 2^53)
+// representable values.
 UlpComparison compare(const double* actual, const double* expected, std::size_t n,
                       const Ordinals& ordinals, std::uint64_t most);
-// The same of float32 arrays, for a format all of whose values float32 holds. worst_error is the
-// larger of the one that was found before and theirs.
+// The same for float32 arrays, for a format whose values float32 holds. worst_error is the larger
+// of the previous one and that of these arrays.
 UlpComparison compare(const float* actual, const float* expected, std::size_t n,
                       const Ordinals& ordinals, std::uint64_t most, double worst_error);
 

@@ -102,7 +102,7 @@ void to_float64_impl(Storage storage, const void* from, std::size_t n, double* t
   }
 }
 
-// T: float64, or float32 where it holds the format's values.
+// T is float64, or float32 if it holds the format's values.
 template <typename T>
 HWY_INLINE bool round_all(const RoundSpec& spec, const T* from, std::size_t n, T* to) {
   const hn::ScalableTag<T> d;
@@ -111,9 +111,9 @@ HWY_INLINE bool round_all(const RoundSpec& spec, const T* from, std::size_t n, T
   constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
   const int drop = spec.drop - (52 - kMantissa);
   const std::size_t lanes = hn::Lanes(d);
-  // Normal range: add just under half of the last kept bit (half when that bit is odd) to the bits,
-  // then clear what is dropped. Below: adding 1.5 * 2^52 quanta (of float32 2^23) makes the
-  // hardware round to a multiple of the quantum.
+  // Normal range: add just under half of the last kept bit (half if that bit is odd) to the bits,
+  // then clear the bits that are dropped. Below: adding 1.5 * 2^52 quanta (2^23 for float32) makes
+  // the hardware round to a multiple of the quantum.
   const auto one = hn::Set(du, Bits{1});
   const auto almost_half = hn::Set(du, (Bits{1} << (drop - 1)) - 1);
   const auto keep = hn::Set(du, ~((Bits{1} << drop) - 1));
@@ -153,9 +153,10 @@ bool round_float32_impl(const RoundSpec& spec, const float* from, std::size_t n,
   return round_all(spec, from, n, to);
 }
 
-// to[i] = convert(from[i]) for n elements, a vector at a time. A result larger than caches is
-// written past them, for a line that is written would else be read first, in vectors at multiples
-// of their size; to ask for what it is made of ahead takes two thirds of the time on a Xeon.
+// Sets to[i] = convert(from[i]) for n elements, a vector at a time. A result larger than the caches
+// is written past them, because a line that is written to the cache is read first. These writes are
+// whole vectors at multiples of their size. With prefetching of the input, they take two thirds of
+// the time on a Xeon.
 template <typename DFrom, typename DTo, typename Convert>
 HWY_INLINE void convert_by_vectors(DFrom from_tag, DTo to_tag, std::size_t n,
                                    const hn::TFromD<DFrom>* from, hn::TFromD<DTo>* to,
@@ -163,12 +164,12 @@ HWY_INLINE void convert_by_vectors(DFrom from_tag, DTo to_tag, std::size_t n,
   using From = hn::TFromD<DFrom>;
   using To = hn::TFromD<DTo>;
   constexpr std::size_t kBeyondCaches = std::size_t{32} << 20;
-  // Highway writes at least 16 bytes past the caches, also of shorter vectors.
+  // Highway writes at least 16 bytes past the caches, even for shorter vectors.
   constexpr bool kIsWhole = hn::MaxLanes(DTo()) * sizeof(To) >= 16;
   const std::size_t lanes = hn::Lanes(to_tag), width = lanes * sizeof(To);
   const std::size_t beyond = reinterpret_cast<std::uintptr_t>(to) % width;
-  // Fewer elements than a vector has. What is not inlined, `convert` too, keeps the loops' vectors
-  // in memory.
+  // Converts fewer elements than a vector has. If this function or `convert` were not inlined, the
+  // loops' vectors would be kept in memory.
   const auto convert_part = [&](std::size_t i, std::size_t count) HWY_ATTR
       __attribute__((always_inline)) {
     From padded[hn::MaxLanes(DFrom())] = {};
@@ -205,9 +206,9 @@ HWY_INLINE void decode_small(const SmallFloat& f, const Narrow* from, std::size_
   const auto max_code = hn::Set(di, f.max_code), infinity_code = hn::Set(di, f.infinity_code);
   const auto nan_bits = hn::Set(di, f.nan_bits);
   const auto infinity = hn::Set(di, 0x7f800000), nan = hn::Set(di, 0x7fc00000);
-  // Exponent and mantissa are moved into place, and what differs of the bias is added. Subnormals
-  // are multiples of the smallest: as operands of an operation float32's subnormals would cost a
-  // hundred times as much.
+  // Moves exponent and mantissa into place, and adds the difference of the biases. Subnormals are
+  // computed as multiples of the smallest one, because operations on float32's subnormals would
+  // cost a hundred times as much.
   const auto rebias = hn::Set(di, (127 - f.bias) << 23);
   const auto min_normal = hn::Set(di, 1 << f.mantissa_bits);
   const auto quantum = hn::Set(df, std::ldexp(1.0f, 1 - f.bias - f.mantissa_bits));
@@ -243,7 +244,7 @@ void small_to_float32_impl(const SmallFloat& f, const void* from, std::size_t n,
   }
 }
 
-// Whether a format's numbers are the upper bits of float32's: bfloat16.
+// True if a format's numbers are the upper bits of float32's, as those of bfloat16 are.
 bool is_upper_half(const SmallFloat& f) {
   return f.bits == 16 && f.mantissa_bits == 7 && f.bias == 127;
 }
@@ -255,9 +256,9 @@ HWY_INLINE bool encode_small(const SmallFloat& f, const float* from, std::size_t
   const hn::RebindToSigned<decltype(df)> di;
   const hn::RebindToUnsigned<decltype(df)> du;
   const hn::Rebind<Narrow, decltype(df)> dn;
-  // Normal range: add just under half of the last kept bit (half when that bit is odd) to the bits,
-  // drop what is below and move the exponent. Below: adding 2^23 quanta makes the hardware round to
-  // a multiple of the quantum and leaves that multiple in the low bits.
+  // Normal range: add just under half of the last kept bit (half if that bit is odd) to the bits,
+  // drop the bits below and move the exponent. Below: adding 2^23 quanta makes the hardware round
+  // to a multiple of the quantum and leaves that multiple in the low bits.
   const int drop = 23 - f.mantissa_bits, to_sign = 32 - f.bits;
   const auto one = hn::Set(di, 1), zero = hn::Zero(di);
   const auto almost_half = hn::Set(di, (1 << (drop - 1)) - 1);
@@ -326,13 +327,13 @@ void round_to_odd_float32_impl(const double* from, std::size_t n, float* to) {
   const hn::RebindToUnsigned<decltype(d64)> du64;
   const auto infinity = hn::Set(d64, std::numeric_limits<double>::infinity());
   const auto round = [&](auto x) HWY_ATTR {
-    // The nearest float32; where that is inexact and even, its neighbour on the side of x.
+    // The nearest float32. If that is inexact and even, its neighbour on the side of x.
     const auto nearest = hn::DemoteTo(d32, x);
     const auto back = hn::PromoteTo(d64, nearest);
     const auto size = hn::Abs(x), near = hn::Abs(back);
     const auto below = hn::BitCast(du64, hn::VecFromMask(d64, hn::Lt(size, near)));
     const auto above = hn::BitCast(du64, hn::VecFromMask(d64, hn::Gt(size, near)));
-    // 1 above, -1 below, 0 where exact or NaN.
+    // 1 if x is above, -1 if it is below, 0 if the result is exact or NaN.
     const auto step = hn::TruncateTo(du32, hn::Sub(below, above));
     // Highway's scalar target demotes infinity to the largest float32, one below infinity's bits.
     const auto infinite = hn::BitCast(du64, hn::VecFromMask(d64, hn::Eq(size, infinity)));

@@ -19,16 +19,16 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kMostLanes = 64;
 
-// What vectors of numbers have, where each is 0 or normal, and its last digit that is 1 is so, too.
+// Statistics of vectors of numbers. Their last digits are their last bits that are 1.
 struct Reading {
-  bool is_whole;     // whether it is so
-  double squares;    // of a lane, the largest sum
-  double lowest;     // the smallest last digit: infinity where all elements are 0
-  std::int64_t gap;  // exponents between an element's first and last digit, the most
+  bool is_whole;     // true if each number and its last digit are 0 or normal
+  double squares;    // largest sum of the squares of a lane
+  double lowest;     // smallest last digit, infinity if all elements are 0
+  std::int64_t gap;  // largest difference of the exponents of an element's first and last digit
 };
 
-// kPeriod vectors hold whole rows of lanes. Each has a sum of squares of its own, so that its place
-// is a lane.
+// kPeriod vectors hold whole rows of lanes. Each of these vectors has its own sum of squares, so
+// that every place in it belongs to one lane.
 template <int kPeriod>
 HWY_INLINE Reading read(const double* HWY_RESTRICT values, std::int64_t vectors,
                         std::int64_t lanes) {
@@ -47,13 +47,13 @@ HWY_INLINE Reading read(const double* HWY_RESTRICT values, std::int64_t vectors,
     for (int v = 0; v < kPeriod; ++v) {
       const V size = hn::Abs(hn::LoadU(d, values + (i + v) * width));
       const auto word = hn::BitCast(du, size);
-      // Without its last digit that is 1; where the fraction is 0 that is its only one.
+      // The number without its last digit. If the fraction is 0, that is its only digit.
       const V rest = hn::BitCast(d, hn::And(word, hn::Sub(word, one)));
       const auto only = hn::RebindMask(d, hn::Eq(hn::And(word, fraction), hn::Zero(du)));
       const V last = hn::Sub(size, hn::IfThenZeroElse(only, rest));
       squares[v] = hn::Add(squares[v], hn::Mul(size, size));
       lowest = hn::Min(lowest, hn::IfThenElse(hn::Eq(last, zero), infinity, last));
-      // The difference of two exponents, as that of a number from 1 on.
+      // The difference of two exponents, stored as the exponent of a number of at least 1.
       const auto above = hn::Sub(word, hn::BitCast(du, last));
       gap = hn::Max(gap, hn::BitCast(d, hn::Add(above, exponent_of_1)));
     }
@@ -66,7 +66,7 @@ HWY_INLINE Reading read(const double* HWY_RESTRICT values, std::int64_t vectors,
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
     double sum = 0;
     for (std::int64_t at = lane; at < kPeriod * width; at += lanes) sum += sums[at];
-    r.is_whole = r.is_whole && std::isfinite(sum);  // neither was any element
+    r.is_whole = r.is_whole && std::isfinite(sum);  // so all elements are finite
     r.squares = std::max(r.squares, sum);
   }
   const auto first = std::bit_cast<std::uint64_t>(hn::GetLane(hn::MaxOfLanes(d, gap)));
@@ -74,7 +74,7 @@ HWY_INLINE Reading read(const double* HWY_RESTRICT values, std::int64_t vectors,
   return r;
 }
 
-// Whatever the elements are; the norm is not yet the square root.
+// Computes the digits of any elements. `norm` gets the square of the norm.
 Digits one_by_one(double* values, std::int64_t depth, std::int64_t lanes, std::uint8_t* bad) {
   Digits digits;
   double squares[kMostLanes] = {};

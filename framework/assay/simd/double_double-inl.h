@@ -1,7 +1,7 @@
-// Double-double arithmetic on float64 vectors, for quick ways to a correctly rounded result: a
-// number is the sum of two vectors. What is said to be exact is so on every target; the rest fuses
-// multiply-adds where the target has them, and every bound holds with and without. This header is
-// compiled once for each target. In scalars: base/double_double.h.
+// Double-double arithmetic on float64 vectors, for fast paths to a correctly rounded result: a
+// number is the sum of two vectors. Functions that are documented as exact are exact on every
+// target. The others fuse multiply-adds if the target has them, and every bound holds with and
+// without fusing. This header is compiled once for each target. In scalars: base/double_double.h.
 #if defined(ASSAY_SIMD_DOUBLE_DOUBLE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_SIMD_DOUBLE_DOUBLE_INL_H_
 #undef ASSAY_SIMD_DOUBLE_DOUBLE_INL_H_
@@ -27,8 +27,9 @@ struct VectorPair {
   V high, low;
 };
 
-// a + b where |a| >= |b| or a = 0 (else within 2^-104 of the larger), and of any two; a b where
-// that is above 2^-960 and neither is above 2^960. Exact.
+// These functions are exact. ordered_sum() returns a + b if |a| >= |b| or a = 0. If not, it is
+// within 2^-104 of the larger one. any_sum() returns a + b for any two numbers. product() returns a
+// b if it is above 2^-960 and neither factor is above 2^960.
 HWY_INLINE VectorPair ordered_sum(V a, V b) {
   const V sum = hn::Add(a, b);
   return {sum, hn::Sub(b, hn::Sub(sum, a))};
@@ -51,7 +52,7 @@ HWY_INLINE VectorPair product(V a, V b) {
   return {high, hn::Add(rest, hn::Mul(al, bl))};
 #endif
 }
-// c - a b where that is small beside c and so a float64; then it is exact.
+// Returns c - a b. It must be so small beside c that it is a float64. The result is exact then.
 HWY_INLINE V remainder(V c, V a, V b) {
 #if HWY_NATIVE_FMA
   return hn::NegMulAdd(a, b, c);
@@ -61,7 +62,7 @@ HWY_INLINE V remainder(V c, V a, V b) {
 #endif
 }
 
-// Relative errors of at most 2^-101, of the sum where no signs differ.
+// Relative errors are at most 2^-101, for the sum only if both numbers have the same sign.
 HWY_INLINE VectorPair pair_sum(VectorPair a, VectorPair b) {
   const VectorPair sum = any_sum(a.high, b.high);
   return ordered_sum(sum.high, hn::Add(sum.low, hn::Add(a.low, b.low)));
@@ -84,16 +85,16 @@ HWY_INLINE V terms_at(V x, const double (&terms)[kCount]) {
   return sum;
 }
 
-// A result, and where it is right.
+// A result, and the lanes in which it is correctly rounded.
 struct Rounded {
   V value;
   M sure;
 };
 
-// The sum rounded, and where every number within `off` of it is rounded so (Ziv, ACM TOMS 17(3),
-// 1991): rounding is monotone, so that what lies between two sums is rounded to what both are where
-// they are the same. `off` has room for two more roundings of `low`, and is 0 where the sum is
-// exact. NaN is never sure.
+// Returns the rounded sum. A lane is sure if every number within `off` of the sum is rounded to the
+// same value (Ziv, ACM TOMS 17(3), 1991). Rounding is monotone: if two sums are rounded to the same
+// value, so is every number between them. `off` includes two more roundings of `low`, and is 0 if
+// the sum is exact. NaN is never sure.
 HWY_INLINE Rounded rounded(VectorPair x, V off) {
   const V up = hn::Add(x.high, hn::Add(x.low, off)), down = hn::Add(x.high, hn::Sub(x.low, off));
   return {up, hn::Eq(up, down)};

@@ -19,8 +19,8 @@ using V = hn::Vec<D>;
 using VU = hn::Vec<DU>;
 constexpr std::size_t kMaxLanes = hn::MaxLanes(D());
 
-// The product of the low halves, and two vectors' lanes in turn; Highway has neither where a vector
-// is one number.
+// The product of the low halves, and two vectors' lanes in turn. Highway has neither if a vector is
+// one number.
 #if HWY_TARGET == HWY_SCALAR
 HWY_INLINE VU low_product(VU a, VU b) {
   constexpr std::uint64_t kLow = 0xffffffffu;
@@ -42,8 +42,8 @@ HWY_INLINE void store_in_turn(hn::Vec<DT> first, hn::Vec<DT> second, DT d, T* to
 }
 #endif
 
-// Philox4x32-10, one block a 64-bit lane. Each of its four words lies in the low half of a lane;
-// what the high halves hold is never read.
+// Philox4x32-10, one block for each 64-bit lane. Each of its four words is in the low half of a
+// lane. The high halves are never read.
 struct Philox {
   std::uint64_t keys[10][2];
   std::uint64_t stream;
@@ -84,7 +84,7 @@ HWY_INLINE V uniform_of(VU word) {
   return hn::Mul(hn::ConvertTo(d, hn::BitCast(di, hn::ShiftRight<11>(word))), hn::Set(d, 0x1p-53));
 }
 
-// portable::log of what is positive, normal and finite.
+// portable::log of positive, normal, finite numbers.
 HWY_INLINE V log_of(V x) {
   using namespace portable;  // its coefficients
   const D d;
@@ -112,7 +112,7 @@ HWY_INLINE V log_of(V x) {
   return hn::Add(hn::Add(hn::Sub(low, half), f), hn::Mul(k, number(kLn2High)));
 }
 
-// portable::expm1 of what lies in [0, 700].
+// portable::expm1 of numbers in [0, 700].
 HWY_INLINE V expm1_of(V x) {
   using namespace portable;
   const D d;
@@ -159,7 +159,8 @@ HWY_INLINE void of_turns(V x, V& sine_of, V& cosine_of) {
   const auto half = hn::Mul(number(0.5), z), near = hn::Sub(number(1.0), half);
   const auto cosine =
       hn::Add(near, hn::Add(hn::Sub(hn::Sub(number(1.0), near), half), hn::Mul(z, cosine_rest)));
-  // Quarters 1 and 3 exchange the two; the sine is negative in 2 and 3, the cosine in 1 and 2.
+  // Quarters 1 and 3 exchange sine and cosine. The sine is negative in 2 and 3, the cosine in 1 and
+  // 2.
   const auto turn = hn::BitCast(du, shifted);
   const auto one = hn::Set(du, std::uint64_t{1});
   const auto exchange = hn::MaskFromVec(hn::BitCast(d, hn::Sub(hn::Zero(du), hn::And(turn, one))));
@@ -169,8 +170,8 @@ HWY_INLINE void of_turns(V x, V& sine_of, V& cosine_of) {
   cosine_of = hn::Xor(hn::IfThenElse(exchange, sine, cosine), hn::BitCast(d, cosine_sign));
 }
 
-// Draws [begin, begin + n) where `blocks(block, to)` gives the two draws of each of a vector of
-// Philox blocks.
+// Writes the draws [begin, begin + n). `blocks(block, to)` writes the two draws of each of a vector
+// of Philox blocks.
 template <typename T, class Blocks>
 HWY_INLINE void by_blocks(std::uint64_t begin, std::size_t n, T* to, Blocks blocks) {
   const DU du;

@@ -1,6 +1,6 @@
-// Whole arrays of random draws. They are addressed as those of base/random.h, and have the same
-// bits: element i is what a Random of that seed and stream gives as its i-th draw of that kind. Any
-// part of an array can therefore be drawn alone.
+// Whole arrays of random draws. They have the same addresses and the same bits as those of
+// base/random.h: element i is the i-th draw of that kind of a Random with that seed and stream. Any
+// part of an array can therefore be drawn without the rest.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace assay::simd {
 
-// to[i] = the draw begin + i: Random::next64(), Random::uniform(), Random::normal().
+// Sets to[i] to draw begin + i of Random::next64(), Random::uniform() or Random::normal().
 void draw_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t begin, std::size_t n,
                 std::uint64_t* to);
 void draw_uniforms(std::uint64_t seed, std::uint64_t stream, std::uint64_t begin, std::size_t n,
@@ -16,12 +16,12 @@ void draw_uniforms(std::uint64_t seed, std::uint64_t stream, std::uint64_t begin
 void draw_normals(std::uint64_t seed, std::uint64_t stream, std::uint64_t begin, std::size_t n,
                   double* to);
 
-// to[i] = student_t() of base/random.h, of the uniform draws 2 (begin + i) and 2 (begin + i) + 1.
-// nu is 0.5 or more.
+// Sets to[i] to student_t() of base/random.h, from the uniform draws 2 (begin + i) and 2 (begin +
+// i) + 1. nu is 0.5 or more.
 void draw_student_t(double nu, std::uint64_t seed, std::uint64_t stream, std::uint64_t begin,
                     std::size_t n, double* to);
 
-// values[i] = shift + factor * values[i], with two roundings.
+// Sets values[i] to shift + factor * values[i], with two roundings.
 void affine(double shift, double factor, std::size_t n, double* values);
 
 }  // namespace assay::simd

@@ -1,6 +1,6 @@
-// Eight float64 values, or eight float32, in as many vectors as a target needs for them: a sum in
-// eight lanes has the same order of additions, and so the same bits, on every host. Compiled once a
-// target.
+// Eight float64 values, or eight float32, in the number of vectors that a target needs for them. A
+// sum in eight lanes has the same order of additions, and so the same bits, on every host. Compiled
+// once for each target.
 #if defined(ASSAY_SIMD_EIGHT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_SIMD_EIGHT_INL_H_
 #undef ASSAY_SIMD_EIGHT_INL_H_
@@ -15,8 +15,8 @@
 
 #include "assay/simd/unroll.h"
 
-// Where one value is added at a time anyway, loops over parts stay loops: they compile in a third
-// of the time.
+// If only one value is added at a time, loops over parts stay loops: they compile in a third of the
+// time.
 #undef ASSAY_UNROLL_PARTS
 #if HWY_NATIVE_FMA
 #define ASSAY_UNROLL_PARTS ASSAY_UNROLL
@@ -37,8 +37,8 @@ struct Eight {
 
   Part part[kParts];
 
-  // Not the implicit one, which is compiled for no target: on ARM vectors have constructors of
-  // theirs.
+  // The implicit constructor would be compiled for no target, and on ARM vectors have constructors
+  // of their own.
   HWY_INLINE Eight() {}
   static HWY_INLINE Eight set(T value) {
     Eight x;
@@ -56,7 +56,7 @@ struct Eight {
   }
 };
 
-// Of each of the eight.
+// Operations on each of the eight values.
 template <class T>
 HWY_INLINE Eight<T> add(Eight<T> a, const Eight<T>& b) {
   ASSAY_UNROLL_PARTS
@@ -110,7 +110,7 @@ HWY_INLINE Eight<T> masked(Eight<T> a, Bits mask) {
   return a;
 }
 
-// a * b + c, rounded once: by std::fma where the target has no instruction for it.
+// Returns a * b + c, rounded once, with std::fma if the target has no instruction for it.
 #if HWY_NATIVE_FMA
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V fused(D, V a, V b, V c) {
@@ -137,7 +137,8 @@ HWY_INLINE Eight<T> multiply_add(const Eight<T>& a, const Eight<T>& b, Eight<T> 
   return c;
 }
 
-// The halves of a vector. Targets of one lane have none, and Highway no such function there.
+// The halves of a vector. Targets of one lane have no halves, and Highway no such function for
+// them.
 template <class D, class V>
 HWY_INLINE auto lower_half([[maybe_unused]] D d, V v) {
 #if HWY_TARGET == HWY_SCALAR
@@ -176,7 +177,7 @@ HWY_INLINE Eight<double> promote(const Eight<float>& x) {
   return result;
 }
 
-// Of the eight values by halves: ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)).
+// Joins the eight values by halves: ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)).
 template <class D, class V, class Join>
 HWY_INLINE hwy::HWY_NAMESPACE::TFromD<D> join_lanes([[maybe_unused]] D d, V v,
                                                     [[maybe_unused]] Join join) {

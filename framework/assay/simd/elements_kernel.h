@@ -1,5 +1,5 @@
-// Computes, for each element of a matrix product, its reference value and the sums that a bound of
-// its accumulation error is made of.
+// Computes the reference value of each element of a matrix product, and the sums from which a bound
+// of its accumulation error is made.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ struct ElementSums {
   double prefix_squares = 0;  // sum over chunks of (the sum so far)^2
 };
 
-// Multiplies the row a (k values) by the columns 0 to n - 1 of b, whose row kk starts at
-// b + kk * stride. A chunk is `chunk` products; the last may be shorter. The sums of column j start
-// at start[j], or at 0 where `start` is nullptr; the reference adds it last. The bits are the same
-// on every target.
+// Multiplies the row a (k values) by the columns 0 to n - 1 of b, whose row kk starts at b + kk *
+// stride. A chunk has `chunk` products, and the last chunk may be shorter. The sums of column j
+// start at start[j], or at 0 if `start` is nullptr. The reference adds start[j] last. The bits are
+// the same on every target.
 void element_sums(std::int64_t k, std::int64_t n, std::int64_t chunk, const double* a,
                   const double* b, std::ptrdiff_t stride, const double* start, ElementSums* to);
 

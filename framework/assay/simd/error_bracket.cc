@@ -33,8 +33,8 @@ HWY_INLINE hn::Vec<D> error_of(hn::Vec<D> value, hn::Vec<D> e) {
   return hn::IfThenZeroElse(hn::Eq(error, zero), hn::Div(error, unit));
 }
 
-// Calls body(j) for each lane j in the mask. Highway's Compress finds a vector's order in a table
-// before AVX-512, which g++ copies to the stack at every call: ten times what it takes otherwise.
+// Calls body(j) for each lane j in the mask. Before AVX-512, Highway's Compress reads a vector's
+// order from a table, which g++ copies to the stack at every call. That takes ten times as long.
 template <typename Tag, typename Mask, typename Body>
 HWY_INLINE void for_lanes_in(Tag tag, Mask mask, const Body& body) {
   if (HWY_LIKELY(hn::AllFalse(tag, mask))) return;
@@ -45,8 +45,9 @@ HWY_INLINE void for_lanes_in(Tag tag, Mask mask, const Body& body) {
   for (; bits != 0; bits &= bits - 1) body(static_cast<std::size_t>(std::countr_zero(bits)));
 }
 
-// Arithmetic in T, without a division, tells what surely lies outside: its bounds are wider by more
-// than what it rounds, and rounding keeps the order of two numbers. float64 decides the rest.
+// Arithmetic in T, without a division, finds errors that surely lie outside the bracket. This is
+// safe because its bounds are wider by more than its roundings, and because rounding keeps the
+// order of two numbers. The other errors are decided in float64.
 template <bool kRelative, typename T>
 HWY_INLINE std::size_t bracket(std::size_t n, const T* values, const T* expected, double* to,
                                ErrorBracket& bracket) {
@@ -58,7 +59,7 @@ HWY_INLINE std::size_t bracket(std::size_t n, const T* values, const T* expected
   constexpr double kMost = std::numeric_limits<T>::max();
   const auto infinity = hn::Set(wide, std::numeric_limits<T>::infinity());
   const auto infinite = hn::Set(d, std::numeric_limits<double>::infinity());
-  // Numbers below T's normal ones would have less precision than the margin allows for.
+  // Numbers below T's normal range would have less precision than the margin requires.
   constexpr double kLeast = std::numeric_limits<T>::min();
   const double under = bracket.low * (1 - kMargin), over = bracket.high * (1 + kMargin);
   const auto surely_below =
@@ -67,9 +68,9 @@ HWY_INLINE std::size_t bracket(std::size_t n, const T* values, const T* expected
       over > kMost ? infinity : hn::Set(wide, static_cast<T>(std::max(over, kLeast)));
   const auto unit = hn::Set(wide, static_cast<T>(kErrorUnit)), zero = hn::Zero(wide);
   const auto low = hn::Set(d, bracket.low), high = hn::Set(d, bracket.high);
-  // No difference of two numbers is rounded to 0.
+  // A difference of two different numbers is never rounded to 0.
   const bool counts_zeros = bracket.low == 0;
-  // Bounds that T holds: NaN, which nothing equals, where it does not.
+  // The bound if T holds it. If not, NaN, which equals nothing.
   const auto held = [&](double bound) {
     const bool fits =
         std::abs(bound) <= kMost && static_cast<double>(static_cast<T>(bound)) == bound;
@@ -83,7 +84,7 @@ HWY_INLINE std::size_t bracket(std::size_t n, const T* values, const T* expected
     return hn::BitCast(counts, hn::VecFromMask(wide, mask));
   };
   constexpr std::size_t kBlock = 1024;
-  // Room for a vector beyond what is kept, so that all of one can be written.
+  // Room for one more vector than is kept, so that a whole vector can be written.
   T value[kBlock + hn::MaxLanes(wide)], of[kBlock + hn::MaxLanes(wide)];
   double errors[kBlock + hn::MaxLanes(d)];
   std::size_t stored = 0;
@@ -103,8 +104,8 @@ HWY_INLINE std::size_t bracket(std::size_t n, const T* values, const T* expected
       }
       const auto is_below = hn::Lt(error, from);
       below = hn::Sub(below, counted(is_below));
-      // What is NaN is not outside. An error that T has not is infinite there, and above every
-      // bound that T has.
+      // NaN is not outside. An error beyond T's range becomes infinite, which is above every bound
+      // that T holds.
       auto outside = hn::Or(is_below, hn::Gt(error, until));
       if (counts_zeros) {
         const auto is_zero = hn::Eq(error, zero);
@@ -114,7 +115,7 @@ HWY_INLINE std::size_t bracket(std::size_t n, const T* values, const T* expected
       if (HWY_LIKELY(hn::AllTrue(wide, outside))) continue;
       auto rest = hn::Not(outside);
       if (!kRelative) {
-        // The difference of two numbers is exact where it is less than both (Sterbenz, 1974).
+        // The difference of two numbers is exact if it is less than both (Sterbenz, 1974).
         const auto exact = hn::And(rest, hn::Lt(error, hn::Min(hn::Abs(v), hn::Abs(e))));
         const auto is_low = hn::And(exact, hn::Eq(error, tied_low));
         at_low = hn::Sub(at_low, counted(is_low));
@@ -139,7 +140,7 @@ HWY_INLINE std::size_t bracket(std::size_t n, const T* values, const T* expected
     }
     kept = static_cast<std::size_t>(std::copy(values + i, values + end, value + kept) - value);
     std::copy(expected + i, expected + end, of + kept - (end - i));
-    // Beyond the last nothing is finite.
+    // Fills up the lanes beyond the last error with values that are not finite.
     std::fill_n(value + kept, lanes, std::numeric_limits<T>::infinity());
     std::fill_n(of + kept, lanes, T{0});
     const auto sum = [&](auto all) HWY_ATTR __attribute__((always_inline)) {
@@ -155,7 +156,7 @@ HWY_INLINE std::size_t bracket(std::size_t n, const T* values, const T* expected
     for (std::size_t j = 0; j < kept; j += lanes) {
       const auto v = load(value + j), e = load(of + j);
       const auto seen = error_of<kRelative>(v, e);
-      // The error of two numbers may be infinite, so that the numbers themselves are asked.
+      // The error of two finite numbers may be infinite, so this checks the numbers themselves.
       const auto finite = hn::And(hn::Lt(hn::Abs(v), infinite), hn::Lt(hn::Abs(e), infinite));
       const auto is_low = hn::And(finite, hn::Eq(seen, low));
       bracket.below += count(hn::And(finite, hn::Lt(seen, low)));

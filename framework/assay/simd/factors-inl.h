@@ -1,5 +1,5 @@
-// Products of factors in the lanes of vectors, and the powers of two of numbers. Compiled once a
-// target.
+// Products of factors in the lanes of vectors, and the powers of two of numbers. Compiled once for
+// each target.
 #if defined(ASSAY_SIMD_FACTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_SIMD_FACTORS_INL_H_
 #undef ASSAY_SIMD_FACTORS_INL_H_
@@ -37,7 +37,7 @@ HWY_INLINE V leading_bit(V x) {
   const hn::RebindToUnsigned<D> du;
   return hn::BitCast(D(), hn::And(hn::BitCast(du, x), hn::Set(du, std::uint64_t{0x7ff} << 52)));
 }
-// Returns the power of two of which a number is an odd multiple, and infinity for 0.
+// Returns the largest power of two that divides a number, or infinity for 0.
 HWY_INLINE V lowest_bit(V x) {
   const hn::RebindToUnsigned<D> du;
   const auto bits = hn::BitCast(du, x);
@@ -49,7 +49,8 @@ HWY_INLINE V lowest_bit(V x) {
   return hn::IfThenElse(hn::Eq(x, zeros()), infinities(), found);
 }
 
-// Vectors of sums that are followed at once, so that the steps of one fill the waits of another.
+// Number of vectors of sums that are computed at once, so that one fills the waiting times of
+// another.
 constexpr std::size_t kStreams = 2;
 constexpr std::size_t kParts = kFactorColumns / kLanes;
 
@@ -59,8 +60,8 @@ struct Products {
   SumFactors b[kStreams];  // the vector's columns
 
   HWY_INLINE Products() : a(), b() {}
-  // Takes vector `at` of the rows of k factors `a`, each of which has kParts vectors of columns of
-  // `b`. Returns the vector's first column.
+  // Selects vector `at` of the rows of k factors `a`, each of which has kParts vectors of columns
+  // of `b`. Returns the vector's first column.
   HWY_INLINE std::size_t take(std::size_t s, std::int64_t at, std::int64_t k,
                               const SumFactors& of_a, const SumFactors& of_b) {
     const std::int64_t row = at / static_cast<std::int64_t>(kParts) * k;

@@ -1,26 +1,26 @@
-// The factors of sums of products with the powers of two that say where their digits lie.
+// The factors of sums of products, with the powers of two of their first and last digits.
 #pragma once
 
 #include <cstdint>
 
 namespace assay::simd {
 
-// The number of columns whose sums are followed side by side.
+// The number of columns whose sums are computed side by side.
 inline constexpr std::int64_t kFactorColumns = 8;
 
 // Factors of products: float64 numbers that hold values of formats of at most 32 bits. Two factors
 // have at most 53 digits together, so that products are exact.
 struct SumFactors {
   const double* value;
-  const double* lowest_bit;   // of a value: 2^e, of which it is an odd multiple, or infinity for 0
+  const double* lowest_bit;   // 2^e, so that the value is an odd multiple of it, or infinity for 0
   const double* leading_bit;  // 2^e <= |value| < 2^(e + 1), or 0 for 0
 };
 
 // Writes `count` values with their lowest and leading bits. A leading bit is at least
-// `least_exponent`, unless the value is 0. Values below `flush_below` become 0. Returns whether one
+// `least_exponent`, unless the value is 0. Values below `flush_below` become 0. Returns true if one
 // of these was not 0 before. Value `i` of row `row` is read from row * stride + i, and written to
-// row * width + i, for i < count. Of the rest of a row, up to `width`, copies of the last value are
-// written.
+// row * width + i, for i < count. The rest of a row, up to `width`, is filled with copies of the
+// last value.
 struct FactorsRead {
   const double* from;
   std::int64_t rows, count, stride, width;

@@ -47,7 +47,7 @@ HWY_INLINE V value_of(V32 bits) {
   }
 }
 
-// 2^floor(log2 |x|), at least `least`.
+// Returns 2^floor(log2 |x|), or `least` if that is larger.
 HWY_INLINE V power_of(V x, V least) {
   const D d;
   const auto mask = hn::Set(DU(), std::uint64_t{0x7ff0000000000000});
@@ -74,7 +74,7 @@ struct Rounder {
   }
 };
 
-// Everything about a check that does not depend on the element, in vectors.
+// All values of a check that do not depend on the element, in vectors.
 template <bool kRounded, bool kVariance>
 struct Check {
   V sum, expected, guard, constant, per_largest, largest, second, kappa, ulp_weight, half_ulps;
@@ -109,7 +109,7 @@ struct Check {
     per_ulp_square = hn::Set(d, form.per_ulp_square);
     ulp_scale = hn::Set(d, scale);
     least = hn::Set(d, c.min_subnormal / scale);
-    // What a threshold without these sums loses of them does not matter.
+    // A threshold that does not use these sums may lose any part of them.
     lost_ulps = hn::Set(d, form.uses_sums() ? kFlipCancelled * s.ulp_square : -1e300);
     lost_squares = hn::Set(d, form.per_square > 0 ? kFlipCancelled * s.square : -1e300);
     element_error = hn::Set(d, 3 * c.element_error);
@@ -123,7 +123,8 @@ struct Check {
     log_slope = hn::Set(d, std::log(2 * s.tail_slope));
   }
 
-  // log(sinh(s h) / (s h)) / s of a power of two h, nearly: flip_bins()'s comment.
+  // Returns an approximation of log(sinh(s h) / (s h)) / s for a power of two h. See the comment of
+  // flip_bins().
   HWY_INLINE V tail_part(V h) const {
     const D d;
     const hn::RebindToSigned<D> di;
@@ -138,8 +139,8 @@ struct Check {
 
   HWY_INLINE V ulp_of(V value) const { return hn::Mul(power_of(value, least), ulp_scale); }
 
-  // The bin of an element that changes from `before` (with its ulp) to `after`; `special` collects
-  // the lanes that need a closer look.
+  // Returns the bin of an element that changes from `before` (with its ulp) to `after`. Marks the
+  // lanes that need a closer look in `special`.
   template <class M>
   HWY_INLINE hn::Vec<DU> bin(V before, V old_ulp, V after, M& special) const {
     const D d;
@@ -156,13 +157,13 @@ struct Check {
     } else {
       difference = hn::Abs(hn::Sub(new_sum, expected));
     }
-    // BoundForm::threshold() with the element as it is now.
+    // Computes BoundForm::threshold() with the changed element.
     const V size = hn::Abs(after);
     V threshold = hn::MulAdd(
         per_largest,
         hn::Max(hn::IfThenElse(hn::Eq(hn::Abs(before), largest), second, largest), size), constant);
     V new_ulp = zero;
-    V less = zero, more = zero;  // how far from `threshold` the exact one may be
+    V less = zero, more = zero;  // largest distances of the exact threshold from `threshold`
     if constexpr (kVariance) {
       new_ulp = ulp_of(after);
       const V u2 = hn::MulAdd(new_ulp, new_ulp, hn::NegMulAdd(old_ulp, old_ulp, ulp_square));
@@ -226,7 +227,7 @@ struct Check {
                             hn::Set(du, std::uint64_t{kBinNotFinite}));
     result =
         hn::IfThenElse(hn::RebindMask(du, same), hn::Set(du, std::uint64_t{kBinMasked}), result);
-    special = hn::Or(special, unsure);  // perhaps one too many: the caller looks at the bins
+    special = hn::Or(special, unsure);  // may mark too many, the caller reads the bins
     return result;
   }
 };

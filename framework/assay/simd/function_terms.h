@@ -1,7 +1,6 @@
 // The polynomials of exp, log, tanh and erf in float64, which the vector kernels and the scalar
-// oracle (machine/functions.h) share. Both compute with the operations of IEEE 754 alone and in the
-// same order, and fuse multiply-adds in polynomials and nowhere else, so that every machine gets
-// the same bits.
+// oracle (machine/functions.h) share. Both use only operations of IEEE 754, in the same order. They
+// fuse multiply-adds in polynomials and nowhere else. So every machine gets the same bits.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +8,22 @@
 
 namespace assay::simd {
 
-// Adding this number and subtracting it again rounds to a whole number, which the low bits of the
-// sum hold.
+// Adding this number and subtracting it again rounds to a whole number, which is in the low bits of
+// the sum.
 inline constexpr double kWholeMagic = 0x1.8p52;
 inline constexpr double kLog2E = 0x1.71547652b82fep+0;
 // ln 2 in two parts: 21 zero bits at the end of the first make its products with exponents exact.
 inline constexpr double kLn2High = 0x1.62e42fee00000p-1;
 inline constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 
-// exp(r) = 1 + r + r^2 sum t_i r^i: Taylor's terms 1/2! to 1/13!. What is left out is below 2^-57
-// for |r| <= ln 2 / 2.
+// exp(r) = 1 + r + r^2 sum t_i r^i with Taylor's terms 1/2! to 1/13!. The terms left out are below
+// 2^-57 for |r| <= ln 2 / 2.
 inline constexpr double kExpTerms[] = {
     1.0 / 2,     1.0 / 6,      1.0 / 24,      1.0 / 120,      1.0 / 720,       1.0 / 5040,
     1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
 
-// log(1 + f) = s (2 + z sum t_i z^i), s = f / (2 + f), z = s^2: the series of atanh. What is left
-// out is below 2^-60 for 1 + f in [sqrt(1/2), sqrt(2)).
+// log(1 + f) = s (2 + z sum t_i z^i), s = f / (2 + f), z = s^2: the series of atanh. The terms left
+// out are below 2^-60 for 1 + f in [sqrt(1/2), sqrt(2)).
 inline constexpr double kLogTerms[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11,
                                        2.0 / 13, 2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21};
 inline constexpr std::uint64_t kSqrtHalfBits = 0x3fe6a09e667f3bcd;

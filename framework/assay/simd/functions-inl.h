@@ -65,18 +65,18 @@ HWY_INLINE Reduced<D> reduce_exp(D d, hn::Vec<D> x) {
   const auto high = hn::Sub(x, hn::Mul(k, hn::Set(d, kLn2High)));
   const auto low = hn::Mul(k, hn::Set(d, kLn2Low));
   const auto r = hn::Sub(high, low);
-  const auto rest = hn::Sub(hn::Sub(high, r), low);  // what r lost
+  const auto rest = hn::Sub(hn::Sub(high, r), low);  // digits that r lost
   const auto q = hn::Mul(hn::Mul(r, r), polynomial(d, r, kExpTerms));
   return {k, hn::Add(r, hn::Add(q, rest))};
 }
 
 template <class D>
 HWY_INLINE hn::Vec<D> exp_of(D d, hn::Vec<D> x) {
-  // Beyond these ends results are infinite and zero anyway.
+  // Beyond these limits results are infinite or zero.
   const auto held = hn::Max(hn::Min(x, hn::Set(d, 710.0)), hn::Set(d, -750.0));
   const auto reduced = reduce_exp(d, held);
   const auto value = hn::Add(hn::Set(d, 1.0), reduced.p);
-  // In two steps, for 2^k may be no float64.
+  // In two steps, because 2^k may be beyond float64's range.
   const auto magic = hn::Set(d, kWholeMagic);
   const auto half = hn::Sub(hn::Add(hn::Mul(reduced.k, hn::Set(d, 0.5)), magic), magic);
   const auto scaled =

@@ -16,8 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// AVX-512 and NEON have 32 registers: 6 x 4 accumulators, 4 for B, 1 for A. AVX2 has 16: 6 x 2,
-// 2, 1. So has SSE4, where a product that is yet to be added needs one, too: 4 x 2, 2, 1, 1.
+// AVX-512 and NEON have 32 registers: 6 x 4 accumulators, 4 for B, 1 for A. AVX2 has 16: 6 x 2, 2,
+// 1. SSE4 has 16 too, but needs one more for a product before it is added: 4 x 2, 2, 1, 1.
 constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64;
 constexpr int kRows = kManyRegisters || HWY_NATIVE_FMA ? 6 : 4;
 constexpr int kVectors = kManyRegisters ? 4 : 2;
@@ -31,7 +31,8 @@ using DF = hn::Rebind<float, D>;
 using DU = hn::RebindToUnsigned<DF>;
 constexpr int kMaxTile = kRows * kVectors * static_cast<int>(hn::MaxLanes(D()));
 
-// Where the two ends of the interval around a sum round to different numbers.
+// Settles the elements for which the two ends of the interval around a sum round to different
+// numbers.
 HWY_NOINLINE void settle_chunk(const double* sums, double guard, std::int64_t begin,
                                std::int64_t end, const float* before, const ChunkSettler& settle,
                                float* after) {
@@ -66,7 +67,7 @@ HWY_INLINE void tile(int chunk, std::int64_t k, const double* HWY_RESTRICT a,
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const std::int64_t columns = kVectors * lanes;
   const V width = hn::Set(d, guard);
-  // The accumulators before and after a chunk, where they may have to be settled.
+  // The accumulators before and after a chunk, kept if some may have to be settled.
   HWY_ALIGN float kept[2][kGuarded ? kMaxTile : 1];
   float *before = kept[0], *after = kept[1];
   V acc[kRows][kVectors];
@@ -154,13 +155,13 @@ void chunk_tile_guarded_impl(int chunk, std::int64_t k, const double* a, const d
   tile<true>(chunk, k, a, b, c, c_stride, guard, &settle);
 }
 
-// What is lost where `after` = before + added is rounded (TwoSum).
+// Returns the error of the rounded sum `after` = before + added (TwoSum).
 HWY_INLINE V sum_error(V before, V added, V after) {
   const V z = hn::Sub(after, before);
   return hn::Add(hn::Sub(before, hn::Sub(after, z)), hn::Sub(added, z));
 }
 
-// sum + error += added + rest, where the last is no part of sum.
+// Adds added + rest to sum + error. `rest` does not become part of sum.
 HWY_INLINE void carry(V added, V rest, V& sum, V& error, V& spread) {
   const V before = sum;
   sum = hn::Add(before, added);
@@ -168,7 +169,7 @@ HWY_INLINE void carry(V added, V rest, V& sum, V& error, V& spread) {
   spread = hn::Add(spread, hn::Abs(error));
 }
 
-// The same of sums in memory; `lost` is added to their spread.
+// The same for sums in memory. `lost` is added to their spread.
 HWY_INLINE void add_in_two(V added, V rest, V lost, CompensatedSums to, std::int64_t at) {
   const D d;
   V sum = hn::LoadU(d, to.sum + at), error = hn::LoadU(d, to.error + at);
@@ -179,7 +180,8 @@ HWY_INLINE void add_in_two(V added, V rest, V lost, CompensatedSums to, std::int
   hn::StoreU(hn::Add(spread, lost), d, to.spread + at);
 }
 
-// The products of a tile, each sum of which is exact, given to `add` vector by vector.
+// Sums the products of a tile and passes them to `add`, vector by vector. Each of these sums is
+// exact.
 template <class Add>
 HWY_INLINE void exact_products(std::int64_t k, const double* HWY_RESTRICT a,
                                const double* HWY_RESTRICT b, const Add& add) {
@@ -188,7 +190,7 @@ HWY_INLINE void exact_products(std::int64_t k, const double* HWY_RESTRICT a,
   V acc[kRows][kVectors];
   ASSAY_UNROLL
   for (int r = 0; r < kRows; ++r) {
-    // To which zeros of either sign can be added.
+    // A start value to which zeros of either sign can be added.
     ASSAY_UNROLL
     for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::Set(d, -0.0);
   }
@@ -229,7 +231,7 @@ void exact_sums_impl(std::int64_t k, const double* HWY_RESTRICT a, const double*
   });
 }
 
-// Two accumulators an element: half of the tile's columns fit into the registers.
+// Each element has two accumulators, so half of the tile's columns fit into the registers.
 void tile_in_two_impl(std::int64_t k, const double* HWY_RESTRICT a, const double* HWY_RESTRICT b,
                       double middle, double lost, CompensatedSums to, std::int64_t stride) {
   constexpr int kHalf = kVectors / 2;
@@ -296,7 +298,7 @@ bool tile_is_multiple_impl(const float* c, std::int64_t c_stride, int lowest, do
   }
   largest = static_cast<double>(hn::GetLane(hn::MaxOfLanes(df, high)));
   const auto smallest = static_cast<double>(hn::GetLane(hn::MinOfLanes(df, low)));
-  // 24 bits of an element this large do not reach below the quantum.
+  // The 24 bits of such a large element do not reach below the quantum.
   if (smallest >= std::ldexp(1.0, lowest + 23)) return true;
   const double scale = std::ldexp(1.0, -lowest);
   for (int r = 0; r < kRows; ++r) {
@@ -308,7 +310,7 @@ bool tile_is_multiple_impl(const float* c, std::int64_t c_stride, int lowest, do
   return true;
 }
 
-// Chains: AVX-512 has room for 12 rows of 2 vectors; others for 4 of 2.
+// Chains: AVX-512 has room for 12 rows of 2 vectors, other targets for 4 of 2.
 constexpr int kChainRows = HWY_TARGET <= HWY_AVX3 ? 12 : 4;
 constexpr int kChainVectors = 2;
 int chain_rows() { return kChainRows; }
@@ -364,13 +366,14 @@ void chain_tile_impl(bool fused, std::int64_t k, const float* a, const float* b,
   }
 }
 
-// sum + error += a b, each rounding's error carried along.
+// Adds a b to sum + error, with the error of each rounding.
 HWY_INLINE void add_product(V a, V b, V& sum, V& error, V& spread) {
   const V product = hn::Mul(a, b);
   carry(product, product_error(D(), a, b, product), sum, error, spread);
 }
 
-// The same of one element, of a sum that has an error itself; `lost` is added to its spread.
+// The same for one element, added to a sum that already has an error. `lost` is added to its
+// spread.
 HWY_INLINE void add_one(double added, double rest, double lost, CompensatedSums to) {
   const double before = *to.sum, sum = before + added, z = sum - before;
   *to.sum = sum;

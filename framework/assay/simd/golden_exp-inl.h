@@ -19,17 +19,20 @@ struct ExpParts {
   VectorPair power, series;
 };
 
-// For |x.high| <= 600, |x.low| <= 2^-52 |x.high|; x.low is looked at if kHasLow alone.
+// Computes exp(x) for |x.high| <= 600 and |x.low| <= 2^-52 |x.high|. x.low is read only if kHasLow
+// is true.
 //
-// x = k log 2 / 128 + r, |r| <= log 2 / 256 < 2^-8.5. log 2 / 128 is cut after 36 bits: k, below
-// 2^17, times that is exact, and so is x.high less it, for both are multiples of 2^-61 and the
-// difference is below 2^-8. The second part is below 2^-46 and k times it below 2^-29, so that its
-// rounding and what is left of log 2 put r off by less than 2^-80, where k is not 0.
+// x = k log 2 / 128 + r, with |r| <= log 2 / 256 < 2^-8.5. log 2 / 128 is split after 36 bits. k is
+// below 2^17, so k times the first part is exact. x.high minus that product is exact too, because
+// both are multiples of 2^-61 and the difference is below 2^-8. The second part is below 2^-46, and
+// k times it is below 2^-29. The rounding of this product and the rest of log 2 change r by less
+// than 2^-80, if k is not 0.
 //
-// exp(r) - 1 = r + r^2 / 2 + t, t = r^3 (1/6 + ... + r^4 / 5040) < 2^-28.1; the terms left out are
-// below 2^-83. r + r^2 / 2 is exact but for what is below 2^-90. t, for which r.high stands for r,
-// is within 7.6 2^-53 of itself, multiply-adds fused or not, and one more rounding adds it to the
-// rest: series is within 2^-77.5, and where k is 0 within r^2 2^-52 of |r|.
+// exp(r) - 1 = r + r^2 / 2 + t, with t = r^3 (1/6 + ... + r^4 / 5040) < 2^-28.1. The terms left out
+// are below 2^-83. r + r^2 / 2 is exact except for digits below 2^-90. t is computed from r.high
+// instead of r. Its relative error is within 7.6 2^-53, with and without fused multiply-adds, and
+// one more rounding adds it to the rest. So the error of `series` is within 2^-77.5, and if k is 0,
+// within r^2 2^-52 of |r|.
 template <bool kHasLow>
 HWY_INLINE ExpParts exp_parts(const double* powers, VectorPair x) {
   const D d;
@@ -59,13 +62,13 @@ HWY_INLINE ExpParts exp_parts(const double* powers, VectorPair x) {
   const V half = number(0.5);
   const VectorPair sum = ordered_sum(r.high, hn::Mul(half, square.high));
   const V t = hn::Mul(hn::Mul(square.high, r.high), terms_at(r.high, kTerms));
-  // r.low counts as often as r + r^2 / 2 grows with r.
+  // The factor of r.low is the derivative of r + r^2 / 2.
   const V lower = hn::MulAdd(half, square.low, hn::MulAdd(r.low, r.high, r.low));
   return {power, {sum.high, hn::Add(hn::Add(sum.low, lower), t)}};
 }
 
-// Relative error below 2^-76: that of series, three roundings of the low part, which is below 2^-28
-// of the power, and the product of both low parts, which is left out, below 2^-82.
+// Relative error below 2^-76: that of `series`, three roundings of the low part, which is below
+// 2^-28 of the power, and the product of both low parts, which is left out and below 2^-82.
 template <bool kHasLow>
 HWY_INLINE VectorPair exp_pair(const double* powers, VectorPair x) {
   const ExpParts parts = exp_parts<kHasLow>(powers, x);

@@ -19,11 +19,11 @@ HWY_INLINE M between(V x, double least, double most) {
 HWY_INLINE Rounded sure_only(const Rounded& result, M where) {
   return {result.value, hn::And(result.sure, where)};
 }
-// x itself where it is told to be the result.
+// Returns x in the lanes of `itself`, and `result` in the others.
 HWY_INLINE Rounded or_itself(const Rounded& result, M itself, V x) {
   return {hn::IfThenElse(itself, x, result.value), hn::Or(result.sure, itself)};
 }
-// What has room for exp, and what is not too small for products: 2^-400.
+// The largest argument of exp, and 2^-400, the smallest number that is large enough for products.
 constexpr double kExpEnd = 600, kSmall = 0x1p-400;
 
 // 1 + e.
@@ -31,7 +31,7 @@ HWY_INLINE VectorPair one_plus(VectorPair e) {
   const VectorPair sum = any_sum(number(1), e.high);
   return {sum.high, hn::Add(sum.low, e.low)};
 }
-// 1 / x where |x.low| <= 2^-51 |x.high|: relative error 2^-101, not counting that of x.
+// 1 / x for |x.low| <= 2^-51 |x.high|, with a relative error of 2^-101, in addition to that of x.
 HWY_INLINE VectorPair reciprocal(VectorPair x) {
   const V first = hn::Div(number(1), x.high);
   const V rest = hn::NegMulAdd(first, x.low, remainder(number(1), first, x.high));
@@ -43,7 +43,7 @@ HWY_INLINE VectorPair times(V a, VectorPair x) {
   return {p.high, hn::MulAdd(a, x.low, p.low)};
 }
 
-// Relative error below 2^-76; 2^-75 has room for the test.
+// The relative error is below 2^-76. The test allows for 2^-75.
 struct Exp {
   const double* powers;
   HWY_INLINE Rounded operator()(V x) const {
@@ -52,7 +52,7 @@ struct Exp {
   }
 };
 
-// 1 / (1 + exp(-x)): the sum and its reciprocal keep exp's relative error, and add some 2^-101.
+// 1 / (1 + exp(-x)): the sum and its reciprocal keep exp's relative error, and add about 2^-101.
 struct Sigmoid {
   const double* powers;
   HWY_INLINE Rounded operator()(V x) const {
@@ -70,8 +70,8 @@ struct Silu {
   }
 };
 
-// x / (1 + exp(-2 u)), -2 u = -sqrt(8 / pi) x (1 + 0.044715 x^2): at most 600, and within 2^-98 of
-// itself, which puts exp off by 2^-88 of itself.
+// x / (1 + exp(-2 u)), -2 u = -sqrt(8 / pi) x (1 + 0.044715 x^2). |2 u| is at most 600, and its
+// relative error is within 2^-98, which gives exp a relative error of 2^-88.
 struct GeluTanh {
   const double* powers;
   HWY_INLINE Rounded operator()(V x) const {
@@ -89,13 +89,14 @@ struct GeluTanh {
   }
 };
 
-// (1 - e) / (1 + e), e = exp(-2 |x|) = power (1 + series). Where k is not 0, 1 - e is above 2^-8.6
-// and its error below 2^-77, as of exp: 2^-68.4 of it. Where k is 0 power is 1 and 1 - e is
-// -series, within r^2 2^-52 < 2^-69 of itself. What follows adds some 2^-77 of the result.
+// (1 - e) / (1 + e), e = exp(-2 |x|) = power (1 + series). If k is not 0, 1 - e is above 2^-8.6 and
+// its error below 2^-77, as that of exp, which is a relative error of 2^-68.4. If k is 0, power is
+// 1 and 1 - e is -series, with a relative error within r^2 2^-52 < 2^-69. The following steps add
+// about 2^-77 of the result.
 struct Tanh {
   const double* powers;
   HWY_INLINE Rounded operator()(V x) const {
-    constexpr double kEnd = 50;  // where exp(-2 x) is below 2^-144
+    constexpr double kEnd = 50;  // exp(-2 x) is below 2^-144 from there on
     const V size = hn::Abs(x), held = hn::Min(size, number(kEnd));
     const ExpParts e = exp_parts<false>(powers, {hn::Mul(held, number(-2)), number(0)});
     const VectorPair below = ordered_sum(number(-1), e.power.high);
@@ -117,8 +118,8 @@ struct Tanh {
   }
 };
 
-// By one step of Newton's iteration for 1 / y^2 = x: y is within 2^-52 of itself, so that what is
-// left out, 3/2 of the square of that, is below 2^-103.
+// One step of Newton's iteration for 1 / y^2 = x. The relative error of y is within 2^-52, so the
+// terms left out, 3/2 of its square, are below 2^-103.
 struct Rsqrt {
   HWY_INLINE Rounded operator()(V x) const {
     const V y = hn::Div(number(1), hn::Sqrt(x));
@@ -136,15 +137,15 @@ struct Sqrt {
   }
 };
 
-// x = 2^k m, m in [11/16, 11/8), and m c = 1 + z: log x = k log 2 - log c + z - z^2 / 2 + t,
-// t = z^3 (1/3 - z / 4 + ...). c is 1 from 1 - 2^-8 to 1 + 2^-7, where log is z - z^2 / 2 + t and
-// nothing cancels; elsewhere |z| < 2^-7.9 and the result is above 2^-8.
+// x = 2^k m, m in [11/16, 11/8), and m c = 1 + z: log x = k log 2 - log c + z - z^2 / 2 + t, with t
+// = z^3 (1/3 - z / 4 + ...). c is 1 from 1 - 2^-8 to 1 + 2^-7. There log x is z - z^2 / 2 + t, and
+// nothing cancels. Elsewhere |z| < 2^-7.9 and the result is above 2^-8.
 //
-// Errors: t, for which z.high stands for z, is within 7.6 2^-53 of itself, multiply-adds fused or
-// not; one more rounding adds it to the rest, and one is the test's. Where c is 1, z.low is 0, and
-// that is 6.6 2^-53 z^2 / 3 < 2^-65.8 of the result. Elsewhere |t| < 2^-25.3, the error below
-// 2^-75, and below 2^-67 of the result. All else is below 2^-80 of it; so is what the series leaves
-// out, from z^12 / 12 on.
+// Errors: t is computed from z.high instead of z. Its relative error is within 7.6 2^-53, with and
+// without fused multiply-adds. One more rounding adds it to the rest, and the test has another one.
+// If c is 1, z.low is 0 and this error is 6.6 2^-53 z^2 / 3 < 2^-65.8 of the result. Elsewhere |t|
+// < 2^-25.3, and its error is below 2^-75, which is below 2^-67 of the result. All other errors are
+// below 2^-80 of the result, and so are the terms that the series leaves out, from z^12 / 12 on.
 struct Log {
   const double* table;
   HWY_INLINE Rounded operator()(V x) const {
@@ -176,7 +177,7 @@ struct Log {
     const VectorPair first = ordered_sum(hn::Mul(k, number(kLn2High)), of_c.high);
     const VectorPair second = ordered_sum(first.high, z.high);
     const VectorPair third = ordered_sum(second.high, hn::Mul(minus_half, square.high));
-    // z.low counts as often as log grows with z: 1 / (1 + z).
+    // The factor of z.low is the derivative of log(1 + z), 1 / (1 + z).
     const V z_low = hn::MulAdd(z.low, hn::Sub(square.high, z.high), z.low);
     const V of_k = hn::MulAdd(k, number(kLn2Low), hn::Add(first.low, of_c.low));
     const V low = hn::Add(hn::MulAdd(minus_half, square.low, hn::Add(z_low, of_k)),
@@ -186,20 +187,20 @@ struct Log {
   }
 };
 
-// x / 2 erfc(z), z = -x / sqrt(2). For z >= 0, with c a multiple of 1 / 128, h = z - c and
-// s = 2 / sqrt(pi) exp(-c^2),
+// x / 2 erfc(z), z = -x / sqrt(2). For z >= 0, with c a multiple of 1 / 128, h = z - c and s = 2 /
+// sqrt(pi) exp(-c^2),
 //   erfc(z) = erfc(c) - s h (1 + t_1 / 2 + t_2 / 3 + ...), t_0 = 1, t_1 = -2 c h,
-//   t_(n + 1) = -2 h (c t_n + h t_(n - 1)) / (n + 1):
-// the derivative of erfc is -s exp(-2 c h - h^2), and the t_n are the terms of that exponential.
-// z.low counts as often as erfc falls there. erfc(-z) = 2 - erfc(z), whose relative error is less.
+//   t_(n + 1) = -2 h (c t_n + h t_(n - 1)) / (n + 1).
+// The derivative of erfc is -s exp(-2 c h - h^2), and the t_n are the terms of that exponential.
+// The factor of z.low is this derivative. erfc(-z) = 2 - erfc(z), whose relative error is smaller.
 //
 // Errors: let q = 2 c |h| < 0.194, |h| <= 2^-8. s / erfc(c) is at most 2 c + sqrt(2) (Abramowitz
 // and Stegun 7.1.13), and erfc(z) at least 0.8 erfc(c). The terms from t_2 / 3 on add up to at most
-// 1.1 (q^2 / 6 + h^2 / 3), and are in float64: to the test they suffer at most 17 roundings,
-// multiply-adds fused or not. So they put erfc off by at most
-//   17 2^-53 1.1 / 0.8 (2 c^2 + 1) / 3 (2 c + sqrt(2)) 2^-24 < c^3 2^-71 + 2^-71 of itself.
-// All else is exact or below 2^-71 together: z, within 2^-105 of itself, and what the series leaves
-// out, from t_14 / 15 on, below 2^-75.
+// 1.1 (q^2 / 6 + h^2 / 3) and are computed in float64. Up to the test they have at most 17
+// roundings, with and without fused multiply-adds. So they give erfc a relative error of at most
+//   17 2^-53 1.1 / 0.8 (2 c^2 + 1) / 3 (2 c + sqrt(2)) 2^-24 < c^3 2^-71 + 2^-71.
+// All other errors together are below 2^-71: z has a relative error within 2^-105, and the terms
+// that the series leaves out, from t_14 / 15 on, are below 2^-75.
 struct Gelu {
   const double* table;
   HWY_INLINE Rounded operator()(V x) const {
@@ -210,7 +211,8 @@ struct Gelu {
     constexpr int kTerms = 14;
     const VectorPair root_half{number(0x1.6a09e667f3bcdp-1), number(-0x1.bdd3413b26456p-55)};
     const V unbounded = hn::Abs(x), end = number(-kLeast);
-    const V size = hn::IfThenElse(hn::Lt(unbounded, end), unbounded, end);  // of NaN, too: an index
+    // for NaN too, because it becomes an index
+    const V size = hn::IfThenElse(hn::Lt(unbounded, end), unbounded, end);
     const VectorPair z = times(size, root_half);
     const V magic = number(0x1.8p52);
     const V shifted = hn::Add(hn::Mul(z.high, number(kErfcSteps)), magic);

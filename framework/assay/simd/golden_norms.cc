@@ -18,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t kLanes = hn::MaxLanes(D());
 
-// The lanes' sum, in their order.
+// Returns the sum of the lanes, in ascending order.
 HWY_INLINE DoubleDouble lanes_sum(VectorPair x) {
   const D d;
   double high[kLanes], low[kLanes];
@@ -29,7 +29,7 @@ HWY_INLINE DoubleDouble lanes_sum(VectorPair x) {
 }
 HWY_INLINE VectorPair every_lane(const DoubleDouble& x) { return {number(x.high), number(x.low)}; }
 
-// Some elements of an array from i on, `otherwise` beyond its end.
+// Loads the elements of an array from i on, and `otherwise` beyond its end.
 HWY_INLINE V load(const double* from, std::size_t i, std::size_t n, double otherwise) {
   const D d;
   if (HWY_LIKELY(i + hn::Lanes(d) <= n)) return hn::LoadU(d, from + i);
@@ -45,8 +45,8 @@ HWY_INLINE void store(V x, double* to, std::size_t i, std::size_t n) {
   std::copy_n(rest, n - i, to + i);
 }
 
-// The largest and smallest of a row; false where one is NaN. -infinity is not among the smallest,
-// or is as NaN.
+// Finds the largest and smallest element of a row. Returns false if one is NaN. -infinity is left
+// out of the smallest if kTakesInfinity is set, and counts as NaN if not.
 struct Ends {
   double most, least;
 };
@@ -65,15 +65,15 @@ HWY_INLINE bool find_ends(std::size_t n, const double* x, Ends& ends) {
   ends = {hn::GetLane(hn::MaxOfLanes(d, most)), hn::GetLane(hn::MinOfLanes(d, least))};
   return hn::AllTrue(d, known);
 }
-// How far below the largest exp has room.
+// The largest distance from the largest element that exp supports.
 constexpr double kRange = 600;
 
 HWY_INLINE VectorPair zero_where(M none, VectorPair x) {
   return {hn::IfThenZeroElse(none, x.high), hn::IfThenZeroElse(none, x.low)};
 }
 
-// Errors: exp's 2^-76, once of the element and once of the sum, n 2^-102 of the sum and 2^-100 of
-// the quotient.
+// Errors: 2^-76 of exp, for the element and for the sum, n 2^-102 of the sum and 2^-100 of the
+// quotient.
 bool golden_softmax_impl(std::size_t n, const double* x, double* to, double* scratch) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
@@ -106,7 +106,7 @@ bool golden_softmax_impl(std::size_t n, const double* x, double* to, double* scr
   return hn::AllTrue(d, sure);
 }
 
-// A product of at most kMost + 600 less the largest one is within 2^-84 of what it is.
+// A product that is at most kMost + 600 below the largest one is within 2^-84 of its exact value.
 bool golden_exponentials_impl(std::size_t n, const double* x, double factor, double* to,
                               GoldenSum& of_all) {
   constexpr double kMost = 0x1p20;
@@ -144,11 +144,12 @@ HWY_INLINE VectorPair centred(V x, VectorPair minus_mean) {
   return any_sum(sum.high, hn::Add(sum.low, minus_mean.low));
 }
 
-// What the test allows for are the errors of this and, as much again, of another order of the sums.
-// The mean, and what is centred by it, is within `off` = 2^-99 sum |x|: each of n steps errs by at
-// most 2^-103 sum |x|, and all are divided by n. The sum of squares, whose terms are positive, is
-// within n 2^-102 of itself, and off by 2 off sum |x - mean| <= 2 off n length where the mean is:
-// the root's relative error is half of that of the sum. The rest is below 2^-98.
+// The test allows for the errors of this computation and for as much again, from another order of
+// the sums. The mean, and values minus the mean, are within `off` = 2^-99 sum |x|: each of n steps
+// errs by at most 2^-103 sum |x|, and all are divided by n. The relative error of the sum of
+// squares, whose terms are positive, is within n 2^-102. The error of the mean adds 2 off sum |x -
+// mean| <= 2 off n length to the sum of squares. The relative error of the root is half of that of
+// the sum. The rest is below 2^-98.
 bool golden_normalise_impl(const GoldenNorm& norm, std::size_t n, const double* x, double* to) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
@@ -180,7 +181,7 @@ bool golden_normalise_impl(const GoldenNorm& norm, std::size_t n, const double* 
     const VectorPair c = norm.centre ? centred(v, minus_mean) : VectorPair{v, zero};
     VectorPair square = product(c.high, c.high);
     square.low = hn::MulAdd(hn::Add(c.high, c.high), c.low, square.low);
-    if (HWY_UNLIKELY(i + lanes > n)) {  // beyond the end is nothing, not even less the mean
+    if (HWY_UNLIKELY(i + lanes > n)) {  // squares beyond the end are 0, not the square of the mean
       square = zero_where(hn::Ge(hn::Iota(d, static_cast<double>(i)), number(count)), square);
     }
     squares = pair_sum(squares, square);

@@ -1,4 +1,4 @@
-// What the kernels of golden functions look up: made at first use, of numbers to twice the
+// The tables of the kernels of golden functions. They are computed at first use, with twice the
 // precision, high part first.
 #pragma once
 
@@ -10,8 +10,8 @@ namespace assay::simd {
 inline constexpr std::uint64_t kPowers = 128;
 const double* power_table();
 
-// For bin i of 128 of [11/16, 11/8), each of as many float64 bits: c, near the reciprocal of its
-// middle, - log c, and 0. Of the two bins that 1 is between, c is 1.
+// For each of 128 bins of [11/16, 11/8), which have the same number of float64 values: c, which is
+// near the reciprocal of the bin's middle, -log c, and 0. The two bins beside 1 have c = 1.
 inline constexpr std::uint64_t kLogBins = 128, kLogEnd = 0x3fe6000000000000u;
 const double* log_table();
 

@@ -1,4 +1,4 @@
-// float16 to float32, for every target alike. Compiled once a target.
+// Converts float16 to float32, in the same way on every target. Compiled once for each target.
 #if defined(ASSAY_SIMD_HALF_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_SIMD_HALF_INL_H_
 #undef ASSAY_SIMD_HALF_INL_H_
@@ -11,15 +11,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 
-// `bits`: one float16 pattern a lane of 32 bits.
+// `bits` has one float16 pattern in each 32-bit lane.
 template <class DF, class VU>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<DF> half_to_float(DF df, VU bits) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::RebindToUnsigned<DF> du;
-  // Highway 1.0.3 reads infinity and NaN as numbers where there is no instruction for this.
-  // Exponent and mantissa are moved into place, and the exponent gets float32's bias. Of a
-  // subnormal number the digits are put behind 2^-14, which is then taken away: float32 arithmetic
-  // with subnormal numbers would take many times as long.
+  // If there is no instruction for this, Highway 1.0.3 reads infinity and NaN as numbers. So
+  // exponent and mantissa are moved into place here, and the exponent gets float32's bias. The
+  // digits of a subnormal number are placed behind 2^-14, which is then subtracted: float32
+  // arithmetic with subnormal numbers would take many times as long.
   const auto size = hn::And(bits, hn::Set(du, 0x7fffu));
   const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000u)));
   const auto moved = hn::ShiftLeft<13>(size);

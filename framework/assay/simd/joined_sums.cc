@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace factors {
 
-// 1 / x of a power of two from 2^-1022 to 2^1022.
+// Returns 1 / x for a power of two x from 2^-1022 to 2^1022.
 HWY_INLINE V inverse_of_power(V x) {
   const hn::RebindToUnsigned<D> du;
   return hn::BitCast(D(), hn::Sub(hn::Set(du, std::uint64_t{2046} << 52), hn::BitCast(du, x)));
@@ -26,8 +26,9 @@ HWY_INLINE V rounded_to_float32(V x) {
   return hn::PromoteTo(D(), hn::DemoteTo(df, x));
 }
 
-// The vectors of products first, first + step, ...: their largest exponent, and their sum in units
-// of 2^-kept_bits times that, each of them cut to an integer.
+// Computes, for the vectors of products first, first + step, ..., their largest exponent and their
+// sum. The sum is in units of 2^-kept_bits times that exponent, with each product cut to an
+// integer.
 struct AlignedSums {
   V largest[kStreams], sum[kStreams];
 
@@ -88,7 +89,8 @@ HWY_INLINE void add_chunk(const JoinedUnit& unit, const Products& product, std::
     }
   }
   for (std::size_t s = 0; s < kStreams; ++s) {
-    // An accumulator is a float32: 0, or at least its smallest normal number as an exponent.
+    // An accumulator is a float32. It is 0, or counts with at least the exponent of the smallest
+    // normal.
     const V of_sum = hn::IfThenElse(hn::Eq(sums[s], zeros()), zeros(),
                                     hn::Max(leading_bit(sums[s]), all(0x1p-126)));
     const V joined = hn::Max(largest[s], of_sum);
@@ -103,7 +105,7 @@ HWY_INLINE void add_chunk(const JoinedUnit& unit, const Products& product, std::
       start = hn::IfThenElseZero(hn::Ge(of_sum, hn::Mul(joined, all(unit.reach))), start);
     }
     const V sum = hn::Add(hn::Mul(met, of_products), hn::Mul(start, of_start));
-    // Sums that may overflow, and NaN. Zeros have no sign.
+    // Finds sums that may overflow, and NaN. Zeros have no sign.
     const M is_small =
         hn::And(hn::Lt(hn::Abs(sum), all(0x1p127)), hn::Lt(largest[s], all(0x1p126)));
     const M is_held = hn::And(is_small, hn::Lt(hn::Abs(sums[s]), all(0x1p127)));

@@ -1,5 +1,5 @@
-// Sums of products on a matrix unit whose accumulator meets the finished sum of a chunk's products
-// (DotModel::sum_bits of machine/machine.h), for eight sums side by side.
+// Sums of products on a matrix unit that adds the accumulator to the finished sum of a chunk's
+// products (DotModel::sum_bits of machine/machine.h), for eight sums side by side.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace assay::simd {
 struct JoinedUnit {
   std::int64_t chunk, interleave;
   double kept, sum_kept;  // 2^-kept_bits, 2^-sum_bits
-  double emax_floor;      // 0: none
+  double emax_floor;      // 0 if there is no floor
   double reach;           // 2^-reach, or 0 if no accumulator is out of reach
 };
 inline constexpr std::int64_t kMostJoined = 128;
 inline constexpr int kMostJoinedBits = 42;
 
 // Adds k products to each of rows x kFactorColumns float32 numbers, `sums`. `a` has `rows` rows of
-// k factors, `b` k rows of kFactorColumns factors. A sum that overflows, or has a factor that is
-// NaN or infinite, becomes NaN, and is the caller's to settle.
+// k factors, and `b` has k rows of kFactorColumns factors. A sum that overflows, or has a factor
+// that is NaN or infinite, becomes NaN, and the caller has to compute it.
 void joined_sums(const JoinedUnit& unit, std::int64_t rows, std::int64_t k, const SumFactors& a,
                  const SumFactors& b, double* sums);
 

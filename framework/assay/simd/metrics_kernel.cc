@@ -22,18 +22,19 @@ using DU = hn::RebindToUnsigned<D>;
 using V = hn::Vec<D>;
 using VU = hn::Vec<DU>;
 
-// Four 16-bit fields a lane: the counters of the absolute error, the relative error and the ulps.
+// Each lane has four 16-bit fields: the counters of the absolute error, the relative error and the
+// ulps.
 constexpr std::size_t kFields = 4;
 
-// A vector's counters are counted so many vectors later: narrow loads of what a wide store has just
-// written wait until it is in the cache.
+// A vector's counters are counted after kDelay more vectors: narrow loads of data that a wide store
+// has just written wait until it is in the cache.
 constexpr std::size_t kDelay = 4;
 
 constexpr std::size_t kSlot = kMetricsLanes * kFields;  // of one vector
 
-// Where in `room` the counters of kDelay vectors lie: at another place of their page than the bins
-// of 0 and of a few ulps do in theirs. A load that agrees with a store before it in the low 12 bits
-// of its address waits for that store.
+// Returns the place in `room` for the counters of kDelay vectors. In its page, it must not have the
+// position of the bins of 0 and of a few ulps. A load waits for an earlier store if the low 12 bits
+// of their addresses agree.
 constexpr std::size_t kAlign = 64;
 constexpr std::size_t kPage = 4096 / sizeof(std::uint16_t);
 HWY_INLINE std::uint16_t* away_from(const std::uint16_t* tables, std::uint16_t* room) {
@@ -43,8 +44,8 @@ HWY_INLINE std::uint16_t* away_from(const std::uint16_t* tables, std::uint16_t* 
   return room + shift / sizeof(std::uint16_t);
 }
 
-// Which counters a vector of errors belongs to. The signs are clear, so exponent and leading
-// mantissa bits fit 16 bits; what is below the first bin saturates to bin 0.
+// Computes the counters that a vector of errors belongs to. The signs are clear, so exponent and
+// leading mantissa bits fit 16 bits. Errors below the first bin saturate to bin 0.
 HWY_INLINE void counters_of(V abs, V rel, V ulps, std::uint16_t* to) {
   static_assert(kErrorBins * kMetricsLanes < 65536);
   constexpr std::uint64_t kErrorBase = ((1023 - kErrorExponent) << kErrorBinBits) - 1;
@@ -76,7 +77,7 @@ HWY_INLINE void counters_of(V abs, V rel, V ulps, std::uint16_t* to) {
 #endif
 }
 
-// `counters`: of lanes [first, first + lanes).
+// Adds the counters of the lanes [first, first + lanes) to the tables.
 HWY_INLINE void count_bins(const std::uint16_t* counters, std::size_t first, std::size_t lanes,
                            std::uint16_t* tables) {
   std::uint16_t* const abs = tables + first;
@@ -106,7 +107,7 @@ struct Sums {
     return {z, z, z, z, z, z, z, z, z, z, z, z, z, z, z, z, z};
   }
 
-  // `relative`: |error| / |e|, 0 where e is 0; `divided`: the same, but |error| where e is 0.
+  // `relative` is |error| / |e|, or 0 if e is 0. `divided` is the same, but |error| if e is 0.
   HWY_INLINE void add(V a, V e, V error, V relative, V divided, V apart) {
     const V size = hn::Abs(error), size_e = hn::Abs(e);
     abs = hn::Add(abs, size);
@@ -150,7 +151,7 @@ struct Sums {
   }
 };
 
-// Of all lanes, in an order that does not depend on the width of a vector.
+// Reduces all lanes, in an order that does not depend on the width of a vector.
 HWY_INLINE void sum_lanes(const double (*sums)[kMetricsLanes],
                           const double (*maxima)[kMetricsLanes], MetricsBlock& out) {
   for (std::size_t s = 0; s < kMetricsSums; ++s) {
@@ -169,7 +170,7 @@ HWY_INLINE std::int64_t count_true(hn::Mask<D> mask) {
 // The smallest relative errors that are counted.
 constexpr double kOver1e3 = 1e-3, kOver1e4 = 1e-4;
 
-// kSeparate: the rounded values are not the expected ones.
+// kSeparate is true if the rounded values are not the expected ones.
 template <bool kSeparate, typename T>
 HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records, const T* actual,
                          const T* expected, const T* rounded, const double* errors,
@@ -183,17 +184,18 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
   constexpr double kMost = std::numeric_limits<double>::max();
   const auto largest = hn::Set(d, kMost);
   const auto min_normal = hn::Set(d, spec.min_normal);
-  // What exceeds a record is looked at more closely by the caller: these may be a little too low.
-  // Without a relative part they are exact, so that errors that tie with the largest, which is
-  // usual of errors in ulp, are no records; nor is a ratio to the bound, which then goes with the
-  // error.
+  // The caller computes elements that exceed a record more exactly, so these limits may be a little
+  // too low. Without a relative part they are exact. So errors that tie with the largest one, as
+  // errors in ulps often do, are not records. Neither is a ratio to the bound, which is then
+  // proportional to the error.
   constexpr double kBelow = 1 - 0x1p-40;
   const auto rtol = hn::Set(d, spec.rtol * kBelow);
   const bool exceeds = records.ratio <= kMost && spec.rtol > 0;
   const auto ratio_rtol = hn::Set(d, exceeds ? records.ratio * spec.rtol * kBelow : 0.0);
   const auto ratio_atol = hn::Set(d, exceeds ? records.ratio * spec.atol * kBelow : kMost);
   const auto needed_atol = hn::Set(d, spec.rtol > 0 ? records.atol * kBelow : records.atol);
-  // No rtol mends an error where 0 is expected: then there is nothing more to find.
+  // An error at an expected value of 0 cannot be covered by any rtol. After such an error there is
+  // nothing more to find.
   const bool mends = records.rtol <= kMost;
   const auto needed_rtol = hn::Set(d, mends ? records.rtol * kBelow : 0.0);
   const auto atol = hn::Set(d, mends ? spec.atol * kBelow : kMost);
@@ -203,7 +205,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
   const auto two52 = hn::Set(d, 0x1p52);
   const bool plain = spec.ulp_rule == UlpRule::kOrdinal && errors == nullptr;
   const bool wide = spec.drop < 12;
-  // Added to a magnitude's bits, carries the exponent of infinity and NaN into the sign.
+  // Adding this to the bits of a magnitude carries the exponent of infinity and NaN into the sign.
   const auto to_sign = hn::Set(di, std::int64_t{1} << 52);
   const auto normal_bits = hn::BitCast(di, min_normal);
   const auto none_negative = [&](auto x)
@@ -258,7 +260,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
         const auto finite_e = hn::Le(size_e, largest);
         const auto finite = hn::And(hn::Le(size_a, largest), finite_e);
         const auto comparable = kSeparate ? hn::And(finite, hn::Le(hn::Abs(r), largest)) : finite;
-        // Lanes of NaN or infinity are the caller's to compare; here they count as 0 against 0.
+        // The caller compares lanes with NaN or infinity. Here they count as 0 against 0.
         if (!hn::AllTrue(d, comparable)) {
           out.groups[i / kMetricsLanes] |= MetricsBlock::kNotFinite;
           out.not_finite += static_cast<std::int64_t>(lanes) - count(finite);
@@ -306,7 +308,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
       const auto off = !kSeparate || !spec.judged_rounded ? size
                        : errors == nullptr                ? hn::Abs(hn::Sub(a, r))
                                                           : hn::Abs(hn::Add(error, hn::Sub(e, r)));
-      // Each is negative where the element is to be looked at.
+      // Each is negative if the element has to be checked.
       const auto record = hn::Or(hn::MulAdd(ratio_rtol, judged, hn::Sub(ratio_atol, off)),
                                  hn::Or(hn::MulAdd(rtol, judged, hn::Sub(needed_atol, off)),
                                         hn::MulAdd(needed_rtol, judged, hn::Sub(atol, off))));
@@ -331,8 +333,8 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
   out.rounds = !hn::AllTrue(du, hn::Eq(inexact, hn::Zero(du)));
 }
 
-// Sums of float32 values alone, without the tables and the records: what limits on statistics are
-// read from. Zeros and subnormal numbers are not tallied, nor whether values differ in bits.
+// Only the sums of float32 values, without the tables and the records, for limits on statistics.
+// Does not count zeros and subnormal numbers, nor check if values differ in bits.
 template <unsigned kParts>
 HWY_INLINE void sums_of(const MetricsSpec& spec, const float* actual, const float* expected,
                         std::size_t n, MetricsBlock& out) {
@@ -388,7 +390,7 @@ HWY_INLINE void sums_of(const MetricsSpec& spec, const float* actual, const floa
         const auto opposite = hn::And(hn::Xor(hn::BitCast(du, a), hn::BitCast(du, e)), sign);
         const auto usual = hn::And(hn::Ge(hn::Abs(a), min_normal), hn::Ge(size_e, min_normal));
         if (!has_order) {
-          // Formats without that order have no ulps here, and nobody asks for any.
+          // Formats without that order have no ulps here, and no caller needs them.
         } else if (HWY_LIKELY(hn::AllTrue(d, usual) &&
                               hn::AllTrue(du, hn::Eq(opposite, hn::Zero(du))))) {
           const hn::Rebind<std::int32_t, D> di32;
@@ -424,8 +426,9 @@ HWY_INLINE void sums_of(const MetricsSpec& spec, const float* actual, const floa
   sum_lanes(sums, maxima, out);
 }
 
-// Of float32 values what needs no sums of theirs: which are finite and which expected ones 0, and
-// with kUlps the distances, in integers, whose sums are those of float64, which are exact.
+// Counts the properties of float32 values that need no float64 sums: values that are not finite,
+// expected values of 0, and, with kUlps, distances in ulps. Sums of distances are integers and
+// equal those of float64, which are exact.
 template <bool kUlps>
 HWY_INLINE void counts_of(const MetricsSpec& spec, const float* actual, const float* expected,
                           std::size_t n, MetricsBlock& out) {
@@ -438,15 +441,14 @@ HWY_INLINE void counts_of(const MetricsSpec& spec, const float* actual, const fl
   const auto min_normal = hn::BitCast(di, hn::Set(d, static_cast<float>(spec.min_normal)));
   const bool has_order = kUlps && spec.ulp_rule == UlpRule::kOrdinal;
   const int drop = has_order ? spec.drop - kDropOfFloat32 : 0;
-  // Sums of the halves of distances: a block's fit 32 bits.
+  // Sums of the halves of distances. Those of a block fit 32 bits.
   auto low = hn::Zero(du), high = low, most = low, over_1 = low, over_32 = low, zeros = low;
   auto largest_e = hn::Zero(di);
   // A mask is -1 in each of its lanes.
   const auto counted = [&](auto mask) HWY_ATTR __attribute__((always_inline)) {
     return hn::VecFromMask(du, mask);
   };
-  // The distances of formats narrower than float32 where a value is subnormal, 0 or of another
-  // sign.
+  // The distances in formats narrower than float32 if a value is subnormal, 0 or of another sign.
   const auto narrow_apart = [&](auto a, auto e) HWY_ATTR {
     const D wide;
     const hn::Rebind<std::int32_t, D> narrow;
@@ -509,7 +511,7 @@ HWY_INLINE void counts_of(const MetricsSpec& spec, const float* actual, const fl
   const auto sum = [&](auto counts) HWY_ATTR __attribute__((always_inline)) {
     return static_cast<std::int64_t>(hn::GetLane(hn::SumOfLanes(du, counts)));
   };
-  out.no_relative = sum(zeros);  // those that are not finite too
+  out.no_relative = sum(zeros);  // includes those that are not finite
   out.sums[kSumUlps] = static_cast<double>(sum(low) + (sum(high) << 16));
   out.maxima[kMaxExpected] =
       static_cast<double>(hn::GetLane(hn::BitCast(d, hn::MaxOfLanes(di, largest_e))));

@@ -8,35 +8,35 @@
 
 namespace assay::simd {
 
-// Elements of a block at most; also what the buffers of the caller must hold.
+// The largest number of elements of a block, and the size that the caller's buffers must have.
 inline constexpr std::size_t kMetricsBlock = 1024;
-// Sums run in eight lanes, element i in lane i mod 8, whatever the width of a vector: the same bits
-// on every target.
+// Sums have eight lanes, with element i in lane i mod 8, for every width of a vector. So the bits
+// are the same on every target.
 inline constexpr std::size_t kMetricsLanes = 8;
 
-// Logarithmic histograms: 2^k bins an octave, equally wide within it, told apart by the exponent
-// and the first k bits of the mantissa.
-//   errors: bin 0 is what lies below 2^-160 (0 too), the last one 2^160 and more
-//   ulps:   bin 0 is 0, each number below 64 has its own bin, the last one is 2^52 and more
+// Logarithmic histograms with 2^k bins for each octave, equally wide within it. The exponent and
+// the first k bits of the mantissa select the bin.
+//   errors: bin 0 has errors below 2^-160 and 0, the last bin has 2^160 and more
+//   ulps:   bin 0 has 0, each number below 64 has its own bin, the last bin has 2^52 and more
 inline constexpr int kErrorBinBits = 4, kUlpBinBits = 5;
 inline constexpr int kErrorExponent = 160, kUlpExponent = 52;
 inline constexpr std::size_t kErrorBins = (2 * kErrorExponent << kErrorBinBits) + 2;
 inline constexpr std::size_t kUlpBins = (kUlpExponent << kUlpBinBits) + 2;
-// Every lane counts in its own column, so that no increment waits for the one before it; a column
+// Every lane counts in its own column, so that no increment waits for the one before it. A column
 // holds 65535.
 inline constexpr std::size_t kBinsOfAllTables = 2 * kErrorBins + kUlpBins;
 inline constexpr std::size_t kTableCounters = kBinsOfAllTables * kMetricsLanes;
 inline constexpr std::size_t kTableElements = std::size_t{65535} / 128 * 128 * kMetricsLanes;
 
-// How the distance in representable values follows from two float64 values.
+// The rule for the distance, in representable values, of two float64 values.
 enum class UlpRule {
   kOrdinal,     // of a binary float format, by the fields below
   kDifference,  // integers: |actual - rounded|
   kGiven,       // the caller's own
 };
 
-// What of a block is computed, beside kMaxExpected and which elements are finite and have a
-// relative error; what is not is 0.
+// The metrics of a block to compute. kMaxExpected and the tests for finite elements and for
+// relative errors are always computed. Metrics that are not computed are 0.
 enum MetricsPart : std::uint8_t {
   kPartErrors = 1,    // kSumAbs, kSumExpected, kMaxAbs, errors_at_zero
   kPartSquares = 2,   // kSumNoise, kSumSignal, kSumActual, kSumProduct
@@ -47,22 +47,22 @@ enum MetricsPart : std::uint8_t {
   kAllSums = 63,
   kPartTables = 64,  // the rest
   kAllParts = 127,
-  kPartNone = 128,  // what is computed anyway
+  kPartNone = 128,  // only what is always computed
 };
 
-// What is fixed for all blocks: the output's format, the bound, and what is asked for.
+// Settings for all blocks: the output's format, the bound, and the metrics to compute.
 struct MetricsSpec : Ordinals {
-  unsigned parts = kAllParts;  // of MetricsPart; of float64 values all
+  unsigned parts = kAllParts;  // of MetricsPart, must be all parts for float64 values
   UlpRule ulp_rule;
   double rtol, atol;
-  bool judged_rounded;  // the bound is about the rounded expected value
-  // Elements whose |expected| is below `small_domain`, and of these the errors above `small_error`,
-  // are counted; 0 where there is no such domain.
+  bool judged_rounded;  // the bound is relative to the rounded expected value
+  // Elements whose |expected| is below `small_domain` are counted, and those among them with an
+  // error above `small_error`. 0 if there is no such domain.
   double small_domain, small_error;
 };
 
-// The largest so far; groups of elements that exceed one of them are marked. Nothing exceeds an
-// infinite one.
+// The largest values so far. Groups of elements that exceed one of them are marked. Nothing exceeds
+// an infinite record.
 struct MetricsRecords {
   double ratio, atol, rtol;
 };
@@ -70,7 +70,7 @@ struct MetricsRecords {
 enum MetricsSum : std::size_t {
   kSumAbs,       // |actual - expected|
   kSumSigned,    // actual - expected
-  kSumRel,       // |actual - expected| / |expected|, where expected is not 0
+  kSumRel,       // |actual - expected| / |expected|, if expected is not 0
   kSumFloored,   // |actual - expected| / (|expected| + 1e-7)
   kSumBalance,   // (actual - expected) / max(1, |expected|)
   kSumNoise,     // (actual - expected)^2
@@ -92,38 +92,40 @@ enum MetricsMax : std::size_t {
   kMetricsMaxima
 };
 
-// Over the lanes where both sides are finite, but for the tallies of zeros and subnormals, which
-// are over all.
+// Statistics over the lanes in which both sides are finite. Zeros and subnormals are counted over
+// all lanes.
 struct MetricsBlock {
   double sums[kMetricsSums];
   double maxima[kMetricsMaxima];
-  std::int64_t errors_at_zero;  // lanes with an error where 0 is expected
-  std::int64_t not_finite;      // lanes where a side is NaN or infinite
+  std::int64_t errors_at_zero;  // lanes with an error and an expected value of 0
+  std::int64_t not_finite;      // lanes in which a side is NaN or infinite
   std::int64_t no_ulps;         // lanes that count no ulps: not finite, or rounded to infinity
   std::int64_t no_relative;     // lanes without a relative error: not finite, or expected 0
   std::int64_t rel_over_1e3, rel_over_1e4;  // relative errors of 1e-3, of 1e-4, or more
   std::int64_t small, small_over;
-  std::int64_t ulps_over_1, ulps_over_32;  // where the tables do not count them
+  std::int64_t ulps_over_1, ulps_over_32;  // if the tables do not count them
   std::int64_t zero_actual, zero_expected, subnormal_actual, subnormal_expected;
   bool differs;  // some lane's actual value is not the rounded one, bit for bit
   bool rounds;   // some lane's expected value is not a value of the output's format
-  // A group of kMetricsLanes elements: kNotFinite where a lane is, kRecord where a lane may exceed
-  // one of the records.
+  // Marks for each group of kMetricsLanes elements: kNotFinite if a lane is not finite, kRecord if
+  // a lane may exceed one of the records.
   enum : std::uint8_t { kNotFinite = 1, kRecord = 2 };
   std::uint8_t groups[kMetricsBlock / kMetricsLanes];
 };
 
-// n: a multiple of kMetricsLanes, at most kMetricsBlock; what fills up the last group is NaN.
-// `rounded`: the expected values in the output's format; may be `expected` itself. `errors`:
-// actual - expected where float64 values would not give it, else null; `ulps`: for UlpRule::kGiven.
-// `tables`: kTableCounters counters that the block adds to, [bin][lane], the bins of absolute
-// errors, then those of relative errors, then those of ulps; a lane that has no such error counts
-// in bin 0. After kTableElements elements they have to be emptied.
+// Computes the metrics of one block.
+// - n is a multiple of kMetricsLanes, at most kMetricsBlock. The last group is filled up with NaN.
+// - `rounded` has the expected values in the output's format, and may be `expected` itself.
+// - `errors` is actual - expected if float64 values would not give it, or null.
+// - `ulps` is for UlpRule::kGiven.
+// - `tables` has kTableCounters counters that the block adds to, [bin][lane]: the bins of absolute
+//   errors, then those of relative errors, then those of ulps. A lane without such an error counts
+//   in bin 0. The tables have to be emptied after kTableElements elements.
 void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const double* actual,
                    const double* expected, const double* rounded, const double* errors,
                    const double* ulps, std::size_t n, std::uint16_t* tables, MetricsBlock& block);
-// The same of float32 values. Without kPartTables `tables` may be null and the output's format is
-// one all of whose values float32 holds.
+// The same for float32 values. Without kPartTables, `tables` may be null. Float32 must then hold
+// all values of the output's format.
 void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const float* actual,
                    const float* expected, std::size_t n, std::uint16_t* tables,
                    MetricsBlock& block);

@@ -1,5 +1,5 @@
-// The distance of two values in representable values, for every target alike. Compiled once a
-// target.
+// The number of representable values between two values, computed in the same way on every target.
+// Compiled once for each target.
 #if defined(ASSAY_SIMD_ORDINALS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_SIMD_ORDINALS_INL_H_
 #undef ASSAY_SIMD_ORDINALS_INL_H_
@@ -26,7 +26,7 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> to_float64(D d, VU x) {
   return hn::Add(upper, hn::BitCast(d, low));
 }
 
-// Where the magnitude x stands among the format's values; x is one of them.
+// Returns the position of the magnitude x among the format's values. x is one of these values.
 template <class D>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<hwy::HWY_NAMESPACE::RebindToUnsigned<D>> ordinal(
     D d, const Ordinals& of, hwy::HWY_NAMESPACE::Vec<D> x) {
@@ -40,7 +40,7 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<hwy::HWY_NAMESPACE::RebindToUnsigned<D>> ordi
   return hn::IfThenElse(hn::RebindMask(du, hn::Lt(x, hn::Set(d, of.min_normal))), small, normal);
 }
 
-// How many representable values a and r, values of the format, are apart.
+// Returns the distance, in representable values, of a and r, which are values of the format.
 template <class D>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> ordinal_distance(D d, const Ordinals& of,
                                                        hwy::HWY_NAMESPACE::Vec<D> a,

@@ -16,9 +16,9 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The product's register tile; a panel is kDepth x its columns. Each element is the sum of its
-// terms from the first to the last of kDepth, by fused multiply-adds, and those sums are added in
-// turn: the vectors' length does not enter.
+// The product's register tile. A panel is kDepth x its columns. The terms of an element are added
+// from the first to the last of kDepth, by fused multiply-adds, and these sums are added one after
+// the other. So the result does not depend on the width of a vector.
 using D = hn::ScalableTag<double>;
 using V = hn::Vec<D>;
 constexpr int kRows = HWY_TARGET <= HWY_AVX3 ? 6 : 4;
@@ -48,7 +48,7 @@ void pack_row_impl(std::int64_t k, std::int64_t n, std::int64_t kk, const double
   }
 }
 
-// Row elements [0, count) as float64; squared where asked for.
+// Reads the row elements [0, count) as float64, squared if `squared` is set.
 template <Storage kStorage>
 HWY_INLINE void load_row(const unsigned char* from, std::int64_t count, bool squared, double* to) {
   using L = Loader<kStorage>;

@@ -1,5 +1,5 @@
-// Products of stored rows by a float64 matrix that was packed for them: those of checksums. The
-// vectors' length does not enter an element's sum.
+// Products of stored rows by a float64 matrix that was packed for them, used for checksums. An
+// element's sum does not depend on the width of a vector.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace assay::simd {
 
-// c = a b, where c is count x n in row-major float64. a has `count` rows, at most kProductRows, of
-// k elements each, which lie `stride` bytes apart; with `squared` the square of each element is
-// taken instead. b is k x n in float64 and was packed row by row: pack_row() packs its row kk into
-// a buffer of packed_size() elements.
+// Computes c = a b, where c is count x n in row-major float64. a has `count` rows, at most
+// kProductRows, of k elements each, `stride` bytes apart. With `squared`, the square of each
+// element is used instead. b is k x n in float64 and was packed row by row: pack_row() packs its
+// row kk into a buffer of packed_size() elements.
 inline constexpr std::int64_t kProductRows = 192;
 std::size_t packed_size(std::int64_t k, std::int64_t n);
 void pack_row(std::int64_t k, std::int64_t n, std::int64_t kk, const double* row, double* packed);

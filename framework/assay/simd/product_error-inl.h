@@ -1,4 +1,5 @@
-// The rounding error of a product, for every target alike. Compiled once a target.
+// The rounding error of a product, computed in the same way on every target. Compiled once for each
+// target.
 #if defined(ASSAY_SIMD_PRODUCT_ERROR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_SIMD_PRODUCT_ERROR_INL_H_
 #undef ASSAY_SIMD_PRODUCT_ERROR_INL_H_
@@ -13,9 +14,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 
-// a * b - product, exactly, where product = a * b rounded (float64). Targets without a fused
-// multiply-add leave it to std::fma, lane by lane: splitting the factors instead overflows for
-// large ones.
+// Returns a * b - product exactly, where product = a * b rounded (float64). Targets without a fused
+// multiply-add use std::fma, lane by lane, because splitting large factors overflows.
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V product_error(D d, V a, V b, V product) {
   namespace hn = hwy::HWY_NAMESPACE;

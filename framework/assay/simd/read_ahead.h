@@ -1,4 +1,4 @@
-// Memory that kernels ask for before they read it.
+// Prefetching of memory that kernels will read.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,13 @@
 
 namespace assay::simd {
 
-// How long before it is read memory is asked for: processors' own prefetching stops at a page's
-// end, and kernels that compute while they read wait for it. On Xeon and EPYC 2 to 16 KiB were
-// alike.
+// The distance in bytes by which memory is prefetched. Processors' own prefetching stops at the end
+// of a page, and kernels that compute while they read wait for it. On Xeon and EPYC, 2 to 16 KiB
+// gave the same speed.
 inline constexpr std::size_t kReadAhead = 8192;
 
-// Asks for as many bytes as are read at p, `ahead` bytes behind them, in the array or not.
-// (hwy::Prefetch does not compile with g++ -O0.)
+// Prefetches `bytes` bytes that lie `ahead` bytes behind p, in the array or not. (hwy::Prefetch
+// does not compile with g++ -O0.)
 [[gnu::always_inline]] inline void read_ahead(const void* p, std::size_t bytes,
                                               std::size_t ahead = kReadAhead) {
   constexpr std::size_t kCacheLine = 64;

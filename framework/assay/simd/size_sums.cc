@@ -18,10 +18,11 @@ using SizeTag = hn::CappedTag<double, kSizedColumns>;
 using SizeVec = hn::Vec<SizeTag>;
 constexpr std::size_t kSizeLanes = hn::MaxLanes(SizeTag());
 constexpr std::size_t kSizeParts = kSizedColumns / kSizeLanes;
-// Vectors of sums that are taken at once, so that the additions of one fill the waits of another.
+// Number of vectors of sums that are computed at once, so that the additions of one fill the
+// waiting times of another.
 constexpr std::size_t kSizeStreams = 4;
 
-// `kCuts`: chunks may lose a share of their largest terms.
+// kCuts is true if chunks may lose a share of their largest terms.
 template <bool kCuts>
 HWY_INLINE void add_size_sums(const SizedUnit& unit, std::int64_t rows, std::int64_t k,
                               const FactorSizes& a, const FactorSizes& b, double* sums,
@@ -36,7 +37,7 @@ HWY_INLINE void add_size_sums(const SizedUnit& unit, std::int64_t rows, std::int
     std::size_t column[kSizeStreams], to[kSizeStreams];
     SizeVec sum[kSizeStreams], cut[kSizeStreams], promoted[kSizeStreams], largest[kSizeStreams];
     for (std::size_t s = 0; s < kSizeStreams; ++s) {
-      // For another number the last vector is taken several times.
+      // If the number of vectors is not a multiple, the last vector is computed several times.
       const std::int64_t at = std::min(vector + static_cast<std::int64_t>(s), vectors - 1);
       row[s] = at / static_cast<std::int64_t>(kSizeParts) * a.stride;
       column[s] = static_cast<std::size_t>(at) % kSizeParts * kSizeLanes;

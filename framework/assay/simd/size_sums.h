@@ -1,34 +1,34 @@
-// The sizes of sums of products, and of what a matrix unit cuts off where it aligns their terms,
-// for eight sums side by side (machine/unit_bound.h has the theory).
+// The sizes of sums of products, and of the digits that a matrix unit cuts off when it aligns their
+// terms, for eight sums side by side (machine/unit_bound.h has the theory).
 #pragma once
 
 #include <cstdint>
 
 namespace assay::simd {
 
-// The number of columns whose sums are taken side by side.
+// The number of columns whose sums are computed side by side.
 inline constexpr std::int64_t kSizedColumns = 8;
 
 struct SizedUnit {
   std::int64_t chunk;
   std::int64_t promotion_interval;  // 0 if sums are not promoted
-  double share;                     // of a chunk's largest term, that the chunk may lose, or 0
+  double share;                     // share of its largest term that a chunk may lose, or 0
   double floor;                     // the smallest largest term
   double least_normal;              // of the accumulator
-  double sum_error;                 // how far a sum of k sizes may be off, relatively
+  double sum_error;                 // relative error of a sum of k sizes
 };
 
-// Absolute values of factors, and the same as they count where terms are aligned. Rows lie `stride`
+// Absolute values of factors, and their sizes as they count if terms are aligned. Rows are `stride`
 // apart.
 struct FactorSizes {
   const double *size, *aligned;
   std::int64_t stride;
 };
 
-// Adds the sizes of k products to each of rows x kSizedColumns numbers, `sums`, and what chunks may
-// lose to `cuts`. `a` has `rows` rows of k factors, `b` k rows of kSizedColumns factors. A chunk
-// and a part that is promoted begin with the first product. Every SIMD target gives the same bits:
-// one product after the other.
+// Adds the sizes of k products to each of rows x kSizedColumns numbers, `sums`, and the largest
+// losses of the chunks to `cuts`. `a` has `rows` rows of k factors, and `b` has k rows of
+// kSizedColumns factors. A chunk and a promoted part begin with the first product. Every SIMD
+// target gives the same bits, because products are added one after the other.
 void size_sums(const SizedUnit& unit, std::int64_t rows, std::int64_t k, const FactorSizes& a,
                const FactorSizes& b, double* sums, double* cuts);
 

@@ -24,7 +24,7 @@ struct Moments {
   V mean, variance, jump, mean_error;
 };
 
-// The arithmetic of a last rounding. format/nearest.h has the same of single numbers.
+// The arithmetic of a last rounding. format/nearest.h has the same for single numbers.
 class Rounding {
  public:
   HWY_INLINE explicit Rounding(const LastDigits& last)
@@ -121,8 +121,8 @@ HWY_INLINE Moments sum_values(const Rounding& last, const NormalTable& table, V 
   return to;
 }
 
-// The moments of elements that have no more than one value, or so many that they count as one: NaN
-// for others, of which `several` are those that sum_values() computes.
+// The moments of elements that have one value, or that have enough values to count as a continuous
+// range. NaN for other elements. Marks those that sum_values() computes in `several`.
 HWY_INLINE Moments moments_of(const Rounding& last, V smooth_from, V e, V mean, V deviation,
                               M& several) {
   const D d;
@@ -161,7 +161,7 @@ HWY_INLINE void store(const Moments& m, double* mean, double* variance, double* 
   hn::StoreU(m.mean_error, d, mean_error);
 }
 
-// Elements that sum_values() computes: collected, so that no lane waits for others.
+// Elements that sum_values() computes. They are collected, so that no lane waits for others.
 struct Several {
   static constexpr std::size_t kMost = hn::MaxLanes(D());
 

@@ -1,13 +1,14 @@
-// The moments of the squared errors of numbers that are normal by chance and rounded last
-// (docs/expected_error.md), of many elements at once.
+// The moments of the squared errors of normally distributed numbers that are rounded last
+// (docs/expected_error.md), for many elements at once.
 #pragma once
 
 #include <cstddef>
 
 namespace assay::simd {
 
-// The probability that a normal number is below z, to 1e-9: a table, and about its nearest place a
-// Taylor polynomial of degree 3. Beyond 7 it is taken as certain, which 3e-12 are not.
+// The probability that a normally distributed number is below z, to 1e-9. It comes from a table and
+// a Taylor polynomial of degree 3 around the nearest entry. Beyond 7 it counts as certain, although
+// 3e-12 are beyond.
 struct NormalTable {
   static constexpr int kCertain = 7, kPerUnit = 64, kPlaces = 2 * kCertain * kPerUnit;
   NormalTable();
@@ -19,7 +20,7 @@ const NormalTable& normal_table();
 // A rounding to nearest even of float64 numbers below `most` in size, whose last digits it drops.
 // Below `least` it gives multiples of `tiny`.
 struct LastDigits {
-  int dropped = 1;        // how many of the 52 bits of a normal number
+  int dropped = 1;        // number of the 52 bits of a normal number that are dropped
   double ulp_of_one = 0;  // 2^(dropped - 52)
   double least = 0, most = 0, tiny = 0;
   double magic = 0;  // 1.5 2^52 tiny: a sum with it is rounded to a multiple of tiny
@@ -31,8 +32,8 @@ struct SquareMomentArrays {
   double *mean, *variance, *jump, *mean_error;
 };
 
-// Deviations that are looked at: within kReach two roundings have to be the same to count as one
-// value, and what lies beyond kSummed has no part in sums over values.
+// Limits in deviations. Within kReach, two roundings must be equal to count as one value. Sums over
+// values leave out everything beyond kSummed.
 inline constexpr double kReach = 9, kSummed = 7;
 
 // Writes the moments of (round(e + x) - e)^2 for n elements, x being normal with `mean` and

@@ -22,7 +22,7 @@ class Chains {
 
   HWY_INLINE M flushed() const { return flushed_; }
 
-  // `sums`: the numbers that they start from.
+  // `sums` are the start values.
   void run(std::int64_t k, bool has_start, Numbers* sums) {
     const bool added_last = has_start && unit_.start_is_added_last;
     const bool leave = unit_.without_last && !added_last;
@@ -55,7 +55,7 @@ class Chains {
     return Numbers::exact(product_.value(s, k), product_.lowest_bit(s, k));
   }
 
-  // Rounds, or leaves it to what follows.
+  // Rounds the sums, unless the rounding is left out.
   HWY_INLINE void rounded(Numbers& sum, const RoundingToFormat& to, bool leave) {
     if (unit_.flush_below > 0) {
       const M small = hn::Lt(hn::Abs(sum.value), all(unit_.flush_below));
@@ -108,8 +108,8 @@ class Chains {
     }
   }
 
-  // The same steps of sums that have been rounded before, to nearest even, up to the first one that
-  // gives a subnormal sum. Returns that one, or `end`.
+  // The same steps for sums that have been rounded before, to nearest even, up to the first one
+  // that gives a subnormal sum. Returns the index of that step, or `end`.
   HWY_NOINLINE std::int64_t rounded_chain(std::int64_t begin, std::int64_t end, Numbers* sums) {
     const RoundingToFormat& to = unit_.accumulator;
     const V normal = all(to.least / to.epsilon), epsilon = all(to.epsilon);
@@ -131,7 +131,7 @@ class Chains {
       M small = none();
       ASSAY_UNROLL
       for (std::size_t s = 0; s < kStreams; ++s) {
-        // Products are exact, so that a fused multiply-add has the same bits.
+        // Products are exact, so a fused multiply-add has the same bits.
         next[s] = hn::MulAdd(product.a_value(s, k), product.b_value(s, k), value[s]);
         leading[s] = leading_bit(next[s]);
         small = hn::Or(small, hn::Lt(leading[s], normal));
@@ -253,7 +253,7 @@ class Chains {
     }
   }
 
-  // The exponent of an accumulator; emax_floor for 0.
+  // Returns the exponent of an accumulator, or emax_floor if it is 0.
   HWY_INLINE V exponent_of(const Numbers& sum) const {
     const V exponent = hn::Max(leading_bit(sum.value), all(unit_.least_exponent));
     return hn::IfThenElse(hn::Eq(sum.value, zeros()), all(unit_.emax_floor), exponent);
@@ -271,7 +271,7 @@ class Chains {
     for (std::size_t s = 0; s < kStreams; ++s) add(sums[s], products[s]);
   }
 
-  // The accumulator meets the finished sum of the products (DotModel::sum_bits).
+  // The accumulator is added to the finished sum of the products (DotModel::sum_bits).
   HWY_INLINE void add_joined(std::int64_t first, std::int64_t last, Numbers* sums) {
     const std::int64_t lanes = unit_.interleave;
     V largest[kStreams], emax[kStreams];

@@ -8,18 +8,19 @@
 
 namespace assay::simd {
 
-// How a rounding to multiples of U changes the error of a number that is a multiple of G < U.
-// Squares are in twelfths: a variance of U^2 / 12 is a 1 here.
+// The change that a rounding to multiples of U makes to the error of a number that is a multiple of
+// G < U. Squares are in twelfths: a variance of U^2 / 12 is 1 here.
 struct RoundingMoments {
-  // Factors of G or G^2: for a number that may be any multiple of G, for one that is known to be an
-  // odd multiple, and for a tie, which is an odd multiple of G = U / 2.
+  // Factors of G or G^2: for a number that may be any multiple of G, for a known odd multiple, and
+  // for a tie, which is an odd multiple of G = U / 2.
   struct ByGrid {
     double any, odd, tie;
   };
   // The variance that a rounding adds: unit_variance U^2 + grid_variance G^2, in twelfths.
   double unit_variance;
   ByGrid grid_variance;
-  // The mean that it adds: unit_mean U + grid_mean G. `has_sign`: times the sign of the number.
+  // The mean that a rounding adds: unit_mean U + grid_mean G. With `has_sign`, this is multiplied
+  // by the sign of the number.
   double unit_mean;
   ByGrid grid_mean;
   bool has_sign;
@@ -74,7 +75,7 @@ inline constexpr RoundingMoments kDownMoments = {.unit_variance = 1,
                                                  .lost_below = 1,
                                                  .lost_rises = false,
                                                  .lost_falls = true};
-// Within one unit on both sides.
+// The error is within one unit on both sides.
 inline constexpr RoundingMoments kToOddMoments = {.unit_variance = 2,
                                                   .grid_variance = {0, 0, 0},
                                                   .unit_mean = 0,
@@ -126,17 +127,17 @@ struct SumUnit {
   bool start_is_added_last, without_last;
 };
 
-// The numbers that sums start from, by column: machine/uncertain.h has the parts of one.
+// The start values of sums, by column. machine/uncertain.h explains their fields.
 struct SumStarts {
   double value[kFactorColumns], grid[kFactorColumns];  // grid: a power of two, or infinity for 0
   double mean[kFactorColumns], variance[kFactorColumns];
-  double known[kFactorColumns], odd[kFactorColumns];  // 1 if it is so, else 0
+  double known[kFactorColumns], odd[kFactorColumns];  // 1 if true, 0 if not
 };
 
 // Writes the mean and variance of the errors of rows x kFactorColumns sums of k products. `a` has
-// `rows` rows of k factors, `b` k rows of kFactorColumns factors. `starts` is null if sums start at
-// 0. Returns whether an accumulator was smaller than SumUnit::flush_below and not 0. Every SIMD
-// target gives the same bits.
+// `rows` rows of k factors, and `b` has k rows of kFactorColumns factors. `starts` is null if sums
+// start at 0. Returns true if an accumulator was smaller than SumUnit::flush_below and not 0. Every
+// SIMD target gives the same bits.
 bool sum_errors(const SumUnit& unit, std::int64_t rows, std::int64_t k, const SumFactors& a,
                 const SumFactors& b, const SumStarts* starts, double* mean, double* variance);
 

@@ -52,7 +52,8 @@ HWY_INLINE V load_lanes(const LaneTerms& terms, const double* values, std::int64
                           static_cast<std::int64_t>(v) * static_cast<std::int64_t>(hn::Lanes(d)));
 }
 
-// Rounds sums, exact or to odd, and notes those that are beyond what integers round.
+// Rounds sums, which are exact or rounded to odd, and marks those that are beyond the range of
+// integer rounding.
 struct Rounder {
   V low, high;
   VU rest, up, down, to_even, to_odd;
@@ -85,7 +86,7 @@ struct Rounder {
   }
 };
 
-// x + y rounded to odd with 53 bits.
+// Returns x + y, rounded to odd with 53 bits.
 HWY_INLINE V odd_sum(V x, V y) {
   const D d;
   const DU du;
@@ -115,7 +116,7 @@ HWY_INLINE void store_lanes(const V* sum, const M* bad, double* c, unsigned char
   }
 }
 
-// Lanes of one model, whose terms differ: kVectors of them.
+// Adds kVectors vectors of lanes of one model, each with its own terms.
 template <bool kTree, int kVectors>
 HWY_INLINE void add_by_steps(const LaneModel& model, std::int64_t n, const LaneTerms& terms,
                              double* c, unsigned char* doubtful) {
@@ -156,7 +157,7 @@ HWY_INLINE void add_by_steps(const LaneModel& model, std::int64_t n, const LaneT
       ASSAY_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         of_chunk[v] = term(0, v);
-        // A single product goes to the accumulator as it is.
+        // A single product is added to the accumulator without this rounding.
         if (model.chunk > 1) of_chunk[v] = round(of_chunk[v], bad[v]);
       }
       for (int k = 1; k < count; ++k) {
@@ -174,7 +175,7 @@ HWY_INLINE void add_by_steps(const LaneModel& model, std::int64_t n, const LaneT
   store_lanes<kVectors>(sum, bad, c, doubtful);
 }
 
-// So many vectors at once: a chunk waits for the one before it.
+// Adds kVectors vectors at once, because each chunk waits for the one before it.
 template <ToInteger kAlignment, bool kShared, int kVectors>
 HWY_INLINE void add_to_vectors(const LaneModel& model, std::int64_t n, const LaneTerms& terms,
                                const double* kept, double* c, unsigned char* doubtful) {
@@ -186,7 +187,7 @@ HWY_INLINE void add_to_vectors(const LaneModel& model, std::int64_t n, const Lan
   const V zero = hn::Zero(d), one = hn::Set(d, 1.0), least = hn::Set(d, model.least);
   const VU exponent = hn::Set(du, std::uint64_t{0x7ff} << 52);
   V sum[kVectors];
-  VU bits[kVectors];  // that are kept, in the place of a float64's exponent
+  VU bits[kVectors];  // the kept bits, in the place of a float64's exponent
   M bad[kVectors];
   ASSAY_UNROLL
   for (int v = 0; v < kVectors; ++v) {
@@ -217,7 +218,7 @@ HWY_INLINE void add_to_vectors(const LaneModel& model, std::int64_t n, const Lan
       const V power = hn::BitCast(d, hn::And(hn::BitCast(du, sum[v]), exponent));
       const V of_sum = hn::IfThenElseZero(hn::Gt(power, zero), hn::Max(power, least));
       const V largest = hn::Max(of_sum, of_products[v]);
-      // Of zeros alone: any will do.
+      // If all terms are 0, any exponent will do.
       const VU e = hn::BitCast(du, hn::IfThenElse(hn::Eq(largest, zero), one, largest));
       scale[v] = hn::BitCast(d, hn::Sub(hn::Add(bits[v], hn::Set(du, 2 * kOne)), e));
       back[v] = hn::BitCast(d, hn::Sub(e, bits[v]));
@@ -232,7 +233,7 @@ HWY_INLINE void add_to_vectors(const LaneModel& model, std::int64_t n, const Lan
     }
     ASSAY_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      // What is cut to zero loses its sign.
+      // A sum that is cut to zero loses its sign.
       sum[v] = hn::Add(round(hn::Mul(total[v], back[v]), bad[v]), zero);
     }
   }

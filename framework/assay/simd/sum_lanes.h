@@ -1,5 +1,5 @@
-// Sums of products by dot models, many at once: lanes of a vector are models that differ in kept
-// bits alone, or elements. What a search over models asks for a million times.
+// Sums of products by dot models, many at once: the lanes of a vector are elements, or models that
+// differ only in kept bits. A search over models computes such sums millions of times.
 #pragma once
 
 #include <cstdint>
@@ -12,50 +12,55 @@ enum class ToInteger : std::uint8_t {
   kTowardZero,
   kUp,
   kDown,
-  kToOdd,  // what is no integer becomes the odd one of its neighbours
+  kToOdd,  // a number that is not an integer becomes its odd neighbour
 };
 
-// How a float64 of a size in [low, high) is rounded to fewer bits, by integer arithmetic.
+// The parameters that round a float64 with a size in [low, high) to fewer bits, by integer
+// arithmetic.
 struct BitRounding {
   double low, high;
-  int shift;               // so many bits are not kept:
-  std::uint64_t rest;      // these
-  std::uint64_t added[2];  // to a positive number, and to a negative one
-  // 1: what is added depends on the last bit that is kept; that bit: it is set where bits are lost.
+  int shift;               // number of bits that are not kept
+  std::uint64_t rest;      // mask of the bits that are not kept
+  std::uint64_t added[2];  // number added to a positive, and to a negative number
+  // to_even is 1 if the added number depends on the last kept bit. to_odd is the last kept bit if
+  // it is set when bits are lost. Both are 0 if not.
   std::uint64_t to_even, to_odd;
 };
 
 enum class LaneOrder : std::uint8_t {
-  kAligned,   // terms and the sum so far, to the largest power of two among them
-  kOneByOne,  // from the first of a chunk on; their sum is added to the sum so far
-  kTree,      // of neighbours; the same
+  kAligned,   // aligns terms and the sum so far to the largest power of two among them
+  kOneByOne,  // adds the terms of a chunk in order, then their sum to the sum so far
+  kTree,      // adds neighbours in a tree, then their sum to the sum so far
 };
 
 struct LaneModel {
   int chunk = 1;  // products that one sum takes, 128 at most
   LaneOrder order = LaneOrder::kAligned;
   bool rounds_products = false;
-  BitRounding rounding{};  // of the sum of a chunk; of each sum where terms are not aligned
+  // Rounding of the sum of a chunk, or of each sum if terms are not aligned.
+  BitRounding rounding{};
   ToInteger alignment = ToInteger::kTowardZero;
   double least = 0;  // smallest normal value of the accumulator
-  double floor = 0;  // terms are aligned to no less than this power of two; 0: none
+  // Smallest power of two that terms are aligned to. 0 if there is no limit.
+  double floor = 0;
 };
 
-// A multiple of this many lanes is summed.
+// The number of lanes must be a multiple of this.
 inline constexpr int kLanes = 8;
 
-// Terms of the sums: product k, and the power of two that it has, 0 of 0 (read where terms are
-// aligned). All lanes have the same where `stride` is 0; else those of lane i are at
-// [k * stride + i].
+// Terms of the sums: product k, and the power of two of its exponent, which is 0 for 0. The powers
+// are only read if terms are aligned. If `stride` is 0, all lanes have the same terms. If not, the
+// terms of lane i are at [k * stride + i].
 struct LaneTerms {
   const double* products;
   const double* powers;
   std::int64_t stride = 0;
 };
 
-// c[i] becomes the sum of c[i] and n products. Aligned ones become multiples of the power that they
-// are aligned to over kept[i], a power of two up to 2^42. doubtful[i] becomes 1 where a sum is
-// beyond what the rounding takes, and stays what it is elsewhere; c[i] means nothing then.
+// Sets c[i] to the sum of c[i] and n products. Aligned terms become multiples of the power that
+// they are aligned to divided by kept[i], which is a power of two up to 2^42. If a sum is beyond
+// the range of the rounding, doubtful[i] becomes 1 and c[i] is undefined. If not, doubtful[i] does
+// not change.
 void add_lanes(const LaneModel& model, std::int64_t n, const LaneTerms& terms, std::int64_t lanes,
                const double* kept, double* c, unsigned char* doubtful);
 

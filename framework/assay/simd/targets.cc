@@ -7,7 +7,7 @@
 namespace assay::simd {
 namespace {
 
-// The targets compiled in that this processor supports, best first, whatever is forced.
+// The compiled targets that this processor supports, best first, even if another target is forced.
 const std::vector<std::int64_t>& all_targets() {
   static const std::vector<std::int64_t> bits = hwy::SupportedAndGeneratedTargets();
   return bits;
@@ -28,7 +28,7 @@ std::vector<std::string> available_targets() {
 }
 
 void force_target(const std::string& name) {
-  std::int64_t found = 0;  // 0: the best
+  std::int64_t found = 0;  // 0 is the best
   for (const std::int64_t bit : all_targets()) {
     if (name == hwy::TargetName(bit)) found = bit;
   }

@@ -1,6 +1,6 @@
-// Which vector instructions the kernels of this room use. All Highway code of assay lives here, on
-// raw pointers; each kernel has a scalar oracle in the room that calls it, and gives the same bits
-// on every target.
+// The choice of the vector instructions that the kernels of this room use. All Highway code of
+// assay is in this room and works on raw pointers. Each kernel has a scalar oracle in the room that
+// calls it, and gives the same bits on every target.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ std::string target_name();
 // The targets this processor can run, best first.
 std::vector<std::string> available_targets();
 
-// Uses this target from now on; "" goes back to the best. Throws std::invalid_argument when the
-// processor lacks it. For tests and measurements; not thread-safe.
+// Uses this target from now on. "" selects the best target. Throws std::invalid_argument if the
+// processor does not support it. For tests and measurements, not thread-safe.
 void force_target(const std::string& name);
 
 }  // namespace assay::simd

@@ -1,5 +1,5 @@
-// Numbers with errors of chance in the lanes of a vector, and the steps that they go through:
-// struct Uncertain of machine/uncertain.h. Compiled once a target.
+// Numbers with random errors in the lanes of a vector, and the steps that they go through: struct
+// Uncertain of machine/uncertain.h. Compiled once for each target.
 #if defined(ASSAY_SIMD_UNCERTAIN_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_SIMD_UNCERTAIN_INL_H_
 #undef ASSAY_SIMD_UNCERTAIN_INL_H_
@@ -21,7 +21,7 @@ struct Numbers {
   V value, grid, mean, variance;
   M known, odd;
 
-  // Not the implicit one, which is compiled for no target.
+  // The implicit constructor would be compiled for no target.
   HWY_INLINE Numbers() {}
   // Exact numbers with their lowest bits.
   static HWY_INLINE Numbers exact(V value, V grid) {
@@ -65,7 +65,7 @@ HWY_INLINE void round_to_grid(Numbers& x, V unit, const RoundingMoments& by) {
     const V known = hn::IfThenElse(tie, all(factors.tie), all(factors.odd));
     return hn::IfThenElse(x.odd, known, all(factors.any));
   };
-  // Products with the factors are exact, so that a fused multiply-add has the same bits.
+  // Products with the factors are exact, so a fused multiply-add has the same bits.
   const V square = hn::MulAdd(by_grid(by.grid_variance), hn::Mul(x.grid, x.grid),
                               hn::Mul(hn::Mul(unit, unit), all(by.unit_variance)));
   x.variance = hn::Add(x.variance, hn::IfThenElseZero(rounded, square));

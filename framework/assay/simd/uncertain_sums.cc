@@ -33,7 +33,8 @@ HWY_INLINE V lowest_bit(V x) {
   const D d;
   const V size = hn::Abs(x);
   const auto bits = hn::BitCast(Bits(), size), one = hn::Set(Bits(), 1);
-  // Without its lowest bit. That of a power of 2 is in no digit: the number itself is left.
+  // The number without its lowest bit. The only bit of a power of 2 is implicit, so the number
+  // itself is left.
   const auto fraction = hn::And(bits, hn::Set(Bits(), (std::uint64_t{1} << 52) - 1));
   const V less = hn::BitCast(d, hn::And(bits, hn::Sub(bits, one)));
   const M is_power = hn::Eq(hn::BitCast(d, fraction), hn::Zero(d));

@@ -21,12 +21,13 @@ using One = hn::CappedTag<float, 1>;  // the elements that fill no vector
 template <class D>
 using V = hn::Vec<D>;
 
-// A float32 or float64 rounded to float16, to nearest even; overflow goes to infinity, NaN stays.
+// Rounds a float32 or float64 to float16, to nearest even. Overflow becomes infinity, and NaN
+// stays.
 template <class D>
 HWY_INLINE V<D> round_half(D d, V<D> x) {
   using T = hn::TFromD<D>;
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  // There is an instruction for it.
+  // Uses the instruction for this conversion.
   if constexpr (sizeof(T) == sizeof(float)) {
     return hn::PromoteTo(d, hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), x));
   }
@@ -36,7 +37,7 @@ HWY_INLINE V<D> round_half(D d, V<D> x) {
   constexpr int kDrop = std::numeric_limits<T>::digits - 11;
   const auto size = hn::Abs(x);
   const auto bits = hn::BitCast(du, size);
-  // Just under half of the last kept bit is added, half where that bit is odd.
+  // Adds just under half of the last kept bit, or half if that bit is odd.
   const auto odd = hn::And(hn::ShiftRight<kDrop>(bits), hn::Set(du, U{1}));
   const auto up = hn::Add(hn::Set(du, (U{1} << (kDrop - 1)) - 1), odd);
   const auto kept = hn::Set(du, ~((U{1} << kDrop) - 1));
@@ -56,7 +57,7 @@ HWY_INLINE V<D> flushed(D d, V<D> x) {
   return hn::IfThenElse(hn::Lt(hn::Abs(x), least), hn::CopySign(hn::Zero(d), x), x);
 }
 
-// The policies, for a rounded result. kPlain: IEEE overflow, gradual subnormals.
+// Applies the policies to a rounded result. kPlain means IEEE overflow and gradual subnormals.
 template <bool kHalf, bool kPlain, class D>
 HWY_INLINE V<D> settled(D d, const VectorUnit& unit, V<D> x) {
   if constexpr (!kPlain) {
@@ -70,9 +71,9 @@ HWY_INLINE V<D> settled(D d, const VectorUnit& unit, V<D> x) {
   return x;
 }
 
-// A float32 operation's result as the unit writes it. Rounding it again to float16 is as rounding
-// once: 24 >= 2 * 11 + 2 (Figueroa, SIGNUM Newsletter 30(3), 1995), and sums of float16's
-// subnormals are exact.
+// Returns a float32 operation's result as the unit writes it. Rounding it again to float16 gives
+// the same as rounding once: 24 >= 2 * 11 + 2 (Figueroa, SIGNUM Newsletter 30(3), 1995), and sums
+// of float16's subnormals are exact.
 template <bool kHalf, bool kPlain, class D>
 HWY_INLINE V<D> written(D d, const VectorUnit& unit, V<D> x) {
   if constexpr (kHalf) x = round_half(d, x);
@@ -91,8 +92,9 @@ HWY_INLINE V<D> operand(D d, const VectorUnit& unit, V<D> x) {
 template <bool kHalf, class D>
 HWY_INLINE V<D> fused(D d, V<D> a, V<D> b, V<D> c) {
   if constexpr (kHalf) {
-    // The product is exact in float32; the sum is rounded to odd, so that rounding it again is as
-    // rounding once (Boldo and Melquiond, IEEE TC 57(4), 2008). The error is Knuth's TwoSum.
+    // The product is exact in float32. The sum is rounded to odd, so that rounding it again gives
+    // the same as rounding once (Boldo and Melquiond, IEEE TC 57(4), 2008). The error is Knuth's
+    // TwoSum.
     const hn::RebindToUnsigned<D> du;
     const auto product = hn::Mul(a, b), sum = hn::Add(product, c), part = hn::Sub(sum, product);
     const auto error = hn::Add(hn::Sub(product, hn::Sub(sum, part)), hn::Sub(c, part));
@@ -103,7 +105,7 @@ HWY_INLINE V<D> fused(D d, V<D> a, V<D> b, V<D> c) {
     const auto even = hn::Eq(hn::And(bits, one), hn::Zero(du));
     const auto moves =
         hn::And(hn::VecFromMask(du, hn::RebindMask(du, inexact)), hn::VecFromMask(du, even));
-    // The neighbour of an even sum on the error's side: away from zero where the signs agree.
+    // Moves an even sum to its neighbour on the error's side, away from zero if the signs agree.
     const auto same_sign =
         hn::Eq(hn::ShiftRight<31>(hn::Xor(bits, hn::BitCast(du, error))), hn::Zero(du));
     const auto step = hn::IfThenElse(same_sign, one, hn::Set(du, ~0u));
@@ -151,15 +153,15 @@ HWY_INLINE V<D> load(D d, const UnitOperand& x, std::size_t i) {
   return x.scalar ? hn::Set(d, *x.data) : hn::LoadU(d, x.data + i);
 }
 
-// The elements of x from `begin` to `end`, fewer than a vector holds, at the beginning of one.
+// Returns the elements of x from `begin` to `end`, fewer than a vector holds, at its beginning.
 template <class T>
 struct Rest {
   T values[hn::MaxLanes(hn::ScalableTag<T>())] = {};
   Rest(const T* x, std::size_t begin, std::size_t end) { std::copy(x + begin, x + end, values); }
 };
 
-// This and the functions below call themselves for the elements that fill no vector, and are not
-// inlined: the compiler takes long over each copy of their loops.
+// This function and those below call themselves for the elements that do not fill a vector. They
+// are not inlined, because the compiler takes long over each copy of their loops.
 template <bool kHalf, bool kPlain, VectorOp kOp>
 HWY_NOINLINE void apply_all(const VectorUnit& unit, std::size_t n, UnitOperand a, UnitOperand b,
                             UnitOperand c, float* to) {
@@ -329,7 +331,7 @@ void unit_pair_sums_impl(const VectorUnit& unit, std::size_t pairs, const float*
   ASSAY_BY_UNIT(unit, pair_sums, unit, pairs, x, to);
 }
 
-// kVectors vectors of columns at a time: each sum waits for the one before, so several go together.
+// Adds kVectors vectors of columns at a time, because each sum waits for the one before.
 template <bool kHalf, bool kPlain, int kVectors, class D>
 HWY_NOINLINE void chain_columns(D d, const VectorUnit& unit, std::size_t n, std::size_t w,
                                 const float* x, float* sums) {
@@ -388,7 +390,8 @@ float unit_maximum_impl(std::size_t n, const float* x) {
   return folded[0];
 }
 
-// A cache line of each row at a time: rows a power of two apart share their places in the cache.
+// Reads one cache line of each row at a time. Rows that are a power of two apart share their places
+// in the cache.
 void transpose_impl(std::size_t rows, std::size_t n, const float* from, float* to) {
   constexpr std::size_t kTile = 16;
   const auto scalars = [&](std::size_t top, std::size_t bottom, std::size_t begin,

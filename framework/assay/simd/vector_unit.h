@@ -13,8 +13,8 @@ enum class VectorOp : std::uint8_t {
   kMul,
   kDiv,
   kFma,  // a * b + c
-  // The larger and the smaller of two: NaN wins over numbers, and -0 is below +0. Both are exact,
-  // and no policy touches them.
+  // The larger and the smaller of two numbers. NaN wins over numbers, and -0 is below +0. Both are
+  // exact, and the policies do not apply to them.
   kMax,
   kMin,
   // Functions of a.
@@ -28,13 +28,15 @@ enum class VectorOp : std::uint8_t {
 
 // The policies by which the unit computes.
 struct VectorUnit {
-  bool half;      // values are float16, else float32
-  bool saturate;  // results beyond the range become its end, and NaN becomes 0; else IEEE 754
-  bool flush;     // subnormal operands and results become the zero of their sign
-  bool fused;     // kFma rounds once, else the product is rounded first
+  bool half;  // values are float16 if true, float32 if false
+  // If true, results beyond the range become the largest finite value, and NaN becomes 0. If false,
+  // as in IEEE 754.
+  bool saturate;
+  bool flush;  // subnormal operands and results become the zero of their sign
+  bool fused;  // kFma rounds once if true, and after the product too if false
 };
 
-// An operand: an array, or one number that goes with all elements.
+// An operand: an array, or one number for all elements.
 struct UnitOperand {
   const float* data = nullptr;
   bool scalar = false;
@@ -54,14 +56,14 @@ void float64_function(VectorOp op, std::size_t n, const double* x, double* to);
 // to[i] = x[2 i] + x[2 i + 1] for i < pairs: a level of a tree. `to` may be x.
 void unit_pair_sums(const VectorUnit& unit, std::size_t pairs, const float* x, float* to);
 
-// sums[j] = x[0][j] + x[1][j] + ... for a row-major n x w matrix, in ascending order; n > 0.
-// Subnormals of x are taken as they are.
+// sums[j] = x[0][j] + x[1][j] + ... for a row-major n x w matrix, in ascending order, for n > 0.
+// Does not flush subnormals of x.
 void unit_chain(const VectorUnit& unit, std::size_t n, std::size_t w, const float* x, float* sums);
 
-// The largest of x by kMax; n > 0.
+// Returns the largest of x, as kMax compares them, for n > 0.
 float unit_maximum(std::size_t n, const float* x);
 
-// to[i][j] = from[j][i]; from is rows x n.
+// to[i][j] = from[j][i], where from is rows x n.
 void transpose(std::size_t rows, std::size_t n, const float* from, float* to);
 
 }  // namespace assay::simd

@@ -1,5 +1,5 @@
-// The errors of averages with uncertain weights: what errors of an attention's weights make of its
-// result.
+// The errors of averages with uncertain weights: the effect of errors in an attention's weights on
+// its result.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace assay::simd {
 struct WeightedAverage {
   std::int64_t keys, columns;  // columns: a multiple of kAveragedColumns
   const double* values;
-  const double* weight;  // w_k; this and the next ones by key
-  // Relative errors of each weight that the sum of all weights has too: an average with a heavier
-  // weight moves towards its value.
+  const double* weight;  // w_k, this and the following arrays have one value for each key
+  // Relative errors of each weight that also enter the sum of all weights. An average with a
+  // heavier weight moves towards its value.
   const double* mean;
   const double* variance;
-  // The mean square of a relative error that the sum of the weights does not have.
+  // The mean square of a relative error that does not enter the sum of the weights.
   const double* of_cast;
   // A relative error that is unknown but is the same multiple of these for all weights.
   const double* depth;
@@ -30,15 +30,15 @@ struct AverageErrors {
   double* average;
   double* mean;      // w_k d mean_k
   double* variance;  // (w_k d)^2 variance_k + (w_k v_kj)^2 of_cast_k
-  // Only where `depth` and `drift` are not null:
+  // Only if `depth` and `drift` are not null:
   double* depth;  // w_k d depth_k
   double* drift;  // |w_k d drift_k|
 };
 
-// Every SIMD target gives the same bits: one key after the other.
+// Every SIMD target gives the same bits, because keys are added one after the other.
 void weighted_errors(const WeightedAverage& of, const AverageErrors& to);
 
-// Writes sum_j factor_j v_kj by key, in eight lanes.
+// Writes sum_j factor_j v_kj for each key, with sums in eight lanes.
 void weighted_columns(const WeightedAverage& of, const double* factor, double* sums);
 
 }  // namespace assay::simd

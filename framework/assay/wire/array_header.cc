@@ -14,16 +14,17 @@ namespace {
 
 using Table = SortedJson;
 
-// Deeper than any header goes; without a limit a hostile one fills the stack.
+// Deeper than any real header. Without a limit, a hostile header could overflow the stack.
 constexpr int kDeepestHeader = 16;
 
 Table parse(const std::string& text) {
   std::vector<std::set<std::string>> keys;
-  std::string of;  // the array that is told about
+  std::string of;  // the array that the current values belong to
   const auto callback = [&](int depth, Table::parse_event_t event, Table& value) {
     if (depth > kDeepestHeader) throw std::invalid_argument("its JSON is nested too deeply");
     if (depth == 1 && event == Table::parse_event_t::key) of = value.get<std::string>();
-    // It would end the message that names it. What others keep in a file's metadata is not read.
+    // U+0000 would end the message that names it. The metadata of other programs in a file is not
+    // read.
     if (value.is_string() && of != "__metadata__" &&
         value.get_ref<const std::string&>().find('\0') != std::string::npos) {
       throw std::invalid_argument(formatted("the text {} of its JSON holds U+0000", value.dump()));

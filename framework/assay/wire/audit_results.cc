@@ -103,7 +103,7 @@ std::string audit_json(const audit::AuditResult& result, const AuditHead& head) 
     targets.push_back(target_json(result, t));
   }
   json["targets"] = std::move(targets);
-  // Programs may print any bytes.
+  // The output of a program may have any bytes.
   return dumped(json, 1);
 }
 

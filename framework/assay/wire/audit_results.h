@@ -12,7 +12,7 @@ struct AuditHead {
   std::string golden, command, version;
 };
 
-// Schema 1, documented in docs/audit.md.
+// Returns JSON of schema 1, documented in docs/audit.md.
 std::string audit_json(const audit::AuditResult& result, const AuditHead& head);
 
 }  // namespace assay::wire

@@ -7,11 +7,11 @@
 
 namespace assay::wire {
 
-// JSON, schema 2, documented in docs/json.md: one line for each case, in natural order, so that a
-// change shows what changed.
+// Returns JSON of schema 2, documented in docs/json.md. Each case has one line, in natural order,
+// so that a diff shows the changed cases.
 std::string baseline_json(const Baseline& baseline);
-// Throws std::invalid_argument that names the place and what is wrong there; std::runtime_error
-// where the file cannot be read.
+// Throws std::invalid_argument that names the place and what is wrong there, and std::runtime_error
+// if the file cannot be read.
 Baseline read_baseline(const std::string& path);
 
 }  // namespace assay::wire

@@ -13,7 +13,7 @@ namespace assay::wire {
 using Bins = std::vector<std::pair<int, std::int64_t>>;
 
 std::string bins_text(const Bins& bins);
-// Returns nothing if the text is not of bins with counts of at least 0.
+// Returns nothing if the text does not have bins with counts of at least 0.
 std::optional<Bins> read_bins(std::string_view text);
 
 }  // namespace assay::wire

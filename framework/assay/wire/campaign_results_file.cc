@@ -39,7 +39,7 @@ std::int64_t count(const Json& object, const char* key, const std::string& where
   return *count_of(object, key, where);
 }
 
-// NaN and infinity are strings.
+// Reads a number. NaN and infinity are strings.
 double number_in(const Json& object, const char* key, const std::string& where) {
   const Json& value = member(object, key, where);
   if (value == "inf") return std::numeric_limits<double>::infinity();
@@ -98,7 +98,7 @@ campaign::FaultCounts fault_counts(const Json& json, const std::string& where) {
           count(json, "not_injectable", where), count(json, "not_finite", where)};
 }
 
-// Sums them for all faults of a gate, which then fit as well.
+// Reads the detection counts of a series. Throws if they contradict the counts of its faults.
 campaign::DetectionCounts detection_counts(const Json& json, const campaign::FaultCounts& faults,
                                            const campaign::MeasuredRate& detected,
                                            const std::string& where) {
@@ -125,7 +125,7 @@ int bit(const Json& json, const std::string& where) {
   return static_cast<int>(b);
 }
 
-// The number of this fault among the cell's, of which it becomes one.
+// Returns the number of this fault among the cell's faults, and adds it if it is new.
 std::size_t fault_number(SavedCell& cell, const campaign::SavedFault& fault) {
   for (std::size_t f = 0; f < cell.faults.size(); ++f) {
     if (cell.faults[f].text == fault.text && cell.faults[f].class_name == fault.class_name) {
@@ -200,7 +200,7 @@ campaign::GateResult gate_result(SavedCell& cell, const Json& json, const std::s
   hold(c.not_checkable <= c.rows && gate.alarms.rate.trials == c.rows - c.not_checkable, of_clean,
        "'alarms' must be of the rows that could be checked");
   gate.ratios = ratios(clean, c.rows, of_clean);
-  // Sums over the gate's faults, or over its census's bits, must be numbers, too.
+  // The sums over the gate's faults, or over its census's bits, must be valid numbers, too.
   std::int64_t room = std::int64_t{1} << 53;
   for (const Json& one : list(json, "faults", here)) {
     const std::string place = formatted("{}: fault {}", here, gate.series.size() + 1);
@@ -272,7 +272,7 @@ SavedCell cell_of(const Json& json, const std::string& source) {
   return cell;
 }
 
-// Names the file of another schema, and the command that makes a page of it.
+// Describes a file of another schema, and the command that makes a page from it.
 std::string what_it_is(const Json& json) {
   if (json.contains("cases")) {
     return "it is a result of `assay gate` or `compare`; a gate writes its page itself: `assay "
@@ -304,7 +304,7 @@ Json rate_json(const campaign::MeasuredRate& r) {
   return json;
 }
 
-// Bins as docs/campaigns.md says.
+// Returns bins in the format of docs/campaigns.md.
 std::string ratios_text(const campaign::RatioCounts& counts) {
   Bins bins;
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -334,7 +334,7 @@ Json series_json(const campaign::Cell& cell, const campaign::SeriesResult& s) {
   return json;
 }
 
-// The published rates of a gate, beside which its own stand.
+// Returns the published rates of a gate, with its own rates beside them.
 Json published_json(const std::vector<campaign::Comparison>& published, const std::string& cell,
                     const std::string& gate) {
   Json list = Json::array();

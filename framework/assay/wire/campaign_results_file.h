@@ -9,19 +9,21 @@
 
 namespace assay::wire {
 
-// Schema 1, documented in docs/campaigns.md. `published`: of these results; each stands with its
-// gate.
+// Returns JSON of schema 1, documented in docs/campaigns.md. The published rates that these results
+// are compared with are written with their gate.
 std::string campaign_json(const campaign::Plan& plan,
                           const std::vector<campaign::CellResult>& results,
                           const std::vector<campaign::Comparison>& published = {});
 
-// `source` names the text in messages. Throws std::invalid_argument that names the place in it:
-// what is no JSON, or no result of a campaign; a value of another type or range, counts that
-// contradict each other, and results of versions before 0.2.0, which do not say of how many
-// matrices a rate is.
+// Reads the results of a campaign. `source` names the text in messages. Throws
+// std::invalid_argument that names the place in the text if
+// - it is not JSON, or not the results of a campaign,
+// - a value has another type or range, or counts contradict each other,
+// - it is from a version before 0.2.0, which did not record the number of matrices of a rate.
 campaign::SavedCampaign parse_campaign_results(const std::string& json, const std::string& source);
-// Of a file, of at most 64 MiB, or of a campaign's output folder. Throws std::invalid_argument as
-// above, and where a folder has no results yet; std::runtime_error where it cannot be read.
+// Reads a file of at most 64 MiB, or the output folder of a campaign. Throws std::invalid_argument
+// as above, or if a folder has no results yet. Throws std::runtime_error if the file cannot be
+// read.
 campaign::SavedCampaign read_campaign_results(const std::string& path);
 
 }  // namespace assay::wire

@@ -11,7 +11,7 @@
 namespace assay::wire {
 namespace {
 
-// The outcomes of a gate's cases, the worst first.
+// The outcomes of a gate's cases, from the worst to the best.
 constexpr const char* kOutcomes[] = {"error", "fail", "not_comparable", "untrusted", "pass"};
 
 std::size_t rank_of(const std::string& outcome, const std::string& where) {
@@ -20,7 +20,7 @@ std::size_t rank_of(const std::string& outcome, const std::string& where) {
   return static_cast<std::size_t>(at - std::begin(kOutcomes));
 }
 
-// The outputs of one case, which stand together.
+// The outputs of one case, which are consecutive.
 using CaseEntries = std::vector<Json>;
 
 struct Part {

@@ -1,4 +1,4 @@
-// Puts together what `assay gate --shard I/N --json` wrote on several machines.
+// Joins the results that `assay gate --shard I/N --json` wrote on several machines.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace assay::wire {
 
 struct JoinedGate {
   std::string json;     // the result file of the whole run, its cases in their order there
-  std::string outcome;  // "error" where a case could not be read, else the worst of the cases'
+  std::string outcome;  // "error" if a case could not be read, or the worst outcome of a case
   std::map<std::string, std::int64_t> counts = {};  // of cases, by outcome
   std::vector<std::string> unpassed = {};           // "case: outcome: because", in order
 };
 
-// Each part: a name for messages, and its text. Throws std::invalid_argument that names the part
-// which is no result of a shard, or one of another run (golden files, version, shards), and where a
-// shard is missing or there twice.
+// Each part has a name for messages, and its text. Throws std::invalid_argument that names the part
+// if it is not the result of a shard, or if it is from another run (golden files, version, shards).
+// Also throws std::invalid_argument if a shard is missing or occurs twice.
 JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& parts);
 
 }  // namespace assay::wire

@@ -93,7 +93,7 @@ Json bound_json(const Bound& b) {
   return json;
 }
 
-// A value of an element; an integer with all its digits.
+// Returns the value of an element. An integer has all its digits.
 Json element_json(const Format& f, std::uint64_t bits, double value) {
   if (f.is_float()) return number(value);
   return f.is_signed() ? Json(*ordinal(f, bits)) : Json(bits);
@@ -236,7 +236,7 @@ Json case_json(const CaseReport& c, JsonMetrics metrics) {
   if (!c.source_name.empty()) entry["source_name"] = c.source_name;
   if (!c.output.empty()) entry["output_name"] = c.output;
   entry["outcome"] = c.outcome_text();
-  entry["because"] = c.because();  // that of the checksums if they decide
+  entry["because"] = c.because();  // the reason of the checksums if they decide
   if (c.remark != Remark::kNone) {
     entry["judged"] = c.verdicts.empty() && !c.abft ? "" : outcome_word(c.judged());
   }
@@ -272,8 +272,8 @@ std::string gate_json(const GateReport& report, JsonMetrics metrics) {
   return text;
 }
 
-// The cases are written some hundreds at a time: of many, all of them as one object would take some
-// times the memory of the text.
+// Cases are written some hundreds at a time, because one object with all of many cases would take
+// several times the memory of the text.
 void write_gate_json(const GateReport& report, const std::function<void(std::string_view)>& write,
                      int threads, JsonMetrics metrics) {
   const bool any_error = std::any_of(report.cases.begin(), report.cases.end(),
@@ -406,7 +406,7 @@ Metrics metrics(const Json& json) {
   return m;
 }
 
-// Reads a verdict that says to what its bound is blind.
+// Reads a verdict that has the number of elements to which its bound is blind.
 SavedCheck check(const Json& verdict) {
   const Json& bound = member(verdict, "bound");
   SavedCheck check{.text = text(bound, "text"), .round_expected = flag(bound, "round_expected")};
@@ -428,7 +428,7 @@ void add_verdict(const Json& verdict, SavedResult& saved) {
   saved.metrics.back().is_complex = saved.format != nullptr && saved.format->is_complex();
 }
 
-// `entry`: a case of a gate, or the verdict of a comparison.
+// `entry` is a case of a gate, or the verdict of a comparison.
 SavedResult result(const Json& entry, bool is_case) {
   SavedResult saved;
   if (entry.contains("case")) saved.name = text(entry, "case");

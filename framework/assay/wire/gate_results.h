@@ -1,4 +1,4 @@
-// Results of a gate and of a comparison as JSON: what writes them, and what reads them back.
+// Writes and reads results of a gate and of a comparison as JSON.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,11 @@ namespace assay::wire {
 // The metrics of each verdict in a result file: the main ones, or all with their histograms.
 enum class JsonMetrics : std::uint8_t { kMain, kAll };
 
-// Schema 2, documented in docs/json.md. NaN and infinity are the strings "nan", "inf", "-inf".
+// Returns JSON of schema 2, documented in docs/json.md. NaN and infinity are the strings "nan",
+// "inf" and "-inf".
 std::string gate_json(const GateReport& report, JsonMetrics metrics = JsonMetrics::kMain);
-// Writes the same in parts, one after the other, so that the text of many cases is never in memory
-// as a whole. `threads` make the text of the cases (0 means default_threads()). Only the caller's
+// Writes the same text in parts, so that the text of many cases is never in memory as a whole.
+// `threads` threads build the text of the cases (0 means default_threads()). Only the caller's
 // thread calls `write`.
 void write_gate_json(const GateReport& report, const std::function<void(std::string_view)>& write,
                      int threads = 1, JsonMetrics metrics = JsonMetrics::kMain);

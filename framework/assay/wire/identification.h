@@ -8,7 +8,7 @@
 
 namespace assay::wire {
 
-// Schema 2, documented in docs/identify.md.
+// Returns JSON of schema 2, documented in docs/identify.md.
 std::string identification_json(const std::vector<identify::Finding>& findings,
                                 const std::string& file);
 

@@ -12,7 +12,7 @@
 namespace assay::wire {
 namespace {
 
-// Returns how deep values lie within values. A text that is not JSON has a depth, too.
+// Returns the depth of nested values. A text that is not JSON has a depth, too.
 int depth_of(const std::string& text) {
   int depth = 0, deepest = 0;
   bool in_string = false;
@@ -32,7 +32,7 @@ int depth_of(const std::string& text) {
   return deepest;
 }
 
-// Copies and dump() go down by recursion, which the stack must hold.
+// The limit of the depth. Copies and dump() are recursive and need space on the stack.
 constexpr int kDeepest = 256;
 
 }  // namespace
@@ -113,7 +113,7 @@ std::optional<std::int64_t> count_of(const Json& object, const char* key,
 
 namespace {
 
-// Returns whether the text has a character that is not printed, other than ends of lines and tabs.
+// Returns true if the text has an unprintable character other than ends of lines and tabs.
 bool has_control(const std::string& text) {
   return std::any_of(text.begin(), text.end(), [](char c) {
     const auto code = static_cast<unsigned char>(c);
@@ -127,7 +127,7 @@ Json parse_json(const std::string& text, const std::string& source, Controls con
   if (depth_of(text) > kDeepest) {
     wrong(source, formatted("holds values within values more than {} deep", kDeepest));
   }
-  // The parser would take the last of two, and nobody would know which was meant.
+  // The parser would take the last of two equal keys, although the first may be the intended one.
   std::vector<std::set<std::string>> keys;
   const auto look = [&](int, Json::parse_event_t event, Json& parsed) {
     if (controls == Controls::kRefused && parsed.is_string() &&

@@ -30,26 +30,26 @@ inline constexpr std::string_view kEndOfList = "\n  ]\n}\n";
 
 // The schema of results of a gate or a comparison, of their parts, and of baselines.
 inline constexpr int kResultSchema = 2;
-// Explains why a text with this value of "schema" is not read; `advice` says what to do about a
+// Explains why a text with this value of "schema" is not read. `advice` explains what to do about a
 // text of an older assay. Empty if the value is kResultSchema.
 std::string why_not_read(const Json& schema, const std::string& advice);
 
 // Throws std::invalid_argument: "own.json: standard 'x': float16: WHAT".
 [[noreturn]] void wrong(const std::string& where, const std::string& what);
 
-// Decides if texts may hold control characters. Files that people write need none. Files that assay
-// wrote hold the names that were in its inputs.
+// Selects if texts may hold control characters. Files that people write need no control characters.
+// Files that assay wrote hold the names that were in its inputs.
 enum class Controls : std::uint8_t { kRefused, kAllowed };
 
 Json parse_json(const std::string& text, const std::string& source,
                 Controls controls = Controls::kRefused);
 
-// These throw as wrong() does: what is no object, an unknown key ("did you mean"), a value of
-// another type or range. A key that is not there gives "" or nothing.
+// These throw as wrong() does if the JSON is not an object, has an unknown key ("did you mean"), or
+// a value has another type or range. A missing key gives "" or nothing.
 void check_keys(const Json& object, const std::vector<std::string>& known,
                 const std::string& where);
 std::string text_of(const Json& object, const char* key, const std::string& where);
-// Returns whether a value is a whole number of int64: get() would return a negative one for 2^63.
+// Returns true if a value is a whole number of int64. For 2^63, get() would return a negative one.
 bool is_int64(const Json& value);
 std::optional<double> number_of(const Json& object, const char* key, const std::string& where,
                                 double most = INFINITY);

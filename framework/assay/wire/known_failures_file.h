@@ -8,8 +8,8 @@
 
 namespace assay::wire {
 
-// Throws std::invalid_argument that names the place and what is wrong there; std::runtime_error
-// where the file cannot be read.
+// Throws std::invalid_argument that names the place and what is wrong there, and std::runtime_error
+// if the file cannot be read.
 std::vector<KnownFailure> read_known_failures(const std::string& path);
 
 }  // namespace assay::wire

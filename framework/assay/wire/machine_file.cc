@@ -22,7 +22,7 @@ constexpr Provenance kProvenances[] = {Provenance::kDocumented, Provenance::kMea
 constexpr ChunkOrder kOrders[] = {ChunkOrder::kFused, ChunkOrder::kSequential,
                                   ChunkOrder::kPairwise};
 
-// A value with how it is known: {"value": 16, "how": "measured"}; alone it is assumed.
+// A value with its provenance: {"value": 16, "how": "measured"}. A plain value is "assumed".
 struct ModelEntry {
   const Json& value;
   Provenance how;
@@ -98,7 +98,7 @@ Json json_of(const auto& value, Provenance how) {
   return {{"value", value}, {"how", provenance_word(how)}};
 }
 
-// A parameter of a row: how it is read and how it is written.
+// A parameter of a row, with the functions that read and write it.
 struct RowKey {
   std::string_view name;
   void (*read)(DotModel& model, const ModelEntry& entry);
@@ -189,7 +189,8 @@ const RowKey kRowKeys[] = {
      [](const DotModel& m) { return json_of(m.reach.value, m.reach.how); }},
 };
 
-// Sums of int8 in int32 are exact in any order: a row says what they do beyond its ends.
+// Sums of int8 in int32 are exact in any order, so a row only gives their result beyond int32's
+// range.
 DotModel read_integer_row(const Json& json, const std::string& where) {
   check_keys(json, {"input", "overflow"}, where);
   DotModel model{.input = "int8",
@@ -233,7 +234,7 @@ bool is_name(const std::string& name) {
   });
 }
 
-// A machine that was read, with what its views look at.
+// A machine that was read, with the storage that its views refer to.
 struct Stored {
   std::string path, name, summary, source, vector_unit;
   std::vector<DotModel> dots;

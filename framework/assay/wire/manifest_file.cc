@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kVersion = "assay_cases";
 
-// Numbers keep their kind; those that JSON does not have are words under their type.
+// Numbers keep their type. A number that JSON does not have becomes a word under the key of its
+// type.
 Json attribute_json(const Attribute& attribute) {
   if (const auto* whole = std::get_if<std::int64_t>(&attribute)) return *whole;
   if (const auto* real = std::get_if<double>(&attribute)) {

@@ -1,4 +1,4 @@
-// The list of a folder that `assay unpack` wrote: cases, and the files in which their arrays lie
+// The list in a folder that `assay unpack` wrote: the cases, and the files of their arrays
 // (docs/interop.md).
 #pragma once
 
@@ -14,7 +14,7 @@ namespace assay::wire {
 inline constexpr const char* kManifestName = "assay_cases.json";
 
 struct ManifestArray {
-  std::string file;  // within the folder, with an array's name behind it if it holds several
+  std::string file;  // within the folder, followed by an array's name if it holds several
   std::string dtype;
   Shape shape;
   bool operator==(const ManifestArray&) const = default;
@@ -23,11 +23,12 @@ struct ManifestCase {
   std::string name, op;
   std::map<std::string, Attribute> attributes;
   std::vector<std::string> absent_inputs;
-  // By what a dataset file calls them: inputs/a, golden, outputs/h200, golden/y, outputs/h200/y,
+  // By their names in a dataset file: inputs/a, golden, outputs/h200, golden/y, outputs/h200/y,
   // accumulators/..., residuals/...
   std::map<std::string, ManifestArray> arrays;
-  std::map<std::string, std::string> machines;  // by what names an output
-  // Of a case with several outputs, by their names; an output that is not compared has no golden.
+  std::map<std::string, std::string> machines;  // by the name of the recorded output
+  // The results of a case with several outputs, by their names. An output that is not compared has
+  // no golden result.
   std::map<std::string, std::map<std::string, Attribute>> results;
 };
 struct Manifest {

@@ -8,7 +8,8 @@ namespace {
 
 constexpr int kDeepestArgument = 16;
 
-// The tensors in arguments, which may be lists of lists; what is no tensor is passed over.
+// Collects the tensors in arguments, which may be lists of lists. Skips values that are not
+// tensors.
 void add_tensors(std::vector<MsprobeTensor>& tensors, const Json& value, const std::string& place,
                  const std::string& where, int depth) {
   if (depth > kDeepestArgument) wrong(where, "its arguments are nested too deeply");

@@ -1,5 +1,5 @@
-// dump.json of MindStudio's msprobe: the calls of one step, with the tensors that each took and
-// gave.
+// dump.json of MindStudio's msprobe: the calls of one step, with the input and output tensors of
+// each.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 namespace assay::wire {
 
 struct MsprobeTensor {
-  std::string place;      // "input_0", "output_1", of a call by keywords "input_NAME"
+  std::string place;      // "input_0", "output_1", or "input_NAME" of a keyword argument
   std::string dtype;      // "torch.float32"
-  std::string data_name;  // the file in dump_tensor_data; "" where statistics alone were dumped
+  std::string data_name;  // the file in dump_tensor_data, or "" if only statistics were dumped
 };
 struct MsprobeCall {
   std::string name;  // "Functional.linear.0.forward"
   std::vector<MsprobeTensor> inputs, outputs;
 };
 
-// In the order of the calls. `source` names the text in messages. Throws std::invalid_argument that
-// names the place in it.
+// Returns the calls in their order. `source` names the text in messages. Throws
+// std::invalid_argument that names the place in it.
 std::vector<MsprobeCall> parse_msprobe(const std::string& text, const std::string& source);
 
 }  // namespace assay::wire

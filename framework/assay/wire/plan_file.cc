@@ -24,7 +24,7 @@ const std::vector<std::string> kDistributionWords = {"draw", "name", "published"
 const std::vector<std::string> kFaultKeys = {"census", "bits",       "direction", "fault",
                                              "trials", "per_matrix", "class"};
 
-// Calls `parse` and puts the place before what it says.
+// Calls `parse` and puts the place before the message of an error.
 template <typename Parse>
 auto at_place(const std::string& where, Parse parse) {
   try {
@@ -34,7 +34,7 @@ auto at_place(const std::string& where, Parse parse) {
   }
 }
 
-// "x" and ["x", "y"] alike.
+// Reads "x" as well as ["x", "y"].
 std::vector<Json> list_of(const Json& object, const char* key) {
   if (!object.contains(key)) return {};
   if (!object[key].is_array()) return {object[key]};
@@ -69,7 +69,7 @@ campaign::GateSpec read_gate(const std::string& text, const std::string& where) 
   return gate;
 }
 
-// `bits`: those of a census, as they are written.
+// `bits` gets the bits of a census, as written in the file.
 campaign::FaultPlan read_fault(const Json& json, const std::string& where,
                                std::vector<std::string>& bits) {
   check_keys(json, kFaultKeys, where);
@@ -109,7 +109,7 @@ campaign::FaultPlan read_fault(const Json& json, const std::string& where,
   return plan;
 }
 
-// The keys that all cells of an entry share, whatever their machine, dtype, shape and inputs.
+// Reads the keys that all cells of an entry share, for every machine, dtype, shape and inputs.
 void read_common(campaign::Cell& cell, const Json& json, const std::string& where) {
   if (json.contains("attributes")) {
     if (!json["attributes"].is_object()) wrong(where, "'attributes' must be an object {...}");
@@ -142,7 +142,7 @@ void read_common(campaign::Cell& cell, const Json& json, const std::string& wher
   }
 }
 
-// Gates and faults of a cell at a place of the file.
+// Reads the gates and faults of a cell at a place of the file.
 campaign::UncheckedCell with_judges(campaign::Cell cell, const Json& json,
                                     const std::string& where) {
   campaign::UncheckedCell unchecked;
@@ -196,7 +196,7 @@ void read_distribution(campaign::Cell& cell, const Json& json, const std::string
       name = a == b ? a : a + " " + b;
       if (json.contains("bias")) name += " bias " + text("bias");
     } else {
-      if (draw.empty()) draw = "normal";  // as of `assay generate`
+      if (draw.empty()) draw = "normal";  // as in `assay generate`
       name = draw;
       for (const auto& [input, spec] : inputs) name += formatted(" {}={}", input, spec);
     }
@@ -289,8 +289,8 @@ struct Reader {
     plan.cells.push_back(std::move(cell));
   }
 
-  // The format of the result where the file names it: that of a product, or a parameter of another
-  // operator, which alone knows what it makes of it.
+  // Reads the format of the result if the file names it. For a product it is the cell's output
+  // format. For another operator it is a parameter, which only the operator can interpret.
   static void read_output(campaign::Cell& cell, const std::string& word) {
     if (word.empty()) return;
     const Format& output = format_named(word);
@@ -301,7 +301,7 @@ struct Reader {
     }
   }
 
-  // The cases of a dataset, one cell each.
+  // Reads the cases of a dataset, with one cell for each.
   void read_dataset(const campaign::Cell& common, const Json& json, const std::string& where) {
     for (const char* key :
          {"dtype", "shape", "distribution", "rows", "output_dtype", "attributes"}) {

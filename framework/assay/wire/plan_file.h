@@ -19,22 +19,26 @@ struct DatasetCases {
   std::vector<Entry> cases;
   std::string digest;
 };
-// Throws std::invalid_argument or a file's error.
+// Throws std::invalid_argument, or the error of a file that cannot be read.
 using DatasetLister = std::function<DatasetCases(const std::string& file, const std::string& glob)>;
 
-// Lists in a cell (operator, machine, dtype, shape, distribution) are expanded to one cell each,
-// and so are the cases of a dataset that match. Paths in the plan are relative to `folder`. Throws
-// std::invalid_argument that names `source`, the cell and the key: what is no JSON, an unknown key
-// ("did you mean"), a value of another type or range, words that machines, formats, distributions,
-// thresholds or faults do not know. No operator runs: check_plan() makes a plan of it, and says
-// what standards and operators do not know.
+// Reads a plan. Lists in a cell (operator, machine, dtype, shape, distribution) are expanded to one
+// cell for each entry, and so are the cases of a dataset that match. Paths in the plan are relative
+// to `folder`. Throws std::invalid_argument that names `source`, the cell and the key if
+// - the text is not JSON,
+// - a key is unknown ("did you mean"),
+// - a value has another type or range,
+// - a machine, format, distribution, threshold or fault is unknown.
+// No operator runs. check_plan() makes a plan of the result, and reports what standards and
+// operators do not know.
 campaign::UncheckedPlan parse_plan(const std::string& json, const std::string& source,
                                    const std::string& folder, const DatasetLister& list = {});
 // Reads a file. Throws std::runtime_error, which names it, if it cannot be read.
 campaign::UncheckedPlan read_plan(const std::string& path, const DatasetLister& list = {});
 
-// The paths of the files that a plan names, datasets and its published table: for callers that must
-// not write over them. Throws nothing; what is no plan names none.
+// Returns the paths of the files that a plan names, which are datasets and its published table, for
+// callers that must not overwrite them. Throws nothing, and returns no paths if the text is not a
+// plan.
 std::vector<std::string> files_named(const std::string& json, const std::string& folder);
 
 }  // namespace assay::wire

@@ -12,11 +12,12 @@
 namespace assay::wire {
 namespace {
 
-// The V-ABFT design specification says "more than 10k" about tables that do not give the number.
+// The trials of tables that do not give the number: the V-ABFT design specification says "more than
+// 10k".
 constexpr std::int64_t kTrialsUnknown = 10000;
 constexpr const char* kNeeded[] = {"distribution", "direction", "bit", "rate_percent"};
 
-// One line of the table by the names of its columns.
+// One line of the table, read by the names of its columns.
 class Line {
  public:
   Line(const std::vector<std::string>& head, const std::string& text, const std::string& where)
@@ -25,7 +26,7 @@ class Line {
       wrong(where, formatted("{} fields are expected, as in the head", head.size()));
     }
   }
-  // The last field may hold commas of its own.
+  // The last field may contain commas.
   static std::vector<std::string> split_fields(const std::string& text, std::size_t most) {
     std::vector<std::string> fields;
     std::size_t begin = 0;
@@ -37,7 +38,7 @@ class Line {
     fields.push_back(text.substr(begin));
     return fields;
   }
-  // Empty where the table has no such column.
+  // Returns an empty text if the table has no such column.
   std::string field(std::string_view name) const {
     const auto found = std::find(head_.begin(), head_.end(), name);
     return found == head_.end() ? "" : fields_[static_cast<std::size_t>(found - head_.begin())];
@@ -76,7 +77,8 @@ std::vector<std::string> read_head(const std::string& line, const std::string& w
   return head;
 }
 
-// Empty: a line that is of no single cell, such as one over all shapes or without a rate.
+// Returns nothing if the line does not belong to a single cell, such as a line over all shapes, or
+// has no rate.
 std::optional<campaign::PublishedRate> read_rate(const Line& line, const std::string& where) {
   campaign::PublishedRate r;
   r.algorithm = line.field("algorithm") + line.field("method");
@@ -125,7 +127,8 @@ std::vector<campaign::PublishedRate> read_published(const std::string& path) {
       head = read_head(text, where);
       continue;
     }
-    // Other directions (a flip whatever the bit is, a factor) are no flips of a census.
+    // Rates of other directions (a flip of a bit of any value, a factor) are read too, although
+    // they are not flips of a census.
     auto rate = read_rate(Line(head, text, where), where);
     if (rate) rates.push_back(std::move(*rate));
   }

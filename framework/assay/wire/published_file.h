@@ -8,10 +8,11 @@
 
 namespace assay::wire {
 
-// Columns by their names, in any order: distribution, direction, bit and rate_percent, algorithm or
-// method; dtype, M, K and N (of any where there are none), threshold_variant, trials or n_injected,
-// and remark where they are there; others are not read. Throws std::invalid_argument that names
-// file and line, std::runtime_error where it cannot be read.
+// Reads the columns by their names, in any order. distribution, direction, bit and rate_percent are
+// required, and algorithm or method. dtype, M, K, N, threshold_variant, trials or n_injected, and
+// remark are optional. Without dtype, M, K and N, a rate holds for any. Other columns are not read.
+// Throws std::invalid_argument that names file and line, and std::runtime_error if the file cannot
+// be read.
 std::vector<campaign::PublishedRate> read_published(const std::string& path);
 
 }  // namespace assay::wire

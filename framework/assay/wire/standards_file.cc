@@ -35,7 +35,7 @@ std::optional<std::uint64_t> ulps_of(const Json& json, const char* key, const st
   return ulps ? std::optional(static_cast<std::uint64_t>(*ulps)) : std::nullopt;
 }
 
-// The numbers that belong to a statistic: as many as it has.
+// Reads the parameters of a statistic, which must have the number that it requires.
 void read_parameters(Limit& limit, const Json* values, const std::string& name,
                      const std::string& where) {
   const int parameters = metric_of(limit.statistic).limit->parameters;
@@ -59,7 +59,7 @@ void read_parameters(Limit& limit, const Json* values, const std::string& name,
   }
 }
 
-// "mere": 1e-3, or {"at_most": 1e-3, "parameter": ..., "grows": true}.
+// Reads "mere": 1e-3, or {"at_most": 1e-3, "parameter": ..., "grows": true}.
 LimitRow read_limit(const std::string& name, const Json& limits, const Json* parameters,
                     const std::string& where) {
   LimitRow row;
@@ -89,7 +89,7 @@ LimitRow read_limit(const std::string& name, const Json& limits, const Json* par
   return row;
 }
 
-// Limits of an object; each is of `group`.
+// Reads the limits of an object. Each of them belongs to `group`.
 void read_limits(CustomStandard& standard, std::string_view dtype, const Json& limits,
                  const Json* parameters, int group, const std::string& where) {
   check_keys(limits, statistic_names(), where);
@@ -104,7 +104,7 @@ void read_limits(CustomStandard& standard, std::string_view dtype, const Json& l
   }
 }
 
-// One dtype: a tolerance, ulps or bits, limits beside it or alone.
+// Reads the rule of one dtype: a tolerance, ulps or bits, with limits or without, or only limits.
 void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
               const std::string& where) {
   check_keys(row, kToleranceKeys, where);
@@ -266,7 +266,7 @@ Json limit_json(const LimitRow& of) {
   return json;
 }
 
-// The part of a dtype's rule that speaks of elements.
+// Writes the part of a dtype's rule that applies to elements.
 Json elements_json(const ToleranceRow& row, Rule rule) {
   Json json = Json::object();
   if (rule == Rule::kUlps) json["ulp"] = row.ulps;

@@ -1,5 +1,5 @@
-// Standards as JSON: the user's own from a file, and rows of the table as such a file has them. The
-// schema is in docs/judging.md.
+// Standards as JSON: the user's own from a file, and rows of the table in the format of such a
+// file. The schema is in docs/judging.md.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace assay::wire {
 
-// Throws std::invalid_argument that names `source`, the standard and the key: what is no JSON, an
-// unknown key ("did you mean"), a value of another type or range, an unknown dtype, a name that is
-// taken.
+// Throws std::invalid_argument that names `source`, the standard and the key if the text is not
+// JSON, a key is unknown ("did you mean"), a value has another type or range, a dtype is unknown,
+// or a name is already taken.
 std::vector<CustomStandard> parse_standards(const std::string& json, const std::string& source);
 // Reads a file. Throws std::runtime_error, which names it, if it cannot be read.
 std::vector<CustomStandard> read_standards(const std::string& path);
 
-// Writes standards as such a file has them, with the publication of each.
+// Returns standards in the format of such a file, with the publication of each.
 std::string standards_json(std::span<const Standard> standards);
 
 }  // namespace assay::wire

@@ -7,7 +7,8 @@
 
 namespace assay::wire {
 
-// Schema 1, documented in docs/studies.md. NaN and infinity are the strings "nan", "inf", "-inf".
+// Returns JSON of schema 1, documented in docs/studies.md. NaN and infinity are the strings "nan",
+// "inf" and "-inf".
 std::string study_json(const study::StudyResult& result);
 
 }  // namespace assay::wire
