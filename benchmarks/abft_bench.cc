@@ -1,5 +1,6 @@
-// Checksums and thresholds of a 4096^3 bf16 product, with both operands and C in memory, against
-// the plain sum of the three matrices and against the float64 golden result by OpenBLAS dgemm.
+// Measures checksums and thresholds of a 4096^3 bf16 product, with both operands and C in memory,
+// against the plain sum of the three matrices and against the float64 golden result by OpenBLAS
+// dgemm.
 #include <cblas.h>
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// 10 000 wrong outputs put to a standard in this process, as `assay audit --target` does.
+// Measures 10 000 wrong outputs that a standard judges in this process, as in `assay audit
+// --target`.
 #include <benchmark/benchmark.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
-// Flips of every bit of every element of a product, judged in constant time, against checks that
-// are summed again after each flip; and all of one matrix of the published experiment.
+// Measures flips of every bit of every element of a product, judged in constant time, against
+// checks that are summed again after each flip. Also measures one matrix of the published
+// experiment.
 #include <cstdint>
 #include <string>
 #include <vector>

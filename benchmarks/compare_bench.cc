@@ -1,5 +1,6 @@
-// `assay compare` of two .npy files of float32 against reading both: from the disk, and from the
-// page cache. COMPARE_BENCH_GIB says how large each is (1); TMPDIR where they lie.
+// Measures `assay compare` of two .npy files of float32 against plain reading of both, from the
+// disk and from the page cache. COMPARE_BENCH_GIB is the size of each file in GiB (1 by default).
+// The files are written to TMPDIR.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -29,7 +30,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kPiece = std::size_t{4} << 20;
 
-// Numbers from 1 to 9.3, each larger by `step`, or all `value`, where that is given.
+// Writes numbers from 1 to 9.3, each larger than the one before by `step`. If `value` is given, all
+// numbers are `value`.
 void write_npy(const fs::path& path, const std::string& shape, bool in_columns,
                std::int64_t elements, float step, std::optional<float> value = {}) {
   std::string header = assay::formatted("{{'descr': '<f4', 'fortran_order': {}, 'shape': ({},), }}",
@@ -73,7 +75,7 @@ struct Pair {
     const std::string length = assay::formatted("{}", elements);
     write_npy(actual, length, false, elements, 1e-6F);
     write_npy(expected, length, false, elements, 0);
-    // 64 MiB of it: 4096 rows and columns.
+    // Matrices of 64 MiB, with 4096 rows and columns.
     for (const auto& [path, in_columns] :
          {std::pair(&matrix, false), {&same, false}, {&columns, true}}) {
       write_npy(*path, "4096, 4096", in_columns, std::int64_t{1} << 24, 0, 1.5F);
@@ -83,7 +85,7 @@ struct Pair {
   Pair(const Pair&) = delete;
   Pair& operator=(const Pair&) = delete;
 
-  // Out of the page cache.
+  // Drops the files from the page cache.
   void forget() const {
     for (const fs::path& path : {actual, expected}) {
       const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -116,8 +118,8 @@ struct Pair {
     }
   }
 
-  // Adds up both by all threads, part by part: what they read into a buffer of their own, or where
-  // it is mapped (docs/why/012-read-not-mapped.md).
+  // Add up both files with all threads, part by part. The parts are read into each thread's own
+  // buffer, or mapped (docs/why/012-read-not-mapped.md).
   void sum_read() const { sum(false); }
   void sum_mapped() const { sum(true); }
 
@@ -154,7 +156,7 @@ struct Pair {
             pread(side.file, buffer->data(), count, part * kPart) != static_cast<ssize_t>(count)) {
           std::exit(2);
         }
-        // In lanes, so that it takes less than memory does.
+        // Several lanes are used, so that adding takes less time than the memory.
         std::uint64_t sums[8] = {}, word[8];
         for (std::size_t i = 0; i + sizeof word <= count; i += sizeof word) {
           std::memcpy(word, from + i, sizeof word);

@@ -1,5 +1,5 @@
-// What a test costs to compile: one that includes <assay/matchers.h>, against one that includes
-// GoogleTest alone; by the compiler of this build, with processor time for time.
+// Measures the compile time of a test that includes <assay/matchers.h>, against one that includes
+// only GoogleTest. Uses the compiler of this build, and processor time.
 #include <sys/resource.h>
 
 #include <cstdlib>

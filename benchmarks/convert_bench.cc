@@ -1,5 +1,5 @@
-// Whole arrays between float32 and the narrow formats, against memcpy of as many bytes: both read
-// and write the same sum, in arrays larger than any cache.
+// Measures conversions of whole arrays between float32 and the narrow formats, against memcpy. Both
+// read and write the same total number of bytes, in arrays larger than any cache.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

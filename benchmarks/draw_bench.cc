@@ -1,5 +1,5 @@
-// Seeded draws, rounded to their format, against the standard library's generator and its normal
-// and uniform distributions, which are stored as float32 without more ado.
+// Measures seeded draws, rounded to their format, against the standard library's generator with its
+// normal and uniform distributions, whose values are only stored as float32.
 #include <cstddef>
 #include <random>
 #include <string>
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
         ->Repetitions(5)
         ->UseRealTime();
   };
-  // The peers of the comparison, and no draw of ours.
+  // The standard library's distributions are used only as peers, and for no draw of ours.
   add("standard_normal", standard<std::normal_distribution<double>>);
   add("standard_uniform", standard<std::uniform_real_distribution<double>>);
   for (const char* dtype : {"float32", "bfloat16", "float16"}) {

@@ -1,6 +1,6 @@
-// `assay gate` over many small cases of one file, against what a script of h5py and numpy takes to
-// read the same arrays and compare them; and over large cases of another, against reading them.
-// `assay compare` of two .npy files against numpy.
+// Measures `assay gate` on many small cases of one file, against a script with h5py and numpy that
+// reads and compares the same arrays. Also measures it on large cases of another file, against
+// reading them, and `assay compare` of two .npy files against numpy.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

@@ -1,8 +1,7 @@
-// The time to find the arithmetic of recorded products, on one thread:
-// - a 64 x 512 x 64 product with float32 results, of a machine of the table and of models that
-// differ
-//   from all of them in four parameters (operands of float32 may be converted, so that more are
-//   tried);
+// Measures the time to find the arithmetic of recorded products, on one thread:
+// - a 64 x 512 x 64 product with float32 results, for a machine of the table and for models that
+//   differ from all machines in four parameters (operands of float32 may be converted, so more
+//   models are tried);
 // - products with bfloat16 results and long K, which tell few models apart, so that the answer is
 //   "undecided";
 // - ten such products of one library in one file;
@@ -31,7 +30,7 @@ assay::Case product(const char* dtype, const char* output, const char* machine, 
   return c;
 }
 
-// Skips the benchmark unless the cases end as they are expected to.
+// Skips the benchmark unless the cases have the expected results.
 void identify_cases(benchmark::State& state, const std::vector<assay::Case>& cases,
                     const std::vector<assay::identify::Outcome>& expected) {
   std::vector<assay::identify::Recorded> outputs;
@@ -64,7 +63,7 @@ BENCHMARK_CAPTURE(identify_product, unknown_float32, "float32",
                   "ascend910b,kept_bits=19,chunk=24,alignment=up,rounding=down")
     ->Unit(benchmark::kSecond);
 
-// M, K, N and how many products of the shape are in the file.
+// M, K, N, and the number of products of this shape in the file.
 void narrow_results(benchmark::State& state) {
   std::vector<assay::Case> cases;
   for (std::int64_t i = 0; i < state.range(3); ++i) {

@@ -1,4 +1,5 @@
-// The plain verdict and all metrics, against the sum of the same two arrays and numpy.allclose.
+// Measures the plain verdict and all metrics, against the sum of the same two arrays and
+// numpy.allclose.
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -57,7 +58,7 @@ void plain_verdict(benchmark::State& state) { verdict(state, 1, kElements, false
 void plain_verdict_two_threads(benchmark::State& state) { verdict(state, 2, kElements, false); }
 void all_metrics(benchmark::State& state) { verdict(state, 1, kMetricElements, true); }
 
-// The same values in a format of 16 bits.
+// The same values in a 16-bit format.
 void all_metrics_of(benchmark::State& state, const char* dtype) {
   const assay::Format& format = assay::format_named(dtype);
   static std::map<std::string, std::pair<assay::Tensor, assay::Tensor>> tensors;
@@ -80,7 +81,7 @@ void all_metrics_of(benchmark::State& state, const char* dtype) {
 void all_metrics_bfloat16(benchmark::State& state) { all_metrics_of(state, "bfloat16"); }
 void all_metrics_float16(benchmark::State& state) { all_metrics_of(state, "float16"); }
 
-// Standards of statistics, beside all metrics.
+// Measures standards that use statistics, with all metrics.
 void by_standard(benchmark::State& state, const char* standard) {
   const Arrays& a = arrays();
   const auto actual = assay::view(a.actual.data(), {kMetricElements});
@@ -103,8 +104,8 @@ void onednn(benchmark::State& state) { by_standard(state, "onednn_eltwise"); }
 void cutlass(benchmark::State& state) { by_standard(state, "cutlass"); }
 void tensorrt_quantile(benchmark::State& state) { by_standard(state, "tensorrt_quantile"); }
 
-// What EXPECT_THAT asks of a matcher first, and with words; by all threads, as the plain verdict
-// beside it.
+// Measures a matcher, either without an explanation, as EXPECT_THAT first calls it, or with one.
+// All threads are used, as in the plain verdict below.
 void matches(benchmark::State& state, bool with_words) {
   const Arrays& a = arrays();
   const auto actual = assay::view(a.actual.data(), {kElements});
@@ -121,7 +122,8 @@ void close_to(benchmark::State& state) { matches(state, false); }
 void close_to_with_words(benchmark::State& state) { matches(state, true); }
 void plain_verdict_all_threads(benchmark::State& state) { verdict(state, 0, kElements, false); }
 
-// Standards without metrics, as tests judge what passes, beside the plain verdict.
+// Standards without metrics, as tests use them for outputs that pass. The peer is the plain
+// verdict.
 constexpr const char* kAlone[] = {
     "ulp(4)",           "bit_equal",   "torch",    "onednn_eltwise",
     "cutlass",          "ttk_mixed",   "atb",      "cann_ecosystem@2025",
@@ -142,7 +144,7 @@ void alone(benchmark::State& state, const std::string& standard) {
   }
 }
 
-// Outputs of 16 bits against the float32 golden results that they are rounded from.
+// 16-bit outputs against the float32 golden results from which they are rounded.
 void alone_of(benchmark::State& state, const std::string& dtype, const std::string& standard) {
   const assay::Format& format = assay::format_named(dtype);
   const Arrays& a = arrays();
@@ -161,7 +163,7 @@ void alone_of(benchmark::State& state, const std::string& dtype, const std::stri
   }
 }
 
-// Many small cases, each with its bounds chosen and all metrics.
+// Measures many small cases, including the choice of each case's bounds and all metrics.
 void small_cases(benchmark::State& state) {
   const Arrays& a = arrays();
   assay::Case c;
@@ -177,8 +179,8 @@ void small_cases(benchmark::State& state) {
   }
 }
 
-// The expected errors of 1024 x 4096 elements, from far less than an ulp to some ulps, as theory
-// gives them, with a test for them.
+// Measures the expected errors of 1024 x 4096 elements, as the theory predicts them, and the test
+// that uses them. The errors range from far below an ulp to some ulps.
 void error_test_of(benchmark::State& state, const char* dtype) {
   constexpr std::size_t kCount = std::size_t{1024} * 4096;
   const assay::Format& format = assay::format_named(dtype);
@@ -213,7 +215,7 @@ void sum_both(benchmark::State& state) {
   }
 }
 
-// numpy times itself, in the same run, on arrays of the same kind: `a`, `e` of `elements`.
+// Measures numpy in the same run, on arrays `a` and `e` of the same kind, with `elements` elements.
 void numpy_time(benchmark::State& state, std::int64_t elements, const std::string& statement) {
   const std::string script =
       ASSAY_PYTHON
@@ -242,7 +244,7 @@ void numpy_allclose(benchmark::State& state) {
 void numpy_allclose_small(benchmark::State& state) {
   numpy_time(state, kMetricElements, "assert np.allclose(a,e,1e-5,1e-5)");
 }
-// The metrics as one writes them in numpy, every array computed once; no histograms.
+// The metrics in a usual numpy form, with every array computed once and without histograms.
 void numpy_metrics(benchmark::State& state) {
   numpy_time(state, kMetricElements,
              "A=a.astype('f8');E=e.astype('f8');d=A-E;s=abs(d);z=abs(E);n=z>0;r=s[n]/z[n];"

@@ -1,4 +1,4 @@
-// Emulated matrix products against OpenBLAS sgemm of the same shape, one thread each.
+// Measures emulated matrix products against OpenBLAS sgemm of the same shape, on one thread each.
 #include <cblas.h>
 
 #include <vector>
@@ -91,7 +91,8 @@ void openblas_dgemm(benchmark::State& state) {
   }
 }
 
-// Expected errors in any order, of products of 256 x 1024 x 256, and the products themselves.
+// Measures the expected errors of 256 x 1024 x 256 products in any order, and the products
+// themselves.
 constexpr std::int64_t kSide = 256;
 void expected_errors(benchmark::State& state, const char* format) {
   assay::Case c;
@@ -110,7 +111,7 @@ void expected_errors(benchmark::State& state, const char* format) {
 void expected_errors_bf16(benchmark::State& s) { expected_errors(s, "bfloat16"); }
 void expected_errors_fp32(benchmark::State& s) { expected_errors(s, "float32"); }
 
-// Expected errors on machines, of products of 256 x 512 x 256.
+// Measures the expected errors of 256 x 512 x 256 products on machines.
 void sum_errors_of(benchmark::State& state, const char* machine, const char* format) {
   constexpr std::int64_t kDepth = 512;
   std::vector<double> a = operand(format, 0), b = operand(format, 1);

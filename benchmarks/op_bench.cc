@@ -1,5 +1,6 @@
-// Every operator of the vector unit against the same computation in plain float32 Eigen, one thread
-// each: 1024 x 1024 values, rows along the last dimension. Attention against sgemm of its products.
+// Measures every operator of the vector unit against the same computation in plain float32 Eigen,
+// on one thread each: 1024 x 1024 values, rows along the last dimension. Attention is measured
+// against sgemm of its products.
 #include <cblas.h>
 
 #include <map>
@@ -17,7 +18,7 @@ namespace {
 constexpr std::int64_t kRows = 1024, kColumns = 1024;
 
 struct Job {
-  std::string op;    // as the peer knows it
+  std::string op;    // the peer's name of the operator
   std::string name;  // the operator's
   std::vector<const char*> inputs;
   std::vector<std::pair<const char*, assay::Attribute>> attributes = {};
@@ -158,7 +159,7 @@ void attention_sgemm(benchmark::State& state) {
   }
 }
 
-// Operators that are not elementwise in rows: a case, and what Eigen does for it.
+// Operators that are not elementwise in rows, as a case and the same computation with Eigen.
 struct WholeJob {
   std::string name;
   const char* machine;

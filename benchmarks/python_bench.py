@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the Python package costs (docs/performance.md):
+"""Measures the overhead of the Python package (docs/performance.md):
 
     PYTHONPATH=build/release/python benchmarks/python_bench.py build/release/bin/judge_bench"""
 import re
@@ -13,7 +13,7 @@ import assay
 
 
 def best(function, count, repeats=9):
-    """The shortest time of a call, in seconds."""
+    """Returns the shortest time of a call, in seconds."""
     function()
     shortest = float("inf")
     for _ in range(repeats):
@@ -25,7 +25,7 @@ def best(function, count, repeats=9):
 
 
 def import_time():
-    """Of assay, beyond numpy's own."""
+    """Returns the time to import assay, without the time to import numpy."""
     script = ("import time, numpy, numpy.ma\nbegin = time.perf_counter()\nimport assay\n"
               "print(time.perf_counter() - begin)")
     return min(float(subprocess.run([sys.executable, "-c", script], check=True,

@@ -1,4 +1,4 @@
-// Runs the registered benchmarks and prints ratios of their times, all of one run.
+// Runs the registered benchmarks and prints ratios of their times. All times are of the same run.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -13,12 +13,12 @@ namespace assay_bench {
 
 struct Ratio {
   std::string what;
-  std::string ours, peer;  // benchmark names; the ratio is peer's time over ours
-  double asked = 0;        // 0: no figure was asked for
-  double of = 1;           // multiplies the ratio: 1/n where n threads are to bring n times
+  std::string ours, peer;  // benchmark names; the ratio is the peer's time over ours
+  double asked = 0;        // 0 if there is no required ratio
+  double of = 1;  // A factor for the ratio. It is 1/n if n threads should make it n times faster.
 };
 
-// Keeps the fastest repetition of each benchmark: the machine's other work only adds time.
+// Keeps the fastest repetition of each benchmark, because other work of the machine only adds time.
 class BestTimes : public benchmark::ConsoleReporter {
  public:
   void ReportRuns(const std::vector<Run>& runs) override {

@@ -1,6 +1,6 @@
-// What more threads bring: the time of one thread over that of n, divided by n, for 2, 4, 8 ...
-// threads as far as there are cores. What reads memory alone is held against a plain sum by as many
-// threads.
+// Measures the benefit of more threads: the time of one thread over that of n, divided by n, for 2,
+// 4, 8 ... threads up to the number of cores. Benchmarks that only read memory are compared with a
+// plain sum on the same number of threads.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -64,7 +64,8 @@ void sum(int threads) {
   });
 }
 
-// What the cores themselves give: 50 ms of arithmetic in registers by one of them, in 640 parts.
+// Measures the speed of the cores themselves: arithmetic in registers that takes one core 50 ms, in
+// 640 parts.
 void registers(int threads) {
   assay::parallel_for(640, threads, [](std::int64_t) {
     double all[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -75,7 +76,7 @@ void registers(int threads) {
   });
 }
 
-// A file of small cases, and a plan of some seconds.
+// The folder with a file of small cases, and a plan that runs for some seconds.
 const fs::path& folder() {
   static const fs::path at = [] {
     fs::path made = fs::temp_directory_path() / "assay_scaling_bench";

@@ -1,5 +1,5 @@
-// Reading a dataset against read() of the same bytes, both from the page cache; writing many small
-// cases against h5py.
+// Measures reading a dataset against read() of the same bytes, both from the page cache, and
+// writing many small cases against h5py.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -81,7 +81,7 @@ void write_cases(benchmark::State& state) {
   }
 }
 
-// The same datasets and attributes, but the checksums.
+// Writes the same datasets and attributes, but no checksums.
 void h5py_write_cases(benchmark::State& state) {
   const std::string script = path() + ".py";
   std::ofstream(script) << R"(import sys, h5py, numpy

@@ -8,7 +8,7 @@ using assay::view;
 using assay::WithinUlps;
 
 TEST(Softmax, MatchesItsReference) {
-  // What your operator computed, and what it should have been.
+  // The output of your operator, and the golden result.
   const std::vector<float> out = {0.09003057f, 0.24472848f, 0.66524094f, 0.0f};
   const std::vector<double> golden = {0.090030573170, 0.244728471055, 0.665240955775, 0.0};
 

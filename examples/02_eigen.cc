@@ -1,4 +1,4 @@
-// Eigen matrices, 16-bit ones too, are compared as they are; storage order does not matter.
+// Eigen matrices, including 16-bit ones, are compared directly. The storage order does not matter.
 #include <assay/matchers.h>
 #include <assay/matchers/eigen.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A case of a golden file as the reference: its golden result, and the bound that the case carries.
+// A case of a golden file as the reference, with its golden result and the bound that it carries.
 #include <assay/datasets/store/dataset_file.h>
 #include <assay/matchers.h>
 #include <assay/op/operator.h>

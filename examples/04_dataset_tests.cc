@@ -1,4 +1,5 @@
-// A team's dataset tests: one main, one function an operator; CMake makes a test of every case:
+// A team's dataset tests: one main function, and one function for each operator. CMake makes a test
+// of every case:
 //
 //   assay_add_dataset_tests(my_ops DATASETS gemms.h5 STANDARD torch LABELS nightly)
 #include <assay/datasets/runner/runner.h>

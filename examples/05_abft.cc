@@ -1,4 +1,4 @@
-// A matrix product judged by its checksums: the operands are enough, no golden result is needed.
+// A matrix product judged by its checksums. Only the operands are needed, and no golden result.
 #include <assay/matchers.h>
 #include <assay/op/operator.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(Abft, SeesOneFlippedBit) {
   EXPECT_THAT(out, AbftClose(c));                           // a dataset case
   EXPECT_THAT(out, AbftClose(c.input("a"), c.input("b")));  // two operands
   EXPECT_THAT(out, AbftClose(c).threshold("v_abft"));       // another theory
-  EXPECT_THAT(out, AbftClose(assay::golden_result(c)));     // a golden result alone
+  EXPECT_THAT(out, AbftClose(assay::golden_result(c)));     // only a golden result
 
   out.set_bits(100, out.bits_at(100) ^ 0x4000);  // the highest exponent bit of one element
   EXPECT_THAT(out, testing::Not(AbftClose(c)));

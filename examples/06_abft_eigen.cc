@@ -1,4 +1,4 @@
-// AbftClose on Eigen matrices: what your kernel returned, against the operands that it was given.
+// AbftClose on Eigen matrices: checks the output of your kernel against its operands.
 #include <assay/matchers.h>
 #include <assay/matchers/eigen.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// A product too large for a golden result: 4096 x 4096 x 2048, gated in O(N^2) by whole rows.
+// A product that is too large for a golden result: 4096 x 4096 x 2048, judged in O(N^2) by whole
+// rows.
 #include <assay/machine/dot.h>
 #include <assay/matchers.h>
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ Tensor matrix(std::int64_t rows, std::int64_t columns, double step) {
   return Tensor::from_values(assay::format_named("bfloat16"), {rows, columns}, values);
 }
 
-// Stands for the device: every row of A is the same, so one row is computed and copied.
+// Replaces the device: all rows of A are equal, so one row is computed and copied.
 Tensor product_of_equal_rows(const Tensor& a, const Tensor& b) {
   const std::vector<double> av = a.view().values(), bv = b.view().values();
   std::vector<float> row(static_cast<std::size_t>(kN), 0.0f);

@@ -1,5 +1,5 @@
-// Matchers beside CloseTo: one number over all elements, another kernel's output as the measure,
-// and the same bits in every run.
+// Matchers other than CloseTo: one number over all elements, another kernel's output as the
+// reference, and the same bits in every run.
 #include <assay/matchers.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,8 @@ using assay::SnrAtLeast;
 
 namespace {
 
-// exp(-x) at 0, 1/64, ... by as many terms of its series, in float32 or rounded to 11 bits.
+// exp(-x) at 0, 1/64, ... from the given number of terms of its series, in float32 or rounded to 11
+// bits.
 std::vector<float> series(int terms, bool coarse) {
   std::vector<float> y(64);
   for (std::size_t i = 0; i < y.size(); ++i) {
@@ -41,10 +42,10 @@ TEST(Exp, AsGoodAsItsNumbers) {
   const std::vector<float> out = series(10, false);
   EXPECT_THAT(out, MeetsStandard("torch", golden()));
   EXPECT_THAT(out, SnrAtLeast(golden(), 120));          // dB
-  EXPECT_THAT(out, CosineAtLeast(golden(), 0.999999));  // does not see a wrong scale
+  EXPECT_THAT(out, CosineAtLeast(golden(), 0.999999));  // it does not detect a wrong scale
   EXPECT_THAT(out, RelativeL2AtMost(golden(), 1e-6));
 
-  // One corrupt element of many hides behind such a number, so CloseTo stands beside it.
+  // A single number hides one corrupt element among many, so it is used together with CloseTo.
   std::vector<float> corrupt = out;
   corrupt[7] += 0.001F;
   EXPECT_THAT(corrupt, testing::AllOf(SnrAtLeast(golden(), 60), testing::Not(CloseTo(golden()))));

@@ -1,4 +1,4 @@
-// What a device hands back is bytes: 16-bit patterns whose format the test says.
+// A device returns bytes. Here they are 16-bit patterns, and the test names their format.
 #include <assay/matchers.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-// Stands for a copy from the device: 2 x 3 elements of bfloat16.
+// Replaces a copy from the device: 2 x 3 elements of bfloat16.
 const std::uint16_t* device_result() {
   static constexpr std::uint16_t kBits[] = {0x3f80, 0x4000, 0x4040, 0xbf80, 0x3e80, 0x0000};
   return kBits;

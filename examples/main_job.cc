@@ -1,6 +1,6 @@
-// The main job: every operator, as an emulated Ascend 910B computes it, against golden results,
-// with faults put in; then matrix products, recorded on an H200 and emulated, by elements and by
-// checksums.
+// The main job. It judges every operator, as an emulated Ascend 910B computes it, against golden
+// results, and injects faults. Then it judges matrix products, recorded on an H200 and emulated, by
+// elements and by checksums.
 //
 //   main_job datasets/samples/operators.h5 datasets/samples/transformer_gemms.h5
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 
 // --- Every operator -----------------------------------------------------------------------------
 
-// A part of a number that a fault flips one bit of.
+// The part of a number in which a fault flips one bit.
 enum Part : std::size_t { kSign, kExponent, kMantissa, kParts };
 constexpr int kFlipsAPart = 60;  // of each part, in each case
 
@@ -39,7 +39,8 @@ struct OperatorRow {
   std::array<int, kParts> flipped = {}, seen = {};
 };
 
-// The bits of a part, lowest first and one beyond the last; none where the format has no such part.
+// Returns the bits of a part, as the lowest one and one beyond the highest. The range is empty if
+// the format has no such part.
 std::pair<int, int> bits_of(const assay::Format& f, Part part) {
   const int low = f.padding, high = f.padding + f.bits, sign = f.is_signed() ? 1 : 0;
   if (part == kSign) return {high - sign, high};
@@ -48,8 +49,8 @@ std::pair<int, int> bits_of(const assay::Format& f, Part part) {
   return part == kMantissa ? std::pair{low, point} : std::pair{point, high - sign};
 }
 
-// Flips one bit at a time, asks the case's own bound, and puts the element back. A flip that
-// changes no value (of a zero's sign) does not count.
+// Flips one bit at a time, judges the output by the case's own bound, and restores the element. A
+// flip that changes no value (the sign of a zero) does not count.
 void flip_and_judge(const assay::Case& c, assay::Tensor& output, OperatorRow& row) {
   const auto checks = assay::element_checks(c, output.format(), {});
   for (std::size_t part = 0; part < kParts; ++part) {
@@ -85,7 +86,7 @@ std::string short_name(std::string_view dtype) {
   return std::string(dtype);
 }
 
-// One row an operator; whether all cases passed.
+// Prints one row for each operator. Returns true if all cases passed.
 bool print_operators(const std::string& path) {
   const assay::DatasetFile file(path);
   std::vector<OperatorRow> rows;
@@ -121,7 +122,7 @@ bool print_operators(const std::string& path) {
   for (const OperatorRow& row : rows) {
     std::string dtypes;
     for (const std::string& dtype : row.dtypes) dtypes += (dtypes.empty() ? "" : " ") + dtype;
-    // Of results near 0 the ulps are small, and so many that their number says nothing.
+    // Near 0 an ulp is tiny, so large numbers of ulps have no meaning.
     const std::string ulps = row.max_ulps > 99999 ? "> 99999" : std::to_string(row.max_ulps);
     std::printf("  %-16s %-20s %2d of %2d %11.3f %8s", row.name.c_str(), dtypes.c_str(), row.passed,
                 row.cases, row.worst_ratio, ulps.c_str());
@@ -172,7 +173,7 @@ struct Row {
   }
 };
 
-// What is asked about every output: the case's own elementwise bound, and three checksums.
+// The checksum thresholds that judge every output, in addition to the case's own elementwise bound.
 constexpr std::array<const char*, 3> kThresholds = {"v_abft", "a_abft", "rounding_variance"};
 
 struct FaultRow {
@@ -196,7 +197,7 @@ std::vector<assay::AbftChecker> checkers_of(const assay::Case& c) {
   return checkers;
 }
 
-// Flips one bit of one element, asks every gate, and puts the element back.
+// Flips one bit of one element, judges the output by every gate, and restores the element.
 void inject_and_judge(const assay::Case& c, const std::vector<assay::AbftChecker>& checkers,
                       assay::Tensor& output, FaultRow& row) {
   const auto checks = assay::element_checks(c, output.format(), {});
@@ -216,7 +217,7 @@ void inject_and_judge(const assay::Case& c, const std::vector<assay::AbftChecker
   }
 }
 
-// Whether all outputs pass, and the tightest checksum raises no alarm.
+// Returns true if all outputs pass, and the tightest checksum raises no alarm.
 bool print_products(const std::string& path) {
   const assay::DatasetFile file(path);
   const auto names = file.case_names();

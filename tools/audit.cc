@@ -1,4 +1,4 @@
-// assay audit: what does a check let through?
+// assay audit: finds the wrong outputs that a check accepts.
 #include "assay/audit/audit.h"
 
 #include <algorithm>
@@ -35,10 +35,10 @@ struct AuditCommandOptions {
   audit::AuditOptions audit;
   bool rounded = false, no_searches = false, all = false;
   std::optional<double> min;
-  std::vector<std::string> command;  // behind "--", as it was typed
+  std::vector<std::string> command;  // the words after "--", as typed
 };
 
-// The names of the targets, one each.
+// Returns the names of the targets, one for each.
 std::vector<std::string> target_words(const AuditCommandOptions& o) {
   std::vector<std::string> words;
   for (const std::string& word : o.targets) {
@@ -60,8 +60,9 @@ std::vector<std::string> target_words(const AuditCommandOptions& o) {
 
 struct Targets {
   std::vector<std::unique_ptr<audit::Target>> all;
-  std::vector<const ProgramTarget*> programs;  // of each: the files that it reads; null: none
-  std::vector<std::string> words;              // that name it; "" of the command
+  // For each target: the program that reads files, or null if it is not a program.
+  std::vector<const ProgramTarget*> programs;
+  std::vector<std::string> words;  // Their names. Empty for the command.
 };
 
 Targets make_targets(const AuditCommandOptions& o, const ScratchFolder& scratch) {
@@ -102,7 +103,7 @@ Targets make_targets(const AuditCommandOptions& o, const ScratchFolder& scratch)
   return targets;
 }
 
-// The command line that tries one output on one target again.
+// Returns the command line that tries one output on one target again.
 std::string repeat_line(const AuditCommandOptions& o, const Context& context,
                         const std::string& target, const audit::Escape& escape,
                         const std::string& name) {
@@ -116,7 +117,7 @@ std::string repeat_line(const AuditCommandOptions& o, const Context& context,
   option("--recorded", o.files.recorded);
   option("--machine", o.files.machine);
   if (o.rounded) line += " --rounded";
-  // With two cases, for one lends the other its output; a case alone has nothing stale.
+  // Stale outputs need two cases, because one case gets the output of the other.
   if (escape.corruption != "stale") option("--case", exact_glob(name));
   option("--corruption", exact_glob(escape.corruption));
   if (escape.is_drawn) line += formatted(" --seed {} --draws 1", escape.draw);
@@ -139,7 +140,7 @@ std::string repeat_line(const AuditCommandOptions& o, const Context& context,
   return line;
 }
 
-// Writes what was let through, each to a folder of its own.
+// Writes the wrong outputs that were accepted, each to a folder of its own.
 class SavedOutputs {
  public:
   explicit SavedOutputs(std::string folder) : folder_(std::move(folder)) {

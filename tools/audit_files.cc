@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kDataset = "h5";
 
-// HDF5 may not know of threads.
+// Only one thread at a time uses HDF5, which may not be thread-safe.
 std::mutex& hdf5_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -141,7 +141,7 @@ ScratchFolder::ScratchFolder() {
 }
 
 ScratchFolder::~ScratchFolder() {
-  std::error_code error;  // what a program left there may resist
+  std::error_code error;  // files that a program left there may not be removable
   fs::remove_all(path_, error);
 }
 
@@ -150,7 +150,7 @@ std::string ScratchFolder::fresh(const std::string& name) const {
   std::error_code error;
   fs::remove_all(folder, error);
   if (error) {
-    // A folder that its own program closed.
+    // The program removed the permissions of its folder.
     fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, error);
     fs::remove_all(folder);
   }

@@ -1,4 +1,4 @@
-// The files that an audit writes for the programs that it asks.
+// The files that an audit writes for the programs under audit.
 #pragma once
 
 #include <filesystem>
@@ -10,38 +10,40 @@
 
 namespace assay::tools {
 
-// How arrays are written.
+// The format in which arrays are written.
 struct FileKind {
-  std::string name = "npy";  // a row of array_formats() that is written, or h5
-  // The dtype of golden results: "" their own, "output" the output's, else a dtype's name.
+  std::string name = "npy";  // a writable row of array_formats(), or h5
+  // The dtype of golden results. "" keeps their own, "output" is the output's dtype, and any other
+  // word is a dtype's name.
   std::string golden_as = {};
 
-  // Throws std::invalid_argument on a kind that is not written and an unknown dtype.
+  // Throws std::invalid_argument if the kind cannot be written or the dtype is unknown.
   void check() const;
 };
-std::vector<std::string> file_kinds();  // npy, npz, pt, safetensors, bin, h5
+std::vector<std::string> file_kinds();  // Returns npy, npz, pt, safetensors, bin and h5.
 
-// Where the arrays of a trial were written.
+// The paths of the arrays of a trial.
 struct TrialFiles {
-  std::map<std::string, std::string> outputs, goldens;  // by output; of a case with one, by ""
+  // By output. The key is "" if the case has only one output.
+  std::map<std::string, std::string> outputs, goldens;
   std::map<std::string, std::string> inputs;
 };
 
-// Writes the output of a trial, its golden result, what lies beside it (`siblings`) and `inputs` to
-// a folder that is there, and changes the files as the trial says. In a file of several arrays the
+// Writes the output of a trial, its golden result, the other outputs (if `siblings`) and `inputs`
+// to an existing folder, and changes the files as the trial says. In a file of several arrays the
 // array is arr_0 (npz), array (safetensors), /cases/audit/outputs/audit and /cases/audit/golden
-// (h5); of a .pt file it is the object itself. Throws FileError where the kind cannot say a dtype.
+// (h5). In a .pt file it is the object itself. Throws FileError if the kind cannot express a dtype.
 TrialFiles write_trial(const audit::Trial& trial, const FileKind& kind, const std::string& folder,
                        bool siblings, const std::vector<std::string>& inputs);
 
-// A folder under TMPDIR that goes with all that is in it.
+// A folder under TMPDIR that is removed with its content when this object is destroyed.
 class ScratchFolder {
  public:
   ScratchFolder();
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
-  // A folder in it, without anything in it.
+  // Returns a new empty folder in it.
   std::string fresh(const std::string& name) const;
 
  private:

@@ -33,7 +33,7 @@ std::optional<Place> place_in(std::string_view braced) {
   return Place{kind, named ? std::string(braced.substr(colon + 1)) : ""};
 }
 
-// The word with every place in braces replaced; other braces stay.
+// Returns the word with every known place in braces replaced. Other braces are kept.
 std::string replaced(const std::string& word, const std::function<std::string(const Place&)>& by) {
   std::string out;
   for (std::size_t i = 0; i < word.size();) {
@@ -51,7 +51,7 @@ std::string replaced(const std::string& word, const std::function<std::string(co
   return out;
 }
 
-// The last line that says something.
+// Returns the last line that is not blank.
 std::string last_line(const std::string& text) {
   const std::vector<std::string> lines = split(text, '\n');
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
@@ -90,7 +90,7 @@ struct ProgramTarget::Regex {
   regex_t compiled;
 };
 
-// What one thread uses at a time.
+// The resources that one thread uses at a time.
 struct ProgramTarget::Worker {
   ScratchFolder scratch;
   std::unique_ptr<LineProcess> process;  // with --batch
@@ -220,7 +220,7 @@ std::string ProgramTarget::why_not(const audit::Subject& subject) {
 }
 
 TrialFiles ProgramTarget::write(const audit::Trial& trial, const std::string& folder) const {
-  const UnsyncedWrites unsynced;  // to be read now, and never after a crash
+  const UnsyncedWrites unsynced;  // the files are read now, and need not survive a crash
   return write_trial(trial, o_.kind, folder, siblings_, inputs_);
 }
 
@@ -294,7 +294,7 @@ audit::Answer ProgramTarget::ask(const audit::Trial& trial, Worker& worker) cons
   audit::Answer answer{false, "", printed(worker.process->said())};
   if (!said) {
     const Ended ended = worker.process->ended();
-    worker.process.reset();  // another one answers what comes next
+    worker.process.reset();  // the next trial starts another process
     if (ended.how == Ended::How::kNotStarted) {
       throw std::runtime_error(formatted("{}: {}", o_.words.front(), ended.text(o_.limits)));
     }

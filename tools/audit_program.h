@@ -1,4 +1,4 @@
-// Programs as targets of an audit: black boxes that are given files and say pass or fail.
+// Programs as targets of an audit: black boxes that get files and answer pass or fail.
 #pragma once
 
 #include <memory>
@@ -13,25 +13,28 @@
 
 namespace assay::tools {
 
-// How a program is asked, and how it answers.
+// Options for running a program and reading its answer.
 struct ProgramOptions {
-  std::string name;  // as reports have it; empty: the words
-  // With {output}, {golden}, {output:NAME}, {golden:NAME}, {input:NAME}, {dtype}, {shape}, {case}
-  // and {junit}. What is a file in the current folder is found there, wherever the program runs.
+  std::string name;  // The name in reports. If it is empty, the words are the name.
+  // The command, with {output}, {golden}, {output:NAME}, {golden:NAME}, {input:NAME}, {dtype},
+  // {shape}, {case} and {junit}. Words that are files in the current folder become absolute paths,
+  // because the program runs in another folder.
   std::vector<std::string> words;
-  bool batch = false;  // started once; a pair of paths a line, answered by "pass" or "fail" a line
-  // POSIX extended. With `pass_regex` it passes where it printed a match, whatever its exit status;
-  // with `fail_regex` it does not pass where it printed a match.
+  // The program is started once. It reads a pair of paths on each line and answers each with a line
+  // "pass" or "fail".
+  bool batch = false;
+  // POSIX extended regular expressions. With `pass_regex` a trial passes if the output matches,
+  // whatever the exit status is. With `fail_regex` it does not pass if the output matches.
   std::string pass_regex, fail_regex;
   FileKind kind = {};
   ProcessLimits limits = {};
-  std::vector<std::string> dtypes = {};  // that it knows; empty: all
+  std::vector<std::string> dtypes = {};  // The dtypes that the program knows. Empty means all.
 };
 
 class ProgramTarget : public audit::Target {
  public:
-  // Throws std::invalid_argument where the words name no output, a regular expression is none, or
-  // options exclude each other.
+  // Throws std::invalid_argument if the words do not name an output, if a regular expression is not
+  // valid, or if options exclude each other.
   explicit ProgramTarget(ProgramOptions options);
   ~ProgramTarget() override;
 
@@ -41,8 +44,8 @@ class ProgramTarget : public audit::Target {
   std::string why_not(const audit::Subject& subject) override;
   audit::Answer judge(const audit::Trial& trial) override;
 
-  // Writes the files of a trial to a folder that is there, and gives a line for a shell that asks
-  // the program about them.
+  // Writes the files of a trial to an existing folder. Returns a shell command that runs the
+  // program on them.
   std::string save(const audit::Trial& trial, const std::string& folder) const;
 
  private:
@@ -56,25 +59,26 @@ class ProgramTarget : public audit::Target {
   audit::Answer ask(const audit::Trial& trial, Worker& worker) const;
 
   ProgramOptions o_;
-  std::vector<std::string> inputs_;  // that the words name
+  std::vector<std::string> inputs_;  // the inputs that the words name
   bool siblings_ = false, plain_ = false, junit_ = false;
   std::unique_ptr<Regex> passes_, fails_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Worker>> free_;
 };
 
-// Whether a JUnit file tells of at least one test case that was not skipped, and of no failure and
+// Returns true if a JUnit file reports at least one test case that was not skipped, no failure and
 // no error.
 bool junit_passes(const std::string& text);
 
-// Checks of Python libraries, which a small program that ships with assay asks.
+// Checks of Python libraries, which a small program that ships with assay runs.
 struct Adapter {
-  std::string_view name;  // "numpy.testing.assert_allclose", then perhaps "(rtol=1e-3,atol=0)"
+  // "numpy.testing.assert_allclose". Arguments may follow: "(rtol=1e-3,atol=0)"
+  std::string_view name;
   std::string_view dtypes;
 };
 std::span<const Adapter> adapters();
-// The target of a name that begins with an adapter's; nullptr of another one. `python`: the
-// interpreter. The program is written to `folder`.
+// Returns the target for a name that begins with an adapter's name, or nullptr for other names.
+// `python` is the interpreter. The program is written to `folder`.
 std::unique_ptr<ProgramTarget> adapter_target(const std::string& name, const std::string& python,
                                               const std::string& folder,
                                               const ProcessLimits& limits);

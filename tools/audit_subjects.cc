@@ -12,11 +12,12 @@
 namespace assay::tools {
 namespace {
 
-// Where right outputs come from.
+// The source of right outputs.
 struct RightOutputs {
   const CaseSource* recorded = nullptr;
   std::string producer;
-  const Machine* machine = nullptr;  // all empty: golden results, rounded
+  // If no member is set, right outputs are rounded golden results.
+  const Machine* machine = nullptr;
 };
 
 RightOutputs choose(const GateFileOptions& o, const CaseSource& golden, const CaseSource* outputs,
@@ -60,7 +61,7 @@ Tensor rounded_golden(const Case& c) {
   return Tensor::from_values(to, golden.shape(), golden.view().values());
 }
 
-// One output of a case, or the reason why it is left out (thrown as std::invalid_argument).
+// Returns one output of a case. If it is left out, throws std::invalid_argument with the reason.
 audit::Subject subject_of(Case c, const RightOutputs& from,
                           const std::optional<std::string>& computed) {
   const std::string output = c.output_name();
@@ -122,7 +123,8 @@ void add_case(const Case& c, const RightOutputs& from, AuditSubjects& found) {
   }
 }
 
-// The next case with an output of that dtype lends its elements; rather one of the same shape.
+// Gives each subject the output of another case: the next one with the same dtype, preferably of
+// the same shape.
 void add_others(std::vector<audit::Subject>& subjects) {
   const std::size_t n = subjects.size();
   for (std::size_t i = 0; i < n; ++i) {

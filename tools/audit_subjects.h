@@ -11,14 +11,14 @@ namespace assay::tools {
 
 struct AuditSubjects {
   std::vector<audit::Subject> subjects;  // in the order of files and names
-  std::vector<std::string> notes;        // what was left out, and why
+  std::vector<std::string> notes;        // the cases that were left out, and why
 };
 
-// Reads the cases that were chosen with their right outputs: recorded ones (of --outputs,
-// --recorded, or of the only producer), those of --machine, else the golden result rounded to the
-// output's dtype; `rounded`: this in any case. Throws FileError where a file cannot be read,
-// NoCaseError where no case is left, std::invalid_argument where it would have to be guessed whose
-// outputs are meant.
+// Reads the chosen cases with their right outputs. These are recorded ones (of --outputs, of
+// --recorded, or of the only producer), those of --machine, or otherwise the golden result rounded
+// to the output's dtype. If `rounded` is true, it is always the rounded golden result. Throws
+// FileError if a file cannot be read, NoCaseError if no case is left, and std::invalid_argument if
+// it is ambiguous whose outputs to use.
 AuditSubjects read_subjects(const GateFileOptions& options, bool rounded);
 
 }  // namespace assay::tools

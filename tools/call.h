@@ -1,5 +1,5 @@
-// The subcommands as functions, for callers in the same process: they give what they found instead
-// of printing it, and throw instead of printing what is wrong.
+// The subcommands as functions, for callers in the same process. They return their results instead
+// of printing them, and throw errors instead of printing them.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,23 @@
 
 namespace assay::tools {
 
-// What a subcommand tells its caller. All may be empty.
+// The callbacks through which a subcommand reports to its caller. All may be empty.
 struct Listener {
-  std::function<void(const GateReport&)> gate = {};  // of `gate`, once
-  // Of `campaign`, once: its results as JSON (docs/campaigns.md) and as text.
+  std::function<void(const GateReport&)> gate = {};  // Called once by `gate`.
+  // Called once by `campaign`, with its results as JSON (docs/campaigns.md) and as text.
   std::function<void(const std::string& json, const std::string& text)> campaign = {};
-  std::function<void(const std::vector<identify::Finding>&)> identify = {};  // of `identify`, once
-  // After each case of `gate` and each matrix of `campaign`, of how many; from any thread, one at a
-  // time. What it throws stops the subcommand, and call() throws it.
+  // Called once by `identify`.
+  std::function<void(const std::vector<identify::Finding>&)> identify = {};
+  // Called after each case of `gate` and each matrix of `campaign`, with the number done and the
+  // total. May be called from any thread, but not by two at a time. An exception that it throws
+  // stops the subcommand, and call() throws it.
   std::function<void(std::int64_t done, std::int64_t all)> step = {};
 };
 
-// Runs "gate", "golden.h5", "--recorded", "npu" as `assay gate golden.h5 --recorded npu` does, with
-// --quiet. Gives the exit code. Throws std::invalid_argument on wrong usage, FileError on a file
-// that cannot be read, NoCaseError where no case is there, and whatever else stops the subcommand.
+// Runs a subcommand: the words "gate", "golden.h5", "--recorded", "npu" run `assay gate golden.h5
+// --recorded npu`, with --quiet. Returns the exit code. Throws std::invalid_argument if the usage
+// is wrong, FileError if a file cannot be read, NoCaseError if there are no cases, and any other
+// exception that stops the subcommand.
 int call(const std::vector<std::string>& words, const Listener& listener);
 
 std::string version();

@@ -27,7 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "2/8", else what a Slurm array or a sharded test says, else all.
+// Parses "2/8". If the text is empty, a Slurm array or a sharded test gives the shard. Without
+// these it is the whole campaign.
 Shard shard_of(const std::string& text) {
   const auto number = [](const char* name) -> std::optional<int> {
     const char* word = std::getenv(name);
@@ -50,7 +51,7 @@ Shard shard_of(const std::string& text) {
   return shard;
 }
 
-// A line every half minute in a log.
+// Progress of a campaign. In a log it is one line every half minute.
 class Progress {
  public:
   Progress(std::int64_t total, const Context& context)
@@ -107,7 +108,7 @@ void write_results(const CampaignFlags& o, const Context& context, const campaig
 
 namespace {
 
-// What an earlier run left in a folder that is ours.
+// Removes the results of an earlier run from a folder that this campaign owns.
 void remove_results(const std::string& folder) {
   for (const char* name : kResults) remove_file((fs::path(folder) / name).string());
 }
@@ -163,7 +164,7 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
     progress->end();
   };
   if (shard.count > 1) {
-    // All of the shard's blocks: whether a precision is reached is known at the merge.
+    // A shard computes all of its blocks, because only the merge knows if a precision is reached.
     std::vector<campaign::BlockAddress> mine;
     const auto count = static_cast<std::int64_t>(campaign.blocks().size());
     for (const std::int64_t b : campaign::blocks_of_shard(count, shard.index, shard.count)) {
@@ -263,7 +264,7 @@ int run_replay(const ReplayFlags& o) {
                         printable_name(cell.distribution_of("a").text()),
                         printable_name(cell.distribution_of("b").text()), plan.seed);
     } else {
-      // What `assay generate` makes them of.
+      // The settings from which `assay generate` makes the inputs.
       text += formatted("inputs {}, sizes {}, seed {}\n", printable_sentence(cell.inputs_text()),
                         cell.sizes_text(), matrix.test_case.integer("seed").value_or(0));
     }
@@ -306,7 +307,7 @@ int run_replay(const ReplayFlags& o) {
   return 0;
 }
 
-// What a folder of results holds beside its blocks.
+// Returns the names in a folder of results, with its blocks.
 std::vector<std::string> names_in_folder() {
   std::vector<std::string> names(std::begin(kResults), std::end(kResults));
   names.insert(names.end(), {"plan.json", "campaign.txt", "lock", "blocks/"});

@@ -22,7 +22,8 @@ namespace assay::tools {
 
 namespace {
 
-// Of an operator that is not in the table any one.
+// Returns the operator's first input. If the operator is not in the table, any input may be
+// returned.
 const Tensor& first_tensor(const Case& c) {
   const Operator* op = find_operator(c.op);
   return op != nullptr ? c.input(op->inputs.front().name) : c.inputs.begin()->second;
@@ -37,7 +38,7 @@ wire::DatasetCases list_dataset(const std::string& path, const std::string& glob
   for (const std::string& name : file.case_names(glob)) {
     const Case c =
         judged_case(file.read(name, {.inputs = true, .golden = false, .outputs = false}));
-    if (c.inputs.empty()) continue;  // nothing to compute a result from
+    if (c.inputs.empty()) continue;  // a result cannot be computed without inputs
     const Tensor& first = first_tensor(c);
     Shape shape = first.shape();
     if (is_product(c)) {
@@ -70,7 +71,7 @@ std::vector<std::string> files_of_plan(const std::string& path) {
       files.push_back(std::move(file));
     }
   } catch (const std::runtime_error&) {
-    // What cannot be read is refused when it is read in earnest.
+    // A file that cannot be read is refused later, when it is really used.
   }
   return files;
 }

@@ -16,8 +16,8 @@
 #include "sources.h"
 #include "tools.h"
 
-// Highway's library measures its clock before main(), for benchmarks that are not here: some 3 ms
-// of each start. This takes the place of the function that does.
+// Highway's library measures its clock before main(), for benchmarks that this program does not
+// have. That takes some 3 ms of each start. This function replaces the one that measures.
 namespace hwy::platform {
 std::uint64_t TimerResolution();
 std::uint64_t TimerResolution() { return 1; }
@@ -26,8 +26,8 @@ std::uint64_t TimerResolution() { return 1; }
 namespace assay {
 namespace {
 
-// How many of them are options and files: of `audit`, those before "--", behind which a command of
-// somebody else stands as it is.
+// Returns the number of arguments that are assay's own. For `audit` these are the ones before "--",
+// because another program's command follows it unchanged.
 int own_arguments(int argc, char** argv) {
   if (argc < 2 || argv[1] != std::string("audit")) return argc;
   for (int i = 2; i < argc; ++i) {
@@ -78,10 +78,10 @@ void tools::add_commands(Context& context) {
   add_audit(context);
   add_inspect(context);
   add_list(context);
-  add_completion(context);  // these two last: they know the others
+  add_completion(context);  // these two are last, because they list the others
   add_man(context);
   for (CLI::App* command : context.app.get_subcommands({})) {
-    // Where -q is another thing, --quiet has no short form.
+    // If -q is another option of the command, --quiet has no short form.
     const bool short_form = command->get_option_no_throw("-q") == nullptr;
     command->add_flag(short_form ? "--quiet,-q" : "--quiet", context.quiet,
                       "print nothing but errors");
@@ -109,27 +109,28 @@ namespace {
 
 std::terminate_handler end_otherwise = nullptr;
 
-// Where no exception can be caught: before main(), in a destructor, while another is on its way.
+// Called if an exception cannot be caught: before main(), in a destructor, or while another
+// exception is in flight.
 void end_without_memory() {
   try {
     if (std::current_exception()) std::rethrow_exception(std::current_exception());
   } catch (const std::bad_alloc&) {
     std::fputs("error: out of memory\n", stderr);
     std::_Exit(2);
-  } catch (...) {  // which is said next
+  } catch (...) {  // other exceptions are reported below
     end_otherwise();
   }
   end_otherwise();
 }
 
-// Before the static objects of libraries are made.
+// Runs before the static objects of libraries are created.
 [[gnu::constructor(101)]] void expect_no_memory() {
   end_otherwise = std::set_terminate(end_without_memory);
 }
 
 int run(int argc, char** argv) {
   const FloatEnvironment environment;
-  // A team's program speaks under its own name.
+  // A team's program is called by its own name.
   const std::string name = std::filesystem::path(argv[0]).filename().string();
   CLI::App app{name + ": how good is an operator's output against its golden reference?"};
   app.footer("`" + name +
@@ -163,7 +164,7 @@ int run_command_line(int argc, char** argv) {
   const Hdf5Program program;
   try {
     return run(argc, argv);
-  } catch (const std::bad_alloc&) {  // before there is a command
+  } catch (const std::bad_alloc&) {  // thrown before there is a command
     tools::print_error("error: out of memory");
     return 2;
   }

@@ -4,9 +4,10 @@
 
 namespace assay::tools {
 
-// The commit that this was built from, as in "e9b8b30d6f21", with "-dirty" where files differed
-// from it; empty where neither git nor cmake/commit.txt tells. Each commit compiles its definition
-// again (cmake/AssayCommit.cmake), so that this header includes little.
+// Returns the commit that this was built from, such as "e9b8b30d6f21", with "-dirty" if files
+// differed from it. Returns an empty string if neither git nor cmake/commit.txt tells the commit.
+// Each commit compiles this function's definition again (cmake/AssayCommit.cmake), so this header
+// includes little.
 std::string commit();
 
 }  // namespace assay::tools

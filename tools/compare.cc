@@ -19,7 +19,7 @@
 namespace assay::tools {
 namespace {
 
-// One side: the file, and what is said of it alone.
+// One side: the file, and the options that apply only to it.
 struct SideOptions {
   std::string_view word;  // of its options: --dtype-WORD
   std::string path, dtype, shape;
@@ -43,21 +43,22 @@ Shape parse_shape(const std::string& option, const std::string& text) {
   return std::move(*shape);
 }
 
-// Arrays of more bytes than this, both together, are compared in pieces.
+// If both arrays together have more bytes than this, they are compared in pieces.
 constexpr std::int64_t kWholeBytes = std::int64_t{128} << 20;
 
 std::int64_t bytes_of(const ArraySource& a) {
   return element_count(a.shape()) * a.format().storage_bytes;
 }
 
-// The gate's verdicts; of arrays that are too large to be held, by the same checks in pieces.
+// Returns the gate's verdicts. Arrays that are too large for memory are judged by the same checks
+// in pieces.
 std::vector<Verdict> judge_files(ArraySource& actual, ArraySource& expected,
                                  const GateRequest& request) {
   const bool comparable = actual.shape() == expected.shape() &&
                           (expected.format().is_float() || !actual.format().is_float()) &&
                           expected.format().is_complex() == actual.format().is_complex();
   if (!comparable) {
-    // The judge says why, without a look at the data.
+    // The judge says why, without reading the data.
     return gate_tensors(view_bytes(nullptr, actual.format(), actual.shape()),
                         view_bytes(nullptr, expected.format(), expected.shape()), request, kAdvice);
   }
@@ -73,7 +74,7 @@ std::vector<Verdict> judge_files(ArraySource& actual, ArraySource& expected,
   return gate_tensors(read_array(actual), read_array(expected), request, kAdvice);
 }
 
-// What the command line says of a side.
+// Returns the request that the command line makes for a side.
 ArrayRequest request_of(const CompareOptions& o, const SideOptions& side) {
   ArrayRequest request{side.path, side.dtype.empty() ? o.dtype : side.dtype, {}};
   if (!side.shape.empty()) {
@@ -84,13 +85,14 @@ ArrayRequest request_of(const CompareOptions& o, const SideOptions& side) {
   return request;
 }
 
-// Two arrays, and what was found out about them that no file says.
+// Two arrays, and notes on properties that were inferred and are not in a file.
 struct Pair {
   std::unique_ptr<ArraySource> actual, expected;
   std::vector<std::string> notes = {};
 };
 
-// Where one side does not say its shape, and has as many elements as the other, it has its shape.
+// If one side does not say its shape, and has as many elements as the other, it gets the other's
+// shape.
 template <typename Open>
 void infer_shape(std::unique_ptr<ArraySource>& side, const ArrayRequest& request,
                  const ArraySource& other, const ArrayRequest& other_request, const Open& open,
@@ -119,7 +121,7 @@ Pair open_pair(const ArrayRequest& actual, const OpenActual& open_actual,
   return pair;
 }
 
-// What two arrays turned out to be.
+// The dtypes and shapes of the two arrays that were opened.
 struct Seen {
   explicit Seen(const Pair& pair)
       : actual{&pair.actual->format(), pair.actual->shape()},
@@ -130,8 +132,8 @@ struct Seen {
   } actual, expected;
 };
 
-// --dtype and --shape are for what a file does not say; where no array goes by them, they were
-// meant for something else.
+// --dtype and --shape describe what a file does not say. If they apply to no array, the user meant
+// something else, so they are refused.
 void refuse_unused(const CompareOptions& o, const std::vector<Seen>& seen) {
   const auto none = [&](const auto& goes_by_it) {
     return std::none_of(seen.begin(), seen.end(), goes_by_it);
@@ -178,7 +180,7 @@ void refuse_unused(const CompareOptions& o, const std::vector<Seen>& seen) {
   }
 }
 
-// A verdict a standard.
+// Returns one verdict for each standard.
 std::vector<Verdict> judge_pair(const Pair& pair, const GateRequest& request,
                                 const std::string& actual, const std::string& expected) {
   try {
@@ -210,7 +212,7 @@ std::string reproducer(const CompareOptions& o, const Context& context, const st
   return line + o.tolerance.text();
 }
 
-// `notes`: what was found out about the two before they were opened.
+// `notes` has the properties that were inferred before the arrays were opened.
 int compare_one(const CompareOptions& o, const GateRequest& request,
                 const std::vector<std::string>& notes, const Context& context) {
   Pair pair = open_pair(request_of(o, o.actual), open_array, request_of(o, o.expected), open_array);
@@ -222,7 +224,7 @@ int compare_one(const CompareOptions& o, const GateRequest& request,
   for (const Verdict& v : verdicts) {
     if (o.json == "-") break;
     if (!context.quiet) {
-      // A tolerance of the command line is in the text of a failure.
+      // The text of a failure already has a tolerance of the command line.
       const bool judged = v.outcome == Outcome::kPass || v.outcome == Outcome::kFail;
       const bool named = judged && v.bound.standard != "custom";
       const std::string by = named ? " by " + report::standard_text(v.bound) : "";
@@ -246,8 +248,8 @@ int compare_one(const CompareOptions& o, const GateRequest& request,
   return exit_code(outcome);
 }
 
-// The names of all arrays of an archive, if no name behind the file says which one is meant; empty
-// for every other side, and for an archive of one array without a name.
+// Returns the names of all arrays of an archive, if the path does not name an array in it. Returns
+// an empty list for every other side, and for an archive of one array without a name.
 std::vector<std::string> names_in(const SideOptions& side) {
   const bool is_file = array_file(side.path) == side.path;
   const ArrayFormat& row = array_format_of(side.path);
@@ -257,12 +259,12 @@ std::vector<std::string> names_in(const SideOptions& side) {
   return names;
 }
 
-// "a, b in x.npz"; empty where there are none.
+// Returns "a, b in x.npz", or an empty string if there are no names.
 std::string alone_text(const std::vector<std::string>& names, const std::string& file) {
   return names.empty() ? "" : formatted("{} in {}", joined(names), file);
 }
 
-// Arrays with the same name in both files, a row each.
+// Compares arrays with the same name in both files, one row for each.
 int compare_several(const CompareOptions& o, const std::vector<std::string>& actual_names,
                     const std::vector<std::string>& expected_names, const GateRequest& request,
                     const Context& context) {
@@ -352,15 +354,16 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
   return exit_code(report_outcome(report));
 }
 
-// The name of the array that a side is: the one that is said, or the only one of its archive.
+// Returns the name of a side's array: the one in its path, or the only one of its archive.
 std::string name_of(const SideOptions& side, const std::vector<std::string>& names) {
   if (!names.empty()) return names.size() == 1 ? names.front() : "";
   std::string name = array_name(side.path);
-  if (name.ends_with(".npy")) name.resize(name.size() - 4);  // of an .npz file
+  // the name may have this ending in an .npz file
+  if (name.ends_with(".npy")) name.resize(name.size() - 4);
   return name;
 }
 
-// Lets an archive of several arrays mean the one of this name, if it has it.
+// Selects the array of this name from an archive of several arrays, if the archive has it.
 void name_as(SideOptions& side, const std::vector<std::string>& names, const std::string& name) {
   if (names.size() > 1 && std::count(names.begin(), names.end(), name) == 1) {
     side.path += ":/" + name;
@@ -375,7 +378,8 @@ int run_compare(const CompareOptions& o, const Context& context) {
       (actual.size() > 1 || expected.size() > 1 || (o.strict && actual != expected))) {
     return compare_several(o, actual, expected, request, context);
   }
-  // One array against another: an archive of several has the one with the other side's name.
+  // Compares one array with another. If one side is an archive of several arrays, the array with
+  // the other side's name is used.
   CompareOptions one = o;
   const std::string actual_name = name_of(o.actual, actual),
                     expected_name = name_of(o.expected, expected);

@@ -27,8 +27,8 @@ std::vector<std::string> itself_if_a_file(const std::string& value) {
   return value == "-" ? std::vector<std::string>() : itself(value);
 }
 
-// Where a path leads: links are followed, also a last one to a file that does not exist. Empty if
-// that cannot be told.
+// Returns the path that a path leads to. Links are followed, including a last one to a file that
+// does not exist. Returns an empty path if this cannot be found out.
 fs::path place_of(const std::string& path) {
   constexpr int kMostLinks = 40;
   std::error_code error;
@@ -46,7 +46,8 @@ std::string folder_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-// Why no file can be written at a path; empty where one can be, as far as can be known before.
+// Returns why no file can be written at a path. Returns an empty string if one can be written, as
+// far as this can be known in advance.
 std::string why_not_written(const std::string& path) {
   const std::string folder = folder_of(path);
   std::error_code ignored;
@@ -62,7 +63,7 @@ std::string why_not_written(const std::string& path) {
   return error == 0 ? "" : formatted("{}: cannot be written: {}", path, std::strerror(error));
 }
 
-// A word of a command line, without the option that it may begin with.
+// Returns a word of a command line without the option at its beginning.
 std::string value_in(const std::string& word) {
   const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
   return equals == std::string::npos ? word : word.substr(equals + 1);
@@ -150,7 +151,7 @@ bool FileOptions::is_declared(const CLI::Option* option) const {
 
 std::string FileOptions::clear(const CLI::App& command,
                                const std::vector<std::string>& others) const {
-  // Values that may name a file, as FILE:NAME too.
+  // Values that may name a file, also as FILE:NAME.
   std::vector<std::string> values = others;
   for (const CLI::Option* option : command.get_options()) {
     if (is_declared(option)) continue;
@@ -197,7 +198,7 @@ std::string FileOptions::clear(const CLI::App& command,
         }
       }
       for (const std::string& value : values) {
-        // Of "machine.json,ftz=1" the part before the comma is a file.
+        // In "machine.json,ftz=1" the part before the comma is a file.
         const std::string file = value.substr(0, value.find(','));
         if (same_file(file, target.path) || same_file(array_file(value), target.path)) {
           refuse_input(value);

@@ -35,11 +35,12 @@
 namespace assay::tools {
 namespace {
 
-// Cases that are larger than this, of which a file's are on average, are judged one after the
-// other, each by all threads: several at once would be several times the memory. Large ones among
-// small ones are held to a budget.
+// If the cases of a file are on average larger than this, they are judged one after the other, each
+// by all threads, because several at once would need several times the memory. Large cases among
+// small ones need a share of a memory budget.
 constexpr std::uintmax_t kLargeCase = std::uintmax_t{32} << 20;
-// Of so many cases of a file that are smaller than this, on average, no progress needs the sizes.
+// If a file has more than this many cases that are on average smaller than this, progress needs no
+// sizes.
 constexpr std::size_t kManyCases = 4096;
 constexpr std::uintmax_t kSmallCase = std::uintmax_t{256} << 10;
 
@@ -71,8 +72,8 @@ void write_reports(const GateOptions& o, const GateReport& report) {
   if (!o.csv.empty()) write_file(o.csv, verdicts_csv(report, o.files.source.table));
 }
 
-// The attributes of a case that the command line goes over; `bound`: it names another one. A budget
-// loosens whatever bound the case has.
+// Returns the attributes of a case that the command line overrides. `bound` is true if it names
+// another bound. Mismatch limits loosen any bound that the case has.
 std::vector<std::string> overridden_by(const ToleranceOptions& tolerance, bool bound) {
   std::vector<std::string> names;
   if (bound || tolerance.equal_nan) names.emplace_back("equal_nan");
@@ -84,7 +85,7 @@ std::vector<std::string> overridden_by(const ToleranceOptions& tolerance, bool b
   return names;
 }
 
-// Whether the command line goes over what the case carries.
+// Returns true if the command line overrides attributes of the case.
 bool is_overridden(const CaseSource& golden, const CaseReport& c,
                    const ToleranceOptions& tolerance) {
   std::optional<std::map<std::string, Attribute>> attributes;
@@ -108,7 +109,7 @@ CaseReport unjudged(const GateFile& file, const std::string& name, std::string b
   return report;
 }
 
-// Judges all cases of all files, on several threads; what comes of it does not depend on them.
+// Judges all cases of all files on several threads. The result does not depend on them.
 class Gate {
  public:
   Gate(const GateOptions& o, const GateRequest& request, const Shard& shard, const Context& context,
@@ -116,7 +117,7 @@ class Gate {
       : o_(o), request_(request), context_(context), found_(found), line_(context.quiet, 0) {
     if (!o.save_failures.empty()) failures_.emplace(o.save_failures, found);
     for (const GateFile& file : found.files) bytes_of_files_.push_back(bytes_of(file));
-    // A shard has every n-th case from its own number on.
+    // A shard has every n-th case, beginning with the case of its own number.
     const auto n = static_cast<std::size_t>(shard.count);
     std::size_t number = n - static_cast<std::size_t>(shard.index - 1);
     for (std::size_t i = 0; i < found.files.size(); ++i) {
@@ -127,9 +128,9 @@ class Gate {
     slots_.resize(jobs_.size());
   }
 
-  // One report an output, in the order of files and names.
+  // Returns one report for each output, in the order of files and names.
   std::vector<CaseReport> run() {
-    // Small cases are judged side by side; large ones one after the other, in parts.
+    // Small cases are judged in parallel. Large ones are judged one after the other, in parts.
     const int threads = o_.threads > 0 ? o_.threads : default_threads();
     if (line_.is_shown()) weigh();
     for (std::size_t begin = 0; begin < jobs_.size();) {
@@ -144,7 +145,7 @@ class Gate {
     }
     line_.end();
     std::vector<CaseReport> reports;
-    std::size_t count = found_.files.size();  // each may be broken
+    std::size_t count = found_.files.size();  // one more report for each file that may be broken
     for (const Slot& slot : slots_) count += slot.reports.size();
     reports.reserve(count);
     std::size_t job = 0;
@@ -161,7 +162,7 @@ class Gate {
     return reports;
   }
 
-  // Cases whose own bounds the command line goes over.
+  // Returns the number of cases whose own bounds the command line overrides.
   std::int64_t overridden() const { return overridden_; }
   bool save_failures() { return failures_ && failures_->commit(); }
 
@@ -185,7 +186,8 @@ class Gate {
     return cases > 0 && bytes_of_files_[file] / cases > kLargeCase;
   }
 
-  // Bytes that a case takes in memory; 0 where its file cannot be read, which is said later.
+  // Returns the bytes that a case needs in memory, or 0 if its file cannot be read, which is
+  // reported later.
   static std::int64_t bytes_of(const CaseSource& golden, const CaseSource* recorded,
                                const std::string& name, const std::string& producer, bool inputs) {
     try {
@@ -203,8 +205,8 @@ class Gate {
     }
   }
 
-  // What part of the work each case is, for the time that is left: its bytes, or of many small ones
-  // an equal part of their file's.
+  // Computes the weight of each case for the time left: its bytes, or an equal part of its file if
+  // it is one of many small cases.
   void weigh() {
     const SourcePool::Taken sources = found_.sources->take();
     for (const Job& job : jobs_) {
@@ -228,8 +230,7 @@ class Gate {
     }
   }
 
-  // Room for a case beside others that are judged at the same time. Of a small file no sum of cases
-  // comes near the budget.
+  // Reserves memory for a case. In a small file, the cases together never come near the budget.
   MemoryBudget::Share room_for(const Job& job, const CaseSource& golden,
                                const CaseSource* recorded) {
     const GateFile& file = found_.files[job.file];
@@ -255,7 +256,7 @@ class Gate {
     return line;
   }
 
-  // A file of several that could not be read, or holds no case, is one that fails.
+  // Returns a failed case for a file, one of several, that could not be read or has no case.
   CaseReport broken(const GateFile& file) const {
     CaseReport report = unjudged(file, "(file)", file.error);
     report.file = file.golden.path;
@@ -317,7 +318,7 @@ class Gate {
     }
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    // What no report of this run shows would be most of the memory of many cases.
+    // Histograms that no report of this run shows would be most of the memory of many cases.
     const bool has_histograms = o_.histograms || !o_.html.empty() || context_.listener != nullptr;
     for (GatedCase& one : gated) {
       for (Verdict& v : one.report.verdicts) {
@@ -332,7 +333,7 @@ class Gate {
     report_progress(job, failed);
   }
 
-  // Of the page; which cases they are does not depend on threads: in the end the first ones.
+  // For the HTML page. The pictured cases are the first ones, and do not depend on threads.
   bool may_be_pictured(std::size_t job) {
     if (o_.html.empty()) return false;
     const std::lock_guard lock(mutex_);
@@ -374,13 +375,13 @@ class Gate {
   std::optional<SavedFailures> failures_;
   int side_by_side_ = 1, inner_threads_ = 0;
   MemoryBudget budget_{default_memory()};
-  std::vector<std::int64_t> weights_;  // by job; empty: nobody is shown the time left
+  std::vector<std::int64_t> weights_;  // by job. Empty if the time left is not shown
   std::int64_t all_weights_ = 0;
   std::int64_t overridden_ = 0;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   StatusLine line_;
   std::int64_t done_ = 0, failed_ = 0, done_weights_ = 0;
-  std::set<std::size_t> pictured_;  // jobs whose misses are mapped
+  std::set<std::size_t> pictured_;  // jobs whose mismatches are mapped
 };
 
 std::string host_name() {
@@ -388,8 +389,8 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-// Whether a run looks for a case that a baseline has: its name is chosen, its producer judged, and
-// its file, if one side has several, is one that GOLDEN names.
+// Returns whether a run looks for a baseline's case: its name is chosen, its producer is judged,
+// and its file, if one side has several, is one that GOLDEN names.
 IsChosen chosen_by(const GateOptions& o, const GateFiles& found, const Baseline& baseline) {
   std::set<std::string> producers, files, theirs;
   for (const GateFile& file : found.files) {
@@ -399,7 +400,7 @@ IsChosen chosen_by(const GateOptions& o, const GateFiles& found, const Baseline&
   for (const BaselineEntry& e : baseline.entries) theirs.insert(e.file);
   const bool by_file = files.size() > 1 || theirs.size() > 1;
   return [=, &o](const BaselineEntry& e) {
-    // A file that a folder or a glob chose before may have disappeared.
+    // A file that a folder or a glob matched before may have disappeared.
     const auto chooses_file = [&](const std::string& golden) {
       return golden == e.file || source_reads(golden, e.file);
     };
@@ -409,7 +410,8 @@ IsChosen chosen_by(const GateOptions& o, const GateFiles& found, const Baseline&
   };
 }
 
-// Compares with the baseline, or writes it; gives an exit code over the gate's own, 0 for none.
+// Compares with the baseline, or writes it. Returns an exit code that overrides the gate's own, or
+// 0.
 int apply_baseline(const GateOptions& o, const Context& context, const GateFiles& found,
                    const std::optional<Baseline>& baseline, bool unreadable, GateReport& report) {
   if (!baseline) return 0;
@@ -445,7 +447,7 @@ int apply_baseline(const GateOptions& o, const Context& context, const GateFiles
   return 0;
 }
 
-// Marks what is known to fail; gives whether an entry matches nothing though all must.
+// Marks known failures. Returns true if an entry matches nothing although all entries must match.
 bool apply_known_failures(const GateOptions& o, GateReport& report) {
   if (o.known_failures.empty()) return false;
   const std::vector<KnownFailure> list = wire::read_known_failures(o.known_failures);
@@ -475,7 +477,7 @@ void check_options(const GateOptions& o) {
   }
 }
 
-// What was asked for and decided no case.
+// Notes options that did not decide any case.
 void note_unused(const GateOptions& o, const GateRequest& request, GateReport& report) {
   o.tolerance.note_unused(report);
   const auto is_other = [](const CaseReport& c) { return c.abft || !c.error.empty(); };
@@ -511,7 +513,7 @@ int run_gate(const GateOptions& o, const Context& context) {
   if (!o.benchmark.empty()) check_benchmark(o.benchmark, found);
 
   if (shard.index > 1) {
-    // What is said of files and of what is in no case is the first shard's to say.
+    // The first shard reports on files, and on data that are in no case.
     found.notes.clear(), found.without_golden.clear(), found.left_out.clear();
     for (GateFile& file : found.files) file.error.clear();
   }
@@ -586,7 +588,8 @@ int run_gate(const GateOptions& o, const Context& context) {
     print(formatted("\nfailing cases saved to {}\n", o.save_failures));
   }
   if (unreadable) return 2;
-  // A shard may be empty. A selection that is empty is not comparable, in each of its shards.
+  // An empty shard of a selection that has cases is not an error. An empty selection is not
+  // comparable, in each of its shards.
   if (is_empty_shard) return found.cases > 0 ? 0 : exit_code(Outcome::kNotComparable);
   const int code = exit_code(report_outcome(report));
   if (code == 1 || stale) return 1;

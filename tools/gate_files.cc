@@ -29,7 +29,7 @@ bool matches_any(const std::vector<std::string>& globs, std::string_view name) {
                      [&](const std::string& glob) { return glob_match(glob, name); });
 }
 
-// What GOLDEN or --outputs stands for, and where paths within it begin.
+// The sources that GOLDEN or --outputs stands for, and the root of paths within them.
 struct Argument {
   std::string text;
   std::vector<std::string> sources;
@@ -57,7 +57,7 @@ std::vector<SourcePlace> outputs_at(const Argument& argument) {
   return places;
 }
 
-// The golden files, each with the files that may hold its outputs.
+// Returns the golden files, each with the files that may hold its outputs.
 GateFiles paired_files(const GateFileOptions& o) {
   GateFiles found;
   if (!o.source.pairs.empty()) {
@@ -112,7 +112,7 @@ GateFiles paired_files(const GateFileOptions& o) {
   return found;
 }
 
-// Which golden results have no output; their cases say it as well.
+// Lists the golden results that have no output. Their cases say it as well.
 std::string without_output_note(const std::vector<std::string>& golden) {
   constexpr std::size_t kMostNamed = 10;
   const std::size_t named = std::min(kMostNamed, golden.size());
@@ -123,7 +123,7 @@ std::string without_output_note(const std::vector<std::string>& golden) {
                    named < golden.size() ? formatted(" and {} more", golden.size() - named) : "");
 }
 
-// Reads the names of the cases of all files, and chooses.
+// Reads the names of the cases of all files, and chooses cases.
 void choose_cases(const GateFileOptions& o, int threads,
                   const std::function<bool(const std::string& glob)>& is_known,
                   OpenSources& sources, GateFiles& found) {
@@ -133,7 +133,7 @@ void choose_cases(const GateFileOptions& o, int threads,
   std::size_t all = 0;
   for (GateFile& file : found.files) {
     std::vector<std::string> names;
-    std::map<std::string, std::size_t> place;  // in the order of the source's own
+    std::map<std::string, std::size_t> place;  // positions in the source's own order
     try {
       const OpenedCases& opened = sources.opened(file.golden);
       found.layouts.insert(opened.layout);
@@ -175,7 +175,7 @@ void choose_cases(const GateFileOptions& o, int threads,
   }
   for (const std::string& glob : o.filter.chosen) {
     if (matched.count(glob) != 0 || is_known(glob)) continue;
-    // Says which names are near.
+    // This call throws an error that suggests similar names.
     if (alone) (void)sources.opened(found.files.front().golden).cases->case_names(glob);
     throw NoCaseError(joined(o.golden), "",
                       formatted("no case matches '{}'; the {} files have {} cases", glob,
@@ -193,11 +193,11 @@ void choose_cases(const GateFileOptions& o, int threads,
   }
 }
 
-// Which file of outputs each case has, where there are several, or where several golden files share
+// Finds the file of outputs of each case, if there are several, or if several golden files share
 // them.
 void find_outputs(OpenSources& sources, GateFiles& found) {
-  std::map<std::string, std::string>
-      owners;  // golden files, by the names of cases with shared ones
+  // Golden files that share files of outputs, by the names of their cases.
+  std::map<std::string, std::string> owners;
   std::map<SourcePlace, int> users;
   for (const GateFile& file : found.files) {
     for (const SourcePlace& place : file.outputs) ++users[place];
@@ -231,29 +231,30 @@ void find_outputs(OpenSources& sources, GateFiles& found) {
         }
         place = i;
       }
-      // If no file has it, that is said when the case is judged: by a file that cannot be read, if
-      // there is one.
+      // If no file has the case, its judgement reports that, or the error of a file that cannot be
+      // read.
       file.output_of.push_back(place == file.outputs.size() ? unreadable : place);
     }
   }
 }
 
 struct ProducersSeen {
-  bool any_case = false;    // whether a source has one of the cases
-  bool unreadable = false;  // whether a source could not be read
+  bool any_case = false;    // true if a source has one of the cases
+  bool unreadable = false;  // true if a source could not be read
   std::set<std::string> producers = {};
 };
 
 using SourcePlaces = std::array<const SourcePlace*, 2>;  // null: none
 
-// Whose outputs the cases of these names have, in the places that `places_of` gives for the number
-// of one. `wanted`: the one that is enough to see; else empty. Cases after the first one that has
-// it are not looked at, for what is wrong with them is said where they are judged.
+// Finds the producers of the outputs of these cases, in the places that `places_of` returns for the
+// index of a case. If `wanted` is not empty, the search stops at the first case that has this
+// producer. Errors in later cases are reported when these are judged.
 ProducersSeen look_for_producers(SourcePool& pool, int threads,
                                  const std::vector<std::string>& names,
                                  const std::function<SourcePlaces(std::size_t)>& places_of,
                                  const std::string& wanted) {
-  constexpr std::size_t kPart = 256;  // of names; fewer are read before a thread has started
+  // number of names; fewer names are read faster than a thread starts
+  constexpr std::size_t kPart = 256;
   const bool in_order = !wanted.empty() || !hdf5_is_threadsafe();
   ProducersSeen all;
   std::mutex mutex;
@@ -282,8 +283,8 @@ ProducersSeen look_for_producers(SourcePool& pool, int threads,
   return all;
 }
 
-// Whose outputs a file's cases have; sets producer, machine and options. Gives the producers that
-// were looked at.
+// Chooses the producer of a file's cases, and sets producer, machine and options. Returns the
+// producers that were seen.
 std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& pool, int threads,
                                          bool alone, GateFile& file) {
   if (o.outputs.empty() && o.recorded.empty() && !o.machine.empty()) {
@@ -307,7 +308,7 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
   }
   std::vector<std::string> producers(seen.producers.begin(), seen.producers.end());
   if (!seen.any_case && seen.unreadable) {
-    // Each of its cases says why.
+    // Each of its cases reports why.
     if (alone) (void)pool.take()->at(*file.outputs_of(0));
     file.producer = asked;
     return {};
@@ -335,7 +336,8 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
     file.producer = asked;
   } else {
     if (!file.outputs.empty() && producers.size() > 1) {
-      // A file that `emulate` made holds what was recorded before as well: what is new is meant.
+      // A file that `emulate` wrote has the earlier recorded outputs, too. The new outputs are
+      // chosen.
       const auto old = look_for_producers(
           pool, threads, file.names, [&](std::size_t) { return SourcePlaces{&file.golden}; }, "");
       std::vector<std::string> added;
@@ -363,8 +365,8 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
   return producers;
 }
 
-// What opening the files of outputs said, and their cases that match, and have an output of the
-// producer, but no golden case.
+// Collects the notes from opening the files of outputs, and their cases that match the filter and
+// have an output of the producer but no golden result.
 void look_at_outputs(const GateFileOptions& o, OpenSources& sources, GateFiles& found) {
   std::map<SourcePlace, std::vector<const GateFile*>> users;
   for (const GateFile& file : found.files) {
@@ -372,7 +374,7 @@ void look_at_outputs(const GateFileOptions& o, OpenSources& sources, GateFiles& 
     for (const SourcePlace& place : file.outputs) users[place].push_back(&file);
   }
   for (const auto& [place, files] : users) {
-    if (sources.at_if_readable(place) == nullptr) continue;  // its cases say why
+    if (sources.at_if_readable(place) == nullptr) continue;  // its cases report why
     const OpenedCases& opened = sources.opened(place);
     const CaseSource& source = *opened.cases;
     found.layouts.insert(opened.layout);

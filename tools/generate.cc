@@ -20,7 +20,7 @@
 namespace assay::tools {
 namespace {
 
-// What makes cases: one command line's, or one line's of a batch.
+// The options that describe cases, of a command line or of a line of a batch.
 struct CaseOptions {
   std::string op, output_dtype, bias, name, why;
   std::vector<std::string> dtypes, shapes, distributions, a, b, inputs, parameters;
@@ -44,7 +44,7 @@ std::vector<std::int64_t> sizes_of(const std::string& shape) {
   return std::move(*sizes);
 }
 
-// An integer where it is one, else a number, else a word.
+// Returns an integer if the word is one, or a number, or the word.
 Attribute attribute_of(const std::string& word) {
   const char* const end = word.data() + word.size();
   std::int64_t whole = 0;
@@ -72,7 +72,7 @@ std::map<std::string, Attribute> attributes_of(const CaseOptions& o) {
                     own == std::string("source") ? "" : formatted("; give --{}", own)));
     }
     std::string value = parameter.substr(equals + 1);
-    // A dtype by its own name, whatever it was called.
+    // A dtype gets its standard name, even if the user gave another one.
     const Format* dtype = name.ends_with("dtype") ? find_format(value) : nullptr;
     attributes[name] = attribute_of(dtype != nullptr ? std::string(dtype->name) : value);
   }
@@ -84,7 +84,8 @@ std::map<std::string, Attribute> attributes_of(const CaseOptions& o) {
   return attributes;
 }
 
-// Every combination of what is given: --distribution serves all inputs that are not named.
+// One combination of the given distributions. --distribution applies to all inputs that are not
+// named.
 struct Inputs {
   DistributionSpec common;
   std::map<std::string, DistributionSpec> named;
@@ -122,7 +123,8 @@ std::vector<Inputs> inputs_of(const CaseOptions& o) {
   return all;
 }
 
-// The command that makes this case alone. `own_name`: of --name; may be empty.
+// Returns the command that makes only this case. `own_name` is the value of --name and may be
+// empty.
 std::string source_of(const Recipe& recipe, const Case& c, const std::string& own_name) {
   std::string sizes;
   for (const std::int64_t size : recipe.sizes) {
@@ -160,7 +162,7 @@ std::string tensors_text(const Case& c) {
   return out;
 }
 
-// The operators that cases can be made of.
+// Returns the operators for which cases can be generated.
 std::string makers() {
   std::vector<std::string> names;
   for (const Operator& row : operators()) {
@@ -237,7 +239,7 @@ class CaseWriter {
     }
     c.attributes["source"] = source_of(recipe, c, o.name);
     if (!o.why.empty()) c.attributes["why"] = o.why;
-    // Words that a gate will read are wrong here already.
+    // Names that a gate will read are checked here already.
     if (const auto machine = c.text("machine")) (void)machine_named(*machine);
     (void)choose_bounds(c, output_format(c), {});
     if (o_.golden) c.output().golden = golden_result(c, recipe.threads);
@@ -251,8 +253,8 @@ class CaseWriter {
     if (!quiet_) print(printable_sentence(formatted("{}: {}", c.name, tensors_text(c))) + "\n");
   }
 
-  // Cases of one kind, each that of its seed, as the rows of one case that has the first one's
-  // name.
+  // Makes `count` cases with consecutive seeds, as the rows of one case. It has the name of the
+  // first one.
   void make_rows(const CaseOptions& o, const Recipe& first_recipe) {
     const Case first = made(o, first_recipe);
     Case all = first;
@@ -275,7 +277,7 @@ class CaseWriter {
     write(all, o.count);
   }
 
-  // A case that was given a bound keeps it.
+  // A case keeps a bound that it was given.
   static void add_tolerance(Case& c, const std::string& why) {
     for (const char* bound : {"standard", "rtol", "atol"}) {
       if (c.attributes.count(bound) != 0) return;
@@ -292,7 +294,7 @@ class CaseWriter {
   std::int64_t cases_ = 0;
 };
 
-// The options that a line of a batch may have as well.
+// Adds the options that a line of a batch may have, too.
 void add_case_options(CLI::App* command, CaseOptions& o) {
   const auto several = [&](const char* name, std::vector<std::string>& to, const char* what) {
     return command->add_option(name, to, what)->allow_extra_args(false);
@@ -344,7 +346,7 @@ CaseOptions parse_line(const std::string& line) {
   add_case_options(&command, o);
   refuse_empty_values(command);
   std::vector<std::string> words = split_empty_values(shell_words(line));
-  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  std::reverse(words.begin(), words.end());  // CLI11 expects the words in reverse order
   try {
     command.parse(words);
   } catch (const CLI::ExtrasError&) {
@@ -356,9 +358,10 @@ CaseOptions parse_line(const std::string& line) {
   return o;
 }
 
-// A batch: each line is what stands after `assay generate`, without what is said once for the
-// file; `#` begins a comment, and a line that ends in a backslash goes on in the next. What a line
-// is refused for is said, and the others go on. Gives how many were refused.
+// Makes the cases of a batch. Each line has the arguments of `assay generate` without those that
+// apply to the whole file. `#` begins a comment, and a line that ends in a backslash continues in
+// the next. A line that is refused is reported, and the others are made. Returns the number of
+// refused lines.
 std::size_t make_batch(const std::string& path, CaseWriter& writer) {
   const std::string text = read_file(path);
   std::size_t begin = 0, lines = 0, sets = 0, refused = 0;
@@ -413,7 +416,7 @@ void add_generate(Context& context) {
       "assay generate matmul --dtype bfloat16 --shape 128,1024,256 --distribution normal,mean=1 "
       "--out cases.h5");
   add_case_options(command, o.cases);
-  // What the operator takes stands in its help, where one is named.
+  // If an operator is named, the help text describes it.
   const CLI::Option* named = command->get_option("OP");
   const std::string example = command->get_footer();
   command->footer(std::string());
@@ -421,7 +424,7 @@ void add_generate(Context& context) {
     const Operator* op = named->count() == 0 ? nullptr : find_operator(named->results()[0]);
     return op == nullptr ? example : formatted("{}\n{}", operator_text(*op), example);
   });
-  // Besides a batch they would say nothing.
+  // These options have no effect with a batch.
   const std::vector<CLI::Option*> of_cases = command->get_options(
       [&](const CLI::Option* option) { return option != command->get_help_ptr(); });
   context.files.input(command->add_option(

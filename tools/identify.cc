@@ -1,4 +1,5 @@
-// assay identify and probes: which arithmetic computed recorded outputs, and inputs that tell.
+// assay identify and probes: find out which arithmetic computed recorded outputs, and make inputs
+// that distinguish arithmetics.
 #include "assay/identify/identify.h"
 
 #include <algorithm>
@@ -31,7 +32,8 @@ std::string today() {
   return formatted("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
-// Whether the data of some output told a parameter's value from every other that was tried.
+// Returns true if the data of some output distinguish a parameter's value from every other value
+// that was tried.
 bool is_settled(const std::vector<const identify::Finding*>& findings, std::string_view name) {
   return std::any_of(findings.begin(), findings.end(), [&](const identify::Finding* f) {
     return std::any_of(f->evidence.begin(), f->evidence.end(), [&](const identify::Evidence& e) {
@@ -40,8 +42,8 @@ bool is_settled(const std::vector<const identify::Finding*>& findings, std::stri
   });
 }
 
-// The rows of what was found for sure, by the format that the unit reads. Throws
-// std::invalid_argument where outputs of one format were explained by different models, or none was
+// Writes the rows of the models that were found for certain, by the format that the unit reads.
+// Throws std::invalid_argument if outputs of one format have different models, or if no model was
 // found.
 void write_machine(const std::vector<identify::Finding>& findings, const IdentifyOptions& o) {
   std::vector<DotModel> rows;
@@ -103,7 +105,7 @@ void write_machine(const std::vector<identify::Finding>& findings, const Identif
   write_file(o.out, wire::machine_json(record, rows, bias_first));
 }
 
-// Cases with one output each, with the outputs that are asked for alone.
+// Returns the cases as cases with one output each, only with the requested outputs.
 std::vector<Case> cases_of(const IdentifyOptions& o) {
   const OpenedCases opened = open_cases(o.file, {.layout = "dataset"});
   const CaseSource& in = *opened.cases;

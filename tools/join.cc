@@ -1,4 +1,4 @@
-// assay join: one result of the shards of a gate.
+// assay join: joins the results of a gate's shards.
 #include <algorithm>
 #include <memory>
 #include <utility>

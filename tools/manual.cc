@@ -1,5 +1,5 @@
-// assay completion and man: what a shell and man(1) know of the command line, written from the
-// command line itself, so that neither says anything else than --help.
+// assay completion and man: shell completions and a manual page. Both are generated from the
+// command line itself, so that they agree with --help.
 #include <algorithm>
 #include <filesystem>
 
@@ -37,7 +37,7 @@ Words infinity_names() {
   return names;
 }
 
-// What `audit` can ask.
+// Returns the targets of `audit`.
 Words target_names() {
   Words names = {"gate", "standards"};
   for (const Words& more : {standard_names(), names_of(adapters())}) {
@@ -46,7 +46,7 @@ Words target_names() {
   return names;
 }
 
-// Operators that cases can be made of.
+// Returns the operators for which cases can be generated.
 Words maker_names() {
   Words names;
   for (const Operator& row : operators()) {
@@ -55,7 +55,7 @@ Words maker_names() {
   return names;
 }
 
-// Options, of any subcommand, whose value begins with a word of a table. What one_of() or
+// Options, of any subcommand, whose value begins with a word of a table. An option that one_of() or
 // CLI::IsMember checks needs no row.
 struct TableWords {
   std::string_view option;
@@ -84,13 +84,13 @@ constexpr TableWords kTableWords[] = {
     {"name", [] { return names_of(study::studies()); }},
 };
 
-// The words that an option's value may be; none where they are in no table.
+// Returns the words that an option's value may be, or an empty list if they are in no table.
 Words words_of(const CLI::Option& option) {
   const std::string name = option.get_name();
   for (const TableWords& row : kTableWords) {
     if (row.option == name) return row.words();
   }
-  // "TEXT:{bash,zsh}": what such a check says of itself.
+  // CLI::IsMember describes itself as "TEXT:{bash,zsh}".
   const std::string type = option.get_type_name();
   const std::size_t begin = type.find(":{"), end = type.find('}');
   if (begin == std::string::npos || end == std::string::npos) return {};
@@ -101,8 +101,8 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-// The options of a program or a subcommand: those with dashes, and the words that stand for
-// themselves.
+// options_of() returns the options with dashes of a program or a subcommand, and positionals_of()
+// the arguments without dashes.
 std::vector<const CLI::Option*> options_of(const CLI::App& command) {
   return command.get_options([](const CLI::Option* o) { return !o->get_positional(); });
 }
@@ -110,7 +110,7 @@ std::vector<const CLI::Option*> positionals_of(const CLI::App& command) {
   return command.get_options([](const CLI::Option* o) { return o->get_positional(); });
 }
 
-// "-q" and "--quiet", the long ones first.
+// Returns an option's names, such as "-q" and "--quiet", long ones first.
 Words names_of_option(const CLI::Option& option) {
   Words names;
   for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
@@ -124,7 +124,7 @@ bool is_repeated(const CLI::Option& option) {
          option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
 }
 
-// The name of a shell's function, of the program's own.
+// Returns the name of the shell function for a program.
 std::string function_name(const std::string& program) {
   std::string name = "_" + program;
   for (char& c : name) {
@@ -135,7 +135,7 @@ std::string function_name(const std::string& program) {
 
 // -- bash
 
-// A pattern of options and what is done where one of them stands before the cursor.
+// Returns a `case` branch for these options: the action if one of them precedes the cursor.
 std::string bash_case(const Words& names, const std::string& then) {
   return names.empty() ? "" : formatted("        {}) {} ;;\n", joined(names, "|"), then);
 }
@@ -158,7 +158,7 @@ std::string bash_command(const CLI::App& command) {
     const Words more = words_of(*positional);
     words.insert(words.end(), more.begin(), more.end());
   }
-  // Before the cursor no option that takes a value.
+  // This branch is used if the word before the cursor is not an option that takes a value.
   cases += formatted("        *) words={}; if [[ $cur == -* ]]; then words={}; fi ;;\n",
                      shell_word(words.empty() ? "" : joined(words, " ")),
                      shell_word(joined(options, " ")));
@@ -201,7 +201,7 @@ std::string bash_completion(const CLI::App& app) {
 
 // -- zsh
 
-// Inside single quotes; brackets and colons would end a description.
+// Escapes a text for use in single quotes. Brackets and colons would end a description.
 std::string zsh_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -215,7 +215,7 @@ std::string zsh_text(std::string_view text) {
   return out;
 }
 
-// What fills a value: words of a table, else names of files.
+// Returns the completion of a value: words of a table, or file names.
 std::string zsh_action(const CLI::Option& option) {
   const Words words = words_of(option);
   return words.empty() ? "_files" : formatted("({})", zsh_text(joined(words, " ")));
@@ -264,7 +264,8 @@ std::string zsh_completion(const CLI::App& app) {
       "  ((CURRENT--))\n"
       "  case $command in\n";
   for (const CLI::App* command : commands_of(app)) out += zsh_command(*command);
-  // Found in $fpath its text is the function's own; read by `source`, it is registered.
+  // If zsh finds the text in $fpath, the text is the function's body. If the user reads it with
+  // `source`, it registers the function.
   return out + formatted(
                    "  esac\n"
                    "}}\n"
@@ -282,7 +283,7 @@ constexpr Shell kShells[] = {{"bash", bash_completion}, {"zsh", zsh_completion}}
 
 std::string roff(std::string_view text) {
   std::string out;
-  bool begins = true;  // a dot or a quote there would be a request
+  bool begins = true;  // a dot or a quote at the beginning of a line would be a request
   for (const char c : text) {
     if (begins && (c == '.' || c == '\'')) out += "\\&";
     if (c == '\\') {
@@ -301,7 +302,7 @@ std::string verbatim(std::string_view text) { return ".nf\n" + roff(text) + "\n.
 std::string title(const CLI::App& app, std::string name) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  // Not hyphenated: names of options and standards would be torn.
+  // Hyphenation is switched off, because it would split names of options and standards.
   return formatted(".TH {} 1 \"\" \"{} {}\" \"User Commands\"\n.nh\n", roff(name),
                    roff(app.get_name()), version());
 }

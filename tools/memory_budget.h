@@ -1,4 +1,4 @@
-// What cases that are judged side by side may have in memory together.
+// Limits the memory of cases that are judged at the same time.
 #pragma once
 
 #include <condition_variable>
@@ -7,14 +7,14 @@
 
 namespace assay::tools {
 
-// Half of the memory that the machine has, in bytes.
+// Returns half of the machine's memory, in bytes.
 std::int64_t default_memory();
 
 class MemoryBudget {
  public:
   explicit MemoryBudget(std::int64_t bytes) : bytes_(bytes) {}
 
-  // A part of it, which is given back at the end.
+  // A part of the budget, which is returned when this object is destroyed.
   class Share {
    public:
     Share(Share&& other) noexcept;
@@ -28,8 +28,8 @@ class MemoryBudget {
     MemoryBudget* budget_;
     std::int64_t bytes_;
   };
-  // Waits until so much is left. Where nobody has a part there always is: what is larger than all
-  // of it goes alone.
+  // Waits until so much is left that the request fits. If no other share exists, a request always
+  // succeeds, so that one that exceeds the budget runs without others.
   Share take(std::int64_t bytes);
 
   std::int64_t bytes() const { return bytes_; }
@@ -38,7 +38,7 @@ class MemoryBudget {
   const std::int64_t bytes_;
   std::mutex mutex_;
   std::condition_variable given_back_;
-  std::int64_t taken_ = 0;  // of what follows
+  std::int64_t taken_ = 0;  // the sum of the shares
   int shares_ = 0;
 };
 

@@ -1,13 +1,14 @@
-// assay-mpi: the campaign on all ranks of an MPI job.
+// assay-mpi: runs a campaign on all ranks of an MPI job.
 //
-// Rank 0 reads the plan, hands out blocks one at a time, computes some itself, and alone writes.
-// What the others compute comes to it as the text of a block's file, which carries the plan's
-// fingerprint and a check over all of it. So the results are those of `assay campaign`.
+// Rank 0 reads the plan, hands out blocks one at a time, and computes some itself. Only rank 0
+// writes. The other ranks send their results as the text of a block's file, which carries the
+// plan's fingerprint and a checksum of the text. So the results equal those of `assay campaign`.
 //
-// No rank waits inside MPI, for OpenMPI waits with a whole core, and an error must be able to reach
-// whoever waits: each looks for a message, and sleeps a little where there is none. An error on any
-// rank goes to rank 0, which says it and has all others stop, within a matrix of work.
-#define OMPI_SKIP_MPICXX 1  // the C interface alone
+// No rank waits inside MPI, for two reasons: OpenMPI keeps a whole core busy while it waits, and an
+// error must reach every waiting rank. Each rank looks for a message, and sleeps briefly if no
+// message is there. An error on any rank is sent to rank 0, which reports it and stops all others
+// within the time of one matrix.
+#define OMPI_SKIP_MPICXX 1  // only the C interface
 #include <mpi.h>
 
 #include <atomic>
@@ -30,16 +31,18 @@
 namespace assay::tools {
 namespace {
 
-// Tags. To rank 0: a report, and the last message of a rank. To the others: the plan's text, the
-// end, and from kBlock on the block for a thread of the rank.
+// Message tags. Rank 0 receives reports, and the last message of each rank. The others receive the
+// plan's text, the end, and blocks: kBlock plus the number of a thread is the block for that thread
+// of the rank.
 enum Tag : int { kReport = 1, kLeaving, kPlan, kStop, kBlock };
 
-// What a thread has to say, with text behind it: it is there, it has a block, or it failed.
+// The report of a thread, with text behind it: it has started, it has computed a block, or it
+// failed.
 struct Report {
   std::int64_t thread = 0;
-  std::int64_t block = -1;  // -1: none, the thread asks for its first
+  std::int64_t block = -1;  // -1 if the thread asks for its first block
   std::int64_t verdicts = 0;
-  std::int64_t failed = 0;  // 1: the text says why, and the thread has ended
+  std::int64_t failed = 0;  // 1 if the thread has ended with an error, which the text describes
 };
 
 struct Message {
@@ -49,7 +52,7 @@ struct Message {
 
 void nap() { std::this_thread::sleep_for(std::chrono::microseconds(100)); }
 
-// The library, called by one thread at a time.
+// The MPI library, called by one thread at a time.
 class Mpi {
  public:
   Mpi(int* argc, char*** argv) {
@@ -75,7 +78,7 @@ class Mpi {
     return formatted("rank {} ({})", rank_, std::string(host, static_cast<std::size_t>(length)));
   }
 
-  // Returns once the bytes are on their way.
+  // Returns when the library no longer needs the bytes.
   void send(int to, int tag, const std::string& bytes) {
     MPI_Request request;
     {
@@ -90,7 +93,7 @@ class Mpi {
       if (done) return;
     }
   }
-  // A message that is there, or nothing.
+  // Returns a message that has arrived, or nothing.
   std::optional<Message> look(int from, int tag) {
     const std::lock_guard lock(mutex_);
     int there = 0, size = 0;
@@ -126,7 +129,7 @@ int threads_of(const CampaignFlags& flags) {
   return flags.threads > 0 ? flags.threads : default_threads();
 }
 
-// Thrown through the engine to end a block that nobody wants any more.
+// Thrown through the engine to end a block that is no longer needed.
 struct Stopped {};
 
 // -- Rank 0 -------------------------------------------------------------------------------------
@@ -149,8 +152,8 @@ class Root {
                 }};
   }
 
-  // Ends all other ranks, after success as after an error. Takes what they still send, for a rank
-  // cannot leave before that.
+  // Ends all other ranks, after success as well as after an error. Receives the messages that they
+  // still send, because a rank cannot end before that.
   void stop() {
     for (int rank = 1; rank < mpi_.size(); ++rank) mpi_.send(rank, kStop, "");
     for (int left = mpi_.size() - 1; left > 0;) {
@@ -205,7 +208,7 @@ class Root {
       }
       asking_.push_back({message.source, report.thread});
     };
-    // One part serves the others, and the rest are this rank's own threads.
+    // One part serves the other ranks, and the rest are this rank's own threads.
     const int parts = threads_of(flags_) + 1;
     parallel_for(parts, parts, [&](std::int64_t part) {
       try {
@@ -222,7 +225,7 @@ class Root {
           }
         }
       } catch (const Stopped&) {
-        // Another part has failed, and says why.
+        // Another part has failed, and its error says why.
       } catch (...) {
         failed_ = true;
         throw;
@@ -232,7 +235,8 @@ class Root {
 
   Mpi& mpi_;
   const CampaignFlags& flags_;
-  std::deque<Asking> asking_;  // threads of other ranks without a block; kept from look to look
+  // threads of other ranks that wait for a block, from one round to the next
+  std::deque<Asking> asking_;
   std::atomic<bool> failed_ = false;
 };
 
@@ -264,7 +268,7 @@ class Worker {
         compute(campaign, thread);
       } catch (const Stopped&) {
       } catch (const std::exception& e) {
-        fail(e.what());  // at once: the other threads end when rank 0 says so
+        fail(e.what());  // at once, because the other threads end only when rank 0 says so
       }
     });
   }
@@ -273,7 +277,8 @@ class Worker {
     mpi_.send(0, kReport, bytes_of(Report{.failed = 1}) + mpi_.name() + ": " + why);
   }
 
-  // The plan may still be on its way, and rank 0 sends until it is taken.
+  // Waits for the end. The plan may still arrive, and rank 0 cannot finish sending until it is
+  // received.
   void leave() {
     while (!stopped()) {
       if (!mpi_.look(0, kPlan)) nap();
@@ -326,7 +331,7 @@ int run_root(Mpi& mpi, CLI::App& app, Context& context, CampaignFlags& flags,
   return code;
 }
 
-// Says nothing itself: one line for the user, not one a rank.
+// Prints nothing itself, so that the user sees one error and not one for each rank.
 void run_worker(Mpi& mpi, CLI::App& app, CampaignFlags& flags, int argc, char** argv) {
   Worker worker(mpi);
   app.get_subcommand("campaign")->callback([&] { worker.work(flags); });
@@ -355,7 +360,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   tools::Context context{app};
   tools::CampaignFlags flags;
-  flags.threads = 1;  // mpirun starts a rank a core
+  flags.threads = 1;  // mpirun starts one rank on each core
   CLI::App* command = campaign_command(
       context, "mpirun -n 8 assay-mpi campaign plans/quick.json --out results", flags);
   command->add_option("--threads", flags.threads,

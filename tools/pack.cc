@@ -1,4 +1,4 @@
-// assay pack and unpack: cases of any layout to a dataset file, and back to arrays.
+// assay pack and unpack: convert cases of any layout to a dataset file, and back to arrays.
 #include <map>
 
 #include "assay/base/text.h"
@@ -20,8 +20,8 @@ void say(const OpenedCases& opened, const Context& context) {
   for (const std::string& line : split(notes_text(opened), '\n')) print_error(line);
 }
 
-// Case::take_output_dtype of a case whose outputs lie in another place, before it is written with
-// them: a dataset file says what the operator returns.
+// Sets the output dtypes of a case whose outputs lie in another place (Case::take_output_dtype),
+// before it is written with them, because a dataset file records what the operator returns.
 void take_output_dtypes(const CaseSource& outputs, Case& c) {
   if (!outputs.has_case(c.name)) return;
   const StoredCase info = outputs.info(c.name);
@@ -31,7 +31,7 @@ void take_output_dtypes(const CaseSource& outputs, Case& c) {
   }
 }
 
-// The outputs of another source that hold this case.
+// Adds the outputs that another source has for this case.
 void add_outputs(DatasetWriter& writer, const CaseSource& golden, const CaseSource& from,
                  const std::string& name) {
   if (!from.has_case(name)) return;
@@ -117,7 +117,7 @@ struct UnpackOptions {
   SourceOptions source;
 };
 
-// Those that a case's arrays can be written as, and TTK's layout.
+// Returns the kinds of files to which a case's arrays can be written, and TTK's layout.
 std::vector<std::string> unpacked_kinds() {
   std::vector<std::string> names;
   for (const ArrayFormat& row : array_formats()) {

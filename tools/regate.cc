@@ -1,4 +1,4 @@
-// assay regate: saved metrics by another standard.
+// assay regate: judges saved metrics by another standard.
 #include "assay/judge/regate.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<SavedResult> saved_results(const std::string& path) {
   }
 }
 
-// One verdict a bound that was asked for.
+// Returns one verdict for each requested bound.
 std::vector<Verdict> judge_again(const SavedResult& saved, const BoundRequest& request) {
   if (saved.format == nullptr || saved.metrics.empty()) return {regate(saved, Bound{})};
   std::vector<Verdict> verdicts;

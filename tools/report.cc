@@ -1,4 +1,4 @@
-// assay report: results of campaigns as a page.
+// assay report: shows results of campaigns as a page.
 #include <memory>
 
 #include "assay/base/file.h"

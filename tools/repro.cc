@@ -1,4 +1,4 @@
-// assay repro: runs the line that a report says repeats a case.
+// assay repro: runs the command in a report that repeats a case.
 #include <filesystem>
 #include <memory>
 

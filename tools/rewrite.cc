@@ -40,15 +40,15 @@ struct Source {
   bool rows;  // are its cases
 };
 
-// What a command did with a case: a line to print, and whether it counts as done.
+// The result of a command for a case: a line to print, and whether it counts as done.
 struct CaseResult {
   bool done;
   std::string line;
 };
 
 // Copies every case and lets `change` add to it. Cases that cannot be changed are named on standard
-// error; all the others are written. Exit code 3 where one failed or none was done, 2 where one is
-// refused: the new file lacks it, and so the input is not replaced then.
+// error, and all others are written. The exit code is 3 if a case failed or none was done. It is 2
+// if a case is refused: the new file lacks this case, so the input is not replaced.
 int rewrite(
     const RewriteOptions& o, const Context& context,
     const std::function<CaseResult(const Source&, DatasetWriter&, const std::string&)>& change) {
@@ -105,7 +105,7 @@ std::string title_of(const Case& c) {
   return c.output_name().empty() ? c.name : c.name + ":" + c.output_name();
 }
 
-// How an emulated result compares with what somebody recorded, bit for bit.
+// The comparison of an emulated result with a recorded one, bit for bit.
 struct Agreement {
   std::int64_t differ = 0;
   std::string text;
@@ -133,7 +133,7 @@ Agreement agreement(const Tensor& emulated, const Tensor& recorded, const std::s
   return result;
 }
 
-// What is computed of a case, or of each of its rows where those are the cases.
+// Computes the result of a case, or of each of its rows if the rows are the cases.
 Tensor computed(const Source& in, const Case& c,
                 const std::function<Tensor(const Case&, int threads)>& compute) {
   if (!in.rows) return compute(c, 0);
@@ -159,7 +159,8 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
     std::string line = formatted("{}: {} {} on {}", title_of(c), result.format().name,
                                  shape_text(result.shape()), machine.name);
     if (out != nullptr) {
-      // A variant goes by the name of its row: commas are no part of a producer's name.
+      // A variant of a machine uses the name of its row, because a producer's name must not contain
+      // commas.
       const std::string row(machine.name), producer(machine.family());
       out->put_output(name, producer, result, {{"machine", row}}, c.output_name());
       Epilogue epilogue;
@@ -174,7 +175,7 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
           line += formatted("; no accumulator: {}", reason_of(e));
         }
       }
-      // Without one, what lies beside an output of that name in the file that was read goes.
+      // An empty epilogue removes the one that the input file has for this output.
       out->put_epilogue(name, producer, epilogue, c.output_name());
     }
     for (const auto& [producer, recorded] : c.output().recorded) {
@@ -262,7 +263,7 @@ int run_golden(const RewriteOptions& o, const Context& context) {
   });
 }
 
-// What of a fault does not fit depends on the case's dtype and shape, so that the error names it.
+// A fault may not fit the case's dtype and shape, so the error names the case.
 Injection injected(Tensor& tensor, const FaultSpec& spec, const std::string& name) {
   try {
     return inject(tensor, spec, stream_of(name));
@@ -271,7 +272,7 @@ Injection injected(Tensor& tensor, const FaultSpec& spec, const std::string& nam
   }
 }
 
-// A fault names an output where the case has several, and one that it has.
+// The fault must name an output of the case if the case has several.
 void require_output(const StoredCase& info, const FaultSpec& spec) {
   std::vector<std::string> names;
   if (info.names_outputs()) names = keys_of(info.outputs);
@@ -324,7 +325,7 @@ int run_inject(const RewriteOptions& o, const Context& context) {
                             formatted("{}: not injectable: no element can take {}", name, o.fault)};
         }
         std::string line = (spec.output.empty() ? name : name + ":" + spec.output) + ":";
-        // A tile has 256 elements: the first few stand for them.
+        // A tile has 256 elements, so only the first few are shown.
         constexpr std::size_t kShown = 8;
         const std::size_t shown = std::min(kShown, injection.flips.size());
         for (const Flip& flip : std::span(injection.flips).first(shown)) {

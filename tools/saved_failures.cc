@@ -31,7 +31,7 @@ void SavedFailures::add(const CaseSource& golden, const CaseSource* recorded,
     writer_.copy(*dataset, name);
   } else {
     Case c = golden.read(name);
-    // A dataset file says what the operator returns: as it was judged.
+    // The file records the dtypes that the operator returns, which are those that were judged.
     for (const GatedCase& gated : outputs) {
       const std::string &output = gated.report.output, &dtype = gated.report.dtype;
       if (recorded == nullptr || dtype.empty()) continue;

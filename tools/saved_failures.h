@@ -1,4 +1,4 @@
-// What `assay gate --save-failures` writes.
+// Writes the file of `assay gate --save-failures`.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ namespace assay::tools {
 // called from several threads.
 class SavedFailures {
  public:
-  // Throws std::invalid_argument where two of the files have a case of one name.
+  // Throws std::invalid_argument if two of the files have a case of the same name.
   SavedFailures(const std::string& path, const GateFiles& found);
 
-  // `recorded`: where the outputs come from; null where they were computed now.
+  // `recorded` is the source of the outputs, or null if they were computed now.
   void add(const CaseSource& golden, const CaseSource* recorded,
            const std::vector<GatedCase>& outputs);
-  // Whether there were any.
+  // Returns true if there were any failures.
   bool commit();
 
  private:

@@ -1,4 +1,4 @@
-// A part of a work that several processes share.
+// A part of a job that several processes share.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ struct Shard {
   int index = 1, count = 1;  // index: from 1
 };
 
-// "2/8". Throws std::invalid_argument, as of --shard.
+// Parses "2/8". Throws std::invalid_argument with a message about --shard.
 Shard parse_shard(const std::string& text);
 
 }  // namespace assay::tools

@@ -1,4 +1,4 @@
-// assay inspect and list: what is in a file, and the tables.
+// assay inspect and list: show the content of files, and the tables.
 #include <algorithm>
 #include <cmath>
 
@@ -35,7 +35,7 @@ std::string tensor_list(const std::map<std::string, ArrayInfo>& tensors) {
   return parts.empty() ? "-" : joined(parts);
 }
 
-// An array of each producer, of those that have it.
+// Lists an array of each producer that has it.
 template <typename ArrayOf>
 std::string recorded_list(const StoredOutput& of, const ArrayOf& array_of) {
   std::map<std::string, ArrayInfo> arrays;
@@ -53,7 +53,7 @@ std::string golden_text(const StoredOutput& of) {
   return of.golden.is_absent() ? "absent" : "-";
 }
 
-// Reads all of a case, which holds it to its checksums, and counts the datasets that have one and
+// Reads the whole case, which verifies its checksums. Counts the datasets that have a checksum and
 // those that have none.
 void verify_case(const DatasetFile& file, const StoredCase& info, std::int64_t& with,
                  std::int64_t& without) {
@@ -73,7 +73,8 @@ void verify_case(const DatasetFile& file, const StoredCase& info, std::int64_t& 
 int run_inspect(const std::string& path, const std::string& glob, const SourceOptions& options,
                 bool verify, const Context& context) {
   OpenOptions request = options.request(Side::kGolden);
-  request.rows_are_cases = options.rows_are_cases;  // unasked, arrays are shown as they lie
+  // by default, arrays are shown as they are stored
+  request.rows_are_cases = options.rows_are_cases;
   const OpenedCases opened = open_cases(path, request);
   options.check_used({opened.layout});
   const CaseSource& file = *opened.cases;
@@ -87,7 +88,7 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
   std::vector<std::vector<std::string>> rows = {{"case", "op", "inputs", "golden", "outputs"}};
   std::vector<std::string> details;
   bool unreadable = false;
-  std::int64_t with = 0, without = 0;  // a checksum, of datasets
+  std::int64_t with = 0, without = 0;  // number of datasets with and without a checksum
   if (verify && dataset == nullptr) {
     throw std::invalid_argument(
         options.rows_are_cases ? "--verify reads arrays as they lie: leave --rows-are-cases out"
@@ -105,7 +106,8 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
       continue;
     }
     const bool one = names.size() == 1;
-    // Below the table: of a case, or of one of its outputs. Of several cases the notes alone.
+    // Adds lines below the table for a case, or for one of its outputs. If there are several cases,
+    // only notes are added.
     const auto add_details = [&](const std::string& output, const StoredOutput& of,
                                  const std::map<std::string, Attribute>& attributes) {
       const std::string at =
@@ -222,7 +224,7 @@ std::string known_text(std::string_view text, Provenance how) {
   return formatted("{} ({})", text, provenance_word(how));
 }
 
-// Where the accumulator meets a finished sum.
+// Describes when the accumulator is added to a finished sum.
 std::string joined_text(const DotModel& d) {
   if (d.sum_bits.value == 0) return "";
   std::string text = known_text(
@@ -234,7 +236,7 @@ std::string joined_text(const DotModel& d) {
   return text;
 }
 
-// What some rows have beside the others' columns.
+// The last column, for values that only some rows have.
 std::string last_text(const DotModel& d) {
   if (!format_named(d.accumulator.value).is_float()) {
     return known_text(formatted("overflow {}", overflow_word(d.overflow.value)), d.overflow.how);
@@ -316,7 +318,7 @@ std::string other_names_text(const Standard& s) {
   return names.empty() ? "" : formatted(", also {}", joined(names));
 }
 
-// A standard's rule for each dtype that it names, as its bound says it.
+// Describes a standard's bound for each dtype that it names.
 std::string standard_text(const Standard& s) {
   std::string out = formatted(
       "{}{}{}: {}\n  published: {}\n  expected value {}rounded to the output's dtype first; NaN {} "
@@ -338,7 +340,7 @@ std::string standard_text(const Standard& s) {
   return out + columns_text(rows) + "\n";
 }
 
-// The operators that have bounds of each element.
+// Returns the operators that have a bound for each element.
 std::string bounded_operators() {
   std::vector<std::string> names;
   for (const Operator& row : operators()) {
@@ -347,7 +349,7 @@ std::string bounded_operators() {
   return joined(names);
 }
 
-// The laws that draws are tested against.
+// Describes the laws against which draws are tested.
 std::string laws_text() {
   std::string out =
       "distribution(LAW,...): draws, tested against a law; all tests together fail right draws\n"
@@ -364,7 +366,7 @@ std::string laws_text() {
   return out + columns_text(rows);
 }
 
-// The operators whose errors theory knows.
+// Returns the operators for which the theory predicts errors.
 std::string chance_operators() {
   std::vector<std::string> names;
   for (const Operator& row : operators()) {
@@ -452,7 +454,7 @@ std::string faults_text() {
 
 namespace {
 
-// "name=0.1", and what it takes and does.
+// Returns the columns for a parameter: "name=0.1", its values, and its effect.
 std::vector<std::string> parameter_line(const Parameter& p) {
   return {formatted("  {}{}", p.name, p.otherwise.empty() ? "" : "=" + p.otherwise),
           values_text(p) + (p.needed ? ", needed" : ""), p.words};

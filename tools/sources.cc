@@ -35,7 +35,7 @@ std::optional<Shape> shape_of(const std::string& text, const char* option) {
   return shape;
 }
 
-// A case table and the files that its rows name.
+// Returns a case table and the files that its rows name.
 std::vector<std::string> files_of_table(const std::string& path) {
   std::vector<std::string> files = {path};
   try {
@@ -50,7 +50,7 @@ std::vector<std::string> files_of_table(const std::string& path) {
       }
     }
   } catch (const std::exception&) {
-    // What is wrong with a table is said where it is read in earnest.
+    // Errors in a table are reported later, when it is really used.
   }
   return files;
 }
@@ -102,7 +102,7 @@ OpenOptions SourceOptions::request(Side side) const {
 
 void SourceOptions::check_used(const std::set<std::string>& of_layouts, bool reports_table) const {
   if (of_layouts.empty()) return;
-  // "pairs" (open_pairs) is no row.
+  // "pairs" (open_pairs) is not in the table of layouts.
   const auto is_given = [&](const Layout& row) {
     return of_layouts.count(std::string(row.name)) > 0;
   };
@@ -176,16 +176,16 @@ std::string without_ending(const std::string& name, std::string_view ending) {
   return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
 }
 
-// Whether a folder of arrays, of any layout, takes a file of this name for one of its own.
+// Returns true if a folder of arrays, of any layout, would read a file of this name.
 bool folder_reads(const std::string& folder, const std::string& target) {
   const std::string name = last_name(target);
   if (is_array_file(name) || name == "dump.json" || name == "assay_cases.json") return true;
-  // A list names its files as it likes.
+  // A list may name any files.
   if (is_unpacked(folder) && is_file(target)) return true;
   for (const char* ending : {".h5", ".hdf5", ".csv"}) {
     if (name.ends_with(ending)) return true;
   }
-  // "x.bin.json" says what x.bin holds.
+  // "x.bin.json" describes x.bin.
   const std::string of = without_ending(name, ".json");
   return is_array_file(of) && file_beside(of) == name;
 }
@@ -197,7 +197,7 @@ bool pattern_matches(const std::string& pattern, const std::string& target) {
     };
     return NamePattern(absolute(pattern)).match(absolute(target)).has_value();
   } catch (const std::exception&) {
-    return false;  // what is wrong with a pattern is said where it is used
+    return false;  // errors in a pattern are reported when it is used
   }
 }
 
@@ -221,7 +221,8 @@ bool source_reads(const std::string& source, const std::string& target) {
 
 namespace {
 
-// The worst of the outputs of a case, as cells; empty ones where there is none.
+// Returns the worst verdict of the outputs of a case, as cells. They are empty if there is no
+// verdict.
 std::vector<std::string> verdict_cells(const std::vector<const CaseReport*>& outputs) {
   const CaseReport* worst = nullptr;
   const auto badness = [](const CaseReport& c) {

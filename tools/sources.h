@@ -1,4 +1,4 @@
-// Where subcommands read cases from: options that say what open_cases.h cannot tell by itself.
+// The options of subcommands that read cases. They say what open_cases.h cannot find out.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,36 +18,39 @@ namespace assay::tools {
 struct SourceOptions {
   std::string layout, table, dtype, golden_dtype, shape, golden_shape;
   bool rows_are_cases = false;
-  std::vector<std::string> pairs;  // none, or the patterns of outputs and golden results
+  std::vector<std::string> pairs;  // empty, or the patterns of outputs and golden results
   void add(Context& context, CLI::App* command);
   void add_layout(Context& context, CLI::App* command);  // all but --pairs
-  // For open_cases(). Throws std::invalid_argument on a shape that is none and an unknown layout.
+  // For open_cases(). Throws std::invalid_argument if a shape is not valid or the layout is
+  // unknown.
   OpenOptions request(Side side) const;
-  // Throws std::invalid_argument on an option that none of the sources, of these layouts, takes.
-  // `reports_table`: the case table is written again, whatever the sources are.
+  // Throws std::invalid_argument if an option is given that none of the sources, with these
+  // layouts, uses. `reports_table` is true if the case table is written again, whatever the sources
+  // are.
   void check_used(const std::set<std::string>& of_layouts, bool reports_table = false) const;
   void check_used(const std::vector<OpenedCases>& sources,
                   const std::optional<OpenedCases>& outputs) const;
-  // The options again, for a reproducer line; begins with a blank where there are any.
+  // Returns the options for a reproducer line, with a blank in front unless the text is empty.
   std::string text() const;
 };
 
-// What opening said, for standard error: "note: ...", "no golden result: FILE",
-// "no output: FILE" and "left out: ...", a line each.
+// Returns the messages from opening, for standard error: "note: ...", "no golden result: FILE", "no
+// output: FILE" and "left out: ...", one on each line.
 std::string notes_text(const OpenedCases& opened);
 
-// For FileOptions: whether cases that are read from a file, a folder, a glob or a pattern of
-// --pairs take something from a file at `target`, now or in a later run: an array, a file beside it
-// that says what it holds, a case table, a list of arrays.
+// For FileOptions. `source` is a file, a folder, a glob or a pattern of --pairs. Returns true if
+// its cases need a file at `target`, now or in a later run. That file may be an array, a file
+// beside an array that describes it, a case table, or a list of arrays.
 bool source_reads(const std::string& source, const std::string& target);
 
-// The verdicts as CSV. With a case table of TTK its rows as they are, with columns behind them:
-// assay_outcome, assay_standard, assay_max_abs_error, assay_reason; of several outputs the worst.
-// Without one, a row a case, by its name. Throws FileError where the table cannot be read.
+// Returns the verdicts as CSV. With a case table of TTK these are its rows unchanged, followed by
+// the columns assay_outcome, assay_standard, assay_max_abs_error and assay_reason. For several
+// outputs the worst one is shown. Without a table there is one row for each case, by its name.
+// Throws FileError if the table cannot be read.
 std::string verdicts_csv(const GateReport& report, const std::string& table);
 
-// "the first call that differs is ..." of a golden side that is a dump of msprobe; "" of another,
-// and where all passed.
+// Returns "the first call that differs is ..." if the golden side is a dump of msprobe. Returns an
+// empty string for other layouts, and if all cases passed.
 std::string first_call_note(const GateReport& report, const std::string& golden);
 
 void add_pack(Context& context);

@@ -1,4 +1,4 @@
-// assay study: questions about arithmetic, answered by the emulated operators.
+// assay study: answers questions about arithmetic with the emulated operators.
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -18,7 +18,7 @@ struct StudyCommand {
   study::StudyOptions options;
 };
 
-// Throws where `directory` is something else.
+// Makes a directory. Throws if `directory` exists and is not a directory.
 void make_directory(const std::string& option, const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
@@ -30,7 +30,7 @@ void make_directory(const std::string& option, const std::string& directory) {
 
 int run(const StudyCommand& o, const Context& context) {
   const study::Study& study = study::study_named(o.name);
-  // Before anything is computed.
+  // Folders are made first, so that an error comes before the computation.
   if (!o.csv.empty()) make_directory("--csv", o.csv);
   if (!o.svg.empty()) make_directory("--svg", o.svg);
   const study::StudyResult result = study.run(o.options);
@@ -46,7 +46,7 @@ int run(const StudyCommand& o, const Context& context) {
     for (const study::StudyChart& c : result.charts)
       files[path(o.svg, c.name, ".svg")] = report::chart_svg(c);
   }
-  // Where one cannot be written, none is an older one.
+  // Old files are removed first, so that none of them is left if a new one cannot be written.
   for (const auto& [file, text] : files) remove_file(file);
   for (const auto& [file, text] : files) write_file(file, text);
   if (o.json == "-") {

@@ -1,4 +1,4 @@
-// What the programs and their subcommands share.
+// The common code of the programs and their subcommands.
 #include "tools.h"
 
 #include <fcntl.h>
@@ -33,13 +33,13 @@ std::string version() { return ASSAY_VERSION; }
 
 bool use_color() { return std::getenv("NO_COLOR") == nullptr && isatty(STDOUT_FILENO) != 0; }
 
-static bool output_was_closed = false;  // before begin_program() opened /dev/null in its place
+static bool output_was_closed = false;  // saved before begin_program() opens /dev/null in its place
 
 bool standard_output_is_closed() {
   return output_was_closed || fcntl(STDOUT_FILENO, F_GETFD) == -1;
 }
 
-// Colours pass to a terminal that takes them; whatever else is not text becomes visible.
+// Prints colours if the terminal has them, and shows other control characters as escapes.
 void print(const std::string& text) {
   std::string printed;
   for (std::string_view rest = text; !rest.empty();) {
@@ -66,7 +66,7 @@ void print_error(const std::string& line) {
 CLI::App* subcommand(Context& context, const std::string& name, const std::string& what,
                      const std::string& example) {
   CLI::App* command = context.app.add_subcommand(name, what);
-  // Of a team's own program, under its name.
+  // In a team's own program, the example has that program's name.
   const bool ours = example.starts_with("assay ");
   command->footer("Example:\n  " + (ours ? context.app.get_name() + example.substr(5) : example));
   return command;
@@ -77,10 +77,10 @@ CLI::Validator one_of(const std::string& kind, const std::vector<std::string>& w
     const bool known = std::find(words.begin(), words.end(), word) != words.end();
     return known ? "" : unknown_word(kind, word, words);
   };
-  return {problem, "{" + joined(words, ",") + "}"};  // as CLI::IsMember describes itself
+  return {problem, "{" + joined(words, ",") + "}"};  // in the form of CLI::IsMember
 }
 
-// CLI11's own check prints 1e300 in full.
+// CLI11's own check would print 1e300 with all its digits.
 CLI::Validator in_range(double low, double high) {
   const auto problem = [low, high](const std::string& text) {
     const std::optional<double> value = read_number<double>(text);
@@ -108,7 +108,7 @@ CLI::Validator in_range(int low, int high) {
 
 namespace {
 
-// CLI11's own check prints the largest float64 in full.
+// CLI11's own check would print the largest float64 with all its digits.
 std::string tolerance_problem(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
@@ -136,7 +136,7 @@ std::vector<std::string> command_names(const std::vector<const CLI::App*>& comma
   return names;
 }
 
-// The first word names a subcommand: the text that refuses it where there is none of that name.
+// The first word must name a subcommand. Returns the error message if it names none that exists.
 std::string unknown_subcommand(const CLI::App& app, const std::vector<std::string>& words) {
   if (words.empty() || words[0].empty() || words[0].starts_with("-")) return "";
   const std::vector<std::string> known =
@@ -158,7 +158,7 @@ std::string unexpected(const CLI::App& app) {
     }
     for (const std::string& word : command->remaining()) {
       const std::string name = word.substr(0, word.find('='));
-      // Three letters are near to everything.
+      // Options of three letters are similar to too many names.
       const bool is_slip = name.starts_with("--") && name.size() > std::string("--out").size();
       words.push_back(word + (is_slip ? did_you_mean_aside(name, known) : ""));
     }
@@ -179,7 +179,7 @@ void on_run(Context& context, CLI::App* command, std::function<int()> run) {
 std::vector<std::string> split_empty_values(const std::vector<std::string>& arguments) {
   std::vector<std::string> words;
   for (const std::string& word : arguments) {
-    // CLI11 would take what follows for the value.
+    // Otherwise CLI11 would take the next word as the value.
     const bool empty = word.starts_with("--") && word.find('=') == word.size() - 1;
     words.push_back(empty ? word.substr(0, word.size() - 1) : word);
     if (empty) words.emplace_back();
@@ -193,7 +193,7 @@ void refuse_empty_values(CLI::App& command) {
   };
   for (CLI::Option* option : command.get_options([](const CLI::Option*) { return true; })) {
     if (option->get_items_expected_max() == 0) continue;  // a flag
-    // Before what else is checked.
+    // This check comes before the other ones.
     option->transform(CLI::Validator([problem](std::string& value) { return problem(value); }, ""));
   }
 }
@@ -292,13 +292,13 @@ std::vector<std::string> producers_of(const CaseSource& file,
 
 namespace {
 
-// CLI11's error of arguments that it was left with, in our words.
+// Returns our text for CLI11's error about words that are left over.
 std::string not_expected(const Context& context) {
   return formatted("not expected: {}", unexpected(context.app));
 }
 
-// Splits and reverses the arguments as CLI11 takes them. Throws std::invalid_argument where they
-// name a subcommand that is none.
+// Splits and reverses the arguments into the form that CLI11 expects. Throws std::invalid_argument
+// if they name an unknown subcommand.
 std::vector<std::string> for_parser(Context& context, const std::vector<std::string>& arguments) {
   const std::vector<std::string> words = split_empty_values(arguments);
   for (CLI::App* command : context.app.get_subcommands({})) refuse_empty_values(*command);
@@ -311,7 +311,7 @@ std::vector<std::string> for_parser(Context& context, const std::vector<std::str
 }  // namespace
 
 void begin_program(int argc, char** argv) {
-  static bool begun = false;  // `repro` comes here again
+  static bool begun = false;  // `repro` calls this function again
   if (std::exchange(begun, true)) return;
   for (int fd = open("/dev/null", O_RDWR); fd >= 0; fd = open("/dev/null", O_RDWR)) {
     output_was_closed |= fd == STDOUT_FILENO;
@@ -325,8 +325,9 @@ void begin_program(int argc, char** argv) {
 
 namespace {
 
-// Parses, and runs the subcommand. Where there is none CLI11 asks for one before it names a word
-// that it does not expect, as in `assay --bogus`: the word is what is wrong.
+// Parses the arguments, and runs the subcommand. If there is no subcommand, CLI11 asks for one
+// before it names a word that it does not expect, as in `assay --bogus`. The word is the actual
+// error, so it is reported instead.
 void parse(Context& context, const std::vector<std::string>& arguments) {
   try {
     context.app.parse(for_parser(context, arguments));
@@ -355,12 +356,12 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
     parse(context, arguments);
   } catch (const CLI::ExtrasError&) {
     context.files.clear_named_once(words);
-    // CLI11 names them from the last to the first.
+    // CLI11 lists them from the last to the first.
     print_error(formatted("error: {}", not_expected(context)));
     print_error(kHelpLine);
     return 2;
   } catch (const CLI::ParseError& e) {
-    // CLI11 exits with 100 and more on usage errors; 0 for --help and --version.
+    // CLI11's exit codes are 100 and more for usage errors, and 0 for --help and --version.
     std::ostringstream out, error;
     if (context.app.exit(e, out, error) == 0) {
       print(out.str());

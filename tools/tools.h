@@ -1,4 +1,4 @@
-// What the subcommands of `assay` share.
+// The common declarations of the subcommands of `assay`.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -20,19 +20,19 @@ struct Operator;  // op/operator.h
 
 namespace assay::tools {
 
-// Each registers its subcommand; on_run() sets `exit_code`.
+// Each registers its subcommand. on_run() sets `exit_code`.
 struct Context {
   CLI::App& app;
   int exit_code = 0;
   bool quiet = false;
-  bool trust = false;          // files, which then are not looked at by a process of its own
-  bool parses_alone = false;   // options are read and checked, and no subcommand does anything
-  std::string program{};       // as it was called, quoted for a shell
+  bool trust = false;          // no other process checks the files
+  bool parses_alone = false;   // only reads and checks the options, and runs no subcommand
+  std::string program{};       // the program's name as it was typed, quoted for a shell
   std::string command_line{};  // as it was typed, quoted for a shell
-  // Of `audit`: what stands behind "--".
+  // The words after "--" of `audit`.
   std::vector<std::string> behind_dashes{};
   FileOptions files{};                 // of all subcommands
-  const Listener* listener = nullptr;  // null: nobody but the terminal
+  const Listener* listener = nullptr;  // Null if results go only to the terminal.
 };
 void add_gate(Context& context);
 void add_audit(Context& context);
@@ -57,49 +57,53 @@ void add_list(Context& context);
 void add_completion(Context& context);
 void add_man(Context& context);
 
-// All of these, with what every one of them takes.
+// Adds all of these, with the options that every one of them has.
 void add_commands(Context& context);
-// The arguments as CLI11 takes them: `--abft` may stand alone or with a threshold behind it, and
-// must not take a file name for one.
+// Returns the arguments in a form for CLI11. `--abft` may be followed by a threshold or not, and
+// must not take a file name for a threshold.
 std::vector<std::string> own_words(std::vector<std::string> arguments);
 
-// What the subcommand does once its options are read; gives the exit code. Its outputs are cleared
-// before (FileOptions), and it is refused where they would replace its inputs.
+// Sets the function that runs after the subcommand's options were read. `run` returns the exit
+// code. Before it runs, the subcommand's outputs are cleared (FileOptions). The subcommand is
+// refused if outputs would replace its inputs.
 void on_run(Context& context, CLI::App* command, std::function<int()> run);
 
-// The arguments with "--option=" as two words, and all options such that an empty value is refused:
-// it is mostly a shell variable that is not set, and must not pass for an option that was not
-// given.
+// split_empty_values() returns the arguments with "--option=" as two words, and
+// refuse_empty_values() makes all options refuse an empty value. An empty value is mostly a shell
+// variable that is not set, and must not count as an option that was not given.
 std::vector<std::string> split_empty_values(const std::vector<std::string>& arguments);
 void refuse_empty_values(CLI::App& command);
 
-// What was left over of the program or of its subcommand; options that look mistyped with the one
-// that was meant.
+// Returns an error message for the words that the program or its subcommand did not expect. If an
+// option looks mistyped, the message suggests the right one.
 std::string unexpected(const CLI::App& app);
 
-// What main() begins with: the standard descriptors are open, so that no file becomes one of them,
-// and files are looked at by further processes of this program, which begin and end here.
+// Must be called first in main(). It opens the standard descriptors, so that no file becomes one of
+// them. It also makes this program the one that checks files. A process that was started to check a
+// file does so here, and ends.
 void begin_program(int argc, char** argv);
 
-// Parses the arguments and runs the subcommand that they name; errors become one line on standard
-// error. Gives the exit code.
+// Parses the arguments and runs the subcommand that they name. An error becomes one line on
+// standard error. Returns the exit code.
 int run_command_line(Context& context, const std::vector<std::string>& arguments);
 
-// The same, but throws: std::invalid_argument on arguments that are not understood, else whatever
-// the subcommand throws.
+// Does the same, but throws errors: std::invalid_argument if the arguments are not understood, and
+// otherwise the exception of the subcommand.
 int parse_and_run(Context& context, const std::vector<std::string>& arguments);
 
-// Whether standard output takes colours: a terminal, and NO_COLOR is not set.
+// Returns true if standard output shows colours: it is a terminal, and NO_COLOR is not set.
 bool use_color();
 
-// A subcommand with an example at the end of its help.
+// Adds a subcommand with an example at the end of its help.
 CLI::App* subcommand(Context& context, const std::string& name, const std::string& what,
                      const std::string& example);
 
-// A check of an option's value: one of these words, else unknown_word() (base/words.h).
+// Returns a check of an option's value. The value must be one of these words. The error is that
+// of unknown_word() (base/words.h).
 CLI::Validator one_of(const std::string& kind, const std::vector<std::string>& words);
 
-// A check of an option's value: a number from `low` to `high`, whole where these are.
+// Return a check of an option's value: a number from `low` to `high`. The integer versions require
+// an integer.
 CLI::Validator in_range(double low, double high);
 CLI::Validator in_range(std::int64_t low, std::int64_t high);
 CLI::Validator in_range(int low, int high);
@@ -113,29 +117,31 @@ struct ToleranceOptions {
   std::optional<std::int64_t> max_mismatches;
   std::optional<double> max_mismatch_fraction, max_blind;
   bool nan_accepts = false;
-  std::string rtol, atol;  // as typed; empty where not given
+  std::string rtol, atol;  // as typed, or empty if not given
   bool equal_nan = false;
   void add(Context& context, CLI::App* command);
-  // Throws std::invalid_argument on an unknown standard and on a wrong file of standards.
+  // Throws std::invalid_argument if a standard is unknown or a file of standards is not valid.
   BoundRequest request() const;
-  // The options again, for a reproducer line; begins with a blank where there are any.
+  // Returns the options for a reproducer line, with a blank in front unless the text is empty.
   std::string text() const;
-  // A note on each standard of one dtype alone that none of these is.
+  // Returns a note on each standard that applies to only one dtype, if none of `dtypes` is that
+  // dtype.
   std::vector<std::string> unused_notes(const std::set<std::string>& dtypes) const;
-  void note_unused(GateReport& report) const;  // adds them, by the dtypes of its outputs
+  // adds these notes, by the dtypes of the report's outputs
+  void note_unused(GateReport& report) const;
 };
 
-// The producers recorded for these cases, in order of name.
+// Returns the producers recorded for these cases, sorted by name.
 std::vector<std::string> producers_of(const CaseSource& file,
                                       const std::vector<std::string>& cases);
 
-// An operator's inputs and parameters, as `assay list operators` prints them.
+// Returns an operator's inputs and parameters, as `assay list operators` prints them.
 std::string operator_text(const Operator& op);
 
-// Writes to standard output. Only ends of lines, tabs and our own colours steer the terminal; other
-// characters that would do so are printed as escapes (base/printable.h).
+// Writes to standard output. Only ends of lines, tabs and our own colours can control the terminal.
+// Other control characters are printed as escapes (base/printable.h).
 void print(const std::string& text);
-// Writes one line to standard error, in the same way.
+// Writes one line to standard error, with the same escapes.
 void print_error(const std::string& line);
 
 }  // namespace assay::tools

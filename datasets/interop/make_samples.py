@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the small trees beside it, one of each layout that teams have, from numpy alone.
+"""Writes small sample trees beside this script, one for each layout that teams have. Needs only
+numpy.
 
     python3 datasets/interop/make_samples.py [FOLDER]
 
-The layouts are those of docs/interop.md; data and names are made here. One output in each tree is
+The layouts are those of docs/interop.md. Data and names are made here. One output in each tree is
 wrong on purpose, and its name says so (bad).
 """
 import csv
@@ -20,7 +21,7 @@ rng = np.random.default_rng(17)
 
 
 def bfloat16(x):
-    """The bits of float32 rounded to bfloat16, ties to even."""
+    """Returns the bits of float32 values rounded to bfloat16, ties to even."""
     bits = np.asarray(x, np.float32).view(np.uint32).astype(np.uint64)
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
 
@@ -30,8 +31,8 @@ def of_bfloat16(bits):
 
 
 def product(a, b):
-    """The product in float64, each element the exact sum rounded once: a BLAS adds in an order of
-    its own on each processor."""
+    """Returns the product in float64, with each element the exact sum rounded once. A BLAS adds in
+    a different order on each processor."""
     a, b = a.astype(np.float64), b.astype(np.float64)
     return np.array([[math.fsum(row * column) for column in b.T] for row in a])
 
@@ -45,7 +46,8 @@ def put(path, array):
 
 
 def sides(root):
-    """Arrays of one name on both sides, in folders; raw ones say dtype and shape in their names."""
+    """Arrays with the same names on both sides, in folders. Raw files have dtype and shape in their
+    names."""
     for name in ("attention/q", "attention/k", "mlp/up"):
         golden = rng.standard_normal((4, 32)).astype(np.float32)
         put(root / "gold" / f"{name}.npy", golden)
@@ -58,7 +60,7 @@ def sides(root):
 
 
 def pairs(root):
-    """Raw bytes in names of the team's own: nothing in them says what they hold."""
+    """Raw bytes with the team's own names. Nothing in the names says what the files hold."""
     for i in range(3):
         golden = rng.standard_normal((8, 16)).astype(np.float32)
         put(root / "gold" / f"add_golden_{i}.bin", golden)
@@ -71,7 +73,7 @@ COLUMNS = ["testcase_name", "op_name", "input_shapes", "input_dtypes", "output_s
 
 
 def ttk(root):
-    """Data for replay, dumps of what ran, and their case table."""
+    """Data for replay, dumps of a run, and their case table."""
     rows = []
     manual, dump = root / "manual", root / "dump"
 
@@ -104,7 +106,8 @@ def ttk(root):
     rows.append(["add_01", "add", "((4, 8), (4, 8))", "('float32',)", "((4, 8),)", "('float32',)",
                  "{}", "", ""])
 
-    # Several outputs; of the last one nothing is compared. A name that folders cannot have.
+    # A case with several outputs; the last one is not compared. The case's name cannot be the name
+    # of a folder.
     values = rng.standard_normal((3, 5)).astype(np.float32)
     name = "sort: rows"
     folder = "sort__rows_" + hashlib.sha256(name.encode()).hexdigest()[:12]
@@ -120,7 +123,7 @@ def ttk(root):
     rows.append([name, "sort", "((3, 5),)", "('float32',)", "((3, 5), (3, 5), (3, 5))",
                  "('float32', 'int64', 'float32')", "{'axis': -1, 'descending': False}", "", ""])
 
-    # bfloat16, which numpy has not, as bytes of its width; the wrong one.
+    # numpy has no bfloat16, so it is written as bytes of its width. This output is the wrong one.
     z = rng.standard_normal((2, 8, 4)).astype(np.float32)
     scaled = bfloat16(z).copy()
     put(manual / "scale_bad" / "input_0_bfloat16.bin", scaled)
@@ -140,7 +143,7 @@ def ttk(root):
 
 
 def sample(root):
-    """gen_data.py of a sample project: raw bytes of which its code alone knows the dtype."""
+    """gen_data.py of a sample project: raw bytes whose dtype is known only to its code."""
     a = rng.standard_normal((16, 32)).astype(np.float16)
     b = rng.standard_normal((32, 8)).astype(np.float16)
     golden = product(a, b).astype(np.float32)
@@ -151,7 +154,7 @@ def sample(root):
 
 
 def msprobe(root):
-    """Two dumps of one step; the second call diverges, and what follows it."""
+    """Two dumps of one step. The second call diverges, and so do the calls after it."""
     x = rng.standard_normal((4, 16)).astype(np.float32)
     w = rng.standard_normal((16, 16)).astype(np.float32)
     for side in ("npu", "bench"):

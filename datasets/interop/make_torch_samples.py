@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the tree torch/ beside it: both sides of a run as PyTorch's torch.save leaves them (made with
-Debian's python3-torch 1.13), with nested dicts, views of shared storages and a bfloat16 bias.
+"""Writes the tree torch/ beside this script. It has both sides of a run as PyTorch's torch.save
+writes them (made with Debian's python3-torch 1.13), with nested dicts, views of shared storages and
+a bfloat16 bias.
 
     /usr/bin/python3 datasets/interop/make_torch_samples.py [FOLDER]
 
-Exits with 77 where there is no PyTorch. One output is wrong on purpose, and its name says so (bad).
+Exits with 77 if there is no PyTorch. One output is wrong on purpose, and its name says so (bad).
 """
 import pathlib
 import shutil
@@ -12,14 +13,14 @@ import sys
 
 try:
     import torch
-    torch.save  # the folder torch/ beside this file may be all that there is of that name
+    torch.save  # fails if `torch` is only the folder torch/ beside this file
 except (ImportError, AttributeError):
     print("there is no PyTorch here")
     sys.exit(77)
 
 
 def numbers(*shape):
-    """Whole eighths, the same wherever this runs."""
+    """Returns multiples of 1/8, which are the same on every machine."""
     count = 1
     for extent in shape:
         count *= extent

@@ -23,7 +23,7 @@ void check_inputs(const Case& c) {
   throw assay::CaseError(c.name, "swiglu takes x and gate of one shape and one dtype");
 }
 
-// An operator of assay as one step of ours; errors name the whole case.
+// An operator of assay as one step of ours. Errors name the whole case.
 Case step(const Case& c, const char* op, std::map<std::string, Tensor> inputs,
           const Format& output) {
   Case part;
@@ -34,15 +34,15 @@ Case step(const Case& c, const char* op, std::map<std::string, Tensor> inputs,
   return part;
 }
 
-// silu of x, widened to float32 and left there.
+// The step silu(x), with x widened to float32 and a float32 result.
 Case silu_step(const Case& c) {
   Case silu = step(c, "silu", {{"x", c.input("x")}}, assay::format_named("float32"));
   silu.attributes["compute_dtype"] = "float32";
   return silu;
 }
 
-// On a machine: what the kernel does, in its order. Everything in float32, the product rounded to
-// the output's dtype.
+// Emulates the kernel on a machine, in the kernel's order. Everything is computed in float32, and
+// the product is rounded to the output's dtype.
 Tensor run(const assay::Call& call) {
   const Case& c = call.test_case;
   check_inputs(c);
@@ -54,7 +54,7 @@ Tensor run(const assay::Call& call) {
   return on_machine(step(c, "mul", {{"a", std::move(silu)}, {"b", std::move(gate)}}, call.output));
 }
 
-// The golden result: the definition in float64, with nothing of the above.
+// Computes the golden result: the definition in float64, without the steps above.
 Tensor reference(const assay::ReferenceCall& call) {
   const Case& c = call.test_case;
   check_inputs(c);
@@ -65,9 +65,10 @@ Tensor reference(const assay::ReferenceCall& call) {
   return Tensor::from_values(call.output, c.input("x").shape(), y);
 }
 
-// How far the kernel may be from the exact result. With s = silu(x), and r and a the relative and
-// absolute errors of its steps in float32: the product is rounded to float32 and to the output's
-// dtype, s gate (1 + r) (1 + u) (1 + v), and is wrong by a |gate| besides.
+// Returns the bound for the difference between the kernel and the exact result. Let s = silu(x),
+// and r and a be the relative and absolute errors of its steps in float32. The product is rounded
+// to float32 and to the output's dtype, which gives s gate (1 + r) (1 + u) (1 + v). The absolute
+// error of s adds at most a |gate|.
 assay::DerivedTolerance tolerance(const Case& c) {
   check_inputs(c);
   const Format &float32 = assay::format_named("float32"), &output = output_format(c);
@@ -78,7 +79,7 @@ assay::DerivedTolerance tolerance(const Case& c) {
     if (!std::isfinite(g)) throw assay::CaseError(c.name, "gate is not finite");
     largest = std::max(largest, std::abs(g));
   }
-  // Rounding below the normal numbers is wrong by half the smallest subnormal.
+  // Rounding below the normal numbers has an error of up to half the smallest subnormal.
   const double tiny = (assay::min_subnormal(float32) + assay::min_subnormal(output)) / 2;
   return {(1 + silu.rtol) * roundings - 1, (silu.atol * largest + tiny) * roundings,
           "rtol: silu and the product in float32, and the output's rounding; atol: subnormal "

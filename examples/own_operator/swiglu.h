@@ -1,10 +1,10 @@
-// swiglu(x, gate) = silu(x) * gate, element by element: a team's operator as assay knows it.
+// swiglu(x, gate) = silu(x) * gate, element by element: a team's operator, registered with assay.
 #pragma once
 
 namespace team {
 
-// From then on assay makes cases of swiglu, computes their golden results and tolerances, and
-// emulates it. Once, at the beginning of main.
+// Registers the operator. Call it once, at the beginning of main. From then on assay generates
+// cases of swiglu, computes their golden results and tolerances, and emulates it.
 void register_swiglu();
 
 }  // namespace team

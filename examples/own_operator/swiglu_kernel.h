@@ -1,4 +1,4 @@
-// The kernel under test, and how assay calls it.
+// The kernel under test, and the function through which assay calls it.
 #pragma once
 
 #include <assay/cases/case.h>
@@ -8,10 +8,11 @@
 
 namespace team {
 
-// out[i] = silu(x[i]) * gate[i] of n bfloat16 values, in float32, rounded once.
+// Computes out[i] = silu(x[i]) * gate[i] for n bfloat16 values, in float32 and rounded once.
 void swiglu(const std::uint16_t* x, const std::uint16_t* gate, std::uint16_t* out, std::size_t n);
 
-// The same for a case with inputs x and gate. On a device it copies, launches and copies back.
+// Computes the result of a case with inputs x and gate. On a device it would copy, launch and copy
+// back.
 assay::Tensor swiglu_kernel(const assay::Case& c);
 
 }  // namespace team

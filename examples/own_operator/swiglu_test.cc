@@ -33,7 +33,7 @@ TEST(Swiglu, KernelAndEmulationMatchTheGoldenResult) {
   }
 }
 
-// What the tolerance must not let through.
+// An error of two representable values must not pass.
 TEST(Swiglu, TwoRepresentableValuesOffIsSeen) {
   const Case c = swiglu_case("normal");
   Tensor out = team::swiglu_kernel(c);
@@ -41,8 +41,7 @@ TEST(Swiglu, TwoRepresentableValuesOffIsSeen) {
   EXPECT_THAT(out, testing::Not(CloseTo(c)));
 }
 
-// silu(1) = 0.731058578630..., silu(-1) = -0.268941421369...: 1 / (1 + 1 / e) and what is left
-// to 1.
+// silu(1) = 1 / (1 + 1 / e) = 0.731058578630..., and silu(-1) = silu(1) - 1 = -0.268941421369...
 TEST(Swiglu, GoldenResultsAreTheDefinition) {
   Case c = swiglu_case("normal");
   const assay::Format& bfloat16 = assay::format_named("bfloat16");

@@ -1,4 +1,4 @@
-// Each case of a golden file as a CTest test: of the kernel, or with --machine of the emulation.
+// Each case of a golden file is a CTest test of the kernel, or with --machine of the emulation.
 #include <assay/datasets/runner/runner.h>
 
 #include "swiglu.h"

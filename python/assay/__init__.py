@@ -1,4 +1,4 @@
-"""assay: how good is an operator's output against its golden reference? See docs/python.md.
+"""assay: judges an operator's output against its golden result. See docs/python.md.
 
     assay.assert_close(out, golden)
     v = assay.compare(out, golden, standard="torch")
@@ -6,7 +6,7 @@
         d["mm/large"].judge(out).check()
     assay.gate("golden.h5", recorded="npu").check()
 
-Names, units and sources of what there is: list_operators(), list_machines(), list_standards(),
+These functions list names, units and sources: list_operators(), list_machines(), list_standards(),
 list_metrics(), list_thresholds(), list_faults(), ...
 """
 import functools as _functools
@@ -24,8 +24,8 @@ from ._core import (AbftVerdict, CampaignReport, CaseError, CaseReport, Dataset,
 
 
 def _spoken(function):
-    """The same function, which says in a sentence which types it was called with where it takes
-    others: pybind11 would print the arrays."""
+    """Wraps a function so that, on wrong argument types, its error names the types in a sentence.
+    pybind11 would print the arrays."""
     @_functools.wraps(function)
     def call(*args, **kwargs):
         __tracebackhide__ = True  # in pytest
@@ -47,12 +47,13 @@ for _name, _value in list(globals().items()):
     if type(_value).__name__ == "builtin_function_or_method" and not _name.startswith("_"):
         globals()[_name] = _spoken(_value)
 
-# Without what needs pytest or PyTorch, below: `from assay import *` works where neither is.
+# Excludes the names below that need pytest or PyTorch, so that `from assay import *` works without
+# these.
 __all__ = [name for name in dir() if not name.startswith("_")]
 
 
 def __getattr__(name):
-    # What needs pytest or PyTorch is imported where it is asked for.
+    # The submodules that need pytest or PyTorch are imported when they are first used.
     import importlib
     if name == "torch":
         return importlib.import_module(".torch", __name__)

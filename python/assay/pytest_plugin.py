@@ -12,21 +12,21 @@ import pytest
 
 import assay
 
-_SAID = pytest.StashKey()  # of an item: [outcome, case, why] of each check
+_SAID = pytest.StashKey()  # for each item: [outcome, case, why] of each check
 
 
 def cases(path, glob="", **options):
-    """Runs a test once for each case of a golden file, which `assay_case` then is.
+    """Runs a test once for each case of a golden file. The fixture `assay_case` is that case.
 
-    path      the file, or a folder in one of list_layouts(); relative to the test's own
-    glob      of the cases' names
-    options   of assay.open()
+    path      the file, or a folder in one of list_layouts(); relative to the test's file
+    glob      selects cases by their names
+    options   those of assay.open()
     """
     return pytest.mark.assay_cases(path=os.fspath(path), glob=glob, options=options)
 
 
 class AssayCase:
-    """A case of a golden file, in a test."""
+    """A case of a golden file in a test."""
 
     def __init__(self, request, path, name, options):
         self._request, self._path, self._name, self._options = request, path, name, options
@@ -45,7 +45,7 @@ class AssayCase:
 
     @property
     def case(self):
-        """The assay.Case, read when it is first asked for."""
+        """The assay.Case, which is read when it is first needed."""
         if self._case is None:
             with assay.open(self._path, **self._options) as dataset:
                 self._case = dataset.read(self._name, outputs=False)
@@ -60,14 +60,15 @@ class AssayCase:
         return self.case.attributes
 
     def arrays(self):
-        """The inputs as numpy arrays by name; Tensors of dtypes that numpy has not."""
+        """Returns the inputs as numpy arrays by name, and as Tensors for dtypes that numpy does not
+        have."""
         return {name: _array(value) for name, value in self.case.inputs.items()}
 
     def check(self, output, **request):
-        """Judges an output by the case's own bound, or as Case.judge() is asked to. Raises
-        AssertionError with the judge's text, assay.Untrusted or assay.NotComparable; gives the
-        CaseReport of a pass. With --assay-update the output becomes the golden result, whatever the
-        CaseReport says of it."""
+        """Judges an output by the case's own bound, or by the options of Case.judge(). Returns the
+        CaseReport if the output passes. Raises AssertionError with the report of the mismatches,
+        assay.Untrusted or assay.NotComparable. With --assay-update the output becomes the golden
+        result, whatever the CaseReport says."""
         __tracebackhide__ = True
         if output is None:
             raise TypeError(f"the output of case {self._name} is None: what was called gave nothing")
@@ -95,7 +96,7 @@ class AssayCase:
         item.stash.setdefault(_SAID, []).append([outcome, title, why])
 
     def _keep(self, kind, output, request):
-        """Writes the case with this output as one file of its own; gives its path."""
+        """Writes the case with this output to a file of its own and returns the file's path."""
         __tracebackhide__ = True
         with assay.open(self._path, **self._options) as dataset:
             case = dataset.read(self._name, outputs=False)
@@ -123,7 +124,7 @@ def _array(value):
 
 
 def _numbers(report):
-    """What JUnit's properties say of a verdict."""
+    """Returns JUnit's properties for a verdict."""
     if not report.verdicts:
         return {}
     verdict = next((v for v in report.verdicts if v.outcome == report.outcome), report.verdicts[0])
@@ -137,7 +138,7 @@ def _numbers(report):
 
 
 def _folder(config, kind):
-    """Where tensors are kept; xdist's workers have one in common."""
+    """Returns the folder where tensors are kept. All workers of xdist share it."""
     root = pathlib.Path(config.getoption("assay_keep") or config.rootpath / ".assay")
     folder = root / kind
     folder.mkdir(parents=True, exist_ok=True)
@@ -181,7 +182,7 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture
 def assay_case(request):
-    """The case of a golden file that this test is about: @assay.cases(path) chooses them."""
+    """The case of a golden file for this test. @assay.cases(path) chooses the cases."""
     return AssayCase(request, *request.param)
 
 
@@ -205,7 +206,8 @@ def pytest_sessionfinish(session):
 
 
 def _update(config):
-    """Puts the kept outputs into their golden files, each file once; gives how many by file."""
+    """Puts the kept outputs into their golden files, each file once. Returns their number for each
+    file."""
     files = {}
     for kept in sorted(_folder(config, "update").glob("*.h5")):
         with assay.open(kept) as dataset:

@@ -16,7 +16,7 @@ from ._case import Case
 
 
 def _outputs(value, whose):
-    """The tensors that a function gives: one, several, or those of a dict."""
+    """Returns the tensors in a function's result: one, several, or those of a dict."""
     values = list(value.values()) if isinstance(value, dict) else \
         list(value) if isinstance(value, (tuple, list)) else [value]
     for one in values:
@@ -27,7 +27,8 @@ def _outputs(value, whose):
 
 
 def _double(value):
-    """Floats in float64, complex numbers in complex128: what a reference is computed in."""
+    """Converts floats to float64 and complex numbers to complex128, in which a reference is
+    computed."""
     if isinstance(value, torch.Tensor):
         if value.is_floating_point():
             return value.detach().to("cpu", torch.float64)
@@ -38,7 +39,7 @@ def _double(value):
 
 
 def _raise_named(verdict, name):
-    """Raises a verdict's error, its text behind a name."""
+    """Raises a verdict's error, with the name before its text."""
     try:
         verdict.check()
     except Exception as error:
@@ -47,21 +48,22 @@ def _raise_named(verdict, name):
 
 def check(fn, reference_fn, inputs, *, kwargs=None, op=None, machine=None, raise_exception=True,
           **options):
-    """Holds fn(*inputs) against reference_fn(*inputs), which is called with the same numbers in
+    """Judges fn(*inputs) against reference_fn(*inputs), which is called with the same numbers in
     float64 on the CPU.
 
     inputs           one tensor or a tuple of arguments
     kwargs           keywords of both functions
-    op               the operator that fn is, of assay.list_operators(), whose inputs the tensors
-                     of `inputs` are, in its order: where no bound is asked for, its own is taken
-    machine          the machine that computed fn's output (assay.list_machines()), which says how
-                     far its sums may be off; with op=
-    raise_exception  False: gives whether it passes, as torch.autograd.gradcheck does
-    options          of assay.compare(): standard, rtol, atol, equal_nan, ...; with op= those of
-                     assay.judge_case(): abft=True, ...
+    op               the operator that fn computes, one of assay.list_operators(). The tensors of
+                     `inputs` are its inputs, in its order. If no bound is given, the operator's
+                     own bound is used.
+    machine          the machine that computed fn's output (assay.list_machines()). It determines
+                     how far sums may be off. Needs op=.
+    raise_exception  if False, returns whether the check passes, as torch.autograd.gradcheck does
+    options          those of assay.compare(): standard, rtol, atol, equal_nan, ... With op= those
+                     of assay.judge_case(): abft=True, ...
 
-    Gives True. Raises AssertionError with the judge's text, assay.Untrusted or assay.NotComparable.
-    Outputs may be several; each is judged.
+    Returns True. Raises AssertionError with the report of the mismatches, assay.Untrusted or
+    assay.NotComparable. If there are several outputs, each is judged.
     """
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     kwargs = kwargs or {}
@@ -101,18 +103,19 @@ def _case_of(op, inputs, output, golden):
 
 @dataclasses.dataclass
 class Product:
-    """One product that a module computed, and what the checksums say of it."""
+    """A product that a module computed, and the verdict of its checksums."""
     name: str  # of the module
     shape: Tuple[int, ...]  # of its output
     verdict: Any
 
 
 class Products:
-    """What matmuls() saw, in the order of the calls; true where all of it passes."""
+    """The products that matmuls() saw, in the order of the calls. True if all of them pass."""
 
     def __init__(self):
         self.products: List[Product] = []
-        self.left_out: List[str] = []  # what was not judged: the module's name, and why
+        # for each product that was not judged: the module's name, and why
+        self.left_out: List[str] = []
 
     def __len__(self):
         return len(self.products)
@@ -132,8 +135,8 @@ class Products:
         return f"<Products: {len(self.products)} judged, {wrong} of them do not pass{left_out}>"
 
     def check(self):
-        """Raises the error of the first product that does not pass; assay.NotComparable where there
-        was none."""
+        """Raises the error of the first product that does not pass, or assay.NotComparable if there
+        was no product."""
         if not self.products:
             raise _core.NotComparable("; ".join(["the module computed no product that could be judged",
                                                  *self.left_out]))
@@ -142,8 +145,8 @@ class Products:
 
 
 def _operands(call, args, kwargs):
-    """(a, b, bias) of what PyTorch computes products by; a str: why it is not judged; None of
-    everything else."""
+    """Returns (a, b, bias) for the functions with which PyTorch computes products. Returns a str if
+    the product is not judged, which says why, and None for every other function."""
     if call in ("mm", "bmm"):
         return args[0], args[1], None
     if call not in ("addmm", "baddbmm"):
@@ -161,22 +164,22 @@ def _operands(call, args, kwargs):
 
 @contextlib.contextmanager
 def matmuls(module, *, threshold="rounding_variance", machine=None, dump=None):
-    """While it is open, judges by checksums each matrix product that a torch.nn.Module computes in
-    its forward pass: the output of each torch.nn.Linear, by its weights, whatever computed it, and
-    what any other layer multiplies (attention, LSTMs, `@`, einsum). Convolutions, products with a
-    vector and fused attention kernels are none.
+    """A context manager that judges by checksums each matrix product that a torch.nn.Module
+    computes in its forward pass. These are the output of each torch.nn.Linear, by its weights,
+    whatever computed it, and the products in any other layer (attention, LSTMs, `@`, einsum).
+    Convolutions, products with a vector and fused attention kernels are not judged.
 
-    threshold, machine  as assay.check_product() has them
-    dump                a golden file to write the products to, one case a call: inputs a, b and bias,
-                        and the output of the producer "torch"
+    threshold, machine  as in assay.check_product()
+    dump                a golden file to which the products are written, one case for each call:
+                        inputs a, b and bias, and the output of the producer "torch"
 
-    Gives the Products. Needs PyTorch 1.13 or newer. Tensors on a device are copied to the CPU.
+    Returns the Products. Needs PyTorch 1.13 or newer. Tensors on a device are copied to the CPU.
     """
     from torch.utils._python_dispatch import TorchDispatchMode
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"matmuls() takes a torch.nn.Module, not a {type(module).__name__}")
     seen, cases, inside = Products(), [], []  # inside: the names of the modules that are running
-    # A wrong name is said now, not in the middle of the module.
+    # A wrong name raises an error now, not in the middle of the module.
     ones = torch.ones(1, 1)
     _core.check_product(ones, ones, ones, threshold=threshold, machine=machine)
 
@@ -202,7 +205,7 @@ def matmuls(module, *, threshold="rounding_variance", machine=None, dump=None):
     def enter(name):
         def hook(layer, arguments):
             if layer is module:
-                inside.clear()  # an exception may have left some
+                inside.clear()  # an exception may have left entries
             inside.append((name, layer))
         return hook
 
@@ -229,7 +232,7 @@ def matmuls(module, *, threshold="rounding_variance", machine=None, dump=None):
 
 
 def _product_case(name, a, b, bias, c, how):
-    # What the layer holds may change before the file is written.
+    # Copies the tensors, because the layer may change them before the file is written.
     inputs = {"a": a.clone(), "b": b.clone()}
     if bias is not None:
         inputs["bias"] = bias.clone()

@@ -10,7 +10,7 @@
 namespace assay::python {
 namespace {
 
-// numpy's own dtypes, by kind and width: its numbers of types below kOwnTypes.
+// numpy's own dtypes, by kind and width. Their type numbers are below kOwnTypes.
 constexpr int kOwnTypes = 24, kVoid = 20;
 
 struct NativeRow {
@@ -45,7 +45,7 @@ const Format* native_format(char kind, py::ssize_t bytes) {
   return nullptr;
 }
 
-// Whether numpy has the format as a dtype of its own.
+// Returns true if numpy has the format as a dtype of its own.
 bool is_native(const Format& f) {
   return std::any_of(native_rows().begin(), native_rows().end(),
                      [&](const NativeRow& row) { return row.format == &f; });
@@ -65,7 +65,7 @@ std::string tuple_text(const Shape& shape) {
          (parts.size() == 1 ? ",)" : ")");
 }
 
-// int4 may lie as an integer of 8 bits; its code is the low four.
+// An int4 may be stored as an 8-bit integer. Its code is the low four bits.
 Array int4_codes(const TensorView& view) {
   Tensor codes = copy_of(view);
   for (std::int64_t i = 0; i < codes.size(); ++i) {
@@ -88,7 +88,8 @@ void check_codes(const TensorView& view) {
   }
 }
 
-// The array as one of `dtype`, of which it holds patterns, parts, or values of the same bits.
+// Returns the array as one of `dtype`. The array holds bit patterns of this dtype, the parts of
+// complex numbers, or values with the same bits.
 Array reinterpreted(Array array, const std::string& dtype) {
   const Format& f = format_named(dtype);
   const Format& held = *array.view.format;
@@ -139,7 +140,7 @@ Array of_numpy(py::array array, const std::optional<std::string>& dtype) {
       array = array.attr("byteswap")().attr("view")(type.attr("newbyteorder")("="));
     }
   } else {
-    // Those of ml_dtypes, by the name of their scalars.
+    // The dtypes of ml_dtypes are found by the name of their scalars.
     held = find_format(type.attr("type").attr("__name__").cast<std::string>());
     if (held != nullptr && held->storage_bytes != type.itemsize()) held = nullptr;
     small_integer = held != nullptr && held->name == "int4";
@@ -168,7 +169,7 @@ Array of_numpy(py::array array, const std::optional<std::string>& dtype) {
   return dtype ? reinterpreted(std::move(result), *dtype) : result;
 }
 
-// Takes the tensor out of a capsule, as the protocol has it.
+// Takes the tensor out of a capsule, according to the protocol.
 Array of_capsule(const py::object& capsule) {
   auto* managed =
       static_cast<dlpack::DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
@@ -180,13 +181,14 @@ Array of_capsule(const py::object& capsule) {
   return {.view = dlpack::view_of(tensor->dl_tensor), .bytes = tensor};
 }
 
-// "float8_e5m2" of a torch.dtype; empty of others.
+// Returns "float8_e5m2" for such a torch.dtype, and an empty string for other objects.
 std::string torch_dtype(const py::object& tensor) {
   const std::string name = str_of(py::getattr(tensor, "dtype", py::none()));
   return name.starts_with("torch.") ? name.substr(6) : "";
 }
 
-// PyTorch hands out no DLPack tensor of some dtypes: these go as integers of their width.
+// PyTorch has no DLPack export for some dtypes. Their tensors are passed as integers of the same
+// width.
 Array of_carrier(const py::object& tensor, const Format& f) {
   static const char* const kCarriers[] = {"uint8", "int16", "", "int32", "", "", "", "int64"};
   const py::object torch = py::module_::import("torch");
@@ -196,7 +198,7 @@ Array of_carrier(const py::object& tensor, const Format& f) {
   return array;
 }
 
-// The number of the kind of device that a tensor lies on, and of the device among those of its
+// Returns the kind of the device that holds a tensor, and the device's number among those of its
 // kind.
 template <typename Refused>
 std::pair<int, int> device_of(const py::object& tensor, const std::string& type,
@@ -217,7 +219,7 @@ std::pair<int, int> device_of(const py::object& tensor, const std::string& type,
 
 Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool copy) {
   const std::string type = type_name(tensor);
-  // A tensor of PyTorch may need a gradient, or be a conjugate that nobody has computed yet.
+  // A PyTorch tensor may require a gradient, or have a lazy conjugate or negative.
   for (const char* step : {"detach", "resolve_conj", "resolve_neg"}) {
     if (py::hasattr(tensor, step)) tensor = tensor.attr(step)();
   }
@@ -263,7 +265,9 @@ py::array as_numpy(const Array& array, const py::dtype& type, bool parts) {
   return result;
 }
 
-// numpy's dtype of the same bits; nothing where neither numpy nor ml_dtypes has it.
+// Returns the array with the dtype of numpy or ml_dtypes that has the same bits. Padded formats
+// become float32, and complex32 becomes pairs of float16. Raises TypeError if neither library has
+// the format.
 py::array numpy_of(const Array& array) {
   const Format& f = *array.view.format;
   const std::string name(f.name);
@@ -301,14 +305,14 @@ py::object torch_of(const Array& array) {
     throw py::type_error(formatted("PyTorch {} has no {}: use .bits",
                                    str_of(py::getattr(torch, "__version__", py::str(""))), f.name));
   }
-  // PyTorch takes no negative strides.
+  // PyTorch does not accept negative strides.
   Array plain = array;
   const auto negative = [](std::int64_t stride) { return stride < 0; };
   if (std::any_of(array.view.strides.begin(), array.view.strides.end(), negative)) {
     plain = own(copy_of(array.view));
   }
   if (bits_alone) return from_numpy(numpy_of(plain));
-  // PyTorch has had no uint16 for long.
+  // Older versions of PyTorch have no uint16.
   py::array carrier = bits_of(plain);
   if (f.storage_bytes == 2) carrier = carrier.attr("view")("int16");
   return from_numpy(carrier).attr("view")(torch.attr(name.c_str()));
@@ -452,7 +456,7 @@ void define_arrays(py::module_& m) {
            [](const Array& a) {
              const py::object of = py::module_::import("assay._case").attr("_tensor_of");
              const std::string name(a.view.format->name);
-             // Of complex64 and complex128 numpy has the dtype, and patterns would not do.
+             // Complex numbers need numpy_of(), because bits_of() would split them into parts.
              const bool native = is_native(*a.view.format) || name == "complex32";
              return py::make_tuple(of, py::make_tuple(native ? numpy_of(a) : bits_of(a), name));
            })

@@ -1,4 +1,4 @@
-// Python's arrays as views, and tensors as Python's arrays. Nothing is copied that need not be.
+// Converts Python's arrays to views, and tensors to Python's arrays, without unnecessary copies.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -16,37 +16,39 @@ namespace assay::python {
 
 namespace py = pybind11;
 
-// assay.Tensor: bit patterns with the name of their format, wherever they lie.
+// assay.Tensor: bit patterns with the name of their format, in any kind of memory.
 struct Array {
   TensorView view;
-  // What keeps the bytes alive: an object of Python, a tensor of ours, or a DLPack tensor.
+  // The owner of the bytes: a Python object, one of our tensors, or a DLPack tensor.
   py::object owner = {};
   std::shared_ptr<const void> bytes = {};
   bool writable = true;
 };
 
-// A format's name as users say it: text, a dtype of numpy or PyTorch, a type of numpy's; of None
-// none.
+// Returns the name of a format that a user gave as a text, a dtype of numpy or PyTorch, or a numpy
+// type. Returns nothing for None.
 std::optional<std::string> dtype_word(const py::object& dtype);
 
-// "ndarray", "NoneType": what Python calls the type of an object.
+// Returns Python's name of an object's type: "ndarray", "NoneType".
 std::string type_name(const py::handle& object);
 
-// Whatever holds an array: numpy's (ml_dtypes' by their dtype's name), those with __dlpack__
-// (PyTorch's on the CPU, in place), an assay.Tensor, else what np.asarray makes of it. `dtype`: the
-// format of patterns, and of what else does not say it. `copy`: from a device, too. Raises
-// TypeError where the array cannot hold the format, ValueError where an element is no code of it.
+// Returns the array in an object. The object may be an assay.Tensor, a numpy array (ml_dtypes'
+// dtypes are known by their names), an object with __dlpack__, or anything that np.asarray accepts.
+// A PyTorch tensor on the CPU is used in place. `dtype` is the format of bit patterns, and of
+// arrays that do not say their format. If `copy` is true, arrays on a device are copied. Raises
+// TypeError if the array cannot hold the format, and ValueError if an element is not a valid code
+// of it.
 Array array_of(const py::object& object, const std::optional<std::string>& dtype = {},
                bool copy = false);
-// The same, and `name` begins what is raised.
+// Does the same. Error messages begin with `name`.
 Array named_array(const std::string& name, const py::object& object,
                   const std::optional<std::string>& dtype = {});
 
 Array own(Tensor tensor);
-// A numpy array of a dtype of numpy's own, of others an assay.Tensor.
+// Returns a numpy array if numpy has the dtype, and an assay.Tensor otherwise.
 py::object result_of(Tensor tensor);
 
-// Whether an object is one or several tensors: a list of numbers is one.
+// Returns true if an object is one or several tensors. A list of numbers is one tensor.
 bool is_list_of_arrays(const py::handle& object);
 
 void define_arrays(py::module_& m);

@@ -16,7 +16,7 @@ std::string word(const py::handle& key) {
   throw py::type_error(formatted("a name must be a str, not {}", repr_of(key)));
 }
 
-// A field of a Case that holds things by name.
+// Returns a field of a Case that is a dict of names.
 py::dict named_field(const py::object& from, const char* field) {
   const py::object value = from.attr(field);
   if (py::isinstance<py::dict>(value)) return py::reinterpret_borrow<py::dict>(value);
@@ -24,7 +24,7 @@ py::dict named_field(const py::object& from, const char* field) {
                                  str_of(from.attr("name")), field, type_name(value)));
 }
 
-// Copies arrays of Python's into a case.
+// Copies Python's arrays into a case.
 class Maker {
  public:
   Maker(const py::object& from, const CopiedParts& parts)
@@ -54,7 +54,8 @@ class Maker {
         of.golden = Golden::absent();
       }
     }
-    // The copies lie where they will stay: std::map and std::optional move no tensor's bytes.
+    // The copies stay at their addresses, because std::map and std::optional do not move a tensor's
+    // bytes.
   }
 
   MadeCase take() { return std::move(made_); }
@@ -88,7 +89,8 @@ class Maker {
     }
   }
 
-  // Adds what a Case or an Output has of one output. `before` begins the paths in messages.
+  // Adds the tensors of an output from a Case or an Output. `before` is the beginning of the paths
+  // in messages.
   CaseOutput& add_output(const std::string& name, const py::object& from,
                          const std::string& before) {
     CaseOutput& of = made_.test_case.outputs[name];
@@ -122,7 +124,7 @@ class Maker {
     return of;
   }
 
-  // A case has `outputs`, or the fields of its only one.
+  // A case has either `outputs`, or the fields of its only output.
   void refuse_results_beside_outputs() const {
     bool has_any = !from_.attr("golden").is_none();
     for (const char* part : {"recorded", "accumulators", "residuals", "machines"}) {
@@ -143,7 +145,7 @@ bool same_view(const TensorView& a, const TensorView& b) {
   return a.data == b.data && a.format == b.format && a.shape == b.shape && a.strides == b.strides;
 }
 
-// A list of the inputs x/0, x/1, ...
+// Puts an input into `to`. The inputs x/0, x/1, ... become a list.
 void put_input(py::dict& to, const std::string& name, const py::object& value) {
   const std::size_t slash = name.find('/');
   if (slash == std::string::npos) {
@@ -158,7 +160,7 @@ void put_input(py::dict& to, const std::string& name, const py::object& value) {
   list[at] = value;
 }
 
-// Puts what is there of one output into the fields of a Python Case or Output.
+// Puts the tensors of one output into the fields of a Python Case or Output.
 template <typename Array, typename Convert>
 void put_output(const py::dict& fields, BasicOutput<Array>& of, const Convert& convert) {
   if (of.golden) fields["golden"] = convert(*of.golden);
@@ -251,7 +253,7 @@ Attribute attribute_of(const std::string& name, const py::handle& value) {
     throw py::type_error(formatted("attribute '{}' is a {}; it must be str, int, float or bool",
                                    name, type_name(value)));
   };
-  // An array of one element is a number, too; of others the conversion fails.
+  // An array of one element is also a number. For other arrays the conversion fails.
   if (PyIndex_Check(value.ptr()) != 0) {
     const py::object whole = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
     if (!whole) PyErr_Clear();

@@ -1,4 +1,4 @@
-// Python's Case (assay/_case.py) as a test case of ours, and back.
+// Converts Python's Case (assay/_case.py) to a test case of ours, and back.
 #pragma once
 
 #include <map>
@@ -12,30 +12,32 @@
 
 namespace assay::python {
 
-// A case of ours, whose tensors are copies, and where they came from.
+// A case of ours, whose tensors are copies, with the arrays that they were copied from.
 struct MadeCase {
   Case test_case;
-  // The view of an array of Python's, as its copy in the case where that is what it is: an output
-  // that is the golden result itself is then known for it.
+  // Returns the case's copy of a Python array, if `view` is such an array, and `view` otherwise. An
+  // output that is the golden result itself is recognized in this way.
   TensorView resolve(const TensorView& view) const;
-  // Of outputs that were not copied: the producer of this one; empty of others.
+  // Returns the producer of an output that was not copied, or an empty string for other arrays.
   std::string producer_of(const TensorView& view) const;
 
-  std::vector<std::pair<TensorView, TensorView>> copies = {};  // what was copied, and its copy
-  std::map<std::string, Array> outputs = {};  // by producer, where they were not copied
+  // each array that was copied, and its copy
+  std::vector<std::pair<TensorView, TensorView>> copies = {};
+  std::map<std::string, Array> outputs = {};  // By producer, if they were not copied.
 };
 
-// What of a case with one output is copied. Of inputs that are not, it has the dtypes.
+// The parts of a case with one output that are copied. If inputs are not copied, the case has only
+// their dtypes.
 struct CopiedParts {
   bool inputs = true, outputs = true;
 };
 
-// Raises TypeError or ValueError that names the case and the array that is none.
+// Raises TypeError or ValueError, which names the case and the object that is not an array.
 MadeCase case_of(const py::object& object, CopiedParts parts = {});
-// Its name, operator and attributes alone.
+// Returns a case with only its name, operator and attributes.
 Case header_of(const py::object& object);
 py::object python_case(Case test_case);
-// A Case that has an ArrayInfo for each array.
+// Returns a Case that has an ArrayInfo for each array.
 py::object python_info(StoredCase info, const std::string& file);
 
 Attribute attribute_of(const std::string& name, const py::handle& value);

@@ -20,7 +20,8 @@ void add_paths(std::vector<std::string>& words, const py::object& paths) {
   }
 }
 
-// Of True a line on standard error, of False nothing.
+// Returns the function that shows progress. True means one that writes a line to standard error,
+// and False means no function.
 py::object shown(const py::object& progress) {
   if (progress.ptr() == Py_False) return py::none();
   if (progress.ptr() != Py_True) return progress;
@@ -31,7 +32,7 @@ py::object shown(const py::object& progress) {
   });
 }
 
-// After each case or matrix: tells Python, and looks for Ctrl-C.
+// Calls Python, and checks for Ctrl-C, after each case or matrix.
 tools::Listener listener(const py::object& progress) {
   return {.step = [&progress](std::int64_t done, std::int64_t all) {
     check_signals();

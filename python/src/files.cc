@@ -1,4 +1,4 @@
-// Golden files, and whatever else holds cases.
+// Golden files, and other sources of cases.
 #include <filesystem>
 #include <mutex>
 
@@ -14,7 +14,7 @@
 namespace assay::python {
 namespace {
 
-// What the reader would refuse is not written.
+// Refuses attributes that the reader would refuse.
 void check_attributes(const Case& c) {
   check_attribute_names(c);
   for (const auto& [name, of] : c.outputs) {
@@ -29,7 +29,7 @@ void check_attributes(const Case& c) {
   }
 }
 
-// Writes cases of Python's, one at a time in memory; gives how many.
+// Writes Python's cases, one at a time in memory, and returns their number.
 std::size_t write_cases(DatasetWriter& writer, const py::object& cases) {
   std::size_t count = 0;
   const auto one = [&](const py::handle& given) {
@@ -72,7 +72,7 @@ std::size_t write(const py::object& path, const py::object& cases, const py::obj
   return count;
 }
 
-// A source of cases, open. Python's threads may share it: one of them reads at a time.
+// An open source of cases. Python's threads may share it, and one of them reads at a time.
 class Dataset {
  public:
   Dataset(std::string path, OpenOptions options)
@@ -106,7 +106,7 @@ class Dataset {
     return dynamic_cast<const DatasetFile*>(opened().cases.get());
   }
 
-  // A new file with all cases and what `change` adds, in the place of this one.
+  // Replaces this file by a new one with all its cases and the additions of `change`.
   template <typename Change>
   void rewrite(const Change& change) {
     const DatasetFile* file = as_file();

@@ -1,4 +1,4 @@
-// identify: which arithmetic computed recorded outputs, of a file or in memory.
+// identify: finds out which arithmetic computed recorded outputs, from a file or in memory.
 #include "assay/identify/identify.h"
 
 #include "assay/base/error.h"
@@ -17,7 +17,8 @@ namespace {
 
 using identify::Finding;
 
-// What was found, of each output, and the file that they are in; empty of what lies in memory.
+// The findings for each output, and the file that holds the outputs. The file is empty if they are
+// in memory.
 struct IdentificationReport {
   std::vector<Finding> findings;
   std::string file;
@@ -29,7 +30,7 @@ std::string outcome_of(const Finding& f) {
   return f.why.empty() ? std::string(identify::outcome_word(f.outcome)) : "not_identified";
 }
 
-// The lines of one output, without those that count all of them.
+// Returns the lines for one output, without the line that counts the outputs.
 std::string text_of(const Finding& f) {
   const std::string all = report::identification_text({f});
   return all.substr(0, all.rfind('\n', all.size() - 2));
@@ -64,7 +65,7 @@ py::dict evidence_of(const Finding& f) {
   return all;
 }
 
-// Each output of each producer that is recorded in these cases.
+// Identifies each recorded output of each producer in these cases.
 IdentificationReport of_cases(const std::vector<Case>& given, const std::string& producer,
                               const identify::Options& options) {
   const FloatEnvironment environment;
@@ -98,7 +99,7 @@ IdentificationReport of_file(const std::string& path, const py::dict& options) {
   return report;
 }
 
-// Takes an option out of `keywords`.
+// Removes an option from `keywords` and returns it.
 template <typename T>
 T taken(py::dict& keywords, const char* name, T otherwise) {
   if (!keywords.contains(name)) return otherwise;
@@ -116,7 +117,8 @@ bool is_case(const py::handle& object) {
   return py::isinstance(object, py::module_::import("assay._case").attr("Case"));
 }
 
-// The cases that are given, one or several; empty where the object is none of either.
+// Returns the given cases, one or several, or an empty list if the object is neither a case nor
+// several.
 std::vector<py::object> cases_in(const py::object& what) {
   if (is_case(what)) return {what};
   std::vector<py::object> cases;
@@ -285,7 +287,7 @@ void define_identify(py::module_& m) {
       .def("__str__", text)
       .def("__repr__",
            [text](const IdentificationReport& r) {
-             // Of one output what it is, of several how many.
+             // For one output this is the finding, for several the line with the count.
              std::string all = text(r);
              all.pop_back();
              return formatted("<IdentificationReport {}>", r.findings.size() == 1

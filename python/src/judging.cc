@@ -17,8 +17,8 @@
 namespace assay::python {
 namespace {
 
-// Of arrays of so many bytes, both together, copies are kept until their metrics are asked for. Of
-// larger ones the metrics are taken at once: what is judged may change afterwards.
+// The most bytes of two arrays together for which copies are kept until their metrics are needed.
+// For larger arrays the metrics are computed at once, because the arrays may change afterwards.
 constexpr std::int64_t kKept = 64 << 10;
 
 constexpr std::string_view kAdvice = "; give rtol= and atol=, or another standard=";
@@ -34,11 +34,11 @@ std::vector<std::string> words_of(const py::object& standard) {
   }
 }
 
-// What all of these take of a bound, by keyword: GateRequest::bounds.
+// The keyword arguments for bounds, which all of these functions accept: GateRequest::bounds.
 struct BoundOptions {
   BoundRequest request;
 
-  // Takes them out of `options`; what is left is the caller's.
+  // Removes them from `options`. The rest is left to the caller.
   explicit BoundOptions(py::dict& options) {
     request.origin = "command";
     if (options.empty()) return;
@@ -160,7 +160,8 @@ Sides sides_of(const py::object& actual, const py::object& expected, py::dict& o
 
 std::int64_t bytes_of(const TensorView& v) { return v.size() * v.format->storage_bytes; }
 
-// Why a third party's output cannot serve a standard; empty where it can, or is not asked for.
+// Returns why a third party's output cannot serve a standard. Returns an empty string if it can, or
+// if the standard needs none.
 std::string why_no_benchmark(const Bound& bound, const TensorView& actual,
                              const std::optional<TensorView>& benchmark) {
   if (!bound.needs_benchmark()) return "";
@@ -173,7 +174,7 @@ std::string why_no_benchmark(const Bound& bound, const TensorView& actual,
   return benchmark->data == actual.data ? "benchmark: an output is no benchmark of itself" : "";
 }
 
-// The verdicts of arrays, one a standard; with metrics where they are asked for.
+// Returns the verdicts of arrays, one for each standard, with metrics if they are requested.
 std::vector<Verdict> judged(const TensorView& actual, const TensorView& expected,
                             const std::optional<TensorView>& benchmark,
                             const GateRequest& request) {
@@ -213,7 +214,8 @@ LazyVerdict compare(const py::object& actual, const py::object& expected,
   request.metrics = metrics && !small;
   std::vector<Verdict> verdicts = judged(a, e, b, request);
   if (!metrics || !small || a.shape != e.shape) return LazyVerdict(std::move(verdicts.front()));
-  // The same bytes on both sides stay the same: a comparison with itself is known by its place.
+  // If both sides are the same bytes, the copies are shared, because a comparison of an array with
+  // itself is recognized by its address.
   auto kept_a = std::make_shared<const Tensor>(copy_of(a));
   auto kept_e = a.data == e.data && a.format == e.format && a.strides == e.strides
                     ? kept_a
@@ -228,7 +230,7 @@ LazyVerdict compare(const py::object& actual, const py::object& expected,
   return LazyVerdict(std::move(verdicts.front()), std::move(whole));
 }
 
-// The first verdict of the worst outcome.
+// Returns the first of the verdicts with the worst outcome.
 const Verdict& deciding(const std::vector<Verdict>& verdicts) {
   const Outcome worst = worst_outcome(verdicts);
   for (const Verdict& v : verdicts) {
@@ -311,7 +313,7 @@ void assert_product(const py::object& c, const py::object& a, const py::object& 
   raise_unless_pass(verdict.outcome, explain(verdict));
 }
 
-// The recorded output that is meant where none is given.
+// Returns the producer to judge if the caller names none.
 std::string only_producer(const Case& c, const std::vector<std::string>& names,
                           const std::optional<std::string>& producer) {
   if (producer) return *producer;
@@ -322,7 +324,7 @@ std::string only_producer(const Case& c, const std::vector<std::string>& names,
                       : formatted("it has outputs of {}: say which with producer=", joined(names)));
 }
 
-// What producers recorded for an output.
+// Returns the outputs that producers recorded.
 std::map<std::string, TensorView> recorded_in(const MadeCase& made, const CaseOutput& of) {
   std::map<std::string, TensorView> all;
   for (const auto& [producer, array] : made.outputs) all.emplace(producer, array.view);
@@ -349,7 +351,7 @@ CaseReport judge_case(const py::object& given, const py::object& output,
   }
   if (machine) request.machine = &machine_named(*machine);
   request.benchmark = benchmark.value_or("");
-  // Recorded outputs are judged where they lie, and inputs read where something asks for them.
+  // Recorded outputs are judged in place. Inputs are copied only if something needs them.
   const MadeCase made = case_of(given, {.inputs = needs_inputs(header, request), .outputs = false});
   const Unlocked unlocked;
   const FloatEnvironment environment;

@@ -1,4 +1,4 @@
-// The module assay._core: what the package assay (python/assay) is made of.
+// The module assay._core, on which the package assay (python/assay) is built.
 #include "module.h"
 
 #include <stdexcept>
@@ -16,7 +16,7 @@ namespace {
 struct Exceptions {
   py::object file, no_case, of_case, gate, not_comparable, untrusted;
 };
-// Never freed: the interpreter may be gone before the library is.
+// It is never freed, because the interpreter may end before the library does.
 Exceptions& exceptions() {
   static auto* const all = new Exceptions();
   return *all;
@@ -67,7 +67,7 @@ void define_exceptions(py::module_& m) {
     } catch (const std::invalid_argument& error) {
       raise(py::reinterpret_borrow<py::object>(PyExc_ValueError), error.what());
     } catch (const std::runtime_error& error) {
-      // Files of JSON and a campaign's blocks, which the framework reads itself.
+      // Errors of JSON files and of a campaign's blocks, which the framework reads itself.
       if (typeid(error) != typeid(std::runtime_error)) throw;
       raise(exceptions().file, error.what());
     }
@@ -117,7 +117,7 @@ PYBIND11_MODULE(_core, m) {
   python::define_commands(m);
   python::define_identify(m);
   m.attr("__version__") = assay::tools::version();
-  // Users know all of it as assay's.
+  // Users see all types as those of `assay`.
   for (const auto& [name, value] : py::dict(m.attr("__dict__"))) {
     if (py::isinstance<py::type>(value)) value.attr("__module__") = "assay";
   }

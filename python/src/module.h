@@ -1,4 +1,4 @@
-// The parts of the module, and what they share.
+// The parts of the module, and their common functions.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace assay::python {
 
-void define_verdicts(py::module_& m);    // what a check found: Verdict, CaseReport, ...
+void define_verdicts(py::module_& m);    // the results of checks: Verdict, CaseReport, ...
 void define_judging(py::module_& m);     // compare, assert_close, assert_product, judge_case
 void define_operators(py::module_& m);   // golden, emulate, inject
 void define_tables(py::module_& m);      // list_machines, ...
@@ -22,39 +22,41 @@ void define_commands(py::module_& m);    // gate, campaign
 void define_identify(py::module_& m);    // identify
 void define_exceptions(py::module_& m);  // FileError, ...
 
-// A case of an operator from its inputs and parameters by name.
+// Returns a case of an operator from its inputs and parameters by name.
 Case operator_case(const std::string& op, const py::kwargs& keywords);
 
-// "assay WORDS": keywords as options, standard="torch", strict=True -> --standard=torch --strict.
+// Appends keywords as options to the words of a command: standard="torch", strict=True become
+// --standard=torch --strict.
 void add_options(std::vector<std::string>& words, const py::dict& options);
 
-// Raises what a signal's handler does, as of Ctrl-C. Needs no lock.
+// Raises the exception of a signal's handler, for example after Ctrl-C. Does not need the lock.
 void check_signals();
 
-// While it lives, without the interpreter's lock; Ctrl-C is seen.
+// Releases the interpreter's lock during its lifetime. Ctrl-C still works.
 struct Unlocked {
   const py::gil_scoped_release release{false};
   const Interruptible interruptible{check_signals};
 };
 
-// json.loads(text).
+// Returns json.loads(text).
 py::object from_json(const std::string& text);
-// Text of ours as a notebook shows it.
+// Returns a text in the form in which a notebook shows it.
 std::string preformatted(const std::string& text);
 
-// Raises unless the outcome is pass: AssertionError where the comparison failed, assay.Untrusted,
-// assay.NotComparable.
+// Raises an error unless the outcome is pass: AssertionError if the comparison failed,
+// assay.Untrusted, or assay.NotComparable.
 void raise_unless_pass(Outcome outcome, const std::string& text);
 [[noreturn]] void raise_gate_error(const std::string& text);  // assay.GateError
 
-// What `assay gate` found, and its exit code, which says more than the outcome of all cases: of a
-// baseline, known failures that match nothing, mutations that nothing caught.
+// The report of `assay gate` and its exit code. The exit code says more than the outcome of all
+// cases: it also reflects a baseline, known failures that match nothing, and mutations that were
+// not detected.
 struct GateResult {
   GateReport report;
   int exit_code = 0;
 };
 
-// A verdict, and how its metrics are found where they are first asked for.
+// A verdict whose metrics are computed when they are first needed.
 class LazyVerdict {
  public:
   explicit LazyVerdict(Verdict verdict) : verdict_(std::move(verdict)) {}

@@ -11,7 +11,7 @@
 namespace assay::python {
 namespace {
 
-// Whether an argument can be no parameter.
+// Returns true if an argument is an array, and therefore not a parameter.
 bool is_array(const py::handle& value) {
   return is_list_of_arrays(value) || py::isinstance<py::list>(value) ||
          (py::hasattr(value, "shape") && py::len(value.attr("shape")) > 0);
@@ -71,7 +71,7 @@ PythonInjection inject_fault(const py::object& output, const std::string& fault,
   return result;
 }
 
-// "matmul(a (..., M, K), b (..., K, N), optional bias (N))", a line an operator.
+// Returns a line for each operator: "matmul(a (..., M, K), b (..., K, N), optional bias (N))".
 std::string operators_text() {
   std::string text;
   for (const Operator& op : operators()) {

@@ -1,4 +1,4 @@
-// What there is, from the tables: one list of dicts each.
+// The tables of assay, each as a list of dicts.
 #include "assay/abft/threshold.h"
 #include "assay/datasets/arrays/array_file.h"
 #include "assay/datasets/layouts/open_cases.h"

@@ -7,8 +7,8 @@ namespace {
 
 namespace py = pybind11;
 
-// The bytes of a str by one of Python's ways to write what UTF-8 cannot hold; nothing, and no
-// exception, where it has none.
+// Encodes a str as UTF-8. `errors` is Python's name for the way to encode characters that UTF-8
+// does not allow. Returns a null object, without an exception, if that fails.
 py::object encoded(const py::handle& text, const char* errors) {
   PyObject* const bytes = PyUnicode_AsEncodedString(text.ptr(), "utf-8", errors);
   if (bytes == nullptr) PyErr_Clear();

@@ -1,9 +1,9 @@
-// Python's texts as std::string and back: the one place where they are converted.
+// Converts Python's texts to std::string and back. All conversions are here.
 //
-// A str becomes UTF-8, and bytes that are not UTF-8 go as Python's own functions for files write
-// them, as surrogates from U+DC80 to U+DCFF: what a file holds can be named. C++ would cut a text
-// at U+0000, so that "a.h5\0.tmp" would name another file: such a text raises ValueError, and so
-// does one with another surrogate.
+// A str becomes UTF-8. Bytes that are not valid UTF-8 are surrogates from U+DC80 to U+DCFF in a
+// str, as in Python's own functions for files, so that any name in a file can be expressed. C++
+// would cut a text at U+0000, so that "a.h5\0.tmp" would name another file. Such a text raises
+// ValueError, and so does a text with another surrogate.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -13,15 +13,16 @@
 
 namespace assay::python {
 
-// Of a str, or of bytes; false of other objects.
+// Loads the text of a str, or of bytes. Returns false for other objects.
 bool load_text(const pybind11::handle& object, std::string& text);
 pybind11::str text_object(std::string_view text);
 
-// str() and repr() of any object, for messages: never raise because of what the text holds.
+// Return str() and repr() of any object, for messages. They never raise because of the content of
+// the text.
 std::string str_of(const pybind11::handle& object);
 std::string repr_of(const pybind11::handle& object);
 
-// A path: a str, bytes, or an object with __fspath__.
+// Returns a path from a str, bytes, or an object with __fspath__.
 std::string path_of(const pybind11::handle& path);
 
 }  // namespace assay::python

@@ -1,4 +1,4 @@
-// What checks found, as objects of Python.
+// The results of checks, as Python objects.
 #include <variant>
 
 #include "assay/base/text.h"
@@ -50,7 +50,7 @@ py::dict metrics_of(const Metrics& metrics) {
   return all;
 }
 
-// The numbers of a miss: of complex elements complex ones.
+// The numbers of a mismatch. They are complex for complex elements.
 py::object number(double real, const Miss& miss, double Miss::Part::*imaginary) {
   if (!miss.imaginary) return py::float_(real);
   return py::cast(std::complex<double>(real, (*miss.imaginary).*imaginary));
@@ -91,7 +91,7 @@ std::string repr_of(const char* kind, Outcome outcome, const std::string& why) {
   return formatted("<{} {}: {}>", kind, outcome_word(outcome), why);
 }
 
-// The text of a case's report: of the verdict that decides.
+// Returns the text of the verdict that decides a case's report.
 std::string text_of(const CaseReport& c) {
   if (!c.error.empty()) return report::explain_error(c);
   if (c.remark != Remark::kNone) return report::explain_remark(c);

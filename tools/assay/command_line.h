@@ -5,14 +5,15 @@
 //     return assay::run_command_line(argc, argv);
 //   }
 //
-// linked with assay::command_line (docs/own_operator.md).
+// Link the program with assay::command_line (docs/own_operator.md).
 #pragma once
 
 namespace assay {
 
-// All subcommands of `assay` (docs/gate.md). Exit codes: 0 pass, 1 the comparison failed, 2 usage
-// or unreadable file, 3 not comparable, 4 untrusted. Throws nothing: errors are one line on
-// standard error.
+// Runs the subcommands of `assay` (docs/gate.md). Returns the exit code, which is 0 if all
+// passed, 1 if the comparison failed, 2 if the usage is wrong or a file cannot be read, 3 if
+// something is not comparable, and 4 if it is untrusted. Throws nothing. An error is printed as one
+// line on standard error.
 int run_command_line(int argc, char** argv);
 
 }  // namespace assay

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Records products that PyTorch's libraries, Triton and torch.compile compute on an NVIDIA GPU, as a
-dataset file for `assay identify`. Of large products a corner is kept, with the rows and columns that
-it needs.
+"""Records products that PyTorch's libraries, Triton and torch.compile compute on an NVIDIA GPU, as
+a dataset file for `assay identify`. For large products only a corner is kept, with the rows and
+columns that it needs.
 
     PYTHONPATH=build/release/python python3 tools/record/record_kernels.py --out kernels.h5
     assay identify kernels.h5
@@ -11,7 +11,8 @@ it needs.
     --only split     cuBLAS over many shapes: into which parts it divides K
     --only compiled  what torch.compile generates: casts, biases, relu
 
-Needs PyTorch and Triton that see a GPU. What a version does not have is left out, and it says so.
+Needs PyTorch and Triton with a GPU. Functions that a version does not have are left out, with a
+message.
 """
 import argparse
 import json
@@ -25,7 +26,7 @@ import numpy as np
 
 
 def traced(call):
-    """The result of a call, and each kernel that it ran with its grid."""
+    """Returns the result of a call, and each kernel that it ran with its grid."""
     import torch
     call()
     torch.cuda.synchronize()
@@ -47,7 +48,8 @@ def traced(call):
 
 
 class Recorder:
-    """Makes cases of one machine and one producer; leaves out, with a line, what fails."""
+    """Makes cases of one machine and one producer. Leaves out cases that fail, and prints a line
+    for each."""
 
     def __init__(self, options):
         self.options = options
@@ -64,7 +66,8 @@ class Recorder:
             case = make()
             print(name, case.attributes["source"][:160], flush=True)
             return [case]
-        except Exception as error:  # of PyTorch or Triton: a version without this kernel
+        # an error of PyTorch or Triton, whose version may lack this kernel
+        except Exception as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
             print(f"left out: {name}: {lines[0][:300]}", file=sys.stderr, flush=True)
             if self.options.trace:
@@ -78,8 +81,8 @@ def int8_products(to):
     import torch
     rng = np.random.default_rng(to.options.seed)
     m, n, k = 24, 8, 1 << 18
-    # Rows and columns of one number each, up to -128 times -128, and an end of random ones: sums to
-    # 2^32 that a file can hold.
+    # Rows and columns of a single number, up to -128 times -128, with random numbers at the end.
+    # The sums reach 2^32, and the operands fit in a file.
     a, b = np.empty((m, k), np.int8), np.empty((n, k), np.int8)
     for x in (a, b):
         x[:] = rng.integers(-128, 128, len(x))[:, None]
@@ -103,8 +106,8 @@ def int8_products(to):
 
 
 def triton_product(a, b, out_dtype, tile, scale_a=None, scale_b=None, scale_first=False):
-    """a b by tl.dot; with scales of 1x128 blocks of a and 128x128 of b, each block's sum is scaled
-    and added in float32."""
+    """Computes a b by tl.dot. With scales of 1x128 blocks of a and 128x128 blocks of b, each
+    block's sum is scaled and added in float32."""
     import torch
     from record_triton import block_scaled, product
     (m, k), n = a.shape, b.shape[1]
@@ -125,8 +128,8 @@ def triton_product(a, b, out_dtype, tile, scale_a=None, scale_b=None, scale_firs
 # Scaled products
 
 def quantized(x, rows, columns, dtype, power_of_two):
-    """x in blocks of rows by columns, each times what makes its largest element the format's; and
-    the scales that give x back."""
+    """Returns codes for x in blocks of rows by columns, and the scales that restore x. Each block
+    is scaled so that its largest element is the largest number of the format."""
     import torch
     m, k = x.shape
     blocks = x.reshape(m // rows, rows, k // columns, columns)
@@ -146,13 +149,14 @@ def scaled_products(to):
              torch.float32: "float32", torch.bfloat16: "bfloat16"}
 
     def kept(name, a, b, scale_a, scale_b, result, kernels, attributes):
-        """a [M, K], b [N, K]; scales as they lie on these."""
+        """a is [M, K] and b is [N, K]. The scales have the same orientation."""
         return to.case(name, "scaled_matmul",
                        {"a": a[:corner_m], "b": b[:corner_n], "scale_a": scale_a, "scale_b": scale_b},
                        result[:corner_m, :corner_n], kernels,
                        {"transpose_b": 1, "output_dtype": words[result.dtype], **attributes})
 
-    # Scales of single rows lie by columns; the others' rows begin at multiples of four.
+    # Scales of single rows must be column-major. The rows of other scales begin at multiples of
+    # four.
     def laid(scale, rows):
         if rows == 1:
             return scale.t().contiguous().t()
@@ -226,7 +230,7 @@ def scaled_products(to):
                                   lambda: by_triton(scale_first, power))
 
 
-# How cuBLAS divides K
+# The parts into which cuBLAS divides K
 
 def split_products(to):
     import torch
@@ -239,7 +243,7 @@ def split_products(to):
     for word in to.options.dtypes:
         for m, n in sizes:
             for k in to.options.depths:
-                # Operands of 11 bits: files stay small.
+                # Operands of 11 bits keep the files small.
                 x, y = (torch.randn(s, device="cuda").half() for s in ((m, k), (k, n)))
                 if word != "float16":
                     x, y = x.float(), y.float()
@@ -280,7 +284,7 @@ def compiled_products(to):
         torch.backends.cuda.matmul.allow_tf32 = tf32
         a, b = (torch.randn(s, device="cuda").to(dtype) for s in ((m, k), (k, n)))
         bias = torch.randn(n, device="cuda").to(dtype)
-        if "relu" in function:  # sums that relu leaves as they are
+        if "relu" in function:  # relu does not change these sums
             a, b, bias = a.abs(), b.abs(), bias.abs()
         torch._dynamo.reset()
         compiled = torch.compile(functions[function], dynamic=False,

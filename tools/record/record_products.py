@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Records what a GPU's tensor cores compute, as a dataset file: single matrix instructions on inputs
-that settle how they add (dot), and products through PyTorch's libraries (matmul).
+"""Records the results of a GPU's tensor cores as a dataset file. It has single matrix instructions
+on inputs that determine how they add (dot), and products through PyTorch's libraries (matmul).
 
     PYTHONPATH=build/release/python python3 tools/record/record_products.py --machine hopper --out products.h5
     assay emulate products.h5 --machine hopper --verify
 
-Needs PyTorch that sees a GPU, and nvcc for the single instructions (without it they are left
-out, and it says so).
+Needs PyTorch with a GPU, and nvcc for the single instructions. Without nvcc these are left
+out, with a message.
 """
 import argparse
 import ctypes
@@ -30,7 +30,7 @@ FIELDS = {"float16": (5, 10, 15), "bfloat16": (8, 7, 127), "tfloat32": (8, 10, 1
 
 
 class Codes:
-    """Bit patterns of one format, by sign, exponent field and mantissa."""
+    """Bit patterns of one format, from sign, exponent field and mantissa."""
 
     def __init__(self, name, rng):
         self.name, self.rng = name, rng
@@ -50,7 +50,8 @@ class Codes:
         return self.rng.integers(0, 1 << self.mantissa_bits, shape)
 
     def around(self, shape, low, high):
-        """Random signs and mantissas, exponents in [low, high] as far as the format has them."""
+        """Returns random signs and mantissas, with exponents in [low, high] as far as the format
+        has them."""
         top = (1 << self.exponent_bits) - 2
         field = self.rng.integers(low, high + 1, shape) + self.bias
         return self.make(self.signs(shape), np.clip(field, 1, top), self.mantissas(shape))
@@ -77,7 +78,7 @@ def float_bits(values, name):
 
 
 def families(name, n, k, c_name, rng):
-    """(family, a bits [n, k], b bits [n, k], c bits [n], what it is for)"""
+    """Yields tuples: family, the bits of a [n, k], of b [n, k] and of c [n], and the purpose."""
     codes = Codes(name, rng)
     ones = codes.power((n, k), 0)
     top = (1 << codes.exponent_bits) - 2 - codes.bias
@@ -90,7 +91,7 @@ def families(name, n, k, c_name, rng):
     yield ("wide", codes.around((n, k), -spread, spread), codes.around((n, k), -spread, spread),
            float_bits(np.ldexp(rng.standard_normal(n), rng.integers(-8, 9, n)), c_name),
            "exponents spread widely: what alignment cuts off shows")
-    # C cancels the largest product up to some low bits, and small terms remain.
+    # Two products cancel exactly: the second one is the negative of the first.
     a, b = codes.around((n, k), -spread, -1), codes.around((n, k), -2, 1)
     a[:, 1], b[:, 1] = a[:, 0] ^ (1 << (codes.exponent_bits + codes.mantissa_bits + codes.low)), b[:, 0]
     yield ("cancelling", a, b, c_zero, "two products cancel exactly, smaller ones remain")
@@ -138,7 +139,7 @@ def families(name, n, k, c_name, rng):
     a = ones.copy()
     a[:, 1::2] = codes.power((), 0, 1)
     yield ("cancels_to_zero", a, ones, c_minus, "1 - 1 + ...: the sign of an exact zero")
-    # Specials, one or two a row.
+    # Special values, one or two in each row.
     a, b = codes.around((n, k), -2, 1), codes.around((n, k), -2, 1)
     specials = [codes.nan()] + ([] if name == "float8_e4m3fn" else [codes.infinity(0), codes.infinity(1)])
     for i in range(n):
@@ -155,7 +156,7 @@ def families(name, n, k, c_name, rng):
 
 
 def as_float16(bits, name):
-    """The float16 bit patterns of float8 values, exactly."""
+    """Returns the float16 bit patterns of float8 values. The conversion is exact."""
     if name == "float8_e5m2":
         return bits.astype(np.uint16) << 8
     sign, field, mantissa = bits >> 7, (bits >> 3) & 15, bits & 7
@@ -179,7 +180,7 @@ def build(directory):
 
 
 def instruct(library, kind, a, b, c):
-    """n dots of one instruction each: a, b [n, k], c [n]; n is a multiple of 8."""
+    """Runs n dots of one instruction: a, b [n, k], c [n]. n is a multiple of 8."""
     import torch
     n = len(a)
     tiles = n // 8
@@ -222,8 +223,9 @@ def dots(library, machine, producer, n, seed):
             result = instruct(library, kind, a, b, c)
             promotion = {}
             if dtype.startswith("float8") and machine == "hopper":
-                # Hopper has no such instruction: two of float16 stand for it, over the k whose
-                # remainder by 4 is below 2 and over the others, and their sum is added to C.
+                # Hopper has no such instruction. Two float16 instructions replace it, one for the k
+                # whose remainder by 4 is below 2 and one for the others, and their sum is added to
+                # C.
                 order = [i for i in range(k) if i % 4 < 2] + [i for i in range(k) if i % 4 >= 2]
                 a, b = (as_float16(x, dtype)[:, order] for x in (a, b))
                 promotion = {"promotion_interval": k}
@@ -239,7 +241,7 @@ def dots(library, machine, producer, n, seed):
 
 
 def kernels_of(call):
-    """The result of a call and the names of the kernels that it ran."""
+    """Returns the result of a call and the names of the kernels that it ran."""
     import torch
     call()
     torch.cuda.synchronize()
@@ -293,12 +295,12 @@ def products(machine, producer, seed, depths):
 
 
 def probed(path, machine, producer, device):
-    """The cases of a file of probes (assay probes), with what torch.mm computes of each."""
+    """Returns the cases of a file of probes (assay probes), with the result of torch.mm for each."""
     import torch
     import assay
     from assay import Case
     if device == "npu":
-        import torch_npu  # noqa: F401: it gives PyTorch the device
+        import torch_npu  # noqa: F401: the import makes the device available in PyTorch
     out = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
     with assay.open(path) as file:
         for name in file.case_names():

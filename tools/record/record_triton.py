@@ -1,5 +1,5 @@
-"""The Triton kernels of record_kernels.py: a product by tl.dot, and one whose blocks of 128 k are
-scaled and added in float32."""
+"""The Triton kernels of record_kernels.py: a product by tl.dot, and a product in which each block
+of 128 k is scaled and added in float32."""
 import triton
 import triton.language as tl
 
@@ -21,7 +21,7 @@ def product(a, b, c, k, am, ak, bk, bn, cm, cn, M: tl.constexpr, N: tl.constexpr
 @triton.jit
 def block_scaled(a, b, c, scale_a, scale_b, k, am, ak, bk, bn, cm, cn, sam, sak, sbk, sbn,
                  M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, SCALES_FIRST: tl.constexpr):
-    """Scales of a lie by row and block, those of b by block and block of 128 columns."""
+    """The scales of a are indexed by row and block, those of b by block and block of 128 columns."""
     rows = tl.program_id(0) * M + tl.arange(0, M)
     columns = tl.program_id(1) * N + tl.arange(0, N)
     depth = tl.arange(0, K)

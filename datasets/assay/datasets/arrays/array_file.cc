@@ -41,7 +41,8 @@ class Hdf5Array : public ArraySource {
   std::unique_ptr<ArraySource> pieces_;
 };
 
-// Datasets are opened by their paths, and not listed: cases are what is looked at in such a file.
+// Datasets are opened by their paths and are not listed, because such a file is usually read for
+// its cases.
 class Hdf5File : public ArrayFile {
  public:
   explicit Hdf5File(std::string path) : path_(std::move(path)) {}
@@ -116,7 +117,7 @@ const std::vector<ArrayFormat>& rows() {
        .is_dataset = true,
        .open = open_hdf5,
        .reads = "everything (docs/dataset.md); the file may have any ending if a path follows"},
-      // The last row is that of every other ending, too.
+      // The last row also applies to every other ending.
       {.name = "bin",
        .endings = {".bin", ".raw", ".dat"},
        .example = "x.bin",
@@ -130,7 +131,7 @@ const std::vector<ArrayFormat>& rows() {
   return table;
 }
 
-// Where the file's own name ends, and its kind.
+// The position at which the file's own name ends in a path, and the kind of the file.
 struct ParsedName {
   const ArrayFormat* row;
   std::size_t end;
@@ -145,8 +146,8 @@ const ArrayFormat& format_by_ending(const std::string& path) {
   return rows().back();
 }
 
-// Every way to split "FILE:NAME": behind an archive's ending, and, because an HDF5 file may have
-// any ending, before ":/". In the order of their places.
+// Returns every way to split "FILE:NAME", in the order of their positions: after an archive's
+// ending, and before ":/", because an HDF5 file may have any ending.
 std::vector<ParsedName> splits_of(const std::string& path) {
   std::vector<ParsedName> splits;
   for (std::size_t colon = path.find(':'); colon != std::string::npos;
@@ -161,9 +162,9 @@ std::vector<ParsedName> splits_of(const std::string& path) {
   return splits;
 }
 
-// Names of files and of arrays may have a ':' themselves, so what is there decides: the whole path,
-// then the shortest split at which a file ends. If nothing is there, an archive's ending goes
-// first.
+// Names of files and of arrays may contain a ':', so existing files decide. The whole path is tried
+// first, then the shortest split at which a file exists. If no file exists, a split after an
+// archive's ending is preferred.
 ParsedName parse_name(const std::string& path) {
   const std::vector<ParsedName> splits = splits_of(path);
   const ParsedName whole{&format_by_ending(path), path.size()};
@@ -177,7 +178,7 @@ ParsedName parse_name(const std::string& path) {
   return whole.row->is_archive && !whole.row->is_dataset ? whole : splits.back();
 }
 
-// No more than a line's worth of names.
+// Returns the names as text, with at most a line's worth of them.
 std::string listed(std::vector<std::string> names) {
   constexpr std::size_t kMost = 10;
   if (names.size() <= kMost) return joined(names);
@@ -185,7 +186,7 @@ std::string listed(std::vector<std::string> names) {
   return joined(names) + ", ...";
 }
 
-// The array that is meant where `asked` may be empty, or written with an ending.
+// Returns the name of the requested array. `asked` may be empty, or have an array file's ending.
 std::string choose(const std::string& file, const std::vector<std::string>& names,
                    std::string asked) {
   if (names.empty()) throw FileError(file, "", "holds no arrays");

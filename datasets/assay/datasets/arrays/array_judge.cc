@@ -32,14 +32,15 @@ void read_pieces(ArraySource& actual, ArraySource& expected, std::int64_t piece,
   }
   const auto start = [&](Buffer& buffer, std::int64_t begin) {
     buffer.count = std::min(piece, size - begin);
-    // Where there is no room for a thread, the pieces are read when they are waited for.
+    // If no thread can be started, the pieces are read when someone waits for them.
     return std::async(std::launch::async | std::launch::deferred,
                       [&actual, &expected, &buffer, begin] {
                         actual.read(begin, buffer.count, buffer.actual.bytes());
                         expected.read(begin, buffer.count, buffer.expected.bytes());
                       });
   };
-  std::future<void> reading;  // waited for before the buffers go
+  // declared after the buffers, so that its destructor waits while they exist
+  std::future<void> reading;
   if (size > 0) reading = start(buffers[0], 0);
   for (std::int64_t begin = 0, i = 0; begin < size; begin += piece, ++i) {
     Buffer& read = buffers[i % 2];
@@ -96,19 +97,19 @@ class JudgeByThreads {
     return parts;
   }
 
-  // The sources check parts in order: who has judged the next one hands it to them, and those that
-  // were judged before their turn.
+  // The sources check parts in order. The thread that has judged the next part passes it to them,
+  // and then the following parts that were judged before their turn.
   void check(std::int64_t begin, Pool<Buffer>::Taken buffer) {
     std::unique_lock lock(mutex_);
     judged_.emplace(begin, std::move(buffer));
     if (is_checking_) {
-      // Who reads more than one thread can check waits for it, but not for ever: memory is what
-      // this saves, and what is waited for may have failed.
+      // A reader that is ahead of the checking thread waits for it, to save memory. It does not
+      // wait forever, because the checking thread may have failed.
       room_.wait_for(lock, std::chrono::milliseconds(100),
                      [&] { return judged_.size() <= most_judged_; });
       return;
     }
-    is_checking_ = true;  // and stays so where that throws
+    is_checking_ = true;  // This stays true if the checks below throw.
     while (!judged_.empty() && judged_.begin()->first == checked_) {
       const auto next = judged_.extract(judged_.begin());
       lock.unlock();
@@ -125,7 +126,7 @@ class JudgeByThreads {
   ArraySource &actual_, &expected_;
   const Judges& judges_;
   const int threads_;
-  const std::size_t most_judged_;  // that wait to be checked
+  const std::size_t most_judged_;  // that may wait to be checked
   const bool checks_;
   Pool<Buffer> buffers_{[this] {
     return std::unique_ptr<Buffer>(new Buffer{Tensor(actual_.format(), {PiecewiseJudge::kUnit}),
@@ -133,7 +134,7 @@ class JudgeByThreads {
   }};
   std::mutex mutex_;
   std::condition_variable room_;
-  std::map<std::int64_t, Pool<Buffer>::Taken> judged_;  // by their first elements; not checked
+  std::map<std::int64_t, Pool<Buffer>::Taken> judged_;  // not yet checked, by their first elements
   std::int64_t checked_ = 0;                            // elements
   bool is_checking_ = false;
 };
@@ -181,7 +182,7 @@ std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
   std::vector<Verdict> verdicts;
   for (std::size_t i = 0; i < checks.size(); ++i) {
     if (judges[i] == nullptr) {
-      // Which says why, without a look at the data.
+      // The check says why nothing can be judged, without reading the data.
       verdicts.push_back(checks[i].judge(whole_actual, whole_expected, options));
       continue;
     }

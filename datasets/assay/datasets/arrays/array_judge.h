@@ -1,5 +1,5 @@
-// Judges two arrays as they are read, in pieces: by threads that each read what they judge, or, of
-// files that one thread has to read, while that thread reads the next piece.
+// Judges two arrays in pieces, as they are read. Either several threads each read what they judge,
+// or, for files that only one thread can read, that thread reads the next piece meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@
 
 namespace assay {
 
-// Whether every check can be held against pieces (PiecewiseJudge::can_judge), or says why nothing
-// can be judged.
+// Returns true if every check can judge pieces (PiecewiseJudge::can_judge) or says why nothing can
+// be judged.
 bool judges_in_pieces(const std::vector<ElementCheck>& checks);
 
-// Elements of a piece, where nothing else is asked for: enough for `threads`, and few beside what
-// an array has that is worth it.
+// Returns the default number of elements of a piece: enough work for `threads`, and little memory
+// compared with an array that is worth judging in pieces.
 std::int64_t piece_for(int threads);
 
-// The verdict of each check, the same as judge_by() gives of the whole arrays but for
-// Verdict::where, which says the places of up to 64 misses and looks for no change that would mend
-// them. judges_in_pieces(checks) holds. `piece`: a multiple of
-// PiecewiseJudge::kUnit. What the checks share is read once; limits on statistics that metrics do
-// not settle are read for again. Memory is two pieces of each side, or, where threads read, some
-// kUnit elements of each side for each thread, and what the sources hold. Throws FileError.
+// Returns the verdict of each check. It equals the verdict of judge_by() on the whole arrays,
+// except for Verdict::where. That has the places of up to 64 mismatches, without a search for
+// changes that would repair them. The value of judges_in_pieces(checks) must be true, and `piece`
+// must be a multiple of PiecewiseJudge::kUnit. Data that the checks share is read once; it is read
+// again for limits on statistics that the metrics do not settle. Memory is two pieces of each side
+// and what the sources hold. If threads read, each thread needs a few times kUnit elements of each
+// side instead of the pieces. Throws FileError.
 std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
                                   const std::vector<ElementCheck>& checks,
                                   const JudgeOptions& options, std::int64_t piece);

@@ -15,7 +15,7 @@ bool has_name(const ArrayFormat& row, const Format& format) {
   return row.dtypes.empty() || !dtype_name(row.dtypes, format).empty();
 }
 
-// The other kinds that can say it.
+// Returns the kinds of files that can hold the format.
 std::string kinds_with(const Format& format) {
   std::vector<std::string> kinds;
   for (const ArrayFormat& row : array_formats()) {

@@ -1,4 +1,5 @@
-// Bytes that are read at any place: of a file, or (zip_member.h) of a member of a zip archive.
+// Bytes that can be read at any position: those of a file, or of a member of a zip archive
+// (zip_member.h).
 #pragma once
 
 #include <cstddef>
@@ -16,17 +17,17 @@ class ByteSource {
   virtual std::int64_t size() const = 0;
   // Copies the bytes [at, at + count). Throws FileError.
   virtual void read(std::int64_t at, std::int64_t count, std::byte* to) = 0;
-  // Whether several threads may read at a time.
+  // Returns true if several threads may read at a time.
   virtual bool serves_threads() const { return false; }
-  // Of the first byte on (array_source.h).
+  // Returns the place where the first byte is stored (array_source.h).
   virtual StoredPlace place() const = 0;
 };
 
-// A regular file. Throws FileError where it cannot be opened.
+// Opens a regular file. Throws FileError if it cannot be opened.
 std::unique_ptr<ByteSource> open_plain(const std::string& path);
 
-// The same bytes in a temporary file without a name: for sources that are slow to read out of
-// order. Throws FileError where there is no room.
+// Copies the bytes to a temporary file without a name, for sources that are slow to read out of
+// order. Throws FileError if there is no room.
 std::unique_ptr<ByteSource> spooled(const std::string& path, ByteSource& source);
 
 }  // namespace assay

@@ -14,7 +14,7 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-// Returns the ending of an array file, or "". Files of datasets are no such files.
+// Returns the ending of an array file, or "". The endings of dataset files do not count.
 std::string_view array_ending(std::string_view path) {
   for (const ArrayFormat& row : array_formats()) {
     for (const std::string_view ending : row.endings) {
@@ -26,8 +26,8 @@ std::string_view array_ending(std::string_view path) {
 
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with("."); }
 
-// Adds what is under `folder`, which is called `name` in the folder where the walk began. `above`:
-// the folders on the way, where their links lead, because a link may lead back to one of them.
+// Adds the files below `folder`. `name` is its path in the folder where the walk began. `above` has
+// the folders on the way, with links resolved, because a link may lead back to one of them.
 void add_files(const fs::path& folder, const fs::path& name, std::vector<fs::path>& above,
                std::vector<std::string>& files) {
   std::error_code error, ignored;
@@ -116,7 +116,7 @@ NewFolder::~NewFolder() {
   std::error_code error;
   fs::remove_all(hidden_, error);
   for (const std::string& name : moved_) fs::remove_all(in_folder(folder_, name), error);
-  for (const std::string& folder : made_) fs::remove(folder, error);  // if it is empty
+  for (const std::string& folder : made_) fs::remove(folder, error);  // removed only if it is empty
 }
 
 void NewFolder::make(const std::string& name) const {

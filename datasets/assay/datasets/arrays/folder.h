@@ -1,4 +1,4 @@
-// What is in a folder, and names of the arrays in it.
+// The content of folders, and the names of arrays in them.
 #pragma once
 
 #include <string>
@@ -7,28 +7,30 @@
 
 namespace assay {
 
-// Everything under a folder that is not a folder itself, at any depth, by the paths within it,
-// sorted: files, and what only has the name of one (a pipe, a link that leads nowhere), which is an
-// error where it is read. Links to folders are followed, unless they lead back to where they are.
-// Hidden files and folders are left out. Throws FileError.
+// Returns everything under a folder, at any depth, that is not a folder itself, as sorted paths
+// within the folder. This includes entries that are not regular files, such as a pipe or a link
+// that leads nowhere; reading one of these is an error. Links to folders are followed, unless they
+// lead back to a folder that contains them. Hidden files and folders are left out. Throws
+// FileError.
 std::vector<std::string> files_under(const std::string& folder);
-// The names of the folders in it, sorted; hidden ones and links are left out.
+// Returns the names of the folders in it, sorted, without hidden ones and links.
 std::vector<std::string> folders_in(const std::string& folder);
 
 bool is_folder(const std::string& path);
 bool is_file(const std::string& path);
 std::string in_folder(const std::string& folder, const std::string& name);
-// "b" of "a/b/" and of "a/b".
+// Returns "b" for "a/b/" and for "a/b".
 std::string last_name(const std::string& path);
 
-// Whether arrays that teams leave behind end so: .npy, .npz, .pt, .safetensors, .pb, .bin, ...
+// Returns true if the path has an ending of the array files that teams leave behind: .npy, .npz,
+// .pt, .safetensors, .pb, .bin, ...
 bool is_array_file(std::string_view path);
-// The path without the ending of an array file.
+// Returns the path without the ending of an array file.
 std::string without_array_ending(const std::string& path);
 
-// A folder that is written whole or not at all. It must be new or empty; what is written lies in a
-// hidden folder within it until commit() moves it to its place. Without commit() nothing is left,
-// not even the folders that were made for it. Throws FileError.
+// A folder that is written whole or not at all. It must be new or empty. Everything is written to a
+// hidden folder within it, until commit() moves the content to its place. Without commit() nothing
+// is left, not even the folders that were made for it. Throws FileError.
 class NewFolder {
  public:
   explicit NewFolder(const std::string& folder);
@@ -39,12 +41,12 @@ class NewFolder {
   const std::string& path() const { return hidden_; }  // where to write
   // Makes a folder within it, at any depth.
   void make(const std::string& name) const;
-  // `last`: the name of what is moved last; a folder without it is not whole.
+  // `last` is the name of the entry that is moved last. A folder without it is not whole.
   void commit(const std::string& last);
 
  private:
   std::string folder_, hidden_;
-  std::vector<std::string> made_;   // folders, the outermost last
+  std::vector<std::string> made_;   // the outermost folder is last
   std::vector<std::string> moved_;  // names in folder_
 };
 

@@ -12,8 +12,8 @@
 namespace assay {
 namespace {
 
-// What numpy.dtype() takes for a kind and width (NumPy 1.24, 64-bit Linux). A single character may
-// follow a byte order; a word may not.
+// The spellings that numpy.dtype() accepts for a kind and width (NumPy 1.24, 64-bit Linux). A
+// single character may follow a byte order; a word may not.
 struct Spelling {
   std::string_view code, characters, words;
 };
@@ -52,7 +52,8 @@ std::string_view code_of(std::string_view text, bool has_order) {
   return text;
 }
 
-// Says why elements of a kind are not read, and what to save instead. Empty for kinds of numbers.
+// Returns why elements of a kind are not read, and what to save instead. Returns an empty string
+// for kinds of numbers.
 std::string_view why_unread(char kind) {
   switch (kind) {
     case 'O':
@@ -100,11 +101,12 @@ NpyType npy_type(const std::string& path, const Literal& literal) {
   // A unit follows dates: 'M8[ns]'.
   const bool is_date = (kind == 'M' || kind == 'm') && code.substr(1).starts_with("8[");
   if (!is_code && !is_date) refuse("NumPy has no such dtype");
-  // Where NumPy has no bfloat16, its bits lie in unsigned integers of 16 bits: they must be said.
+  // NumPy has no bfloat16, so its bits are stored as unsigned 16-bit integers. The caller must
+  // therefore say what such integers are.
   const bool is_uint16 = kind == 'u' && width == 2;
   const Format* known =
       is_uint16 ? nullptr : find_dtype(kNpyDtypes, formatted("{}{}", kind, width));
-  // ml_dtypes gives its 8-bit floats either kind.
+  // ml_dtypes uses either of two kinds for its 8-bit floats.
   const bool is_pattern = (kind == 'V' && (width == 1 || width == 2 || width == 4)) ||
                           (kind == 'f' && width == 1) || is_uint16;
   if (known == nullptr && !is_pattern) {

@@ -20,7 +20,7 @@
 namespace assay {
 namespace {
 
-// The header: a dict literal with these three keys, each once, and nothing else.
+// The header is a dict literal with exactly these three keys, each once.
 struct NpyHeader {
   Literal descr;
   bool fortran_order = false;
@@ -33,7 +33,7 @@ NpyHeader npy_header(const std::string& path, const std::string& text, int versi
   };
   Literal header;
   try {
-    // As numpy: Python 2 wrote extents of 1L.
+    // NumPy accepts extents such as 1L, which Python 2 wrote.
     header = parse_literal(text, version < 3 ? Python::k2 : Python::k3);
   } catch (const std::invalid_argument& e) {
     bad(formatted("is damaged: {}", e.what()));
@@ -69,7 +69,7 @@ NpyHeader npy_header(const std::string& path, const std::string& text, int versi
   return result;
 }
 
-// numpy's headers take some hundred bytes; a hostile length would fill the memory.
+// numpy's headers have some hundred bytes. The limit protects the memory from a hostile length.
 constexpr std::int64_t kMaxHeader = std::int64_t{1} << 20;
 
 // `bytes` are the .npy file.
@@ -102,7 +102,7 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
         path, "",
         formatted("has an .npy header of {} bytes, over the {} that are read", length, kMaxHeader));
   }
-  // From the beginning, so that checksums of what is read in order stay whole.
+  // Reads from the beginning, so that checksums of data that are read in order remain complete.
   std::string header(static_cast<std::size_t>(offset), ' ');
   bytes->read(0, offset, reinterpret_cast<std::byte*>(header.data()));
   header.erase(0, static_cast<std::size_t>(8 + length_size));
@@ -149,7 +149,7 @@ class NpyFile : public ArrayFile {
   std::shared_ptr<ByteSource> bytes_;
 };
 
-// Members' names are those of their arrays, without `.npy`.
+// The members' names are those of their arrays, without the ending `.npy`.
 class NpzFile : public ArrayFile {
  public:
   explicit NpzFile(const std::string& path) : archive_(path) {
@@ -171,7 +171,8 @@ class NpzFile : public ArrayFile {
 };
 
 std::string npy_bytes(const TensorView& complex_view) {
-  // NumPy has no complex32: float16 in another, last dimension of 2 (pair_parts).
+  // NumPy has no complex32. It is written as float16 with an additional last dimension of 2
+  // (pair_parts).
   const bool paired =
       complex_view.format->is_complex() && dtype_name(kNpyDtypes, *complex_view.format).empty();
   const TensorView view = paired ? parts_of(complex_view) : complex_view;
@@ -185,7 +186,7 @@ std::string npy_bytes(const TensorView& complex_view) {
   if (view.rank() == 1) shape.resize(shape.size() - 1);
   std::string header =
       formatted("{{'descr': '{}', 'fortran_order': False, 'shape': {}), }}", descr, shape);
-  // As NumPy has it: the data begin at a multiple of 64 bytes, behind a line's end.
+  // As in NumPy, the data begin at a multiple of 64 bytes, after an end of line.
   constexpr std::size_t kStart = 10;
   header.resize((kStart + header.size() + 1 + 63) / 64 * 64 - kStart - 1, ' ');
   header += '\n';

@@ -26,11 +26,12 @@ constexpr DtypeNames kOnnxDtypes =
     "5=int16 6=int32 7=int64 4=uint16 12=uint32 13=uint64 22=int4 21=uint4 15=complex128 "
     "14=complex64 9=bool";
 
-// Of TensorProto in onnx.proto3; the fields that hold the elements have those of kData.
+// Field numbers of TensorProto in onnx.proto3. The fields that hold the elements are in kData.
 constexpr std::uint64_t kDims = 1, kDataType = 2, kSegment = 3, kStringData = 6, kRawData = 9,
                         kDataLocation = 14, kLastField = 16;
 
-// The fields of numbers, and which elements lie there: patterns of narrow floats are numbers, too.
+// The fields that hold numbers, and the dtypes of the elements that they hold. Bit patterns of
+// narrow floats are stored as numbers, too.
 struct DataField {
   std::uint64_t field;
   Wire wire;  // of one element; many are packed into bytes
@@ -48,7 +49,7 @@ constexpr DataField kData[] = {
     {10, kFixed8, 8, [](const Format& f) { return is_one_of(f, "float64", "complex128"); }},
     {11, kVarint, 0, [](const Format& f) { return is_one_of(f, "uint32", "uint64"); }}};
 
-// Elements that were numbers in the file, as they lie in memory.
+// Elements that were numbers in the file, in their form in memory.
 class HeldBytes : public ByteSource {
  public:
   HeldBytes(std::vector<std::byte> bytes, StoredPlace place)
@@ -120,8 +121,8 @@ class OnnxFile : public ArrayFile {
                               f.name, shape_text(shape_), needed));
   }
 
-  // Does what reads the file as a tensor. Where that is refused, the file is refused as what else
-  // it is, if that can be told.
+  // Calls `read`, which reads the file as a tensor. If that refuses the file and the file looks
+  // like another kind of message, the error says which kind.
   template <typename Read>
   std::invoke_result_t<Read> consistent(const Read& read) const {
     try {
@@ -133,13 +134,14 @@ class OnnxFile : public ArrayFile {
     }
   }
 
-  // Elements that lie in a field of numbers, of which the low bytes are the element.
+  // Returns the elements that are stored in a field of numbers. The low bytes of a number are the
+  // element.
   std::shared_ptr<ByteSource> held(const Format& f, double needed) const {
     if (field_ != nullptr && !field_->holds(f)) {
       throw FileError(path_, "",
                       formatted("holds its elements in a field that is not one of {}", f.name));
     }
-    // Of complex elements the parts are numbers, one after the other.
+    // The parts of a complex element are two numbers, one after the other.
     const auto width = static_cast<std::size_t>(part_format(f).storage_bytes);
     check_size(f, static_cast<double>(numbers_.size() * width), needed);
     std::vector<std::byte> bytes(numbers_.size() * width);
@@ -190,7 +192,7 @@ class OnnxFile : public ArrayFile {
       message.refuse("holds a segment of a tensor; save the whole tensor in one file");
     } else if (field == 0 || field > kLastField) {
       message.refuse("is no ONNX TensorProto: it has fields that a tensor has not");
-    } else {  // its name, a comment, where external data would lie
+    } else {  // its name, a comment, or the place of external data
       expect(kBytes);
       message.skip(message.length());
     }
@@ -225,8 +227,8 @@ class OnnxFile : public ArrayFile {
   std::uint64_t data_type_ = 0;
   std::optional<std::int64_t> raw_size_;
   std::int64_t raw_begin_ = 0;
-  const DataField* field_ = nullptr;    // in which numbers lie
-  std::vector<std::uint64_t> numbers_;  // at most eight bytes for each of the file's
+  const DataField* field_ = nullptr;    // the field that holds the numbers
+  std::vector<std::uint64_t> numbers_;  // at most eight bytes for each byte in the file
 };
 
 }  // namespace

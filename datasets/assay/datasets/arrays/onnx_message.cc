@@ -57,11 +57,12 @@ namespace {
 struct Field {
   bool is_varint = true, is_bytes = true;  // all of them
   std::int64_t count = 0;
-  std::int64_t begin = 0, end = 0;  // of the first one's bytes
+  std::int64_t begin = 0, end = 0;  // the bytes of the first value
 };
 using Fields = std::map<std::uint64_t, Field>;
 
-// The fields of a message, without a look into them; nothing if the bytes are not a message.
+// Returns the fields of a message without parsing their content, or nothing if the bytes are not a
+// message.
 std::optional<Fields> fields_of(const std::string& path, ByteSource& bytes, std::int64_t begin,
                                 std::int64_t end) {
   Fields fields;
@@ -94,8 +95,8 @@ bool has(const Fields& fields, std::uint64_t number, bool Field::*wire) {
   return found != fields.end() && found->second.*wire;
 }
 
-// The messages of which there may be tensors in a file; all have a number in the second field, or
-// messages in the first two.
+// Field numbers of the messages that may contain tensors. All of these messages have a number in
+// the second field, or messages in the first two.
 constexpr std::uint64_t kName = 1, kType = 2, kFirstValue = 3, kMapValues = 5, kLastValue = 7;
 
 constexpr std::string_view kWayOut =
@@ -136,7 +137,7 @@ std::string other_message(const std::string& path, ByteSource& bytes) {
     const bool is_message =
         inside && (inside->empty() || has(*inside, kType, &Field::is_varint) ||
                    (has(*inside, 1, &Field::is_bytes) && has(*inside, 2, &Field::is_bytes)));
-    // A segment of a tensor is two numbers.
+    // A segment of a tensor consists of two numbers.
     const bool is_segment = number == kFirstValue && inside && !inside->empty() &&
                             inside->rbegin()->first <= 2 && has(*inside, 1, &Field::is_varint);
     if (!is_message || is_segment) return "";

@@ -1,5 +1,5 @@
-// Messages of protocol buffers, as files of ONNX hold them, and which message of onnx.proto a file
-// is.
+// Messages of protocol buffers, as ONNX files hold them, and which message of onnx.proto a file
+// holds.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace assay::onnx {
 
-// How protocol buffers write a value.
+// The encodings of a value in protocol buffers.
 enum Wire : std::uint64_t { kVarint = 0, kFixed8 = 1, kBytes = 2, kFixed4 = 5 };
 
 // A message, or a part of one, that is read through a window. Each function throws FileError, which
-// names the file, if the bytes are none of a message.
+// names the file, if the bytes do not form a message.
 class Message {
  public:
   Message(const std::string& path, ByteSource& bytes) : Message(path, bytes, 0, bytes.size()) {}
@@ -40,14 +40,16 @@ class Message {
   std::vector<std::byte> window_;
 };
 
-// Says which message of onnx.proto other than a TensorProto the file looks like, and what to do:
-// "is an ONNX ModelProto, ...". Returns an empty string if nothing tells. Sequences and optionals
-// have the wire types of a tensor: ask about these only if the file is no consistent tensor.
+// Describes a file that looks like a message of onnx.proto other than a TensorProto, and says what
+// to do: "is an ONNX ModelProto, ...". Returns an empty string if the file looks like no such
+// message. Call it for sequences and optionals only if the file is not a consistent tensor, because
+// they have the wire types of a tensor.
 std::string other_message(const std::string& path, ByteSource& bytes);
 // Returns true if the file can be a TensorProto, because it has a data type or is damaged.
 bool may_be_tensor(const std::string& path, ByteSource& bytes);
 
-// "FLOAT", the name of a TensorProto.DataType; an empty string if the number has none.
+// Returns the name of a TensorProto.DataType, such as "FLOAT", or an empty string if the number has
+// no name.
 std::string data_type_name(std::uint64_t data_type);
 
 }  // namespace assay::onnx

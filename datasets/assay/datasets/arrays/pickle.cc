@@ -10,12 +10,12 @@
 namespace assay::pickle {
 namespace {
 
-// A tensor takes some twenty values; hostile bytes make one a byte.
+// A tensor needs some twenty values, but hostile data can create a value with each byte.
 constexpr std::size_t kMostValues = std::size_t{1} << 21;
 
 constexpr std::string_view kOrderedDict = "collections OrderedDict";
 
-// Opcodes as Python's module pickletools has them.
+// The opcodes of Python's module pickletools.
 enum Opcode : std::uint8_t {
   kProto = 0x80,
   kFrame = 0x95,
@@ -207,7 +207,7 @@ class Machine {
     push(Kind::kInt, static_cast<std::int64_t>(bits | high));
   }
 
-  // Those that put something on the stack that stands in the bytes; false for any other.
+  // Runs an opcode that pushes a value from the bytes. Returns false for any other opcode.
   bool literal(std::uint8_t opcode) {
     switch (opcode) {
       case kNoneValue:

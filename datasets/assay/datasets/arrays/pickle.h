@@ -1,6 +1,6 @@
 // Pickles, read as data: a machine for the few opcodes that build numbers, texts, lists, tuples and
-// dicts. Nothing is imported, called or executed; a call is kept as what would be called, and only
-// of names that the caller allows.
+// dicts. Nothing is imported, called or executed. A call is kept as a record of its function and
+// arguments, and only for functions whose names the caller allows.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum class Kind : std::uint8_t {
   kDict,
   kGlobal,      // text: "module name"
   kPersistent,  // items: the id
-  kCall,        // items: what is called, its arguments (a tuple)
+  kCall,        // items: the called function, its arguments (a tuple)
   kOther,       // bytes, floats, integers beyond int64
 };
 
@@ -42,7 +42,7 @@ struct Pickle {
 };
 
 // Reads a pickle of protocol 2 to 5. Values may share others, also in circles. Throws
-// std::invalid_argument with the reason where it is damaged, too large, or has an opcode or a
+// std::invalid_argument with the reason if the pickle is damaged, too large, or has an opcode or a
 // global that is not allowed.
 Pickle read_pickle(std::string_view bytes,
                    const std::function<bool(std::string_view global)>& allowed);

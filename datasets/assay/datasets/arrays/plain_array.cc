@@ -22,7 +22,7 @@ Strides column_major_strides(const Shape& shape) {
   return strides;
 }
 
-// The last element's position in elements; of an array that has some.
+// Returns the position of the last element, in elements. The array must not be empty.
 std::int64_t last_position(const ArrayLayout& layout) {
   std::int64_t last = 0;
   for (std::size_t d = 0; d < layout.shape.size(); ++d) {
@@ -49,7 +49,8 @@ class PlainArray : public ArraySource {
   }
   const Format& format() const override { return *layout_.format; }
   const Shape& shape() const override { return layout_.shape; }
-  // Strides are read from bytes that the first read holds, and columns best by few reads.
+  // Arrays with strides are read from the bytes that the first read keeps, and columns need few
+  // large reads. Neither works with several threads.
   bool serves_threads() const override {
     return layout_.strides.empty() && !is_read_by_columns() && bytes_->serves_threads();
   }
@@ -77,7 +78,8 @@ class PlainArray : public ArraySource {
  private:
   bool is_read_by_columns() const { return layout_.column_major && layout_.shape.size() > 1; }
 
-  // Whether the strides go as these do; those of one step go nowhere.
+  // Returns true if the strides equal `others`. The strides of dimensions with one element do not
+  // matter.
   bool are_steps(const Strides& others) const {
     for (std::size_t d = 0; d < layout_.shape.size(); ++d) {
       if (layout_.shape[d] > 1 && layout_.strides[d] != others[d]) return false;
@@ -85,7 +87,7 @@ class PlainArray : public ArraySource {
     return true;
   }
 
-  // The bytes that the strides span are read once, and held.
+  // Reads the bytes that the strides span once and keeps them in memory.
   void read_strided(std::int64_t begin, std::int64_t count, std::byte* to) {
     if (held_.empty()) {
       held_.resize(static_cast<std::size_t>((last_position(layout_) + 1) * width_));
@@ -115,9 +117,9 @@ class PlainArray : public ArraySource {
     }
   }
 
-  // In the file the elements of a column lie beside each other. A read of a few of them takes as
-  // long as one of a page, so that whole rows are read by bands; but what is only looked at, and
-  // rows that are too large to hold, element by element.
+  // In the file the elements of a column lie one after another. Reading a few of them takes as long
+  // as reading a page, so whole rows are read in bands. Small reads, and rows that are too large
+  // for memory, are read element by element.
   void read_column_major(std::int64_t begin, std::int64_t count, std::byte* to) {
     constexpr std::int64_t kFew = 16, kMostHeld = std::int64_t{256} << 20;
     const std::int64_t row = element_count(layout_.shape) / layout_.shape.front();
@@ -137,7 +139,7 @@ class PlainArray : public ArraySource {
     }
   }
 
-  // Where the element of a row-major position lies in a column-major array.
+  // Returns the position in a column-major array of the element at a row-major position.
   std::int64_t position_of(std::int64_t element) const {
     std::int64_t at = 0, step = element_count(layout_.shape);
     for (std::size_t d = layout_.shape.size(); d-- > 0;) {
@@ -148,8 +150,8 @@ class PlainArray : public ArraySource {
     return at;
   }
 
-  // Rows from `first` on, of `row` elements each. Columns are read in the order of the file, many
-  // at a time where they are short or most of them is wanted.
+  // Reads rows of `row` elements each, starting at row `first`. Columns are read in the order of
+  // the file. Several columns are read at a time if they are short or if most of them is needed.
   void read_band(std::int64_t first, std::int64_t row) {
     constexpr std::int64_t kBand = std::int64_t{16} << 20, kShort = 4096;
     constexpr std::int64_t kBlock = std::int64_t{1} << 20, kTile = 16;
@@ -160,9 +162,10 @@ class PlainArray : public ArraySource {
     const std::int64_t most =
         whole ? std::max<std::int64_t>(kBlock / (pitch * width_), 1) : std::min(kTile, row);
     std::vector<std::byte> block(static_cast<std::size_t>(std::min(most, row) * pitch * width_));
-    band_.rows = 0;  // until it is read
+    band_.rows = 0;  // 0 until the band is read
     band_.elements.resize(static_cast<std::size_t>(rows * row * width_));
-    std::vector<std::int64_t> index(layout_.shape.size());  // of the column, without the first
+    // index of the column, without the first dimension
+    std::vector<std::int64_t> index(layout_.shape.size());
     for (std::int64_t begin = 0; begin < row; begin += most) {
       const std::int64_t columns = std::min(most, row - begin);
       if (whole) {
@@ -185,8 +188,8 @@ class PlainArray : public ArraySource {
     band_.first = first, band_.rows = rows;
   }
 
-  // The place in a row-major row of the column whose index in the other dimensions this is; then
-  // it is that of the next column of the file.
+  // Returns the place in a row-major row of the column whose index in the other dimensions is
+  // `index`. Then advances `index` to the next column of the file.
   std::int64_t next_column(std::vector<std::int64_t>& index) const {
     std::int64_t place = 0;
     for (std::size_t d = 1; d < index.size(); ++d) place = place * layout_.shape[d] + index[d];
@@ -229,10 +232,10 @@ class PlainArray : public ArraySource {
   std::shared_ptr<ByteSource> bytes_;
   ArrayLayout layout_;
   std::int64_t width_;
-  std::vector<std::byte> held_;  // of strides: all that they span
+  std::vector<std::byte> held_;  // for an array with strides: all bytes that the strides span
   struct Band {
     std::int64_t first = 0, rows = 0;
-    std::vector<std::byte> elements;  // of these rows, row-major
+    std::vector<std::byte> elements;  // for columns; the elements are row-major
   } band_;                            // of columns
 };
 
@@ -256,7 +259,8 @@ std::unique_ptr<ArraySource> plain_array(std::string path, std::shared_ptr<ByteS
 
 StoredPlace place_within(const ByteSource& bytes, std::int64_t offset, std::int64_t size) {
   StoredPlace place = bytes.place();
-  // Members of an archive are numbered below 0; two arrays of one member differ by their offset.
+  // The places of an archive's members are below 0. Two arrays of one member differ by their
+  // offset.
   place.begin += place.begin < 0 ? -(offset << 20) : offset;
   place.size = size;
   return place;

@@ -1,4 +1,4 @@
-// Elements that lie in bytes one after another, or in strides.
+// Arrays whose elements lie one after another, or at strides, in a source of bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +17,33 @@ struct ArrayLayout {
   std::int64_t offset = 0;  // of the first element, in bytes
   bool swap = false;        // big-endian
   bool column_major = false;
-  bool packed = false;   // two elements of 4 bits a byte, the one in the low bits first; row-major
-  Strides strides = {};  // in elements, none below 0; empty: rows (or columns) without gaps
+  // two elements of 4 bits in a byte, the first one in the low bits; only row-major
+  bool packed = false;
+  Strides strides = {};  // In elements, not negative. Empty for rows (or columns) without gaps.
   StoredPlace place = {};
   bool shape_is_inferred = false;
 };
 
-// The bytes that elements from the offset on take; a float64, for a hostile shape may exceed int64.
-// Throws FileError, which `path` names, where the shape is none.
+// Returns the number of bytes that the elements take, without the offset. The type is double
+// because the number may exceed int64 for a hostile shape. Throws FileError, which names `path`, if
+// the shape is not valid.
 double bytes_needed(const std::string& path, const Format& format, const Shape& shape,
                     bool packed = false);
 
-// `path` names the array in messages. The bytes must hold it (bytes_needed).
+// Returns the elements in `bytes`, which must be large enough (bytes_needed). `path` is the array's
+// name in messages.
 std::unique_ptr<ArraySource> plain_array(std::string path, std::shared_ptr<ByteSource> bytes,
                                          ArrayLayout layout);
 
-// The place of an array within a file, or within an archive's member.
+// Returns the place of an array within a file, or within an archive's member.
 StoredPlace place_within(const ByteSource& bytes, std::int64_t offset, std::int64_t size);
 
-// All bytes of a small source, as text. Throws FileError where there are more than `most`; `what`
-// names it there.
+// Reads all bytes of a small source as text. Throws FileError, whose message calls the source
+// `what`, if there are more than `most` bytes.
 std::string text_of(ByteSource& bytes, std::int64_t most, const std::string& path,
                     const std::string& what);
 
-// Elements one after another in a view's row-major order, as text.
+// Returns the elements one after another, in the view's row-major order, as text.
 std::string bytes_of(const TensorView& view);
 
 }  // namespace assay

@@ -153,7 +153,8 @@ class Parser {
         at_ = end;
         return {*whole};
       }
-      // Whole numbers beyond int64 are no sizes, no indices and no attributes of an operator.
+      // Integers beyond int64 are refused, because no size, index or attribute of an operator is
+      // that large.
       const bool is_whole = word.find_first_of(".eE") == std::string_view::npos;
       const auto real = read_number<double>(word);
       if (real && !is_whole && std::isfinite(*real)) {

@@ -1,4 +1,4 @@
-// Python's literals, as tables of test cases have them: parsed, never evaluated.
+// Python's literals, as tables of test cases contain them. They are parsed, never evaluated.
 #pragma once
 
 #include <cstdint>
@@ -31,14 +31,14 @@ struct LiteralItem {
   Literal key, value;
 };
 
-// Whose literals: Python 2 has u'text', and integers that end in L.
+// The Python version that wrote the literal: Python 2 has u'text', and integers that end in L.
 enum class Python : std::uint8_t { k2, k3 };
 
-// The whole text as one literal. Nothing but literals is taken: no names, calls, operators,
-// prefixed strings or joined ones; nesting ends at 64. Throws std::invalid_argument that says what
-// stands where.
+// Parses the whole text as one literal. Nothing but literals is accepted: no names, calls,
+// operators, prefixed strings or joined ones. Nesting ends at 64. Throws std::invalid_argument,
+// which says what was found at which position.
 Literal parse_literal(std::string_view text, Python version = Python::k3);
-// As Python writes it: repr().
+// Returns the literal as Python's repr() writes it.
 std::string literal_text(const Literal& literal);
 
 }  // namespace assay

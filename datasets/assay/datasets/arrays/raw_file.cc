@@ -22,14 +22,14 @@ namespace {
 constexpr std::string_view kShapeMark = "__shape_";
 constexpr const char* kBeside = ".json";
 
-// "out/x_bfloat16.bin" -> "x_bfloat16".
+// Returns "x_bfloat16" for "out/x_bfloat16.bin".
 std::string stem_of(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   const std::string ending = std::filesystem::path(name).extension().string();
   return name.substr(0, name.size() - ending.size());
 }
 
-// The longest last words of a name that are a dtype.
+// Returns the dtype that the last words of a name form, with as many words as possible.
 const Format* dtype_at_end(std::string_view stem) {
   for (std::size_t at = 0; at < stem.size(); ++at) {
     const bool is_start = at == 0 || std::string_view("_.-").find(stem[at - 1]) != stem.npos;
@@ -49,7 +49,7 @@ constexpr DtypeNames kMlirTypes =
     "si16=int16 i32=int32 si32=int32 i64=int64 si64=int64 ui16=uint16 ui32=uint32 ui64=uint64 "
     "i4=int4 si4=int4 ui4=uint4 i1=bool";
 
-// "3x4xf32" of IREE, a word of the name.
+// Reads IREE's "3x4xf32", which is a word of the name.
 bool read_mlir_type(const std::string& name, SaidByName& said) {
   std::size_t begin = 0;
   while (begin < name.size()) {
@@ -122,7 +122,7 @@ class RawFile : public ArrayFile {
   }
 
  private:
-  // Elements of 4 bits lie one or two in a byte: the file's size says which.
+  // A byte holds one or two elements of 4 bits. The file's size tells how many.
   bool is_packed(const Format& f, const Shape& shape) const {
     const auto size = static_cast<double>(bytes_->size());
     return f.bits == 4 && bytes_needed(path_, f, shape) != size &&

@@ -1,4 +1,4 @@
-// Raw bytes: what they are stands in the file's name, in a file beside it, or with the caller.
+// Raw bytes. The file's name, a file beside it, or the caller says what they are.
 #pragma once
 
 #include <map>
@@ -14,31 +14,35 @@ namespace assay {
 struct SaidByName {
   const Format* format = nullptr;
   std::optional<Shape> shape;
-  std::string wrong_shape = {};  // what stands behind `__shape_` where that is none
-  bool is_absent = false;        // "input_2_none.bin": an optional input that is not there
+  std::string wrong_shape = {};  // The text after `__shape_` if it is not a shape.
+  bool is_absent = false;        // "input_2_none.bin" stands for an absent optional input
 };
 
-// What the name of a file, or of an array in one, says of its elements:
+// Returns what the name of a file, or of an array in a file, says about its elements:
 // - `golden_0_bfloat16__shape_2x8x128.bin`, `__shape_scalar` for rank 0 (the Ascend test kit);
 // - `x.3x4xf32.bin`, `x_3x4xbf16.bin`, with MLIR's names of types (IREE);
-// - `x_float16.bin`: the dtype alone, as the last word.
-// Folders and the ending do not count. Nothing is said by words without a digit, but for `bool`.
+// - `x_float16.bin`: only the dtype, as the last word.
+// Folders and the ending are ignored. Words without a digit say nothing, except `bool`.
 SaidByName said_by_name(const std::string& path);
 
-// The format of elements that a file stores as `stored`: of bytes without a meaning (nullptr), of
-// unsigned integers of that width, at most two bytes, and of int8 that may be int4, what is asked
-// for, else what the name says; nullptr where nothing says it.
+// Returns the format of elements that a file stores as `stored`. Three kinds of stored elements can
+// be patterns of another format: bytes without a meaning (`stored` is nullptr), unsigned integers
+// of at most two bytes, and int8 elements that may be int4. For these, returns the requested format
+// of that width, or the one that the name says. Otherwise returns `stored`, which may be nullptr.
 const Format* said_format(const Format* stored, int width, const ArrayRequest& request);
-// Says that nothing says what patterns of `width` bytes are, and which dtypes they may be.
+// Returns a message that nothing says what patterns of `width` bytes are, with the dtypes that are
+// possible.
 std::string unsaid_patterns(int width, const ArrayRequest& request);
 
-// Makes complex elements of a layout of floats where these are said to be the parts of some: by the
-// request, or, of float16, which neither NumPy nor older PyTorch pairs, by the file's name. The
-// last dimension goes where it is 2, the real part first; else it is of pairs and becomes half as
-// long. Throws FileError where the request says it of what is no pairs, or of parts that lie apart.
+// Turns a layout of floats into one of complex elements, if the floats are the parts of complex
+// numbers. The request may say so. For float16 the file's name may say it as well, because neither
+// NumPy nor older PyTorch has complex32. If the last dimension is 2, it holds the real and the
+// imaginary part and is removed. Otherwise it holds pairs, and becomes half as long. Throws
+// FileError if the request asks for pairs and the last dimension is not even, or if the parts of an
+// element do not lie one after the other.
 void pair_parts(ArrayLayout& layout, const ArrayRequest& request);
 
-// Returns the path of the file that says what a file of raw bytes holds: "x.bin.json" for "x.bin".
+// Returns the path of the file that describes a file of raw bytes: "x.bin.json" for "x.bin".
 // Returns an empty string for other kinds of files.
 std::string file_beside(const std::string& path);
 

@@ -17,9 +17,9 @@ namespace assay {
 namespace {
 
 constexpr std::int64_t kLength = 8;                // bytes of the header's length
-constexpr std::int64_t kMostHeader = 100'000'000;  // as the format's own reader has it
+constexpr std::int64_t kMostHeader = 100'000'000;  // the limit of the format's own reader
 
-// Two elements of 4 bits lie in a byte.
+// Two elements of 4 bits share a byte.
 bool is_packed(const Format& format) { return format.bits == 4; }
 
 class SafetensorsFile : public ArrayFile {
@@ -92,8 +92,8 @@ class SafetensorsFile : public ArrayFile {
     return text;
   }
 
-  // The arrays fill the file, one after another: what overlaps or lies in a gap could be meant in
-  // two ways.
+  // The arrays must fill the file, one after another. Overlaps and gaps are refused, because their
+  // meaning is ambiguous.
   void check_places() {
     std::int64_t at = 0;
     const std::int64_t size = bytes_->size() - data_;
@@ -119,7 +119,7 @@ class SafetensorsFile : public ArrayFile {
 
   std::string path_;
   std::shared_ptr<ByteSource> bytes_;
-  std::int64_t data_ = 0;  // where the arrays' bytes begin
+  std::int64_t data_ = 0;  // the offset of the arrays' bytes
   std::vector<wire::ArrayHeader> arrays_;
   std::map<std::string, std::size_t> places_;
 };
@@ -140,7 +140,7 @@ std::unique_ptr<ArrayFile> open_safetensors(const std::string& path) {
 }
 
 void write_safetensors(const std::string& path, const std::map<std::string, TensorView>& arrays) {
-  // The widest elements first: each array then begins at a multiple of its width.
+  // The widest elements come first, so that each array begins at a multiple of its width.
   std::vector<std::pair<std::string, TensorView>> sorted(arrays.begin(), arrays.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second.format->storage_bytes > b.second.format->storage_bytes;

@@ -21,16 +21,17 @@ using pickle::Pickle;
 using pickle::Ref;
 using pickle::Value;
 
-// The pickles of the largest models take some megabytes.
+// The pickles of the largest models have some megabytes.
 constexpr std::int64_t kMostPickle = std::int64_t{64} << 20;
-// Lists may share lists, so that few bytes name very many tensors.
+// A limit is needed because lists may share lists, so that a few bytes can name very many tensors.
 constexpr std::size_t kMostVisits = 1000000;
 constexpr int kDeepestPickle = 64;
 
 constexpr std::string_view kStoragePrefix = "torch ";
 constexpr std::string_view kUntyped = "torch.storage UntypedStorage";
 
-// What tensors are made of, and what often lies beside them and is left out.
+// The functions that rebuild tensors, and objects that are often saved beside tensors and are left
+// out.
 constexpr std::string_view kRebuild = "torch._utils _rebuild_tensor";
 constexpr std::string_view kRebuild2 = "torch._utils _rebuild_tensor_v2";
 constexpr std::string_view kRebuild3 = "torch._utils _rebuild_tensor_v3";
@@ -51,7 +52,8 @@ constexpr std::string_view kKnown[] = {kRebuild,
                                        "torch.serialization _get_layout",
                                        "_codecs encode"};
 
-// "torch BFloat16Storage", "torch bfloat16": a dtype by the class of its storages, or itself.
+// Returns the dtype of a class of storages, "torch BFloat16Storage", or of a dtype's own name,
+// "torch bfloat16".
 const Format* dtype_named(std::string_view global, DtypeNames names) {
   return global.starts_with(kStoragePrefix)
              ? find_dtype(names, global.substr(kStoragePrefix.size()))
@@ -59,7 +61,8 @@ const Format* dtype_named(std::string_view global, DtypeNames names) {
 }
 
 bool is_allowed(std::string_view global) {
-  // Other dtypes may stand beside tensors; where a tensor has one, it is refused by name.
+  // Other dtypes are allowed beside tensors. A tensor with such a dtype is refused, and the error
+  // names the dtype.
   constexpr std::string_view kOtherDtypes[] = {"torch float4_e2m1fn_x2"};
   const auto is_one_of = [&](const auto& names) {
     return std::find(std::begin(names), std::end(names), global) != std::end(names);
@@ -119,7 +122,8 @@ class Finder {
     }
   }
 
-  // What a call calls: of wrappers with attributes what they wrap.
+  // Returns the name of the function that a call calls. For wrappers with attributes it is the
+  // wrapped function.
   std::string_view function(const Value& call) const { return pickle_[call.items[0]].text; }
   const Value& argument(const Value& call, std::size_t i, const std::string& name) const {
     const Value& arguments = pickle_[call.items[1]];
@@ -216,7 +220,8 @@ class Finder {
     }
   }
 
-  // torch conjugates and negates when it reads elements: the bytes are not the values.
+  // Refuses tensors that torch conjugates or negates when it reads elements, because their bytes
+  // are not the values.
   void refuse_lazy(const Value& call, std::size_t at, const std::string& name) const {
     const std::vector<Ref>& arguments = pickle_[call.items[1]].items;
     if (at >= arguments.size() || pickle_[arguments[at]].kind != pickle::Kind::kDict) return;
@@ -298,7 +303,7 @@ class TorchFile : public ArrayFile {
         refuse(formatted("reaches beyond its storage {}, which has {} bytes", t.storage,
                          t.storage_bytes));
       }
-      // An expanded tensor repeats its elements.
+      // An expanded tensor repeats its elements, so it can be much larger than its file.
       if (needed > static_cast<double>(kMostPerDeflatedByte * file_place(path_).size)) {
         refuse(
             formatted("repeats the {} bytes of its storage to {:.0f}, which is more than is read",
@@ -369,7 +374,7 @@ void add_extents(std::string& to, const std::vector<std::int64_t>& extents) {
   to += 't';
 }
 
-// As torch's Tensor.__reduce_ex__: dtypes without a class of storages lie in an untyped one.
+// Follows torch's Tensor.__reduce_ex__: dtypes without a class of storages use an untyped storage.
 void add_tensor(std::string& to, const TensorView& view, std::size_t key) {
   const std::string_view storage = dtype_name(kTorchStorages, *view.format);
   const std::int64_t elements = view.size();

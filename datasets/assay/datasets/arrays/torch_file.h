@@ -1,5 +1,5 @@
-// .pt files, as torch.save writes them: a zip archive of a pickle and the bytes of its storages.
-// The pickle is read as data (pickle.h); nothing of it is executed.
+// Reads and writes .pt files in the format of torch.save: a zip archive with a pickle and the bytes
+// of its storages. The pickle is read as data (pickle.h), and nothing of it is executed.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// torch.serialization (2.5).
+// The dtypes of torch.serialization (2.5).
 inline constexpr DtypeNames kTorchDtypes =
     "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz "
     "float8_e8m0fnu int8 uint8 int16 int32 int64 uint16 uint32 uint64 complex128 complex64 "
@@ -22,11 +22,12 @@ inline constexpr DtypeNames kTorchStorages =
     "CharStorage=int8 ByteStorage=uint8 ShortStorage=int16 IntStorage=int32 LongStorage=int64 "
     "ComplexDoubleStorage=complex128 ComplexFloatStorage=complex64 BoolStorage=bool";
 
-// A tensor alone has no name; those of dicts, lists and tuples, also nested, have the keys and
-// positions that lead to them, joined by '/'. What is no tensor is left out.
+// Opens a .pt file. A single tensor has no name. A tensor in dicts, lists and tuples, also nested,
+// is named by the keys and positions that lead to it, joined by '/'. Values that are not tensors
+// are left out.
 std::unique_ptr<ArrayFile> open_torch(const std::string& path);
 
-// One array without a name as a tensor, others as a dict.
+// Writes one array without a name as a tensor, and other arrays as a dict.
 void write_torch(const std::string& path, const std::map<std::string, TensorView>& arrays);
 
 }  // namespace assay

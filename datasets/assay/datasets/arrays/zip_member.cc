@@ -21,14 +21,14 @@ struct CloseMember {
 using OpenMember = std::unique_ptr<zip_file_t, CloseMember>;
 
 Archive open_archive(const std::string& path) {
-  // What is no file at all is refused here, in the words for every other file.
+  // A path that is not a file is refused here, with the same message as for every other file.
   const std::int64_t size = open_plain(path)->size();
   int code = 0;
   zip_t* const opened = zip_open(path.c_str(), ZIP_RDONLY, &code);
   Archive archive(opened, [](zip_t* one) {
     if (one != nullptr) zip_discard(one);
   });
-  // libzip takes a file of no bytes for an archive of no members.
+  // libzip opens an empty file as an archive without members.
   if (size == 0 || code == ZIP_ER_NOZIP) {
     throw FileError(path, "", "is no zip archive, or is truncated");
   }
@@ -99,7 +99,7 @@ class ZipMember : public ByteSource {
     at_ = 0;
   }
 
-  // Deflated bytes are inflated again from the beginning where the place lies behind.
+  // To go back in deflated bytes, the member is inflated again from its beginning.
   void go_to(std::int64_t at) {
     if (member_.stat.comp_method == ZIP_CM_STORE) {
       if (zip_fseek(file_.get(), at, SEEK_SET) != 0) refuse_error(zip_file_get_error(file_.get()));
@@ -125,7 +125,7 @@ class ZipMember : public ByteSource {
     }
   }
 
-  // libzip compares size and checksum when it is asked for what lies behind the last byte.
+  // libzip compares size and checksum when a read goes beyond the last byte.
   void check_end() {
     std::byte more;
     const zip_int64_t got = zip_fread(file_.get(), &more, 1);
@@ -137,7 +137,7 @@ class ZipMember : public ByteSource {
   Archive archive_;
   Member member_;
   OpenMember file_;
-  std::int64_t at_ = 0;  // where the next byte comes from
+  std::int64_t at_ = 0;  // the position of the next byte
 };
 
 }  // namespace
@@ -196,7 +196,7 @@ std::string zipped(const std::vector<ZipEntry>& entries) {
   std::unique_ptr<zip_t, Discard> archive(
       zip_open_from_source(whole.get(), ZIP_TRUNCATE | ZIP_CHECKCONS, &error));
   if (archive == nullptr) refuse(&error);
-  zip_source_keep(whole.get());  // the archive has a count of its own
+  zip_source_keep(whole.get());  // the archive releases its own reference
   for (const ZipEntry& entry : entries) {
     zip_source_t* const data =
         zip_source_buffer(archive.get(), entry.bytes.data(), entry.bytes.size(), 0);
@@ -207,7 +207,8 @@ std::string zipped(const std::vector<ZipEntry>& entries) {
       refuse(zip_get_error(archive.get()));
     }
     const auto index = static_cast<zip_uint64_t>(at);
-    // The first day that a zip archive can say: the same arrays give the same bytes.
+    // The date is the first day that a zip archive can express, so that the same arrays produce the
+    // same bytes.
     if (zip_set_file_compression(archive.get(), index, ZIP_CM_STORE, 0) != 0 ||
         zip_file_set_dostime(archive.get(), index, 0, 0x21, 0) != 0) {
       refuse(zip_get_error(archive.get()));

@@ -13,17 +13,17 @@ struct zip;  // libzip's
 
 namespace assay {
 
-// An archive with stored or deflated members; those beyond 4 GiB (zip64) too.
+// An archive with stored or deflated members. It may be larger than 4 GiB (zip64).
 class ZipArchive {
  public:
-  // Throws FileError where the file is no such archive.
+  // Throws FileError if the file is not such an archive.
   explicit ZipArchive(const std::string& path);
 
-  // In the order of the directory; a name may stand twice.
+  // In the order of the directory. A name may occur twice.
   const std::vector<std::string>& names() const { return names_; }
-  // A member by its position; it keeps the archive open. Read in order, its checksum is verified at
-  // its end. Throws FileError where the member is encrypted, compressed in another way, or says
-  // that it has more bytes than its deflated ones can hold.
+  // Opens a member by its position. The member keeps the archive open. If it is read in order, its
+  // checksum is verified at its end. Throws FileError if the member is encrypted, is compressed in
+  // another way, or claims more bytes than its deflated bytes can hold.
   std::unique_ptr<ByteSource> open(std::size_t index) const;
 
  private:
@@ -35,11 +35,12 @@ class ZipArchive {
 struct ZipEntry {
   std::string name, bytes;
 };
-// The bytes of an archive of these members, stored as they are, in this order; always the same
-// ones. Throws std::runtime_error with the reason where it cannot be made.
+// Returns the bytes of an archive of these members, stored uncompressed and in this order. The
+// bytes are always the same. Throws std::runtime_error with the reason if the archive cannot be
+// made.
 std::string zipped(const std::vector<ZipEntry>& entries);
 
-// What a byte of deflated data can become at most: 258 bytes take no less than two bits.
+// The most bytes that one deflated byte can become: a match of 258 bytes takes at least two bits.
 inline constexpr std::int64_t kMostPerDeflatedByte = 1032;
 
 }  // namespace assay

@@ -30,14 +30,14 @@
 namespace assay {
 namespace {
 
-// Whoever wants another program, or uses this as a library.
+// For users who want another program, or who use this code as a library.
 constexpr char kChecker[] = "ASSAY_FILE_CHECKER";
-// What it may take of its processor's time for a question, more for large files.
+// The processor seconds that the program may use for a question. Large files get more.
 constexpr std::int64_t kSeconds = 5, kMostSeconds = 60, kBytesPerSecond = std::int64_t{16} << 20;
 constexpr std::size_t kMostAnswer = std::size_t{1} << 20;  // bytes
-constexpr int kWallPerSecond = 20;                         // of a machine that is busy
+constexpr int kWallPerSecond = 20;                         // for a busy machine
 
-// Device, inode, size, time of its last change.
+// Device, inode, size, and time of the last change.
 using FileIdentity = std::tuple<dev_t, ino_t, off_t, std::int64_t, std::int64_t>;
 
 struct Settings {
@@ -91,21 +91,21 @@ bool send_all(int fd, std::string_view text) {
   return true;
 }
 
-// The process that looks at a file, for all who have it open here.
+// The process that checks a file, for all users of the open file in this process.
 struct FileCheck::Process {
   std::string program;
   int socket = -1;
   pid_t pid = -1;
   std::int64_t seconds = 0;
   std::atomic<bool> over = false;  // it has ended, or could not be started
-  std::mutex mutex;                // of what follows; who has it may ask
+  std::mutex mutex;  // guards the members below, and is held while a question is asked
   bool started = false;
   std::set<std::string> answered;
-  std::string said;  // once it is over
+  std::string said;  // the message when it is over
 
   ~Process() { (void)end(false); }
 
-  // Of all who open the file at once the first one starts it.
+  // Starts the process, unless another user of the same open file has already started it.
   void start_once(const std::string& path, int fd) {
     {
       const std::lock_guard lock(mutex);
@@ -115,7 +115,7 @@ struct FileCheck::Process {
     ask(path, "", "o");
   }
 
-  // How it ended, in words.
+  // Ends the process. Returns how it ended, in words.
   std::string end(bool too_long) {
     if (socket >= 0) close(socket);
     socket = -1;
@@ -140,7 +140,7 @@ struct FileCheck::Process {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) cannot(path, errno);
     socket = pair[0];
-    // Above those that they become there.
+    // These descriptors are above the numbers that they get in the other process.
     const int theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
     const int file = fcntl(fd, F_DUPFD_CLOEXEC, 10);
     close(pair[1]);
@@ -148,7 +148,8 @@ struct FileCheck::Process {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
-    // Nothing is read there or printed; a root without devices has the file, which takes no output.
+    // The standard streams are not used. On a system without /dev/null they are the checked file,
+    // which cannot be written.
     const bool has_null = access("/dev/null", R_OK | W_OK) == 0;
     for (const int standard : {0, 1, 2}) {
       if (has_null) {
@@ -186,7 +187,7 @@ struct FileCheck::Process {
     throw FileError(path, "", said);
   }
 
-  // Reads an answer to its end; false where none came, in time or at all.
+  // Reads an answer to its end. Returns false if no answer came, or not in time.
   bool wait(std::string& answer, bool& too_long) {
     using Clock = std::chrono::steady_clock;
     const auto deadline = Clock::now() + std::chrono::seconds(seconds * kWallPerSecond);
@@ -208,7 +209,7 @@ struct FileCheck::Process {
     return false;
   }
 
-  // `path`, `object`: what an error names.
+  // Errors name `path` and `object`.
   void ask(const std::string& path, const std::string& object, const std::string& question) {
     const std::lock_guard lock(mutex);
     if (pid < 0) throw FileError(path, object, said);

@@ -1,5 +1,5 @@
-// Files from outside are looked at in a process of its own before this one reads them: what
-// crashes HDF5, keeps it busy or makes it take memory without end is then an error with a name.
+// Checks files from outside in a separate process before this one reads them. A file that crashes
+// HDF5, keeps it busy or makes it take memory without end then causes an error that names it.
 #pragma once
 
 #include <cstdint>
@@ -9,40 +9,41 @@
 
 namespace assay {
 
-// The program that looks: one whose main() begins with serve_file_checks() of store/file_look.h, as
-// that of `assay` does. The environment's ASSAY_FILE_CHECKER names another one. Empty, as it is at
-// first, and without that variable, files are held to the checks of this process alone
-// (docs/reliability.md).
+// Sets the program that checks files. Its main() must begin with serve_file_checks() of
+// store/file_look.h, as that of `assay` does. The environment variable ASSAY_FILE_CHECKER names
+// another program. By default there is no program; then, without that variable, only the checks of
+// this process apply (docs/reliability.md).
 void set_file_checker(const std::string& program);
 
-// Whether files are read without being looked at in a process of its own, and not held to their
-// checksums.
+// If `trust` is true, files are read without a check in a separate process, and their checksums are
+// not verified.
 void set_trust_files(bool trust);
 bool trust_files();
 
 namespace h5 {
 
-// How the process that looks is called, with the version of what is said over its socket; its
-// descriptors of questions and answers, and of the file; and the seconds of its processor that it
-// may take for a question.
+// The argument that starts the checking process, with the version of the protocol on its socket.
+// Then its descriptors for the socket (questions and answers) and for the file, and the processor
+// seconds that it may use for a question.
 constexpr char kFileCheckWord[] = "--assay-file-check-1";
 constexpr int kFileCheckSocket = 3, kFileCheckFile = 4;
 std::int64_t file_check_seconds(int fd);
-// Returns whether all of it was sent.
+// Returns true if all of the text was sent.
 bool send_all(int socket, std::string_view text);
 
-// What looks at one file, until it is closed. All who have the same file open share the process
-// that looks, which is asked each question once.
+// Checks one file in a separate process, until this object is closed. All objects for the same open
+// file share that process, which is asked each question once.
 class FileCheck {
  public:
-  // Throws FileError where the program does not answer, or does not survive to open the file.
+  // Throws FileError if the program does not answer, or dies while it opens the file.
   FileCheck(std::string path, int fd);
   ~FileCheck();
   FileCheck(const FileCheck&) = delete;
   FileCheck& operator=(const FileCheck&) = delete;
 
-  // Reads what the question is about there. Throws FileError where that does not end well; that
-  // the file is refused there is no error here, for this process will say so in its own words.
+  // Each function makes the other process read what the question is about. They throw FileError if
+  // that process crashes, runs out of time or does not answer. If it refuses the file, that is not
+  // an error here, because this process will refuse the file with its own message.
   void list_cases();
   void look_at_case(const std::string& name, const std::string& object);
   void look_at_dataset(const std::string& object, const std::string& dtype);
@@ -53,10 +54,11 @@ class FileCheck {
   std::shared_ptr<Process> process_;
 };
 
-// Null where the file is trusted, this process wrote it, or there is no program that looks.
+// Returns null if the file is trusted, if this process wrote it, or if there is no checking
+// program.
 std::unique_ptr<FileCheck> check_of(const std::string& path, int fd);
 
-// That this process wrote the file, as it is now.
+// Records that this process wrote the file, in its present state.
 void file_was_written(int fd);
 
 }  // namespace h5

@@ -1,4 +1,4 @@
-// What is wrong with a file from outside.
+// Errors in files from outside.
 #pragma once
 
 #include <stdexcept>
@@ -6,13 +6,13 @@
 
 namespace assay {
 
-// A file that cannot be read or written; the message names file, object and reason.
+// A file cannot be read or written. The message names the file, the object and the reason.
 class FileError : public std::runtime_error {
  public:
   FileError(const std::string& file, const std::string& object, const std::string& reason);
 };
 
-// The file is fine, but it holds no case, or none that was asked for.
+// The file is valid, but holds no case, or no requested case.
 class NoCaseError : public FileError {
  public:
   using FileError::FileError;

@@ -1,16 +1,16 @@
-// How large a dataset may be.
+// Limits on the size of a dataset.
 #pragma once
 
 #include <cstdint>
 
 namespace assay {
 
-// Bytes: the environment's ASSAY_MAX_DATASET_GIB, else 8 GiB. Throws std::invalid_argument where
-// that is no whole number of at least 1.
+// Returns the limit in bytes: the environment variable ASSAY_MAX_DATASET_GIB, or 8 GiB if it is not
+// set. Throws std::invalid_argument if the variable is not a whole number of at least 1.
 std::int64_t dataset_size_cap();
 
-// The most bytes that a dataset may declare in a file of so many. Deflate makes data at most some
-// thousand times shorter, and what has never been written is no data.
+// Returns the most bytes that a dataset may declare in a file of `file_size` bytes. Deflate makes
+// data about 1000 times shorter at most, and parts that were never written contain no data.
 double most_declared(std::uint64_t file_size);
 
 }  // namespace assay

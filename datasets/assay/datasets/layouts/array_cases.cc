@@ -24,8 +24,8 @@ const Format& known_format(const ArrayRequest& array) {
   }
 }
 
-// The elements that a raw file of this dtype holds. Throws FileError where it is not a whole number
-// of them.
+// Returns the number of elements of this dtype in a raw file. Throws FileError if the file does not
+// hold a whole number of them.
 std::int64_t elements_in(const ArrayRequest& array) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(array.path, error);
@@ -40,13 +40,13 @@ std::int64_t elements_in(const ArrayRequest& array) {
   return static_cast<std::int64_t>(bytes / width);
 }
 
-// What is counted for the notes.
+// Counts of inferred properties, for the notes.
 struct Inferred {
   int dtype_of_other = 0, shape_of_other = 0, shape_of_size = 0, output_dtype = 0;
   std::string first_dtype, first_shape, first_size, first_output;
 };
 
-// Whether a raw file says itself, by its name or by a file beside it, what it holds.
+// Returns true if the raw file itself says what it holds, by its name or by a file beside it.
 bool says_itself(ArrayRequest& array) {
   if (!array.dtype.empty() && array.shape) return true;
   try {
@@ -59,8 +59,8 @@ bool says_itself(ArrayRequest& array) {
   }
 }
 
-// The bytes of an array; those of its file where it is one of several in an archive, as a look into
-// that takes longer.
+// Returns the size of an array's file in bytes. For an array in an archive this is the size of the
+// whole archive, because looking into it takes longer.
 std::int64_t bytes_of_file(const ArrayRequest& array) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(array_file(array.path), error);
@@ -72,7 +72,7 @@ ArrayInfo info_of(const ArrayRequest& array) {
   return {std::string(source->format().name), source->shape()};
 }
 
-// Dtypes and shapes of raw bytes of one side, where nothing else says them.
+// Dtype and shape of raw bytes on one side, for arrays that nothing else describes.
 struct RawDefaults {
   const std::string& dtype;
   const std::optional<Shape>& shape;
@@ -85,10 +85,11 @@ std::optional<ArrayInfo> info_if_known(ArrayRequest array) {
   return info_of(array);
 }
 
-// `find_other` gives an array of the other side, whose dtype and shape may be this one's.
+// Settles dtype and shape of an array. `find_other` returns the array of the other side, whose
+// dtype and shape this one may have.
 void settle(ArrayRequest& array, const RawDefaults& defaults, const FindOther& find_other,
             Inferred& inferred) {
-  // What a file says itself goes before what was said of all of them.
+  // A file's own description takes precedence over the description of all files.
   if (!is_raw(array.path)) {
     if (array.dtype.empty()) array.dtype = defaults.dtype;
     if (!array.dtype.empty()) (void)known_format(array);
@@ -103,7 +104,7 @@ void settle(ArrayRequest& array, const RawDefaults& defaults, const FindOther& f
       try {
         pair = find_other();
       } catch (const FileError&) {
-        // It is named when it is read.
+        // The error is reported when the other array is read.
       }
     }
     return pair;
@@ -136,8 +137,9 @@ ArrayRequest* first_recorded(OutputRecord& result) {
   return nullptr;
 }
 
-// A golden result of more precision than the outputs says nothing of what they are meant to be:
-// then they say it themselves; also those that lie in another place, which are asked there.
+// If the golden result has more precision than the outputs, it does not tell the output dtype. Then
+// the dtype of the outputs is used, including outputs in another place, which settle it when they
+// are read.
 void settle_output_dtype(const CaseRecord& record, OutputRecord& result, Inferred& inferred) {
   constexpr const char* kName = "output_dtype";
   if (!result.golden || result.attributes.count(kName) > 0 || record.attributes.count(kName) > 0) {
@@ -221,7 +223,7 @@ std::string CaseRecord::source_name() const { return source_name_of(name, attrib
 
 namespace {
 
-// The names of the golden cases that records belong to, by source name.
+// Returns the names of the golden cases to which records belong, by source name.
 std::map<std::string, std::string> golden_names(const std::vector<CaseRecord>& records,
                                                 const OpenOptions& options) {
   std::map<std::string, std::string> names;
@@ -263,7 +265,8 @@ void mark_repeated(const std::string& path, std::vector<CaseRecord>& records) {
   records = std::move(kept);
 }
 
-// What a layout calls the only output of a case is not its name, and its attributes are the case's.
+// If a case has only one output, the layout's name for it is dropped, and its attributes become the
+// case's.
 void unname_only_output(CaseRecord& record) {
   if (record.outputs.size() != 1) return;
   auto only = record.outputs.extract(record.outputs.begin());
@@ -282,8 +285,8 @@ ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records,
   for (CaseRecord& record : records) unname_only_output(record);
   const std::map<std::string, std::string> golden = golden_names(records, options);
   std::map<std::string, int> claims;  // on case names
-  std::set<std::string> groups;       // which have cases below them
-  std::vector<std::string> names;     // of the records, in their order
+  std::set<std::string> groups;       // groups that have cases below them
+  std::vector<std::string> names;     // one for each record, in their order
   for (const CaseRecord& record : records) {
     const auto known = golden.find(record.source_name());
     std::string name = known != golden.end() ? known->second : safe_case_name(record.name);
@@ -300,7 +303,7 @@ ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records,
     const std::string source_name = record.source_name();
     std::string& name = names[i];
     if (golden.count(source_name) == 0) {
-      // A record that needs no other name keeps its own, unless it is a golden case's.
+      // A record keeps its own name if it needs no other one, unless a golden case has that name.
       const bool is_own = name == source_name;
       const bool is_taken = claims[name] > 1 && (!is_own || of_golden.count(name) > 0);
       if (is_taken || groups.count(name) > 0) name = distinct_case_name(source_name);

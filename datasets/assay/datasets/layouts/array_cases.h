@@ -1,5 +1,5 @@
-// Cases whose arrays lie in files of their own, as other tools leave them: what the layouts of
-// folders (open_cases.h) have in common. A layout lists what it found; this reads it.
+// Cases whose arrays lie in files of their own, as other tools leave them. This is the common part
+// of the folder layouts (open_cases.h): a layout lists what it found, and this code reads it.
 #pragma once
 
 #include <map>
@@ -16,25 +16,28 @@
 
 namespace assay {
 
-// What a layout found. `dtype` and `shape` of an array say what the layout knows of raw bytes and
-// of bit patterns; settle_arrays() settles what they leave open. An only output may have any name.
+// A case that a layout found. `dtype` and `shape` of an array hold what the layout knows about raw
+// bytes and bit patterns; settle_arrays() fills in the rest. If a case has only one output, that
+// may have any name.
 using OutputRecord = BasicOutput<ArrayRequest>;
 struct CaseRecord : BasicCase<ArrayRequest> {
   CaseRecord() { op = "external"; }
-  // Why the case cannot be read: thrown when it is, so that the other cases can be.
+  // The reason why the case cannot be read. It is thrown when the case is read, so that the other
+  // cases can still be read.
   std::optional<FileError> error = {};
-  // The record is "NAME/*" and stands for every case below NAME: an archive that cannot be read, so
-  // that nobody knows which arrays it has. It has an error.
+  // The record is "NAME/*" and stands for every case below NAME. It is an archive that cannot be
+  // read, so its arrays are unknown. It has an error.
   bool stands_for_all_below = false;
   // The name that the user gave the case (source_names.h).
   std::string source_name() const;
 };
 
-// Settles the dtype and the shape of every array: what the file says, what the layout says, what
-// the options say for that side (of outputs it is then also what the operator returns), what the
-// other side has where the sizes agree, and at last one dimension of all elements that the file
-// holds. What was inferred is added to `notes`, a sentence for each kind. No data is read. What is
-// wrong with an array becomes its record's `error`.
+// Settles the dtype and the shape of every array. The first of these sources that says something
+// wins: the file, the layout, the options for that side, and the other side, if the sizes agree. If
+// none of them says the shape, it is one dimension with all elements of the file. A dtype from the
+// options for outputs is also the dtype that the operator returns. One sentence for each kind of
+// inference is added to `notes`. No data is read. An error in an array becomes its record's
+// `error`.
 void settle_arrays(std::vector<CaseRecord>& records, const OpenOptions& options,
                    std::vector<std::string>& notes);
 
@@ -74,14 +77,14 @@ class ArrayCases : public CaseSource {
   std::optional<StoredPlace> output_place(const std::string& name, const std::string& producer,
                                           const std::string& output = "") const override;
 
-  // In the order in which the records came.
+  // Returns the names of the cases in the order of the records.
   const std::vector<std::string>& in_order() const { return order_; }
-  // The record of a case. Throws FileError where there is none.
+  // Returns the record of a case. Throws FileError if there is no such case.
   const CaseRecord& record(const std::string& name) const;
 
  private:
   const OutputRecord& result(const std::string& name, const std::string& output) const;
-  // Null if the producer did not record this output.
+  // Returns null if the producer did not record this output.
   const ArrayRequest* recorded(const std::string& name, const std::string& producer,
                                const std::string& output) const;
   const CaseRecord* find_record(const std::string& name) const;
@@ -90,8 +93,8 @@ class ArrayCases : public CaseSource {
   std::map<std::string, CaseRecord> records_;     // by case name
   std::map<std::string, std::string> by_source_;  // case names by source name
   std::vector<std::string> order_;
-  // The records that stand for all cases below a name, by that name with its '/'. One that stands
-  // for golden cases is not listed itself.
+  // The records that stand for all cases below a name. The key is that name with its '/'. A record
+  // that stands for golden cases is not listed itself.
   std::map<std::string, CaseRecord> all_below_;
 };
 

@@ -11,8 +11,9 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // as spreadsheets write it
-constexpr std::string_view kArchive = "PK";                  // how their own files begin
+// the byte order mark that spreadsheets write
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::string_view kArchive = "PK";  // the beginning of spreadsheets' own files
 constexpr std::uintmax_t kMostTableBytes = std::uintmax_t{256} << 20;
 
 class Parser {
@@ -120,7 +121,7 @@ std::string csv_line(const std::vector<std::string>& cells) {
   std::string line;
   for (const std::string& cell : cells) {
     if (&cell != &cells.front()) line += ',';
-    // What a file begins with may say what it is.
+    // The first bytes of a file may be taken for a mark of its kind, so such a cell is quoted.
     const bool speaks = cell.starts_with(kByteOrderMark) || cell.starts_with(kArchive);
     const std::string text = csv_cell(cell);
     line += speaks && text == cell ? formatted("\"{}\"", text) : text;

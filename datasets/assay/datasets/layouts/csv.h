@@ -14,15 +14,15 @@ struct CsvRow {
 struct CsvTable {
   std::string path;
   std::vector<std::string> header;
-  std::vector<CsvRow> rows;  // as many cells each as the header has; empty lines are left out
+  std::vector<CsvRow> rows;  // Each has as many cells as the header. Empty lines are left out.
 
-  // The column of a name; -1 where there is none.
+  // Returns the column of a name, or -1 if there is no such column.
   int column(const std::string& name) const;
 };
 
-// Reads a table of at most 256 MiB. Throws FileError that names the file and the line.
+// Reads a table of at most 256 MiB. Throws FileError, which names the file and the line.
 CsvTable read_csv(const std::string& path);
-// A row as it is written: quoted where it needs it, with its end of line.
+// Returns a row as text, quoted if necessary, with its end of line.
 std::string csv_line(const std::vector<std::string>& cells);
 
 }  // namespace assay

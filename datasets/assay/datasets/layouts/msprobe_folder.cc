@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uintmax_t kMostListBytes = std::uintmax_t{1} << 30;
 
-// The folders of dump.json files, by their paths in `path`; "" is itself.
+// Returns the folders that have a dump.json file, as paths in `path`. "" is `path` itself.
 std::vector<std::string> dumps_in(const std::string& path) {
   if (!is_folder(path)) return {};
   if (is_file(in_folder(path, "dump.json"))) return {""};
@@ -31,7 +31,7 @@ std::vector<std::string> dumps_in(const std::string& path) {
   return dumps;
 }
 
-// Layers of folders above a dump: step0/rank0. What lies deeper is no dump of one side.
+// Levels of folders above a dump: step0/rank0. A deeper folder is not part of one side's dump.
 constexpr std::ptrdiff_t kMostLayers = 3;
 
 ArrayRequest array_of(const std::string& folder, const wire::MsprobeTensor& tensor,
@@ -86,7 +86,8 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
     try {
       calls = calls_in(folder);
     } catch (const FileError& e) {
-      // One damaged dump of several costs its own calls only, and nobody knows which they are.
+      // If one of several dumps is damaged, only its own calls are lost. Nobody knows which calls
+      // these are.
       if (dump.empty()) throw;
       CaseRecord& unread = records.emplace_back();
       unread.name = dump + "/*";

@@ -1,16 +1,17 @@
-// Test cases from whatever a team has on disk. Each layout is a row of a table and a pair of files
-// (docs/how_to_add.md); which one a path is in is told by its content, or said.
+// Opens test cases in the layouts that teams have on disk. Each layout is a row of a table and a
+// pair of files (docs/how_to_add.md). The content of a path tells its layout, unless the user names
+// the layout.
 //
 //   for (const std::string& path : find_sources({"golden/", "more/*.h5"})) {
 //     OpenedCases golden = open_cases(path, {});                       // the golden side
 //     OpenedCases outputs = open_cases("out/", {.side = Side::kOutputs});
 //     for (const std::string& name : golden.cases->case_names()) { ... }
-//     for (const std::string& note : golden.notes) { ... }             // to be said to the user
+//     for (const std::string& note : golden.notes) { ... }             // for the user
 //   }
 //
 // A path may hold both sides (a dump with outputs and golden results, a folder with out/ and
-// gold/); then one source has golden results and the outputs of its producers, as a dataset file
-// has. Where the sides are two paths, each is opened with its side, and cases of one name belong
+// gold/). Then one source has golden results and the outputs of its producers, as a dataset file
+// has. If the sides are two paths, each is opened with its side, and cases of the same name belong
 // together.
 #pragma once
 
@@ -28,78 +29,91 @@
 
 namespace assay {
 
-// What arrays are of which nothing says it.
+// The side of arrays for which the layout does not say a side.
 enum class Side : std::uint8_t { kGolden, kOutputs };
 
 struct OpenOptions {
-  std::string layout = {};  // the name of a row; empty: told by the content
+  std::string layout = {};  // The name of a row. If it is empty, the content tells the layout.
   Side side = Side::kGolden;
-  std::string producer = {};  // of outputs of which nothing says it; empty: the folder's name
-  // Of raw bytes (and of bit patterns in .npy files) that do not say it: of outputs, of golden
-  // results and inputs.
+  // The producer of outputs for which the layout does not say one. If this is empty, it is the
+  // folder's name.
+  std::string producer = {};
+  // Dtype and shape of raw bytes that do not say them (and the dtype of bit patterns in .npy
+  // files): for outputs, and for golden results and inputs.
   std::string dtype = {}, golden_dtype = {};
   std::optional<Shape> shape = {}, golden_shape = {};
-  // For outputs whose golden results lie elsewhere: gives those places, opened. Outputs get the
-  // names of the golden cases with the same source names. Raw bytes that do not say it have the
-  // dtype of their golden result, and its shape if the sizes agree.
+  // For outputs whose golden results lie elsewhere: returns the opened sources of the golden
+  // results. Outputs get the names of the golden cases with the same source names. Raw bytes that
+  // do not say it have the dtype of their golden result, and its shape if the sizes agree.
   std::function<std::vector<const CaseSource*>()> golden_sources = {};
-  std::optional<bool> rows_are_cases = {};  // row_cases.h; empty: as the file says
-  std::string table = {};  // TTK's case table; empty: the one .csv file in the folder, or none
+  // Overrides what the file says about its rows (row_cases.h).
+  std::optional<bool> rows_are_cases = {};
+  // TTK's case table. If this is empty, it is the only .csv file in the folder, if there is one.
+  std::string table = {};
 };
 
 struct OpenedCases {
   std::unique_ptr<CaseSource> cases;
   std::string layout;              // the row's name
-  std::vector<std::string> notes;  // what was inferred or left out, a sentence each
-  // The names of the cases in an order of the source's own, such as that of calls; else empty.
+  std::vector<std::string> notes;  // a sentence for each thing that was inferred or left out
+  // The names of the cases in the source's own order, such as that of calls. Empty if there is
+  // none.
   std::vector<std::string> order = {};
-  std::map<std::string, Attribute> attributes = {};  // of all of it: description, source, license
-  // Outputs of which the golden side has nothing: they are in no case. Not comparable where the
-  // user is strict.
+  // of the whole source: description, source, license
+  std::map<std::string, Attribute> attributes = {};
+  // Outputs that have no counterpart on the golden side. They are not in any case. In strict mode
+  // they count as not comparable.
   std::vector<std::string> without_golden = {};
-  // Golden results of which the side of the outputs has nothing: each is in a case, which therefore
-  // is not comparable.
+  // Golden results that have no counterpart on the side of the outputs. Each is in a case, which is
+  // therefore not comparable.
   std::vector<std::string> without_output = {};
-  // What is in no case for another reason, a sentence each: a row of a case table without data.
-  // Not comparable where the user is strict.
+  // Things that are in no case for another reason, such as a row of a case table without data. One
+  // sentence each. In strict mode they count as not comparable.
   std::vector<std::string> left_out = {};
 };
 
 struct Layout {
   std::string_view name;
-  std::string_view what;     // what it looks like, for `assay list layouts`
-  std::string_view example;  // arguments of `assay gate` in datasets/interop: its path comes first
+  std::string_view what;  // a description of the layout, for `assay list layouts`
+  // arguments of `assay gate` in datasets/interop, with the layout's path first
+  std::string_view example;
   // Returns whether a path is in this layout, by names and first bytes only.
   bool (*detect)(const std::string& path);
   OpenedCases (*open)(const std::string& path, const OpenOptions& options);
   bool has_table = false;   // a case table belongs to it (OpenOptions::table)
-  bool has_dtypes = false;  // it says dtype and shape of each array
+  bool has_dtypes = false;  // it records dtype and shape of each array
 };
-// In the order in which they are tried.
+// Returns the layouts in the order in which they are tried.
 std::span<const Layout> layouts();
 
-// Opens one path. Throws FileError where nothing is there, no layout fits (the message lists what
-// is known) or the layout refuses what it finds; std::invalid_argument on an unknown layout.
+// Opens one path. Throws FileError if the path does not exist, if no layout fits (the message lists
+// the known layouts) or if the layout refuses the content. Throws std::invalid_argument if the
+// layout is unknown.
 OpenedCases open_cases(const std::string& path, const OpenOptions& options = {});
 
-// For OpenOptions::golden_sources. The sources must outlive the function that is returned.
+// Returns a function for OpenOptions::golden_sources. The sources must outlive the function.
 std::function<std::vector<const CaseSource*>()> golden_sources(
     const std::vector<OpenedCases>& sources);
 
-// The sources that paths stand for, in order, each to be opened by open_cases(): a file itself; a
-// folder that holds dataset files, at any depth, each of them, in their order; another folder
-// itself; a glob ('*' and '?' in the last part; '**' any folders) what it matches. Throws FileError
-// where a path or glob leads to nothing. `layout` as in OpenOptions.
+// Returns the sources that the paths stand for, in order. Each can be opened by open_cases(). A
+// path stands for:
+// - a file: the file;
+// - a folder with dataset files at any depth: each of these files, in their order;
+// - another folder: the folder;
+// - a glob ('*' and '?' in the last part, '**' for any folders): everything that it matches.
+// Throws FileError if a path does not exist or a glob matches nothing. `layout` is as in
+// OpenOptions.
 std::vector<std::string> find_sources(const std::vector<std::string>& paths,
                                       const std::string& layout = {});
 
-// Outputs and golden results that two patterns pair, one case a pair: "out/*_output_{i}.bin" and
-// "gold/*_golden_{i}.bin". '*' stands for any run of characters without '/', '**' for any run,
-// '?' for one character, {name} for a run of letters, digits, '_', '.' and '-'; the two patterns
-// have the same ones in the same order ({name}s by name), and files belong together where each
-// stands for the same. The case is named by what they stand for, its producer is
-// OpenOptions::producer ("output" where that is empty). Throws FileError where a pattern matches
-// nothing, std::invalid_argument where the patterns do not fit each other.
+// Opens outputs and golden results that two patterns pair, one case for each pair:
+// "out/*_output_{i}.bin" and "gold/*_golden_{i}.bin". In a pattern, '*' stands for any run of
+// characters without '/', '**' for any run, '?' for one character, and {name} for a run of letters,
+// digits, '_', '.' and '-'. Both patterns have the same wildcards in the same order ({name}s by
+// name). Two files belong together if each wildcard stands for the same text. The case is named
+// after these texts. Its producer is OpenOptions::producer, or "output" if that is empty. Throws
+// FileError if a pattern matches nothing, and std::invalid_argument if the patterns do not fit each
+// other.
 OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
                        const OpenOptions& options = {});
 

@@ -15,7 +15,7 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-// A hostile name must not make a match take for ever.
+// Limits the time of a match with a hostile name.
 constexpr int kMostSteps = 1'000'000;
 
 bool is_word_character(char c) {
@@ -91,7 +91,7 @@ bool NamePattern::match_from(std::size_t part, std::string_view rest, Stands& st
   while (longest < rest.size() && takes(rest[longest])) ++longest;
   const std::size_t least = p.kind == Of::kOne || p.kind == Of::kWord ? 1 : 0;
   if (p.kind == Of::kOne) longest = std::min<std::size_t>(longest, 1);
-  // The shortest that fits: {i} of a_{i}.npy in a_1.npy is 1.
+  // The shortest text that fits is used: {i} of a_{i}.npy is 1 in a_1.npy.
   for (std::size_t size = least; size <= longest; ++size) {
     stands.emplace_back(p.text, std::string(rest.substr(0, size)));
     if (match_from(part + 1, rest.substr(size), stands, steps)) return true;
@@ -136,7 +136,7 @@ std::vector<std::string> files_matching(const std::string& pattern) {
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
     std::string path = at->path().generic_string();
     if (root == "." && !pattern.starts_with("./")) path.erase(0, 2);
-    // What lies below the pattern's last part cannot match.
+    // Paths deeper than the pattern's last part cannot match.
     const bool below = !deep && std::count(path.begin(), path.end(), '/') >= depth;
     const bool hidden = at->path().filename().string().starts_with(".");
     if ((below || hidden) && at->is_directory(error)) at.disable_recursion_pending();
@@ -149,7 +149,7 @@ std::vector<std::string> files_matching(const std::string& pattern) {
 
 namespace {
 
-// By what the wildcards stand for.
+// The key has the texts that the wildcards stand for.
 using PairedFiles = std::map<std::vector<std::pair<std::string, std::string>>, std::string>;
 
 PairedFiles paired_files(const NamePattern& pattern) {
@@ -224,7 +224,8 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
     record.name = pair_name(key, file);
     record.outputs["output"].golden = ArrayRequest{file};
   }
-  // Two pairs of one name ("a_b", "c" and "a", "b_c") are told apart by the output's path.
+  // Two pairs with the same name ("a_b", "c" and "a", "b_c") get different names from the outputs'
+  // paths.
   std::map<std::string, int> count;
   for (const CaseRecord& record : records) ++count[record.name];
   for (CaseRecord& record : records) {
@@ -235,7 +236,8 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
     }
   }
   settle_arrays(records, options, opened.notes);
-  // A golden result that nothing is held against need not say what it holds.
+  // A golden result without an output is not compared, so an error in its description does not
+  // matter.
   for (CaseRecord& record : records) {
     OutputRecord& result = record.outputs["output"];
     if (!record.error || !result.recorded.empty()) continue;

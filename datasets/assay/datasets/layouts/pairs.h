@@ -1,4 +1,4 @@
-// Patterns of file names: '*', '**', '?' and {name}, and what they stand for.
+// Patterns of file names with '*', '**', '?' and {name}, and the texts that these stand for.
 #pragma once
 
 #include <optional>
@@ -9,21 +9,22 @@
 
 namespace assay {
 
-// A pattern, in the words of open_pairs() (open_cases.h).
+// A pattern in the syntax of open_pairs() (open_cases.h).
 class NamePattern {
  public:
-  // Throws std::invalid_argument where a '{' is not closed, or what it holds is no name.
+  // Throws std::invalid_argument if a '{' is not closed, or if the text in the braces is not a
+  // name.
   explicit NamePattern(std::string text);
 
-  // What the wildcards stand for in a path that matches, by their names ("*1", "*2", ... and those
-  // of {name}) in the order of the pattern; a {name} that is there twice stands for one text.
+  // The texts that the wildcards stand for in a path that matches, by the wildcards' names ("*1",
+  // "*2", ... and those of {name}) in the order of the pattern. A {name} that occurs twice stands
+  // for one text.
   using Stands = std::vector<std::pair<std::string, std::string>>;
   std::optional<Stands> match(std::string_view path) const;
-  // Those names, sorted.
+  // Returns the wildcards' names, sorted.
   std::vector<std::string> names() const;
   const std::string& text() const { return text_; }
-  // The folder under which all that matches lies, and whether files deeper than the pattern's own
-  // folders can match.
+  // Returns the folder under which all matching paths lie.
   std::string root() const;
 
  private:
@@ -37,8 +38,8 @@ class NamePattern {
   std::vector<Part> parts_;
 };
 
-// The files, and folders where the pattern ends, that match; sorted. Throws FileError where a
-// folder cannot be read.
+// Returns the files that match, sorted, and folders if the pattern ends in a folder. Throws
+// FileError if a folder cannot be read.
 std::vector<std::string> files_matching(const std::string& pattern);
 
 }  // namespace assay

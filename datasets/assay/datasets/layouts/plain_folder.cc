@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-// What the folder of golden results is called beside those of outputs.
+// Names of the folder of golden results beside the folders of outputs.
 constexpr std::string_view kGoldenNames[] = {"gold",     "golden",    "goldens", "expect",
                                              "expected", "reference", "ref"};
 constexpr std::string_view kInputNames[] = {"in", "input", "inputs"};
@@ -22,7 +22,7 @@ bool is_one_of(std::span<const std::string_view> names, const std::string& name)
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// An array that was found, or why a name cannot be read.
+// An array that was found, or the reason why the arrays of a name cannot be read.
 struct FoundArray {
   ArrayRequest array;
   std::optional<FileError> error = {};
@@ -39,7 +39,7 @@ void add_array(Arrays& arrays, const std::string& name, FoundArray found) {
                                          array_file(at->second.array.path), name));
 }
 
-// The arrays of a file. One that cannot be listed costs its own cases only.
+// Adds the arrays of a file. If a file cannot be listed, only its own cases are lost.
 void add_arrays(Arrays& arrays, const std::string& file, const std::string& name) {
   if (!array_format_of(file).is_archive) {
     add_array(arrays, name, {.array = {file}});
@@ -55,7 +55,7 @@ void add_arrays(Arrays& arrays, const std::string& file, const std::string& name
   }
 }
 
-// Of a producer whose name is made safe the case keeps its own.
+// If a producer's name has to be made safe, the case keeps the original name in an attribute.
 void add_output(CaseRecord& record, OutputRecord& result, const std::string& producer,
                 const ArrayRequest& array) {
   const std::string safe = safe_word(producer);
@@ -68,8 +68,8 @@ void add_output(CaseRecord& record, OutputRecord& result, const std::string& pro
   }
 }
 
-// An archive of one side that cannot be read: the cases that the other sides name below it have its
-// error, and stand for it.
+// Spreads the error of an archive of one side that cannot be read. The cases that the other sides
+// have below its name get the error, and replace its record.
 void spread_errors(std::map<std::string, CaseRecord>& records) {
   for (auto at = records.begin(); at != records.end();) {
     if (!at->second.stands_for_all_below) {
@@ -88,7 +88,7 @@ void spread_errors(std::map<std::string, CaseRecord>& records) {
   }
 }
 
-// Those under a folder by their path in it, or of one file.
+// Returns the arrays under a folder, by their paths in it, or the arrays of one file.
 Arrays arrays_under(const std::string& path) {
   Arrays arrays;
   if (!is_folder(path)) {

@@ -8,11 +8,12 @@
 
 namespace assay {
 
-// A folder with arrays in it, at any depth, or one array file.
+// Returns true for a folder with arrays in it, at any depth, and for one array file.
 bool is_plain_folder(const std::string& path);
 OpenedCases open_plain_folder(const std::string& path, const OpenOptions& options);
 
-// The same with both sides in it, golden results in a folder that is called so.
+// Returns true for such a folder with both sides in it, if the folder of golden results has one of
+// the usual names.
 bool is_two_sided_folder(const std::string& path);
 OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& options);
 

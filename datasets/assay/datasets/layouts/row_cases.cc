@@ -16,7 +16,7 @@
 namespace assay {
 namespace {
 
-// Row i of an array that begins at `rows`.
+// Returns row i of an array that begins at `rows`.
 Tensor row_at(const Format& format, const Shape& shape, const std::byte* rows, std::int64_t i) {
   Tensor row(format, shape);
   const std::size_t bytes = row.byte_count();
@@ -26,10 +26,10 @@ Tensor row_at(const Format& format, const Shape& shape, const std::byte* rows, s
 
 Shape shape_of_row(const Shape& shape) { return Shape(shape.begin() + 1, shape.end()); }
 
-// The rows of one array, by blocks of so many bytes.
+// The rows of one array, read in blocks of a fixed number of bytes.
 class RowsOfArray {
  public:
-  // `source` null: the array is `whole`.
+  // If `source` is null, the array is `whole`.
   RowsOfArray(std::unique_ptr<ArraySource> source, Tensor whole)
       : source_(std::move(source)), whole_(std::move(whole)) {
     const Shape& shape = source_ ? source_->shape() : whole_.shape();
@@ -42,7 +42,7 @@ class RowsOfArray {
     const std::int64_t row_bytes = elements_ * format_->storage_bytes;
     block_rows_ = std::clamp<std::int64_t>(kBlockBytes / std::max<std::int64_t>(row_bytes, 1), 1,
                                            std::max<std::int64_t>(rows_, 1));
-    // Once from the beginning to the end: what was changed is noticed here.
+    // Reads the array once from beginning to end, to verify its checksum.
     for (std::int64_t row = 0; row < rows_; row += block_rows_) read_block(row);
   }
 
@@ -105,7 +105,7 @@ class RowCases : public CaseSource {
   }
   using CaseSource::case_names;
 
-  // Of the rows of one case.
+  // Returns the names of the rows of one case.
   std::vector<std::string> names_of(const std::string& name) const {
     std::vector<std::string> names;
     const std::int64_t rows = packs_.at(name).rows;
@@ -209,7 +209,7 @@ class RowCases : public CaseSource {
             part("residuals", std::pair(&Stored::residual, &Epilogue::residual))};
   }
 
-  // A row of what lies in one stretch of a file does, too.
+  // A row has a place if its array lies in one stretch of a file.
   std::optional<StoredPlace> golden_place(const std::string& name,
                                           const std::string& output) const override {
     const Place place = at(name);
@@ -226,17 +226,17 @@ class RowCases : public CaseSource {
   struct Pack {
     std::string name;
     std::int64_t rows;
-    StoredCase info;  // of each row, without its name
+    StoredCase info;  // the same for each row; its name is not set
     // The reason if the arrays cannot be read. Their number of rows is unknown then, so every row
     // has this error.
     std::optional<FileError> error = {};
   };
   struct Place {
-    const Pack* pack = nullptr;  // null: there is no such case
+    const Pack* pack = nullptr;  // Null if there is no such case.
     std::int64_t row = 0;
   };
 
-  // The source name of a row is that of its array with the row behind it.
+  // The source name of a row is that of its array, followed by the row.
   static void name_source_of_row(const Pack& pack, const std::string& name,
                                  std::map<std::string, Attribute>& attributes) {
     const std::string source_name = source_name_of(pack.name, attributes);
@@ -255,8 +255,8 @@ class RowCases : public CaseSource {
     return {pack, *row};
   }
 
-  // Null if there is no array of this name. One that is not listed lies in an archive that cannot
-  // be read.
+  // Returns null if there is no array of this name. An array that is not listed is in an archive
+  // that cannot be read.
   const Pack* pack_named(const std::string& name) const {
     const auto listed = packs_.find(name);
     if (listed != packs_.end()) return &listed->second;
@@ -287,7 +287,8 @@ class RowCases : public CaseSource {
     return place;
   }
 
-  // An array of a case, opened once; where it cannot be opened in pieces it is read.
+  // Returns an array of a case, which is opened once. An array that cannot be opened in pieces is
+  // read whole.
   template <typename Open, typename Read>
   RowsOfArray& rows(const char* part, const Pack& pack, const std::string& name,
                     const std::string& output, const Open& open, const Read& read) const {
@@ -429,7 +430,7 @@ void take_rows_as_cases(OpenedCases& opened) {
     opened.order = std::move(order);
   }
   opened.cases = std::move(rows);
-  opened.attributes.erase(kRowsAreCases);  // of what is made of them it is not true
+  opened.attributes.erase(kRowsAreCases);  // not true for the cases that are made of the rows
 }
 
 }  // namespace assay

@@ -1,7 +1,7 @@
-// Many small cases as the rows of large arrays: row i of every tensor of a case is a case of its
-// own, NAME/i, with as many digits as the last one has, so that names are in the order of rows. Its
-// attributes are those of the case. A dataset file says so by its root attribute `rows_are_cases`
-// (docs/dataset.md); of other sources their user does.
+// Many small cases as the rows of large arrays. Row i of every tensor of a case is a case of its
+// own, NAME/i. All numbers have as many digits as that of the last row, so that names are in the
+// order of rows. Its attributes are those of the case. A dataset file says so by its root attribute
+// `rows_are_cases` (docs/dataset.md); for other sources the user says so.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,29 @@ namespace assay {
 
 inline constexpr char kRowsAreCases[] = "rows_are_cases";
 
-// "gemm/007", of 100 to 1000 rows.
+// Returns the name of a row: "gemm/007" for 100 to 1000 rows.
 std::string row_name(const std::string& name, std::int64_t row, std::int64_t rows);
 
-// How many rows each tensor of a case has. Throws FileError that names file, case and tensor where
-// they differ, and where a tensor is a scalar.
+// Returns the number of rows that each tensor of a case has. Throws FileError, which names the
+// file, the case and the tensor, if the numbers differ or if a tensor is a scalar.
 std::int64_t rows_of(const std::string& path, const StoredCase& info);
 
-// Whether the attributes of a file say that its rows are cases. Throws FileError where they say
-// neither 0 nor 1.
+// Returns true if the attributes of a file say that its rows are cases. Throws FileError if the
+// attribute is neither 0 nor 1.
 bool rows_are_cases(const std::string& path, const std::map<std::string, Attribute>& attributes);
 
-// Makes the rows of all cases the cases. Arrays are read through blocks of rows, so that memory
-// does not grow with them where the source reads in pieces; the first use of an array reads all of
-// it once, which holds it to its checksum. Throws FileError as rows_of().
+// Replaces all cases by their rows. Arrays are read through blocks of rows, so that memory does not
+// grow with their size if the source reads in pieces. The first use of an array reads all of it
+// once, to verify its checksum. Throws FileError as rows_of().
 void take_rows_as_cases(OpenedCases& opened);
 
-// A tensor of so many rows like this one, and how one of them gets its value. put_row() throws
-// std::logic_error where dtype or shape are not those of a row.
+// rows_like() returns a tensor of `rows` rows like this one, and put_row() sets the value of one
+// row. put_row() throws std::logic_error if dtype or shape are not those of a row.
 Tensor rows_like(const Tensor& row, std::int64_t rows);
 void put_row(Tensor& rows, std::int64_t row, const Tensor& value);
 
-// What `compute` gives for each row of the inputs of a case, as the rows of one tensor. Rows are
-// computed by several threads (0: default_threads()); the result does not depend on them.
+// Returns the results of `compute` for each row of the inputs of a case, as the rows of one tensor.
+// Several threads compute rows (0 means default_threads()). The result does not depend on them.
 Tensor computed_by_rows(const Case& c, std::int64_t rows, int threads,
                         const std::function<Tensor(const Case& row)>& compute);
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view kGolden = "golden", kOutput = "output";
 
-// By the name of a golden file without that word: "" of golden.bin, "_y" of golden_y.bin.
+// The files of both sides. The key is the name without the word "golden" or "output": "" for
+// golden.bin, "_y" for golden_y.bin.
 struct Sides {
   std::map<std::string, std::string> golden, outputs;
   std::vector<std::string> others;
@@ -86,7 +87,7 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
     opened.left_out.push_back(
         formatted("{} has neither '{}' nor '{}' in its name", file, kGolden, kOutput));
   }
-  // Nothing but the code of the project says what its inputs hold, unless their names do.
+  // Only the project's code says what its inputs hold, unless their names say it.
   std::vector<std::string> left_out;
   for (const std::string& file : files_under(in_folder(path, "input"))) {
     if (!is_array_file(file)) continue;

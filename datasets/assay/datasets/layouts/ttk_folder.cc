@@ -19,9 +19,9 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kDumpEndings[] = {"bin", "npy",
-                                             "pt"};  // the first that is whole is read
-constexpr int kMostTensors = 65536;                  // an index beyond is no index
+// The first complete kind is read.
+constexpr std::string_view kDumpEndings[] = {"bin", "npy", "pt"};
+constexpr int kMostTensors = 65536;  // a larger number is not an index
 
 std::optional<int> index_of(std::string_view text) {
   const auto index = read_number<int>(text);
@@ -42,7 +42,7 @@ std::vector<std::string> names_in(const std::string& folder) {
 
 // --------------------------------------------------------------------------- the case table
 
-// The rows by name, of the table that is given or the only one in the folder.
+// The rows by name. The table is the given one, or the only one in the folder.
 struct Rows {
   TtkTable table;
   std::map<std::string, const TtkCase*> by_name, by_dump_name;
@@ -89,14 +89,14 @@ std::unique_ptr<Rows> find_rows(const std::string& folder, const OpenOptions& op
   return rows;
 }
 
-// What the table says of an array: its dtype, and the shape of raw bytes.
+// Adds what the table says about an array: its dtype, and the shape of raw bytes.
 void add_what_row_says(ArrayRequest& array, const TtkTensor& tensor) {
   if (array.dtype.empty()) array.dtype = ttk_dtype(tensor.dtype);
   if (!array.shape && array.path.ends_with(".bin")) array.shape = tensor.shape;
 }
 
-// A file that a row names: within the folder of its table, or anywhere where the user gave that
-// table.
+// Returns a file that a row names. It must lie in the folder of its table, unless the user gave
+// that table.
 std::string named_file(const TtkTable& table, const TtkCase& row, const std::string& file) {
   namespace fs = std::filesystem;
   const fs::path path(file);
@@ -117,7 +117,8 @@ std::string named_file(const TtkTable& table, const TtkCase& row, const std::str
   return beside;
 }
 
-// What the row names beside what was dumped: inputs, golden results and those of a third party.
+// Adds the files that the row names beside the dumped ones: inputs, golden results and results of a
+// third party.
 void add_named_files(CaseRecord& record, const TtkTable& table, const TtkCase& row) {
   const auto array = [&](const std::string& file) {
     return ArrayRequest{named_file(table, row, file), "", {}};
@@ -141,7 +142,8 @@ void add_named_files(CaseRecord& record, const TtkTable& table, const TtkCase& r
   }
 }
 
-// The rules that TTK judges by: `mixed` where the table says nothing, else its tolerances.
+// Adds the row's description of the arrays and the rules by which TTK judges: the row's tolerances,
+// or `mixed` if it has none.
 void add_row(CaseRecord& record, const TtkCase* row, const OpenOptions& options) {
   if (row == nullptr) {
     record.attributes["standard"] = std::string("ttk_mixed");
@@ -156,19 +158,19 @@ void add_row(CaseRecord& record, const TtkCase* row, const OpenOptions& options)
     if (at == record.outputs.end()) continue;
     OutputRecord& result = at->second;
     if (result.golden) {
-      // It may be wider than the output, which the table cannot say.
+      // The golden result may be wider than the output, which the table cannot express.
       if (result.golden->dtype.empty()) result.golden->dtype = options.golden_dtype;
       add_what_row_says(*result.golden, row->outputs[i]);
     } else {
       for (auto& [producer, recorded] : result.recorded) {
         add_what_row_says(recorded.tensor, row->outputs[i]);
       }
-      continue;  // what follows speaks of a comparison
+      continue;  // the rest applies only to compared outputs
     }
     for (auto& [producer, recorded] : result.recorded) {
       add_what_row_says(recorded.tensor, row->outputs[i]);
     }
-    // One entry serves all outputs.
+    // A single entry applies to all outputs.
     const std::size_t of = row->tolerances.size() == 1 ? 0 : i;
     if (of < row->tolerances.size() && row->tolerances[of]) {
       const auto& [rtol, share] = *row->tolerances[of];
@@ -196,7 +198,7 @@ struct ManualFile {
   std::optional<Shape> shape;
 };
 
-// "golden_0_bfloat16__shape_2x8x128.bin"; none of another name.
+// Parses "golden_0_bfloat16__shape_2x8x128.bin". Returns nothing for a name of another form.
 std::optional<ManualFile> manual_file(const std::string& name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string::npos) return std::nullopt;
@@ -232,7 +234,7 @@ bool is_case_folder(const std::string& folder) {
 
 using ManualSet = std::map<std::pair<std::string, int>, std::pair<ManualFile, std::string>>;
 
-// The first set of bin, npy and pt that is there; it must be whole.
+// Returns the first of the sets of bin, npy and pt files that exists. It must be complete.
 ManualSet manual_set(const std::string& folder) {
   std::map<std::string, ManualSet> sets;
   for (const std::string& name : names_in(folder)) {
@@ -343,13 +345,13 @@ std::string ttk_folder_name(const std::string& testcase) {
                          (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
     safe += allowed ? c : '_';
   }
-  if (safe.starts_with('.')) safe[0] = '_';  // hidden, or a folder above
+  if (safe.starts_with('.')) safe[0] = '_';  // such a folder would be hidden, or the parent folder
   if (safe == testcase && safe.size() <= 120) return safe;
   return safe.substr(0, 107) + "_" + sha256(testcase).substr(0, 12);
 }
 
 std::string ttk_dump_name(const std::string& testcase) {
-  constexpr std::size_t kMost = 200;  // of the 255 bytes of a file's name
+  constexpr std::size_t kMost = 200;  // a file's name has at most 255 bytes
   const bool is_hidden = testcase.starts_with('.');
   return is_hidden || testcase.find('/') != std::string::npos || testcase.size() > kMost
              ? ttk_folder_name(testcase)
@@ -371,7 +373,8 @@ OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options)
   const bool one = is_case_folder(path);
   const auto rows =
       one && options.table.empty() ? std::make_unique<Rows>() : find_rows(path, options, opened);
-  // A folder is found by its case's name, or by its last twelve digits where that was made safe.
+  // A folder is found by its case's name, or by the last twelve digits of the folder's name if that
+  // name was made safe.
   std::map<std::string, const TtkCase*> by_folder;
   for (const auto& [name, row] : rows->by_name) by_folder.emplace(ttk_folder_name(name), row);
   std::vector<CaseRecord> records;
@@ -416,7 +419,8 @@ struct DumpFile {
   int index = 0;
 };
 
-// "add_01_dyn_output_0"; none of another name. A case table says where a case's name ends.
+// Parses "add_01_dyn_output_0". Returns nothing for a name of another form. A case table tells
+// where a case's name ends.
 std::optional<DumpFile> dump_file(std::string stem, const Rows& rows) {
   const auto last = [&stem] {
     const std::size_t at = stem.rfind('_');
@@ -450,7 +454,7 @@ bool has_dump_ending(const std::string& file) {
 
 bool is_tiling(const std::string& stem) { return stem.ends_with("_tiling_data"); }
 
-// What a folder holds of one case, by variant and index.
+// The files of one case in a folder, by variant and index.
 struct DumpedCase {
   std::optional<FileError> error;  // two of its files are one array
   std::map<std::string, std::map<int, std::string>> inputs, outputs, golden;

@@ -1,5 +1,5 @@
 // Folders of TTK, the Ascend operators' test kit (hicann/ops-test-kit@367509326971): data for
-// replay, a folder a case, and dumps, all in one folder. Layouts of open_cases.h.
+// replay, with a folder for each case, and dumps, all in one folder. Layouts of open_cases.h.
 #pragma once
 
 #include <string>
@@ -16,12 +16,13 @@ OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options)
 bool is_ttk_dump(const std::string& path);
 OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options);
 
-// "2x8x128" and "scalar"; none of another text.
+// Parses "2x8x128" and "scalar". Returns nothing for another text.
 std::optional<Shape> ttk_shape(std::string_view text);
-// The folder of a case: its name, or a safe one with twelve digits of the name's SHA-256.
+// Returns the name of a case's folder: the case's name, or a safe name that ends in twelve digits
+// of the name's SHA-256.
 std::string ttk_folder_name(const std::string& testcase);
-// What the names of a case's arrays in a dump begin with: its name, or that of its folder where the
-// name cannot be part of a file's.
+// Returns the beginning of the names of a case's arrays in a dump. This is the case's name, or that
+// of its folder if the case's name cannot be part of a file name.
 std::string ttk_dump_name(const std::string& testcase);
 
 }  // namespace assay

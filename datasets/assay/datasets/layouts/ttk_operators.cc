@@ -12,7 +12,8 @@ namespace {
 
 using Attributes = std::map<std::string, Attribute>;
 
-// How an attribute of theirs becomes one of ours; false where it says what ours cannot.
+// Converts an attribute of TTK to one of ours. Returns false if our attribute cannot express the
+// value.
 using Convert = bool (*)(const Literal& value, std::string_view ours, Attributes& to);
 
 double number_of(const Literal& value, double otherwise) {
@@ -31,7 +32,7 @@ bool number(const Literal& value, std::string_view ours, Attributes& to) {
   to[std::string(ours)] = real;
   return real == real;
 }
-// One dimension, alone or in a tuple.
+// One dimension, as a number or as a tuple with one number.
 bool axis(const Literal& value, std::string_view ours, Attributes& to) {
   const Literal* one = &value;
   if (value.list() != nullptr) {
@@ -47,7 +48,7 @@ bool word(const Literal& value, std::string_view ours, Attributes& to) {
   to[std::string(ours)] = *value.text();
   return true;
 }
-// Attributes that ours has not: with these values they do nothing.
+// For attributes that our operator does not have: true if the value has no effect.
 bool is_zero(const Literal& value, std::string_view, Attributes&) {
   const bool* set = value.flag();
   return set != nullptr ? !*set : number_of(value, 1) == 0;
@@ -68,7 +69,8 @@ struct OperatorTwin {
   std::string_view theirs, ours;
   std::vector<std::string_view> operands;  // ours, in their order
   std::vector<AttributeTwin> attributes;
-  std::vector<std::pair<std::string_view, Attribute>> fixed = {};  // what theirs always does
+  // attributes of ours for the fixed behaviour of TTK's operator
+  std::vector<std::pair<std::string_view, Attribute>> fixed = {};
 };
 
 const std::vector<std::string_view> kX = {"x"}, kAb = {"a", "b"}, kProduct = {"a", "b", "bias"};
@@ -133,7 +135,8 @@ constexpr std::pair<std::string_view, std::string_view> kDtypes[] = {
 // Attributes of TTK's own begin with '#': hints for its tiling.
 bool is_hint(const std::string& key) { return key.starts_with("#"); }
 
-// Why the row's operator is none of ours; "" where it is one, and then `to` has its attributes.
+// Returns why the row's operator has no counterpart among ours. Returns an empty string if it has
+// one, and then `to` has its attributes.
 std::string why_no_twin(const OperatorTwin& twin, const TtkCase& row, Attributes& to) {
   std::size_t present = 0;
   for (std::size_t i = 0; i < row.inputs.size(); ++i) {
@@ -147,7 +150,7 @@ std::string why_no_twin(const OperatorTwin& twin, const TtkCase& row, Attributes
   if (twin.operands == kAb && (present != 2 || row.inputs[0].shape != row.inputs[1].shape)) {
     return formatted("{} takes operands of one shape", twin.ours);
   }
-  // Our bias has the dtype of the result.
+  // The bias of our operators has the dtype of the result.
   if (twin.operands == kProduct && row.inputs.size() > 2 && !row.inputs[2].absent &&
       !row.outputs.empty() && row.inputs[2].dtype != row.outputs[0].dtype) {
     return formatted("the bias of {} has the dtype of the result", twin.ours);
@@ -165,7 +168,7 @@ std::string why_no_twin(const OperatorTwin& twin, const TtkCase& row, Attributes
   return "";
 }
 
-// x_ and what attribute names may hold.
+// Returns the name with x_ before it, and without characters that attribute names may not have.
 std::string kept_name(const std::string& name) { return "x_" + safe_word(name); }
 
 }  // namespace
@@ -207,7 +210,8 @@ void name_operator(CaseRecord& record, const TtkCase& row) {
       input.key() = operand;
       record.inputs.insert(std::move(input));
     }
-    // The first output is the operator's own; its name says so where there are others.
+    // The first output is the operator's own result. It has that name only if there are other
+    // outputs.
     auto first = record.outputs.extract("output_0");
     if (!first.empty()) {
       if (!record.outputs.empty()) first.key() = find_operator(record.op)->output;
@@ -227,7 +231,7 @@ void name_operator(CaseRecord& record, const TtkCase& row) {
     else
       record.attributes[name] = literal_text(value);
   }
-  // Lists of tensors lie flat in files.
+  // The files number the tensors of lists consecutively.
   std::map<std::string, ArrayRequest> inputs;
   for (std::size_t i = 0; i < row.inputs.size(); ++i) {
     const TtkTensor& tensor = row.inputs[i];

@@ -1,4 +1,5 @@
-// Which of TTK's operators are operators of assay: the one table of names, operands and attributes.
+// The table of TTK's operators that are also operators of assay, with names, operands and
+// attributes.
 #pragma once
 
 #include "assay/datasets/layouts/array_cases.h"
@@ -6,19 +7,21 @@
 
 namespace assay {
 
-// The dtype of TTK's name, by assay's: float8_e8m0 is float8_e8m0fnu. Another name is given back.
+// Returns assay's name of a TTK dtype: float8_e8m0 is float8_e8m0fnu. Other names are returned
+// unchanged.
 std::string ttk_dtype(const std::string& name);
-// And back.
+// Returns TTK's name of a dtype.
 std::string ttk_dtype_of(const Format& format);
 
-// Gives the record operator, operands and attributes of its row. A record that has a twin gets its
-// names; any other operator is `external`, its inputs are input_0, input_1 and so on (input_0/0 in
-// lists of tensors), and its attributes are kept with x_ before their names, as literals. In both,
-// x_op_name is the row's own, and x_no_twin why a known operator has none here (an attribute that
-// ours has not, operands of two shapes).
+// Gives the record the operator, operands and attributes of its row. If TTK's operator has a twin
+// among ours, the record gets the twin's names. Any other operator becomes `external`: its inputs
+// are input_0, input_1 and so on (input_0/0 in lists of tensors), and its attributes are kept as
+// literals with x_ before their names. In both cases the attribute x_op_name is the row's own name.
+// x_no_twin says why a known operator has no twin in this row (an attribute that ours does not
+// have, operands of two shapes).
 void name_operator(CaseRecord& record, const TtkCase& row);
 
-// "x1, x2" of a twin in its order of inputs; what TTK calls our operator, "" where it has none.
+// TTK's names for one of our operators. `op` is empty if TTK does not have the operator.
 struct TtkNames {
   std::string op;
   std::vector<std::string> operands;  // ours, in TTK's order

@@ -27,7 +27,7 @@ class RowReader {
     return at < 0 ? "" : row_.cells[static_cast<std::size_t>(at)];
   }
 
-  // None where the column is missing or the cell is empty.
+  // Returns None if the column is missing or the cell is empty.
   Literal literal(const std::string& column) const {
     const std::string cell = text(column);
     if (cell.find_first_not_of(" \t") == std::string::npos) return {};
@@ -38,7 +38,8 @@ class RowReader {
     }
   }
 
-  // A tuple of integers; those below 0 are not known before the run.
+  // Returns a shape from a tuple of integers. Returns nothing if one of them is negative, because
+  // the shape is then not known before the run.
   std::optional<Shape> shape(const std::string& column, const Literal& literal) const {
     Shape shape;
     bool known = true;
@@ -71,7 +72,7 @@ class RowReader {
       }
       return true;
     };
-    // ((128, 1024)) is one shape, for Python drops the outer brackets.
+    // ((128, 1024)) is one shape, because Python drops the outer parentheses.
     Literal::List places = *shapes.list();
     if (!places.empty() && is_shape(shapes)) places = {shapes};
     int place = 0;
@@ -98,7 +99,7 @@ class RowReader {
     return tensors;
   }
 
-  // A number of each output, or one for all.
+  // Returns a number for each output, or one for all.
   std::vector<double> numbers(const std::string& column, std::size_t outputs) const {
     const Literal cell = literal(column);
     if (cell.is_none()) return {};
@@ -129,7 +130,8 @@ class RowReader {
     return pairs;
   }
 
-  // A file name of each tensor, lists of tensors laid out flat; one text is one file.
+  // Returns a file name for each tensor, with the tensors of lists laid out flat. A single text is
+  // one file.
   std::vector<std::string> files(const std::string& column,
                                  const std::vector<TtkTensor>& tensors) const {
     std::vector<std::string> files;
@@ -186,7 +188,8 @@ class RowReader {
     return value;
   }
 
-  // One entry serves all places; within a list of tensors, one serves all of it.
+  // A single entry applies to all tensors. Within a list of tensors, a single entry applies to the
+  // whole list.
   void add_dtypes(const std::string& column, std::vector<TtkTensor>& tensors) const {
     Literal dtypes = literal(column);
     if (dtypes.is_none() || tensors.empty()) return;

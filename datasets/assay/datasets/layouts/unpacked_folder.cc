@@ -24,14 +24,15 @@ namespace {
 
 constexpr std::uintmax_t kMostManifest = std::uintmax_t{512} << 20;
 
-// A list from outside names files in its folder alone.
+// Returns true if a path from the list stays in the list's folder. Lists come from outside and may
+// not name other files.
 bool stays_inside(const std::string& file) {
   const fs::path path = array_file(file);
   return path.is_relative() &&
          std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
 }
 
-// The parts of "outputs/h200/y".
+// Returns the parts of "outputs/h200/y".
 struct ArrayName {
   std::string kind, producer, output;
 };
@@ -105,7 +106,7 @@ CaseRecord record_of(const std::string& folder, const wire::ManifestCase& listed
 
 using Arrays = std::map<std::string, TensorView>;
 
-// What a case holds, by the names of the list.
+// Adds the tensors of an output to `arrays`, by their names in the list.
 void add_output(Arrays& arrays, wire::ManifestCase& listed, const std::string& name,
                 const CaseOutput& output) {
   const std::string behind = name.empty() ? "" : "/" + name;
@@ -226,7 +227,7 @@ std::string words_text(const std::vector<std::string>& words) {
   return literal_text({std::move(list)});
 }
 
-// Nothing but the bytes, and no file beside them.
+// Writes only the bytes, and no file beside them.
 void write_raw(const std::string& path, const Tensor& tensor) {
   write_file(path, {reinterpret_cast<const char*>(tensor.bytes()), tensor.byte_count()});
 }
@@ -240,12 +241,12 @@ std::string shape_token(const Shape& shape) {
 
 constexpr const char* kTable = "cases.csv";
 
-// Attributes that the row says, or that reading gives of itself.
+// Attributes that the row of the table has, or that reading sets.
 const std::set<std::string> kSaid = {"x_name",    "x_op_name", "output_dtype",
                                      "rtol",      "atol",      "max_mismatch_fraction",
                                      "equal_nan", "standard",  "round_expected"};
 
-// One case of TTK: its row and its files.
+// Writes one case in TTK's form: its row and its files.
 class TtkWriter {
  public:
   TtkWriter(const Case& c, const NewFolder& folder) : case_(c), folder_(folder) {
@@ -281,12 +282,13 @@ class TtkWriter {
   }
 
  private:
-  // In TTK's order where it has the operator, else by name; those of TTK's own are input_0, ...
+  // Returns the operands in TTK's order if TTK has the operator, and otherwise by name. The
+  // operands of operators that only TTK has are input_0, ...
   std::vector<std::string> operands(const TtkNames& names) const {
     std::vector<std::string> order;
     const auto is_there = [&](const std::string& name) { return case_.inputs.count(name) > 0; };
     for (const std::string& operand : names.operands) order.push_back(operand);
-    // An input that the case does not speak of is none of TTK's row either.
+    // An input that the case does not mention is not in TTK's row either.
     while (!order.empty() && !is_there(order.back()) &&
            case_.absent_inputs.count(order.back()) == 0) {
       order.pop_back();
@@ -325,13 +327,13 @@ class TtkWriter {
     add_bound(output.attributes, lost);
   }
 
-  // Makes a folder, and gives its path.
+  // Makes a folder and returns its path.
   std::string made(const std::string& name) const {
     folder_.make(name);
     return in_folder(folder_.path(), name);
   }
 
-  // The tolerances of an output, its own over those of the case.
+  // Adds the tolerances of an output. Its own attributes override those of the case.
   void add_bound(const std::map<std::string, Attribute>& own, std::set<std::string>& lost) {
     Case of;
     of.name = case_.name;
@@ -343,10 +345,10 @@ class TtkWriter {
       const double share = of.real("max_mismatch_fraction").value_or(0);
       pair.value = Literal::List{Literal{*rtol}, Literal{share}};
     }
-    absolute.value = of.real("atol").value_or(1e-8);  // which is what stands for none
+    absolute.value = of.real("atol").value_or(1e-8);  // the value that TTK uses if none is given
     tolerances_.push_back(std::move(pair));
     atols_.push_back(std::move(absolute));
-    // What reading gives of itself is not lost.
+    // An attribute is not lost if reading sets the same value.
     const auto lose = [&](const char* name, const std::string& read) {
       const auto at = of.attributes.find(name);
       if (at == of.attributes.end() || (attribute_text(at->second) == read)) return;

@@ -1,4 +1,4 @@
-// What a team's operator gives for a case.
+// The result of a team's operator for a case.
 #pragma once
 
 #include <initializer_list>
@@ -10,9 +10,10 @@
 
 namespace assay {
 
-// The result, which a Tensor converts to, or the result with what its kernel gave beside it, for
-// the checksums of residual_compensated. An operator with several outputs gives all that the case
-// has, by name, as in `return {{"y", y}, {"mean", mean}};`.
+// The result of one case. It is made from a Tensor, or from a Tensor and the arrays that the
+// kernel's epilogue returned with it, for the checksums of residual_compensated. An operator with
+// several outputs returns all outputs of the case by name, as in
+// `return {{"y", y}, {"mean", mean}};`.
 struct Computed {
   struct Result {
     Tensor tensor;

@@ -15,19 +15,19 @@
 namespace assay {
 namespace {
 
-// The recorded outputs of both files may serve as benchmarks. `output`: which one, of a case that
-// has several; else empty.
+// The recorded outputs of both files may serve as benchmarks. `output` names one output of a case
+// that has several, and is empty otherwise.
 Origin origin_of(const CaseSource& golden, const std::string& name, const std::string& output,
                  const OutputSource& source) {
   Origin origin;
-  // A team's operator is no recorded producer: its output has no name that a file could know.
+  // A team's operator is not a recorded producer, so its output has no name that a file could know.
   if (!source.compute) origin.producer = source.name;
   origin.recorded = [&golden, &source, name, output] {
     std::vector<RecordedOutput> recorded;
     for (const CaseSource* file : {&golden, source.recorded}) {
       if (file == nullptr || !file->has_case(name)) continue;
       for (const std::string& producer : file->producers_of(name)) {
-        // A producer may have recorded others of several outputs alone.
+        // A producer may have recorded only some of a case's outputs.
         if (!output.empty() && !file->output_place(name, producer, output)) continue;
         recorded.push_back({producer, [file, name, producer, output] {
                               return file->read_output(name, producer, output);
@@ -41,7 +41,7 @@ Origin origin_of(const CaseSource& golden, const std::string& name, const std::s
 
 bool is_golden_itself(const CaseSource& golden, const CaseSource& outputs, const Case& c,
                       const Tensor& output, const std::string& producer) {
-  // Where the bytes differ nobody need ask where they lie.
+  // If the bytes differ, their places need not be compared.
   const auto& expected = c.output().golden;
   if (!expected || &expected->format() != &output.format() || expected->shape() != output.shape() ||
       std::memcmp(expected->bytes(), output.bytes(),
@@ -60,17 +60,17 @@ CaseReport not_judged(const Case& c, Outcome outcome, std::string because) {
   return report;
 }
 
-// What a team's operator gave for a case, once for all its outputs.
+// The results of a team's operator for a case, computed once for all outputs.
 struct ComputedCase {
   std::map<std::string, Computed::Result> results = {};
-  std::string failure = {};  // what went wrong; empty where nothing did
+  std::string failure = {};  // The error message, or empty if there was no error.
 };
 
 bool is_compared(const std::string& name, const CaseOutput& output) {
   return name.empty() || !output.golden.is_absent();
 }
 
-// Refuses results that are not those of the case.
+// Throws std::runtime_error if these are not the outputs of the case.
 void check_results(const Case& c, const std::map<std::string, Computed::Result>& results) {
   const bool has_one = results.size() == 1 && results.count("") != 0;
   if (!c.names_outputs() && !has_one) {
@@ -122,7 +122,7 @@ GatedCase gate_computed(const Case& c, ComputedCase& made, const GateRequest& re
   return {std::move(report), std::move(result.tensor)};
 }
 
-// What a reader should know of an output dtype that nothing but the output says.
+// The note for an output dtype that only the output itself says.
 constexpr const char* kTakenDtype =
     "the output dtype is that of the output, for the golden result has more precision";
 
@@ -172,7 +172,7 @@ GatedCase gate_recorded(const CaseSource& golden, Case& c, const OutputSource& s
   return {std::move(report), std::move(output)};
 }
 
-// Of a case with several outputs the one that its operator computes can be emulated.
+// If a case has several outputs, a machine can emulate the one that the case's operator computes.
 GatedCase gate_by_machine(const Case& c, const ComputedOutput& of, const OutputSource& source,
                           const GateRequest& request, const Origin& origin) {
   GatedCase gated;
@@ -187,7 +187,7 @@ GatedCase gate_by_machine(const Case& c, const ComputedOutput& of, const OutputS
   return gated;
 }
 
-// Whether the request reads the inputs for an output with attributes of its own.
+// Returns true if the request needs the inputs for an output with attributes of its own.
 bool outputs_need_inputs(const Case& c, const GateRequest& request) {
   return std::any_of(c.outputs.begin(), c.outputs.end(), [&](const auto& named) {
     Case header;
@@ -207,7 +207,8 @@ Case read_to_judge(const CaseSource& golden, const std::string& name, const Outp
   const bool inputs = source.recorded == nullptr || needs_inputs(header, request);
   Case c = golden.read(name, {.inputs = inputs, .golden = true, .outputs = false});
   if (!inputs) {
-    // Also where nothing asks for them: a case whose inputs cannot be read is no evidence.
+    // The inputs are read even if nothing asks for them, because a case whose inputs cannot be read
+    // is not evidence.
     Case with_inputs = golden.read(name, {.inputs = true, .golden = false, .outputs = false});
     if (outputs_need_inputs(c, request)) {
       c.inputs = std::move(with_inputs.inputs);
@@ -217,13 +218,13 @@ Case read_to_judge(const CaseSource& golden, const std::string& name, const Outp
   return c;
 }
 
-// What a reader should know of outputs that nobody compares.
+// Adds a note about the outputs that are not compared.
 void note_uncompared(const std::vector<std::string>& names, CaseReport& report) {
   if (names.empty()) return;
   add_note(formatted("not to be compared, as the case says: {}", joined(names)), report);
 }
 
-// Judges each output that is to be compared; `judge` takes the judged_case().
+// Judges each output that is to be compared. `judge` is called with the judged_case().
 template <typename Judge>
 std::vector<GatedCase> gate_outputs(Case c, const Judge& judge) {
   const ComputedOutput computed = computed_output(c);
@@ -236,8 +237,8 @@ std::vector<GatedCase> gate_outputs(Case c, const Judge& judge) {
   for (const auto& [output, of] : c.outputs) {
     if (!is_compared(output, of)) uncompared.push_back(output);
   }
-  std::map<std::string, Tensor> inputs =
-      std::exchange(c.inputs, {});  // each output has them in turn
+  // Each output gets the inputs in turn.
+  std::map<std::string, Tensor> inputs = std::exchange(c.inputs, {});
   for (const auto& [output, of] : c.outputs) {
     if (!is_compared(output, of)) continue;
     Case one = judged_case(c, output);
@@ -264,11 +265,11 @@ std::int64_t bytes_to_judge(const CaseSource& golden, const CaseSource& outputs,
     if (!outputs.has_case(name)) return 0;
     return golden.golden_bytes(name) + outputs.output_bytes(name, producer);
   } catch (const FileError&) {
-    return 0;  // what is wrong is said where it is read
+    return 0;  // The error is reported when the data is read.
   }
 }
 
-// A golden result without its data: what chooses a bound asks for its dtype alone.
+// Returns a golden result without its data, because the choice of a bound needs only its dtype.
 Tensor without_data(const ArrayInfo& info) { return Tensor(format_named(info.dtype), {0}); }
 
 // One output of a case that is judged as it is read.
@@ -277,7 +278,8 @@ struct OutputInPieces {
   std::string machine;
 };
 
-// Opens the arrays of an output; null where the whole path must say what is missing.
+// Opens the arrays of an output in pieces. Returns nothing if one is missing, because the whole
+// case must then be read to report what is missing.
 std::optional<OutputInPieces> open_in_pieces(const CaseSource& golden, const CaseSource& file,
                                              const StoredCase& recorded, const std::string& name,
                                              const std::string& producer,
@@ -290,7 +292,7 @@ std::optional<OutputInPieces> open_in_pieces(const CaseSource& golden, const Cas
   return opened;
 }
 
-// Whether the bounds that would judge an output can be held against pieces.
+// Returns true if all bounds that would judge an output can judge pieces of it.
 bool bounds_take_pieces(const Case& c, const Format& output, const GateRequest& request) {
   const std::vector<ChosenBound> all = choose_bounds(c, output, request.bounds);
   return std::all_of(all.begin(), all.end(), [](const ChosenBound& chosen) {
@@ -325,8 +327,8 @@ GatedCase judge_in_pieces(Case& c, OutputInPieces& arrays, const std::string& fi
   return gated;
 }
 
-// All outputs of a case as they are read; empty where something about one of them takes its arrays
-// as a whole.
+// Judges all outputs of a case as they are read. Returns an empty list if something about one of
+// them needs its whole arrays.
 std::vector<GatedCase> gate_in_pieces(const CaseSource& golden, const std::string& name,
                                       const OutputSource& source, const GateRequest& request,
                                       const PieceReading& reading) {
@@ -372,7 +374,7 @@ std::vector<GatedCase> gate_in_pieces(const CaseSource& golden, const std::strin
 
 void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file) {
   for (Verdict& verdict : verdicts) {
-    if (verdict.sites == 0) continue;  // there was nothing to compare
+    if (verdict.sites == 0) continue;  // nothing was compared
     verdict.outcome = Outcome::kUntrusted;
     verdict.same_data = true;
     verdict.because =
@@ -401,7 +403,8 @@ std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::strin
     const auto judge_one = [&](Case& one, const ComputedOutput& of) {
       const Origin origin = origin_of(golden, name, one.output_name(), source);
       GateRequest asked = request;
-      // Checksums are of what the operator computes; the elements of the others decide alone.
+      // Checksums apply only to the output that the operator computes. The other outputs are
+      // decided by their elements only.
       if (of.name && *of.name != one.output_name() && asked.elements) asked.checksums.reset();
       if (source.machine != nullptr) return gate_by_machine(one, of, source, asked, origin);
       if (source.compute) return gate_computed(one, made, asked, origin);
@@ -409,7 +412,7 @@ std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::strin
     };
     gated = gate_outputs(std::move(c), judge_one);
   } catch (const std::invalid_argument& e) {
-    // What was asked for was checked before: it is the case that is wrong.
+    // The request was checked before, so the case must be wrong.
     throw FileError(golden.path(), "", e.what());
   }
   for (GatedCase& one : gated) one.report.producer = source.name;

@@ -1,4 +1,4 @@
-// Cases of a golden file through the gate: what `assay gate` and dataset tests have in common.
+// Judges the cases of a golden file. This is the common part of `assay gate` and of dataset tests.
 #pragma once
 
 #include <cstdint>
@@ -13,45 +13,49 @@
 
 namespace assay {
 
-// Where the outputs under test come from: one of the three.
+// The source of the outputs under test: one of the three members below.
 struct OutputSource {
-  std::string name;                      // of the producer, as reports show it
-  const Machine* machine = nullptr;      // emulated by it, now
-  const CaseSource* recorded = nullptr;  // read from this file, those of producer `name`
-  std::function<Computed(const Case&)> compute = {};  // made by a team's operator
+  std::string name;                      // the producer, as reports show it
+  const Machine* machine = nullptr;      // emulates the outputs
+  const CaseSource* recorded = nullptr;  // holds the recorded outputs of producer `name`
+  // a team's operator, which computes the outputs
+  std::function<Computed(const Case&)> compute = {};
 };
 
-// What came of one output of a case; the report names it where the case has several. The output is
-// there where one was made or read.
+// The result for one output of a case. The report names the output if the case has several.
+// `output` has a value if an output was computed or read.
 struct GatedCase {
   CaseReport report;
   std::optional<Tensor> output;
-  Epilogue epilogue = {};  // what was emulated beside it
-  // The output was judged as it was read, and is not kept: the file has it.
+  Epilogue epilogue = {};  // what the machine's epilogue returned with the output
+  // The output was judged as it was read, and is not kept, because the file has it.
   bool in_pieces = false;
 };
 
-// How recorded outputs are read. No count, metric or outcome depends on it.
+// Options for reading recorded outputs. No count, metric or outcome depends on them.
 struct PieceReading {
   // A case whose golden results and outputs take more bytes than this is judged piece by piece, as
-  // it is read, where all that judges it can be (judge_arrays()): no checksums, no mutations, and
-  // no bound that takes the inputs, a benchmark or all elements at once.
+  // it is read, if everything that judges it allows that (judge_arrays()). Checksums, mutations,
+  // and bounds that need the inputs, a benchmark or all elements at once do not allow it.
   std::int64_t whole_bytes = std::int64_t{64} << 20;
-  // One of at most so many bytes that failed is read once more, as a whole, for the pattern of its
-  // failure (Verdict::where); of larger ones the places of up to 64 misses are told.
+  // A failed output of at most this many bytes is read again, as a whole, to find the pattern of
+  // its failure (Verdict::where). For a larger output only the places of up to 64 mismatches are
+  // reported.
   std::int64_t pattern_bytes = std::int64_t{256} << 20;
-  std::int64_t piece = 0;  // elements, a multiple of PiecewiseJudge::kUnit; 0: as threads need
+  // In elements, a multiple of PiecewiseJudge::kUnit. 0 means piece_for() of the threads.
+  std::int64_t piece = 0;
 };
 
-// Makes verdicts untrusted in which both sides are the same bytes of this file.
+// Marks those verdicts as untrusted in which both sides are the same bytes of this file.
 void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file);
 
-// Reads what the request needs of a case, gets its outputs and judges each: one element an output,
-// in the order of their names. A missing output and a machine's refusal are not comparable; an
-// operator that throws, or returns nothing, fails. Of a case with several outputs a machine
-// computes the one that its operator does (computed_output()), and the others are not comparable;
-// what is not to be compared is said in the notes of the others. Throws FileError, with the golden
-// file's name, where the case or an output cannot be read.
+// Reads what the request needs of a case, gets its outputs and judges each. Returns one element for
+// each output, in the order of their names. A missing output and a machine's refusal are not
+// comparable. An operator that throws, or returns nothing, fails. If a case has several outputs, a
+// machine computes only the one that the case's operator computes (computed_output()), and the
+// others are not comparable. The notes of the compared outputs name the outputs that the case says
+// not to compare. Throws FileError, which names the golden file, if the case or an output cannot be
+// read.
 std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::string& name,
                                       const OutputSource& source, const GateRequest& request,
                                       const PieceReading& reading = {});

@@ -20,13 +20,13 @@ namespace {
 
 struct Arguments {
   std::string program, file, glob, ctest_prefix;
-  const Machine* machine = nullptr;  // null: the functions are under test
+  const Machine* machine = nullptr;  // If it is null, the functions are under test.
   GateRequest request;
   std::vector<std::string> labels;
   bool ctest = false;
 
-  // The options that decide a case's verdict, each word as `quote` writes it; begins with a blank
-  // where there are any.
+  // Returns the options that decide a case's verdict, each word as `quote` writes it. The text
+  // begins with a blank unless it is empty.
   template <typename Quote>
   std::string text(const Quote& quote) const {
     std::string out;
@@ -87,14 +87,15 @@ Arguments parse(int argc, char** argv) {
   return a;
 }
 
-// A CMake bracket argument: nothing in it is interpreted, and nothing in it ends it.
+// Returns a CMake bracket argument. CMake interprets nothing in it, and no part of the text ends
+// it.
 std::string bracket(std::string_view text) {
   std::string equals = "==";
   while (text.find("]" + equals + "]") != std::string_view::npos) equals += '=';
   return formatted("[{0}[{1}]{0}]", equals, text);
 }
 
-// Of a case that is refused none: its test says why.
+// Returns no labels for a case that is refused. Its test says why it is refused.
 std::vector<std::string> labels_of(const CaseSource& file, const std::string& name) {
   StoredCase info;
   try {
@@ -115,7 +116,7 @@ std::vector<std::string> labels_of(const CaseSource& file, const std::string& na
   return labels;
 }
 
-// A wrong name is refused also where no standard asks for a benchmark.
+// A wrong name is refused even if no standard asks for a benchmark.
 void check_benchmark(const Arguments& a, const CaseSource& file) {
   if (a.request.benchmark.empty()) return;
   std::set<std::string> known;
@@ -164,7 +165,7 @@ std::vector<CaseReport> run_case(const Arguments& a, const CaseSource& file,
           "no function is registered for the operator '{}'; registered: {}", op, joined(known)))};
       return {std::move(report)};
     }
-    // A team's own kernel runs in its program's environment.
+    // A team's own kernel runs in the floating-point environment of its program.
     source.compute = [&environment, &kernel = found->second](const Case& c) {
       const CallersFloatEnvironment callers(environment);
       return kernel(c);
@@ -181,7 +182,7 @@ void print_error(const std::exception& e) {
   std::fputs(formatted("error: {}\n", printable_sentence(e.what())).c_str(), stderr);
 }
 
-// One line a verdict, or the whole explanation of a failure.
+// Prints one line for each verdict, or the whole explanation of a failure.
 void print_report(const CaseReport& c) {
   for (const Verdict& v : c.verdicts) {
     std::puts(formatted("{}: {}: {}", printable_name(c.title()), outcome_word(v.outcome),
@@ -202,7 +203,7 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
   const FloatEnvironment environment;
   try {
     const Arguments a = parse(argc, argv);
-    // As the gate reads it.
+    // The file is read in the same way as by the gate.
     const OpenedCases opened = open_cases(a.file, {.layout = "dataset"});
     const CaseSource& file = *opened.cases;
     check_benchmark(a, file);
@@ -212,7 +213,7 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
     }
     std::vector<std::string> names;
     if (!a.glob.empty() && is_case_name(a.glob)) {
-      // One case by its name: the others need not be looked at.
+      // If the glob is the name of a case, the other cases are not looked up.
       if (!file.has_case(a.glob)) {
         throw NoCaseError(a.file, "", formatted("has no case '{}'", a.glob));
       }

@@ -1,4 +1,4 @@
-// An array that is read piece by piece, wherever it lies.
+// An array that is read piece by piece, from any kind of storage.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,13 @@ class ArraySource {
   virtual ~ArraySource() = default;
   virtual const Format& format() const = 0;
   virtual const Shape& shape() const = 0;
-  // Copies the elements [begin, begin + count) in row-major order. Quickest in order from 0 on;
-  // then checksums and what is missing are noticed too. Throws FileError.
+  // Copies the elements [begin, begin + count) in row-major order. Reading in order from 0 is
+  // fastest, and only then are wrong checksums and missing data noticed. Throws FileError.
   virtual void read(std::int64_t begin, std::int64_t count, std::byte* to) = 0;
-  // Whether several threads may read at a time: by read_part(), which is read() but for what is
-  // noticed in order. That is left to check_part(), where the source asks for it: one thread at a
-  // time hands it what was read, in order from 0 on. Throw FileError.
+  // Returns true if several threads may read at a time, with read_part(). That is read() without
+  // the checks that need the elements in order. If checks_parts() is true, check_part() makes these
+  // checks: one thread at a time passes it the elements that were read, in order from 0. Both throw
+  // FileError.
   virtual bool serves_threads() const { return false; }
   virtual void read_part(std::int64_t begin, std::int64_t count, std::byte* to) {
     read(begin, count, to);
@@ -29,7 +30,8 @@ class ArraySource {
   virtual void check_part(std::int64_t /*begin*/, std::int64_t /*count*/,
                           const std::byte* /*elements*/) {}
   virtual StoredPlace place() const = 0;
-  // Whether nothing says the shape: it is the number of elements that the bytes hold.
+  // Returns true if nothing says the shape, which is then the number of elements that the bytes
+  // hold.
   virtual bool shape_is_inferred() const { return false; }
 };
 

@@ -13,7 +13,7 @@
 namespace assay::h5 {
 namespace {
 
-// Reads one string. `ok` becomes false where it cannot be read.
+// Reads one string. Sets `ok` to false if the string cannot be read.
 std::string read_string(hid_t attr, hid_t type, GlobalHeap& heap, bool& ok) {
   if (H5Tis_variable_str(type) > 0) {
     std::vector<std::byte> reference;
@@ -65,7 +65,8 @@ std::optional<Attribute> attribute_value(hid_t attr, GlobalHeap& heap, bool& ok)
       break;
     }
     case H5T_FLOAT: {
-      // Widening only: an attribute is a parameter, not data, and no bits are lost.
+      // Only widening is allowed, so no bits are lost. HDF5 may convert here, because an attribute
+      // is a parameter and not data.
       if (size > 8) break;
       double number = 0;
       ok = H5Aread(attr, H5T_NATIVE_DOUBLE, &number) >= 0;

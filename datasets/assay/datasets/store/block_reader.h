@@ -1,4 +1,4 @@
-// Small reads of a file that is open.
+// Reads small parts of an open file.
 #pragma once
 
 #include <sys/types.h>
@@ -9,24 +9,26 @@
 
 namespace assay::h5 {
 
-// Small reads in blocks that are kept: HDF5 takes a hundred of a few bytes each for a case. Others
-// go to the file. One thread at a time, where nothing else is said.
+// Small reads in blocks that are kept in memory, because HDF5 makes about a hundred reads of a few
+// bytes for each case. Large reads go to the file. Used by one thread at a time, except
+// read_file().
 class BlockReader {
  public:
-  // The descriptor must stay open for as long as this lives.
+  // The descriptor must stay open during the lifetime of this object.
   explicit BlockReader(int fd) : fd_(fd) {}
 
-  // How many bytes were there, fewer than asked for where the file ends; -1 where the system
-  // refuses.
+  // Returns the number of bytes that were read. It is less than `size` if the file ends there, and
+  // -1 if the system reports an error.
   ssize_t read(std::uint64_t at, std::byte* to, std::size_t size);
-  // The same by no blocks; several threads may at a time.
+  // Reads the file without blocks. Several threads may call this at a time.
   ssize_t read_file(std::uint64_t at, std::byte* to, std::size_t size) const;
 
  private:
   static constexpr std::size_t kBlock = 16384, kBlocks = 256;
   struct Block {
     std::uint64_t number = 0;
-    std::vector<std::byte> bytes = {};  // as many as the file has there; none: not read
+    // Has as many bytes as the file has there. Empty if the block was not read.
+    std::vector<std::byte> bytes = {};
   };
 
   const Block* block_of(std::uint64_t number);

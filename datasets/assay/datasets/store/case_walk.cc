@@ -16,7 +16,8 @@
 namespace assay::h5 {
 namespace {
 
-// Hostile files: paths without end, and a few groups with hard links that make 2^40 ways of them.
+// Limits for hostile files, which may have endless paths, or a few groups whose hard links form
+// 2^40 paths.
 constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxSecondWays = 1000;
 
@@ -99,7 +100,7 @@ void CaseWalk::collect_at(const std::string& name, const std::string& link) {
   collect(inner);
 }
 
-// What a case holds beside its parts is ignored, as long as no case hides in it.
+// Objects in a case that are not its parts are ignored, unless they contain a case.
 void CaseWalk::refuse_cases_below(const std::string& at) {
   if (!is_group(reader_, at)) return;
   if (has_op(reader_, at)) reader_.refuse(at, "is a case inside a case; cases do not nest");
@@ -109,17 +110,17 @@ void CaseWalk::refuse_cases_below(const std::string& at) {
 
 namespace {
 
-// Some links of a group on the way to cases.
+// Some links of a group on the path to cases.
 struct Job {
-  std::string group;  // "" for /cases, else the first parts of a case name
+  std::string group;  // "" for /cases, or the first parts of a case name
   std::vector<std::string> links;
 };
 
 constexpr std::size_t kMostLinks = 512;  // of a job
 constexpr std::size_t kEnoughJobs = 64;
 
-// Steps down until there are enough jobs, or cases alone. Throws NeedsHdf5, or FileError where a
-// job would as well.
+// Descends until there are enough jobs, or until only cases are left. Throws NeedsHdf5 or FileError
+// in the same situations as a job.
 std::vector<Job> find_jobs(const Reader& reader, SeenGroups& seen) {
   std::vector<Job> jobs;
   std::size_t passed = 0;                                 // groups
@@ -167,7 +168,8 @@ std::vector<std::string> cases_of(const Job& job, const Reader& reader, SeenGrou
   return walk.cases();
 }
 
-// Those of all jobs. Throws NeedsHdf5, FileError, also where two ways lead to one group.
+// Returns the cases of all jobs. Throws FileError, and NeedsHdf5, for example if two paths lead to
+// one group.
 std::vector<std::string> cases_of(const std::string& path, const OpenedFile& opened, int threads) {
   SeenGroups seen;
   const std::vector<Job> jobs = find_jobs(Reader(path, *opened.plain()), seen);
@@ -191,7 +193,7 @@ std::vector<std::string> cases_of(const std::string& path, const OpenedFile& ope
 std::optional<std::vector<std::string>> cases_by_threads(const std::string& path,
                                                          const OpenedFile& opened, int threads) {
   if (threads <= 0) threads = default_threads();
-  // To refuse something asks HDF5 to forget its errors.
+  // A refusal clears HDF5's errors, so threads need a thread-safe HDF5.
   if (threads == 1 || opened.plain() == nullptr || !hdf5_is_threadsafe()) return std::nullopt;
   try {
     return cases_of(path, opened, threads);

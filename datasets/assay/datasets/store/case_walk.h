@@ -1,4 +1,4 @@
-// The way down from /cases of a dataset file, and which of the groups there are cases.
+// The walk over the groups below /cases of a dataset file, which finds out which of them are cases.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@
 
 namespace assay::h5 {
 
-// Whether a link of a case leads to what a case is made of: inputs, outputs or golden.
+// Returns true if a link of a case leads to a part of a case: inputs, outputs or golden.
 bool is_part(std::string_view link);
 bool is_group(const Reader& reader, const std::string& object);
 bool has_op(const Reader& reader, const std::string& group);
-// Whether a group with these links is meant as a case. One without `op` is refused when it is
-// read, so that the others of its file are not lost.
+// Returns true if a group with these links is intended to be a case. A case without `op` is refused
+// only when it is read, so that the other cases of its file are not lost.
 bool is_case(const Reader& reader, const std::string& group, const std::vector<std::string>& links);
 [[noreturn]] void refuse_case_name(const Reader& reader, const std::string& object);
 
-// The groups that several walks have stepped into, by their addresses.
+// The groups that several walks have entered, by their addresses.
 class SeenGroups {
  public:
-  // Throws NeedsHdf5 where one of them has stepped into it before.
+  // Throws NeedsHdf5 if a walk has entered the group before.
   void step_into(std::uint64_t address);
 
  private:
@@ -35,23 +35,25 @@ class SeenGroups {
   std::unordered_set<std::uint64_t> seen_;
 };
 
-// Steps down and up again; keeps what it saw against cycles and hostile files.
+// Enters and leaves groups. Remembers the groups that it saw, to protect against cycles and hostile
+// files.
 class CaseWalk {
  public:
-  // `shared`: of walks that do not refuse a maze of links, but leave it to one walk.
+  // `shared` is used by walks that leave a maze of links to another walk instead of refusing it.
   explicit CaseWalk(const Reader& reader, SeenGroups* shared = nullptr)
       : reader_(reader), shared_(shared) {}
 
-  // Steps into a group, which leave() steps out of, and gives its links. Refuses what has no end.
+  // Enters a group, which leave() leaves again, and returns its links. Refuses groups that never
+  // end.
   std::vector<std::string> enter(const std::string& group);
   void leave() { above_.pop_back(); }
-  // Steps into a group that another walk has seen, on the way to what is below.
+  // Enters a group that another walk has seen, on the way to groups below it.
   void pass(const std::string& group);
 
-  // Collects the cases below a group: "" for /cases, else the first parts of a case name. Refuses
-  // what is no case.
+  // Collects the cases below a group: "" for /cases, or the first parts of a case name. Refuses
+  // objects that are not cases.
   void collect(const std::string& name);
-  // The same of one link of that group.
+  // Does the same for one link of that group.
   void collect_at(const std::string& name, const std::string& link);
 
   const std::vector<std::string>& cases() const { return cases_; }
@@ -61,15 +63,15 @@ class CaseWalk {
 
   const Reader& reader_;
   SeenGroups* shared_;
-  std::vector<std::uint64_t> above_;  // addresses of the groups on the way
+  std::vector<std::uint64_t> above_;  // addresses of the groups on the current path
   std::set<std::uint64_t> seen_;
-  std::size_t second_ways_ = 0;  // to groups seen before
+  std::size_t second_ways_ = 0;  // number of links to groups that were seen before
   std::vector<std::string> cases_;
 };
 
-// What CaseWalk::collect("") collects, sorted, by up to `threads` threads. None by one thread, and
-// where something has to be asked of HDF5 or refused, or two ways lead to one group: the walk
-// itself does that.
+// Returns the result of CaseWalk::collect(""), sorted, found by up to `threads` threads. Returns
+// nothing if there is only one thread, if HDF5 is needed, if something must be refused, or if two
+// paths lead to one group. The caller then uses CaseWalk itself.
 std::optional<std::vector<std::string>> cases_by_threads(const std::string& path,
                                                          const OpenedFile& opened, int threads);
 

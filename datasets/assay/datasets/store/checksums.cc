@@ -17,7 +17,7 @@ namespace {
 
 XXH3_state_t* state_of(void* state) { return static_cast<XXH3_state_t*>(state); }
 
-// Whether an attribute of this name has a line.
+// Returns true if an attribute of this name has a line in the table.
 bool has_line(std::string_view attribute) {
   return !attribute.starts_with("x_") && attribute.find('\n') == std::string_view::npos;
 }
@@ -61,7 +61,7 @@ void Checksums::erase(const std::string& object, const std::string& attribute) {
   lines_.erase(object + "@" + attribute);
 }
 
-// A file of many cases has a long table, of which these are a few lines.
+// The table of a file with many cases is long, and only a few of its lines are erased.
 void Checksums::erase_all(const std::string& object) {
   lines_.erase(object);
   for (const char mark : {'/', '@'}) {
@@ -78,10 +78,10 @@ std::string Checksums::text() const {
 
 struct ChecksumTable::Text {
   std::shared_ptr<const void> owner;
-  std::string_view text;    // which the owner keeps
-  std::vector<Line> lines;  // with names in the text
+  std::string_view text;    // owned by `owner`
+  std::vector<Line> lines;  // their names point into the text
 
-  // False where it is no text of a table.
+  // Returns false if the text is not a valid table.
   bool read();
 };
 
@@ -97,7 +97,7 @@ bool ChecksumTable::Text::read() {
     lines.push_back({rest.substr(kDigits + 1, end - kDigits - 1), sum});
     rest.remove_prefix(end + 1);
   }
-  // As assay writes them, or in any order; of two of one name the last counts.
+  // The lines are sorted if assay wrote them. If a name occurs twice, the last line counts.
   const auto is_out_of_order = [](const Line& a, const Line& b) { return !(a.name < b.name); };
   if (std::adjacent_find(lines.begin(), lines.end(), is_out_of_order) == lines.end()) return true;
   std::stable_sort(lines.begin(), lines.end(),
@@ -125,7 +125,7 @@ std::optional<ChecksumTable> ChecksumTable::of(std::shared_ptr<const void> owner
   return table;
 }
 
-// The tables of the files that are open.
+// The tables of open files.
 struct ChecksumTable::Known {
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<const Text>> texts;

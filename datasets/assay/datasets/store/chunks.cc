@@ -29,17 +29,17 @@ struct Bytes {
 
 struct Filter {
   H5Z_filter_t id;
-  std::size_t element_bytes;  // what shuffle was told
+  std::size_t element_bytes;  // the element size that shuffle was given
 };
 
 struct Chunks {
-  Shape shape, chunk, counts;  // counts: of chunks along each dimension
+  Shape shape, chunk, counts;  // `counts` is the number of chunks along each dimension
   std::size_t element_bytes, chunk_bytes;
   std::vector<Filter> filters;  // in the order in which a writer applies them
   bool raw_edges;               // chunks over the edge of the shape are not filtered
 };
 
-// One chunk as it is stored.
+// One chunk in its stored form.
 struct StoredChunk {
   std::vector<hsize_t> offset;
   std::uint32_t skipped = 0;  // bit i: filter i was not applied
@@ -49,12 +49,12 @@ struct StoredChunk {
 
 // ------------------------------------------------------------------------------------- filters
 
-// HDF5's variant of Fletcher's checksum: 16-bit big-endian words, sums modulo 65535.
+// Returns HDF5's variant of Fletcher's checksum: 16-bit big-endian words, sums modulo 65535.
 std::uint32_t fletcher32(const std::byte* data, std::size_t size) {
   std::uint32_t sum1 = 0, sum2 = 0;
   const auto byte = [&](std::size_t i) { return std::to_integer<std::uint32_t>(data[i]); };
   const auto fold = [](std::uint32_t sum) { return (sum & 0xFFFF) + (sum >> 16); };
-  constexpr std::size_t kBlock = 360;  // words whose sums cannot overflow
+  constexpr std::size_t kBlock = 360;  // the most words whose sums cannot overflow
   for (std::size_t i = 0; i < size;) {
     const std::size_t end = std::min(size, i + 2 * kBlock);
     for (; i < end; i += 2) {
@@ -75,12 +75,12 @@ bool undo_fletcher32(Bytes& bytes) {
     stored |= std::to_integer<std::uint32_t>(bytes.data[bytes.size + i]) << 8 * i;
   }
   const std::uint32_t sum = fletcher32(bytes.data.get(), bytes.size);
-  // HDF5 1.6.2 and older wrote each half with its bytes exchanged on little-endian machines.
+  // On little-endian machines, HDF5 1.6.2 and older wrote each half with its two bytes swapped.
   const std::uint32_t old = (sum & 0x00FF00FF) << 8 | (sum >> 8 & 0x00FF00FF);
   return stored == sum || stored == old;
 }
 
-// Element i lies in bytes i, count + i, 2 * count + i, ... of what was shuffled.
+// The bytes of element i are bytes i, count + i, 2 * count + i, ... of shuffled data.
 template <typename Word>
 void gather(const std::byte* from, std::size_t count, std::byte* to) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -108,13 +108,14 @@ void undo_shuffle(Bytes& bytes, std::size_t element) {
     for (std::size_t i = 0; i < count * element; ++i)
       to[i] = from[i % element * count + i / element];
   }
-  // What is left over of a whole element stays where it is.
+  // The bytes after the last whole element stay in place.
   const std::size_t whole = count * element;
   std::copy(from + whole, from + bytes.size, to + whole);
   bytes = std::move(result);
 }
 
-// Returns why it cannot be done, "" where it is. `limit`: bytes that the result may have.
+// Returns why the data cannot be inflated, or an empty string on success. `limit` is the most bytes
+// that the result may have.
 std::string undo_deflate(Bytes& bytes, std::size_t limit) {
   if (bytes.size > UINT_MAX) return "is too large to inflate";
   Bytes result(std::min<std::size_t>(limit, UINT_MAX));
@@ -156,7 +157,7 @@ std::string undo_filters(const Chunks& layout, StoredChunk& chunk) {
     } else if (filter.id == H5Z_FILTER_SHUFFLE) {
       undo_shuffle(chunk.bytes, filter.element_bytes);
     } else {
-      // Filters before this one can only have added checksums, or deflated in turn.
+      // Filters before this one can only add checksums, or deflate again.
       const std::size_t limit = layout.chunk_bytes + (layout.chunk_bytes >> 8) + 64 * (i + 1);
       const std::string why = undo_deflate(chunk.bytes, limit);
       if (!why.empty()) return why;
@@ -168,21 +169,21 @@ std::string undo_filters(const Chunks& layout, StoredChunk& chunk) {
   return "";
 }
 
-// A range of elements in row-major order, and where it goes.
+// A range of elements in row-major order, and its destination.
 struct Range {
   std::int64_t begin, end;
   std::byte* to;
 };
 
-// Copies what lies within the shape, and the range, to its place.
+// Copies the elements that lie within the shape and the range to their places.
 void scatter(const Chunks& layout, const StoredChunk& chunk, const Range& range) {
   const std::size_t rank = layout.shape.size();
-  Shape extent(rank);  // of the part of the chunk that lies within the shape
+  Shape extent(rank);  // of the part of the chunk within the shape
   for (std::size_t d = 0; d < rank; ++d) {
     const auto begin = static_cast<std::int64_t>(chunk.offset[d]);
     extent[d] = std::min(layout.chunk[d], layout.shape[d] - begin);
   }
-  // Trailing dimensions that the chunk spans are one run of elements.
+  // Trailing dimensions that the chunk spans completely form one run of elements.
   std::size_t outer = rank - 1;
   while (outer > 0 && layout.chunk[outer] == layout.shape[outer]) --outer;
   std::int64_t run = extent[outer], rows = 1;
@@ -207,7 +208,7 @@ void scatter(const Chunks& layout, const StoredChunk& chunk, const Range& range)
   }
 }
 
-// Decodes chunks on several threads; the first in order that is damaged is named.
+// Decodes chunks on several threads. Returns the error of the first damaged chunk, in their order.
 std::string decode(const Chunks& layout, std::vector<StoredChunk>& batch, const Range& range) {
   parallel_for(static_cast<std::int64_t>(batch.size()), 0, [&](std::int64_t i) {
     StoredChunk& chunk = batch[static_cast<std::size_t>(i)];
@@ -285,7 +286,8 @@ std::string describe(const StoredArray& array, Chunks& layout) {
   return "";
 }
 
-// `found`: chunks that begin in an earlier range, or in this one.
+// Reads the chunks of a range. Adds to `found` the chunks that begin in this range; earlier ranges
+// have added theirs.
 std::string read_chunks(const StoredArray& array, const Range& range, std::uint64_t& found) {
   Chunks layout;
   if (std::string why = describe(array, layout); !why.empty()) return why;
@@ -300,7 +302,7 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
     const std::string why = fill(array, range.end - range.begin, range.to);
     if (!why.empty()) return why;
   }
-  // HDF5 answers with the nominal length of an unfiltered chunk whatever its index says.
+  // For an unfiltered chunk HDF5 returns the nominal length, whatever the chunk's index says.
   if (layout.filters.empty() && H5Dget_storage_size(array.dataset) != stored * layout.chunk_bytes) {
     return damaged(
         formatted("its {} chunks do not hold {} bytes each", stored, layout.chunk_bytes));
@@ -311,8 +313,8 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
   const std::int64_t size = element_count(layout.shape);
   const bool whole = range.begin == 0 && range.end == size;
   const Strides strides = contiguous_strides(layout.shape);
-  // The chunks of a range lie among those of some places along the first dimension that has
-  // several.
+  // The chunks of a range are in an interval along the first dimension that has more than one
+  // element.
   std::size_t outer = 0;
   while (outer + 1 < rank && layout.shape[outer] == 1) ++outer;
   const auto inner =
@@ -329,7 +331,7 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
       offset[d] = rest % count * static_cast<hsize_t>(layout.chunk[d]);
       rest /= count;
     }
-    std::int64_t first = 0, last = 0;  // of the chunk's elements, the first and the last one
+    std::int64_t first = 0, last = 0;  // the first and the last element of the chunk
     for (std::size_t d = 0; d < rank; ++d) {
       const auto at = static_cast<std::int64_t>(offset[d]);
       first += at * strides[d];
@@ -339,7 +341,7 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
     hsize_t bytes = 0;
     const auto at = [&] { return shape_text(Shape(offset.begin(), offset.end())); };
     if (H5Dget_chunk_storage_size(array.dataset, offset.data(), &bytes) < 0) {
-      // So HDF5 answers for a chunk that was never written, too; this question, which walks the
+      // HDF5 returns the same answer for a chunk that was never written. This call, which walks the
       // whole index, tells the two apart.
       unsigned skipped = 0;
       haddr_t address = HADDR_UNDEF;
@@ -352,7 +354,7 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
       continue;
     }
     if (bytes == 0) continue;  // never written
-    // Deflate makes incompressible data longer, by far less than this.
+    // Deflate makes incompressible data longer, but by far less than this.
     if (bytes > 2 * layout.chunk_bytes + 1024) {
       return damaged(formatted("its chunk at {} is stored as {} bytes, more than its {} can take",
                                at(), bytes, layout.chunk_bytes));
@@ -431,9 +433,10 @@ std::string read_stored(const StoredArray& array, std::byte* to) {
 
 namespace {
 
-// Calls use(memory space, file space, place) for the boxes that make up the elements
-// [begin, begin + count): at most a part of the first row, whole rows, and a part of the last one,
-// along each dimension. `place`: of the box's first element among them. False where a call says so.
+// Calls use(memory space, file space, place) for the boxes that make up the elements [begin, begin
+// + count). Along each dimension these are at most a part of the first row, whole rows, and a part
+// of the last row. `place` is the position of the box's first element among the elements. Returns
+// false if a call does.
 template <typename Use>
 bool each_box(hid_t dataset, const Shape& shape, std::vector<hsize_t>& index, std::int64_t begin,
               std::int64_t count, std::int64_t place, const Use& use) {
@@ -477,7 +480,7 @@ bool each_box(hid_t dataset, const Shape& shape, std::vector<hsize_t>& index, st
   return true;
 }
 
-// Reads [begin, begin + count) of a dataset that lies in one piece.
+// Reads the elements [begin, begin + count) of a contiguous dataset.
 bool read_contiguous(const StoredArray& array, std::int64_t begin, std::int64_t count,
                      std::byte* to) {
   std::vector<hsize_t> index;
@@ -503,8 +506,8 @@ bool write_range(const StoredArray& array, hid_t to, hid_t type, std::int64_t be
 
 namespace {
 
-// Every chunk within the shape that HDF5 says is stored, with how long it is; false where the
-// callback says so.
+// Calls the callback for every chunk within the shape that HDF5 reports as stored, with its length.
+// Returns false if the callback does.
 template <typename Callback>
 bool each_stored_chunk(const StoredArray& array, const Callback& callback) {
   Chunks layout;
@@ -547,7 +550,7 @@ std::string copy_stored(const StoredArray& array, hid_t to, bool& written) {
     const bool whole = each_stored_chunk(array, [&](const std::vector<hsize_t>& offset,
                                                     hsize_t size, std::size_t chunk_bytes) {
       std::uint32_t skipped = 0;
-      // Deflate makes none longer than this, and all that is stored has at least its bytes.
+      // Deflate never makes a chunk longer than this, and no chunk is longer than all stored data.
       if (size > 2 * chunk_bytes + 1024 || size > stored) return false;
       bytes.resize(size);
       if (H5Dread_chunk(array.dataset, H5P_DEFAULT, offset.data(), &skipped, bytes.data()) < 0) {
@@ -579,7 +582,7 @@ std::int64_t chunk_row(const StoredArray& array) {
       H5Pget_chunk(array.created, H5S_MAX_RANK, chunk) != static_cast<int>(rank)) {
     return 1;
   }
-  std::size_t d = 0;  // the first dimension along which a chunk takes several
+  std::size_t d = 0;  // the first dimension along which a chunk has more than one element
   while (d + 1 < rank && chunk[d] == 1) ++d;
   const auto extent = static_cast<std::int64_t>(chunk[d]);
   const Strides strides = contiguous_strides(array.shape);

@@ -16,8 +16,8 @@
 namespace assay::h5 {
 namespace {
 
-// H5Ocopy() of HDF5 1.10.8 believes what it copies, and what it made cannot be deleted. So all is
-// read and written, object by object.
+// H5Ocopy() of HDF5 1.10.8 trusts the data that it copies, and its results cannot be deleted.
+// Therefore everything is read and written object by object.
 class Hdf5Source : public CopySource {
  public:
   Hdf5Source(const std::string& path, hid_t file)
@@ -91,7 +91,7 @@ class Hdf5Source : public CopySource {
     try {
       return h5::sum_of(reader_.read_tensor(object).view());
     } catch (const FileError&) {
-      H5Eclear2(H5E_DEFAULT);  // a dataset that no one reads
+      H5Eclear2(H5E_DEFAULT);  // the dataset cannot be read
       return std::nullopt;
     }
   }
@@ -104,7 +104,8 @@ class Hdf5Source : public CopySource {
     if (!source.valid()) reader_.refuse(object, damaged("cannot be opened"));
     const Handle created = h5::properties(H5Dget_create_plist(source.get()));
     if (!created.valid()) reader_.refuse(object, damaged("its properties cannot be read"));
-    // Before the shape is asked for, which HDF5 looks up in the other files of a virtual dataset.
+    // This check comes before the shape is read, because HDF5 looks up the shape of a virtual
+    // dataset in other files.
     const std::string elsewhere = storage_problem(source.get(), created.get(), kAnySize);
     const H5D_layout_t layout = H5Pget_layout(created.get());
     if (layout == H5D_VIRTUAL || H5Pget_external_count(created.get()) > 0) {
@@ -114,7 +115,7 @@ class Hdf5Source : public CopySource {
     if (!stored.valid()) reader_.refuse(object, damaged("its type cannot be read"));
     if (has_references(stored.get())) return {Copied::kLeftOut, kRefers};
     const bool is_variable = has_variable_length(stored.get());
-    // Chunks of elements of a fixed size are copied as they are, whatever their filters.
+    // Chunks whose elements have a fixed size are copied as they are, whatever filters they have.
     if (is_variable && !elsewhere.empty()) return {Copied::kLeftOut, elsewhere};
     const Handle type = h5::type(H5Tcopy(stored.get()));  // without the name that it may have
     const Handle space = h5::space(H5Dget_space(source.get()));
@@ -134,7 +135,7 @@ class Hdf5Source : public CopySource {
     return {written && copy.reset() ? Copied::kYes : Copied::kFailed};
   }
 
-  // Refuses one that no file of this size holds.
+  // Returns the shape. Refuses a shape that no file of this size can hold.
   Shape shape_of(const std::string& object, hid_t dataset, hid_t space, H5D_layout_t layout) const {
     constexpr double kMostElements = 0x1p60;
     hsize_t extents[H5S_MAX_RANK];
@@ -154,7 +155,7 @@ class Hdf5Source : public CopySource {
   static Handle properties_for_fixed(hid_t created) {
     Handle properties = h5::properties(H5Pcopy(created));
     H5Pset_obj_track_times(properties.get(), false);
-    // A hostile shape must not take space before there are elements.
+    // A hostile shape must not allocate space before there are elements.
     H5D_alloc_time_t time = H5D_ALLOC_TIME_DEFAULT;
     H5Pget_alloc_time(created, &time);
     if (time == H5D_ALLOC_TIME_EARLY && H5Pget_layout(created) != H5D_COMPACT) {
@@ -163,8 +164,8 @@ class Hdf5Source : public CopySource {
     return properties;
   }
 
-  // A filter hardly shortens references, and a fill value would hold a reference into the other
-  // file.
+  // The filters and the fill value are not copied. A filter hardly compresses references, and a
+  // fill value would hold a reference into the other file.
   static Handle properties_for_variable(hid_t created) {
     Handle properties = h5::properties(H5Pcreate(H5P_DATASET_CREATE));
     H5Pset_obj_track_times(properties.get(), false);
@@ -176,7 +177,7 @@ class Hdf5Source : public CopySource {
     return properties;
   }
 
-  // As copy_stored(). `array` has the type in memory.
+  // As copy_stored(), for elements of variable length. `array` has the type in memory.
   std::string copy_variable(const StoredArray& array, hid_t to, bool& written) {
     constexpr std::int64_t kPiece = 1 << 16;                  // elements, about
     constexpr std::size_t kMostHeld = std::size_t{16} << 20;  // bytes
@@ -217,7 +218,8 @@ class Hdf5Source : public CopySource {
     return "";
   }
 
-  // The object stays open until another one is asked for: it is read attribute by attribute.
+  // The object stays open until another one is requested, because it is read attribute by
+  // attribute.
   hid_t opened(const std::string& object) {
     if (open_path_ != object) {
       open_object_ = h5::object(H5Oopen(file_.get(), object.c_str(), H5P_DEFAULT));
@@ -240,12 +242,12 @@ class PlainSource : public CopySource {
   PlainSource(const std::string& path, std::shared_ptr<PlainObjects> objects)
       : path_(path), objects_(std::move(objects)) {}
 
-  // Whether all in a group is of a kind that is copied here.
+  // Returns true if everything in a group is of a kind that is copied here.
   bool takes(const std::string& group, const ChecksumTable& sums, std::set<std::uint64_t>& groups) {
     const auto found = objects_->find(group);
     const auto links = objects_->links_in(group);
     if (found.object == nullptr || links == nullptr) return false;
-    // None in itself, and no maze.
+    // Refuses groups that contain themselves, and mazes of links.
     if (!groups.insert(found.object->address).second || groups.size() > kMostGroups) return false;
     return takes_attributes(*found.object) &&
            std::all_of(links->begin(), links->end(), [&](const auto& link) {
@@ -296,7 +298,8 @@ class PlainSource : public CopySource {
         data = &narrow;
       }
     } else {
-      data = std::get_if<std::int64_t>(&*attribute->value);  // its low bytes come first
+      // HDF5 takes the low bytes, which come first
+      data = std::get_if<std::int64_t>(&*attribute->value);
     }
     const Handle space = space_of(Shape(stored.rank, 1));
     const bool copied = create_attribute(to, name, type.get(), space.get(), type.get(), data);
@@ -322,11 +325,11 @@ class PlainSource : public CopySource {
   }
 
   std::optional<std::uint64_t> sum_of(const std::string&) override {
-    return std::nullopt;  // the file has one of each
+    return std::nullopt;  // not needed, because the file has checksums for all datasets
   }
 
  private:
-  // What is larger is copied by HDF5, whose own time does not count then.
+  // Larger datasets are copied by HDF5, because its overhead does not matter for them.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
   static constexpr std::size_t kMostGroups = 1000;
 
@@ -340,7 +343,7 @@ class PlainSource : public CopySource {
     if (!attribute.value) return false;
     switch (stored.kind) {
       case Kind::kText:
-        return stored.padding != H5T_STR_SPACEPAD;  // whose spaces the value lacks
+        return stored.padding != H5T_STR_SPACEPAD;  // the value has no spaces at its end
       case Kind::kSigned:
       case Kind::kUnsigned:  // what has no room in 64 bits with a sign was rounded
         return std::holds_alternative<std::int64_t>(*attribute.value);
@@ -357,7 +360,8 @@ class PlainSource : public CopySource {
     return std::all_of(object.attributes.begin(), object.attributes.end(), takes_attribute);
   }
 
-  // The format that its attribute says, where it is stored as assay stores that.
+  // Returns the format that the dataset's attribute names, if the dataset is stored in the way that
+  // assay stores that format.
   static const Format* format_of(const PlainObject& dataset) {
     const auto* const dtype = dataset.find_attribute("dtype");
     if (dtype == nullptr || !dtype->value) return nullptr;

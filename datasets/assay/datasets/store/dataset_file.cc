@@ -50,14 +50,14 @@ struct DatasetFile::Impl {
     if (!trust_files()) reader.read_checksums(sum != nullptr ? *sum : "");
   }
 
-  // Refuses where an input or a golden result that was written is missing.
+  // Refuses the case if an input or a golden result that was written is missing.
   void check_all_are_there(const std::string& name) const {
     for (const std::string& at : reader.checksums().needed_in(case_path(name))) {
       if (!reader.check_path(at)) reader.refuse_changed(at, "is not there");
     }
   }
-  // Asks HDF5 what reading all below a group asks it. What is refused there and whole may never be
-  // read.
+  // Asks HDF5 for everything below a group that reading it would ask for. An object that is refused
+  // here but not damaged may never be read.
   void look(const std::string& at, h5::CaseWalk& walk) const {
     for (const std::string& link : walk.enter(at)) {
       const std::string object = at + "/" + link;
@@ -75,7 +75,8 @@ struct DatasetFile::Impl {
     walk.leave();
   }
 
-  // What is known of the case that was asked for last: a file that is read does not change.
+  // The known properties of the case that was asked for last. They stay valid because a file does
+  // not change while it is read.
   struct LastCase {
     std::string name;
     std::optional<std::map<std::string, Attribute>> attributes = {};
@@ -88,7 +89,7 @@ struct DatasetFile::Impl {
     return last_case;
   }
 
-  // The attributes of a case, checked against the schema. Refuses a group without `op`.
+  // Returns the attributes of a case, checked against the schema. Refuses a group without `op`.
   std::map<std::string, Attribute> case_attributes(const std::string& name) const {
     auto& known = last(name).attributes;
     if (!known) known = read_attributes(name);
@@ -103,7 +104,7 @@ struct DatasetFile::Impl {
     const auto op = attributes.find("op");
     if (op == attributes.end()) reader.refuse(at, "is a case without the attribute 'op'");
     if (const auto* word = std::get_if<std::string>(&op->second)) {
-      // Also of those that are no single value.
+      // This includes attributes that are not a single value.
       for (const std::string& given : all) {
         const std::string why = name_problem(*word, given);
         if (!why.empty()) reader.refuse(at, why);
@@ -114,8 +115,7 @@ struct DatasetFile::Impl {
     return attributes;
   }
 
-  // Refuses values that are not of their kind; gives the output's dtype its own name, whatever the
-  // file calls it.
+  // Refuses values of the wrong kind. Replaces the output's dtype by its standard name.
   void check_values(const std::string& at, std::map<std::string, Attribute>& attributes) const {
     if (const std::string why = value_problem(attributes); !why.empty()) reader.refuse(at, why);
     if (const auto dtype = attributes.find("output_dtype"); dtype != attributes.end()) {
@@ -125,7 +125,8 @@ struct DatasetFile::Impl {
 
   bool is_group(const std::string& at) const { return h5::is_group(reader, at); }
 
-  // The datasets of a case's sub-group, by name; empty where there is none.
+  // Returns the names of the datasets in a case's sub-group, or an empty list if there is no such
+  // group.
   std::vector<std::string> tensors_in(const std::string& name, const std::string& part) const {
     const auto known = last(name).parts.find(part);
     if (known != last_case.parts.end()) return known->second;
@@ -138,7 +139,7 @@ struct DatasetFile::Impl {
     return last(name).parts[part] = std::move(links);
   }
 
-  // The attribute `machine` of a recorded output; empty where it has none.
+  // Returns the attribute `machine` of a recorded output, or an empty string if it has none.
   std::string machine_of(const std::string& output) const {
     const auto attributes = reader.attributes(output, {"machine"});
     const auto machine = attributes.find("machine");
@@ -150,9 +151,9 @@ struct DatasetFile::Impl {
 
   // -------------------------------------------------------------------- one or several outputs
   //
-  // `output`: the name of one of several, "" of the one that a case without names has.
+  // `output` is the name of one of several outputs. It is "" if the case's only output has no name.
 
-  // Whether golden results and outputs lie in groups, by their names.
+  // Returns true if golden results and outputs lie in groups, by their names.
   bool has_several(const std::string& name) const {
     if (schema == 1) return false;
     const std::string golden = path_of(name, "golden", "");
@@ -163,7 +164,8 @@ struct DatasetFile::Impl {
     });
   }
 
-  // The names in a group of several outputs, "golden" or "outputs/npu"; empty where there is none.
+  // Returns the names in a group of several outputs, "golden" or "outputs/npu", or an empty list if
+  // there is no such group.
   std::vector<std::string> names_in(const std::string& name, const std::string& part) const {
     const std::string at = case_path(name) + "/" + part;
     if (!reader.check_path(at)) return {};
@@ -181,7 +183,7 @@ struct DatasetFile::Impl {
     return names;
   }
 
-  // The names of all outputs of a case that has several.
+  // Returns the names of all outputs of a case that has several.
   std::vector<std::string> outputs_of(const std::string& name) const {
     std::set<std::string> outputs;
     for (const std::string& output : names_in(name, "golden")) outputs.insert(output);
@@ -193,8 +195,8 @@ struct DatasetFile::Impl {
     return {outputs.begin(), outputs.end()};
   }
 
-  // Refuses where the case has no such output: a name of one that it does not have, a name where it
-  // has one alone, or none where it has several.
+  // Refuses `output` if the case has no such output. That is a name that the case does not have, a
+  // name if the case has only one output, or no name if it has several.
   void check_output(const std::string& name, const std::string& output) const {
     if (!has_several(name)) {
       if (output.empty()) return;
@@ -209,7 +211,7 @@ struct DatasetFile::Impl {
                       : formatted("has no output '{}'; its outputs are {}", output, joined(names)));
   }
 
-  // The producers of one output.
+  // Returns the producers of one output.
   std::vector<std::string> producers_of(const std::string& name, const std::string& output) const {
     std::vector<std::string> producers = tensors_in(name, "outputs");
     if (output.empty()) return producers;
@@ -219,7 +221,7 @@ struct DatasetFile::Impl {
     return producers;
   }
 
-  // The attributes of one of several outputs, which stand on its golden result.
+  // Returns the attributes of one of several outputs, which are stored on its golden result.
   std::map<std::string, Attribute> output_attributes(const std::string& name, const std::string& op,
                                                      const std::string& output) const {
     const std::string at = path_of(name, "golden", output);
@@ -229,7 +231,7 @@ struct DatasetFile::Impl {
     auto attributes = reader.attributes(at, names);
     for (const char* own : {"dtype", "absent", "pending"}) attributes.erase(own);
     for (const std::string& given : reader.attribute_names(at)) {
-      // An index output has an axis, whatever its operator takes.
+      // An output of indices has an axis even if its operator has no such parameter.
       if (given == "dtype" || given == "absent" || given == "pending" || given == "axis") continue;
       if (given == "op") reader.refuse(at, "its attribute 'op' belongs to the case");
       if (const std::string why = name_problem(op, given); !why.empty()) reader.refuse(at, why);
@@ -239,8 +241,9 @@ struct DatasetFile::Impl {
     return attributes;
   }
 
-  // What lies beside recorded outputs in a sub-group of the case, "accumulators" or "residuals", by
-  // producer, of one output. Refuses what belongs to no output, or cannot belong to its output.
+  // Returns the tensors of one output that lie beside recorded outputs in a sub-group of the case,
+  // "accumulators" or "residuals", by producer. Refuses tensors that do not belong to an output, or
+  // cannot belong to theirs.
   std::map<std::string, ArrayInfo> beside_outputs(const std::string& name, const std::string& part,
                                                   const std::string& output) const {
     std::map<std::string, ArrayInfo> found;
@@ -276,7 +279,7 @@ struct DatasetFile::Impl {
     return found;
   }
 
-  // One output; `read` gives the array at a path, or what is known of it.
+  // Returns one output. `read` returns the array at a path, or its description.
   template <typename Array, typename Read>
   BasicOutput<Array> output_of(const std::string& name, const std::string& op,
                                const std::string& output, const ReadOptions& what,
@@ -309,7 +312,7 @@ struct DatasetFile::Impl {
     read_beside("residuals", &BasicEpilogue<Array>::residual);
     return of;
   }
-  // All of them, by name.
+  // Returns all outputs by name.
   template <typename Array, typename Read>
   std::map<std::string, BasicOutput<Array>> read_outputs(const std::string& name,
                                                          const std::string& op,
@@ -326,11 +329,12 @@ struct DatasetFile::Impl {
   // ------------------------------------------------------------------------------------- inputs
 
   struct Inputs {
-    std::vector<std::string> tensors;  // "x"; of a list "x/0", "x/1" and so on
+    std::vector<std::string> tensors;  // "x", or "x/0", "x/1" and so on for a list
     std::set<std::string> absent;
   };
 
-  // What a schema that does not know it would take for an empty tensor is refused there.
+  // A schema that does not know absent tensors would take this for an empty tensor, so it is
+  // refused there.
   bool is_absent(const std::string& at) const {
     if (!reader.is_absent(at)) return false;
     if (schema == 1) {
@@ -340,7 +344,7 @@ struct DatasetFile::Impl {
     return true;
   }
 
-  // Whether a golden result is yet to be computed: what stands there has its attributes alone.
+  // Returns true if a golden result is yet to be computed. Such an object has only its attributes.
   bool is_pending(const std::string& at) const {
     const std::vector<std::string> names = reader.attribute_names(at);
     if (std::find(names.begin(), names.end(), "pending") == names.end()) return false;
@@ -380,7 +384,8 @@ struct DatasetFile::Impl {
     return inputs;
   }
 
-  // Of a dataset; none where there is no such object, or a group of several.
+  // Returns the place of a dataset, or nothing if there is no such object or if it is a group of
+  // several.
   std::optional<StoredPlace> place_of(const std::string& at) const {
     if (!reader.check_path(at) || is_group(at)) return {};
     return reader.place_of(at);
@@ -391,13 +396,13 @@ struct DatasetFile::Impl {
   std::unique_ptr<ArraySource> pieces_of(const std::string& at) const {
     return is_tensor(at) ? reader.open_pieces(at) : nullptr;
   }
-  // What the dataset takes in memory; 0 where there is none.
+  // Returns the size of the dataset in memory, or 0 if there is no such dataset.
   std::int64_t bytes_of(const std::string& at) const {
     if (!is_tensor(at)) return 0;
     const ArrayInfo info = reader.tensor_info(at);
     return element_count(info.shape) * format_named(info.dtype).storage_bytes;
   }
-  // The same of the golden results of a case, or of all outputs of a producer.
+  // Returns the size in memory of all golden results of a case, or of all outputs of a producer.
   std::int64_t bytes_of_outputs(const std::string& name, const std::string& part) const {
     if (!has_several(name)) return bytes_of(path_of(name, part, ""));
     std::int64_t bytes = 0;
@@ -407,7 +412,7 @@ struct DatasetFile::Impl {
     return bytes;
   }
 
-  // Refuses where the case is not one.
+  // Throws FileError if there is no such case.
   void check_case(const std::string& name) const {
     const std::string at = case_path(name);
     if (!is_case_name(name)) h5::refuse_case_name(reader, at);
@@ -421,7 +426,7 @@ DatasetFile::DatasetFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 DatasetFile::DatasetFile(const std::string& path, std::int64_t most)
     : impl_(std::make_unique<Impl>(path, most > 0 ? most : dataset_size_cap())) {}
 
-// Where HDF5 is asked about a case here, another process looks at it before.
+// Before this process asks HDF5 about a case, another process checks the case.
 const DatasetFile::Impl& DatasetFile::looked_at(const std::string& name) const {
   impl_->reader.before_hdf5([impl = impl_.get(), name] {
     h5::FileCheck* const check = impl->opened.check();
@@ -477,7 +482,7 @@ std::vector<std::string> DatasetFile::case_names_by(int threads) const {
     std::sort(cases->begin(), cases->end());
   }
   if (cases->empty()) throw NoCaseError(path(), "/cases", "holds no case");
-  auto next = cases->begin();  // nearly always the one
+  auto next = cases->begin();  // nearly always the next case in order
   for (const std::string& at : checksums().cases()) {
     const std::string name = at.substr(case_path("").size());
     if (next == cases->end() || *next != name) {

@@ -1,5 +1,5 @@
-// Golden files: HDF5, schemas 1 and 2 (docs/dataset.md). A file from outside is not trusted:
-// whatever the page does not allow is refused with the file, the object in it and the reason.
+// Golden files: HDF5, schemas 1 and 2 (docs/dataset.md). A file from outside is not trusted.
+// Content that the page does not allow is refused with the file, the object in it and the reason.
 //
 //   DatasetFile file("gemms.h5");
 //   for (const std::string& name : file.case_names()) {
@@ -27,21 +27,22 @@ struct FileLook;
 // A DatasetFile is used by one thread at a time.
 class DatasetFile : public CaseSource {
  public:
-  // Opens for reading. Throws FileError on a missing or unreadable file, a directory, a file that
-  // is not HDF5, and another schema number. Datasets larger than max_dataset_bytes (0: the
-  // environment's ASSAY_MAX_DATASET_GIB, else 8 GiB) are refused when they are met.
+  // Opens the file for reading. Throws FileError if the file is missing, unreadable, a directory or
+  // not HDF5, or if it has an unknown schema number. Larger datasets than max_dataset_bytes are
+  // refused when they are read. 0 means the environment variable ASSAY_MAX_DATASET_GIB, or 8 GiB if
+  // it is not set.
   explicit DatasetFile(const std::string& path, std::int64_t max_dataset_bytes = 0);
   ~DatasetFile() override;
   DatasetFile(DatasetFile&&) noexcept;
   DatasetFile& operator=(DatasetFile&&) noexcept;
 
   const std::string& path() const override;
-  // The root's attributes: assay_schema, description, source, license, and whatever else is there
-  // that is one string, number or bool. A bool is given as 0 or 1, an integer of 2^63 and more as a
+  // Returns the root's attributes: assay_schema, description, source, license, and any others that
+  // are one string, number or bool. A bool is returned as 0 or 1, an integer of 2^63 and more as a
   // float64.
   std::map<std::string, Attribute> attributes() const;
 
-  // Refuses also anything in /cases that is no case.
+  // Also refuses anything in /cases that is not a case.
   std::vector<std::string> case_names() const override;
   std::vector<std::string> case_names_by(int threads) const override;
   using CaseSource::case_names;
@@ -70,7 +71,7 @@ class DatasetFile : public CaseSource {
  private:
   friend class DatasetWriter;
   const h5::ChecksumTable& checksums() const;
-  // Of a case, once all of it has been checked.
+  // Returns the objects of a case, after all of it has been checked.
   std::unique_ptr<h5::CopySource> copy_source(const std::string& name) const;
 
   friend struct h5::FileLook;
@@ -80,14 +81,16 @@ class DatasetFile : public CaseSource {
   std::unique_ptr<Impl> impl_;
 };
 
-// "1.10.8": the HDF5 library in use, and whether several threads may use it, each its own files.
+// The version of the HDF5 library in use, such as "1.10.8". hdf5_is_threadsafe() returns true if
+// several threads may use it at a time, each for its own files.
 std::string hdf5_version();
 bool hdf5_is_threadsafe();
 
-// For main() of a program whose HDF5 nobody else uses, before its first use, until the program
-// ends. HDF5 then leaves the end of the process alone, where it would otherwise close once more
-// what errors left half closed, and crash. Where it ends the process itself, as 1.10 does when it
-// gets no memory, an error is printed and the exit status is 2.
+// For main() of a program that is the only user of its HDF5. It must exist from before the first
+// use of HDF5 until the program ends. HDF5 then does nothing at the end of the process. Otherwise
+// it would close objects again that errors had left half closed, and crash. If HDF5 ends the
+// process itself, as 1.10 does when it gets no memory, an error is printed and the exit status
+// is 2.
 class Hdf5Program {
  public:
   Hdf5Program();

@@ -19,8 +19,9 @@
 namespace assay {
 namespace {
 
-constexpr rlim_t kMostMemory = rlim_t{4} << 30;           // bytes of address space
-constexpr std::int64_t kNoLimit = std::int64_t{1} << 62;  // of a dataset: no element is read
+constexpr rlim_t kMostMemory = rlim_t{4} << 30;  // bytes of address space
+// no limit on datasets, because no element is read
+constexpr std::int64_t kNoLimit = std::int64_t{1} << 62;
 
 void limit(int what, rlim_t most) {
   struct rlimit now;
@@ -35,8 +36,8 @@ void allow_seconds(std::int64_t more) {
   limit(RLIMIT_CPU, static_cast<rlim_t>(used.tv_sec + 1 + more));
 }
 
-// A question ends with a zero. It is a letter, and what is asked about: a case, or a dtype, '\n'
-// and a dataset's path.
+// Answers a question. A question ends with a zero. It consists of a letter and the object in
+// question, which is a case, or a dtype, '\n' and a dataset's path.
 void look(const std::string& question, std::unique_ptr<DatasetFile>& file) {
   const std::string rest = question.substr(1);
   if (question[0] == 'd') {
@@ -50,10 +51,11 @@ void look(const std::string& question, std::unique_ptr<DatasetFile>& file) {
   if (question[0] == 'c') h5::FileLook::look_at_case(*file, rest);
 }
 
-// Empty where all that was asked about is whole, or is refused and HDF5 itself had no trouble with
-// it: then it will be refused where it was asked. After an error of its own HDF5 1.10 frees what it
-// has not set, at once or when it closes the file, which may go well here and not there; so nobody
-// asks it again, and this is the error.
+// Returns an empty string if the objects in question are not damaged, or if they are refused
+// without an error in HDF5 itself; then the process that asked will refuse them. After an error of
+// its own, HDF5 1.10 frees memory that it has not set, at once or when it closes the file. That may
+// succeed here and crash there. So the other process must not use HDF5 on them, and this text is
+// the error.
 std::string answer(const std::string& question, std::unique_ptr<DatasetFile>& file) {
   std::string text;
   h5::forget_damage();
@@ -64,7 +66,7 @@ std::string answer(const std::string& question, std::unique_ptr<DatasetFile>& fi
   } catch (const FileError& e) {
     if (!h5::damage_was_seen()) return "";
     text = e.what();
-    if (text.starts_with(": ")) text.erase(0, 2);  // behind the name of the file, which has none
+    if (text.starts_with(": ")) text.erase(0, 2);  // The name of the file before it is empty.
   } catch (const std::exception& e) {
     text = formatted("cannot be looked at: {}", e.what());
   }
@@ -75,7 +77,7 @@ std::string answer(const std::string& question, std::unique_ptr<DatasetFile>& fi
 [[noreturn]] void serve() {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
-  // The sanitizers take address space without end.
+  // Sanitizers reserve very much address space.
   if (!kAddressSanitizer && !kThreadSanitizer) limit(RLIMIT_AS, kMostMemory);
   const std::int64_t seconds = h5::file_check_seconds(h5::kFileCheckFile);
   std::unique_ptr<DatasetFile> file;

@@ -1,5 +1,5 @@
-// What a process does that looks at a dataset file (checks/file_check.h): it asks HDF5 all that
-// reading the file asks, but for the elements.
+// The work of a process that checks a dataset file (checks/file_check.h). It makes HDF5 read
+// everything that reading the file needs, except the elements.
 #pragma once
 
 #include <string>
@@ -9,18 +9,17 @@
 
 namespace assay {
 
-// Does what a process of this program is started for to look at a file, and ends it. Comes back at
-// once where the process was started for anything else. Must be called before the program opens
-// files, starts threads, or prints.
+// If the process was started to check a file, checks it and ends the process. Otherwise returns at
+// once. Must be called before the program opens files, starts threads, or prints.
 void serve_file_checks(int argc, char** argv);
 
 namespace h5 {
 
 struct FileLook {
   static const ChecksumTable& checksums(const DatasetFile& file);
-  // Throws as DatasetFile's constructor.
+  // Throws like the constructor of DatasetFile.
   static DatasetFile open(int fd);
-  // Throws FileError where the case is refused, or something in it is damaged.
+  // Throws FileError if the case is refused, or if something in it is damaged.
   static void look_at_case(const DatasetFile& file, const std::string& name);
 };
 

@@ -35,7 +35,7 @@ GlobalHeap::GlobalHeap(ReadBytes read, std::uint64_t file_size)
   read_superblock();
 }
 
-// A superblock that is damaged is left to HDF5, which refuses it.
+// HDF5 refuses a damaged superblock itself.
 void GlobalHeap::read_superblock() {
   constexpr char kSignature[] = "\x89HDF\r\n\x1a\n";
   for (std::uint64_t at = 0; at < file_size_; at = at == 0 ? 512 : at * 2) {
@@ -83,7 +83,7 @@ GlobalHeap::Collection GlobalHeap::read_collection(std::uint64_t at) const {
     const auto header = std::span(window).subspan(place - window_at, kHeapObjectHeader);
     const auto index = static_cast<std::uint32_t>(number_in(header, 0, 2));
     const std::uint64_t object = number_in(header, 8, length_bytes_), left = size - place;
-    // Number 0 is the free space, whose size includes its header.
+    // Object 0 is the free space, whose size includes its header.
     const bool fits = index == 0 ? object >= kHeapObjectHeader && object <= left
                                  : object <= left - kHeapObjectHeader &&
                                        aligned_to_8(object) <= left - kHeapObjectHeader;
@@ -98,7 +98,7 @@ GlobalHeap::Collection GlobalHeap::read_collection(std::uint64_t at) const {
     place += index == 0 ? object : kHeapObjectHeader + aligned_to_8(object);
   }
   const auto before = [](const Place& a, const Place& b) { return a.index < b.index; };
-  // As HDF5 numbers them, they are in order.
+  // If HDF5 numbered the objects, they are sorted.
   if (!std::is_sorted(result.objects.begin(), result.objects.end(), before)) {
     std::sort(result.objects.begin(), result.objects.end(), before);
   }

@@ -1,10 +1,10 @@
 // The global heap of an HDF5 file, which holds strings and sequences of variable length.
 //
 // An element of variable length is a reference in the file: its length, the address of a collection
-// of the heap, and the number of an object there. HDF5 1.10 believes all three. It walks a
-// collection by the sizes in it, and copies as many bytes as the collection says into memory of the
-// length that the reference says, up to 4 GiB. A few changed bytes end the process or take all of
-// its memory. So assay follows references itself, and HDF5 is not asked to.
+// of the heap, and the number of an object there. HDF5 1.10 trusts all three. It walks a collection
+// by the sizes in it. Then it copies as many bytes as the collection says, up to 4 GiB, into memory
+// of the length that the reference says. A few changed bytes end the process or take all of its
+// memory. So assay follows references itself instead of HDF5.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,17 @@
 
 namespace assay::h5 {
 
-// Reads bytes of a file. The result is shorter where the file ends.
+// Reads bytes of a file. The result is shorter if the file ends there.
 using ReadBytes = std::function<std::vector<std::byte>(std::uint64_t at, std::size_t size)>;
 
 class GlobalHeap {
  public:
-  // `read` must be callable for as long as this lives. `file_size` bounds what is believed.
+  // `read` must stay callable during the lifetime of this object. Sizes and addresses in the file
+  // are not trusted beyond `file_size`.
   GlobalHeap(ReadBytes read, std::uint64_t file_size);
 
-  // The offset of the file's first byte, and the sizes of its addresses and lengths in bytes: 0, 8
-  // and 8 in most files.
+  // The offset of the file's first byte, and the sizes of its addresses and of its lengths in
+  // bytes. These are 0, 8 and 8 in most files.
   std::uint64_t base() const { return base_; }
   std::size_t offset_bytes() const { return offset_bytes_; }
   std::size_t length_bytes() const { return length_bytes_; }
@@ -35,18 +36,19 @@ class GlobalHeap {
 
   std::size_t reference_bytes() const { return 4 + offset_bytes_ + 4; }
 
-  // What a reference leads to. `problem` says why it leads nowhere, as in "the global heap at 2048
-  // has no object 7", and is empty if it does not.
+  // The object that a reference leads to. `problem` says why the reference leads nowhere, as in
+  // "the global heap at 2048 has no object 7", and is empty if it leads to an object.
   struct Object {
     std::uint64_t length = 0;               // in elements
-    std::span<const std::byte> bytes = {};  // until the next one is asked for
+    std::span<const std::byte> bytes = {};  // valid until the next object is requested
     std::string problem = {};
   };
-  // `element_bytes`: the size of one of the elements that the reference counts, 1 for strings. A
-  // reference without elements gives an empty object.
+  // `element_bytes` is the size of one of the elements that the reference counts, 1 for strings. A
+  // reference without elements returns an empty object.
   Object object(std::span<const std::byte> reference, std::uint64_t element_bytes);
 
-  // Says why HDF5 must not walk the collection at an address of the file. Empty if it may.
+  // Returns why HDF5 must not walk the collection at an address of the file, or an empty string if
+  // it may.
   std::string problem_at(std::uint64_t at) { return collection_at(at).problem; }
 
  private:
@@ -69,12 +71,12 @@ class GlobalHeap {
   ReadBytes read_;
   std::uint64_t file_size_, base_ = 0;
   std::size_t offset_bytes_ = 8, length_bytes_ = 8;
-  std::map<std::uint64_t, Collection> collections_;  // that were read last
-  std::vector<std::byte>
-      large_;  // an object that does not lie in the first bytes of its collection
+  std::map<std::uint64_t, Collection> collections_;  // those that were read last
+  // an object that is not in the first bytes of its collection
+  std::vector<std::byte> large_;
 };
 
-// The little-endian number in `size` bytes from `at` on. Bytes that are not there count as 0.
+// Returns the little-endian number in the `size` bytes at `at`. Bytes beyond the end count as 0.
 std::uint64_t number_in(std::span<const std::byte> bytes, std::size_t at, std::size_t size);
 // Returns true if the bytes begin with a signature of four letters.
 bool begins_with(std::span<const std::byte> bytes, const char (&word)[5]);

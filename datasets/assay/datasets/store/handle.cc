@@ -13,7 +13,7 @@ struct Innermost {
   bool is_memory = false;  // there was none
 };
 
-// The innermost of HDF5's errors, which are forgotten then.
+// Returns the innermost of HDF5's errors and clears all of them.
 Innermost take_error() {
   Innermost innermost;
   H5Ewalk2(

@@ -1,4 +1,4 @@
-// HDF5 handles that close themselves, and HDF5's own words for what went wrong.
+// HDF5 handles that close themselves, and HDF5's own error messages.
 #pragma once
 
 #include <hdf5.h>
@@ -26,7 +26,8 @@ class Handle {
 
   hid_t get() const { return id_; }
   bool valid() const { return id_ >= 0; }
-  // Closes now; false where HDF5 could not (a full disk shows itself here).
+  // Closes the handle now. Returns false if HDF5 could not close it, for example because the disk
+  // is full.
   bool reset() {
     const hid_t id = std::exchange(id_, H5I_INVALID_HID);
     return id < 0 || close_(id) >= 0;
@@ -46,19 +47,23 @@ inline Handle type(hid_t id) { return {id, H5Tclose}; }
 inline Handle attribute(hid_t id) { return {id, H5Aclose}; }
 inline Handle properties(hid_t id) { return {id, H5Pclose}; }
 
-// HDF5 prints its error stack on standard error unless told not to, by each thread for itself.
+// Stops HDF5 from printing its error stack on standard error. Each thread must call this for
+// itself.
 void quiet_hdf5();
 
-// The innermost message on HDF5's error stack, which is then cleared; "" where there is none.
+// Returns the innermost message on HDF5's error stack and clears the stack. Returns an empty string
+// if there is no message.
 std::string last_error();
 
-// Adds a reason of assay's own to HDF5's error stack, where last_error() finds it.
+// Adds assay's own reason to HDF5's error stack, where last_error() finds it.
 void push_error(const std::string& why);
 
-// "its links cannot be read; the file is truncated or corrupt (...)": with HDF5's own words.
+// Returns "its links cannot be read; the file is truncated or corrupt (...)", with HDF5's own
+// message in the parentheses.
 std::string damaged(const std::string& what);
 
-// Whether damaged() or note_damage() was called on this thread since that was forgotten last.
+// Returns true if damaged() or note_damage() was called on this thread since its last call of
+// forget_damage().
 bool damage_was_seen();
 void note_damage();
 void forget_damage();

@@ -15,8 +15,8 @@ constexpr std::uint16_t kContinuation = 0x10, kAttribute = 0x0C;
 constexpr std::size_t kMostContinuations = 4096;              // remembered at a time
 constexpr std::size_t kMostOfHeader = std::size_t{16} << 20;  // bytes of a part of one
 
-// Says what is wrong with an attribute's name. HDF5 1.10 refuses one that does not end in its only
-// zero, and frees what it has of the attribute twice when it closes the file.
+// Returns the error in an attribute's name. The name must end in a zero and have no other. HDF5
+// 1.10 refuses other names, but then frees the attribute twice when it closes the file.
 std::string attribute_problem(std::span<const std::byte> message) {
   if (message.size() < 8) return "";
   const std::uint64_t version = number_in(message, 0, 1), size = number_in(message, 2, 2);
@@ -41,7 +41,7 @@ std::string MetadataChecks::problem(std::uint64_t at, std::span<const std::byte>
 // ----------------------------------------------------------------------------- object headers
 
 std::string MetadataChecks::header_problem(std::uint64_t at, std::span<const std::byte> bytes) {
-  // HDF5 reads the beginning first, and the whole when it knows how long that is.
+  // HDF5 first reads the beginning of a header, and then the whole when it knows the length.
   std::vector<std::byte> all;
   const auto whole = [&](std::uint64_t size) {
     if (size <= bytes.size()) return bytes.first(size);
@@ -67,8 +67,8 @@ std::string MetadataChecks::header_problem(std::uint64_t at, std::span<const std
     return messages_problem(header.subspan(begin, header.size() - begin - end), part.version_2,
                             part.ordered);
   }
-  // Other structures are read as headers are; one of version 1 has no signature, but few links lead
-  // to it, and it is padded with zeros.
+  // HDF5 reads other structures in the same way as headers. A header of version 1 has no signature,
+  // so it is recognized by its small number of links and its padding with zeros.
   constexpr std::uint64_t kMostLinks = 0xFFFF;
   if (bytes.size() < kHeader1 || number_in(bytes, 0, 2) != 1 ||
       number_in(bytes, 4, 4) > kMostLinks || number_in(bytes, 12, 4) != 0) {
@@ -88,7 +88,7 @@ std::string MetadataChecks::messages_problem(std::span<const std::byte> messages
     const std::uint64_t size = number_in(messages, at + (version_2 ? 1 : 2), 2);
     const std::uint64_t flags = number_in(messages, at + (version_2 ? 3 : 4), 1);
     at += head;
-    if (size > messages.size() - at) return "";  // HDF5 looks at that itself
+    if (size > messages.size() - at) return "";  // HDF5 checks this itself
     const auto data = messages.subspan(at, size);
     at += size;
     if (type == kContinuation && data.size() >= heap_.offset_bytes() + heap_.length_bytes()) {

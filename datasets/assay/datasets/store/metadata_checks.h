@@ -1,4 +1,4 @@
-// What HDF5 1.10 believes of a file without a look, looked at before it does.
+// Checks data of a file that HDF5 1.10 trusts, before HDF5 reads them.
 //
 // Neither the collections of the global heap nor the object headers of older files have a checksum.
 #pragma once
@@ -15,14 +15,16 @@ namespace assay::h5 {
 
 class MetadataChecks {
  public:
-  // `read` must be callable for as long as this lives. `file_size` bounds what is believed.
+  // `read` must stay callable during the lifetime of this object. Sizes and addresses in the file
+  // are not trusted beyond `file_size`.
   MetadataChecks(ReadBytes read, std::uint64_t file_size);
 
   GlobalHeap& heap() { return heap_; }
 
-  // What HDF5 is about to be given, from this address. Gives why it must not be, as in "the global
-  // heap at 2048 has an object of 99999 bytes, more than there are"; "" where it may.
-  // `is_header`: it is read as an object header, or as a part of one.
+  // Checks bytes from this address that HDF5 is about to read. Returns why it must not read them,
+  // as in "the global heap at 2048 has an object of 99999 bytes, more than there are", or an empty
+  // string if it may. `is_header` is true if HDF5 reads them as an object header, or as a part of
+  // one.
   std::string problem(std::uint64_t at, std::span<const std::byte> bytes, bool is_header);
 
  private:

@@ -29,7 +29,8 @@ class Reader::DatasetPieces : public ArraySource {
   StoredPlace place() const override { return reader_.place_of(object_); }
 
   bool serves_threads() const override {
-    return opened_->plain != nullptr && hdf5_is_threadsafe();  // which is told what is refused
+    // a refusal calls HDF5, from any thread
+    return opened_->plain != nullptr && hdf5_is_threadsafe();
   }
   void read_part(std::int64_t begin, std::int64_t count, std::byte* to) override {
     const auto at = static_cast<std::uint64_t>(bytes_of(begin));
@@ -45,7 +46,8 @@ class Reader::DatasetPieces : public ArraySource {
       sum_ = std::make_unique<TensorSum>(format().name, shape());
       summed_ = 0;
     }
-    // What is read in order, from its beginning to its end, is held to its checksum at the end.
+    // If the elements are read in order from beginning to end, their checksum is verified at the
+    // end.
     if (sum_ == nullptr || begin != summed_) return;
     sum_->add(elements, bytes_of(count));
     summed_ += count;
@@ -55,14 +57,15 @@ class Reader::DatasetPieces : public ArraySource {
   }
 
   void read(std::int64_t begin, std::int64_t count, std::byte* to) override {
-    quiet_hdf5();  // of the thread that reads
+    quiet_hdf5();  // for the thread that reads
     if (begin == 0) {
       found_ = 0;
       held_.clear();
     }
     const std::byte* const first = to;
     const std::int64_t first_begin = begin, all = count;
-    // Rows of chunks go to their place; of one that ends elsewhere the rest is kept.
+    // Whole rows of chunks are read directly to their place. If a piece ends within a row, the rest
+    // of the row is kept.
     while (count > 0) {
       const std::int64_t row = begin / row_ * row_, row_end = std::min(row + row_, size_);
       std::int64_t taken = std::min(count, row_end - begin);
@@ -98,7 +101,7 @@ class Reader::DatasetPieces : public ArraySource {
     take(begin, count, to);
   }
 
-  // Elements as the file has them become those of the format.
+  // Converts elements from their form in the file to codes of the format.
   void take(std::int64_t begin, std::int64_t count, std::byte* to) const {
     if (opened_->swap_bytes) swap_bytes(*opened_->format, to, count);
     to_codes(*opened_->format, to, count);
@@ -111,12 +114,13 @@ class Reader::DatasetPieces : public ArraySource {
   std::string object_;
   std::shared_ptr<const OpenDataset> opened_;
   std::size_t element_bytes_;
-  std::int64_t size_, row_;  // elements, of a row of chunks; 1: pieces may end anywhere
+  // The number of elements in all, and of a row of chunks. If a row is 1, pieces may end anywhere.
+  std::int64_t size_, row_;
   std::optional<std::uint64_t> written_;  // the checksum that the table has
-  std::uint64_t found_ = 0;               // chunks, of those that are stored
-  std::vector<std::byte> held_;           // a row of chunks, which begins at
+  std::uint64_t found_ = 0;               // the number of stored chunks that were read
+  std::vector<std::byte> held_;           // a row of chunks, which begins at held_begin_
   std::int64_t held_begin_ = 0;
-  std::unique_ptr<TensorSum> sum_;  // of the elements before summed_
+  std::unique_ptr<TensorSum> sum_;  // checksum of the elements before summed_
   std::int64_t summed_ = 0;
 };
 

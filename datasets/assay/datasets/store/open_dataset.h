@@ -12,7 +12,7 @@
 namespace assay::h5 {
 
 struct Reader::OpenDataset {
-  // Of one that is read without HDF5; the handles are nothing then.
+  // Set if the dataset is read without HDF5. Then the handles are not valid.
   std::shared_ptr<const PlainObject> plain;
   Handle dataset, created, type;
   const Format* format = nullptr;
@@ -25,7 +25,7 @@ struct Reader::OpenDataset {
   }
 };
 
-// Why a plain dataset is refused.
+// The reason for which a plain dataset is refused.
 inline constexpr const char* kCannotRead =
     "its elements cannot be read; the file has changed while it was open";
 

@@ -15,7 +15,7 @@
 namespace assay::h5 {
 namespace {
 
-// HDF5's signature lies at the beginning, or at 512, 1024, 2048 and so on.
+// HDF5's signature is at the beginning, or at 512, 1024, 2048 and so on.
 bool has_signature(int fd, off_t size) {
   constexpr char kSignature[] = "\x89HDF\r\n\x1a\n";
   for (off_t at = 0; at < size; at = at == 0 ? 512 : at * 2) {
@@ -28,7 +28,7 @@ bool has_signature(int fd, off_t size) {
 
 Handle open_hdf5(const std::string& path, int fd, bool lock) {
   const Handle access = read_access(fd, lock);
-  // The driver reads the descriptor; HDF5 wants some name.
+  // The driver reads the descriptor, but HDF5 needs a name.
   const char* name = path.empty() ? "file" : path.c_str();
   Handle file = h5::file(H5Fopen(name, H5F_ACC_RDONLY, access.get()));
   if (!file.valid()) {
@@ -41,7 +41,7 @@ Handle open_hdf5(const std::string& path, int fd, bool lock) {
 }  // namespace
 
 OpenedFile::OpenedFile(const std::string& path) : path_(path) {
-  // Without waiting, for a pipe has a beginning only when somebody writes.
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
   fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   const int error = errno;
   const auto refuse = [&](const std::string& reason) {
@@ -58,7 +58,7 @@ OpenedFile::OpenedFile(const std::string& path) : path_(path) {
   if (fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) refuse("is not a regular file");
   if (status.st_size == 0) refuse("is empty (0 bytes)");
   if (!has_signature(fd_, status.st_size)) refuse("is not an HDF5 file");
-  // Where somebody writes the file HDF5 says so.
+  // If another process is writing the file, HDF5 reports that.
   if (flock(fd_, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) return;
   const auto nanoseconds = [](const timespec& time) {
     return formatted("{}.{:09}", time.tv_sec, time.tv_nsec);

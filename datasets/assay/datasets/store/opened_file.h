@@ -1,4 +1,4 @@
-// Opening an HDF5 file from outside, and what looks at it before HDF5 does here.
+// Opens an HDF5 file from outside, and lets another process check it before HDF5 reads it here.
 #pragma once
 
 #include <memory>
@@ -10,30 +10,33 @@
 
 namespace assay::h5 {
 
-// A file that is open for reading. HDF5 opens it, and another process looks at it before, when
-// something is asked that is not known without them.
+// A file that is open for reading. It is opened by HDF5, after a check by another process, only
+// when a request cannot be answered without HDF5.
 class OpenedFile {
  public:
-  // Throws FileError that says in plain words why it cannot be opened.
+  // Throws FileError, which says in plain words why the file cannot be opened.
   explicit OpenedFile(const std::string& path);
-  // Of a descriptor that is open: by HDF5 alone, without a lock and with nothing that looks at it.
+  // Uses an open descriptor: only HDF5 reads it, without a lock and without a check by another
+  // process.
   OpenedFile(const std::string& path, int fd);
   ~OpenedFile();
   OpenedFile(const OpenedFile&) = delete;
   OpenedFile& operator=(const OpenedFile&) = delete;
 
-  // What another one of the same file has as well, unless the file was written to in between; empty
-  // of a descriptor.
+  // Returns a text that is equal for two objects of the same file, unless the file was written in
+  // between. It is empty if the file was opened by a descriptor.
   const std::string& identity() const { return identity_; }
-  // What needs no HDF5; null of a descriptor.
+  // Reads objects without HDF5. Null if the file was opened by a descriptor.
   PlainObjects* plain() const { return plain_.get(); }
-  // Others of the same file, for another thread, which outlive this; null where plain() is.
+  // Returns another reader of the same file for another thread, which outlives this object. Null if
+  // plain() is null.
   std::unique_ptr<PlainObjects> another_plain() const;
-  // The same, made once. One thread at a time.
+  // Returns such a reader that is created once. For one thread at a time.
   std::shared_ptr<PlainObjects> lasting_plain();
-  // HDF5's number of the file. Throws FileError where the process that looks, or HDF5, refuses it.
+  // Returns HDF5's handle of the file. Throws FileError if the checking process, or HDF5, refuses
+  // it.
   hid_t hdf5();
-  // What looks at it; null where nothing does. As hdf5().
+  // Returns the check by another process, or null if there is no such check. Throws as hdf5().
   FileCheck* check();
 
  private:

@@ -41,7 +41,7 @@ enum TypeClass : unsigned {
   kVariable = 9
 };
 
-// What is larger is left to the library.
+// Larger objects are left to the library.
 constexpr std::uint64_t kMostHeaderBytes = std::uint64_t{1} << 20;  // bytes
 constexpr std::size_t kMostAttributes = 1000, kMostParts = 1000, kMostRank = 32;
 constexpr unsigned kMostLevels = 32;
@@ -51,8 +51,8 @@ std::uint64_t padded(std::uint64_t size) { return (size + 7) / 8 * 8; }
 
 }  // namespace
 
-// Takes little-endian numbers and bytes from the front of some. Where there are too few it gives
-// zeros and nothing, and is not ok() from then on.
+// Takes little-endian numbers and bytes from the front of a span. If it has too few bytes, it
+// returns zeros and empty spans, and ok() is false from then on.
 class PlainObjects::Cursor {
  public:
   explicit Cursor(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -92,15 +92,15 @@ class PlainObjects::Cursor {
 
 namespace {
 
-// Up to the first zero.
+// Returns the text up to the first zero.
 std::string_view until_zero(std::string_view text) { return text.substr(0, text.find('\0')); }
 
 }  // namespace
 
-// What the messages of one object's header say.
+// The content of the messages in one object's header.
 struct PlainObjects::Header {
   PlainObject object = {};
-  // The messages that may come once.
+  // The messages that may occur only once.
   bool has_space = false, has_type = false, has_layout = false, has_links = false;
   std::uint64_t layout_bytes = 0;
   std::size_t messages = 0;
@@ -158,7 +158,8 @@ std::optional<std::vector<std::byte>> PlainObjects::bytes_at(std::uint64_t at, s
   return bytes;
 }
 
-// Section II.A, version 0: addresses of 8 bytes from the file's beginning.
+// Reads a superblock of version 0 (Section II.A) with addresses of 8 bytes that count from the
+// file's beginning.
 void PlainObjects::read_superblock() {
   const auto bytes = bytes_at(0, 96);
   if (!bytes) return;
@@ -169,8 +170,9 @@ void PlainObjects::read_superblock() {
   const std::uint64_t base = at.number(8);
   (void)at.number(8);  // free space
   const std::uint64_t end = at.number(8);
-  if (base != 0 || end > file_size_ || ~at.number(8) != 0) return;  // and no driver of its own
-  (void)at.number(8);                                               // the root's name
+  // and it has no driver information
+  if (base != 0 || end > file_size_ || ~at.number(8) != 0) return;
+  (void)at.number(8);  // the root's name
   root_ = at.number(8);
 }
 
@@ -210,12 +212,12 @@ std::shared_ptr<const PlainObjects::Links> PlainObjects::links_in(const std::str
 
 namespace {
 
-// The links of a group that someone reads or holds. To read them the mutex is held, so that others
-// who want them wait.
+// The links of a group, while someone reads or uses them. The mutex is locked during reading, so
+// that other threads that need the links wait.
 struct SharedLinks {
   std::mutex mutex;
   std::weak_ptr<const PlainObjects::Links> links;
-  bool is_unknown = false;  // they were read, and are not known
+  bool is_unknown = false;  // they were read and could not be understood
 };
 struct AllSharedLinks {
   std::mutex mutex;
@@ -233,7 +235,7 @@ std::shared_ptr<const PlainObjects::Links> PlainObjects::shared_links(const Plai
   {
     AllSharedLinks& all = all_shared_links();
     const std::lock_guard lock(all.mutex);
-    // Those of files that are closed: nobody reads them, and nobody holds them.
+    // Removes the groups of closed files, which nobody reads or uses.
     std::erase_if(all.groups, [](const auto& each) {
       const std::unique_lock reads(each.second->mutex, std::try_to_lock);
       return reads && each.second.use_count() == 1 && each.second->links.expired();
@@ -304,7 +306,8 @@ std::shared_ptr<const PlainObject> PlainObjects::read_object(std::uint64_t addre
     std::uint64_t elements = 1;
     for (const std::int64_t extent : object.shape) {
       const auto n = static_cast<std::uint64_t>(extent);
-      if (n == 0 || n > kMostElements / elements) return nullptr;  // an empty one has no place
+      // an empty dataset has no data address
+      if (n == 0 || n > kMostElements / elements) return nullptr;
       elements *= n;
     }
     if (object.element_bytes == 0 || elements > kMostElements / object.element_bytes ||
@@ -371,7 +374,7 @@ bool PlainObjects::read_message(unsigned kind, Cursor message, Header& header) {
     case kOldFillValue:  // IV.A.2.e: a size and a value; all elements are there
       object.has_own_fill |= message.number(4) != 0;
       return true;
-    case kFillValue: {  // IV.A.2.f: space is taken late, and filled where a value was set
+    case kFillValue: {  // IV.A.2.f: space is allocated late, and filled if a value was set
       const unsigned version = message.small(1), allocates = message.small(1),
                      fills = message.small(1), is_defined = message.small(1);
       object.has_own_fill |= version < 1 || version > 2 || allocates != 2 || fills != 2 ||
@@ -450,7 +453,7 @@ bool PlainObjects::read_attribute(Cursor message, PlainObject& object) {
   return true;
 }
 
-// Section IV.A.2.d. False where the type is of a kind that is not known here.
+// Section IV.A.2.d. Returns false if the type is of a kind that is not known here.
 bool PlainObjects::read_value(Cursor type, Cursor data, PlainObject::NamedValue& attribute) {
   using Kind = PlainObject::StoredValue::Kind;
   std::optional<Attribute>& value = attribute.value;
@@ -471,7 +474,7 @@ bool PlainObjects::read_value(Cursor type, Cursor data, PlainObject::NamedValue&
       const unsigned padding = bits_0 & 15, encoding = bits_0 >> 4;
       if (padding > 2 || encoding > 1) return false;
       std::string text(until_zero(bytes.text()));
-      // The bytes behind the first zero do not belong to the value, but they are stored.
+      // The bytes after the first zero do not belong to the value, but they are stored.
       const bool is_all =
           bytes.text().find_first_not_of('\0', text.size()) == std::string_view::npos;
       if (padding == 2) text.erase(text.find_last_not_of(' ') + 1);
@@ -531,7 +534,7 @@ bool PlainObjects::read_value(Cursor type, Cursor data, PlainObject::NamedValue&
 
 // ----------------------------------------------------------------------------------- old groups
 
-// Sections III.A.1, III.B, III.D: a B-tree of nodes of symbols, whose names lie in a local heap.
+// Sections III.A.1, III.B, III.D: a B-tree of nodes of symbols, whose names are in a local heap.
 std::shared_ptr<const PlainObjects::Links> PlainObjects::read_links(const PlainObject& group) {
   const auto head = bytes_at(group.heap, 32);
   if (!head) return nullptr;
@@ -572,14 +575,14 @@ std::shared_ptr<const PlainObjects::Links> PlainObjects::read_links(const PlainO
     return true;
   };
 
-  // By the names beside a child the library looks for others.
+  // The library searches by the names beside a child, so these are checked, too.
   const auto key_at = [&](std::uint64_t offset) -> std::optional<std::string_view> {
     if (offset >= names.size()) return std::nullopt;
     const std::string_view key = until_zero(names.substr(offset));
     return offset + key.size() < names.size() ? std::optional(key) : std::nullopt;
   };
   std::set<std::uint64_t> seen;
-  // `level`: which the node must have; -1: any.
+  // `level` is the level that the node must have. -1 allows any level.
   const auto read_node = [&](const auto& self, std::uint64_t address, int level) -> bool {
     if (!seen.insert(address).second) return false;
     const auto node = bytes_at(address, 24);

@@ -1,11 +1,12 @@
-// The objects of an HDF5 file that lie in the plain ways of HDF5 1.0 to 1.6, which are those of
-// assay, h5py and HDF5's own defaults, read without the library.
+// Reads the objects of an HDF5 file without the library, if they are stored in the plain ways of
+// HDF5 1.0 to 1.6. Those are the ways of assay, h5py and HDF5's own defaults.
 //
-// The library takes one lock for all threads, opens an object anew for each question, and believes
-// what it reads, so that a file from outside needs a process that looks at it first
-// (docs/reliability.md). Here nothing is believed: every address, size and count is held to the
-// file's size, and whatever is not understood to its last byte is "unknown": the library is asked,
-// in the way that a damaged file needs. After the HDF5 File Format Specification, version 3.0.
+// The library takes one lock for all threads and opens an object anew for each question. It also
+// trusts what it reads, so that a file from outside must first be checked by another process
+// (docs/reliability.md). This reader trusts nothing. Every address, size and count is compared with
+// the file's size. Anything that is not understood to its last byte is "unknown"; then the library
+// is asked, with the precautions that a damaged file needs. Follows the HDF5 File Format
+// Specification, version 3.0.
 #pragma once
 
 #include <array>
@@ -24,13 +25,13 @@
 
 namespace assay::h5 {
 
-// A group or a dataset whose elements lie in one piece.
+// A group, or a dataset whose elements lie in one piece.
 struct PlainObject {
-  // As what a value of an attribute is stored.
+  // The stored type of an attribute's value.
   struct StoredValue {
     enum class Kind : std::uint8_t { kOther, kText, kSigned, kUnsigned, kFloat };
-    Kind kind = Kind::kOther;  // other: has no single value, or a type of a kind that is not here
-    // Of a text: HDF5's numbers for what it ends in and for its encoding.
+    Kind kind = Kind::kOther;  // kOther: it is not a single value, or its type is of another kind
+    // For a text: HDF5's numbers for its padding and its encoding.
     std::uint8_t padding = 0, encoding = 0;
     bool is_variable = false;  // a text of variable length
     std::uint8_t rank = 0;     // all extents are 1
@@ -38,37 +39,40 @@ struct PlainObject {
   };
   struct NamedValue {
     std::string name;
-    // None where it is no single value, or a string that is no UTF-8.
+    // No value if it is not a single value, or a string that is not valid UTF-8.
     std::optional<Attribute> value;
     StoredValue stored;
   };
 
-  // Null where there is none of that name.
+  // Null if there is no attribute of that name.
   const NamedValue* find_attribute(std::string_view name) const;
 
   std::uint64_t address = 0;  // of its header
   bool is_group = false;
   std::vector<NamedValue> attributes;  // in the order of their names
 
-  // Of a group: its B-tree and its local heap.
+  // For a group: its B-tree and its local heap.
   std::uint64_t tree = 0, heap = 0;
 
-  // Of a dataset.
+  // For a dataset:
   std::string type;           // HDF5's message, as the file has it
-  bool has_own_fill = false;  // what is said of elements that are not there is not HDF5's default
+  bool has_own_fill = false;  // its value for missing elements is not HDF5's default
   Shape shape;
   std::uint64_t element_bytes = 0;
-  bool is_compact = false;        // its elements lie in the header
-  std::vector<std::byte> inside;  // of a compact one
-  std::uint64_t data = 0;         // else where they lie; all within the file
+  bool is_compact = false;        // its elements are in the header
+  std::vector<std::byte> inside;  // the elements, if they are in the header
+  // The place of the elements if they are not in the header. It lies within the file.
+  std::uint64_t data = 0;
 };
 
 class PlainObjects {
  public:
-  using Links = std::vector<std::pair<std::string, std::uint64_t>>;  // sorted; addresses of headers
+  // sorted, with the addresses of headers
+  using Links = std::vector<std::pair<std::string, std::uint64_t>>;
 
-  // Reads by a descriptor of its own, of the same file as `fd`. One thread at a time. The links of
-  // a group of many are read once for all that are given the same `identity`, which is not empty.
+  // Reads the file of `fd` with a descriptor of its own. For one thread at a time. The links of a
+  // group with many links are read once for all objects with the same `identity`, if that is not
+  // empty.
   PlainObjects(int fd, std::uint64_t file_size, std::string identity = {});
   ~PlainObjects();
   PlainObjects(const PlainObjects&) = delete;
@@ -79,19 +83,21 @@ class PlainObjects {
     Answer answer = Answer::kUnknown;
     std::shared_ptr<const PlainObject> object = nullptr;
   };
-  // The object at an absolute path of hard links; "/" is the root. No: nothing has that name there.
+  // Finds the object at an absolute path of hard links; "/" is the root. The answer is kNo if no
+  // object has that path.
   Found find(const std::string& path);
-  // Null where the group is unknown or is no group.
+  // Null if the group is unknown or is not a group.
   std::shared_ptr<const Links> links_in(const std::string& group);
-  // A dataset's bytes; false where the system refuses them, or the file has become shorter.
+  // Reads bytes of a dataset. Returns false if the system reports an error, or if the file has
+  // become shorter.
   bool read(const PlainObject& dataset, std::uint64_t begin, std::size_t size, std::byte* to);
-  // The same of many bytes; several threads may at a time.
+  // Reads many bytes. Several threads may call this at a time.
   bool read_many(const PlainObject& dataset, std::uint64_t begin, std::size_t size,
                  std::byte* to) const;
 
  private:
-  // The links of the groups that were asked for last, by their paths. To read those of a group of
-  // many takes long, so that none makes way for one that was asked for before it.
+  // The links of the groups that were asked for last, by their paths. Reading the links of a large
+  // group takes long, so the group that was used longest ago is dropped first.
   class RecentLinks {
    public:
     const std::shared_ptr<const Links>* find(std::string_view path);
@@ -99,14 +105,14 @@ class PlainObjects {
 
    private:
     static constexpr std::size_t kMost = 16;
-    // The last one was asked for last.
+    // The last element is the most recent one.
     std::vector<std::pair<std::string, std::shared_ptr<const Links>>> groups_;
   };
-  // What was found last, each at the place that its path says, for there are several questions
-  // about each object of a case.
+  // The objects that were found last, each at a place that depends on its path. They are kept
+  // because there are several questions about each object of a case.
   class RecentObjects {
    public:
-    // The place of a path, with what lies there, which may be of another one.
+    // The place for a path. It may hold an object of another path.
     struct Place {
       std::string path;
       Found found;
@@ -120,7 +126,7 @@ class PlainObjects {
   class Cursor;
 
   void read_superblock();
-  // All of them, or nothing.
+  // Returns all of the bytes, or nothing.
   std::optional<std::vector<std::byte>> bytes_at(std::uint64_t at, std::uint64_t size);
   std::shared_ptr<const PlainObject> read_object(std::uint64_t address);
   bool read_messages(Cursor messages, Header& header);
@@ -129,14 +135,14 @@ class PlainObjects {
   bool read_value(Cursor type, Cursor data, PlainObject::NamedValue& attribute);
   std::shared_ptr<const Links> read_links(const PlainObject& group);
   std::shared_ptr<const Links> shared_links(const PlainObject& group);
-  // Whether a group has so many links that its B-tree has levels, some hundred.
+  // Returns true if the B-tree of a group has levels because it has many links, some hundred.
   bool has_many(const PlainObject& group);
 
   int fd_;
   BlockReader blocks_;
   std::uint64_t file_size_;
   std::string identity_;
-  std::uint64_t root_ = 0;  // where the root's header lies; 0: the file is of another kind
+  std::uint64_t root_ = 0;  // Address of the root's header. It is 0 if the file is of another kind.
   RecentObjects objects_;
   RecentLinks links_;
   GlobalHeap heap_;

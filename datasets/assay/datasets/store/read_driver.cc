@@ -31,7 +31,7 @@ struct File {
   H5FD_t base;  // HDF5's part; must come first
   int fd;
   bool lock;
-  haddr_t size, allocated;  // of the file; what HDF5 takes for its end
+  haddr_t size, allocated;  // the size of the file, and the end of the file as HDF5 knows it
   std::unique_ptr<BlockReader> blocks;
   std::unique_ptr<MetadataChecks> checks;
 };
@@ -74,7 +74,7 @@ herr_t close_file(H5FD_t* base) {
   return 0;
 }
 
-// Beyond the end there are zeros, as HDF5's own driver has it.
+// Returns zeros beyond the end, as HDF5's own driver does.
 herr_t read_file(H5FD_t* base, H5FD_mem_t kind, hid_t, haddr_t at, std::size_t size, void* data) {
   File* file = cast(base);
   auto* bytes = static_cast<std::byte*>(data);
@@ -83,7 +83,7 @@ herr_t read_file(H5FD_t* base, H5FD_mem_t kind, hid_t, haddr_t at, std::size_t s
     if (n < 0) return fail(std::strerror(errno));
     const auto done = static_cast<std::size_t>(n);
     std::memset(bytes + done, 0, size - done);
-    // Elements may look like anything.
+    // Elements may have any bytes, so they are not checked.
     if (kind == H5FD_MEM_DRAW && reading_elements > 0) return 0;
     const std::string why = file->checks->problem(at, {bytes, size}, kind == H5FD_MEM_OHDR);
     return why.empty() ? 0 : fail(why.c_str());

@@ -1,5 +1,5 @@
-// How a file from outside is read: through one descriptor, whatever happens to its name, and with
-// what HDF5 believes without a look looked at first (metadata_checks.h).
+// File access for a file from outside. The file is read through one descriptor, even if its name
+// changes. Data that HDF5 would trust are checked first (metadata_checks.h).
 #pragma once
 
 #include "assay/datasets/store/global_heap.h"
@@ -7,15 +7,15 @@
 
 namespace assay::h5 {
 
-// File access properties for H5Fopen. The descriptor of a regular file is duplicated when the file
-// is opened. `lock`: against writers, as HDF5 does it.
+// Returns file access properties for H5Fopen. The descriptor of a regular file is duplicated when
+// the file is opened. `lock` protects against writers, as HDF5 does it.
 Handle read_access(int fd, bool lock);
 
-// Returns the global heap of a file that was opened with these properties. It lasts as long as the
+// Returns the global heap of a file that was opened with these properties. It lives as long as the
 // file is open.
 GlobalHeap& heap_of(hid_t file);
 
-// While one lives, what its thread reads are elements of datasets, and no metadata.
+// During the lifetime of such an object, its thread reads elements of datasets and no metadata.
 class ReadingElements {
  public:
   ReadingElements();

@@ -16,8 +16,8 @@
 namespace assay::h5 {
 namespace {
 
-constexpr int kMaxSoftLinks = 16;  // on the way to one object, as in HDF5 itself
-// What a reader keeps of what it has found.
+constexpr int kMaxSoftLinks = 16;  // on the path to one object, as in HDF5 itself
+// Limits on the objects that a reader keeps.
 constexpr std::size_t kMaxFound = 1024, kMaxGroups = 8, kMaxOpened = 8;
 
 }  // namespace
@@ -49,7 +49,7 @@ void Reader::read_checksums(const std::string& said) {
            "and the attribute assay_checksums are both there, or none of them; the "
            "file is damaged");
   }
-  // A cap on datasets is none on the table.
+  // The cap on datasets does not apply to the table.
   const std::int64_t cap = std::exchange(max_bytes_, dataset_size_cap());
   const auto table = std::make_shared<const Tensor>(read_tensor(kChecksums));
   max_bytes_ = cap;
@@ -85,7 +85,7 @@ hid_t Reader::file() const {
   return file_;
 }
 
-// HDF5 walks every path from its beginning, and looks each part up in its group.
+// HDF5 walks every path from its beginning and looks up each part in its group.
 Reader::Start Reader::start_of(const std::string& object) const {
   (void)file();
   if (before_hdf5_) {
@@ -100,12 +100,13 @@ Reader::Start Reader::start_of(const std::string& object) const {
   return {file_, object.c_str()};
 }
 
-// Invalid where no group is there, or the way there is not known to be one of hard links.
+// Returns an invalid handle if there is no group, or if its path is not known to consist of hard
+// links.
 hid_t Reader::kept_group(const std::string& path) const {
   const auto kept = std::find_if(groups_.begin(), groups_.end(),
                                  [&](const auto& group) { return group.first == path; });
   if (kept != groups_.end()) {
-    std::rotate(kept, kept + 1, groups_.end());  // the last one was asked for last
+    std::rotate(kept, kept + 1, groups_.end());  // the last element is the most recent one
     return groups_.back().second.get();
   }
   if (found_.count(path) == 0 || kind_of(path) != ObjectKind::kGroup) return H5I_INVALID_HID;
@@ -119,20 +120,20 @@ hid_t Reader::kept_group(const std::string& path) const {
 bool Reader::check_path(const std::string& object) const {
   const PlainObjects::Answer plain = find_plain(object).answer;
   if (plain != PlainObjects::Answer::kUnknown) return plain == PlainObjects::Answer::kYes;
-  quiet_hdf5();  // of the thread that asks
+  quiet_hdf5();  // for the calling thread
   if (found_.count(object) != 0) return true;
   const std::vector<std::string> given = split(object, '/');
   std::deque<std::string> ahead(given.begin(), given.end());
-  std::string at;  // the way so far, by hard links alone
+  std::string at;  // The path so far, which consists of hard links.
   int soft_links = 0;
-  std::size_t of_target = 0;  // parts ahead that a soft link put there
+  std::size_t of_target = 0;  // the number of parts in `ahead` that come from a soft link
   std::string target;         // of the last soft link
   while (!ahead.empty()) {
     const std::string part = ahead.front();
     ahead.pop_front();
     const bool in_target = of_target > 0;
     if (in_target) --of_target;
-    if (part == ".") continue;  // HDF5's name for the group itself; ".." is none
+    if (part == ".") continue;  // HDF5's name for the group itself. It has no ".."
     const std::string next = at + "/" + part;
     if (found_.count(next) != 0) {
       at = next;
@@ -389,7 +390,8 @@ std::optional<Reader::OpenDataset> Reader::open_plain(const std::string& object)
   return opened;
 }
 
-// Why they cannot be read; empty where they are. `found`: as read_stored_range() has it.
+// Returns why the elements cannot be read, or an empty string on success. `found` is that of
+// read_stored_range().
 std::string Reader::read_elements(const OpenDataset& opened, std::int64_t begin, std::int64_t count,
                                   std::byte* to, std::uint64_t& found) const {
   if (opened.plain == nullptr) return read_stored_range(opened.stored(), begin, count, to, found);
@@ -432,7 +434,8 @@ Shape Reader::shape_of(const std::string& object, hid_t dataset, const Format& f
   hsize_t extents[H5S_MAX_RANK];
   const int rank = H5Sget_simple_extent_dims(space.get(), extents, nullptr);
   if (kind == H5S_NO_CLASS || rank < 0) refuse(object, damaged("its shape cannot be read"));
-  // As if no extent were 0: the product must fit into an integer even where one is.
+  // An extent of 0 counts as 1, because the product of the other extents must fit into an integer,
+  // too.
   double bytes = f.storage_bytes;
   for (int d = 0; d < rank; ++d) {
     bytes *= static_cast<double>(std::max<hsize_t>(extents[d], 1));
@@ -466,7 +469,8 @@ Reader::OpenDataset Reader::open_tensor(const std::string& object, const std::st
     refuse(object, "must be a dataset");
   }
   const hid_t dataset = opened.dataset.get();
-  // The creation properties come first: nothing is read through a source outside the file.
+  // The creation properties are checked first, so that nothing is read from a source outside the
+  // file.
   opened.created = h5::properties(H5Dget_create_plist(dataset));
   if (!opened.created.valid()) refuse(object, damaged("its properties cannot be read"));
   check_storage(object, dataset, opened.created.get());

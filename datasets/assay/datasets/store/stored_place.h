@@ -1,4 +1,4 @@
-// Where bytes lie, to know whether two arrays are the same ones.
+// The place where bytes are stored, which tells whether two arrays are the same stored bytes.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,16 @@
 
 namespace assay {
 
-// Where an array's bytes lie: two that are equal are the same bytes, by whatever path or link.
+// The place of an array's bytes. If two places are equal, they are the same bytes, by whatever path
+// or link.
 struct StoredPlace {
   std::uint64_t device = 0, inode = 0;
-  // The bytes in the file. What has no one range, of an HDF5 dataset in chunks or of a member of an
-  // archive, has a number of its own below 0.
+  // The range of bytes in the file. Data without a single range, such as an HDF5 dataset in chunks
+  // or a member of an archive, have a number of their own below 0.
   std::int64_t begin = 0, size = 0;
   bool operator==(const StoredPlace&) const = default;
 };
-// That of a whole file; of none where there is no such file.
+// Returns the place of a whole file, or a place that stands for no file if the file does not exist.
 StoredPlace file_place(const std::string& path);
 
 }  // namespace assay

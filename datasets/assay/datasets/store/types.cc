@@ -12,13 +12,13 @@
 namespace assay::h5 {
 namespace {
 
-// Formats that the schema stores as an HDF5 float type.
+// Returns true if the schema stores the format as an HDF5 float type.
 bool stored_as_float(const Format& f) {
   return f.is_float() && (f.storage_bytes >= 4 || f.name == "float16" || f.name == "bfloat16" ||
                           f.name == "float8_e5m2");
 }
 
-// Formats whose codes are those of a float type with their fields.
+// Returns true if a float type with the format's fields has the same codes.
 bool has_float_type(const Format& f) {
   return f.is_float() && f.specials != Specials::kScale && f.specials != Specials::kTapered &&
          f.name != "float_e5m6";
@@ -45,8 +45,8 @@ Handle integer_type(int bytes, bool is_signed) {
   return t;
 }
 
-// The members of a complex element: those that h5py makes its complex numbers of, and those that
-// are written where it has none.
+// The names of the members of a complex element: those that h5py uses for its complex numbers, and
+// those that are written for complex types that h5py does not have.
 using PartNames = std::array<const char*, 2>;
 constexpr PartNames kParts = {"r", "i"}, kLongParts = {"real", "imag"};
 
@@ -60,7 +60,8 @@ Handle complex_type(const Format& f) {
   return t;
 }
 
-// Whether a compound has those two members and nothing else, alike but for the byte order.
+// Returns true if a compound has exactly these two members, which may differ from the format only
+// in the byte order.
 bool is_complex(hid_t t, const Format& f, TypeMatch& match) {
   const auto width = static_cast<std::size_t>(f.storage_bytes);
   if (!f.is_complex() || H5Tget_size(t) != width || H5Tget_nmembers(t) != 2) return false;
@@ -80,7 +81,7 @@ bool is_complex(hid_t t, const Format& f, TypeMatch& match) {
   return swaps[0] == swaps[1];
 }
 
-// The little-endian float and integer types that a format is read from.
+// Returns the little-endian float and integer types from which a format can be read.
 std::vector<Handle> readable_types(const Format& f) {
   std::vector<Handle> types;
   if (has_float_type(f)) types.push_back(float_type(f));
@@ -91,7 +92,7 @@ std::vector<Handle> readable_types(const Format& f) {
   return types;
 }
 
-// The names of the members of a compound or an enumeration; no more of them than fit into a line.
+// Returns the names of the members of a compound or an enumeration, up to the length of a line.
 std::string member_names(hid_t t) {
   constexpr int kMost = 5;
   std::vector<std::string> names;
@@ -140,7 +141,7 @@ std::string words(hid_t t) {
   }
 }
 
-// What makes an array of numbers of a type that is none.
+// Returns how to make an array of numbers from a type that is not one.
 std::string_view way_out(H5T_class_t kind) {
   switch (kind) {
     case H5T_STRING:
@@ -191,7 +192,8 @@ const Format* format_of_type(hid_t t, const std::string& dtype) {
     if (patterns && match_type(t, asked).ok) return &asked;
   }
   for (const Format& f : formats()) {
-    if (f.name == "uint16") continue;  // bit patterns of float16 and bfloat16 lie so
+    // bit patterns of float16 and bfloat16 are stored in this way
+    if (f.name == "uint16") continue;
     const bool same_kind = kind == H5T_FLOAT     ? f.is_float()
                            : kind == H5T_INTEGER ? !f.is_float() && f.kind != Kind::kBool
                                                  : kind == H5T_ENUM && f.kind == Kind::kBool;
@@ -220,13 +222,13 @@ std::string why_no_format(hid_t t, const std::string& dtype) {
 
 namespace {
 
-// What HDF5 writes for a type, without the padding after it.
+// Returns the message that HDF5 writes for a type, without the padding after it.
 std::string message_of(hid_t t) {
   std::size_t size = 0;
   if (H5Tencode(t, nullptr, &size) < 0) return "";
   std::vector<char> encoded(size);
   if (H5Tencode(t, encoded.data(), &size) < 0) return "";
-  constexpr std::ptrdiff_t kHead = 2;  // what H5Tencode() puts before it
+  constexpr std::ptrdiff_t kHead = 2;  // bytes that H5Tencode() puts before the message
   return encoded.size() > kHead ? std::string(encoded.begin() + kHead, encoded.end()) : "";
 }
 
@@ -236,8 +238,9 @@ bool is_message(std::string_view message, const std::string& known) {
 }
 
 struct Messages {
-  std::string stored;                                  // of stored_type()
-  std::vector<std::pair<std::string, bool>> all = {};  // and whether their elements are swapped
+  std::string stored;  // of stored_type()
+  // each message, and true if its elements' bytes are swapped
+  std::vector<std::pair<std::string, bool>> all = {};
 };
 
 Messages messages_of(const Format& f) {
@@ -259,7 +262,7 @@ Messages messages_of(const Format& f) {
   return messages;
 }
 
-// As h5py has it: FALSE and TRUE over int8.
+// Returns h5py's type: FALSE and TRUE over int8.
 Handle bool_enum() {
   Handle t = type(H5Tenum_create(H5T_STD_I8LE));
   const signed char no = 0, yes = 1;
@@ -350,7 +353,8 @@ std::string invalid_element(const TensorView& tensor) {
 
 std::string invalid_element(const TensorView& piece, const Shape& shape, std::int64_t begin) {
   const Format& f = *piece.format;
-  if (f.padding == 0 && f.bits == 8 * f.storage_bytes) return "";  // every pattern is a code
+  // every bit pattern is a valid code
+  if (f.padding == 0 && f.bits == 8 * f.storage_bytes) return "";
   const std::int64_t size = piece.size();
   TensorView elements = piece;
   if (piece.is_contiguous()) elements.shape = {size}, elements.strides = {1};  // quicker to index

@@ -1,5 +1,5 @@
-// Number formats as HDF5 types. HDF5 never converts a value: every read and write uses the file's
-// own type, and the bits are decoded by assay.
+// Number formats as HDF5 types. HDF5 never converts a value. Every read and write uses the file's
+// own type, and assay decodes the bits.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@
 
 namespace assay::h5 {
 
-// The type that the schema writes for a format.
+// Returns the type that the schema stores for a format.
 Handle stored_type(const Format& format);
 
-// Of strings of so many bytes.
+// Returns the type of strings of `bytes` bytes.
 Handle string_type(std::size_t bytes, H5T_str_t padding, H5T_cset_t encoding);
 
-// Of no extent: a scalar.
+// Returns the data space of a shape. A shape without extents is a scalar.
 Handle space_of(const Shape& shape);
 
-// How elements of a stored type become the format's bits.
+// The result of matching a stored type with a format.
 struct TypeMatch {
   bool ok = false;
   bool swap_bytes = false;  // stored big-endian
@@ -31,34 +31,37 @@ struct TypeMatch {
 };
 TypeMatch match_type(hid_t stored, const Format& format);
 
-// The format of a dataset that does not say it: `dtype` (empty: none is named) where bit patterns
-// are stored that it can have, else what the stored type says; null where it says nothing.
+// Returns the format of a dataset that does not say it. If the dataset stores bit patterns that
+// `dtype` can have, this is `dtype` (empty if the user names none). Otherwise it follows from the
+// stored type. Returns null if the stored type does not tell.
 const Format* format_of_type(hid_t stored, const std::string& dtype);
-// Says why that is null, and what to do: "stored as a string, which is no dtype of assay; ...".
+// Returns why format_of_type() is null, and what to do: "stored as a string, which is no dtype of
+// assay; ...".
 std::string why_no_format(hid_t stored, const std::string& dtype);
 
-// match_type() of a type as a file has it, HDF5's datatype message, without asking the library
-// about it: whether its elements are swapped. None where it is none of those that HDF5 writes for
-// the format's types, which match_type() may know all the same.
+// Does the work of match_type() without the library, on HDF5's datatype message in the file.
+// Returns whether the elements' bytes are swapped. Returns nothing if it is not a message that HDF5
+// writes for the format's types; match_type() may know such a type nevertheless.
 std::optional<bool> match_message(std::string_view message, const Format& format);
-// Whether it is the message of stored_type().
+// Returns true if it is the message of stored_type().
 bool is_stored_message(std::string_view message, const Format& format);
-// Whether it is HDF5's message of that of h5py's bool.
+// Returns true if it is HDF5's message for the bool type of h5py.
 bool is_bool_message(std::string_view message);
 
-// Whether a type is the enumeration that h5py stores a bool as: FALSE = 0, TRUE = 1.
+// Returns true if a type is the enumeration that h5py stores a bool as: FALSE = 0, TRUE = 1.
 bool is_bool_enum(hid_t type);
 
-// Exchanges the bytes of elements that lie big-endian, of complex ones those of each part.
+// Swaps the bytes of big-endian elements. For complex elements it swaps those of each part.
 void swap_bytes(const Format& format, std::byte* elements, std::int64_t n);
 
-// An int4 may lie as an integer of 8 bits; its code is the low four. Other formats stay.
+// Converts stored elements to codes. An int4 may be stored as an 8-bit integer; its code is the low
+// four bits. Other formats are not changed.
 void to_codes(const Format& format, std::byte* elements, std::int64_t n);
 
-// "element [3] is 0x10, which is no float4_e2m1fn": the first element that is no code of the
-// tensor's format; "" where there is none.
+// Describes the first element that is not a valid code of the tensor's format: "element [3] is
+// 0x10, which is no float4_e2m1fn". Returns an empty string if all are valid.
 std::string invalid_element(const TensorView& tensor);
-// The same of a piece of an array of that shape, which begins at a row-major position.
+// The same for a piece of an array of that shape. The piece begins at a row-major position.
 std::string invalid_element(const TensorView& piece, const Shape& shape, std::int64_t begin);
 
 }  // namespace assay::h5

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kReferenceTag[] = "assay: a reference as it is stored";
 
-// Leaves the bytes as they are. Only our own type is taken.
+// A conversion that leaves the bytes as they are. It accepts only our own type.
 herr_t keep_reference(hid_t from, hid_t to, H5T_cdata_t* what, std::size_t, std::size_t,
                       std::size_t, void*, void*, hid_t) {
   if (what->command != H5T_CONV_INIT) return 0;
@@ -22,7 +22,7 @@ herr_t keep_reference(hid_t from, hid_t to, H5T_cdata_t* what, std::size_t, std:
   return is_ours && H5Tget_size(from) == H5Tget_size(to) ? 0 : -1;
 }
 
-// HDF5 converts elements of variable length to this opaque type by keep_reference().
+// Returns an opaque type. HDF5 converts elements of variable length to it with keep_reference().
 Handle reference_type(const GlobalHeap& heap) {
   const auto made = [](std::size_t bytes) {
     Handle opaque = type(H5Tcreate(H5T_OPAQUE, bytes));
@@ -42,7 +42,7 @@ bool is_variable_text(hid_t t) {
   return H5Tget_class(t) == H5T_STRING && H5Tis_variable_str(t) > 0;
 }
 
-// Whether the type or one of its parts is as asked.
+// Returns true if `is` holds for the type or for one of its parts.
 template <typename Is>
 bool any_part(hid_t t, const Is& is) {
   if (is(t)) return true;
@@ -68,7 +68,7 @@ std::size_t extent_of(hid_t array) {
   return rank < 0 ? 0 : static_cast<std::size_t>(count);
 }
 
-// The members of a compound by their places.
+// Returns the members of a compound in the order of their places.
 std::vector<unsigned> members_in_order(hid_t compound) {
   std::vector<unsigned> members(static_cast<std::size_t>(std::max(H5Tget_nmembers(compound), 0)));
   for (unsigned i = 0; i < members.size(); ++i) members[i] = i;
@@ -91,10 +91,10 @@ bool has_references(hid_t t) {
 
 namespace {
 
-// What a type of variable length is in the file: 0 a sequence, 1 a string. HDF5 1.10 accepts others
-// of a damaged file, and calls functions that they do not have.
+// Returns the kind of a type of variable length in the file: 0 for a sequence, 1 for a string. HDF5
+// 1.10 accepts other kinds in a damaged file, and calls functions that these do not have.
 unsigned variable_kind(hid_t t) {
-  constexpr std::size_t kHead = 2;  // what H5Tencode() puts before the message (IV.A.2.d)
+  constexpr std::size_t kHead = 2;  // bytes that H5Tencode() puts before the message (IV.A.2.d)
   std::size_t size = 0;
   if (H5Tencode(t, nullptr, &size) < 0 || size < kHead + 2) return 15;
   std::vector<unsigned char> message(size);
@@ -115,7 +115,8 @@ ElementLayout unchecked_layout_of(hid_t t, const GlobalHeap& heap) {
   }
   if (H5Tget_class(t) == H5T_COMPOUND) {
     layout.kind = Kind::kCompound;
-    // As HDF5 does it: what a member takes less in the file moves all that follow it.
+    // As in HDF5: if a member is smaller in the file than in memory, all members after it move
+    // forward.
     for (const unsigned i : members_in_order(t)) {
       ElementLayout part = unchecked_layout_of(type(H5Tget_member_type(t, i)).get(), heap);
       part.memory_at = H5Tget_member_offset(t, i);
@@ -246,7 +247,8 @@ std::string VariableElements::decode(const ElementLayout& layout, std::span<cons
     case ElementLayout::Kind::kText: {
       const GlobalHeap::Object object = this->object(stored, 1);
       if (!object.problem.empty()) return object.problem;
-      const std::byte* text = nullptr;  // which HDF5 stores as it stored this one: as none
+      // HDF5 stores null as a string without an object, as this one was stored
+      const std::byte* text = nullptr;
       if (object.length > 0) {
         std::vector<std::byte> copy(object.bytes.begin(), object.bytes.end());
         copy.push_back(std::byte{0});
@@ -261,7 +263,7 @@ std::string VariableElements::decode(const ElementLayout& layout, std::span<cons
       if (!object.problem.empty()) return object.problem;
       hvl_t sequence = {static_cast<std::size_t>(object.length), nullptr};
       if (object.length > 0) {
-        // A copy, for elements of variable length ask for other objects.
+        // The bytes are copied, because elements of variable length read other objects.
         std::byte* const there = hold({object.bytes.begin(), object.bytes.end()});
         sequence.p = there;
         if (base.kind != ElementLayout::Kind::kFixed) {

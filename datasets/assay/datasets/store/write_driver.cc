@@ -20,7 +20,7 @@ struct WrittenFile {
   H5FD_t base;  // HDF5's part; must come first
   int fd;
   int* error;
-  haddr_t allocated;  // the end of what HDF5 has given out
+  haddr_t allocated;  // the end of the space that HDF5 has allocated
   haddr_t written;    // the end of the file
 };
 
@@ -66,7 +66,7 @@ herr_t write_file(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t at, std::size_t size,
   return 0;
 }
 
-// HDF5 reads back what it has written and evicted; beyond the end there are zeros.
+// HDF5 reads back data that it has written and evicted. Beyond the end there are zeros.
 herr_t read_file(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t at, std::size_t size, void* data) {
   const WrittenFile* file = cast(base);
   char* bytes = static_cast<char*>(data);

@@ -26,13 +26,14 @@
 namespace assay {
 namespace {
 
-constexpr hsize_t kChunkBytes = 1 << 20;       // of a compressed dataset, about
-constexpr std::int64_t kMinCompressed = 1024;  // elements; fewer are not worth a chunk
+constexpr hsize_t kChunkBytes = 1 << 20;  // approximate size of a chunk of a compressed dataset
+// in elements; smaller datasets are not worth a chunk
+constexpr std::int64_t kMinCompressed = 1024;
 
-// Whether a list has such a member: "x/0".
+// Returns true if the operand is a member of a list, such as "x/0".
 bool is_member(const std::string& operand) { return operand.find('/') != std::string::npos; }
 
-// Whether the schema gives an attribute of a dataset or a group its meaning.
+// Returns true if the schema defines the meaning of an attribute of a dataset or a group.
 bool is_schema_attribute(std::string_view name) {
   constexpr std::string_view kOwn[] = {"dtype", "fault"};
   const auto known = known_attributes();
@@ -45,31 +46,33 @@ bool is_schema_attribute(std::string_view name) {
 
 struct DatasetWriter::Impl {
   std::string path;
-  std::unique_ptr<TemporaryFile> temporary;  // which outlives the file in it
+  // declared before the file, so that it outlives the file
+  std::unique_ptr<TemporaryFile> temporary;
   bool compress;
   int disk_error = 0;  // errno of the first write that failed
   h5::Handle file;
   h5::Handle open_object;  // opened()
   std::string open_path;   // empty: none is
-  // Cases of other files, whose members come here when all that replaces them is known.
+  // Cases of other files. Their members are copied when all replacements are known.
   struct Copied {
     std::unique_ptr<h5::CopySource> source;
     std::string name;
     h5::ChecksumTable sums;  // of its file
   };
   std::vector<Copied> copied;
-  std::set<std::string> left_out;  // of what is copied
-  // Of cases whose outputs are known to have names, or to be one without.
+  std::set<std::string> left_out;  // paths of copied cases that are left out
+  // For each case that was seen, true if its outputs have names, and false if it has one output
+  // without a name.
   std::map<std::string, bool> several;
   bool needs_schema_2 = false;
   h5::Checksums sums;
-  // What is not copied, by the reason: the first such thing, and how many there are.
+  // Objects that are not copied, by the reason: the first such object, and their number.
   struct LeftBehind {
     std::string first;
     std::size_t count = 0;
   };
   std::map<std::string, LeftBehind> left_behind;
-  // Of attributes.
+  // The data space of attributes.
   const h5::Handle scalar_space = h5::space(H5Screate(H5S_SCALAR));
   const h5::Handle text_type = h5::string_type(H5T_VARIABLE, H5T_STR_NULLTERM, H5T_CSET_UTF8);
   const h5::Handle integer_type = h5::type(H5Tcopy(H5T_STD_I64LE));
@@ -83,7 +86,7 @@ struct DatasetWriter::Impl {
 
   [[noreturn]] void fail(const std::string& object, const std::string& what) const {
     const std::string detail = h5::last_error();
-    check_disk();  // the reason of all that follows it
+    check_disk();  // the cause of all later errors
     throw FileError(path, object, what + (detail.empty() ? "" : " (" + detail + ")"));
   }
 
@@ -94,7 +97,8 @@ struct DatasetWriter::Impl {
     return found;
   }
 
-  // The object stays open until another one is asked for: it is written attribute by attribute.
+  // The object stays open until another one is requested, because it is written attribute by
+  // attribute.
   hid_t opened(const std::string& object) {
     if (open_path == object) return open_object.get();
     close_object();
@@ -109,11 +113,11 @@ struct DatasetWriter::Impl {
     open_object.reset();
   }
 
-  // Strings have a variable length, which h5py gives as str.
+  // Strings have a variable length, which h5py returns as str.
   void write_attribute(const std::string& object, const std::string& name, const Attribute& value) {
     write_attribute(opened(object), object, name, value);
   }
-  // To the object, which is open as `at`.
+  // Writes to the object, which is open as `at`.
   void write_attribute(hid_t at, const std::string& object, const std::string& name,
                        const Attribute& value) {
     if (H5Aexists(at, name.c_str()) > 0) H5Adelete(at, name.c_str());
@@ -139,7 +143,7 @@ struct DatasetWriter::Impl {
     if (name != h5::kChecksumsAttribute) sums.set(object, name, value);
   }
 
-  // The output's dtype by its own name, whatever the case calls it.
+  // Writes the output's dtype with its standard name, even if the case uses another name.
   void write_named_attribute(const std::string& object, const std::string& name,
                              const Attribute& value) {
     const auto* word = std::get_if<std::string>(&value);
@@ -168,13 +172,13 @@ struct DatasetWriter::Impl {
     H5Pset_deflate(created, 6);
   }
 
-  // ------------------------------------------------------------------- what is copied
+  // ------------------------------------------------------------------- copying
   //
-  // When all that takes its place is there already.
+  // Objects that replace copied ones have already been written, except at copy().
 
-  // Those that the object, which is open as `at`, does not have yet. Strings that the schema knows
-  // get a variable length, whatever wrote them. All others stay as they are stored: in HDF5's
-  // conventions, such as dimension scales, the length matters.
+  // Copies the attributes that the object, which is open as `at`, does not have yet. Strings that
+  // the schema knows get a variable length, even if they had a fixed one. All others stay as they
+  // are stored, because the length matters in HDF5's conventions, such as dimension scales.
   void copy_attributes(h5::CopySource& source, const std::string& object, hid_t at,
                        const h5::ChecksumTable& known, bool is_case = false) {
     for (const auto& [name, value] : source.attributes(object)) {
@@ -207,7 +211,7 @@ struct DatasetWriter::Impl {
     if (of.count++ == 0) of.first = what;
   }
 
-  // What is copied keeps its checksum, or gets one.
+  // A copied object keeps its checksum, or gets a new one.
   void keep_sum(h5::CopySource& source, const h5::ChecksumTable& known, const std::string& object) {
     if (const auto found = known.find(object)) {
       sums.set(object, *found);
@@ -229,7 +233,7 @@ struct DatasetWriter::Impl {
     return found;
   }
 
-  // Whether all that a group holds there is left out here.
+  // Returns true if everything in a group of the source is left out here.
   bool nothing_is_left_of(h5::CopySource& source, const std::string& group) const {
     const std::vector<std::string> links = source.links_in(group);
     return !links.empty() && std::all_of(links.begin(), links.end(), [&](const std::string& link) {
@@ -237,9 +241,9 @@ struct DatasetWriter::Impl {
     });
   }
 
-  // Copies to the group, which is open as `at`, what lies in it there and is not here yet.
-  // `first_paths`: by address, of objects that came before; what has several links there has them
-  // here.
+  // Copies the objects in `group` that are missing here to the group, which is open as `at`.
+  // `first_paths` has the paths of earlier objects, by address. An object with several links in the
+  // source has these links here, too.
   void copy_missing(h5::CopySource& source, const std::string& group, hid_t at,
                     std::map<std::uint64_t, std::string>& first_paths,
                     const h5::ChecksumTable& known) {
@@ -254,7 +258,8 @@ struct DatasetWriter::Impl {
         continue;
       }
       if (is_here) {
-        // What is said of one of several outputs stands on its golden result, whatever that is.
+        // The attributes of one of several outputs are kept on its golden result, even if that is
+        // replaced.
         if (group.ends_with("/golden")) {
           copy_attributes(source, object, opened(object), known);
           for (const char* word : {"absent", "pending"}) {
@@ -301,8 +306,8 @@ struct DatasetWriter::Impl {
     copied.clear();
   }
 
-  // Whether the object is a dataset of this type and shape without attributes of its own, which can
-  // be written over.
+  // Returns true if the object is a dataset of this type and shape without attributes of its own,
+  // which can be overwritten.
   bool can_be_overwritten(const std::string& object, hid_t type, hid_t space) const {
     const h5::Handle dataset = h5::dataset(H5Dopen2(file.get(), object.c_str(), H5P_DEFAULT));
     bool same = false;
@@ -332,7 +337,8 @@ struct DatasetWriter::Impl {
     const h5::Handle space = h5::space_of(view.shape);
     const h5::Handle type = h5::stored_type(*view.format);
     const h5::Handle created = h5::properties(H5Pcreate(H5P_DATASET_CREATE));
-    H5Pset_obj_track_times(created.get(), false);  // the same content is the same file
+    // without times, the same content produces the same file
+    H5Pset_obj_track_times(created.get(), false);
     if (compress && view.size() >= kMinCompressed) set_chunks(created.get(), view);
     bool overwrite = false;
     if (exists(object)) {
@@ -352,7 +358,7 @@ struct DatasetWriter::Impl {
         H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) {
       fail(object, "cannot be written");
     }
-    // Small data leave HDF5's buffers here.
+    // Closing writes small data from HDF5's buffers.
     if (!dataset.reset()) fail(object, "cannot be written");
     if (object != h5::kChecksums) {
       sums.erase_all(object);
@@ -362,13 +368,13 @@ struct DatasetWriter::Impl {
     check_disk();
   }
 
-  // Before anything is asked for, by whichever thread.
+  // Called before every operation, by any thread.
   void begin() const {
     h5::quiet_hdf5();
     check_disk();
   }
 
-  // Refuses a name that is none, that is taken, or that lies inside another case.
+  // Refuses a name that is not valid, that is taken, or that lies inside another case.
   void check_new_case(const std::string& name) const {
     begin();
     const std::string at = case_path(name);
@@ -401,7 +407,8 @@ struct DatasetWriter::Impl {
     }
   }
 
-  // The members of a list are x/0, x/1 and so on, with none left out, and there is no x beside.
+  // The members of a list must be x/0, x/1 and so on, with none left out, and there must not be an
+  // input x.
   void check_inputs(const Case& c) const {
     const std::string at = case_path(c.name);
     std::set<std::string> names = c.absent_inputs;
@@ -430,14 +437,14 @@ struct DatasetWriter::Impl {
     }
   }
 
-  // An empty dataset that says so.
+  // Writes an empty dataset with the attribute `absent`.
   void write_absent(const std::string& object) {
     write_tensor(object, Tensor(format_named("uint8"), {0}).view());
     write_attribute(object, "absent", std::int64_t{1});
     needs_schema_2 = true;
   }
 
-  // Refuses an output with a name of a case whose own has none, and the other way round.
+  // Refuses a named output if the case has an output without a name, and vice versa.
   void check_output(const std::string& name, const std::string& output) {
     if (!output.empty()) {
       check_tensor_name(case_path(name), output, "an output");
@@ -507,7 +514,7 @@ void DatasetWriter::write(const Case& c) {
       put_golden(c.name, of.golden->view(), output);
     } else if (!output.empty() && (of.golden.is_absent() || !of.attributes.empty())) {
       impl_->write_absent(golden);
-      // The attributes stand on it until there is a golden result.
+      // The attributes stay on this dataset until there is a golden result.
       if (!of.golden.is_absent()) impl_->write_attribute(golden, "pending", std::int64_t{1});
     }
     for (const auto& [name, value] : of.attributes) {
@@ -636,7 +643,7 @@ bool hdf5_is_threadsafe() {
 
 namespace {
 
-int hdf5_programs = 0;  // that have not come to their end
+int hdf5_programs = 0;  // the number of programs that have not ended
 
 }  // namespace
 

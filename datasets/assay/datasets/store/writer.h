@@ -1,5 +1,5 @@
-// Writing golden files: HDF5 (docs/dataset.md), of schema 1 where no case needs more: several
-// outputs, a list of inputs or an absent one.
+// Writes golden files: HDF5 (docs/dataset.md). The file has schema 1 unless a case needs schema 2:
+// several outputs, a list of inputs or an absent input.
 //
 //   DatasetWriter writer("gemms.h5");
 //   writer.write(test_case);
@@ -17,8 +17,9 @@ namespace assay {
 
 class DatasetFile;
 
-// Writes a new file beside its destination; commit() syncs it and moves it into place. Without
-// commit() -- an exception, a full disk, a killed process -- the destination stays as it was.
+// Writes a new file beside its destination. commit() syncs it and moves it into place. Without
+// commit(), for example after an exception, a full disk or a killed process, the destination stays
+// as it was.
 class DatasetWriter {
  public:
   explicit DatasetWriter(const std::string& path, bool compress = false);
@@ -27,34 +28,36 @@ class DatasetWriter {
   DatasetWriter& operator=(const DatasetWriter&) = delete;
 
   void write_attributes(const std::map<std::string, Attribute>& attributes);
-  // Throws FileError on a bad case name or a tensor that cannot be stored.
+  // Throws FileError if the case name is not valid or a tensor cannot be stored.
   void write(const Case& test_case);
-  // Copies a case as it is stored, what assay does not know included: attributes now, the rest when
-  // the file is committed, but for what was put in its place until then. Strings that are no notes
-  // (x_...) get a variable length. What refers to other objects or files is left out (notes()).
+  // Copies a case as it is stored, including content that assay does not know. Attributes are
+  // copied now. The rest is copied when the file is committed, except for objects that were
+  // replaced until then. Strings, except notes (x_...), get a variable length. Objects that refer
+  // to other objects or files are left out (notes()).
   void copy(const DatasetFile& from, const std::string& name);
-  // Adds to a case that was written or copied; what is there is replaced. `output`: which one, of a
-  // case that has several; all that a case gets has a name, or nothing has.
+  // Adds an output to a case that was written or copied, or replaces it. `output` names the output
+  // if the case has several. Either all outputs that are put to a case have a name, or none has.
   void put_output(const std::string& name, const std::string& producer, const TensorView& tensor,
                   const std::map<std::string, std::string>& attributes = {},
                   const std::string& output = "");
-  // What the kernel gave beside an output that is there, or will be copied: goes where the file had
-  // such a thing before; of an empty one nothing is left.
+  // Stores the arrays that a kernel's epilogue returned with an output that is there, or will be
+  // copied. Earlier ones are replaced. An empty epilogue removes them.
   void put_epilogue(const std::string& name, const std::string& producer, const Epilogue& epilogue,
                     const std::string& output = "");
-  // Both, as a case has them.
+  // Puts an output and its epilogue.
   void put_recorded(const std::string& name, const std::string& producer,
                     const RecordedResult& recorded, const std::string& output = "");
-  // The attributes that a golden result of several has stay on it.
+  // If the case has several outputs, the golden result keeps its attributes.
   void put_golden(const std::string& name, const TensorView& tensor,
                   const std::string& output = "");
-  // Of the case; with `output` of one of several, whose golden result is there or put.
+  // Sets an attribute of the case, or, if `output` is given, of one of several outputs. The golden
+  // result of that output must be there, or have been put.
   void put_attribute(const std::string& name, const std::string& attribute, const Attribute& value,
                      const std::string& output = "");
 
   void commit();
 
-  // After commit(): what was left out of copied cases, in one line for each reason.
+  // After commit(): the objects that were left out of copied cases, in one line for each reason.
   std::vector<std::string> notes() const;
 
  private:
