@@ -318,6 +318,7 @@ double Trial::ordered(const Rows& rows, double c) const {
   std::vector<double> x, y;
   for (const KOrder::Term& term : order_->terms) {
     // Remainders exist if an order has such terms.
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
     x.push_back((term.pass == KOrder::Pass::kRestOfA ? rows.a_rest : rows.a)[term.k]);
     // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
     y.push_back((term.pass == KOrder::Pass::kRestOfB ? rows.b_rest : rows.b)[term.k]);
