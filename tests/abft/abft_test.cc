@@ -1,4 +1,4 @@
-// D, T and z of every check against the formulas in long double, on every SIMD target.
+// Compares D, T and z of every check with the formulas in long double, on every SIMD target.
 #include "assay/abft/abft.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ using testing_oracle::Real;
 struct Size {
   std::int64_t m, n, k;
 };
-// Odd, of one row, of one column, of depth one; more rows than one block of the product.
+// Odd sizes, one row, one column, depth one, and more rows than one block of the product has.
 constexpr Size kSizes[] = {{1, 1, 1},    {1, 37, 5},   {7, 1, 9},   {5, 16, 1},
                            {13, 33, 31}, {3, 70, 259}, {101, 17, 3}};
 
@@ -43,7 +43,8 @@ DotModel model_of(int chunk) {
           {Rounding::kNearestEven, Provenance::kAssumed}};
 }
 
-// What a check must give, between a tight and a loose limit that are both allowed.
+// Returns the limits of a check, the tight one first. A checker may use any limit from the tight
+// one to the loose one.
 using Limits = std::function<std::array<Limit, 2>(const Problem&, std::int64_t row,
                                                   std::int64_t first, std::int64_t last)>;
 
@@ -77,7 +78,8 @@ Totals add_up(const Problem& p, std::int64_t width, bool output, const Limits& l
   return t;
 }
 
-// Every reading of every row, then the verdict over rows, and over columns too.
+// Compares every reading of every row, then the verdict over rows, and the verdict over columns
+// too.
 void expect_oracle(const Made& made, const std::string& spec, std::int64_t width,
                    const DotModel* model, const Limits& limits, bool output = false) {
   SCOPED_TRACE(spec);
@@ -118,7 +120,7 @@ void expect_oracle(const Made& made, const std::string& spec, std::int64_t width
     options.spec.columns = columns;
     options.spec.confirm = false;
     if (columns && options.spec.threshold->name == "rounding_variance" && !options.spec.kappa) {
-      continue;  // the budget is shared by more checks: see TheBudgetIsSharedByRowsAndColumns
+      continue;  // more checks share the budget, see TheBudgetIsSharedByRowsAndColumns
     }
     const AbftVerdict v =
         AbftChecker::of_product(made.a, made.b, options, p.bias).check(made.c.view());
@@ -231,7 +233,7 @@ TEST_P(AbftOracle, VAbft) {
       expect_oracle(
           made, row.spec, size.n, nullptr,
           [&](const Problem& p, std::int64_t i, std::int64_t, std::int64_t) {
-            // Depth is K for rows and columns alike.
+            // The depth is K for both rows and columns.
             const Limit limit{v_abft(p, i, row.e_max, row.c), -1};
             return std::array{limit, limit};
           },
@@ -257,7 +259,7 @@ TEST_P(AbftOracle, AAbft) {
   }
 }
 
-// However the matrices lie in memory: the same readings, bit for bit.
+// The readings are the same, bit for bit, however the matrices lie in memory.
 struct Laid {
   std::vector<std::byte> bytes;
   TensorView view;
@@ -349,8 +351,8 @@ TEST(AbftEigen, ColumnMajorMatricesAndBlocks) {
   EXPECT_EQ(figures(AbftChecker::of_product(view(a), view(block), options).check(view(c))), wanted);
 }
 
-// A check whose D is below a lower bound of the tail is not read with the tail: the verdict is that
-// of the readings, which always have it.
+// If a check's D is below a lower bound of the tail, the verdict does not compute the tail. It must
+// be the verdict of the readings, which always compute it.
 TEST(AbftTail, VerdictsAreThoseOfTheReadings) {
   for (const char* spec : {"rounding_variance,confirm=0", "rounding_variance,groups=0,confirm=0",
                            "rounding_variance,coarse=1,confirm=0"}) {
@@ -381,7 +383,7 @@ TEST(AbftTail, VerdictsAreThoseOfTheReadings) {
   }
 }
 
-// float32: the threshold is kappa times a deviation that is known exactly.
+// For float32, the threshold is kappa times a deviation that is known exactly.
 TEST(AbftBudget, TheBudgetIsSharedByRowsAndColumns) {
   Made made = random_product(20, 40, 8, "float32", "float32", 0, 401);
   for (const bool columns : {false, true}) {
@@ -410,7 +412,7 @@ TEST(AbftBudget, TheBudgetIsSharedByRowsAndColumns) {
   }
 }
 
-// 16-bit operands and a float32 result, as an accumulator that is written out.
+// The operands have 16 bits and the result is float32, like an accumulator that is written out.
 TEST(AbftMixed, NarrowOperandsWideResult) {
   for (const char* in : {"bfloat16", "float16", "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn"}) {
     const Made made = random_product(17, 35, 50, in, "float32", 0, 402);
@@ -422,7 +424,7 @@ TEST(AbftMixed, NarrowOperandsWideResult) {
   }
 }
 
-// Clean data: z is at most 1, close to it, whatever the chunk.
+// On clean data, rms z is at most 1 and close to it, whatever the chunk.
 TEST(AbftCalibration, RmsZOfCleanData) {
   const Made bf16 = random_product(96, 96, 256, "bfloat16", "bfloat16", 0, 403);
   const AbftVerdict v = AbftChecker::of_product(bf16.a, bf16.b, {}).check(bf16.c.view());

@@ -1,6 +1,6 @@
-// The accumulation term against emulated machines: what it assumes of rounding errors, that nothing
-// clean is above it, and its bound of a single element. (tests/machine/accumulation_test.cc holds
-// the bounds of sums to the dot oracle.)
+// Compares the accumulation term with emulated machines: its assumptions on rounding errors, no
+// alarm on clean products, and its bound of a single element. (tests/machine/accumulation_test.cc
+// compares the bounds of sums with the dot oracle.)
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ const Machine& machine_of(const char* name) {
   return std::strchr(name, ',') != nullptr ? machine_variant(name) : machine_named(name);
 }
 
-// C of a machine, as its accumulators hold it or rounded once.
+// Returns the product C of a machine, as its accumulators hold it or rounded once.
 Product product_of(const DotModel& model, const char* out, const Distribution& d, std::int64_t m,
                    std::int64_t n, std::int64_t k, std::uint64_t stream) {
   const Format& f = format_named(model.input);
@@ -49,7 +49,7 @@ Product product_of(const DotModel& model, const char* out, const Distribution& d
 struct Seen {
   double rms_z = 0, mean_z = 0, worst_ratio = 0;
 };
-// Over several products, by groups of 16 without confirmation.
+// Returns the counts of several products, by groups of 16 without confirmation.
 Seen look(const char* machine, const char* input, const char* out, const Distribution& d,
           std::int64_t k, int products, const char* spec = "rounding_variance,confirm=0") {
   const DotModel& model = dot_model(machine_of(machine), format_named(input));
@@ -72,8 +72,8 @@ Seen look(const char* machine, const char* input, const char* out, const Distrib
   return seen;
 }
 
-// Accumulators that round to nearest: z is what it should be, whatever the mean of the data, and is
-// off 0 by chance alone, which moves rms z by some 4 percent here.
+// For accumulators that round to nearest, z has the assumed distribution, whatever the mean of the
+// data. Its mean differs from 0 only by chance, which moves rms z by some 4 percent here.
 TEST(Accumulation, NearestRoundingsAreAsAssumed) {
   struct Row {
     const char *machine, *input;
@@ -98,8 +98,8 @@ TEST(Accumulation, NearestRoundingsAreAsAssumed) {
   }
 }
 
-// Accumulators that truncate: with data around 0 z stays about 1; with a mean the estimated bias is
-// known to some percent only, which z shows and T allows for.
+// Accumulators that truncate. With data around 0, z stays about 1. With a mean, the estimated bias
+// is accurate only to some percent, which z shows and T allows for.
 TEST(Accumulation, TruncatedSumsStayBelowTheThreshold) {
   struct Row {
     const char *machine, *input;
@@ -128,14 +128,14 @@ TEST(Accumulation, TruncatedSumsStayBelowTheThreshold) {
   }
 }
 
-// Without the bias the same products would be far off: the estimate is not idle.
+// Without the estimated bias, the same products would be far off: the estimate is needed.
 TEST(Accumulation, TheBiasIsThere) {
   const DotModel& model = dot_model(machine_named("hopper"), format_named("float16"));
   const Product p = product_of(model, "float32", normal("1", 1, 1), 32, 64, 1024, 1);
   AbftOptions options = options_of("rounding_variance,confirm=0");
   const AbftVerdict blind = AbftChecker::of_product(p.a, p.b, options).check(p.c.view());
   EXPECT_EQ(blind.outcome, Outcome::kFail);
-  EXPECT_LT(blind.mean_z, -5);  // toward zero of positive sums
+  EXPECT_LT(blind.mean_z, -5);  // positive sums rounded toward zero
   options.model = &model;
   const AbftVerdict v = AbftChecker::of_product(p.a, p.b, options).check(p.c.view());
   EXPECT_EQ(v.outcome, Outcome::kPass);
@@ -143,7 +143,7 @@ TEST(Accumulation, TheBiasIsThere) {
   EXPECT_TRUE(v.notes.empty()) << v.notes[0];  // a bias that is bounded is no news
 }
 
-// Elements as machines give them are inside their own bounds; a change of 2^-6 is not.
+// Elements of machines are inside their own bounds. A change of 2^-6 is not.
 TEST(Accumulation, ElementsOfMachinesAreInside) {
   struct Row {
     const char *machine, *input, *out;
@@ -165,7 +165,7 @@ TEST(Accumulation, ElementsOfMachinesAreInside) {
         const double value = c[static_cast<std::size_t>(e)];
         const Format& f = p.c.format();
         EXPECT_FALSE(checker.element_bound(e / 16, e % 16, value, f).outside);
-        // Of 13 bits the worst case is a quarter of the sum.
+        // With 13 bits, the worst case is a quarter of the sum.
         const bool narrow = model.mantissa_bits.value == 13;
         const double off = narrow ? 2 * value + 40 : value * (1 + 0x1p-6) + 1;
         EXPECT_TRUE(checker.element_bound(e / 16, e % 16, off, f).outside);
@@ -174,8 +174,8 @@ TEST(Accumulation, ElementsOfMachinesAreInside) {
   }
 }
 
-// Units that flush subnormals, with products and factors about the smallest normal: nothing clean
-// is above its threshold or outside its bound, and thresholds that know nothing of flushes alarm.
+// Units flush subnormals, with products and factors near the smallest normal number. No clean
+// result is above its threshold or outside its bound. Thresholds that ignore flushes raise alarms.
 TEST(Accumulation, UnitsThatFlushRaiseNoAlarm) {
   const Distribution small{"small", [](Random& random) {
                              return random.normal() *
@@ -217,8 +217,8 @@ TEST(Accumulation, UnitsThatFlushRaiseNoAlarm) {
   EXPECT_GT(alarms, 6);
 }
 
-// What a unit takes for 0 of its inputs is beside all chance: of each check the sizes of the
-// products with a subnormal factor, on either side.
+// Inputs that a unit takes for 0 are an error without chance. Each check allows for the sizes of
+// the products with a subnormal factor, on either side.
 TEST(Accumulation, FlushedProductsAreAllowedForAsTheyAre) {
   const Format& f = format_named("float32");
   const Tensor a =

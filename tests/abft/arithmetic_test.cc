@@ -1,4 +1,4 @@
-// Verification arithmetics against plain loops, integers, blocks of K, and repair.
+// Tests the arithmetics of verification against plain loops, and integers, blocks of K, and repair.
 #include "assay/abft/arithmetic.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ using testing_oracle::Problem;
 using testing_oracle::random_product;
 using testing_oracle::tensor_of;
 
-// The same tree by the vector unit's oracle.
+// Returns the sum by the same tree, from the vector unit's oracle.
 double tree(const std::vector<double>& x) {
   const VectorArithmetic float32{&format_named("float32")};
   return reduce_oracle(float32, ReduceOrder::kPairwise, 1, static_cast<std::int64_t>(x.size()),
@@ -119,7 +119,7 @@ TEST(Arithmetic, OnTheMachine) {
   EXPECT_EQ(v.because,
             "arithmetic=machine sums by the matrix unit, which reads bfloat16: operands are "
             "bfloat16 and bfloat16, the output is float32");
-  // Either operand alone is in the way, and so is an output that is not what the unit reads.
+  // A single operand of another format is refused, and so is an output that the unit does not read.
   const auto refusal = [&](const char* in_a, const char* in_b) {
     const Tensor left = Tensor::from_values(format_named(in_a), {8, 64}, a);
     const Tensor right = Tensor::from_values(format_named(in_b), {64, 32}, b);
@@ -138,7 +138,7 @@ TEST(Arithmetic, OnTheMachine) {
             "arithmetic=float64");
 }
 
-// rounding_variance allows for the errors of float32 sums: clean products raise no alarm.
+// rounding_variance allows for the errors of float32 sums, so that clean products raise no alarm.
 TEST(Arithmetic, OwnSumsAreAllowedFor) {
   for (const char* dtype : {"bfloat16", "float32"}) {
     for (const double mean : {0.0, 1.0}) {
@@ -158,13 +158,14 @@ TEST(Arithmetic, OwnSumsAreAllowedFor) {
   }
 }
 
-// 30 products of -128 by -128 and sums beyond 2^53 in parts: exact where float64 would not be.
+// 30 products of -128 by -128, and sums beyond 2^53 in parts. They are exact, but float64 would not
+// be.
 TEST(Arithmetic, IntegersBeyondFloat64) {
   const std::int64_t big = 2147483647;
   const Tensor a = Tensor::from_values(
       format_named("int32"), {1, 3},
       std::vector<double>{static_cast<double>(big), static_cast<double>(big), 1});
-  // Columns: big - big = 0 in the product; the checksum goes through 2^62.
+  // By columns: big - big = 0 in the product, and the checksum passes through 2^62.
   const Tensor b = Tensor::from_values(
       format_named("int32"), {3, 2},
       std::vector<double>{static_cast<double>(big), static_cast<double>(big),
@@ -199,13 +200,14 @@ TEST(Repair, FlipsAreUndoneAndTheRestIsRecomputed) {
       EXPECT_EQ(r.flipped_bit.has_value(), !random);
       EXPECT_EQ(c.bits_at(r.row * 40 + r.column), r.after);
     }
-    // Recomputed: the reference rounded once, at most an ulp from what the machine had.
+    // The element was recomputed. It is the reference rounded once, at most an ulp from the
+    // machine's result.
     EXPECT_LE(*ulp_distance(c.format(), c.bits_at(200), made.c.bits_at(200)), 1u);
     EXPECT_TRUE(checker.repair(c).empty());
   }
 }
 
-// Where sums are flagged and each of their elements is right there is nothing to mend.
+// If sums are flagged but each of their elements is right, there is nothing to repair.
 TEST(Repair, EndsWhereNoElementIsWrong) {
   const Made made = random_product(4, 40, 64, "bfloat16", "bfloat16", 0, 33);
   const AbftChecker checker = AbftChecker::of_product(
@@ -228,7 +230,7 @@ TEST(Calibration, IsOneSided) {
             "that err to one side");
 }
 
-// A cast that truncates is told before any threshold is believed.
+// A truncating cast is reported before any threshold is trusted.
 TEST(Calibration, TruncatingCast) {
   const testing_products::Product made =
       testing_products::make_product(testing_products::normal("0", 0, 1), 64, 64, 64, 91);
@@ -251,8 +253,9 @@ TEST(Calibration, TruncatingCast) {
   EXPECT_TRUE(clean.notes.empty());
 }
 
-// A group whose largest element is no larger than its threshold says nothing of that element: here
-// 1, half of whose ulp is 2^-8, beside what the case's own bound allows.
+// If the largest element of a group is not larger than the threshold, the check is blind to it.
+// Here the element is 1, and half of its ulp is 2^-8. The threshold is that plus the error that the
+// case's own bound allows.
 TEST(Calibration, BlindGroupsOfAGoldenResult) {
   const Tensor c = Tensor::from_values(format_named("bfloat16"), {1, 1}, std::vector<double>{1});
   const auto blind = [&](double tolerance) {
@@ -278,7 +281,7 @@ TEST(Calibration, NarrowRowsOfAGoldenResult) {
             "are no operands to confirm from");
 }
 
-// Each group has its own range, wherever in the row it lies.
+// Each group has its own range, wherever it lies in the row.
 TEST(Calibration, NarrowGroupsAreThoseOfTheirOwnColumns) {
   std::vector<double> values(64);
   for (std::size_t i = 0; i < 32; ++i) values[i] = 1 + static_cast<double>(i % 16);
@@ -292,7 +295,7 @@ TEST(Calibration, NarrowGroupsAreThoseOfTheirOwnColumns) {
   EXPECT_EQ(narrow("rounding_variance,groups=32"), 0);
 }
 
-// A single element has no range to be narrow, and one of three ulps is not.
+// A single element has no range that could be narrow, and a range of three ulps is not narrow.
 TEST(Calibration, SingleElementsAreNotNarrow) {
   const auto narrow = [](const std::vector<double>& values) {
     const auto n = static_cast<std::int64_t>(values.size());

@@ -1,5 +1,5 @@
-// What the checks of attention know of every row, from the formulas (docs/abft.md), one element at
-// a time in long double; and that a verdict counts what its rows say.
+// Compares the checks of attention with the formulas of docs/abft.md, for every row, one element at
+// a time in long double. Also tests that a verdict counts the results of its rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr Real kUnit = 0x1p-24L;  // of float32
 
 struct Kind {
   const char *dtype, *output, *machine;
-  std::int64_t tile;  // below 0: the case does not say
+  std::int64_t tile;  // the case has no tile if below 0
   bool causal;
   double spread;  // of scores
 };
@@ -35,7 +35,7 @@ const Kind kKinds[] = {
     {"tfloat32", "float32", "hopper", -1, false, 1},
     {"float8_e4m3fn", "bfloat16", "hopper,kept_bits=25,mantissa_bits=23", 32, false, 1},
     {"float8_e5m2", "float16", "hopper,kept_bits=25,mantissa_bits=23", -1, false, 1},
-    // Here what truncation takes is most of an element's bound.
+    // Here truncation makes up most of an element's bound.
     {"float32", "float32", "cpu_fma,rounding=toward_zero", -1, false, 0.02},
 };
 
@@ -168,7 +168,7 @@ class PlainAttention {
       beside += r.lost[at(j)] * size / r.sum;
       if (truncates_) beside += 2 * kUnit * roundings(kKeys) * p * size / r.sum;
     }
-    // Of outputs of 16 bits and fewer the squares are bounded by the largest.
+    // For outputs of 16 bits and fewer, the squares are bounded by the largest group of any key.
     if (out_.precision <= 16) squares = most / r.sum;
     Real outputs = 0, ulps = 0, ulp_squares = 0, largest = 0;
     for (std::int64_t e = first; e < last; ++e) {
@@ -186,7 +186,7 @@ class PlainAttention {
     return result;
   }
 
-  // An element's reference, and how far an output may be off.
+  // The reference of an element, and how far an output may be from it.
   struct Bound {
     Real reference = 0, bound = 0;
   };
@@ -236,7 +236,7 @@ AbftOptions options_for(const Kind& kind) {
   return options;
 }
 
-// Outputs of all rows: the references, rounded.
+// Returns the outputs of all rows: the references, rounded.
 std::vector<double> outputs_of(const PlainAttention& plain, const Format& f, std::int64_t rows) {
   std::vector<double> outputs;
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -301,7 +301,7 @@ TEST(AttentionOracle, EveryElementHasItsBound) {
       }
       for (std::int64_t e = 0; e < kWidth; ++e) {
         for (const double sign : {1.0, -1.0}) {
-          // References of float32 weights are right to some 1e-7 of the values.
+          // The references of float32 weights are accurate to some 1e-7 of the values.
           const auto off = [&](double part) {
             std::vector<double> changed = elements;
             const auto bound = static_cast<double>(bounds[at(e)].bound);
@@ -316,8 +316,8 @@ TEST(AttentionOracle, EveryElementHasItsBound) {
   }
 }
 
-// More queries than are worked on at a time, and two matrices: a verdict's counts and means are
-// those of the readings of its rows, and its flags name them.
+// More queries than one block, and two matrices. A verdict's counts and means are those of the
+// readings of its rows, and its flags name the rows.
 TEST(AttentionOracle, AVerdictIsThatOfItsRows) {
   constexpr std::int64_t kQueries = 150;
   for (const Kind& kind : {kKinds[0], kKinds[2], kKinds[6]}) {
@@ -374,7 +374,7 @@ TEST(AttentionOracle, AVerdictIsThatOfItsRows) {
   }
 }
 
-// Where nothing differs and nothing is allowed nothing is said, either.
+// If nothing differs and every threshold is 0, the verdict is untrusted.
 TEST(AttentionOracle, NoDifferenceAndNoThresholdIsUntrusted) {
   const Format& f = format_named("float32");
   Case c;

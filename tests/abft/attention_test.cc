@@ -1,5 +1,5 @@
-// Checksums of attention: right outputs of every machine pass, on hard data too, and what is wrong
-// is found and brought home.
+// Checksums of attention: right outputs of every machine pass, also on hard data, and faults are
+// found and located.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -126,9 +126,9 @@ TEST(AttentionCheck, RightOutputsOfSmallShapesPass) {
   }
 }
 
-// A kernel of plain loops, with a running maximum over tiles of keys, whose weights are rounded to
-// the operands' dtype before they are divided by their sum: of operands that no machine's vector
-// unit takes.
+// A kernel of plain loops with a running maximum over tiles of keys. It rounds the weights to the
+// operands' dtype before it divides by their sum. It takes operands that no machine's vector unit
+// takes.
 Tensor plain_kernel(const Case& c, std::int64_t tile) {
   const TensorView q = c.input("q").view(), k = c.input("k").view(), v = c.input("v").view();
   const std::int64_t depth = q.shape[1], keys = k.shape[0], width = v.shape[1];
@@ -181,13 +181,15 @@ TEST(AttentionCheck, NoFalseAlarmOnOperandsOfEightBits) {
                            .made();
         Tensor output = plain_kernel(c, 32);
         const AbftVerdict v = checked(c, output, "", &wide);
-        // With 3 or 4 bits the weights' roundings may hide whole elements, and it says so.
+        // With 3 or 4 bits, the roundings of the weights may hide whole elements, and the verdict
+        // says so.
         EXPECT_EQ(v.outcome, 2 * v.blind > v.checks ? Outcome::kUntrusted : Outcome::kPass)
             << v.because;
         EXPECT_EQ(v.flagged, 0);
         EXPECT_EQ(v.confirmed_clean, 0);
         EXPECT_LT(v.worst_ratio, 0.9);
-        // Of the other way to round nothing is known where the case does not say it.
+        // Without the attribute `tile`, the checker does not know which of the two roundings the
+        // kernel uses.
         Case open = c;
         open.attributes.erase("tile");
         EXPECT_EQ(checked(open, output, "", &wide).flagged, 0);
@@ -220,7 +222,7 @@ TEST(AttentionCheck, AFlippedBitIsBroughtHome) {
   EXPECT_EQ(v.flags[0].element->repaired_bits, bits);
 }
 
-// Of values that are all 0 every weighted mean is 0, and nothing else is right.
+// If all values are 0, every weighted mean is 0, and any other output is a fault.
 TEST(AttentionCheck, AnElementBesideZerosIsFound) {
   Case c = Made{}.made();
   for (std::int64_t j = 0; j < 160; ++j) c.inputs["v"].set_bits(j * 48 + 20, 0);
@@ -236,8 +238,8 @@ TEST(AttentionCheck, AnElementBesideZerosIsFound) {
   EXPECT_EQ(v.flags[0].element->reference, 0);
 }
 
-// Sums above a threshold that is too small are looked at element by element, each of which is
-// within its own bound.
+// Sums above a threshold that is too small are confirmed element by element. Each element is within
+// its own bound.
 TEST(AttentionCheck, RightElementsOfAFlaggedSumAreClean) {
   const Case c = Made{}.made();
   const AbftVerdict v = checked(c, emulated(c), "rounding_variance,kappa=1e-12");
@@ -247,7 +249,7 @@ TEST(AttentionCheck, RightElementsOfAFlaggedSumAreClean) {
   EXPECT_TRUE(v.flags.empty());
 }
 
-// D, and the reference of an element, by plain loops in long double.
+// D and the reference of an element, by plain loops in long double.
 TEST(AttentionCheck, TheDifferenceIsThatOfPlainLoops) {
   const Made m{.attributes = {{"causal", std::int64_t{1}}, {"scale", 0.25}}};
   const Case c = m.made();
@@ -306,7 +308,7 @@ TEST(AttentionCheck, AnotherAttentionIsFound) {
     w.computed(other);
     EXPECT_EQ(checked(c, emulated(other)).outcome, Outcome::kFail) << w.name;
   }
-  // Two rows in each other's place.
+  // Two rows are exchanged.
   Tensor output = emulated(c);
   for (std::int64_t e = 0; e < 48; ++e) {
     const std::uint64_t bits = output.bits_at(10 * 48 + e);
@@ -324,7 +326,7 @@ TEST(AttentionCheck, NotANumber) {
   EXPECT_EQ(v.outcome, Outcome::kFail);
   ASSERT_EQ(v.flags.size(), 1u);
   EXPECT_EQ(v.flags[0].element->column, 3);
-  // A query that is NaN says nothing of its own row, and nothing is said of it.
+  // If a query is NaN, its row cannot be checked.
   Case hostile = c;
   hostile.inputs["q"].set_bits(5 * 32, 0x7fc0);
   const AbftVerdict w = checked(hostile, emulated(hostile));
@@ -332,8 +334,8 @@ TEST(AttentionCheck, NotANumber) {
   EXPECT_EQ(w.not_checkable, 3);
 }
 
-// What is not finite says nothing of the checks beside its own, on either side: errors that cancel
-// in the sum of another check are looked at in that one alone.
+// An element that is not finite does not affect the checks on either side of its own. Errors that
+// cancel in the sum of another check are not looked for there.
 TEST(AttentionCheck, AnInfinityIsOfItsOwnCheckAlone) {
   const Case c = Made{}.made();
   for (const std::int64_t column : {15, 16, 31, 32}) {
@@ -381,7 +383,7 @@ TEST(AttentionRows, CountsOfABatch) {
   EXPECT_EQ(rows.groups_per_row() * rows.group_width(), rows.columns());
 }
 
-// An element that is off is one of its own group, not of those beside it. Without confirmation
+// An element that is off belongs to its own group, not to those beside it. Without confirmation,
 // every flagged check is a fault.
 TEST(AttentionRows, AnElementIsWrongInItsOwnGroup) {
   const Case c = Made{.queries = 3}.made();
@@ -409,8 +411,8 @@ TEST(AttentionRows, AnElementIsWrongInItsOwnGroup) {
   }
 }
 
-// The sums over the keys by hand, u^2 (S + 8) / 6 times the sum of the squares of weights times
-// values: of weights 1 and 1/4, and of values of both signs, whose sums are 0.
+// The sums over the keys by hand: u^2 (S + 8) / 6 times the sum of the squares of weights times
+// values. The weights are 1 and 1/4, and the values have both signs and sum to 0.
 TEST(AttentionRows, SquaresAreOfWeightsTimesValues) {
   const Format& f = format_named("bfloat16");
   Case c;
@@ -432,7 +434,7 @@ TEST(AttentionRows, SquaresAreOfWeightsTimesValues) {
   EXPECT_NEAR(variance / (0x1p-48 * (2 + 8) * squares / 6), 1, 1e-5);
 }
 
-// A chunk that holds all of a sum is one rounding, however much longer it could be.
+// A chunk that holds a whole sum is one rounding, however much longer it could be.
 TEST(AttentionRows, AChunkOfTheWholeSumIsOneRounding) {
   const Case c = Made{.queries = 4, .keys = 64, .depth = 64}.made();
   const Tensor output = emulated(c);
@@ -452,9 +454,9 @@ TEST(AttentionRows, AChunkOfTheWholeSumIsOneRounding) {
   EXPECT_LT(threshold(64), threshold(63)) << "two roundings";
 }
 
-// Where sums are truncated each rounding may take an ulp of every weight times value, all of one
-// sign: 20 equal weights in chunks of 8 have three roundings, 16 in chunks of 16 one. Scores of 0
-// have no error of their own.
+// If sums are truncated, each rounding may take an ulp of every weight times value, all of one
+// sign. 20 equal weights in chunks of 8 have three roundings, and 16 in chunks of 16 have one.
+// Scores of 0 have no error of their own.
 TEST(AttentionRows, EachTruncationMayTakeAnUlp) {
   const Format& f = format_named("bfloat16");
   const auto threshold = [&](std::int64_t keys, int chunk, Rounding rounding) {
@@ -484,7 +486,7 @@ TEST(AttentionRows, EachTruncationMayTakeAnUlp) {
   EXPECT_NEAR(beside(16, 16), ulps, 1e-9 * ulps);
 }
 
-// Of several flips that bring an element back within its bound the closest is named.
+// If several flips bring an element back within its bound, the closest one is named.
 TEST(AttentionCheck, TheClosestFlipIsNamed) {
   const Case c = Made{.output = "float32", .queries = 4}.made();
   const Tensor output = emulated(c);
@@ -520,7 +522,7 @@ TEST(AttentionCheck, TheGateChecksBesideTheElements) {
   const CaseReport report = gate_case(c, output.view(), request);
   ASSERT_TRUE(report.abft);
   EXPECT_EQ(report.abft->outcome, Outcome::kFail);
-  // A threshold for products says nothing of it: the elements decide, and a note says so.
+  // A threshold for products does not apply: the elements decide, and a note says so.
   request.checksums = parse_threshold("v_abft");
   const CaseReport elements = gate_case(c, emulated(c).view(), request);
   EXPECT_FALSE(elements.abft);
@@ -558,8 +560,8 @@ TEST(AttentionCheck, WhatDoesNotHoldIsRefused) {
             "the check of attention needs sums in float32, not in float32 of 14 bits");
 }
 
-// Weights of 1/4000 are 0 in 8 bits where they are divided by their sum first: nothing is left to
-// be checked, and that is said.
+// If weights of 1/4000 are divided by their sum first, they are 0 in 8 bits. Nothing is left to be
+// checked, and the verdict says so.
 TEST(AttentionCheck, WhereWeightsAreLostNothingIsClaimed) {
   Made m{.dtype = "float8_e4m3fn",
          .data = "normal,deviation=1e-4",
@@ -577,10 +579,11 @@ TEST(AttentionCheck, WhereWeightsAreLostNothingIsClaimed) {
                            "see nothing: what the roundings of the weights may add is above")));
 }
 
-// Outputs that overflow as they must are right, each counted, and their checks say nothing.
+// Outputs that overflow as they must are right. Each one is counted, and their checks are not
+// checkable.
 TEST(AttentionCheck, InfinitiesThatAreRight) {
   Case c = Made{.output = "float16"}.made();
-  // Of the three checks of a row the first has two such outputs.
+  // Each row has three checks. The first one has two outputs that overflow.
   for (std::int64_t j = 0; j < 160; ++j) {
     for (const std::int64_t column : {3, 5}) {
       c.inputs["v"].set_bits(j * 48 + column, encode(format_named("bfloat16"), 1e5));
@@ -600,8 +603,8 @@ TEST(AttentionCheck, InfinitiesThatAreRight) {
   EXPECT_EQ(wrong.flagged, 1);
   EXPECT_EQ(wrong.special_checks, 47);
   EXPECT_EQ(wrong.right_specials, 2 * 47);
-  // Beside right ones a finite output is looked at, for their sum says nothing of it: one that
-  // should be infinite, and one that is off.
+  // In a check with right infinities, finite outputs are checked one by one, because their sum
+  // shows nothing. One of them should be infinite, and another is off.
   for (const auto& [column, value] : {std::pair{5, 65504.0}, {4, 9.0}}) {
     Tensor finite = emulated(c, "hopper");
     finite.set_bits(20 * 48 + column, encode(format_named("float16"), value));
@@ -612,8 +615,9 @@ TEST(AttentionCheck, InfinitiesThatAreRight) {
   }
 }
 
-// What becomes 0 where weights are rounded may be lost, all of one sign: the check allows for the
-// sum of it, at most half the smallest number each. Weights of 2^(scale k), the largest of them 1.
+// Weights that are rounded to 0 may be lost, all with one sign. The check allows for the sum of the
+// lost weights, each at most half the smallest number. The weights are 2^(scale k), and the largest
+// is 1.
 TEST(AttentionRows, WhatRoundingToZeroTakesIsAllowedFor) {
   const Format& f = format_named("float8_e4m3fn");
   const DotModel& model = dot_model(machine_named("hopper,kept_bits=25,mantissa_bits=23"), f);
@@ -646,11 +650,11 @@ TEST(AttentionRows, WhatRoundingToZeroTakesIsAllowedFor) {
         .threshold;
   };
   // Divided by their sum of 2500 first, weights of 1 and 1/4 are below the smallest number, 2^-9,
-  // and below half of it as well.
+  // and also below half of it.
   const double all = 16 * (1 * 1 + 0.25 * 2) / (1 + 0.25);
   EXPECT_NEAR(threshold({{0, 1}, {-2, -2}}, 2000, 1, 0), all, 1e-3 * all);
-  // Not divided: 2^-9.5 may lose 2^-10, half the smallest number, and 2^-10.45 and 2^-11.4 all
-  // that they are. The largest weight has a value of 0.
+  // Without that division, 2^-9.5 may lose 2^-10, which is half the smallest number. 2^-10.45 and
+  // 2^-11.4 may be lost completely. The largest weight has a value of 0.
   const double light = std::exp2(-10.45), lightest = std::exp2(-11.4);
   const double lost =
       16 * (0x1p-10 + 2 * light + 4 * lightest) / (1 + std::exp2(-9.5) + light + lightest);

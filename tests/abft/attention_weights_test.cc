@@ -1,5 +1,5 @@
-// What the checks of attention know of the weights, by hand: each key counts, and the errors of
-// scores and of small weights are as large as they are.
+// Tests by hand how the checks of attention treat the weights. Each key counts, and the errors of
+// scores and of small weights have their full size.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kUnit = 0x1p-24;  // of float32
 
-// One query of depth 1 and scale 1, whose scores are q times the keys.
+// Returns a case with one query of depth 1 and scale 1, whose scores are q times the keys.
 Case one_query(const char* dtype, const char* output, double q, const std::vector<double>& keys,
                std::int64_t width, const std::vector<double>& values) {
   const Format& f = format_named(dtype);
@@ -49,7 +49,7 @@ double variance_of_zero(const Case& c) {
       .variance;
 }
 
-// A score 120 above all others leaves its own value alone, whichever key it is of.
+// A score 120 above all others leaves only its own value, whichever key it belongs to.
 TEST(AttentionWeights, TheLargestScoreMayBeThatOfAnyKey) {
   for (std::size_t largest = 0; largest < 19; ++largest) {
     std::vector<double> keys(19, 0.0), values(19, 1.0);
@@ -64,7 +64,7 @@ TEST(AttentionWeights, TheLargestScoreMayBeThatOfAnyKey) {
   }
 }
 
-// Where a score is infinite nothing is claimed, whichever key it is of.
+// If a score is infinite, the check is not checkable, whichever key the score belongs to.
 TEST(AttentionWeights, AnInfiniteScoreOfAnyKeyIsNotCheckable) {
   for (std::size_t infinite = 0; infinite < 19; ++infinite) {
     std::vector<double> keys(19, 0.0);
@@ -74,8 +74,8 @@ TEST(AttentionWeights, AnInfiniteScoreOfAnyKeyIsNotCheckable) {
   }
 }
 
-// Of many keys whose values cancel, the squares of products give an element its slack: an output of
-// 1 among right ones of 0 is far outside.
+// The values of many keys cancel. The squares of products then give an element its slack, and an
+// output of 1 among right ones of 0 is far outside.
 TEST(AttentionWeights, AnElementIsFoundWhereManyValuesCancel) {
   constexpr int kKeys = 2048;
   std::vector<double> values;
@@ -89,8 +89,8 @@ TEST(AttentionWeights, AnElementIsFoundWhereManyValuesCancel) {
   EXPECT_EQ(v.flags[0].element->column, 2);
 }
 
-// With one key the output is its value, to some 1e-5 of an ulp of bfloat16: an output is right
-// where it is no more than half an ulp off, 2^-8 at 1.
+// With one key, the output is the value, to some 1e-5 of an ulp of bfloat16. An output is right if
+// it is at most half an ulp off, which is 2^-8 at 1.
 TEST(AttentionWeights, AnOutputMoreThanHalfAnUlpOffIsAFault) {
   for (const double off : {0.125, 0.375, 0.49, 0.51, 0.625, 0.75, 0.875}) {
     const Case c = one_query("float32", "bfloat16", 1, {0}, 1, {1 + off * 0x1p-7});
@@ -102,8 +102,8 @@ TEST(AttentionWeights, AnOutputMoreThanHalfAnUlpOffIsAFault) {
   }
 }
 
-// 1 + 2^-7 became half of it. That one flip is named where it leads back within the bound, half an
-// ulp, and none where it leads outside.
+// The output became half of 1 + 2^-7. That one flip is named only if it leads back within the
+// bound, which is half an ulp.
 TEST(AttentionWeights, AFlipIsNamedWhereItLeadsWithinTheBound) {
   for (const double off : {0.125, 0.25, 0.49, 0.51, 0.75, 1.25, 1.49, 1.51, 1.75}) {
     const Case c = one_query("float32", "bfloat16", 1, {0}, 1, {1 + off * 0x1p-7});
@@ -120,9 +120,9 @@ TEST(AttentionWeights, AFlipIsNamedWhereItLeadsWithinTheBound) {
   }
 }
 
-// With one key the weight is 1, and the square of its relative error is that of exp(s),
-// u^2 (s^2 / 3 + |q|^2 |k|^2 / 6 + 8 s^2 + 64): once of the weight, with its rounding, and once of
-// the sum. Nine more roundings, of the one product.
+// With one key, the weight is 1. The square of its relative error is that of exp(s), u^2 (s^2 / 3 +
+// |q|^2 |k|^2 / 6 + 8 s^2 + 64). It counts once for the weight, with its rounding, and once for the
+// sum. The single product adds nine more roundings.
 TEST(AttentionWeights, ErrorsGrowWithTheScores) {
   for (const double score : {0.0, 3.0, 1000.0}) {
     const Case c = one_query("float32", "float32", score, {1}, 1, {1});
@@ -132,9 +132,9 @@ TEST(AttentionWeights, ErrorsGrowWithTheScores) {
   }
 }
 
-// Weights of 1 / n, below 2^-14, are multiples of 2^-24 in float16, whatever their size: each is
-// off by a twelfth of its square. Not divided by their sum before, they are 1 and rounded exactly
-// as theory has it: relative to their size.
+// Weights of 1 / n below 2^-14 are multiples of 2^-24 in float16, whatever their size. Each is off
+// by a twelfth of the square of that spacing. If they are not divided by their sum first, they are
+// 1, and their rounding is relative to their size.
 TEST(AttentionWeights, SubnormalWeightsHaveOneSpacing) {
   for (const std::size_t n : {17000U, 20000U, 24000U}) {
     const Case c = one_query("float16", "float16", 0, std::vector<double>(n, 1.0), 1,

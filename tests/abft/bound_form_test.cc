@@ -1,6 +1,6 @@
-// Thresholds as forms of what C contributes: the forms by hand, and that every reading of every
-// threshold is what its published formula gives of the elements (abft/oracle.h), and its form, its
-// statistics and its checksum put together, whatever element changes.
+// Tests thresholds as forms, that is as sums over the elements of C. Forms are compared with values
+// by hand. Every reading must equal the threshold's published formula (abft/oracle.h), and its
+// form, its statistics and its checksum put together, whatever element changes.
 #include "assay/abft/bound_form.h"
 
 #include <gmock/gmock.h>
@@ -96,10 +96,11 @@ TEST(BoundForm, StatisticsThatAreNotFiniteGiveNoFiniteThreshold) {
 
 bool same(double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); }
 
-// What a threshold of the table gives for columns [first, last) of row i by its formula, between
-// two limits where it takes bounds of its terms. `width`: of its groups, 0 for whole rows.
+// The threshold and sigma of a row of the table, by its formula, for columns [first, last) of row
+// i. They lie between two limits if the formula uses bounds of its terms. `width` is the width of a
+// group, or 0 for whole rows.
 struct Range {
-  Real low, high, sigma_low = -1, sigma_high = -1;  // sigma -1: it has none
+  Real low, high, sigma_low = -1, sigma_high = -1;  // sigma is -1 if there is no sigma
 };
 using ByFormula = std::function<Range(const Problem& p, std::int64_t i, std::int64_t first,
                                       std::int64_t last, std::int64_t width)>;
@@ -122,12 +123,12 @@ Range by_variance(const Problem& p, std::int64_t i, std::int64_t first, std::int
   return {tight.threshold_of(d), loose.threshold_of(d), tight.sigma, loose.sigma};
 }
 
-// Before any R is added; of float32 results there is none. Sums of ulps and squares over rows of
-// 256 elements and more are right to 2^-19.
+// Returns the limits before any R is added. For float32 results, there is no R. Sums of ulps and
+// squares over 256 elements and more are accurate to 2^-19.
 Range by_residual(const Problem& p, std::int64_t i, std::int64_t first, std::int64_t last,
                   std::int64_t width) {
   const std::int64_t groups = width == 0 ? 1 : (p.n() + width - 1) / width;
-  // Two checks of each group: its sum and its R.
+  // Each group has two checks: its sum and its R.
   const testing_oracle::Limit limit = residual_compensated(
       p, i, first, last, testing_oracle::kappa_for(static_cast<Real>(2 * p.m() * groups), 1e-9L));
   const Real band = last - first < 256 ? 0 : 0x1p-19L;
@@ -137,7 +138,8 @@ Range by_residual(const Problem& p, std::int64_t i, std::int64_t first, std::int
 
 Range exactly(Real threshold) { return {threshold, threshold}; }
 
-// torch_npu and mindspore where no other row is known: this row's own peak decides.
+// Returns the threshold of torch_npu and mindspore if no other row is known: the peak of this row
+// decides.
 Range of_one_row(const Problem& p, std::int64_t i, Real times) {
   Problem one = p;
   one.c.rows = 1;
@@ -194,7 +196,7 @@ void expect_within(double got, Real low, Real high) {
   EXPECT_LE(got, static_cast<double>(high * (1 + 1e-10L)));
 }
 
-// One threshold, by groups and whole rows.
+// Tests one threshold, by groups and by whole rows.
 void readings_are_by_formula(const Threshold& t, std::int64_t n) {
   const ByFormula& formula = formulas().at(t.name);
   std::uint64_t stream = 40;
@@ -214,14 +216,15 @@ void readings_are_by_formula(const Threshold& t, std::int64_t n) {
       EXPECT_EQ(checker.columns(), n);
       EXPECT_EQ(checker.depth(), 50);
       EXPECT_EQ(checker.spec().threshold, options.spec.threshold);
-      // rounding_variance and its kind check groups of 16, all others whole rows or 256 columns.
+      // rounding_variance and the thresholds like it check groups of 16. All others check whole
+      // rows or 256 columns.
       const bool grouped =
           n <= 256 && (t.name == "rounding_variance" || t.name == "residual_compensated");
       const std::int64_t width = grouped ? 16 : n;
       const auto groups = at((n + width - 1) / width);
       EXPECT_EQ(checker.group_width(), width);
       ASSERT_EQ(at(checker.groups_per_row()), groups);
-      // Sums of float32 are that much less exact.
+      // Sums in float32 are less exact by that much.
       const bool in_float32 = t.name == "aclnn" || t.name == "torch_npu" || t.name == "mindspore";
       const Format& f = made.c.format();
       std::vector<Reading> readings(groups);
@@ -229,7 +232,7 @@ void readings_are_by_formula(const Threshold& t, std::int64_t n) {
       std::vector<OutputStats> stats(groups);
       for (std::int64_t i = 0; i < 4; ++i) {
         checker.forms(i, f, forms.data());
-        // The forms hold for whatever C has become.
+        // The forms hold for any change of C.
         for (const int bit : {-1, 2, f.mantissa_bits(), f.bits - 1}) {
           if (bit >= 0) made.c.set_bits(n * i + 20, made.c.bits_at(n * i + 20) ^ (1u << bit));
           p.c(i, 20) = decode(f, made.c.bits_at(n * i + 20));
@@ -279,11 +282,11 @@ TEST(BoundForm, ReadingsAreByTheirFormulas) {
   }
 }
 
-// Rows of the table have what the house asks of every row.
+// Each row of the table has the required code.
 TEST(Thresholds, HaveTheirCode) {
   for (const Threshold& t : thresholds()) {
     EXPECT_NE(t.form, nullptr) << t.name;
-    // Forms that read sizes or peaks say so: of others these statistics may be left out.
+    // Forms that read sizes or peaks say so. For the others, these statistics may be left out.
     const Made made = random_product(2, 20, 9, "bfloat16", "bfloat16", 2, 5);
     AbftOptions options;
     options.spec = parse_threshold(t.name);
@@ -402,8 +405,9 @@ TEST(BoundForm, CallersMistakes) {
   EXPECT_EQ(error_of([&] { (void)checker.element_bound(0, -1, 1.0, bf16); }), "column -1 of 5");
 }
 
-// Where nothing says how a golden result was summed, 2^-16 of the root mean square an element is
-// allowed beside the roundings of its format.
+// If no bound of the elements is given for a golden result, the check allows for its unknown
+// accumulation. That is 2^-16 of the root mean square for each element, in addition to the
+// roundings of its format.
 TEST(GoldenForms, AllowTwoToTheMinus16OfTheRootMeanSquare) {
   const Made made = random_product(3, 20, 30, "bfloat16", "bfloat16", 0, 3);
   const AbftChecker checker = AbftChecker::of_golden(made.c, {});
@@ -414,7 +418,7 @@ TEST(GoldenForms, AllowTwoToTheMinus16OfTheRootMeanSquare) {
   }
 }
 
-// Those whose thresholds need the least peak of all rows, which a caller has to find before.
+// Two thresholds need the smallest peak of all rows, which a caller has to find first.
 TEST(Peaks, AreLookedAtByTwoThresholdsOfFloats) {
   const Made made = random_product(3, 20, 30, "bfloat16", "bfloat16", 0, 3);
   for (const Threshold& threshold : thresholds()) {
@@ -428,7 +432,7 @@ TEST(Peaks, AreLookedAtByTwoThresholdsOfFloats) {
   }
 }
 
-// The peak of a row is its largest size over the mean one, and of zeros none.
+// The peak of a row is its largest size divided by its mean size. Zeros have no peak.
 TEST(Peaks, AreTheLargestOverTheMean) {
   const Made made = random_product(3, 4, 30, "bfloat16", "bfloat16", 0, 3);
   const AbftChecker checker = AbftChecker::of_product(made.a, made.b, {});
@@ -461,7 +465,8 @@ TEST(ElementBound, OfAGoldenResultAlone) {
   EXPECT_TRUE(checker.element_bound(1, 17, reference + 2 * b.bound, f).outside);
 }
 
-// Of several elements at once, from any of a row's columns on: each as it is alone.
+// Bounds of several elements at once, from any column of a row on, are the same as those of each
+// single element.
 TEST(ElementBound, OfSeveralElementsFromAnyColumnOn) {
   const std::int64_t m = 3, n = 40, k = 30;
   for (const char* out : {"bfloat16", "float32"}) {
@@ -498,8 +503,8 @@ TEST(ElementBound, OfSeveralElementsFromAnyColumnOn) {
   }
 }
 
-// From which part of T on the tail is computed: a third of it for few columns, and for more than 32
-// the root of 3 deviations (less a little) where that is less.
+// Tests from which part of T on the tail is computed. That is a third of T for up to 32 columns.
+// For more columns, it is the square root of 3 deviations (a little less), if that is smaller.
 TEST(BoundForm, FromWhereTheTailIsComputedByHand) {
   const Made made = random_product(2, 66, 9, "bfloat16", "bfloat16", 0, 3);
   for (const int width : {1, 31, 32, 33, 66}) {
@@ -517,9 +522,9 @@ TEST(BoundForm, FromWhereTheTailIsComputedByHand) {
   }
 }
 
-// Where loose readings are taken, a check that is not above T by the exact tail is one of them,
-// however close, and its T has the bound of the tail; every other T is exact. What a golden
-// result's elements may be off is 1/64 each.
+// If loose readings are allowed, a check that is not above its exact T keeps the bound of the tail
+// as its T, however close it is. Every other T is exact, except if the difference is at most a
+// third of the bound. Each element of the golden result may be 1/64 off.
 TEST(RowReader, ReadingsThatNeedNoTailAreLoose) {
   const Format& bf16 = format_named("bfloat16");
   std::vector<double> row;
@@ -565,7 +570,7 @@ TEST(RowReader, ReadingsThatNeedNoTailAreLoose) {
         EXPECT_NEAR(r.difference, part * exact, 1e-9);
         EXPECT_GE(r.most, part * (1 - 1e-9));
         EXPECT_LE(r.most, 1);
-        // Where another reading is known to have as large a D/T, this one is not kept.
+        // This reading is not kept if another reading is known to have as large a D/T.
         LooseReadings others{.known = r.most};
         reader.read(0, elements.storage(), elements.row(0), &loosest, nullptr, &others);
         EXPECT_TRUE(others.kept.empty());
@@ -575,7 +580,8 @@ TEST(RowReader, ReadingsThatNeedNoTailAreLoose) {
   }
 }
 
-// The largest D/T of all is exact, and closer readings are asked for where they may be it alone.
+// The largest D/T of all is exact. Closer readings are taken only of checks that may have the
+// largest D/T.
 TEST(CheckTally, SettlesWhatMayBeTheLargest) {
   struct Asked {
     std::vector<double> most;
@@ -607,15 +613,15 @@ TEST(CheckTally, SettlesWhatMayBeTheLargest) {
   EXPECT_EQ(settle(0, 0).worst, 0.75);
   EXPECT_EQ(settle(0.85, 0).most, (std::vector<double>{0.9}));
   EXPECT_EQ(settle(0.85, 0).worst, 0.85);
-  // Another's worst is no worst of this one.
+  // The largest ratio of another tally is not the largest one of this tally.
   EXPECT_EQ(settle(0.3, 0.85).most, (std::vector<double>{0.9}));
   EXPECT_EQ(settle(0.3, 0.85).worst, 0.75);
   EXPECT_TRUE(settle(0.3, 0.95).most.empty());
   EXPECT_EQ(settle(0.3, 0.95).worst, 0.3);
 }
 
-// Whole verdicts: the worst ratio of many blocks of rows is that of every check by its exact
-// threshold, by one thread and by several.
+// In whole verdicts, the worst ratio of many blocks of rows is that of all checks with exact
+// thresholds, with one thread and with several.
 TEST(RowReader, TheWorstOfManyBlocksIsThatOfExactReadings) {
   const Made made = random_product(400, 96, 40, "bfloat16", "bfloat16", 0, 3);
   for (const int width : {16, 0, 20}) {

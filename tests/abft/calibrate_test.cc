@@ -1,4 +1,5 @@
-// e_max against the same two ways to a row's checksum, by loops of fused multiply-adds.
+// Compares e_max with the same two ways to compute a row's checksum, by loops of fused
+// multiply-adds.
 #include "assay/abft/calibrate.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +31,7 @@ CalibrationPlan plan_of(const char* dtype, std::int64_t trials) {
   return plan;
 }
 
-// One product of row-major arrays, as a processor's chain of float32 gives it.
+// Returns the product of two row-major arrays, as a processor's chain of float32 gives it.
 std::vector<double> multiplied(const Format& f, std::int64_t rows, std::int64_t columns,
                                std::int64_t depth, const std::vector<double>& x,
                                const std::vector<double>& y) {
@@ -48,7 +49,7 @@ std::vector<double> multiplied(const Format& f, std::int64_t rows, std::int64_t 
   return out;
 }
 
-// Signed relative differences of all rows, in the order of trials.
+// Returns the signed relative differences of all rows, in the order of the trials.
 std::vector<double> errors_of(const CalibrationPlan& p, const char* inputs) {
   std::vector<double> errors;
   const std::vector<double> ones(at(p.n), 1.0);
@@ -124,7 +125,7 @@ TEST(Calibrate, ShiftedFloat16IsScaledIntoItsRange) {
   EXPECT_EQ(found.e_max, largest);
 }
 
-// What fits as it is, 64 x 128, is not scaled up to fill the range.
+// A product that fits as it is, here 64 x 128, is not scaled up to fill the range.
 TEST(Calibrate, ShiftedFloat16IsNotScaledUp) {
   CalibrationPlan plan = plan_of("float16", 4);
   plan.inputs = CalibrationInputs::kShifted;
@@ -141,7 +142,8 @@ TEST(Calibrate, ShiftedFloat16IsNotScaledUp) {
   EXPECT_NEAR(found.mean, sum / (4 * 13), 1e-12 * largest);
 }
 
-// The largest float16 is 65504: sums of 64 x 2^12 ones and more are infinite, and are left out.
+// The largest float16 is 65504. Sums of 64 x 2^12 ones or more are infinite. They are left out and
+// counted.
 TEST(Calibrate, WhatIsNotFiniteIsLeftOutAndCounted) {
   CalibrationPlan plan = plan_of("float16", 2);
   plan.inputs = CalibrationInputs::kFolded;
@@ -154,8 +156,8 @@ TEST(Calibrate, WhatIsNotFiniteIsLeftOutAndCounted) {
   EXPECT_EQ(found.predicted, 0);
 }
 
-// Sums of 182 x 182 products of 1.36 in the mean are some 45000, with a deviation of 5 percent:
-// each fits into float16, twice of none does.
+// Sums of 182 x 182 products with a mean of 1.36 are some 45000, with a deviation of 5 percent.
+// Each of them fits into float16, but twice the sum does not.
 TEST(Calibrate, SumsJustWithinTheRangeAreCounted) {
   CalibrationPlan plan = plan_of("float16", 2);
   plan.inputs = CalibrationInputs::kFolded;
@@ -192,7 +194,7 @@ TEST(Calibrate, WordsOfInputs) {
   EXPECT_EQ(inputs_word(CalibrationInputs::kShifted), "shifted");
 }
 
-// Where products of float16 are near its subnormal numbers another scale gives other errors.
+// If products of float16 are near its subnormal numbers, another scale gives other errors.
 TEST(Calibrate, Float16IsScaledByAHundredth) {
   CalibrationPlan plan = plan_of("float16", 6);
   plan.k = 1;

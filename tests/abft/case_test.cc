@@ -1,4 +1,5 @@
-// Checksums of cases: operands with transposes, batches and bias; else the golden result.
+// Tests checksums of cases: operands with transposes, batches and bias, or the golden result if the
+// operands do not help.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +40,7 @@ Case matmul_case(const char* dtype, const Shape& a, const Shape& b) {
   return c;
 }
 
-// As the emulated machine computes it.
+// Returns the product as the emulated machine computes it.
 Tensor computed(const Case& c) {
   const Format& in = c.input("a").format();
   return emulate(c, machine_named(in.is_float() && in.bits > 8 ? "ascend910b" : "exact"), 1);
@@ -108,7 +109,7 @@ TEST(AbftCase, AFaultInTheSecondMatrixIsNamed) {
   EXPECT_THAT(explain(v), testing::HasSubstr("\n  matrix 2, row 1, columns 0 to 15: D "));
 }
 
-// Faults of one matrix must not be lost among those of another.
+// The report must not lose faults of one matrix among those of another.
 TEST(AbftCase, FaultsInSeveralMatrices) {
   const Case c = matmul_case("float16", {3, 4, 16}, {16, 16});
   Tensor out = computed(c);
@@ -122,7 +123,7 @@ TEST(AbftCase, FaultsInSeveralMatrices) {
   EXPECT_GE(v.worst_ratio, v.flags[0].reading.difference / v.flags[0].reading.threshold);
 }
 
-// The false-alarm budget is that of the case: a matrix of a batch has its share.
+// The false-alarm budget belongs to the case, and each matrix of a batch has its share.
 TEST(AbftCase, TheBudgetIsSharedByTheBatch) {
   Case batch = matmul_case("bfloat16", {4, 3, 33}, {33, 20});
   Case alone = batch;
@@ -254,8 +255,8 @@ TEST(AbftCase, EmptyBatchesAreUntrusted) {
   }
 }
 
-// The sums are those of the operands as the unit read them: what compute_dtype cut off is no error
-// of the product.
+// The sums use the operands as the unit reads them. The bits that compute_dtype drops are not an
+// error of the product.
 TEST(AbftCase, OperandsAreReadAsTheUnitReadThem) {
   for (const char* rounding : {"nearest_even", "toward_zero"}) {
     Case c = matmul_case("float32", {6, 64}, {64, 16});
@@ -268,7 +269,7 @@ TEST(AbftCase, OperandsAreReadAsTheUnitReadThem) {
     c.attributes.erase("compute_dtype");
     c.attributes.erase("compute_rounding");
     EXPECT_EQ(abft_check(c, out, options).outcome, Outcome::kFail) << rounding;
-    // Operands that were rounded before give the same sums.
+    // Operands that are rounded first give the same sums.
     for (const char* name : {"a", "b"}) {
       std::vector<double> values = c.inputs.at(name).view().values();
       for (double& v : values) {

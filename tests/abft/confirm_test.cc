@@ -1,5 +1,6 @@
-// The closer look: no false alarm is left, no fault above its element's bound is lost, and what is
-// named is right. Then whole products that are wrong.
+// Tests the confirmation of flagged checks: no false alarm is left, no fault above its element's
+// bound is lost, and the named repair is right. The last tests take products that are wrong as a
+// whole.
 #include "assay/abft/confirm.h"
 
 #include <gmock/gmock.h>
@@ -67,7 +68,7 @@ TEST(AbftConfirm, IdenticalColumnsAreNoFault) {
                                                         testing::HasSubstr("correlated"))));
       }
     }
-    // A real fault among them is still found, and named alone.
+    // A real fault among them is still found, and only the fault is named.
     Tensor c = p.c;
     c.set_bits(40 * 256 + 77, c.bits_at(40 * 256 + 77) ^ 0x100);
     const AbftVerdict v =
@@ -98,8 +99,8 @@ TEST(AbftConfirm, NoFalseAlarmOnHardData) {
   }
 }
 
-// What the element's bound allows, in long double: ulp/2 and the smaller of all chunks' roundings
-// of sum |a b| and 16 deviations of roundings that the partial sums make.
+// Returns the bound of an element, in long double. It is ulp/2 plus the smaller of two slacks: the
+// roundings of all chunks of sum |a b|, and 16 deviations of the roundings of the partial sums.
 Real element_bound(const Problem& p, std::int64_t i, std::int64_t j, int chunk, Real* reference) {
   Real sum = p.bias_at(i, j), size = std::abs(sum), squares = sum * sum, partial = 0;
   for (std::int64_t k = 0; k < p.k(); ++k) {
@@ -117,8 +118,8 @@ Real element_bound(const Problem& p, std::int64_t i, std::int64_t j, int chunk, 
   return p.grid.ulp(std::abs(sum) + slack) / 2 + slack;
 }
 
-// Each element of a product moved by every small number of ulps: flagged exactly where it leaves
-// its bound. kappa is so small that every difference is looked at.
+// Each element of a product is moved by up to 70 steps of its format. It is flagged exactly if it
+// leaves its bound. kappa is so small that every difference is confirmed.
 TEST(AbftConfirm, HidesNothingAboveTheBoundOfAnElement) {
   for (const char* dtype : {"bfloat16", "float16", "float32"}) {
     for (const int chunk : {1, 4, 16}) {
@@ -169,7 +170,7 @@ TEST(AbftConfirm, HidesNothingAboveTheBoundOfAnElement) {
   }
 }
 
-// Every flip that is flagged is named with its bit, by rows and, with columns, where both cross.
+// Every flagged flip is named with its bit: by rows, and with columns at the crossing of both.
 TEST(AbftLocate, EveryFlippedBit) {
   for (const char* dtype : {"bfloat16", "float16"}) {
     const Made made = random_product(20, 37, 64, dtype, dtype, 0, 12);
@@ -206,7 +207,8 @@ TEST(AbftLocate, EveryFlippedBit) {
           }
         }
       }
-      // By single elements every bit is seen; by wider checks the upper half and more.
+      // Checks of single elements find every bit. Wider checks find at least 9 of 16 bits by
+      // rounding_variance, and 4 by the other thresholds.
       EXPECT_GE(flagged, std::string(spec).find("groups=1,") != std::string::npos ? 5 * 16
                          : spec[0] == 'r'                                         ? 5 * 9
                                                                                   : 5 * 4);
@@ -229,7 +231,8 @@ TEST(AbftLocate, NoSingleFlipIsClaimedWhereNoneExplains) {
   EXPECT_FALSE(v.flags[0].element->flipped_bit);
 }
 
-// 3 is within half an ulp of 4, as numbers below a power of 2 lie twice as densely; 4 is closer.
+// 3 is within half an ulp of 4, because numbers below a power of 2 lie twice as densely. But 4 is
+// closer.
 TEST(AbftLocate, TheClosestOfSeveralFlipsIsNamed) {
   const Format& f = format_named("float4_e2m1fn");
   const auto one = [](const Format& format, double value) {
@@ -248,8 +251,8 @@ TEST(AbftLocate, TheClosestOfSeveralFlipsIsNamed) {
   }
 }
 
-// An element may be half an ulp off, 2^-8 at 1, and a flip of its exponent that leads there is
-// named; none is where it leads outside.
+// An element may be half an ulp off, which is 2^-8 at 1. A flip of its exponent is named only if it
+// leads within that bound.
 TEST(AbftLocate, AFlipIsNamedWhereItLeadsWithinTheBound) {
   const auto one = [](const char* dtype, double value) {
     return Tensor::from_values(format_named(dtype), {1, 1}, std::vector<double>{value});
@@ -270,7 +273,7 @@ TEST(AbftLocate, AFlipIsNamedWhereItLeadsWithinTheBound) {
   }
 }
 
-// float64 sums alone would lose the 3 between two powers of two.
+// Plain float64 sums would lose the 3 between two powers of two.
 TEST(AbftLocate, TheReferenceIsExactUnderCancellation) {
   const Tensor a =
       Tensor::from_values(format_named("bfloat16"), {1, 3}, std::vector<double>{0x1p40, 3, 0x1p40});
@@ -321,8 +324,8 @@ TEST(AbftLocate, ManyFaultsAreCountedAndFiveListed) {
   }
 }
 
-// What is not finite says nothing of the checks beside its own: errors that cancel in the sum of
-// another check are looked at in that one alone.
+// An element that is not finite does not affect the checks beside its own. Errors that cancel in
+// the sum of another check are not looked for there.
 TEST(AbftConfirm, AnInfinityIsOfItsOwnCheckAlone) {
   const Made made = random_product(6, 48, 32, "float32", "float32", 0, 15);
   for (const std::int64_t column : {15, 16, 31, 32}) {
@@ -345,7 +348,7 @@ TEST(AbftConfirm, AnInfinityIsOfItsOwnCheckAlone) {
   }
 }
 
-// 64 checks are looked at together; each of 16 columns takes 16 * 15 multiply-adds.
+// 64 checks are confirmed together. Each one has 16 columns, which take 16 * 15 multiply-adds.
 TEST(AbftConfirm, AfterSoMuchWorkTheRestIsBelieved) {
   const Made made = random_product(200, 16, 15, "bfloat16", "bfloat16", 0, 15);
   Tensor c = made.c;
@@ -434,8 +437,8 @@ TEST_P(WrongProduct, SignOfOneElement) {
   expect_flagged("rounding_variance");
 }
 
-// A sum does not know its order: rows see nothing of columns that change places inside a check. The
-// columns' own checks do.
+// A sum does not depend on the order of its terms. Checks by rows therefore do not find columns
+// that are exchanged inside a check, but checks by columns do.
 TEST_P(WrongProduct, ColumnsExchangedInsideAGroup) {
   for (std::int64_t i = 0; i < kM; ++i) std::swap(c(i, 3), c(i, 9));
   EXPECT_EQ(check("rounding_variance").outcome, Outcome::kPass);

@@ -1,4 +1,5 @@
-// Edges where a careless check would pass what it has not seen, or cry wolf.
+// Tests edges at which a careless check would pass results that it has not seen, or raise false
+// alarms.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +46,7 @@ Matrix exact_product(const Matrix& a, const Matrix& b) {
   return c;
 }
 
-// Checks of integers are exact where no bias leaves them.
+// Checks of integers are exact if the biases are integers below 2^32.
 TEST(AbftEdges, WhichProductsAreOfIntegers) {
   const Format &int8 = format_named("int8"), &int32 = format_named("int32");
   const auto is_of_integers = [&](std::vector<double> bias, std::vector<double> row_bias,
@@ -67,8 +68,9 @@ TEST(AbftEdges, WhichProductsAreOfIntegers) {
   EXPECT_FALSE(is_of_integers({}, {}, int8, format_named("float32")));
 }
 
-// The rows of the transposed product, with each factor's format on the machine: what the formats of
-// the other way round say is wrong both ways, false alarms and thresholds that see nothing.
+// Columns are checked as the rows of the transposed product, with each factor's format on the
+// machine. If the two formats were exchanged, there would be both false alarms and thresholds that
+// find nothing.
 TEST(AbftEdges, ColumnsOfTwoFormatsAreRowsOfTheTransposedProduct) {
   const std::int64_t m = 6, n = 9, k = 40;
   for (const auto& [first, second] :
@@ -76,7 +78,7 @@ TEST(AbftEdges, ColumnsOfTwoFormatsAreRowsOfTheTransposedProduct) {
         std::pair("float8_e4m3fn", "float8_e5m2")}) {
     for (const char* machine : {"hopper", "cpu_fma,flush_inputs=1"}) {
       if (std::string_view(first).starts_with("float8") && machine != std::string_view("hopper")) {
-        continue;  // which has no such unit
+        continue;  // this machine has no such unit
       }
       DotModel model = dot_model(machine_named(machine), format_named(first)), exchanged = model;
       model.input = exchanged.other_input = first;
@@ -121,7 +123,8 @@ TEST(AbftEdges, ColumnsOfTwoFormatsAreRowsOfTheTransposedProduct) {
   }
 }
 
-// Half of the checks cannot be made, the other half allow nothing and see nothing.
+// Half of the checks cannot be computed. The other half have a threshold of 0 and a difference of
+// 0.
 TEST(AbftEdges, NotCheckableAndUninformativeTogetherAreUntrusted) {
   const Tensor a = tensor_of("float32", {2, 2, {kNan, 1, 0, 0}});
   const Tensor b = tensor_of("float32", {2, 2, {1, 2, 3, 4}});
@@ -147,7 +150,8 @@ Tensor computed_batch(const Case& c) {
                              exact_product(a, b).values);
 }
 
-// Untrusted is a case of which no check says anything, not one with an empty matrix in its batch.
+// A case is untrusted if none of its checks decides anything. One such matrix in its batch is not
+// enough.
 TEST(AbftEdges, OneSilentMatrixDoesNotSilenceTheBatch) {
   for (const double value : {0.0, kNan}) {
     for (const std::int64_t silent : {0, 1}) {
@@ -185,7 +189,7 @@ TEST(AbftEdges, TheWordsOfABatchCountAllItsChecks) {
   EXPECT_THAT(v.because, testing::HasSubstr("3 of 12 "));
 }
 
-// The notes of a later matrix are notes of the case.
+// The notes of later matrices are also notes of the case.
 TEST(AbftEdges, ABatchKeepsTheNotesOfItsMatrices) {
   Case c = batch_case(3);
   Tensor out = computed_batch(c);
@@ -195,8 +199,8 @@ TEST(AbftEdges, ABatchKeepsTheNotesOfItsMatrices) {
   EXPECT_THAT(v.notes, testing::Contains(testing::HasSubstr("1 not checkable")));
 }
 
-// The mean of equal float64 values may round to a neighbour of them: their variance is 0, not
-// below.
+// The mean of equal float64 values may be rounded to a neighbour. Their variance is 0, and not
+// negative.
 TEST(AbftEdges, VAbftOnConstantRows) {
   const Tensor a = tensor_of("float64", {1, 3, {0.1, 0.1, 0.1}});
   const Tensor b = tensor_of("float64", {3, 3, {0.1, 0.2, 0.7, 0.1, 0.2, 0.7, 0.1, 0.2, 0.7}});
@@ -206,7 +210,7 @@ TEST(AbftEdges, VAbftOnConstantRows) {
   EXPECT_TRUE(std::isfinite(v.worst_ratio));
 }
 
-// No depth: C is zero, and each check says that it allows nothing.
+// Without depth, C is zero, and each check is uninformative.
 TEST(AbftEdges, NoDepth) {
   const Tensor a(format_named("float32"), {2, 0}), b(format_named("float32"), {0, 3});
   const Tensor c = tensor_of("float32", {2, 3, std::vector<double>(6, 0.0)});
@@ -215,7 +219,8 @@ TEST(AbftEdges, NoDepth) {
   }
 }
 
-// Columns of B a million times larger than others: V of a group is that group's own.
+// Some columns of B are a million times larger than others. V of a group depends on only that
+// group.
 TEST(AbftEdges, ALargeGroupDoesNotLoosenTheOthers) {
   const Matrix a = random_matrix("bfloat16", 4, 4096, 5);
   Matrix b = random_matrix("bfloat16", 4096, 32, 6);
@@ -233,8 +238,8 @@ TEST(AbftEdges, ALargeGroupDoesNotLoosenTheOthers) {
   EXPECT_EQ(checked(ta, tb, c).outcome, Outcome::kFail) << c.view().value_at(largest);
 }
 
-// Below the normals an accumulator's rounding is half the smallest subnormal, however small the
-// sum.
+// Below the normal range, an accumulator's rounding is half the smallest subnormal number, however
+// small the sum is.
 TEST(AbftEdges, SubnormalSumsOfFloat32) {
   const Matrix a{2, 16, std::vector<double>(32, 0x1.8p-75)},
       b{16, 3, std::vector<double>(48, 0x1p-75)};
@@ -249,8 +254,8 @@ TEST(AbftEdges, SubnormalSumsOfFloat32) {
   EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
 }
 
-// A float32 product of operands that were rounded to fewer bits is wrong by hundreds of thresholds,
-// and yet every element of it is inside K 2^-24 sum |a b|: the closer look takes a tighter bound.
+// The operands of a float32 product were rounded to fewer bits. The product is wrong by hundreds of
+// thresholds, but every element is inside K 2^-24 sum |a b|. The confirmation uses a tighter bound.
 TEST(AbftEdges, AProductInLessPrecisionIsNotClean) {
   for (const std::int64_t k : {1024, 4096}) {
     const Matrix a = random_matrix("float32", 8, k, 7), b = random_matrix("float32", k, 32, 8);
@@ -266,7 +271,7 @@ TEST(AbftEdges, AProductInLessPrecisionIsNotClean) {
   }
 }
 
-// The same of one element of a deep product: a change by a quarter of it, ten thresholds.
+// One element of a deep product changes by a quarter, which is ten thresholds.
 TEST(AbftEdges, AFlippedTopMantissaBitOfADeepProduct) {
   const Matrix a = random_matrix("bfloat16", 1, 65536, 9),
                b = random_matrix("bfloat16", 65536, 16, 10);
@@ -283,7 +288,7 @@ TEST(AbftEdges, AFlippedTopMantissaBitOfADeepProduct) {
       << before << " became " << c.view().value_at(largest) << ", D/T " << v.worst_ratio;
 }
 
-// Integers are exact beyond 2^53 too, or not judged.
+// Integers beyond 2^53 are either exact or not judged.
 TEST(AbftEdges, Int64BeyondFloat64) {
   const std::vector<std::int64_t> golden = {(std::int64_t{1} << 53) + 1, 5},
                                   wrong = {std::int64_t{1} << 53, 5};
@@ -295,7 +300,7 @@ TEST(AbftEdges, Int64BeyondFloat64) {
       Outcome::kPass);
 }
 
-// The sum of sixteen biases of 2^60 is 0 in 64 bits: they are not summed there.
+// In 64 bits, the sum of sixteen biases of 2^60 would be 0. They are not summed in 64 bits.
 TEST(AbftEdges, BiasesWhoseSumIsZeroIn64Bits) {
   const Tensor a = tensor_of("int8", {1, 2, {3, -5}}),
                b = tensor_of("int8", {2, 16, std::vector<double>(32, 1)}),
@@ -307,7 +312,7 @@ TEST(AbftEdges, BiasesWhoseSumIsZeroIn64Bits) {
   }
 }
 
-// What check() refuses, read_row() refuses; it must not read what is not there.
+// read_row() refuses what check() refuses. It must not read operands or sums that do not exist.
 TEST(AbftEdges, ReadRowRefusesWhatCheckRefuses) {
   const auto refuses = [](const char* spec, const Format& format) {
     const Tensor golden = tensor_of("bfloat16", {1, 4, {1, 2, 3, 4}});
@@ -327,7 +332,7 @@ TEST(AbftEdges, ReadRowRefusesWhatCheckRefuses) {
   EXPECT_EXIT(refuses("rounding_variance", format_named("float64")), refused, "");
 }
 
-// A checker gives the same verdict whatever it has judged before.
+// A checker's verdict does not depend on the formats that it judged before.
 TEST(AbftEdges, AnEarlierFormatLeavesNoTrace) {
   const Matrix a = random_matrix("bfloat16", 2, 64, 11);
   Matrix b = random_matrix("bfloat16", 64, 48, 12);
@@ -344,7 +349,7 @@ TEST(AbftEdges, AnEarlierFormatLeavesNoTrace) {
   EXPECT_EQ(used.check(wide).rms_z, fresh.check(wide).rms_z);
 }
 
-// hifloat8 has fewer mantissa bits away from 1: its ulp is that of the value.
+// hifloat8 has fewer mantissa bits away from 1, so that its ulp depends on the value.
 TEST(AbftEdges, TaperedOutputs) {
   const Matrix a = random_matrix("bfloat16", 64, 16, 13), b = random_matrix("bfloat16", 16, 64, 14);
   Matrix scaled = a;
@@ -357,7 +362,7 @@ TEST(AbftEdges, TaperedOutputs) {
   EXPECT_LT(v.rms_z, 1.2);
 }
 
-// The accumulator starts at the bias, so every rounding is of a sum that holds it.
+// The accumulator starts at the bias, so that every rounding is of a sum that includes the bias.
 TEST(AbftEdges, ALargeBiasOfAFloat32Product) {
   Random random(72, 1);
   std::vector<double> bias(64);

@@ -1,4 +1,4 @@
-// What is a fault, what says nothing, and what is refused.
+// Tests which results are faults, which checks cannot decide, and which arguments are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,15 +66,15 @@ TEST(AbftReading, ComparesPositively) {
   }
 }
 
-// Values from 1 to 2 have all exponent bits but the topmost: one flip makes them infinity (1) or
-// NaN.
+// Values from 1 to 2 have all exponent bits set but the topmost. One flip makes them infinity (for
+// 1) or NaN.
 TEST_P(AbftFault, FlipsToInfinityAndNanAreAlwaysDetected) {
   struct Row {
     const char* dtype;
     int top_bit;
   };
   for (const Row& row : {Row{"bfloat16", 14}, Row{"float16", 14}, Row{"float32", 30}}) {
-    // C is a column of twos times a row of halves: exactly ones; or one and a half.
+    // A is all halves, B is all `value`, and K is 2, so that every element of C is exactly `value`.
     for (const double value : {1.0, 1.5, -1.0, -1.25}) {
       const Matrix ones{3, 2, std::vector<double>(6, 0.5)};
       const Matrix values{2, 19, std::vector<double>(38, value)};
@@ -108,7 +108,7 @@ TEST_P(AbftFault, FlipsToInfinityAndNanAreAlwaysDetected) {
   }
 }
 
-// Infinities of both signs cancel to NaN; a NaN beside them too.
+// Infinities of both signs give NaN in a sum, and so does a NaN beside them.
 TEST_P(AbftFault, SpecialsInOneRowDoNotHideEachOther) {
   const Made made = random_product(4, 20, 8, "bfloat16", "bfloat16", 0, 1);
   for (const auto& [first, second] : std::vector<std::pair<double, double>>{{kInfinity, -kInfinity},
@@ -179,7 +179,7 @@ TEST_P(AbftNotCheckable, OneBadElementOfB) {
     EXPECT_EQ(v.outcome, Outcome::kPass);
     EXPECT_EQ(v.not_checkable, 5);
     EXPECT_EQ(v.checks, 15);
-    // Columns: column 20 alone, in one group of its 5 rows.
+    // With columns, only column 20 is lost, in one group of its 5 rows.
     v = checked(made, "rounding_variance,columns=1");
     EXPECT_EQ(v.checks, 15 + 40);
     EXPECT_EQ(v.not_checkable, 5 + 1);
@@ -216,7 +216,8 @@ TEST_P(AbftNotCheckable, ABadBias) {
   EXPECT_EQ(v.outcome, Outcome::kPass);
 }
 
-// A true overflow of C: the operands agree, so it is no fault; but nothing is checked by it.
+// C really overflows, and the operands agree, so that it is not a fault. But the check cannot be
+// computed.
 TEST_P(AbftFault, AnOverflowThatTheOperandsShareIsNoCheck) {
   const Tensor a = tensor_of("float16", {1, 2, {200, 200}});
   const Tensor b = tensor_of("float16", {2, 3, {200, 1, -200, 200, 2, -200}});
@@ -248,7 +249,7 @@ TEST(AbftUntrusted, NothingDifferentAndNothingAllowed) {
     c.set_bits(5, 1);  // the smallest subnormal
     EXPECT_EQ(checked(zero, one, c, spec).outcome, Outcome::kFail) << spec;
   }
-  // One row that can be judged is enough.
+  // One row that can be judged is enough for a verdict.
   Tensor a = zero, c = zero;
   a.set_bits(3, encode(a.format(), 2));
   for (std::int64_t j = 0; j < 4; ++j) c.set_bits(j, encode(c.format(), 2));
@@ -303,7 +304,7 @@ TEST(AbftIntegers, AreCheckedExactly) {
   EXPECT_EQ(checked(zero, zero, tensor_of("int32", {2, 2, {0, 0, 0, 0}})).outcome, Outcome::kPass);
 }
 
-// C = a b + bias, of columns that have each their own, in checks of several widths, by rows and by
+// C = a b + bias. Each column has its own bias. The checks have several widths, by rows and by
 // columns.
 TEST(AbftIntegers, HaveTheirBias) {
   const Tensor a = tensor_of("int8", {3, 2, {1, 2, -3, 4, 5, -6}}),
@@ -330,7 +331,7 @@ TEST(AbftIntegers, HaveTheirBias) {
   }
 }
 
-// The check is of floats of one dtype, whose products float64 holds.
+// The check takes floats of one dtype whose products float64 holds.
 TEST(AttentionRefusal, DtypesOfOperandsAndOutputs) {
   const auto refusal = [](const std::vector<const Format*>& inputs, const char* output) {
     Case c;
@@ -378,7 +379,7 @@ TEST(AttentionRefusal, Accumulators) {
   struct Row {
     const char* accumulator;
     int mantissa_bits;
-    const char* because;  // empty: it is judged
+    const char* because;  // empty if the model is accepted
   };
   for (const Row& row :
        {Row{"float32", 0, ""}, Row{"float32", 23, ""}, Row{"float32", 24, ""},
@@ -421,7 +422,7 @@ TEST(AbftRefusal, Accumulators) {
     const char* accumulator;
     Rounding rounding;
     int mantissa_bits, promotion_interval;
-    const char* because;  // empty: it is judged
+    const char* because;  // empty if the model is accepted
   };
   const std::string wants =
       "rounding_variance needs a float32 accumulator rounded by nearest_even or toward_zero, not ";
@@ -493,7 +494,7 @@ TEST(AbftRefusal, Shapes) {
   EXPECT_EQ(v.because, "the output's shape is [3, 2], the product's is [3, 4]");
 }
 
-// The same wherever it is: its row's check of its columns says nothing, and no other.
+// The same at any place: only the check of that row and those columns is not checkable.
 TEST_P(AbftFault, AnOverflowThatTheOperandsShareIsRightInEveryRow) {
   const std::int64_t m = 4, n = 40;
   for (std::int64_t row = 0; row < m; ++row) {
@@ -518,7 +519,7 @@ TEST_P(AbftFault, AnOverflowThatTheOperandsShareIsRightInEveryRow) {
           EXPECT_TRUE(v.flags.empty());
         }
       }
-      // Of the wrong sign, or beside the right one as well.
+      // An infinity of the wrong sign, or one beside the right one.
       c.set_bits(row * n + column, encode(c.format(), -kInfinity));
       AbftVerdict v = checked(a, b, c);
       EXPECT_EQ(v.flagged, 1);

@@ -1,5 +1,5 @@
-// The checksum kernels on real numbers of every storage, at odd lengths and with specials, against
-// plain loops in long double, on every SIMD target.
+// Compares the checksum kernels with plain loops in long double, on every SIMD target. The data are
+// real numbers of every storage, at odd lengths and with special values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ constexpr Stored kStored[] = {{Storage::kF64, "float64"},
                               {Storage::kF16, "float16"},
                               {Storage::kBf16, "bfloat16"}};
 
-// Elements in a block of exactly their size, so that a read beyond it is seen by the sanitizer.
+// Elements in a block of exactly their size, so that the sanitizer finds a read beyond it.
 struct StoredRow {
   std::vector<std::byte> bytes;
   std::vector<double> values;  // as stored
@@ -47,7 +47,7 @@ StoredRow row_of(const char* dtype, const std::vector<double>& values) {
   decode_array(f, row.bytes.data(), values.size(), row.values.data());
   return row;
 }
-// Normals, subnormals, zeros of both signs and the largest values of the format.
+// Returns normals, subnormals, zeros of both signs and the largest values of the format.
 StoredRow random_row(const char* dtype, std::size_t n, std::uint64_t stream) {
   const Format& f = format_named(dtype);
   Random random(55, stream);
@@ -290,8 +290,7 @@ TEST_P(Kernels, MultiplyPacked) {
   }
 }
 
-// NaN of one row or column reaches no other: the padding of a tile is never multiplied into a
-// result.
+// A NaN of one row or column does not reach others: the padding of a tile never enters a result.
 TEST_P(Kernels, MultiplyPackedKeepsSpecialsWhereTheyBelong) {
   const std::int64_t rows = 7, n = 5, k = 9;
   for (const double special : {kNan, kInfinity}) {

@@ -1,5 +1,5 @@
-// The operands' side: rows of matrices however they lie, checksums and statistics, against loops in
-// long double on every SIMD target.
+// Tests the operands: rows of matrices in any memory layout, checksums and statistics. They are
+// compared with loops in long double, on every SIMD target.
 #include "assay/abft/operands.h"
 
 #include <gmock/gmock.h>
@@ -123,7 +123,7 @@ TEST_P(OperandTest, ChecksumsAndSquares) {
                           static_cast<double>(size) * 0x1p-44);
               const double got = one.square(i, g, m);
               if (exact || one.groups == 1) {
-                // Squares of long rows of 16-bit elements: as documented, to 2^-19.
+                // Squares of long rows of 16-bit elements are accurate to 2^-19, as documented.
                 ASSERT_NEAR(
                     got, static_cast<double>(squares),
                     static_cast<double>(squares) * (k < 256 && n < 256 ? 0x1p-44 : 0x1p-19));
@@ -211,7 +211,7 @@ TEST_P(OperandTest, Terms) {
       EXPECT_EQ(a.sizes[at(i)].largest, largest_a);
       EXPECT_NEAR(a.sizes[at(i)].weighted, static_cast<double>(weighted),
                   static_cast<double>(weighted) * 1e-14);
-      // A sum of B's row may cancel: what is lost is small beside its terms.
+      // The sum of a row of B may cancel. The loss is small compared with its terms.
       EXPECT_NEAR(a.sizes[at(i)].product, static_cast<double>(product),
                   static_cast<double>(sizes) * 1e-14);
       EXPECT_NEAR(absolute[at(i)], static_cast<double>(sizes), static_cast<double>(sizes) * 1e-14);
@@ -219,7 +219,7 @@ TEST_P(OperandTest, Terms) {
   }
 }
 
-// A sum of B's row that overflows times an element of A that is 0 is 0, on every target.
+// An overflowed sum of a row of B, times an element of A that is 0, is 0 on every target.
 TEST_P(OperandTest, AnInfiniteSumTimesZero) {
   const Format& f = format_named("float64");
   const double most = std::numeric_limits<double>::max();
@@ -249,7 +249,7 @@ TEST(OperandChecksums, OfEmptyProducts) {
   }
 }
 
-// Zero has the sign 0: it adds nothing, and takes nothing away.
+// Zero counts with the sign 0. It adds nothing, and it takes nothing away.
 TEST(GroupedProducts, OfValuesAndOfTheirSigns) {
   const Tensor a = Tensor::from_values(format_named("float32"), {2, 4},
                                        std::vector<double>{0, 2, -3, -0.0, 5, 0, 0, -0x1p-149});
@@ -267,7 +267,7 @@ TEST(GroupedProducts, OfValuesAndOfTheirSigns) {
   EXPECT_EQ(products(false), (std::vector<double>{4 - 12, 40 - 120, 5 - 8 * least, 50}));
 }
 
-// More rows than a kernel takes at once: each comes to its own place.
+// There are more rows than a kernel takes at once. Each result gets its own place.
 TEST(GroupedProducts, OfManyRows) {
   const std::int64_t m = 2 * simd::kProductRows + 7, k = 3, groups = 2;
   Random random(8, 900);
@@ -317,7 +317,7 @@ TEST(OperandRange, TheLargestFloat32ValuesDoNotOverflow) {
   }
 }
 
-// Of every row of B what it is multiplied with is asked for once, and of none that is not there.
+// The factors of each row of B are read once, and no other row is read.
 TEST(GroupedProducts, AskOnceForEachRow) {
   for (const std::int64_t k :
        {std::int64_t{1}, std::int64_t{5}, simd::kProductRows, simd::kProductRows + 1}) {

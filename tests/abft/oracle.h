@@ -1,5 +1,5 @@
-// What every check must give, straight from the formulas, one element at a time in long double: no
-// code is shared with the room under test.
+// The thresholds of every check, computed from the formulas, one element at a time in long double.
+// They share no code with the room under test.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ inline Grid grid_of(const std::string& dtype) {
   return {24, -126};  // float32
 }
 
-// C = A B + bias_j + row_bias_i, where there are biases.
+// The product C = A B + bias_j + row_bias_i. An empty bias means 0.
 struct Problem {
   Matrix a, b, c;
   std::vector<double> bias, row_bias;
@@ -77,7 +77,8 @@ struct Problem {
   }
 };
 
-// D of columns [first, last) of a row; `noise`: what float64 sums may be off by.
+// The difference D of columns [first, last) of a row. `noise` is the possible error of float64
+// sums.
 struct Difference {
   Real value = 0, noise = 0;
 };
@@ -111,8 +112,9 @@ struct Limit {
   }
 };
 
-// What the sum of uniform errors within these half units exceeds with probability
-// exp(-kappa^2 / 2): the saddlepoint's equation by halving; of coarse errors Chernoff's bound.
+// Returns the value that the sum of uniform errors within these half units exceeds with probability
+// exp(-kappa^2 / 2). It solves the saddlepoint's equation by bisection. For coarse errors it uses
+// Chernoff's bound.
 inline Real rounding_tail(const std::vector<Real>& half_ulps, Real kappa, bool coarse) {
   std::map<Real, Real> counts;
   Real most = 0;
@@ -150,13 +152,13 @@ inline Real rounding_tail(const std::vector<Real>& half_ulps, Real kappa, bool c
   return std::min(tail, most);
 }
 
-// rounding_variance. Where `loose`, both squares of the accumulation's term are the upper bounds
-// that outputs of 16 bits and fewer are allowed: |c| below twice its power of two, and of each k
-// the largest group of B.
+// Options of the rounding_variance threshold. If `loose` is set, both squares of the accumulation's
+// term are the upper bounds that outputs of 16 bits and fewer may use. These are |c| below twice
+// its power of two, and for each k the largest group of B.
 struct Variance {
   Real kappa;
   int chunk = 1;
-  std::int64_t width = 0;  // of a group; 0: whole rows
+  std::int64_t width = 0;  // columns of a group, or 0 for whole rows
   bool coarse = false, loose = false;
 };
 inline Limit rounding_variance(const Problem& p, std::int64_t i, std::int64_t first,
@@ -188,7 +190,7 @@ inline Limit rounding_variance(const Problem& p, std::int64_t i, std::int64_t fi
   Real start = 0;  // the accumulator starts at the bias
   for (std::int64_t j = first; j < last; ++j) start += p.bias_at(i, j) * p.bias_at(i, j);
   const Real q = static_cast<Real>(roundings) * (s / 3 + v / 6 + start);
-  // T takes the rigorous third, sigma the fitted fifth.
+  // T uses the rigorous third, and sigma the fitted fifth.
   const Real accumulation = 0x1p-24L * std::sqrt(q / 3), fitted = 0x1p-24L * std::sqrt(q / 5);
   if (p.grid.precision == 24) return {how.kappa * accumulation, fitted};
   const Real variance = ulp_square / (how.coarse ? 8 : 12);
@@ -199,12 +201,12 @@ inline Limit rounding_variance(const Problem& p, std::int64_t i, std::int64_t fi
           last - first <= 32 ? Real(1) / 3 : std::min(1.7L / how.kappa, Real(1) / 3)};
 }
 
-// residual_compensated: the accumulation, with its squares as they are, and R's own float32 sum of
-// w terms, no partial sum of which is above sum ulp / 2.
+// The threshold of residual_compensated. It is the accumulation with its exact squares, plus R's
+// own float32 sum of w terms, of which no partial sum exceeds sum ulp / 2.
 inline Limit residual_compensated(const Problem& p, std::int64_t i, std::int64_t first,
                                   std::int64_t last, Real kappa) {
   Problem exact = p;
-  exact.grid = {24, -126};  // the accumulation alone, as of float32 outputs
+  exact.grid = {24, -126};  // only the accumulation, as for float32 outputs
   Variance how{kappa};
   const Limit alone = rounding_variance(exact, i, first, last, how);
   Real ulp_square = 0;
@@ -217,8 +219,8 @@ inline Limit residual_compensated(const Problem& p, std::int64_t i, std::int64_t
           std::sqrt(alone.sigma * alone.sigma + squares / 5)};
 }
 
-// Mean and square of sigma over those of columns [first, last) that are sampled: of every `period`
-// the first `width`.
+// The mean and the square of sigma over the sampled columns of [first, last): the first `width` of
+// every `period`.
 enum class Sigma { kBound, kExtreme, kDeviation };
 struct Sample {
   std::int64_t width = 1, period = 1;
@@ -287,7 +289,7 @@ inline Real squares_to(std::int64_t n) {
   return sum;
 }
 
-// A-ABFT of four components in one precision, 2^-t; max|C| also by 2^-23.
+// A-ABFT of four components in one precision, 2^-t. max|C| has a second term, with 2^-23.
 inline Real a_abft_components(const Problem& p, std::int64_t i) {
   Real c = 0, weighted = 0, product = 0;
   for (std::int64_t j = 0; j < p.n(); ++j) c = std::max<Real>(c, std::abs(p.c(i, j)));
@@ -308,7 +310,7 @@ inline Real a_abft_original(const Problem& p, Real y) {
   const Real k = static_cast<Real>(p.k());
   return 3 * std::sqrt((k * (k + 1) * (k + 0.5L) + 2 * k) / 24) * 2 * p.grid.roundoff() * y;
 }
-// The largest product of a row, and what the `top` largest factors bound it by.
+// Returns the largest product of a row, and the bound of it by the `top` largest factors.
 inline Real largest_product(const Problem& p, std::int64_t i, bool matrix = false) {
   Real y = 0, a = 0, b = 0;
   for (std::int64_t kk = 0; kk < p.k(); ++kk) {
@@ -336,7 +338,7 @@ inline Real sea_abft(const Problem& p, std::int64_t i) {
          p.grid.roundoff();
 }
 
-// gamma_K sum_k |a_ik| sum_j |b_kj|; lambda > 0: Higham and Mary's gamma.
+// Returns gamma_K sum_k |a_ik| sum_j |b_kj|. If lambda > 0, gamma is that of Higham and Mary.
 inline Real analytic(const Problem& p, std::int64_t i, Real lambda) {
   const Real u = p.grid.roundoff(), k = static_cast<Real>(p.k());
   Real size = 0;
@@ -351,8 +353,8 @@ inline Real analytic(const Problem& p, std::int64_t i, Real lambda) {
   return gamma * size;
 }
 
-// times e; e = 2^-8 sqrt(N) max|c| where the smallest max|c| / mean|c| of all rows is above 5, else
-// 2^-8 N mean|c|.
+// Returns `times` e. If the smallest max|c| / mean|c| of all rows is above 5, e is 2^-8 sqrt(N)
+// max|c|. Otherwise e is 2^-8 N mean|c|.
 inline Real mean_or_max(const Problem& p, std::int64_t i, Real times) {
   Real least = std::numeric_limits<Real>::infinity(), mean = 0, most = 0;
   bool zeros = false;
@@ -399,7 +401,7 @@ inline Real kappa_for(Real checks, Real delta) {
   return std::sqrt(2 * std::log(2 * checks / delta));
 }
 
-// Random operands of a format, and C by sums in float32 rounded to the output's.
+// Random operands of a format, and C by float32 sums rounded to the output's format.
 struct Made {
   Problem problem;
   Tensor a, b, c;

@@ -1,4 +1,5 @@
-// Products by operands that lie anywhere: what is said of the case of their copies is said of them.
+// Tests products whose operands lie anywhere in memory: their verdict is that of a case with copies
+// of the operands.
 #include "assay/abft/product_check.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +28,7 @@ Tensor drawn(const Shape& shape, std::uint64_t seed, const char* dtype = "float1
   return Tensor::from_values(format_named(dtype), shape, values);
 }
 
-// The same elements, with dimensions exchanged in memory and others between them.
+// The same elements in memory, with dimensions exchanged and other elements between them.
 struct Scattered {
   explicit Scattered(const Tensor& t) {
     const std::int64_t rank = static_cast<std::int64_t>(t.shape().size());

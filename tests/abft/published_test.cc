@@ -1,4 +1,4 @@
-// The published thresholds with their variants, each against its formula in long double.
+// Compares the published thresholds and their variants with their formulas in long double.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,8 @@ using testing_oracle::Sigma;
 using Formula =
     std::function<Real(const Problem&, std::int64_t i, std::int64_t first, std::int64_t last)>;
 
-// Thresholds of all checks, by rows, and that a verdict counts what is above them.
+// Compares the thresholds of all checks by rows with the formula, and tests that a verdict counts
+// the differences above them.
 void expect_formula(const Made& made, const std::string& spec, std::int64_t width,
                     const Formula& formula) {
   SCOPED_TRACE(spec);
@@ -92,7 +93,7 @@ TEST(Published, VAbftSigmas) {
   });
 }
 
-// Equal values have no deviation, whatever the rounding of their mean leaves of it: 2^-53 of them.
+// Equal values have no deviation, even if the rounding of their mean leaves 2^-53 of them.
 TEST(Published, ADeviationOfEqualValuesIsNone) {
   for (const double value : {0.1, -0.1, 0.7, 1e6 / 3}) {
     for (const std::int64_t n : {3, 6, 10, 25}) {
@@ -129,7 +130,8 @@ TEST(Published, VAbftInBlocksAndSampled) {
     };
     expect_formula(made, "v_abft,e_max=0.01,c=2,sample_a=16/32,sample_b=16/32,raise=1.5", n,
                    raised);
-    // Found by the sample, and again by everything: above both.
+    // With recheck=1, a check above the threshold of the sample is computed again without sampling.
+    // It must be above both thresholds, that is above the larger one.
     expect_formula(made, "v_abft,e_max=0.01,c=2,sample_a=16/32,sample_b=16/32,raise=1.5,recheck=1",
                    n, [&](const Problem& p, std::int64_t i, std::int64_t first, std::int64_t last) {
                      return std::max(raised(p, i, first, last),
@@ -187,7 +189,8 @@ TEST(Published, AAbftOriginal) {
   });
 }
 
-// y of the top p: never below the largest product, the closer the longer the lists, and by hand.
+// y of the `top` largest factors is never below the largest product. It is closer for longer lists.
+// The last part is by hand.
 TEST(Published, TopValuesBoundTheLargestProduct) {
   const Made made = random_product(6, 20, 100, "float32", "float32", 12, 4);
   std::vector<double> last(6, INFINITY);
@@ -207,8 +210,9 @@ TEST(Published, TopValuesBoundTheLargestProduct) {
       last[at(i)] = form.constant;
     }
   }
-  // a = (8, 1, 4, 2), sums of b = (1, 16, 2, 4). The two largest: a {8, 4}, b {16, 4}; 8 * 4 of
-  // index 0 (a's list times b's least), 4 * 16 of index 1, 4 * 4, 4 * 4, and 4 * 4 of none: 64.
+  // a = (8, 1, 4, 2), and the sums of b are (1, 16, 2, 4). The two largest are {8, 4} of a and {16,
+  // 4} of b. The candidates are 8 * 4 for index 0 (the element of a times the least in the list of
+  // b), 4 * 16 for index 1, 4 * 4, 4 * 4, and 4 * 4 for no index. The largest is 64.
   const Tensor a = testing_oracle::tensor_of("float32", {1, 4, {8, 1, 4, 2}});
   const Tensor b = testing_oracle::tensor_of("float32", {4, 1, {1, 16, 2, 4}});
   const AbftChecker checker = AbftChecker::of_product(a, b, options_of("a_abft_original,top=2"));
@@ -236,7 +240,8 @@ TEST(Published, Analytic) {
                      });
     }
   });
-  // K u >= 1: no bound. A check without one flags, for it must not pass what it cannot judge.
+  // If K u >= 1, there is no bound. A check without one is flagged, because it must not pass what
+  // it cannot judge.
   const Made deep = random_product(2, 3, 256, "bfloat16", "bfloat16", 0, 5);
   const AbftVerdict v =
       AbftChecker::of_product(deep.a, deep.b, options_of("analytic")).check(deep.c.view());
@@ -260,7 +265,7 @@ TEST(Published, MeanOrMax) {
                      [=](const Problem& q, std::int64_t i, std::int64_t, std::int64_t) {
                        return mean_or_max(q, i, factor);
                      });
-      // The verdict looks at all rows: its largest D/T is that of the formula.
+      // The verdict covers all rows: its largest D/T is that of the formula.
       const AbftVerdict v =
           AbftChecker::of_product(made.a, made.b,
                                   options_of(std::string(name) + ",arithmetic=float64"))
@@ -271,7 +276,7 @@ TEST(Published, MeanOrMax) {
       }
       EXPECT_NEAR(v.worst_ratio, static_cast<double>(ratio), static_cast<double>(ratio) * 1e-9);
     }
-    // A row without a peak takes the mean for all.
+    // If one row has no peak, the mean is used for all rows.
     if (!peaked) continue;
     const double flat = p.c(4, 28);
     for (std::int64_t j = 0; j < 64; ++j) p.c(4, j) = flat;

@@ -1,7 +1,6 @@
-// Numbers of the checks, bit for bit as they were recorded: they are the same
-// on every host. What they should be other tests ask; these notice where the
-// last bit of one is another. A line that does not agree is printed as it is
-// now: where the change is meant, that takes the old line's place.
+// Compares numbers of the checks, bit for bit, with recorded ones: they are the same on every host.
+// Other tests check that the numbers are right. These tests find changes of a last bit. A failure
+// prints the new line. If the change is intended, the new line replaces the old one.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -35,7 +34,7 @@ void expect_lines(const std::vector<std::string>& lines, const std::vector<std::
   }
 }
 
-// So many values of bfloat16 whose ulps are 2^-octave of the largest one.
+// `count` values of bfloat16 whose ulps are 2^-octave of the largest one.
 struct Octave {
   int octave, count;
 };
@@ -143,7 +142,7 @@ TEST(Recorded, LowerBoundsOfTails) {
                       });
 }
 
-// What a form is made of, but for what is 0.
+// Returns the fields of a form that are not 0.
 std::string text_of(const BoundForm& f) {
   std::string text;
   const auto add = [&](const char* name, double value) {
@@ -418,9 +417,8 @@ TEST_P(RecordedOnTarget, FormsAndReadings) {
   }
 }
 
-// Verdicts of more rows than are worked on at a time, with what is found in
-// them: counts, the largest D/T, the means of z, and the flags with their
-// elements.
+// The text of a verdict on more rows than one block: counts, the largest D/T, the means of z, and
+// the flags with their elements.
 std::string text_of(const AbftVerdict& v) {
   std::string text =
       formatted("{} {} {} {} {} {} {} {:a} {:a} {:a}", v.checks, v.flagged, v.not_checkable,
@@ -466,8 +464,8 @@ TEST_P(RecordedOnTarget, Verdicts) {
     }
     Made made = random_product(150, 40, 30, row.in, row.out, 3, 813);
     const Tensor clean = made.c, before = random_product(150, 40, 30, row.in, "float32", 3, 813).c;
-    // A flip in the first block of rows, two in the last, and an element that
-    // is nothing like it.
+    // One flip in the first block of rows, two in the last, and one element that is completely
+    // wrong.
     for (const auto& [place, bit] :
          {std::pair(7 * 40 + 3, 13), {149 * 40 + 39, 14}, {130 * 40, 15}}) {
       made.c.set_bits(place, made.c.bits_at(place) ^ (std::uint64_t{1} << bit));

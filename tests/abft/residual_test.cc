@@ -1,4 +1,5 @@
-// residual_compensated: with what the cast of C took away, a flip of C's lowest bit is seen.
+// Tests residual_compensated. With the residual of the cast of C, a flip of C's lowest bit is
+// found.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +51,8 @@ struct WithAccumulator {
     options.closer_look = closer_look;
     return AbftChecker::of_product(product.input("a"), product.input("b"), options);
   }
-  // R of each check as a kernel's epilogue sums it: float32, of what it wrote.
+  // Returns R of each check as a kernel's epilogue sums it: in float32, from the outputs that it
+  // wrote.
   Tensor sums(std::int64_t width) const {
     const std::int64_t groups = (kColumns + width - 1) / width;
     std::vector<double> r(at(kRows * groups));
@@ -73,7 +75,8 @@ struct WithAccumulator {
   }
 };
 
-// The flip lies in C alone: R is of what the kernel wrote.
+// The flip is only in C: R is the sum of the differences from what the kernel wrote before the
+// flip.
 TEST(Residual, SumsSeeWhatRoundingsHide) {
   const WithAccumulator p;
   for (const std::int64_t width : {16, 64}) {
@@ -102,7 +105,8 @@ TEST(Residual, SumsSeeWhatRoundingsHide) {
   }
 }
 
-// With C before its cast each cast is looked at: no flip is too small, whatever the other elements.
+// With C before its cast, each cast is checked separately. No flip is too small, whatever the other
+// elements are.
 TEST(Residual, AccumulatorSeesEveryFlip) {
   const WithAccumulator p;
   for (const char* spec : {"residual_compensated", "residual_compensated,groups=0",
@@ -117,7 +121,7 @@ TEST(Residual, AccumulatorSeesEveryFlip) {
         ASSERT_TRUE(v.flags.front().element.has_value());
       }
     }
-    // A fault before the cast is in both: the sums see it.
+    // A fault before the cast is in both. The sums find it.
     Tensor before = p.before, c = p.c;
     before.set_bits(100, before.bits_at(100) ^ 0x00400000);
     c.set_bits(100, encode(c.format(), before.view().value_at(100)));
@@ -125,7 +129,8 @@ TEST(Residual, AccumulatorSeesEveryFlip) {
   }
 }
 
-// A fault in the cast itself cancels where R is of the wrong result, and is seen by R's own size.
+// A fault in the cast itself cancels if R is computed from the wrong result. The size of R shows
+// it.
 TEST(Residual, FaultsOfTheCastAreSeenByR) {
   WithAccumulator p;
   p.c.set_bits(100, p.c.bits_at(100) ^ 0x100);
@@ -134,8 +139,8 @@ TEST(Residual, FaultsOfTheCastAreSeenByR) {
   EXPECT_EQ(v.flagged, 1);
 }
 
-// Of 128 sums above their threshold 64 are looked at together, and the others unless that was
-// enough.
+// 128 sums are above their threshold. The first 64 of them are confirmed together. The others are
+// only confirmed if the work allowed by `closer_look` is not yet used up.
 TEST(Residual, AfterSoMuchWorkTheRestIsBelieved) {
   const WithAccumulator p;
   const Tensor r = p.sums(8);
@@ -150,8 +155,8 @@ TEST(Residual, AfterSoMuchWorkTheRestIsBelieved) {
   }
 }
 
-// Errors of equal products and of equal columns add up, which no variance knows: a closer look
-// knows it, where a fault is larger than any sum of errors could be.
+// Errors of equal products and of equal columns add up, which no variance covers. The confirmation
+// allows for them. A fault must then be larger than any sum of errors could be.
 TEST(Residual, ErrorsThatAddUpAreClean) {
   const Machine& machine = machine_named("ascend910b");
   const Format& f = format_named("float16");
@@ -183,7 +188,7 @@ TEST(Residual, ErrorsThatAddUpAreClean) {
     EXPECT_GT(clean.confirmed_clean, 0) << equal_products;
     EXPECT_EQ(verdict(",kappa=5,confirm=0").flagged, clean.confirmed_clean);
     dismissed += clean.confirmed_clean;
-    // A fault in the accumulator that is larger, in a row whose errors add up.
+    // A larger fault in the accumulator, in a row whose errors add up.
     Tensor& sums = epilogue.accumulator;
     sums.set_bits(3, sums.bits_at(3) ^ (1u << 20));
     output.set_bits(3, encode(output.format(), sums.view().value_at(3)));
@@ -192,10 +197,10 @@ TEST(Residual, ErrorsThatAddUpAreClean) {
   EXPECT_GT(dismissed, 10);
 }
 
-// What errors of one sign may come to goes with the sizes of the row and of the group's columns.
-// Sums of up to 64 ones are exact, so that the bias that is expected of an accumulator that
-// truncates is all error: 0.7 u of partial sums of 1 + ... + 64 = 2080 a column. At worst a
-// rounding takes 2 u of its sum, and one into float32 2 u of the whole.
+// Errors of one sign may grow with the sizes of the row and of the group's columns. Sums of up to
+// 64 ones are exact, so that the whole bias that is expected of a truncating accumulator is an
+// error. It is 0.7 u of the partial sums 1 + ... + 64 = 2080 for each column. At worst, a rounding
+// takes 2 u of its sum, and the rounding to float32 takes 2 u of the whole.
 TEST(Residual, ExplainedErrorsAreThoseOfTheirRowAndGroup) {
   const Format& f = format_named("float32");
   DotModel model = dot_model(machine_named("cpu_fma"), f);
@@ -220,9 +225,9 @@ TEST(Residual, ExplainedErrorsAreThoseOfTheirRowAndGroup) {
   }
 }
 
-// Columns are the rows of the transposed product, whose factors have each other's formats: aligned
-// as float16, whose exponents end at -14, products of 2^-40 would be cut to nothing, and a fault
-// could be one of those errors.
+// Columns are the rows of the transposed product, whose factors exchange their formats. In the
+// alignment of float16, whose exponents end at -14, products of 2^-40 would vanish, and a fault
+// could pass for one of these errors.
 TEST(Residual, ColumnsHaveTheFormatsOfTheirFactors) {
   const Format &half = format_named("float16"), &wide = format_named("bfloat16");
   DotModel model = dot_model(machine_named("hopper"), half);
@@ -287,8 +292,8 @@ TEST(Residual, ACastByHand) {
   EXPECT_TRUE(off(kNan, 1));
 }
 
-// Casts that overflow as they must are right, and what sums them is not checkable; an infinity
-// that nothing explains is a fault.
+// Casts that overflow as they must are right, and the checks that sum them are not checkable. An
+// infinity without a reason is a fault.
 TEST(Residual, InfinitiesThatAreRight) {
   Case c;
   c.name = "x";
@@ -440,7 +445,8 @@ TEST(Residual, WhatHasNoAccumulatorSaysWhy) {
             "case y: exp is no product: it has no accumulator that is cast");
 }
 
-// Of a check's casts the one that is furthest off its bound speaks, and the first of several.
+// The reported cast is the one that is furthest beyond its bound. If several are equally far, it is
+// the first.
 TEST(Residual, TheCastThatIsFurthestOffSpeaks) {
   const auto speaks = [](std::vector<double> before, const std::vector<double>& ulps_off) {
     std::vector<double> cast;
@@ -465,8 +471,8 @@ TEST(Residual, TheCastThatIsFurthestOffSpeaks) {
   EXPECT_EQ(speaks({1, 2, 4, 8}, {1, 3, 2, 2}).difference, 3 * 0x1p-6);
 }
 
-// R of a right result is within what the outputs' own roundings explain, before any look at their
-// elements.
+// R of a right result is within the errors that the roundings of the outputs explain, before any
+// element is confirmed.
 TEST(Residual, RightSumsNeedNoConfirmation) {
   const WithAccumulator p;
   for (const std::int64_t width : {16, 64}) {
@@ -479,8 +485,8 @@ TEST(Residual, RightSumsNeedNoConfirmation) {
   }
 }
 
-// What a unit takes for 0 of its inputs is no rounding of the cast: the sums with R allow for it as
-// those without do, and the cast's own checks do not.
+// Inputs that a unit takes for 0 are not a rounding of the cast. The sums with R allow for them as
+// the sums without R do, but the checks of the cast do not.
 TEST(Residual, FlushedProductsAreAllowedFor) {
   const Format& f = format_named("float32");
   const Tensor a = Tensor::from_values(f, {1, 3}, std::vector<double>{0x1p-127, 1, -4});
@@ -495,7 +501,7 @@ TEST(Residual, FlushedProductsAreAllowedFor) {
   EXPECT_EQ(form.constant, 0);
 }
 
-// A row has as many forms as checks, and no more are written.
+// A row has as many forms as checks, and no further form is written.
 TEST(Residual, FormsAreThoseOfTheRowsChecks) {
   const WithAccumulator p;
   const AbftChecker checker = p.checker("residual_compensated,groups=16");
@@ -510,7 +516,7 @@ TEST(Residual, FormsAreThoseOfTheRowsChecks) {
   EXPECT_EQ(forms[4].constant, -7);
 }
 
-// R has the variance of the casts' roundings: a twelfth of each squared ulp of C, of its own group.
+// R has the variance of the casts' roundings: a twelfth of each squared ulp of C, in its own group.
 TEST(Residual, HasTheVarianceOfTheRoundingsOfC) {
   const WithAccumulator p;
   const AbftChecker checker = p.checker("residual_compensated,groups=16");

@@ -1,6 +1,7 @@
-// The tail of a sum of rounding errors against what nobody here wrote: the exact distribution of a
-// sum of uniform numbers (a polynomial between its knots), the binomial one of coarse errors, and
-// sampling with exponential tilting where there are too many elements for either.
+// Compares the tail of a sum of rounding errors with independent results. They are the exact
+// distribution of a sum of uniform numbers (a polynomial between its knots), the binomial
+// distribution of coarse errors, and sampling with exponential tilting if there are too many
+// elements for either.
 #include "assay/abft/rounding_tail.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +26,7 @@ namespace {
 
 const Format& bf16() { return format_named("bfloat16"); }
 
-// Values that have a half ulp of 2^-octave, so many of each.
+// Returns values that have a half ulp of 2^-octave, `count` of each.
 std::vector<double> values_of(const std::map<int, int>& counts) {
   std::vector<double> values;
   for (const auto& [octave, count] : counts) {
@@ -86,7 +87,7 @@ TEST(RoundingTail, IsTheQuantileOfTheExactDistribution) {
   }
 }
 
-// Too few elements for the budget: no sum is that improbable but those that cannot be.
+// There are too few elements for the budget: only impossible sums are that improbable.
 TEST(RoundingTail, IsAtMostTheLargestSum) {
   for (int n = 1; n <= 6; ++n) {
     const double tail = tail_of(bf16(), values_of({{0, n}}), 7.62, false);
@@ -101,8 +102,8 @@ TEST(RoundingTail, IsAtMostTheLargestSum) {
   EXPECT_GE(tail_of(bf16(), zeros, 7, false), 1.49 * min_subnormal(bf16()));
 }
 
-// P(sum > q) by sampling from the distribution tilted by exp(s e), where a sum near q is common:
-// E[exp(K(s) - s sum); sum > q].
+// Returns P(sum > q) by sampling from the distribution tilted by exp(s e), in which a sum near q is
+// common: E[exp(K(s) - s sum); sum > q].
 double sampled_tail(const std::vector<double>& values, double q, double kappa) {
   double s = 0, cumulant = 0;
   for (double least = 0, most = 1e3; most - least > 1e-9 * most;) {
@@ -164,8 +165,8 @@ TEST(RoundingTail, OfCoarseErrorsBoundsTheBinomialTail) {
   }
 }
 
-// Chernoff's bound is the least of (K(s) + kappa^2 / 2) / s, K(s) = sum 2 log cosh(s h / 2), here
-// by halving an interval of log s.
+// Chernoff's bound is the minimum of (K(s) + kappa^2 / 2) / s, with K(s) = sum 2 log cosh(s h / 2).
+// Here it is found by bisection over log s.
 TEST(RoundingTail, OfCoarseErrorsIsTheLeastOfItsBounds) {
   for (const std::map<int, int>& counts :
        {std::map<int, int>{{0, 16}}, {{0, 64}}, {{0, 3}, {1, 20}, {4, 9}}, {{0, 200}, {3, 56}}}) {
@@ -190,8 +191,8 @@ TEST(RoundingTail, OfCoarseErrorsIsTheLeastOfItsBounds) {
   }
 }
 
-// The slope is the s of that least bound, s K'(s) - K(s) = kappa^2 / 2, here by halving: changes of
-// log s end where the square of one is beyond what a campaign sees.
+// The slope is the s of that minimum: s K'(s) - K(s) = kappa^2 / 2, here by bisection. Changes of
+// log s stop when the square of one is smaller than a campaign can show.
 TEST(RoundingTail, SlopeIsWhereTheBoundIsLeast) {
   for (const int n : {16, 40}) {
     for (const double kappa : {4.0, 5.0, 6.0, 6.62, 6.64, 6.66}) {
@@ -207,8 +208,8 @@ TEST(RoundingTail, SlopeIsWhereTheBoundIsLeast) {
   }
 }
 
-// It is the mean of the errors tilted by its slope, n (coth s - 1 / s) of n alike: also where s is
-// so small that the logarithm of sinh(s) / s is a series.
+// The tail is the mean of the errors tilted by its slope, n (coth s - 1 / s) for n equal elements.
+// This includes s so small that the logarithm of sinh(s) / s is a series.
 TEST(RoundingTail, IsTheMeanOfTheErrorsThatItsSlopeTilts) {
   for (const int n : {3600, 8192}) {
     for (const double kappa : {6.0, 8.0}) {
@@ -220,8 +221,8 @@ TEST(RoundingTail, IsTheMeanOfTheErrorsThatItsSlopeTilts) {
   }
 }
 
-// The bound's equations, solved by bisection with cosh and sinh in extended precision: with n alike
-// and x = s h, s K' - K = kappa^2 / 2 - log(2 pi s^2 K'') / 2.
+// Solves the bound's equations by bisection, with cosh and sinh in extended precision. For n equal
+// elements and x = s h, s K' - K = kappa^2 / 2 - log(2 pi s^2 K'') / 2.
 TEST(RoundingTail, SolvesItsEquationsWhereTheSlopeIsSmall) {
   using Wide = long double;
   constexpr Wide kPi = 3.14159265358979323846L;
@@ -251,9 +252,9 @@ TEST(RoundingTail, SolvesItsEquationsWhereTheSlopeIsSmall) {
   }
 }
 
-// Next to the largest sum, sum h, the distribution is one power: P(sum > sum h - y) is
-// y^n / (n! product 2 h) for y below the smallest 2 h. With Stirling's formula for n!, which is a
-// 12 n-th too small, that is the saddlepoint's.
+// Near the largest sum, sum h, the distribution is a single power: P(sum > sum h - y) is y^n / (n!
+// product 2 h) for y below the smallest 2 h. With Stirling's formula for n!, which is too small by
+// 1 / (12 n), it is the saddlepoint's result.
 TEST(RoundingTail, NextToTheLargestSumIsOnePower) {
   const std::map<int, int> counts = {{0, 16}, {1, 16}, {2, 4}};
   const double largest = 16 + 8 + 1, log_widths = (16 - 4) * std::log(2.0);
@@ -266,8 +267,8 @@ TEST(RoundingTail, NextToTheLargestSumIsOnePower) {
   }
 }
 
-// Of a budget that is small beside the divisor half is left: of a sum that is normal,
-// s sigma = kappa / sqrt(2), and q as many deviations.
+// If the budget is small compared with the divisor, half of it is left. For a normal sum, s sigma =
+// kappa / sqrt(2), and q is as many deviations.
 TEST(RoundingTail, OfASmallBudgetHalfIsLeft) {
   const double deviation = std::sqrt(4096 / 3.0);
   for (const double kappa : {0.2, 0.3}) {
@@ -277,8 +278,8 @@ TEST(RoundingTail, OfASmallBudgetHalfIsLeft) {
   }
 }
 
-// It is never above what it replaces, grows with kappa and with every element, and by no more than
-// the element's own half ulp.
+// The tail is never above the bounds that it replaces. It grows with kappa and with every element,
+// and by no more than the element's own half ulp.
 TEST(RoundingTail, IsBoundedAndMonotone) {
   Random random(20261122, 9);
   for (int round = 0; round < 200; ++round) {
@@ -307,7 +308,8 @@ TEST(RoundingTail, IsBoundedAndMonotone) {
   }
 }
 
-// From the deviation and the largest ulp alone; of many elements it is nearly the tail.
+// The lower bound uses only the deviation and the largest ulp. For many elements it is nearly the
+// tail.
 TEST(RoundingTail, IsNeverBelowItsLowerBound) {
   Random random(3, 0);
   for (int draw = 0; draw < 3000; ++draw) {
@@ -335,8 +337,8 @@ TEST(RoundingTail, IsNeverBelowItsLowerBound) {
   }
 }
 
-// Its ratio to a normal distribution's: by the formula, and below the first change of it by the
-// first terms of its series, which are not above.
+// The ratio of the tail to that of a normal distribution. It is compared with the formula, and
+// below the formula's first change with the first terms of its series, which are not above it.
 TEST(RoundingTail, LowerBoundIsByItsFormula) {
   for (const double kappa : {4.0, 7.62}) {
     for (const bool coarse : {false, true}) {
@@ -352,9 +354,9 @@ TEST(RoundingTail, LowerBoundIsByItsFormula) {
   }
 }
 
-// A digest of the bits of many tails, which are the same on every host, as it was recorded: it
-// notices any last bit of any of them. It is printed as it is now; where the change is meant, that
-// takes the old one's place.
+// Compares a digest of the bits of many tails, which are the same on every host, with the recorded
+// one. It finds a change of any last bit. A failure prints the new digest. If the change is
+// intended, the new digest replaces the old one.
 TEST(RoundingTail, KeepsItsBits) {
   const struct {
     bool coarse;

@@ -1,4 +1,5 @@
-// Counts of several matrices as one, and when a fault of all of C is said to be one.
+// Tests how counts of several matrices are added, and when a fault of all of C is reported as one
+// fault.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +65,7 @@ TEST(Tally, MatricesOfABatchAreAdded) {
   EXPECT_DOUBLE_EQ(all.mean_z, 0.25);
 }
 
-// The same of the parts of one matrix, which threads count apart.
+// The parts of one matrix, which threads count separately, are added in the same way.
 TEST(Tally, PartsOfAMatrixAreAdded) {
   CheckTally all, part = counted<CheckTally>();
   part.worst_ratio = 0.5;
@@ -77,7 +78,7 @@ TEST(Tally, PartsOfAMatrixAreAdded) {
   EXPECT_EQ(v.worst_ratio, 0.5);
 }
 
-// What holds of one matrix, and what must hold of all.
+// Some flags hold for a batch if they hold for one matrix, and others only if they hold for all.
 TEST(Tally, WhatIsSaidOfMatricesIsSaidOfTheBatch) {
   for (const bool first_has : {false, true}) {
     for (const bool second_has : {false, true}) {
@@ -97,7 +98,8 @@ TEST(Tally, WhatIsSaidOfMatricesIsSaidOfTheBatch) {
   }
 }
 
-// A bias that is missing is one of all of C: where it is missing in every row, not in each second.
+// A missing bias is reported if it is missing in every row, but not if it is missing in every
+// second row.
 TEST(Tally, EachColumnIsOffByAConstant) {
   const testing_oracle::Made made =
       testing_oracle::random_product(16, 32, 24, "float32", "float32", 4, 3, {});
@@ -121,7 +123,7 @@ TEST(Tally, EachColumnIsOffByAConstant) {
   }
 }
 
-// Beside what is not finite nothing is said of constants.
+// If some elements are not finite, no constant is reported.
 TEST(Tally, NoColumnIsOffByAConstantBesideAnInfinity) {
   const testing_oracle::Made made =
       testing_oracle::random_product(16, 32, 24, "float32", "float32", 4, 3, {});
@@ -137,8 +139,8 @@ TEST(Tally, NoColumnIsOffByAConstantBesideAnInfinity) {
   }
 }
 
-// Two elements, each right to half an ulp, may be one ulp apart. Where their expected values differ
-// by no more than twice that, an equal error says nothing of a constant: by hand, ulps of 1.
+// Two elements that are each right to half an ulp may be one ulp apart. If their expected values
+// differ by at most twice that, an equal error does not show a constant. Ulps are 1 here.
 TEST(Tally, ColumnsOfNearlyOneValueAreNotOffByAConstant) {
   const Format& half = format_named("float16");
   AbftOptions options;
@@ -153,8 +155,8 @@ TEST(Tally, ColumnsOfNearlyOneValueAreNotOffByAConstant) {
   }
 }
 
-// Of a tall product each of the few columns has rows enough to tell; two rows are too few, however
-// many columns they have.
+// In a tall product, each of the few columns has enough rows to show a constant. Two rows are too
+// few, however many columns they have.
 TEST(Tally, FewColumnsOfManyRowsAreOffToo) {
   for (const std::int64_t columns : {2, 40}) {
     const std::int64_t rows = columns == 2 ? 40 : 2;
@@ -170,8 +172,8 @@ TEST(Tally, FewColumnsOfManyRowsAreOffToo) {
   }
 }
 
-// Thresholds go with the products' size: operands that are 1024 times as large have errors as many
-// times as large, those of the check's own sums included.
+// Thresholds scale with the products. Operands that are 1024 times as large have errors that are as
+// many times as large, including those of the check's own sums.
 TEST(Tally, ThresholdsScaleWithTheOperands) {
   const testing_oracle::Made made =
       testing_oracle::random_product(4, 48, 64, "float32", "float32", 4, 5, {});
@@ -198,8 +200,9 @@ TEST(Tally, ThresholdsScaleWithTheOperands) {
   }
 }
 
-// What the variance of a check's own sums is made of: over columns [first, first + 16) of row 0 the
-// sums of the 64 products, of their squares and of C's, and what the chain over k adds up to.
+// The parts of the variance of a check's own sums, over columns [first, first + 16) of row 0. They
+// are the sums of the squares of the 64 products, of the squares of C, and the sum of the chain
+// over k.
 struct OwnSums {
   double products = 0, squares = 0, chain = 0;
 
@@ -220,7 +223,7 @@ struct OwnSums {
   double of_float32() const { return 0x1p-48 / 3 * (2 * 16 * (products + squares) + chain); }
 };
 
-// The check's own chain over k adds products, whatever bias C has beside them.
+// The check's own chain over k adds products without the bias of C.
 TEST(Tally, VarianceOfOwnSumsIsThatOfTheProductsWithoutTheirBias) {
   const std::int64_t n = 16, k = 64;
   const std::vector<double> bias(static_cast<std::size_t>(n), 100.0);
@@ -238,8 +241,8 @@ TEST(Tally, VarianceOfOwnSumsIsThatOfTheProductsWithoutTheirBias) {
   EXPECT_NEAR(variance("float32") - variance("float64"), wanted, 1e-6 * wanted);
 }
 
-// Sums of float32, and of pairs of bfloat16, err more than those of float64: by as much as their
-// roundings come to.
+// Sums in float32, and in pairs of bfloat16, have larger errors than those in float64: by the
+// variance of their roundings.
 TEST(Tally, VarianceOfOwnSumsByHand) {
   const std::int64_t n = 48, k = 64;
   const testing_oracle::Made made =
@@ -263,7 +266,8 @@ TEST(Tally, VarianceOfOwnSumsByHand) {
   }
 }
 
-// The largest ratio first, and of equal ratios the first matrix, row and columns.
+// The largest ratio comes first. Flags with equal ratios are in the order of matrix, row and
+// columns.
 TEST(Tally, TheOrderOfFlags) {
   const auto flag = [](double difference, double threshold, std::int64_t batch, std::int64_t index,
                        std::int64_t first) {
@@ -282,9 +286,10 @@ TEST(Tally, TheOrderOfFlags) {
   }
 }
 
-// Whether columns are off is asked of 8 rows that lie evenly in C, and of so many columns as 2^19
-// products a row allow, at least 16: what the others are does not count. Expected are (i + 1) (j +
-// 1) 1000; `constant` says where 4096 is added, elsewhere it is a multiple that grows with i.
+// The test for constant columns reads 8 rows, evenly spaced in C. It reads as many columns as 2^19
+// products a row allow, but at least 16. Other rows and columns do not count. The expected values
+// are (i + 1) (j + 1) 1000. If `constant` is true, 4096 is added. Otherwise a multiple is added
+// that grows with i.
 TEST(Tally, WhichRowsAndColumnsAreAskedWhetherColumnsAreOff) {
   const auto are_off = [](std::int64_t m, std::int64_t n, std::int64_t k,
                           const std::function<bool(std::int64_t, std::int64_t)>& constant) {
@@ -309,16 +314,16 @@ TEST(Tally, WhichRowsAndColumnsAreAskedWhetherColumnsAreOff) {
   EXPECT_TRUE(are_off(17, 4, 1, [](auto i, auto) { return i % 2 == 0; }));
   EXPECT_FALSE(are_off(18, 4, 1, [](auto i, auto) { return i % 2 == 0; }));
   EXPECT_TRUE(are_off(3, 4, 1, [](auto, auto) { return true; }));
-  // 2^19 / 2^14 = 32 columns, of which 19 are off.
+  // 2^19 / 2^14 = 32 columns are read, of which 19 are off.
   EXPECT_TRUE(are_off(3, 40, 1 << 14, [](auto, auto j) { return j >= 13 && j < 32; }));
   EXPECT_FALSE(are_off(3, 40, 1 << 14, [](auto, auto j) { return j >= 16; }));
-  // 16, of which half are off.
+  // 16 columns are read, of which half are off.
   EXPECT_FALSE(are_off(3, 40, 1 << 16, [](auto, auto j) { return j < 8 || j == 16; }));
   EXPECT_TRUE(are_off(3, 40, 1 << 16, [](auto, auto j) { return j < 8 || j == 15; }));
 }
 
-// Wilson and Hilferty's quantile of chi-square over n, (1 - 2 / (9 n) + q sqrt(2 / (9 n)))^3, and
-// the mean's q / sqrt(n), q = 4.75: from 30 checks on what is above is noted, what is not is not.
+// Wilson and Hilferty's quantile of chi-square over n is (1 - 2 / (9 n) + q sqrt(2 / (9 n)))^3, and
+// the mean's is q / sqrt(n), with q = 4.75. From 30 checks on, only larger values are noted.
 TEST(CalibrationNote, IsOfWhatOneInAMillionExceeds) {
   for (const std::int64_t count : {30, 31, 100, 1000, 100000}) {
     const auto n = static_cast<double>(count);

@@ -1,4 +1,5 @@
-// Thresholds as text: what is read, what is refused and in which words, and what is printed.
+// Tests thresholds as text: the texts that are read, those that are refused and with which message,
+// and the printed texts.
 #include "assay/abft/threshold.h"
 
 #include <gmock/gmock.h>
@@ -112,7 +113,7 @@ TEST(ThresholdSpec, UnknownParameters) {
   EXPECT_EQ(refusal_of("rounding_variance,blocks=2,groups=4"),
             "threshold 'rounding_variance,blocks=2,groups=4': rounding_variance takes no 'blocks'; "
             "it takes groups, columns, confirm, delta, kappa, coarse, arithmetic");
-  // Neither a blank nor a capital is forgiven.
+  // Blanks and capitals are not accepted.
   EXPECT_THAT(refusal_of("rounding_variance, groups=4"), testing::HasSubstr("takes no ' groups'"));
   EXPECT_THAT(refusal_of("rounding_variance,Groups=4"), testing::HasSubstr("takes no 'Groups'"));
 }
@@ -312,14 +313,15 @@ TEST(Kappa, FollowsFromTheBudget) {
   EXPECT_DOUBLE_EQ(kappa_for(2048, 1e-9), std::sqrt(2 * std::log(2 * 2048 / 1e-9)));
   EXPECT_DOUBLE_EQ(kappa_for(100, 1e-6), kappa_for(1, 1e-8));  // the budget is shared equally
   EXPECT_EQ(kappa_for(0, 1e-9), kappa_for(1, 1e-9));
-  // P(|error| > kappa sigma) <= 2 exp(-kappa^2 / 2), times the checks, is the budget.
+  // The budget is 2 exp(-kappa^2 / 2), the bound of P(|error| > kappa sigma), times the number of
+  // checks.
   const double kappa = kappa_for(4096, 1e-3);
   EXPECT_NEAR(4096 * 2 * std::exp(-kappa * kappa / 2), 1e-3, 1e-12);
 }
 
-// The whole table, typed again: the width of a check, what it sums in, the variants with what they
-// sample of A and whether they check again, what it is asked for, and its parameters in the order
-// in which a refusal lists them.
+// The whole table, typed a second time. A line has the width of a check, the arithmetic of its sums
+// and the variants. A variant has its sample of A and whether it checks again. Then follow the
+// flags, and the parameters in the order in which a refusal lists them.
 TEST(Thresholds, TheTableEntryByEntry) {
   std::vector<std::string> lines;
   for (const Threshold& t : thresholds()) {
@@ -366,7 +368,7 @@ TEST(Thresholds, TheTableEntryByEntry) {
   EXPECT_EQ(lines, wanted);
 }
 
-// A spec without parameters has what a struct of its kind has at first.
+// A spec without parameters has the initial values of its struct.
 TEST(Thresholds, WhatASpecIsUnlessTold) {
   for (const Threshold& t : thresholds()) {
     const ThresholdSpec spec = parse_threshold(t.name);
@@ -390,7 +392,7 @@ TEST(Thresholds, WhatASpecIsUnlessTold) {
   EXPECT_FALSE((Sampling{2, 3}).all());
 }
 
-// Columns of a check, and how many checks a row has: never less than one.
+// The width of a check, and the number of checks in a row, which is never less than one.
 TEST(ThresholdSpec, WidthsOfChecks) {
   const struct {
     const char* spec;

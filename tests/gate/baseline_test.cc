@@ -1,5 +1,5 @@
-// What a baseline keeps of a report, which later reports are worse, and which failures are known:
-// asked of the functions themselves, with reports made by hand.
+// Tests what a baseline keeps of a report, which later reports are worse, and which failures are
+// known. The tests call the functions directly, with reports made by hand.
 #include "assay/gate/baseline.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ using testing_reports::report_with;
 bool every(const BaselineEntry&) { return true; }
 bool none(const BaselineEntry&) { return false; }
 
-// Each metric stands under its own name, the used share of the bound among them.
+// Each metric has its own name in the baseline, and the used share of the bound is one of them.
 TEST(Baseline, KeepsTheMetricsOfWhatPasses) {
   CaseReport failed = passed("failed", 1), unread = passed("unread", 1), bare = passed("bare", 1);
   failed.verdicts[0].outcome = Outcome::kFail;
@@ -51,8 +51,8 @@ TEST(Baseline, KeepsTheMetricsOfWhatPasses) {
   EXPECT_EQ(kept, wanted);
 }
 
-// A case is found again by its name where the name lies in one file alone, whatever the file is
-// called now; where several files have it, by its file.
+// If a case's name lies in only one file, the case is found again by its name, whatever the file is
+// called now. If several files have the name, it is found by its file.
 TEST(Baseline, FindsACaseAgain) {
   GateReport later = report_with({passed("x", 1)}, "b.h5");
   BaselineComparison compared =
@@ -79,7 +79,8 @@ TEST(Baseline, FindsACaseAgain) {
   EXPECT_EQ(later.cases.size(), 1u) << "what the run did not choose has not disappeared";
 }
 
-// Repeats widen what is known of each metric; a share of another standard's bound is none of them.
+// Repeats widen the recorded range of each metric. The worst ratio to another standard's bound does
+// not widen the range: it replaces it.
 TEST(Baseline, RepeatsWidenTheEntries) {
   const Baseline first = baseline_of(report_with({passed("x", 1, 0.5)}));
   const Baseline second = updated(first, report_with({passed("x", 3, 0.25)}), every, true);
@@ -98,13 +99,13 @@ TEST(Baseline, RepeatsWidenTheEntries) {
   const Baseline anew = updated(second, report_with({passed("x", 2)}), every, false);
   EXPECT_EQ(anew.entries.at(0).repeats, 1);
   EXPECT_EQ(value(anew, "rmse"), std::pair(2.0, 2.0));
-  // Of cases that the report lacks those stay that the run did not choose.
+  // A case that the report lacks stays in the baseline only if the run did not choose it.
   EXPECT_EQ(updated(first, report_with({}), none, false).entries.size(), 1u);
   EXPECT_EQ(updated(first, report_with({}), every, false).entries.size(), 0u);
 }
 
-// A metric may exceed the largest that repeats gave by as much as they differ; of a single run by a
-// tenth.
+// A metric may exceed the largest value of the repeats by the range of the repeats. After a single
+// run it may exceed the value by a tenth.
 TEST(Baseline, GrowsByItsNoiseAlone) {
   const Baseline once = baseline_of(report_with({passed("x", 2)}));
   const Baseline twice = updated(once, report_with({passed("x", 3)}), every, true);
@@ -119,9 +120,9 @@ TEST(Baseline, GrowsByItsNoiseAlone) {
   EXPECT_THAT(remark(twice, 4.01), HasSubstr("more than its noise (what its 2 repeats differ by)"));
 }
 
-// By a theory of its errors, by as much as their root mean square may differ between right results:
-// of squares between a quarter and four times what is expected, by a factor of 4. Other metrics
-// know nothing of that.
+// If a theory gives the expected errors, a metric may grow by as much as the root mean square may
+// differ between right results. Squares may be between a quarter and four times the expected ones,
+// which is a factor of 4. Other metrics do not use the theory.
 TEST(Baseline, GrowsByItsExpectedError) {
   const auto remark = [](double errors, double least) {
     CaseReport c = passed("x", errors);
@@ -139,8 +140,8 @@ TEST(Baseline, GrowsByItsExpectedError) {
   EXPECT_THAT(remark(2.21, 0), HasSubstr("more than its noise (10 %"));
 }
 
-// The theory of squared errors is no leave for the largest error, and no other limit one for the
-// root mean square.
+// The theory of squared errors does not allow a larger largest error. Other limits do not allow a
+// larger root mean square.
 TEST(Baseline, OtherMetricsAndLimitsKnowNothingOfExpectedErrors) {
   const auto remark = [](Statistic statistic, double largest, double rms) {
     CaseReport c = passed("x", 2);
@@ -159,7 +160,7 @@ TEST(Baseline, OtherMetricsAndLimitsKnowNothingOfExpectedErrors) {
               HasSubstr("RMSE is 4 and was 2, more than its noise (10 %"));
 }
 
-// By another standard errors are compared as ever, and the used share of the bound is not.
+// If the standard has changed, errors are still compared, but the used share of the bound is not.
 TEST(Baseline, ComparesTheShareOfOneBoundAlone) {
   const auto remark = [](double errors, double share, const std::string& standard) {
     GateReport report = report_with({passed("x", errors, share, standard)});
@@ -203,7 +204,7 @@ TEST(KnownFailures, AreExcusedUntilTheirDay) {
   EXPECT_THAT(mark_known_failures(other, {entry}, "2027-01-31"), ElementsAre("softmax/*"));
 }
 
-// An entry of an output speaks of that one alone, one without of every output.
+// An entry with an output holds for only that output. An entry without one holds for every output.
 TEST(KnownFailures, OfOneOutput) {
   CaseReport values = passed("topk/x", 1), indices = values;
   values.output = "values";
@@ -226,8 +227,8 @@ TEST(KnownFailures, OfOneOutput) {
   EXPECT_EQ(marked("other"), std::pair(Remark::kNone, Remark::kNone));
 }
 
-// Of several entries that hold for one failure the one that holds longest is named, and of those
-// the first.
+// If several entries hold for one failure, the text names the one that holds longest. If several
+// hold equally long, it names the first of them.
 TEST(KnownFailures, OfSeveralTheLongestIsNamed) {
   CaseReport failed = passed("softmax/x", 1);
   failed.verdicts[0].outcome = Outcome::kFail;
@@ -248,9 +249,9 @@ TEST(KnownFailures, OfSeveralTheLongestIsNamed) {
   EXPECT_THAT(said({as_late, late}), HasSubstr("(issue 9)"));
 }
 
-// Of every outcome of a standard and of the checksums: a failure is excused where each failed
-// verdict is listed, a pass of what is listed is none where all of the case passes, and anything
-// else stays what it is.
+// Covers every pair of outcomes of a standard and of the checksums. A failure is excused if each
+// failed verdict is listed. A listed case passes unexpectedly only if all of its verdicts pass. Any
+// other case gets no remark.
 TEST(KnownFailures, OfStandardsAndChecksums) {
   constexpr Outcome kAll[] = {Outcome::kPass, Outcome::kFail, Outcome::kUntrusted,
                               Outcome::kNotComparable};
@@ -294,8 +295,8 @@ TEST(KnownFailures, OfStandardsAndChecksums) {
   }
 }
 
-// The gate passes with what passes and with failures that are known, not with what could not be
-// read, whatever was known of it, nor with a pass that should not be one.
+// The gate passes with cases that pass and with known failures. It does not pass with a case that
+// could not be read, even if its failure is known, and not with an unexpected pass.
 TEST(CaseReport, PassesWithWhatIsKnown) {
   for (const Outcome outcome :
        {Outcome::kPass, Outcome::kFail, Outcome::kUntrusted, Outcome::kNotComparable}) {
@@ -313,7 +314,7 @@ TEST(CaseReport, PassesWithWhatIsKnown) {
   }
 }
 
-// The worst outcome of a case comes first where cases are listed, and its exit status says it.
+// Cases are listed with the worst outcome first, and the exit status follows the worst outcome.
 TEST(CaseReport, RanksAndExitStatuses) {
   const auto rank = [](Outcome outcome) {
     CaseReport c = passed("x", 1);
@@ -336,7 +337,7 @@ TEST(CaseReport, RanksAndExitStatuses) {
   EXPECT_EQ(exit_code(Outcome::kUntrusted), 4);
 }
 
-// One case that is new is as much of a note as several.
+// The note is the same for one new case as for several.
 TEST(Baseline, NotesWhatItDoesNotHave) {
   const Baseline baseline = baseline_of(report_with({passed("x", 1)}));
   GateReport one = report_with({passed("x", 1), passed("y", 1)});
@@ -347,7 +348,8 @@ TEST(Baseline, NotesWhatItDoesNotHave) {
               ElementsAre("2 cases are not in the baseline; --update-baseline takes them up"));
 }
 
-// A case that passes now without metrics, as by its checksums alone, has nothing to be worse by.
+// A case that passes now without metrics, for example by its checksums only, is not compared: there
+// is no metric that could be worse.
 TEST(Baseline, WhatHasNoMetricsIsNotCompared) {
   const Baseline baseline = baseline_of(report_with({passed("x", 1), passed("y", 1)}));
   GateReport later = report_with({passed("x", 1), passed("y", 1)});

@@ -1,4 +1,4 @@
-// Which bound a case is judged by, asked of the function that chooses it.
+// Tests the choice of the bound for a case, by calling the function that chooses it.
 #include "assay/gate/bounds.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,8 @@ std::vector<ChosenBound> chosen(const Case& c, const BoundRequest& request) {
   return choose_bounds(c, float32(), request, {});
 }
 
-// A tolerance stands for the standards that have one: said once, it is judged by once.
+// A tolerance replaces those of the standards. Two standards with tolerances then give only one
+// check.
 TEST(ChooseBounds, ATolerancesStandardsAreOneCheck) {
   Case c;
   c.attributes["standard"] = std::string("torch,triton_ascend");
@@ -47,7 +48,7 @@ TEST(ChooseBounds, ATolerancesStandardsAreOneCheck) {
   EXPECT_EQ(chosen(c, {.standards = {"ulp(4)"}, .atol = 0.5}).size(), 2u);
 }
 
-// A tolerance alone says nothing of NaN, whatever the dtype; a standard that someone named does.
+// A tolerance without a standard has no rule for NaN, whatever the dtype. A named standard has one.
 TEST(ChooseBounds, ATolerancesNanIsThatOfANamedStandard) {
   Case own, of_standard;
   own.attributes["rtol"] = 0.25;
@@ -78,7 +79,7 @@ TEST(ChooseBounds, BudgetsAreShares) {
               "no error");
   }
   EXPECT_NE(error_of([&] { (void)chosen(c, {.rtol = 0.5, .max_mismatches = -1}); }), "no error");
-  // The case's own are held to the same.
+  // The same holds for the case's own standards and tolerance.
   Case own;
   own.attributes["rtol"] = 0.5;
   own.attributes["why"] = std::string("zeros are right");
@@ -96,8 +97,8 @@ TEST(ChooseBounds, BudgetsAreShares) {
               HasSubstr("max_mismatch_fraction must be from 0 to 1, but it is 1.5"));
 }
 
-// A case's budgets go with its own bound, and with the default where it has none; they do not hold
-// for a tolerance that the request gives, whatever standards it names beside it.
+// A case's budgets belong to its own bound, or to the default bound if the case has none. They do
+// not hold for a tolerance in the request, whatever standards the request names beside it.
 TEST(ChooseBounds, BudgetsOfTheCaseAreNotTheRequests) {
   Case c;
   c.attributes["max_mismatches"] = std::int64_t{3};
@@ -129,7 +130,7 @@ TEST(NamesBound, WhatSpeaksOfEveryDtype) {
   EXPECT_TRUE(names_bound(c, {}));
 }
 
-// torch takes the loosest tolerance of the two dtypes, of both its parts.
+// torch takes the looser tolerance of the two dtypes, for both rtol and atol.
 TEST(ChooseBounds, AGoldenResultOfLessPrecisionLoosens) {
   Case c;
   c.output().golden = Tensor::from_values(format_named("float64"), {1}, std::vector<double>{1});
@@ -142,7 +143,7 @@ TEST(ChooseBounds, AGoldenResultOfLessPrecisionLoosens) {
   EXPECT_EQ(torch().atol, 1e-5);
 }
 
-// Two tensors without a case go by the same rule, in either order of precision. The figures are
+// Two tensors without a case follow the same rule, in either order of precision. The figures are
 // those of torch.testing.assert_close(check_dtype=False).
 TEST(TensorChecks, TorchTakesTheLooserToleranceOfBothDtypes) {
   const struct {
@@ -160,7 +161,7 @@ TEST(TensorChecks, TorchTakesTheLooserToleranceOfBothDtypes) {
     EXPECT_EQ(checks[0].bound->rtol, row.rtol) << row.output << " " << row.golden;
     EXPECT_EQ(checks[0].bound->atol, row.atol) << row.output << " " << row.golden;
   }
-  // The verdict follows: 2 % is within bfloat16's tolerance of 3, and outside float32's.
+  // The verdict follows the bound: 2 % is within bfloat16's tolerance for 3, and outside float32's.
   const Tensor actual =
       Tensor::from_values(format_named("float32"), {1}, std::vector<double>{3.04});
   const Tensor expected =
@@ -173,7 +174,7 @@ TEST(TensorChecks, TorchTakesTheLooserToleranceOfBothDtypes) {
   EXPECT_THAT(actual, testing::Not(CloseTo(same).standard("torch")));
 }
 
-// A variable that is not set, or empty, asks for nothing: no tolerance of 0.
+// A variable that is not set or empty changes nothing. It does not mean a tolerance of 0.
 TEST(EnvironmentOverride, TakesWhatIsSetAlone) {
   struct Variable {
     explicit Variable(const char* named) : name(named) { unsetenv(name); }
@@ -201,7 +202,7 @@ TEST(EnvironmentOverride, TakesWhatIsSetAlone) {
   }
 }
 
-// A request is refused by the standard, and the machine, that it names wrongly.
+// The error names the standard or the machine of the request that does not exist.
 TEST(CheckRequest, NamesWhatIsUnknown) {
   const auto problem = [](const char* standard) {
     return error_of([&] { check_request({.standards = {standard}}); });
@@ -214,7 +215,7 @@ TEST(CheckRequest, NamesWhatIsUnknown) {
   EXPECT_NE(problem("bfloat17=torch"), "no error");
 }
 
-// Inputs are read where a bound, a checksum or a mutation needs them, and only there.
+// Inputs are read only if a bound, a checksum or a mutation needs them.
 TEST(NeedsInputs, WhereTheOperatorsOwnBoundIsAsked) {
   Case header;
   header.op = "softmax";
@@ -239,7 +240,8 @@ Case constant_product() {
   return c;
 }
 
-// Of a product both are asked where both are wanted, and each alone where it is wanted alone.
+// A product is judged by elements and by checksums if both are requested, and by only one of them
+// if only that one is requested.
 TEST(GateCase, ElementsAndChecksumsOfAProduct) {
   const Case c = constant_product();
   GateRequest request;
@@ -257,7 +259,7 @@ TEST(GateCase, ElementsAndChecksumsOfAProduct) {
   ASSERT_TRUE(report.abft.has_value());
 }
 
-// Checksums of attention stand beside its elements where they say something.
+// The checksums of attention are reported beside its elements if they decide anything.
 TEST(GateCase, ElementsAndChecksumsOfAttention) {
   Recipe recipe{&float32(), {24, 40, 16}};
   Case c = generate_case("attention", recipe);
@@ -271,7 +273,7 @@ TEST(GateCase, ElementsAndChecksumsOfAttention) {
   EXPECT_EQ(report.abft->outcome, Outcome::kPass) << report.abft->because;
 }
 
-// Mutations are tried on an output that passes, for what they show is that it might have failed.
+// Mutations are tried on an output that passes, because they show that it could have failed.
 TEST(GateCase, MutatesWhatPasses) {
   Case c = generate_case("matmul", {&float32(), {16, 32, 16}});
   c.output().golden = golden_result(c);
@@ -292,7 +294,7 @@ TEST(GateCase, MutatesWhatPasses) {
   EXPECT_TRUE(failed.mutations.empty());
 }
 
-// What checksums of golden results allow an element is what the case's bound allows it.
+// The checksums of golden results allow each element the same error as the case's bound.
 TEST(GateChecksums, ToleranceOfGoldenResults) {
   Case c;
   c.op = "softmax";
@@ -306,7 +308,7 @@ TEST(GateChecksums, ToleranceOfGoldenResults) {
   EXPECT_EQ(at_three({.standards = {"ulp(4)", "bit_equal"}}), 0) << "the least of all";
 }
 
-// A machine is known by a producer that has its name, not by one that begins alike.
+// A producer stands for a machine if it has the machine's name, not if its name only begins alike.
 TEST(GateChecksums, ProducersThatAreNoMachines) {
   const Case c = constant_product();
   const auto machine = [&](const char* producer) {
@@ -320,7 +322,7 @@ TEST(GateChecksums, ProducersThatAreNoMachines) {
   }
 }
 
-// A producer's name is looked up in the table alone: no file is read for it.
+// A producer's name is looked up only in the table of machines. No file is read for it.
 TEST(GateChecksums, ProducersNameNoMachineFiles) {
   static int asked = 0;
   set_machine_finder([](std::string_view) -> const Machine* {
@@ -333,8 +335,8 @@ TEST(GateChecksums, ProducersNameNoMachineFiles) {
   EXPECT_EQ(asked, 0);
 }
 
-// The output that the operator computes stays its case; of the others it is none, and they keep
-// nothing that is the operator's alone.
+// The output that the operator computes keeps its operator. Any other output becomes an external
+// case, without the attributes of the operator.
 TEST(OutputCase, OfTheOperatorAndOfNone) {
   Case c;
   c.name = "two";
@@ -355,7 +357,8 @@ TEST(OutputCase, OfTheOperatorAndOfNone) {
   EXPECT_EQ(judged_case(c).output_name(), own);
 }
 
-// Of a case whose one output has another name than the operator's row gives it, that is meant.
+// If a case has only one output, the operator computes that output, even if its name differs from
+// the operator's own name for it.
 TEST(OutputCase, TheOnlyOutputIsTheOperators) {
   Case c;
   c.name = "one";
@@ -371,8 +374,8 @@ TEST(OutputCase, TheOnlyOutputIsTheOperators) {
   EXPECT_THAT(computed_output(c).why_not, HasSubstr("and the case has shares, sums"));
 }
 
-// Indices are judged by the bound of the output that has their values: its tolerance, where it has
-// one; else its standards, of indices.
+// Indices are judged by the bound of the output that holds their values. If that output has a
+// tolerance, the indices take it. Otherwise they take its standards, each as `indices(...)`.
 TEST(OutputCase, IndicesTakeTheBoundOfTheirValues) {
   Case c;
   c.name = "topk";
@@ -395,7 +398,7 @@ TEST(OutputCase, IndicesTakeTheBoundOfTheirValues) {
     with = c;
     with.outputs["indices"].attributes[name] = 0.5;
     EXPECT_EQ(judged_case(with, "indices").text("standard"), "indices") << "has its own " << name;
-    // It has one of its own: of the values' it takes nothing, not the other half either.
+    // The indices have a tolerance of their own. They take neither half of the values' tolerance.
     for (const char* theirs : {"rtol", "atol"}) {
       with.outputs["values"].attributes[theirs] = 0.25;
     }
@@ -403,7 +406,7 @@ TEST(OutputCase, IndicesTakeTheBoundOfTheirValues) {
     EXPECT_EQ(own.real(name), 0.5);
     EXPECT_EQ(own.attributes.count("rtol") + own.attributes.count("atol"), 1u) << name;
   }
-  // Both halves at once, of the values and of the indices' own.
+  // Both halves at once: of the values, then of the indices themselves.
   for (const char* name : {"rtol", "atol"}) c.outputs["values"].attributes[name] = 0.25;
   Case one = judged_case(c, "indices");
   EXPECT_EQ(one.real("rtol"), 0.25);
@@ -415,7 +418,7 @@ TEST(OutputCase, IndicesTakeTheBoundOfTheirValues) {
   EXPECT_EQ(one.real("atol"), 0.5);
 }
 
-// One that the request gives alone sets the case's budgets aside, too: a standard or a tolerance.
+// A request that gives only a standard or only a tolerance also drops the case's budgets.
 TEST(ChooseBounds, EitherOfTheRequestsSetsTheCasesBudgetsAside) {
   Case c;
   c.attributes["rtol"] = 0.5;
@@ -425,7 +428,8 @@ TEST(ChooseBounds, EitherOfTheRequestsSetsTheCasesBudgetsAside) {
   EXPECT_EQ(chosen(c, {.rtol = 0.25}).at(0).bound->max_mismatches, std::nullopt);
 }
 
-// The reason that a case gives for its blindness is none for another share that the request asks.
+// The case's reason for its blindness does not hold for another share of blind elements in the
+// request.
 TEST(ChooseBounds, AReasonGoesWithItsShare) {
   Case c;
   c.attributes["rtol"] = 0.5;
@@ -439,7 +443,7 @@ TEST(ChooseBounds, AReasonGoesWithItsShare) {
   EXPECT_EQ(asked.max_blind_why, "");
 }
 
-// What the case says of its data, and what the request does, holds beside the operator's own bound.
+// The policies of the case and of the request also hold with the operator's own bound.
 TEST(ChooseBounds, PoliciesHoldBesideTheOperatorsOwnBound) {
   Case c = constant_product();
   const Bound plain = *chosen(c, {}).at(0).bound;
@@ -452,7 +456,7 @@ TEST(ChooseBounds, PoliciesHoldBesideTheOperatorsOwnBound) {
   EXPECT_EQ(chosen(c, {}).at(0).bound->max_mismatches, 3);
 }
 
-// A name that is wrong is its giver's fault: the case is named for its own alone.
+// An error in a standard's name names the case only if the case gave that name.
 TEST(ChooseBounds, AWrongNameIsTheFaultOfWhoGaveIt) {
   Case c;
   c.name = "mine";
@@ -464,7 +468,8 @@ TEST(ChooseBounds, AWrongNameIsTheFaultOfWhoGaveIt) {
   EXPECT_THAT(error_of([&] { (void)chosen(c, {}); }), testing::StartsWith("case mine: "));
 }
 
-// What is asked of a verdict by the expected error holds where the operator's own bound has to do.
+// The budgets of the request also hold if the expected error is not known and the operator's own
+// bound replaces it.
 TEST(GateCase, BudgetsHoldWhereTheExpectedErrorIsNotKnown) {
   Case c = generate_case("gelu", Recipe{&float32(), {50}});
   c.output().golden = golden_result(c);
@@ -481,8 +486,8 @@ TEST(GateCase, BudgetsHoldWhereTheExpectedErrorIsNotKnown) {
   }
 }
 
-// Indices are of the input and along the axis that the case names: here columns of a 3 x 2 input,
-// sorted downwards, of which a row would be another order.
+// The input and the axis of the indices are those of the case. Here they are columns of a 3 x 2
+// input, sorted downwards, and a row would have another order.
 TEST(ElementChecks, IndicesAreOfTheCasesInputAndAxis) {
   const Format& index = format_named("int64");
   Case c;
@@ -498,7 +503,7 @@ TEST(ElementChecks, IndicesAreOfTheCasesInputAndAxis) {
   const ElementCheck check = element_checks(c, index, {}).at(0);
   EXPECT_EQ(check.index_source, &c.inputs["x"]);
   EXPECT_EQ(check.index_axis, 0);
-  // The equal elements of the first column, exchanged.
+  // The equal elements of the first column are exchanged.
   const Tensor output = Tensor::from_values(index, {3, 2}, std::vector<double>{2, 0, 1, 1, 0, 2});
   EXPECT_EQ(gate_case(c, output).outcome(), Outcome::kPass) << gate_case(c, output).because();
 }

@@ -1,6 +1,6 @@
-// Every standard and every shipped case through all callers of the gate: matchers, the command
-// line, the dataset tests' runner, campaigns. They must say the same: outcome, misses, worst
-// element, and reason.
+// Judges every shipped case by every standard, through all callers of the gate: matchers, the
+// command line, the runner of the dataset tests and campaigns. All must report the same outcome,
+// mismatches, worst element and reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,10 +28,10 @@
 namespace assay {
 namespace {
 
-// What is judged: the cases of a file, emulated by a machine or as a producer recorded them.
+// The cases of a file, emulated by a machine or as a producer recorded them.
 struct Judged {
   std::string file, machine, producer;
-  std::size_t place = 0;  // in the list of all
+  std::size_t place = 0;  // in the list of all such rows
 
   std::string name() const { return file + "_" + (machine.empty() ? producer : machine); }
   std::string options() const {
@@ -39,14 +39,16 @@ struct Judged {
   }
 };
 
-// Every fourth standard of the operators' samples, every sixteenth of the others, from another
-// place for each that is judged: together they put every standard to every operator but few.
+// Returns every fourth standard for the operators' samples, and every sixteenth for the others. The
+// first one differs from row to row, so that together they apply every standard to almost every
+// operator.
 std::vector<std::string> standards_for(const Judged& judged) {
-  // expected_error on a machine takes the path of accumulation on one, and an emulation each time.
+  // With a machine, expected_error takes the same path as accumulation with one, and needs an
+  // emulation each time.
   std::vector<std::string> own = {"accumulation", "accumulation(hopper)", "expected_error",
                                   "ulp(4)", "bit_equal"};
   const bool is_small = judged.file.starts_with("operators");
-  // Of large products it takes most of the time.
+  // For large products, this standard takes most of the time.
   if (!is_small && walks_a_share()) std::erase(own, "expected_error");
   std::vector<std::string> names =
       is_small ? own : std::vector<std::string>{own[judged.place % own.size()]};
@@ -56,7 +58,8 @@ std::vector<std::string> standards_for(const Judged& judged) {
   return names;
 }
 
-// Of several producers the recorded outputs, of several machines what each computes.
+// Returns each file with each of its producers (recorded outputs) and with each of two machines
+// (computed outputs).
 std::vector<Judged> all_judged() {
   std::vector<Judged> all;
   const std::filesystem::path samples = ASSAY_SOURCE_DIR "/datasets/samples";
@@ -94,7 +97,7 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
     return text;
   }
 
-  // The case's output under test; why there is none where there is none.
+  // Returns the case's output under test. Without one, returns nothing and sets `why_not`.
   std::optional<Tensor> output_of(const Case& c, std::string& why_not) const {
     if (GetParam().machine.empty()) {
       const auto recorded = c.output().recorded.find(producer());
@@ -110,7 +113,7 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
     }
   }
 
-  // One verdict a standard by the matcher, each asked for by itself.
+  // Returns one report of the matcher for each standard, each from a separate check.
   std::vector<MatchReport> by_matcher(const Case& c, const Tensor& output) const {
     std::vector<MatchReport> reports;
     for (const std::string& s : all_standards()) {
@@ -119,7 +122,7 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
     return reports;
   }
 
-  // The samples without any words about their bounds, each with a golden result.
+  // The samples with golden results, but without any attributes for their bounds.
   std::string unnamed_file() const {
     const DatasetFile sample(file());
     DatasetWriter writer(path("unnamed.h5"));
@@ -136,7 +139,8 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
     return path("unnamed.h5");
   }
 
-  // What a campaign says of the clean result; `standard` is empty where nothing is asked.
+  // Compares a campaign's verdict on the clean result with `verdict`. `standard` is empty if the
+  // campaign names none.
   void expect_campaign(const Case& c, const Tensor& output, const std::string& standard,
                        const Verdict& verdict) const {
     campaign::Cell cell;
@@ -168,7 +172,7 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
   }
 };
 
-// Lines without what names the caller.
+// Returns the lines without the ones that name the caller.
 std::string without_reproducer(const std::string& text) {
   std::string out;
   for (const std::string& line : split(text, '\n')) {
@@ -216,7 +220,7 @@ TEST_P(Callers, SayTheSame) {
     EXPECT_EQ(row["because"], report.because());
     const std::vector<MatchReport> matched = by_matcher(c, *output);
     if (!c.output().golden) {
-      // There is nothing to hold the output against, whatever the standard.
+      // There is no reference for the output, whatever the standard.
       ASSERT_EQ(report.verdicts.size(), 1u);
       EXPECT_EQ(report.outcome(), Outcome::kNotComparable);
       for (const MatchReport& match : matched) EXPECT_EQ(match.text, report.because());
@@ -250,7 +254,8 @@ TEST_P(Callers, SayTheSame) {
   }
 }
 
-// No words at all: the operators' own bounds. (A case of a cast or product of integers is exact.)
+// Without any attributes, the operators' own bounds apply. (A case of a cast or of a product of
+// integers is exact.)
 TEST_P(Callers, SayTheSameWhereNothingIsAsked) {
   const std::string unnamed = unnamed_file();
   const std::string line =
@@ -286,7 +291,7 @@ TEST_P(Callers, SayTheSameWhereNothingIsAsked) {
     EXPECT_EQ(row["verdicts"][0]["bound"]["origin"], v.bound.origin);
     EXPECT_EQ(row["verdicts"][0]["bound"]["standard"], v.bound.standard);
     EXPECT_TRUE(v.bound.origin == "operator" || !v.notes.empty());
-    // Right results: nothing but the bound's own blindness may speak against them.
+    // The results are right. Only the bound's own blindness may keep them from passing.
     EXPECT_NE(v.outcome, Outcome::kFail) << explain(v);
     const MatchReport close = CloseTo(c).producer(producer()).check(*output);
     EXPECT_EQ(close.outcome, v.outcome);
@@ -299,7 +304,7 @@ TEST_P(Callers, SayTheSameWhereNothingIsAsked) {
   }
 }
 
-// The case's own words, without a standard of the request; checksums beside them.
+// The case's own attributes apply, without a standard in the request, and with checksums.
 TEST_P(Callers, SayTheSameOfTheCasesOwnBoundsAndChecksums) {
   const std::string line = formatted("assay gate {}{} --abft rounding_variance --json r.json -q",
                                      shell_word(file()), GetParam().options());

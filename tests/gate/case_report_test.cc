@@ -1,4 +1,4 @@
-// What a report says of its cases together.
+// Tests how a report sums up its cases.
 #include "assay/gate/case_report.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,8 @@ CaseReport of_output(const std::string& name, const std::string& output, Outcome
   return c;
 }
 
-// Of each case there is one, its worst output, the last case of the report included.
+// The list holds one report of each case: its worst output. It includes the last case of the
+// report.
 TEST(WorstOutputs, OneOfEachCase) {
   GateReport report;
   EXPECT_TRUE(worst_outputs(report).empty());
@@ -38,8 +39,8 @@ TEST(WorstOutputs, OneOfEachCase) {
   EXPECT_EQ(worst[2], &report.cases[3]);
 }
 
-// The places of misses are those of the whole output, by position and by index alike: here each
-// element says where it stands.
+// The place of a mismatch is its place in the whole output, both as a position and as an index.
+// Here the value of each element gives its place.
 TEST(SampledRows, MissesLieWhereTheyLieInTheWholeOutput) {
   constexpr std::int64_t kRows = 40, kColumns = 4;
   Case c;
@@ -70,8 +71,8 @@ TEST(SampledRows, MissesLieWhereTheyLieInTheWholeOutput) {
   EXPECT_GE(last, 5) << "the rows drawn are not the first ones alone";
 }
 
-// What a sample leaves open is said where it leaves out a row, and nothing is where it has them
-// all.
+// If the sample leaves out a row, the report says what the sample leaves open. If it has all rows,
+// the report says nothing.
 TEST(SampledRows, SayWhatTheyLeaveOpen) {
   Case c;
   c.name = "p";
@@ -94,7 +95,8 @@ TEST(SampledRows, SayWhatTheyLeaveOpen) {
   }
 }
 
-// Of several verdicts the one that decides has the remark's word, the others keep their own.
+// If a case has several verdicts, the one that decides has the remark's word. The others keep their
+// own.
 TEST(CaseReportWords, TheDecidingVerdictHasTheRemarks) {
   CaseReport c = of_output("x", "", Outcome::kPass);
   c.verdicts.push_back(of_output("x", "", Outcome::kFail).verdicts[0]);

@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-// Some values of few digits, so that many share theirs, of all sizes and of both signs.
+// Returns values with few digits, so that many share their digits, of all sizes and both signs.
 std::vector<double> drawn(std::int64_t n) {
   Random random(20261129, static_cast<std::uint64_t>(n));
   std::vector<double> values;
@@ -28,7 +28,8 @@ std::vector<double> drawn(std::int64_t n) {
   return values;
 }
 
-// Small integers, whose sums are exact in any order. Elements that are not finite bring nothing.
+// Returns a small integer, so that sums are exact in any order. Elements that are not finite add
+// nothing.
 double term_of(const std::vector<double>& values, std::size_t i) {
   return std::isfinite(values[i]) ? static_cast<double>(i % 7) : 0;
 }

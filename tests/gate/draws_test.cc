@@ -1,5 +1,5 @@
-// Draws through all doors: the gate, the command line with its reports, the dataset tests' runner
-// and the matchers, with and without a golden result.
+// Tests draws through all callers: the gate, the command line with its reports, the runner of the
+// dataset tests and the matchers, with and without a golden result.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ Case noise(const std::string& name, const std::vector<double>& values) {
   return c;
 }
 
-// Dropout of x, whose golden result without dropout is x; the case has the law's p.
+// Returns a dropout of x. Its golden result is x itself, and the case has the law's p.
 Case dropout(const std::string& name, double p, double done) {
   const std::vector<double> x = uniforms(1), u = uniforms(2);
   std::vector<double> y;
@@ -86,7 +86,7 @@ TEST_F(GateDraws, NeedNoGoldenResult) {
   for (const auto& test : cases[1]["verdicts"][0]["tests"]) EXPECT_EQ(test["passed"], true) << test;
   EXPECT_THAT(read("r.html"), HasSubstr("between elements 1 apart (p "));
   EXPECT_THAT(read("r.xml"), HasSubstr("between elements 1 apart (p "));
-  // By any other standard there has to be one.
+  // Any other standard needs a golden result.
   EXPECT_THAT(run("assay gate noise.h5 --standard torch").out,
               HasSubstr("case lanes has no golden result"));
   EXPECT_THAT(run("assay gate noise.h5 --standard 'distribution(unifrom)'").err,
@@ -132,7 +132,8 @@ TEST(GateCaseOfDraws, AreHeldAgainstTheInputWithoutAGoldenResult) {
   EXPECT_EQ(gate_case(c, output).outcome(), Outcome::kFail) << "another tensor's elements";
 }
 
-// A law of its own needs neither a golden result nor an input, dropout one of both.
+// A law with its own parameters needs neither a golden result nor an input. Dropout needs one of
+// the two.
 TEST(GateCaseOfDraws, WhichLawsNeedAGoldenResult) {
   Case c = noise("x", uniforms(3));
   const GateRequest request{.bounds = {.standards = {"distribution(uniform)"}}};

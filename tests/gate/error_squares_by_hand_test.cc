@@ -19,11 +19,12 @@ TEST(ErrorTest, OfNoElementsExpectsNoError) {
   EXPECT_FALSE(test.squares);
 }
 
-// An element at a number of the format, whose error before the last rounding deviates by a quarter
-// ulp: it is k ulps with the probability that a normal number has between k - 1/2 and k + 1/2 of
-// them. What one square may be, with probability exp(-t), is Bernstein's bound: its mean, the root
-// of 2 t times its variance, and t times the largest of a third of a step and the root of 2 of its
-// deviation; all where deviations are 1.15 times theory's.
+// One element lies at a number of the format, and its error before the last rounding has a
+// deviation of 0.25 or 0.4 ulp. After rounding, it is k ulps off with the probability that a normal
+// number lies between k - 1/2 and k + 1/2 ulps. Bernstein's bound gives the largest square with
+// probability exp(-t). It is the sum of the mean, sqrt(2 t variance), and t times the larger of a
+// third of a step and sqrt(2) deviations of the square. All deviations are 1.15 times those of the
+// theory.
 TEST(ErrorTest, TheLimitOfOneRoundedElementByHand) {
   constexpr double kUlp = 0x1p-7;
   for (const double deviation : {0.25, 0.4}) {
@@ -53,8 +54,8 @@ TEST(ErrorTest, TheLimitOfOneRoundedElementByHand) {
   }
 }
 
-// Right results that are exact but for the golden result's own error, 2^-51 of the element: that
-// deviates 1.15 times as far, and kappa times.
+// The right results are exact. Only the golden result's own error is left, which is 2^-51 of the
+// element. It counts with 1.15 times its deviation, times kappa.
 TEST(ErrorTest, OfExactResultsTheGoldenResultsErrorIsLeft) {
   ExpectedErrors errors;
   errors.resize(2);

@@ -1,5 +1,5 @@
-// The parts of the standard `expected_error` that are computed by hand: what the sum of squared
-// errors may be, and what is said of errors of a known size.
+// Tests the parts of the standard `expected_error` that can be computed by hand: the limits of the
+// sum of squared errors, and the texts about errors of a known size.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,18 +19,18 @@ Tensor wide_values(const Shape& shape, const std::vector<double>& values) {
   return Tensor::from_values(format_named("float64"), shape, values);
 }
 
-// Of a normal number with mean m and deviation s the square has the mean m^2 + s^2 and the variance
-// 2 s^4 + 4 m^2 s^2.
+// The mean and the deviation of the square of a normal number with mean m and deviation s. The mean
+// is m^2 + s^2, and the variance is 2 s^4 + 4 m^2 s^2.
 struct NormalSquare {
   NormalSquare(double m, double s)
       : mean(m * m + s * s), deviation(std::sqrt(2 * std::pow(s, 4) + 4 * m * m * s * s)) {}
   double mean, deviation;
 };
 
-// Weighed sums of squares of normal numbers are beyond their mean by sqrt(2 v t) + l t, v the sum
-// of their variances and l sqrt(2) times the largest of their deviations, with a probability of
-// exp(-t) (Laurent and Massart, lemma 1): here of a fourth of 1e-9. Deviations may be 1.15 times as
-// large, or as small. Elements of the same digits are taken as one.
+// A weighted sum of squares of normal numbers exceeds its mean by sqrt(2 v t) + l t with a
+// probability of exp(-t) (Laurent and Massart, lemma 1). Here v is the sum of the variances, and l
+// is sqrt(2) times the largest deviation of a term. The probability is a fourth of 1e-9. Deviations
+// may be 1.15 times as large, or as small. Elements with the same digits count as one.
 TEST(ErrorSquares, LimitByHand) {
   ExpectedErrors errors;
   errors.resize(4);
@@ -41,7 +41,8 @@ TEST(ErrorSquares, LimitByHand) {
       error_test(errors, wide_values({4}, {1, 1.25, 1.5, 4}), format_named("float32"));
   ASSERT_TRUE(test.squares);
   const double t = std::log(4.0) + 9 * std::log(10.0);
-  // Each weighs by its expected square, 5, 1, 1/4 and 5: their expected sum is 4.
+  // Each element is divided by its expected square (5, 1, 1/4 and 5), so that the expected sum is
+  // 4.
   const NormalSquare large(2, 1.15), middle(0, 1.15), small(0, 1.15 / 2);
   const double high = 2 * large.mean / 5 + middle.mean + 4 * small.mean;
   // The first and the last are 1 and 4, which have the same digits.
@@ -51,12 +52,12 @@ TEST(ErrorSquares, LimitByHand) {
   const double largest = std::sqrt(2.0) * std::max({of_two, of_one, of_small});
   const double most = (high + std::sqrt(2 * variances * t) + largest * t) / 4;
   EXPECT_NEAR(test.squares->limit, most, 2e-6 * most);
-  // Chance leaves nothing at least: so few elements may all be right.
+  // There is no lower limit: so few elements may all be right.
   EXPECT_EQ(test.squares->parameter, 0);
 }
 
-// With very many elements of little chance there is a least sum, too: below the mean by the square
-// root alone.
+// With very many elements that vary little, there is also a lower limit of the sum. It lies below
+// the mean by only the square root.
 TEST(ErrorSquares, LeastByHand) {
   constexpr std::size_t kMany = 4000;
   ExpectedErrors errors;
@@ -100,9 +101,9 @@ struct EqualElements {
   }
 };
 
-// Inputs are named if their rounding leaves less than a fourth of the squared errors. It leaves
-// exactly a fourth of an output that is as far below 1 as the product is above, because all formats
-// of fewer bits round that to 1.
+// Inputs are named if their rounding leaves less than a fourth of the squared errors. If the output
+// is as far below 1 as the product is above, it leaves exactly a fourth, because all formats of
+// fewer bits round the product to 1.
 TEST(LikelyArithmetic, ConversionsLeaveLessThanAFourth) {
   const EqualElements equal(1 + 0x1p-13);
   EXPECT_EQ(equal.said(1 - 0x1p-13), "");
@@ -110,8 +111,8 @@ TEST(LikelyArithmetic, ConversionsLeaveLessThanAFourth) {
   EXPECT_EQ(equal.said(1 - 0x1p-12), "");
 }
 
-// What elements of a line have in common is one error that all of them share: its square, by the
-// weights of all, has twice that sum as its largest step, and twice its square as its variance.
+// The elements of a line share one error. The square of that error, weighted for all elements, has
+// twice the weighted sum as its largest step, and twice the square of that sum as its variance.
 TEST(ErrorSquares, OfALineThatSharesItsErrorByHand) {
   ExpectedErrors errors;
   errors.resize(4);

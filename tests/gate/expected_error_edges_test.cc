@@ -1,5 +1,5 @@
-// The edges of the standard `expected_error`: what is kept where the operator's own bound takes its
-// place, results of another dtype, and errors that lie at a limit exactly.
+// Tests the edges of the standard `expected_error`: the policies that stay if the operator's own
+// bound replaces it, results of another dtype, and errors exactly at a limit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ Case with_golden(Case c) {
   return c;
 }
 
-// One product over and over: its errors have one sign, which is no chance.
+// The same product over and over. Its errors have one sign, which is not chance.
 Case equal_products() {
   Case c = generate_case("matmul", {&format_named("float32"), {4, 3000, 4}});
   for (auto& [name, input] : c.inputs) {
@@ -42,7 +42,8 @@ ElementCheck check_of(const Case& c, const Format& output, const BoundRequest& r
   return element_checks(c, output, {.bounds = request}).at(0);
 }
 
-// The bound that is judged by instead has the operator's rule, and of all else what was asked for.
+// The bound that replaces the standard has the operator's rule. All its policies come from the
+// request.
 void expect_policies(const Case& c, const BoundRequest& request) {
   const Format& f = format_named("float32");
   const Bound asked = *choose_bounds(c, f, request).at(0).bound;
@@ -91,7 +92,7 @@ TEST(ExpectedErrorInstead, KeepsWhatWasAskedFor) {
   }
 }
 
-// A right result of another dtype than what is judged says nothing of its errors.
+// A right result of another dtype than the judged output shows nothing about the output's errors.
 TEST(ExpectedErrorOfAMachine, IsAskedOfTheSameDtypeAlone) {
   const Case c = equal_products();
   const BoundRequest request{.standards = {"expected_error(cpu_fma)"}};
@@ -103,8 +104,8 @@ TEST(ExpectedErrorOfAMachine, IsAskedOfTheSameDtypeAlone) {
   EXPECT_THAT(other.notes, IsEmpty());
 }
 
-// A result that is rounded once has one error, which is the least that is expected: right results
-// have it, and none is less.
+// A result that is rounded only once has the smallest expected error. Right results have exactly
+// that error, and no result can have less.
 TEST(ExpectedErrorOfAMachine, AResultWithTheLeastErrorIsNotMorePreciseThanThat) {
   Case c;
   c.name = "m";
@@ -121,7 +122,8 @@ TEST(ExpectedErrorOfAMachine, AResultWithTheLeastErrorIsNotMorePreciseThanThat) 
   EXPECT_EQ(check.bound->limits[0].parameter, 1);
 }
 
-// bfloat16 has as few bits as float16, but more range: its inputs were never rounded to that.
+// bfloat16 inputs have no more bits than float16, but a larger range. A conversion to float16 is
+// therefore never their cause.
 TEST(LikelyArithmetic, IsNoConversionToAsManyBits) {
   Case c;
   c.name = "x";
@@ -139,7 +141,7 @@ TEST(LikelyArithmetic, IsNoConversionToAsManyBits) {
   EXPECT_EQ(likely_arithmetic(c, machine_named("ascend910b"), output, golden, test, 1), "");
 }
 
-// What has no weight has no part in it: an infinity that is right hides no cause.
+// Elements without a weight do not count: a right infinity does not hide a cause.
 TEST(LikelyArithmetic, IsSoughtOfElementsWithAWeightAlone) {
   constexpr std::size_t kMany = 64;
   const Format& f = format_named("float32");

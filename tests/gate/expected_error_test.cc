@@ -1,5 +1,5 @@
-// The standard `expected_error`: right results of every operator and machine pass, wrong arithmetic
-// does not though the operator's own bound lets it through, and what was found is said.
+// Tests the standard `expected_error`. Right results of every operator and machine pass. Wrong
+// arithmetic fails even if the operator's own bound passes it, and the text names the cause.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ Verdict judged(const Case& c, const Tensor& output, const char* standard = "expe
   return gate_case(c, output, request).verdicts.at(0);
 }
 
-// The case's product, computed with another one's operands or unit.
+// Returns the case's product, computed with the operands or the unit of another case.
 Tensor wrong(const Case& c, const std::map<std::string, Attribute>& attributes,
              const char* machine) {
   Case other = c;
@@ -86,7 +86,7 @@ Tensor with_inputs_in(const Case& c, const char* narrow, const Machine& machine)
   return emulate(other, machine);
 }
 
-// Sums in an accumulator of this format, as a whole.
+// Returns the product with all sums in an accumulator of this format.
 Tensor summed_in(const Case& c, const char* accumulator) {
   DotModel model = dot_model(machine_named("ascend910b"), c.input("a").format());
   model.accumulator.value = accumulator;
@@ -98,7 +98,7 @@ Tensor summed_in(const Case& c, const char* accumulator) {
                              std::vector<double>(sums.begin(), sums.end()));
 }
 
-// K in parts, each rounded to a format.
+// Returns the product with K in parts, each rounded to a format.
 Tensor split_in(const Case& c, std::int64_t parts, const char* narrow) {
   const MatmulShape s = matmul_shape(c);
   const std::vector<double> a = c.input("a").view().values(), b = c.input("b").view().values();
@@ -190,7 +190,8 @@ TEST(ExpectedError, RightResultsOfEveryOperatorPass) {
         const Verdict named = judged(c, output, "expected_error", &machine_named(name));
         EXPECT_THAT(named.outcome, testing::AnyOf(Outcome::kPass, Outcome::kUntrusted))
             << named.because;
-        // Without a machine too, where that means sums of as many bits as it has.
+        // The verdict without a machine must not fail either, if sums then have as many bits as the
+        // machine's.
         const bool half_unit = std::string(name) == "ascend910b" && !is_product(c);
         if (!half_unit) {
           const Verdict any = judged(c, output);
@@ -204,7 +205,7 @@ TEST(ExpectedError, RightResultsOfEveryOperatorPass) {
   EXPECT_GT(judged_by_theory, 120);  // of some 170
 }
 
-// Float32 sums of float32 products, in orders that no machine's model has.
+// Returns float32 sums of float32 products, in orders that no machine's model has.
 Tensor summed_in_order(const Case& c, const char* order) {
   const MatmulShape s = matmul_shape(c);
   const std::vector<double> a = c.input("a").view().values(), b = c.input("b").view().values();
@@ -257,16 +258,17 @@ TEST(ExpectedError, FindsTheSquaresThatTheoryExpects) {
     const Verdict v = judged(c, emulate(c, ascend()), "expected_error(ascend910b)");
     EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
     ASSERT_EQ(v.readings.size(), std::string(output) == "float32" ? 1u : 2u);
-    // 4096 squares of independent errors: within 0.12 but for one in ten million.
+    // With 4096 squares of independent errors, the value is within 0.12 except for one in ten
+    // million.
     EXPECT_NEAR(v.readings[0].value, 1, 0.12) << output;
-    EXPECT_LT(v.readings[0].limit.limit, 1.7);  // a third more in the root is 1.78
+    EXPECT_LT(v.readings[0].limit.limit, 1.7);  // a third more in the root is 1.78 in the square
     EXPECT_THAT(v.notes, IsEmpty());
   }
 }
 
 // -- Wrong arithmetic --
 
-// Float32 outputs: everything is told, and by name.
+// For float32 outputs, every kind of wrong arithmetic is found and named.
 TEST(ExpectedError, TellsWrongArithmeticInFloat32Outputs) {
   for (const char* distribution : {"normal", "normal,mean=1"}) {
     const Case c = drawn_product("float32", distribution);
@@ -287,7 +289,7 @@ TEST(ExpectedError, TellsWrongArithmeticInFloat32Outputs) {
   }
 }
 
-// Sums whose accumulator has 14 bits, as some units of 8-bit floats have it.
+// Sums in an accumulator of 14 bits, as some units have for 8-bit floats.
 TEST(ExpectedError, TellsSumsOfFewBits) {
   const Case c = drawn_product();
   DotModel model = dot_model(ascend(), c.input("a").format());
@@ -303,7 +305,7 @@ TEST(ExpectedError, TellsSumsOfFewBits) {
               HasSubstr("errors as large as those of sums of 14 bits"));
 }
 
-// The golden result with so many times the errors of an output.
+// Returns the golden result plus `times` the errors of an output.
 Tensor with_errors_of(const Case& c, const Tensor& output, double times) {
   std::vector<double> values = c.output().golden->view().values();
   const std::vector<double> wrong_values = output.view().values();
@@ -313,7 +315,8 @@ Tensor with_errors_of(const Case& c, const Tensor& output, double times) {
   return Tensor::from_values(output_format(c), output.shape(), values);
 }
 
-// What is named explains most of the errors, or is of about their size; else nothing is named.
+// A cause is named only if it explains most of the errors, or if its errors have about the same
+// size.
 TEST(ExpectedError, NamesNothingThatIsFarOff) {
   const Case c = drawn_product();
   const auto says = [&](const Tensor& output) {
@@ -330,7 +333,8 @@ TEST(ExpectedError, NamesNothingThatIsFarOff) {
   EXPECT_THAT(says(with_errors_of(c, inputs, 0.62)), Not(HasSubstr("errors like those of")));
 }
 
-// The operator's own bound lets through what is told here. By default both judge.
+// The operator's own bound passes these outputs, and expected_error does not. By default both
+// judge.
 TEST(ExpectedError, SeesWhatTheOperatorsBoundDoesNot) {
   const Case c = drawn({"matmul", "float32", {16, 4096, 16}});
   const Tensor tf32 = with_inputs_in(c, "tfloat32", ascend());
@@ -352,7 +356,8 @@ TEST(ExpectedError, SeesWhatTheOperatorsBoundDoesNot) {
   EXPECT_THAT(v.because, HasSubstr("differ by more than the expected error"));
 }
 
-// Outputs of 16 bits: what raises the root mean square by a third and far less.
+// For 16-bit outputs, the standard finds errors that raise the root mean square by a third, and by
+// far less.
 TEST(ExpectedError, TellsWrongArithmeticInHalfOutputs) {
   for (const char* output : {"float16", "bfloat16"}) {
     const Case c = drawn_product(output);
@@ -398,16 +403,16 @@ TEST(ExpectedError, NotesMorePrecisionThanClaimed) {
   EXPECT_EQ(v.outcome, Outcome::kPass);
   EXPECT_THAT(v.notes, ElementsAre(StartsWith("computed in more precision than claimed: squared "
                                               "errors are ")));
-  // Of sums in any order nobody claims more.
+  // Without a machine, no precision is claimed that an exact result could exceed.
   EXPECT_THAT(judged(c, emulate(c, machine_named("exact"))).notes, IsEmpty());
-  // Exactly representable results have no error: nothing can be known.
+  // Results that are exactly representable have no error, so that nothing can be known.
   const Case exact = drawn({"matmul", "float16", {8, 64, 8}, "integers"});
   EXPECT_THAT(judged(exact, emulate(exact, ascend()), "expected_error(ascend910b)").notes,
               IsEmpty());
 }
 
 TEST(ExpectedError, FallsBackWhereTheoryDoesNotHold) {
-  // One product over and over: its errors have one sign.
+  // The same product over and over: its errors have one sign.
   Case c = drawn({"matmul", "float32", {4, 3000, 4}});
   for (auto& [name, input] : c.inputs) {
     input = Tensor::from_values(
@@ -457,7 +462,7 @@ TEST(ExpectedError, IsAMatcherToo) {
 
 // -- The theory's parts --
 
-// An element next to no tie has one right rounding, whatever the rest of the row.
+// An element that is not close to a tie has one right rounding, whatever the rest of the row is.
 TEST(ErrorTest, KnowsTheRoundingOfEachElement) {
   ExpectedErrors errors;
   errors.resize(3);
@@ -475,7 +480,7 @@ TEST(ErrorTest, KnowsTheRoundingOfEachElement) {
 
 }  // namespace
 
-// Where chance reaches over many roundings, the last one adds the error of its own: a twelfth of a
+// If chance reaches over many roundings, the last rounding adds an error of its own: a twelfth of a
 // squared ulp.
 TEST(ErrorTest, CountsTheLastRounding) {
   ExpectedErrors errors;
@@ -490,9 +495,9 @@ TEST(ErrorTest, CountsTheLastRounding) {
   }
 }
 
-// Half of 1e-9 is left to both sides of n elements alike: kappa = sqrt(2 ln(4 n / 1e-9)), by the
-// bound exp(-kappa^2 / 2) of a normal's tail. Deviations count 1.15 times, and the mean may be off
-// by the drift.
+// Half of 1e-9 is shared by both sides of n elements. With the bound exp(-kappa^2 / 2) of a
+// normal's tail, kappa = sqrt(2 ln(4 n / 1e-9)). Deviations count 1.15 times, and the mean may be
+// off by the drift.
 TEST(ErrorTest, BoundsOfElementsByHand) {
   ExpectedErrors errors;
   errors.resize(4);
@@ -510,8 +515,8 @@ TEST(ErrorTest, BoundsOfElementsByHand) {
   EXPECT_LE(4 * std::erfc(kappa / std::sqrt(2.0)), kErrorBudget / 2);
 }
 
-// An element's square weighs by what is expected of it: the last rounding's twelfth of a squared
-// ulp, and what chance and the mean add to that.
+// The square of an element is weighted by its expected square. That is a twelfth of a squared ulp
+// for the last rounding, plus the parts of chance and of the mean.
 TEST(ErrorTest, WeightsByHand) {
   ExpectedErrors errors;
   errors.resize(3);
@@ -528,8 +533,8 @@ TEST(ErrorTest, WeightsByHand) {
   EXPECT_NEAR(weight(1) / weight(2), (1.0 / 12 + 1 + 9.0 / 16) / (1.0 / 12 + 1), 1e-9);
 }
 
-// An element that chance may carry beyond the largest number has no expected square, and leaves
-// those of the others what they are.
+// An element that chance may carry beyond the largest number has no expected square. It does not
+// change those of the others.
 TEST(ErrorTest, LeavesOutWhatMayOverflow) {
   ExpectedErrors errors;
   errors.resize(2);
@@ -544,18 +549,18 @@ TEST(ErrorTest, LeavesOutWhatMayOverflow) {
   EXPECT_THAT(test.squares->limit, AllOf(Gt(1), Lt(1000)));
 }
 
-// Conversions are named together where they leave nearly the same of the errors, not where one
-// leaves half as much again.
+// Several conversions are named together if they leave nearly the same errors. A conversion that
+// leaves half as much again is not named.
 TEST(LikelyArithmetic, NamesTheConversionThatLeavesLeast) {
-  // The first element tells the three of 11 and 12 bits from those of fewer; of the second, below
-  // float16's normal range, float16 alone takes the last bit.
+  // The first element separates the three formats of 11 and 12 bits from those of fewer bits. The
+  // second lies below float16's normal range, so that only float16 drops its last bit.
   constexpr double kSmall = 0x1p-15 + 0x1p-25;
   Case c;
   c.name = "x";
   c.op = "matmul";
   const Format& single = format_named("float32");
   c.inputs["a"] = Tensor::from_values(single, {1, 1}, std::vector<double>{1});
-  // Pairs of such elements: two alone would be chance.
+  // Many pairs of such elements: only two elements could be chance.
   constexpr std::size_t kPairs = 16;
   const Shape shape = {1, 2 * static_cast<std::int64_t>(kPairs)};
   const auto pairs = [](double first, double second) {
@@ -573,15 +578,16 @@ TEST(LikelyArithmetic, NamesTheConversionThatLeavesLeast) {
         Tensor::from_values(single, shape, pairs(1 + 0x1p-10, 0x1p-15 + part * 0x1p-25));
     return likely_arithmetic(c, ascend(), output, golden, test, 1);
   };
-  // Squares left: 81 and 49; 33^2 and 31^2, or 1.13 times; 65^2 and 63^2, or 1.06 times.
+  // The squares left are 81 and 49, then 33^2 and 31^2 (1.13 times), then 65^2 and 63^2 (1.06
+  // times).
   EXPECT_EQ(named(9.0 / 16), "errors like those of tfloat32 or hfloat32 inputs");
   EXPECT_EQ(named(33.0 / 64), "errors like those of tfloat32 or hfloat32 inputs");
   EXPECT_EQ(named(65.0 / 128), "errors like those of tfloat32 or hfloat32 or float16 inputs");
   EXPECT_EQ(named(7.0 / 16), "errors like those of float16 inputs");
 }
 
-// How large the errors are is nothing to it: their squares weigh less than 1 where numbers are
-// large, and inputs beyond those of float8_e4m3fn and float16 were in neither.
+// The size of the errors does not matter. The weights of squares are below 1 for large numbers, and
+// the inputs are beyond the range of float8_e4m3fn and float16.
 TEST(LikelyArithmetic, IsFoundAmongLargeNumbers) {
   for (const char* scale : {"normal,scale=64", "normal,scale=1000", "normal,scale=1e6"}) {
     const Case c = drawn(
@@ -592,7 +598,7 @@ TEST(LikelyArithmetic, IsFoundAmongLargeNumbers) {
   }
 }
 
-// Accumulators of few bits round to nearest, also on a machine whose own are cut.
+// Accumulators of few bits round to nearest, even on a machine whose own accumulators truncate.
 TEST(LikelyArithmetic, IsFoundOnAMachineThatTruncates) {
   const Case c = drawn(
       {"matmul", "float16", {24, 512, 24}, "normal", {{"output_dtype", std::string("float32")}}});

@@ -1,4 +1,5 @@
-// What the gate chooses by itself: benchmarks, machines, checksums; through the callers' doors.
+// Tests what the gate chooses when nothing is requested: benchmarks, machines, checksums. The tests
+// go through all callers.
 #include "assay/gate/gate.h"
 
 #include <gmock/gmock.h>
@@ -38,7 +39,8 @@ void set_value(Tensor& t, std::int64_t linear, double value) {
   t.set_bits(linear, encode(t.format(), value));
 }
 
-// A case whose golden result is 1, 2, 3, 4, with outputs that are off by a part of each element.
+// Returns a case whose golden result is 1, 2, 3, 4, with outputs that are off by a part of each
+// element.
 Case dual(const std::map<std::string, double>& off) {
   Case c;
   c.name = "x";
@@ -55,7 +57,7 @@ Case dual(const std::map<std::string, double>& off) {
   return c;
 }
 
-// A product of small whole numbers, and one element of it off by a little.
+// Returns a product of small whole numbers. One of its elements is off by a little.
 Case product(std::int64_t k, const char* dtype = "float32") {
   Case c;
   c.name = "p";
@@ -84,7 +86,8 @@ TEST(AttributeNames, ASlipIsTheCasesFaultForEveryCaller) {
               testing::StartsWith(refusal));
 }
 
-// Also where no standard is asked: a slip could change what a checksum is compared with.
+// Misspelled attributes are refused even if no standard is requested, because a misspelling could
+// change the reference of a checksum.
 TEST(AttributeNames, ASlipIsSaidWhateverIsAsked) {
   Case c = product(16);
   const Tensor output = emulate(c, machine_named("hopper"));
@@ -112,8 +115,8 @@ TEST(AttributeNames, OneToleranceSetsTheOtherToZero) {
   EXPECT_EQ(text(), "atol 0.25 + rtol 0 * |expected|");
 }
 
-// The example of the issue that asked for this: an error of 27 percent passed by the atol of a
-// standard that nobody had named.
+// The example of the issue that led to this rule: an error of 27 percent passed because of the atol
+// of a standard that nobody had named.
 TEST(AttributeNames, ARelativeToleranceHoldsForSmallValues) {
   Case c;
   c.name = "small";
@@ -137,7 +140,7 @@ TEST(Benchmark, IsTheOtherProducersOutput) {
   EXPECT_EQ(by("target").outcome, Outcome::kFail);
   EXPECT_THAT(by("target").text, HasSubstr("over the benchmark's <= 10 is "));
   EXPECT_EQ(by("bench").outcome, Outcome::kPass);
-  // The same numbers elsewhere: whose they are has to be said.
+  // The same numbers at another address: the caller must name their producer.
   const Tensor copy = c.output().recorded.at("target").tensor;
   EXPECT_THAT(
       MeetsStandard("cann_l0", c).check(copy).text,
@@ -163,13 +166,13 @@ TEST(Benchmark, IsMissing) {
             "there is no recorded output of the benchmark 'other'");
 }
 
-// Two machines' accumulations in one request, each with bounds of its own.
+// Accumulations of two machines in one request, each with its own bounds.
 TEST(Accumulation, OfSeveralMachinesAtOnce) {
   const Case c = product(512);
   Tensor output = emulate(c, machine_named("hopper"));
   GateRequest request;
   request.bounds.standards = {"accumulation(hopper)", "accumulation(ascend910b)"};
-  // Hopper keeps fewer bits: what is within its bound may be beyond the other's.
+  // Hopper keeps fewer bits, so that an error within its bound may be beyond the other machine's.
   const std::vector<ElementCheck> checks = element_checks(c, output.format(), request);
   const double wide = checks[0].element_bounds->view().value_at(0),
                narrow = checks[1].element_bounds->view().value_at(0);
@@ -181,7 +184,8 @@ TEST(Accumulation, OfSeveralMachinesAtOnce) {
   EXPECT_EQ(report.because(), report.verdicts[1].because) << "the reason is the failing one's";
 }
 
-// A golden result that was rounded itself may be as far off as the output, by the same roundings.
+// A golden result that was rounded itself may be as far off as the output, because of the same
+// roundings.
 TEST(Accumulation, AllowsForARoundedGoldenResult) {
   Case c = product(512);
   GateRequest request;
@@ -198,7 +202,7 @@ TEST(Accumulation, AllowsForARoundedGoldenResult) {
   EXPECT_EQ(bound(), 2 * of_exact);
 }
 
-// Rows are drawn where there is no golden result, but not of every operator.
+// Rows are sampled if there is no golden result, but not for every operator.
 TEST(GateSampled, SaysWhereNoRowsAreDrawn) {
   Case c = dual({});
   const Tensor output = *c.output().golden;
@@ -212,7 +216,8 @@ TEST(GateSampled, SaysWhereNoRowsAreDrawn) {
             without + ", and rows are drawn of products and of attention alone");
 }
 
-// The benchmark of drawn rows is these rows of the other output that has the whole's shape.
+// The benchmark of sampled rows is the same rows of the other output, which has the shape of the
+// whole.
 TEST(GateSampled, BenchmarksAreDrawnToo) {
   Case c = product(64);
   std::vector<double> a(50 * 64);
@@ -240,7 +245,8 @@ TEST(GateSampled, BenchmarksAreDrawnToo) {
   EXPECT_EQ(verdict("bench").outcome, Outcome::kPass) << verdict("bench").because;
 }
 
-// The theory holds of a right result that overflows where the golden result is beyond the output.
+// If the golden result is beyond the output's range, the theory holds for a right result that
+// overflows.
 TEST(ExpectedErrorOfACase, OverflowsOfRightResultsAreNoOtherErrors) {
   Recipe recipe{&format_named("float16"), {16, 64, 16}};
   recipe.distribution = parse_distribution("normal,scale=100");
@@ -259,7 +265,7 @@ TEST(ExpectedErrorOfACase, OverflowsOfRightResultsAreNoOtherErrors) {
   EXPECT_THAT(report.verdicts.at(0).notes, testing::IsEmpty());
 }
 
-// Bounds that hold on every machine need no machine's name.
+// Bounds that hold on every machine do not need the name of a machine.
 TEST(Accumulation, OfOperatorsOnAnyMachine) {
   Case c = dual({});
   c.output().golden = golden_result(c);
@@ -268,8 +274,8 @@ TEST(Accumulation, OfOperatorsOnAnyMachine) {
   EXPECT_THAT(output, CloseTo(c).standard("accumulation"));
 }
 
-// By checksums a product is judged as its case is, whatever the threshold, the dtype or the
-// machine.
+// With checksums, a product gets the same verdict as its case, whatever the threshold, the dtype or
+// the machine.
 TEST(GateProduct, SaysWhatIsSaidOfItsCase) {
   for (const char* dtype : {"float16", "float8_e4m3fn", "int8"}) {
     Recipe recipe{&format_named(dtype), {6, 40, 20}};
@@ -297,7 +303,7 @@ TEST(GateProduct, SaysWhatIsSaidOfItsCase) {
   }
 }
 
-// An accumulator is taken by the one threshold that reads it, and the others need none.
+// Only one threshold reads an accumulator. All others refuse it.
 TEST(GateProduct, RefusesAResidualThatNothingReads) {
   const Case c = product(64, "float16");
   const Tensor output = emulate(c, machine_named("ascend910b")),
@@ -317,7 +323,7 @@ TEST(GateProduct, RefusesAResidualThatNothingReads) {
   }
 }
 
-// Where nothing says whose it is, it is that of float32 in any order.
+// If no machine is known, the accumulator is assumed to be float32 in any order.
 TEST(Accumulation, OfNoMachineIsThatOfAnyOrder) {
   const Case c = product(64);
   const Tensor output = emulate(c, machine_named("cpu_mul_add"));
@@ -364,7 +370,8 @@ TEST(GateCampaigns, ToleranceGrowsWithK) {
   }
 }
 
-// Checksums know the accumulator of an output that a machine's name stands for, however it came.
+// If a machine's name stands for the output, the checksums use that machine's accumulator, however
+// the name is given.
 TEST(GateChecksums, TakeTheProducersAccumulator) {
   const Case c = product(512);
   const Tensor output = emulate(c, machine_named("hopper"));
@@ -379,7 +386,8 @@ TEST(GateChecksums, TakeTheProducersAccumulator) {
   EXPECT_EQ(checksum_options(c, output.format(), request, {"hopper"}).options.model, &other);
 }
 
-// Whose accumulator it is: the request's machine, the output's, the producer, the case's.
+// The accumulator is that of the request's machine, the output's machine, the producer or the
+// case's machine, in this order.
 TEST(GateChecksums, WhoseAccumulatorItIs) {
   Case c = product(512);
   const auto machine_of = [&](const GateRequest& request, const Origin& origin) {
@@ -400,7 +408,7 @@ TEST(GateChecksums, WhoseAccumulatorItIs) {
   EXPECT_EQ(machine_of(request, {.producer = "npu", .machine = "cpu_fma"}), "ascend910b");
 }
 
-// Parts of K over thread blocks are partial sums that are promoted.
+// Parts of K over thread blocks count as partial sums that are promoted.
 TEST(GateChecksums, KThatIsSplit) {
   Case c = product(512);
   c.attributes["split_k"] = std::int64_t{128};
@@ -411,7 +419,7 @@ TEST(GateChecksums, KThatIsSplit) {
   EXPECT_EQ(options.check(c, output).outcome, Outcome::kPass);
 }
 
-// A case that is no product is checked by checksums where they are all that is asked for.
+// A case that is not a product is checked by checksums only if nothing else is requested.
 TEST(GateChecksums, OfACaseThatIsNoProduct) {
   Case c = dual({});
   c.output().golden = floats({1, 2, 3, 4}, {2, 2});
@@ -422,7 +430,7 @@ TEST(GateChecksums, OfACaseThatIsNoProduct) {
   EXPECT_EQ(AbftClose(c).check(output).outcome, Outcome::kPass) << "against its golden result";
 }
 
-// The case's own bound says what a difference is.
+// The case's own bound decides which difference counts.
 TEST(Amplification, ByTheCasesOwnBound) {
   Case c = dual({});
   c.attributes["rtol"] = 0.25;
@@ -438,7 +446,7 @@ TEST(Amplification, ByTheCasesOwnBound) {
 
 class Runner : public ProgramTest {};
 
-// Two tensors without a case: the matcher and `assay compare` name what is missing in one way.
+// Without a case, the matcher and `assay compare` name missing things in the same way.
 TEST_F(Runner, TensorsAlone) {
   const std::vector<float> out = {1, 2, 3, 4}, golden = out;
   write("a.bin", std::string(reinterpret_cast<const char*>(out.data()), 16));
@@ -453,7 +461,7 @@ TEST_F(Runner, TensorsAlone) {
   }
 }
 
-// The dataset tests' runner takes a benchmark, and says what the command line says.
+// The runner of the dataset tests takes a benchmark, and gives the same text as the command line.
 TEST_F(Runner, Benchmark) {
   Case c = dual({{"slow", 0.001}, {"fast", 0.002}});
   c.attributes["axis"] = std::int64_t{-1};
@@ -476,7 +484,7 @@ TEST_F(Runner, Benchmark) {
   EXPECT_THAT(unknown, Exits(2, "error: --benchmark: unknown producer 'other'; known: fast, slow"));
 }
 
-// A team's operator in dataset tests: whose sums they are, the case says.
+// A user's own operator in dataset tests: the case names the machine of the sums.
 TEST_F(Runner, ChecksumsOfEightBitFloats) {
   ASSERT_EQ(
       run("assay generate matmul --dtype float8_e4m3fn --shape 4,512,8 --output-dtype float32 "
@@ -505,7 +513,7 @@ TEST_F(Runner, ChecksumsOfEightBitFloats) {
   EXPECT_EQ(judged("named.h5").outcome, Outcome::kPass) << judged("named.h5").because;
 }
 
-// Dataset tests see the rows of a file that says that they are cases, each by its name.
+// Dataset tests find the rows of a file that declares its rows to be cases, each by its name.
 TEST_F(Runner, RowsThatAreCases) {
   ASSERT_EQ(run("assay generate add --dtype float32 --shape 9 --count 12 --rows-are-cases --quiet "
                 "--out g.h5")
@@ -521,7 +529,8 @@ TEST_F(Runner, RowsThatAreCases) {
   EXPECT_EQ(run(runner + " --case add/float32/9/normal/seed0").code, 3);
 }
 
-// A file with one case that cannot be read: the others are judged, and the exit code says so.
+// One case of the file cannot be read. The others are judged, and the exit code reports the
+// unreadable one.
 TEST_F(Runner, AnUnreadableCaseHidesNoOther) {
   Case good = dual({}), bad = good;
   good.output().golden = bad.output().golden = golden_result(good);

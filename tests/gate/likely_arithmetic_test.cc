@@ -1,4 +1,5 @@
-// Causes that only the operands tell: the whole sentence that the gate adds to a failure.
+// Tests causes that can only be found with the operands, by the whole sentence that the gate adds
+// to a failure.
 #include "assay/gate/likely_arithmetic.h"
 
 #include <gmock/gmock.h>
@@ -53,7 +54,8 @@ struct DrawnProduct {
     test_case.output().golden = golden_result(test_case);
     golden = test_case.output().golden->view().values();
   }
-  // What the gate says of an output that differs from the golden result by change(row, column).
+  // Returns the gate's reason for an output that differs from the golden result by change(row,
+  // column).
   std::string said(const std::function<double(std::int64_t, std::int64_t)>& change) const {
     std::vector<double> values = golden;
     for (std::int64_t p = 0; p < kProductM * kProductN; ++p) {
@@ -102,7 +104,7 @@ TEST(LikelyCause, OfTermsThatAreMissing) {
               HasSubstr("; errors like those of a sum with terms 16 to 31 of 64 added twice"));
 }
 
-// Errors that have nothing to do with the operands are not named, whatever their size.
+// Errors that do not depend on the operands have no named cause, whatever their size.
 TEST(LikelyCause, OfNoiseThereIsNone) {
   const DrawnProduct p;
   for (int e = -16; e <= 4; ++e) {
@@ -116,7 +118,7 @@ TEST(LikelyCause, OfNoiseThereIsNone) {
   }
 }
 
-// A pattern of the output comes before what its errors are as large as.
+// A pattern of the output comes before a cause that only has errors of the same size.
 TEST(LikelyCause, IsNotAskedIfThePatternExplainsTheFailure) {
   const DrawnProduct p;
   const std::string zeros = p.said([&](std::int64_t i, std::int64_t j) {

@@ -1,5 +1,5 @@
-// The operator's own bound, by which a case is judged where nothing names another: no right result
-// of any machine fails it, wrong ones do, and what applied is said.
+// Tests the operator's own bound, by which a case is judged if no other bound is named. No right
+// result of any machine fails it, wrong ones do, and the report names the bound that applied.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ constexpr const char* kAnyFp8 =
 Case drawn(const Operator& op, const char* dtype, double scale,
            const std::map<std::string, Attribute>& attributes) {
   Recipe recipe{&format_named(dtype), {4, 48, 5}};
-  // Where a result is no number, units differ in what they make of it.
+  // Positive inputs avoid NaN results, which units treat in different ways.
   const bool positive = op.name == "log" || op.name == "sqrt" || op.name == "rsqrt";
   recipe.distribution = parse_distribution(
       formatted("{},scale={}", positive ? "folded_normal" : "normal", short_number(scale)));
@@ -78,7 +78,7 @@ bool has_nan(const Tensor& t) {
   return std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
 }
 
-// Holds a machine's result against its operator's own bound, as computed now and as stored.
+// Compares a machine's result with its operator's own bound, as computed now and as stored.
 void expect_no_failure(const Case& c, const Machine& machine, Counts& counts) {
   Tensor output;
   try {
@@ -95,7 +95,7 @@ void expect_no_failure(const Case& c, const Machine& machine, Counts& counts) {
     EXPECT_NE(now.outcome, Outcome::kFail) << explain(now);
     EXPECT_NE(now.outcome, Outcome::kNotComparable) << explain(now);
   }
-  // What saturating hardware makes of NaN no tolerance can say.
+  // No tolerance can describe how saturating hardware replaces NaN.
   if (now.bound.origin != "operator" && has_nan(*c.output().golden)) return;
   Case stored = c;
   stored.attributes.emplace("machine", std::string(machine.name));
@@ -142,7 +142,7 @@ TEST_P(EveryOperator, NoRightResultFailsItsOwnBound) {
 INSTANTIATE_TEST_SUITE_P(Table, EveryOperator, testing::ValuesIn(generated_operators()),
                          [](const auto& test) { return test.param; });
 
-// Float16 layernorm and rmsnorm whose squares saturate on the 910B: no rounding bounds that.
+// The squares of float16 layernorm and rmsnorm saturate on the 910B, and no rounding bounds that.
 TEST(OwnBound, IsRefusedWhereAStepLeavesTheRange) {
   for (const char* name : {"layernorm", "rmsnorm"}) {
     Recipe recipe{&format_named("float16"), {8, 512}};
@@ -160,7 +160,8 @@ TEST(OwnBound, IsRefusedWhereAStepLeavesTheRange) {
   }
 }
 
-// Where the output's range ends, a right result is its largest value or infinity, and nothing else.
+// At the end of the output's range, a right result is the largest value or infinity, and nothing
+// else.
 TEST(OwnBound, AtTheEndOfTheRange) {
   Case c;
   c.name = "m";
@@ -180,7 +181,7 @@ TEST(OwnBound, AtTheEndOfTheRange) {
   EXPECT_THAT(half({inf, -inf, inf}), Not(CloseTo(c)));
 }
 
-// What saturating hardware makes of NaN is not what the golden result says.
+// Saturating hardware replaces NaN, so that its output differs from the golden result.
 TEST(OwnBound, OfNanOnSaturatingHardware) {
   Case c;
   c.name = "l";
@@ -199,7 +200,7 @@ TEST(OwnBound, OfNanOnSaturatingHardware) {
   EXPECT_THAT(output, CloseTo(c).producer("ascend910b"));
 }
 
-// A golden result that is no float64 may be off as the output may.
+// A golden result that is not float64 may be off, as the output may be.
 TEST(OwnBound, CountsTheGoldenResultsOwnError) {
   Recipe recipe{&format_named("float32"), {8, 256, 8}};
   Case c = generate_case("matmul", recipe);
@@ -214,7 +215,8 @@ TEST(OwnBound, CountsTheGoldenResultsOwnError) {
                                    kManyTimes));
 }
 
-// By half a spacing of its format at most: relative to the value, and below the normal range.
+// The bound grows by at most half a spacing of the golden result's format: relative to the value,
+// and below the normal range.
 TEST(OwnBound, WidensByHalfAnUlpOfTheGoldenResult) {
   Case c = generate_case("exp", {&format_named("float32"), {16}});
   const auto bound = [&] { return *element_checks(c, format_named("float32"), {}).at(0).bound; };
@@ -258,7 +260,7 @@ TEST(OwnBound, FallsBackWithItsReason) {
 
 class Default : public ProgramTest {
  protected:
-  // a b in float32, K summed in blocks from the end, as some library may.
+  // Returns a b in float32, with K summed in blocks from the end, as some library may do it.
   static Tensor summed_otherwise(const Case& c) {
     const Shape &a = c.input("a").shape(), &b = c.input("b").shape();
     const std::int64_t m = a[0], k = a[1], n = b[1];
@@ -281,7 +283,7 @@ class Default : public ProgramTest {
     return Tensor::from_values(output_format(c), {m, n}, values);
   }
 
-  // A file of outputs of the producer `npu` for the cases of another.
+  // Writes a file of outputs of the producer `npu` for the cases of another file.
   template <typename Compute>
   void record(const std::string& golden, const std::string& to, const Compute& compute) const {
     const DatasetFile file(path(golden));
@@ -296,7 +298,7 @@ class Default : public ProgramTest {
   }
 };
 
-// The commonest file: bfloat16 products that something without a name in assay computed.
+// The most common file: bfloat16 products from a producer that assay does not know.
 TEST_F(Default, HonestBfloat16ProductsPass) {
   ASSERT_THAT(run("assay generate matmul --dtype bfloat16 --shape 32,512,96 --count 12 -q "
                   "--out mm.h5"),
@@ -320,7 +322,7 @@ TEST_F(Default, HonestBfloat16ProductsPass) {
     EXPECT_THAT(run("assay gate mm.h5 --outputs e.h5 -q"), Exits(0)) << machine;
     EXPECT_THAT(run(formatted("assay gate mm.h5 --machine {} -q", machine)), Exits(0)) << machine;
   }
-  // A product that is dropped is seen.
+  // A missing product is found.
   record("mm.h5", "bad.h5", [](const Case& c) {
     Tensor output = summed_otherwise(c);
     const double first = c.input("a").view().value_at(0) * c.input("b").view().value_at(0);
@@ -333,7 +335,8 @@ TEST_F(Default, HonestBfloat16ProductsPass) {
                                  "own bound)"));
 }
 
-// The bound is one of float32 in any order: rows of one sign and of either, a bias, K split.
+// The bound is that of float32 in any order. It holds for rows of one sign and of both, for a bias
+// and for a split K.
 TEST_F(Default, AnyOrderHoldsForEveryOrder) {
   for (const char* dtype : {"float16", "bfloat16", "float32"}) {
     for (const char* draw : {"normal,mean=1", "lognormal,sigma=3", "student_t,nu=2"}) {
@@ -361,7 +364,7 @@ TEST_F(Default, FloatEightProductsAreBoundedByTheWidestAccumulator) {
               Exits(0));
   for (const char* machine : {"hopper", "ada", "hopper,promotion_interval=128"}) {
     record("mm.h5", "npu.h5", [&](const Case& c) { return emulate(c, machine_named(machine)); });
-    // The bound holds; but only sums of few bits explain these results, and no machine is named.
+    // The bound holds. But only sums of few bits explain these results, and no machine is named.
     EXPECT_THAT(run("assay gate mm.h5 --outputs npu.h5 -q"), Exits(4)) << machine;
     EXPECT_THAT(run(std::string("assay gate mm.h5 --outputs npu.h5 --recorded npu --machine '") +
                     machine + "' -q"),
@@ -372,13 +375,13 @@ TEST_F(Default, FloatEightProductsAreBoundedByTheWidestAccumulator) {
   const Tensor output = emulate(c, machine_named("hopper"));
   EXPECT_THAT(gate_case(c, output, {}, {"npu", {}}).verdicts[0].notes, ElementsAre(kAnyFp8));
   EXPECT_THAT(gate_case(c, output, {}, {"hopper", {}}).verdicts[0].notes, IsEmpty());
-  // Machines alone: ascend910b has no unit for them, and none is named by `npu`.
+  // Only machines that are known count: ascend910b has no float8 unit, and `npu` names no machine.
   Tensor broken = output;
   broken.set_bits(0, encode(broken.format(), broken.view().value_at(0) * 2 + 100));
   EXPECT_THAT(broken, Not(CloseTo(c).producer("npu")));
 }
 
-// Squares that saturate: no tolerance is stored, and the gate says why it judges by the default.
+// The squares saturate. No tolerance is stored, and the gate says why it judges by the default.
 TEST_F(Default, SaysWhyThereIsNone) {
   const std::string generate =
       "assay generate rmsnorm --dtype float16 --shape 4,512 --distribution normal,scale=300 "
@@ -396,7 +399,7 @@ TEST_F(Default, SaysWhyThereIsNone) {
                                  "squares may reach "));
 }
 
-// Products of integers are exact, those of float64 are summed in float64.
+// Products of integers are exact, and those of float64 are summed in float64.
 TEST_F(Default, OtherOperands) {
   ASSERT_THAT(run("assay generate matmul --dtype int8 --shape 8,64,8 --distribution "
                   "integers,low=-128,high=127 -q --out i.h5"),
@@ -414,7 +417,7 @@ TEST_F(Default, OtherOperands) {
               ElementsAre(HasSubstr("bounded as float64 sums in any order")));
 }
 
-// What applied is said, in every column.
+// The report names the bound that applied, in every column.
 TEST_F(Default, IsNamed) {
   ASSERT_THAT(run("assay generate exp --dtype float32 --shape 40 --name e -q --out e.h5"),
               Exits(0));
@@ -429,8 +432,9 @@ TEST_F(Default, IsNamed) {
   EXPECT_THAT(run("assay gate g.h5").out, HasSubstr("  default\n"));
 }
 
-// A float64 golden result beside a float64 output is no more exact than that: half an ulp of its
-// own, and below the normal range the smallest number, stand beside the bounds of elements.
+// The float64 golden result of a float64 output is no more exact than the output. The bounds of
+// elements therefore include half an ulp of the golden result, and below the normal range the
+// smallest number.
 TEST(OwnBound, OfFloat64OutputsHasTheGoldenResultsHalfUlp) {
   Case c = generate_case("matmul", {&format_named("float64"), {4, 8, 4}});
   c.output().golden = golden_result(c);
@@ -444,8 +448,8 @@ TEST(OwnBound, OfFloat64OutputsHasTheGoldenResultsHalfUlp) {
   EXPECT_EQ(bound.atol, bare.atol + 0x1p-1074);
 }
 
-// An operator without element bounds is judged by its derived tolerance and nothing beside it; what
-// overflows is right where the output's dtype can.
+// An operator without element bounds is judged only by its derived tolerance. An overflowed result
+// is right if the output's dtype can overflow.
 TEST(OwnBound, OfAToleranceIsTheDerivedOne) {
   for (const char* name : {"exp", "add", "div", "tanh"}) {
     for (const char* dtype : {"float32", "float16"}) {
@@ -469,7 +473,8 @@ TEST(OwnBound, OfAToleranceIsTheDerivedOne) {
   EXPECT_EQ(own_bound(c, output_format(c), nullptr).infinity, Bound{}.infinity);
 }
 
-// An operator whose results are 0 with a deviation of 1/4; the tolerance is the input's element.
+// An operator whose results are 0, with a deviation of 1/4. The tolerance is the element of the
+// input.
 Tensor no_result(const Format& output, const Case& c) {
   return Tensor(output, c.input("x").shape());
 }
@@ -491,8 +496,8 @@ Operator quarter_off() {
   return row;
 }
 
-// How often the note is given with a tolerance so large. In a process of its own: other tests list
-// the operators.
+// Exits with the number of notes about a tolerance of `atol`. It runs in a separate process,
+// because other tests list the operators.
 [[noreturn]] void exit_by_notes(double atol) {
   register_operator(quarter_off());
   const Format& f = format_named("float32");
@@ -505,7 +510,7 @@ Operator quarter_off() {
   std::exit(static_cast<int>(std::count(check.notes.begin(), check.notes.end(), kManyTimes)));
 }
 
-// More than 100 times the error that is expected is said: 100 times are not more.
+// The note appears only if the bound is more than 100 times the expected error.
 TEST(OwnBound, ThatIsManyTimesTheExpectedErrorSaysSo) {
   EXPECT_EXIT(exit_by_notes(24), testing::ExitedWithCode(0), "");
   EXPECT_EXIT(exit_by_notes(25), testing::ExitedWithCode(0), "");

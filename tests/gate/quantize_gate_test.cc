@@ -1,5 +1,5 @@
-// What the gate says of a quantiser's codes by default: a code may differ from the golden one only
-// if the exact quotient lies within the derived error of the middle between two codes.
+// Tests the gate's default verdicts on a quantiser's codes. A code may differ from the golden one
+// only if the exact quotient lies within the derived error of the middle between two codes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ Case quantize(Tensor x, const char* scaling, const char* scales) {
   return c;
 }
 
-// The amax of each element's block.
+// Returns for each element the amax of its block.
 Values sizes_of(const Case& c) {
   const Values x = c.inputs.at("x").view().values();
   const std::string scaling = *c.text("scaling");
@@ -136,7 +136,7 @@ TEST(QuantizeGate, OnlyCodesNearAHalfMayDiffer) {
                       static_cast<long long>(v.misses));
         }
         if (std::string(scaling) != "tensor") {
-          // The scales of the next block.
+          // Each block takes the scales of the next block.
           const Tensor swapped =
               coded(c, kKernels[0].code, std::string(scaling) == "row" ? kColumns : 32);
           EXPECT_EQ(gate_case(c, swapped).outcome(), Outcome::kFail);
@@ -150,7 +150,7 @@ TEST(QuantizeGate, OnlyCodesNearAHalfMayDiffer) {
   }
 }
 
-// Numbers as near a half as float32 has them: right kernels differ there, and pass.
+// The quotients are as near to a half as float32 allows. Right kernels differ there, and pass.
 TEST(QuantizeGate, RightKernelsThatDifferNearAHalfPass) {
   Random random(5, 0);
   Values x;
@@ -179,7 +179,7 @@ TEST(QuantizeGate, RightKernelsThatDifferNearAHalfPass) {
   }
 }
 
-// x / scale is a whole number and a half in each odd element, exactly: amax is 127.
+// In each odd element, x / scale is exactly a whole number and a half, because amax is 127.
 TEST(QuantizeGate, HalfAwayFromZeroPassesAtTiesAndIsNamed) {
   Values x;
   for (int i = 0; i < 64; ++i) x.push_back((i % 2 == 0 ? 1 : -1) * (i + 0.5));
@@ -201,7 +201,7 @@ TEST(QuantizeGate, HalfAwayFromZeroPassesAtTiesAndIsNamed) {
   }
 }
 
-// The 910B converts float32 to int8 by way of float16, whose quotients lie up to half an ulp off.
+// The 910B converts float32 to int8 through float16, whose quotients are up to half an ulp off.
 TEST(QuantizeGate, AWayByFloat16PassesOnlyWhereTheMachineHasIt) {
   const Case c = quantize(numbers(65536, 3), "row", "free");
   const Tensor output = coded(c, [](double x, double s) {
@@ -221,7 +221,7 @@ TEST(QuantizeGate, AWayByFloat16PassesOnlyWhereTheMachineHasIt) {
   EXPECT_EQ(gate_case(c, truncated, ascend).outcome(), Outcome::kFail);
 }
 
-// The code of each element by a kernel whose scale is changed first: rounded, or as it is.
+// Returns the code of each element by a kernel that first changes the scale: rounded, or as it is.
 Tensor float_coded(const Case& c, const Format& codes, const Format* scale_in,
                    const std::function<double(double quotient)>& code) {
   const Values x = c.inputs.at("x").view().values(), sizes = sizes_of(c);
@@ -244,7 +244,7 @@ double truncated(const Format& codes, double quotient) {
   return std::copysign(below, quotient);
 }
 
-// Of every float format for codes, whatever the golden result is stored as.
+// Covers every float format for codes, and several formats of the golden result.
 TEST(QuantizeGate, FloatCodesAreThoseOfARightQuotient) {
   for (const Format& codes : formats()) {
     if (!is_code_format(codes) || !codes.is_float()) continue;
@@ -278,8 +278,8 @@ TEST(QuantizeGate, FloatCodesAreThoseOfARightQuotient) {
   }
 }
 
-// NaN and infinity in a block: the golden result says what each becomes, and other blocks keep
-// their bounds.
+// A block has a NaN, and another has an infinity. The golden result says what each element becomes,
+// and other blocks keep their bounds.
 TEST(QuantizeGate, BlocksWithNaNKeepTheBoundsOfOthers) {
   Values x = numbers(512, 5).view().values();
   x[3] = std::numeric_limits<double>::quiet_NaN();
@@ -297,7 +297,7 @@ TEST(QuantizeGate, BlocksWithNaNKeepTheBoundsOfOthers) {
   EXPECT_EQ(gate_case(c, wrong).verdicts[0].misses, 1);
 }
 
-// A chain of casts that the case names.
+// The case names a chain of casts.
 TEST(QuantizeGate, AQuotientOfFewerBitsPassesOnlyWhereTheCaseSaysIt) {
   for (const char* dtype : {"int8", "float8_e4m3fn"}) {
     Case c = quantize(numbers(65536, 3), "row", "free");
@@ -325,7 +325,7 @@ TEST(QuantizeGate, ScalesHaveATolerance) {
   const CaseReport report = gate_emulated(c, machine_named("hopper"), {});
   EXPECT_EQ(report.outcome(), Outcome::kPass);
   EXPECT_EQ(report.verdicts[0].bound.standard, "derived");
-  // A caller who asks for the bounds of elements is told that there are none.
+  // A request for the bounds of elements fails, because this quantiser has no such bounds.
   const CaseReport asked =
       gate_emulated(c, machine_named("hopper"), {.bounds = {.standards = {"accumulation"}}});
   EXPECT_THAT(asked.because(), HasSubstr("only for codes"));

@@ -1,7 +1,7 @@
-// What theory expects of right results' errors, held to recorded numbers: bounds, weights, limits
-// and what is said of wrong arithmetic, over operators, formats, machines and sizes of errors. The
-// values are recorded (error_squares_test.cc derives some of them); a failure says how to record
-// them anew.
+// Compares the theory of right results' errors with recorded numbers: bounds, weights, limits, and
+// the texts about wrong arithmetic. The tests cover operators, formats, machines and sizes of
+// errors. error_squares_test.cc derives some of the recorded values. A failure says how to record
+// them again.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@
 namespace assay {
 namespace {
 
-// Few digits: logarithms and erfc are the library's.
+// Few digits, because logarithms and erfc come from the host's library.
 constexpr int kKept = 7;
 
 std::string line_of(const ExpectedErrors& errors, const Tensor& golden, const Format& output) {
@@ -45,8 +45,8 @@ std::string line_of(const ExpectedErrors& errors, const Tensor& golden, const Fo
   return line + formatted(" rms {}", number(expected_rms(errors, golden, output)));
 }
 
-// Elements of all sizes, with errors before the last rounding from far less than its ulp to far
-// more, with a mean and without.
+// Elements of all sizes, with and without a mean. Their errors before the last rounding reach from
+// far less than its ulp to far more.
 TEST(RecordedErrors, OfElementsOfAllSizes) {
   std::vector<std::string> recorded;
   for (const char* dtype : {"", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
@@ -143,7 +143,8 @@ TEST(RecordedErrors, OfOperatorsAndMachines) {
   expect_recorded("gate/recorded/operators.txt", recorded);
 }
 
-// What is said of outputs of less precision: inputs rounded before, and noise of many sizes.
+// The texts about outputs of less precision: inputs that were rounded first, and noise of many
+// sizes.
 TEST(RecordedErrors, OfLikelyArithmetic) {
   std::vector<std::string> recorded;
   const Machine& machine = machine_named("ascend910b");
@@ -157,7 +158,7 @@ TEST(RecordedErrors, OfLikelyArithmetic) {
     const double rms = expected_rms(errors, *c.output().golden, output_format(c));
     const std::vector<double> exact = c.output().golden->view().values();
     for (int i = 0; i < 30; ++i) {
-      // Noise whose root grows by a half at a time.
+      // Noise whose root mean square grows by half at each step.
       std::vector<double> values = exact;
       std::uint64_t state = 17;
       for (std::size_t at = 0; at < values.size(); ++at) {

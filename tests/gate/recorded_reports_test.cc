@@ -1,6 +1,6 @@
-// Reports of the gate, held to recorded lines: cases of several operators with right and wrong
-// outputs, under every kind of request and with what a case may say of itself; and the bounds that
-// each chooses. The lines are recorded; a failure says how to record them anew.
+// Compares reports of the gate, and the bounds that each case gets, with recorded lines. The cases
+// belong to several operators, with right and wrong outputs, every kind of request, and all
+// attributes that a case may have. A failure says how to record the lines again.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -69,7 +69,7 @@ Case small_case(const char* op, const char* dtype, const std::vector<std::int64_
   return c;
 }
 
-// Outputs of a case: right ones by a machine, and that changed.
+// Returns the outputs of a case: right ones of a machine, and changes of these.
 std::vector<std::pair<std::string, Tensor>> outputs_of(const Case& c, const char* machine) {
   const Tensor right = emulate(c, machine_named(machine));
   const Format& f = right.format();
@@ -181,7 +181,7 @@ std::string words_of_bounds(const Case& c, const Format& f, const BoundRequest& 
   return with_digits(error == "no error" ? text : error, 8);
 }
 
-// The first words and a digest of all.
+// Returns the first words, and a digest of the whole text.
 std::string short_of(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -264,7 +264,7 @@ TEST(RecordedReports, BoundsOfEveryCaseAndRequest) {
   expect_recorded("gate/recorded/bounds.txt", recorded);
 }
 
-// Baselines of reports that grow by more and more, with repeats and without.
+// Compares with baselines reports that grow by more and more, with and without repeats.
 TEST(RecordedReports, AgainstBaselines) {
   std::vector<std::string> recorded;
   const auto report = [](double errors, const std::string& standard) {

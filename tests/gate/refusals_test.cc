@@ -1,4 +1,4 @@
-// What the gate says of requests, outputs and words of cases that it cannot follow.
+// Tests the gate's answers to requests, outputs and attributes of cases that it cannot follow.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,7 +80,8 @@ TEST(SampledRefusals, AGoldenResultIsJudgedAsAWholeAndSaysSo) {
                                 "there is none"));
 }
 
-// The benchmark's rows are drawn as those of the output, be it in the case or listed beside it.
+// The benchmark is sampled at the same rows as the output, whether it is in the case or listed
+// beside it.
 TEST(SampledRefusals, TheBenchmarkIsSampledToo) {
   Case c = open_product();
   const Tensor right = filled_with("float32", {40, 4}, 8), off = filled_with("float32", {40, 4}, 9);
@@ -89,7 +90,8 @@ TEST(SampledRefusals, TheBenchmarkIsSampledToo) {
   Origin origin;
   origin.producer = "target";
   origin.recorded = [&] { return std::vector<RecordedOutput>{{"bench", [&] { return off; }}}; };
-  // What is as wrong as its benchmark passes, what is far more wrong than a right one does not.
+  // An output with the same errors as its benchmark passes. With a right benchmark, the same output
+  // fails.
   CaseReport report = gate_case(c, off, request, origin);
   EXPECT_EQ(report.verdicts.at(0).outcome, Outcome::kPass) << report.because();
   ASSERT_TRUE(report.sample.has_value());
@@ -229,7 +231,8 @@ TEST(Remarks, HaveWordsOfTheirOwn) {
   EXPECT_EQ(remark_word(Remark::kExpired), "expired");
 }
 
-// Where the misses of drawn rows lie in the whole no map of these rows alone tells.
+// No map of mismatches is drawn for sampled rows, because the sampled rows do not show where
+// mismatches lie in the whole output.
 TEST(SampledRefusals, NoMapOfMissesIsDrawn) {
   const Case c = open_product();
   GateRequest request = of_rows(6);

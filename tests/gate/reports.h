@@ -1,4 +1,4 @@
-// Reports of a gate, made by hand.
+// Reports of the gate that tests make by hand.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace assay::testing_reports {
 
-// A case that passes with errors of this size, and uses so much of its bound.
+// Returns a case that passes with errors of this size, and uses this share of its bound.
 inline CaseReport passed(const std::string& name, double errors, double share = 0.5,
                          const std::string& standard = "torch") {
   CaseReport c;

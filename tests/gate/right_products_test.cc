@@ -1,5 +1,5 @@
-// Right products without a machine: float32 sums in orders that no machine's model has, of operands
-// that are hard for the theory of expected_error.
+// Right products without a machine: float32 sums in orders that no machine's model has. The
+// operands are hard for the theory of expected_error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,8 @@ Case case_of(const Product& p, const Format& f, const char* output) {
   return c;
 }
 
-// In float32, each product rounded by itself, or with `fused` blocks of 8 by multiply-add.
+// Returns the product in float32. Each term is rounded separately, or blocks of 8 terms use fused
+// multiply-add if `order` is "fused blocks".
 Tensor product_in(const Product& p, const std::string& order, const char* output) {
   std::vector<double> result;
   for (std::int64_t i = 0; i < p.m; ++i) {
@@ -77,7 +78,7 @@ right::Outcomes right_products(const char* dtype, const char* output, std::uint6
           }
         }
         const Case c = case_of(p, f, output);
-        // Results that are all 0 are untrusted by any standard.
+        // If all results are 0, any standard calls them untrusted.
         const std::vector<double> golden = c.output().golden->view().values();
         if (std::all_of(golden.begin(), golden.end(), [](double v) { return v == 0; })) continue;
         for (const std::string& order : orders) {
@@ -127,7 +128,7 @@ TEST(AnyOrder, KnowsThatPartialSumsOfAnotherOrderAreRounded) {
   EXPECT_EQ(outcomes.failed + outcomes.untrusted + outcomes.fell_back, 0) << outcomes.first;
 }
 
-// Sums that no order rounds are exact: one bit that is wrong fails.
+// If no order rounds the sums, they are exact, and a single wrong bit fails.
 TEST(AnyOrder, KnowsThatSumsOfFewBitsAreExact) {
   Random random(7, 0);
   const Format& f = format_named("float16");
@@ -164,7 +165,7 @@ TEST(AnyOrder, TellsWrongArithmetic) {
       const Case of_wide = case_of(wide, format_named("float32"), "float32");
       outcomes.judge(of_wide, product_in(rounded(wide, "tfloat32"), "ascending", "float32"),
                      "tfloat32 inputs");
-      // The last rounding cuts instead: of 16-bit outputs, whose right values are nearly certain.
+      // The last rounding truncates 16-bit outputs, whose right values are nearly certain.
       std::vector<double> cut = of_wide.output().golden->view().values();
       const Case of_half = case_of(wide, format_named("float32"), "bfloat16");
       for (double& v : cut)
@@ -201,7 +202,7 @@ TEST(AnyOrder, TellsWrongArithmetic) {
   }
 }
 
-// Tensor cores cut sums toward zero; if nothing names them, their results are right as well.
+// Tensor cores truncate sums towards zero. If nothing names them, their results are right as well.
 TEST(AnyOrder, HoldsForTensorCores) {
   for (const char* machine : {"hopper", "ampere", "volta"}) {
     for (const char* kind : {"normal", "near 1", "lognormal"}) {
@@ -216,7 +217,7 @@ TEST(AnyOrder, HoldsForTensorCores) {
   }
 }
 
-// NaN and infinity in an operand leave the elements that they do not reach to the theory.
+// The elements that NaN and infinity in an operand do not reach keep the bounds of the theory.
 TEST(AnyOrder, KeepsTheElementsThatNaNDoesNotReach) {
   for (const char* machine : {"", "hopper", "cpu_fma"}) {
     Product p = drawn(64, "normal", format_named("float32"), 13);

@@ -1,5 +1,5 @@
-// Data that are hard for theories of rounding errors, and float32 sums of them in many orders, for
-// the tests that hold the standard expected_error against results that no machine's model made.
+// Data that are hard for theories of rounding errors, and float32 sums of them in many orders. The
+// tests compare the standard expected_error with results that no machine's model made.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@
 
 namespace assay::right {
 
-// How many times the tests draw: 1, or the environment's ASSAY_RIGHT_RESULTS, for counts offline.
+// Returns how many times the tests draw: 1, or the value of the environment variable
+// ASSAY_RIGHT_RESULTS, which serves for larger counts offline.
 inline std::uint64_t times() {
   const char* word = std::getenv("ASSAY_RIGHT_RESULTS");
   return word == nullptr ? 1 : std::strtoull(word, nullptr, 10);
@@ -32,7 +33,7 @@ inline const std::vector<std::string>& kinds() {
   return all;
 }
 
-// n values of a kind, rounded to a format.
+// Returns n values of a kind, rounded to a format.
 inline std::vector<double> hard_values(const std::string& kind, std::int64_t n, const Format& f,
                                        Random& random) {
   const double c = 0.1 + 3 * random.uniform(), d = random.normal(), largest = max_finite(f);
@@ -68,7 +69,7 @@ inline std::vector<double> hard_values(const std::string& kind, std::int64_t n, 
 inline constexpr const char* kOrders[] = {"ascending",  "reversed", "permuted", "pairwise",
                                           "four parts", "strided",  "blocks"};
 
-// The sum of float32 numbers in an order.
+// Returns the sum of float32 numbers in an order.
 inline float sum_in(const std::string& order, std::vector<float> terms, std::uint64_t seed = 1) {
   const auto chain = [](const float* first, const float* last, std::ptrdiff_t stride) {
     float sum = 0;
@@ -119,14 +120,15 @@ inline float sum_in(const std::string& order, std::vector<float> terms, std::uin
   return chain(begin, end, 1);
 }
 
-// What became of results by expected_error, and by the default gate. `fell_back` of them were
-// judged by the operator's own bound, with a note; `own_failed` did not pass that, which says
-// nothing of expected_error. Where even the default gate does not pass a result, because it is
-// below the output's range, expected_error may call it untrusted, too: `blind`.
+// Counts the outcomes of right results, by expected_error and by the default gate. `fell_back`
+// results were judged by the operator's own bound, with a note. `own_failed` of them did not pass
+// that bound, which shows nothing about expected_error. If even the default gate does not pass a
+// result, because it is below the output's range, expected_error may also call it untrusted:
+// `blind` counts these.
 struct Outcomes {
   int judged = 0, fell_back = 0, own_failed = 0, blind = 0, untrusted = 0, failed = 0;
   int failed_by_default = 0, untrusted_by_default = 0;
-  std::string first, first_by_default;  // of what failed
+  std::string first, first_by_default;  // of the failures
 
   void judge(const Case& c, const Tensor& output, const std::string& what) {
     ++judged;
@@ -152,7 +154,7 @@ struct Outcomes {
     if (first.empty()) first = what + ": " + v.because;
   }
 
-  // How many right results were judged, and how, in a line.
+  // Prints in one line how many right results were judged, and how.
   void print(const std::string& words) const {
     std::printf(
         "%s: %d right results, %d judged by the own bound, %d of these not passed, %d untrusted; "

@@ -1,5 +1,5 @@
-// Right results of rows without a machine: reductions, softmax, norms and attention in float32, by
-// the algorithms and in the orders that kernels have, of data that are hard for expected_error.
+// Right results of rows without a machine: reductions, softmax, norms and attention in float32.
+// They use the algorithms and the orders of real kernels, on data that are hard for expected_error.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -32,7 +32,8 @@ Case case_of(const char* op, const Format& f, const Shape& shape, const std::vec
   return c;
 }
 
-// Every kind of data in rows of every length; a third of the kinds in long rows.
+// Runs the body with every kind of data in rows of every length, but with only a third of the kinds
+// in long rows.
 template <typename Body>
 void for_rows(std::uint64_t seed, const Format& f, const Body& body) {
   Random random(seed, 0);
@@ -161,7 +162,7 @@ struct Affine {
   std::vector<float> weight, bias;
 };
 
-// Layernorm: how the moments are computed, and how an element is.
+// Layernorm of a row. The parameters choose how the moments and the elements are computed.
 std::vector<float> layernorm_row(const std::string& moments, bool scaled, const char* order,
                                  const Affine& affine, std::vector<float> x) {
   const auto n = static_cast<float>(x.size());
@@ -200,7 +201,7 @@ std::vector<float> layernorm_row(const std::string& moments, bool scaled, const 
   return x;
 }
 
-// Whether mean x^2 - m^2 leaves the variance of every row.
+// True if mean x^2 - m^2 keeps enough precision for the variance of every row.
 bool is_well_conditioned(std::int64_t n, const std::vector<double>& x) {
   for (std::size_t first = 0; first < x.size(); first += static_cast<std::size_t>(n)) {
     double mean = 0, square = 0;
@@ -277,7 +278,8 @@ TEST_P(RightRows, OfRmsnormPass) {
   report("rmsnorm", GetParam(), outcomes);
 }
 
-// Scores, softmax and the mix of v: all keys at once, or 16 at a time with a running maximum.
+// Computes scores, softmax and the mix of v. It takes all keys at once, or 16 at a time with a
+// running maximum.
 std::vector<float> attention_in(bool running, const char* order, const Format& f,
                                 std::int64_t depth, const std::vector<float>& q,
                                 const std::vector<float>& k, const std::vector<float>& v) {

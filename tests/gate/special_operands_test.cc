@@ -1,6 +1,6 @@
-// One NaN or infinity in an operand costs only the elements that it reaches their bound. The
-// results that machines compute of such operands pass by the operator's own bound, and a wrong
-// element that nothing reaches fails.
+// One NaN or infinity in an operand changes the bound of only the elements that it reaches. The
+// results that machines compute of such operands pass by the operator's own bound. A wrong element
+// that nothing reaches fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,10 +53,11 @@ bool holds_nan(const Tensor& t) {
   return std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
 }
 
-// What units make of a special value in ways that no bound covers: saturating ones make 0 of NaN;
-// silu and gelu of -infinity are NaN in steps and 0 exactly; scaled_matmul multiplies a sum by an
-// infinite scale where the exact result has a sum of infinities, and its bfloat16 codes fill
-// float32's whole range, so that their sums leave it.
+// True if units treat a special value in a way that no bound covers:
+// - Saturating units make 0 of NaN.
+// - silu and gelu of -infinity are NaN if computed in steps, and exactly 0.
+// - scaled_matmul multiplies a sum by an infinite scale, but the exact result has a sum of
+// infinities. Its bfloat16 codes fill float32's whole range, so that their sums overflow.
 bool no_tolerance_can_say(const Case& c, const std::string& input, double value, const Verdict& v) {
   if (v.bound.origin != "operator" && holds_nan(*c.output().golden)) return true;
   if (c.op == "silu" || c.op == "gelu") return value == -kInf;
@@ -109,7 +110,7 @@ TEST_P(SpecialOperands, FailNoRightResult) {
       }
     }
   }
-  // deform_roi_pool takes no NaN or infinity.
+  // deform_roi_pool does not accept NaN or infinity.
   if (op.name != "deform_roi_pool") {
     EXPECT_GT(own, 9 * judged / 10) << own << " of " << judged;
   }
@@ -161,7 +162,7 @@ TEST(SpecialOperand, OfFloat8) {
   }
 }
 
-// A mask of -infinity, and one of the most negative number.
+// Masks of -infinity, and masks of the most negative number.
 TEST(SpecialOperand, MasksOfSoftmax) {
   for (const double mask : {-kInf, -3.4028234663852886e38, -1e9}) {
     Case c = generate_case("softmax", {&format_named("float32"), {6, 40}});
@@ -182,7 +183,7 @@ TEST(SpecialOperand, MasksOfSoftmax) {
   }
 }
 
-// What a causal query does not see has no influence, whatever it holds.
+// A key that a causal query does not see has no influence, whatever it holds.
 TEST(SpecialOperand, AtAKeyThatNoQuerySeesBefore) {
   for (const char* dtype : {"float16", "float32"}) {
     for (const std::int64_t tile : {0, 8}) {
@@ -218,7 +219,7 @@ TEST(SpecialOperand, AtAKeyThatNoQuerySeesBefore) {
   }
 }
 
-// Sums and products beyond the range of float16 have the largest number or infinity for a result.
+// Sums and products beyond the range of float16 give the largest number or infinity.
 TEST(SpecialOperand, OverflowsOfFloat16) {
   const auto half = [](const Shape& shape, double value) {
     return Tensor::from_values(

@@ -28,8 +28,8 @@ struct Elements {
   std::vector<double> e, mean, deviation;
 };
 
-// Elements of all sizes, near ties and where the format's range ends, whose errors are from far
-// less than an ulp to far more.
+// Returns elements of all sizes, near ties and at the end of the format's range. Their errors reach
+// from far less than an ulp to far more.
 Elements drawn(const Format& format, std::uint64_t stream) {
   constexpr int kCount = 2000;
   Random random(20261129, stream);

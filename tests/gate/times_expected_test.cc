@@ -1,4 +1,4 @@
-// How many times the error of right results a bound is.
+// Tests by how many times a bound exceeds the error of right results.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,8 @@ double root_mean_square(const std::vector<double>& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-// A bound of 1 is as many times the expected error as it is times the errors of a right result.
+// A bound of 1 must be as many times the expected error as it is times the errors of a right
+// result.
 void expect_times_of_right_results(const Case& c, const Machine& machine) {
   const auto times = times_expected(c, machine, [](std::int64_t, double) { return 1.0; });
   ASSERT_TRUE(times);
@@ -54,8 +55,8 @@ TEST(TimesExpected, IsThatOfRightResults) {
   }
 }
 
-// The errors that are expected of a plan are those of its tree and formats: a format of fewer bits
-// and the same tree has more.
+// The expected errors of a plan follow its tree and its formats: fewer bits with the same tree give
+// larger errors.
 TEST(TimesExpected, IsThatOfRightResultsOfAPlan) {
   for (const char* sums : {"float16", "float32"}) {
     SCOPED_TRACE(sums);
@@ -75,7 +76,7 @@ TEST(TimesExpected, IsThatOfRightResultsOfAPlan) {
   }
 }
 
-// Of a product it is asked at the elements of its sample, whatever is transposed.
+// For a product, the bound is read at the elements of the sample, whatever operand is transposed.
 TEST(TimesExpected, AsksWhereTheSampleLies) {
   Case c = generate_case("matmul", {&format_named("float32"), {40, 64, 24}});
   const std::vector<double> exact = golden_result(c).view().values();
@@ -108,7 +109,7 @@ TEST(TimesExpected, StandsInTheWordsOfDerivedTolerances) {
   EXPECT_THAT(derived_tolerance(c).why, EndsWith("sum at most 2793)"));
   EXPECT_THAT(explained_tolerance(c).why,
               EndsWith("sum at most 2793); 2 900 times the expected error"));
-  // A tolerance that is relative counts by each element's size.
+  // A relative tolerance counts with the size of each element.
   const Case quotients = generate_case("div", {&format_named("float32"), {20, 20}});
   const DerivedTolerance of_div = derived_tolerance(quotients);
   ASSERT_GT(of_div.rtol, 0);

@@ -1,5 +1,5 @@
-// Outputs that are truncated instead of rounded: the mean error of their elements, half an ulp
-// towards zero, is what no right result has.
+// Outputs that are truncated instead of rounded. Their elements have a mean error of half an ulp
+// towards zero, which no right result has.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 using testing::HasSubstr;
 using Values = std::vector<double>;
 
-// The float32 result of a case on a machine, rounded to a narrower output or truncated to it.
+// Returns the float32 result of a case on a machine, rounded or truncated to a narrower output.
 Tensor narrowed(const Case& c, const Machine& machine, const Format& output, bool truncates) {
   Case wide = c;
   wide.attributes["output_dtype"] = std::string("float32");
@@ -74,8 +74,8 @@ TEST(Truncated, OutputsFailAndRoundedOnesPass) {
   }
 }
 
-// An attention rounds its weights, whose errors are as large as what truncation adds to an element.
-// What tells is that all elements lie on one side.
+// Attention rounds its weights, and these errors are as large as the errors that truncation adds to
+// an element. Truncation shows only because all elements lie on one side.
 TEST(Truncated, AttentionFailsByItsMeanError) {
   const Case c = generated({"attention", "float16", {2, 120, 65, 30}}, 1);
   const CaseReport report =
@@ -84,8 +84,8 @@ TEST(Truncated, AttentionFailsByItsMeanError) {
   EXPECT_THAT(report.because(), HasSubstr("mean error towards or away from zero, in ulp, <= "));
 }
 
-// Golden results that all lie a quarter ulp above a number of the format: right results err by a
-// quarter ulp towards zero, all of them.
+// All golden results lie a quarter ulp above a number of the format. All right results then err by
+// a quarter ulp towards zero.
 TEST(Truncated, RightResultsThatAllLieOnOneSidePass) {
   Values x;
   for (int i = 0; i < 300; ++i) {
@@ -102,7 +102,7 @@ TEST(Truncated, RightResultsThatAllLieOnOneSidePass) {
   EXPECT_EQ(report.outcome(), Outcome::kPass) << report.because();
 }
 
-// Products of 8-bit floats: the sums of some machines keep 13 bits.
+// In products of 8-bit floats, the sums of some machines keep 13 bits.
 TEST(ShortSums, AreTrustedOnlyWhereTheMachineIsNamed) {
   for (const char* dtype : {"float8_e4m3fn", "float8_e5m2"}) {
     for (const bool scaled : {false, true}) {

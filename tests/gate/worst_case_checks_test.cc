@@ -1,5 +1,5 @@
-// The thresholds that are called worst-case bounds, sea_abft and analytic, raise no alarm on clean
-// products of any machine: not on subnormal data, not where products or outputs underflow.
+// The thresholds that are worst-case bounds, sea_abft and analytic, raise no alarm on clean
+// products of any machine. This includes subnormal data, and products or outputs that underflow.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ struct HardData {
   std::function<double(Random&, const Format&, std::int64_t i)> draw;
 };
 
-// About the root of a size, so that products have that size.
+// Returns about the square root of a size, so that products have that size.
 double root_of(double size) { return std::exp2(std::round(std::log2(size) / 2)); }
 
 const HardData kHardData[] = {
@@ -113,7 +113,7 @@ TEST(WorstCaseChecks, NoAlarmOnCleanData) {
   EXPECT_GT(checked, 5000);
 }
 
-// On normal data the thresholds stay what their formulas say, so that a fault is seen as before.
+// On normal data, the thresholds are those of their formulas, so that faults are found as before.
 TEST(WorstCaseChecks, SeeAFaultOnNormalDataAndInSubnormals) {
   for (const char* spec : kSpecs) {
     for (const char* dtype : {"float16", "bfloat16"}) {
@@ -133,7 +133,7 @@ TEST(WorstCaseChecks, SeeAFaultOnNormalDataAndInSubnormals) {
       EXPECT_EQ(gate_case(c, result, request).outcome(), Outcome::kFail) << spec << dtype;
     }
   }
-  // Sums that all underflow in float16: a wrong element of a normal size is a fault.
+  // All sums underflow in float16, so that a wrong element of a normal size is a fault.
   Case c;
   c.name = "tiny";
   c.op = "matmul";

@@ -1,4 +1,4 @@
-// What a check cannot see: held to outputs that really have zeros there.
+// Tests the count of blind elements against outputs that really have zeros there.
 #include "assay/judge/blindness.h"
 
 #include <gmock/gmock.h>
@@ -32,8 +32,8 @@ std::vector<double> normals(std::size_t n, double scale, std::uint64_t stream) {
   return values;
 }
 
-// How many elements of the expected result, the smallest first, can be set to zero before a judge
-// of real outputs refuses it.
+// Returns how many elements of the expected result can be set to zero before a judge of real
+// outputs refuses it. The smallest elements are set first.
 std::int64_t zeros_that_pass(const Format& format, std::vector<double> expected, const Bound& bound,
                              const Tensor& golden, const JudgeOptions& options) {
   std::vector<std::size_t> order(expected.size());
@@ -76,7 +76,8 @@ TEST(BlindnessTest, OfEveryStandardIsWhatZerosInPlaceShow) {
         const Verdict v = judge(actual, golden, *bound, options);
         ASSERT_TRUE(v.blind) << v.because;
         if (bound->limits.empty()) {
-          // Elements stand for themselves: each blind one may be zero alone, and all may together.
+          // The elements are judged separately. Each blind one may be zero while the others are
+          // right, and all may be zero together.
           EXPECT_LE(zeros_that_pass(f, values, *bound, golden, options), *v.blind);
           std::vector<double> zeroed = values;
           std::int64_t alone = 0;
@@ -90,7 +91,8 @@ TEST(BlindnessTest, OfEveryStandardIsWhatZerosInPlaceShow) {
           EXPECT_EQ(*v.blind, alone);
           EXPECT_EQ(judge(vector_of(f.name, zeroed), golden, *bound, options).misses, 0);
         } else {
-          // Error balance may break and hold again: there the trial finds one of the places.
+          // Error balance may fail and then hold again as more elements become zero. The trial then
+          // finds one of the changes.
           const std::int64_t passed = zeros_that_pass(f, values, *bound, golden, options);
           if (standard.starts_with("atb"))
             EXPECT_GE(*v.blind, passed);
@@ -127,14 +129,14 @@ TEST(BlindnessTest, AboveHalfAPassIsUntrustedAndTheReasonSaysWhatWouldSee) {
   Bound allowed = torch;
   allowed.max_blind = 0.6;
   EXPECT_EQ(judge(actual, golden, allowed).outcome, Outcome::kPass);
-  // A miss is a fail, whatever the check is blind to.
+  // A mismatch is a failure, however blind the check is.
   values[0] = 2;
   EXPECT_EQ(judge(vector_of(f32.name, values), golden, torch).outcome, Outcome::kFail);
 }
 
 TEST(BlindnessTest, LimitsOnStatisticsAreTried) {
   const Format& f32 = format_named("float32");
-  // SNR of 9 dB: most elements carry next to nothing of the sum of squares.
+  // With an SNR of 9 dB, most elements contribute almost nothing to the sum of squares.
   std::vector<double> values = normals(5000, 1e-3, 2);
   for (std::size_t i = 0; i < values.size(); i += 50) values[i] = 10;
   const Tensor golden = vector_of(f32.name, values), actual = golden;
@@ -151,7 +153,7 @@ TEST(BlindnessTest, AnOutputIsNoGoldenResultOfItself) {
   EXPECT_EQ(v.because,
             "the output is the expected result itself, in the same memory: the check could not "
             "have failed");
-  // Strides along one element say nothing; other elements of the same memory are another matter.
+  // Strides along a dimension of one element do not matter. Other elements of the same memory do.
   EXPECT_EQ(judge(view(values.data(), {1, 3}, {7, 1}), view(values.data(), {1, 3}), bound).outcome,
             Outcome::kUntrusted);
   const std::vector<float> same = {1, 1, 1, 1};

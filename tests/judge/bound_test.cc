@@ -1,4 +1,4 @@
-// Standards and the precedence of what names a bound.
+// Tests standards, and the precedence of the sources that can name a bound.
 #include "assay/judge/bound.h"
 
 #include <gmock/gmock.h>
@@ -130,9 +130,9 @@ TEST(Standards, IntegersAndBoolAreExactInAll) {
   for (const Standard& s : standards()) {
     for (const char* dtype : {"int8", "uint8", "int16", "int32", "int64", "bool"}) {
       const Bound b = bound_of(s.name, dtype);
-      // Codes of a quantised result may be next to each other.
+      // Codes of a quantised result may differ by one.
       const bool codes = s.name == "ttk_quant" && std::string_view(dtype) == "int8";
-      // These projects hold integers to the tolerance of floats.
+      // These projects apply the tolerance of floats to integers.
       if ((s.name == "onnx" || s.name == "tensorrt") && std::string_view(dtype) != "bool") continue;
       EXPECT_EQ(b.rule, Rule::kTolerance) << s.name;
       EXPECT_EQ(b.rtol, 0) << s.name << dtype;
@@ -141,8 +141,8 @@ TEST(Standards, IntegersAndBoolAreExactInAll) {
   }
 }
 
-// Each row names a dtype that exists, once, with tolerances that a correctly rounded result meets
-// and that are no slip of the pen (1e-16 where 2^-16 was meant).
+// Each row names a dtype that exists, only once. A correctly rounded result meets its tolerances,
+// and they are not a slip of the pen (1e-16 instead of 2^-16).
 TEST(Standards, RowsAreSane) {
   std::set<std::string_view> names;
   for (const Standard& s : standards()) {
@@ -157,19 +157,20 @@ TEST(Standards, RowsAreSane) {
         EXPECT_EQ(row.rtol, 1) << "one eps";
         continue;
       }
-      // JAX's of formats of few bits are as wide as the values, and of float8_e5m2 below half an
-      // ulp.
+      // JAX's tolerances for formats of few bits are as wide as the values. For float8_e5m2 they
+      // are below half an ulp.
       if (s.name == "jax" && row.rtol >= 0.1) continue;
       EXPECT_TRUE(row.rtol >= 0 && row.rtol < 1) << s.name << " " << row.dtype;
       const bool codes = row.dtype != "*" && !format_named(row.dtype).is_float();
       EXPECT_TRUE(row.atol >= 0 && row.atol < (codes ? 2 : 1)) << s.name << " " << row.dtype;
-      // What these ask of formats of few bits is for golden results of the same dtype.
+      // These standards have rules for formats of few bits only if the golden result has the same
+      // dtype.
       constexpr std::string_view kOfOneDtype[] = {"ttk_close", "triton_ascend_tests",
                                                   "transformer_engine_cpp", "iree@2026-05"};
       if (std::count(std::begin(kOfOneDtype), std::end(kOfOneDtype), s.name) > 0) continue;
-      if (row.rtol == 0) continue;  // equality, which is said plainly, or absolute
+      if (row.rtol == 0) continue;  // equality, or an absolute tolerance
       if (row.dtype == "*") continue;
-      // The half ulp at 1, which is the widest relative to the value.
+      // The half ulp at 1 is the widest relative to the value.
       EXPECT_GE(row.rtol, unit_roundoff(format_named(row.dtype)) * 0.999) << s.name << row.dtype;
     }
   }
@@ -191,8 +192,8 @@ TEST(Standards, Ulps) {
   }
 }
 
-// What is compared by values of the output's dtype is compared with the expected one as it is
-// there, whatever the bound says of rounding.
+// Rules that compare values of the output's dtype round the expected value to that dtype, even if
+// the bound does not round it.
 TEST(Standards, UlpsAndBitsAreOfTheRoundedValue) {
   Bound bound;
   bound.round_expected = false;
@@ -233,7 +234,8 @@ TEST(Standards, ToleranceOfAnElement) {
   }
 }
 
-// Both sizes count: 9 and 1 are 8 apart, which is below 7/8 of their sum, and not below 3/4 of it.
+// The sizes of both values count: 9 and 1 are 8 apart, which is below 7/8 of their sum but not
+// below 3/4 of it.
 TEST(Standards, SymmetricTakesBothSizes) {
   Bound bound;
   bound.rule = Rule::kSymmetric;
@@ -263,7 +265,7 @@ TEST(Standards, BitEqual) {
   EXPECT_EQ(b.standard, "bit_equal");
 }
 
-// The newest version goes by the name alone, and every report says which one it was.
+// The name without a version means the newest version, and every report names the version.
 TEST(Standards, Versions) {
   std::map<std::string, std::vector<std::string_view>> versions;
   for (const Standard& s : standards()) {
@@ -282,7 +284,8 @@ TEST(Standards, Versions) {
   for (const auto& [name, of] : versions) {
     const Standard* const newest = find_standard(name);
     ASSERT_NE(newest, nullptr) << name;
-    // Of a version that could be read in part alone the row says so.
+    // The name does not lead to a version that could only be read in part. The row of that version
+    // says so.
     if (name == "cann_ecosystem") {
       EXPECT_EQ(newest->name, "cann_ecosystem@2026-07");
       EXPECT_THAT(std::string(find_standard("cann_ecosystem@2026-09")->source),
@@ -293,7 +296,7 @@ TEST(Standards, Versions) {
   }
 }
 
-// Where the rule is published: a repository, the commit in which it was read, the file, a date.
+// Each standard names its publication: a repository, the commit that was read, the file and a date.
 TEST(Standards, ArePublishedSomewhere) {
   for (const Standard& s : standards()) {
     SCOPED_TRACE(s.name);
@@ -464,7 +467,7 @@ TEST(Precedence, EqualNan) {
   EXPECT_FALSE(chosen(c, request).nan_equal) << "a tolerance says nothing about NaN";
 }
 
-// A case's budgets forgive what its own bound finds, and nothing that another bound finds.
+// A case's budgets forgive mismatches under its own bound, and under no other bound.
 TEST(Precedence, BudgetsOfTheCase) {
   Case c = named("m");
   c.attributes["max_mismatches"] = std::int64_t{3};
@@ -488,8 +491,9 @@ TEST(Precedence, BudgetsOfTheCase) {
   EXPECT_FALSE(has_budgets(tolerance));
 }
 
-// A case's own tolerance is held against golden rounded to the output, or as it is stored: half an
-// ulp the wrong way is an ulp from what is rounded, but no more than half from what is not.
+// A case's own tolerance is applied to the golden result rounded to the output's dtype, or to the
+// stored one. Half an ulp in the wrong direction is one ulp from the rounded value, but at most
+// half an ulp from the stored one.
 TEST(Precedence, RoundExpected) {
   Case c = named("m");
   c.attributes["output_dtype"] = std::string("bfloat16");
@@ -546,7 +550,7 @@ TEST(Precedence, WrongTolerances) {
             "case a/b: attribute 'equal_nan' must be 0 or 1, but it is 'maybe'");
 }
 
-// The message blames who named the standard: the case, or the request.
+// The message names the source of the wrong name: the case or the request.
 TEST(Precedence, UnknownStandards) {
   const Format& f = format_named("float32");
   Case c = named("a/b");
@@ -561,7 +565,7 @@ TEST(Precedence, UnknownStandards) {
               testing::StartsWith("unknown standard 'toch': did you mean 'torch'?"));
 }
 
-// Five are named, and how many there are besides.
+// The message names five standards and counts the others.
 TEST(Standards, ThoseThatHaveABoundAreNamedOrCounted) {
   for (const char* dtype : {"float32", "float16"}) {
     const Format& f = format_named(dtype);

@@ -1,5 +1,5 @@
-// Which cause a failure's text names: special values first, and of several causes the one that
-// explains most. Each test plants one and reads the whole text.
+// Tests which cause a failure's text names. Special values come first, then the cause that explains
+// most mismatches. Each test plants one cause and reads the whole text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ TEST(Causes, NanInRows) {
             "expected");
 }
 
-// The bytes of NaN, reversed, are a number near 0: that is not what happened.
+// The reversed bytes of a NaN are a number near 0, but reversed bytes are not what happened here.
 TEST(Causes, NanWhereZeroIsExpected) {
   CauseValues expected = drawn_values();
   for (std::int64_t c = 0; c < kCauseColumns; ++c) element(expected, 5, c) = 0;
@@ -70,7 +70,7 @@ TEST(Causes, NanWhereZeroIsExpected) {
             "divided by 0, or multiplied by infinity?");
 }
 
-// Under a huge tolerance a flip of some bit would always pass.
+// Under a huge tolerance, flipping some bit back would always pass.
 TEST(Causes, OneNanUnderAHugeTolerance) {
   const CauseValues expected = drawn_values();
   CauseValues actual = expected;
@@ -115,7 +115,7 @@ TEST(Causes, RowsThatRepeatTheRowAbove) {
   }
   EXPECT_EQ(where(actual, expected),
             "rows 4, 11 and 17 repeat the row above (explains 96 of 96 misses)");
-  // Two other elements do not hide it.
+  // Two other wrong elements do not hide the cause.
   element(actual, 0, 5) = 100, element(actual, 20, 20) = -77;
   EXPECT_THAT(where(actual, expected),
               HasSubstr("rows 4, 11 and 17 repeat the row above (explains 96 of 98 misses)"));
@@ -132,7 +132,7 @@ TEST(Causes, ATileThatRepeatsTheOneToTheLeft) {
             "columns to the left (explains 64 of 64 misses)");
 }
 
-// If rows are expected to be alike, a wrong row repeats nothing.
+// If rows are expected to be alike, a wrong row is not reported as a repeated row.
 TEST(Causes, NoRepeatOfAlikeRows) {
   CauseValues expected(static_cast<std::size_t>(kCauseRows * kCauseColumns), 2.0),
       actual = expected;
@@ -226,7 +226,7 @@ TEST(Causes, AResultThatIsCutOff) {
   EXPECT_TRUE(v.explained);
 }
 
-// A guess from the place only: other causes are asked first.
+// This cause is guessed only from the place of the mismatches, so that other causes come first.
 TEST(Causes, ATailOfOtherValues) {
   const CauseValues expected = drawn_values();
   CauseValues actual = expected;
@@ -243,7 +243,7 @@ TEST(Causes, ATailOfOtherValues) {
   EXPECT_FALSE(v.explained);
 }
 
-// One wrong value has no cause, whatever the flips of its bits give.
+// A single wrong value has no cause, even if some flip of a bit would explain it.
 TEST(Causes, OfOneWrongValueNoneIsNamed) {
   const CauseValues expected = drawn_values();
   for (const double wrong : {0.1, -3.7, 17.3, 1e6}) {
@@ -255,7 +255,7 @@ TEST(Causes, OfOneWrongValueNoneIsNamed) {
   }
 }
 
-// A sign in one row is a flipped bit there, not a factor of the whole output.
+// A wrong sign in one row is a flipped bit there, not a factor of the whole output.
 TEST(Causes, TheCauseThatBreaksLeastIsNamed) {
   const CauseValues expected = drawn_values();
   CauseValues actual = expected;

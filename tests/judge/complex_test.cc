@@ -1,5 +1,5 @@
-// Complex elements are judged by magnitudes. tests/tools/complex_counts.py holds thousands of pairs
-// against NumPy and PyTorch.
+// Complex elements are judged by magnitude. tests/tools/complex_counts.py compares thousands of
+// pairs with NumPy and PyTorch.
 #include "assay/judge/complex.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ std::int64_t misses(const ComplexValues& actual, const ComplexValues& expected,
 }
 
 TEST(ComplexJudge, TheSizeOfTheDifferenceCounts) {
-  // 3, 4, 5: neither part is the error.
+  // The difference is 3+4i, whose magnitude is 5: neither part is the error.
   EXPECT_EQ(misses({{13, 14}}, {{10, 10}}, tolerance(5, 0)), 0);
   EXPECT_EQ(misses({{13, 14}}, {{10, 10}}, tolerance(4.999, 0)), 1);
   EXPECT_EQ(misses({{3, 4.5}}, {{3, 4}}, tolerance(0, 0.1)), 0);
@@ -62,7 +62,7 @@ TEST(ComplexJudge, NanAndInfinity) {
   const Bound strict = tolerance(1, 1);
   Bound equal = strict;
   equal.nan_equal = true;
-  // NaN in either part is NaN, whatever the other part is.
+  // An element is NaN if either of its parts is, whatever the other part is.
   const ComplexValues nans = {{kNan, 0}, {0, kNan}, {kInfinity, kNan}, {kNan, kNan}};
   EXPECT_EQ(misses(nans, nans, strict), 4);
   EXPECT_EQ(misses(nans, {nans[3], nans[2], nans[1], nans[0]}, equal), 0);
@@ -72,7 +72,7 @@ TEST(ComplexJudge, NanAndInfinity) {
   Bound accepts = strict;
   accepts.nan_accepts = true;
   EXPECT_EQ(misses({{1, 1}, {kInfinity, 0}}, {nans[0], nans[1]}, accepts), 0);
-  // Infinite elements agree where both parts do.
+  // Infinite elements agree if both of their parts do.
   EXPECT_EQ(misses({{kInfinity, 1}, {kInfinity, -kInfinity}},
                    {{kInfinity, 1}, {kInfinity, -kInfinity}}, strict),
             0);
@@ -95,7 +95,8 @@ TEST(ComplexJudge, NanAndInfinity) {
               HasSubstr("[0]: actual inf+1j (0x7f800000, 0x3f800000), expected inf+2j"));
 }
 
-// NumPy passes these: the size of what is expected overflows, and its tolerance with it.
+// NumPy passes these pairs, because the magnitude of the expected value overflows, and so does its
+// tolerance.
 TEST(ComplexJudge, SizesBeyondFloat64ClearNothing) {
   const ComplexValues expected = {{kMax, kMax}, {kMax, kMax}, {kMax, kMax}, {kMax, -kMax}};
   const ComplexValues actual = {{0, kMax}, {kMax, kMax}, {kMax * (1 - 1e-7), kMax}, {-kMax, kMax}};
@@ -134,8 +135,8 @@ TEST(ComplexJudge, BitsAndSignedZeros) {
   EXPECT_FALSE(zeros.metrics->bit_identical);
 }
 
-// Under equal bits an output of zeros passes where both parts are +0, and misses by the sign of
-// either.
+// Under equal bits, an output of zeros passes only if both expected parts are +0. A minus sign of
+// either part makes it a mismatch.
 TEST(ComplexJudge, ZerosUnderEqualBits) {
   Bound bits;
   bits.rule = Rule::kBits;
@@ -158,8 +159,8 @@ TEST(ComplexJudge, ZerosUnderEqualBits) {
   }
 }
 
-// The size of a difference may overflow where those of both sides do not: it is infinite, and so is
-// it relative to the expected values, whose own sums are finite.
+// The magnitude of a difference may overflow although those of both sides do not. The error is then
+// infinite, and so is its size relative to the expected values, whose own sums are finite.
 TEST(ComplexJudge, DifferencesBeyondFloat64AreInfinite) {
   const double large = 1.2e308;
   const Tensor actual = complex_tensor("complex128", {{-large, 0}, {0, large}, {-large, 0}}),
@@ -172,7 +173,8 @@ TEST(ComplexJudge, DifferencesBeyondFloat64AreInfinite) {
   EXPECT_EQ(v.metrics->max_abs_error, kInfinity);
 }
 
-// What no rounding explains is a failure, also of NaN, of infinity and of bits.
+// A mismatch that no rounding explains is a failure. This holds for NaN, for infinity and for bits,
+// too.
 TEST(ComplexJudge, MissesThatNoRoundingExplains) {
   Bound bits;
   bits.rule = Rule::kBits;
@@ -188,7 +190,7 @@ TEST(ComplexJudge, MissesThatNoRoundingExplains) {
   }
 }
 
-// Of what is expected the finite elements other than 0 are counted.
+// `nonzero` counts the expected elements that are finite and not 0.
 TEST(ComplexJudge, WhichElementsAreNotZero) {
   const Tensor t = complex_tensor(
       "complex64", {{0, 0}, {-0.0, 0}, {0, 1}, {1, 0}, {kInfinity, 0}, {0, kInfinity}, {kNan, 1}});
@@ -213,7 +215,8 @@ TEST(ComplexJudge, ExpectedValuesAreRoundedPartByPart) {
   EXPECT_THAT(stored.because, HasSubstr("the correctly rounded result misses it too"));
 }
 
-// An output that is farther off than the rounded result is wrong, though that would miss as well.
+// An output that is farther off than the rounded result is wrong, even if the rounded result would
+// be a mismatch, too.
 TEST(ComplexJudge, GarbageUnderABoundThatNothingMeetsFails) {
   const Tensor golden = complex_tensor("complex128", {{1 + 0x1p-12, 0}, {0, -1 - 0x1p-12}});
   const Bound bound = tolerance(0, 1e-6, false);
@@ -252,7 +255,7 @@ TEST(ComplexJudge, MetricsWithoutMeaningAreNotShown) {
   for (const Metric& metric : metric_table()) {
     EXPECT_EQ(metric.text(*v.metrics) == "-", metric.real_only) << metric.name;
   }
-  // Ulps and small values have none.
+  // Ulps and small values are not defined for complex elements.
   for (const char* name : {"mean_ulp", "p99_ulp", "over_1_ulp", "over_32_ulp", "small_limit",
                            "small_error", "small_values", "small_value_errors"}) {
     EXPECT_EQ(find_metric(name)->text(*v.metrics), "-") << name;
@@ -260,8 +263,8 @@ TEST(ComplexJudge, MetricsWithoutMeaningAreNotShown) {
   EXPECT_THAT(metrics_text(v), HasSubstr("max ulp"));
 }
 
-// Of vectors in the plane the cosine is that of the angle between them: of equal lengths 5 and
-// real part 24 of 3+4i times conj(4+3i), 24 / 25.
+// For vectors in the plane, the cosine is that of the angle between them. 3+4i and 4+3i both have
+// length 5, and (3+4i) conj(4+3i) has real part 24: the cosine is 24 / 25.
 TEST(ComplexJudge, TheCosineIsThatOfTheAngle) {
   const auto cosine = [](const ComplexValues& actual, const ComplexValues& expected) {
     return judge(complex_tensor("complex128", actual), complex_tensor("complex128", expected),
@@ -324,7 +327,7 @@ TEST(ComplexJudge, RulesWithoutMeaningAreRefused) {
             "the output is float32, the expected result complex64: one is complex and one is real");
 }
 
-// In pieces, by any number of threads, and through strides: one verdict.
+// The verdict is the same in pieces, with any number of threads, and through strides.
 TEST(ComplexJudge, IsTheSameHoweverItIsRead) {
   const std::int64_t size = 2 * PiecewiseJudge::kUnit + 777;
   Random random(3, 1);
@@ -378,8 +381,8 @@ TEST(ComplexJudge, AMissHasBothPartsOfBothSides) {
   }
 }
 
-// Of complex elements a sign, an order and a size in ulps have no meaning: by hand, which metrics
-// need one.
+// Complex elements have no sign, no order and no size in ulps. The names below were chosen by hand:
+// they are the metrics that need one of the three.
 TEST(ComplexJudge, WhichMetricsNeedRealNumbers) {
   std::vector<std::string_view> names;
   for (const Metric& metric : metric_table()) {
@@ -393,7 +396,7 @@ TEST(ComplexJudge, WhichMetricsNeedRealNumbers) {
                   "mare_ratio_from", "mere_ratio_from", "rmse_ratio_from", "noise_ratio"));
 }
 
-// An expected element is rounded where either of its parts is.
+// An expected element counts as rounded if either of its parts is rounded.
 TEST(ComplexJudge, WhichExpectedValuesAreRounded) {
   const auto rounds = [](std::complex<double> expected) {
     return judge(complex_tensor("complex64", {expected}), complex_tensor("complex128", {expected}),
@@ -406,7 +409,7 @@ TEST(ComplexJudge, WhichExpectedValuesAreRounded) {
   EXPECT_TRUE(rounds({1.0 / 3, -1.0 / 3}));
 }
 
-// Of infinities that are equal none is a mismatch, whatever their finite part.
+// Two infinities that are equal agree only if their finite parts are equal, too.
 TEST(ComplexJudge, WhichInfinitiesMismatch) {
   const auto mismatches = [](const std::vector<double>& a, const std::vector<double>& e) {
     const Tensor actual = Tensor::from_values(format_named("complex64"), {1}, a),

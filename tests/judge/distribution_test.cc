@@ -1,5 +1,5 @@
-// Draws against their laws: right ones fail as rarely as is stated, whatever they are rounded to,
-// and what generators get wrong is found.
+// Tests draws against their laws. Right draws fail only as rarely as stated, in every output
+// format, and the usual errors of generators are found.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,8 +65,8 @@ struct RightDraws {
   std::function<Values(std::uint64_t seed)> draw;
 };
 
-// Values on the grid of a generator with so many random bits, as frameworks draw them in narrow
-// formats: multiples of 2^-bits, cut off.
+// Draws values on the grid of a generator with `bits` random bits: multiples of 2^-bits, cut off.
+// Frameworks draw them in this way in narrow formats.
 std::function<Values(std::uint64_t)> on_grid(int bits, std::int64_t n) {
   return [=](std::uint64_t seed) {
     return drawn(n, seed, [bits](Random& r) {
@@ -118,7 +118,8 @@ std::vector<RightDraws> right_draws() {
 
 constexpr int kRepeats = 300;
 
-// At a rate of 5 percent, of 300 right tensors more than 36 fail with a probability below 1e-6.
+// If each of 300 right tensors fails with 5 percent, more than 36 fail with a probability below
+// 1e-6.
 TEST(DistributionRates, RightDrawsFailNoMoreOftenThanIsStated) {
   for (const RightDraws& right : right_draws()) {
     int failed = 0;
@@ -133,8 +134,8 @@ TEST(DistributionRates, RightDrawsFailNoMoreOftenThanIsStated) {
   }
 }
 
-// The p-values of the tests whose laws are known exactly are as small as they say, neither more
-// nor less often; those by inequalities less often.
+// The tests whose laws are known exactly reach each p-value as often as it says. Tests by
+// inequalities reach it less often.
 TEST(DistributionRates, PValuesAreProbabilities) {
   int mean = 0, deviation = 0, function = 0, serial = 0;
   constexpr int kRuns = 1000;
@@ -150,7 +151,7 @@ TEST(DistributionRates, PValuesAreProbabilities) {
       if (test.name == "serial correlation") serial += small;
     }
   }
-  // 100 of 1000 expected, deviation 9.5; five deviations.
+  // 100 of 1000 are expected. The deviation is 9.5, and five deviations are allowed.
   EXPECT_NEAR(mean, 100, 48);
   EXPECT_NEAR(deviation, 100, 48);
   EXPECT_LE(function, 148);
@@ -164,7 +165,7 @@ TEST(DistributionRates, BinomialTails) {
   EXPECT_NEAR(binomial_p_value(10, 10, 0.5, 0), 2.0 / 1024, 1e-12);
   EXPECT_EQ(binomial_p_value(5, 10, 0.5, 0), 1);
   EXPECT_NEAR(binomial_p_value(0, 1000, 0.01, 0), 2 * std::pow(0.99, 1000), 1e-12);
-  // A share next to 1, or to 0, is none beyond it.
+  // The slack never moves a share above 1 or below 0.
   EXPECT_EQ(binomial_p_value(10, 10, 1, 0.125), 1);
   EXPECT_NEAR(binomial_p_value(3, 10, 1, 0.5), 2.0 * 176 / 1024, 1e-12);
   EXPECT_EQ(binomial_p_value(0, 10, 0, 0.125), 1);
@@ -172,7 +173,7 @@ TEST(DistributionRates, BinomialTails) {
 
 // -- What generators get wrong --------------------------------------------------------------------
 
-// The verdict fails, and this test is what says so.
+// Expects that the verdict fails because of this test.
 void expect_found(const Verdict& v, const char* by) {
   EXPECT_EQ(v.outcome, Outcome::kFail) << v.because;
   EXPECT_THAT(v.because, HasSubstr(by));
@@ -200,7 +201,7 @@ TEST(DistributionDefects, OfUniformNumbers) {
     Values sorted = right;
     std::sort(sorted.begin(), sorted.end());
     expect_found(judged(sorted), "serial correlation");
-    Values lanes = right;  // every lane is there twice
+    Values lanes = right;  // every lane occurs twice
     for (std::size_t i = 0; i + 1 < lanes.size(); i += 2) lanes[i + 1] = lanes[i];
     expect_found(judged(lanes), "between elements 1 apart");
     Values blocks = right;  // two blocks had one seed
@@ -247,7 +248,7 @@ TEST(DistributionDefects, OfNormalNumbers) {
   expect_found(judged([](double z) { return std::clamp(z, -2.5, 2.5); }), "ends nothing in");
   expect_found(judged([](double z) { return std::abs(z); }), "distribution function");
   expect_found(judged([](double z) { return z > 2 ? HUGE_VAL : z; }), "not finite");
-  // Uniform numbers of the same mean and deviation.
+  // Uniform numbers with the same mean and deviation.
   Values uniform = uniforms(kDraws, 6);
   for (double& u : uniform) u = (u - 0.5) * std::sqrt(12.0);
   expect_found(verdict_of("normal", tensor_of(uniform)), "distribution function");
@@ -268,8 +269,8 @@ TEST(DistributionDefects, OfShares) {
   expect_found(verdict_of("bernoulli,p=0.1", tensor_of(periodic)), "repeats");
 }
 
-// One of two draws at 1/4: at least one comes with 7/16, at most one with 15/16, and twice the less
-// of both is the p-value, also next to the count that is expected.
+// Two draws with probability 1/4 give at least one with probability 7/16, and at most one with
+// 15/16. The p-value is twice the smaller of both, even next to the expected count.
 TEST(DistributionRates, ShareOfFewDrawsIsBinomial) {
   const Verdict v = verdict_of("bernoulli,p=0.25", tensor_of({1, 0}));
   ASSERT_FALSE(v.tests.empty());
@@ -298,7 +299,7 @@ Dropout dropout(const char* dtype, double p, double factor, std::uint64_t seed) 
   const Values keep = bernoullis(kDraws, seed, 1 - p);
   Values y = x.view().values();
   const Format& f = format_named(dtype);
-  // The factor is rounded to the output's format too, as some kernels do.
+  // The factor is also rounded to the output's format, as some kernels do.
   for (std::size_t i = 0; i < y.size(); ++i) y[i] *= keep[i] * round_to(f, factor);
   return {x, tensor_of(y, dtype)};
 }
@@ -351,7 +352,7 @@ TEST(DistributionDropout, ZerosOfTheInputTellNothing) {
 struct Sampled {
   Tensor probabilities, classes;
 };
-// Row i draws from its own probabilities, or from those of `from(i)`.
+// Row i is drawn from its own probabilities, or from those of row from(i).
 Sampled sampled(std::int64_t rows, const std::function<std::int64_t(std::int64_t)>& from) {
   constexpr std::int64_t kClasses = 8;
   Random random(10, stream_of("sampled"));
@@ -435,7 +436,7 @@ TEST(DistributionSampling, OneRowOfProbabilitiesForAll) {
               HasSubstr("need probabilities of shape [classes]"));
 }
 
-// At 5 percent, and rows with laws of their own.
+// The rate is 5 percent, and the rows have laws of their own.
 TEST(DistributionSampling, RightDrawsFailNoMoreOftenThanIsStated) {
   int failed = 0;
   for (std::int64_t i = 0; i < 40; ++i) {
@@ -458,9 +459,9 @@ TEST(Distribution, FewDrawsTellNothing) {
   EXPECT_EQ(verdict_of("uniform", tensor_of({})).outcome, Outcome::kUntrusted);
 }
 
-// A constant is within 1/2 of every distribution function somewhere: draws are too few where that
-// is no more than what chance (by the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart) and
-// what the roundings of the draws leave open.
+// A constant is within 1/2 of every distribution function somewhere. The draws are too few if 1/2
+// is no more than what chance and the roundings of the draws leave open. The inequality of
+// Dvoretzky, Kiefer, Wolfowitz and Massart gives the part of chance.
 TEST(Distribution, TooFewDrawsAreThoseThatAConstantWouldPass) {
   int trusted = 0, distrusted = 0, by_rounding = 0;
   for (const char* dtype : {"bfloat16", "float8_e4m3fn", "float8_e5m2"}) {
@@ -468,7 +469,7 @@ TEST(Distribution, TooFewDrawsAreThoseThatAConstantWouldPass) {
     for (const std::int64_t n : {30, 34, 40, 48, 64, 96, 128, 192, 256}) {
       const Tensor draws = tensor_of(uniforms(n, 3), dtype);
       const Verdict v = verdict_of("uniform", draws);
-      if (v.outcome == Outcome::kFail) continue;  // coarse ones may share too many values
+      if (v.outcome == Outcome::kFail) continue;  // coarse values may repeat too often
       double half = 0;
       for (const double x : draws.view().values()) {
         const double open = ulp_of(f, x) + std::ldexp(1.0, 1 - f.precision);
@@ -552,7 +553,8 @@ TEST(Distribution, SavedMetricsDoNotTell) {
   EXPECT_THAT(v.because, HasSubstr("distribution(uniform) tests the draws themselves"));
 }
 
-// Of a kept element the factor and the product may be rounded: by 5/4 of an ulp of 2, not by two.
+// For a kept element, the factor and the product may both be rounded. Together they may be off by
+// 5/4 of an ulp of 2, but not by two ulps.
 TEST(DistributionDropout, AKeptElementIsTwoRoundingsOffAtMost) {
   const auto misses = [](double y) {
     const Tensor x = tensor_of({1, 1, 1}), output = tensor_of({0, 2, y});
@@ -564,7 +566,7 @@ TEST(DistributionDropout, AKeptElementIsTwoRoundingsOffAtMost) {
   }
 }
 
-// Probabilities sum to 1, but for a thousandth.
+// Probabilities must sum to 1, to within a thousandth.
 TEST(DistributionSampling, ProbabilitiesSumToOne) {
   const auto because = [](double more) {
     const Values classes(64, 0);
@@ -578,9 +580,9 @@ TEST(DistributionSampling, ProbabilitiesSumToOne) {
   EXPECT_THAT(because(-3 * 0x1p-11), HasSubstr("the probabilities of draw 0 sum to 0.99853"));
 }
 
-// One class of two equally likely ones throughout: F lies 1/4 off its middle, the products of
-// neighbours are 1/16 each, as are variance and proxy. With seven lags and L = log(14 / limit) the
-// inequality gives 14 exp(L - sqrt(2 L pairs)), the least of which is that of neighbours.
+// All draws are one of two equally likely classes. F then lies 1/4 from its middle, and products of
+// neighbours, variance and proxy are 1/16 each. With seven lags and L = log(14 / limit), the
+// inequality gives 14 exp(L - sqrt(2 L pairs)). This is smallest for direct neighbours.
 TEST(DistributionSampling, SerialCorrelationByHand) {
   constexpr std::size_t kAlike = 64;
   const Verdict v = verdict_of("categorical", tensor_of(Values(kAlike, 0), "int32").view(),
@@ -595,7 +597,8 @@ TEST(DistributionSampling, SerialCorrelationByHand) {
   EXPECT_NEAR(serial->statistic, 1, 1e-9);
 }
 
-// What the law leaves open a case's attributes say, and what the law says itself they do not.
+// A case's attributes give the parameters that the law leaves open. They do not replace parameters
+// that the law gives.
 TEST(Distribution, AttributesCompleteALaw) {
   const auto completed = [](const char* law) {
     Bound bound = *standard_bound(formatted("distribution({})", law), format_named("float32"));
@@ -612,8 +615,8 @@ TEST(Distribution, AttributesCompleteALaw) {
   EXPECT_EQ(completed("uniform,high=2"), "uniform,high=2,low=0.25");
 }
 
-// Of 0 and 1 as integers F is 1/4 and 3/4 in the middle, so that products of neighbours, variance
-// and proxy are 1/16 each: the same inequality as that of two classes.
+// For the integers 0 and 1, F is 1/4 and 3/4 in the middle. Products of neighbours, variance and
+// proxy are therefore 1/16 each, and the inequality is the same as that of two classes.
 TEST(DistributionIntegers, SerialCorrelationByHand) {
   constexpr std::size_t kAlike = 64;
   const Verdict v = verdict_of("integers,low=0,high=1", tensor_of(Values(kAlike, 1), "int32"));
@@ -625,8 +628,8 @@ TEST(DistributionIntegers, SerialCorrelationByHand) {
   EXPECT_NEAR(std::log(serial->p_value), std::log(14) + l - std::sqrt(2 * l * (kAlike - 1)), 0.01);
 }
 
-// 2 * 60000 is beyond float16: 0, infinity and what is next to it tell nothing, but no rounding
-// makes it a small number.
+// 2 * 60000 overflows float16. An output of 0, infinity or nearly infinity then shows nothing, but
+// no rounding makes it a small number.
 TEST(DistributionDropout, WhatOverflowsIsNoSmallNumber) {
   const auto misses = [](double y) {
     const Tensor x = tensor_of({1, 1, 60000}, "float16"), output = tensor_of({0, 2, y}, "float16");
@@ -636,7 +639,7 @@ TEST(DistributionDropout, WhatOverflowsIsNoSmallNumber) {
   for (const double y : {5.0, 60000.0, -5.0}) EXPECT_EQ(misses(y), 1) << y;
 }
 
-// A share that is just what is expected is said as any other.
+// A share that is exactly the expected one is reported like any other.
 TEST(Distribution, SaysAShareThatIsJustRight) {
   Values coins;
   for (int i = 0; i < 64; ++i) coins.push_back(i % 2);
@@ -648,8 +651,9 @@ TEST(Distribution, SaysAShareThatIsJustRight) {
   EXPECT_EQ(v.tests[0].p_value, 1);
 }
 
-// The binomial tail holds for rows with laws of their own from one beyond the mean on: a class that
-// is drawn once, however rare it is, tells nothing there. Where all rows have one law it does.
+// If rows have laws of their own, the binomial tail holds only for counts that are at least one
+// above the mean. A class that is drawn once then has p-value 1, however rare it is. If all rows
+// have one law, the tail holds for every count.
 TEST(DistributionSampling, ACountNextToItsMeanTellsNothingOfManyLaws) {
   constexpr std::int64_t kRows = 1000;
   const Values row = {0.5, 0.5 - 1e-9, 1e-9};

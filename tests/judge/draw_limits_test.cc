@@ -1,5 +1,6 @@
-// Draws at the limits: where a value is one of the law no longer, from how many draws on they tell
-// something, and which of equal findings is named. By hand, where the inequalities can be.
+// Tests draws at the limits: the last value that a law allows, the number of draws from which a
+// test can decide, and which of several equal findings is named. The inequalities are computed by
+// hand if possible.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,8 +55,8 @@ Draws draws_at(const std::vector<double>& low, const std::vector<double>& high) 
 
 // -- Each test ------------------------------------------------------------------------------------
 
-// Of all draws at one place the function is off by what lies on the farther side, up to the step of
-// F before or after it; of equal distances the first is named.
+// If all draws lie at one place, the distribution function is off by the part on its farther side,
+// up to the step of F before or after it. If both sides are equal, the first one is named.
 TEST(DrawLimits, DistributionFunctionOfOnePlace) {
   constexpr double kStep = 1.0 / 65536;
   struct Place {
@@ -78,8 +79,8 @@ TEST(DrawLimits, DistributionFunctionOfOnePlace) {
   EXPECT_DOUBLE_EQ(function_resolution(50, 0.5), std::sqrt(std::log(4.0) / 100));
 }
 
-// P(min > a) = (1 - a)^n, on either side, and 1 - (1 - a)^n for one that is nearer; four times the
-// least of them.
+// P(min > a) = (1 - a)^n on either side, and 1 - (1 - a)^n for a nearer minimum. The p-value is
+// four times the smallest of them.
 TEST(DrawLimits, EndsByHand) {
   struct Ends {
     double low, high, p_value;
@@ -104,8 +105,8 @@ TEST(DrawLimits, EndsByHand) {
   EXPECT_EQ(ends_test(draws_at({0}, {1})).p_value, 1);
 }
 
-// Where nothing correlates the nearest lag is named; what comes again at one lag alone is found
-// there: at 3, at powers of two and at the steps of the shape, up to half of the draws.
+// If nothing correlates, the nearest lag is named. A sequence that repeats at only one lag is found
+// at that lag: at 3, at powers of two and at the steps of the shape, up to half of the draws.
 TEST(DrawLimits, LagsThatAreLookedAt) {
   const auto found = [](std::int64_t lag, const Shape& shape) {
     const std::int64_t n = element_count(shape);
@@ -134,8 +135,8 @@ TEST(DrawLimits, LagsThatAreLookedAt) {
   EXPECT_EQ(serial_test(draws_at({0.5}, {0.5}), 1e-6).words, "too few draws to tell");
 }
 
-// More than 2^21 stretches are thinned, but of two equal ones neither or both are left: what comes
-// again from the beginning, or in the middle, is found as a whole.
+// More than 2^21 stretches are thinned out, but two equal stretches are always both kept or both
+// dropped. A repeat from the beginning or from the middle is therefore found as a whole.
 TEST(DrawLimits, RepeatsOfMoreDrawsThanAreKept) {
   Draws draws;
   const std::size_t n = (std::size_t{1} << 22) + 100;
@@ -148,8 +149,7 @@ TEST(DrawLimits, RepeatsOfMoreDrawsThanAreKept) {
   EXPECT_EQ(test.statistic, 200);
 }
 
-// A stretch of ceil(log(n^2 / 2 / limit) / log(1 / heaviest)) values is needed, half of the draws
-// at most.
+// A repeat needs ceil(log(n^2 / 2 / limit) / log(1 / heaviest)) values, at most half of the draws.
 TEST(DrawLimits, LengthOfARepeatByHand) {
   for (const std::size_t n : {std::size_t{60}, std::size_t{70}, std::size_t{80}}) {
     Draws draws;
@@ -166,8 +166,9 @@ TEST(DrawLimits, LengthOfARepeatByHand) {
 
 // -- Values of the laws ---------------------------------------------------------------------------
 
-// An end that the output's format holds is the last value, and is none where it is open; one that
-// it does not hold may be rounded to the next value beyond it.
+// If the output's format holds an end of the range, the end is the last allowed value; an open end
+// is not allowed. If the format does not hold it, the end may be rounded to the next value beyond
+// it.
 TEST(DrawLimits, EndsOfUniformNumbers) {
   const auto misses = [](const char* law, double x) {
     const Tensor t = vector_of("float16", {x, 0.5});
@@ -210,7 +211,7 @@ TEST(DrawLimits, EndsOfWholeNumbersAndClasses) {
   }
 }
 
-// Up to 4096 values each is counted.
+// Up to 4096 different values are counted one by one.
 TEST(DrawLimits, HowManyWholeNumbersAreCounted) {
   const Tensor t = vector_of("int32", {0, 4000, 17, 2222});
   EXPECT_EQ(verdict_by_law("integers,high=4095", t, t).tests.size(), 4u);
@@ -230,15 +231,16 @@ TEST(DrawLimits, WhatIsNoProbability) {
   EXPECT_THAT(because({0.5, 0.5, 0}), Not(HasSubstr("probabilities")));
 }
 
-// Next to where float16 overflows an element may have become infinity, or not: neither it nor 0 is
-// a miss, and 0 tells nothing. From two and a half roundings below on it is an ordinary element.
+// Close to the overflow of float16, an element may have become infinity. Neither infinity nor 0 is
+// a mismatch there, and 0 shows nothing. From two and a half roundings below the limit on, the
+// element is an ordinary one.
 TEST(DrawLimits, DropoutNextToTheLargestValue) {
   struct Kept {
     double x, y;
     std::int64_t misses, told;
   };
-  // Rounding leaves 2.5 * 2^-11 of the value open, 79.9 at 65440; an element that may overflow has
-  // 0, what is no farther below 65504 than 4 * 2^-11 of it, or infinity.
+  // Rounding leaves 2.5 * 2^-11 of the value open, which is 79.9 at 65440. An element that may
+  // overflow may be 0, infinity, or a value that is at most 4 * 2^-11 of 65504 below 65504.
   for (const Kept& k :
        {Kept{32704, kInfinity, 1, 2}, Kept{32704, 0, 0, 3}, Kept{32704, 65408, 0, 3},
         Kept{32720, kInfinity, 0, 2}, Kept{32720, 0, 0, 2}, Kept{32752, kInfinity, 0, 2},
@@ -254,8 +256,8 @@ TEST(DrawLimits, DropoutNextToTheLargestValue) {
   }
 }
 
-// A miss is said with its index, its values and its bits, the first of them first, as many as are
-// asked for.
+// A mismatch is listed with its index, values and bits. The list has as many as requested, the
+// first mismatches first.
 TEST(DrawLimits, MissesOfDropout) {
   const auto matrix = [](std::vector<double> values) {
     return Tensor::from_values(format_named("float32"), {2, 3}, std::move(values));
@@ -283,8 +285,8 @@ TEST(DrawLimits, MissesOfDropout) {
 
 // -- How many draws -------------------------------------------------------------------------------
 
-// As many draws as the same value throughout would pass with are too few: by hand from the
-// probability of that value, of which the test's share of 1e-6 is asked.
+// Draws are too few if the same value throughout would pass. The numbers come by hand from the
+// probability of that value and from the test's share of 1e-6.
 TEST(DrawLimits, HowManyDrawsAConstantPasses) {
   struct Few {
     const char* law;
@@ -300,7 +302,7 @@ TEST(DrawLimits, HowManyDrawsAConstantPasses) {
       const std::int64_t n = few.most + (more ? 1 : 0);
       std::vector<double> x;
       std::uint64_t state = 3;
-      double due = 0;  // so many ones as are expected, in pairs whose order chance says
+      double due = 0;  // gives as many ones as expected; chance only orders them
       for (std::int64_t i = 0; i < n; ++i) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         due += few.share;
@@ -316,8 +318,8 @@ TEST(DrawLimits, HowManyDrawsAConstantPasses) {
   }
 }
 
-// However rare the draws that are seen, one of 24 random bits comes again with a chance of 2^-24:
-// log(n^2 / 2 * 6 / 1e-6) is less than twice 24 log(2) of 8500 draws, and more of 14 000.
+// However rare the drawn values are, a value of 24 random bits comes again with a probability of
+// 2^-24. log(n^2 / 2 * 6 / 1e-6) is less than twice 24 log(2) for 8500 draws, and more for 14,000.
 TEST(DrawLimits, NoDrawIsRarerThanOneOf24Bits) {
   for (const std::int64_t n : {8500, 14000}) {
     std::vector<double> x;
@@ -357,8 +359,9 @@ TEST(DrawLimits, TheFirstOfEqualFindingsIsNamed) {
 
 // -- By hand --------------------------------------------------------------------------------------
 
-// Of draws that are all alike each count has 2 share^n, that many times; the share is known to
-// +- 2^-23 where random bits are compared, 1e-6 of probabilities, 1e-9 of equal ones.
+// If all draws are alike, each count has the p-value 2 share^n. A test multiplies it by the number
+// of its counts. The share is known to +- 2^-23 for random bits, 1e-6 for probabilities and 1e-9
+// for classes that are equally likely.
 TEST(DrawLimits, SlackOfShares) {
   const Tensor ones = vector_of("int32", std::vector<double>(64, 1)),
                p = vector_of("float64", {0.5, 0.5});
@@ -374,8 +377,8 @@ TEST(DrawLimits, SlackOfShares) {
   expect(p_value("categorical", "sums of counts"), 2 * std::pow(0.5 + 1e-6, 64));
 }
 
-// Of rows that differ the tails beyond one from the mean are those of rows that are all the mean,
-// and what lies nearer says nothing.
+// If the rows differ, the tails beyond one from the mean are those of rows that all have the mean
+// probability. Counts that are nearer to the mean have p-value 1.
 TEST(DrawLimits, CountsOfRowsThatDifferAreTestedBeyondOneFromTheMean) {
   const auto p_value = [](std::int64_t drawn, double a, double b) {
     std::vector<double> classes(8, 0), rows;
@@ -385,7 +388,7 @@ TEST(DrawLimits, CountsOfRowsThatDifferAreTestedBeyondOneFromTheMean) {
     return test_named(verdict_by_law("categorical", vector_of("int32", classes), p), "counts")
         .p_value;
   };
-  // 0.5 of class 1 are expected.
+  // The expected number of draws of class 1 is 0.5.
   EXPECT_EQ(p_value(1, 1.0 / 32, 3.0 / 32), 1);
   for (const std::int64_t drawn : {2, 3}) {
     const double differing = p_value(drawn, 1.0 / 32, 3.0 / 32);
@@ -394,15 +397,15 @@ TEST(DrawLimits, CountsOfRowsThatDifferAreTestedBeyondOneFromTheMean) {
   }
 }
 
-// A class that is always drawn comes again and again, which says nothing.
+// A class that is always drawn repeats again and again, which shows nothing.
 TEST(DrawLimits, RepeatsOfTheOnlyClassSayNothing) {
   const Tensor classes = vector_of("int32", std::vector<double>(64, 0));
   const Verdict v = verdict_by_law("categorical", classes, vector_of("float64", {1, 0}));
   EXPECT_EQ(test_named(v, "repeats").words, "too few draws to tell");
 }
 
-// One of two classes throughout: F is known to +- 1e-6, which reaches into the step of F before or
-// after a half.
+// All draws are one of two classes. F is known to +- 1e-6, which reaches into the step of F before
+// or after one half.
 TEST(DrawLimits, DistributionFunctionOfOneClass) {
   for (const double drawn : {0.0, 1.0}) {
     const Verdict v =
@@ -410,14 +413,14 @@ TEST(DrawLimits, DistributionFunctionOfOneClass) {
                        vector_of("float64", {0.5, 0.5}));
     EXPECT_EQ(test_named(v, "distribution function").statistic,
               (drawn == 0 ? 32767 : 32766) / 65536.0);
-    // What was drawn has the probability that is expected of it.
+    // The drawn values have the probability that is expected of them.
     EXPECT_EQ(test_named(v, "probability of what was drawn").p_value, 1);
     EXPECT_EQ(test_named(v, "probability of what was drawn").words,
               "0.5 in the mean, expected 0.5");
   }
 }
 
-// Elements that tell nothing correlate with none.
+// Elements that show nothing do not correlate with any other.
 TEST(DrawLimits, WhatTellsNothingIsInTheMiddle) {
   std::vector<double> x(64, 0), y(64, 0);
   for (const std::size_t i : {5u, 18u}) x[i] = 1, y[i] = 2;
@@ -428,7 +431,8 @@ TEST(DrawLimits, WhatTellsNothingIsInTheMiddle) {
   EXPECT_EQ(test_named(v, "serial correlation").words, "0 between elements 1 apart");
 }
 
-// One value alone is a law, of which no number of draws tells anything; none is no law.
+// A range of one value is a valid law, but no number of draws tests it. An empty range is not a
+// law.
 TEST(DrawLimits, OneWholeNumber) {
   const Tensor t = vector_of("int32", std::vector<double>(100, 3));
   EXPECT_EQ(verdict_by_law("integers,low=3,high=3", t, t).outcome, Outcome::kUntrusted);
@@ -440,7 +444,7 @@ TEST(DrawLimits, OneWholeNumber) {
             "the law uniform needs low below high, not 3 and 3");
 }
 
-// What lies behind the last draw in memory is none of them.
+// The search for repeats never reads memory behind the last draw.
 TEST(DrawLimits, RepeatsEndWithTheDraws) {
   Draws draws;
   for (std::uint64_t i = 0; i < 1000; ++i) draws.symbols.push_back(1000 + i);
@@ -454,7 +458,7 @@ TEST(DrawLimits, RepeatsEndWithTheDraws) {
 
 // -- Parameters -----------------------------------------------------------------------------------
 
-// Every parameter of every law: its default, what it may be, and how a law with it is written.
+// Covers every parameter of every law: its default, its range, and how a law with it is written.
 TEST(DrawLimits, ParametersOfTheLaws) {
   struct Row {
     const char *law, *name;

@@ -1,4 +1,4 @@
-// Each test of draws by itself, against what its inequality gives written out.
+// Tests each test of draws separately. The expected values are its inequality, written out.
 #include "assay/judge/draw_tests.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,8 @@ Draws known(const std::vector<double>& middle) {
   return draws;
 }
 
-// 2 exp(-(sum of U - 1/2)^2 / (2 n proxy)), the sum less what rounding leaves open.
+// The p-value is 2 exp(-(sum of U - 1/2)^2 / (2 n proxy)). The part of the sum that rounding leaves
+// open is subtracted first.
 TEST(DrawTests, MeanIsHoeffdings) {
   Draws draws = known(std::vector<double>(100, 0.625));
   draws.proxy = 0.25;
@@ -41,8 +42,8 @@ TEST(DrawTests, MeanIsHoeffdings) {
   EXPECT_EQ(mean_test(draws).p_value, 1) << "all of it may be rounding";
 }
 
-// A half that repeats the other is found; where one of the two halves is not known at all, nothing
-// is.
+// A half that repeats the other half is found. If one of the two halves is not known at all,
+// nothing is found.
 TEST(DrawTests, SerialCorrelationCountsWhatEachDrawLeavesOpen) {
   constexpr std::size_t kHalf = 512;
   Random random(1, stream_of("draw_tests_test"));
@@ -62,8 +63,8 @@ TEST(DrawTests, SerialCorrelationCountsWhatEachDrawLeavesOpen) {
   }
 }
 
-// The shortest stretch that chance does not repeat is found where it lies, and none that is
-// shorter.
+// The test finds the shortest stretch that chance does not repeat, and names its place. It ignores
+// shorter stretches.
 TEST(DrawTests, RepeatsSayWhereTheStretchesLie) {
   Draws draws;
   for (std::uint64_t i = 0; i < 1000; ++i) draws.symbols.push_back(1000 + i);
@@ -103,8 +104,8 @@ bool passes(const Verdict& v, const char* test) {
   return false;
 }
 
-// Whole numbers of a range that does not begin at 0: a distribution function that is off is found
-// on either side.
+// For whole numbers of a range that does not begin at 0, a wrong distribution function is found on
+// either side.
 TEST(DrawTests, WholeNumbersFromAnyOne) {
   for (const double from : {0.0, 0.5}) {
     const Tensor x = drawn(
@@ -118,7 +119,7 @@ TEST(DrawTests, WholeNumbersFromAnyOne) {
   EXPECT_EQ(judged("integers,low=10000,high=19999", right, right).outcome, Outcome::kPass);
 }
 
-// The size of exponential draws is that of 1 / rate, and so is what rounding leaves open.
+// The size of exponential draws is that of 1 / rate, and so is the part that rounding leaves open.
 TEST(DrawTests, ExponentialNumbersOfAnyRate) {
   for (const char* rate : {"0.001", "1000"}) {
     const double of_law = std::strtod(rate, nullptr);
@@ -135,7 +136,7 @@ TEST(DrawTests, ExponentialNumbersOfAnyRate) {
   }
 }
 
-// From 2^53 on float64 does not hold every whole number: such elements tell nothing.
+// From 2^53 on, float64 does not hold every whole number. Such elements show nothing.
 TEST(DrawTests, DropoutOfIntegersThatFloat64DoesNotHold) {
   const auto outcome = [](double x) {
     const Tensor input = drawn("int64", [=](Random&) { return x; });
@@ -146,8 +147,9 @@ TEST(DrawTests, DropoutOfIntegersThatFloat64DoesNotHold) {
   EXPECT_EQ(outcome(0x1p52), Outcome::kNotComparable);
 }
 
-// Draws that lie on the mean deviate by what rounding leaves open: half of them less than
-// chi-squared with two degrees of freedom is 1 - exp(-x / 2).
+// Draws that lie on the mean deviate only by the part that rounding leaves open. The p-value is
+// twice the probability that chi-squared with two degrees of freedom is below that part: 1 - exp(-x
+// / 2).
 TEST(DrawTests, DeviationCountsWhatEachDrawLeavesOpen) {
   const std::vector<double> on_mean = {3, 3};
   for (const double open : {0.5, 2.0}) {

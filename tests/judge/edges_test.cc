@@ -1,5 +1,6 @@
-// Where the judge changes its way: many elements, many misses, ties, sizes that float64 does not
-// hold, and views of one memory; each against a second computation.
+// Tests the places where the judge changes its method: many elements, many mismatches, ties, sizes
+// that float64 does not hold, and views of one memory. Each test compares with a second
+// computation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,8 +23,8 @@ using oracle::tolerance;
 using oracle::vector_of;
 using testing::HasSubstr;
 
-// Quantiles of more elements than a sample is drawn of, as sorting gives them: also where few
-// errors lie below what the sample leaves, or above it.
+// Quantiles of more elements than the sample holds must equal those of sorting. This includes
+// errors of which only few lie below or above the range that the sample leaves.
 TEST(JudgeEdges, QuantilesOfManyElements) {
   for (const std::size_t n : {(std::size_t{1} << 18) - 1, (std::size_t{1} << 18) + 4097}) {
     for (const bool ties : {false, true}) {
@@ -66,7 +67,7 @@ TEST(JudgeEdges, QuantilesOfManyElements) {
   }
 }
 
-// More elements of one bin than a counter of 16 bits holds, in several parts.
+// One bin gets more elements than a 16-bit counter holds, in several parts.
 TEST(JudgeEdges, ManyErrorsOfOneSize) {
   const std::size_t n = (std::size_t{1} << 20) + 3;
   const Tensor actual = vector_of("float32", std::vector<double>(n, 1.25)),
@@ -79,8 +80,8 @@ TEST(JudgeEdges, ManyErrorsOfOneSize) {
   }
 }
 
-// What is counted of the errors of zeros is counted of negated values, too, whose errors are twice
-// as large.
+// A share of large errors is counted for an output of zeros and for negated values. The errors of
+// negated values are twice as large.
 TEST(JudgeEdges, SharesOfTrivialOutputs) {
   const Tensor ones = vector_of("float32", std::vector<double>(64, 1));
   const auto trivial_met = [&](double parameter, double limit) {
@@ -93,7 +94,7 @@ TEST(JudgeEdges, SharesOfTrivialOutputs) {
   EXPECT_TRUE(trivial_met(1.5, 0.5));
 }
 
-// Sums of squares and of relative errors of all sizes, in every part.
+// Sums of squares and of relative errors of all sizes are right in every part.
 TEST(JudgeEdges, SumsOfSizesThatFloat64DoesNotHold) {
   const std::size_t n = (std::size_t{1} << 18) + 5;
   std::vector<double> a(n, 2), e(n, 2);
@@ -121,7 +122,8 @@ TEST(JudgeEdges, SumsOfSizesThatFloat64DoesNotHold) {
   EXPECT_EQ(readings.at(2).value, 2);
 }
 
-// Of a part 65 536 misses are kept in their places: where more miss, no place is told.
+// The judge keeps the places of at most 65,536 mismatches in a part. If there are more, it names no
+// place.
 TEST(JudgeEdges, PlacesOfManyMisses) {
   const auto where = [](std::int64_t n, std::int64_t right) {
     Tensor actual(format_named("int8"), {n}), expected(format_named("int8"), {n});
@@ -142,7 +144,7 @@ TEST(JudgeEdges, PlacesOfManyMisses) {
             "the tail: every element from position 261 644 on");
 }
 
-// The output is the expected result itself only where every element lies in the same place.
+// The output is the expected result itself only if every element lies in the same place.
 TEST(JudgeEdges, ViewsOfOneMemory) {
   const Tensor square = oracle::tensor("float32", {2, 2}, {1, 2, 2, 3});
   TensorView turned = square.view();
@@ -160,8 +162,8 @@ TEST(JudgeEdges, ViewsOfOneMemory) {
   EXPECT_EQ(outcome(copy, row), Outcome::kPass);
 }
 
-// Zeros miss where a NaN or an infinity is expected, which no budget forgives, of complex elements
-// as of real ones.
+// Zeros are a mismatch if a NaN or an infinity is expected, and no budget forgives that. This holds
+// for complex elements as for real ones.
 TEST(JudgeEdges, ZerosMissWhereSpecialsAreExpected) {
   const auto outcome = [](const char* dtype, const std::vector<double>& values) {
     Bound bound = tolerance(1, 0, true, true);
@@ -178,7 +180,7 @@ TEST(JudgeEdges, ZerosMissWhereSpecialsAreExpected) {
   EXPECT_EQ(outcome("complex64", {0.5, 0, 0, kInfinity}), Outcome::kPass);
 }
 
-// Of a group the least counts, of all others the largest.
+// In a group of limits the smallest ratio counts, and of all other limits the largest one.
 TEST(JudgeEdges, RatiosOfLimitsInGroups) {
   const auto reading = [](Statistic statistic, double limit, double value, int group) {
     LimitReading r{{.statistic = statistic, .limit = limit, .group = group}, value, false};
@@ -204,7 +206,8 @@ TEST(JudgeEdges, RatiosOfLimitsInGroups) {
   EXPECT_TRUE(holds(Readings{half, thrice, other}, half));
 }
 
-// What the law of classes says of probabilities and draws that are none.
+// The law of classes refuses values and shapes that are not probabilities, and draws that are not
+// classes.
 TEST(JudgeEdges, ProbabilitiesThatAreNone) {
   const auto said = [](const std::vector<double>& p, const Shape& shape,
                        std::vector<double> draws) {
@@ -225,7 +228,8 @@ TEST(JudgeEdges, ProbabilitiesThatAreNone) {
   EXPECT_THAT(said({0.5, 0.5}, {2}, {-1, 1}), HasSubstr("no class from 0 to 1 with a probability"));
 }
 
-// What saved metrics do not tell.
+// Saved metrics do not hold what some policies and rules need. The verdict is then "not
+// comparable".
 TEST(JudgeEdges, SavedMetricsAndPolicies) {
   const Tensor e = vector_of("float32", {1, 2, -4}), a = vector_of("float32", {1, 2.5, -4});
   const Verdict v = judge(a, e, tolerance(1, 0));

@@ -1,4 +1,4 @@
-// How verdicts count NaN where NaN is expected.
+// Tests how verdicts count a NaN if NaN is expected.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ using oracle::vector_of;
 
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
-// For several dtypes and rules: 0, 1, half, one more than half and all of 20 expected elements are
-// NaN, and the output has the same NaN.
+// For several dtypes and rules, 0, 1, half, one more than half and all of 20 expected elements are
+// NaN. The output has the same NaNs.
 TEST(Policies, EqualNansAreCountedAndMayBeHalfOfTheReference) {
   for (const char* dtype : {"float16", "bfloat16", "float32", "float64", "float8_e5m2"}) {
     for (const std::int64_t nans : {0, 1, 10, 11, 20}) {

@@ -82,7 +82,7 @@ TEST(Indices, AnIndexTwiceInItsRowFails) {
   const Verdict v = judged(x, indices({2, 2}, {1, 1, 2, 1}), indices({2, 2}, {0, 1, 1, 2}));
   EXPECT_EQ(v.outcome, Outcome::kFail);
   EXPECT_EQ(v.because, "1 of 4 indices are wrong: 1 a second time in the row");
-  // The same index in two rows is none twice.
+  // The same index in two different rows is not a repetition.
   EXPECT_EQ(judged(x, indices({2, 1}, {1, 1}), indices({2, 1}, {0, 1})).outcome, Outcome::kPass);
 }
 
@@ -227,7 +227,7 @@ TEST(Indices, AToleranceStandsForTheStandards) {
   }
 }
 
-// What is said of NaN and infinity holds for the values at indices.
+// The policies of the bound for NaN and infinity hold for the values at the indices.
 TEST(Indices, ValuesHaveThePoliciesOfTheBound) {
   const double nan = std::nan(""), inf = HUGE_VAL, most = max_finite(format_named("float32"));
   const Tensor source = floats({6}, {nan, nan, inf, most, 1, -inf});

@@ -52,7 +52,7 @@ TEST(JudgeIntegers, Beyond2To53) {
   EXPECT_EQ(judged({kHigh}, {kHigh - 3}, tolerance(3, 0)).misses, 0);
 }
 
-// Of uint64 the upper half, too.
+// The whole range of uint64 is judged, including its upper half.
 TEST(JudgeIntegers, Beyond2To63) {
   constexpr std::uint64_t k63 = std::uint64_t{1} << 63, kMost = ~std::uint64_t{0};
   const std::vector<std::uint64_t> actual = {k63, kMost, 0, k63 - 1}, same = actual,
@@ -109,7 +109,7 @@ TEST(JudgeIntegers, GoldenInFloat64IsExactBeyond2To53) {
       1);
 }
 
-// A NaN in the golden result misses and changes nothing else in its block.
+// A NaN in the golden result is a mismatch, and changes nothing else in its block.
 TEST(JudgeIntegers, NanInTheGoldenResult) {
   for (const Bound& bound : {tolerance(0, 0), tolerance(0, 0, true, true), same_bits()}) {
     const Verdict v = judge(vector_of("int32", {2, 7}), vector_of("float64", {2.25, kNan}), bound);
@@ -158,7 +158,8 @@ TEST(JudgeIntegers, NarrowAgainstWide) {
   EXPECT_EQ(judge(vector_of("uint8", {255}), vector_of("int8", {-1}), same_bits()).misses, 1);
 }
 
-// What the output's dtype does not hold is no rounding: metrics and the listed element say so.
+// A value that the output's dtype does not hold is not rounded to it. The metrics and the listed
+// element keep the full error.
 TEST(JudgeIntegers, ExpectedBeyondTheOutputsDtype) {
   struct Row {
     const char *output, *golden;
@@ -251,7 +252,7 @@ TEST(JudgeIntegers, BoundSoWideThatZerosPass) {
   EXPECT_EQ(judge(Tensor(golden), golden, within_ulps(4)).outcome, Outcome::kPass);
 }
 
-// Differences are exact below 2^120. What is expected beyond that is infinitely far from every
+// Differences are exact below 2^120. An expected value beyond that is infinitely far from every
 // integer, whatever the bound.
 TEST(JudgeIntegers, ExpectedValuesBeyondExactDifferences) {
   const auto zero_against = [](double expected) {
@@ -267,8 +268,8 @@ TEST(JudgeIntegers, ExpectedValuesBeyondExactDifferences) {
   }
 }
 
-// The distance of any two integers of 64 bits, by an oracle of 128: what misses, what is counted,
-// printed and written.
+// Compares the distance of any two 64-bit integers with an oracle of 128 bits: mismatches, metrics,
+// printed values and JSON.
 TEST(JudgeIntegers, DistancesOfAnyTwo) {
   constexpr std::uint64_t kMost = ~std::uint64_t{0};
   std::vector<__int128> numbers;

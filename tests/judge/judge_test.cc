@@ -219,7 +219,7 @@ TEST(Judge, NothingFinitePassesAgainstAnInfinity) {
   }
 }
 
-// Where the output's dtype has no infinity, none of its values is one.
+// If the output's dtype has no infinity, no value of the output matches an expected infinity.
 TEST(Judge, NothingPassesAgainstAnInfinityThatTheDtypeLacks) {
   for (const char* dtype : {"int8", "int64", "bool", "float4_e2m1fn", "float6_e3m2fn",
                             "float8_e4m3fn", "float8_e5m2fnuz"}) {
@@ -503,7 +503,8 @@ TEST(Judge, PartsWithoutMetrics) {
   EXPECT_EQ(misses(3), MetricsPass::kPart);
 }
 
-// Each element has its own bound, on top of the tolerance, beside one that misses too.
+// Each element has its own bound, which adds to the tolerance. A mismatch beside it does not change
+// that.
 TEST(JudgeGiven, ABoundOfItsOwnBesideAMiss) {
   for (const char* dtype : {"float64", "float32"}) {
     const Tensor golden = vector_of(dtype, {1, 1, 1, 1}),

@@ -1,4 +1,5 @@
-// Where the misses sit, in words; and only where the words are true.
+// Tests the words that describe where the mismatches lie, and that these words appear only if they
+// are true.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +67,7 @@ TEST(Location, EveryNth) {
   EXPECT_EQ(location_pattern({1, 5, 9, 14}, {16}), "");
 }
 
-// "Every 2 elements" is a claim about the whole tensor.
+// "Every 2 elements" must hold for the whole tensor.
 TEST(Location, EveryNthReachesTheEnd) {
   EXPECT_EQ(location_pattern(every(0, 2, 60), {200}).find("every 2 elements, beginning"),
             std::string::npos);
@@ -82,7 +83,7 @@ TEST(Location, Tile) {
   EXPECT_EQ(location_pattern(p, {64, 128}), "in an aligned tile: rows 16 to 31, columns 48 to 63");
   for (std::int64_t& at : p) at += 129;
   EXPECT_EQ(location_pattern(p, {64, 128}), "in a tile: rows 17 to 32, columns 49 to 64");
-  // A diagonal is no tile.
+  // A diagonal is not a tile.
   EXPECT_EQ(location_pattern({0, 9, 18, 27, 36, 45, 54, 63}, {8, 8}),
             "every 9 elements, beginning with element 0");
 }
@@ -99,7 +100,7 @@ TEST(Location, Boundary) {
   EXPECT_EQ(location_pattern(p, {16, 16}), "");
 }
 
-// A boundary that is more than half of the matrix says no more than its elements do.
+// A boundary that is more than half of the matrix is not named.
 TEST(Location, BoundaryOfHalfTheElements) {
   const auto whole_boundary = [](std::int64_t rows, std::int64_t columns) {
     Positions p;
@@ -119,7 +120,7 @@ TEST(Location, Scattered) {
   EXPECT_EQ(location_pattern({3, 170, 400}, {1000}), "");
 }
 
-// What is said is true of every miss, whatever the positions.
+// The words are true for every mismatch, whatever the positions.
 TEST(Location, SaysNothingUntrue) {
   oracle::Dice dice(11);
   for (int trial = 0; trial < 20000; ++trial) {
@@ -178,14 +179,14 @@ TEST(Location, OfAVerdict) {
                   oracle::tensor("float32", {64, 64}, ones), tolerance(0, 1e-3))
                 .where,
             "");
-  // In a view of the transposed memory it is a column.
+  // In a view of the transposed memory, the row is a column.
   const Tensor memory = oracle::tensor("float32", {64, 64}, broken);
   const Verdict turned = judge(memory.view().transposed(),
                                oracle::tensor("float32", {64, 64}, ones), tolerance(0, 1e-3));
   EXPECT_EQ(turned.where, "all in column 37");
 }
 
-// Across parts of 2^18 elements, and with more misses than are kept.
+// Tests the places across parts of 2^18 elements, and with more mismatches than the judge keeps.
 TEST(Location, OfALargeTensor) {
   const std::int64_t n = (1 << 18) + 4096;
   Tensor expected(format_named("float32"), {n / 1024, 1024});
@@ -196,7 +197,8 @@ TEST(Location, OfALargeTensor) {
     JudgeOptions options;
     options.threads = threads;
     EXPECT_EQ(judge(actual, expected, tolerance(0, 0.1), options).where, "all in column 5");
-    // Too many to keep them all: nothing is said rather than something wrong.
+    // There are too many mismatches to keep them all. The text then says nothing rather than
+    // something wrong.
     Tensor zeros = expected;
     for (std::int64_t i = 0; i < n - 7; ++i) zeros.set_bits(i, 0);
     const Verdict many = judge(zeros, expected, tolerance(0, 0.1), options);
@@ -205,7 +207,7 @@ TEST(Location, OfALargeTensor) {
   }
 }
 
-// Rows and tiles are those of one matrix of a batch, never of two that follow one another.
+// Rows and tiles lie within one matrix of a batch, and never span two matrices.
 TEST(Location, OfABatch) {
   EXPECT_EQ(location_pattern({132, 135, 140}, {2, 9, 11}), "in matrix [1]: all in row 3");
   EXPECT_EQ(location_pattern({100, 120, 140, 197}, {2, 9, 11}), "in matrix [1]");
@@ -216,7 +218,8 @@ TEST(Location, OfABatch) {
   EXPECT_EQ(location_pattern({33, 35, 40}, {1, 9, 11}), "all in row 3");
 }
 
-// The map of the misses against a count element by element, of each block from its own elements.
+// Compares the map of the mismatches with a count element by element. Each block is counted from
+// its own elements.
 TEST(MissMap, CountsWhatAScalarLoopCounts) {
   const Format& f32 = format_named("float32");
   Bound bound;
@@ -279,7 +282,7 @@ TEST(Location, ATileIsHalfFull) {
     Positions p = board(3, last_row, 5, last_column, 64);
     EXPECT_EQ(location_pattern(p, {64, 64}),
               formatted("in a tile: rows 3 to {}, columns 5 to {}", last_row, last_column));
-    // One of its second row is missing, which is no corner.
+    // One element of the second row is missing, which is not a corner.
     p.erase(std::find_if(p.begin(), p.end(), [](std::int64_t at) { return at >= 4 * 64; }));
     EXPECT_EQ(location_pattern(p, {64, 64}), "");
   }
@@ -288,7 +291,7 @@ TEST(Location, ATileIsHalfFull) {
   EXPECT_EQ(location_pattern(board(0, 7, 0, 7, 8), {15, 8}), "");
 }
 
-// A block of a kernel's has more than one row.
+// A block of a kernel has more than one row.
 TEST(Location, OfOneRowATileIsNotAligned) {
   EXPECT_EQ(location_pattern({8, 9, 11, 12, 13, 15}, {1, 64}),
             "in a tile: rows 0 to 0, columns 8 to 15");

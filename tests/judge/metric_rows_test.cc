@@ -1,5 +1,5 @@
-// Every word, number and flag of the table of metrics, held to tests/judge/metric_rows.txt, and the
-// field of Metrics that each row reads.
+// Compares every word, number and flag of the table of metrics with tests/judge/metric_rows.txt.
+// Also tests which field of Metrics each row reads.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -128,7 +128,7 @@ TEST(MetricRows, SensesAtTheirLimit) {
   }
 }
 
-// A number of each kind, as texts and tables show it.
+// Tests a number of each kind, as texts and tables show it.
 TEST(MetricRows, TextsOfTheirNumbers) {
   Metrics m;
   m.max_ulps = 1234567;
@@ -152,8 +152,8 @@ TEST(MetricRows, TextsOfTheirNumbers) {
   EXPECT_EQ(find_metric("cosine")->cell(m), "1.23");
 }
 
-// What zeros (1) and the negated expected values (2) would have, of an output whose largest
-// expected value is 4 and whose root mean square is 2.
+// Tests the statistics that zeros (`times` 1) and the negated expected values (`times` 2) would
+// have. The largest expected value of the output is 4, and their root mean square is 2.
 TEST(MetricRows, StatisticsOfTrivialOutputs) {
   Metrics m;
   m.compared = 10;
@@ -198,7 +198,7 @@ TEST(MetricRows, StatisticsOfTrivialOutputs) {
   EXPECT_EQ(of(2, Statistic::kMere), 0) << "of no elements";
 }
 
-// What the metrics know of a statistic, by hand.
+// Tests the statistics that can be read from the metrics, by hand.
 TEST(MetricRows, StatisticsThatTheMetricsHold) {
   Metrics m, benchmark;
   m.compared = 8;

@@ -1,4 +1,4 @@
-// The table of metrics: complete, and what everything that shows metrics goes by.
+// Tests that the table of metrics is complete, and that the output of metrics follows it.
 #include "assay/judge/metric_table.h"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ TEST(MetricTable, EveryStatisticHasOneRow) {
   EXPECT_THAT(error_of([] { (void)metric_named("compared"); }), HasSubstr("unknown metric"));
 }
 
-// Each published standard's limits are statistics that the table reads.
+// The limits of each published standard are statistics that the table reads.
 TEST(MetricTable, EveryLimitOfAStandardIsRead) {
   Metrics m;
   m.compared = 4;
@@ -72,8 +72,7 @@ TEST(MetricTable, EveryLimitOfAStandardIsRead) {
       Metrics own = m;
       own.small_limit = row.limit.parameter;
       own.small_error = row.limit.second;
-      // What the metrics do not tell: which elements are large, and quantiles and sums that only
-      // elements have.
+      // The metrics do not hold which elements are large. They also lack some quantiles and sums.
       constexpr Statistic kOfElements[] = {
           Statistic::kLargeMareRatio, Statistic::kLargeMereRatio, Statistic::kLargeRmseRatio,
           Statistic::kNmse,           Statistic::kNoiseRatio,     Statistic::kQuantileRelative};
@@ -90,7 +89,7 @@ TEST(MetricTable, EveryLimitOfAStandardIsRead) {
   EXPECT_GT(limits, 40);
 }
 
-// What JSON writes is what is read back, field by field of the table.
+// Reading the JSON gives back what was written, for each field of the table.
 TEST(MetricTable, JsonKeepsEveryField) {
   const Tensor a = oracle::vector_of("float32", {1, 2.5, kNan, -3, 0, kInfinity});
   const Tensor e = oracle::vector_of("float64", {1.1, 2, kNan, -3, 1e-9, kInfinity});
@@ -114,7 +113,7 @@ TEST(MetricTable, JsonKeepsEveryField) {
   }
 }
 
-// Two senses ask for small values, two for large ones.
+// Two directions prefer small values, and two prefer large ones.
 TEST(MetricTable, WhichSensesHaveOneDirection) {
   const auto small = [](LimitSense s) {
     return s == LimitSense::kBelow || s == LimitSense::kAtMost;

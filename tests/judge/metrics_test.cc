@@ -1,4 +1,4 @@
-// The metrics, held against the formulas written out as one would in numpy, in long double.
+// Compares the metrics with their formulas, written out as one would in numpy, in long double.
 #include "assay/judge/metrics.h"
 
 #include <gmock/gmock.h>
@@ -120,7 +120,7 @@ Tensor noisy(const char* dtype, const std::vector<double>& golden, double noise,
   return vector_of(dtype, a);
 }
 
-// Bins by hand: two an octave, 1 to 1.5 and 1.5 to 2, and one of [4, 6).
+// Bins by hand: two in each octave, for example 1 to 1.5 and 1.5 to 2, and one of [4, 6).
 TEST(HistogramTest, QuantilesAreOfTheElementsInOrder) {
   Histogram h;
   h.per_octave = 2;
@@ -133,7 +133,8 @@ TEST(HistogramTest, QuantilesAreOfTheElementsInOrder) {
   EXPECT_EQ(h.low(-1), 0.75);
   EXPECT_EQ(h.low(-2), 0.5);
   EXPECT_EQ(h.low(-3), 0.375);
-  // The ceil(10 q)-th of ten: three zeros, 1.25 twice, 1.75, 5 thrice, and one beyond.
+  // Quantile q is the ceil(10 q)-th of ten: three zeros, 1.25 twice, 1.75, 5 three times, and one
+  // beyond the range.
   EXPECT_EQ(h.quantile(0), 0.0);
   EXPECT_EQ(h.quantile(0.3), 0.0);
   EXPECT_EQ(h.quantile(0.31), 1.25);
@@ -168,7 +169,7 @@ TEST(HistogramTest, RanksAndSizes) {
   EXPECT_THAT(h.bin_of(9), bin_is(0x1p160, kInfinity, 9, 1));
   using Counts = std::pair<std::int64_t, std::int64_t>;
   EXPECT_EQ(h.at_least(0), Counts(10, 10));
-  EXPECT_EQ(h.at_least(0.5), Counts(7, 10));  // any of the three below may be as large
+  EXPECT_EQ(h.at_least(0.5), Counts(7, 10));  // any of the three below may be that large
   EXPECT_EQ(h.at_least(1), Counts(7, 7));
   EXPECT_EQ(h.at_least(1.25), Counts(5, 7));
   EXPECT_EQ(h.at_least(1.5), Counts(5, 5));
@@ -246,7 +247,7 @@ TEST(Metrics, IdenticalTensors) {
   EXPECT_EQ(m.required_atol, 0);
 }
 
-// 0 against 0 has no relative error, and anything else against 0 an infinite one.
+// 0 against 0 has no relative error. Anything else against 0 has an infinite one.
 TEST(Metrics, ZeroAgainstZero) {
   const Metrics m = metrics_of(vector_of("float32", {0, 1, 0}), vector_of("float32", {0, 2, -0.0}));
   EXPECT_EQ(m.max_rel_error, 0.5);
@@ -271,7 +272,8 @@ TEST(Metrics, ZeroAgainstZero) {
   EXPECT_EQ(garbage.required_atol, 5);
 }
 
-// The infinite ones count in median and p99 as well, on every path and number of threads.
+// Infinite errors also count in the median and in p99, on every path and with any number of
+// threads.
 TEST(Metrics, ErrorsWhereZeroIsExpected) {
   for (const char* dtype : {"float32", "float64", "bfloat16", "int32", "int64"}) {
     SCOPED_TRACE(dtype);
@@ -306,7 +308,7 @@ TEST(Metrics, SignInverted) {
   EXPECT_NEAR(m.snr_db, -20 * std::log10(2), 1e-12);
 }
 
-// An output of NaN has no direction and no signal: nothing was compared, and nothing is claimed.
+// An output of NaN has no direction and no signal. Nothing was compared, and no score is given.
 TEST(Metrics, NothingComparedIsNoPerfectScore) {
   const Metrics m = metrics_of(vector_of("float32", {kNan, kNan}), vector_of("float32", {1, 2}));
   EXPECT_EQ(m.compared, 0);
@@ -329,7 +331,7 @@ TEST(Metrics, NanPayloadsAreNotBitIdentical) {
   EXPECT_FALSE(v.metrics->bit_identical);
 }
 
-// float64 values whose squares overflow or vanish: no perfect score either.
+// float64 values whose squares overflow or vanish do not get a perfect score either.
 TEST(Metrics, SquaresBeyondTheRangeOfFloat64) {
   for (const double scale : {1e200, 1e-200}) {
     const Metrics m = metrics_of(vector_of("float64", {2 * scale, 1 * scale}),
@@ -342,8 +344,8 @@ TEST(Metrics, SquaresBeyondTheRangeOfFloat64) {
   }
 }
 
-// What a block adds is lost to the rounding of a sum of blocks, or leaves float64 there, only if
-// nobody sums that too.
+// A block's part of a sum must not be lost to rounding, and must not overflow float64, when the
+// sums of blocks are added.
 TEST(Metrics, SumsOfBlocksOfDifferentSizes) {
   constexpr std::size_t kElements = 3072;
   const Tensor zeros = vector_of("float64", std::vector<double>(kElements));
@@ -356,7 +358,7 @@ TEST(Metrics, SumsOfBlocksOfDifferentSizes) {
   EXPECT_EQ(m.snr_db, kInfinity);
 }
 
-// Distances in ulp are counted as always where the squares of the numbers leave float64.
+// Distances in ulp are right even if the squares of the numbers overflow or underflow float64.
 TEST(Metrics, MeanUlpsBeyondTheRangeOfSquares) {
   for (const double scale : {1e200, 1.0, 1e-200}) {
     const Tensor expected = vector_of("float64", {1.25 * scale, 1.5 * scale, scale, 3 * scale});
@@ -369,7 +371,7 @@ TEST(Metrics, MeanUlpsBeyondTheRangeOfSquares) {
   }
 }
 
-// The tolerance that is said to pass does pass, and a smaller one does not.
+// The reported tolerance passes, and a smaller one does not.
 TEST(Metrics, RequiredTolerances) {
   Dice dice(21);
   for (int trial = 0; trial < 200; ++trial) {
@@ -394,7 +396,8 @@ TEST(Metrics, RequiredTolerances) {
   }
 }
 
-// To the last bit: whoever copies the number into a test must see it pass.
+// The tolerance is exact to the last bit: someone who copies the number into a test must see it
+// pass.
 TEST(Metrics, RequiredTolerancesPassExactly) {
   Dice dice(22);
   int rtol_short = 0, atol_short = 0;
@@ -433,7 +436,7 @@ TEST(Metrics, WorstRatio) {
             kInfinity);
 }
 
-// The middle error of five is no larger one, to the resolution of the histogram.
+// The median of five errors is the middle one, to the resolution of the histogram.
 TEST(Metrics, MediansAreTheMiddle) {
   const Metrics m = metrics_of(vector_of("float64", {1.5, 2.125, 4.125, 8.125, 16.125}),
                                vector_of("float64", {1, 2, 4, 8, 16}));
@@ -443,7 +446,7 @@ TEST(Metrics, MediansAreTheMiddle) {
   EXPECT_NEAR(m.median_abs_error, 0.125, 0.125 / 8);
 }
 
-// Distances are whole numbers, also where float64 does not hold each of these.
+// Distances are whole numbers, even if float64 does not hold each of them.
 TEST(Metrics, UlpsBeyondTheWholeNumbersOfFloat64) {
   const Format& f = format_named("float64");
   Tensor expected = vector_of("float64", {1.0, 1.0}), actual = expected;
@@ -452,7 +455,8 @@ TEST(Metrics, UlpsBeyondTheWholeNumbersOfFloat64) {
   EXPECT_EQ(metrics_of(actual, expected).max_ulps, apart);
 }
 
-// "infinite where the bound is 0": the two zeros differ in bits though not in value.
+// The two zeros differ in bits, though not in value. Their bound is 0, so that the ratio is
+// infinite.
 TEST(Metrics, WorstRatioOfBitEquality) {
   const Verdict v =
       judge(vector_of("float32", {0.0, 1}), vector_of("float32", {-0.0, 1}), oracle::same_bits());
@@ -464,8 +468,8 @@ TEST(Metrics, WorstRatioOfBitEquality) {
 TEST(Metrics, SpecialValuesOfEveryPartAreCounted) {
   const auto part = static_cast<std::size_t>(MetricsPass::kPart);
   std::vector<double> a(2 * part + 100, 1), e = a;
-  // Of the output one in the first part, two in the second and three in the third; of what is
-  // expected twice as many.
+  // The output has one of each special value in the first part, two in the second and three in the
+  // third. The expected values have twice as many.
   for (std::size_t p = 0; p < 3; ++p) {
     for (std::size_t i = 0; i <= p; ++i) {
       std::size_t at = p * part + 5 * i;
@@ -485,7 +489,8 @@ TEST(Metrics, SpecialValuesOfEveryPartAreCounted) {
   }
 }
 
-// Five of a thousand errors are 8, all others 1: 99 percent are 1 at most.
+// Five of a thousand errors are 8, and all others are 1. At least 99 percent are therefore at most
+// 1.
 TEST(Metrics, QuantilesLeaveFewLargeErrorsOut) {
   std::vector<double> a(1000, 5);
   for (std::size_t i = 0; i < 5; ++i) a[200 * i] = 12;
@@ -503,7 +508,7 @@ TEST(Metrics, QuantilesLeaveFewLargeErrorsOut) {
   }
 }
 
-// An output without errors is 0 ulp off, and a limit below one ulp holds.
+// An output without errors is 0 ulp off, and meets a limit below one ulp.
 TEST(MetricsMaxAbsUlps, OfNoErrorAreNone) {
   for (const char* dtype : {"float32", "bfloat16", "float64"}) {
     const Tensor golden = vector_of(dtype, {1, -2, 0.5, 3}), output = golden;
@@ -516,8 +521,8 @@ TEST(MetricsMaxAbsUlps, OfNoErrorAreNone) {
   }
 }
 
-// An infinity in place of a number is 2^52 ulps off and more, which the last bin counts; just
-// below that it is another one.
+// An infinity in place of a number is 2^52 or more ulps off, and is counted in the last bin. A
+// distance just below that is in another bin.
 TEST(Metrics, InfinitiesThatAreFarOffAreInTheLastBinOfUlps) {
   const auto ulps = [](const char* dtype, double actual, double expected) {
     return judge(oracle::vector_of(dtype, {actual, 1}), oracle::vector_of(dtype, {expected, 1}),
@@ -536,7 +541,7 @@ TEST(Metrics, InfinitiesThatAreFarOffAreInTheLastBinOfUlps) {
   EXPECT_EQ(h.total(), 2);
 }
 
-// Elements of a float64 pass, block by block.
+// Returns a float64 pass over the elements, block by block.
 MetricsPass pass_over(const Bound& bound, const std::vector<std::pair<double, double>>& elements,
                       std::int64_t first, std::size_t block = MetricsPass::kBlock) {
   MetricsPass pass(format_named("float64"), bound);
@@ -552,7 +557,8 @@ MetricsPass pass_over(const Bound& bound, const std::vector<std::pair<double, do
   return pass;
 }
 
-// Of errors that are as large the first is the largest, in a block, in a pass and of several.
+// If several errors are equally large, the first is named as the largest: in a block, in a pass and
+// across passes.
 TEST(MetricsPass, TheFirstOfTheLargestErrorsIsNamed) {
   const Bound bound = tolerance(1e-3, 1e-3);
   const std::vector<std::pair<double, double>> elements = {{1, 1}, {5, 4}, {8, 8},
@@ -565,7 +571,7 @@ TEST(MetricsPass, TheFirstOfTheLargestErrorsIsNamed) {
     EXPECT_EQ(m.max_abs_index, 11) << block;
     EXPECT_EQ(m.max_rel_error, 0.25);
     EXPECT_EQ(m.max_rel_index, 11) << block;
-    // Without an error there is none to name.
+    // If there is no error, merging does not change the recorded positions.
     MetricsPass equal = pass_over(bound, {{1, 1}, {2, 2}}, 0, block);
     const Metrics none = equal.result();
     equal.merge(pass_over(bound, {{1, 1}, {2, 2}}, 2, block));
@@ -574,8 +580,8 @@ TEST(MetricsPass, TheFirstOfTheLargestErrorsIsNamed) {
   }
 }
 
-// The ratio to the bound is the largest whatever came before: here the first error needs most atol,
-// the second most rtol, and the third is furthest beyond its bound.
+// The ratio to the bound is the largest, whatever came before. Here the first error needs most
+// atol, the second needs most rtol, and the third is furthest beyond its bound.
 TEST(MetricsPass, TheRatioToTheBoundIsTheLargest) {
   const Bound bound = tolerance(1, 1);
   const std::vector<std::pair<double, double>> elements = {{32, 10}, {3.5, 0.5}, {10, 2}};
@@ -602,7 +608,8 @@ TEST(MetricsPass, TheRatioToTheBoundIsTheLargest) {
   }
 }
 
-// The largest error in ulps of its own element, wherever that lies; of the first of equal ones.
+// The largest error is given in ulps of its own element, wherever that lies. If several are equal,
+// it is the first of them.
 TEST(MetricsPass, UlpsOfTheLargestErrorAreItsOwn) {
   for (const std::size_t place : {0u, 1u, 511u, 512u, 513u, 1500u, 2999u}) {
     std::vector<double> expected(3000, 1), actual(3000, 1);
@@ -612,13 +619,13 @@ TEST(MetricsPass, UlpsOfTheLargestErrorAreItsOwn) {
       const Tensor a = oracle::vector_of(dtype, actual), e = oracle::vector_of("float64", expected);
       const Verdict v = judge(a, e, tolerance(1, 0));
       EXPECT_EQ(v.metrics.value().max_abs_index, static_cast<std::int64_t>(place));
-      // Of float16 values of 1024 and more are 1 apart, of float32 2^-13.
+      // The spacing at 1024 is 1 for float16, and 2^-13 for float32.
       EXPECT_EQ(v.metrics->max_abs_ulps, dtype == std::string("float16") ? 8 : 0x1p16) << place;
     }
   }
 }
 
-// Elements without an error are in no bin, in whichever part of the tensor they lie.
+// Elements without an error are in no bin, whatever part of the tensor they lie in.
 TEST(Metrics, HistogramsAreOfTheComparedElements) {
   const std::int64_t n = 400000;
   std::vector<double> values(static_cast<std::size_t>(n), 1.0);

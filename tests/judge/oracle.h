@@ -1,5 +1,5 @@
-// A second opinion on every element: the judge's rule written out by hand, one element at a time,
-// without vectors, blocks or threads. Its only tools are decode() and round_to().
+// An independent judge: the rule written out by hand, one element at a time, without vectors,
+// blocks or threads. It uses only decode() and round_to().
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,8 @@ namespace assay::oracle {
 
 constexpr double kMax = std::numeric_limits<double>::max();
 
-// splitmix64: the tests draw by themselves.
+// The generator splitmix64. The tests have their own, so that they do not depend on the code under
+// test.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed) {}
@@ -67,7 +68,8 @@ inline Bound same_bits() {
   return bound;
 }
 
-// What a standard says of outputs of a dtype, where it says something.
+// Returns the bound of a standard for outputs of a dtype. Throws std::bad_optional_access if the
+// standard has no rule for the dtype.
 inline Bound bound_of(std::string_view standard, std::string_view dtype,
                       std::int64_t accumulations = 0) {
   return standard_bound(standard, format_named(dtype), accumulations).value();
@@ -89,8 +91,9 @@ inline __int128 as_integer(const Format& f, std::uint64_t bits) {
   return static_cast<std::int64_t>(bits);
 }
 
-// Representable values between two patterns, by counting through the sorted list of all values for
-// formats of up to 16 bits; sign-magnitude arithmetic for float32 and float64.
+// Returns the number of representable values between two patterns. For formats of up to 16 bits it
+// counts through the sorted list of all values. For float32 and float64 it uses sign-magnitude
+// arithmetic.
 inline std::uint64_t steps_apart(const Format& f, std::uint64_t a, std::uint64_t b) {
   if (f.storage_bytes <= 2) {
     static std::map<std::string_view, std::vector<double>> lists;
@@ -124,7 +127,7 @@ inline bool float_misses(const Format& out, std::uint64_t a_bits, double e, cons
   if (std::isinf(a) || std::isinf(e)) return !(a == e);
   if (bound.rule == Rule::kUlps) return steps_apart(out, a_bits, encode(out, e)) > bound.ulps;
   const double limit = bound.atol + bound.rtol * std::abs(e);
-  // Volatile: each operation is rounded to float64 by itself.
+  // Volatile makes the compiler round each operation to float64 separately.
   volatile double difference = a - e;
   return std::abs(difference) > std::min(limit, kMax);
 }
@@ -195,8 +198,8 @@ inline Expectation expect(const TensorView& actual, const TensorView& expected,
   return result;
 }
 
-// Judges in every way there is to judge (with and without metrics, one thread and two), and holds
-// each against the oracle.
+// Judges in every way (with and without metrics, with one thread and with two), and compares each
+// verdict with the oracle.
 inline void check(const TensorView& actual, const TensorView& expected, const Bound& bound) {
   const Expectation wanted = expect(actual, expected, bound);
   for (const bool metrics : {true, false}) {

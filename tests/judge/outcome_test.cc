@@ -1,4 +1,4 @@
-// The four outcomes and the words they come with.
+// Tests the four outcomes and their texts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -136,7 +136,7 @@ TEST(Outcome, UntrustedWhereZerosWouldPass) {
   EXPECT_EQ(judge(Tensor(golden), golden, tolerance(0.0199, 0)).outcome, Outcome::kPass);
 }
 
-// An infinite tolerance clears nothing: whatever else the tensors hold, it never gives a pass.
+// A bound with an infinite relative tolerance never gives a pass, whatever the tensors hold.
 TEST(Outcome, InfiniteRelativeToleranceNeverPasses) {
   for (const std::size_t n : {1u, 2u, 15u, 16u, 17u, 64u, 5000u}) {
     for (const double at_zero : {0.0, 1.0}) {
@@ -160,7 +160,7 @@ TEST(Outcome, InfiniteRelativeToleranceNeverPasses) {
   }
 }
 
-// The verdict on an element does not depend on how many stand beside it.
+// The verdict on an element does not depend on the number of elements beside it.
 TEST(Outcome, InfiniteRelativeToleranceIsTheSameInVectorAndTail) {
   for (const double a : {0.0, 1.0}) {
     const Verdict one =
@@ -173,7 +173,7 @@ TEST(Outcome, InfiniteRelativeToleranceIsTheSameInVectorAndTail) {
   }
 }
 
-// Zeros in place of whatever elements would be within it.
+// Zeros in place of any elements would be within the tolerance.
 TEST(Outcome, UnderAnInfiniteToleranceAllIsBlind) {
   std::vector<double> values(64, 0.0);
   for (std::size_t i = 0; i < values.size(); i += 2) values[i] = 3;
@@ -202,7 +202,8 @@ TEST(Outcome, InfiniteAbsoluteToleranceNeverPasses) {
             Outcome::kPass);
 }
 
-// The golden is not rounded and the bound is below half an ulp: the right result misses too.
+// The golden result is not rounded, and the bound is below half an ulp. The correctly rounded
+// result is a mismatch, too.
 TEST(Outcome, UntrustedWhereTheCorrectlyRoundedResultMisses) {
   const Tensor golden = vector_of("float64", {1 + 0x1p-12, 1, 3 - 0x1p-11, 2});
   const Tensor right = vector_of("float16", {1, 1, 3, 2});
@@ -235,7 +236,7 @@ TEST(Outcome, GarbageUnderABoundThatNothingMeetsFails) {
   EXPECT_EQ(judge(vector_of("float16", {-1, -1, -3, -2}), golden, bound).outcome, Outcome::kFail);
 }
 
-// A golden 1e6 has no float16 near it, but that does not make 3 an acceptable one.
+// The golden result 1e6 has no float16 near it, but that does not make 3 acceptable.
 TEST(Outcome, GarbageAgainstAGoldenThatOverflowsFails) {
   const Tensor golden = vector_of("float64", {1e6, 2});
   const Bound bound = tolerance(1e-3, 1e-3, false);

@@ -1,4 +1,4 @@
-// Where a pattern is named just yet, and where no longer.
+// Tests the limits of patterns: a pattern is named on one side of the limit, and not on the other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::string where_of(const PatternValues& actual, const PatternValues& expected,
       .where;
 }
 
-// `many` values from 1 to 3 in no order, then zeros: `size` in all.
+// Returns `size` values: `many` values from 1 to 3 in no order, then zeros.
 PatternValues of_one_to_three(std::size_t many, std::size_t size) {
   PatternValues values(size);
   for (std::size_t i = 0; i < many; ++i) {
@@ -43,7 +43,7 @@ PatternValues divided(PatternValues values, double by) {
   return values;
 }
 
-// Less than 2 percent is a factor only of many misses.
+// A factor that is less than 2 percent away from 1 is named only if there are many mismatches.
 TEST(PatternLimits, AFactorOfFewMissesIsTwoPercentOffOne) {
   const PatternValues few = of_one_to_three(20, 300), many = of_one_to_three(32, 300);
   for (const double factor : {1.019, 1.021, 1.03, 1.045, 0.981, 0.979, 0.97}) {
@@ -57,7 +57,8 @@ TEST(PatternLimits, AFactorOfFewMissesIsTwoPercentOffOne) {
   }
 }
 
-// Values of one size may as well be off by a difference: one is to be half larger than another.
+// If all values have one size, a constant difference explains them as well as a factor. One value
+// must be half as large again as another.
 TEST(PatternLimits, AFactorNeedsValuesOfTwoSizes) {
   for (const double largest : {1.25, 1.4375, 1.5, 2.0}) {
     const PatternValues expected = {1, largest, -1.125, largest, -1, 1.25};
@@ -66,7 +67,7 @@ TEST(PatternLimits, AFactorNeedsValuesOfTwoSizes) {
   }
 }
 
-// Of fewer than four misses no factor is told.
+// A factor needs at least four mismatches.
 TEST(PatternLimits, AFactorNeedsFourMisses) {
   for (const std::size_t misses : {2u, 3u, 4u, 5u}) {
     const PatternValues expected = of_one_to_three(misses, 16);
@@ -86,7 +87,7 @@ TEST(PatternLimits, ARoundFactorIsFivePercentOff) {
   }
 }
 
-// Nine of ten misses are to be explained.
+// A factor must explain nine of ten mismatches.
 TEST(PatternLimits, AFactorExplainsNineOfTenMisses) {
   const PatternValues expected = of_one_to_three(40, 40);
   for (const std::size_t others : {3u, 4u, 5u}) {
@@ -100,8 +101,8 @@ TEST(PatternLimits, AFactorExplainsNineOfTenMisses) {
   }
 }
 
-// One value is named at nine of ten misses, or at all but four if these are a fifth at most. It
-// must be that of four misses at least.
+// A single value is named if it is at nine of ten mismatches. It is also named if it is at all but
+// four, and these four are at most a fifth. The value must be at four or more mismatches.
 TEST(PatternLimits, OneValueAtNineOfTenMisses) {
   const auto where = [](std::size_t alike, std::size_t others) {
     PatternValues expected, actual;
@@ -122,8 +123,8 @@ TEST(PatternLimits, OneValueAtNineOfTenMisses) {
   EXPECT_THAT(where(3, 0), Not(HasSubstr("the output is")));
 }
 
-// From a position on, if nine of ten misses lie behind it, or all but four, which are a fifth at
-// most; four at least.
+// A tail from a position on is named if nine of ten mismatches lie in it. It is also named if all
+// but four do, and these four are at most a fifth. The tail must have four or more mismatches.
 TEST(PatternLimits, ATailHasNineOfTenMisses) {
   const auto where = [](std::size_t tail, std::size_t before) {
     PatternValues expected;
@@ -140,8 +141,9 @@ TEST(PatternLimits, ATailHasNineOfTenMisses) {
   EXPECT_THAT(where(1, 3), HasSubstr("the output is 7 (0x40e00000) at 4 of 4 misses"));
 }
 
-// Of an error of r bounds some flip passes by chance with a probability of about 4 / r, and of two
-// with its square: a flip is named where it is a tenth at most.
+// For an error of r bounds, some flip passes by chance with a probability of about 4 / r. For two
+// such errors, the probability is the square. A flip is named if the probability is at most a
+// tenth.
 TEST(PatternLimits, AFlipThatChanceDoesNotExplain) {
   const auto names = [](std::size_t misses, double bounds) {
     PatternValues expected(8, 1), actual(8, 1);
@@ -158,8 +160,8 @@ TEST(PatternLimits, AFlipThatChanceDoesNotExplain) {
   EXPECT_TRUE(names(2, 12.75));
 }
 
-// A miss of less than four bounds says nothing of a flip, and takes nothing from what another one
-// says.
+// A mismatch of less than four bounds shows nothing about a flip, and does not weaken another
+// mismatch that does.
 TEST(PatternLimits, AFlipInAMissOfFewBounds) {
   PatternValues expected(8, 1), actual(8, 1);
   expected[7] = actual[7] = 1 + 0x1p-23;
@@ -171,7 +173,8 @@ TEST(PatternLimits, AFlipInAMissOfFewBounds) {
   EXPECT_THAT(v.where, HasSubstr("the output with bit 20 flipped back would pass"));
 }
 
-// Four misses that no other element mends are explained by chance with (1/2 / 5)^4.
+// Four mismatches that no exchange of other elements explains are explained by chance with a
+// probability of (1/2 / 5)^4.
 TEST(PatternLimits, FourMissesInTwoRows) {
   PatternValues expected;
   for (std::size_t i = 0; i < 200; ++i) expected.push_back(1 + static_cast<double>(i * 77 % 200));

@@ -1,5 +1,5 @@
-// What is said of a failure whose values form a pattern: under every standard, in every kind of
-// dtype; and that nothing is said where there is none, or where the data cannot tell.
+// Tests the text of a failure whose values form a pattern, under every standard and in every kind
+// of dtype. Also tests that nothing is said if there is no pattern, or if the data cannot show it.
 #include "assay/judge/pattern.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,8 @@ double normal(Dice& dice) {
          std::cos(2 * std::numbers::pi * dice.uniform());
 }
 
-// What there is to expect: normal values; whole ones that fit twice into an int8.
+// Returns random expected values: normal ones for floats, and whole ones whose double fits into an
+// int8.
 Tensor drawn(std::string_view dtype, const Shape& shape, std::uint64_t seed = 5) {
   Dice dice(seed);
   const Format& f = format_named(dtype);
@@ -58,7 +59,7 @@ Tensor changed(const Tensor& golden, const std::function<std::uint64_t(std::int6
   for (std::int64_t i = 0; i < golden.size(); ++i) output.set_bits(i, bits(i));
   return output;
 }
-// An output that has at p what belongs to from(p).
+// Returns an output whose element p has the value of element from(p).
 Tensor moved(const Tensor& golden, const std::function<std::int64_t(std::int64_t)>& from) {
   return changed(golden, [&](std::int64_t p) { return golden.bits_at(from(p)); });
 }
@@ -118,7 +119,7 @@ std::vector<Broken> broken() {
   };
 }
 
-// The output of a benchmark: golden results with an error of an ulp here and there.
+// Returns the output of a benchmark: the golden results, with an error of an ulp here and there.
 Tensor benchmark_of(const Tensor& golden) {
   const Format& f = golden.format();
   return changed(golden, [&](std::int64_t p) {
@@ -127,7 +128,8 @@ Tensor benchmark_of(const Tensor& golden) {
   });
 }
 
-// Of every dtype a fourth of them, of each another fourth.
+// Returns a quarter of the standards. The quarter depends on `place`, so that different dtypes get
+// different standards.
 std::vector<std::string> standards_from(std::size_t place) {
   std::vector<std::string> names = every_standard(4, place);
   names.insert(names.begin(), {"ulp(2)", "bit_equal"});
@@ -150,8 +152,9 @@ TEST(Pattern, OfEveryStandardAndDtype) {
         SCOPED_TRACE(standard + " " + dtype + ": " + b.says);
         const Tensor output = b.make(golden);
         const Verdict v = judge(output, golden, *bound, options);
-        if (v.outcome != Outcome::kFail) continue;  // the standard does not see it at all
-        // Absolute bounds as wide as the data, and a format whose precision goes with the size.
+        if (v.outcome != Outcome::kFail) continue;  // the standard does not find the change at all
+        // The bound is absolute and as wide as the data, or the format's precision depends on the
+        // size.
         if (bound->rtol == 0 && bound->atol > 1) continue;
         const bool rounds =
             std::string_view(dtype) == "hifloat8" && bound->rule == Rule::kStatistics;
@@ -166,7 +169,7 @@ TEST(Pattern, OfEveryStandardAndDtype) {
   EXPECT_GT(found, walks_a_share() ? 25 : 100);
 }
 
-// A flip of one bit, in one element and in a column, where the standard sees it.
+// A flip of one bit, in one element and in a column, if the standard finds it.
 TEST(Pattern, OfAFlippedBit) {
   int found = 0;
   std::size_t place = 0;
@@ -174,7 +177,7 @@ TEST(Pattern, OfAFlippedBit) {
     for (const std::string& standard : standards_from(place++)) {
       const Format& f = format_named(dtype);
       const auto bound = standard_bound(standard, f, 64);
-      // Of a tapered format a flip changes what the other bits mean.
+      // In a tapered format, a flip changes the meaning of the other bits.
       if (!bound || f.specials == Specials::kTapered) continue;
       const Tensor golden = drawn(dtype, {kSide, kSide});
       const Tensor other = benchmark_of(golden);
@@ -182,7 +185,7 @@ TEST(Pattern, OfAFlippedBit) {
       if (bound->needs_benchmark()) options.benchmark = other.view();
       const int bit = f.bits - 2;
       for (const std::int64_t step : {kSize, kSide}) {
-        // Of 8 bits one element may have been changed to what a flip makes of it by chance.
+        // In 8 bits, one element may have changed by chance to the value that a flip gives.
         if (step == kSize && f.bits == 8 && !(bound->is_plain() && bound->text() == "equality")) {
           continue;
         }
@@ -192,7 +195,7 @@ TEST(Pattern, OfAFlippedBit) {
         });
         const Verdict v = judge(output, golden, *bound, options);
         if (v.outcome != Outcome::kFail) continue;
-        // Under a bound as wide as the data, flips give what many other elements have.
+        // Under a bound as wide as the data, a flip gives values that many other elements have.
         if (standard.starts_with("hipblaslt")) continue;
         EXPECT_THAT(v.where, HasSubstr("the output with bit " + std::to_string(bit) +
                                        " flipped back would "
@@ -241,7 +244,7 @@ TEST(Pattern, OfReversedBytes) {
   }
 }
 
-// An output of uint8 read as int8: the golden result has values that int8 has not.
+// An output of uint8 that is read as int8. The golden result has values that int8 does not hold.
 TEST(Pattern, OfUnsignedIntegers) {
   Dice dice(3);
   std::vector<double> values(kSize);
@@ -253,7 +256,7 @@ TEST(Pattern, OfUnsignedIntegers) {
   EXPECT_THAT(v.where, HasSubstr("the output read as uint8 would pass"));
 }
 
-// Whole texts, with what they say of how well they explain the misses.
+// Compares whole texts, including the number of explained mismatches.
 TEST(Pattern, Texts) {
   const Bound bound = tolerance(1e-3, 1e-3);
   const Tensor golden = drawn("float32", {kSide, kSide});
@@ -266,10 +269,10 @@ TEST(Pattern, Texts) {
             "2 304 of 2 304 misses)");
   EXPECT_EQ(where(scaled(golden, 1 / std::sqrt(128.0))),
             "every element; the output times 11.3137 would pass (explains 2 304 of 2 304 misses)");
-  // A shift that loses an end: what came in from the other one is no golden element.
+  // A shift that loses one end. The values that came in at the other end are not golden elements.
   EXPECT_EQ(where(moved(golden, [](std::int64_t p) { return std::max<std::int64_t>(p - 48, 0); })),
             "the output moved one row up explains 2 251 of 2 299 misses");
-  // In one row alone.
+  // A change in only one row.
   EXPECT_EQ(where(changed(golden,
                           [&](std::int64_t p) {
                             return p / kSide == 3
@@ -283,7 +286,7 @@ TEST(Pattern, Texts) {
                             return p == 100 ? golden.bits_at(p) ^ 0x40000000u : golden.bits_at(p);
                           })),
             "the output with bit 30 flipped back would pass (explains 1 of 1 miss)");
-  // A tile that nobody wrote.
+  // A tile that was never written.
   EXPECT_EQ(where(changed(golden,
                           [&](std::int64_t p) {
                             return p / kSide >= 32 && p % kSide >= 32 ? 0 : golden.bits_at(p);
@@ -298,8 +301,8 @@ TEST(Pattern, Texts) {
             "every element of the output is NaN, where finite values are expected");
 }
 
-// A round factor is named where it is the factor, not where the bound lets one pass that is 8 %
-// off.
+// A round factor is named if it is the factor. It is not named if it is 8 % off and passes only
+// because the bound is wide.
 TEST(Pattern, AFactorIsNotRoundedFar) {
   const Bound loose = tolerance(1e-6, 0.125);
   const Tensor golden = drawn("float32", {kSide, kSide});
@@ -309,8 +312,8 @@ TEST(Pattern, AFactorIsNotRoundedFar) {
               HasSubstr("the output times 3 would pass"));
 }
 
-// One percent may be a factor where it is off everywhere, of few elements it may as well be their
-// rounding.
+// If every element is 1 % off, a factor explains it. If few elements are off, their rounding may be
+// the reason.
 TEST(Pattern, AFactorNearOneNeedsManyMisses) {
   const Bound bound = tolerance(1e-6, 1e-3);
   const Tensor golden = drawn("float32", {kSide, kSide});
@@ -323,7 +326,8 @@ TEST(Pattern, AFactorNearOneNeedsManyMisses) {
   EXPECT_THAT(v.where, Not(HasSubstr("times")));
 }
 
-// So many are a tenth of the elements, and 32; the others are 0, whatever the factor.
+// A factor near one is named from 32 mismatches on, if they are at least a tenth of the elements.
+// The other elements are 0, which no factor changes.
 TEST(Pattern, AFactorNearOneNeedsATenthOfMisses) {
   const Bound bound = tolerance(1e-6, 1e-3);
   const auto is_named = [&](std::int64_t size, std::int64_t misses) {
@@ -369,7 +373,7 @@ TEST(Pattern, OfWhatSaturatesOverflowsOrIsCut) {
             "numbers flushed to zero?");
 }
 
-// Dimensions of more than a matrix, and matrices that are not square.
+// More dimensions than a matrix has, and matrices that are not square.
 TEST(Pattern, OfExchangedDimensions) {
   const Bound bound = tolerance(1e-3, 1e-3);
   const Tensor tall = drawn("float32", {16, 40});
@@ -394,8 +398,8 @@ TEST(Pattern, OfExchangedDimensions) {
       HasSubstr("the output read as [2, 20, 6, 8] with dimensions 1 and 2 exchanged would pass"));
 }
 
-// A golden result with more precision, an output with honest errors of its own, a view that does
-// not lie in order, bounds of each element.
+// A golden result with more precision, an output with small errors of its own, a view that is not
+// contiguous, and bounds for each element.
 TEST(Pattern, OfHonestOutputs) {
   const Tensor golden = drawn("float64", {kSide, kSide});
   Tensor honest =
@@ -456,7 +460,8 @@ TEST(NoPattern, OfNoise) {
   }
 }
 
-// The transpose of a symmetric result, a factor of constant values, a shift of rows that are alike.
+// The transpose of a symmetric result, a factor of constant values, and a shift of rows that are
+// alike.
 TEST(NoPattern, WhereTheDataCannotTell) {
   const Bound bound = tolerance(1e-3, 1e-3);
   Tensor symmetric = drawn("float32", {kSide, kSide});
@@ -464,7 +469,7 @@ TEST(NoPattern, WhereTheDataCannotTell) {
     symmetric.set_bits(p, symmetric.bits_at(std::min(p, p % kSide * kSide + p / kSide)));
   }
   Dice dice(2);
-  // Its upper half is right, the lower one is not.
+  // The upper half is right, and the lower half is not.
   const Tensor half = changed(symmetric, [&](std::int64_t p) {
     const double v = decode(symmetric.format(), symmetric.bits_at(p));
     return p / kSide > p % kSide ? encode(symmetric.format(), v + normal(dice))
@@ -492,7 +497,7 @@ TEST(NoPattern, WhereTheDataCannotTell) {
 
 TEST(NoPattern, OfFewMissesOrLittleErrors) {
   const Bound bound = tolerance(1e-3, 1e-3);
-  // Each misses by little: some low bit would explain it.
+  // Each error is little beyond its bound, so that flipping some low bit would explain it.
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const Tensor golden = drawn("float32", {kSide, kSide}, seed);
     Dice dice(seed);
@@ -508,7 +513,7 @@ TEST(NoPattern, OfFewMissesOrLittleErrors) {
             "");
   EXPECT_EQ(judge(vector_of("float32", {2, 1}), vector_of("float32", {1, 2}), bound).where,
             "every element");
-  // Flags: a random one passes half the time.
+  // A random flag is right half of the time.
   std::vector<double> flags(64), other(64);
   Dice dice(1);
   for (double& v : flags) v = static_cast<double>(dice.below(2));
@@ -524,7 +529,8 @@ TEST(NoPattern, WhereNoneIsAskedFor) {
   EXPECT_EQ(judge(scaled(golden, 2), golden, tolerance(0, 1e-3), options).where, "every element");
 }
 
-// Of more elements than are looked at, the text says so, however many of them miss.
+// The pattern is sought in a sample of a large tensor. The text says so, whatever the number of
+// mismatches.
 TEST(Pattern, OfALargeTensor) {
   const std::int64_t rows = 3000, columns = 1000;
   const Tensor golden = drawn("float32", {rows, columns});
@@ -540,8 +546,8 @@ TEST(Pattern, OfALargeTensor) {
                                     "misses among 1 0.. ... elements that were looked at"));
 }
 
-// Where limits alone decide, what was never written is put right as the golden result says, which
-// may be of another dtype.
+// Only limits decide here. Elements that were never written are repaired with the golden result,
+// which may have another dtype.
 TEST(Pattern, OfWhatWasNeverWrittenUnderLimitsAlone) {
   const Tensor golden = drawn("float64", {kSide, kSide});
   std::vector<double> values = golden.view().values();
@@ -551,8 +557,8 @@ TEST(Pattern, OfWhatWasNeverWrittenUnderLimitsAlone) {
               StartsWith("from position 1 024 on, every element of the output is 0"));
 }
 
-// Of float_e5m6 twelve bits are a code; what has others when its bytes are reversed is none, though
-// the twelve are the expected ones.
+// A code of float_e5m6 has twelve bits. Reversed bytes with other bits set are not a code, even if
+// the twelve bits are the expected ones.
 TEST(NoPattern, OfReversedBytesThatAreNoCodes) {
   constexpr std::int64_t kCodes = 256;
   const Format& f = format_named("float_e5m6");
@@ -570,8 +576,9 @@ TEST(NoPattern, OfReversedBytesThatAreNoCodes) {
   }
 }
 
-// How likely a flip is by chance is told by each of the worst misses, and a small one tells
-// nothing: one of 48 bounds alone is likely enough, 1 in 12, whatever the other.
+// Each of the worst mismatches shows how likely the flip is by chance. A small mismatch shows
+// nothing. A single mismatch of 48 bounds has a probability of 1 in 12, which is likely enough,
+// whatever the other one is.
 TEST(Pattern, OfAFlippedBitInALargeMissAndASmallOne) {
   Tensor golden = drawn("float32", {12, 12});
   const Format& f = golden.format();

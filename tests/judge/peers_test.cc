@@ -1,5 +1,4 @@
-// Checks that must fail, and fail for the stated reason; and the defects that other tools were
-// found to have.
+// Checks that must fail, and for the stated reason. Also defects that were found in other tools.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +23,8 @@ constexpr const char* kBrokenDtypes[] = {"float64",       "float32",     "float1
                                          "float8_e4m3fn", "float8_e5m2", "hifloat8", "int8",
                                          "int32",         "int64"};
 
-// 5 by 5, no two of a row or column alike, nothing zero: {2, 3, ... 26} with signs.
+// Returns a 5 by 5 matrix of {2, 3, ... 26} with signs. No two values of a row or column are alike,
+// and none of them is 0.
 std::vector<double> matrix() {
   std::vector<double> values(25);
   for (std::size_t i = 0; i < 25; ++i) {
@@ -38,7 +38,7 @@ std::vector<Bound> bounds() {
           oracle::same_bits()};
 }
 
-// The golden matrix, and one that was broken on purpose; every bound must see it.
+// Compares the golden matrix with one that was broken on purpose. Every bound must find it.
 void expect_fails(const char* dtype, const std::vector<double>& broken, std::int64_t misses,
                   const std::string& where) {
   const Tensor golden = tensor(dtype, {5, 5}, matrix()), output = tensor(dtype, {5, 5}, broken);
@@ -107,7 +107,7 @@ TEST(Selftest, OneRowStale) {
   }
 }
 
-// `fabs(t - r) > tolerance && ...` lets NaN through: no comparison with NaN is true.
+// `fabs(t - r) > tolerance && ...` lets NaN pass, because every comparison with NaN is false.
 TEST(Peers, NanNeverPassesByAccident) {
   for (const std::size_t n : {1u, 4u, 7u, 64u, 2049u}) {
     for (std::size_t at = 0; at < n; at += 1 + n / 3) {
@@ -131,7 +131,7 @@ TEST(Peers, NanNeverPassesByAccident) {
   }
 }
 
-// An fp8 gate that an output of zeros, or the negated output, passes.
+// An fp8 tolerance under which an output of zeros, or the negated output, passes.
 TEST(Peers, EightBitToleranceThatZerosPass) {
   const Bound wide = tolerance(0.0675, 0.125);
   const Tensor small = vector_of("float8_e4m3fn", {0.0625, -0.0703125, 0.03125});
@@ -146,7 +146,8 @@ TEST(Peers, EightBitToleranceThatZerosPass) {
   EXPECT_EQ(judge(zeros, large, wide).misses, 3);
 }
 
-// The error is held against |expected|: a negative expected value is judged as its positive twin.
+// The tolerance is relative to |expected|: a negative expected value is judged like its positive
+// counterpart.
 TEST(Peers, NegativeExpectedValues) {
   for (const double e : {-1.0, -1000.0, -1e-3}) {
     for (const double factor : {1.5, 0.5, -1.0, 100.0}) {
@@ -175,7 +176,7 @@ TEST(Peers, NotComparableIsNoSuccess) {
   EXPECT_EQ(exit_code(report_outcome(GateReport{})), 3) << "no case at all";
 }
 
-// One corrupt element among a quarter of a million moves no norm, and is found.
+// One corrupt element among a quarter of a million does not change any norm, but it is found.
 TEST(Peers, OneCorruptElementDoesNotHide) {
   const std::int64_t n = 262147;
   Tensor expected(format_named("float32"), {n});
@@ -195,8 +196,8 @@ TEST(Peers, OneCorruptElementDoesNotHide) {
   }
 }
 
-// "The largest relative error is NaN" says nothing: 0 against 0 has none, and 1 against 0 an
-// infinite one.
+// A largest relative error of NaN would be useless. 0 against 0 has no relative error, and 1
+// against 0 has an infinite one.
 TEST(Peers, NoNanAmongTheRelativeErrors) {
   const Verdict v = judge(vector_of("float32", {0, 2, 0, 1}), vector_of("float32", {0, 2.5, 0, 0}),
                           tolerance(1e-3, 1e-3));
@@ -211,7 +212,8 @@ TEST(Peers, NoNanAmongTheRelativeErrors) {
   EXPECT_DOUBLE_EQ(zeros.metrics->mean_rel_error, 0.2);
 }
 
-// A bound tighter than the output's dtype can meet blames the bound, not the operator.
+// If the bound is tighter than the output's dtype can meet, the verdict blames the bound and not
+// the operator.
 TEST(Peers, ToleranceBelowOneUlpOfBfloat16) {
   std::vector<double> golden(100);
   for (std::size_t i = 0; i < 100; ++i) golden[i] = 1 + static_cast<double>(i) / 99.7;

@@ -1,4 +1,5 @@
-// PiecewiseJudge: the verdict of an array in pieces is judge()'s of the whole.
+// Tests that PiecewiseJudge, which judges an array in pieces, gives the verdict of judge() on the
+// whole.
 #include "assay/judge/pieces.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +23,7 @@ TensorView piece_of(const Tensor& t, std::int64_t begin, std::int64_t count) {
   return view_bytes(t.bytes() + begin * t.format().storage_bytes, t.format(), {count});
 }
 
-// By add() of pieces, and by parts that are judged in reverse.
+// Judges by add() of pieces, and by parts in reverse order.
 Verdict in_pieces(const Tensor& a, const Tensor& e, const Bound& bound, std::int64_t piece) {
   const auto pass = [&](const PiecewiseJudge::TakePiece& take) {
     for (std::int64_t begin = 0; begin < a.size(); begin += piece) {
@@ -60,7 +61,7 @@ ValuePair random_pair(std::int64_t size, double off) {
   return p;
 }
 
-// Everything that is printed or saved, word for word.
+// Compares everything that is printed or saved, word for word.
 void expect_same(const Verdict& pieces, const Verdict& whole) {
   EXPECT_EQ(verdict_json(pieces), verdict_json(whole));
   EXPECT_EQ(metrics_text(pieces), metrics_text(whole));
@@ -107,15 +108,15 @@ TEST(PiecewiseJudge, SpecialsZerosAndIntegers) {
   for (std::int64_t i = 0; i < size; ++i) {
     const auto bits = static_cast<std::uint64_t>(i) << 40;
     x.set_bits(i, bits);
-    y.set_bits(i, bits + (i == 2 * kUnit + 5 ? 1 : 0));  // one that float64 does not see
+    y.set_bits(i, bits + (i == 2 * kUnit + 5 ? 1 : 0));  // a difference that float64 does not hold
   }
   const Bound exact = *standard_bound("torch", i64);
   EXPECT_EQ(judge(x, y, exact).misses, 1);
   expect_same(in_pieces(x, y, exact, kUnit), judge(x, y, exact));
 }
 
-// A float64 golden result of a 64-bit output counts as the integer that it rounds to: errors are
-// exact differences of integers, where float64 arithmetic would not see an odd one beyond 2^53.
+// A float64 golden result of a 64-bit output counts as the integer that it rounds to. Errors are
+// exact differences of integers. float64 arithmetic would lose an odd difference beyond 2^53.
 TEST(PiecewiseJudge, IntegersOfAFloatGoldenResult) {
   const std::int64_t size = 2 * kUnit;
   const Format& i64 = format_named("int64");
@@ -131,13 +132,14 @@ TEST(PiecewiseJudge, IntegersOfAFloatGoldenResult) {
     EXPECT_EQ(whole.metrics->max_abs_error, 2) << standard;
     expect_same(in_pieces(x, y, bound, kUnit), whole);
   }
-  // What is no integer is left to float64, in both.
+  // Values that are not integers are compared in float64, in pieces and as a whole.
   y.set_bits(kUnit + 5, encode(y.format(), kNan));
   const Bound bound = *standard_bound("torch", i64);
   expect_same(in_pieces(x, y, bound, kUnit), judge(x, y, bound));
 }
 
-// NaN that is equal to NaN, with other bits: of one dtype, and against a NaN that is rounded.
+// A NaN that is equal to NaN has other bits. The golden result has the same dtype, or its NaN is
+// rounded.
 TEST(PiecewiseJudge, BitsOfNan) {
   const Format& f = format_named("float32");
   Tensor a = Tensor::from_values(f, {kUnit}, random_pair(kUnit, 0).actual);
@@ -255,7 +257,8 @@ TEST(Piecewise, WhatNeedsMoreThanThePairIsRefused) {
   EXPECT_THROW((void)judging.result(), std::invalid_argument) << "may have to read again";
 }
 
-// What a limit counts is not always in the histograms: then all is read once more.
+// The histograms do not always hold the count that a limit needs. The judge then reads all elements
+// again.
 TEST(Piecewise, LimitsAndBudgets) {
   const std::int64_t size = 2 * kUnit + 777;
   const ValuePair p = random_pair(size, 1e-3);
@@ -279,8 +282,8 @@ TEST(Piecewise, LimitsAndBudgets) {
   }
 }
 
-// The tolerance that would see half of what is not zero is told by sampled elements of the whole:
-// here 2 lies at them, and 8 at all others.
+// Sampled elements of the whole show which tolerance would see half of the elements that are not
+// zero. Here the sampled elements are 2, and all others are 8.
 TEST(PiecewiseJudge, SaysWhichToleranceWouldSeeHalf) {
   const Format& f = format_named("float32");
   const std::int64_t size = kUnit + kUnit / 2 + 1;

@@ -1,5 +1,5 @@
-// Rules as they were published: what they let pass that the standard of the name does not, every
-// verdict held to the original's arithmetic, written out by hand.
+// Tests rules as they were published, which let some outputs pass that the standard of the same
+// name does not. Every verdict is compared with the original arithmetic, written out by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ Verdict published_verdict(std::string_view standard, const Tensor& actual, const
                bound_of(std::string(standard) + ",as_published", actual.format().name, 1), options);
 }
 
-// Of float8 formats, whose codes are what the rule compares.
+// Returns a tensor of a float8 format with these codes. The rule compares codes.
 Tensor of_codes(std::string_view dtype, const std::vector<std::uint8_t>& codes) {
   std::vector<double> values;
   for (const std::uint8_t code : codes) values.push_back(decode(format_named(dtype), code));
@@ -43,7 +43,7 @@ Tensor of_codes(std::string_view dtype, const std::vector<std::uint8_t>& codes) 
   return tensor;
 }
 
-// So many ones, but for some elements of another value.
+// Returns `size` ones, of which `others` elements have the value `other` instead.
 std::vector<double> ones_with(std::size_t size, std::size_t others, double other) {
   std::vector<double> values(size, 1);
   for (std::size_t i = 0; i < others; ++i) values[i * (size / others)] = other;
@@ -121,7 +121,7 @@ TEST(PublishedBound, IsThatOfTheStandardUnderAnotherName) {
       testing::StartsWith("unknown standard 'ttk_clos': did you mean 'ttk_close'?"));
 }
 
-// A NaN that should not be there is one of the elements that may miss.
+// A NaN on only one side counts as one of the allowed mismatches.
 TEST(PublishedClose, ANanOfOneSidePassesWithinTheShare) {
   const Tensor expected = vector_of("float16", ones_with(2000, 1, 1)),
                actual = vector_of("float16", ones_with(2000, 1, kNan));
@@ -144,7 +144,7 @@ TEST(PublishedClose, ANanOfOneSidePassesWithinTheShare) {
                             "ttk_close itself says fail: " + own.because}));
 }
 
-// TTK subtracts the share that agrees from 1, and what that leaves of 1 in 1000 is more than 0.001.
+// TTK subtracts the share that agrees from 1. For 1 mismatch in 1000, the rest is more than 0.001.
 TEST(PublishedClose, TheShareIsWhatIsLeftOfOne) {
   const auto outcome = [](const char* standard, std::size_t size, std::size_t misses) {
     const Verdict v = published_verdict(standard, vector_of("float16", ones_with(size, misses, 2)),
@@ -162,14 +162,15 @@ TEST(PublishedClose, TheShareIsWhatIsLeftOfOne) {
   EXPECT_EQ(outcome("ttk_close", 1000, 1), Outcome::kFail);
   EXPECT_EQ(outcome("ttk_close", 2000, 1), Outcome::kPass);
   EXPECT_EQ(outcome("ttk_close", 2000, 3), Outcome::kFail);
-  // The sample projects divide the misses themselves.
+  // The sample projects divide the number of mismatches by the number of elements themselves.
   EXPECT_EQ(outcome("verify_result", 10000, 1), Outcome::kPass);
   EXPECT_EQ(outcome("verify_result", 10000, 2), Outcome::kFail);
   EXPECT_EQ(outcome("verify_result", 9999, 1), Outcome::kFail);
 }
 
-// As numpy.isclose() of Debian's numpy 1.24 says of float16 beside float32 values that are also
-// those of tfloat32: steps of float16 would be too coarse to see the misses.
+// The expected verdicts are those of numpy.isclose() of Debian's numpy 1.24, for float16 against
+// float32 values that tfloat32 also holds. The spacing of float16 would be too coarse to show the
+// mismatches.
 TEST(PublishedClose, ComputesInFloat32BesideAFormatThatNumpyDoesNotHave) {
   const double others[][2] = {{250.125, 249.875}, {1.9541015625, 1.9521484375}, {3994, 3998}};
   for (const auto& [actual, expected] : others) {
@@ -196,7 +197,8 @@ TEST(PublishedClose, SaysWhatMissesOfAFailure) {
       << "where both fail there is nothing to tell";
 }
 
-// In float16 1e-3 * 1999 is 2, and 1e-8 is 0; with a float64 golden result numpy computes there.
+// In float16, 1e-3 * 1999 is 2 and 1e-8 is 0. With a float64 golden result, numpy computes in
+// float64.
 TEST(PublishedClose, IsComputedInTheCommonDtype) {
   const auto misses = [](const char* dtype, double actual, const char* golden, double expected) {
     return published_verdict("ttk_close", vector_of(dtype, {actual}), vector_of(golden, {expected}))
@@ -207,7 +209,7 @@ TEST(PublishedClose, IsComputedInTheCommonDtype) {
   EXPECT_EQ(misses("float16", 2001, "float64", 1999), 1);
   EXPECT_EQ(misses("float16", 0x1p-24, "float16", 0), 1);
   EXPECT_EQ(misses("bfloat16", 2000, "bfloat16", 2000), 0);
-  // Of 1 a bfloat16 neighbour is 2^-7 away; numpy's float32 keeps the tolerance of 0.001.
+  // The next bfloat16 after 1 is 2^-7 away. numpy's float32 keeps the tolerance of 0.001.
   EXPECT_EQ(misses("bfloat16", 1 + 0x1p-7, "bfloat16", 1), 1);
   EXPECT_EQ(misses("float32", 1 + 0x1.ap-14, "float32", 1), 0) << "9.9e-5";
   EXPECT_EQ(misses("float32", 1 + 0x1.cp-14, "float32", 1), 1) << "1.07e-4";
@@ -228,7 +230,8 @@ TEST(PublishedClose, SpecialValuesAreEqualOrMiss) {
   }
 }
 
-// Every pair of codes: |actual - expected| as int8 has it, whose -128 stays negative.
+// Covers every pair of codes. |actual - expected| is computed in int8, in which |-128| stays
+// negative.
 TEST(PublishedRequant, CodesWrap) {
   const Format& f = format_named("float8_e4m3fn");
   for (int a = 0; a < 256; ++a) {
@@ -275,13 +278,13 @@ TEST(PublishedRequant, NanAndGoldenResultsOfAnotherDtype) {
   EXPECT_EQ(misses(kNan, dtype, kNan), 0);
   EXPECT_EQ(misses(kNan, dtype, 1), 1);
   EXPECT_EQ(misses(1, dtype, kNan), 1);
-  // A float32 golden result is rounded to a code first: 1.1 to 1, 1.4 to 1.5.
+  // A float32 golden result is first rounded to a code: 1.1 to 1, and 1.4 to 1.5.
   EXPECT_EQ(misses(1.25, "float32", 1.1), 0);
   EXPECT_EQ(misses(1, "float32", 1.4), 1);
   EXPECT_EQ(misses(1.25, "float32", 1.4), 0);
 }
 
-// What is not finite is 0 on both sides.
+// Elements that are not finite become 0 on both sides.
 TEST(PublishedAtb, SpecialValuesBecomeZero) {
   const Tensor actual = vector_of("float16", {kNan, kInfinity, 1}),
                expected = vector_of("float16", {0x1p-9, -kInfinity, 1});
@@ -299,7 +302,7 @@ TEST(PublishedAtb, SpecialValuesBecomeZero) {
   EXPECT_EQ(v.forgiven, 0);
 }
 
-// Until 2025 the mean of d / max(1, |e|) was limited, too: to 2^-14 in float32.
+// Until 2025, the mean of d / max(1, |e|) was also limited, to 2^-14 in float32.
 TEST(PublishedAtb, OldVersionsBalanceErrors) {
   const Tensor expected = vector_of("float32", {1, 1, kNan, 1});
   const auto outcome = [&](const char* name, double error) {
@@ -313,7 +316,8 @@ TEST(PublishedAtb, OldVersionsBalanceErrors) {
   EXPECT_EQ(outcome("atb_high_precision@2026-05", 0x1.8p-12), Outcome::kFail);
 }
 
-// It is enough to be as the third party is, where that or the output is not finite.
+// If one of the three values is not finite, the output passes if it equals the third party. It also
+// passes if it equals a golden value that is not finite.
 TEST(PublishedCrossCheck, SpecialValuesAreHeldToTheThirdParty) {
   const double values[] = {1, kNan, kInfinity, -kInfinity};
   const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
@@ -334,8 +338,9 @@ TEST(PublishedCrossCheck, SpecialValuesAreHeldToTheThirdParty) {
   }
 }
 
-// Ratios of the largest and the mean relative error and of the root of the mean square, over
-// elements of at least 2^-14; denominators are no smaller than that. L1 allows 5, 1.5 and 1.5.
+// The rule compares the ratios of the largest and the mean relative error and of the root mean
+// square error. It uses elements of at least 2^-14, and denominators are no smaller than that. L1
+// allows 5, 1.5 and 1.5.
 TEST(PublishedCrossCheck, RatiosOfErrors) {
   const Tensor expected = vector_of("float32", {1, 1, 1, 1});
   const auto judged_by = [&](const std::vector<double>& actual, const std::vector<double>& third) {
@@ -346,7 +351,7 @@ TEST(PublishedCrossCheck, RatiosOfErrors) {
   const double e = 0x1p-6;
   EXPECT_EQ(judged_by({1, 1, 1, 1}, {1, 1, 1, 1}).outcome, Outcome::kPass);
   EXPECT_EQ(judged_by({1 + e, 1, 1, 1}, {1 - e, 1, 1, 1}).outcome, Outcome::kPass);
-  // One error six times as large, and three others smaller: the largest alone tells.
+  // One error is six times as large, and three others are smaller. Only the largest error shows it.
   const Verdict largest = judged_by({1 + 6 * e, 1, 1, 1}, {1 + e, 1 + e, 1 + e, 1 + e});
   EXPECT_EQ(largest.outcome, Outcome::kFail);
   EXPECT_EQ(largest.misses, 0);
@@ -355,19 +360,19 @@ TEST(PublishedCrossCheck, RatiosOfErrors) {
   const Verdict mean = judged_by({1 + e, 1 + e, 1 + e, 1 + e}, {1 + e, 1, 1, 1});
   EXPECT_EQ(mean.because,
             "it is 4, and asked is MERE over the benchmark's where |expected| >= 6.1e-05 <= 1.5");
-  // One error of 4 e has the mean of four of e, and twice the root of their mean square.
+  // One error of 4 e has the same mean as four errors of e, and twice their root mean square.
   const Verdict root = judged_by({1 + 4 * e, 1, 1, 1}, {1 + e, 1 + e, 1 + e, 1 + e});
   EXPECT_EQ(root.because,
             "it is 2, and asked is RMSE over the benchmark's where |expected| >= 6.1e-05 <= 1.5");
-  // A third party without an error divides by 2^-14.
+  // If the third party has no error, the rule divides by 2^-14.
   const Verdict none = judged_by({1 + 0x1p-10, 1, 1, 1}, {1, 1, 1, 1});
   EXPECT_EQ(none.because,
             "it is 16, and asked is MARE over the benchmark's where |expected| >= 6.1e-05 <= 5");
 }
 
-// An error is relative to |expected| + 1e-7, which tells at 2^-14, the smallest value that is large
-// enough: 5.004 times 2^-14 of that sum is beyond the limit of 5, of a sum with twice 1e-7 it would
-// be 4.996 times.
+// An error is relative to |expected| + 1e-7. This matters at 2^-14, the smallest value that is
+// large enough. The ratio is 5.004, which is beyond the limit of 5. With 2e-7 instead of 1e-7, it
+// would be 4.996.
 TEST(PublishedCrossCheck, ErrorsAreRelativeToALittleMoreThanTheExpectedValue) {
   constexpr double kSmallest = 0x1p-14;
   const Tensor expected = vector_of("float32", {kSmallest, 1, 1, 1});
@@ -382,7 +387,8 @@ TEST(PublishedCrossCheck, ErrorsAreRelativeToALittleMoreThanTheExpectedValue) {
   EXPECT_EQ(outcome(5.004), Outcome::kFail);
 }
 
-// Below 2^-14 errors of more than 2^-30 are counted: at most twice as many as the third party has.
+// Below 2^-14, errors of more than 2^-30 are counted. There may be at most twice as many as the
+// third party has.
 TEST(PublishedCrossCheck, SmallValuesAreCounted) {
   const Tensor expected = vector_of("float32", std::vector<double>(6, 0x1p-20));
   const auto with_errors = [](std::size_t count, double error) {
@@ -428,7 +434,7 @@ TEST(PublishedVerdict, WhatCannotBeComparedIsSaidByTheStandard) {
       << "a third party of another shape";
 }
 
-// The golden result of zeros makes the standard distrust a pass; its publication does not ask.
+// Because the golden result is zeros, the standard distrusts a pass. Its publication does not.
 TEST(PublishedVerdict, APassThatTheStandardDoesNotTrustIsNoted) {
   const Verdict v = published_verdict("verify_result", vector_of("float32", {0, 0}),
                                       vector_of("float32", {0, 0}));
@@ -437,7 +443,7 @@ TEST(PublishedVerdict, APassThatTheStandardDoesNotTrustIsNoted) {
               testing::Contains(testing::StartsWith("verify_result itself says untrusted: ")));
 }
 
-// Where each is published, and its rules in words.
+// Each standard has a publication, and its rules in words.
 TEST(PublishedRules, HaveASourceAndWords) {
   EXPECT_EQ((Publication{.repository = "a/b", .commit = "0f", .path = "c.py", .date = "2026-03-01"}
                  .text()),
@@ -472,20 +478,20 @@ TEST(PublishedRules, OfEachDtype) {
   EXPECT_EQ(rules("ttk_quant"), (Rules{{"int8", "atol 1 + rtol 0 * |expected|"},
                                        {"int4", "atol 1 + rtol 0 * |expected|"},
                                        {"integers, bool", "equality"}}));
-  // In units of each dtype's spacing at 1.
+  // The rules are in units of each dtype's spacing at 1.
   EXPECT_EQ(rules("onednn"),
             (Rules{{"other floats", "eps * |expected| (atol eps where |expected| < 1e-05)"},
                    {"integers, bool", "equality"}}));
   EXPECT_EQ(rules("cutlass"), (Rules{{"other floats", "eps * max(0.0001, |actual| + |expected|)"},
                                      {"integers, bool", "equality"}}));
-  // Bits are compared of those floats alone that have no tolerance.
+  // iree compares the bits of only those floats that have no tolerance.
   EXPECT_EQ(rules("iree@2026-05"), (Rules{{"float64", "atol 0.0001 + rtol 1e-05 * |expected|"},
                                           {"float32", "atol 0.0001 + rtol 1e-05 * |expected|"},
                                           {"float16", "atol 0.001 + rtol 1e-05 * |expected|"},
                                           {"bfloat16", "atol 0.01 + rtol 1e-05 * |expected|"},
                                           {"other floats", "bit equality"},
                                           {"integers, bool", "equality"}}));
-  // Of one that has a rule for integers these are said once, and bool apart.
+  // If a standard has a rule for integers, the integers are listed once, and bool separately.
   bool found = false;
   for (const Standard& s : standards()) {
     const Rules all = standard_rules(s);
@@ -507,8 +513,9 @@ TEST(PublishedRules, WordsOfGrowth) {
   EXPECT_EQ(growth_named("twice"), std::nullopt);
 }
 
-// Zeros in place of them are small errors by themselves, and yet no more than a quarter of them
-// passes the limit on the mean: the words of a pass do not call the check blind.
+// Zeros in place of the small values give errors that are small themselves. But only a quarter of
+// the values can be zero before the limit on the mean fails. The text of a pass therefore does not
+// call the check blind.
 TEST(PublishedAtb, WhatTheBalanceSeesIsNotCalledBlind) {
   const Tensor small = vector_of("float32", std::vector<double>(8, 0x1p-12)), output = small;
   const Verdict v = published_verdict("atb@2025", output, small);

@@ -1,6 +1,6 @@
-// Quantiles of the errors of many elements, which are found by the histogram of the metrics, or
-// from a sample where that does not hold them, held to the sorted errors: also where either says
-// little or something wrong.
+// Compares quantiles of the errors of many elements with the sorted errors. The judge finds a
+// quantile by the histogram of the metrics, or from a sample if the histogram does not hold it. The
+// tests include data for which either shows little or misleads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,15 +25,15 @@ namespace {
 
 using oracle::vector_of;
 
-constexpr std::int64_t kElements = (std::int64_t{1} << 18) + 7;  // from 2^18 on there is a sample
+constexpr std::int64_t kElements = (std::int64_t{1} << 18) + 7;  // a sample is drawn from 2^18 on
 
 struct Errors {
   const char* name;
   std::function<double(std::int64_t i, Random& random)> error;
-  bool at_zeros = false;  // also where 0 is expected, of which the histogram has none
+  bool at_zeros = false;  // also 0 is expected, which the histogram leaves out
 };
 
-// As the sample takes them: 16 elements that lie together of every 8192.
+// True if the sample takes element i: it takes 16 consecutive elements of every 8192.
 bool is_sampled(std::int64_t i) {
   const std::int64_t first = i / 8192 * 8192;
   const std::uint64_t chance = static_cast<std::uint64_t>(first) * 0x9e3779b97f4a7c15u >> 55;
@@ -59,7 +59,7 @@ const Errors kErrors[] = {
      [](std::int64_t i, Random& random) { return is_sampled(i) ? 8 : random.uniform(); }, true},
 };
 
-// Parts that are merged have the errors at every rank that lie within the bounds, and no others.
+// Merged parts have the errors at every rank that lies within the bounds, and no others.
 TEST(QuantileErrors, OfPartsAreThoseOfAll) {
   Random random(5, 2);
   std::int64_t found = 0, missing = 0;
@@ -131,7 +131,7 @@ TEST(QuantileOfMany, IsThatOfTheSortedErrors) {
         limits.push_back({.statistic = Statistic::kQuantileRelative, .limit = 1, .parameter = q});
         wanted.push_back(of(relative));
       }
-      // All of them at once, or each by itself, as a standard with one limit asks for it.
+      // All limits at once, or each one separately, as a standard with a single limit does it.
       const std::size_t together = dtype == std::string("bfloat16") ? 1 : limits.size();
       for (std::size_t first = 0; first < limits.size(); first += together) {
         const auto r = judge_statistics(actual, expected, nullptr, false,
@@ -140,7 +140,7 @@ TEST(QuantileOfMany, IsThatOfTheSortedErrors) {
           EXPECT_EQ(r.readings.at(i).value, wanted[first + i])
               << errors.name << " " << dtype << ": " << limits[first + i].text();
         }
-        // Without metrics they are found in the pass that judges.
+        // Without metrics, the pass that judges finds the quantiles.
         Bound bound;
         bound.rule = Rule::kStatistics;
         bound.limits = std::vector(limits.begin() + static_cast<std::ptrdiff_t>(first),

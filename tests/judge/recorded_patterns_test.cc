@@ -1,6 +1,6 @@
-// What is said of failures, held to recorded texts: every change of an output that is looked for,
-// for shapes of one to six dimensions, and shares of explained misses on both sides of what is
-// asked. The texts are recorded; a failure says how to record them anew.
+// Compares the texts of failures with recorded texts. It covers every change of an output that is
+// looked for, shapes of one to six dimensions, and shares of explained mismatches on both sides of
+// the required share. A failure says how to record the texts again.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -78,7 +78,7 @@ TEST(RecordedPatterns, OfMovedElements) {
       }
       for (std::size_t other = d + 1; other < shape.size(); ++other) {
         add(formatted("dimensions {} and {} exchanged", d, other), [&](std::int64_t p) {
-          // The output has in memory what belongs to the shape with the two exchanged.
+          // The memory of the output belongs to the shape with the two dimensions exchanged.
           Shape stored = shape;
           std::swap(stored[d], stored[other]);
           Strides own = strides;
@@ -122,7 +122,7 @@ TEST(RecordedPatterns, OfFactors) {
                                    pattern_of(times(golden, by, noise), golden, bound)));
     }
   }
-  // Of few elements, and of values that are nearly of one size.
+  // Few elements, and values of nearly one size.
   for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 9, 31, 32, 33}) {
     for (const double by : {1.5, 1.015, 3.0}) {
       for (const double largest : {8.0, 0.745, 0.755}) {
@@ -132,7 +132,7 @@ TEST(RecordedPatterns, OfFactors) {
       }
     }
   }
-  // A part of the misses alone, and others beside them.
+  // A part of the mismatches, with others beside them.
   for (const int wrong : {0, 8, 19, 20, 21, 22, 30, 40, 60}) {
     for (const int right : {0, 20, 100, 150}) {
       const Tensor golden = golden_of("float32", {200});
@@ -223,7 +223,7 @@ TEST(RecordedPatterns, OfWhatWasNotWritten) {
   expect_recorded("judge/recorded/not_written.txt", recorded);
 }
 
-// Where statistics alone failed, or each element has a bound of its own.
+// Texts under rules in which only statistics fail, or in which each element has its own bound.
 TEST(RecordedPatterns, UnderOtherRules) {
   std::vector<std::string> recorded;
   const Tensor golden = golden_of("float32", {20, 20});
@@ -245,7 +245,7 @@ TEST(RecordedPatterns, UnderOtherRules) {
   expect_recorded("judge/recorded/other_rules.txt", recorded);
 }
 
-// Positions of misses of every kind, by where they lie.
+// Mismatches at positions of every kind.
 TEST(RecordedPatterns, OfPlaces) {
   std::vector<std::string> recorded;
   for (const Shape& shape : {Shape{}, Shape{1}, Shape{37}, Shape{12, 16}, Shape{3, 3}, Shape{1, 30},

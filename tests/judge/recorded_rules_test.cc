@@ -1,6 +1,6 @@
-// Bounds, indices, laws of draws, saved metrics and small parts of the judge, each over a range of
-// inputs with the ends of every branch among them, held to recorded lines. The values are recorded;
-// a failure says how to record them anew.
+// Compares bounds, indices, laws of draws, saved metrics and small parts of the judge with recorded
+// lines. Each covers a range of inputs, including the ends of every branch. A failure says how to
+// record the values again.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -135,7 +135,8 @@ TEST(RecordedBounds, TolerancesOfElements) {
   expect_recorded("judge/recorded/tolerances.txt", recorded);
 }
 
-// Those that a dtype has, with standards of the user's own: none, one, up to five, and more.
+// The standards that a dtype has, together with standards of the user: none, one, up to five, and
+// more.
 TEST(RecordedBounds, WhichStandardsHaveADtype) {
   std::vector<std::string> recorded;
   for (const std::span<const Format> table : {formats(), complex_formats()}) {
@@ -186,7 +187,7 @@ TEST(RecordedIndices, OfEveryShapeAxisAndRule) {
     const std::int64_t k = is_kept && on_axis ? c.output[static_cast<std::size_t>(along)] : 1;
     std::vector<double> right(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) {
-      // The j-th of its row: rows begin at different places, and have no index twice.
+      // The j-th element of its row. Rows begin at different places, and no index occurs twice.
       const std::int64_t j = i / inner % k, row = i / inner / k * inner + i % inner;
       right[static_cast<std::size_t>(i)] = static_cast<double>((row * 2 + j) % n);
     }
@@ -223,7 +224,7 @@ TEST(RecordedIndices, OfEveryShapeAxisAndRule) {
 
 // ------------------------------------------------------------------ draws
 
-// Draws of a uniform number by each law.
+// Judges right and wrong draws by each law. They come from uniform numbers.
 TEST(RecordedLaws, OfRightAndWrongDraws) {
   std::vector<std::string> recorded;
   const auto uniform = [](std::int64_t i) {
@@ -473,7 +474,7 @@ TEST(RecordedParts, SampledPositionsAndBlindShares) {
   }
   const Tensor expected = oracle::vector_of("float64", {0, 5, -3, 0.1, 2, 0, 7, 1e-9, 4, 6, -8});
   for (std::int64_t refused = 0; refused < 12; ++refused) {
-    // Refuses where so many are zero.
+    // The trial refuses an output that has `refused` or more zeros.
     const double share =
         blind_share_by_trial(expected, format_named("float32"), [&](const TensorView& output) {
           std::int64_t zeros = 0;
@@ -507,7 +508,7 @@ TEST(RecordedParts, SampledPositionsAndBlindShares) {
   expect_recorded("judge/recorded/blind.txt", recorded);
 }
 
-// Rules as they were published, of outputs with specials on one side, on both, and far off.
+// Rules as they were published, for outputs with special values on one side or both, and far off.
 TEST(RecordedParts, RulesAsPublished) {
   std::vector<std::string> recorded;
   for (const char* standard :

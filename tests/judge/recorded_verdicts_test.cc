@@ -1,6 +1,6 @@
-// Verdicts of every format under every rule, held to recorded ones: whatever changes a count, a
-// ratio, a metric or a word of one of them is found here. The values are recorded, not derived
-// (those of oracle.h are): a failure says how to record them anew.
+// Compares verdicts of every format under every rule with recorded ones, to find any change of a
+// count, a ratio, a metric or a word. The values are recorded, not derived (those of oracle.h are
+// derived). A failure says how to record them again.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -19,7 +19,8 @@ using lines::json_line;
 using lines::output_values;
 using lines::short_line;
 
-// Values as the format's codes, where it holds them.
+// Returns a tensor of values. Values that the format does not hold are first replaced by values
+// that it holds.
 Tensor stored(const Format& f, const Shape& shape, std::vector<double> values) {
   for (double& v : values) {
     if (f.is_float()) {
@@ -119,8 +120,8 @@ TEST(RecordedVerdicts, OfComplexElements) {
   expect_recorded("judge/recorded/complex.txt", recorded);
 }
 
-// All metrics, number by number: of several parts on two threads, of sizes whose squares float64
-// does not hold, of integers that it does not, and of formats without ordinals.
+// All metrics, number by number. The data have several parts on two threads, sizes whose squares
+// overflow float64, integers that float64 does not hold, and formats without ordinals.
 TEST(RecordedVerdicts, WithAllMetrics) {
   struct {
     const char* dtype;
@@ -154,7 +155,7 @@ TEST(RecordedVerdicts, WithAllMetrics) {
       recorded.push_back(formatted("{} {} times {}{}: {}", row.dtype, row.n, row.times,
                                    round ? " rounded" : "", json_line(v)));
     }
-    // The same against the output's own format, whose elements are read in place.
+    // The same golden result in the output's own format, whose elements are read in place.
     const Tensor same = stored(f, shape, golden);
     const Verdict v = judge(actual, same, oracle::tolerance(1e-5, 1e-4));
     recorded.push_back(formatted("{} {} times {} in its own format: {}", row.dtype, row.n,
@@ -163,7 +164,7 @@ TEST(RecordedVerdicts, WithAllMetrics) {
   expect_recorded("judge/recorded/metrics.txt", recorded);
 }
 
-// Bounds of single elements that the caller gives, with and without chance.
+// The caller gives bounds of single elements, with and without a part for chance.
 TEST(RecordedVerdicts, OfElementsOwnBounds) {
   std::vector<std::string> recorded;
   const Shape shape = {40, 60};
@@ -190,7 +191,7 @@ TEST(RecordedVerdicts, OfElementsOwnBounds) {
   expect_recorded("judge/recorded/own_bounds.txt", recorded);
 }
 
-// Every standard, of outputs that are rounded alone, a little off, and far off.
+// Judges outputs by every standard: outputs that are only rounded, a little off, and far off.
 TEST(RecordedVerdicts, OfEveryStandard) {
   std::vector<std::string> recorded;
   const Shape shape = {14, 50};

@@ -1,4 +1,5 @@
-// What regate says of saved metrics is what the judge says of the tensors, or that it cannot tell.
+// The verdict of regate on saved metrics is the judge's verdict on the tensors, or "not
+// comparable".
 #include "assay/judge/regate.h"
 
 #include <gmock/gmock.h>
@@ -24,14 +25,14 @@ using oracle::within_ulps;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Through the file, as the program does it.
+// Returns the saved verdict, written to JSON and read back as the program does it.
 SavedResult saved_of(const Verdict& v) { return wire::read_results(verdict_json(v)).at(0); }
 
 constexpr const char* kNotKnown =
     "saved metrics do not tell how many elements this bound is blind to; judge the tensors again "
     "to know";
 
-// Integers also of a type that does not hold every expected one.
+// Also judges integers in a type that does not hold every expected one.
 TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
   Dice dice(77);
   int told = 0, untold = 0, not_known = 0, blind = 0;
@@ -42,7 +43,7 @@ TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
     std::vector<double> golden(40), actual;
     for (double& x : golden) x = dice.uniform() * 8 - 4;
     if (dice.below(8) == 0) golden.assign(40, 1e-3);
-    if (dice.below(3) == 0) {  // most of them small, of which some bounds are blind
+    if (dice.below(3) == 0) {  // most are small, and some bounds are blind to them
       for (std::size_t i = 0; i < 30; ++i) golden[i] *= 1e-4;
     }
     const double noise = std::ldexp(1.0, -static_cast<int>(dice.below(24)));
@@ -95,7 +96,8 @@ TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
   EXPECT_GT(blind, 20);
 }
 
-// What the saved verdict says of its own bound holds for that one and bounds those of others.
+// The blindness in the saved verdict is exact for the saved bound. It only limits the blindness
+// under other bounds.
 TEST(Regate, Blindness) {
   const Tensor e = vector_of("float32", {1e-4, 2e-4, 3e-4, 1, 2}),
                a = vector_of("float32", {1e-4, 2e-4, 3e-4, 1, 2.0001});
@@ -104,7 +106,7 @@ TEST(Regate, Blindness) {
   ASSERT_EQ(seeing.outcome, Outcome::kPass);
   ASSERT_EQ(blind.outcome, Outcome::kUntrusted);
   const SavedResult of_seeing = saved_of(seeing), of_blind = saved_of(blind);
-  // The same bound: as it was.
+  // Under the same bound, the blindness is as it was saved.
   const Verdict seen = regate(of_seeing, seeing.bound), same = regate(of_blind, blind.bound);
   EXPECT_EQ(seen.outcome, Outcome::kPass);
   EXPECT_THAT(seen.notes, IsEmpty());
@@ -114,21 +116,22 @@ TEST(Regate, Blindness) {
             "the check is blind to 3 of the 5 elements that are not zero (60.0 %): as zeros they "
             "would pass atol 0.001 + rtol 0.001 * |expected|");
   EXPECT_EQ(same.blind, blind.blind);
-  // A stricter one is blind to no more, a looser one to no fewer; of others nothing is known.
+  // A stricter bound is blind to at most as many elements, and a looser one to at least as many.
+  // For other bounds, nothing is known.
   EXPECT_THAT(regate(of_seeing, tolerance(0.5e-5, 1e-3)).notes, IsEmpty());
   EXPECT_EQ(regate(of_blind, tolerance(2e-3, 2e-3)).outcome, Outcome::kUntrusted);
   const Verdict looser = regate(of_seeing, tolerance(1e-3, 1e-3));
   EXPECT_EQ(looser.outcome, Outcome::kPass);
   EXPECT_THAT(looser.notes, ElementsAre(kNotKnown));
-  // The case or the request may allow it.
+  // The case or the request may allow the blindness.
   Bound allowed = blind.bound;
   allowed.max_blind = 0.6;
   EXPECT_EQ(regate(of_blind, allowed).outcome, Outcome::kPass);
-  // The expected values as stored are others.
+  // Without rounding, the expected values are different.
   const Verdict stored = regate(of_blind, tolerance(1e-3, 1e-3, false));
   EXPECT_EQ(stored.outcome, Outcome::kPass);
   EXPECT_THAT(stored.notes, ElementsAre(kNotKnown));
-  // Nothing is blind that has no absolute part.
+  // A bound without an absolute part is not blind.
   EXPECT_THAT(regate(of_blind, tolerance(0, 1e-3)).notes, IsEmpty());
   EXPECT_EQ(regate(of_blind, tolerance(0, 1)).outcome, Outcome::kUntrusted);
 }
@@ -217,15 +220,15 @@ TEST(Regate, FilesThatAreNoResults) {
             "has no 'bit_identical'; it may come from an older assay: judge the tensors again");
 }
 
-// Of the limits of a group one is enough, wherever they stand: for the judge, in its words, in the
-// ratio that it gives, and for saved metrics.
+// In a group of limits, one that is met is enough, in any order. This holds for the judge, its
+// text, its ratio, and saved metrics.
 TEST(Regate, LimitsInGroups) {
   const Tensor actual = vector_of("float64", {1, 2, 4}),
                expected = vector_of("float64", {1, 2.5, 4});
   const auto at_most = [](double limit, int group) {
     return Limit{Statistic::kMaxAbs, limit, 0, 0, group};
   };
-  // Words; a digit stands for what is said of that limit.
+  // The expected texts. A digit stands for the text of that limit.
   using Words = std::vector<std::string>;
   struct Row {
     std::vector<Limit> limits;
@@ -277,7 +280,8 @@ TEST(Regate, LimitsInGroups) {
   }
 }
 
-// Where all that is finite is 0, zeros in place of the output miss at a NaN or an infinity alone.
+// If all finite expected values are 0, zeros in place of the output are a mismatch only at a NaN or
+// an infinity.
 TEST(Regate, OneSpecialIsEnoughForZerosToMiss) {
   Bound limits;
   limits.rule = Rule::kStatistics;
@@ -298,8 +302,8 @@ TEST(Regate, OneSpecialIsEnoughForZerosToMiss) {
   }
 }
 
-// The tolerance that is required is known but for roundings, fewer than 1e-12 of it: one below it
-// by more fails, and of one in between nothing is said.
+// The required tolerance is known except for roundings, to 1e-12 of it. A tolerance that is further
+// below fails. In between, the verdict is open.
 TEST(Regate, NextToTheRequiredTolerance) {
   const SavedResult saved = saved_of(
       judge(vector_of("float64", {1, 2.02}), vector_of("float64", {1, 2}), tolerance(0, 1)));

@@ -1,6 +1,6 @@
-// Every number and flag of every standard, held to tests/judge/standard_figures.txt: the figures as
-// they were read where they are published (docs/interop.md says where). A row that is only there,
-// or only in the table, is found as well.
+// Compares every number and flag of every standard with tests/judge/standard_figures.txt. That file
+// holds the figures as they were read from the publications, which docs/interop.md lists. A row
+// that is only in the file or only in the table is also found.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -94,7 +94,7 @@ TEST(StandardFigures, AreThosePublished) {
   expect_recorded("judge/standard_figures.txt", lines);
 }
 
-// The limits of a dtype stand for themselves, or one of a group is enough.
+// Each limit of a dtype holds separately, or one limit of a group is enough.
 TEST(StandardFigures, OfSmallValuesAreThoseOfTheirStandard) {
   for (const Format& f : formats()) {
     const auto bound = f.is_float() ? standard_bound("cann_small_values", f) : std::nullopt;
@@ -106,7 +106,7 @@ TEST(StandardFigures, OfSmallValuesAreThoseOfTheirStandard) {
   }
 }
 
-// How a standard grows, on both sides of where it does.
+// Tests the growth of a standard's tolerance on both sides of each step.
 TEST(StandardFigures, GrowthBeginsWhereItIsPublished) {
   struct {
     const char *standard, *dtype;

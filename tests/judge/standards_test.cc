@@ -1,5 +1,5 @@
-// Every published standard: its numbers, what lies just inside and just outside of it, and what
-// zeros and the negated output get.
+// Tests every published standard: its numbers, outputs just inside and just outside of it, and its
+// verdicts on zeros and on the negated output.
 #include "assay/judge/standards.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ Verdict judged(const Tensor& actual, const Tensor& expected, const Bound& bound,
   return judge(actual, expected, bound, options);
 }
 
-// float64 values judged as float64 by the bound of another dtype: every decimal is then its own.
+// Judges float64 values as float64 by the bound of another dtype, so that no decimal is rounded.
 Outcome of_pair(const Bound& bound, double actual, double expected) {
   return judged(vector_of("float64", {actual}), vector_of("float64", {expected}), bound).outcome;
 }
@@ -71,7 +71,7 @@ constexpr Numbers kNumbers[] = {
     {"jax", "float4_e2m1fn", 1, 1},
     {"jax", "complex64", 1e-6, 1e-6},
     {"jax", "complex128", 1e-15, 1e-15},
-    // Those of float16, bfloat16 and float32 are written as float32 numbers.
+    // The values for float16, bfloat16 and float32 are written as float32 numbers.
     {"iree@2026-04", "float16", 0, static_cast<double>(1e-3F)},
     {"iree@2026-04", "bfloat16", 0, static_cast<double>(1e-2F)},
     {"iree@2026-04", "float32", 0, static_cast<double>(1e-4F)},
@@ -93,7 +93,7 @@ TEST(StandardTable, Tolerances) {
   }
 }
 
-// A tolerance is met by the absolute or the relative error; some forgive one ulp besides.
+// The absolute or the relative error must meet the tolerance. Some standards also forgive one ulp.
 TEST(StandardTable, EitherTolerance) {
   struct {
     const char *standard, *dtype;
@@ -181,7 +181,7 @@ TEST(StandardTable, Limits) {
   EXPECT_FALSE(standard_bound("cann_ecosystem@2025", format_named("float64")).has_value());
 }
 
-// 1e-16 where 2^-16 was meant: errors at 2^-16 do not count, just above they do.
+// 1e-16 instead of 2^-16: errors at 2^-16 do not count, and errors just above it do.
 TEST(Peers, DecimalForBinaryExponent) {
   for (const char* dtype : {"float16", "bfloat16"}) {
     const Limit l = bound_of("cann_small_values", dtype).limits.at(0);
@@ -275,7 +275,7 @@ TEST(StandardRule, CutlassIsSymmetric) {
   EXPECT_EQ(of_pair(b, 1, 3), Outcome::kFail) << "strictly below: 2 < 0.5 * 4 does not hold";
 }
 
-// The statistics, computed once more from their definitions.
+// Computes the statistics a second time, from their definitions.
 TEST(Statistics, AgreeWithTheirDefinitions) {
   oracle::Dice dice(7);
   std::vector<double> a(4099), e(4099);
@@ -350,7 +350,7 @@ TEST(Statistics, AgreeWithTheirDefinitions) {
 
 TEST(Statistics, OneOfAGroupIsEnough) {
   const Bound b = bound_of("msprobe", "float16");
-  // Relative errors of 1 %, but none above 1e-3 in size; then the other way round.
+  // Relative errors of 1 %, but no error above 1e-3 in size. Then the other way round.
   EXPECT_EQ(
       judged(vector_of("float16", {0.0505, 0.0303}), vector_of("float64", {0.05, 0.03}), b).outcome,
       Outcome::kPass);
@@ -386,8 +386,8 @@ TEST(Statistics, NanAndInfinityMissWhateverTheLimits) {
   }
 }
 
-// Every standard that has a row for a dtype fails zeros and the negated output, or says that it
-// would pass them; a check of large values can be trusted.
+// Every standard that has a row for a dtype fails zeros and the negated output, or says that they
+// would pass. A check of large values can be trusted.
 TEST(Peers, ZerosAndNegatedOutputsPassNoStandard) {
   std::vector<double> golden(64), negated(64);
   for (std::size_t i = 0; i < 64; ++i) {
@@ -418,7 +418,7 @@ TEST(Peers, ZerosAndNegatedOutputsPassNoStandard) {
   EXPECT_GT(seen, 60);
 }
 
-// A ratio to a reference error of 0 is no pass: the denominator is floored.
+// A ratio to a reference error of 0 is not a pass, because the denominator has a lower limit.
 TEST(Peers, RatioToAPerfectBenchmark) {
   const Bound b = bound_of("cann_l0", "float16");
   const Tensor golden = vector_of("float64", {1, 2, 4, 8});
@@ -428,7 +428,7 @@ TEST(Peers, RatioToAPerfectBenchmark) {
   EXPECT_EQ(v.outcome, Outcome::kFail);
   EXPECT_GT(v.worst_ratio, 10);
   EXPECT_THAT(v.because, HasSubstr("RMSE over the benchmark's <= 2 is "));
-  // Within the format's own rounding nothing is worse than perfect.
+  // An error within the format's own rounding is not worse than a perfect result.
   const Tensor nudged = vector_of("float64", {1 + 0x1p-12, 2, 4, 8});
   EXPECT_EQ(judged(vector_of("float16", {1, 2, 4, 8}), nudged, b, &perfect).outcome,
             Outcome::kPass);
@@ -456,7 +456,7 @@ TEST(Peers, BenchmarkOfInfinitiesForgivesNothing) {
   EXPECT_EQ(judged(off, golden, b, &other).outcome, Outcome::kNotComparable);
 }
 
-// One corrupt element moves no norm; an elementwise standard beside it sees it.
+// One corrupt element does not change any norm. An elementwise standard beside the norm finds it.
 TEST(Peers, CorruptElementThatANormHides) {
   std::vector<double> golden(100000, 1), output = golden;
   output[4711] = 2;
@@ -481,7 +481,7 @@ TEST(Peers, FiniteForAnExpectedInfinity) {
   }
 }
 
-// A table for bfloat16 below what a bfloat16 can be: the table is blamed.
+// The table gives bfloat16 a tolerance that bfloat16 cannot meet. The verdict blames the table.
 TEST(Peers, TableBelowOneUlp) {
   const Bound b = oracle::tolerance(0, 1e-3, false);
   const Verdict v = judged(vector_of("bfloat16", {1}), vector_of("float64", {1.0038}), b);
@@ -514,7 +514,7 @@ TEST(Policies, SaturatingHardware) {
   EXPECT_EQ(judged(vector_of("float16", {-65504, 65504, 1, 2}), golden, b).misses, 3);
   EXPECT_EQ(judged(vector_of("float16", {65472, -65504, 65504, 2}), golden, b).misses, 1)
       << "the largest alone counts";
-  // A format without infinity overflows to NaN; its largest value is what saturation gives.
+  // A format without infinity overflows to NaN. Its largest value comes from saturation.
   EXPECT_EQ(
       judged(vector_of("float8_e4m3fn", {448, 2}), vector_of("float64", {1000, 2}), b).outcome,
       Outcome::kPass);
@@ -622,8 +622,8 @@ TEST(Precedence, TorchTakesTheLoosestDtype) {
   EXPECT_EQ(choose_bounds(c, format_named("float8_e4m3fn"), {}).at(0).bound->atol, 0);
 }
 
-// The mixed tolerances of CANN and of TTK: rtol and atol, outside of which 1 % may lie, and the
-// largest error, or 32 ulp where that is more.
+// The mixed tolerances of CANN and of TTK: rtol and atol, which 1 % of the elements may exceed, and
+// the largest error. The largest error may be 32 ulp if that is more.
 TEST(StandardTable, MixedTolerances) {
   struct Row {
     const char* dtype;

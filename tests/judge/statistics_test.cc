@@ -1,5 +1,5 @@
-// The statistics of standards, held to their definitions: one element at a time, summed in numbers
-// of 113 bits, for every statistic of the table and for the outputs that no sound check passes.
+// Compares every statistic of the table with its definition, also for outputs that no sound check
+// passes. The definitions take one element at a time and sum in numbers of 113 bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using Wide = Quad;
 
 Wide size_of(Wide v) { return v < 0 ? -v : v; }
 
-// One subject's sums against the expected values.
+// The sums of one output against the expected values.
 struct Sums {
   double n = 0, far = 0, relative = 0, small = 0, most_ulps = 0, beyond = 0;
   std::vector<double> absolutes, relatives;
@@ -87,8 +87,8 @@ Sums sums_of(const Format& format, const std::vector<double>& values,
   return s;
 }
 
-// The most that an expected value is off after 0.3 was added and taken away in the format, which
-// kNoiseRatio takes for its noise.
+// The largest error of an expected value after 0.3 was added and subtracted in the format.
+// kNoiseRatio takes it for its noise.
 double rounding_of(const Format& format, const std::vector<double>& expected,
                    const std::vector<bool>& counts) {
   double most = 0;
@@ -104,7 +104,7 @@ double rounding_of(const Format& format, const std::vector<double>& expected,
   return most;
 }
 
-// Between two elements by linear interpolation, as numpy.quantile does.
+// Interpolates linearly between two elements, as numpy.quantile does.
 double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
   const double rank = q * static_cast<double>(values.size() - 1), below = std::floor(rank);
@@ -199,7 +199,7 @@ std::vector<double> rounded(const Format& format, std::vector<double> values) {
   return values;
 }
 
-// Every statistic at several parameters; exact in the histograms and not.
+// Every statistic with several parameters, some exact in the histograms and some not.
 std::vector<Limit> every_limit() {
   std::vector<Limit> limits;
   for (const std::string& name : statistic_names()) {
@@ -228,7 +228,7 @@ TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
   constexpr std::int64_t kCount = 600;
   oracle::Dice dice(41);
   int trivial = 0, sound = 0;
-  // Of a share each third, of all dtypes and kinds.
+  // A run of a share of the tests takes every third trial, which still covers all dtypes and kinds.
   for (int trial = 0; trial < 24; trial += walks_a_share() ? 3 : 1) {
     const char* dtypes[] = {"float32", "float16", "bfloat16", "float8_e4m3fn", "float64"};
     const Format& format = format_named(dtypes[trial % 5]);
@@ -288,7 +288,7 @@ TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
   EXPECT_GT(sound, walks_a_share() ? 30 : 100);
 }
 
-// Where 0 is expected a relative error is that over the spacing of float64 at 1.
+// If 0 is expected, a relative error is the error divided by the spacing of float64 at 1.
 TEST(Statistics, RelativeErrorsWhereZeroIsExpected) {
   const Tensor a = vector_of("float64", {3 * 0x1p-52, 1.5}), e = vector_of("float64", {0, 1});
   const auto value = [&](Statistic statistic) {
@@ -299,14 +299,14 @@ TEST(Statistics, RelativeErrorsWhereZeroIsExpected) {
   EXPECT_EQ(value(Statistic::kMeanRelative), 1.75);
 }
 
-// 1 - 2 sum a e / sum (a^2 + e^2) cancels where the outputs are near: sums of errors do not.
+// 1 - 2 sum a e / sum (a^2 + e^2) cancels if the outputs are near. Sums of errors do not.
 TEST(Statistics, CalcDiffDoesNotCancel) {
   const double step = 0x1p-40;
   const std::vector<double> e(1000, 1.0), a(1000, 1.0 + step);
   const Limit limit{.statistic = Statistic::kCalcDiff, .limit = 1e-3};
   const auto r = judge_statistics(vector_of("float64", a), vector_of("float64", e), nullptr, false,
                                   std::span(&limit, 1));
-  // Exactly step^2 / ((1 + step)^2 + 1).
+  // The exact value is step^2 / ((1 + step)^2 + 1).
   const Wide exact = Wide{step} * step / ((1 + Wide{step}) * (1 + Wide{step}) + 1);
   EXPECT_NEAR(r.readings[0].value / static_cast<double>(exact), 1, 1e-12);
   double product = 0, both = 0;
@@ -318,8 +318,8 @@ TEST(Statistics, CalcDiffDoesNotCancel) {
   EXPECT_GT(std::abs(cancelled / static_cast<double>(exact) - 1), 1e-6) << "as written down";
 }
 
-// The caller's pass over the same elements gives the same bits as one of its own, on any number of
-// threads.
+// A pass of the caller over the same elements gives the same bits as a separate one, with any
+// number of threads.
 TEST(Statistics, OfAPassThatIsThereAlready) {
   oracle::Dice dice(5);
   const auto size = static_cast<std::size_t>(MetricsPass::kPart + 4321);
@@ -344,8 +344,8 @@ TEST(Statistics, OfAPassThatIsThereAlready) {
   }
 }
 
-// What a saved result says of equal infinities, and of expected values beyond the output's dtype,
-// is what the judge says of the tensors.
+// The judge gives the same result from saved metrics as from the tensors, for equal infinities and
+// for expected values beyond the output's dtype.
 TEST(Statistics, SavedOnesAreTheJudges) {
   std::vector<double> e(64, 3.0), a(64, 3.0);
   for (std::size_t i = 0; i < 8; ++i) a[i] = 3 + 0x1p-16;
@@ -354,7 +354,7 @@ TEST(Statistics, SavedOnesAreTheJudges) {
   Bound bound;
   bound.rule = Rule::kStatistics;
   bound.round_expected = false;
-  // 8 elements 64 ulp apart, among 60 that are finite.
+  // 8 elements are 64 ulp apart, among 60 finite ones.
   for (const double mean : {8.0, 8.6}) {
     bound.limits = {{.statistic = Statistic::kMeanUlps, .limit = mean}};
     const Verdict v = judge(ta, te, bound);
@@ -362,7 +362,8 @@ TEST(Statistics, SavedOnesAreTheJudges) {
     const SavedResult saved{"", ta.view().format, v.sites, "", {*v.metrics}};
     EXPECT_EQ(regate(saved, bound).outcome, v.outcome) << mean;
   }
-  // A finite output where the stored expected value overflows float16 is no miss by limits alone.
+  // If only limits decide, a finite output is not a mismatch when the stored expected value
+  // overflows float16.
   const Tensor half = vector_of("float16", {1, 2, 65504}),
                large = vector_of("float64", {1, 2, 65530});
   bound.limits = {{.statistic = Statistic::kMere, .limit = 1e-3}};
@@ -372,7 +373,7 @@ TEST(Statistics, SavedOnesAreTheJudges) {
   EXPECT_NE(regate(saved, bound).outcome, Outcome::kFail);
 }
 
-// Of the errors 0, 1, 4, 9, ... 4096 in some order the quantile (i + t) / 64 lies between i^2 and
+// The errors are 0, 1, 4, 9, ... 4096 in some order. The quantile (i + t) / 64 lies between i^2 and
 // (i + 1)^2.
 TEST(StatisticsOfFewElements, QuantilesLieBetweenTwoErrors) {
   std::vector<double> e, a;
@@ -397,8 +398,8 @@ TEST(StatisticsOfFewElements, QuantilesLieBetweenTwoErrors) {
   }
 }
 
-// The median of zeros' errors 1/4, 1/4, 1/4, 4 and 4 is within 1, and so is that of the negated
-// ones; of the errors 1/4, 1/4, 4, 4 and 4 it is not.
+// The median of the errors of zeros, 1/4, 1/4, 1/4, 4 and 4, is within 1, also for the negated
+// ones. With the errors 1/4, 1/4, 4, 4 and 4 it is not.
 TEST(StatisticsOfFewElements, ZerosThatAMedianForgives) {
   const Limit limit{.statistic = Statistic::kQuantileAbs, .limit = 1, .parameter = 0.5};
   for (const double third : {0.25, 4.0}) {
@@ -409,7 +410,7 @@ TEST(StatisticsOfFewElements, ZerosThatAMedianForgives) {
   }
 }
 
-// Where nothing is finite on both sides every statistic is 0.
+// If no element is finite on both sides, every statistic is 0.
 TEST(StatisticsOfFewElements, OfNoneEveryStatisticIsZero) {
   const Tensor none = vector_of("float32", {kNan, kInfinity, kNan});
   const TensorView benchmark = none.view();
@@ -421,9 +422,10 @@ TEST(StatisticsOfFewElements, OfNoneEveryStatisticIsZero) {
   }
 }
 
-// The rounding of what is expected, by hand. bfloat16 has steps of 1/128 above 1 and 1/256 below:
-// 1 + 0.3 is rounded to 166/128, less 0.3 to 255/256, 1/256 off. 3 + 0.3 is rounded to 211/64, less
-// 0.3 to 3. An error of 1/64 is twice 2/256, or more than any noise.
+// The rounding of the expected values, by hand. bfloat16 has steps of 1/128 above 1 and 1/256
+// below. 1 + 0.3 is rounded to 166/128, and that less 0.3 to 255/256, which is 1/256 off. 3 + 0.3
+// is rounded to 211/64, and that less 0.3 to 3. An error of 1/64 is more than any noise: twice
+// 2/256.
 TEST(StatisticsOfFewElements, TheNoiseOfRounding) {
   const Limit limit{.statistic = Statistic::kNoiseRatio, .limit = 1};
   const auto ratio = [&](double expected, double benchmark) {
@@ -437,8 +439,9 @@ TEST(StatisticsOfFewElements, TheNoiseOfRounding) {
   EXPECT_EQ(ratio(3, 3), kInfinity);
 }
 
-// A mean is the float64 that is nearest to it, of terms of which one is 2^53 and one 2^110 times
-// smaller than the largest. Where 0 is expected the relative error is that over 2^-52.
+// A mean is the float64 that is nearest to the exact mean, even if one term is 2^53 times and one
+// 2^110 times smaller than the largest. If 0 is expected, the relative error is the error divided
+// by 2^-52.
 TEST(StatisticsOfFewElements, AMeanOfTermsOfAllSizesIsTheNearest) {
   for (const int size : {800, 801, 850, 900, 960}) {
     const Tensor a = vector_of("float64", {std::ldexp(1.0, size - 52), std::ldexp(1.0, size - 53),
@@ -451,9 +454,9 @@ TEST(StatisticsOfFewElements, AMeanOfTermsOfAllSizesIsTheNearest) {
   }
 }
 
-// Ulps are those of the elements that are finite on both sides: whatever stands opposite to NaN or
-// infinity is left out. What the output's format has no number for is as far off as its infinity,
-// and where it has none, infinitely far.
+// Ulps are counted for elements that are finite on both sides. Elements opposite to NaN or infinity
+// are left out. An expected value beyond the output's format is as far off as the format's
+// infinity. If the format has no infinity, it is infinitely far off.
 TEST(StatisticsOfFewElements, UlpsAreOfFiniteElements) {
   struct Pair {
     double actual, expected, mean, share;
@@ -492,7 +495,7 @@ TEST(StatisticsOfFewElements, UlpsAreOfFiniteElements) {
           {448, 448, 0.2, 0.2}});
 }
 
-// Float16 outputs may be one ulp off anywhere, and more than one at a thousandth of the elements.
+// Float16 outputs may be one ulp off anywhere, and more at a thousandth of the elements.
 TEST(Statistics, ShareOfUlpsCountsWhatIsFurtherOffThanOne) {
   const Bound bound = oracle::bound_of("msprobe_ulp", "float16");
   const auto outcome = [&](std::size_t far) {
@@ -506,7 +509,7 @@ TEST(Statistics, ShareOfUlpsCountsWhatIsFurtherOffThanOne) {
   EXPECT_EQ(outcome(2), Outcome::kFail);
 }
 
-// The mean of one element is that element's.
+// The mean of one element is that of the element.
 TEST(Statistics, MeanUlpsOfOneElement) {
   Bound bound;
   bound.rule = Rule::kStatistics;
@@ -518,8 +521,8 @@ TEST(Statistics, MeanUlpsOfOneElement) {
   EXPECT_EQ(v.outcome, Outcome::kFail);
 }
 
-// Zeros are as far from 1 as 1 has an ordinal: 15360 of float16. A limit on ulps forgives them from
-// there on, also one of more ulps than the format has values.
+// Zeros are 15360 ulps from 1 in float16, the ordinal of 1. A limit of that many ulps or more
+// forgives zeros, even if it exceeds the number of values of the format.
 TEST(Statistics, ZerosThatALimitOnUlpsForgives) {
   const Tensor e = vector_of("float16", std::vector<double>(100, 1));
   const auto trivial = [&](const Limit& limit) {
@@ -533,7 +536,7 @@ TEST(Statistics, ZerosThatALimitOnUlpsForgives) {
   }
 }
 
-// Of float32 elements the bits tell whether the first ones are too far from zero.
+// For float32 elements, the bits show whether the first ones are too far from zero.
 TEST(Statistics, FirstElementsThatZerosAreTooFarFrom) {
   const auto trivial = [&](const Tensor& actual, const Tensor& expected, const Limit& limit) {
     return judge_statistics(actual, expected, nullptr, false, std::span(&limit, 1)).trivial_met;
@@ -560,7 +563,7 @@ TEST(Statistics, FirstElementsThatZerosAreTooFarFrom) {
             << dtype << off;
       }
     }
-    // A third is too far, and most of that does not count.
+    // A third is too far off, and most of that third does not count.
     std::vector<double> values(3000, 0x1p-10), of(3000, 0x1p-10);
     for (std::size_t i = 0; i < values.size(); i += 3) {
       values[i] = i % 10 == 0 ? 1 : i % 2 == 0 ? kInfinity : kNan;
@@ -577,8 +580,8 @@ TEST(Statistics, FirstElementsThatZerosAreTooFarFrom) {
   }
 }
 
-// The relative errors of zeros are 0 where 0 is expected and 1 elsewhere: a quantile may lie
-// between.
+// The relative errors of zeros are 0 if 0 is expected, and 1 elsewhere. A quantile may lie between
+// them.
 TEST(Statistics, QuantilesOfRelativeErrorsOfZeros) {
   const Tensor e = vector_of("float32", {0, 0, 4});
   const auto trivial = [&](double quantile, double most) {
@@ -595,7 +598,8 @@ TEST(Statistics, QuantilesOfRelativeErrorsOfZeros) {
   EXPECT_FALSE(trivial(1, 0.99));
 }
 
-// The expected errors are of each element, and none, or those of another shape, are none.
+// The expected errors must have the shape of the output. Missing ones and those of another shape
+// are refused.
 TEST(Statistics, ExpectedErrorsOfTheSameShape) {
   const Tensor e = vector_of("float64", {1, 2, 3}), weights = vector_of("float64", {1, 1, 1}),
                others = vector_of("float64", {1, 1});
@@ -610,8 +614,8 @@ TEST(Statistics, ExpectedErrorsOfTheSameShape) {
   EXPECT_THAT(why_not(nullptr), testing::HasSubstr("needs the expected error of each element"));
 }
 
-// The first element of a benchmark that is not finite where it has to be is named, in whatever part
-// it lies.
+// The text names the first element of a benchmark that is not finite although it must be, in
+// whatever part it lies.
 TEST(Statistics, TheFirstBrokenElementOfABenchmark) {
   const std::int64_t part = MetricsPass::kPart;
   std::vector<double> e(static_cast<std::size_t>(2 * part + 5000), 1);
@@ -635,8 +639,8 @@ TEST(Statistics, TheFirstBrokenElementOfABenchmark) {
   }
 }
 
-// The cosine of zeros is 0, and 1 where zeros are expected: a limit that lets it be so small is met
-// by zeros, too.
+// The cosine of zeros is 0, or 1 if zeros are expected. If a limit allows a cosine of 0, zeros meet
+// it, too.
 TEST(StatisticsOfFewElements, ZerosThatACosineForgives) {
   const Tensor some = vector_of("float64", {1, -2}), none = vector_of("float64", {0, 0});
   for (const double least : {-0.5, 0.5}) {
@@ -649,7 +653,8 @@ TEST(StatisticsOfFewElements, ZerosThatACosineForgives) {
   }
 }
 
-// sum w d^2 over what is finite on both sides, across the parts that threads take.
+// The statistic is sum w d^2 over the elements that are finite on both sides, across the parts of
+// the threads.
 TEST(Statistics, WeightedSquaresOfFiniteErrors) {
   Bound bound = oracle::tolerance(100, 0);
   bound.limits = {{.statistic = Statistic::kErrorSquares, .limit = 1e9, .parameter = 3}};
@@ -671,7 +676,7 @@ TEST(Statistics, WeightedSquaresOfFiniteErrors) {
   EXPECT_EQ(read(a, std::vector<double>(n, 1), w).readings.at(0).value, 0.5 * 4 + 0.5 * 16);
 }
 
-// Infinities of every part are left out of what elements that are finite are asked.
+// The ulps of finite elements leave out infinities in every part.
 TEST(Statistics, UlpsOfFiniteElementsInEveryPart) {
   const std::size_t n = (std::size_t{1} << 18) + 8;
   std::vector<double> a(n, 1), e(n, 1);

@@ -1,5 +1,5 @@
-// Verdicts as lines that are recorded, and outputs to judge: drawn the same way every time, with
-// roundings, larger errors, NaN, infinities and zeros among them.
+// Verdicts as recorded lines, and outputs to judge. The outputs are drawn the same way every time,
+// with roundings, larger errors, NaN, infinities and zeros among them.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,8 @@ inline std::string digest(const std::string& text) {
   return formatted("{:08x}", (hash ^ hash >> 32) & 0xffffffff);
 }
 
-// The verdict's JSON on one line, numbers to ten digits, bins of histograms as their digest.
+// Returns the verdict's JSON on one line, with numbers of ten digits and histogram bins as a
+// digest.
 inline std::string json_line(const Verdict& verdict) {
   const std::string json = verdict_json(verdict);
   std::string line;
@@ -43,27 +44,27 @@ inline std::string json_line(const Verdict& verdict) {
   return with_digits(line, 10);
 }
 
-// What decides, and a digest of all else.
+// Returns the fields that decide, and a digest of all others.
 inline std::string short_line(const Verdict& v) {
   return formatted("{} {} {} blind {} of {}, {}", outcome_word(v.outcome), v.misses,
                    with_digits(formatted("{}", v.worst_ratio), 10), v.blind.value_or(-1), v.nonzero,
                    digest(json_line(v)));
 }
 
-// Sizes that a format holds well.
+// Returns a size that the format holds well.
 inline double size_in(const Format& f, oracle::Dice& dice) {
   const double u = dice.uniform();
   if (!f.is_float()) {
     const double most = std::min(f.kind == Kind::kBool ? 1.0 : max_finite(f), 1e6);
     return std::nearbyint(u * most);
   }
-  // No function of the library, whose last bit may be another one elsewhere.
+  // Only exact functions are used here. The last bit of others may differ on another host.
   const int most = std::ilogb(max_finite(f)), least = std::ilogb(min_subnormal(f));
   const int exponent = static_cast<int>(dice.below(16)) - 12;
   return std::ldexp(1 + u, std::clamp(exponent, least, most - 1));
 }
 
-// What a golden result of float64 may hold where the output is of this format.
+// Returns values that a float64 golden result may hold if the output has the format `f`.
 inline std::vector<double> golden_values(const Format& f, std::int64_t n, std::uint64_t seed,
                                          bool specials) {
   oracle::Dice dice(seed);
@@ -81,7 +82,8 @@ inline std::vector<double> golden_values(const Format& f, std::int64_t n, std::u
   return values;
 }
 
-// An output for it: most elements rounded, some a little off, few far off or special.
+// Returns an output for a golden result: most elements are rounded, some are a little off, and a
+// few are far off or special.
 inline std::vector<double> output_values(const Format& f, const std::vector<double>& golden,
                                          std::uint64_t seed, bool specials, double off = 0x1p-9) {
   oracle::Dice dice(seed);

@@ -1,5 +1,5 @@
-// Without metrics a verdict is found another way: values that float32 holds are compared as
-// float32, and limits are read from the sums that they need. It must be the same verdict.
+// Without metrics, a verdict is found in another way: float32 values are compared as float32, and
+// limits are read from only the sums that they need. The verdict must be the same.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 using lines::golden_values;
 using lines::output_values;
 
-// Judges with metrics and without, and expects one verdict, but for the metrics themselves.
+// Judges with metrics and without, and expects the same verdict except for the metrics.
 Verdict expect_one_verdict(const TensorView& actual, const TensorView& expected, const Bound& bound,
                            JudgeOptions options) {
   options.patterns = false;
@@ -26,7 +26,7 @@ Verdict expect_one_verdict(const TensorView& actual, const TensorView& expected,
   const Verdict quick = judge(actual, expected, bound, options);
   EXPECT_FALSE(quick.metrics);
   full.metrics.reset();
-  // Of a plain tolerance it is the metrics that know the ratios of what is within it.
+  // For a plain tolerance, only the metrics hold the ratios of elements within the tolerance.
   if (bound.is_plain() && full.misses == 0) full.worst_ratio = quick.worst_ratio;
   EXPECT_EQ(verdict_json(quick), verdict_json(full));
   EXPECT_EQ(quick.worst_ratio, full.worst_ratio);
@@ -82,7 +82,7 @@ TEST(WithoutMetrics, EveryStandardSaysTheSame) {
   EXPECT_GT(limited, walks_a_share() ? 150 : 600);
 }
 
-// Every statistic that a file may limit, in formats with ulps by order and without.
+// Covers every statistic that a file may limit, in formats with and without ordered ulps.
 TEST(WithoutMetrics, LimitsOnEveryStatistic) {
   std::size_t differing = 0;
   const int step = walks_a_share() ? 4 : 1;
@@ -106,14 +106,14 @@ TEST(WithoutMetrics, LimitsOnEveryStatistic) {
                            .limit = 0.25,
                            .parameter = parameter,
                            .second = parameter / 16}};
-          // Half of them, for the trial takes most of the time.
+          // Only half of the parameters, because the trial takes most of the time.
           JudgeOptions options{.blindness = parameter == 0.5};
           if (bound.needs_benchmark()) options.benchmark = other.view();
           SCOPED_TRACE(formatted("{} of {}, {}, {} elements", statistic_name(statistic), dtype,
                                  parameter, n));
           const Verdict v = expect_one_verdict(actual, expected, bound, options);
           ASSERT_EQ(v.readings.size(), 1u) << v.because;
-          if (parameter == 0.5) {  // beside others, which need other sums
+          if (parameter == 0.5) {  // with other limits, which need other sums
             bound.limits.push_back({.statistic = Statistic::kCosine, .limit = 0.5});
             bound.limits.push_back({.statistic = Statistic::kErrorBalance, .limit = 0.5});
             expect_one_verdict(actual, expected, bound, options);
@@ -126,7 +126,7 @@ TEST(WithoutMetrics, LimitsOnEveryStatistic) {
   EXPECT_GT(differing, walks_a_share() ? 100u : 400u);
 }
 
-// Ulps are counted in the pass that judges, those beyond 1 and 32; those beyond others in one more.
+// The pass that judges counts ulps beyond 1 and beyond 32. Other limits need one more pass.
 TEST(WithoutMetrics, SharesOfUlps) {
   std::size_t some = 0;
   for (const char* dtype : {"float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
@@ -168,7 +168,7 @@ TEST(WithoutMetrics, SharesOfUlps) {
   EXPECT_GT(some, 300u);
 }
 
-// From 2^18 elements on a sample tells where quantiles lie. Errors of a few sizes alone are ties.
+// From 2^18 elements on, a sample shows where quantiles lie. Errors of only a few sizes are ties.
 void expect_one_verdict_of_many(std::int64_t n) {
   const Format& f = format_named("float32");
   oracle::Dice dice(31);
