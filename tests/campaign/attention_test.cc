@@ -1,5 +1,5 @@
-// Campaigns of attention by its checksums: what a census and a look say is what the check of the
-// whole changed output says.
+// Tests campaigns of attention by its checksums. The verdicts of a census and of a single check
+// equal those of a check of the whole changed output.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

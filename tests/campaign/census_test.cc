@@ -1,4 +1,4 @@
-// A census in constant time against one that sums every check again, and both against a check of
+// Compares a census in constant time with one that sums every check again, and both with a check of
 // the whole changed matrix.
 #include <gtest/gtest.h>
 
@@ -72,8 +72,8 @@ Made make(const Inputs& in) {
   return made;
 }
 
-// The gates of the table with what may be set of them; those that a format has no constants for are
-// left out.
+// Returns the gates of the table with each of their parameters. Gates without constants for a
+// format are left out.
 const std::vector<std::string> kGates = {"rounding_variance",
                                          "rounding_variance,groups=0",
                                          "rounding_variance,kappa=3",
@@ -86,7 +86,7 @@ const std::vector<std::string> kGates = {"rounding_variance",
                                          "v_abft",
                                          "a_abft"};
 
-// R of each check as a kernel's epilogue sums it, column by column in float32.
+// Returns R of each check as a kernel's epilogue sums it, column by column in float32.
 Tensor kernel_sums(const Made& made, const AbftChecker& checker) {
   const std::int64_t n = checker.columns(), groups = checker.groups_per_row();
   std::vector<double> sums(at(checker.rows() * groups));
@@ -121,7 +121,7 @@ Census census_of(const ChecksumGate& gate, const Tensor& output) {
   return c;
 }
 
-// What AbftChecker says of the whole matrix with this element changed.
+// Returns the verdict of AbftChecker on the whole matrix with this one element changed.
 Fate brute_force(const AbftChecker& checker, Tensor& output, std::int64_t p, std::uint64_t after,
                  const Residual& residual) {
   const Format& f = output.format();
@@ -135,7 +135,7 @@ Fate brute_force(const AbftChecker& checker, Tensor& output, std::int64_t p, std
   return v.confirmed_clean > 0 ? Fate::kDismissed : Fate::kMissed;
 }
 
-// Holds the fast path of a census to the exact one; which fates occurred.
+// Compares the fast path of a census with the exact one, and counts the fates that occurred.
 class CensusOfUnits : public testing::Test {
  protected:
   void compare_paths(const ChecksumGate& gate, const Tensor& output, const std::string& what) {
@@ -148,7 +148,8 @@ class CensusOfUnits : public testing::Test {
       ASSERT_EQ(fast, exact) << what << ": element " << p << " = " << output.view().value_at(p)
                              << ", bit " << bit << ", bins " << c.fast[i] << " and " << c.exact[i];
       ++fates_[exact];
-      // D/T itself: float32 sums of ulps are right to 2^-19, an edge may lie between.
+      // This compares D/T itself. Float32 sums of ulps are right to 2^-19, and the edge of a bin
+      // may lie between the two.
       if (exact == Fate::kDetected || exact == Fate::kMissed) {
         ASSERT_LE(std::abs(c.fast[i] - c.exact[i]), 1)
             << what << ": element " << p << " bit " << bit;
@@ -162,7 +163,7 @@ class CensusOfUnits : public testing::Test {
 class CensusTest : public CensusOfUnits,
                    public testing::WithParamInterface<std::tuple<const char*, const char*>> {
  protected:
-  // Holds every gate on one matrix to all three paths; which fates occurred.
+  // Compares all three paths of every gate on one matrix, and counts the fates that occurred.
   void compare(const Inputs& in, bool with_brute_force) {
     const Made made = make(in);
     Tensor output = made.output;
@@ -202,7 +203,7 @@ class CensusTest : public CensusOfUnits,
     const Tensor sums = compensated ? kernel_sums(made, checker) : Tensor();
     const Residual residual = compensated ? Residual::sums(sums) : Residual{};
     const AbftVerdict clean = checker.check(output, residual);
-    // Alarms elsewhere would drown what one element does.
+    // Alarms elsewhere would hide the effect of one element.
     if (clean.flagged > 0 || clean.confirmed_clean > 0 || clean.not_checkable > 0) return;
     ++compared_;
     const Census c = census_of(gate, output);
@@ -212,7 +213,7 @@ class CensusTest : public CensusOfUnits,
       const std::uint64_t before = output.bits_at(p);
       Fate right = brute_force(checker, output, p, before ^ (std::uint64_t{1} << bit), residual);
       Fate got = fate_of(c.exact[i], ((before >> bit) & 1) != 0);
-      // Of a row and a column, one may be dismissed and the other below its threshold.
+      // With row and column checks, one may be dismissed and the other below its threshold.
       if (options.spec.columns) {
         if (right == Fate::kDismissed) right = Fate::kMissed;
         if (got == Fate::kDismissed) got = Fate::kMissed;
@@ -254,7 +255,7 @@ TEST_P(CensusTest, SameVerdictsInConstantTime) {
   }
   for (const Fate fate : {Fate::kDetected, Fate::kMissed, Fate::kMasked, Fate::kNotFinite,
                           Fate::kDismissed, Fate::kNotCheckable}) {
-    // Bounds of float8 are too wide for a check that its elements do not confirm.
+    // The bounds of float8 are too wide for a flagged check to be dismissed.
     if (fate == Fate::kDismissed && std::string(output) == "float8_e4m3fn") continue;
     EXPECT_GT(fates_[fate], 0) << static_cast<int>(fate);
   }
@@ -283,10 +284,10 @@ TEST_P(CensusTest, Edges) {
   compare({input, output, "normal", "normal", 17, 5, 1}, true);
 }
 
-// Of matrix units that truncate, align, promote, round inside a chunk or flush: what the fast path
-// holds to be certain is what a closer look says. Confirmation allows an element what the worst
-// case of its own unit does, with products of 8 bits thousands of times a float32 rounding;
-// thresholds of few deviations leave many flips between the two.
+// Matrix units that truncate, align, promote, round inside a chunk or flush. The fast path's
+// certain verdicts must agree with an exact check. Confirmation allows an element the worst-case
+// error of its own unit. With products of 8 bits, that is thousands of times a float32 rounding.
+// Thresholds of few deviations leave many flips between the two.
 TEST_F(CensusOfUnits, SameVerdictsInConstantTime) {
   struct Unit {
     const char *machine, *input, *output, *data;
@@ -316,7 +317,7 @@ TEST_F(CensusOfUnits, SameVerdictsInConstantTime) {
   EXPECT_GT(fates_[Fate::kDetected], 1000);
 }
 
-// A census of some bits is that of all bits, and shards of it nothing else.
+// A census of some bits equals that part of a census of all bits. Shards of it change nothing.
 TEST(Census, BitsAlone) {
   const Made made = make({"bfloat16", "bfloat16", "normal", "normal"});
   AbftOptions options;
@@ -332,7 +333,7 @@ TEST(Census, BitsAlone) {
   }
 }
 
-// What detect() says of one flip is what the census says of it.
+// detect() and the census give the same verdict on one flip.
 TEST(Census, LooksAgree) {
   for (const char* text :
        {"rounding_variance,kappa=3", "rounding_variance,columns=1", "residual_compensated,kappa=2",
@@ -359,8 +360,9 @@ TEST(Census, LooksAgree) {
   }
 }
 
-// torch_npu and mindspore look at the peaks of all rows: so does a campaign, and its verdicts are
-// those of a check of the whole matrix. Few large elements among many small ones have high peaks.
+// torch_npu and mindspore read the peaks of all rows. A campaign does so too, and its verdicts
+// equal those of a check of the whole matrix. Few large elements among many small ones have high
+// peaks.
 TEST(Census, PeaksOfAllRows) {
   int by_peak = 0, by_mean = 0, seen = 0;
   for (const char* text : {"torch_npu,confirm=0", "mindspore,confirm=0"}) {
@@ -395,7 +397,7 @@ TEST(Census, PeaksOfAllRows) {
   EXPECT_GT(by_peak + by_mean, 0);
 }
 
-// An elementwise standard: a census says of each flip what a look at the whole result says.
+// An elementwise standard. The verdict of a census on each flip equals that on the whole result.
 TEST(Census, ElementwiseStandards) {
   for (const char* name : {"torch", "atb"}) {
     const Made made = make({"bfloat16", "bfloat16", "normal", "normal", 4, 24, 9});

@@ -1,4 +1,5 @@
-// Campaigns run in parts, in threads and from a folder; and what each drawn fault does.
+// Tests campaigns that run in parts, in threads and from a folder, and the effect of each drawn
+// fault.
 #include "assay/campaign/engine.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +35,7 @@ Plan small_plan(const std::string& cells, const std::string& more = "") {
       ""));
 }
 
-// A census and drawn faults; 9 and 5 matrices.
+// A cell with a census and a cell with drawn faults. They have 9 and 5 matrices.
 const char* kTwoCells = R"(
   {"name": "census", "dtype": "bfloat16", "shape": [16, 48, 32], "distribution": "normal",
    "rows": 8, "clean_rows": 72, "gates": ["rounding_variance", "v_abft,arithmetic=output"],
@@ -179,7 +180,7 @@ TEST_F(EngineTest, AFolderKeepsOnePlan) {
             dir("x") +
                 ": holds results of another plan (its campaign.txt has another "
                 "fingerprint); give another folder");
-  // What a killed process was writing is gone with the next start; blocks stay.
+  // The next start removes what a killed process was writing. Blocks stay.
   std::ofstream(dir("x") + "/blocks/000001.txt.tmp.99") << "half";
   EXPECT_EQ(open(plan, true), "no error");
   EXPECT_FALSE(std::filesystem::exists(dir("x") + "/blocks/000001.txt.tmp.99"));
@@ -212,7 +213,7 @@ TEST_F(EngineTest, DamagedBlocksAreRefused) {
   EXPECT_EQ(parse(text, b, plan.fingerprint), "no error");
   EXPECT_EQ(parse("", b, plan.fingerprint), "it is no block of a campaign");
   EXPECT_EQ(parse("PK\3\4", b, plan.fingerprint), "it is no block of a campaign");
-  // Cut anywhere, or one byte changed anywhere.
+  // The file is cut anywhere, or one byte is changed anywhere.
   for (std::size_t n = 13; n < text.size(); n += 7) {
     EXPECT_EQ(parse(text.substr(0, n), b, plan.fingerprint),
               "it is damaged: its check does not fit")
@@ -371,7 +372,8 @@ TEST(Plan, FingerprintIsOfWhatIsComputed) {
                               "faults": [{"census": 2}], "clean_rows": 4)";
   const std::string base = small_plan(R"({"dtype": "bfloat16", )" + cell + "}").fingerprint;
   EXPECT_EQ(base.size(), 32u);
-  // Order of keys, comments, the plan's name, lists of one, defaults, spelled-out parameters.
+  // These do not matter: the order of keys, comments, the plan's name, lists of one, defaults, and
+  // spelled-out parameters.
   EXPECT_EQ(small_plan("{" + cell + R"(, "dtype": "bfloat16"})").fingerprint, base);
   EXPECT_EQ(small_plan(R"({"dtype": ["bfloat16"], )" + cell + "}", R"("about": "x", )").fingerprint,
             base);

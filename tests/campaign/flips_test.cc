@@ -1,5 +1,5 @@
-// The kernel that judges flips against its scalar twin: the same bin for every element and bit, on
-// every SIMD target.
+// Compares the kernel that judges flips with its scalar version. Both give the same bin for every
+// element and bit, on every SIMD target.
 #include "assay/campaign/flips.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"float32", Storage::kF32}, {"float16", Storage::kF16}, {"bfloat16", Storage::kBf16}};
 
-// A check of these elements, with what the threshold needs of them.
+// A check of these elements, with the values that the threshold needs.
 struct ElementsCheck {
   const Format& format;
   std::vector<std::uint64_t> bits;
@@ -69,7 +69,7 @@ struct ElementsCheck {
     check.second = sizes.size() > 1 ? sizes[1] : 0;
   }
   double value(std::size_t i) const { return decode(format, bits[i]); }
-  // Of the rounding errors, with the budget of the form.
+  // Returns the tail of the rounding errors, with the budget of the form.
   abft::RoundingTail tail() const {
     std::vector<double> values;
     for (std::size_t i = 0; i < bits.size(); ++i) values.push_back(value(i));
@@ -113,7 +113,7 @@ std::vector<int> all_bits(const Format& f) {
   return bits;
 }
 
-// A bin without its direction and doubt.
+// Returns a bin without its direction and doubt.
 int plain(std::uint16_t bin) {
   const int b = bin & ~simd::kFlipDoubtful;
   return b >= simd::kFlipBins ? b - simd::kFlipBins : b;
@@ -144,7 +144,7 @@ class FlipsTest : public OnEveryTarget {
 INSTANTIATE_TEST_SUITE_P(OnTarget, FlipsTest, testing::ValuesIn(simd::available_targets()),
                          simd::target_of);
 
-// Elements that are finite: near each other, of every size, subnormals, zeros, huge ones, ties.
+// Returns finite elements: near each other, of every size, subnormals, zeros, huge ones, and ties.
 std::vector<std::uint64_t> elements_of(const Format& f, int recipe, std::size_t n, Random& random) {
   std::vector<std::uint64_t> bits;
   while (bits.size() < n) {
@@ -216,7 +216,8 @@ TEST_P(FlipsTest, EveryThresholdEveryLength) {
       }
     }
   }
-  // The inputs reach what there is: ends of the range, the edge, and each word that is no ratio.
+  // The inputs reach every kind of bin: both ends of the range, the edge, and each bin that is not
+  // a ratio.
   EXPECT_TRUE(seen_[0]);
   EXPECT_TRUE(seen_[simd::kBinAtOne]);
   EXPECT_TRUE(seen_[simd::kBinAtOne + 1]);
@@ -228,8 +229,8 @@ TEST_P(FlipsTest, EveryThresholdEveryLength) {
   EXPECT_TRUE(doubtful_);
 }
 
-// With the tail of the rounding errors the verdict is that of the tail with the changed element
-// among the others, computed anew, wherever the bin is not kBinUnsure; and few bins are.
+// With the tail of the rounding errors, the verdict equals that of a new tail with the changed
+// element among the others, unless the bin is kBinUnsure. Few bins are.
 TEST(Flips, ATailThatChangesWithTheElement) {
   Random random(20261122, 3);
   std::int64_t flips = 0, unsure = 0, other_bin = 0, near = 0;
@@ -294,14 +295,14 @@ TEST_P(FlipsTest, AtTheThreshold) {
     EXPECT_EQ(bin_with(0.5), simd::kBinAtOne + 8);
     EXPECT_EQ(bin_with(0), simd::kRatioBins - 1);
     EXPECT_EQ(bin_with(0x1p30), 0);
-    // Neither has a difference nor a threshold: nothing can be said.
+    // There is neither a difference nor a threshold, so that there is no ratio.
     made.check.expected = made.check.stats.sum + 1;
     EXPECT_EQ(bin_with(0), simd::kBinUnsure);
     EXPECT_EQ(bin_with(1), 0);
   }
 }
 
-// The other elements' largest decides: with a second 8 it stays 8, alone it becomes 4.
+// The largest of the other elements decides. It is 8 if there is a second 8, and 4 if there is not.
 TEST_P(FlipsTest, TiesOfTheLargest) {
   for (const Kind& kind : kKinds) {
     const Format& f = format_named(kind.name);
@@ -335,9 +336,10 @@ TEST_P(FlipsTest, Directions) {
   EXPECT_EQ(bins[4 + 3], simd::kBinMasked + simd::kFlipBins);  // and back
 }
 
-// Why there is a guard. A row of one large element and many small ones: float64 sums in another
-// order differ in their last bits. With D within that of T, the sum in constant time says the
-// opposite of a new summation; with its guard it does not decide.
+// This test shows why there is a guard. In a row of one large element and many small ones, float64
+// sums in another order differ in their last bits. If D differs from T by no more than that, the
+// sum in constant time contradicts a new summation. With its guard, the sum in constant time does
+// not decide.
 TEST(FlipGuard, WithoutItAVerdictIsWrong) {
   const Format& f = format_named("float32");
   const std::vector<double> values = {0x1p60, 1, -0x1p60, 0x1p-1, 0x1p-2};
@@ -345,12 +347,12 @@ TEST(FlipGuard, WithoutItAVerdictIsWrong) {
   for (const double v : values) bits.push_back(encode(f, v));
   ElementsCheck made(f, bits);
   FlipCheck& c = made.check;
-  // As one order of summation gives it: the 1 is lost.
+  // In this order of summation, the 1 is lost.
   c.stats.sum = ((values[0] + values[1]) + values[2]) + values[3] + values[4];
   ASSERT_EQ(c.stats.sum, 0.75);
   c.expected = 1.75;  // in exact arithmetic
   c.form.constant = 0.5;
-  // The last element becomes 0.125: the real D is 0.125, below T; that of the stale sum 1.125.
+  // The last element becomes 0.125. The real D is 0.125, below T. D of the stale sum is 1.125.
   const int low = f.mantissa_bits();
   ASSERT_EQ(decode(f, bits[4] ^ (std::uint64_t{1} << low)), 0.125);
   c.guard = 0;
@@ -361,8 +363,8 @@ TEST(FlipGuard, WithoutItAVerdictIsWrong) {
   EXPECT_EQ(plain(made.kernel(Storage::kF32, {low})[4]), simd::kBinUnsure);
 }
 
-// The same where sums are rounded before they are compared: half a quantum away, one bit of the sum
-// decides to which side.
+// The same if sums are rounded before they are compared. Half a quantum away, one bit of the sum
+// decides to which side it is rounded.
 TEST(FlipGuard, BeforeRounding) {
   const Format& f = format_named("bfloat16");
   ElementsCheck made(f, {encode(f, 256), encode(f, 1), encode(f, 1)});
@@ -370,7 +372,7 @@ TEST(FlipGuard, BeforeRounding) {
   c.rounding = &made.rounding;
   c.expected = 256;
   c.form.constant = 1;
-  // 1 becomes 0.5 or 2: sums of 257.5 and 259; 257 is half way between 256 and 258.
+  // If the 1 becomes 0.5, the sum becomes 257 + 2^-44, and 257 is half way between 256 and 258.
   c.stats.sum = 257.5 + 0x1p-44;
   const int low = f.mantissa_bits();
   ASSERT_EQ(decode(f, made.bits[1] ^ (std::uint64_t{1} << low)), 0.5);
@@ -396,7 +398,7 @@ TEST(RatioBin, Edges) {
   EXPECT_EQ(ratio_edge(simd::kBinAtOne + 1), 1.125);
   EXPECT_EQ(ratio_edge(simd::kBinAtOne - 1), 0.9375);
   EXPECT_EQ(ratio_edge(0), 0x1p-16);
-  // The verdict wins over a ratio that rounded to 1, and over one that did not.
+  // The verdict overrides a ratio that rounded to 1, and one that did not.
   EXPECT_EQ(ratio_bin(1, false), simd::kBinAtOne);
   EXPECT_EQ(ratio_bin(1, true), simd::kBinAtOne + 1);
   EXPECT_EQ(ratio_bin(1.5, false), simd::kBinAtOne);

@@ -1,6 +1,6 @@
-// What operators must give, straight from their formulas in long double: no code is shared with the
-// emulated operators or their golden results. Those that the tests of campaigns use, along the last
-// dimension where they go along one (reduce_sum: along `axis`).
+// The results of operators, computed from their formulas in long double. No code is shared with the
+// emulated operators or their golden results. These are the operators that the tests of campaigns
+// use. An operator that has a dimension works along the last one (reduce_sum: along `axis`).
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Cells of any operator: what they draw, how gates and faults take results of any shape, and what
-// is refused.
+// Tests cells of any operator: their inputs, how gates and faults take results of any shape, and
+// plans that are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ std::string hash_of(const Tensor& t) { return formatted("{:016x}", fnv1a(bytes_o
 struct OperatorBench : testing_bench::Bench {
   explicit OperatorBench(const std::string& cell) : Bench(plan_of(cell)) {}
 
-  // The output with a trial's changes.
+  // Returns the output with a trial's changes.
   Tensor changed(const Trial& t) const {
     Tensor out = matrix.output;
     const std::int64_t n = columns_of(out);
@@ -60,7 +60,8 @@ struct OperatorBench : testing_bench::Bench {
   }
 };
 
-// A result by the operator's formula, within what its roundings may do: 2 percent of the largest.
+// Expects the result of the operator's formula. Roundings may change it by 2 percent of the largest
+// value.
 void expect_near_reference(const Case& c, const Tensor& output) {
   const testing_reference::Values right = testing_reference::reference(c);
   ASSERT_EQ(right.size(), at(output.size()));
@@ -73,7 +74,7 @@ void expect_near_reference(const Case& c, const Tensor& output) {
   }
 }
 
-// Bits that were drawn before other operators could be: published rates are of these.
+// Bits that were drawn before there were other operators. Published rates were measured with them.
 TEST(OperatorCells, MatmulDrawsWhatItAlwaysDrew) {
   const Plan plan = plan_of(R"({"dtype": "bfloat16", "shape": [8, 32, 16], "rows": 5,
       "distribution": {"a": "normal,mean=1", "b": "uniform"}, "gates": "v_abft", "clean_rows": 5})");
@@ -112,7 +113,7 @@ TEST(OperatorCells, AreWhatGenerateMakes) {
   expect_near_reference(m.test_case, m.output);
 }
 
-// Seed, dtype, sizes, distributions, attributes and the matrix are what inputs follow from.
+// The inputs follow from the seed, dtype, sizes, distributions, attributes and the matrix.
 TEST(OperatorCells, WhatInputsFollowFrom) {
   const auto x_of = [](const std::string& cell, int seed = 1, std::int64_t index = 0) {
     const Plan plan = plan_of(cell, seed);
@@ -120,7 +121,7 @@ TEST(OperatorCells, WhatInputsFollowFrom) {
   };
   const std::string base = R"("shape": [4, 8], "distribution": "normal", )";
   const std::string x = x_of(cell_of("softmax", base + R"("gates": "tolerance")"));
-  // What does not count: operator, machine, output dtype, gates, faults, name.
+  // These do not change the input: operator, machine, output dtype, gates, faults, name.
   EXPECT_EQ(x_of(cell_of("exp", base + R"("gates": "standard:torch", "name": "other")")), x);
   EXPECT_EQ(x_of(cell_of("softmax", base + R"("gates": "standard:torch", "machine": "exact",
       "output_dtype": "float32", "faults": [{"census": 1}])")),
@@ -154,7 +155,7 @@ TEST(OperatorCells, ListsOfOperators) {
   EXPECT_EQ(campaign.run_matrix(plan.cells[3], 0).matrices[0].clean[0].checks, 1);
 }
 
-// By threads and by blocks alone: the same bytes.
+// Any number of threads and any order of blocks give the same bytes.
 TEST(OperatorCells, ThreadsAndOrderChangeNothing) {
   const std::string faults = R"("faults": [{"census": 3, "bits": [3, 9, 14]},
       {"fault": "random,site=tile", "trials": 20, "per_matrix": 4},
@@ -180,8 +181,9 @@ TEST(OperatorCells, ThreadsAndOrderChangeNothing) {
   EXPECT_THAT(texts[0], HasSubstr("\nattention bfloat16 2x4x5x8 normal,ascend910b,bfloat16,,,,"));
 }
 
-// How far 16 bfloat16 products in one fused chunk of the ascend910b may be from their sum: one
-// rounding to float32, u S / (1 - u), or its smallest subnormal, all of it rounded once more.
+// Returns the largest distance of 16 bfloat16 products, in one fused chunk of the ascend910b, from
+// their exact sum. It allows for one rounding to float32, u S / (1 - u), or its smallest subnormal.
+// The result is rounded once more.
 double matmul_bound(const Case& c, std::int64_t p) {
   const Tensor &a = c.input("a"), &b = c.input("b");
   const std::int64_t k = a.shape()[1], n = b.shape()[1];
@@ -194,8 +196,9 @@ double matmul_bound(const Case& c, std::int64_t p) {
   return (u / (1 - u) * size + 0x1p-149) * (1 + 0x1p-8);
 }
 
-// The gate `tolerance` by its own words: |actual - golden| <= atol + rtol |golden|, and
-// `accumulation` by the bounds of each element, for each flip of a census and every look.
+// Checks the gate `tolerance` by its definition, |actual - golden| <= atol + rtol |golden|, and
+// `accumulation` by the bounds of each element. Covers each flip of a census and every kind of
+// check.
 TEST(OperatorGates, ElementByElement) {
   const std::vector<std::pair<std::string, std::string>> cells = {
       {"softmax", R"("shape": [2, 3, 8])"},
@@ -236,7 +239,7 @@ TEST(OperatorGates, ElementByElement) {
       }
       const auto misses = [&](std::int64_t p, std::uint64_t bits) {
         const auto e = static_cast<double>(golden[at(p)]), error = std::abs(decode(f, bits) - e);
-        // An output's own rounding is beside what its accumulation may add.
+        // The rounding of the output is added to the error of its accumulation.
         const double bound = given ? own(p) + std::max(std::abs(e) * std::ldexp(1.0, -f.precision),
                                                        min_subnormal(f) / 2)
                                    : t.atol + t.rtol * std::abs(e);
@@ -309,7 +312,7 @@ TEST(OperatorFaults, OutputSitesOfAnyShape) {
             "shape [2, 20, 24]");
 }
 
-// The result is that of the operator on the changed input, whichever it is.
+// The result is that of the operator on the changed input, for each input.
 TEST(OperatorFaults, EveryInput) {
   const std::map<std::string, std::string> cells = {
       {"layernorm", R"("shape": [3, 16], "distribution": {"weight": "uniform", "bias": "normal"})"},
@@ -329,7 +332,7 @@ TEST(OperatorFaults, EveryInput) {
         const Trial t = b.trial(number);
         ASSERT_THAT(t.what, StartsWith(input + "["));
         whats.insert(t.what);
-        // "x[1, 2]: ..." says which element it was.
+        // "x[1, 2]: ..." names the element.
         Case changed = b.matrix.test_case;
         Tensor& to = changed.inputs.at(input);
         std::int64_t p = 0;
@@ -415,8 +418,8 @@ TEST(OperatorPlans, Mistakes) {
                          "'weight'?): x (...)"));
 }
 
-// Cases of a dataset, by a loader: their own tolerance, operators that assay does not know,
-// batches.
+// Cases of a dataset, read by a loader: cases with their own tolerance, operators that assay does
+// not know, and batches.
 TEST(OperatorPlans, Datasets) {
   std::map<std::string, Case> cases;
   const auto add = [&](Case c, const std::string& name) {
@@ -463,7 +466,7 @@ TEST(OperatorPlans, Datasets) {
   const auto error = [&](const std::string& cell) {
     return error_of([&] { const Campaign c(plan(cell), {.threads = 1, .load = load}); });
   };
-  // atol 0.25: no flip of the lower bits of a probability is outside.
+  // With atol 0.25, no flip of the lower bits takes a probability outside its bound.
   const Plan own = plan(R"("case": "own", "gates": ["tolerance", "standard:torch"],
       "faults": [{"census": 1}, {"fault": "flip,bit=14,site=input,input=x", "trials": 5}])");
   const Campaign campaign(own, {.threads = 1, .load = load});
@@ -482,13 +485,13 @@ TEST(OperatorPlans, Datasets) {
       "faults": [{"fault": "zero,site=input,input=x", "trials": 2}])"),
               HasSubstr("it computes the case again, and these results were recorded by device; "
                         "leave out 'recorded'"));
-  // Recorded results of an operator that is not emulated, by the golden result of the file.
+  // Recorded results of an operator that is not emulated, judged by the golden result of the file.
   EXPECT_EQ(error(R"("case": "strange", "recorded": "device", "gates": "tolerance",
       "faults": [{"census": 1}])"),
             "no error");
   EXPECT_THAT(error(R"("case": "strange", "gates": "tolerance")"),
               HasSubstr("does not emulate the operator 'fancy_softmax'"));
-  // A batch has elements, and no checksums of one matrix.
+  // A batch has elements. It does not have the checksums of one matrix.
   EXPECT_EQ(error(R"("case": "batch", "gates": "standard:torch", "faults": [{"census": 1},
       {"fault": "zero,site=input_b", "trials": 2}, {"fault": "zero,site=tile", "trials": 2}])"),
             "no error");
@@ -505,8 +508,8 @@ TEST(OperatorPlans, Datasets) {
             "p.json: cell 1: no case of d.h5 matches '*' with the operator exp");
 }
 
-// What ships for operators: no derived bound alarms on a clean result, and exponents that grow are
-// seen.
+// The shipped plan for operators. No derived bound raises an alarm on a clean result, and flips
+// that enlarge the exponent are detected.
 TEST(OperatorPlans, TheShippedOne) {
   const Plan plan = check_plan(wire::read_plan(ASSAY_SOURCE_DIR "/plans/operators.json"));
   std::set<std::string> ops;
@@ -539,7 +542,7 @@ TEST(OperatorPlans, TheShippedOne) {
     EXPECT_EQ(input.series.bit, -1) << cell.name;
     EXPECT_GT(input.detected.rate.events, 0) << cell.name;
   }
-  // A new operator is not forgotten.
+  // Every operator has a cell, so that a new one is not forgotten.
   for (const Operator& op : operators()) {
     EXPECT_EQ(ops.count(std::string(op.name)), 1u) << op.name;
   }

@@ -1,4 +1,4 @@
-// Which published rates a plan has nothing to set beside.
+// Tests which published rates have no counterpart in a plan.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,17 +44,17 @@ TEST(CampaignPublished, VariantsWithoutAGateAreLeftOut) {
       rate_of("A-ABFT", "paper", "normal"),          rate_of("V-ABFT", "other", "uniform"),
       rate_of("V-ABFT", "half", "normal", "fp16"),   rate_of("V-ABFT", "single", "normal", "fp32"),
   };
-  // No gate at all: each variant of the cell's own rates once, in their order. Rates without a
-  // variant, of other distributions and of other dtypes are none of them.
+  // A plan without gates leaves out each variant of the cell's own rates once, in their order.
+  // Rates without a variant, of other distributions or of other dtypes are not listed.
   EXPECT_THAT(variants_left_out(plan_with({}, {}), published),
               testing::ElementsAre("V-ABFT fixed", "V-ABFT online", "A-ABFT paper"));
-  // A gate stands for the variants that the plan says.
+  // A gate stands for the variants that the plan lists for it.
   EXPECT_THAT(variants_left_out(plan_with({"v_abft,arithmetic=output"},
                                           {{"v_abft,arithmetic=output", {"fixed"}}}),
                                 published),
               testing::ElementsAre("V-ABFT online", "A-ABFT paper"));
-  // One that it says nothing of stands for rates without a variant alone; a gate of another
-  // algorithm for none.
+  // A gate without listed variants stands only for rates without a variant. A gate of another
+  // algorithm stands for no rate.
   EXPECT_THAT(
       variants_left_out(plan_with({"a_abft", "tolerance"}, {{"v_abft", {"fixed"}}}), published),
       testing::ElementsAre("V-ABFT fixed", "V-ABFT online", "A-ABFT paper"));

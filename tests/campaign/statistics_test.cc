@@ -1,4 +1,4 @@
-// Rates and their bounds, against figures that nobody here wrote and against their own definitions.
+// Tests rates and their bounds against independent figures and against their own definitions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ TEST(ClopperPearson, Figures) {
   };
   for (const auto& row : rows) {
     const Rate rate = {row.events, row.trials};
-    // Rounded to what is the same on every processor.
+    // This precision is reached on every processor.
     const double near = row.trials == 1000000000 ? 0x1p-25 : 1e-11;
     EXPECT_NEAR(lower_bound(rate, row.confidence), row.low, near * row.low) << row.events;
     EXPECT_NEAR(upper_bound(rate, row.confidence), row.high, near * row.high) << row.events;
@@ -75,13 +75,14 @@ TEST(ClopperPearson, NoEventAndNothingElse) {
   }
   const std::int64_t many = 1000000000000000;
   EXPECT_NEAR(upper_bound({0, many}, 0.95) * 1e15, -std::log(0.05), 1e-12);
-  // 59 tests without a miss show 95 % with 95 % confidence, 58 do not (Wilks, 1941).
+  // 59 tests without an undetected fault show 95 % with 95 % confidence, and 58 do not (Wilks,
+  // 1941).
   EXPECT_GE(lower_bound({59, 59}, 0.95), 0.95);
   EXPECT_LT(lower_bound({58, 58}, 0.95), 0.95);
 }
 
-// Boost 1.74's inverse of the incomplete beta function throws on some of these.
-// The definition: at the lower bound, what was seen or more has probability 1 - confidence.
+// Boost 1.74's inverse of the incomplete beta function throws on some of these. By definition, at
+// the lower bound the probability of the observed number or more is 1 - confidence.
 TEST(ClopperPearson, EveryRateOfFewTrials) {
   for (const double confidence : {0.5, 0.9, 0.95, 0.999}) {
     for (int n = 1; n <= 40; ++n) {
@@ -97,7 +98,7 @@ TEST(ClopperPearson, EveryRateOfFewTrials) {
   }
 }
 
-// Also where long double has 64 bits or 113 and not 53.
+// This also holds if long double has 64 or 113 bits, and not 53.
 TEST(ClopperPearson, BitsAreTheSameOnEveryProcessor) {
   const struct {
     Rate rate;
@@ -119,7 +120,7 @@ TEST(ClopperPearson, BitsAreTheSameOnEveryProcessor) {
   }
 }
 
-// Whatever the true rate is, the bound is on its right side with at least the confidence.
+// For any true rate, the bound is on its right side with at least the confidence.
 TEST(ClopperPearson, CoversEveryTrueRate) {
   double least = 1;
   for (int n = 1; n <= 30; ++n) {
@@ -170,7 +171,8 @@ TEST(Wilson, Figures) {
   }
 }
 
-// Symmetrical, around the rate, within 0 to 1, and near its confidence on average over true rates.
+// The interval is symmetrical, contains the rate, and lies within 0 to 1. On average over true
+// rates, its coverage is near its confidence.
 TEST(Wilson, EveryRateOfFewTrials) {
   for (int n = 1; n <= 60; ++n) {
     std::vector<Interval> of_x;
@@ -213,7 +215,7 @@ TEST(Rates, WrongUse) {
   EXPECT_EQ(error_of([] { wilson({1, 2}, 95); }), "a confidence is above 0 and below 1, not 95");
 }
 
-// Three matrices do not say how much matrices differ; four do.
+// Three matrices do not show how much matrices differ. Four do.
 TEST(Clusters, RefuseAnIntervalOfTooFew) {
   const ClusteredRate three = clustered_rate({{1, 10}, {2, 10}, {0, 0}, {3, 10}}, 0.95);
   EXPECT_EQ(three.clusters, 3);
@@ -271,7 +273,8 @@ TEST(Clusters, Figures) {
   }
 }
 
-// Of nothing seen the matrices are what counts, however many trials they hold; and mirrored.
+// If no event was seen, only the number of matrices counts, however many trials they hold. The same
+// holds if every trial was an event.
 TEST(Clusters, OfNothingSeen) {
   const std::vector<Rate> none(8, {0, 100000}), all(8, {100000, 100000});
   const ClusteredRate nothing = clustered_rate(none, 0.95), everything = clustered_rate(all, 0.95);
@@ -302,18 +305,19 @@ TEST(Clusters, MirrorsAndTrialsThatSayNoMore) {
   const Interval other = *clustered_rate(mirrored, 0.95).interval;
   EXPECT_NEAR(i.low, 1 - other.high, 1e-12);
   EXPECT_NEAR(i.high, 1 - other.low, 1e-12);
-  // More trials of matrices that differ as much say no more.
+  // If matrices differ as much as before, more trials in them add no information.
   const Interval same = *clustered_rate(doubled, 0.95).interval;
   EXPECT_NEAR(i.low, same.low, 1e-12);
   EXPECT_NEAR(i.high, same.high, 1e-12);
-  // Those that all agree are as good as their trials.
+  // If all matrices agree, the interval is as narrow as that of their trials.
   const Interval agree = *clustered_rate(std::vector<Rate>(8, {1, 3}), 0.95).interval;
   const Interval trials = wilson({8, 24}, 0.95);
   EXPECT_EQ(agree.low, trials.low);
   EXPECT_EQ(agree.high, trials.high);
 }
 
-// By inversion, and by a normal where there are so many that it is as good.
+// Draws by inversion. If n is large enough for a normal approximation to be as good, draws from a
+// normal distribution.
 std::int64_t binomial_draw(Random& random, std::int64_t n, double p) {
   if (p > 0.5) return n - binomial_draw(random, n, 1 - p);
   const auto all = static_cast<double>(n);
@@ -345,7 +349,7 @@ double gamma_draw(Random& random, double shape) {
   }
 }
 
-// A matrix's own rate, with mean p: rho is the correlation of two trials in one matrix.
+// Draws a matrix's own rate, with mean p. rho is the correlation of two trials in one matrix.
 double beta_draw(Random& random, double p, double rho) {
   const double s = 1 / rho - 1;
   const double a = gamma_draw(random, p * s), b = gamma_draw(random, (1 - p) * s);
@@ -356,10 +360,11 @@ std::int64_t size_draw(Random& random, double spread) {
   return 1 + static_cast<std::int64_t>(200 * std::exp(spread * random.normal()));
 }
 
-// How matrices of a campaign fail: how many trials they have, and how those hang together.
+// The ways in which the matrices of a campaign fail: the number of their trials, and the
+// correlation of these trials.
 struct CellKind {
   const char* name;
-  // A matrix has so few outcomes that no interval comes near 95 % at every rate.
+  // True if a matrix has so few outcomes that no interval comes near 95 % at every rate.
   bool lattice;
   Rate (*matrix)(Random& random, double p);
 };
@@ -412,9 +417,10 @@ const CellKind kCellKinds[] = {
      }},
 };
 
-// What every interval that a campaign prints promises: from 8 matrices on it covers in at least
-// 93 % of campaigns, and where the rate is between 5 and 95 % in at most 98; of those whose
-// matrices have next to no outcomes only the first. Wilson's of the trials covers far less.
+// Tests the promise of every interval that a campaign prints. With 8 matrices or more, it covers
+// the rate in at least 93 % of campaigns. If the rate is between 5 and 95 %, it covers it in at
+// most 98 % of campaigns. The second limit does not hold for matrices with very few outcomes.
+// Wilson's interval of the trials covers far less.
 TEST(Clusters, IntervalsCover) {
   constexpr int kRuns = 2000;
   double least_by_trials = 1;
@@ -452,8 +458,8 @@ TEST(Clusters, IntervalsCover) {
   EXPECT_LT(least_by_trials, 0.2) << "trials are not independent here";
 }
 
-// A campaign that looks at fixed numbers of trials and ends at the first whose interval is narrow
-// enough: how often is the true rate outside the interval of any look?
+// A campaign checks its interval after fixed numbers of trials, and ends at the first interval that
+// is narrow enough. Returns how often the true rate is outside the interval of any of these checks.
 double missed_at_looks(double p, const std::vector<int>& looks, double confidence, int runs) {
   const double one_side = (1 + confidence) / 2;
   std::map<std::pair<std::int64_t, std::int64_t>, bool> covers;  // of what was seen at a look

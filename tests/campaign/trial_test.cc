@@ -1,4 +1,4 @@
-// Drawn faults: each trial stands alone, and each site does what it says.
+// Drawn faults: trials do not depend on each other, and each site is the one that its name gives.
 #include "assay/campaign/trial.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ TEST(Trial, DoesNotDependOnOtherFaults) {
   EXPECT_GT(whats.size(), 15u) << "trials are different draws";
 }
 
-// Every trial looked at again alone, in any order, is what the campaign counted.
+// Every trial that is run again separately, in any order, has the result that the campaign counted.
 TEST(Trial, AloneIsTheOneThatWasCounted) {
   const Plan plan =
       check_plan(wire::parse_plan(R"({"schema": 1, "name": "t", "cells": [{"dtype": "bfloat16",
@@ -104,8 +104,8 @@ TEST(Trial, AloneIsTheOneThatWasCounted) {
   }
 }
 
-// A fault in C leaves the kernel's R alone; one before the cast is in R too, and is seen by the
-// sum.
+// A fault in C does not change the kernel's R. A fault before the cast changes R, too, and the sum
+// detects it.
 TEST(Trial, ResidualsKnowWhereTheFaultLay) {
   const std::string gates = R"(["residual_compensated", "rounding_variance,confirm=0"])";
   const TrialBench in_c(drawn("flip,bit=2"), gates),
@@ -120,7 +120,7 @@ TEST(Trial, ResidualsKnowWhereTheFaultLay) {
     plain += c.detections[1].flagged ? 1 : 0;
     if (!sum.masked) sums += sum.detections[0].flagged ? 1 : 0;
     if (!sum.masked) plain_sums += sum.detections[1].flagged ? 1 : 0;
-    // What the changed result is before its cast decides: the sum is off by what A was.
+    // The changed result before its cast decides. The sum is off by the effect of the change of A.
     if (a.injectable && !a.masked && a.detections[1].flagged) {
       EXPECT_TRUE(a.detections[0].flagged) << a.what;
       ++inputs;
@@ -137,7 +137,8 @@ TEST(Trial, ResidualsKnowWhereTheFaultLay) {
   EXPECT_GT(checksums, 20);
 }
 
-// Of an accumulator that breaks, R is that of what was cast: a change that C shows is the sum's.
+// If an accumulator breaks, R is the residual of the cast value. A change that C shows is a change
+// of the sum.
 TEST(Trial, ResidualsOfABrokenAccumulator) {
   const TrialBench bench(drawn("flip,bit=20,site=accumulator,at=3:7,step=2"),
                          R"(["residual_compensated"])");
@@ -211,7 +212,7 @@ TEST(Trial, RowsColumnsTilesPeriods) {
   EXPECT_EQ(places("flip,bit=14,site=periodic,every=100,at=3").size(), 8u);
 }
 
-// The running sum after the last product is what is rounded to the output.
+// The running sum after the last product is the value that is rounded to the output.
 TEST(Trial, TheAccumulatorAfterItsLastStepIsTheSum) {
   for (const char* output : {"bfloat16", "float16", "float32"}) {
     const TrialBench wide("{\"census\": 1}", R"("v_abft")", "bfloat16",
@@ -220,7 +221,7 @@ TEST(Trial, TheAccumulatorAfterItsLastStepIsTheSum) {
     const std::uint64_t sum = wide.matrix.output.bits_at(p);
     for (const int bit : {0, 15, 22, 23, 27, 31}) {
       std::string last;
-      // The last step is the largest that is accepted.
+      // The last step is the largest that a fault accepts.
       for (int step = 0; step < 48; ++step) {
         const std::string fault =
             formatted("flip,bit={},site=accumulator,at=7:11,step={}", bit, step);
@@ -248,7 +249,8 @@ TEST(Trial, TheAccumulatorAfterItsLastStepIsTheSum) {
   }
 }
 
-// After encoding, the checksum knows the operand as it was; before, it was made of the fault.
+// After encoding, the checksum is that of the original operand. Before encoding, it is computed
+// from the faulty operand.
 TEST(Trial, InputsBeforeAndAfterEncoding) {
   for (const char* site : {"input_a", "input_b"}) {
     for (const char* at : {"0", "5:3", "19:30"}) {
@@ -312,7 +314,7 @@ TEST(Trial, AChecksumFlipInAHighBit) {
     EXPECT_TRUE(trial.changes.empty()) << "the result is as it was";
     EXPECT_TRUE(trial.detections[0].flagged) << trial.what;
     EXPECT_TRUE(trial.detections[2].flagged) << trial.what;
-    // Confirmation finds every element in order: a false alarm that is taken back.
+    // Confirmation finds every element within its bound, so that the false alarm is withdrawn.
     EXPECT_FALSE(trial.detections[1].flagged);
     EXPECT_TRUE(trial.detections[1].dismissed);
     EXPECT_THAT(trial.what, StartsWith("checksum of B, row "));
@@ -339,7 +341,7 @@ TEST(Trial, TheThreshold) {
   }
   EXPECT_TRUE(zero.trial().detections[1].flagged);
   EXPECT_THAT(high.trial().what, StartsWith("threshold of row 2: "));
-  // NaN is no threshold that anything is below.
+  // Nothing is below a threshold of NaN.
   EXPECT_TRUE(TrialBench(drawn("nan,site=threshold")).trial().detections[1].flagged);
   // An elementwise gate has none.
   const Trial both =

@@ -1,5 +1,5 @@
-// Arrays of every kind of file: what Python and PyTorch write is read as it was meant, what is
-// hostile is refused in one line, and what is written is read by others.
+// Tests arrays in every kind of file. Files of Python and PyTorch are read correctly, hostile ones
+// are refused in one line, and other programs read what assay writes.
 #include "assay/datasets/arrays/array_file.h"
 
 #include <gmock/gmock.h>
@@ -46,14 +46,15 @@ std::string hex_of(const std::byte* data, std::int64_t size) {
   return text;
 }
 
-// The text with a folder's name left out.
+// Returns the text without the folder's name.
 std::string without(std::string text, const std::string& folder) {
   for (std::size_t at; (at = text.find(folder)) != std::string::npos;)
     text.erase(at, folder.size());
   return text;
 }
 
-// The bytes of an array in pieces of so many elements, in order or from the end.
+// Returns the bytes of an array in hexadecimal. It is read in pieces of `piece` elements, in order
+// or from the end.
 std::string read_in_pieces(ArraySource& source, std::int64_t piece, bool backwards) {
   Tensor all(source.format(), source.shape());
   const std::int64_t size = all.size(), pieces = (size + piece - 1) / piece;
@@ -118,7 +119,8 @@ TEST(ArrayFile, OfPythonIsReadOrRefused) {
   EXPECT_EQ(array_name("golden_0.bin"), "");
 }
 
-// Every spelling of a dtype, and of the rest of a header, that numpy.load takes; and none else.
+// assay accepts exactly the spellings of a dtype, and of the rest of a header, that numpy.load
+// accepts.
 TEST(ArrayFile, NpyAsNumpyTakesIt) {
   const OwnDirectory folder;
   std::string said;
@@ -126,8 +128,8 @@ TEST(ArrayFile, NpyAsNumpyTakesIt) {
   check_manifest(folder);
 }
 
-// Sequences, optionals, maps and models are refused as what they are; tensors that look alike are
-// read.
+// Sequences, optionals, maps and models are refused, and the message names their kind. Tensors that
+// look alike are read.
 TEST(ArrayFile, OtherMessagesOfOnnx) {
   const OwnDirectory folder;
   std::string said;
@@ -144,7 +146,7 @@ TEST(ArrayFile, OfPyTorchIsRead) {
   check_manifest(folder);
 }
 
-// Reads everything in a file; true where it was read, false where it was refused.
+// Reads everything in a file. Returns true if it was read, and false if it was refused.
 bool reads(const std::string& path) {
   try {
     for (const std::string& name : arrays_in(path)) {
@@ -159,7 +161,7 @@ bool reads(const std::string& path) {
   }
 }
 
-// A file with some bytes changed is read as something, or refused; nothing else happens.
+// A file with some changed bytes is read, or it is refused. Nothing else happens.
 TEST(ArrayFile, ChangedBytesAreReadOrRefused) {
   const OwnDirectory folder;
   std::string said;
@@ -190,7 +192,7 @@ TEST(ArrayFile, ChangedBytesAreReadOrRefused) {
   }
 }
 
-// Every dtype in every kind of file: written, read again, and read by others.
+// Every dtype in every kind of file is written, read again, and read by other programs.
 TEST(ArrayFile, WrittenIsReadAgainAndByOthers) {
   const OwnDirectory folder;
   json written = json::array();

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Files of arrays for array_file_test.cc, and a reader of those that it writes.
+"""Writes files of arrays for array_file_test.cc, and reads the files that this test writes.
 
     array_files.py make DIR    writes files and DIR/manifest.json: what each array is, or why it is refused
-    array_files.py torch DIR   the same by PyTorch itself; exits with 77 where there is none
-    array_files.py check DIR   reads the files that the list DIR/written.json names, as others would
+    array_files.py torch DIR   the same by PyTorch itself. Exits with 77 if there is no PyTorch
+    array_files.py check DIR   reads the files in the list DIR/written.json with independent readers
 
-Files of PyTorch's layout are made by Python's own pickle, with stand-ins for PyTorch's classes.
+Python's own pickle makes the files of PyTorch's layout, with stand-ins for PyTorch's classes.
 """
 import collections
 import io
@@ -39,7 +39,7 @@ class Storage:
 
 
 class Call:
-    """What its pickle calls; nothing of PyTorch is needed for it."""
+    """A function call in a pickle. It needs nothing of PyTorch."""
 
     def __init__(self, function, *arguments):
         self.made = function, arguments
@@ -615,7 +615,8 @@ def make_with_torch(m):
 
 
 def read_torch(path):
-    """The arrays of a .pt file by Python's own unpickler, as (dtype or storage, shape, bytes)."""
+    """Returns the arrays of a .pt file, read by Python's own unpickler, as (dtype or storage,
+    shape, bytes)."""
     archive = zipfile.ZipFile(path)
     assert archive.testzip() is None
     prefix = next(n for n in archive.namelist() if n.endswith("data.pkl"))[:-len("data.pkl")]
@@ -640,7 +641,8 @@ def read_torch(path):
 
 
 def check(folder):
-    """Every file of the list holds what the list says: {"path", "kind", "arrays": {name: {dtype, shape, bytes}}}."""
+    """Checks that every file of the list holds what the list gives: {"path", "kind", "arrays":
+    {name: {dtype, shape, bytes}}}."""
     folder = pathlib.Path(folder)
     native = {"float64": "<f8", "float32": "<f4", "float16": "<f2", "int8": "|i1", "uint8": "|u1", "int16": "<i2",
               "int32": "<i4", "int64": "<i8", "bool": "|b1", "complex64": "<c8", "complex128": "<c16"}

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Files for array_file_test.cc of what others accept, and of what is refused for what it is.
+"""Writes files for array_file_test.cc: files that others accept, and files that are refused because
+of their kind.
 
     array_refusals.py npy DIR    .npy files in every spelling of a dtype, judged by numpy.load itself
     array_refusals.py onnx DIR   the other messages of onnx.proto, by its published field numbers
@@ -52,7 +53,7 @@ def make_npy(m):
         array = loaded(m.path(name))
         code = None if array is None else array.dtype.str[1:]
         if code in NAMES:
-            # NumPy's uint16 may hold bits of another dtype, and so must be said.
+            # NumPy's uint16 may hold bits of another dtype, so that the user must give the dtype.
             m.good(name, NAMES[code], array, "uint16" if code == "u2" else "")
             taken += 1
         else:

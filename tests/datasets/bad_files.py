@@ -15,7 +15,7 @@ C, X, G = "/cases/c", "/cases/c/inputs/x", "/cases/c/golden"
 
 def bad(name, reason, obj, change=lambda f: None, **kw):
     """kw: inferred; bare: without the two cases; latest; patch: bytes -> bytes, the whole file."""
-    # The object as far as no message would escape it.
+    # Returns the part of the object's path that no message would escape.
     BAD.append((name, reason, re.split(r'[^ -~]|["\\\\]', obj)[0], change, kw))
 
 def remove(f, *paths):
@@ -212,7 +212,7 @@ bad("cycle_case_in_case", "nested case", C + "/extra/up",
 bad("deep", "too deep", "/cases/g/g/g", lambda f: case(f, "g/" * 100 + "c"), inferred=True)
 
 def maze(f):
-    """Few groups, and 2^40 ways through them."""
+    """There are few groups, and 2^40 paths through them."""
     for i in range(40):
         group(f, f"/maze/{i}")
     for i in range(40):
@@ -301,8 +301,8 @@ for name, filters, patch in (
     bad("chunk_" + name, DAMAGED, X,
         lambda f, n=filters: store(f, X, "float32", WAVE, chunk=(1000,), filters=n.split()),
         patch=patch)
-# Chunks whose data are not as long as the chunk. HDF5 1.10.8 reads them without a word: the short
-# ones end in what lay in memory.
+# Chunks whose data are shorter or longer than the chunk. HDF5 1.10.8 reads them without an error,
+# and fills short ones with what was in memory.
 for name, filters, mask, data in (
         ("short", ("deflate",), 0, zlib.compress(bytes(16))),
         ("long", ("deflate",), 0, zlib.compress(bytes(5000))),
@@ -317,8 +317,8 @@ for name, filters, mask, data in (
     bad("chunk_" + name, DAMAGED, X, lambda f, filters=filters, data=data, mask=mask: store(
         f, X, "float32", shape=(1000,), chunk=(1000,),
         filters=filters).id.write_direct_chunk((0,), data, filter_mask=mask), inferred=True)
-# What was never written is the fill value; here there is none, and HDF5 1.10.8 leaves what lay in
-# memory.
+# Elements that were never written have the fill value. These files have no fill value, and HDF5
+# 1.10.8 returns what was in memory.
 NO_FILL = lambda p: p.set_fill_time(h5d.FILL_TIME_NEVER)
 bad("never_written", "never written", X, lambda f: store(f, X, "float32", plist=NO_FILL),
     inferred=True)
@@ -328,7 +328,7 @@ bad("never_written_chunk", "never written", X,
     lambda f: store(f, X, "float32", shape=(8,), chunk=(4,), plist=NO_FILL)
     .id.write_direct_chunk((4,), bytes(16)), inferred=True)
 
-# Schema 2: what schema 1 refuses is refused in the groups of several outputs as well.
+# Schema 2: errors that schema 1 refuses are refused in the groups of several outputs, too.
 S = "/cases/s"
 SY, SO = S + "/golden/y", S + "/outputs/rec/y"
 

@@ -1,5 +1,5 @@
-// Cases of a file that are listed by several threads are those that one finds, and what one refuses
-// is refused in its words.
+// Tests that several threads list the same cases of a file as one thread does, and refuse a file
+// with the same message.
 #include "assay/datasets/store/case_walk.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,8 @@ namespace {
 
 class CasesByThreads : public testing::Test {
  protected:
-  // A file with a group of 600 cases, forty groups of ten, one of one, and what `change` does.
+  // Makes a file with a group of 600 cases, forty groups of ten cases, and one group of one case.
+  // Then applies `change`.
   std::string make(const std::string& change) const {
     const std::string path = directory_ / "x.h5";
     spill(directory_ / "make.py", R"py(

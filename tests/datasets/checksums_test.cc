@@ -1,4 +1,4 @@
-// The table of checksums of a dataset file, whose lines are found by their object.
+// Tests the table of checksums of a dataset file, in which lines are found by their object.
 #include "assay/datasets/store/checksums.h"
 
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 namespace assay::h5 {
 namespace {
 
-// Names that begin alike, and marks on both sides of '/' and '@' in the order of characters.
+// Names that begin alike, with characters that sort before and after '/' and '@'.
 Checksums of_two_cases() {
   Checksums sums;
   std::uint64_t sum = 0;
@@ -69,7 +69,8 @@ TEST(ChecksumTable, OfNoFile) {
   EXPECT_TRUE(none.cases().empty());
 }
 
-// Wherever the last question led, of a table that is much longer than what is near.
+// A search succeeds wherever the last one ended. The table is much longer than the lines near that
+// place.
 TEST(ChecksumTable, AnswersDependOnNoEarlierQuestion) {
   Checksums sums;
   const std::uint64_t n = 500;
@@ -105,7 +106,7 @@ TEST(ChecksumTable, IsSharedAsLongAsSomebodyHasIt) {
   EXPECT_FALSE(ChecksumTable::shared("one"));
 }
 
-// Lines may stand in any order; of two of one name the last counts.
+// Lines may stand in any order. If two lines have the same name, the last one counts.
 TEST(ChecksumTable, ReadsLinesInAnyOrder) {
   const auto read = ChecksumTable::of(
       "0000000000000001 b\n0000000000000002 a\n0000000000000003 b\n0000000000000004 b\n");
@@ -115,7 +116,7 @@ TEST(ChecksumTable, ReadsLinesInAnyOrder) {
   EXPECT_EQ(read->find("b"), 4U);
 }
 
-// Of what lies elsewhere nothing is a case, and nothing is asked of its name.
+// Objects elsewhere are not cases, and any name is allowed for them.
 TEST(ChecksumTable, CasesLieUnderCases) {
   const auto read = ChecksumTable::of(
       "0000000000000001 /@op\n0000000000000002 /cases/a/b@op\n0000000000000003 @op\n"

@@ -1,5 +1,5 @@
-// What lies plainly is copied without HDF5 reading it, byte for byte as with it; what does not is
-// left to HDF5.
+// Tests that plainly stored objects are copied without HDF5, byte for byte as HDF5 copies them. All
+// others are left to HDF5.
 #include "assay/datasets/store/copy_source.h"
 
 #include <gmock/gmock.h>
@@ -42,8 +42,8 @@ void copy_all(CopySource& source, const std::string& group, hid_t to) {
 
 class CopySourceTest : public ::testing::Test {
  protected:
-  // Of every format, with attributes of every kind; the golden result is too long for a block that
-  // is kept.
+  // Writes tensors of every format and attributes of every kind. The golden result is too long for
+  // a block that is kept.
   void SetUp() override {
     DatasetWriter writer(path_);
     Case c;
@@ -205,7 +205,7 @@ TEST_F(CopySourceTest, LeavesToHdf5WhatItMayNotCopyBitForBit) {
   }
 }
 
-// A sequence of compounds, with words and sequences in them. h5py cannot write it.
+// Adds a sequence of compounds that hold strings and sequences. h5py cannot write it.
 struct Deep {
   int number;
   const char* word;
@@ -259,8 +259,8 @@ TEST_F(CopySourceTest, SequencesInSequencesAreCopied) {
   H5Dvlen_reclaim(deep.get(), space.get(), H5P_DEFAULT, read);
 }
 
-// Each part of each reference to the global heap, and each size in the heap. No process looks at
-// the file here, and HDF5 would follow most of them to its end.
+// Changes each part of each reference to the global heap, and each size in the heap. No separate
+// process checks the file here, and HDF5 would follow most of these changes until it crashes.
 TEST_F(CopySourceTest, WhatLeadsNowhereIsAnError) {
   change(
       "c.create_dataset('words', data=['of', 'a', 'team'], dtype=h5py.string_dtype())\n"
@@ -323,7 +323,7 @@ TEST_F(CopySourceTest, WhatLeadsNowhereIsAnError) {
   EXPECT_GT(copied, 0);  // what belongs to another case, and objects of the same size
 }
 
-// What is left out is named once for each reason.
+// There is one note for each reason, which names an object that was left out.
 TEST_F(CopySourceTest, WhatRefersElsewhereIsLeftOutWithANote) {
   change(
       "c.attrs['x_ref'] = c.ref\nc['outputs'].attrs['x_ref'] = c.ref\n"
@@ -359,8 +359,8 @@ TEST_F(CopySourceTest, SaysThatAFileWasChangedMeanwhile) {
   EXPECT_FALSE(std::filesystem::exists(directory_ / "to.h5"));
 }
 
-// Which prints its errors for each thread, until it is told not to; that a name is not there yet is
-// one.
+// HDF5 prints its errors for each thread until this is switched off. A name that does not exist yet
+// is one of these errors.
 TEST_F(CopySourceTest, Hdf5IsSilentWhoeverAsks) {
   ::testing::internal::CaptureStderr();
   {
@@ -377,7 +377,7 @@ TEST_F(CopySourceTest, Hdf5IsSilentWhoeverAsks) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
-// The links of what has several, and what HDF5 copies beside it in another case.
+// A dataset with several links keeps them. Beside it, HDF5 copies an attribute of another case.
 TEST_F(CopySourceTest, OfAWriterKeepsLinksAndTakesEitherWay) {
   change("c['inputs/twice'] = c['inputs/int8']\nf['cases/of/all'].attrs['x_text'] = 'variable'");
   const std::string to = directory_ / "to.h5";

@@ -1,4 +1,5 @@
-// What the tests of dataset files share: a directory of their own, other programs, whole files.
+// Helpers for the tests of dataset files: a directory of their own, calls of other programs, and
+// reading whole files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -48,7 +49,7 @@ inline void spill(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// Runs a shell command; its output, and its exit status in `status`.
+// Runs a shell command. Returns its output, and sets `status` to its exit status.
 inline std::string output_of(const std::string& command, int* status = nullptr) {
   std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("popen failed");
@@ -63,7 +64,7 @@ inline std::string bytes_of(const Tensor& tensor) {
   return std::string(reinterpret_cast<const char*>(tensor.bytes()), tensor.byte_count());
 }
 
-// The message of the FileError that `action` throws; "" where it throws none.
+// Returns the message of the FileError that `action` throws, or "" if it throws nothing.
 template <typename Action>
 std::string file_error_of(Action action) {
   try {

@@ -1,5 +1,5 @@
-// Cases that are judged as they are read: through one file, in pieces and as a whole, to the same
-// bits.
+// Tests that cases are judged alike while they are read: through one file, in pieces and as a
+// whole, to the same bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ PieceReading pieces(std::int64_t units) {
   return {.whole_bytes = 0, .pattern_bytes = 0, .piece = units * kUnit};
 }
 
-// Everything that is printed or saved but for the pattern of a failure.
+// Returns everything that is printed or saved, except the pattern of a failure.
 std::string all_of(const std::vector<GatedCase>& gated) {
   std::string text;
   for (const GatedCase& one : gated) {
@@ -53,7 +53,7 @@ std::vector<GatedCase> gate(const DatasetFile& file, const std::string& name,
   return gate_file_case(file, name, {.name = "npu", .recorded = &file}, request, reading);
 }
 
-// An output that is off by a little, by more at some places, and has NaN and infinity.
+// Makes an output that is off by a little, off by more at some places, and has NaN and infinity.
 void fill(Case& c, const Format& output, const Format& golden, std::int64_t size) {
   Random random(11, static_cast<std::uint64_t>(size));
   const bool real = golden.is_float();
@@ -98,7 +98,7 @@ TEST_F(GatePieces, EveryStandardAndDtypeIsTheWholeToTheBit) {
   std::size_t place = 0;
   for (const Format& f : formats()) {
     SCOPED_TRACE(f.name);
-    // Of every dtype a third of the standards, of each another third.
+    // Each dtype is tested with a third of the standards. The next dtype has another third.
     const std::vector<std::string> standards = every_standard(3, place++);
     const bool common = f.name == "float32" || f.name == "bfloat16" || f.name == "int64";
     Case c = external("c", std::string(f.name).c_str());
@@ -113,7 +113,7 @@ TEST_F(GatePieces, EveryStandardAndDtypeIsTheWholeToTheBit) {
     for (const std::string& name : names) {
       const auto bound = standard_bound(name, f, 64);
       if (bound && !PiecewiseJudge::can_judge(*bound)) continue;
-      // Those whose tolerance grows with the accumulations read a case's inputs.
+      // Standards whose tolerance grows with the number of accumulations read a case's inputs.
       if (needs_operands(name)) {
         if (bound) grown.emplace_back(ChosenBound{*bound, name, ""});
         continue;
@@ -188,7 +188,7 @@ TEST_F(GatePieces, SeveralOutputsEachByItsOwn) {
   EXPECT_EQ(all_of(in_pieces), all_of(gate(file, "s", {}, kWhole)));
 }
 
-// What is not comparable is so without a look at the data, in the same words.
+// Outputs that are not comparable are reported without reading their data, in the same words.
 TEST_F(GatePieces, ShapesAndDtypesThatDiffer) {
   Case shape = external("shape"), dtype = external("dtype"), output = external("output");
   fill(shape, format_named("float32"), format_named("float32"), kUnit);
@@ -208,7 +208,7 @@ TEST_F(GatePieces, ShapesAndDtypesThatDiffer) {
   }
 }
 
-// What needs more than the two arrays, or all of them at once, is read as a whole.
+// An open output dtype is decided from both dtypes, and the case is still read in pieces.
 TEST_F(GatePieces, AnOutputDtypeThatIsOpen) {
   const auto write = [&](const char* folder, const Format& format) {
     std::filesystem::create_directory(directory_ / folder);
@@ -232,6 +232,7 @@ TEST_F(GatePieces, AnOutputDtypeThatIsOpen) {
   EXPECT_THAT(all_of(read), testing::HasSubstr("the output dtype is that of the output"));
 }
 
+// A case is read as a whole if its verdict needs more than the two arrays, or all elements at once.
 TEST_F(GatePieces, WhatTakesTheWhole) {
   const std::vector<double> one = {1, 2, 3, 4};
   Case c = external("c");
@@ -272,7 +273,7 @@ TEST_F(GatePieces, WhatTakesTheWhole) {
   EXPECT_FALSE(in_pieces("c", mutate));
 }
 
-// A failure that is small enough is looked at as a whole, for what would mend it.
+// A failure that is small enough is read as a whole, to find a change that would correct it.
 TEST_F(GatePieces, ThePatternOfAFailure) {
   Case c = external("c");
   fill(c, format_named("float32"), format_named("float32"), kUnit);
@@ -307,7 +308,7 @@ TEST_F(GatePieces, BytesOfACase) {
   EXPECT_EQ(file.open_output("c", "npu")->format().name, "bfloat16");
 }
 
-// Whatever order threads read it in, each side is held to its checksum.
+// Each side is checked against its checksum, in whatever order threads read it.
 TEST_F(GatePieces, ADatasetThatChangedIsRefused) {
   const Format& f = format_named("float32");
   Case c = external("c");
@@ -338,7 +339,7 @@ TEST_F(GatePieces, ADatasetThatChangedIsRefused) {
   }
 }
 
-// More parts than are read before the threads meet: each is checked in its turn.
+// There are more parts than are read before the threads meet. Each is checked in its turn.
 TEST_F(GatePieces, ManyPartsAreCheckedInOrder) {
   const Format& f = format_named("int8");
   const std::int64_t size = 70 * kUnit + 5;
@@ -373,7 +374,7 @@ TEST_F(GatePieces, ManyPartsAreCheckedInOrder) {
   }
 }
 
-// Threads that each read what they judge: of files in which an array lies as in memory.
+// Each thread reads the part that it judges. The file must hold the array as it lies in memory.
 class ReadByThreads : public testing::Test {
  protected:
   std::unique_ptr<ArraySource> saved(const std::string& name, const Tensor& t) const {
@@ -417,7 +418,7 @@ TEST_F(ReadByThreads, IsTheWholeToTheBit) {
   }
 }
 
-// What one file cannot serve to threads is read by one.
+// One thread reads a file that cannot serve several threads.
 TEST_F(ReadByThreads, WhichFilesAre) {
   const Tensor t(format_named("float32"), {3, 5});
   for (const char* name : {"a.bin", "a.npy", "a.safetensors"}) {

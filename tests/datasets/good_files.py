@@ -79,7 +79,8 @@ def _(f):
               filters=filters)
         store(f, f"/cases/{name}/golden", "float64", np.arange(64) / 8, tid=h5t.IEEE_F64BE,
               chunk=(9,), filters=filters)
-    # A chunk may say that a filter was left out for it: here the first is raw, the second deflated.
+    # A chunk may record that a filter was left out for it. Here the first chunk is raw, and the
+    # second deflated.
     case(f, "filters/none", chunk=(3,))
     masked, values = "/cases/filters/none/inputs/masked", np.arange(8, dtype="<f4")
     d = store(f, masked, "float32", shape=(8,), chunk=(4,), filters=("deflate",))

@@ -69,9 +69,8 @@ def expect(path, dtype, bits, shape=None):
 
 def store(f, path, dtype, bits=None, tid=None, shape=None, chunk=None, maxshape=None, filters=(),
           plist=None):
-    """One dataset at path, in place of what is there: the bits as they are, never converted.
-
-    bits None: declared, not written.
+    """Stores one dataset at `path`, in place of what is there. The bits are never converted. If
+    `bits` is None, the dataset is declared and not written.
     """
     if path in f:
         del f[path]
@@ -121,7 +120,7 @@ def full_case(f, name):
     store(f, f"/cases/{name}/outputs/rec", "float32", [1.25, 2.5, 3.75, 5])
 
 def absent(f, path, tid=None, **kw):
-    """An empty dataset that says that there is none."""
+    """Stores an empty dataset with the attribute `absent`."""
     d = store(f, path, "uint8", shape=kw.pop("shape", (0,)), tid=tid, **kw)
     attr(d, "absent", np.int64(1))
 

@@ -1,5 +1,5 @@
-// Reads the files that make_files.py writes with h5py: every valid one as it was meant, and none of
-// those that a reader has to refuse.
+// Reads the files that make_files.py writes with h5py. Every valid file gives its contents, and
+// every bad file is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include "document.h"
 #include "files.h"
 
-// HDF5 loses some of its own memory over damaged files, which is not what a sanitizer looks for.
+// HDF5 leaks some of its own memory on damaged files. The leak sanitizer must not report this.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
@@ -82,7 +82,7 @@ std::map<std::string, Array> tensors_of(const BasicCase<Array>& c) {
   return all;
 }
 
-// The value that an attribute has to have. An integer beyond int64 is a float64.
+// Returns the value that an attribute must have. An integer beyond int64 is a float64.
 Attribute expected_value(const std::string& kind, const std::string& text) {
   if (kind == "string") return text;
   if (kind == "bool") return std::int64_t{text == "true"};
@@ -93,8 +93,8 @@ Attribute expected_value(const std::string& kind, const std::string& text) {
   return std::stod(text);
 }
 
-// Compares the attributes that the manifest lists; returns how many. Those of groups and of
-// datasets assay keeps but does not show.
+// Compares the attributes that the manifest lists, and returns their number. assay keeps the
+// attributes of groups and of datasets, and does not show them.
 int compare_attributes(const DatasetFile& file, const json& listed) {
   int compared = 0;
   for (const json& a : listed) {
@@ -158,7 +158,7 @@ TEST_F(HostileFiles, EveryGoodFileReadsAsItWasMeant) {
   EXPECT_GE(compared, 99);
 }
 
-// What the message has to say, by the manifest's reason.
+// Returns the pattern of the error message for each reason in the manifest.
 const std::map<std::string, std::string>& reasons() {
   static const std::map<std::string, std::string> table = {
       {"absent", "is said to be absent"},
@@ -194,7 +194,7 @@ const std::map<std::string, std::string>& reasons() {
   return table;
 }
 
-// Whatever else is asked of a bad file: an answer or a FileError.
+// Every other question about a bad file ends in an answer or a FileError.
 void ask_everything(const std::string& path, const std::string& copy) {
   std::unique_ptr<DatasetFile> file;
   (void)file_error_of([&] { file = std::make_unique<DatasetFile>(path, kCap); });

@@ -1,4 +1,4 @@
-// What layouts are read with: patterns of names, Python's literals, tables, TTK's names.
+// Tests the parts that read layouts: patterns of names, Python's literals, tables, and TTK's names.
 #include <assay/datasets/arrays/python_literal.h>
 #include <assay/datasets/layouts/array_cases.h>
 #include <assay/datasets/layouts/csv.h>
@@ -38,7 +38,7 @@ TEST(NamePattern, RefusesBracesThatHoldNoName) {
   EXPECT_THAT(error_of([] { NamePattern("a_{b c}"); }), HasSubstr("is a word in braces"));
 }
 
-// A name that could be matched in more ways than there is time for.
+// A name that can be matched in too many ways to try all.
 TEST(NamePattern, EndsOnHostileNames) {
   const NamePattern pattern("*a*a*a*a*a*a*a*a*a*a*a*ab");
   EXPECT_THAT(error_of([&] { (void)pattern.match(std::string(200, 'a')); }),
@@ -108,7 +108,7 @@ TEST_F(Csv, ReadsQuotesAndEndsOfLines) {
   EXPECT_EQ(csv_line(table.rows[0].cells), "\"1,\"\"2\"\"\",\"x\ny\"\n");
 }
 
-// A cell that a file cannot begin with is quoted.
+// The first cell is quoted if a file cannot begin with its text.
 TEST_F(Csv, IsReadAsItIsWritten) {
   for (const char* first : {"\xEF\xBB\xBFx", "PK1", " x", "a\"b"}) {
     const std::vector<std::string> header = {first, "b"};

@@ -1,24 +1,25 @@
 #!/usr/bin/env python3
-"""Writes the files that the tests of the dataset reader read: valid ones and ones to be refused.
+"""Writes the files for the tests of the dataset reader: valid files, and files that it must refuse.
 
     make_files.py OUTDIR
 
 writes OUTDIR/good/*.h5, OUTDIR/bad/*.h5, OUTDIR/bits/* and OUTDIR/manifest.json, a list of
     {"file", "accept", "reason", "object", "inferred"} and for accepted files "expect", "attrs"
-- reason    why the file must be refused, one of a few phrases; the file's name says the rest
+- reason    why the file must be refused, one of a few phrases. The file's name gives the details
 - object    the HDF5 path that the error has to contain (cut before a character that a message may
-            escape), "" where it is the file
-- inferred  true where the page that describes dataset files does not say it word for word and this
-            script reads it so
+            escape), or "" for the file itself
+- inferred  true if the page that describes dataset files does not say it word for word and this
+            script infers it
 - expect    [{"case", "tensor", "dtype", "shape", "bits"}], bits = sha256 of the bytes as assay
             stores them: little-endian, float16, bfloat16 and float_e5m6 as uint16, tfloat32 and
-            hfloat32 as float32, 8 bits and less and bool as uint8; they are in OUTDIR/bits/<sha256>
+            hfloat32 as float32, 8 bits and less and bool as uint8. They are in OUTDIR/bits/<sha256>
 - attrs     [{"object", "name", "kind", "value"}], kind = string, int, float or bool, value as text
 
-It is the oracle of the C++ reader, so it shares nothing with it: written from the page alone, with
-h5py. To be sure that a bad file has the defect it claims and no other, and that a good one has
-none, each is read back by the small reader in reference_reader.py, which must find the same reason
-at the same object, or the same bits. Output is the same, byte for byte, on every run.
+This script is the oracle of the C++ reader and shares nothing with it. It was written only from the
+page, with h5py. A bad file must have the defect that it claims and no other, and a good file must
+have no defect. To check this, the small reader in reference_reader.py reads each file back. It must
+find the same reason at the same object, or the same bits. The output is the same on every run, byte
+for byte.
 """
 import json
 import os

@@ -1,4 +1,5 @@
-// Objects that are read without HDF5 are what HDF5 reads; what is damaged is left to it.
+// Tests that objects read without HDF5 equal those that HDF5 reads. Damaged objects are left to
+// HDF5.
 #include "assay/datasets/store/plain_objects.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +27,7 @@ std::string bits_of(const Tensor& tensor) {
           static_cast<std::size_t>(tensor.size() * tensor.format().storage_bytes)};
 }
 
-// A file opened twice: with HDF5 alone, and with what needs no HDF5 first.
+// A file with two readers: one uses only HDF5, and the other first tries to read without HDF5.
 struct Both {
   explicit Both(const std::string& path)
       : opened(path), by_hdf5(path, opened.hdf5(), kCap), first_plain(path, opened, kCap) {}
@@ -38,7 +39,7 @@ struct Counts {
   int known = 0, unknown = 0;
 };
 
-// Everything that the readers say of an object and of all below it.
+// Compares everything that both readers return about an object and all objects below it.
 void compare(Both& file, const std::string& object, Counts& counts) {
   SCOPED_TRACE(object);
   const PlainObjects::Found found = file.opened.plain()->find(object);
@@ -67,7 +68,7 @@ void compare(Both& file, const std::string& object, Counts& counts) {
   EXPECT_EQ(actual.format().name, expected.format().name);
   EXPECT_EQ(actual.shape(), expected.shape());
   EXPECT_TRUE(bits_of(actual) == bits_of(expected)) << "other bits";
-  // In pieces, whose ends lie anywhere.
+  // Reads in pieces with arbitrary ends.
   const std::unique_ptr<ArraySource> source = file.first_plain.open_pieces(object);
   Tensor pieces(expected.format(), expected.shape());
   for (std::int64_t at = 0, step = 1; at < pieces.size(); at += step, step = step * 3 + 1) {
@@ -129,7 +130,7 @@ TEST(PlainObjects, AreReadAsHdf5ReadsThemInShippedFiles) {
   EXPECT_GE(files, 6);
 }
 
-// The links of a group of many are read once for all that read one file.
+// The links of a large group are read once for all readers of one file.
 TEST(PlainObjects, ShareLongListsOfLinks) {
   const OwnDirectory directory;
   const std::string path = directory / "x.h5";
@@ -266,7 +267,8 @@ void put(std::string& bytes, std::uint64_t at, std::uint64_t value, std::size_t 
   std::memcpy(bytes.data() + at, &value, size);
 }
 
-// Where a file that assay wrote has the parts of its group /cases, which has three names.
+// The positions of the parts of the group /cases, in a file that assay wrote. The group has three
+// names.
 struct Places {
   explicit Places(const std::string& bytes, PlainObjects& plain) {
     const auto object = plain.find("/cases").object;
@@ -293,20 +295,22 @@ TEST(PlainObjects, LeaveWhatIsDamagedToHdf5) {
   };
   EXPECT_TRUE(links_after([](std::string&) {}));
   const auto entry = [&](int i) { return at.node + 8 + 40 * static_cast<std::uint64_t>(i); };
-  // The superblock: another version, addresses from elsewhere, an end behind the file's.
+  // Defects of the superblock: another version, addresses that are not its own, and an end behind
+  // the file's.
   EXPECT_FALSE(links_after([&](std::string& b) { b[8] = 1; }));
   EXPECT_FALSE(links_after([&](std::string& b) { b[13] = 4; }));
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, 24, 8); }));
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, 40, b.size() + 1); }));
-  // The header: another version, a message more, shared, of another kind, beyond the end.
+  // Defects of the header: another version, and a message that is too many, shared, of another
+  // kind, or beyond the end.
   EXPECT_FALSE(links_after([&](std::string& b) { b[at.header] = 2; }));
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, at.header + 2, 2, 2); }));
   EXPECT_FALSE(links_after([&](std::string& b) { b[at.header + 20] = 2; }));
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, at.header + 16, 0x77, 2); }));
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, at.header + 18, 999, 2); }));
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, at.header + 8, 1 << 30, 4); }));
-  // The tree: another mark, kind and level, more entries than bytes, a child that is the node
-  // itself, or lies outside; names that are not between its keys.
+  // Defects of the tree: another signature, kind or level, more entries than bytes, a child that is
+  // the node itself or lies outside, and names that are not between its keys.
   EXPECT_FALSE(links_after([&](std::string& b) { b[at.tree] = 'X'; }));
   EXPECT_FALSE(links_after([&](std::string& b) { b[at.tree + 4] = 1; }));
   EXPECT_FALSE(links_after([&](std::string& b) { b[at.tree + 5] = 1; }));
@@ -316,8 +320,8 @@ TEST(PlainObjects, LeaveWhatIsDamagedToHdf5) {
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, at.tree + 40, 0); }));
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, at.tree + 40, 1 << 20); }));
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, at.tree + 24, number_at(b, entry(2))); }));
-  // Names: of a mark that is none, too many, a soft link, outside the heap, twice, out of order,
-  // without an end, with a '/'.
+  // Defects of the names: a wrong signature, too many entries, a soft link, a name outside the
+  // heap, a repeated name, names out of order, '/' and '.' as a name, and a name without an end.
   EXPECT_FALSE(links_after([&](std::string& b) { b[at.node] = 'X'; }));
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, at.node + 6, 65535, 2); }));
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, entry(1) + 16, 2, 4); }));
@@ -337,7 +341,7 @@ TEST(PlainObjects, LeaveDatasetsThatDoNotAddUpToHdf5) {
   const std::string whole = slurp(written_file(directory));
   Damaged file(whole);
   const std::uint64_t header = file->find("/cases/b/golden").object->address;
-  // The messages of a dataset's header: of each kind the first one's text.
+  // The messages of a dataset's header, by kind: the position of the text of the first message.
   std::map<unsigned, std::uint64_t> message;
   for (std::uint64_t m = header + 16; m < header + 16 + 256;) {
     const auto kind = static_cast<unsigned>(number_at(whole, m) & 0xffff);
@@ -354,7 +358,7 @@ TEST(PlainObjects, LeaveDatasetsThatDoNotAddUpToHdf5) {
     return found.answer == Answer::kYes;
   };
   EXPECT_TRUE(is_known([](std::string&) {}));
-  // Shapes whose elements are not as many as the layout says, or none, or more than 2^64.
+  // Shapes whose number of elements is not that of the layout, is 0, or is more than 2^64.
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, space + 8, 3); }));
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, space + 8, 0); }));
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, space + 8, ~std::uint64_t{0}); }));
@@ -379,12 +383,13 @@ TEST(PlainObjects, LeaveDatasetsThatDoNotAddUpToHdf5) {
   EXPECT_FALSE(is_known([&](std::string& b) { b[attribute + 2] = 99; }));
 }
 
-// Every bit of a file's structures: none ends the program, keeps it busy or makes it take memory.
+// Flips bits of a file's structures. No flip ends the program, keeps it busy or makes it take
+// memory.
 TEST(PlainObjects, OutliveEveryFlippedBit) {
   const OwnDirectory directory;
   const std::string whole = slurp(written_file(directory));
   int others = 0;
-  // Each byte by one of its bits, by turns.
+  // Flips one bit of each byte. The bit differs from byte to byte.
   const std::size_t step = walks_a_share() ? 5 : 1;
   for (std::size_t at = 0; at < std::min<std::size_t>(whole.size(), 16384); at += step) {
     std::string bytes = whole;

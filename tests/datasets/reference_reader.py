@@ -1,6 +1,7 @@
-"""A small reader of dataset files, written from the page that describes them alone: the oracle that
-make_files.py asks whether a file has the defect it claims and no other. It shares nothing with the
-C++ reader.
+"""A small reader of dataset files, written only from the page that describes them.
+
+make_files.py uses it as an oracle. It checks that a file has the defect that it claims and no
+other. It shares nothing with the C++ reader.
 """
 import hashlib
 import math
@@ -77,7 +78,8 @@ def compound(names, part, order=h5t.ORDER_LE):
     return t
 
 def native(dtype):
-    """The type that a writer gives this dtype: the first column of the page's table."""
+    """Returns the stored type that a writer uses for this dtype: the first column of the page's
+    table."""
     if dtype in ("float16", "bfloat16", "float8_e5m2"):
         return float_type(dtype)
     if dtype == "complex32":     # h5py has no such numbers, and cannot open r, i of float16
@@ -86,7 +88,8 @@ def native(dtype):
     return F32 if dtype in UNUSED_LOW_BITS else h5t.py_create(np.dtype(storage))
 
 def patterns(dtype):
-    """Every bit pattern of up to 16 bits; of wider formats the corners and a spread."""
+    """Returns every bit pattern for up to 16 bits. For wider formats, returns the corners and a
+    spread."""
     storage, bits = DTYPES[dtype]
     storage = np.dtype(storage)
     if dtype in PARTS:
@@ -119,7 +122,7 @@ def refuse(reason, where):
     raise Refused(reason, where)
 
 def get_attr(oid, name, kinds, where, reason="attribute"):
-    """The one value of an attribute, None where there is none."""
+    """Returns the one value of an attribute, or None if there is no such attribute."""
     if not h5a.exists(oid, name.encode()):
         return None
     a = h5a.open(oid, name.encode())
@@ -142,7 +145,7 @@ def get_attr(oid, name, kinds, where, reason="attribute"):
         return refuse(reason, where)
 
 def follow(root, base, name, where, depth=0):
-    """The object behind a link, if the way there stays in the file."""
+    """Returns the object behind a link, if the path to it stays in the file."""
     info = base.links.get_info(name)
     if info.type == h5l.TYPE_EXTERNAL:
         refuse("external link", where)
@@ -177,7 +180,7 @@ def allowed(tid, dtype):
             or any(t is not None and tid.equal(t) for t in types))
 
 def check_chunks(d, plist, chunk_bytes, where):
-    """Undoes the filters of every chunk that is there: the length must come out right."""
+    """Undoes the filters of every existing chunk. Its length must then be right."""
     if not plist.get_nfilters():
         return
     filters = [plist.get_filter(i)[0] for i in range(plist.get_nfilters())]
@@ -276,13 +279,13 @@ def read_case(root, g, where, found, schema):
     case_name = where[len("/cases/"):]
 
     def take(h, child, at):
-        """A dataset of the group h that may be absent."""
+        """Returns a dataset of the group h. It may be absent."""
         below = follow(root, h, child, at)
         if not is_absent(below, at, schema):
             found.append({"case": case_name, "tensor": at[len(where) + 1:], **read_dataset(below, at)})
 
     def outputs(h, at, golden):
-        """Those in a group of several, by their names."""
+        """Returns the datasets in a group of several, by their names."""
         if not isinstance(h, h5g.GroupID):
             refuse("not a group", at)
         if not list(h):
@@ -374,7 +377,8 @@ def read_cases(root, g, where, ancestors, found, ways, schema):
         read_cases(root, below, at, ancestors | {address}, found, ways, schema)
 
 def read_file(path):
-    """The tensors of a valid file; of another, Refused with a reason and an object."""
+    """Returns the tensors of a valid file. Raises Refused with a reason and an object for any other
+    file."""
     try:
         f = h5f.open(path.encode(), h5f.ACC_RDONLY)
     except OSError as error:

@@ -113,7 +113,8 @@ TEST_F(Several, AnOutputThatIsNotThereIsNamed) {
             at + "has no recorded output 'y' of 'gpu'; it has npu");
 }
 
-// One without a name is schema 1, byte for byte as before, also beside nothing that needs more.
+// A case whose only output has no name is written in schema 1, byte for byte as before, unless
+// another case of the file needs schema 2.
 TEST_F(Several, WhatNeedsNoMoreIsSchema1) {
   Case one;
   one.name = "one";
@@ -179,7 +180,7 @@ TEST_F(Several, WhatCannotBeStoredIsRefused) {
             at + "has several outputs; say which one is written");
 }
 
-// A golden result that is yet to be computed has its attributes already.
+// A golden result that is not computed yet already has its attributes.
 TEST_F(Several, AttributesWaitForTheirGoldenResult) {
   Case c = several();
   c.outputs["y"].golden = {};
@@ -192,7 +193,7 @@ TEST_F(Several, AttributesWaitForTheirGoldenResult) {
   EXPECT_FALSE(back.outputs.at("y").golden.is_absent());
   EXPECT_EQ(back.outputs.at("y").attributes, attributes);
   EXPECT_FALSE(file.info("c").outputs.at("y").golden.is_absent());
-  // A copy keeps it, and one that gets the result has the attributes on it.
+  // A copy keeps these attributes. If the copy gets the golden result, they belong to it.
   for (const bool fills : {false, true}) {
     const std::string copied = directory_ / (fills ? "filled.h5" : "copied.h5");
     DatasetWriter writer(copied);
@@ -287,7 +288,7 @@ TEST_F(Several, WhereNoneIsComparedNothingIsJudged) {
   EXPECT_EQ(gated[0].report.because(), "none of its outputs is to be compared: h, scratch, y");
 }
 
-// The golden result as its own output is noticed in each of them.
+// If the golden result itself is stored as the output, this is noticed for each output.
 TEST_F(Several, TheGoldenResultItselfIsNoOutput) {
   const std::string path = write({several()});
   int status = -1;

@@ -1,4 +1,4 @@
-// What is written is what is read, and every refusal says what it means.
+// Tests that the reader returns what the writer wrote, and that every refusal gives its reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,8 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Every code of a format of 16 bits and less; of a wider one the corners and a spread.
+// Returns every code of a format of up to 16 bits. For a wider format, returns the corners and a
+// spread.
 Tensor codes_of(const Format& f) {
   std::vector<std::uint64_t> codes;
   const int bits = 8 * f.storage_bytes;
@@ -77,8 +78,8 @@ class Store : public ::testing::Test {
     writer.commit();
     return path;
   }
-  // Writes files with h5py, one for each of `lines`: Python that changes the file `f`, in which the
-  // case c has the input x. Returns their paths.
+  // Writes files with h5py, one for each of `lines`, and returns their paths. A line is Python that
+  // changes the file `f`, in which the case c has the input x.
   std::vector<std::string> python(const std::vector<std::string>& lines) {
     std::string script = "import h5py, numpy as np\n";
     std::vector<std::string> paths;
@@ -102,7 +103,8 @@ class Store : public ::testing::Test {
     EXPECT_EQ(status, 0) << said;
     return paths;
   }
-  // What `read` says of the file that each line makes; messages begin with the file's path.
+  // Expects the error of `read` for the file that each line makes. Messages begin with the file's
+  // path.
   void expect_errors(const std::function<void(const std::string&)>& read,
                      const std::vector<std::pair<std::string, std::string>>& lines_and_errors) {
     std::vector<std::string> lines;
@@ -144,7 +146,8 @@ TEST_F(Store, EveryCodeOfEveryFormatComesBack) {
   }
 }
 
-// What a kernel gave beside its output lies in groups of its own: no producer is made of it.
+// Returns a case with accumulators and residuals beside its outputs. They lie in groups of their
+// own and do not become producers.
 Case cast_case(const std::string& name) {
   Case c;
   c.name = name;
@@ -180,7 +183,7 @@ TEST_F(Store, WhatLiesBesideAnOutputComesBack) {
   EXPECT_TRUE(file.read_epilogue("d", "npu").empty());
   EXPECT_TRUE(file.read("d").output().recorded.at("npu").epilogue.empty());
   EXPECT_TRUE(file.read("c", {.outputs = false}).output().recorded.empty());
-  // Copies carry it, but for what is put in its place or is no more.
+  // Copies keep the accumulators and residuals, except those that are replaced or removed.
   const std::string path = directory_ / "copy.h5";
   DatasetWriter writer(path);
   writer.copy(file, "c");

@@ -1,4 +1,5 @@
-// A file is written whole or not at all, says the same to other programs, and loses nothing.
+// Tests that a file is written whole or not at all, is read alike by other programs, and loses
+// nothing.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@
 #include "assay/datasets/store/dataset_file.h"
 #include "files.h"
 
-// The clock that HDF5 reads, which a test moves on instead of waiting.
+// The clock that HDF5 reads. A test moves it forward instead of waiting.
 namespace {
 std::atomic<time_t> clock_is_ahead = 0;  // seconds
 }
@@ -51,7 +52,7 @@ Tensor constant(std::int64_t size, double value) {
                              std::vector<double>(static_cast<std::size_t>(size), value));
 }
 
-// Bits that no compression makes smaller.
+// Returns bits that no compression can shorten.
 Tensor noise(std::int64_t size) {
   Tensor tensor(format_named("int32"), {size});
   for (std::int64_t i = 0; i < size; ++i) {
@@ -81,7 +82,7 @@ class Writer : public ::testing::Test {
     std::sort(names.begin(), names.end());
     return names;
   }
-  // Runs Python lines; what they print.
+  // Runs Python lines and returns their output.
   std::string python(const std::string& lines) {
     const std::string script = directory_ / "script.py";
     spill(script, "import h5py, numpy as np\n" + lines);
@@ -98,8 +99,8 @@ class Writer : public ::testing::Test {
 
 // ---------------------------------------------------------------------------- copy and replace
 
-// HDF5 1.10.8 refuses such copies once a copied object has been deleted; and what is replaced by
-// another dtype leaves nothing behind.
+// HDF5 1.10.8 refuses such copies after a copied object has been deleted. An object that is
+// replaced by one of another dtype must leave nothing behind.
 TEST_F(Writer, CopiesFollowReplacements) {
   const std::string source = std::string(ASSAY_SOURCE_DIR "/datasets/samples/operators.h5");
   const DatasetFile from(source);
@@ -274,8 +275,8 @@ TEST_F(Writer, APlaceThatCannotBeWrittenSaysWhy) {
   EXPECT_EQ(opening("/dev/null"), "/dev/null: is not a regular file");
 }
 
-// Runs `action` in a process of its own, to the end of which HDF5's clearing up at exit belongs.
-// What it returns is the exit status.
+// Runs `action` in a separate process, including HDF5's clean-up at exit. The value that `action`
+// returns is the exit status.
 int in_child(const std::function<int()>& action) {
   std::fflush(nullptr);
   const pid_t child = fork();
@@ -321,9 +322,9 @@ const std::vector<std::pair<const char*, std::function<void(DatasetWriter&)>>>& 
   return all;
 }
 
-// In `directory`, where there is room for kRoom bytes: every filler ends in one FileError with the
-// reason, the destination stays, nothing is left beside it, and HDF5 can go on. Returns how many
-// did not.
+// Fills `directory`, which has room for kRoom bytes. Every filler must end in one FileError with
+// the reason. The destination must stay, nothing may be left beside it, and HDF5 must go on
+// working. Returns the number of fillers that did not meet this.
 int fill_disk(const std::string& directory, const std::string& reason, bool compress) {
   const std::string path = directory + "/out.h5";
   int wrong = 0;
@@ -351,7 +352,7 @@ int fill_disk(const std::string& directory, const std::string& reason, bool comp
 TEST_F(Writer, AFullDiskGivesOneErrorAndNoCrash) {
   for (const bool compress : {false, true}) {
     const int status = in_child([&] {
-      // A disk of the child's own; where that is not allowed, the next test has to do.
+      // A disk of the child's own. If it cannot be mounted, only the next test checks a full disk.
       if (unshare(CLONE_NEWNS) != 0 ||
           mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
           mount("none", directory_.path().c_str(), "tmpfs", 0,
@@ -396,8 +397,8 @@ TEST_F(Writer, AWriterThatIsKilledLeavesTheDestinationAlone) {
   EXPECT_TRUE(slurp(path_) == before);
 }
 
-// Killed after any step of a row of commits, while the next is under way: what is there is one of
-// the files, whole.
+// The process is killed after any step of a row of commits, while the next one is running. The file
+// is then one of the written files, and is whole.
 TEST_F(Writer, AKillAtAnyMomentLeavesAWholeFile) {
   for (int round = 0; round < 12; ++round) {
     int steps[2];

@@ -1,6 +1,6 @@
-// Bounds of what an accumulator does to a sum, against the scalar oracle of the dot model: machines
-// of the table and variants of them that flush subnormals in their inputs and sums, on data around
-// and below the normal range.
+// Tests bounds of an accumulator's errors against the scalar oracle of the dot model. The machines
+// are those of the table, and variants of them that flush subnormals in their inputs and sums. The
+// data lie around and below the normal range.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 namespace assay {
 namespace {
 
-// Where the sizes of the factors lie.
+// The ranges of the factors.
 enum class Data {
   kNormal,         // about 1
   kSmallProducts,  // products about the smallest normal of float32
@@ -42,7 +42,7 @@ Sum draw(const DotModel& model, Data data, std::int64_t k, Random& random) {
   };
   const auto sign = [&] { return random.below(2) == 0 ? 1.0 : -1.0; };
   const double normal_a = min_normal(fa), normal_b = min_normal(fb);
-  // A power of two below which products of it and of its like are subnormal in float32.
+  // Products of two factors below this power of two are subnormal in float32.
   const double half_way = std::max(0x1p-64, std::max(normal_a, normal_b));
   Sum s;
   for (std::int64_t i = 0; i < k; ++i) {
@@ -85,7 +85,7 @@ Sum draw(const DotModel& model, Data data, std::int64_t k, Random& random) {
   return s;
 }
 
-// |what the oracle gives - the sum itself|, the difference taken exactly.
+// Returns |oracle's result - exact sum|. The difference is taken exactly.
 double sum_error(const DotModel& model, const Sum& s) {
   const auto k = static_cast<std::int64_t>(s.a.size());
   const double got = dot_oracle(model, k, s.a.data(), 1, s.b.data(), 1, s.start);
@@ -109,8 +109,8 @@ ElementError element_bound_of(const DotModel& model, const Sum& s) {
       .element_bound(s.start, reference, s.a.data(), s.b.data());
 }
 
-// Every machine, and of some every order, rounding, promotion and product rounding, each with and
-// without flushes.
+// Returns every machine, and for some of them every order, rounding, promotion and product
+// rounding, each with and without flushes.
 std::vector<std::string> machines_to_try() {
   std::vector<std::string> names;
   const std::vector<std::string> units = {
@@ -184,13 +184,13 @@ TEST(SumBounds, HoldForEveryMachineAndWhatItFlushes) {
     }
   }
   EXPECT_GT(sums, 10000);
-  // The flushes are there, and bounds that know nothing of them do not hold.
+  // The units do flush: bounds that ignore flushes do not hold.
   EXPECT_GT(moved_by_flushes, 1000);
   EXPECT_GT(beyond_without_flushes, 500);
   EXPECT_GT(elements_beyond_without_flushes, 500);
 }
 
-// Of data in the normal range a unit that flushes has the bounds of one that does not.
+// For data in the normal range, a unit that flushes has the same bounds as a unit that does not.
 TEST(SumBounds, FlushesCostNothingFarFromTheSubnormals) {
   Random random(14, 6);
   for (const char* name : {"ascend910b,flush_inputs=1,flush_sums=1", "cpu_fma,flush_sums=1",
@@ -205,7 +205,8 @@ TEST(SumBounds, FlushesCostNothingFarFromTheSubnormals) {
   }
 }
 
-// What is flushed has been added before: sums of subnormals alone are lost as a whole, and no more.
+// Subnormals are summed before the sum is flushed. If all products are subnormal, their whole sum
+// is lost, and no more than that.
 TEST(SumBounds, FlushedSumsAreBoundedByWhatWasSummed) {
   const DotModel& model =
       dot_model(machine_variant("cpu_fma,flush_sums=1"), format_named("float32"));
@@ -217,7 +218,7 @@ TEST(SumBounds, FlushedSumsAreBoundedByWhatWasSummed) {
   EXPECT_EQ(sum_error(model, s), 50 * 0x1p-140);
   EXPECT_GE(bound_of(model, s), 50 * 0x1p-140);
   EXPECT_LE(bound_of(model, s), 50 * (0x1p-140 + 2 * 0x1p-149));
-  // Flushed factors by the products that they take away: 2^-127 is subnormal, 2^-126 is not.
+  // Flushed factors are bounded by the products that are lost: 2^-127 is subnormal, 2^-126 is not.
   const DotModel& inputs =
       dot_model(machine_variant("cpu_fma,flush_inputs=1"), format_named("float32"));
   const Sum mixed = {{0x1p-127, 0x1p-126}, {0x1p100, 0x1p100}, 0};
@@ -226,7 +227,7 @@ TEST(SumBounds, FlushedSumsAreBoundedByWhatWasSummed) {
   EXPECT_EQ(sum_bounds(inputs, 1, 1, 2, mixed.a, mixed.b, {}).size[0], 0x1p-27 + 0x1p-26);
 }
 
-// What is flushed was added before, with its roundings: 50 of them, u each and their higher orders.
+// The flushed sum was rounded before: 50 roundings of u each, and their higher orders.
 TEST(SumBounds, FlushedSumsByHand) {
   const DotModel& model =
       dot_model(machine_variant("cpu_fma,flush_sums=1"), format_named("float32"));
@@ -237,7 +238,7 @@ TEST(SumBounds, FlushedSumsByHand) {
   EXPECT_NEAR(bound_of(model, s), wanted, 1e-12 * wanted);
 }
 
-// Of m x n sums each is that of its own row and column, on any number of threads.
+// Each of m x n bounds is that of its own row and column, on any number of threads.
 TEST(SumBounds, OfMatricesAreThoseOfTheirElements) {
   const DotModel& model =
       dot_model(machine_variant("hopper,flush_inputs=1,flush_sums=1"), format_named("float16"));
@@ -268,8 +269,8 @@ TEST(SumBounds, OfMatricesAreThoseOfTheirElements) {
   }
 }
 
-// The bound of a long sum does not depend on the place of its products if all else is 0 and parts
-// of the same products are promoted, even if a stretch of the kernel ends among them.
+// All other products of a long sum are 0, and parts of the same products are promoted. The bound
+// does not depend on the place of these products, even if a stretch of the kernel ends among them.
 TEST(SumBounds, OfLongSumsDoNotDependOnStretches) {
   const DotModel& model =
       dot_model(machine_named("hopper,promotion_interval=128"), format_named("float8_e4m3fn"));
@@ -326,19 +327,19 @@ TEST(RoundingCounts, ByHand) {
   model.promotion_interval.value = 0;
   model.order.value = ChunkOrder::kSequential;  // 10 fused multiply-adds, and 3 chunks are added
   expect(3 + 3, 3, 0, 10 + 3, 10);
-  // 10 products, each rounded by itself, their 7 sums, and 3 chunks are added.
+  // 10 products, each with its own rounding, their 7 sums, and 3 chunks are added.
   model.order.value = ChunkOrder::kPairwise;
   expect(3 + 2 + 1, 3, 0, 10 + 7 + 3, 10);
   model.round_products.value = true;
   expect(3 + 2 + 1, 3, 0, 20, 10);
   model.order.value = ChunkOrder::kFused;
   expect(3 + 1, 1, 0, 10 + 3, 10);
-  model.kept_bits.value = 24;  // aligned terms are never rounded by themselves
+  model.kept_bits.value = 24;  // aligned terms have no rounding of their own
   EXPECT_EQ(rounding_counts(model, 10).all, 3);
   EXPECT_EQ(rounding_counts(model, 0).all, 0);
 }
 
-// Any element's bound is below what a census takes for all of them.
+// The bound of any element is not above the bound that a census takes for all elements.
 TEST(ElementBounds, AreBelowTheLargest) {
   Random random(14, 8);
   for (const std::string& name : machines_to_try()) {
@@ -364,8 +365,8 @@ TEST(ElementBounds, AreBelowTheLargest) {
   }
 }
 
-// The largest of all is no more than what some element reaches: of one product, aligned to itself
-// in every chunk.
+// The largest bound is reached by some element: the sum of one product that is aligned to itself in
+// every chunk.
 TEST(ElementBounds, TheLargestIsReached) {
   DotModel model = dot_model(machine_named("hopper"), format_named("float16"));
   model.kept_bits.value = 12;
@@ -378,15 +379,16 @@ TEST(ElementBounds, TheLargestIsReached) {
   }
 }
 
-// Sums of nothing but subnormals: each of 100 roundings errs by an ulp of them, 2^-149, at most.
+// If all sums are subnormal, each of 100 roundings errs by at most one of their ulps, 2^-149.
 TEST(ElementBounds, TheLargestBelowTheNormalRangeByHand) {
   const DotModel& model =
       dot_model(machine_variant("cpu_fma,rounding=toward_zero"), format_named("float32"));
   EXPECT_DOUBLE_EQ(Accumulation(&model, 100).largest_element_bound(0), 100 * 0x1p-149);
 }
 
-// What is cut of each product grows with the sum that it is added to, of one sign up to 256: of
-// 2 - 2^-10 nearly a unit, 2^-7, and 0.4375 of all 128 of a segment.
+// The part that is cut from each product grows with the sum that the product is added to. All
+// products have one sign, and a segment of 128 adds up to 256. Each product of 2 - 2^-10 loses
+// nearly a unit, 2^-7, and all 128 of a segment lose 0.4375.
 TEST(ElementBounds, HoldForTruncatedSumsThatGrow) {
   const DotModel& model = dot_model(machine_variant("hopper,kept_bits=14,promotion_interval=128"),
                                     format_named("float16"));
@@ -395,8 +397,9 @@ TEST(ElementBounds, HoldForTruncatedSumsThatGrow) {
   EXPECT_GE(element_bound_of(model, s).worst, sum_error(model, s));
 }
 
-// 16 deviations of 100 roundings, whose squares are a third of u^2 times those of the partial sums:
-// in any order S / 3 + V / 6 each in the mean, where in their own order they are less.
+// 16 deviations of 100 roundings. The square of each is a third of u^2 times that of the partial
+// sum. In any order that square is S / 3 + V / 6 in the mean. The order of the products itself
+// counts if its partial sums are larger.
 TEST(ElementBounds, OfAnyOrderByHand) {
   const Accumulation sums(nullptr, 100);
   const auto chance = [&](double reference, double prefix_squares) {
@@ -408,8 +411,8 @@ TEST(ElementBounds, OfAnyOrderByHand) {
   EXPECT_DOUBLE_EQ(chance(3, 900), 16 * std::sqrt(900 / 3.0));
 }
 
-// 128 products of 1 and as many of -1: partial sums go up to 128 and back, whose squares are more
-// than those of any order.
+// 128 products of 1 and 128 of -1: the partial sums rise to 128 and fall back. Their squares are
+// larger than those of an arbitrary order.
 TEST(ElementBounds, OfTheirOwnPartialSumsByHand) {
   std::vector<double> a(256, 1.0);
   const std::vector<double> b(256, 1.0);
@@ -441,7 +444,8 @@ TEST(Accumulation, RoundingsOfEachProduct) {
   EXPECT_EQ(plain.bias({.prefixes = 100}), 0);
 }
 
-// No alignment: -0.7 u sum P, and by the numbers of the derivation.
+// Without alignment, the bias is -0.7 u sum P. The variance follows from the numbers of the
+// derivation.
 TEST(Accumulation, BiasAndVarianceByHand) {
   DotModel model = dot_model(machine_named("ascend910b"), format_named("float32"));
   model.rounding.value = Rounding::kTowardZero;
@@ -462,8 +466,8 @@ TEST(Accumulation, BiasAndVarianceByHand) {
   EXPECT_EQ(Accumulation(&model, 8).noise({.columns = 4}, 6).flushed, 0) << "of zeros alone";
 }
 
-// Roundings inside a chunk are added to those of the accumulator: one after the other in chunks of
-// L they have L^2 / 3K of the square of the sum and L / 2 of those of the products.
+// Roundings inside a chunk are added to those of the accumulator. If they are sequential in chunks
+// of L, they have L^2 / 3K of the square of the sum and L / 2 of the squares of the products.
 TEST(Accumulation, VarianceInsideAChunkByHand) {
   DotModel model = dot_model(machine_named("ascend910b"), format_named("float32"));
   model.chunk.value = 8;
@@ -474,16 +478,16 @@ TEST(Accumulation, VarianceInsideAChunkByHand) {
   EXPECT_DOUBLE_EQ(noise.variance, 0x1p-48 / 5 * (4 / 6.0 + 8 / 2.0) * 5);
 }
 
-// Of sums far below the normal range nothing is left but roundings to multiples of 2^-149, each of
-// which has a twelfth of the square.
+// If sums are far below the normal range, only roundings to multiples of 2^-149 are left. The
+// variance of each is a twelfth of the square.
 TEST(Accumulation, VarianceBelowTheNormalRangeByHand) {
   const Accumulation sums(nullptr, 6);
   const AccumulationNoise noise = sums.noise({.square = 0x1p-600, .columns = 4}, 6);
   EXPECT_DOUBLE_EQ(noise.variance, 6 * 4 * std::pow(0x1p-149, 2) / 12);
 }
 
-// Aligned terms: how many of them lose bits depends on how large the partial sums are, which are
-// those of products that add up to nothing in the mean, and more where they do not.
+// The number of aligned terms that lose bits depends on the size of the partial sums. These are the
+// sums of products that add up to 0 in the mean. They are larger if the products do not.
 TEST(Accumulation, VarianceOfAlignedTermsByHand) {
   const DotModel& model = dot_model(machine_named("hopper"), format_named("float16"));
   const Accumulation sums(&model, 32);  // two roundings of 16 products, 25 bits kept of 23
@@ -499,16 +503,16 @@ TEST(Accumulation, VarianceOfAlignedTermsByHand) {
   };
   EXPECT_DOUBLE_EQ(weight(0), by_hand(5));
   EXPECT_DOUBLE_EQ(weight(40), by_hand(40 * 40 + 5));
-  // Of nothing but zeros there is nothing to align.
+  // If all values are zeros, there is nothing to align.
   const AccumulationNoise none = sums.noise({.columns = 4}, 6);
   EXPECT_EQ(none.variance, 0);
   EXPECT_TRUE(std::isfinite(none.deviations));
 }
 
-// Terms are aligned to no less than 2^floor, far above these products of 2^-28: two chunks of four
-// lose a unit 2^(floor - 12) a term and one for the accumulator, and where that meets a finished
-// sum of two lanes three more. Without a floor they are aligned to themselves, or to the sum,
-// 2^-26.
+// Terms are aligned to no less than 2^floor, which is far above these products of 2^-28. Each of
+// two chunks of four loses a unit of 2^(floor - 12) for each term, and one for the accumulator. If
+// the accumulator meets a finished sum of two lanes, it loses three more. Without a floor, terms
+// are aligned to themselves or to the sum, 2^-26.
 TEST(SumBounds, FloorsOfAlignedTermsByHand) {
   DotModel model = dot_model(machine_named("hopper"), format_named("float16"));
   model.chunk.value = 4;
@@ -538,7 +542,7 @@ TEST(SumBounds, FloorsOfAlignedTermsByHand) {
     return sum_bounds(model, 1, 1, 8, factors, factors, {}).error[0] / 0x1p-12;
   };
   EXPECT_NEAR(bound(), 5 * (0x1p-28 + 0x1p-26), 1e-2 * 0x1p-26);
-  // A floor between the products and their sum is that of the first chunk alone.
+  // A floor between the products and their sum matters only in the first chunk.
   model.emax_floor.value = -27;
   EXPECT_NEAR(bound(), 5 * (0x1p-27 + 0x1p-26), 1e-2 * 0x1p-26);
   EXPECT_NEAR(
@@ -547,7 +551,7 @@ TEST(SumBounds, FloorsOfAlignedTermsByHand) {
       5 * (0x1p-26 + 0x1p-25), 1e-2 * 0x1p-25);
 }
 
-// A promotion ends a chunk: what is aligned to the sum after it is cut once more.
+// A promotion ends a chunk. Terms that are aligned to the sum after it are cut once more.
 TEST(SumBounds, PromotionsEndChunks) {
   DotModel model = dot_model(machine_named("hopper"), format_named("float16"));
   model.chunk.value = 4;
@@ -557,13 +561,14 @@ TEST(SumBounds, PromotionsEndChunks) {
     model.promotion_interval.value = interval;
     return sum_bounds(model, 1, 1, 8, ones, ones, {}).error[0];
   };
-  // Cut at 1 and 4; at 1, 4 and, in an accumulator that starts at 0 again, 1: five units of each.
+  // Terms are cut at 1 and 4. With a promotion they are cut at 1, at 4 and, in an accumulator that
+  // starts at 0 again, at 1. Each cut costs five units.
   EXPECT_NEAR(error(8), 5 * 0x1p-12 * (1 + 4), 1e-4);
   EXPECT_NEAR(error(6), 5 * 0x1p-12 * (1 + 4 + 1), 1e-4);
 }
 
-// Far below the normal range a rounding to nearest errs by half of 2^-149, one that cuts by all of
-// it, and sums of nothing by nothing.
+// Far below the normal range, a rounding to nearest errs by half of 2^-149, and a rounding that
+// cuts errs by 2^-149. An empty sum has no error.
 TEST(ElementBounds, BelowTheNormalRangeByHand) {
   const Accumulation plain(nullptr, 6);
   const ElementError tiny = plain.chain_bound({0, 0x1p-170, 0, 0});
@@ -584,7 +589,8 @@ TEST(ElementBounds, BelowTheNormalRangeByHand) {
             20 * 0x1p-260 * (1 + 20 * 0x1p-52));
 }
 
-// The same of sums: 2^-149 a rounding that cuts or not, and half of that for the start's.
+// The same for sums: 2^-149 for each rounding, whether it cuts or not, and half of that for the
+// start value.
 TEST(SumBounds, BelowTheNormalRangeByHand) {
   const DotModel& model = dot_model(machine_named("cpu_fma"), format_named("float32"));
   const std::vector<double> factors(3, 0x1p-140);

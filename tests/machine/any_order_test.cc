@@ -34,7 +34,7 @@ Values normals(std::size_t n) {
   return terms;
 }
 
-// The header's formula, each of its three parts from the terms.
+// Computes the header's formula, with each of its three parts from the terms.
 double variance_by_formula(const Values& terms) {
   const auto n = static_cast<double>(terms.size());
   double sum = 0, squares = 0, low = 0, high = 0;
@@ -90,7 +90,7 @@ TEST(AnyOrderErrors, OfConstantsDriftByTheirRemainders) {
   }
   const Values terms(1000, term);
   EXPECT_NEAR(errors_of(float32_unit(), terms, 0x1p-30).drift, 1000 * remainder, 1e-9);
-  // A unit that cuts: half an ulp of each term, and of 250 sums.
+  // For a unit that cuts: half an ulp for each term, and for 250 sums.
   AnyOrderUnit cuts = float32_unit();
   cuts.truncated = 0.25;
   EXPECT_NEAR(errors_of(cuts, terms, 0x1p-30).drift, 1000 * remainder + 1250 * 0x1p-18, 1e-9);

@@ -1,4 +1,4 @@
-// The scalar dot oracle against MPFR: the exact sum of a chunk, then one rounding.
+// Tests the scalar dot oracle against MPFR: the exact sum of a chunk is rounded once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace {
 
 constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
 
-// By the model's text, with MPFR. Finite operands; infinity comes from overflow alone.
+// Computes the sum from the text of the model, with MPFR. The operands are finite. Infinity comes
+// only from overflow.
 float by_mpfr(int chunk, mpfr_rnd_t mode, std::int64_t n, const double* a, const double* b,
               float c) {
   thread_local oracle::MpfrSum sum(1100);
@@ -97,7 +98,7 @@ bool is_negative_zero(double v) { return v == 0 && std::signbit(v); }
 bool is_positive_zero(double v) { return v == 0 && !std::signbit(v); }
 
 TEST(OracleRulesTest, AChunkIsRoundedOnce) {
-  // 1 + 2^-24 is a tie that goes down; together two of them are not.
+  // 1 + 2^-24 is a tie that is rounded down. 1 + 2 * 2^-24 is not a tie.
   EXPECT_EQ(sum_of({0x1p-24, 0x1p-24}, 1, 4), 0x1.000002p0);
   EXPECT_EQ(sum_of({0x1p-24, 0x1p-24}, 1, 1), 1.0);
   EXPECT_EQ(sum_of({0x1p-24, 0, 0, 0, 0x1p-24}, 1, 4), 1.0);
@@ -175,8 +176,8 @@ TEST(OracleRulesTest, AlignedSumsBeyondFloat32) {
   }
 }
 
-// A sum in order that has gone beyond float32 inside a chunk stays where it is: what joins it is
-// added, and does not turn it.
+// A sum in order that overflows float32 inside a chunk stays infinite. Later terms are added and do
+// not change its sign.
 TEST(OracleRulesTest, OverflowInsideAChunk) {
   DotModel model = dot_model(machine_named("cpu_fma"), format_named("float32"));
   model.chunk.value = 4;
@@ -223,7 +224,8 @@ TEST(OracleRulesTest, RoundedProducts) {
                  {1, Provenance::kAssumed},
                  {"float32", Provenance::kAssumed},
                  {Rounding::kNearestEven, Provenance::kAssumed}};
-  // (1 + 2^-23)^2 = 1 + 2^-22 + 2^-46: the last bit survives only where nothing is rounded before.
+  // (1 + 2^-23)^2 = 1 + 2^-22 + 2^-46: the last bit survives only if the product is not rounded
+  // before it is added.
   const double a = 1 + 0x1p-23, minus_one = -1;
   const double c = -(1 + 0x1p-22);
   EXPECT_EQ(dot_oracle(model, 1, &a, 1, &a, 1, c), 0x1p-46);
@@ -232,8 +234,8 @@ TEST(OracleRulesTest, RoundedProducts) {
   EXPECT_EQ(dot_oracle(model, 1, &a, 1, &minus_one, 1, 0), -a);
 }
 
-// A tree's products are rounded by themselves, aligned ones never: the flag says nothing there, not
-// even where a product is too large for the accumulator.
+// The products of a tree are always rounded separately, and aligned products never are. The flag
+// changes neither, not even if a product is too large for the accumulator.
 TEST(OracleRulesTest, WhereProductsAreRoundedAnyway) {
   DotModel model{"float16",
                  {2, Provenance::kAssumed},
@@ -319,14 +321,14 @@ TEST(OracleRulesTest, Strides) {
   EXPECT_EQ(dot_oracle(model, 3, a, 2, b, 3, 5), 145);
 }
 
-// One chunk of a row of the table on c: the products a_k b_k.
+// Computes one chunk of a row of the table on c, with the products a_k b_k.
 double chunk_on(const char* machine, const char* input, std::vector<double> a,
                 std::vector<double> b, double c) {
   return dot_oracle(dot_model(machine_named(machine), format_named(input)),
                     static_cast<std::int64_t>(a.size()), a.data(), 1, b.data(), 1, c);
 }
 
-// CDNA3, by hand from its description (docs/machines.md). E = 0 where nothing else is said.
+// CDNA3, by hand from its description (docs/machines.md). E is 0 unless a line gives another E.
 TEST(JoinedSumTest, Float16ByHand) {
   const auto sum = [](std::vector<double> a, std::vector<double> b, double c) {
     return chunk_on("cdna3", "float16", std::move(a), std::move(b), c);
@@ -334,15 +336,15 @@ TEST(JoinedSumTest, Float16ByHand) {
   // The accumulator is cut down, not toward zero.
   EXPECT_EQ(sum({1}, {1}, 0x1p-30), 1);
   EXPECT_EQ(sum({1}, {1}, -0x1p-30), 1 - 0x1p-24);
-  // Products are cut toward zero; by their largest alone.
+  // Products are cut toward zero, relative only to their largest.
   EXPECT_EQ(sum({1, -0x1p-12}, {1, 0x1p-13}, 0), 1);
   EXPECT_EQ(sum({0x1p-12, 0x1p-12}, {0x1p-12, 0x1p-14}, 1), 1 + 0x1p-23);
-  // Of the sum 31 bits below the accumulator are left, cut down.
+  // The sum of the products is cut down to 31 bits below E.
   EXPECT_EQ(sum({0x1p-12, 0x1p-12, 0x1p-12}, {0x1p-12, 0x1p-19, 0x1p-19}, 1), 1 + 0x1p-23);
   EXPECT_EQ(sum({0x1p-12, 0x1p-14}, {0x1p-12, 0x1p-14 * 0x1p-4}, 1), 1);  // a tie, to even
   EXPECT_EQ(sum({0}, {1}, 0), 0);
   EXPECT_FALSE(std::signbit(sum({-0.0}, {1}, -0.0)));
-  // A product that is 0 says nothing of E, however large its other factor is.
+  // A product that is 0 does not contribute to E, however large its other factor is.
   EXPECT_EQ(sum({0, 1 + 0x1p-10}, {0x1p15, 0x1p-14}, 0x1p-40), 0x1p-14 + 0x1p-24);
   EXPECT_EQ(sum({0x1p-14, 0}, {0x1p-12, 0x1p15}, 0), 0x1p-26);
   EXPECT_EQ(sum({0x1p-14, 0x1p15}, {0x1p-12, 0}, 0), 0x1p-26);
@@ -359,7 +361,8 @@ TEST(JoinedSumTest, BeyondFloat32) {
   EXPECT_EQ(sum({0x1p63, -0x1p63}, {0x1p64, 0x1p64}, -1), -0x1p103);
 }
 
-// Of 8-bit floats even and odd k are summed apart, and cut down before they meet.
+// For 8-bit floats, the products of even and of odd k are summed separately. Both sums are cut down
+// before they meet.
 TEST(JoinedSumTest, Float8ByHand) {
   const auto sum = [](std::vector<double> a, std::vector<double> b, double c) {
     return chunk_on("cdna3", "float8_e4m3fnuz", std::move(a), std::move(b), c);
@@ -367,12 +370,12 @@ TEST(JoinedSumTest, Float8ByHand) {
   EXPECT_EQ(sum({128, -0x1p-10}, {128, 0x1p-10}, 0), 0x1p14 - 0x1p-10);
   EXPECT_EQ(sum({128, 0x1p-10}, {128, 0x1p-10}, 0), 0x1p14);
   EXPECT_EQ(sum({128, 0, -0x1p-10}, {128, 0, 0x1p-10}, 0), 0x1p14);
-  // What is more than 25 below counts as nothing, and 25 below is cut down.
+  // A term more than 25 binary places below counts as 0. A term 25 places below is cut down.
   EXPECT_EQ(sum({1}, {1}, -0x1p-26), 1);
   EXPECT_EQ(sum({1}, {1}, -0x1p-25), 1 - 0x1p-24);
 }
 
-// CDNA1 and CDNA2: pairs, and what is flushed.
+// CDNA1 and CDNA2 sum in pairs. Only CDNA2 flushes subnormals.
 TEST(PairsTest, ByHand) {
   for (const char* machine : {"cdna1", "cdna2"}) {
     const double tiny = 0x1p-12;  // squared: half an ulp of 1

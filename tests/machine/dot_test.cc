@@ -1,5 +1,5 @@
-// The fast engine against the scalar oracle, bit for bit: every dot model of every machine, every
-// family of hard inputs, odd shapes, every SIMD target, one thread and two.
+// Compares the fast engine with the scalar oracle, bit for bit. Covers every dot model of every
+// machine, every family of hard inputs, odd shapes, every SIMD target, and one and two threads.
 #include "assay/machine/dot.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ std::vector<float> by_oracle(const DotModel& model, const Problem& p) {
   return c;
 }
 
-// The first rows of A with as many rows of k that B's numbers make, as sums of their own.
+// Compares the first rows of A, each with as many rows of k as B's numbers make, as separate sums.
 void expect_rows(const DotModel& model, const Problem& p, const std::string& what) {
   const std::int64_t rows = std::min(p.m, p.n);
   std::vector<double> sums(p.c.begin(), p.c.begin() + rows);
@@ -87,7 +87,7 @@ std::vector<Row> rows() {
   std::vector<Row> all;
   for (const Machine& machine : machines()) {
     for (const DotModel& model : machine.dots) {
-      // Chains of pairs and sums that the accumulator joins are the oracle's own.
+      // The oracle itself computes chains of pairs and sums that the accumulator joins.
       const bool by_oracle = model.sum_bits.value > 0 || model.order.value == ChunkOrder::kPairwise;
       for (const std::string& family : inputs::families()) {
         if (!by_oracle || family == inputs::families().front()) {
@@ -130,7 +130,7 @@ TEST_P(EngineTest, OddShapes) {
   check(13, 67, 48);
 }
 
-// More than one panel in depth, which is 256, and a rest that is no multiple of any chunk.
+// The depth is more than one panel of 256, plus a rest that is no multiple of any chunk.
 TEST_P(EngineTest, DeepProducts) {
   check(5, 35, 257);
   check(7, 3, 600);
@@ -139,7 +139,8 @@ TEST_P(EngineTest, DeepProducts) {
 // More rows than a block holds.
 TEST_P(EngineTest, TallProducts) { check(203, 5, 9); }
 
-// More sums than the engine's registers hold, of every model, deep enough for each of its ways.
+// There are more sums than the engine's registers hold, for every model, and deep enough for each
+// of its paths.
 TEST(EngineShapeTest, ManyRows) {
   for (const Machine& machine : machines()) {
     for (const DotModel& model : machine.dots) {
@@ -154,7 +155,7 @@ TEST(EngineShapeTest, ManyRows) {
   }
 }
 
-// -0 beside 0 is 0, as an accumulator that starts at 0 has it.
+// -0 and 0 add up to 0, as in an accumulator that starts at 0.
 TEST(EngineShapeTest, ANegativeZeroBesideAZero) {
   const double minus_one = -1, zero = 0;
   for (const Machine& machine : machines()) {
@@ -218,8 +219,9 @@ TEST(EngineMixTest, NegativeZeroBesideAWideRow) {
   }
 }
 
-// A tie that one bit decides, from just below it to far away: there float64 is exact, then split
-// sums are, then no fast path is. The sum that it is added to is one product, or many.
+// A tie that one bit decides. The bit lies just below the tie, or far away. First float64 is exact,
+// then only split sums are, and then no fast path is. The other side of the tie is one product, or
+// many.
 TEST(EngineTieTest, OneFarBitDecides) {
   for (const DotModel& model : machine_named("ascend910b").dots) {
     if (model.input == "int8" || model.input == "hfloat32") continue;
@@ -275,8 +277,9 @@ TEST(EngineTieTest, OneBitBeyondFloat64OfAnAccumulatorDecides) {
   expect_oracle(model, p, "54 bits");
 }
 
-// Rows and columns that are 0 but for some k, of as many products as a tile takes a few times. They
-// fill tiles of every target: what pads one counts among its accumulators.
+// Makes rows and columns that are 0 except for some k. The number of products is a few times what a
+// tile takes at once. They fill tiles of every target, because the padding of a tile counts among
+// its accumulators.
 Problem few_products(const std::vector<std::array<double, 3>>& products) {
   constexpr std::int64_t kRows = 24, kColumns = 64, kDepth = 256;
   Problem p{kRows, kColumns, kDepth, {}, {}, std::vector<float>(kRows * kColumns)};
@@ -290,8 +293,8 @@ Problem few_products(const std::vector<std::array<double, 3>>& products) {
   return p;
 }
 
-// What an early stretch of k has left in the accumulator decides a tie of a later one, whose own
-// products float64 sums exactly.
+// An early stretch of k leaves a remainder in the accumulator. It decides a tie in a later stretch,
+// whose own products float64 sums exactly.
 TEST(EngineTieTest, WhatEarlierStretchesLeftDecides) {
   const DotModel& model = dot_model(machine_named("ascend910b"), format_named("bfloat16"));
   for (const int far : {20, 28, 40, 60}) {
@@ -302,8 +305,8 @@ TEST(EngineTieTest, WhatEarlierStretchesLeftDecides) {
   }
 }
 
-// A stretch of which one operand is 0 tells nothing of the accumulator: 2^30 + 2^6, a tie of
-// float32, and the 2^-30 that it began with.
+// If one operand of a stretch is 0, the accumulator may still be nonzero. It starts with 2^-30,
+// which decides a tie of float32, 2^30 + 2^6.
 TEST(EngineTieTest, ZerosTellNothingOfAnAccumulator) {
   const DotModel& model = dot_model(machine_named("ascend910b"), format_named("bfloat16"));
   for (const double of_a : {0.0, 1.0}) {
@@ -354,8 +357,8 @@ TEST(EngineMixTest, LargeAccumulatorsInAnyColumn) {
   }
 }
 
-// Sums of aligned terms about 2^118, up to which tiles take them: products are some 20 bits below,
-// and the last of them are cut.
+// Sums of aligned terms near 2^118, the largest that tiles take. Products are some 20 bits below,
+// and their last bits are cut.
 TEST(EngineMixTest, AlignedSumsOfLargeAccumulators) {
   Random random(118, 1);
   for (const char* machine : {"hopper", "ampere", "blackwell"}) {
@@ -376,7 +379,7 @@ TEST(EngineMixTest, AlignedSumsOfLargeAccumulators) {
   }
 }
 
-// A subnormal accumulator to which zeros are added is the sum: a unit that flushes it gives zero.
+// A subnormal accumulator plus zeros is the sum itself. A unit that flushes it gives zero.
 TEST(EngineMixTest, AlignedSumsOfZerosAndASubnormalAccumulator) {
   for (const bool flushes : {false, true}) {
     DotModel model = dot_model(machine_named("hopper"), format_named("bfloat16"));
@@ -392,8 +395,8 @@ TEST(EngineMixTest, AlignedSumsOfZerosAndASubnormalAccumulator) {
   }
 }
 
-// Sums that round to the smallest subnormals can come to twice what their terms add up to: half of
-// it and a far bit, chunk after chunk, each rounded up.
+// Sums that round to the smallest subnormals can become twice the sum of their terms. Each chunk
+// adds half of the smallest subnormal and a far bit, and is rounded up.
 TEST(EngineTieTest, SubnormalAccumulatorsOutgrowTheirTerms) {
   for (const char* input : {"bfloat16", "float32"}) {
     const DotModel& model = dot_model(machine_named("ascend910b"), format_named(input));
@@ -423,7 +426,7 @@ DotModel with_chunk(const char* input, int chunk) {
           {Rounding::kNearestEven, Provenance::kAssumed}};
 }
 
-// Chunk lengths that no row has yet.
+// Chunk lengths that no row of the table has yet.
 class ChunkTest : public testing::TestWithParam<int> {};
 
 INSTANTIATE_TEST_SUITE_P(Length, ChunkTest, testing::Values(1, 2, 4, 8, 16, 32, 64, 128, 256),
@@ -464,7 +467,7 @@ TEST_P(ChunkTest, LowPartsOfASplitSum) {
   }
 }
 
-// Every parameter away from what the machines have, one at a time.
+// A model in which one parameter has a value that no machine has.
 struct Variant {
   std::string name;
   DotModel model;
@@ -507,7 +510,7 @@ std::vector<Variant> variants() {
   add("fp8_promoted", fp8, [](DotModel& m) { m.promotion_interval.value = 64; });
   add("fp8_12", fp8, [](DotModel& m) { m.kept_bits.value = 12; });
   add("fp8_full_mantissa", fp8, [](DotModel& m) { m.mantissa_bits.value = 0; });
-  // One away from what stands for none.
+  // Values next to the value that means "none".
   add("nearest_of_1_kept_bit", fused, [](DotModel& m) { m.kept_bits.value = 1; });
   add("mantissa_1", fused, [](DotModel& m) { m.mantissa_bits.value = 1; });
   add("flushed_inputs", fused, [](DotModel& m) { m.flush_inputs.value = true; });
@@ -521,10 +524,10 @@ std::vector<Variant> variants() {
   add("aligned_float16_accumulator", hopper, [](DotModel& m) { m.accumulator.value = "float16"; });
   add("aligned_sequential", hopper, [](DotModel& m) { m.order.value = ChunkOrder::kSequential; });
   add("joined_1", hopper, [](DotModel& m) { m.sum_bits.value = 1; });
-  // Where a floor begins to matter beside the smallest normal of float32.
+  // The smallest floors that matter beside the smallest normal of float32.
   add("floor_at_the_least", hopper, [](DotModel& m) { m.emax_floor.value = 25 - 126; });
   add("floor_above_the_least", hopper, [](DotModel& m) { m.emax_floor.value = 25 - 125; });
-  // Of a and b in different formats.
+  // a and b in different formats.
   add("float8_by_another", fp8, [](DotModel& m) { m.other_input = "float8_e5m2"; });
   add("float8_by_another_exchanged", fp8, [](DotModel& m) {
     m.input = "float8_e5m2";
@@ -544,7 +547,7 @@ std::vector<Variant> variants() {
   return all;
 }
 
-// A of one format, and B and C of another's.
+// Makes A in one format, and B and C in another.
 Problem make_for(const DotModel& model, const std::string& family, std::int64_t m, std::int64_t n,
                  std::int64_t k) {
   Problem p = inputs::make(family, format_named(model.b_input()), m, n, k, 4);
@@ -571,7 +574,7 @@ TEST_P(VariantTest, EveryFamily) {
   }
 }
 
-// The parts' sums, met as the parts say, by hand.
+// Adds the sums of the parts as the parts prescribe, by hand.
 float met(const KParts& parts, float start, std::vector<float> sums) {
   const auto add = [&](float x, float y) {
     const float sum = x + y;
@@ -593,8 +596,8 @@ float met(const KParts& parts, float start, std::vector<float> sums) {
   return start;
 }
 
-// Parts of K, each from 0 with its promotion, of one size and of several, in every order and
-// format.
+// Parts of K, of one size and of several, in every order and format. Each part starts from 0 with
+// its own promotion.
 TEST_P(VariantTest, SplitOverBlocks) {
   const DotModel& model = GetParam().model;
   const Format& half = format_named("float16");
@@ -627,7 +630,7 @@ TEST_P(VariantTest, SplitOverBlocks) {
                                                        *parts.part, static_cast<double>(sum))));
             first = last;
           }
-          // One part is no split: its sum starts from what is there.
+          // One part is not a split. Its sum starts from the given value.
           const float wanted =
               parts.is_split() ? met(parts, p.c[at], sums) : sum_of(0, p.k, p.c[at]);
           ASSERT_EQ(inputs::bits(c[at]), inputs::bits(wanted))

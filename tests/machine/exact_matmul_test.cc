@@ -52,7 +52,8 @@ Product zeros(std::int64_t m, std::int64_t n, std::int64_t k) {
           std::vector<double>(at(m * n))};
 }
 
-// |result - exact| <= ulp, or the a-priori bound of Dot2 where that is larger: (n u)^2 sum |a b|.
+// Expects |result - exact| <= ulp, or the a-priori bound of Dot2 if that is larger: (n u)^2 sum |a
+// b|.
 void expect_close(const Product& p, const std::string& what) {
   const auto result = p.run();
   oracle::MpfrSum sum, sizes;
@@ -121,7 +122,7 @@ TEST_P(ExactMatmulTest, IllConditionedSums) {
       p.b[term] = random.normal();
       sum.add_product(p.a[term], p.b[term]);
     }
-    // Two last products that take nearly all of it away: some 2^-35 of it is left.
+    // The last two products cancel nearly all of the sum. About 2^-35 of it is left.
     p.a[39] = -sum.nearest();
     p.b[39] = 1;
     p.a[40] = (1 + random.uniform()) * 0x1p-15;
@@ -208,7 +209,8 @@ TEST_P(ExactMatmulTest, Specials) {
   EXPECT_EQ(sum({1e308, -5e307}, 3), 5e307);
 }
 
-// What each element must be: by MPFR, rounded once; of specials by float64 arithmetic.
+// Returns the exact value of each element, computed by MPFR and rounded once. Special values are
+// computed in float64 arithmetic.
 std::vector<double> expected_of(const Product& p) {
   std::vector<double> out = p.c;
   oracle::MpfrSum sum(4400);  // from 2^-2148 to beyond 2^2048
@@ -264,7 +266,7 @@ TEST_P(ExactMatmulTest, TilesRoundOnce) {
   }
 }
 
-// One row beyond a block of rows of A, whatever rows a tile of the target has.
+// One row more than a block of rows of A, for any tile height of the targets.
 TEST_P(ExactMatmulTest, ARowBeyondABlock) {
   for (const std::int64_t rows : {41, 43, 46, 49, 97}) {
     const auto drawn = inputs::make("normal", format_named("bfloat16"), rows, 40, 260, 6);
@@ -273,7 +275,7 @@ TEST_P(ExactMatmulTest, ARowBeyondABlock) {
   }
 }
 
-// What no pair of float64 holds, in one tile of many or in all of them.
+// Sums that no pair of float64 can hold, in one tile of many or in all tiles.
 TEST_P(ExactMatmulTest, TilesOfEveryRange) {
   Random random(32, 5);
   for (const int spread : {0, 15, 24, 30, 45, 60, 200, 500}) {
@@ -291,15 +293,16 @@ TEST_P(ExactMatmulTest, TilesOfEveryRange) {
       const std::string what =
           "spread " + std::to_string(spread) + ", bits " + std::to_string(bits);
       expect_rounded_once(p, what);
-      for (std::int64_t i = 0; i < 4 * p.k; ++i) p.a[at(i)] = 1;  // the first rows alone are easy
+      for (std::int64_t i = 0; i < 4 * p.k; ++i) p.a[at(i)] = 1;  // only the first rows are easy
       for (double& v : p.b) v = std::ldexp(v, -spread);
       expect_rounded_once(p, "easy rows, " + what);
     }
   }
 }
 
-// Ties that a bit of one product decides, far below what a sum of float64 or its error carries, in
-// shapes that are and are not added by tiles, so that no way of adding may round before the end.
+// Ties that one bit of one product decides. The bit is far below what a float64 sum or its error
+// carries. Some shapes are added by tiles and others are not, so that no path may round before the
+// end.
 TEST_P(ExactMatmulTest, TiesInEveryShape) {
   Random random(32, 8);
   constexpr std::int64_t kDepth = 256;
@@ -343,7 +346,7 @@ TEST_P(ExactMatmulTest, TiesInEveryShape) {
   }
 }
 
-// Sums on the way to which float64 overflows, and products below its range.
+// Sums whose partial sums overflow float64, and products below its range.
 TEST_P(ExactMatmulTest, EveryExponent) {
   Random random(32, 9);
   for (const auto& [m, n] : {std::array<std::int64_t, 2>{1, 3}, {7, 1}, {13, 37}}) {
@@ -415,8 +418,8 @@ TEST_P(ExactMatmulTest, NegativeZeros) {
     EXPECT_TRUE(std::signbit(v));  // as float64 arithmetic, and the dot models
 }
 
-// Products near the end of float64's range, which no tile may drop: a few that are far below it,
-// and sums that leave it.
+// Products near the largest float64, which no tile may drop, a few products far below it, and sums
+// that overflow.
 TEST_P(ExactMatmulTest, TilesOfHugeProducts) {
   Random random(32, 7);
   for (const int exponent : {480, 490, 495, 497, 500, 505, 508, 511}) {
@@ -431,8 +434,9 @@ TEST_P(ExactMatmulTest, TilesOfHugeProducts) {
   }
 }
 
-// Sums of 54 bits, one more than float64 holds, where each product alone fits: what is lost of one
-// 1 after the other decides. Of half that size float64 has every sum.
+// Each product fits in float64, but the largest sums have 54 bits, one more than float64 holds.
+// Float64 would lose each 1 if it added them one after the other. If the large product is half that
+// size, float64 holds every sum.
 TEST_P(ExactMatmulTest, TilesThatJustDoNotFit) {
   for (const int bits : {52, 53, 54}) {
     for (const int scale : {-400, -30, 0, 200}) {
@@ -453,8 +457,8 @@ TEST_P(ExactMatmulTest, TilesThatJustDoNotFit) {
   }
 }
 
-// The same where each stretch of k fits by itself, or what the sum began with does, but not all of
-// them together: of a 1 after the other nothing is lost.
+// The same sums in several stretches of k. Each stretch fits in float64, and so does the initial
+// value, but their total does not. No 1 may be lost, although each comes in another stretch.
 TEST_P(ExactMatmulTest, StretchesThatJustDoNotFit) {
   for (const int bits : {52, 53, 54}) {
     const double large = std::ldexp(1.0, bits - 1);
@@ -474,8 +478,8 @@ TEST_P(ExactMatmulTest, StretchesThatJustDoNotFit) {
   }
 }
 
-// Multiples of powers of two so large that float64 has no number of 53 bits more: what a sum began
-// with outlives two products that cancel.
+// The products are multiples of such large powers of two that no float64 of 53 bits also holds the
+// initial value. It must survive two products that cancel.
 TEST_P(ExactMatmulTest, AStartBesideHugeProducts) {
   Product p = zeros(13, 40, 130);
   for (std::int64_t i = 0; i < p.m; ++i) p.a[at(i * p.k)] = p.a[at(i * p.k + 128)] = 0x1p486;
@@ -487,8 +491,8 @@ TEST_P(ExactMatmulTest, AStartBesideHugeProducts) {
   for (const double v : p.run()) ASSERT_EQ(v, 1);
 }
 
-// Beside sums of few bits that are taken in two parts, a sum of nothing but -0 keeps its sign: of a
-// row whose products are -0, from -0 and from +0, at every place of its tile.
+// Beside sums of few bits that are taken in two parts, a sum of only -0 keeps its sign. It is a row
+// whose products are -0, added to -0 and to +0, at every place of its tile.
 TEST_P(ExactMatmulTest, NegativeZerosBesideWideSums) {
   Random random(32, 8);
   for (std::int64_t zero = 0; zero < 13; ++zero) {

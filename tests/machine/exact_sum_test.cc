@@ -118,7 +118,8 @@ TEST(ExactSumTest, NearestOfEveryFloat64) {
   }
   const double smallest = 0x1p-1074, largest = std::numeric_limits<double>::max();
   for (const double sign : {1.0, -1.0}) {
-    // Half of the smallest number is rounded to even, more than half of it up; 1.5 of it is a tie.
+    // Half of the smallest number is rounded to even, and more than half is rounded up. 1.5 of it
+    // is a tie.
     ASSERT_NO_FATAL_FAILURE(check({{sign * smallest, 0.5},
                                    {sign * smallest, smallest},
                                    {sign * smallest, -smallest},
@@ -172,7 +173,7 @@ TEST(ExactSumTest, ZerosAddNothing) {
 }
 
 TEST(ExactSumTest, CarriesRunThroughTheWholeRegister) {
-  // 2^126 - 2^-149 has ones from end to end; the next addition carries through all of them.
+  // 2^126 - 2^-149 is all ones. The next addition carries through all of them.
   for (const double sign : {1.0, -1.0}) {
     ExactSum sum;
     sum.add(sign * 0x1p126);
@@ -203,7 +204,7 @@ TEST(ExactSumTest, SecondRoundingIsInnocent) {
   for (int round = 0; round < 20000; ++round) {
     ExactSum sum;
     MpfrSum exact;
-    // A float32, half its last place, and dust: the tie and both its sides.
+    // A float32, half its last place, and a tiny term: the tie and both of its sides.
     const int exponent = static_cast<int>(random.below(200)) - 120;
     const double base = std::ldexp(static_cast<double>(8388608 + random.below(8388608)), exponent);
     const double sign = random.below(2) != 0 ? 1 : -1;

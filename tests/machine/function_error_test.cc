@@ -1,4 +1,5 @@
-// The table of function errors: complete for every machine's unit, and what a row lets be.
+// Tests the table of function errors: it is complete for every machine's unit, and each row allows
+// the right results.
 #include "assay/machine/function_error.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +59,7 @@ TEST(FunctionErrorTest, CudasFigures) {
   EXPECT_EQ(function_library("cann").how, Provenance::kAssumed);
 }
 
-// What is taken for a vendor that publishes nothing.
+// The assumed errors for a vendor that publishes none.
 TEST(FunctionErrorTest, CannsFigures) {
   for (const char* dtype : {"float16", "float32"}) {
     for (const char* function : {"exp", "log", "sqrt", "rsqrt", "tanh", "erf"}) {
@@ -67,7 +68,7 @@ TEST(FunctionErrorTest, CannsFigures) {
   }
 }
 
-// What a CPU's library is taken to be within.
+// The assumed errors of a CPU's library.
 TEST(FunctionErrorTest, TheCLibrarysFigures) {
   for (const char* dtype : {"float32", "float64"}) {
     for (const char* function : {"exp", "log", "rsqrt", "erf"}) {
@@ -124,9 +125,10 @@ TEST(FunctionErrorTest, CoversEmulation) {
   EXPECT_NEAR(largest_function_error("exp", format_named("float16")), 3 * 0x1p-11, 1e-5);
 }
 
-// n ulps of the correctly rounded result are 2 n u of it and its own rounding u more, all of a
-// number that is off by u itself; beside it stand 2^-50 for emulation in float64 and the golden
-// result. Of float64 functions emulation is off by 5 u at most, and the golden result by 1.1 u.
+// An error of n ulps of the correctly rounded result is a relative error of 2 n u. The rounding of
+// that result adds u. Both refer to a number that is itself off by u. Another 2^-50 allows for
+// emulation in float64 and for the golden result. For float64 functions, emulation is off by 5 u at
+// most, and the golden result by 1.1 u.
 TEST(FunctionErrorTest, RelativeErrorsByHand) {
   const Format &single = format_named("float32"), &half = format_named("float16"),
                &wide = format_named("float64");
@@ -148,7 +150,7 @@ TEST(FunctionErrorTest, RelativeErrorsByHand) {
   }
 }
 
-// What users are shown: each library with its source and every one of its rows.
+// The text for users names each library with its source and all of its rows.
 TEST(FunctionErrorTest, TheTextNamesEveryRow) {
   const std::string text = function_libraries_text();
   std::size_t at = 0, rows = 0;

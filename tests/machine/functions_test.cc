@@ -1,4 +1,5 @@
-// The vector unit's functions against MPFR, and their arrays against the scalar oracle.
+// Tests the vector unit's functions against MPFR, and their array versions against the scalar
+// oracle.
 #include "assay/machine/functions.h"
 
 #include <gtest/gtest.h>
@@ -61,8 +62,9 @@ class Mpfr {
     }
     return wide_;
   }
-  // Rounded once: toward zero in float64 with the last bit set where that is inexact, which a
-  // following rounding to 24 bits or fewer does not notice.
+  // Returns the result rounded once. The value is first rounded toward zero in float64. If that is
+  // inexact, its last bit is set, and a following rounding to 24 bits or fewer gives the right
+  // result.
   double rounded(const Format& f, VectorOp op, double x) {
     mpfr_srcptr exact = function(op, x);
     double odd = mpfr_get_d(exact, MPFR_RNDZ);
@@ -110,7 +112,8 @@ TEST(FunctionsTest, Of16BitsAreCorrectlyRounded) {
   }
 }
 
-// Where functions are hard: near 0 and 1, where they over- and underflow, saturate, cancel.
+// Returns the points that are hard for functions: near 0 and 1, and points of overflow, underflow,
+// saturation and cancellation.
 std::vector<double> hard_points(const Format& f, int count, std::uint64_t stream) {
   Random random(60, stream);
   const double ends[] = {0.0,           -0.0,          kInfinity,  -kInfinity,    kNan,
@@ -197,13 +200,13 @@ TEST(FunctionsTest, SpecialValues) {
     EXPECT_EQ(float64_of(op, -kInfinity), -1);
   }
   for (const VectorOp op : kFunctions) EXPECT_TRUE(std::isnan(float64_of(op, kNan)));
-  // A NaN that comes in keeps its sign.
+  // The sign of an input NaN is kept.
   for (const double sign : {1.0, -1.0}) {
     const double nan = std::copysign(kNan, sign);
     EXPECT_EQ(std::signbit(tanh_float64(nan)), sign < 0);
     EXPECT_EQ(std::signbit(erf_float64(nan)), sign < 0);
   }
-  // A NaN that is made has no sign, on every processor.
+  // A new NaN has no sign, on every processor.
   EXPECT_FALSE(std::signbit(log_float64(-1)));
   EXPECT_FALSE(std::signbit(log_float64(-kInfinity)));
   const auto saturating = unit_of("float16", Overflow::kSaturate, Subnormals::kFlush);

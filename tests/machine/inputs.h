@@ -1,4 +1,4 @@
-// Operands that are hard on a matrix product: each family aims at one way of going wrong.
+// Operands that are hard for a matrix product. Each family targets one way of going wrong.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Problem {
   std::vector<float> c;
 };
 
-// What one family draws. `width` is the input's number of significant bits.
+// The random draws of one family.
 struct Source {
   const Format& format;
   Random& random;
@@ -64,7 +64,7 @@ inline const std::vector<std::string>& families() {
   return names;
 }
 
-// The operands of a family; the same for the same arguments everywhere.
+// Returns the operands of a family. The same arguments give the same operands on every machine.
 inline Problem make(const std::string& family, const Format& format, std::int64_t m, std::int64_t n,
                     std::int64_t k, std::uint64_t stream) {
   Random random(30, stream);
@@ -95,7 +95,7 @@ inline Problem make(const std::string& family, const Format& format, std::int64_
   if (family == "cancelling" || family == "cancelling_wide") {
     const bool wide = family == "cancelling_wide";
     if (wide) fill([&] { return draw.wide(12); });
-    // Every second product takes the one before it away, but for the last bit now and then.
+    // Every second product cancels the one before it, except for the last bit in some cases.
     for (std::int64_t i = 0; i < m; ++i) {
       for (std::int64_t kk = 1; kk < k; kk += 2) {
         p.a[at(i * k + kk)] = -p.a[at(i * k + kk - 1)];
@@ -124,7 +124,7 @@ inline Problem make(const std::string& family, const Format& format, std::int64_
   if (family == "signed_zeros") {
     fill([&] { return draw.one_of({0.0, -0.0, 0.0, -0.0, 1.0, -1.0}); });
     fill_c([&] { return random.below(2) != 0 ? 0.0 : -0.0; });
-    for (std::int64_t kk = 0; kk < k; ++kk) {  // products of -0 alone in the first row
+    for (std::int64_t kk = 0; kk < k; ++kk) {  // the products of the first row are all -0
       p.a[at(kk)] = -0.0;
       for (std::int64_t j = 0; j < n; j += 2) p.b[at(kk * n + j)] = 1.0;
     }
@@ -138,7 +138,8 @@ inline Problem make(const std::string& family, const Format& format, std::int64_
     fill_c([&] { return static_cast<double>(random.below(33554432)) - 16777216; });
   }
   if (family == "exact_ties" || family == "near_ties") {
-    // C has its last bit at 1; products are halves, and near a tie dust far below it.
+    // The last bit of C is 1. Products are halves, and near a tie there is a tiny term far below
+    // it.
     const std::vector<double> halves = {0.5, -0.5, 1.5, -1.5};
     const std::vector<double> dusty = {0.5, -0.5, 0x1p-13, -0x1p-14, 1.0};
     for (double& v : p.b) v = draw.one_of(family == "near_ties" ? dusty : halves);

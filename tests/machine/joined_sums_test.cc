@@ -1,5 +1,5 @@
-// The vector kernel of sums that an accumulator meets afterwards, against the oracle of the dot
-// engine, on every SIMD target.
+// Tests the vector kernel for sums that are added to an accumulator afterwards, against the oracle
+// of the dot engine, on every SIMD target.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ TEST_P(JoinedSums, AreThoseOfTheOracle) {
   const DotModel& model = dot_model(machine_named(name), f);
   Random random(20261129, 5);
   for (int round = 0; round < 60; ++round) {
-    // The last sums go on after a stretch of the kernel.
+    // The last sums continue after one stretch of the kernel.
     const std::int64_t m = 1 + round % 3, n = 1 + round % 11,
                        k = round == 59 ? 4200 : 1 + 7 * (round % 13);
     const int spread = round % 4 * 8, kind = round % 5;

@@ -1,4 +1,4 @@
-// How sums of parts meet, by hand.
+// Tests by hand how the sums of parts are added.
 #include "assay/machine/k_parts.h"
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@ TEST(KParts, AreSplitFromTwoOn) {
   EXPECT_EQ(parts.begin(2), 34);
 }
 
-// 2049 lies between two numbers of float16, 2048 and 2050, and is float32's; 1 + 2^-24 lies between
-// two of float32's.
+// 2049 lies between two numbers of float16, 2048 and 2050, and is a number of float32. 1 + 2^-24
+// lies between two numbers of float32.
 TEST(KParts, RoundAsTheySay) {
   const Format& half = format_named("float16");
   const KParts plain, both{{}, PartOrder::kAscending, &half, &half};

@@ -40,8 +40,8 @@ TEST(MachinesTest, RowsAreComplete) {
   }
 }
 
-// docs/machines.md: the cube unit accumulates in float32; 4 products a rounding for float32, 16 for
-// 16 bits.
+// docs/machines.md: the cube unit accumulates in float32. It rounds after 4 products for float32,
+// and after 16 products for 16-bit inputs.
 TEST(MachinesTest, Ascend910b) {
   const Machine& machine = machine_named("ascend910b");
   for (const auto& [input, chunk] : {std::pair("float16", 16), {"bfloat16", 16}, {"float32", 4}}) {
@@ -80,9 +80,9 @@ TEST(MachinesTest, TensorCores) {
   }
 }
 
-// How each parameter is known, a letter each in the order of DotModel: chunk, accumulator,
-// rounding, order, kept bits, alignment, floor of emax, mantissa, rounded products, flushed inputs,
-// flushed sums, promotion, sum bits, interleave, reach, overflow.
+// Returns the provenance of each parameter, one letter each in the order of DotModel: chunk,
+// accumulator, rounding, order, kept bits, alignment, floor of emax, mantissa, rounded products,
+// flushed inputs, flushed sums, promotion, sum bits, interleave, reach, overflow.
 std::string how_known(const DotModel& m) {
   std::string letters;
   for (const Provenance how :
@@ -95,8 +95,8 @@ std::string how_known(const DotModel& m) {
   return letters;
 }
 
-// What a table claims to be measured rests on recordings, and what it claims to be documented on a
-// vendor's or a published text: docs/machines.md says which of them are.
+// A parameter that a table calls measured rests on recordings. A parameter that it calls documented
+// rests on a vendor's text or a published one. docs/machines.md lists the evidence.
 TEST(MachinesTest, HowEachParameterIsKnown) {
   const struct {
     const char *machine, *input, *letters;
@@ -149,7 +149,8 @@ TEST(MachinesTest, HowEachParameterIsKnown) {
   for (const auto& row : rows) {
     const DotModel& model = dot_model(machine_named(row.machine), format_named(row.input));
     EXPECT_EQ(how_known(model), row.letters) << row.machine << " " << row.input;
-    // Of pairs, and of a processor without fused multiply-adds (docs/machines.md).
+    // Products are rounded in pairs, and on a processor without fused multiply-adds
+    // (docs/machines.md).
     const std::string machine = row.machine;
     const bool rounds = machine == "cpu_mul_add" || model.order.value == ChunkOrder::kPairwise;
     EXPECT_EQ(model.round_products.value, rounds) << row.machine << " " << row.input;
@@ -166,7 +167,7 @@ TEST(MachinesTest, HowEachParameterIsKnown) {
   EXPECT_EQ(all, std::size(rows));
 }
 
-// docs/machines.md: plain cores, integers, and what is known from publications alone.
+// docs/machines.md: plain cores, integers, and units that are known only from publications.
 TEST(MachinesTest, OtherUnits) {
   const DotModel& plain = dot_model(machine_named("hopper"), format_named("float32"));
   EXPECT_EQ(plain.chunk.value, 1);
@@ -229,7 +230,7 @@ TEST(MachinesTest, WhatIsUnknownIsNamed) {
             "the matrix unit of exact takes (none), not float32");
 }
 
-// Every parameter of a model that a variant can set: name, value, how it is known.
+// Every parameter of a model that a variant can set: its name, its value, and its provenance.
 struct Parameter {
   std::string name;
   int value;
@@ -255,8 +256,9 @@ std::vector<Parameter> parameters(const DotModel& m) {
   return all;
 }
 
-// A setting changes its own parameter in every model of floats, which is then assumed however the
-// row's was known; nothing else changes, and models of integers do not.
+// A setting changes its own parameter in every model of floats. The parameter is then assumed,
+// whatever the provenance in its row was. Nothing else changes, and models of integers do not
+// change.
 TEST(VariantsTest, WhatIsSetIsAssumed) {
   const std::vector<std::pair<const char*, int>> settings = {
       {"chunk=77", 77},
@@ -320,7 +322,8 @@ TEST(VariantsTest, ParametersOfSomeRowsAlone) {
             "machine 'cpu_fma,sum_bits=31': sum_bits is of terms that are aligned: give kept_bits");
 }
 
-// Each whole number that a variant sets has a smallest and a largest value, and both are taken.
+// Each whole number that a variant can set has a smallest and a largest value, and both are
+// accepted.
 TEST(VariantsTest, RangesOfWholeNumbers) {
   struct Range {
     const char *base, *name;
@@ -354,8 +357,9 @@ TEST(VariantsTest, RangesOfWholeNumbers) {
   }
 }
 
-// The cube unit adds 8 products of hfloat32 between two roundings: with 2^24 and 1, half a spacing,
-// a quarter more decides where it is among the 8, and comes too late where it is the ninth.
+// The cube unit adds 8 products of hfloat32 between two roundings. The first products are 2^24 and
+// 1, which is half a spacing. Another quarter decides the rounding if it is among the 8 products.
+// As the ninth product it comes too late.
 TEST(MachinesTest, EightProductsOfHfloat32AreAddedBeforeARounding) {
   const DotModel& model = dot_model(machine_named("ascend910b"), format_named("hfloat32"));
   const auto sum = [&](std::size_t quarter) {
@@ -374,7 +378,7 @@ TEST(MachinesTest, EightProductsOfHfloat32AreAddedBeforeARounding) {
   EXPECT_EQ(model.chunk.how, Provenance::kAssumed);
 }
 
-// The text of the libraries has a line for each dtype of each of them.
+// The text has one line for each dtype of each library.
 TEST(FunctionLibraries, EachDtypeOfALibraryIsALine) {
   std::map<std::string, std::vector<std::string>> wanted, found;
   for (const FunctionError& row : function_errors()) {

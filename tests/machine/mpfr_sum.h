@@ -37,7 +37,7 @@ class MpfrSum {
   // Rounded once, subnormals and overflow included.
   float nearest_float32() const { return mpfr_get_flt(sum_, MPFR_RNDN); }
   float float32(mpfr_rnd_t mode) const { return mpfr_get_flt(sum_, mode); }
-  // Toward zero, then the last bit set where that was inexact.
+  // Rounds toward zero, and sets the last bit if that is inexact.
   double to_odd() const {
     const double v = mpfr_get_d(sum_, MPFR_RNDZ);
     if (mpfr_cmp_d(sum_, v) == 0) return v;

@@ -1,5 +1,5 @@
-// Products read and write nothing behind their operands: each ends where a page begins that may not
-// be touched.
+// Tests that products read and write nothing behind their operands. Each operand ends before a page
+// that may not be accessed.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -61,7 +61,7 @@ std::vector<double> small_numbers(std::int64_t count) {
   return values;
 }
 
-// Of whole numbers, whose sums are exact in any order.
+// Returns sums of whole numbers, which are exact in any order.
 std::vector<double> whole_sums(const Sizes& s, const std::vector<double>& a,
                                const std::vector<double>& b) {
   std::vector<double> sums(at(s.m * s.n), 1.0);
@@ -90,7 +90,7 @@ TEST(OperandEdges, OfTheReferenceProduct) {
   }
 }
 
-// A way of each kind through the engine: chains, exact chunks, aligned sums and the oracle.
+// One path of each kind through the engine: chains, exact chunks, aligned sums and the oracle.
 TEST(OperandEdges, OfTheEngine) {
   const std::array<std::array<const char*, 2>, 6> units = {{{"cpu_fma", "float32"},
                                                             {"cpu_mul_add", "float32"},

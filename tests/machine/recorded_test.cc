@@ -1,7 +1,7 @@
-// Numbers of the accumulation, bit for bit as they were recorded: they are the same on every host.
-// What they should be accumulation_test.cc and uncertain_test.cc ask; these notice where the last
-// bit of one is another. A line that does not agree is printed as it is now: where the change is
-// meant, that takes the old line's place.
+// Compares numbers of the accumulation with recorded values, bit for bit. They are the same on
+// every host. accumulation_test.cc and uncertain_test.cc test whether the numbers are right. These
+// tests notice if the last bit of one changes. They print the new line for each line that differs.
+// If the change is intended, the new line replaces the old one.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -43,7 +43,7 @@ struct Row {
   std::string noise, elements, sums;
 };
 
-// Factors of many sizes, subnormal ones and zeros among them.
+// Returns factors of many sizes, among them subnormal ones and zeros.
 std::vector<double> factors(const Format& f, std::size_t count, Random& random) {
   std::vector<double> values;
   for (std::size_t i = 0; i < count; ++i) {
@@ -214,7 +214,7 @@ TEST(MachineRecorded, NoiseAndBounds) {
   }
 }
 
-// Functions at the borders between their pieces, at both sides.
+// Functions on both sides of the borders between their pieces.
 TEST(MachineRecorded, Functions) {
   std::vector<std::string> lines;
   const auto add = [&](const char* name, double (*function)(double),

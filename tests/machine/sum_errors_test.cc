@@ -49,7 +49,7 @@ std::vector<std::string> all_machines() {
   return names;
 }
 
-// Kinds of operands, each with another part of the theory.
+// Kinds of operands. Each uses a different part of the theory.
 constexpr const char* kKinds[] = {"normal",    "one sign", "few bits", "many sizes",
                                   "subnormal", "sparse",   "constant", "cancelling"};
 
@@ -141,7 +141,7 @@ std::string machine_of(const testing::TestParamInfo<std::string>& info) {
 INSTANTIATE_TEST_SUITE_P(Machines, SumErrorsOfKernel, testing::ValuesIn(all_machines()),
                          machine_of);
 
-// Blocks of rows and stripes of columns: what a sum is told does not depend on its place.
+// The errors of a sum do not depend on its place in blocks of rows and stripes of columns.
 TEST(SumErrorsOfBlocks, AreThoseOfEachSum) {
   Random random(20261129, 4);
   const DotModel& model = dot_model(machine_named("hopper"), format_named("float16"));

@@ -1,4 +1,5 @@
-// Sums by lanes, halves and two stages: schedules against the scalar oracle, and trees by hand.
+// Tests sums by lanes, halves and two stages: their schedules against the scalar oracle, and their
+// trees by hand.
 #include "assay/machine/sum_plan.h"
 
 #include <gtest/gtest.h>
@@ -198,8 +199,8 @@ TEST(SumPlanTest, DepthIsTheLongestPath) {
   EXPECT_EQ(depth({lanes(8)}, 1), std::pair(std::int64_t{0}, std::int64_t{0}));
 }
 
-// Neighbouring additions are one entry, which a unit does at once; those that follow from one
-// another, or go to one place, are not.
+// Neighbouring additions are one entry, which a unit does at once. Additions that depend on each
+// other or have the same target are separate.
 TEST(SumPlanTest, NeighboursAreOneEntry) {
   const auto entries = [](const SumPlan& plan, std::int64_t n) {
     std::string text;

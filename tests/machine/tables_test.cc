@@ -19,7 +19,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// Chunk, accumulator, rounding and order; then what is set beyond a plain sum.
+// Chunk, accumulator, rounding and order, and then the parameters beyond a plain sum.
 std::string dot_text(const DotModel& m) {
   std::string text = formatted("{} {} {} {} {}", m.input, m.chunk.value, m.accumulator.value,
                                rounding_name(m.rounding.value), order_word(m.order.value));
@@ -111,8 +111,8 @@ TEST(Tables, MatrixUnits) {
   EXPECT_EQ(lines, wanted);
 }
 
-// Overflow, subnormals, multiply-add, tanh, library and what int8 is made of, each with the first
-// letter of how it is known; then the formats: unit and repeat.
+// Overflow, subnormals, multiply-add, tanh, library and the operations that int8 is made of, each
+// with the first letter of its provenance. Then the formats: unit and repeat.
 TEST(Tables, VectorUnits) {
   const auto letter = [](Provenance how) { return provenance_word(how).substr(0, 1); };
   Lines lines;
@@ -150,7 +150,8 @@ TEST(Tables, VectorUnits) {
   EXPECT_EQ(lines, wanted);
 }
 
-// Library, dtype and ulps of exp, log, sqrt, rsqrt, tanh and erf, in this order; -1: it has none.
+// Library, dtype and ulps of exp, log, sqrt, rsqrt, tanh and erf, in this order. -1 means that the
+// library does not have the function.
 TEST(Tables, UlpsOfFunctions) {
   const struct {
     const char *library, *dtype;
@@ -201,8 +202,8 @@ TEST(Tables, LibrariesOfFunctions) {
   EXPECT_EQ(fast_functions_of("libm"), nullptr);
 }
 
-// What a result may be at 0, at values that a bound by size alone would let be, at float64's ends
-// and at those of the range with absolute bounds.
+// Tests the range of a result at 0, at values that a bound by size only would ignore, at the ends
+// of float64, and at the ends of the intervals with absolute bounds.
 TEST(Tables, RangesAtTheirEnds) {
   const auto range = [](const char* library, const char* function, const char* dtype, double x,
                         double exact) {
@@ -216,7 +217,7 @@ TEST(Tables, RangesAtTheirEnds) {
   EXPECT_EQ(range("libm", "sqrt", "float32", 2, std::sqrt(2.0)),
             wanted(static_cast<double>(std::sqrt(2.0f)), static_cast<double>(std::sqrt(2.0f))));
   EXPECT_EQ(range("libm", "sqrt", "float64", 4, 2), wanted(2, 2));
-  // Of float64 results one ulp more, where there is any.
+  // The range of a float64 result is one ulp wider, unless its error is 0 ulps.
   EXPECT_EQ(range("libm", "exp", "float64", 0, 1), wanted(1 - 0x1p-51, 1 + 0x1p-51));
   EXPECT_EQ(range("libm", "tanh", "float64", 1, 0.75),
             wanted(0.75 - 3 * 0x1p-53, 0.75 + 3 * 0x1p-53));
@@ -228,7 +229,7 @@ TEST(Tables, RangesAtTheirEnds) {
   EXPECT_EQ(range("cuda_fast", "tanh", "float32", -1, -0.5),
             wanted(-0.5 - 0x1p-12, -0.5 + 0x1p-12));
   EXPECT_EQ(range("cuda", "log", "float32", 0, -HUGE_VAL), wanted(-HUGE_VAL, -HUGE_VAL));
-  // floor(1.173 |x|) counts whole units alone.
+  // floor(1.173 |x|) counts only whole units.
   const FunctionError& fast = *find_function_error("cuda_fast", "exp", format_named("float32"));
   for (const auto& [x, ulps] : {std::pair(0.0, 2), {0.8, 2}, {0.86, 3}, {-1.7, 3}, {-1.71, 4}}) {
     EXPECT_EQ(fast.ulps_at(x), ulps) << x;

@@ -1,5 +1,5 @@
-// The theory of chance errors against the scalar oracle of the same machines: the sums of drawn
-// operands have the mean and variance that it says.
+// Tests the theory of random errors against the scalar oracle of the same machines. Sums of drawn
+// operands must have the mean and variance of the theory.
 #include "assay/machine/uncertain.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ TEST(Uncertain, LowestBitIsThatOfTheValue) {
   EXPECT_EQ(Uncertain::lowest_bit(0), Uncertain::kAnyGrid);
 }
 
-// Every remainder once: mean and variance of a rounding are those of the formulas.
+// With every remainder once, the mean and variance of a rounding are those of the formulas.
 TEST(Uncertain, RoundingHasTheMomentsOfItsRemainders) {
   const Format& half = format_named("float16");
   for (const Rounding rounding : {Rounding::kNearestEven, Rounding::kNearestAway,
@@ -52,7 +52,7 @@ TEST(Uncertain, RoundingHasTheMomentsOfItsRemainders) {
   }
 }
 
-// The same of odd multiples alone, as the lowest bit of an exact number is known to be one.
+// The same for odd multiples only: the lowest bit of an exact number is known to be 1.
 TEST(Uncertain, RoundingOfOddMultiplesHasTheirMoments) {
   const Format& half = format_named("float16");
   for (const Rounding rounding : {Rounding::kNearestEven, Rounding::kNearestAway,
@@ -75,8 +75,8 @@ TEST(Uncertain, RoundingOfOddMultiplesHasTheirMoments) {
   }
 }
 
-// A power of two moves the lowest bit of a number, and leaves it known; of any other quotient
-// nothing is known.
+// Division by a power of two moves the known lowest bit of a number. For any other quotient, the
+// lowest bit is unknown.
 TEST(Uncertain, QuotientsByPowersOfTwoAreExact) {
   Uncertain number = Uncertain::exact(3);
   number.divide_by(-4);
@@ -89,7 +89,8 @@ TEST(Uncertain, QuotientsByPowersOfTwoAreExact) {
   EXPECT_FALSE(third.known || third.odd);
 }
 
-// A quotient has the mean of its error divided as well, and the variance by the square.
+// For a quotient, the mean of the error is divided as well, and the variance is divided by the
+// square.
 TEST(Uncertain, ErrorsAreDividedWithTheNumber) {
   for (const double divisor : {4.0, -10.0}) {
     Uncertain number{.value = 3, .grid = 0, .mean = 0.5, .variance = 2};
@@ -100,7 +101,7 @@ TEST(Uncertain, ErrorsAreDividedWithTheNumber) {
   }
 }
 
-// As long as nothing is rounded the lowest bit of a sum is known.
+// While nothing is rounded, the lowest bit of a sum is known.
 TEST(Uncertain, SumsOfExactNumbersAreExact) {
   Uncertain sum = Uncertain::exact(0.75);
   sum.add(Uncertain::exact(0.25));
@@ -123,7 +124,7 @@ TEST(Uncertain, MultiplesOfTheUnitHaveNoError) {
   EXPECT_EQ(zero.variance, 0);
 }
 
-// Less than half a unit is lost, and nothing about that is chance.
+// Less than half a unit is lost, and this loss is not random.
 TEST(Uncertain, WhatIsBelowHalfAUnitIsLost) {
   Uncertain number = Uncertain::inexact(0x1.3p-27);
   number.round(RoundingStep(format_named("float16")));
@@ -159,7 +160,8 @@ TEST_P(SumErrorsOfMachines, HaveTheMomentsOfTheOracle) {
     variance += errors.variance[i];
     EXPECT_LE(std::abs(error), 8 * std::sqrt(errors.variance[i]));
   }
-  // 1024 sums: the mean square of normal errors is within 0.22 of 1 but for one in a million.
+  // For 1024 sums, the mean square of normal errors is within 0.22 of 1, except in one of a million
+  // cases.
   EXPECT_NEAR(squares / variance, 1, 0.22);
 }
 
@@ -175,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
                     SumCase{"ascend910b,order=sequential", "float32", 0.0},
                     SumCase{"cpu_fma,promotion_interval=64", "float32", 0.0}));
 
-// Integers are summed exactly: theory knows that.
+// Integers are summed exactly, and the theory knows it.
 TEST(SumErrorsOfIntegers, AreNone) {
   const DotModel& model = dot_model(machine_named("hopper"), format_named("float16"));
   const std::vector<double> a = {1, -2, 3, 4}, b = {5, 6, -7, 8};
@@ -192,7 +194,8 @@ TEST(SumErrorsOfSubnormals, AreSaidToBeFlushed) {
   EXPECT_FALSE(sum_errors(model, 1, 1, 1, {0x1p-120}, {1}, {}, StartOfSum::kFirst, false).flushes);
 }
 
-// A last rounding that the output shows is left out; a bias that is added last has its own.
+// A last rounding that the output shows is left out. A bias that is added last has its own
+// rounding.
 TEST(SumErrorsOfOneProduct, LeaveOutTheLastRounding) {
   const DotModel& model = dot_model(machine_named("cpu_fma"), format_named("float32"));
   const std::vector<double> a = {1 + 0x1p-23}, b = {1 + 0x1p-22};
@@ -201,8 +204,8 @@ TEST(SumErrorsOfOneProduct, LeaveOutTheLastRounding) {
   EXPECT_GT(sum_errors(model, 1, 1, 1, a, b, {1}, StartOfSum::kAddedLast, true).variance[0], 0);
 }
 
-// A sum below the normal range is taken for 0 by a unit that flushes sums, though its operands are
-// not small.
+// A unit that flushes sums replaces a sum below the normal range by 0, even if its operands are not
+// small.
 TEST(SumErrorsOfSubnormals, SumsAreSaidToBeFlushed) {
   const auto flushes = [](const char* machine, double a, double b) {
     const DotModel& model = dot_model(machine_named(machine), format_named("float32"));
@@ -214,8 +217,8 @@ TEST(SumErrorsOfSubnormals, SumsAreSaidToBeFlushed) {
   EXPECT_FALSE(flushes("cpu_fma", 0x1p-80, 0x1p-60));
 }
 
-// Of a chunk whose products are added one by one, the last rounding that may be left out is where
-// it meets the accumulator: those inside it are there. An odd multiple of 2^-45 is rounded to
+// If the products of a chunk are added one by one, only the last rounding, into the accumulator,
+// may be left out. The roundings inside the chunk stay. Here an odd multiple of 2^-45 is rounded to
 // 2^-23.
 TEST(SumErrorsOfOneProduct, ChunksAreRoundedInside) {
   const DotModel& model =
@@ -226,8 +229,8 @@ TEST(SumErrorsOfOneProduct, ChunksAreRoundedInside) {
   EXPECT_DOUBLE_EQ(errors.variance[0], 0x1p-46 / 12 * (1 - 4 * 0x1p-44));
 }
 
-// Before it is promoted a part is rounded in the accumulator, also where the promotion, being the
-// last rounding, is left out.
+// A part is rounded in the accumulator before it is promoted. This also holds if the promotion is
+// the last rounding and is left out.
 TEST(SumErrorsOfOneProduct, PartsAreRoundedBeforeThePromotion) {
   const DotModel& model =
       dot_model(machine_named("cpu_fma,promotion_interval=4"), format_named("float32"));
@@ -235,8 +238,8 @@ TEST(SumErrorsOfOneProduct, PartsAreRoundedBeforeThePromotion) {
   EXPECT_GT(sum_errors(model, 1, 1, 1, a, b, {}, StartOfSum::kFirst, true).variance[0], 0);
 }
 
-// Terms are aligned to the largest of their own chunk: where in the next one a large product stands
-// is the same to them.
+// Terms are aligned to the largest term of their own chunk. The position of a large product in the
+// next chunk does not affect them.
 TEST(SumErrorsOfJoinedSums, ChunksAreAlignedByThemselves) {
   const DotModel& model = dot_model(machine_named("cdna3"), format_named("float16"));
   ASSERT_EQ(model.chunk.value, 8);
@@ -251,8 +254,8 @@ TEST(SumErrorsOfJoinedSums, ChunksAreAlignedByThemselves) {
   EXPECT_NE(errors(7).variance, errors(8).variance) << "in the same chunk it is not";
 }
 
-// What lies farther below a chunk than a unit reaches is lost, and nothing else is: 25 binary
-// places of 8-bit floats.
+// A unit loses exactly the bits that lie farther below a chunk than it reaches. For 8-bit floats,
+// it reaches 25 binary places.
 TEST(SumErrorsOfJoinedSums, LoseWhatIsOutOfReach) {
   const DotModel& model = dot_model(machine_named("cdna3"), format_named("float8_e4m3fnuz"));
   ASSERT_EQ(model.chunk.value, 16);

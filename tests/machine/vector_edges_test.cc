@@ -1,5 +1,5 @@
-// Where arrays end and where formats do: nothing is written behind the last element, and the ends
-// of the ranges are what they are by hand.
+// Tests the ends of arrays and of formats. Nothing is written behind the last element, and the
+// results at the ends of the ranges agree with those by hand.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -26,7 +26,7 @@ constexpr VectorOp kEveryOp[] = {VectorOp::kAdd, VectorOp::kSub,  VectorOp::kMul
                                  VectorOp::kLog, VectorOp::kSqrt, VectorOp::kRsqrt, VectorOp::kTanh,
                                  VectorOp::kErf};
 
-// Operands go on behind the n elements that are asked for; results do not.
+// Operands continue after the n elements of the call. Results do not.
 template <typename T>
 void expect_nothing_behind(const VectorArithmetic& unit, VectorOp op, std::int64_t n) {
   SCOPED_TRACE(formatted("{} op {} of {}", vectors::text_of(unit), static_cast<int>(op), n));
@@ -63,8 +63,8 @@ TEST(VectorEdges, NothingIsWrittenBehindTheLastElement) {
   }
 }
 
-// The smallest normal number is kept by units that flush, and what is below it is not; the largest
-// is kept by those that saturate.
+// Units that flush keep the smallest normal number and flush smaller ones. Units that saturate keep
+// the largest number.
 TEST(VectorEdges, EndsOfTheRange) {
   for (const VectorArithmetic& unit : all_units()) {
     SCOPED_TRACE(vectors::text_of(unit));
@@ -86,7 +86,7 @@ TEST(VectorEdges, EndsOfTheRange) {
         double to = 5;
         vector_apply(unit, VectorOp::kAdd, 1, &x, &zero, &zero, &to);
         EXPECT_TRUE(same(to, wanted)) << x;
-        // 1 is their product with 1 as well, and the larger one of two is taken as it is.
+        // A product with 1 has the same result. A maximum returns the larger operand unchanged.
         const double one = 1;
         vector_apply(unit, VectorOp::kMul, 1, &x, &one, &one, &to);
         EXPECT_TRUE(same(to, wanted)) << x;
@@ -122,7 +122,7 @@ TEST(VectorEdges, EndsOfTheRange) {
   }
 }
 
-// Sums in each order by hand, of eight numbers whose additions round: float16 has 11 bits, so that
+// Sums by hand in each order, of eight numbers whose additions round. float16 has 11 bits, so that
 // 2048 + 1 is 2048 and 2048 + 3 is 2052.
 TEST(VectorEdges, OrdersThatRoundByHand) {
   const VectorArithmetic half = unit_of("float16");

@@ -1,4 +1,4 @@
-// The vector unit's fast path, arrays of float32, against its scalar oracle.
+// Tests the vector unit's fast path for arrays of float32 against its scalar oracle.
 #include <gtest/gtest.h>
 
 #include <cstdint>

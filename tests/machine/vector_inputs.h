@@ -55,7 +55,8 @@ struct Triple {
   double a, b, c;
 };
 
-// Operands of a format: any bits, neighbours, cancelling, at the edges of the range.
+// Returns operands of a format: any bits, neighbours, cancelling values, and values at the edges of
+// the range.
 inline std::vector<Triple> triples(const Format& f, int count, std::uint64_t stream) {
   Random random(50, stream);
   const double edges[] = {0.0,       -0.0, 1.0,  min_subnormal(f),  min_normal(f),  max_finite(f),
@@ -102,7 +103,8 @@ inline std::vector<Triple> triples(const Format& f, int count, std::uint64_t str
   return all;
 }
 
-// Summands of a format: some alike, some cancelling, subnormal, or out of range when added.
+// Returns summands of a format. Some are alike, cancel, are subnormal, or overflow when they are
+// added.
 inline std::vector<double> summands(const Format& f, std::size_t count, std::uint64_t kind,
                                     std::uint64_t stream) {
   Random random(51, stream);

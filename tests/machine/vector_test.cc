@@ -1,4 +1,5 @@
-// The vector unit: its scalar oracle against MPFR, the array path against the oracle, reductions.
+// Tests the vector unit: its scalar oracle against MPFR, the array path against the oracle, and
+// reductions.
 #include "assay/machine/vector.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,8 @@ using vectors::unit_of;
 // -- Against MPFR
 // ----------------------------------------------------------------------------------
 
-// One unit's arithmetic by MPFR: precision, exponent range and gradual underflow of the format.
+// Computes one unit's arithmetic by MPFR, with the precision, exponent range and gradual underflow
+// of the format.
 class MpfrUnit {
  public:
   explicit MpfrUnit(const VectorArithmetic& unit) : unit_(unit) {
@@ -186,7 +188,7 @@ TEST_P(OnTarget, ArraysAreTheOracleElementByElement) {
   }
 }
 
-// No policy of a unit touches what a maximum keeps: neither subnormals nor infinities.
+// No policy of a unit changes the result of a maximum, whether it is subnormal or infinite.
 TEST_P(OnTarget, MaximaOfArraysKeepWhatTheyAreGiven) {
   const auto unit = unit_of("float16", Overflow::kSaturate, Subnormals::kFlush);
   const std::vector<double> a = {-kInfinity, kInfinity, 1, -0x1p-24, 0x1p-20},
@@ -230,7 +232,7 @@ TEST_P(OnTarget, ReductionsAreTheOracleColumnByColumn) {
   }
 }
 
-// Numbers that end where a page begins which nobody may read.
+// Numbers that end before a page that may not be read.
 template <typename T>
 class BeforeAGap {
  public:
@@ -284,8 +286,8 @@ double reduced(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chu
 }
 
 // The vendor's worked example, [60000, 60000, -30000, 100] -> 35604, shows that the first pair
-// saturates. 35604 itself is no float16 value: -29900 becomes -29904, and 65504 - 29904 = 35600 is
-// a tie, which nearest even takes to 35584; that is within one float16 ulp, 32, of the example.
+// saturates. 35604 itself is not a float16 value. -29900 becomes -29904, and 65504 - 29904 = 35600
+// is a tie, which nearest even rounds to 35584. This is within one float16 ulp, 32, of the example.
 TEST(ReduceOrderTest, TheDocumentedSaturatingSum) {
   const std::vector<double> x = {60000, 60000, -30000, 100};
   EXPECT_EQ(reduced(unit_of("float16", Overflow::kSaturate), ReduceOrder::kPairwise, 1, x), 35584);
@@ -293,7 +295,7 @@ TEST(ReduceOrderTest, TheDocumentedSaturatingSum) {
   EXPECT_EQ(ulp_of(format_named("float16"), 35604), 32);
 }
 
-// The largest number is a sum like others, whatever becomes of larger ones.
+// The largest finite number is an ordinary sum, whatever policy applies to larger ones.
 TEST(ReduceOrderTest, SumsMayBeTheLargestNumber) {
   for (const char* name : {"float16", "bfloat16", "float32"}) {
     for (const Overflow overflow : {Overflow::kIeee, Overflow::kSaturate}) {
@@ -321,7 +323,7 @@ TEST(ReduceOrderTest, ByHand) {
   EXPECT_TRUE(std::signbit(reduced(half, ReduceOrder::kPairwise, 1, {-0.0, -0.0, -0.0})));
 }
 
-// Ones in half: a sequential sum stops at 2048, trees do not.
+// Ones in float16: a sequential sum stops at 2048, and trees do not.
 TEST(ReduceOrderTest, ManyOnes) {
   const std::vector<double> ones(6000, 1.0);
   const auto half = unit_of("float16");
@@ -330,7 +332,7 @@ TEST(ReduceOrderTest, ManyOnes) {
   EXPECT_EQ(reduced(half, ReduceOrder::kFirstN, 128, ones), 6000);
 }
 
-// Repeats are powers of two, so that a tree over their trees is the one tree.
+// Repeats are powers of two, so that a tree over their trees equals one tree over all elements.
 TEST(ReduceOrderTest, ATreeOverRepeatsIsOneTree) {
   const auto unit = unit_of("float16");
   bool first_n_differs = false;

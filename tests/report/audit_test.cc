@@ -1,4 +1,4 @@
-// What reports of audits say, word for word.
+// Tests the reports of audits, word for word.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ const audit::Corruption& row(const std::string& name) {
   throw std::invalid_argument(name);
 }
 
-// Of two targets: one that lets a NaN through, and one that passes everything.
+// Returns results of two targets: one lets a NaN through, and one passes everything.
 audit::AuditResult result() {
   audit::AuditResult r;
   r.corruptions = {&row("all_nan"), &row("one_nan")};
@@ -116,7 +116,8 @@ const AuditTable& table_of(const std::vector<AuditTable>& tables, const std::str
   throw std::invalid_argument(title);
 }
 
-// Of many cases with one finding one line; of a target four findings, unless all are asked for.
+// A finding that many cases share takes one line. A target has at most four lines, unless all are
+// asked for.
 TEST(AuditReport, FindingsAreCollected) {
   audit::AuditResult r = result();
   std::vector<audit::Finding>& findings = r.targets[1].findings;
@@ -144,7 +145,7 @@ TEST(AuditReport, FindingsAreCollected) {
   EXPECT_EQ(json.size(), 8u);
 }
 
-// Of each class so many corruptions that are let through.
+// The table lists a limited number of undetected corruptions of each class.
 TEST(AuditReport, EscapesOfAClassAreCut) {
   audit::AuditResult r = result();
   audit::Escape other = r.escapes[0];

@@ -1,4 +1,4 @@
-"""Chromium without a window, driven over its debugging pipe: no package is needed for it.
+"""Runs Chromium without a window, through its debugging pipe. No package is needed for it.
 
     with Browser() as browser:
         browser.open("file:///tmp/page.html")
@@ -18,7 +18,8 @@ PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 
 def program():
-    """The browser of this machine, None where there is none; the environment's CHROMIUM goes over it."""
+    """Returns the browser of this machine, or None if no browser is found. The environment's CHROMIUM
+    overrides it."""
     for name in (os.environ.get("CHROMIUM", ""), *PROGRAMS):
         if name and shutil.which(name):
             return shutil.which(name)
@@ -103,7 +104,8 @@ class Browser:
         return message
 
     def open(self, url, limit=60):
-        """Loads a page; gives the seconds until its script had run and its table was laid out."""
+        """Loads a page. Returns the seconds until its script has run and its table has its layout.
+        """
         self.events = []
         start = time.monotonic()
         self.call("Page.navigate", url=url)
@@ -114,7 +116,7 @@ class Browser:
         return time.monotonic() - start
 
     def value(self, script):
-        """What a line of JavaScript gives."""
+        """Returns the value of a line of JavaScript."""
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True,
                            awaitPromise=True, userGesture=True)
         if "exceptionDetails" in answer:
@@ -122,7 +124,8 @@ class Browser:
         return answer["result"].get("value")
 
     def complaints(self):
-        """Errors of the page and of its scripts, dialogs, and whatever it asked of a network."""
+        """Returns errors of the page and of its scripts, dialogs, and everything that it requested
+        from a network."""
         self.value("0")  # what comes before has been said
         found = []
         for event in self.events:

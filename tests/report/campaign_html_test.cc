@@ -1,5 +1,5 @@
-// The page of a campaign's results, by results made by hand; tests/tools/report_test.cc has those
-// of campaigns.
+// Tests the page of a campaign's results, for results made by hand. tests/tools/report_test.cc
+// tests those of real campaigns.
 #include "assay/report/campaign_html.h"
 
 #include <gmock/gmock.h>
@@ -84,12 +84,13 @@ TEST(CampaignHtml, VoidGatesAndTooFewMatrices) {
   EXPECT_THAT(page, HasSubstr("<g class=\"c1 r0 faint\">"));
 }
 
-// Three results beside each other: what lies apart, what has no interval, and what not all have.
+// Three results beside each other: rates that differ, rates without an interval, and series that
+// not all results have.
 TEST(CampaignHtml, SideBySide) {
   campaign::SavedCampaign first = small(2, 10), second = small(2, 10), third = small(60, 10);
   second.name = "again";
   second.about = "with another seed";
-  // Of 50 faults 10 and 45: Wilson's intervals are 11.24 to 33.04 and 78.64 to 95.65 %.
+  // For 10 and 45 of 50 faults, Wilson's intervals are 11.24 to 33.04 % and 78.64 to 95.65 %.
   second.cells[0].result.gates[0].series[0].detected = rate_of(45, 50, 10);
   third.cells[0].result.gates[0].series[0].series.bit = 8;
   campaign::SavedCell more = third.cells[0];
@@ -99,7 +100,8 @@ TEST(CampaignHtml, SideBySide) {
   EXPECT_THAT(page, HasSubstr("<title>assay: Fault campaigns: by hand, again</title>"));
   EXPECT_THAT(page, HasSubstr(">3</b>results</div>"));
   EXPECT_THAT(page, HasSubstr("<p class=soft>with another seed</p>"));
-  // False alarms of both others, and the faults of the second: the third has another bit.
+  // Compared are the false alarms of both other results and the faults of the second. The third
+  // result has another bit.
   EXPECT_THAT(page, HasSubstr("<p>Of 3 rates that A and another result both have, the 95 % "
                               "intervals of 2 lie apart."));
   EXPECT_THAT(page, HasSubstr("<th class=num>A, %<th>beside<th class=num>it, %"));
@@ -142,7 +144,7 @@ TEST(CampaignHtml, BesideOneOther) {
   EXPECT_THAT(page, HasSubstr("<th class=num>A, %<th class=num>B, %<th class=num>difference"));
 }
 
-// More results than there are letters.
+// There are more results than letters.
 TEST(CampaignHtml, ManyResults) {
   const std::string page =
       campaign_html(std::vector<campaign::SavedCampaign>(28, small(2, 10)), "c", "v");
@@ -189,7 +191,7 @@ TEST(CampaignHtml, Classes) {
                               "class=num>3</td><td class=num>0</td><td class=num>0</td>"));
 }
 
-// Every verdict on a published figure.
+// Every verdict on a published rate.
 TEST(CampaignHtml, Published) {
   campaign::SavedCampaign saved = small(2, 10);
   campaign::SavedPublished p;
@@ -239,7 +241,7 @@ TEST(CampaignHtml, Published) {
   EXPECT_THAT(page, HasSubstr("<span>\u25c7 published</span>"));
 }
 
-// Gates that judge elements, and rows that were let through.
+// Gates that judge elements, and clean rows that were dismissed.
 TEST(CampaignHtml, NotesOfOtherGates) {
   campaign::SavedCampaign saved = small(0, 10);
   saved.cells[0].result.gates[0].gate = "tolerance";
@@ -252,7 +254,8 @@ TEST(CampaignHtml, NotesOfOtherGates) {
                               "element."));
 }
 
-// Half octaves from the first that holds anything to the last, with an end on each side.
+// The histogram has half octaves, from the first that is not empty to the last, with an end on each
+// side.
 TEST(CampaignHtml, StepsOfDOverT) {
   campaign::GateResult gate = small(2, 10).cells[0].result.gates[0];
   std::vector<RatioStep> steps = ratio_steps(gate);
@@ -270,7 +273,7 @@ TEST(CampaignHtml, StepsOfDOverT) {
   EXPECT_EQ(ratio_steps(gate)[0].from_to, "below, or within the bound");
 }
 
-// A line is broken where nothing could be injected, and what lies outside is drawn at the end.
+// A line is broken if nothing could be injected. A point outside the plot is drawn at its edge.
 TEST(Plot, Figure) {
   Plot plot{.title = "t <1>",
             .x = {.label = "x", .low = 0, .high = 10, .ticks = {{0, "0"}, {10, "10"}}},

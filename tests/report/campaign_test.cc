@@ -1,4 +1,4 @@
-// Results of campaigns as text, JSON and CSV, of a small result made by hand.
+// Tests results of campaigns as text, JSON and CSV, for a small result made by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -101,7 +101,7 @@ TEST(CampaignText, ASmallResult) {
       "  40 of 3 998 rows alarmed, 1.001 [0.7356, 1.359] %; 30 of 1 000 matrices; largest D/T 1.5, "
       "rms z 1.25; 3 above T, clean element by element; 2 not checkable");
   has("  detected, in % of the injected");
-  // Bits that no gate ever sees are one line; --full gives each its own.
+  // Bits that no gate ever detects share one line. --full gives each its own line.
   has("    bits 3 to 4, 0 to 1     200             < 1.5 / 31                      < 1.5 / 31");
   has("    bit 5, 0 to 1           100             10 [5.523, 17.44]               100 (> 97.0487 "
       "/ 68.77)");
@@ -120,7 +120,8 @@ TEST(CampaignText, ASmallResult) {
   EXPECT_EQ(full.find("bits 3 to 4"), std::string::npos);
 }
 
-// A gate that fails clean results by whole matrices sees every fault, and that says nothing.
+// A gate that fails clean results by whole matrices detects every fault, and this detection has no
+// meaning.
 TEST(CampaignText, AVoidGate) {
   Small small;
   campaign::GateResult& gate = small.results[0].gates[1];
@@ -245,7 +246,7 @@ TEST(CampaignCsv, ASmallResult) {
             "not_finite,not_checkable,dismissed,void,class");
   const std::string start = "\"a, \"\"b\"\" bfloat16 4x8x6 normal\",ascend910b,bfloat16,4,8,6,";
   EXPECT_EQ(lines[1].substr(0, start.size()), start);
-  // As many fields in every line as in the head; names with commas are quoted.
+  // Every line has as many fields as the header. Names with commas are quoted.
   for (const std::string& line : lines) {
     int fields = 1;
     bool quoted = false;
@@ -262,7 +263,7 @@ TEST(CampaignCsv, ASmallResult) {
   EXPECT_NE(lines[4].find(",flip,5,0to1,100,10,0.1,"), std::string::npos) << lines[4];
 }
 
-// Published rates of the first gate: what they are called, ours, and what is made of both.
+// Published rates of the first gate: their names, assay's rates, and the comparison of both.
 struct Beside {
   Small small;
   std::vector<campaign::PublishedRate> rates{7};
@@ -339,7 +340,7 @@ TEST(PublishedText, OfNothing) {
             "  not compared: x; no gate of the plan is of this threshold (its 'variants')\n");
 }
 
-// Each stands with its gate, and comes back from the file.
+// Each published rate stands with its gate, and is read back from the file.
 TEST(CampaignJson, PublishedRates) {
   Beside b;
   const std::string text = wire::campaign_json(b.small.plan, b.small.results, b.comparisons);
@@ -364,7 +365,8 @@ TEST(CampaignJson, PublishedRates) {
   EXPECT_EQ(saved[5].remark, "their table has two columns exchanged");
 }
 
-// A dataset's cell says its case and who recorded it; an operator with parameters has these.
+// A cell of a dataset gives its case and its producer. A cell of an operator with parameters gives
+// these.
 TEST(CampaignJson, CellsOfDatasets) {
   Small small;
   campaign::Cell& cell = small.plan.cells[0];
@@ -381,7 +383,7 @@ TEST(CampaignJson, CellsOfDatasets) {
             std::string::npos);
 }
 
-// What was not looked at, and what could not be injected.
+// A result without clean rows, and faults that could not be injected.
 TEST(CampaignText, NothingToSay) {
   Small small;
   campaign::CellResult& r = small.results[0];

@@ -1,5 +1,5 @@
-// A gate report that has everything but plain verdicts: several files, remarks, checksums,
-// corrupted outputs and errors, as text, JSON, JUnit and page.
+// Tests a gate report with everything besides plain verdicts: several files, remarks, checksums,
+// corrupted outputs and errors. It is written as text, JSON, JUnit and page.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -195,7 +195,7 @@ TEST(GateReportText, Everything) {
       "f2.h5: gone: disappeared: it was there, and is no more\n");
 }
 
-// A known failure is no alarm, what a remark makes a failure is one.
+// A known failure is not an alarm. A remark that turns a result into a failure is one.
 TEST(GateReportText, ColorsOfRemarks) {
   const std::string table = gate_table(everything(), true);
   for (const char* alarm :
@@ -206,7 +206,7 @@ TEST(GateReportText, ColorsOfRemarks) {
   EXPECT_THAT(table, HasSubstr("\x1b[32mpass"));
 }
 
-// Checksums that could not be asked have neither flags nor a ratio.
+// If checksums could not be computed, they have neither flags nor a ratio.
 TEST(GateReportText, ChecksumsWithoutAJudgement) {
   GateReport report;
   CaseReport c = reported("a", {}, {2});
@@ -272,7 +272,7 @@ TEST(GateReportText, OutputsWithoutAGoldenCase) {
             "c9 and 2 more; --strict makes them not comparable");
 }
 
-// Each text once, eight at most.
+// Each text appears once, and there are at most eight.
 TEST(GateReportText, Notes) {
   GateReport report;
   for (int i = 0; i < 10; ++i) {
@@ -388,7 +388,7 @@ TEST(GateReportJson, ColumnsWithoutAnElement) {
       "difference": 3.0, "threshold": 2.0, "z": "nan"})"));
 }
 
-// What a bound says beside its tolerance.
+// The JSON of a bound's fields besides its tolerance.
 TEST(GateReportJson, Bounds) {
   const auto bound_of = [](const Bound& bound) {
     Verdict v = passing();
@@ -502,7 +502,7 @@ reproduce: assay gate g.h5 --case better</failure>
 )");
 }
 
-// The notes of what passes are printed there.
+// JUnit has the notes of passing cases.
 TEST(GateReportJunit, NotesOfAPass) {
   GateReport report;
   report.golden_file = "g.h5";
@@ -555,7 +555,7 @@ TEST(GateReportPage, Everything) {
   EXPECT_EQ(times(page, "<h3><code>sums</code>"), 0) << "it passes";
 }
 
-// Rows of the data: name, file, outcome, misses, ratio, bound; rank and kind.
+// Rows of the data: name, file, outcome, mismatches, ratio, bound, rank and kind.
 TEST(GateReportPage, Data) {
   const auto data = parsed(gate_data_json(everything()));
   EXPECT_EQ(data["several_files"], true);
@@ -594,7 +594,7 @@ TEST(GateReportPage, Data) {
   EXPECT_EQ(detail(9), parsed(R"({"why": "it was there, and is no more"})"));
 }
 
-// A remark on checksums that pass is said, too.
+// A remark on checksums that pass is reported, too.
 TEST(GateReportPage, ARemarkIsSaidSomewhere) {
   GateReport report = everything();
   CaseReport sums = report.cases[5];
@@ -607,7 +607,7 @@ TEST(GateReportPage, ARemarkIsSaidSomewhere) {
   EXPECT_EQ(data["rows"][0].back(), 0);
 }
 
-// Misses by blocks: of 64 x 96 elements two rows and three columns a block.
+// Mismatches by blocks: for 64 x 96 elements, a block has two rows and three columns.
 TEST(GateReportPage, MapsOfMisses) {
   std::vector<double> values(64 * 96, 0);
   const Tensor golden = Tensor::from_values(format_named("float32"), {64, 96}, values);
@@ -624,7 +624,7 @@ TEST(GateReportPage, MapsOfMisses) {
             parsed("[64, 96, 2, 3, 32, [0, 2, 1023, 1]]"));
 }
 
-// Lists that are for an overview end somewhere.
+// Lists that give an overview are cut.
 TEST(GateReportPage, LongListsAreCut) {
   GateReport report;
   for (int i = 0; i < 25; ++i) report.files.push_back(formatted("f{}.h5", i));
@@ -643,13 +643,13 @@ TEST(GateReportPage, LongListsAreCut) {
   EXPECT_THAT(page, HasSubstr("<dt>outputs of</dt><dd>p0 (16), p1 (16), p2 (16), p3 (16), p4 (16), "
                               "p5 (16), p6 (16), p10 (15), p11 (15), p12 (15), p7 (15), p8 (15), 1 "
                               "more</dd>"));
-  // What has no number comes last in the charts, so that all 40 bars are of what failed.
+  // Cases without a number come last in the charts, so that all 40 bars are those of failures.
   EXPECT_EQ(times(page, "<rect"), 2 * 40);
   EXPECT_EQ(times(page, "<title>c0:"), 0);
   EXPECT_THAT(page, HasSubstr("the worst 40 of 202"));
 }
 
-// A reason stands where the row is that decides, and is that row the checksums'.
+// The reason stands in the row that decides, even if it is the row of the checksums.
 TEST(GateData, TheReasonOfARemarkThatChecksumsDecide) {
   for (const Remark remark : {Remark::kKnownFailure, Remark::kExpired}) {
     GateReport report;

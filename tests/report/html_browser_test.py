@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""The gate's page as Chromium has it: counts, filters, sorting, explanations, hostile texts, size.
+"""Tests the gate's page in Chromium: counts, filters, sorting, explanations, hostile texts, size.
 
-    html_browser_test.py    ASSAY names the program; 77: there is no Chromium here
+    html_browser_test.py
+
+ASSAY names the program. Exits with 77 if there is no Chromium here.
 """
 import json
 import os
@@ -48,7 +50,7 @@ def off(golden, places, by=1.5):
     return output
 
 
-MISSES = 5  # its place among the columns where they are not grouped
+MISSES = 5  # index of its column if the columns are not grouped
 
 
 class Page(unittest.TestCase):
@@ -63,7 +65,7 @@ class Page(unittest.TestCase):
         shutil.rmtree(cls.folder)
 
     def gate(self, *arguments, code=None):
-        """The page of a gate, opened; gives the seconds that it took."""
+        """Opens the page of a gate. Returns the seconds that it took."""
         ran = subprocess.run([ASSAY, "gate", *arguments, "-q", "--html", "page.html"],
                              cwd=self.folder, capture_output=True, text=True, timeout=300,
                              stdin=subprocess.DEVNULL)
@@ -100,7 +102,7 @@ class Page(unittest.TestCase):
                              "[c.lastChild.textContent.trim(), c.querySelector('b').textContent]))")
         return {word: int(number.replace(" ", "")) for word, number in numbers.items()}
 
-    # One passes, others fail in a row, a block, everywhere, with NaN; one is in doubt.
+    # One case passes. Others fail in a row, in a block, everywhere, or with NaN. One is untrusted.
     def make_some(self):
         golden = matrix()
         wrong = golden.copy()
@@ -121,19 +123,19 @@ class Page(unittest.TestCase):
         groups = self.texts("#cases tr.group td")
         self.assertEqual(groups, ["matmul2 rows2 fail", "softmax3 rows2 fail1 untrusted", "gelu3 rows3 pass"])
         self.assertEqual(self.names(), ["block", "row", "half", "nan", "zeros", "layer7", "layer12", "layer107"])
-        # Without groups, by name: as people count.
+        # Without groups, cases are sorted by name, with numbers in their numeric order.
         self.click("#grouped")
         self.click("#cases th button")
         self.assertEqual(self.names(), ["block", "half", "layer7", "layer12", "layer107", "nan", "row", "zeros"])
         self.click("#cases th button")
         self.assertEqual(self.names()[:3], ["zeros", "row", "nan"])
         self.assertEqual(self.value("document.querySelector('#cases th').getAttribute('aria-sort')"), "descending")
-        # By a number, the largest first: misses.
+        # Sorted by a number, here the mismatches: the largest is first.
         self.click("#cases th button", MISSES)
         self.assertEqual(self.names()[:4], ["half", "block", "row", "nan"])
         self.click("#cases th button", MISSES)
         self.assertEqual(self.names()[-1], "half")
-        # A third click: failures first, as they were.
+        # A third click restores the first order: failures first.
         self.click("#cases th button", MISSES)
         self.assertEqual(self.names(), ["block", "half", "nan", "row", "zeros", "layer7", "layer12", "layer107"])
         self.choose("outcome", "pass")
@@ -152,7 +154,7 @@ class Page(unittest.TestCase):
         self.click("#grouped")
         self.click("#cases tr.group button")
         self.assertEqual(self.names()[0], "half")
-        # The link of the summary is that filter.
+        # The link in the summary sets the same filter.
         self.click("[data-operator=gelu]")
         self.assertEqual(self.names(), ["layer7", "layer12", "layer107"])
         self.assertEqual(self.browser.complaints(), [])
@@ -166,7 +168,7 @@ class Page(unittest.TestCase):
         self.assertIn("where: in an aligned tile: rows 16 to 31, columns 32 to 63", self.texts(inside + " p")[1])
         self.assertEqual(self.texts(inside + " .worst th"), ["worst 5", "actual", "expected", "error", "bound", "ulp"])
         self.assertEqual(len(self.texts(inside + " .worst tbody tr")), 5)
-        # The map: blocks of 2 x 4 elements, 8 by 8 of them full, no others.
+        # The map has blocks of 2 x 4 elements. 8 by 8 of them are full, and no others.
         cells = self.texts(inside + " svg.heat rect.cell")
         self.assertEqual(len(cells), 64)
         self.assertEqual(cells[0], "rows 16 to 17, columns 32 to 35: 8 misses")
@@ -301,7 +303,8 @@ class Page(unittest.TestCase):
         self.browser.dark(False)
 
     def many(self, count):
-        """Cases that are an ulp off, one in fifty far off; gives the file's name."""
+        """Writes cases that are an ulp off, and one in fifty that is far off. Returns the file's
+        name."""
         name = f"many{count}.h5"
         if not (self.folder / name).exists():
             golden = matrix(4, 8)
@@ -317,7 +320,7 @@ class Page(unittest.TestCase):
         self.assertEqual(self.cards(), {"cases": count, "pass": count - failed, "fail": failed})
         size = (self.folder / "page.html").stat().st_size
         self.assertLess(size, limit)
-        # A loaded machine is slower; on an idle one it is some tenths of that.
+        # This allows for a loaded machine. An idle one needs some tenths of it.
         self.assertLess(seconds, 4)
         slow = self.value("""(() => { let most = 0; const e = document.getElementById('search');
             for (const text of ['layer1', 'layer19999', 'no such', '']) {

@@ -1,4 +1,4 @@
-// The page that people open: self-contained, well-formed, and nothing of a file's strings runs in
+// Tests the gate's page: it is self-contained and well-formed, and a file's strings cannot run in
 // it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -79,16 +79,16 @@ TEST(Html, StringsDoNotRun) {
   }
 }
 
-// Charts are pictures in the page: nothing of it runs, a row that has no number has no bar,
-// and one whose number is beyond the axis a mark at its end; a tooltip says which case it is.
+// Charts are pictures in the page and cannot run. A row without a number has no bar. A number
+// beyond the axis has a mark at its end. A tooltip names the case.
 TEST(Html, ChartsAreDrawn) {
   const std::string page = gate_html(sample("matmul/a"));
   EXPECT_THAT(
       page,
       HasSubstr(">largest error / bound (above 1 fails; the axis ends at 1e-4 and 1e4)</text>"));
   EXPECT_THAT(page, HasSubstr(">signal to noise, dB</text>"));
-  // The right output has a ratio of 0, the broken one an infinite one, and both an infinite SNR, as
-  // its NaN is left out. The third has no numbers.
+  // The right output has a ratio of 0, and the broken one an infinite ratio. Both have an infinite
+  // SNR, because the NaN is left out. The third output has no numbers.
   EXPECT_EQ(count(page, "<rect"), 4);
   EXPECT_EQ(count(page, "fill=\"var(--fail)\""), 2);
   EXPECT_EQ(count(page, " width=\"1.0\" "), 3);
@@ -102,7 +102,7 @@ TEST(Html, LongNamesAreFittedWithTheirGlyphs) {
   EXPECT_THAT(page, HasSubstr(" textLength=\"300.0\" lengthAdjust=\"spacingAndGlyphs\">"));
 }
 
-// The JSON of the page's script.
+// Returns the JSON of the page's script.
 nlohmann::json data_of(const std::string& page) {
   const std::string head = "<script type=\"application/json\" id=data>";
   const std::size_t begin = page.find(head) + head.size();

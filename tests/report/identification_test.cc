@@ -1,4 +1,4 @@
-// What identify found, as text and as JSON, of findings made by hand.
+// Tests the text and the JSON of identify, for findings made by hand.
 #include "assay/report/identification.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ namespace {
 using identify::Finding;
 using testing::HasSubstr;
 
-// One of 1 536 elements that a row of the table explains.
+// Returns a finding of 1 536 elements that a row of the table explains.
 Finding found_row() {
   Finding f;
   f.case_name = "mm/a";
@@ -115,7 +115,7 @@ TEST(IdentificationText, FoundByTheHelpOfOthersAndOnNoMachine) {
             "1 found, 0 undecided, 0 explained by nothing\n");
 }
 
-// Six values that give the same bits are named, and the others counted.
+// Six values that give the same bits are named, and the others are counted.
 TEST(IdentificationText, ManyValuesThatGiveTheSameBits) {
   Finding f = found_row();
   f.evidence.resize(1);
@@ -142,7 +142,7 @@ TEST(IdentificationText, Undecided) {
             "0 found, 1 undecided, 0 explained by nothing\n");
 }
 
-// What would tell the models that fit apart.
+// The text names the probe that would tell apart the models that fit.
 TEST(IdentificationText, WhatWouldDecide) {
   Finding f = found_row();
   f.outcome = identify::Outcome::kUndecided;
@@ -164,7 +164,7 @@ TEST(IdentificationText, WhatWouldDecide) {
               HasSubstr("    to decide, record more cases of this kind with other data\n"));
 }
 
-// Of what nothing explains there is the nearest model, and no evidence for it.
+// If no model explains the output, the text gives the nearest model and no evidence for it.
 TEST(IdentificationText, ExplainedByNothing) {
   Finding f = no_model();
   f.note = "of 4 096 elements 1 024 were looked at";

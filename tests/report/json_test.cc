@@ -1,4 +1,4 @@
-// What a machine reads: JSON and JUnit, parsed by others (Python).
+// Tests reports for machines: JSON and JUnit, read by other parsers (Python).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ Bound command_tolerance(double atol, double rtol) {
   return bound;
 }
 
-// What a Python program, with `text` on its standard input as sys.argv[1]'s content, prints.
+// Returns what a Python program prints. sys.argv[1] is the path of a file that contains `text`.
 std::string python(const std::string& program, const std::string& text) {
   char path[] = "/tmp/assay_report_XXXXXX";
   const int fd = mkstemp(path);
@@ -49,7 +49,7 @@ std::string python(const std::string& program, const std::string& text) {
   return out;
 }
 
-// NaN and Infinity are no JSON, though Python reads them.
+// NaN and Infinity are not JSON, although Python reads them.
 const char* const kReadJson =
     "import json, sys\n"
     "def refuse(word): raise ValueError(word)\n"
@@ -214,7 +214,7 @@ TEST(GateJson, Cases) {
   EXPECT_EQ(Json::parse(gate_json(GateReport{}))["cases"], Json::array());
 }
 
-// Cases are written some hundreds at a time, their texts made by threads.
+// Cases are written in groups of some hundreds, and threads make their texts.
 TEST(GateJson, IsTheSameWhateverThreadsWriteIt) {
   GateReport report;
   for (int i = 0; i < 1300; ++i) {
@@ -293,7 +293,7 @@ TEST(Junit, EscapesWhatXmlReserves) {
             "reproduce: assay gate 'a&b' --case \"c\"\n");
 }
 
-// A file's strings may hold any bytes; the report is well-formed all the same.
+// A file's strings may hold any bytes. The report is still well-formed.
 TEST(Junit, BytesThatAreNoUtf8) {
   for (const char* bytes : {"\xff\xfe", "caf\xe9", "\xc3", "\xed\xa0\x80", "\xef\xbf\xbf"}) {
     GateReport report = sample();

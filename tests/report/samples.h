@@ -1,4 +1,4 @@
-// What reports are made of.
+// Sample data for the tests of reports.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ inline CaseReport reported(const std::string& name, std::vector<Verdict> verdict
   return c;
 }
 
-// Of so many matrices; with Wilson's interval, whose figures are known, from four on.
+// Returns a rate over `matrices` matrices. From four matrices on, it has Wilson's interval, whose
+// figures are known.
 inline campaign::MeasuredRate rate_of(std::int64_t events, std::int64_t trials,
                                       std::int64_t matrices = 8) {
   campaign::MeasuredRate m;

@@ -1,4 +1,4 @@
-// Studies as text, CSV, JSON and pictures.
+// Tests studies as text, CSV, JSON and pictures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -75,7 +75,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-// A reader of XML that nobody here wrote takes them, and nothing lies outside the picture.
+// An independent XML parser reads the pictures, and nothing lies outside of them.
 void expect_well_formed(const std::string& svg) {
   const auto path = std::filesystem::temp_directory_path() / "assay_chart_test.svg";
   std::ofstream(path) << svg;

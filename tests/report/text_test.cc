@@ -1,4 +1,4 @@
-// What a person reads: the failure text, the metrics and the gate's table.
+// Tests the texts for people: the failure text, the metrics and the gate's table.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,7 +98,7 @@ TEST(Explain, ExactRules) {
                         "  [1]: actual 2, expected 3, error 1, bound 0, 1 ulp"));
 }
 
-// No rtol mends an error where zero is expected, so none is offered.
+// If zero is expected, no rtol accepts an error, so none is offered.
 TEST(Explain, ErrorAtZero) {
   EXPECT_THAT(explain(judge(list("float32", {0.5, 2}), list("float32", {0, 2}), tolerance(0, 0))),
               EndsWith("\nwould pass with atol 0.5 (at this rtol)"));
@@ -109,7 +109,7 @@ TEST(Explain, TheCasesOwnBound) {
   own.origin = "case";
   EXPECT_THAT(explain(judge(list("float32", {1, 3}), list("float32", {1, 2}), own)),
               HasSubstr("atol 0.001 + rtol 0 * |expected| (the case's own bound)\n"));
-  // Of a pass there is nothing to excuse.
+  // A pass does not mention the origin of its bound.
   EXPECT_EQ(explain(judge(list("float32", {1, 2}), list("float32", {1, 2}), own)),
             "all 2 elements within atol 0.001 + rtol 0 * |expected|");
 }
@@ -128,7 +128,8 @@ TEST(Explain, LongTensorsAreNotPrintedWhole) {
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 8);
 }
 
-// Both values are shown as they were compared: a golden that is not rounded, as it is.
+// Both values are shown as they were compared. A golden result that is not rounded is shown
+// unrounded.
 TEST(Explain, ShowsTheExpectedValueThatWasCompared) {
   Bound bound = tolerance(0, 1e-6);
   bound.round_expected = false;
@@ -139,7 +140,7 @@ TEST(Explain, ShowsTheExpectedValueThatWasCompared) {
               HasSubstr("expected 3.25"));
 }
 
-// The bound of an infinite or NaN expected value is no number worth printing.
+// The bound of an infinite or NaN expected value is not printed.
 TEST(Explain, NoBoundWhereNoneApplies) {
   const std::string text =
       explain(judge(list("float16", {65504, 1, 2}), list("float16", {kInfinity, kNan, 2}),
@@ -148,7 +149,7 @@ TEST(Explain, NoBoundWhereNoneApplies) {
   EXPECT_THAT(text, Not(HasSubstr("bound nan")));
 }
 
-// What the text says would pass does pass, as printed.
+// A tolerance that the text offers passes, as printed.
 TEST(Explain, TheToleranceOfferedPasses) {
   Random random(1, 2);
   int rtol_short = 0, atol_short = 0;
@@ -173,7 +174,7 @@ TEST(Explain, TheToleranceOfferedPasses) {
   EXPECT_EQ(atol_short, 0) << "of 100 atol offered do not pass";
 }
 
-// Also where no element is listed.
+// This also holds if no element is listed.
 TEST(Explain, NoToleranceIsOfferedForNan) {
   JudgeOptions options;
   for (const std::size_t worst : {std::size_t{5}, std::size_t{0}}) {
@@ -184,7 +185,7 @@ TEST(Explain, NoToleranceIsOfferedForNan) {
   }
 }
 
-// No number of ulps makes infinity or NaN a number.
+// An offered number of ulps passes. No number of ulps turns infinity or NaN into a finite number.
 TEST(Explain, TheUlpsOfferedPass) {
   const auto check = [](const std::vector<double>& actual, const std::vector<double>& expected) {
     const Tensor a = list("float16", actual), e = list("float16", expected);
@@ -316,7 +317,8 @@ TEST(GateTable, ColorsTheOutcomesAlone) {
   EXPECT_THAT(color, HasSubstr("\x1b[33mnot_comparable\x1b[0m"));
 }
 
-// A shape that differs has its reason, and the standard's column says which one was to be used.
+// If shapes differ, the reason is given, and the standard's column names the standard that would
+// have judged.
 TEST(GateTable, NamesTheStandardOfShapesThatDiffer) {
   Bound torch = tolerance(1e-3, 1e-3);
   torch.standard = "torch";

@@ -1,4 +1,5 @@
-// Attributes of cases: slips are refused, notes are kept, half a tolerance is said.
+// Tests attributes of cases: mistakes are refused, notes are kept, and half a tolerance is
+// reported.
 #include "program.h"
 
 namespace assay {
@@ -20,7 +21,7 @@ class Attributes : public ProgramTest {
   }
 };
 
-// A case with a slip is refused, the others are judged, and the exit code is 2.
+// A case with a mistake is refused, the others are judged, and the exit code is 2.
 TEST_F(Attributes, ASlipIsRefused) {
   const std::tuple<const char*, const char*, const char*> slips[] = {
       {"rtoll", "external", ": did you mean 'rtol'?"},
@@ -61,7 +62,7 @@ TEST_F(Attributes, ASlipIsRefused) {
       EXPECT_THAT(ran, Exits(2, refusal)) << line;
       EXPECT_THAT(DatasetFile(path("o.h5")).case_names(), testing::ElementsAre("good")) << line;
     }
-    // Nothing is lost where the input would be replaced.
+    // If the output would replace the input, nothing is written, so that no case is lost.
     const Ran in_place = run("assay golden g.h5 --out g.h5");
     EXPECT_THAT(in_place, Code(2));
     EXPECT_THAT(in_place.err,
@@ -116,7 +117,7 @@ TEST_F(Attributes, NotesAreKeptByEveryToolAndShown) {
   for (const char* file : {"g.h5", "golden.h5", "emulated.h5", "broken.h5", "f.h5", "made.h5"}) {
     EXPECT_THAT(run(std::string("assay inspect ") + file).out, HasSubstr(note)) << file;
   }
-  // Of several cases the notes alone.
+  // For several cases, `inspect` shows only the notes.
   make("two.h5", {c, product("y")});
   EXPECT_THAT(run("assay inspect two.h5").out,
               AllOf(HasSubstr("\n  x: x_author: a team\n"), Not(HasSubstr("output_dtype"))));

@@ -27,7 +27,7 @@ class AuditTest : public ProgramTest {
     make("one.h5", {first});
   }
 
-  // Audits a script of audit_scripts/, by whole corruptions drawn once, on the first case.
+  // Audits a script of audit_scripts/ with whole corruptions, each drawn once, on the first case.
   nlohmann::json audit(const std::string& script, const std::string& options = "", int code = 0) {
     const Ran ran =
         run("assay audit g.h5 --case first --as bin --golden-as output --draws 1 "
@@ -38,7 +38,7 @@ class AuditTest : public ProgramTest {
     return json("r.json")["targets"][0];
   }
 
-  // The names of what was let through, each once, in the table's order.
+  // Returns the names of the corruptions that were let through, each once, in the table's order.
   static std::vector<std::string> let_through(const nlohmann::json& target) {
     std::vector<std::string> names;
     for (const auto& one : target["let_through"]) {
@@ -101,7 +101,7 @@ TEST_F(AuditTest, SeesWhereACheckStops) {
 
 TEST_F(AuditTest, SeesThatNanPasses) {
   const auto target = audit("nan_passes");
-  // All else that it passes is NaN as well.
+  // Every other corruption that it lets through consists of NaN, too.
   for (const char* name : {"all_nan", "one_nan", "nan_at_smallest"}) {
     EXPECT_TRUE(lets_through(target, name)) << name;
   }
@@ -177,7 +177,7 @@ TEST_F(AuditTest, TellsWhatDependsOnTheSize) {
   EXPECT_THAT(ran.out, HasSubstr("verdicts that depend on the size\n"));
   const nlohmann::json report = json("r.json");
   for (const auto& series : report["targets"][0]["sizes"]) {
-    // A mean sees a fixed number of wrong elements in small outputs alone.
+    // A mean detects a fixed number of wrong elements only in small outputs.
     const bool few = series["corruption"] == "last_element" || series["corruption"] == "tail";
     EXPECT_EQ(series["flips"], few) << series;
     EXPECT_EQ(series["verdicts"][0]["passed"], false) << series;
@@ -301,8 +301,8 @@ TEST_F(AuditTest, EveryKindOfFile) {
                         kind + " --min 1 -- " ASSAY_PYTHON " check.py {output} {golden}");
     EXPECT_EQ(ran.code, 0) << kind << ran.out << ran.err;
   }
-  // .pt is read by torch in another test of its writer; assay itself serves here. It cannot tell a
-  // copy of a golden file of float64 from an output of float64.
+  // Another test of the writer reads .pt with torch. Here assay itself reads it. assay cannot tell
+  // a copy of a float64 golden file from a float64 output.
   const Ran ran =
       run("assay audit one.h5 --as pt --no-searches --corruption '*_file' --corruption "
           "sign --min 0.8 --memory-limit 1000000000 -- assay compare {output} {golden}");
@@ -330,7 +330,7 @@ TEST_F(AuditTest, SeveralOutputsOfACase) {
   EXPECT_EQ(both.code, 0) << both.out << both.err;
   EXPECT_EQ(json("r.json")["targets"][0]["audited"], 2);
   EXPECT_EQ(json("r.json")["targets"][0]["let_through"].size(), 0u);
-  // One that looks at y alone never sees what is wrong in the mean.
+  // A comparison that reads only y never sees an error in the mean.
   const Ran one = run(options + "sh -c 'cmp $0 $1' {output:y} {golden:y} {output:mean}");
   EXPECT_EQ(one.code, 4) << one.out << one.err;
   EXPECT_THAT(one.out, HasSubstr("two:mean"));

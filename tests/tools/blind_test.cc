@@ -1,4 +1,4 @@
-// What the gate says of elements that its check cannot see, through the program.
+// Tests through the program what the gate reports about elements that its check cannot see.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,8 @@ using testing::Not;
 
 class BlindTest : public ProgramTest {
  protected:
-  // A float16 softmax of 8 x 32000 whose output is right but for the elements that `change` leaves.
+  // Makes a float16 softmax of 8 x 32000. Its output is right, except for the elements that
+  // `change` changes.
   template <typename Change>
   void softmax(const std::string& name, const Change& change) const {
     constexpr std::int64_t kRows = 8, kColumns = 32000;

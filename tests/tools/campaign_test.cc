@@ -1,4 +1,5 @@
-// assay campaign and merge: exit codes, texts, shards, and what is left when they are stopped.
+// Tests assay campaign and merge: exit codes, texts, shards, and what remains after they are
+// stopped.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -54,7 +55,7 @@ class CampaignTool : public ProgramTest {
   }
 };
 
-// Campaigns know C before its cast where the emulator does, and where a dataset has it.
+// Campaigns know C before its cast if the emulator does, and if a dataset has it.
 TEST_F(CampaignTool, ResidualsWhereThereAreSome) {
   const auto plan = [&](const std::string& cell) {
     write("residual.json",
@@ -93,9 +94,10 @@ TEST_F(CampaignTool, RunsAPlan) {
   EXPECT_THAT(ran.err, HasSubstr("30 matrices and "));
   EXPECT_EQ(json("r.json")["cells"][0]["gates"][0]["faults"].size(), 7u);
   EXPECT_THAT(read("r.csv"), StartsWith("cell,machine,dtype,M,K,N,gate,"));
-  // In a folder, quietly, on one thread, summing all again: the same.
+  // The results are the same if they go to a folder, quietly, on one thread, with all sums computed
+  // anew.
   EXPECT_THAT(alone("assay campaign plan.json --out out --quiet --threads 1 --exact"), Exits(0));
-  // But for the ratios of flips far from the threshold that change an element's ulp.
+  // Only some ratios differ: those of flips far from the threshold that change an element's ulp.
   const auto without_ratios = [&](const std::string& file) {
     auto result = json(file);
     for (auto& cell : result["cells"]) {
@@ -130,7 +132,7 @@ TEST_F(CampaignTool, BadPlans) {
   EXPECT_EQ(ran.out, "");
 }
 
-// Before the work, and by the plan's key.
+// A missing table is reported before the work, with the plan's key that names it.
 TEST_F(CampaignTool, APublishedTableThatIsMissing) {
   std::string text = plan(1);
   text.insert(1, R"("published": "none.csv", )");
@@ -162,16 +164,16 @@ TEST_F(CampaignTool, Folders) {
                     "error: out: holds results of another plan (its campaign.txt has another "
                     "fingerprint); give another folder"));
   EXPECT_EQ(read("out/plan.json"), read("plan.json")) << "what was refused changed nothing";
-  // All is there: nothing is computed, the results are written again.
+  // If all blocks exist, nothing is computed. Only the results are written again.
   std::filesystem::remove(path("out/results.json"));
   EXPECT_THAT(alone("assay campaign plan.json --out out --resume --quiet"), Exits(0));
   EXPECT_EQ(read("out/results.json"), right);
-  // Another process at work in it.
+  // Another process works in the folder.
   EXPECT_THAT(alone("flock out/lock assay campaign plan.json --out out --resume"),
               Exits(2,
                     "error: out: another process works in this folder; wait for it, or give "
                     "each shard a folder of its own"));
-  // A block that is damaged is named, and comes back once it is gone.
+  // A damaged block is named. It is computed again after it was removed.
   write("out/blocks/000004.txt", read("out/blocks/000004.txt").substr(0, 200));
   EXPECT_THAT(alone("assay campaign plan.json --out out --resume --quiet"),
               Exits(2,
@@ -182,8 +184,8 @@ TEST_F(CampaignTool, Folders) {
   EXPECT_EQ(read("out/results.json"), right);
 }
 
-// What a gate cannot judge is known once the first matrix is made: the folder is there by then, and
-// is free for the plan as it should have been.
+// A gate that cannot judge a cell is found only when the first matrix is made. The folder exists by
+// then, and the corrected plan may use it.
 TEST_F(CampaignTool, ACorrectedPlanTakesTheFolder) {
   write("plan2.json", R"({"schema": 1, "name": "x", "cells": [{"dtype": "bfloat16",
       "machine": "exact", "shape": [4, 8, 8], "distribution": "normal", "gates": "v_abft",
@@ -221,7 +223,7 @@ TEST_F(CampaignTool, Shards) {
   EXPECT_EQ(merged.out, read("whole/results.txt"));
   EXPECT_THAT(alone("assay merge s1 s2 s3 s1"),
               Exits(2, "error: s1 and s1 both hold block 0: the same shard twice?"));
-  // The plan's file is not needed any more: each folder holds it.
+  // The plan's file is no longer needed, because each folder holds the plan.
   std::filesystem::remove(path("plan.json"));
   EXPECT_THAT(alone("assay merge s1 s2 s3 --json m.json --quiet"), Exits(0));
   EXPECT_EQ(read("m.json"), read("whole/results.json"));
@@ -247,14 +249,15 @@ TEST_F(CampaignTool, ShardWords) {
   EXPECT_THAT(alone("SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=1 assay "
                     "campaign plan.json --out s"),
               Exits(2, "error: the environment asks for shard 7 of 3"));
-  // The flag wins over the environment; a shard of one is all.
+  // The flag overrides the environment. One shard of one is the whole campaign.
   EXPECT_THAT(alone("GTEST_SHARD_INDEX=3 GTEST_TOTAL_SHARDS=3 assay campaign plan.json --shard 1/1 "
                     "--out s --quiet"),
               Exits(0));
   EXPECT_TRUE(exists("s/results.json"));
 }
 
-// Stopped by force again and again, then let go: the same bytes as one that never was.
+// A campaign that is killed again and again and then runs to its end has the same bytes as one that
+// never was.
 TEST_F(CampaignTool, KilledAtAnyMoment) {
   if (is_emulated()) GTEST_SKIP() << "the emulator traces no calls";
   EXPECT_THAT(alone("assay campaign plan.json --out whole --quiet"), Exits(0));
@@ -282,8 +285,8 @@ TEST_F(CampaignTool, KilledAtAnyMoment) {
   }
 }
 
-// No file may grow beyond a limit, as where a disk is full: the block that was written is named
-// with the reason, those before stay, and nothing is left half-written.
+// No file may grow beyond a limit, as on a full disk. The block that could not be written is named
+// with the reason. Earlier blocks stay, and no half-written file remains.
 TEST_F(CampaignTool, AFullDisk) {
   EXPECT_THAT(alone("assay campaign plan.json --out whole --quiet"), Exits(0));
   const std::size_t block = read("whole/blocks/000000.txt").size();
@@ -307,8 +310,8 @@ TEST_F(CampaignTool, AFullDisk) {
               Exits(2, "error: /dev/full: cannot be written: No space left on device"));
 }
 
-// The plans that ship say what can be done: every cell, gate and fault of them is tried once. Their
-// fingerprints are kept: results that were computed before can be resumed and merged.
+// All cells, gates and faults of the shipped plans are possible: each is tried once. The plans keep
+// their fingerprints, so that earlier results can be resumed and merged.
 TEST_F(CampaignTool, ShippedPlans) {
   const std::vector<std::pair<std::string, std::string>> plans = {
       {"quick", "c15350a074d1404e0964d0331ce038df"},
@@ -324,7 +327,8 @@ TEST_F(CampaignTool, ShippedPlans) {
       {"attention", ""},
       {"hard", ""}};
   for (const auto& [name, fingerprint] : plans) {
-    // Before its first share a campaign makes a matrix of each cell, and theirs are large.
+    // A campaign makes a matrix of each cell before its first share. The matrices of these plans
+    // are large.
     if (walks_a_share() && (name == "large" || name == "hard")) continue;
     const std::string plan = std::string(ASSAY_SOURCE_DIR "/plans/") + name + ".json";
     EXPECT_THAT(alone("assay campaign " + plan + " --quiet --shard 100000/100000 --out " + name),
@@ -334,7 +338,7 @@ TEST_F(CampaignTool, ShippedPlans) {
   }
 }
 
-// Float32 sums are never the golden result's bits: the gate fails every clean matrix, and with it
+// Float32 sums never equal the golden result's bits. The gate fails every clean matrix, and so
 // every fault.
 TEST_F(CampaignTool, AGateThatFailsCleanResultsIsVoid) {
   write("void.json", R"({"schema": 1, "name": "v", "seed": 1, "cells": [{"dtype": "float32",
@@ -349,8 +353,8 @@ TEST_F(CampaignTool, AGateThatFailsCleanResultsIsVoid) {
   EXPECT_EQ(json("r.json")["cells"][0]["gates"][1]["void"], false);
 }
 
-// Published rates from the command line, in a table of other columns, with the plan's words on a
-// rate that differs; blocks that are there are only read again.
+// Published rates from the command line, in a table with other columns. The plan's remark stands
+// beside a rate that differs. Existing blocks are only read again.
 TEST_F(CampaignTool, PublishedOnTheCommandLine) {
   write("p.json", R"({"schema": 1, "name": "p", "seed": 1,
       "remarks": [{"bits": [14], "remark": "as printed there"}],
@@ -406,7 +410,7 @@ TEST_F(CampaignTool, PublishedVariantsOfAThreshold) {
               AllOf(HasSubstr("bit 7, 0 to 1                    0 "), Not(HasSubstr("bit 14"))));
   EXPECT_THAT(text, EndsWith("  not compared: V-ABFT T_c; no gate of the plan is of this threshold "
                              "(its 'variants')\n"));
-  // Of another dtype nothing is compared.
+  // Nothing is compared if the published rates are for another dtype.
   EXPECT_THAT(alone("assay campaign p.json --published t.csv --published-dtype fp32").out,
               Not(HasSubstr("published")));
   EXPECT_THAT(alone("assay campaign p.json --published-dtype fp32").err,
@@ -416,8 +420,8 @@ TEST_F(CampaignTool, PublishedVariantsOfAThreshold) {
               StartsWith("error: p.json: variant 1: no cell has the gate a_abft\n"));
 }
 
-// What an older version left: blocks are as they were, so that their results are made again with
-// this version's intervals; a block that cannot be read is refused in one line.
+// Files of an older version. Its blocks have the same format, so that their results are made again
+// with this version's intervals. A block that cannot be read is refused in one line.
 TEST_F(CampaignTool, BlocksOfAnOlderVersion) {
   EXPECT_THAT(alone("assay campaign plan.json --out out --quiet"), Exits(0));
   const std::string right = read("out/results.json"), block = read("out/blocks/000003.txt");
@@ -429,7 +433,8 @@ TEST_F(CampaignTool, BlocksOfAnOlderVersion) {
               Exits(2, "error: out/blocks/000003.txt: it is no block of a campaign"));
 }
 
-// A trial of an operator other than matmul, told in full: its inputs can be made again from it.
+// A full description of a trial of an operator other than matmul. Its inputs can be made again from
+// it.
 TEST_F(CampaignTool, ReplaysAnOperator) {
   write("ops.json", R"({"schema": 1, "name": "ops", "cells": [{"operator": "layernorm",
       "dtype": "float16", "shape": [2, 3, 8], "distribution": {"weight": "uniform"},

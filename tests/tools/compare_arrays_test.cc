@@ -74,7 +74,7 @@ TEST_F(CompareArrays, WhatIsInferredIsSaid) {
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, HasSubstr("\nnote: bf.bin: the shape [24] follows from its size\n"
                                  "note: gold64.bin: the shape [24] follows from its size\n"));
-  // A failure says it, too, and can be repeated.
+  // A failure has this note, too, and its reproducer line gives the same text.
   ran = run("assay compare y.bin x.npy --dtype-actual float32 --standard torch");
   EXPECT_THAT(ran, Exits(1));
   EXPECT_THAT(ran.out, HasSubstr("y.bin: the shape [4, 6] is that of x.npy\n"));
@@ -128,7 +128,8 @@ TEST_F(CompareArrays, ArchivesByName) {
   EXPECT_THAT(ran.out,
               HasSubstr("\nreproduce: assay compare bad.pt:/a good.pt:/a --standard torch\n"));
   EXPECT_THAT(run("assay compare bad.pt:/a good.pt:/a --standard torch"), Exits(1));
-  // bfloat16 against what it was rounded from; a is the same in both.
+  // Here b is bfloat16 on one side, and on the other side the values that it was rounded from. a is
+  // equal on both sides.
   EXPECT_THAT(run("assay compare x.safetensors good.npz --standard torch"), Exits(0));
   EXPECT_THAT(run("assay compare x.safetensors good.npz --dtype float16"),
               Exits(2,
@@ -138,11 +139,12 @@ TEST_F(CompareArrays, ArchivesByName) {
               Exits(3,
                     "error: good.pt: and none.npz have no array of the same name: a, b, only in "
                     "the one; p, q in the other. Name two, as in good.pt:/a none.npz:/p"));
-  // The same file is no proof of anything.
+  // A file that is compared with itself proves nothing.
   EXPECT_THAT(run("assay compare good.pt good.pt --standard torch"), Exits(4));
 }
 
-// A single array is looked up by its name; two of different names are never paired silently.
+// A single array is looked up by its name. Two arrays of different names are never paired without a
+// note.
 TEST_F(CompareArrays, SingleArraysByName) {
   make_arrays();
   python(R"py(
@@ -154,7 +156,8 @@ header = json.dumps({"a": {"dtype": "F32", "shape": [4, 6], "data_offsets": [0, 
 open("only_a.safetensors", "wb").write(struct.pack("<Q", len(header)) + header + x.tobytes())
 )py");
   const std::string standard = " --standard torch";
-  // By its name in the other file, on both sides; what the other has besides is said.
+  // Its name is looked up in the other file, on both sides. Further arrays of the other file are
+  // reported.
   for (const char* pair : {"only_a.npz two.npz", "two.npz only_a.npz", "only_a.safetensors good.pt",
                            "good.npz only_a.safetensors"}) {
     const Ran ran = run("assay compare " + std::string(pair) + standard);
@@ -198,7 +201,7 @@ open("only_a.safetensors", "wb").write(struct.pack("<Q", len(header)) + header +
               Exits(2, "error: two.npz: holds 2 arrays (a, q): name one, as in two.npz:/a"));
 }
 
-// Every class of HDF5's types: what it is and what can be done, and nothing that was done.
+// For every class of HDF5 types, the message gives the type and what can be done.
 TEST_F(CompareArrays, Hdf5TypesThatAreNoDtype) {
   python(R"py(
 import h5py, numpy as np

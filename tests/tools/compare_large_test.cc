@@ -1,4 +1,4 @@
-// assay compare: archives of NumPy, and arrays larger than the memory there is.
+// assay compare: NumPy archives, and arrays that are larger than the memory.
 #include <sys/resource.h>
 
 #include <fstream>
@@ -281,7 +281,7 @@ with zipfile.ZipFile("x.pt", "a", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
   }
 }
 
-// Column-major files cannot be read in order; what they hold is the same.
+// Column-major files cannot be read in order. Their contents are the same.
 TEST_F(CompareLarge, ColumnMajorInBoundedMemory) {
   python(R"py(
 import numpy as np, os

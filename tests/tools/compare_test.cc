@@ -149,7 +149,7 @@ TEST_F(Compare, DatasetsOfHdf5Files) {
   EXPECT_THAT(run("assay compare text.h5:/x g.h5:/cases/x/golden"), Code(2));
 }
 
-// A dataset of any HDF5 file, with no attribute of ours: its stored type says what it is.
+// A dataset of any HDF5 file, without an attribute of assay. Its stored type gives the dtype.
 TEST_F(Compare, PlainHdf5Files) {
   python(R"py(
 import h5py, numpy as np

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Compares complex arrays by `assay compare`, and pair by pair by NumPy and PyTorch: the same verdict on
-every pair, and so the same number of misses.
+"""Compares the verdicts of `assay compare` on complex arrays with those of NumPy and PyTorch, pair
+by pair.
 
-Run in an empty directory, with `assay` on PATH. Both others judge in complex128, where every complex64 and
-complex32 is exact. Of finite numbers whose size is beyond float64 the sizes in long double decide: NumPy has
-an infinite tolerance there, and passes whatever is finite.
+Every pair must get the same verdict, and so the number of mismatches must be the same.
+
+Run in an empty directory, with `assay` on PATH. NumPy and PyTorch judge in complex128, which holds
+every complex64 and complex32 exactly. If the sizes of finite numbers are beyond float64, the sizes
+in long double decide: NumPy's tolerance is infinite there, so that it passes every finite number.
 """
 import itertools
 import json
@@ -52,7 +54,7 @@ def pairs(kind):
 
 
 def exactly_close(a, e, rtol, atol):
-    """Of finite numbers, in long double: range and precision to spare."""
+    """Compares finite numbers in long double, which has range and precision to spare."""
     a, e = a.astype("g"), e.astype("g")
     return np.hypot(*(a - e).T) <= np.minimum(np.longdouble(atol) + np.longdouble(rtol) * np.hypot(*e.T), np.finfo("f8").max)
 
@@ -61,8 +63,8 @@ def verdicts(actual, expected, rtol, atol, equal_nan):
     a, e = (np.ascontiguousarray(x.astype("f8")).view("c16")[:, 0] for x in (actual, expected))
     finite = np.isfinite(a) & np.isfinite(e)
     with np.errstate(all="ignore"):
-        # Of the others NumPy's own ==: isclose of NumPy 1.24 multiplies them by one before, and so makes NaN of
-        # the finite part beside an infinite one.
+        # The other pairs are judged by NumPy's own ==. isclose of NumPy 1.24 first multiplies them
+        # by one, which turns the finite part beside an infinite one into NaN.
         by_numpy = (a == e) | (equal_nan & np.isnan(a) & np.isnan(e))
         by_numpy[finite] = np.isclose(a[finite], e[finite], rtol=rtol, atol=atol)
         sizes = np.abs([a, e, a - e])
@@ -71,7 +73,8 @@ def verdicts(actual, expected, rtol, atol, equal_nan):
         by_torch = torch.isclose(torch.from_numpy(a), torch.from_numpy(e), rtol=rtol, atol=atol,
                                  equal_nan=equal_nan).numpy()
     out = finite & ~np.isfinite(sizes).all(0)
-    # PyTorch 1.13 squares the parts of complex128: sizes whose squares leave float64 are not theirs.
+    # PyTorch 1.13 squares the parts of complex128, so that it cannot judge sizes whose squares
+    # leave float64.
     squared = finite & ~(((sizes == 0) | ((sizes > 1e-150) & (sizes < 1e150))).all(0))
     differ = (by_numpy != by_torch) & ~squared
     check("NumPy and PyTorch", not differ.any(), [(a[i], e[i], by_torch[i], rtol, atol) for i in np.flatnonzero(differ)[:3]])
@@ -106,7 +109,8 @@ for kind in ("complex32", "complex64", "complex128"):
         verdict = assay(kind, actual, expected, *bound)
         check(what, verdict["mismatches"] == int((~wanted).sum()), verdict["mismatches"], "by NumPy", int((~wanted).sum()))
         compared += len(wanted)
-        # Those that others pass, alone, and those that they refuse: every pair's own verdict.
+        # The pairs that the others pass, and those that they refuse, are compared separately. This
+        # checks the verdict of every pair.
         for side, of, count in (("passes", wanted, 0), ("misses", ~wanted, int((~wanted).sum()))):
             alone = assay(kind, actual[of], expected[of], *bound)
             check(what, alone["mismatches"] == count, side, alone["mismatches"], [

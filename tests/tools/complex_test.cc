@@ -1,4 +1,4 @@
-// Complex numbers through the doors that the command line has.
+// Tests complex numbers in every subcommand that takes them.
 #include <assay/judge/standards.h>
 
 #include "program.h"
@@ -96,7 +96,7 @@ assert sorted(first.values()) == sorted(again.values()), (first.keys(), again.ke
   EXPECT_THAT(refused.err, HasSubstr("safetensors has no dtype complex"));
 }
 
-// Of every standard a complex output is judged, or refused with one sentence that says why.
+// Every standard judges a complex output, or refuses it with one sentence that gives the reason.
 TEST_F(ComplexNumbers, EveryStandardJudgesOrRefuses) {
   make("g.h5", {turned("x", 0.5)});
   std::vector<std::string> names = {"ulp(4)",

@@ -1,8 +1,8 @@
-// The rule against those whose rule it is: NumPy, h5diff, and torch's documentation.
-//
-// Precision of the evaluation: assay judges in float64, whatever the dtype; NumPy and h5diff -d in
-// the arrays' own dtype (so float32 pairs within rounding of the bound may differ, and are left
-// out), h5diff -p in float64, torch in the promoted dtype of the two tensors.
+// Tests assay's rule against those who published it: NumPy, h5diff, and torch's documentation.
+// They evaluate it in different precisions. assay judges in float64, whatever the dtype. NumPy and
+// h5diff -d use the arrays' own dtype, so that float32 pairs within rounding of the bound may
+// differ. These pairs are left out. h5diff -p uses float64, and torch the promoted dtype of the two
+// tensors.
 #include <cmath>
 #include <limits>
 
@@ -45,8 +45,8 @@ bool within(const Tensor& a, const Tensor& e, std::int64_t first, std::int64_t c
   return judge(part(a), part(e), bound, options).misses == 0;
 }
 
-// 301 440 pairs: random ones, pairs at the bound and a few units in the last place around it, all
-// pairs of special values. In float64 not one is left out.
+// 301 440 pairs: random ones, pairs at the bound and a few units in the last place around it, and
+// all pairs of special values. No pair of float64 is left out.
 TEST_F(Conformance, NumpyIsclose) {
   ASSERT_EQ(run(ASSAY_PYTHON " '" ASSAY_SOURCE_DIR "/tests/tools/numpy_close.py'").code, 0);
   const int rules = static_cast<int>(array("rules").view().value_at(0));
@@ -131,8 +131,9 @@ TEST(TorchRules, ToleranceOfTheDtype) {
   EXPECT_EQ(torch("bfloat16", {1 + 3 * 0x1p-7, 5}, {1, 5}), kFail);
 }
 
-// "If the dtypes differ, the maximum of both tolerances": the coarser dtype's, which is the
-// output's, as a golden result has no less precision. It is rounded to the output's dtype first.
+// "If the dtypes differ, the maximum of both tolerances" is the tolerance of the coarser dtype.
+// This is the output's dtype, because a golden result has no less precision. The golden result is
+// first rounded to the output's dtype.
 TEST(TorchRules, TwoDtypesTakeTheLooserTolerance) {
   EXPECT_EQ(torch("bfloat16", {1 + 0x1p-6, 5}, {1, 5}, {}, "float32"), kPass);
   EXPECT_EQ(torch("bfloat16", {1 + 3 * 0x1p-7, 5}, {1, 5}, {}, "float32"), kFail);

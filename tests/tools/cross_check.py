@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""TTK's cross_check on adversarial triples, through `assay gate` on a dump of TTK with a third party's
-results (`xpu_golden`), against the few lines of numpy below: the rule as assay has it, and as it was
-published. Says what differs and exits with 1, or prints a count.
+"""Compares `assay gate` with a few lines of numpy on TTK's cross_check, for adversarial triples.
+
+The gate reads a dump of TTK with a third party's results (`xpu_golden`). Both versions of the rule
+are checked: the one of assay, and the published one. Prints the differences and exits with 1, or
+prints a count.
 
     cross_check.py ASSAY FOLDER
 """
@@ -16,7 +18,7 @@ import numpy as np
 rng = np.random.default_rng(1717)
 CASES = 600
 LEVELS = {"l0": (10, 2, 2), "l1": (5, 1.5, 1.5), "l2": (2, 1.2, 1.2)}
-# small value, and the error that counts below it
+# small value, and the error that counts for elements below it
 SMALL = {"float16": (2**-11, 2**-16), "float32": (2**-14, 2**-30)}
 
 
@@ -25,7 +27,8 @@ def same(x, y):
 
 
 def numbers(t, g, b, name, level):
-    """Whether the ratios and the counts hold, over the elements that are finite on all sides."""
+    """Returns True if the ratios and the counts hold for the elements that are finite on all sides.
+    """
     small_value, small_atol = SMALL[name]
     small = np.abs(g) < small_value
     counts = [int((np.abs(x - g)[small] > small_atol).sum()) for x in (t, b)]

@@ -1,14 +1,16 @@
-"""Damages dataset files that hold more than tensors by a few bytes each, and copies them with every
-command that copies cases: the result must be a copy or an error with a sentence, never a signal, a
-hang or 1 GiB of memory.
+"""Damages a few bytes of dataset files that hold more than tensors, and copies their cases with
+every command that can.
+
+The result must be a copy, or an error in a sentence. A signal, a hang or the use of 1 GiB of memory
+is a loss.
 
     damaged_copies.py ASSAY FOLDER [--files 200] [--seed 1]
 
-The files hold strings and sequences of variable length, references, named types, virtual datasets and
-compounds, as h5py writes them for HDF5 1.6 and for the newest version. First the script checks that
-each whole file is copied as it is. If the package `assay` can be imported, Python's writer copies as
-well. Prints how many files there were, what came of them, and the name of each one that was lost,
-which stays in FOLDER. Exits with 1 if any was lost."""
+The files hold strings and sequences of variable length, references, named types, virtual datasets
+and compounds, as h5py writes them for HDF5 1.6 and for the newest version. First the script checks
+that each whole file is copied as it is. If the package `assay` can be imported, Python's writer
+copies as well. Prints the number of files, their outcomes, and the name of each lost file, which
+stays in FOLDER. Exits with 1 if any file was lost."""
 
 import argparse
 import collections
@@ -47,7 +49,7 @@ def ragged(*lengths):
 
 
 def add_other_things(f, group, chunks):
-    """What is no tensor: copied, or left out with a note."""
+    """Adds objects that are not tensors. They are copied, or left out with a note."""
     how = {"chunks": (4,), "maxshape": (None,), "compression": "gzip"} if chunks else {}
     group["x_words"] = group.create_dataset("words", data=np.array(WORDS, dtype=object), dtype=TEXT, **how)
     group.create_dataset("square", data=np.array(WORDS[:4], dtype=object).reshape(2, 2), dtype=TEXT)
@@ -81,7 +83,7 @@ def add_other_things(f, group, chunks):
     attributes.create("x_named", "of a named type", dtype=group["named_text"])
     for i in range(8):
         attributes[f"x_note{i}"] = "of a team " * i
-    # What refers to something else.
+    # Objects that refer to something else.
     group.create_dataset("references", data=np.array([group.ref], dtype=object), dtype=h5py.ref_dtype)
     attributes["x_reference"] = group.ref
     layout = h5py.VirtualLayout(shape=(2, 24), dtype="<f4")
@@ -127,7 +129,8 @@ def commands(file):
 
 
 def values_of(path):
-    """All that lies in the case that has more than tensors, by name; attributes behind '@'."""
+    """Returns all objects of the case that has more than tensors, by name. Attributes stand behind
+    '@'."""
     found = {}
 
     def plain(value):
@@ -195,14 +198,16 @@ def check_whole(program, folder, base):
 
 
 def places_of_references(data):
-    """Where the addresses of collections of the global heap are, each a part of a reference."""
+    """Returns the positions of the addresses of global heap collections. Each address is part of a
+    reference."""
     heaps = [i for i in range(len(data)) if data.startswith(b"GCOL", i)]
     return [i for heap in heaps for i in range(len(data) - 8)
             if data.startswith(heap.to_bytes(8, "little"), i)]
 
 
 def damaged(data, references, draw):
-    """Half of the files get a broken reference or heap, the others any damage."""
+    """Damages a file. In half of the files it breaks a reference or a heap, in the others any
+    bytes."""
     if draw.random() < 0.5:
         return damaged_files.damaged(data, draw)
     data = bytearray(data)
@@ -215,7 +220,8 @@ def damaged(data, references, draw):
 
 
 def wait(pid):
-    """How the process ended, and its memory in KiB, that of the processes that it waited for included."""
+    """Returns how the process ended, and its memory in KiB. The memory includes that of the
+    processes that it waited for."""
     end = time.monotonic() + SECONDS
     while True:
         done, status, used = os.wait4(pid, os.WNOHANG)
@@ -287,7 +293,7 @@ def main():
         make(path, **how)
         lost += check_whole(asked.assay, folder, path.name)
         sources.append((name, path.read_bytes()))
-    # What is copied once is assay's own, and copied again.
+    # A copy is a file of assay's own layout. It is copied again.
     own = folder / "base_own.h5"
     subprocess.run([asked.assay, "pack", "base_plain.h5", "--out", own.name], cwd=folder, check=True,
                    capture_output=True)

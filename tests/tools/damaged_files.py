@@ -1,10 +1,12 @@
-"""Damages dataset files by a few bytes each, and gives them to the program `assay`: whatever comes of
-it must be an answer or an error with a sentence, never a signal, a hang or memory without end.
+"""Damages a few bytes of each dataset file and gives the files to the program `assay`.
+
+The program must answer, or report an error in a sentence. A signal, a hang or unlimited memory is a
+loss.
 
     damaged_files.py ASSAY FOLDER [--files 200] [--seed 1] [--also FILE ...]
 
-Prints how many files there were, what came of them, and the name of each one that was lost, which
-stays in FOLDER. Exits with 1 where any was lost."""
+Prints the number of files, their outcomes, and the name of each lost file, which stays in FOLDER.
+Exits with 1 if any file was lost."""
 
 import argparse
 import collections
@@ -78,7 +80,7 @@ def damaged(data, draw):
 
 
 def run(command):
-    """What came of a command: "answered", "refused", or how it was lost."""
+    """Returns the outcome of a command: "answered", "refused", or how it was lost."""
     limited = ["/bin/sh", "-c", f'ulimit -v {MEMORY_KIB}; ulimit -c 0; exec "$@"', "sh"] + command
     if os.environ.get("ASSAY_SANITIZED"):  # which takes address space without end
         limited = command

@@ -1,13 +1,15 @@
-"""Makes single allocations of memory fail, one a run, in every command that writes files. What was there
-before must be whole or replaced by what is whole, nothing may be left beside it, no run may end without a
-word, by a signal, or as if it had succeeded where it did not. But where an allocation fails in the beginning of
-HDF5 1.10's own work, it overflows its stack (H5I_inc_ref and H5E_push call each other) or keeps its lock, for which
-another thread then waits for ever: files must be whole then, too, and it may be five runs of a hundred.
+"""Makes single memory allocations fail, one in each run, in every command that writes files.
+
+Each earlier file must stay whole or be replaced by a whole file, and nothing may be left beside it.
+No run may end without a message, by a signal, or with success if it failed. There is one exception:
+an allocation that fails at the beginning of HDF5 1.10's own work. HDF5 then overflows its stack
+(H5I_inc_ref and H5E_push call each other), or keeps its lock, for which another thread waits for
+ever. Files must be whole then, too, and at most five runs in a hundred may end this way.
 
     failing_allocations.py ASSAY SHIM FOLDER [--most 40] [--command NAME]...
 
-SHIM is the library of fail_allocation.c. Prints how many runs ended how; exits with 1 where anything was
-lost."""
+SHIM is the library built from fail_allocation.c. Prints how many runs ended in each way. Exits with
+1 if anything was lost."""
 
 import argparse
 import collections

@@ -1,14 +1,15 @@
-"""Makes single calls into the kernel fail, one a run, in every command that writes files: a full
-disk, a broken one, memory that is refused. What was there before must be whole or replaced by what
-is whole, the outputs of a run that failed may be missing, nothing may be left beside them, and no
-failure may pass for success.
+"""Makes single system calls fail, one in each run, in every command that writes files.
+
+The failures are those of a full disk, a broken disk and refused memory. Each earlier file must stay
+whole or be replaced by a whole file. The outputs of a failed run may be missing. Nothing may be
+left beside them, and no failure may pass for success.
 
     failing_calls.py ASSAY FOLDER [--most 40] [--signal KILL] [--command NAME]... [--call NAME]...
 
-Of each call, at most so many moments are tried, spread over the run from where the program itself
-begins. With --signal no call fails, but the process gets that signal at it. All of it is strace's
-work. Prints how many runs ended how. Exits with 1 where anything was
-lost, with 77 where strace cannot be used here."""
+For each system call, at most --most of its calls are tried. They are spread over the run, from the
+beginning of the program itself. With --signal no call fails, but the process gets that signal at
+the call. strace does all of it. Prints how many runs ended in each way. Exits with 1 if anything
+was lost, and with 77 if strace cannot be used here."""
 
 import argparse
 import collections
@@ -35,7 +36,7 @@ ERRORS = {
     "pread64": "EIO", "mmap": "ENOMEM", "getrandom": "EAGAIN", "unlink": "EIO", "clone3": "EAGAIN",
     "newfstatat": "EIO",
 }
-# What writes, the files that it writes, and what it exits with.
+# The commands that write files, each with the files that it writes and its exit code.
 COMMANDS = {
     "generate": ("generate sqrt --dtype float16 --shape 8,16 --out new.h5", ["new.h5"], 0),
     "probes": ("probes float8_e4m3fn --out new.h5", ["new.h5"], 0),
@@ -128,7 +129,7 @@ class Command:
         except subprocess.TimeoutExpired:
             return None
 
-    # How a run ends in which nothing fails.
+    # Records how a run ends if nothing fails.
     def learn(self, ran):
         if self.code is not None and ran.returncode != self.code or ran.returncode not in (0, 1):
             sys.exit(f"{' '.join(self.words)}: exit {ran.returncode}: {ran.stderr}")
@@ -147,13 +148,14 @@ class Command:
         before["mmap"] += 5
         return {call: range(before[call] + 1, counts[call] + 1) for call in calls}
 
-    # What was lost, or "".
+    # Returns a description of the loss, or "" if nothing was lost.
     def lost(self, ran, sent=None, call=None):
         is_replacing = call == "rename" and not self.gone
         if ran is None:
             return "hangs"
         if sent and ran.returncode == -sent:
-            # Between the two steps that replace a file, it lies there under a second name.
+            # Between the two steps that replace a file, the old file has a second name in the
+            # folder.
             for second in self.folder.glob(".assay.*.tmp"):
                 if is_replacing and sent == signal.SIGKILL:
                     second.unlink()
@@ -169,10 +171,11 @@ class Command:
             return f"exit {ran.returncode} without a word"
         return self.harmed(same)
 
-    # What is wrong with the files, or "".
+    # Returns what is wrong with the files, or "".
     def harmed(self, same):
         left = {p.name for p in self.folder.iterdir()}
-        # What a run was to write and did not is gone with it, so that no older result passes for its.
+        # A failed run also removes the old files that it was to write, so that no older result
+        # passes for its own.
         gone = set(self.before) - left - (set() if same else self.gone)
         if left - self.after or gone:
             return f"files that should not be there, or are gone: {sorted(left - self.after | gone)}"

@@ -1,4 +1,4 @@
-// What every subcommand says of a file that it cannot read.
+// Tests the messages of every subcommand about a file that it cannot read.
 #include "program.h"
 
 namespace assay {
@@ -35,7 +35,7 @@ class Files : public ProgramTest {
 
 TEST_F(Files, Missing) { expect_refused("none.h5", "cannot be opened: No such file or directory"); }
 
-// What takes folders says that this is none of them.
+// Subcommands that take folders report that this folder is in no layout that they know.
 TEST_F(Files, Directory) {
   make("good.h5", {product("x")});
   for (const std::string& line : lines("bin")) {
@@ -154,7 +154,7 @@ f, c = case("link.h5"); del c["golden"]; c["golden"] = h5py.ExternalLink("other.
   }
 }
 
-// Readable by its owner alone; root reads everything.
+// Only the owner may read the file. Root may read everything.
 TEST_F(Files, WithoutPermission) {
   if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
   make("secret.h5", {product("x")});
@@ -192,7 +192,7 @@ TEST_F(Files, InspectGoesOnAfterACaseThatCannotBeRead) {
   EXPECT_THAT(ran.out, testing::ContainsRegex("b +matmul"));
 }
 
-// A case that is not even one costs the others nothing.
+// A broken case does not affect the others.
 TEST_F(Files, GateAndInspectGoOnBesideACaseWithoutOp) {
   make("g.h5", {product("a", 0, "npu"), product("b", 0, "npu")});
   python(

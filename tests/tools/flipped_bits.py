@@ -1,10 +1,10 @@
-"""Flips single bits of a file that assay wrote, in which one case fails, and gates it: a flip must
-never make a pass of the failure.
+"""Flips single bits of a file that assay wrote, and gates the file. One case of it fails, and no
+flip may turn this failure into a pass.
 
     flipped_bits.py ASSAY FOLDER [--bits 400 | --all] [--seed 1] [--compress]
 
-Prints how many bits were flipped and what came of them. Exits with 1 where one made a pass, or ended
-the program."""
+Prints how many bits were flipped and what the outcomes were. Exits with 1 if a flip made a pass or
+ended the program."""
 
 import argparse
 import collections
@@ -55,7 +55,8 @@ def main():
         sys.exit("the file itself does not fail")
     bits = range(8 * len(data))
     if not asked.all:
-        # Where something is, at first: much of a file is zeros between its structures.
+        # Three quarters of the flips are in nonzero bytes, because much of a file is zeros between
+        # its structures.
         full = [8 * i + b for i in range(len(data)) if data[i] for b in range(8)]
         draw = random.Random(asked.seed)
         bits = sorted(draw.sample(full, min(asked.bits * 3 // 4, len(full))) +

@@ -1,5 +1,5 @@
-// Functions that an H200 computed, judged by the program: right ones pass with their machine and
-// without one, and what its documented errors do not explain fails.
+// Judges functions that an H200 computed. Right results pass with their machine and without one.
+// Errors that its documentation does not explain fail.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -30,7 +30,8 @@ TEST_F(FunctionsTest, RightOnesPassByTheirMachine) {
   }
 }
 
-// Inputs of -1e38 alone leave a bound that holds on every machine blind: some saturate.
+// For a case whose inputs are all -1e38, a bound that holds on every machine is blind, because some
+// machines saturate.
 TEST_F(FunctionsTest, RightOnesPassWithoutAMachine) {
   const Ran ran =
       run("assay gate g.h5 --recorded h200 --exclude float32/silu --exclude float32/gelu_tanh");

@@ -1,4 +1,4 @@
-// assay gate --abft: products checked by their checksums as well.
+// assay gate --abft: products are also checked by their checksums.
 #include <cmath>
 #include <limits>
 
@@ -17,7 +17,7 @@ using testing::StartsWith;
 
 class GateAbft : public ProgramTest {};
 
-// By a tolerance that is far too wide the output passes; the checksums see the error.
+// The output passes by a tolerance that is far too wide. The checksums detect the error.
 TEST_F(GateAbft, FailureByChecksumsAloneIsInEveryReport) {
   make("g.h5", {product("x", 0.5), product("y")});
   EXPECT_THAT(run("assay gate g.h5 --rtol 0.5"), Exits(0));
@@ -51,7 +51,7 @@ TEST_F(GateAbft, TheListSaysWhatParametersAndVariantsThereAre) {
   EXPECT_THAT(list, HasSubstr("\n  variants: seed (default), recalibrated, april, sampling, h100\n"
                               "  variant     which of its variants\n"));
   EXPECT_THAT(list, HasSubstr("\n  lambda      probabilistic, with this lambda\n"));
-  // Nothing that may be set is without words.
+  // Every parameter that can be set has a description.
   EXPECT_THAT(list, Not(testing::ContainsRegex("\n  [a-z_]+\n")));
 }
 
@@ -109,7 +109,8 @@ TEST_F(GateAbft, NanAndInfinityInOperandsAndOutputs) {
       Tensor::from_values(format_named("float32"), {2, 3}, std::vector<double>{2, 2, 3, 5, nan, 5});
   make("g.h5", {operand, output});
   EXPECT_THAT(run("assay gate g.h5 --abft --case output"), Exits(1));
-  // The golden result has no NaN there, so that this output fails by itself; and says so at once.
+  // The golden result has no NaN there, so that this output fails without checksums, and the gate
+  // reports it at once.
   EXPECT_NE(run("assay gate g.h5 --abft --case operand").code, 2);
 }
 
@@ -125,7 +126,7 @@ TEST_F(GateAbft, ReproducerAsksForTheSameCheck) {
 
 // --- The machine that an output comes from -------------------------------------------------------
 
-// Half of the recorded 8-bit products were promoted to float32; the other half is refused.
+// Half of the recorded 8-bit products were promoted to float32. The other half is refused.
 TEST_F(GateAbft, RecordedProductsOfAnH200) {
   const std::string mma = ASSAY_SOURCE_DIR "/datasets/samples/hopper_mma.h5";
   ASSERT_THAT(run("assay golden '" + mma + "' --out mma.h5 --quiet"), Exits(0));
@@ -146,7 +147,8 @@ TEST_F(GateAbft, RecordedProductsOfAnH200) {
   }
 }
 
-// Products of 8-bit floats as hopper sums them, recorded by a producer whose name is no machine's.
+// Makes products of 8-bit floats as hopper sums them. The name of their producer is not that of a
+// machine.
 class RecordedProducts : public GateAbft {
  protected:
   RecordedProducts() {
@@ -156,7 +158,8 @@ class RecordedProducts : public GateAbft {
     EXPECT_THAT(run("assay generate matmul --dtype float8_e4m3fn" + options), Exits(0));
     EXPECT_THAT(run("assay emulate made.h5 --machine hopper --out emulated.h5 --quiet"), Exits(0));
   }
-  // The file with its outputs under the name npu, and what says by which machine they are.
+  // Writes the file with its outputs under the name npu, and with the attributes that name their
+  // machine.
   void make_recorded(const std::string& of_output, const std::string& of_case) const {
     const DatasetFile emulated(path("emulated.h5"));
     std::vector<Case> cases;
@@ -193,7 +196,7 @@ TEST_F(RecordedProducts, MachineOfTheCommandThenOfTheOutputThenOfTheCase) {
   EXPECT_THAT(gate(" --machine volta").out,
               HasSubstr("not_comparable: abft: the matrix unit of volta takes float16, not "
                         "float8_e4m3fn\n"));
-  // Nor is it a reason to judge the elements by less.
+  // The wrong machine is also no reason to judge the elements less strictly.
   const Ran elements = run("assay gate g.h5 --recorded npu --machine volta");
   EXPECT_THAT(elements, Exits(3));
   EXPECT_THAT(elements.out, HasSubstr("seed0: not_comparable: the matrix unit of volta takes "
@@ -238,7 +241,8 @@ TEST_F(RecordedProducts, InCampaigns) {
   EXPECT_EQ(campaign("").code, 0);
 }
 
-// What a machine computed is judged alike now and from a file, a variant's included.
+// The gate judges a machine's output alike whether it is emulated now or read from a file. This
+// holds for variants, too.
 TEST_F(GateAbft, EmulatedNowAndFromAFile) {
   for (const char* machine : {"hopper", "ampere", "volta", "ascend910b", "cpu_fma", "exact",
                               "hopper,chunk=8", "ascend910b,rounding=toward_zero"}) {
@@ -259,7 +263,7 @@ TEST_F(GateAbft, EmulatedNowAndFromAFile) {
 // --- Infinities and NaN
 // ---------------------------------------------------------------------------
 
-// A float16 product of a [4, 2] and b [2, 3], of which so many rows overflow in float16.
+// Returns a float16 product of a [4, 2] and b [2, 3]. Its first `rows` rows overflow in float16.
 Case overflowing(const std::string& name, std::int64_t rows) {
   const Format& f16 = format_named("float16");
   Case c;
@@ -302,8 +306,8 @@ TEST_F(GateAbft, OverflowThatIsRightIsCountedAndNoCheck) {
   EXPECT_EQ(abft["not_checkable"], 2);
 }
 
-// By whatever threshold: an infinity or NaN that the reference does not share is a fault, right
-// overflow is none.
+// Under every threshold, an infinity or NaN that the reference does not share is a fault. A right
+// overflow is not.
 TEST_F(GateAbft, InfinitiesByEveryThreshold) {
   Case infinite = overflowing("infinite", 1), nan = infinite, right = infinite, operand = infinite;
   nan.name = "nan";
@@ -311,7 +315,7 @@ TEST_F(GateAbft, InfinitiesByEveryThreshold) {
   operand.name = "operand";
   set_element(infinite, 7, std::numeric_limits<double>::infinity());
   set_element(nan, 7, std::numeric_limits<double>::quiet_NaN());
-  // An operand's NaN reaches one row; that of another element is the product's own.
+  // An operand's NaN reaches one row. A NaN in any other element is a fault of the product.
   operand.inputs.at("a").set_bits(0, 0x7e00);
   for (std::int64_t j = 0; j < 3; ++j) {
     set_element(operand, j, std::numeric_limits<double>::quiet_NaN());
@@ -343,11 +347,10 @@ TEST_F(GateAbft, InfinitiesByEveryThreshold) {
   EXPECT_THAT(ran.out, Not(HasSubstr("D nan")));
 }
 
-// --- No alarm on right results
-// --------------------------------------------------------------------
+// --- No alarm on right results ------------------------------------------------------------------
 
-// Each line of `generate` options, on this machine, passes by the checksums and by the bound of its
-// accumulation.
+// Each product that these `generate` options make on this machine passes the checksums and the
+// bound of its accumulation.
 class RightResults : public ProgramTest {
  protected:
   void expect_pass(const std::string& machine, const std::string& options) const {
@@ -391,7 +394,7 @@ TEST_F(RightResults, BelowTheNormalRange) {
   }
 }
 
-// Factors 1 / (i + k + 1), as a Hilbert matrix has them: sums that hardly grow.
+// Factors 1 / (i + k + 1), as in a Hilbert matrix: the sums hardly grow.
 TEST_F(RightResults, OfHilbertMatrices) {
   constexpr std::int64_t kDepth = 8192, kSide = 16;
   const Format& f32 = format_named("float32");
@@ -416,7 +419,7 @@ TEST_F(RightResults, OfHilbertMatrices) {
   }
 }
 
-// What random errors explain is still the bound of products that do not repeat.
+// If the products do not repeat, the threshold is still that of random errors.
 TEST_F(RightResults, AFaultAmongThemIsSeen) {
   for (const char* b : {"normal,mean=0.1,deviation=0", "normal"}) {
     ASSERT_THAT(run(std::string("assay generate matmul --dtype float32 --shape 16,2048,32 --a "
@@ -432,8 +435,8 @@ TEST_F(RightResults, AFaultAmongThemIsSeen) {
   }
 }
 
-// Rows of a Fourier matrix times a constant cancel, some of them exactly: without operands nothing
-// says how far such sums may be off but the case's own bound.
+// Rows of a Fourier matrix times a constant cancel, some of them exactly. Without operands, only
+// the case's own bound tells how large the errors of such sums may be.
 TEST_F(RightResults, GoldenAloneOfCancellingSums) {
   constexpr std::int64_t kSide = 48;
   std::vector<double> golden, output;
@@ -459,7 +462,7 @@ TEST_F(RightResults, GoldenAloneOfCancellingSums) {
                                    "anything; 87 see nothing: what the case's own bound allows "
                                    "their elements is above the largest of them"))
         << dtype;
-    // A fault is one all the same.
+    // A fault is still detected.
     std::vector<double> wrong = output;
     wrong[50] += 100;
     make("w.h5", {recorded("dft", dtype, {kSide, kSide}, golden, wrong)});

@@ -75,7 +75,7 @@ TEST_F(GateLarge, NoResultDependsOnThreads) {
   EXPECT_EQ(one, many);
 }
 
-// A file that is damaged or cut off is named, with the case; the others are judged.
+// A damaged or truncated file is named, with the case. The others are judged.
 TEST_F(GateLarge, DamagedAndTruncated) {
   std::filesystem::rename(path("large.h5"), path("cut.h5"));
   std::filesystem::resize_file(path("cut.h5"), 700 << 20);

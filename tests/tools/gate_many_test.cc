@@ -1,4 +1,5 @@
-// assay gate over many files and cases: which are judged, what pairs with what, and what is shown.
+// assay gate over many files and cases: which cases are judged, how they are paired, and what is
+// shown.
 #include <algorithm>
 
 #include "assay/base/text.h"
@@ -131,7 +132,8 @@ TEST_F(GateMany, OutputsBelongTogetherInOrderOrByName) {
   EXPECT_THAT(ran.out, HasSubstr("\n4 cases: 3 pass, 1 fail\n"));
   EXPECT_THAT(ran.out,
               HasSubstr("reproduce: assay gate a.h5 --case x --outputs ao.h5 --recorded npu\n"));
-  // One for all, by the names of cases: 'x' could be that of both.
+  // One file of outputs for all golden files is paired by the names of cases. 'x' could belong to
+  // both golden files.
   EXPECT_THAT(run("assay gate a.h5 b.h5 --outputs ao.h5"),
               Exits(2,
                     "error: case 'x' is in a.h5 and in b.h5, and the same --outputs is for both; "
@@ -190,8 +192,8 @@ TEST_F(GateMany, ProducersOfSeveralFiles) {
                     "have gpu, npu"));
 }
 
-// What is wrong with a case is said of it alone where the producer is known without it, however
-// many threads look.
+// If the producer is known without reading the damaged case, the error concerns only that case.
+// This holds for any number of threads.
 TEST_F(GateMany, ADamagedCaseAmongManyLeavesTheOthers) {
   ASSERT_EQ(
       run("assay generate add --dtype float32 --shape 3 --count 600 --golden --out g.h5").code, 0);
@@ -210,7 +212,7 @@ with h5py.File("o.h5", "r+") as f:
       EXPECT_THAT(ran.err, HasSubstr("seed256/outputs: must be a group of datasets"));
       EXPECT_THAT(ran.out, HasSubstr("599 pass")) << threads;
     }
-    // Where every producer must be known, all cases are read, and the file is refused.
+    // If every producer must be known, all cases are read and the file is refused.
     const Ran all = run(formatted("assay gate o.h5 --threads {}", threads));
     EXPECT_EQ(all.code, 2);
     EXPECT_THAT(all.err, HasSubstr("seed256/outputs: must be a group of datasets"));
@@ -320,7 +322,7 @@ TEST_F(GateMany, NoReportReplacesAFileOfAFolder) {
   EXPECT_THAT(
       run("assay gate dir --json dir/a.h5"),
       Exits(2, "error: dir/a.h5 lies in dir, which is an input; --json must lie elsewhere"));
-  // A later run would read it.
+  // A later run would read this file.
   EXPECT_THAT(run("assay gate dir --save-failures dir/new.h5"),
               Exits(2,
                     "error: dir/new.h5 lies in dir, which is an input; --save-failures must lie "
@@ -360,7 +362,7 @@ TEST_F(Repro, RefusesWhatIsNoLineOfAssay) {
               Exits(2, "error: a line to repeat is no `repro` itself"));
   EXPECT_THAT(run("assay repro \"assay gate 'g.h5\""), Exits(2, "error: a quote ' is not closed"));
   EXPECT_THAT(run("assay repro 'assay frob g.h5'"), Code(2));
-  // Nothing of a shell is in it.
+  // `repro` does not pass the line to a shell.
   EXPECT_THAT(run("assay repro 'assay gate g.h5; touch ran'"), Code(2));
   EXPECT_THAT(run("assay repro 'assay gate $(touch ran)'"), Code(2));
   EXPECT_FALSE(exists("ran"));

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 class GatePage : public ProgramTest {
  protected:
-  // What the page's script reads.
+  // Returns the data that the page's script reads.
   nlohmann::json data(const std::string& name) const {
     const std::string page = read(name), head = "<script type=\"application/json\" id=data>";
     const std::size_t begin = page.find(head) + head.size();
@@ -55,13 +55,14 @@ TEST_F(GatePage, MapsTheMissesOfWhatFails) {
   EXPECT_THAT(run("assay gate g.h5 --standard torch -q --html r.html"), Code(1));
   const auto page = data("r.html");
   ASSERT_EQ(page["details"].size(), 1u);
-  // 2 x 3 elements in blocks of one, 3 across; one miss in the last of them.
+  // 2 x 3 elements in blocks of one element, three blocks across. The only mismatch is in the last
+  // block.
   EXPECT_EQ(page["details"][0]["map"], parsed("[2,3,1,1,3,[5,1]]"));
   EXPECT_THAT(page["details"][0]["reproduce"].get<std::string>(),
               HasSubstr("assay gate g.h5 --case y"));
 }
 
-// The first failing cases are pictured, whichever thread judged them.
+// The first failing cases have pictures, whichever thread judged them.
 TEST_F(GatePage, PicturesDoNotDependOnThreads) {
   std::vector<Case> cases;
   for (int i = 0; i < 520; ++i) {
@@ -82,8 +83,8 @@ TEST_F(GatePage, PicturesDoNotDependOnThreads) {
   }
 }
 
-// Every report of a failure has the line that repeats it: of what failed, is not comparable, in
-// doubt, cannot be read, or is excused.
+// Every report of a failure has the line that repeats it. This includes cases that are not
+// comparable, untrusted, unreadable or excused.
 TEST_F(GatePage, EveryFailureCarriesItsLine) {
   make("g.h5", one_of_each());
   write("known.json", R"({"schema": 1, "known_failures": [
@@ -109,7 +110,7 @@ TEST_F(GatePage, EveryFailureCarriesItsLine) {
       EXPECT_THAT(read("r.html"), HasSubstr("\nreproduce: " + line));
     }
   }
-  // What cannot be read.
+  // A file that cannot be read.
   EXPECT_THAT(run("printf nothing > broken.h5; assay gate g.h5 broken.h5 --recorded p --junit "
                   "r.xml --html r.html"),
               Code(2));

@@ -1,4 +1,4 @@
-// assay gate: what it writes -- JSON, JUnit, HTML, failing cases, reproducer lines.
+// assay gate: the files that it writes (JSON, JUnit, HTML, failing cases) and its reproducer lines.
 #include "program.h"
 
 namespace assay {
@@ -21,7 +21,7 @@ class GateReports : public ProgramTest {
     return lines;
   }
 
-  // What a report says of the case: from the case's name to the reproducer line.
+  // Returns a report's text about the case, from the case's name to the reproducer line.
   static std::string verdict_text(const std::string& out, const std::string& name) {
     const std::size_t begin = out.find("\n" + name + ": ");
     return out.substr(begin, out.find("\nreproduce:", begin) - begin);
@@ -186,7 +186,8 @@ TEST_F(GateReports, NoFailuresLeaveNoFileOfFailures) {
   EXPECT_FALSE(exists("f.h5"));
 }
 
-// What cannot be written is said before anything is judged: an hour's work must not be lost to it.
+// The gate reports a file that cannot be written before it judges anything. An hour's work must not
+// be lost to it.
 TEST_F(GateReports, WhatCannotBeWrittenIsRefusedBeforeTheWork) {
   make("g.h5", {product("x", 0.5), product("y")});
   for (const char* option : {"--json", "--junit", "--html", "--save-failures"}) {

@@ -20,7 +20,7 @@ class GateSample : public ProgramTest {
                 Exits(0));
     ASSERT_THAT(run("assay emulate g.h5 --machine ascend910b --out o.h5 -q"), Exits(0));
   }
-  // Rows of the case x that this sample looks at, ascending.
+  // Returns the rows of the case x that this sample reads, ascending.
   std::vector<std::int64_t> drawn(const RowSample& sample) const {
     Case c;
     c.name = "x", c.op = "matmul";
@@ -71,8 +71,8 @@ TEST_F(GateSample, RowsAreJudgedAndTheReportSaysHowMany) {
   EXPECT_THAT(std::string(c["reproduce"]), HasSubstr(" --sample rows=64,seed=1"));
 }
 
-// A wrong element of a row that was drawn is told by its place; one of another row is the
-// checksums'.
+// A wrong element of a drawn row is reported with its place. Only checksums can detect one in
+// another row.
 TEST_F(GateSample, WrongElementsAreToldByTheirPlace) {
   const std::vector<std::int64_t> rows = drawn({.rows = 20, .seed = 7});
   change(rows[3], 5);
@@ -100,7 +100,7 @@ TEST_F(GateSample, WrongElementsAreToldByTheirPlace) {
 }
 
 TEST_F(GateSample, WhatIsNotSampledIsSaid) {
-  // A case with a golden result is judged by all of it.
+  // A case with a golden result is judged by all of its elements.
   ASSERT_THAT(run("assay golden g.h5 --out whole.h5 -q"), Exits(0));
   EXPECT_THAT(run("assay gate whole.h5 --outputs o.h5 --sample rows=20 --json r.json"), Exits(0));
   const auto c = json("r.json")["cases"][0];
@@ -118,7 +118,7 @@ TEST_F(GateSample, WhatIsNotSampledIsSaid) {
   EXPECT_THAT(other.out, HasSubstr("case y has no golden result; `assay golden` computes one from "
                                    "the inputs, and rows are drawn of products and of attention "
                                    "alone"));
-  // What does not go together, and what is no sample.
+  // Options that exclude each other, and a text that is not a sample.
   EXPECT_EQ(run("assay gate g.h5 --outputs o.h5 --sample rows=20 --mutate").code, 2);
   const Ran wrong = run("assay gate g.h5 --outputs o.h5 --sample rows=x");
   EXPECT_EQ(wrong.code, 2);
@@ -127,7 +127,7 @@ TEST_F(GateSample, WhatIsNotSampledIsSaid) {
                         "'x'"));
 }
 
-// As large as one likes: the golden result of all of it is never computed.
+// The product may have any size, because its whole golden result is never computed.
 TEST_F(GateSample, AttentionByHeads) {
   ASSERT_THAT(
       run("assay generate attention --dtype float16 --shape 2,4,40,32,16 --parameter causal=1 "

@@ -25,7 +25,7 @@ with h5py.File("g.h5", "w") as f:
             group.create_dataset(name, data=values).attrs["dtype"] = "float32"
 )py");
   }
-  // Without what differs from run to run.
+  // Returns the result without the fields that differ from run to run.
   nlohmann::ordered_json stripped(const std::string& path) const {
     auto report = json(path);
     report.erase("command");
@@ -57,7 +57,7 @@ TEST_F(GateShard, JoinedShardsAreTheWholeRun) {
                                   HasSubstr("\nc04: fail: 1 of 40 elements")));
     EXPECT_EQ(stripped("all.json"), stripped("whole.json")) << count;
   }
-  // A result of join is one of the whole run for those that read it.
+  // Readers take a result of join for one of a whole run.
   EXPECT_THAT(run("assay regate all.json --standard torch"), Exits(1));
 }
 
@@ -104,7 +104,7 @@ TEST_F(GateShard, WhatIsNoShardIsRefused) {
   EXPECT_THAT(wrong.err, HasSubstr("--shard 4/3: i/n is needed, i from 1 to n, such as 2/8"));
   write("b.json", R"({"schema": 2, "baseline": []})");
   EXPECT_EQ(run("assay gate g.h5 --shard 1/3 --baseline b.json").code, 2);
-  // Its own output is no part.
+  // The output of join cannot be one of its parts.
   EXPECT_EQ(run("assay gate g.h5 --shard 1/1 --json p.json -q").code, 1);
   EXPECT_EQ(run("assay join p.json --json p.json").code, 2);
   EXPECT_EQ(json("p.json")["shard"], "1/1") << "it is left as it was";
@@ -130,7 +130,7 @@ TEST_F(GateShard, SlurmScript) {
             "usage: gate.sbatch [shard|join] OUT SHARDS [GOLDEN OPTIONS...]\n");
 }
 
-// What concerns files and not cases is said once.
+// Problems of files, unlike problems of cases, are reported once.
 TEST_F(GateShard, BrokenFilesAreTheFirstShards) {
   write("bad.h5", "no file of HDF5");
   for (int i = 1; i <= 2; ++i) {

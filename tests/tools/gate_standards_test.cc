@@ -1,4 +1,5 @@
-// The gate's standards: benchmarks, accumulation, own standards, policies; and --mutate.
+// The gate's standards: reference implementations, accumulation, own standards, policies; and
+// --mutate.
 #include "assay/base/text.h"
 #include "assay/judge/standards.h"
 #include "program.h"
@@ -12,7 +13,8 @@ using testing::Not;
 
 class GateStandards : public ProgramTest {
  protected:
-  // Outputs of a target that is off by `off` at one element, and of a benchmark.
+  // Makes outputs of a target that is off by `off` at one element, and of a reference
+  // implementation.
   static Case dual(double off, double benchmark_off) {
     Case c = product("x", off, "target");
     c.output().recorded["bench"].tensor =
@@ -36,9 +38,9 @@ TEST_F(GateStandards, DualBenchmarkTakesTheOtherProducer) {
   EXPECT_THAT(run("assay gate worse.h5 --recorded bench --standard cann_l0"), Exits(0));
 }
 
-// A limit on the share of elements is no demand of each of them, of integers as of floats;
-// distances are those of the integers themselves, also of a golden result that the dtype does not
-// hold and where float64 does not tell two of them apart.
+// A limit on the share of elements does not bound each element. This holds for integers as for
+// floats. Distances are those of the integers themselves, even if the dtype does not hold the
+// golden result, and if float64 cannot tell two integers apart.
 TEST_F(GateStandards, LimitsOfIntegersAreOfAllElements) {
   python(R"py(
 import h5py, json, numpy as np
@@ -83,7 +85,7 @@ with h5py.File('x.h5', 'w') as f:
             "large_many fail 0.02; many fail 0.02; ");
 }
 
-// What was asked for and decided nothing is said.
+// The gate reports options that decided nothing.
 TEST_F(GateStandards, WhatDecidedNothingIsSaid) {
   make("x.h5", {product("x", 0)});
   const std::string note = "note: --standard float16=atb: no output that was judged is float16\n";
@@ -163,11 +165,12 @@ with h5py.File('nan.h5', 'w') as f:
               HasSubstr("verify_result itself says fail: "));
   EXPECT_THAT(read("r.xml"), HasSubstr(note));
   EXPECT_THAT(read("r.html"), HasSubstr("verify_result,as_published"));
-  // Of a case's attribute it is the same.
+  // The same holds if a case's attribute names the standard.
   EXPECT_THAT(run("assay gate nan.h5 --case b --json r.json --histograms"), Exits(0));
   EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["bound"]["standard"],
             "verify_result,as_published");
-  // It takes nothing beside it, and is not known of standards without a hole.
+  // as_published cannot be combined with other options, and standards without a known gap refuse
+  // it.
   EXPECT_THAT(run("assay gate nan.h5 --case a --standard verify_result,as_published --equal-nan"),
               Exits(2,
                     "error: nan.h5: standard verify_result,as_published takes no tolerance, budget "
@@ -212,7 +215,7 @@ TEST_F(GateStandards, AccumulationOfAMachine) {
   EXPECT_THAT(ran, Exits(0)) << "float32 sums in any order";
   EXPECT_THAT(run(gate + " --standard 'accumulation(hoper)'").err,
               HasSubstr("unknown machine 'hoper': did you mean 'hopper'?"));
-  // The emulated machine is whose accumulation it is.
+  // `accumulation` takes the bound of the emulated machine.
   EXPECT_THAT(run(formatted("assay gate {} --machine ampere --standard accumulation --case "
                             "'layer0/*' -q",
                             sample())),
@@ -253,7 +256,7 @@ TEST_F(GateStandards, PerDtypeAndBudgetsAndOverridesAreSaid) {
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, HasSubstr("judged by --max-mismatches 1 of the command line, over the own "
                                  "bounds of 1 case\n"));
-  // What leaves the case's bound as it is goes over nothing.
+  // An option that leaves the case's bound unchanged overrides nothing.
   for (const char* option : {"--infinity fewer", "--standard bfloat16=atb", "--equal-nan"}) {
     EXPECT_THAT(run(std::string("assay gate g.h5 ") + option).out, Not(HasSubstr("judged by")))
         << option;
@@ -311,9 +314,9 @@ TEST_F(GateStandards, ChecksumsSeeMutations) {
   }
 }
 
-// One rule for a case and for two arrays: `torch` takes the looser tolerance of both dtypes, as
-// torch.testing.assert_close(check_dtype=False) does. The value is compared with 1. Where it passes
-// it is between the tolerances of both dtypes.
+// The same rule holds for a case and for two arrays. `torch` takes the looser tolerance of both
+// dtypes, as torch.testing.assert_close(check_dtype=False) does. The value is compared with 1.
+// Values that pass only by the looser tolerance lie between the tolerances of both dtypes.
 TEST_F(GateStandards, TorchTakesTheLooserToleranceOfBothDtypes) {
   const struct {
     const char *output, *golden;

@@ -75,8 +75,8 @@ TEST_F(Gate, FailBeatsUntrustedInOneCase) {
   EXPECT_THAT(run("assay gate g.h5 --standard bit_equal --standard torch"), Exits(1));
 }
 
-// A case whose data are damaged is an error, and exit code 2 goes over a failure; but the others
-// are judged, and no report takes the whole for a pass.
+// A case with damaged data is an error. Exit code 2 takes precedence over a failure. The others are
+// judged, and no report presents the whole as a pass.
 TEST_F(Gate, DamagedCaseGoesOverAFailureAndIsInEveryReport) {
   python(R"py(
 import h5py, numpy as np
@@ -101,7 +101,7 @@ with open("g.h5", "r+b") as f:
   EXPECT_THAT(read("r.xml"), HasSubstr("name=\"bad\"")) << "a report must not lose a case";
 }
 
-// An attribute that is wrong in one case is that case's error.
+// A wrong attribute of one case is an error of only that case.
 TEST_F(Gate, WrongAttributeOfOneCaseLeavesTheOthersJudged) {
   std::vector<Case> cases = {product("a"), product("b"), product("c", 0.5)};
   cases[1].attributes["standard"] = std::string("tourch");
@@ -189,7 +189,7 @@ TEST_F(Gate, OutputsOfAnotherFile) {
   EXPECT_THAT(ran, Exits(1));
   EXPECT_THAT(ran.out, HasSubstr("reproduce: assay gate g.h5 --case x --outputs o.h5 --recorded "
                                  "npu\n"));
-  // The golden result is the golden file's, whatever the other file holds.
+  // The golden result comes from the golden file, whatever the other file holds.
   Case other = product("x", 0.5);
   other.output().golden =
       Tensor::from_values(format_named("float64"), {2, 3}, std::vector<double>{2, 2, 3, 5, 4, 5.5});
@@ -197,7 +197,7 @@ TEST_F(Gate, OutputsOfAnotherFile) {
   EXPECT_THAT(run("assay gate g.h5 --outputs lie.h5 --case x"), Exits(1));
 }
 
-// What was asked for is judged, or nothing is.
+// The gate judges the outputs of the requested machine, or none.
 TEST_F(Gate, MachineThatTheOutputsLackIsNotReplacedByAnother) {
   make("g.h5", {product("x")});
   make("o.h5", {product("x", 0, "npu")});
@@ -234,8 +234,8 @@ TEST_F(Gate, ShapeOrDtypeOfTheOutputDiffers) {
                                  "dtype is float32\n"));
 }
 
-// Default of output_dtype: the operator's rule, the dtype of its first input; the golden result may
-// have more precision.
+// Without output_dtype, the operator's rule applies: the dtype of its first input. The golden
+// result may have more precision.
 TEST_F(Gate, OutputDtypeFollowsFromTheInputs) {
   Case c = product("x");
   c.attributes.erase("output_dtype");
@@ -332,7 +332,7 @@ TEST_F(Gate, UntrustedSaysWhy) {
                              HasSubstr("wide: untrusted: an output of zeros would pass too: ")));
 }
 
-// An infinite bound would clear whatever is finite.
+// With an infinite bound, every finite value would pass.
 TEST_F(Gate, InfiniteToleranceOfACaseClearsNothing) {
   Case c = recorded("x", "float32", {3}, {1, kInfinity, 3}, {1e30, kInfinity, -1e30});
   c.attributes["atol"] = kInfinity;
@@ -340,7 +340,7 @@ TEST_F(Gate, InfiniteToleranceOfACaseClearsNothing) {
   EXPECT_NE(run("assay gate g.h5").code, 0);
 }
 
-// Where no element is finite on both sides there is nothing to measure.
+// If no element is finite on both sides, there is nothing to measure.
 TEST_F(Gate, MetricsOfNothingAreNotPerfect) {
   make("g.h5", {recorded("x", "float32", {3}, {kInfinity, kInfinity, kInfinity}, {1, 2, 3})});
   EXPECT_THAT(run("assay gate g.h5 --histograms --json r.json"), Exits(1));
@@ -363,7 +363,7 @@ TEST_F(Gate, ScalarsIntegersAndBools) {
 
 TEST_F(Gate, OutputIsNeverJudgedAgainstItself) {
   make("g.h5", {product("x", 0.5)});
-  // The same file on both sides is right, as its golden result is not its output.
+  // The same file on both sides is valid, because its golden result is not its output.
   EXPECT_THAT(run("assay gate g.h5 --outputs g.h5"), Exits(1));
 }
 

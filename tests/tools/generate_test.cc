@@ -98,7 +98,7 @@ TEST_F(Generate, ParametersOfTheOperator) {
   EXPECT_THAT(*d.text("why"), StartsWith("rtol: half a float32 ulp; atol: K 2^-24"));
 }
 
-// What a case says of its making is enough to make it again, bit for bit.
+// A case's 'source' attribute is enough to make the case again, bit for bit.
 TEST_F(Generate, TheSourceMakesTheCaseAgain) {
   EXPECT_THAT(run("assay generate matmul --dtype bfloat16 --shape 3,4,6,5 --a outlier_channels "
                   "--b correlated,axis=-2 --bias uniform --transpose-b --output-dtype float32 "
@@ -128,7 +128,7 @@ TEST_F(Generate, SameBytesTwiceWhateverTheThreads) {
   EXPECT_LT(read("z.h5").size(), read("x.h5").size());
 }
 
-// The inputs themselves, frozen: whoever makes them anywhere gets these.
+// The inputs themselves are frozen. Whoever makes them, on any machine, gets these.
 TEST_F(Generate, BitsAreFrozen) {
   EXPECT_THAT(run("assay generate matmul --dtype bfloat16 --shape 4,6,5 --quiet --out g.h5"),
               Exits(0));
@@ -203,7 +203,7 @@ TEST_F(Generate, NamesAndReasonsOfOnesOwn) {
   EXPECT_THAT(text("t.h5", "e", "why"), StartsWith("it is near; rtol, atol: "));
 }
 
-// A bound that the case was given is not replaced.
+// A bound that the case already has is not replaced.
 TEST_F(Generate, ToleranceLeavesOwnBounds) {
   EXPECT_THAT(
       run("assay generate exp --dtype float16 --shape 9 --parameter standard=torch --name a "
@@ -239,7 +239,7 @@ TEST_F(Generate, ABatchMakesOneFile) {
 }
 
 TEST_F(Generate, LinesOfABatchAreRefusedByFileAndNumber) {
-  // The case that the good line makes is there all the same.
+  // The case of the good line is written nevertheless.
   const auto refuses = [&](const std::string& batch, const std::string& message) {
     write("b.txt", batch);
     EXPECT_THAT(run("assay generate --from b.txt --quiet --out some.h5"),
@@ -291,7 +291,7 @@ TEST_F(Generate, WhatItMakesCanBeGated) {
               Exits(0));
 }
 
-// The reference has float64's 1e-4, gamma and scale, where kernels have float32's.
+// The reference uses 1e-4, gamma and scale in float64. Kernels use their float32 values.
 TEST_F(Generate, ConstantsOfGoldenResultsAreFloat64) {
   const std::string tiny =
       "assay generate quantize --dtype float32 --shape 8 --distribution "
@@ -330,7 +330,7 @@ TEST_F(Generate, ConstantsOfGoldenResultsAreFloat64) {
   EXPECT_THAT(run("assay gate e.h5 --machine ascend910b"), Exits(0));
 }
 
-// The operators that cases can be made of, as messages list them.
+// Returns the operators that cases can be made for, as messages list them.
 std::string makers() {
   std::vector<std::string> names;
   for (const Operator& row : operators()) {

@@ -2,13 +2,14 @@
 """Compares h5diff's counts of differences with those of `assay compare`, on the same files.
 
 Run in an empty directory, with `assay` and `h5diff` on PATH. h5diff's rules (1.10):
-  -d D  |a - b| > D, in the arrays' own dtype; NaN equals NaN, infinities as numbers. Ours: atol D, rtol 0,
-        equal NaN: the same counts.
-  -p R  |(b - a) / a| > R in float64, although its help divides by b: relative to the first file. Ours: rtol
-        R, atol 0, with the first file as EXPECTED. Where a is 0 and b is not, both count a difference.
-        Infinities differ: where a or both are infinite the quotient is NaN and h5diff sees none.
-  none  other bits, but NaN equals NaN. Ours: rtol 0, atol 0, equal NaN; but -0 and +0, which differ for h5diff,
-        are equal.
+  -d D  |a - b| > D, in the arrays' own dtype. NaN equals NaN, and infinities are numbers. With atol D,
+        rtol 0 and equal NaN, `assay compare` has the same counts.
+  -p R  |(b - a) / a| > R in float64, although its help divides by b: relative to the first file. This
+        is rtol R and atol 0 with the first file as EXPECTED. If a is 0 and b is not, both programs
+        count a difference. Infinities differ: if a or both are infinite, the quotient is NaN and h5diff
+        sees no difference.
+  (no option)  other bits, but NaN equals NaN. This is rtol 0, atol 0 and equal NaN, except that
+        -0 and +0 differ for h5diff and are equal for `assay compare`.
 """
 import json
 import re
@@ -72,15 +73,17 @@ for kind in ("f4", "f8", "i4", "i1"):
         check((kind, turn, "exact"), h5diff(), assay("b.h5", "a.h5", 0.0, 0.0) + zeros)
         for delta in (0.125, 0.1, 1.0) if kind[0] == "f" else (1, 2):
             check((kind, turn, "-d", delta), h5diff("-d", str(delta)), assay("b.h5", "a.h5", 0.0, float(delta)))
-        # Thirds of the eighths above are no ratio of theirs: no tie.
+        # Thirds are never ratios of the eighths above, so that there is no tie.
         ours = assay("b.h5", "a.h5", 0.3331, 0.0)
         if special and turn == 3:
-            # An infinite a: with b of its own sign no difference here either; else one of ours alone.
+            # h5diff never sees a difference if a is infinite. `assay compare` sees one unless b is
+            # the same infinity.
             infinite = np.isinf(a) & (a != b) & ~np.isnan(b)
             ours -= int(infinite.sum())
         check((kind, turn, "-p"), h5diff("-p", "0.3331"), ours)
 
-# Which of the two is the reference: 1 against 1.25 is off by 25 % of the first, 20 % of the second.
+# These values show which file is the reference: 1 and 1.25 differ by 25 % of the first and 20 % of
+# the second.
 write(np.array([1.0, 8.0]), np.array([1.25, 8.0]), None)
 check("the reference of -p is the first file", h5diff("-p", "0.22"), 1)
 check("with ours EXPECTED", assay("b.h5", "a.h5", 0.22, 0.0), 1)

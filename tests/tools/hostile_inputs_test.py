@@ -1,5 +1,6 @@
-"""Inputs that must not get through the program `assay`, and files that must not be harmed by it.
-Through its command line alone; run by ctest as tools.hostile_inputs."""
+"""Tests inputs that the program `assay` must refuse, and files that it must not harm.
+
+Uses only its command line. ctest runs it as tools.hostile_inputs."""
 
 import json
 import os
@@ -94,7 +95,7 @@ class Hostile(unittest.TestCase):
                     self.assertFalse(os.path.exists(self.path("copy.h5")))
 
     def test_a_type_of_variable_length_that_is_no_string_and_no_sequence(self):
-        # HDF5 1.10 accepts it, and calls a function that it does not have when it writes a copy.
+        # HDF5 1.10 accepts this file, and calls a missing function when it writes a copy.
         file = HOSTILE_COPIES / "vlen_copy_kind.h5"
         ran = self.run_in_1_gib("golden", "--out", "copy.h5", file)
         self.assertEqual((ran.stderr, ran.returncode),
@@ -102,7 +103,8 @@ class Hostile(unittest.TestCase):
                           "truncated or corrupt\n", 2))
 
     def test_a_process_that_does_not_survive_looking_is_an_error(self):
-        # In the place of the program that looks: answers so often, and ends as HDF5 would end it.
+        # Replaces the program that reads files for the gate. It answers a given number of times,
+        # and then ends as HDF5 would end it.
         checker = self.folder / "checker"
         def refused(answers, end, said):
             checker.write_text("#!/usr/bin/env python3\nimport os\n"
@@ -129,7 +131,7 @@ class Hostile(unittest.TestCase):
         self.assertEqual(ran.returncode, 0)
 
     def test_one_process_looks_at_a_file_whoever_opens_it(self):
-        # The gate opens it to find its cases, and once a thread.
+        # The gate opens the file to find its cases, and once more for each thread.
         checker, log = self.folder / "checker", self.folder / "asked"
         checker.write_text("#!/usr/bin/env python3\nimport os\n"
                            f"log = open({str(log)!r}, 'ab', buffering=0)\nlog.write(b'start\\n')\n"
@@ -391,7 +393,8 @@ class Hostile(unittest.TestCase):
     def test_a_file_in_the_way_of_a_temporary_one_is_safe(self):
         victim = self.folder / "victim"
         victim.write_text("precious")
-        # The names that once were foretold: PATH.tmp.PID and PATH.tmp.PID.0 of the next processes.
+        # Temporary names that could once be predicted: PATH.tmp.PID and PATH.tmp.PID.0 of the next
+        # processes.
         pid = int(subprocess.run(["sh", "-c", "echo $$"], capture_output=True).stdout)
         for near in range(pid, pid + 60):
             for name in f"out.json.tmp.{near}", f"out.h5.tmp.{near}.0":

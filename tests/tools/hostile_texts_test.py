@@ -1,6 +1,8 @@
-"""Texts in files that would steer a terminal, forge a line or break a report, through every command
-and every report of the program `assay`. What it prints is held to a list of characters, and its
-reports are parsed by Python's own parsers. Run by ctest as tools.hostile_texts."""
+"""Tests texts in files that could steer a terminal, forge a line or break a report.
+
+They pass through every command and every report of the program `assay`. Its prints may contain only
+a list of allowed characters, and Python's own parsers read its reports. ctest runs this as
+tools.hostile_texts."""
 
 import csv
 import html.parser
@@ -21,13 +23,14 @@ import numpy as np
 
 ASSAY = os.environ["ASSAY"]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-# A sequence that colours, a bell, a forged line, a line that overwrites, a turned direction of
-# writing, DEL, a C1 control, a separator of lines, markup, and what CSV and spreadsheets know.
+# Hostile parts of a text: a colour sequence, a bell, a forged line, a line that overwrites, a
+# reversed writing direction, DEL, a C1 control, a line separator, markup, and formulas of CSV and
+# spreadsheets.
 EVIL = ("\x1b[31mred\x1b[2J\x07\nFORGED 9 pass\rFORGED\tx\u202eturned\u2066\x7f\x9b1m\u2028FORGED"
         "<script>alert(1)</script>]]>&\"',=1+1")
 SHOWN = ("\\x1b[31mred\\x1b[2J\\x07\\nFORGED 9 pass\\rFORGED\\tx\\u202eturned\\u2066\\x7f\\u009b1m"
          "\\u2028FORGED")
-# The same without what files that people write may not hold.
+# The same text without the characters that files written by people may not hold.
 PLAIN = EVIL.replace("\x1b", "").replace("\x07", "").replace("\x7f", "")
 LONG = "n" * 10000
 BYTES = b"bad\xff\xfe\xc3(name"  # not UTF-8
@@ -76,7 +79,7 @@ class HostileTexts(unittest.TestCase):
             if "reproduce" not in line and "-- --" not in line:
                 self.assertLess(len(line), LONGEST, (where, line[:300]))
 
-    # Runs a command, of which nothing that is printed is raw, and whose reports can be parsed.
+    # Runs a command. Its output must have no raw characters, and its reports must be readable.
     def run_assay(self, *words, code=None, **how):
         ran = subprocess.run([ASSAY, *map(os.fsencode, map(str, words))], capture_output=True,
                              timeout=300, cwd=self.folder, stdin=subprocess.DEVNULL, **how)
@@ -113,7 +116,7 @@ class HostileTexts(unittest.TestCase):
                     json.loads(page.data["data"])
             self.assertIsNone(NOT_PRINTED.search(text), file)
 
-    # A case, with names and texts that `change` may make worse.
+    # Writes cases whose names and texts `change` may replace with hostile ones.
     def write_cases(self, name, change=None, cases=("a",), op="exp"):
         with h5py.File(self.folder / name, "w") as f:
             f.attrs["assay_schema"] = 1
@@ -131,7 +134,7 @@ class HostileTexts(unittest.TestCase):
     reports = ("--json", "report.json", "--junit", "report.xml", "--html", "report.html", "--csv",
                "report.csv")
 
-    # Every command that reads a dataset file, whatever is refused.
+    # Runs every command that reads a dataset file. Any of them may refuse it.
     def all_commands(self, file, producer="npu"):
         for words in (
                 ["gate", file, *self.reports],
@@ -184,14 +187,15 @@ class HostileTexts(unittest.TestCase):
                 group["outputs"].move("npu", producer)
             file = self.write_cases("producers.h5", change, ("a", "b/c"))
             self.all_commands(file, os.fsdecode(producer))
-        # What is recorded is judged, whatever its name, and JSON keeps the name whole.
+        # A recorded output is judged whatever its producer's name is, and JSON keeps the whole
+        # name.
         for producer in EVIL.replace("/", "|"), LONG:
             file = self.write_cases("producers.h5", lambda f, g: g["outputs"].move("npu", producer))
             ran = self.run_assay("gate", file, "--recorded", producer, *self.reports, code=1)
             saved = json.loads((self.folder / "report.json").read_text())
             self.assertEqual(saved["cases"][0]["producer"], producer)
             self.assertIn("1 case: 1 fail\n", ran.stdout)
-            # The line that repeats it does so in a shell.
+            # The reproducer line repeats the failure in a shell.
             line = re.search("^reproduce: (.*)$", ran.stdout, re.M)[1].replace("assay", ASSAY, 1) \
                 if not ran.stdout.count(ASSAY) else re.search("^reproduce: (.*)$", ran.stdout, re.M)[1]
             again = subprocess.run(["bash", "-c", line], cwd=self.folder, capture_output=True)
@@ -299,7 +303,7 @@ class HostileTexts(unittest.TestCase):
             self.run_assay("unpack", "broken.h5", "--case", "a", "--as", "npy", "--out", out, code=0)
             self.assertEqual(sorted(os.listdir(self.folder / out)), ["a", "assay_cases.json"])
 
-    # Of arrays and folders of others.
+    # Arrays, and folders in the layouts of other projects.
 
     def test_arrays(self):
         x = np.arange(6, dtype=np.float32)
@@ -373,7 +377,8 @@ class HostileTexts(unittest.TestCase):
             shutil.rmtree(self.folder / "msprobe")
 
     def test_a_cell_of_csv_is_kept(self):
-        # Scripts find rows by what is in them; docs/interop.md says so of what spreadsheets compute.
+        # Scripts find rows by their contents, so that cells are not changed. docs/interop.md warns
+        # that spreadsheets compute formulas.
         shutil.copytree(SOURCE / "datasets/interop/ttk", self.folder / "ttk")
         table = self.folder / "ttk/cases.csv"
         rows = list(csv.reader(io.StringIO(table.read_text())))

@@ -27,7 +27,7 @@ TEST_F(Identify, RecordingsAreIdentifiedAsTheRows) {
     EXPECT_EQ(c["outcome"], "found") << c;
     EXPECT_EQ(c["model"], "hopper") << c;
     EXPECT_EQ(c["parameters"]["compute_dtype"], "tfloat32") << c;
-    // The file says which split explains it.
+    // The file records the split that explains the output.
     const auto attributes = in.attributes_of(c["case"].get<std::string>());
     const auto split = attributes.find("split_k");
     const std::int64_t recorded_split =
@@ -47,7 +47,7 @@ TEST_F(Identify, SingleInstructionsAreIdentified) {
   int found = 0;
   for (const nlohmann::json& c : written["cases"]) {
     EXPECT_NE(c["outcome"], "none") << c;
-    // Where a start alone is returned, many models fit.
+    // If the output is only the start of the sum, many models fit.
     if (c["outcome"] != "found") continue;
     EXPECT_EQ(c["model"], "hopper") << c;
     ++found;
@@ -56,7 +56,7 @@ TEST_F(Identify, SingleInstructionsAreIdentified) {
 }
 
 TEST_F(Identify, KernelsOfLibrariesAreIdentified) {
-  // What cuBLAS, Triton and PyTorch computed (docs/evidence/identify.md).
+  // Outputs of cuBLAS, Triton and PyTorch (docs/evidence/identify.md).
   const std::string file = std::string(ASSAY_SOURCE_DIR "/datasets/recordings/hopper_kernels.h5");
   std::map<std::string, std::string> expected = {
       {"bias/fp32", "hopper {}"},
@@ -66,11 +66,11 @@ TEST_F(Identify, KernelsOfLibrariesAreIdentified) {
       {"triton/float32_ieee/16x16x16", "hopper {}"},
       {"triton/float32_tf32/16x16x16",
        R"(hopper {"compute_dtype":"tfloat32","compute_rounding":"toward_zero"})"}};
-  // Triton's, which two units computed, take nine tenths of the time.
+  // Triton's outputs that two units computed take nine tenths of the time.
   const bool share = walks_a_share();
   if (share) std::erase_if(expected, [](const auto& row) { return row.first.starts_with('t'); });
   const std::string cases = share ? " --case '[!ct]*'" : " --case '[!c]*'";
-  // Their scales, powers of two, do not tell in which order they were multiplied.
+  // The scales are powers of two, so that the order of their multiplications cannot be found.
   EXPECT_THAT(run("assay identify " + file + cases + " --json i.json -q"), Code(4));
   std::map<std::string, std::string> found;
   const nlohmann::json written = json("i.json");
@@ -86,7 +86,7 @@ TEST_F(Identify, KernelsOfLibrariesAreIdentified) {
   EXPECT_EQ(divided[1]["parameters"].dump(), R"({"split_k":32})");
 }
 
-// What the case says of these is not looked at: it is found from the output.
+// `identify` does not read these parameters from the case. It finds them from the output.
 TEST_F(Identify, HowKIsDividedAndResultsAreRounded) {
   const std::pair<const char*, const char*> asked[] = {
       {"--dtype float16 --output-dtype float32 --parameter split_k=32 "
@@ -120,7 +120,7 @@ TEST_F(Identify, HowKIsDividedAndResultsAreRounded) {
     EXPECT_THAT(run("assay identify r.h5 --json i.json"), testing::_);
     const nlohmann::json written = json("i.json"), &c = written["cases"][0];
     EXPECT_NE(c["outcome"], "none");
-    // 16-bit results do not tell one unit from another.
+    // 16-bit results cannot distinguish the units.
     const bool is_found = c["outcome"] == "found";
     EXPECT_EQ(is_found ? c["model"] : "hopper", "hopper") << c;
     EXPECT_EQ(c["parameters"].dump(), parameters) << c;
@@ -128,7 +128,7 @@ TEST_F(Identify, HowKIsDividedAndResultsAreRounded) {
 }
 
 TEST_F(Identify, TreesOfSumsAreFound) {
-  // What Triton and PyTorch added on an H200.
+  // Sums that Triton and PyTorch computed on an H200.
   EXPECT_THAT(run("assay identify " + recorded("triton_sums.h5") +
                   " --case '*/float32/1024' --json i.json"),
               Code(4));
@@ -138,7 +138,7 @@ TEST_F(Identify, TreesOfSumsAreFound) {
   EXPECT_EQ(cases[0]["parameters"].dump(),
             R"({"lanes":128,"order":"lanes","sum_dtype":"float32","vector":4,"warp":32})");
   EXPECT_EQ(cases[0]["evidence"]["sum_dtype"]["other_value"], "float64");
-  // A single sum tells nothing, whatever gives it.
+  // A single sum cannot identify a model, even if a model gives it.
   EXPECT_EQ(cases[1]["case"], "second/float32/1024");
   EXPECT_EQ(cases[1]["outcome"], "undecided");
   EXPECT_THAT(cases[1]["note"].get<std::string>(),
@@ -169,7 +169,7 @@ TEST_F(Identify, FunctionsAreComparedWithTheirFormulasAndBounds) {
     }
     EXPECT_EQ(c["function"]["ranges"].size(), 16u);
   }
-  // A function that is wrong in a few places keeps no bound.
+  // A function with a few wrong results is not within any bound.
   EXPECT_THAT(run("assay inject " + recorded("hopper_functions.h5") +
                   " --case bfloat16/exp --fault flip,bit=14 --out b.h5 -q"),
               Exits(0));
@@ -210,7 +210,8 @@ TEST_F(Identify, TheFirstLineIsASentence) {
               testing::StartsWith("Hopper's tensor cores"));
 }
 
-// Results of 16 bits leave many models open; the probes that are named are written and tell more.
+// 16-bit results leave many models open. The probes that the text names can be written and
+// distinguish more models.
 TEST_F(Identify, UndecidedNamesTheProbesThatDecide) {
   EXPECT_THAT(run("assay generate matmul --shape 4,512,8 --dtype bfloat16 --out g.h5 -q"),
               Exits(0));

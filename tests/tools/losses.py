@@ -1,4 +1,4 @@
-"""What a script that tries many harms says at its end."""
+"""The final report of a script that tries many kinds of damage."""
 
 
 def report(headline, counts, lost):

@@ -1,6 +1,5 @@
-// What the program says to its users: the pattern of a failure, dtypes by the names that others
-// have for them, which standards there are for a dtype, what to set, and few failures of many
-// cases.
+// Tests the messages of the program to its users. They show the pattern of a failure, other names
+// of dtypes, the standards for a dtype, which option to set, and a few failures among many cases.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -68,7 +67,7 @@ TEST_F(Messages, DtypesByTheNamesThatOthersHave) {
                               "--seed 1 --out g.h5",
                               name)),
                 Exits(0));
-    // What is written is the format's own name.
+    // The written file has the format's own name.
     EXPECT_THAT(run("assay inspect g.h5").out,
                 AllOf(HasSubstr("bfloat16"), Not(HasSubstr("bf16")), Not(HasSubstr("fp32"))))
         << name;
@@ -163,12 +162,12 @@ TEST_F(Messages, OutputDtypeThatTheCaseDoesNotSay) {
                   ran.out.substr(begin, ran.out.find('\n', begin) - begin)),
               Exits(0));
   EXPECT_THAT(run("assay gate \"it's.h5\""), Exits(0));
-  // Where the case says it, it is the output that is wrong.
+  // If the case gives the output dtype, the message says that the output is wrong.
   c.attributes["output_dtype"] = std::string("bfloat16");
   make("g.h5", {c});
   EXPECT_THAT(run("assay gate g.h5").out,
               HasSubstr("the output is float32, the case's output dtype is bfloat16\n"));
-  // Checksums alone say the same.
+  // A gate by checksums only reports the same.
   Case gemm = product("gemm");
   gemm.attributes["output_dtype"] = std::string("float16");
   make("g.h5", {gemm});
@@ -176,7 +175,7 @@ TEST_F(Messages, OutputDtypeThatTheCaseDoesNotSay) {
               HasSubstr("the output is float32, the case's output dtype is float16"));
 }
 
-// Some failures of many cases: nobody has to look for them.
+// If a few of many cases fail, the summary lists them first.
 TEST_F(Messages, FewFailuresOfManyCases) {
   std::vector<Case> cases;
   for (int i = 0; i < 300; ++i) {

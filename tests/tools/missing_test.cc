@@ -1,5 +1,5 @@
-// What one side has and the other has not, in every layout that pairs two sides, through the
-// program: an output without a golden result is listed, a golden result without an output is not
+// Tests arrays that only one side has, through the program and in every layout that pairs two
+// sides. An output without a golden result is listed. A golden result without an output is not
 // comparable.
 #include <filesystem>
 #include <string>
@@ -17,13 +17,13 @@ using testing::Not;
 struct MissingCase {
   const char* layout;
   const char* tree;     // of datasets/interop
-  const char* prepare;  // leaves cases that pass alone; a command line of the shell
+  const char* prepare;  // shell command that leaves only cases that pass
   const char* gate;
-  const char* output;  // a file of one side alone; or a command line that takes something out
+  const char* output;  // an rm or sed command that takes away one side's array
   const char* golden;
   const char* without_output;  // the case, and why it is not comparable
   const char* because;
-  const char* without_golden;  // what is listed; empty: its case is not comparable
+  const char* without_golden;  // the listed output, or "" if its case is not comparable
 };
 
 const MissingCase kCases[] = {
@@ -82,7 +82,7 @@ TEST_P(Missing, AGoldenResultWithoutAnOutputIsNotComparable) {
   const MissingCase& c = GetParam();
   ASSERT_EQ(run(c.output).code, 0);
   const Ran ran = gate();
-  // What has changed its name is an output without a golden result as well.
+  // An output whose name has changed also has no golden result.
   EXPECT_THAT(ran, Code(3)) << ran.out << ran.err;
   EXPECT_THAT(ran.out, AllOf(HasSubstr(c.without_output), HasSubstr(": not_comparable: "),
                              HasSubstr(c.because)));
@@ -152,9 +152,9 @@ TEST_F(Partners, GoldenFilesWithoutOutputsAreCounted) {
   EXPECT_THAT(json("r.json")["notes"].dump(),
               HasSubstr("2 golden results have no output, and their cases are not comparable: "
                         "pairs/gold/add_golden_1.bin, pairs/gold/add_golden_3.bin"));
-  // What was not asked for is not missed.
+  // Arrays of cases that were not chosen are not reported as missing.
   EXPECT_THAT(run(gate + " --case add_0"), Code(0));
-  // Nothing need say what the bytes are that nothing is held against.
+  // Bytes that are compared with nothing need no dtype.
   ASSERT_EQ(run("for i in 0 2; do echo '{\"dtype\": \"float32\"}' > "
                 "pairs/gold/add_golden_$i.bin.json; done")
                 .code,

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Writes pairs and NumPy's decisions about them to close.npz, in the folder that it is run in.
 
-Of each rule k: `rule_k` = rtol, atol, equal_nan; float64 pairs `a64_k`, `e64_k` and float32 pairs `a32_k`,
-`e32_k` with numpy.isclose's decision for each (`close64_k`, `close32_k`); `near32_k`: pairs so near the
-bound that float32's rounding decides; blocks of 64 float64 pairs with numpy.testing.assert_allclose's
-decision for each (`blocks_a_k`, `blocks_e_k`, `passes_k`).
+For each rule k, the file has:
+- `rule_k`: rtol, atol, equal_nan
+- `a64_k`, `e64_k` and `a32_k`, `e32_k`: float64 and float32 pairs
+- `close64_k`, `close32_k`: numpy.isclose's decision for each pair
+- `near32_k`: marks the pairs so near the bound that float32's rounding decides
+- `blocks_a_k`, `blocks_e_k`: blocks of 64 float64 pairs
+- `passes_k`: numpy.testing.assert_allclose's decision for each block
 
 NumPy evaluates |a - e| <= atol + rtol |e| in the arrays' own dtype.
 """

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Compares arrays by `assay compare` and by NumPy: the same number of misses, the same largest error.
+"""Compares arrays by `assay compare` and by NumPy. The number of mismatches and the largest error
+must agree.
 
-Run in an empty directory, with `assay` on PATH. NumPy computes |a - e| <= atol + rtol |e| in float64,
-from arrays that it converted itself; NaN equals nothing unless asked for.
+Run in an empty directory, with `assay` on PATH. NumPy computes |a - e| <= atol + rtol |e| in
+float64, from arrays that it converted itself. NaN equals nothing unless --equal-nan is given.
 """
 import json
 import subprocess

@@ -1,5 +1,5 @@
-// What options name, of every subcommand: empty values, inputs that an output would replace, and
-// files that an earlier run left.
+// Tests the files and names that options take, for every subcommand: empty values, inputs that an
+// output would replace, and files that an earlier run left.
 #include <sstream>
 
 #include "program.h"
@@ -22,7 +22,7 @@ struct Command {
   std::string line;                  // a right one, that writes nothing
   std::vector<std::string> inputs;   // the files in it
   std::vector<std::string> outputs;  // options that name files
-  std::string wrong = {};            // where it reads no files: one that fails
+  std::string wrong = {};            // a command line that fails, if `line` reads no files
 };
 
 class Options : public ProgramTest {
@@ -52,7 +52,7 @@ class Options : public ProgramTest {
     return ProgramTest::run("unset GTEST_TOTAL_SHARDS GTEST_SHARD_INDEX\n" + line);
   }
 
-  // Those of a right command that read files, with every option of theirs that names one.
+  // Returns valid command lines that read files, with every option that names an output file.
   static std::vector<Command> commands() {
     const std::string standards = " --standards own.json";
     return {
@@ -158,7 +158,7 @@ TEST_F(Options, AnEmptyValueOfAnyIsRefused) {
   EXPECT_GT(options, 80);
 }
 
-// The value of an option that is empty is not what follows it.
+// An option with an empty value does not take the next word as its value.
 TEST_F(Options, OutputsOfAnUnsetVariableAreNotTheGoldenFilesOwn) {
   for (const char* line : {"assay gate g.h5 --outputs \"$OUT\"", "assay gate g.h5 --outputs=$OUT",
                            "assay gate --outputs=$OUT g.h5"}) {
@@ -172,7 +172,7 @@ TEST_F(Options, OutputsOfAnUnsetVariableAreNotTheGoldenFilesOwn) {
                          "set?\n"));
 }
 
-// An option that names a file cannot be forgotten in the tests below.
+// This test fails if the tests below lack an option that names a file.
 TEST_F(Options, EveryOptionThatNamesAFileIsTested) {
   for (const std::string& name : subcommands()) {
     std::vector<std::string> outputs, files;
@@ -260,7 +260,7 @@ TEST_F(Options, NoTwoOutputsAreOneFile) {
               Exits(2, "error: --out and --csv would both write out/results.json"));
 }
 
-// Whatever comes of a command, what it was asked for is of this run or is not there.
+// However a command ends, its output files are of this run, or they do not exist.
 TEST_F(Options, NoOutputIsAnOlderOne) {
   for (const Command& command : commands()) {
     for (const std::string& output : command.outputs) {
@@ -314,7 +314,7 @@ TEST_F(Options, APassLeavesNoOldFailures) {
   EXPECT_FALSE(exists("f.h5"));
 }
 
-// A command that replaces its input has lost nothing where it fails.
+// A failed command that would replace its input keeps that input.
 TEST_F(Options, InPlaceTheInputStaysUntilItIsReplaced) {
   const std::string before = read("g.h5");
   std::filesystem::create_symlink(path("g.h5"), path("link.h5"));
@@ -334,7 +334,7 @@ TEST_F(Options, InPlaceTheInputStaysUntilItIsReplaced) {
   EXPECT_EQ(DatasetFile(path("g.h5")).case_names().size(), 2u);
 }
 
-// What is no file is not removed.
+// Only regular files are removed.
 TEST_F(Options, FoldersAndPipesStay) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   for (const char* place : {"bin", "pipe"}) {
@@ -357,7 +357,7 @@ TEST_F(Options, ResultsInAFolderAreOfThisRun) {
   write("shard/results.txt", "old");
   EXPECT_THAT(run("assay merge shard none --out shard"), Code(2));
   EXPECT_FALSE(exists("shard/results.txt"));
-  // A folder of another campaign is left alone.
+  // The files of another campaign's folder stay unchanged.
   write("shard/results.txt", "old");
   write("other.json", R"({"schema": 1, "name": "other", "cells": [{"dataset": "g.h5", "case": "y",
     "clean_rows": 2, "gates": ["rounding_variance"]}]})");

@@ -1,4 +1,5 @@
-// Cases with several outputs through the program: files that h5py made by the page alone.
+// Tests cases with several outputs through the program. h5py made the files from the documentation
+// page only.
 #include <algorithm>
 
 #include "program.h"
@@ -81,7 +82,8 @@ TEST_F(Outputs, EachIsJudgedByItsOwnBound) {
   }
   EXPECT_EQ(outputs, (std::vector<std::string>{"layernorm:mean", "layernorm:rstd", "layernorm:y",
                                                "topk:indices", "topk:values"}));
-  // What the operator computes has its own bound; the others have their attributes or the default.
+  // The output that the operator computes has its own bound. The others have their attributes or
+  // the default.
   EXPECT_EQ(standards,
             (std::vector<std::string>{"custom", "torch", "accumulation", "indices", "default"}));
   EXPECT_EQ(result["cases"][0]["op"], "layernorm");
@@ -114,7 +116,7 @@ TEST_F(Outputs, TheWorstOfThemIsTheCases) {
 TEST_F(Outputs, IndicesMayDifferWhereValuesTie) {
   const Ran right = run("assay gate several.h5 --case topk");
   EXPECT_THAT(right, Exits(0));
-  // Also where a standard is asked for: it is that of the values.
+  // This also holds if a standard is given, which then applies to the values.
   EXPECT_THAT(run("assay gate several.h5 --case topk --standard torch"), Exits(0));
   change(
       "    f['cases/topk/outputs/npu/indices'][1, 0] = f['cases/topk/outputs/npu/indices'][1, "
@@ -125,16 +127,17 @@ TEST_F(Outputs, IndicesMayDifferWhereValuesTie) {
                                    "in the row"));
   change("    f['cases/topk/outputs/npu/indices'][1, 0] = 16\n");
   EXPECT_THAT(run("assay gate several.h5 --case topk").out, HasSubstr("1 out of range (0 to 15)"));
-  // A bound that the command line goes over is said, also where it is an output's own.
+  // The gate reports a bound that the command line overrides, even if it is the bound of one
+  // output.
   EXPECT_THAT(run("assay gate several.h5 --case layernorm --standard torch").out,
               HasSubstr("judged by --standard torch of the command line, over the own bounds of 1 "
                         "case\n"));
-  // Without the word, an index is what it is.
+  // Without the standard `indices`, an index is compared as a number.
   change("    del f['cases/topk/golden/indices'].attrs['standard']\n");
   EXPECT_THAT(run("assay gate several.h5 --case topk").out, HasSubstr("topk:indices: fail: "));
 }
 
-// Top-k of torch.topk(sorted=False): which of the k largest comes first says nothing.
+// Top-k of torch.topk(sorted=False): the order of the k largest does not matter.
 TEST_F(Outputs, UnsortedIndicesLeadToTheSameValuesInAnyOrder) {
   change(
       "    c = f['cases/topk']\n"
@@ -146,12 +149,12 @@ TEST_F(Outputs, UnsortedIndicesLeadToTheSameValuesInAnyOrder) {
   EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["bound"]["standard"], "indices(unsorted)");
   EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["bound"]["text"],
             "values at the indices, in any order: equality");
-  // A standard that is asked for is that of the values, and the word stays.
+  // A given standard applies to the values, and `unsorted` stays.
   EXPECT_THAT(run("assay gate several.h5 --case topk --standard torch --json r.json"), Exits(0));
   EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["bound"]["standard"],
             "indices(torch,unsorted)");
   EXPECT_THAT(run("assay gate several.h5 --case topk --rtol 1e-3 --atol 0"), Exits(0));
-  // Each index is used once, and one that leads to a smaller value is wrong.
+  // Each index may occur only once, and an index of a smaller value is wrong.
   change(
       "    i = f['cases/topk/outputs/npu/indices']\n"
       "    v = f['cases/topk/inputs/v'][1]\n"

@@ -1,7 +1,8 @@
-"""No command writes over what it reads, or would read later. For every kind of input and every command,
-strace lists the files that the command opened or tried to open; then each of them is tried as the target
-of each option that writes a file. Run by ctest as tools.overwriting; exits with 77 if strace cannot be
-used here."""
+"""Tests that no command overwrites a file that it reads or would read later.
+
+For every kind of input and every command, strace lists the files that the command opened or tried
+to open. Then each of them is tried as the target of each option that writes a file. ctest runs it
+as tools.overwriting. Exits with 77 if strace cannot be used here."""
 
 import hashlib
 import json
@@ -23,7 +24,8 @@ PLAN = {"schema": 1, "name": "small", "seed": 1, "published": "published.csv",
         "defaults": {"machine": "cpu_fma", "faults": [{"census": 2}]},
         "cells": [{"dataset": "product.h5", "case": "*", "gates": ["v_abft"]}]}
 
-# What reads, the options of it that write a file, and what stands behind them.
+# The commands that read files. Each has its options that write a file, and the words that follow
+# these options, if there are any.
 COMMANDS = {
     "gate a file": ("gate own.h5 --recorded npu", "--json --junit --html --csv --save-failures"),
     "gate two files": ("gate own.h5 --outputs outputs.h5",
@@ -63,7 +65,7 @@ COMMANDS = {
 # `golden`, `emulate` and `inject` may replace their own file.
 IN_PLACE = {"golden": "own.h5", "emulate": "own.h5", "inject": "own.h5",
             "emulate a machine's file": "product.h5"}
-# Places where nothing is yet, and where a later run would read.
+# Places that are still empty, and that a later run would read.
 LATER = {
     "gate folders": ["g/new.npy", "o/deep/new.safetensors", "g/new.h5", "o/x.bin.json", "g/n.bin"],
     "gate pairs": ["o/new.bin", "g/new.bin"],
@@ -173,7 +175,8 @@ class Overwriting(unittest.TestCase):
                               env={**os.environ, "ASSAY_MACHINES": str(self.root / "machines")})
 
     def opened(self, line, behind):
-        """The files under the folder that were opened for reading, or tried."""
+        """Returns the files under the folder that were opened for reading, or that the command
+        tried to open."""
         log = self.root.parent / "log"
         needed = ""
         if line.startswith(("pack", "golden", "emulate", "inject")):

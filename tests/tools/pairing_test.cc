@@ -1,5 +1,6 @@
-// Which output is judged against which golden result, through every door that pairs them: only
-// arrays that the user gave the same name belong together, whatever a case is called for that.
+// Tests which output is judged against which golden result, for every layout and option that pairs
+// them. Only arrays that the user gave the same name belong together. The resulting name of the
+// case does not matter.
 #include <fstream>
 #include <string>
 #include <vector>
@@ -75,7 +76,7 @@ TEST_P(PairingOfKinds, AnOutputIsJudgedAgainstTheGoldenResultOfItsOwnName) {
     EXPECT_THAT(ran.out, HasSubstr(formatted("('{}q-1'): fail: ", above)));
     EXPECT_THAT(ran.out, HasSubstr(formatted("('{}q:1'): not_comparable: ", above)));
   }
-  // A dataset file in between changes nothing, on either side of a second gate.
+  // A dataset file as an intermediate step changes nothing, on either side of a second gate.
   EXPECT_EQ(run("assay pack g --out g.h5 -q").code, 0);
   EXPECT_EQ(run("assay gate g.h5 --outputs o --json r.json -q").code, 1);
   EXPECT_THAT(outcomes("r.json"), HasSubstr(wanted));
@@ -84,7 +85,7 @@ TEST_P(PairingOfKinds, AnOutputIsJudgedAgainstTheGoldenResultOfItsOwnName) {
   EXPECT_THAT(outcomes("r.json"), HasSubstr(wanted));
   EXPECT_EQ(run("assay gate g --outputs both.h5 --json r.json -q").code, 1);
   EXPECT_THAT(outcomes("r.json"), HasSubstr(wanted));
-  // Nor do arrays that were unpacked, and packed again.
+  // Unpacking the arrays and packing them again changes nothing, either.
   for (const char* as : {"npy", "npz"}) {
     EXPECT_EQ(run(formatted("rm -rf u p.h5 && assay unpack both.h5 --as {} --out u -q && "
                             "assay pack u --out p.h5 -q && h5diff both.h5 p.h5 /cases /cases",
@@ -191,7 +192,8 @@ TEST_F(Pairing, RowsThatAreCases) {
   EXPECT_EQ(run("assay gate g --outputs p --rows-are-cases").code, 0);
 }
 
-// A case nests in no other, so one of these has another name on the side that has both.
+// A case cannot lie within another, so that one of these gets another name on the side that has
+// both.
 TEST_F(Pairing, AnArrayBesideAFolderOfItsName) {
   save(
       "save('folder', 'g', {'a': x, 'a/b': y, 'a_': 2 * x})\nsave('folder', 'o', {'a': x})\n"
@@ -216,7 +218,7 @@ TEST_F(Pairing, ABaselineKnowsCasesByTheNamesThatTheUserGave) {
   EXPECT_EQ(outcomes("r.json"), "q+1=pass r=pass q-1=disappeared");
 }
 
-// Files of a folder come and go; each case stays with its own file.
+// Files are added to a folder and removed from it. Each case stays with its own file.
 TEST_F(Pairing, ABaselineOfSeveralFilesKnowsTheirCasesByFile) {
   const auto with_error = [](const std::string& name, double error) {
     return recorded(name, "float32", {3}, {1, 2, 3}, {1 + error, 2, 3});
@@ -231,7 +233,7 @@ TEST_F(Pairing, ABaselineOfSeveralFilesKnowsTheirCasesByFile) {
   run("mv G/3.h5 three.h5");
   EXPECT_EQ(run(gate).code, 1);
   EXPECT_EQ(outcomes("r.json"), "c=pass c=pass c=disappeared");
-  // The only file that is left has an error that is small for another file's case.
+  // The only remaining file has an error that would be small for another file's case.
   run("mv G/1.h5 one.h5");
   make("G/2.h5", {with_error("c", 1e-3)});
   for (const std::string& line : {gate, "assay gate 'G/*.h5'" + gate.substr(12)}) {

@@ -1,4 +1,4 @@
-// Runs the real program in a directory of its own and keeps what it said.
+// Runs the real program in a directory of its own and keeps its output.
 #pragma once
 
 #include <assay/datasets/store/dataset_file.h>
@@ -15,7 +15,7 @@
 namespace assay {
 
 struct Ran {
-  int code;  // exit code; 128 and a signal's number where one ended it
+  int code;  // exit code, or 128 plus the number of the signal that ended it
   std::string out, err;
 };
 void PrintTo(const Ran& ran, std::ostream* to);
@@ -45,14 +45,14 @@ class ProgramTest : public testing::Test {
   // (the sanitizers take more than one), under an emulator fifty.
   Ran run(const std::string& line) const;
 
-  // Runs a Python program; the test fails where it does.
+  // Runs a Python program. The test fails if the program fails.
   void python(const std::string& program) const;
 
   // A matrix product of a [2, 2] and b [2, 3] in float32. The output of `producer` is off by `off`
   // at [1, 2]; the golden result is float64.
   static Case product(const std::string& name, double off = 0, const std::string& producer = "p");
 
-  // A case without operands: golden result and output alone.
+  // Returns a case without operands. It has only a golden result and an output.
   static Case recorded(const std::string& name, const std::string& dtype, const Shape& shape,
                        const std::vector<double>& golden, const std::vector<double>& output);
 

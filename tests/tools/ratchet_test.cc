@@ -94,7 +94,7 @@ TEST_F(Baselines, WhatRepeatsDifferByIsNoise) {
               Exits(2, "error: --baseline-repeat goes with --update-baseline"));
 }
 
-// A right result's errors are by chance; what theory says of their squares is the RMSE's noise.
+// A right result's errors are random. The theory of their squares gives the noise of the RMSE.
 TEST_F(Baselines, TheExpectedErrorGivesTheNoiseOfTheRmse) {
   EXPECT_THAT(run("assay generate matmul --dtype float32 --shape 32,64,32 --out i.h5 && "
                   "assay emulate i.h5 --machine ascend910b --out g.h5 --quiet"),
@@ -133,10 +133,10 @@ TEST_F(Baselines, CasesThatDisappearAndThatAreNew) {
   EXPECT_THAT(run("assay gate g.h5 --case y --recorded p --baseline b.json"), Code(1));
   EXPECT_EQ(json("r.json")["cases"][2]["outcome"], "disappeared");
   EXPECT_THAT(read("r.xml"), HasSubstr("<failure type=\"disappeared\""));
-  // Of what is chosen alone.
+  // Only the chosen cases are compared with the baseline.
   EXPECT_THAT(run(gate(" --case x")), Exits(0));
   EXPECT_THAT(run(gate(" --exclude y")), Exits(0));
-  // Then it is brought up to date: of what is chosen alone, too.
+  // An update of the baseline also changes only the chosen cases.
   EXPECT_THAT(run(gate(" --case x --update-baseline")), Exits(0));
   EXPECT_EQ(json("b.json")["baseline"].size(), 2u);
   EXPECT_THAT(run(gate(" --update-baseline")), Exits(0));
@@ -152,7 +152,7 @@ TEST_F(Baselines, AreNotWrittenOfFailures) {
   EXPECT_THAT(run(gate(" --update-baseline")),
               Exits(1, "error: b.json was not written, for not all cases pass"));
   EXPECT_EQ(read("b.json"), before);
-  // One that fails its bound is not called worse as well.
+  // A case that fails its bound is not also reported as worse.
   EXPECT_THAT(run(gate()).out, AllOf(HasSubstr("\nx     fail "), Not(HasSubstr("worse"))));
 }
 
@@ -279,7 +279,7 @@ TEST_F(KnownFailures, OfOneStandardExcuseNoOther) {
   list(R"({"cases": "x", "standard": "torch", "reason": "tiling", "expires": "2026-03-31"})");
   EXPECT_THAT(run(kMarch + gate(" --standard torch --standard 'ulp(1000)'")), Exits(0));
   EXPECT_THAT(run(kMarch + gate(" --standard torch --standard 'ulp(1)'")), Exits(1));
-  // It passes the one that it is listed for, and fails another one: that decides.
+  // The case passes the standard that it is listed for, and fails another one. The failure decides.
   list(R"x({"cases": "x", "standard": "ulp(1000)", "reason": "t", "expires": "2026-03-31"})x");
   EXPECT_THAT(run(kMarch + gate(" --standard torch --standard 'ulp(1000)'")).out,
               HasSubstr("1 case: 1 fail"));

@@ -25,7 +25,7 @@ TEST_F(Regate, ExitCodes) {
   EXPECT_EQ(json("s.json")["cases"][0]["outcome"], "fail");
 }
 
-// What the saved verdict did not trust is not trusted now, and what it cannot tell is said.
+// `regate` does not trust what the saved verdict did not trust. It reports what it cannot judge.
 TEST_F(Regate, Blindness) {
   const std::vector<double> small = {1, 1e-9, 1e-9, 1e-9};
   make("g.h5", {recorded("x", "float32", {4}, small, small)});
@@ -58,7 +58,7 @@ TEST_F(Regate, TheGoldenResultItself) {
   EXPECT_THAT(ran.out, HasSubstr("the output is the golden result itself"));
 }
 
-// Distances of 64-bit integers are saved as they are, and compared as such.
+// Distances of 64-bit integers are saved and compared exactly.
 TEST_F(Regate, UlpsOf64Bits) {
   python(R"py(
 import numpy as np
@@ -83,8 +83,8 @@ np.save("low.npy", np.array([-2**63, 5])); np.save("high.npy", np.array([2**63 -
   EXPECT_THAT(run("assay regate r.json --standard 'ulp(18446744073709551614)'"), Exits(1));
 }
 
-// Where 0 is expected and something else came, the relative error is infinite: in texts, JSON and
-// what is read from it.
+// If 0 is expected and the output is not 0, the relative error is infinite. This holds in texts, in
+// JSON, and in what `regate` reads from the JSON.
 TEST_F(Regate, RelativeErrorsWhereZeroIsExpected) {
   python(R"py(
 import numpy as np
@@ -126,7 +126,7 @@ TEST_F(Regate, UsageAndFiles) {
                     "gate` or `assay compare` again"));
 }
 
-// As `gate` takes them: of one dtype alone, and of a file.
+// `regate` takes standards as `gate` does: for only one dtype, and from a file.
 TEST_F(Regate, StandardsOfADtypeAndOfAFile) {
   make("g.h5", {product("x", 0)});
   ASSERT_EQ(run("assay gate g.h5 --json r.json --histograms -q").code, 0);

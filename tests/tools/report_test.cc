@@ -1,5 +1,5 @@
-// assay report: the page of a campaign, held to the results it is of, to numpy, and to campaigns
-// with other thresholds; several results; what is refused.
+// assay report: the page of a campaign. It is checked against its results, against numpy, and
+// against campaigns with other thresholds. Also tests several results, and files that are refused.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -79,7 +79,8 @@ def counts(text):
 
 class ReportTool : public ProgramTest {
  protected:
-  // 12 matrices; two thresholds of which one is twice the other, and an elementwise bound.
+  // 12 matrices and three gates: two thresholds, one of which is twice the other, and an
+  // elementwise bound.
   ReportTool() {
     write("plan.json", plan("report", 1));
     write("rates.csv",
@@ -186,8 +187,9 @@ assert page.figures[3:] == gates
 )PY");
 }
 
-// The curve by numpy from what results keep, and by campaigns with other thresholds: at twice T the
-// first gate sees what the second one, whose T is twice as large, sees at T.
+// The curve is computed by numpy from the stored results, and by campaigns with other thresholds.
+// At twice T, the first gate detects the same as the second gate at T, because the second one's T
+// is twice as large.
 TEST_F(ReportTool, Roc) {
   campaign();
   page_holds(R"PY(
@@ -260,7 +262,7 @@ assert any("published: 50 % of 1 000; ours differs" in t for t in page.titles)
   }
   ASSERT_THAT(run("assay merge s1 s2 --out merged --quiet"), Exits(0));
   EXPECT_EQ(read("merged/results.json"), read("results/results.json"));
-  // Results without published rates, as older ones are, have a page, too.
+  // Results without published rates, such as older ones, also have a page.
   const std::string text = read("plan.json");
   std::string without = text;
   without.erase(without.find(R"("published": "rates.csv", )"), 26);
@@ -355,7 +357,7 @@ TEST_F(ReportTool, CutOffAndHostile) {
   EXPECT_THAT(read("page.html"), AllOf(HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"),
                                        HasSubstr("&lt;/title&gt;&amp;&quot;&#39;")));
   page_holds("");
-  // The page of the standard output is the same but for the line that made it.
+  // The page on standard output is the same, except for the command line that made it.
   const Ran out = run("assay report r.json --html -");
   EXPECT_EQ(out.code, 0);
   EXPECT_EQ(out.out.substr(0, out.out.find("<footer>")),

@@ -1,4 +1,4 @@
-// assay emulate, golden and inject: they write a new dataset file from one.
+// assay emulate, golden and inject write a new dataset file from an existing one.
 #include <sys/stat.h>
 
 #include <cmath>
@@ -44,8 +44,8 @@ TEST_F(Rewrite, EmulateAddsTheMachinesOutputAndKeepsTheRest) {
       << "what emulate added is meant";
 }
 
-// With its accumulator an emulated product can be checked by the cast as well: from the golden file
-// on by the command line alone.
+// An emulated product with its accumulator can also be checked by its cast. From the golden file
+// on, this needs only the command line.
 TEST_F(Rewrite, EmulateWritesTheAccumulatorWhereAsked) {
   EXPECT_THAT(
       run("assay generate matmul --dtype bfloat16 --shape 32,96,48 --distribution normal --seed 3 "
@@ -61,7 +61,7 @@ TEST_F(Rewrite, EmulateWritesTheAccumulatorWhereAsked) {
               HasSubstr("\n  accumulators: ascend910b float32 [32, 48]\n"));
   const std::string gate = "assay gate o.h5 --recorded ascend910b --abft residual_compensated";
   EXPECT_THAT(run(gate), Exits(0));
-  // Faults in the output leave what is beside it alone; the lowest bit is seen.
+  // Faults in the output do not change the arrays beside it. A flip of the lowest bit is detected.
   EXPECT_THAT(run("assay inject o.h5 --fault flip,bit=0,seed=3 --out b.h5"), Exits(0));
   EXPECT_THAT(run("assay gate b.h5 --standard torch --abft"), Exits(0));
   const Ran broken =
@@ -71,7 +71,7 @@ TEST_F(Rewrite, EmulateWritesTheAccumulatorWhereAsked) {
                                     "residual_compensated\n"));
   EXPECT_THAT(run("assay gate f.h5 --standard torch --abft residual_compensated"), Exits(1))
       << "what was saved";
-  // Without it, what an older run left beside the output goes.
+  // Without --with-accumulator, an older run's accumulator beside the output is removed.
   EXPECT_THAT(run("assay emulate o.h5 --machine ascend910b --out o.h5"), Exits(0));
   const StoredCase info = DatasetFile(path("o.h5")).info(name);
   for (const auto& [producer, recorded] : info.outputs.at("").recorded) {
@@ -82,7 +82,7 @@ TEST_F(Rewrite, EmulateWritesTheAccumulatorWhereAsked) {
   EXPECT_THAT(without.out, HasSubstr("residual_compensated needs what the cast took away: C before "
                                      "its cast, or R of every check; in a dataset "
                                      "accumulators/PRODUCER or residuals/PRODUCER of the case"));
-  // The emulator knows it, asked directly.
+  // The gate gets C before its cast directly from the emulator.
   EXPECT_THAT(run("assay gate g.h5 --machine ascend910b --abft residual_compensated"), Exits(0));
   const Ran exact = run("assay gate g.h5 --machine exact --abft residual_compensated");
   EXPECT_THAT(exact, Exits(3));
@@ -151,7 +151,7 @@ TEST_F(Rewrite, OutputThatCannotBeWritten) {
   EXPECT_THAT(leftovers(), IsEmpty());
 }
 
-// A device or pipe has no place to be moved into: /dev/null must not become a file.
+// A file cannot be moved onto a device or pipe: /dev/null must not become a file.
 TEST_F(Rewrite, DevicesAndPipesAreNotReplaced) {
   make("g.h5", {product("x", 0.5)});
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
@@ -226,8 +226,8 @@ with h5py.File("golden.h5") as f:
 )py");
 }
 
-// HDF5 1.10.8 ends the process, or makes files that it cannot read, where it copies attributes that
-// lie in a heap, and where what it copied is deleted.
+// HDF5 1.10.8 crashes, or makes files that it cannot read, when it copies attributes that lie in a
+// heap, and when their copy is deleted.
 TEST_F(Rewrite, FilesOfEveryKindOfAttributeStorage) {
   python(R"py(
 import h5py, numpy as np
@@ -298,8 +298,8 @@ with h5py.File("broken.h5") as f:
   }
 }
 
-// h5py gives strings of variable length as str, and those of a fixed length as bytes. Only a note
-// keeps the length that whoever made it gave it.
+// h5py reads strings of variable length as str, and those of a fixed length as bytes. Only a note
+// keeps the length that its author gave it.
 TEST_F(Rewrite, StringsReadInPython) {
   Case c = product("x");
   c.attributes["tags"] = std::string("recorded,\xc3\xbc");
@@ -371,7 +371,7 @@ TEST_F(Rewrite, GoldenOfNanIsNan) {
   const std::vector<double> golden =
       DatasetFile(path("g.h5")).read("x").output().golden->view().values();
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(std::isnan(golden[i]), i < 3) << i;
-  // NaN where NaN is expected, by a standard that takes it so.
+  // The outputs are NaN where NaN is expected, and the standard accepts this.
   EXPECT_THAT(run("assay gate g.h5 --machine ascend910b"), Exits(0));
   EXPECT_THAT(run("assay gate g.h5 --recorded p"), Exits(1));
 }
@@ -414,7 +414,7 @@ TEST_F(Rewrite, InjectIsReproducibleAndSeedsDiffer) {
   EXPECT_EQ(bits("a.h5", name, "h200"), bits("b.h5", name, "h200"));
   EXPECT_THAT(run(line + "b.h5 --fault flip,bit=14,seed=8,count=3"), Exits(0));
   EXPECT_NE(bits("a.h5", name, "h200"), bits("b.h5", name, "h200"));
-  // Whatever other cases are there, this one takes the same faults.
+  // This case gets the same faults, whatever other cases there are.
   EXPECT_THAT(run("assay inject '" + sample() + "' --fault flip,bit=14,seed=7,count=3 --out c.h5"),
               Exits(0));
   EXPECT_EQ(bits("a.h5", name, "h200"), bits("c.h5", name, "h200"));
@@ -446,7 +446,7 @@ TEST_F(Rewrite, InjectedNanIsNanWhateverItsSign) {
   }
 }
 
-// The first few elements of a place stand for it.
+// The text lists only the first few elements of a place.
 TEST_F(Rewrite, InjectBreaksPlaces) {
   make("g.h5", {product("x")});
   const Ran row = run("assay inject g.h5 --fault sign,site=row,at=1:2 --out b.h5");
@@ -478,7 +478,7 @@ TEST_F(Rewrite, FaultsThatAreNoneAreUsageErrors) {
        "direction, site, output, at, seed, count"},
       {"flip,bit=1,direction=up",
        "fault 'flip,bit=1,direction=up': direction must be one of 0to1, 1to0, either, not 'up'"},
-      // Wrong whatever the case is: said once, not once a case.
+      // These are wrong for every case, and are reported once and not for each case.
       {"flip,bit=99", "fault 'flip,bit=99': no element has a bit 99: they are 0 to 63"},
       {"flips,k=65", "fault 'flips,k=65': k must be a whole number from 1 to 64, not '65'"},
       {"burst,bit=60,length=5",
@@ -496,7 +496,7 @@ TEST_F(Rewrite, FaultsThatAreNoneAreUsageErrors) {
       << "said twice, one of the two would be dropped";
 }
 
-// Which bits and places there are depends on the case: each that lacks them is named.
+// A case determines which bits and places exist. Each case that lacks them is named.
 TEST_F(Rewrite, FaultsThatDoNotFitACaseNameIt) {
   make("g.h5",
        {product("x"), recorded("half", "float16", {2, 3}, {1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6})});
@@ -531,7 +531,7 @@ TEST_F(Rewrite, InjectNeedsAProducer) {
 TEST_F(Rewrite, InPlaceKeepsEveryCase) {
   make("g.h5", {product("x"), product("y")});
   const Ran ran = run("assay inject g.h5 --fault flip,bit=30 --case x --out g.h5");
-  // Either it is refused, or nothing is lost.
+  // The command is refused, or no case is lost.
   EXPECT_TRUE(DatasetFile(path("g.h5")).has_case("y")) << testing::PrintToString(ran);
 }
 

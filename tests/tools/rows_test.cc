@@ -1,5 +1,5 @@
-// Cases that lie as the rows of arrays: what is said of each is what is said of it in a file where
-// it is a case by itself, whoever reads the file.
+// Tests cases that are stored as the rows of arrays. Every reader reports the same about each row
+// as about the same case in a file of separate cases.
 #include "assay/base/text.h"
 #include "program.h"
 
@@ -11,7 +11,8 @@ using testing::HasSubstr;
 
 class Rows : public ProgramTest {
  protected:
-  // 23 rows, of which two are wrong: in packed.h5 as rows, in plain.h5 as cases of the same names.
+  // Makes 23 rows, two of which are wrong. packed.h5 has them as rows, and plain.h5 as cases of the
+  // same names.
   void SetUp() override {
     python(R"py(
 import h5py, numpy as np
@@ -42,7 +43,7 @@ for side, data in (("out", output), ("gold", golden)):
 )py");
   }
 
-  // The cases of a result, without what differs from run to run.
+  // Returns the cases of a result without the fields that differ from run to run.
   nlohmann::ordered_json cases_of(const std::string& path) const {
     auto cases = json(path)["cases"];
     for (auto& c : cases) {
@@ -52,7 +53,7 @@ for side, data in (("out", output), ("gold", golden)):
     return cases;
   }
 
-  // Changes a file by lines of Python in which it is `f`.
+  // Changes a file by lines of Python, in which the file is `f`.
   void change(const std::string& file, const std::string& lines) const {
     python(formatted("import h5py, numpy as np\nwith h5py.File('{}', 'r+') as f:\n    {}\n", file,
                      lines));
@@ -78,10 +79,10 @@ TEST_F(Rows, AreJudgedAsTheCasesThatTheyAre) {
                              HasSubstr("\nadd/f32/04: fail: 1 of 20 elements"),
                              HasSubstr("\n  [2, 1]: actual"),
                              HasSubstr("\nadd/f32/17: fail: 1 of 20 elements")));
-  // Those that failed, in a file of their own, are cases as any other.
+  // Failed rows that are saved to a file become ordinary cases.
   EXPECT_THAT(run("assay gate packed.h5 --save-failures failed.h5 -q"), Exits(1));
   EXPECT_THAT(run("assay gate failed.h5").out, HasSubstr("\n2 cases: 2 fail\n"));
-  // One of them by its name, as the reproducer has it.
+  // A row can be chosen by its name, as in the reproducer line.
   EXPECT_THAT(run("assay gate packed.h5 --case add/f32/04 --recorded npu"), Exits(1));
   EXPECT_THAT(run("assay gate packed.h5 --case add/f32/05 --recorded npu"), Exits(0));
   EXPECT_THAT(run("assay gate packed.h5 --case add/f32/23"), Code(3));
@@ -135,7 +136,7 @@ TEST_F(Rows, ThatAreNotAsManyAreRefused) {
   EXPECT_THAT(none.err, HasSubstr("its arrays have no rows, which are its cases"));
 }
 
-// One byte of an array that assay wrote, changed: no row of it is judged.
+// If one byte of an array that assay wrote is changed, none of its rows is judged.
 TEST_F(Rows, ThatWereChangedAreNoticedWhicheverIsAskedFor) {
   EXPECT_THAT(run("assay generate add --dtype float32 --shape 7 --count 5000 --rows-are-cases "
                   "--out g.h5 -q; assay emulate g.h5 --machine ascend910b --out o.h5 -q"),
@@ -152,7 +153,8 @@ TEST_F(Rows, ThatWereChangedAreNoticedWhicheverIsAskedFor) {
   }
 }
 
-// What is made as rows is what is made as cases, and so is what is computed of it.
+// Cases that are generated as rows equal cases that are generated separately. The results computed
+// from them are equal, too.
 TEST_F(Rows, AreMadeAndComputedAsCasesAre) {
   const std::string what = "softmax --dtype float16 --shape 3,9 --count 12 --seed 5";
   EXPECT_THAT(run("assay generate " + what + " --rows-are-cases --out rows.h5 -q"), Exits(0));
@@ -179,7 +181,7 @@ with h5py.File("rows_o.h5") as rows, h5py.File("cases_o.h5") as cases:
   EXPECT_THAT(run("assay gate rows_o.h5").out, HasSubstr("12 cases: 12 pass\n"));
   EXPECT_THAT(run("assay emulate rows_o.h5 --machine ascend910b --verify").out,
               HasSubstr("ascend910b: all 324 bit for bit"));
-  // Each as a case by itself again.
+  // `pack` makes each row a separate case again.
   EXPECT_THAT(run("assay pack rows_o.h5 --out unpacked.h5 -q"), Exits(0));
   EXPECT_THAT(run("assay gate unpacked.h5").out, HasSubstr("12 cases: 12 pass\n"));
 

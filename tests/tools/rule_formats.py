@@ -1,4 +1,5 @@
-"""The formats of the rules' scripts, as codes: what a code is worth, and the code of a value."""
+"""The formats for the scripts that test rules, as codes: the value of a code, and the code of a
+value."""
 import numpy as np
 
 
@@ -92,14 +93,15 @@ def ulp(name, g):
 
 
 def ulps(name, x):
-    """The spacing of the format at each value, among subnormal numbers theirs."""
+    """Returns the spacing of the format at each value. Subnormal numbers have their own spacing."""
     _, _, mantissa, low, high = FORMATS[name]
     e = np.where(x == 0, low, np.frexp(np.where(np.isfinite(x), x, 1))[1] - 1)
     return np.ldexp(1.0, np.clip(e, low, high) - mantissa)
 
 
 def rounded(name, x):
-    """To nearest, ties to even; an overflow is infinite, of float4 the largest value."""
+    """Rounds to nearest, ties to even. An overflow becomes infinite, or the largest value for
+    float4."""
     _, _, mantissa, _, high = FORMATS[name]
     unit = ulps(name, x)
     y = np.where(np.isfinite(x), np.copysign(np.rint(x / unit) * unit, x), x)

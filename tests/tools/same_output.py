@@ -1,5 +1,7 @@
-"""Several processes write the same outputs at once, in every command that writes files: each ends as it
-does alone or is refused with a reason, the outputs are whole, and nothing is left beside them.
+"""Runs several processes that write the same outputs at once, for every command that writes files.
+
+Each process must end as it does without the others, or be refused with a reason. The outputs must
+be whole, and nothing may be left beside them.
 
     same_output.py ASSAY FOLDER [--processes 8] [--rounds 1]"""
 
@@ -19,7 +21,7 @@ def names_in(folder):
 
 
 def at_once(command, processes):
-    """How the processes ended, and what was lost."""
+    """Returns how the processes ended, and what was lost."""
     command.prepare()
     running = [subprocess.Popen(command.words, cwd=command.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 stdin=subprocess.DEVNULL, text=True) for _ in range(processes)]

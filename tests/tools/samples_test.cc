@@ -83,7 +83,8 @@ TEST_F(Samples, AreWhatTheirBatchesMake) {
   }
 }
 
-// `source` of each case makes its inputs again: one pasted into a shell, all as a batch.
+// The attribute `source` of each case makes its inputs again. One is run in a shell, and all are
+// run as a batch.
 TEST_F(Samples, SourcesMakeTheCasesAgain) {
   for (const char* name : kFiles) {
     const std::vector<Case> kept = read_all(sample_file(name, ".h5"));
@@ -183,7 +184,7 @@ TEST_F(Samples, MachinesMeetTheTolerances) {
   EXPECT_THAT(gate("operators_fp8", "hopper"), Exits(0));
 }
 
-// Every case would notice something: none passes whatever is put into its output.
+// Every case can detect something: no case passes every corruption of its output.
 TEST_F(Samples, NoticeCorruptions) {
   for (const auto& [name, machine] :
        {std::pair("operators", "ascend910b"), std::pair("operators_fp8", "hopper")}) {

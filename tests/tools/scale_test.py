@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Campaigns on many processes end with the bytes of one: under MPI, and as a Slurm job array.
+"""Campaigns on many processes end with the same bytes as on one: under MPI, and as a Slurm job
+array.
 
-    scale_test.py Mpi | Slurm    ASSAY and ASSAY_MPI name the programs; 77: there is no MPI here
+    scale_test.py Mpi | Slurm
+
+ASSAY and ASSAY_MPI name the programs. Exits with 77 if there is no MPI here.
 """
 import json
 import os
@@ -74,7 +77,7 @@ class Mpi(Scale):
     def test_the_bytes_of_one_process(self):
         self.write("plan.json", PLAN)
         alone = self.one("plan.json", "one")
-        # A shard that the environment asks for is no business of an MPI job.
+        # An MPI job ignores a shard that the environment sets.
         ran = self.run_well(*self.mpi(4, "campaign", "plan.json", "--out", "four"),
                             SLURM_ARRAY_TASK_ID="1", SLURM_ARRAY_TASK_COUNT="2")
         self.assert_same_results("one", "four")
@@ -142,7 +145,7 @@ class Mpi(Scale):
         self.assertEqual(help_text.count("Usage: "), 1)
 
     def test_an_error_on_another_rank_ends_all(self):
-        # Rank 1 works elsewhere, where the plan's dataset is not.
+        # Rank 1 works in another folder, which does not have the plan's dataset.
         sample = ROOT / "datasets/samples/transformer_gemms.h5"
         shutil.copy(sample, self.dir / "d.h5")
         (self.dir / "elsewhere").mkdir()
@@ -155,7 +158,7 @@ class Mpi(Scale):
         self.assertEqual(ran.returncode, 2, ran.stdout + ran.stderr)
         self.assertRegex(ran.stderr, r"^error: rank 1 \(.+\): d\.h5: .*\n$")
         self.assertFalse((self.dir / "out/results.json").exists())
-        # What was done by then is kept.
+        # The finished part is kept.
         self.run_well(*self.mpi(2, "campaign", "plan.json", "--out", "out", "--resume"))
         self.one("plan.json", "one")
         self.assert_same_results("one", "out")
@@ -173,7 +176,8 @@ class Mpi(Scale):
 class Slurm(Scale):
     SCRIPT = str(ROOT / "examples/slurm/campaign.sbatch")
 
-    # Stands in for sbatch: writes down what it was asked, runs it as Slurm would, names a job.
+    # Replaces sbatch: it records its options, runs the script as Slurm would, and prints a job
+    # name.
     SBATCH = """#!/usr/bin/env bash
 set -euo pipefail
 echo "$*" >>sbatch.txt
@@ -208,7 +212,7 @@ echo '41;cluster'
         self.write("plan.json", PLAN)
         self.run_well(ASSAY, "campaign", "plan.json", "--out", "one", "--threads", "1")
 
-        def shard(i, count):  # an array of some shards counts those alone
+        def shard(i, count):  # an array of some shards counts only those
             self.run_well("bash", self.SCRIPT, "shard", "plan.json", "out", "3", ASSAY=ASSAY,
                           SLURM_ARRAY_TASK_ID=str(i), SLURM_ARRAY_TASK_COUNT=str(count))
 

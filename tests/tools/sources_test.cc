@@ -1,4 +1,4 @@
-// Layouts that teams have, through the program: the trees of datasets/interop.
+// Tests the file layouts of teams through the program, with the trees of datasets/interop.
 #include <filesystem>
 #include <map>
 #include <string>
@@ -26,7 +26,7 @@ class Sources : public ProgramTest {
     std::filesystem::copy(ASSAY_SOURCE_DIR "/datasets/interop/" + tree, path(tree),
                           std::filesystem::copy_options::recursive);
   }
-  // The outcomes by case, of several outputs the worst: "a=pass b=fail".
+  // Returns the outcomes by case, the worst if a case has several outputs: "a=pass b=fail".
   std::string outcomes(const std::string& file) const {
     std::map<std::string, std::string> worst;
     const nlohmann::json report = json(file);
@@ -132,7 +132,8 @@ for name in ("a", "b/c"):
     save("raw32", golden.astype("f4"), raw=True)
 )py");
   }
-  // Of two cases that pass the second: its dtype and shape, and the notes on it and on the run.
+  // Gates two cases, both of which must pass. Returns the dtype and shape of the second case, the
+  // notes on its verdict, and the notes on the run.
   std::string passed(const std::string& line) const {
     const Ran ran = run("assay gate " + line + " --json r.json");
     EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
@@ -154,7 +155,7 @@ TEST_F(TwoPlaces, TheOutputDtypeIsThatOfOutputsOfLessPrecision) {
       "precision";
   EXPECT_EQ(passed("gold64 --outputs out32"), note);
   EXPECT_EQ(passed("gold64 --outputs out32 --dtype float32"), "float32 [4,8]");
-  // One place has the note once, of all.
+  // If both sides lie in one place, there is one note for all cases.
   python(
       "import os; os.mkdir('both'); os.rename('gold64', 'both/gold'); os.rename('out32', "
       "'both/out')");
@@ -216,7 +217,7 @@ TEST_F(TwoPlaces, OutputsOfMorePrecisionAreNotGuessed) {
   EXPECT_THAT(said.out, HasSubstr("the output is float32, the case's output dtype is float16\n"));
 }
 
-// What no source takes is refused, and where it lies in a dataset file as well.
+// An option that no source accepts is refused, even for a dataset file.
 TEST_F(TwoPlaces, OptionsThatNoSourceTakesAreRefused) {
   ASSERT_EQ(run("assay pack gold32 --outputs out32 --out d.h5").code, 0);
   write("t.csv", "testcase_name\na\n");
@@ -236,7 +237,7 @@ TEST_F(TwoPlaces, OptionsThatNoSourceTakesAreRefused) {
                       "(ttk_manual, ttk_dump), and what was given is dataset"))
         << command;
   }
-  // The outputs may be what takes them, and CSV has the rows of the table again.
+  // The options are accepted if the outputs can take them. The CSV has the rows of the table again.
   EXPECT_THAT(run("assay gate d.h5 --outputs raw32 --dtype float32"), Exits(0));
   EXPECT_THAT(run("assay gate d.h5 --table t.csv --csv v.csv"), Exits(0));
 }
@@ -372,7 +373,8 @@ np.save('d/more/xpu.npy', (x + x) * np.float32(1 + 1e-6))
   EXPECT_THAT(refused(), HasSubstr("more/gold.csv is no .bin, .npy or .pt file"));
   table("'more/none.bin'");
   EXPECT_THAT(refused(), HasSubstr("d/cases.csv: line 2: names more/none.bin, which is no file"));
-  // Nobody asked for what a table that lies beside the data names elsewhere.
+  // A table that assay finds beside the data may not name files outside its folder. Nobody asked
+  // for those files.
   write("outside.bin", std::string(48, 'x'));
   table("'../outside.bin'");
   EXPECT_THAT(refused(), HasSubstr("names ../outside.bin, which is not in the table's folder; give "

@@ -1,5 +1,7 @@
-"""The rules that projects publish, in a few lines of numpy each: by them standard_rules.py knows
-what `assay gate` has to say. `assay list standards` says where each is published."""
+"""The rules that projects publish, in a few lines of numpy each.
+
+standard_rules.py computes from them what `assay gate` must report. `assay list standards` names the
+publication of each rule. If assay differs from the project's own code, a comment says so."""
 import collections
 import math
 
@@ -11,25 +13,27 @@ EPS = 2.0**-52
 
 
 class Undecided(Exception):
-    """The last bits of float64 would decide: another order of the same sums may say otherwise."""
+    """Raised if the last bits of float64 would decide: another order of the same sums may give
+    another verdict."""
 
 
 def within(d, bound):
-    """d <= bound, of elements; the two are the same number or apart."""
+    """Returns d <= bound for each element. Raises Undecided if the two are almost equal."""
     if ((d != bound) & (np.abs(d - bound) <= 8 * EPS * bound)).any():
         raise Undecided
     return d <= bound
 
 
 def side(x, limit, band):
-    """Below the limit, at it or above: -1, 0, 1. Nearer than band, and not at it, is undecided."""
+    """Returns -1, 0 or 1 for a value below, at or above the limit. Raises Undecided if the value is
+    nearer than band and not at the limit."""
     if x != limit and abs(x - limit) <= band * limit:
         raise Undecided
     return -1 if x < limit else 0 if x == limit else 1
 
 
 def total(terms):
-    """A sum, and whether it is exact in any order."""
+    """Returns a sum, and True if it is exact in any order."""
     exact = np.float64(math.fsum(terms))
     return exact, terms.size == 0 or bool(terms.sum() == exact == terms[::-1].cumsum()[-1])
 
@@ -42,10 +46,11 @@ def mean_side(terms, limit, band=1e-11):
 
 
 # ------------------------------------------------------------------------------------- the rules
-# rule(name, a, e, c) -> whether the output passes: a is what it holds, e what is expected, rounded
-# to its dtype where the standard does so; both without the elements that are NaN or infinite on both
-# sides. One that is so on one side always fails, whatever the project's own code makes of it.
-# c.k: accumulations; c.pt: the benchmark; c.n: the number of all elements.
+# rule(name, a, e, c) returns True if the output passes. a is the output, and e is the expected
+# value, rounded to the output's dtype if the standard does so. Elements that are NaN or infinite on
+# both sides are left out. An element that is so on only one side always fails, even if it passes in
+# the project's own code. c.k is the number of accumulations, c.pt the output of the reference
+# implementation, and c.n the number of all elements.
 def by_sum(tolerances, other=None):
     """|a - e| <= atol + rtol |e|"""
     def rule(name, a, e, c):
@@ -89,13 +94,14 @@ CANN_07 = {"float16": (2**-9, 2**-9, 0.1), "bfloat16": (2**-6, 2**-6, 1),
 CANN_09 = {"float16": (2**-10, 2**-10, 0.1), "bfloat16": (2**-7, 2**-7, 0.1),
            "float32": (2**-13, 2**-13, 0.01), "hfloat32": (2**-10, 2**-10, 0.1),
            "float8_e4m3fn": (2**-3, 2**-3, 1), "float8_e5m2": (2**-2, 2**-2, 1)}
-# A constant there: the larger of the table's and 32 ulp at 1.
+# The project has a constant limit. This is the larger of the table's limit and 32 ulp at 1.
 TTK_07 = {**CANN_07, "float8_e4m3fn": (2**-2, 2**-4, 4), "float8_e5m2": (2**-1, 2**-3, 8),
           "float64": CANN_07["float32"]}
 
 
 def mixed(table, anchored):
-    """99 % within, and the largest error within its limit, or 32 ulp of what is expected there."""
+    """99 % of elements are within the tolerance. The largest error is within its limit, or, if
+    anchored, within 32 ulp of its expected value."""
     def rule(name, a, e, c):
         if name == "hifloat8":  # TTK's requant: one code apart, but for 0.1 %
             return (np.abs(rank(a) - rank(e)) > 1).sum() * 1000 <= c.n
@@ -134,7 +140,7 @@ def atb_high_precision(name, a, e, c):
 
 
 def atb_2025(name, a, e, c):
-    """With the balance of errors, which as the project has it may be at its limit."""
+    """atb with the balance of errors, which may be equal to its limit, as in the project."""
     limit = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-14}[name]
     if name == "bfloat16" and (c.k or 0) >= 2048:
         limit *= 2
@@ -147,7 +153,8 @@ def atb_2025(name, a, e, c):
 
 
 def cosine_side(a, e, limit):
-    """One vector of zeros has no direction (there it may pass), two of them have the same."""
+    """Two vectors of zeros have the same direction. One vector of zeros has none, and fails (in the
+    project's code it may pass)."""
     x, y = a.astype(np.longdouble), e.astype(np.longdouble)
     norms = np.sqrt((x * x).sum()) * np.sqrt((y * y).sum())
     if norms == 0:
@@ -156,9 +163,10 @@ def cosine_side(a, e, limit):
 
 
 def msprobe(name, a, e, c):
-    """cosine > 0.99, and the largest error below 1e-3 or few off by t |e| (there |e| + eps)"""
+    """cosine > 0.99, and the largest error is below 1e-3 or few elements are off by t |e| (the
+    project uses |e| + eps)"""
     if a.size == 0:
-        raise Undecided  # infinities alone, of which the project's cosine is NaN
+        raise Undecided  # only infinities, for which the project's cosine is NaN
     if cosine_side(a, e, 0.99) <= 0:
         return False
     d = np.abs(a - e)
@@ -171,7 +179,7 @@ def msprobe(name, a, e, c):
 
 def msprobe_compare(name, a, e, c):
     if a.size == 0:
-        return False  # the source passes where nothing is finite
+        return False  # the source passes if no element is finite
     largest = np.abs(a - e).max(initial=0)
     return ((cosine_side(a, e, 0.99) >= 0 or largest <= 1e-3) and cosine_side(a, e, 0.9) >= 0 and
             largest <= 1)
@@ -182,7 +190,8 @@ TE_CPP = {"float32": (5e-6, 1e-6), "float16": (1e-3, 1e-5), "bfloat16": (1e-2, 1
 
 
 def transformer_engine_cpp(name, a, e, c):
-    """As by_either; but for float32, two pass as well whose mean rounds to both of them."""
+    """As by_either, but for dtypes other than float32, two values whose mean rounds to both of them
+    also pass."""
     rtol, atol = TE_CPP[name]
     d = np.abs(a - e)
     ok = within(d, np.full(d.shape, atol)) | within(d, rtol * np.abs(e))
@@ -194,7 +203,8 @@ def transformer_engine_cpp(name, a, e, c):
 
 
 def flash_attention(name, a, e, c):
-    """e + 0.3 - 0.3 - e in the dtype; the other differences in float64 (there in the dtype)"""
+    """e + 0.3 - 0.3 - e in the dtype. The other differences are in float64 (in the project, in the
+    dtype)."""
     if a.size == 0:
         return True
     def step(x, y):
@@ -225,7 +235,7 @@ def hipblaslt_norm(name, a, e, c):
 
 
 def cutlass(name, a, e, c):
-    """|a - e| < 0.05 (|a| + |e|), 1/256 where that or one of them is less"""
+    """|a - e| < 0.05 s, with s = |a| + |e|, or s = 1/256 if that is less or if a or e is 0"""
     d, size = np.abs(a - e), np.abs(a) + np.abs(e)
     low = (a == 0) | (e == 0) | (size < 1 / 256)
     bound = 0.05 * np.where(low, 1 / 256, size)
@@ -233,7 +243,7 @@ def cutlass(name, a, e, c):
 
 
 def nmse(limit):
-    """Squared errors over the squares of the output, not of what is expected."""
+    """Squared errors over the squares of the output, and not of the expected value."""
     def rule(name, a, e, c):
         (d, d_exact), (s, s_exact) = squares(a - e), squares(a)
         if d == 0 and s == 0:
@@ -252,7 +262,8 @@ def calc_diff(limit):
 
 
 def statistic(which):
-    """Of the absolute errors at most 1e-5, or of the relative ones; e = 0 counts as 2^-52."""
+    """Returns the rule that a statistic is within its limit for the absolute or the relative
+    errors. e = 0 counts as 2^-52."""
     def rule(name, a, e, c):
         if a.size == 0:
             return True
@@ -290,7 +301,7 @@ XLA = float(F32(0.001))
 
 #                                     rule, dtypes, rounds the expected value, NaN equals NaN
 ROWS = {
-    # Relative to the expected value (there to the output).
+    # Relative to the expected value (in the project, to the output).
     "triton_ascend_tests": Row(by_sum(TRITON), list(TRITON), True, True),
     "cann_ecosystem@2025": Row(cann_2025, list(T), False, False),
     "cann_ecosystem@2026-07": Row(mixed(CANN_07, True), list(CANN_07), False, True),
@@ -315,29 +326,29 @@ ROWS = {
     "onnx": Row(by_sum({}, (1e-3, 1e-7)), ALL, True, True),
     "xla": Row(by_either({}, (XLA, XLA)), ALL, True, True),
     "jax": Row(by_sum({n: (x, x) for n, x in JAX.items()}), list(JAX), True, True),
-    # Equal infinities pass (there they fail).
+    # Equal infinities pass (in the project, they fail).
     "tensorrt": Row(by_either({}, (1e-5, 1e-5)), ALL, True, False),
     "tensorrt_max": Row(tensorrt_max, ALL, True, False),
     "tensorrt_mean": Row(tensorrt_mean, ALL, True, False),
     "tensorrt_median": Row(tensorrt_median, ALL, True, False),
     "tensorrt_quantile": Row(tensorrt_quantile, ALL, True, False),
-    # The reference is made in the output's dtype.
+    # The reference result has the output's dtype.
     "deepgemm": Row(calc_diff(1e-3), DEEPGEMM, True, False),
     "deepgemm_bf16": Row(calc_diff(1e-5), DEEPGEMM, True, False),
     "deepgemm_fp8_fp4": Row(calc_diff(1e-2), DEEPGEMM, True, False),
     "deepgemm_fp4": Row(calc_diff(2e-2), DEEPGEMM, True, False),
-    # Relative to the expected value (there to the second argument, whichever that is).
+    # Relative to the expected value (in the project, to the second argument, whichever that is).
     "tensorflow": Row(by_sum(TENSORFLOW, (1e-6, 1e-6)), ALL, True, True),
-    # Rounded (there against a float64 reference).
+    # Rounded (the project compares with a float64 reference).
     "transformer_engine": Row(by_sum(TE), list(TE), True, False),
 }
-# Of whole numbers, by |a - e| and |e|; all others ask for equality.
+# The rules for whole numbers, by |a - e| and |e|. All other standards require equality.
 INTEGERS = {"onnx": lambda d, e: d <= 1e-7 + 1e-3 * e,
             "tensorrt": lambda d, e: d <= max(1e-5, 1e-5 * e)}
 
 
 def verdict(row, name, a, g, k, pt):
-    """Special values first, the rule then of what is finite on both sides."""
+    """Judges special values first, and then the elements that are finite on both sides."""
     e = rounded(name, g) if row.rounds and name != "hifloat8" else g
     same = (np.isnan(a) & np.isnan(e) & row.nan) | (np.isinf(a) & (a == e))
     f = np.isfinite(a) & np.isfinite(e)

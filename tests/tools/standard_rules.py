@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""The published standards that ttk_rules.py does not have, on 10 000 adversarial pairs: `assay
-gate` against standard_oracle.py, a few lines of numpy each. Then the same pairs by the same
-standards out of a file of `--standards`, which `assay list standards --json` writes: the outcomes
-must be the same. Says what differs and exits with 1, or prints a count.
+"""Compares `assay gate` with standard_oracle.py for the published standards that ttk_rules.py does
+not have.
+
+Each standard judges 10 000 adversarial pairs. Then a file of `--standards` with the same standards,
+which `assay list standards --json` writes, judges the same pairs. The outcomes must be equal.
+Prints the differences and exits with 1, or prints a count.
 
     standard_rules.py ASSAY FOLDER
 """
@@ -204,13 +206,13 @@ def integers(row_name):
 
 
 def off(n, count, d):
-    """Ones, of which the first ones are off by d."""
+    """Returns ones, the first of which are off by d."""
     return np.where(np.arange(n) < count, 1.0 + d, 1.0)
 
 
 NAN, INF, ONES = np.nan, np.inf, off(1000, 0, 0)
-# Limits met exactly, and special values alone: standard, dtype, output, expected, accumulations,
-# and the benchmark where there is one.
+# Cases that meet limits exactly, or have only special values: standard, dtype, output, expected,
+# accumulations, and the reference implementation if there is one.
 FIXED = [
     ("cann_ecosystem@2026-07", "float16", off(100, 1, 2**-5), off(100, 0, 0), None),
     ("cann_ecosystem@2026-07", "float16", off(100, 2, 2**-5), off(100, 0, 0), None),
@@ -268,7 +270,7 @@ FIXED = [
 
 
 def fixed(row_name, name, out, golden, k, pt=None):
-    """A golden result that the dtype does not hold is stored as float64."""
+    """A golden result is stored as float64 if the dtype does not hold it."""
     decode, dtype, *_ = FORMATS[name]
 
     def codes(x):
@@ -356,7 +358,7 @@ def main():
             print(f"{row_name}: {sum(passes)} of {len(passes)} pass, which tests little")
             bad = 1
 
-    # A user's own file says all that the published rows do.
+    # A user's own file can express everything that the published rows do.
     subprocess.run([assay, "list", "standards", "--json", str(standards)], check=True,
                    capture_output=True)
     rows = json.loads(standards.read_text())

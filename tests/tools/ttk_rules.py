@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""TTK's rules, that of Ascend's samples, and what both are as they were published, on 10 000
-adversarial pairs: `assay gate` against the few lines below, which are the rules of docs/judging.md in
-numpy. Says what differs and exits with 1, or prints a count.
+"""Compares `assay gate` with the rules of TTK and of Ascend's samples, on 10 000 adversarial pairs.
+
+The rules are those of docs/judging.md, in the few lines of numpy below. Both are also checked as
+they were published. Prints the differences and exits with 1, or prints a count.
 
     ttk_rules.py ASSAY FOLDER
 """
@@ -32,7 +33,8 @@ T = {"float64": 2**-13, "float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-13,
 
 
 def specials(a, g):
-    """Whether NaN and infinity agree; and where both sides are finite."""
+    """Returns whether NaN and infinity agree, and a mask of the elements that are finite on both
+    sides."""
     same = (np.isnan(a) & np.isnan(g)) | (np.isinf(a) & (a == g))
     finite = np.isfinite(a) & np.isfinite(g)
     return bool((same | finite).all()), finite
@@ -75,7 +77,7 @@ def cosine(name, a, g, *_):
     x, y = a[f].astype(np.longdouble), g[f].astype(np.longdouble)
     norms = np.sqrt((x * x).sum()) * np.sqrt((y * y).sum())
     if norms == 0:
-        return ok and bool((x == y).all())  # of two zero vectors the direction is the same
+        return ok and bool((x == y).all())  # two zero vectors have the same direction
     return ok and bool(1 - (x * y).sum() / norms <= 0.01)
 
 
@@ -85,7 +87,7 @@ def binary(name, a, g, ca, cg):
 
 def requant(name, a, g, ca, cg):
     ok, f = specials(a, g)
-    # Ranks among the values that there are; -0 stands where 0 does.
+    # Compares ranks among the existing values. -0 has the rank of 0.
     table = FORMATS[name][0](np.arange(256))
     values = np.unique(table[np.isfinite(table)])
     order = [np.searchsorted(values, np.where(f, x, 0)) for x in (a, g)]
@@ -157,7 +159,7 @@ def rules_of(name):
 
 # ------------------------------------------------------------------------------------- the pairs
 def codes_near(name, golden, rule):
-    """Outputs about where the rule ends, and now and then something special."""
+    """Returns outputs near the limit of the rule, and sometimes special values."""
     decode, dtype, mantissa, low, high = FORMATS[name]
     n = golden.size
     g = decode(golden)
@@ -183,7 +185,7 @@ def codes_near(name, golden, rule):
             edge = np.abs(g) * 2.0**-mantissa
         factor = rng.choice([0, 0.5, 0.99, 1, 1, 1.01, 2])
         if name == "float64" and rule == "ttk_stat_rel_err" and factor == 1:
-            factor = 0.999  # a mean that rounding alone would decide
+            factor = 0.999  # rounding would decide this mean
         a = g + edge * factor * rng.choice([-1, 1], n)
         a = np.where(np.isfinite(a), a, g)
     out = encode(name, a)

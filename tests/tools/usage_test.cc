@@ -35,7 +35,8 @@ TEST_F(Usage, EverySubcommandHasHelpWithAnExample) {
 }
 
 TEST_F(Usage, ExamplesOfTheHelpAreNoUsageErrors) {
-  // In the repository's root, so that the paths in them are right; what they write goes elsewhere.
+  // Runs in the repository's root, so that the paths in the examples are right. Their outputs go
+  // elsewhere.
   for (const char* command : {"gate", "inspect", "list", "emulate", "generate"}) {
     std::string help = run(std::string("assay ") + command + " --help").out;
     std::string example = help.substr(help.find("Example:\n  ") + 11);
@@ -159,7 +160,7 @@ TEST_F(Usage, ExchangedNeighboursAreOneSlip) {
 
 TEST_F(Usage, ToleranceThatIsNoNumberIsRefused) {
   make("g.h5", {product("x", 0.5)});
-  // An option that is quietly dropped would judge by something else than what was asked for.
+  // If an option were ignored, the gate would judge by something else than what was asked for.
   EXPECT_THAT(run("assay gate g.h5 --rtol nan"), Code(2));
   EXPECT_THAT(run("assay gate g.h5 --atol nan"), Code(2));
   EXPECT_THAT(run("assay gate g.h5 --rtol inf"), Code(2));
@@ -270,7 +271,8 @@ TEST_F(Usage, ColoursOnTerminalsAlone) {
   const std::string escape = "\x1b[";
   const std::string terminal = "TERM=xterm script -qec 'assay gate g.h5' /dev/null";
   EXPECT_THAT(run("env -u NO_COLOR " + terminal).out, HasSubstr(escape + "31mfail"));
-  // What takes long shows its progress, which ends in an escape that erases the rest of the line.
+  // A long run shows its progress, which ends in an escape sequence that erases the rest of the
+  // line.
   EXPECT_THAT(run("NO_COLOR=1 " + terminal).out, Not(ContainsRegex("\x1b\\[[0-9;]*m")));
   EXPECT_THAT(run("assay gate g.h5").out, Not(HasSubstr(escape)));
 }

@@ -1,4 +1,5 @@
-"""Right, and started once: a pair of paths a line, an answer a line."""
+"""Right. It starts once, reads a pair of paths from each line, and answers with one line for each.
+"""
 import sys
 
 from files import read

@@ -1,4 +1,4 @@
-"""Raw float32 files, as the scripts beside this one read them."""
+"""Reads raw float32 files for the scripts beside this one."""
 import array
 
 

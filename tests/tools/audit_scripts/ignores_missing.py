@@ -1,4 +1,4 @@
-"""Broken: an output that is not there is skipped."""
+"""Broken: skips an output that is missing."""
 import os
 import sys
 

@@ -1,4 +1,4 @@
-"""Broken: judges the mean error, in which one wrong element among many is lost."""
+"""Broken: judges the mean error, which hides one wrong element among many."""
 import sys
 
 from files import read

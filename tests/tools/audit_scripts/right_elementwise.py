@@ -1,4 +1,4 @@
-"""Right: every element, in the positive form, so that NaN is a miss."""
+"""Right: checks every element, in the positive form, so that NaN is a mismatch."""
 import sys
 
 from files import read

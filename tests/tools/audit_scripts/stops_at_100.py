@@ -1,4 +1,4 @@
-"""Broken: looks at the first 100 elements alone."""
+"""Broken: compares only the first 100 elements."""
 import sys
 
 from files import read
