@@ -1,5 +1,5 @@
-// Whether an emulator runs the tests, as the preset of 64-bit ARM says (docs/hosts.md). QEMU limits
-// no memory, traces no calls, and has no subreapers.
+// Tells if an emulator runs the tests, as the preset of 64-bit ARM says (docs/hosts.md). QEMU
+// limits no memory, traces no calls, and has no subreapers.
 #pragma once
 
 #include <cstdlib>
@@ -14,8 +14,8 @@ inline bool is_emulated() {
   return told != nullptr && std::string_view(told) == "1";
 }
 
-// Whether tests walk a share of what they walk elsewhere: sanitized and emulated programs take ten
-// times as long, and more.
+// True if tests are to do only a share of their work, because sanitized and emulated programs take
+// ten times as long or longer.
 inline bool walks_a_share() { return kAddressSanitizer || is_emulated(); }
 
 }  // namespace assay

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-// What std::invalid_argument says that the call throws; "no error" where it throws nothing.
+// Returns the message of the std::invalid_argument that the call throws, or "no error".
 template <typename Call>
 std::string error_of(Call call) {
   try {

@@ -10,8 +10,8 @@
 
 namespace assay {
 
-// Every standard, or every `step`-th from place `first`, which may be any; where tests walk a
-// share, a fourth of these.
+// Returns every `step`-th standard, starting with number `first`, which may be any number. Returns
+// a quarter of these if tests walk a share.
 inline std::vector<std::string> every_standard(std::size_t step = 1, std::size_t first = 0) {
   std::vector<std::string> names;
   const std::size_t by = step * (walks_a_share() ? 4 : 1);

@@ -1,6 +1,6 @@
-// Lines that a test computes, held to recorded ones. Where they differ, what the test got instead
-// is written to the build folder, and the failure shows the first line that differs and how to
-// record anew: a change of a recorded line is to be looked at like a change of a golden file.
+// Compares lines that a test computes with recorded ones. If they differ, the computed lines are
+// written to the build folder, and the failure shows the first line that differs and how to record
+// the new ones. Look at a change of a recorded line as carefully as at a change of a golden file.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ inline std::vector<std::string> lines_of(const std::filesystem::path& path) {
   return lines;
 }
 
-// `file`: below tests/; its lines that begin with # are its own.
+// `file` is a path below tests/. Its lines that begin with # are comments, and are kept.
 inline void expect_recorded(const std::string& file, const std::vector<std::string>& lines) {
   const std::filesystem::path recorded = std::filesystem::path(ASSAY_SOURCE_DIR) / "tests" / file;
   const std::filesystem::path received =
@@ -45,8 +45,8 @@ inline void expect_recorded(const std::string& file, const std::vector<std::stri
                 << " " << recorded.string();
 }
 
-// Numbers with a point, to so many digits: the last ones of a float64 may depend on the compiler's
-// functions.
+// Returns the text with its numbers that have a point rounded to `digits` digits, because the last
+// digits of a float64 may depend on the compiler's functions.
 inline std::string with_digits(const std::string& text, int digits) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   std::string made;

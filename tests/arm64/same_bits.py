@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""same_bits.py FOLDER ASSAY OTHER...: runs two builds of assay on the same jobs and compares what they write,
-byte for byte, but for times and the names of programs and folders: draws, golden results, emulated outputs, verdicts with all their numbers, campaigns. ASSAY is a
-program; OTHER is one too, with its emulator before it where it needs one. Exit code 1 where a byte differs.
+"""same_bits.py FOLDER ASSAY OTHER...: runs two builds of assay on the same jobs and compares what they write
+byte for byte, except times and the names of programs and folders. The jobs write draws, golden results, emulated
+outputs, verdicts with all their numbers, and campaigns. ASSAY is a program. OTHER is a program, too, with its emulator
+before it if it needs one. Exit code 1 if a byte differs.
 
 As in: same_bits.py /tmp/bits build/release/bin/assay qemu-aarch64-static -L build/arm64-sysroot build/arm64/bin/assay
 """
@@ -55,7 +56,7 @@ def jobs():
 
 def run(program, arguments, folder):
     begin = time.monotonic()
-    # Without the process that looks at files first: emulators start themselves where it is started.
+    # No process may open the files first: under an emulator, it would start the emulator and not assay.
     done = subprocess.run([*program, *map(str, arguments), "--trust"], cwd=folder, capture_output=True, text=True, check=False)
     return (done.returncode, done.stdout, done.stderr), time.monotonic() - begin
 
@@ -65,7 +66,7 @@ def files_of(folder):
 
 
 def without_circumstances(path, place):
-    """The bytes of a file without what is said of the run itself: seconds, the program's and the folder's names."""
+    """Returns the bytes of a file without what depends on the run: seconds, and the names of program and folder."""
     data = path.read_bytes()
     if path.suffix == ".json":
         def kept(value):
@@ -77,7 +78,7 @@ def without_circumstances(path, place):
 
 
 def elements_that_differ(one, other):
-    """What differs between two files of HDF5, for people."""
+    """Describes what differs between two HDF5 files, for people to read."""
     found = []
     with h5py.File(one) as a, h5py.File(other) as b:
         def look(name, item):

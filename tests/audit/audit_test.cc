@@ -296,7 +296,7 @@ AuditResult audit_of_files(const std::function<Answer(const Trial&)>& answer,
   return run_audit({subject}, targets, options);
 }
 
-// Why a target passes what is obviously wrong, as far as that can be found out.
+// The reason why a target passes obviously wrong outputs, as far as it can be found.
 TEST(Audit, WhyEverythingPasses) {
   const auto because = [](const std::function<Answer(const Trial&)>& answer) {
     const AuditResult result = audit_of_files(answer);
@@ -390,7 +390,8 @@ TEST(Audit, EscapesAreSaved) {
   for (const Escape& e : result.escapes) EXPECT_EQ(e.saved, "here");
   EXPECT_EQ(std::count(saved.begin(), saved.end(), "scaled"), 1);
   EXPECT_GE(std::count(saved.begin(), saved.end(), "one_nan"), 1);
-  // One look first, then the trials, each told once, whatever thread it was on.
+  // Progress starts with the first look and then counts each trial once, on whichever thread it
+  // ran.
   ASSERT_FALSE(progress.empty());
   for (std::size_t i = 0; i < progress.size(); ++i) {
     EXPECT_EQ(progress[i].first, static_cast<std::int64_t>(i + 1));

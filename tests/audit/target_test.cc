@@ -1,4 +1,4 @@
-// Targets that are standards: what passes by a standard alone, and what by the gate.
+// Targets that are standards. Some judge only by the standard, and others by the gate.
 #include "assay/audit/target.h"
 
 #include <gmock/gmock.h>
@@ -65,7 +65,7 @@ TEST(StandardTargets, PassWhatTheirStandardPasses) {
   }
 }
 
-// All of several must pass; the first that does not says why.
+// All standards must pass. The first one that fails gives the reason.
 TEST(StandardTargets, SeveralStandards) {
   const Subject subject = right_output("float32", {1, 2, 4});
   StandardTarget target("both", by_standards({"triton_ascend", "bit_equal"}), true);
@@ -75,7 +75,8 @@ TEST(StandardTargets, SeveralStandards) {
   EXPECT_EQ(near.because, "1 of 3 elements (33.3 %) differs in its bits");
 }
 
-// Of zeros every tolerance passes, and the gate does not trust that.
+// Every tolerance passes an output of zeros if the golden result is 0. The gate does not trust
+// that.
 TEST(StandardTargets, TheGateDoesNotTrustWhatZerosPass) {
   const Subject zeros = right_output("float32", {0, 0, 0});
   StandardTarget alone("alone", by_standards({"triton_ascend"}), false);
@@ -87,7 +88,7 @@ TEST(StandardTargets, TheGateDoesNotTrustWhatZerosPass) {
   EXPECT_FALSE(alone.judge({zeros, of_values("float32", {0, 1, 0})}).passed);
 }
 
-// A share of the elements may miss; of zeros as well, for the standard by itself.
+// A number of mismatches is allowed. The standard without the gate allows them for zeros, too.
 TEST(StandardTargets, MissesThatAreForgiven) {
   GateRequest request = by_standards({"triton_ascend"});
   request.bounds.max_mismatches = 1;
@@ -109,7 +110,7 @@ TEST(StandardTargets, SayWhyTheyCannotJudge) {
   StandardTarget dual("dual", by_standards({"cann_l0"}), true);
   EXPECT_NE(dual.why_not(one), "") << "there is no benchmark";
   EXPECT_FALSE(dual.judge({one, one.clean}).passed);
-  // What the case says wrong is no fault of the target's.
+  // An error in the case is not a fault of the target.
   Subject unknown = right_output("float32", {1});
   unknown.test_case.attributes["standard"] = std::string("torchy");
   StandardTarget own("the case's own", GateRequest{}, true);

@@ -25,7 +25,7 @@ class DoubleDoubleTest : public testing::Test {
     mpfr_set_d(to, x.high, MPFR_RNDN);
     mpfr_add_d(to, to, x.low, MPFR_RNDN);
   }
-  // How far x is from c_, relative to that.
+  // Returns the relative error of x, with c_ as the right value.
   double error(const DoubleDouble& x) {
     set(a_, x);
     EXPECT_EQ(mpfr_get_d(a_, MPFR_RNDN), x.high);  // the sum rounded
@@ -70,7 +70,7 @@ TEST_F(DoubleDoubleTest, Exponentials) {
   EXPECT_EQ(exp(DoubleDouble(0)).high, 1);
 }
 
-// The rounding is sure where no number within the error is nearer to another float64.
+// The rounding is sure if no number within the error is nearer to another float64.
 TEST(IsSureTest, AsFarAsHalfAnUlp) {
   constexpr double kHalfUlp = 0x1p-53;
   for (const double sign : {1.0, -1.0}) {

@@ -192,7 +192,7 @@ TEST(ElementaryTest, NormalProbability) {
   EXPECT_TRUE(std::isnan(normal_cdf(std::nan(""))));
 }
 
-// The quantile's probability, exactly, is where we came from: |p' - p| <= density |error of x|.
+// The exact probability of the computed quantile is near p: |p' - p| <= density |error of x|.
 TEST(ElementaryTest, NormalQuantile) {
   std::vector<double> inputs = drawn(11, 0, 1);
   for (const double x : drawn(12, -1000, -1)) {

@@ -69,7 +69,7 @@ TEST(FloatEnvironmentTest, LeavesAPlainEnvironmentAndItsFlagsAlone) {
   std::feclearexcept(FE_ALL_EXCEPT);
 }
 
-// A debug build may trap on invalid operations; NaN is no error of assay's.
+// A debug build may trap on invalid operations. For assay, NaN is not an error.
 TEST(FloatEnvironmentTest, DoesNotTrap) {
   const HostileEnvironment hostile(/*traps=*/true);
   const FloatEnvironment environment;

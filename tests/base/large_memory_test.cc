@@ -10,7 +10,7 @@ namespace {
 
 TEST(LargeVector, HoldsWhatItIsGiven) {
   EXPECT_TRUE(large_vector<double>(0).empty());
-  // Below and beyond what huge pages are asked for, and no multiple of them.
+  // Sizes below and above the one from which huge pages are requested, and not multiples of them.
   for (const std::size_t count : {1u, 1000u, 1u << 20, (3u << 20) + 5}) {
     const std::vector<double> zeros = large_vector<double>(count);
     EXPECT_EQ(zeros.size(), count);

@@ -128,7 +128,7 @@ TEST(ParallelForTest, RethrowsAfterAllHaveStopped) {
   }
 }
 
-// Which error a run ends with does not depend on its threads.
+// The error that a run ends with does not depend on the number of threads.
 TEST(ParallelForTest, OfSeveralErrorsTheFirstPartsIsRethrown) {
   for (const int threads : {1, 2, 4}) {
     for (int round = 0; round < 50; ++round) {
@@ -136,7 +136,7 @@ TEST(ParallelForTest, OfSeveralErrorsTheFirstPartsIsRethrown) {
       try {
         parallel_for(100, threads, [&](std::int64_t part) {
           if (part == 10) {
-            // Until another one has failed before this one, where there are others.
+            // Waits until a later part has failed, if other threads can run it.
             while (threads > 1 && !later_failed) std::this_thread::yield();
             throw std::runtime_error("part 10");
           }

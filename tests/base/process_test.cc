@@ -41,7 +41,7 @@ class ProcessTest : public testing::Test {
   ProcessRequest request(const std::string& line, const ProcessLimits& limits = {}) const {
     return {{"sh", "-c", line}, folder_.string(), limits};
   }
-  // Of a process that wrote its number to a file: whether it is gone, for which it gets a moment.
+  // True if the process that wrote its number to the file ends within about 2 seconds.
   bool is_gone(const std::string& file) const {
     std::ifstream in(folder_ / file);
     pid_t pid = 0;
@@ -209,7 +209,7 @@ class FewDescriptors {
  public:
   explicit FewDescriptors(rlim_t free) {
     EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
-    // What is below the first free one is open, and so is every one up to a number that is known.
+    // Opens files until all numbers below a known one are in use.
     do {
       filled_.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
     } while (filled_.back() >= 0 && filled_.back() < 63);
@@ -247,7 +247,7 @@ TEST_F(ProcessTest, SaysWhyThereIsNoProcess) {
   EXPECT_EQ(sh("exit 3").text({}), "exit status 3") << "nothing stays open";
 }
 
-// Where the files of this process just suffice, but not those of the one that starts the program.
+// Some limits just suffice for this process, but not for the supervisor that starts the program.
 TEST_F(ProcessTest, TellsThatItsSupervisorHasTooFewFiles) {
   if (kAddressSanitizer) GTEST_SKIP() << "its checks of types open pipes themselves";
   int refused = 0;
@@ -279,7 +279,7 @@ TEST_F(ProcessTest, TellsThatItsSupervisorWasKilled) {
   EXPECT_EQ(done.text({}), "ended by signal 9 (Killed)");
 }
 
-// A question that nobody reads is no signal to the one who asks.
+// If the process does not read a question, the one who asks gets no signal.
 TEST_F(ProcessTest, EndsOneThatTakesNoQuestions) {
   LineProcess process(request("exec <&-; sleep 100", {.seconds = 60}));
   EXPECT_FALSE(process.ask(std::string(1 << 22, 'q')).has_value());

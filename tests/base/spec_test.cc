@@ -41,7 +41,7 @@ TEST(SpecTextTest, NameAndSettings) {
   EXPECT_THAT(SpecText("fault", "flip").settings(), IsEmpty());
 }
 
-// What the text as a whole is refused for.
+// Errors of the text as a whole.
 TEST(SpecTextTest, KeysAreCheckedOnce) {
   const auto refusal = [](const std::string& text) {
     return error_of([&] { SpecText("distribution", text).check_keys("normal", kKeys); });

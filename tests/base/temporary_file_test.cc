@@ -1,4 +1,5 @@
-// Files that get their name when they are whole, where the destination is a link or out of reach.
+// Files that get their name only when they are complete, with destinations that are links or out of
+// reach.
 #include "assay/base/temporary_file.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +39,7 @@ class TemporaryFileTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
-// Before it is whole nothing is there; a file that is given up leaves nothing.
+// There is no file until it is complete, and a file that is given up leaves nothing.
 TEST_F(TemporaryFileTest, HasNoNameUntilItIsWhole) {
   {
     TemporaryFile given_up(path("a"));
@@ -54,7 +55,7 @@ TEST_F(TemporaryFileTest, HasNoNameUntilItIsWhole) {
   EXPECT_EQ(entries(), 1);
 }
 
-// What a link leads to is replaced, be it there or not, and the links stay.
+// The file that a link leads to is replaced, or made if it does not exist. The links stay.
 TEST_F(TemporaryFileTest, LinksAreFollowed) {
   std::filesystem::create_directory(path("sub"));
   write_file(path("sub/target"), "old");
@@ -93,7 +94,7 @@ TEST_F(TemporaryFileTest, TheModeStays) {
   keep_mode(path("none"));  // which has no mode to keep
 }
 
-// Where there is no such folder, and where the file system lets nobody make files.
+// A folder that does not exist, and a file system that lets nobody make files.
 TEST_F(TemporaryFileTest, TheErrorIsTold) {
   const TemporaryFile nowhere(path("no/such/folder"));
   EXPECT_LT(nowhere.descriptor(), 0);

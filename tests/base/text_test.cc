@@ -157,7 +157,7 @@ TEST(GlobMatchTest, ManyStarsEndSoon) {
   EXPECT_TRUE(glob_match(pattern, text));
 }
 
-// What a POSIX shell makes of the word.
+// Returns the word as a POSIX shell reads it.
 std::string through_shell(const std::string& word) {
   std::FILE* shell = popen(("printf %s " + shell_word(word)).c_str(), "r");
   std::string out;

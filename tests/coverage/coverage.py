@@ -1,8 +1,8 @@
-"""How much of framework/ its unit tests run: coverage.py BUILD_FOLDER PROGRAM...
+"""Measures how much of framework/ its unit tests run: coverage.py BUILD_FOLDER PROGRAM...
 
-Runs the test programs of a build with --coverage, two at a time, asks gcovr what lines they reached, and
-prints a line a room. BUILD_FOLDER/unreached.txt has the lines that none reached. Exit code 1 where a
-program fails or less than 95 percent of the lines are reached."""
+Runs the test programs of a build with --coverage, one per core, asks gcovr what lines they reached, and
+prints a line for each room. BUILD_FOLDER/unreached.txt lists the lines that no program reached. Exit code 1
+if a program fails or if less than 95 percent of the lines are reached."""
 
 import collections
 import concurrent.futures

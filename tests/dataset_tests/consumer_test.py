@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Programs of users, elsewhere, by every compiler: components that are found alone, and compilations with flags of the
-user's own, which assay neither changes nor is changed by.
+"""Builds users' programs outside of the tree with every compiler. Each component is found without the others. The
+user's own compiler flags do not change assay, and assay does not change them.
 
     consumer_test.py SOURCE BUILD CMAKE COMPILER[,COMPILER...] [TEST...]
 

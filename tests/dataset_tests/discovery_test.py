@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""assay_add_dataset_tests() in a project of its own: what ctest finds, runs and refuses.
+"""Tests assay_add_dataset_tests() in a project of its own: the tests that ctest finds, runs and refuses.
 
     discovery_test.py SOURCE PROGRAM CMAKE
 
-PROGRAM is a built program whose main calls assay::run_dataset_tests; the project imports it, so nothing is compiled.
+PROGRAM is a built program whose main calls assay::run_dataset_tests. The project imports it, so nothing is compiled.
 """
 import os
 import pathlib
@@ -40,7 +40,7 @@ def put(group, path, values, dtype):
 
 
 def make_cases(path, names, op="matmul", dtype="float32", size=8, **attributes):
-    """A file with a case a name; a dtype "mixed" alternates between bfloat16 and float32."""
+    """Writes a file with one case for each name. The dtype "mixed" alternates between bfloat16 and float32."""
     rng = np.random.default_rng(len(names))
     with h5py.File(path, "w") as f:
         f.attrs["assay_schema"] = 1
@@ -155,7 +155,7 @@ assay_add_dataset_tests(ops {arguments})
         self.assertIn("out of 1", self.out)
 
     def test_texts_of_the_file_run_nothing_and_steer_nothing(self):
-        # What would end an argument of CMake's, and steer a terminal.
+        # Would end an argument of CMake's and steer a terminal.
         evil = "x]==]) message(FATAL_ERROR forged) #\x1b[31m\nFORGED"
         make_cases(self.data, ["a"], tags=evil)
         with h5py.File(self.data, "r+") as f:
@@ -218,7 +218,7 @@ assay_add_dataset_tests(ops {arguments})
         for keyword in ("CASES", "MACHINE", "BENCHMARK", "STANDARD", "ABFT", "LABELS", "PROPERTIES"):
             refusal = f"the value of {keyword} is empty; is a variable not set?"
             self.configure(f'DATASETS data.h5 {keyword} "${{UNSET}}"', refused=refusal)
-            if keyword != "ABFT":  # which may stand alone
+            if keyword != "ABFT":  # ABFT needs no value
                 self.configure(f"DATASETS data.h5 {keyword} ${{UNSET}} WHOLE", refused=refusal)
         self.configure('DATASETS data.h5 STANDARD torch ""', refused="the value of STANDARD is empty")
         self.configure('DATASETS ""', refused="the value of DATASETS is empty")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/guide.md as a reader follows it: its files are written, its commands run, in its order, against the installed
-package; each exits with what the page says, and prints what the page shows.
+"""Follows docs/guide.md as a reader does: writes its files and runs its commands, in the order of the page, against the
+installed package. Each command exits with the code that the page states, and prints what the page shows.
 
     guide_test.py SOURCE BUILD CMAKE COMPILER [TEST...]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The public headers, as they are installed: exactly the listed ones, closed under inclusion, without other libraries,
-without arithmetic; each compiles alone, and all in one file with every compiler.
+"""Tests the public headers as they are installed. They are exactly the listed ones, include only each other and no
+other libraries, and contain no arithmetic. Each compiles separately, and all compile in one file, with every compiler.
 
     headers_test.py SOURCE BUILD CMAKE COMPILER[,COMPILER...] [TEST...]
 
@@ -21,8 +21,9 @@ INCLUDE = PREFIX / "include"
 # Third-party headers that a listed header may include, by a pattern of its own name.
 ALLOWED = [(r"assay/matchers(/.*)?\.h", r"(gmock|gtest)/"), (r"assay/(tensor|matchers)/eigen\.h", r"Eigen/")]
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
-# What an optimiser may change the meaning of, under -ffast-math or contraction: scalar and packed arithmetic and
-# comparisons on numbers, as g++ writes them for x86-64. Moving and converting are none.
+# Instructions whose meaning an optimiser may change under -ffast-math or contraction: scalar and
+# packed arithmetic and comparisons of numbers, as g++ writes them for x86-64. Moves and conversions
+# do not count.
 ARITHMETIC = re.compile(r"^\s+v?(add|sub|mul|div|sqrt|max|min|u?comi|cmp\w*|round|rcp|rsqrt|fn?m(add|sub)\w*)[sp][sd]\b|"
                         r"^\s+f(add|sub|mul|div|sqrt|u?comi?|abs|chs)\w*\b")
 
@@ -71,7 +72,7 @@ class Headers(unittest.TestCase):
                         self.assertIn(included, headers + components["framework"], header)
 
     def test_what_a_matcher_cannot_take_says_what_to_write(self):
-        """The compiler's message is ours, and its only one; and what it says to write compiles."""
+        """The compiler's only message is ours, and the code that it suggests compiles."""
         program = """#include <assay/matchers.h>
 #include <cstdint>
 #include <span>
@@ -91,7 +92,7 @@ int main() {{
         wrong.append(("std::vector<std::string>", "assay has no view() of this type."))
         tasks = [(compiler, type, matcher, said) for compiler in COMPILERS for type, said in wrong
                  for matcher in ("CloseTo(e)", "CloseTo(std::vector<float>{})", "SnrAtLeast(e, 3)")]
-        # Of these widths they are numbers.
+        # Unsigned integers of these widths are always numbers.
         tasks += [(compiler, f"std::vector<std::uint{bits}_t>", "CloseTo(e)", "")
                   for compiler in COMPILERS for bits in (32, 64)]
         tasks += [(compiler, "std::vector<float>",
@@ -99,7 +100,7 @@ int main() {{
                   for compiler in COMPILERS]
 
         flags = ("-std=c++20", *WARNINGS, "-I", INCLUDE)
-        before = {}  # by compiler, the header that is compiled once, of which most of a program's time is
+        before = {}  # by compiler: the header that takes most of a program's time, compiled once
         for i, compiler in enumerate(COMPILERS):
             before[compiler] = ROOT / f"wrong{i}.h"
             before[compiler].write_text("#include <assay/matchers.h>\n")
@@ -136,7 +137,8 @@ int main() {{
 
     def test_each_compiles_alone_and_all_in_one_file(self):
         together = "".join(f"#include <{h}>\n" for h in all_headers())
-        # What a header lacks no compiler finds. Alone by the last, which is the fastest where there are several.
+        # A header that lacks an include fails with every compiler. So only the last compiler, which
+        # is the fastest if there are several, compiles each header separately.
         alone = [(h, f"#include <{h}>\n#include <{h}>\n") for h in all_headers()]
         whole = [("all", together), ("all, Eigen first", "#include <Eigen/Core>\n" + together)]
         tasks = [(COMPILERS[-1], text) for text in alone] + list(itertools.product(COMPILERS, whole))

@@ -1,4 +1,4 @@
-"""What the tests of the installed package share: the package itself, once a program, and how commands are run."""
+"""Shared by the tests of the installed package: the package, installed once per program, and a way to run commands."""
 import atexit
 import os
 import pathlib
@@ -24,7 +24,7 @@ PREFIX = ROOT / "moved"
 
 
 def install():
-    """Nothing may lean on where it was installed first."""
+    """Installs the package and moves it, so that nothing can depend on the prefix of the installation."""
     code, out = run(CMAKE, "--install", BUILD, "--prefix", ROOT / "prefix")
     assert code == 0, out
     os.rename(ROOT / "prefix", PREFIX)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The installed package: find_package(assay CONFIG) in projects elsewhere, built and run; among them the example of a
-team's own operator.
+"""Tests the installed package: projects elsewhere that use find_package(assay CONFIG) are built and run. One of them is
+the example of a team's own operator.
 
     package_test.py SOURCE BUILD CMAKE COMPILER [TEST...]
 
@@ -87,7 +87,7 @@ class Package(unittest.TestCase):
                     self.assertNotIn(place, text, path)
 
     def test_the_command_line_comes_without_its_parser(self):
-        """CLI11 need not be where a team builds: no header and no target asks for it."""
+        """A team does not need CLI11: no header and no target uses it."""
         self.assertTrue((self.prefix / "include/assay/command_line.h").exists())
         for path in self.prefix.rglob("*"):
             if path.suffix in (".cmake", ".h"):
@@ -118,7 +118,7 @@ assay_add_dataset_tests(ops DATASETS gemms.h5)
         build = project / "build"
         code, out = run(CMAKE, "-S", project, "-B", build, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={COMPILER}")
         self.assertEqual(code, 0, out)
-        # Not built, ops cannot list its cases; ctest must say so, and nothing else.
+        # `ops` is not built and cannot list its cases. ctest must say so and nothing else.
         code, out = run(CTEST, "-N", cwd=build)
         self.assertIn("Total Tests: 1", out)
         self.assertIn("NOT_BUILT", out)
@@ -126,7 +126,7 @@ assay_add_dataset_tests(ops DATASETS gemms.h5)
 
 
     def test_fetched_content_configures(self):
-        """FetchContent, as README has it; the source is here already."""
+        """Uses FetchContent as README does, with the source that is already here."""
         project = self.project("fetching", """cmake_minimum_required(VERSION 3.25)
 project(fetching LANGUAGES C CXX)
 include(FetchContent)
@@ -155,7 +155,7 @@ class OwnOperator(unittest.TestCase):
         assert code == 0, out
 
     def assay(self, *arguments, code=0):
-        """What team_assay says; in a folder of the test's own."""
+        """Runs team_assay in a folder of the test's own, expects the exit code and returns the output."""
         if not hasattr(self, "folder"):
             keep = tempfile.TemporaryDirectory(prefix="assay_own_")
             self.addCleanup(keep.cleanup)
@@ -185,7 +185,7 @@ class OwnOperator(unittest.TestCase):
         self.assertEqual(code, 0, out)
         code, out = self.ctest()
         self.assertNotEqual(code, 0, out)
-        # The four cases of the kernel and one GoogleTest; the emulation is as right as before.
+        # The kernel's four cases and one GoogleTest fail. The emulation is still right.
         self.assertIn("5 tests failed out of 11", out)
         self.assertNotIn("team_cases.swiglu.ascend910b", out[out.index("The following tests FAILED"):])
 
@@ -203,7 +203,7 @@ class OwnOperator(unittest.TestCase):
             self.assertIn("1 pass", self.assay("gate", "golden.h5", *source))
         self.assay("inject", "npu.h5", "--fault", "flip,bit=14,seed=1", "--out", "broken.h5")
         self.assertIn("fail: 1 of 297 elements", self.assay("gate", "golden.h5", "--outputs", "broken.h5", code=1))
-        # A program that did not register it says so; what is recorded it can judge.
+        # A program without this operator says so, but it can judge recorded outputs.
         self.assertEqual(run(PREFIX / "bin/assay", "gate", "golden.h5", "--outputs", "npu.h5", cwd=self.folder)[0], 0)
         code, out = run(PREFIX / "bin/assay", "gate", "golden.h5", "--machine", "ascend910b", cwd=self.folder)
         self.assertEqual(code, 3, out)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What is installed, and what cpack makes of it: the tree of `cmake --install`, three Debian packages and an archive that
-carries its libraries. The program of a package is run in a root of its own (chroot) that holds the files of the Debian
-packages which it depends on, and theirs; that of the archive in one that holds the C library alone.
+"""Tests what is installed and what cpack makes of it: the tree of `cmake --install`, three Debian packages, and an
+archive that carries its libraries. The program of a package runs in a root of its own (chroot) with the files of the
+Debian packages that it depends on, and of theirs. The program of the archive runs in a root that holds only the C
+library.
 
     packages_test.py SOURCE BUILD CMAKE COMPILER [TEST...]
 
@@ -38,7 +39,7 @@ def cpack(generator):
 
 
 def in_namespace(*command):
-    """In namespaces of mounts, and of users where we are not root."""
+    """Returns the command in a namespace of mounts, and also of users if we are not root."""
     user = [] if os.geteuid() == 0 else ["--map-root-user"]
     return ["unshare", "--mount", *user, *command]
 
@@ -112,7 +113,7 @@ def make_root(root, packages):
 
 
 def type_into_zsh(functions, typed, awaited):
-    """What an interactive zsh writes to its terminal."""
+    """Returns what an interactive zsh writes to its terminal."""
     here, there = pty.openpty()
     shell = subprocess.Popen(["zsh", "-f", "-i"], stdin=there, stdout=there, stderr=there, start_new_session=True,
                              env={**PLAIN, "TERM": "dumb", "HOME": str(ROOT)}, cwd=ROOT)
@@ -224,7 +225,7 @@ class Installed(unittest.TestCase):
             self.assertEqual((code, out), (0, ""), page)
 
     def complete(self, *words):
-        """What bash offers for the last of the words."""
+        """Returns what bash offers for the last of the words."""
         script = PREFIX / "share/bash-completion/completions/assay"
         code, out = run("bash", "--norc", "-c", 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _assay; '
                         'printf "%s\\n" "${COMPREPLY[@]}"', script, *words)

@@ -33,8 +33,8 @@ assay::Tensor result(const assay::Case& c, const std::vector<double>& values) {
                                     {c.input("a").shape()[0], c.input("b").shape()[1]}, values);
 }
 
-// Of results that are cast, with what they were before; the note x_flip breaks one behind the cast,
-// by two ulps.
+// A result that is cast comes with the values before the cast. The attribute x_flip changes one
+// element by two ulps after the cast.
 assay::Computed matmul(const assay::Case& c) {
   assay::Tensor output = result(c, product(c));
   if (output.format().bits == 32) return output;

@@ -1,8 +1,9 @@
-"""A page as a reader follows it: its files are written, its commands run, in its order.
+"""Follows a page as a reader does: writes its files and runs its commands, in the order of the page.
 
-A block of code after `<!-- file: NAME -->` is that file; one of `sh` else is commands, a line each, `# exit code N`
-behind those that do not exit with 0; one of `text` is lines that the commands before it printed, in that order, each
-of which may have more before and behind. Blocks of the languages in `shown` are shown alone."""
+A block of code after `<!-- file: NAME -->` is that file. Another block of `sh` holds commands, one a line, with
+`# exit code N` behind a command that does not exit with 0. A block of `text` holds lines that the commands before it
+printed, in that order. Each line may be a part of a printed line. A block in one of the languages in `shown` is
+neither written nor run."""
 import re
 import subprocess
 
@@ -10,7 +11,7 @@ BLOCK = re.compile(r"(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)```", re.S)
 
 
 def follow(test, page, folder, environment, shown):
-    """Runs a page's text in a folder; gives how many files, commands and texts it had."""
+    """Follows a page's text in a folder. Returns its numbers of files, commands and texts."""
     files = commands = texts = 0
     printed = ""
     for name, language, text in BLOCK.findall(page):

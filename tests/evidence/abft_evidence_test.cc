@@ -1,5 +1,6 @@
-// What the thresholds detect and how often they cry wolf, on enough rows to be certain, beside the
-// published figures (V-ABFT design specification 1.2, section 5, as reproduced independently).
+// Detection rates and false alarms of the thresholds, on enough rows to be certain. They are held
+// to the published figures (V-ABFT design specification 1.2, section 5, as reproduced
+// independently).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -130,8 +131,8 @@ TEST(AbftEvidence, AAbftOnNormalAroundZero) {
   EXPECT_EQ(rates.row_alarms, 0);
 }
 
-// 1.3 to 1.5 percent of rows; of 128 such rows some row is above the threshold in 84.8 percent of
-// runs, which is the published false-alarm rate.
+// 1.3 to 1.5 percent of the rows are above the threshold. So in 84.8 percent of products of 128
+// rows at least one row is, which is the published false-alarm rate.
 TEST(AbftEvidence, AAbftCriesWolfOnNormalAroundOne) {
   const MeasuredRates rates = measure(normal("normal_1_1", 1, 1), "a_abft", 1200, {});
   ASSERT_GE(rates.rows, 150000);

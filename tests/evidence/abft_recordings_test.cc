@@ -17,8 +17,8 @@ struct Outcomes {
   std::string first;  // what did not pass, first
 };
 
-// The recorded outputs of the file's products, through the gate: whose sums they are, the file
-// says.
+// Judges the recorded outputs of the file's products by the gate. The file gives the machine of
+// each output.
 Outcomes check_all(const std::string& file, const std::string& glob, const std::string& spec) {
   const DatasetFile samples(std::string(ASSAY_SOURCE_DIR "/datasets/samples/") + file + ".h5");
   OutputSource source;

@@ -1,6 +1,5 @@
-// What the checksums of attention see: flips of each bit of the outputs, with false alarms beside
-// them. The same table comes from attention_simulation.py, which has its own kernel and its own
-// check.
+// Detection by the checksums of attention: flips of each bit of the outputs, and false alarms.
+// attention_simulation.py, which has its own kernel and its own check, computes the same table.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,8 +45,8 @@ AbftVerdict checked(const Case& c, const Tensor& output) {
 
 struct RateRow {
   const char *dtype, *output, *scores, *values;
-  // Percent of the flips of a bit from 0 to 1 that are seen, by bit; below 0: too few elements have
-  // the bit at 0, or nothing is said.
+  // Percent of the flips of a bit from 0 to 1 that are detected, by bit. A value below 0 means that
+  // too few elements have the bit at 0, or that no rate is claimed.
   std::vector<double> seen;
 };
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Replays attention that an H200 computed through PyTorch's math and flash back ends, bit for bit,
-from q, k, v and one table: what the hardware's ex2.approx gives of every multiple of 2^-23 in [0, 1).
-docs/evidence/attention.md says the steps. Each of them done in another way must give other bits.
+from q, k, v and one table: the hardware's ex2.approx for every multiple of 2^-23 in [0, 1).
+docs/evidence/attention.md describes the steps. If one of them is done in another way, the bits must differ.
 
-    attention_replay.py RECORDING.h5 TABLE.h5      exit code 1 where a replay differs, or a wrong one does not
+    attention_replay.py RECORDING.h5 TABLE.h5      exit code 1 if a replay differs, or a wrong one does not
 """
 import sys
 
@@ -19,7 +19,7 @@ def fma(a, b, c):
 
 
 class Exp2:
-    """ex2.approx.ftz.f32 by its table; its argument is cut to a multiple of 2^-23."""
+    """ex2.approx.ftz.f32 by its table. The argument is cut to a multiple of 2^-23."""
 
     def __init__(self, steps):
         self.table = 1 + np.cumsum(steps.astype(np.int64)) * 2.0**-23
@@ -34,7 +34,7 @@ class Exp2:
         return np.where(x < -126, F(0), self.scaled(x, 0))
 
     def exp(self, x):
-        """CUDA's expf: 2^n ex2(x log2(e) - n), log2(e) in two parts; here of x in [-87, 0]."""
+        """CUDA's expf: 2^n ex2(x log2(e) - n), with log2(e) in two parts. Here x is in [-87, 0]."""
         log2e = 1.4426950408889634
         high = F(log2e)
         n = np.floor(fma(x, F(log2e / 252), F(0.5)).astype(np.float64) * 252) - 126
@@ -51,7 +51,7 @@ def chain(a, b):
 
 
 def warp_sum(e, order=(16, 8, 4, 2, 1)):
-    """softmax_warp_forward's sum of a row: lane l takes elements l, l + 32, ...; butterflies."""
+    """softmax_warp_forward's sum of a row: lane l takes elements l, l + 32, ..., then butterflies add the lanes."""
     lanes = np.zeros((e.shape[0], 32), F)
     for first in range(0, e.shape[1], 32):
         part = e[:, first:first + 32]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Attention with a kernel and a check of its own, in numpy: flips of each output bit that sums over
-16 columns see, and the false alarms beside them. Holds itself to attention_rates.inc, as
-attention_evidence_test.cc does, and prints what assay does not emulate: operands of 8 bits, weights
-whose rounding is known, and outputs' range alone.
+"""Simulates attention in numpy, with a kernel and a check of its own. Counts the flips of each output bit
+that sums over 16 columns detect, and the false alarms. Compares itself with attention_rates.inc, as
+attention_evidence_test.cc does. Also prints what assay does not emulate: operands of 8 bits, weights
+whose rounding is known, and the range of the outputs as the only check.
 
     attention_simulation.py [MATRICES]
 """
@@ -109,7 +109,7 @@ class Check:
         tiny = 2.0 ** (least - precision + 1) / factor
         error = 2.0**-24 * np.sqrt(2 * D * (s**2).max(1, keepdims=True) / 3 + 64)
         if mimic:
-            # The weights as that kernel rounds them; a score's error moves few of them.
+            # The weights as that kernel rounds them. A score's error changes only few of them.
             weight = rounded(dtype, p * factor) / factor
             variance = 2 * error * p * ulp(dtype, p * factor) / factor + (error * p) ** 2
             lost = np.zeros_like(p)

@@ -1,4 +1,5 @@
-// What docs/abft.md claims of rounding_variance beside the published thresholds, by campaigns.
+// Campaigns that check the claims of docs/abft.md about rounding_variance and the published
+// thresholds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +25,7 @@ std::vector<campaign::CellResult> run(const campaign::Plan& plan, int threads = 
 
 const std::string kPlans = std::string(ASSAY_SOURCE_DIR "/plans/");
 
-// A quarter of the plan's rows; all of them ten times over: the nightly test.
+// A quarter of the plan's rows. The nightly test takes all of them ten times over.
 TEST(CampaignEvidence, RoundingVarianceDoesNotAlarmInAQuarterOfAMillionRows) {
   std::int64_t rows = 0;
   campaign::Plan plan = campaign::check_plan(wire::read_plan(kPlans + "false_alarms.json"));
@@ -52,7 +53,7 @@ TEST(CampaignEvidence, ThePublishedExperimentForBfloat16) {
   const campaign::Plan plan = campaign::check_plan(wire::read_plan(kPlans + "quick.json"));
   const std::vector<campaign::CellResult> results = run(plan);
   ASSERT_EQ(results.size(), 4u);
-  // Ours sees at least what the others see, where those do not alarm on clean rows.
+  // Our threshold detects at least what the others detect, if those raise no alarms on clean rows.
   for (const campaign::CellResult& result : results) {
     const campaign::GateResult &v = result.gates[0], &a = result.gates[1], &ours = result.gates[2];
     ASSERT_TRUE(ours.gate.starts_with("rounding_variance"));
@@ -76,7 +77,7 @@ TEST(CampaignEvidence, ThePublishedExperimentForBfloat16) {
           << plan.cells[c].name << " bit " << bit;
     }
   }
-  // And the published rates are met, but for the cells that are held to be defects.
+  // The published rates are met, except those that are void or have a remark.
   const std::vector<campaign::PublishedRate> published = wire::read_published(plan.published);
   std::int64_t agree = 0, differ = 0;
   for (const campaign::Comparison& c : campaign::compare_published(plan, results, published)) {

@@ -8,8 +8,8 @@
 namespace assay {
 namespace {
 
-// 910B, float32, K and N up to 1024: 16 cells, two published runs each. Four products a rounding
-// fit within some 3 percent; half and twice as many are a third away.
+// 910B, float32, K and N up to 1024: 16 cells with two published runs each. Four products for each
+// rounding fit within some 3 percent. Half and twice as many are a third away.
 TEST(EmaxGridTest, FourProductsARoundingFitThePublishedGrid) {
   ASSERT_EQ(emax_grid::published(1024).size(), 16u);
   EXPECT_LT(emax_grid::distance("ascend910b", 1024, 12), 0.08);
@@ -49,7 +49,7 @@ TEST(EmaxTest, Float32) {
   EXPECT_EQ(c.rows, 200 * 128);
   EXPECT_GT(c.predicted, 1.2e-6);
   EXPECT_LT(c.predicted, 2.2e-6);
-  // What was seen is near what is predicted of many more.
+  // The measured e_max is near the predicted one, which holds for many more samples.
   EXPECT_GT(c.e_max, 0.7 * c.predicted);
   EXPECT_LT(c.e_max, 1.1 * c.predicted);
 }

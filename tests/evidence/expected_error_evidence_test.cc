@@ -36,7 +36,7 @@ TEST_P(RecordedProducts, HaveTheExpectedErrors) {
     const Verdict& v = report.verdicts[0];
     EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
     EXPECT_THAT(v.notes, testing::IsEmpty());
-    // Of 16-bit outputs their mean error is judged, too.
+    // For 16-bit outputs, the mean error is judged, too.
     ASSERT_FALSE(v.readings.empty());
     ASSERT_EQ(v.readings[0].limit.statistic, Statistic::kErrorSquares);
     ++judged;

@@ -1,5 +1,5 @@
-// Recorded hardware results, replayed bit for bit; and machines that differ from the recorded one
-// in a single parameter, which the same data must reject.
+// Replays recorded hardware results bit for bit. The same data must reject machines that differ
+// from the recorded one in a single parameter.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -27,8 +27,8 @@ struct Rates {
   double alarms = 0, rms_z = 0;
 };
 
-// What a script of this folder prints: a line of four counts a bit, then the alarms and, where it
-// has it, the root mean square of D / sigma.
+// Reads what a script of this folder prints: a line of four counts for each bit, then the alarms.
+// Some scripts also print the root mean square of D / sigma.
 inline Rates simulated(const std::string& script, const std::vector<int>& bits) {
   const std::string command =
       formatted("{} '{}/tests/evidence/'{}", ASSAY_PYTHON, ASSAY_SOURCE_DIR, script);
@@ -49,7 +49,7 @@ inline Rates simulated(const std::string& script, const std::vector<int>& bits) 
   return rates;
 }
 
-// bfloat16 products of 128 x 1024 x 256 on ascend910b, every flip of so many matrices.
+// bfloat16 products of 128 x 1024 x 256 on ascend910b: every flip in `matrices` matrices.
 inline Rates of_campaign(const std::string& distribution, const std::string& gate, int matrices) {
   const campaign::Plan plan = campaign::check_plan(
       wire::parse_plan(formatted(R"({{"schema": 1, "name": "r", "cells": [{{"dtype": "bfloat16",

@@ -1,5 +1,5 @@
-// What docs/abft.md claims of residual_compensated: by a campaign, and by a simulation that shares
-// nothing with it (residual_rates.py).
+// Checks the claims of docs/abft.md about residual_compensated, by a campaign and by a simulation
+// that shares no code with it (residual_rates.py).
 #include <gtest/gtest.h>
 
 #include <cmath>

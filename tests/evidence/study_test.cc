@@ -1,4 +1,5 @@
-// What the studies find, for several seeds: with their numbers of samples none of it is luck.
+// Findings of the studies, for several seeds. The numbers of samples are so large that no finding
+// is luck.
 #include "assay/study/study.h"
 
 #include <gmock/gmock.h>
@@ -28,14 +29,14 @@ std::string text_at(const study::StudyTable& t, std::size_t row, std::size_t col
   return std::get<std::string>(t.rows.at(row).at(column));
 }
 
-// What a study says it found; its numbers are held to what they must be, in each test.
+// Expects `count` findings that all hold. Each test then checks their numbers.
 void expect_all_hold(const study::StudyResult& result, std::size_t count) {
   EXPECT_EQ(result.findings.size(), count);
   for (const study::StudyFinding& f : result.findings) EXPECT_TRUE(f.holds) << f.text;
 }
 
-// y = a x + b of the study's inputs by exact arithmetic, for 64-bit mantissas hold a x and the sum:
-// how many of them have another integer part when the product is rounded first.
+// Returns for how many of the study's inputs the integer part of a x + b changes if the product is
+// rounded first. The arithmetic is exact, because 64-bit mantissas hold a x and the sum.
 std::int64_t flips_of_indices() {
   std::int64_t flips = 0;
   for (int a = 1; a <= 64; ++a) {
@@ -57,8 +58,8 @@ TEST(StudyEvidence, Fma) {
     SCOPED_TRACE(seed);
     const study::StudyResult result = study::study_fma({.seed = seed});
     expect_all_hold(result, 8);
-    // Errors in ulps: of one rounding uniform up to a half, with the mean 1/4 where nothing
-    // cancels; of -a x, rounded, the rest of the product is exact, and two roundings lose all of
+    // Errors in ulps. The error of one rounding is uniform up to 1/2, so its mean is 1/4 if nothing
+    // cancels. For -a x, rounded, the rest of the product is exact, and two roundings lose all of
     // it.
     const study::StudyTable& errors = result.table("errors");
     for (std::size_t row = 0; row < 3; ++row) EXPECT_LE(number_at(errors, row, 4), 0.5 + 1e-6);
@@ -122,8 +123,8 @@ TEST(StudyEvidence, Reduction) {
   }
 }
 
-// What an H200 gave (PyTorch 2.11, Triton 3.6, num_warps 4) for the draws of seed 1, with blocks of
-// 64 to 1024: float16, then float32.
+// Results of an H200 (PyTorch 2.11, Triton 3.6, num_warps 4) for the draws of seed 1, with blocks
+// of 64 to 1024: float16, then float32.
 constexpr double kRecorded[5][2][5] = {
     {{723.181640625, 723.13525390625, 722.7861328125, 722.072265625, 722.666015625},
      {722.8001098632812, 722.800048828125, 722.800048828125, 722.8001708984375, 722.8001708984375}},
@@ -199,7 +200,7 @@ TEST(StudyEvidence, Fp8) {
     const study::StudyTable& promotion = result.table("promotion");
     for (std::size_t row = 0; row < promotion.rows.size(); ++row) {
       // Each of T chunks cuts 32 products and the sum, each by less than 2^-13 of the sum so far,
-      // which grows evenly; the sum is then cut once more.
+      // which grows evenly. Then the sum is cut once more.
       const double chunks = number_at(promotion, row, 0) / 32;
       EXPECT_LT(number_at(promotion, row, 2), 34 * 0x1p-13 * (chunks + 1) / 2 * 1.1);
       EXPECT_LE(number_at(promotion, row, 3), number_at(promotion, row, 2));
@@ -231,8 +232,8 @@ TEST(StudyEvidence, AccumulationOrder) {
   EXPECT_GT(static_cast<std::int64_t>(t.rows.size()), products);
 }
 
-// Coordinates of deform_roi_pool: some 3 to 8 percent differ; of rois of whole numbers some 100 in
-// a million have another integer part (published: 5 percent, 115 in a million).
+// Coordinates of deform_roi_pool. Some 3 to 8 percent differ (published: 5 percent). For rois at
+// whole numbers, some 100 in a million have another integer part (published: 115).
 TEST(StudyEvidence, DeformRoiPoolCoordinates) {
   const study::StudyResult result = study::study_fma({});
   const study::StudyTable& t = result.table("deform_roi_pool");

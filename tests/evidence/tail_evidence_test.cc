@@ -38,8 +38,9 @@ TEST(TailEvidence, SeesWhatTheBestCheckOfTheseSumsSees) {
     for (const int bit : cell.bits) {
       for (const int down : {0, 1}) {
         const Counts &a = ours.bits.at(bit)[down], &b = best.bits.at(bit)[down];
-        // Half a percent, and what so many flips leave to chance. Elements of heavy tails share
-        // what their rows and columns are: fewer trials.
+        // Allows half a percent and what is left to chance with this number of flips. Elements of
+        // heavy tails depend on their rows and columns together, so there are fewer independent
+        // trials.
         const double alike = cell.width == 16 ? 1 : 16;
         const double sigma =
             std::sqrt(b.rate() * (1 - b.rate()) * alike * (1 / a.flips + 1 / b.flips));

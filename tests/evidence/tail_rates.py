@@ -1,13 +1,14 @@
-"""What the best check of sums of rounding errors sees, by numpy alone: bfloat16 products of
-128 x 1024 x 256, each check held to the quantile of the exact distribution of a sum of independent
-errors, uniform within half an ulp of its elements, with 1e-9 for all checks of a matrix. The
-distribution is convolved by its characteristic function, tilted by exp(s e) so that the tail is
-where the mass is (docs/abft.md has the approximation that assay takes instead).
+"""Detection by the best possible check of sums of rounding errors, computed only with numpy, for bfloat16
+products of 128 x 1024 x 256. Each check is held to a quantile of the exact distribution of a sum of
+independent errors, each uniform within half an ulp of its element. All checks of a matrix together
+exceed their quantiles with probability 1e-9. The distribution is convolved by its characteristic
+function, tilted by exp(s e) so that the tail is where the mass is (docs/abft.md has the approximation
+that assay uses instead).
 
   tail_rates.py DRAW WIDTH MATRICES BIT...
 
-Prints a line a bit, of those that leave the exponent alone: flips and detections from 0 to 1, the
-same from 1 to 0; then how many clean checks are above."""
+Prints a line for each bit that does not change the exponent: flips and detections from 0 to 1, then
+from 1 to 0. Then prints how many clean checks are above their quantile."""
 import sys
 
 import numpy as np
@@ -40,7 +41,7 @@ def cumulant(s, halves, counts):
 
 
 def quantile(counts, budget):
-    """What a sum of counts[i] errors, uniform within 2^-i, exceeds with this probability."""
+    """The value that a sum of counts[i] errors, uniform within 2^-i, exceeds with this probability."""
     halves = 2.0 ** -np.arange(len(counts))
     halves, counts = halves[counts > 0], counts[counts > 0]
     low, high = 1e-3, 1e4

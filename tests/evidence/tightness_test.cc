@@ -42,8 +42,8 @@ Tensor uniform_matrix(const Format& f, std::int64_t n, std::uint64_t stream) {
   return Tensor::from_values(f, {n, n}, values);
 }
 
-// The spec that a published row stands for, and by what its threshold is to be multiplied: t = 8
-// stands for 2^-8 in bfloat16, whose last place is 2^-7 (the four components took that).
+// The spec that a published row stands for, and the factor for its threshold. t = 8 stands for 2^-8
+// in bfloat16, although the last place is 2^-7. The four components used 2^-7.
 struct Meant {
   std::string spec;
   double times = 1;
@@ -78,7 +78,7 @@ Means means_of(const PublishedRow& row) {
     AbftOptions options;
     options.spec = parse_threshold(meant(row).spec);
     options.model = &model;
-    // The bfloat16 runs summed on the device in bfloat16; the others are looked at in float64.
+    // The bfloat16 runs summed on the device in bfloat16. The others are judged in float64.
     if (row.protocol == "phase1_mean" && row.dtype == "bfloat16") {
       options.spec.arithmetic = abft::Arithmetic::kMachine;
     }
@@ -100,7 +100,8 @@ TEST(Tightness, ThresholdsAreThePublishedOnes) {
     if (!std::isfinite(row.threshold)) continue;  // Higham where K u >= 1: refused
     SCOPED_TRACE(row.protocol + " " + row.dtype + " " + row.variant + " " + std::to_string(row.n));
     const double threshold = means_of(row).threshold;
-    // Means against means; of the worst row against a mean: some percent.
+    // Means are compared with means, within 2 or 10 percent. The other published thresholds are
+    // those of a worst row, and are compared with our mean within 20 percent.
     const bool mean = row.protocol == "phase1_mean";
     const double tolerance = !mean ? 0.2 : row.method == "V-ABFT" ? 0.02 : 0.1;
     EXPECT_NEAR(threshold / row.threshold, 1, tolerance);

@@ -1,5 +1,5 @@
-// Every change on every format, held to what its row says by oracles that look through all codes of
-// a format instead of computing the one that is wanted.
+// Every change on every format. The oracles look through all codes of a format for the one that the
+// row of the change describes, instead of computing it.
 #include "assay/fault/change.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ std::string bit_string(const Format& f, std::uint64_t bits) {
   return text;
 }
 
-// The fields of a code, a letter a bit: s, e, m; p for hifloat8's prefix; i for integers.
+// The fields of a code, one letter a bit: s, e, m, p for hifloat8's prefix, and i for integers.
 std::string fields(const Format& f, std::uint64_t bits) {
   if (f.specials == Specials::kScale) return "eeeeeeee";
   if (f.specials == Specials::kTapered) {
@@ -86,7 +86,7 @@ std::string fields(const Format& f, std::uint64_t bits) {
   return text;
 }
 
-// How many bits differ, and whether all of them are in fields of this letter.
+// Returns how many bits differ, or -1 if one of them is in a field of another letter.
 int differing(const Format& f, std::uint64_t a, std::uint64_t b, char letter = 0) {
   const std::string x = bit_string(f, a), y = bit_string(f, b), of = fields(f, a);
   int count = 0;
@@ -236,7 +236,7 @@ TEST(Change, SignIsTheNegative) {
       for (const std::uint64_t other : codes(*f)) {
         const double w = decode(*f, other);
         if (other == code || std::signbit(w) == std::signbit(v)) continue;
-        // Of NaN, the one with the same payload.
+        // The negative of a NaN is the one with the same payload.
         if (w == -v || (std::isnan(v) && std::isnan(w) && differing(*f, code, other) == 1)) {
           expected = other;
         }
@@ -277,8 +277,8 @@ TEST(Change, ExponentBitsAlone) {
   }
 }
 
-// The magnitude, read as a number, goes up or down by the bit; both ways come up where both are
-// there.
+// The magnitude, read as a number, goes up or down by the value of the bit. If both directions are
+// possible, both occur.
 TEST(Change, CarriesMoveTheMagnitude) {
   for (const Format* f : small_formats()) {
     const bool has_sign_bit = f->is_float() && f->name != "float8_e8m0fnu";
@@ -286,7 +286,7 @@ TEST(Change, CarriesMoveTheMagnitude) {
     const std::int64_t least = f->kind == Kind::kSigned ? -count / 2 : 0;
     for (int bit = 0; bit < f->bits - (has_sign_bit ? 1 : 0); ++bit) {
       for (const std::uint64_t code : codes(*f)) {
-        // Floats: the code without its sign; integers: the number.
+        // The code without its sign for floats, and the number for integers.
         const std::int64_t sign = static_cast<std::int64_t>(code) / count;
         const std::int64_t now = f->is_float() ? static_cast<std::int64_t>(code) % count
                                                : static_cast<std::int64_t>(decode(*f, code));
@@ -324,8 +324,8 @@ TEST(Change, CarriesMoveTheMagnitude) {
   EXPECT_EQ(carry("int64", 0, 63, Carry::kMissing), std::uint64_t{1} << 63);
 }
 
-// The nearest of all values of the format, ties to the even code; beyond the largest by as much as
-// half a gap, what the format has there.
+// The result is the nearest of all values of the format, and the even code if there is a tie. More
+// than half a gap beyond the largest value, it is what the format has there.
 TEST(Change, AddOfAValueRounds) {
   for (const Format* f : small_formats()) {
     if (!f->is_float()) continue;
@@ -443,7 +443,8 @@ TEST(Change, WhatAFormatHasNot) {
             "value must be finite, not nan");
 }
 
-// A change draws where draws() says so, and nowhere else: the numbers that follow are the same.
+// A change draws only if draws() says so. Otherwise the next numbers of the generator are
+// untouched.
 TEST(Change, DrawsWhereItSays) {
   for (const ChangeRow& row : change_rows()) {
     EXPECT_EQ(&row_of(row.kind), &row);
@@ -457,7 +458,7 @@ TEST(Change, DrawsWhereItSays) {
   EXPECT_FALSE(draws({.kind = ChangeKind::kCarry, .carry = Carry::kWrong}));
 }
 
-// Masked is the same value; no two different values of a format are.
+// A flip is masked if the value stays the same. Two different values of a format never are.
 TEST(Masked, IsTheSameValue) {
   for (const Format* f : small_formats()) {
     if (f->bits > 8) continue;
@@ -477,8 +478,8 @@ TEST(Masked, IsTheSameValue) {
       is_masked(format_named("int64"), std::uint64_t{1} << 62, (std::uint64_t{1} << 62) + 1));
 }
 
-// A seed injects what it always did: of two ways a carry goes up where the draw from {0, 1} is 0,
-// and lines behind `reproduce:` that were kept repeat their failure.
+// A seed always injects the same fault. A carry in either direction goes up if the draw from {0, 1}
+// is 0. So old `reproduce:` lines repeat their failure.
 TEST(Change, ACarrysDirectionIsThatOfTheDraw) {
   std::set<std::uint64_t> seen;
   for (std::uint64_t draw = 0; draw < 40; ++draw) {
@@ -533,7 +534,8 @@ TEST(Change, TheTableEntryByEntry) {
   EXPECT_FALSE(draws({.kind = ChangeKind::kCarry, .carry = Carry::kWrong}));
 }
 
-// By hand, in a format of four bits: what is not said stays 1, one bit, either way.
+// By hand, in a format of four bits: the defaults are a length, k and rows of 1, and either
+// direction.
 TEST(Change, WhatIsOneUnlessTold) {
   const Change c;
   EXPECT_EQ(c.length, 1);
@@ -545,7 +547,8 @@ TEST(Change, WhatIsOneUnlessTold) {
   EXPECT_EQ(c.value, 0);
   const Format& f = format_named("uint4");
   for (std::uint64_t bits = 0; bits < 16; ++bits) {
-    // Wrong carries end at 15, missing ones at 0; of a unit of 4 at 12 and at 3.
+    // Wrong carries end at 15 and missing ones at 0. For bit 2, a unit of 4, they end at 12 and at
+    // 3.
     const auto carry = [&](int bit, Carry way) {
       return change({.kind = ChangeKind::kCarry, .bit = bit, .carry = way}, f, bits);
     };

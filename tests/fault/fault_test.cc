@@ -90,7 +90,7 @@ TEST(ParseFault, AnOutputHasAName) {
   EXPECT_EQ(parse_fault(spec.text()).output, "mean");
   EXPECT_EQ(parse_fault("flip,bit=3").output, "");
   EXPECT_THROW((void)parse_fault("flip,bit=3,output="), std::invalid_argument);
-  // What breaks elsewhere breaks no output.
+  // A fault at another site than an output must not name an output.
   EXPECT_THROW((void)parse_fault("flip,bit=3,site=input,input=x,output=y"), std::invalid_argument);
 }
 
@@ -247,7 +247,8 @@ TEST(Inject, NamesTheBitThatWasAskedFor) {
             "float32 has no bit 40; its bits are 0 to 31");
 }
 
-// Every format, every bit: one bit of as many different elements as asked, and a valid code.
+// For every format and every bit: exactly one bit changes, in as many different elements as
+// requested, and the code stays valid.
 TEST(Inject, OnlyTheBitDiffers) {
   for (const Format& f : formats()) {
     for (int bit = f.padding; bit < f.padding + f.bits; ++bit) {
@@ -342,8 +343,8 @@ TEST(Inject, DrawsByHand) {
   }
 }
 
-// After 1000 draws of which none fits, the next ones are drawn from those that can take the change:
-// each comes from the list, and the last of the list takes its place.
+// If 1000 draws find no element that can take the change, the next ones are drawn from the list of
+// those that can. Each draw takes an element from the list, and the last of the list replaces it.
 TEST(Inject, AThousandDrawsBeforeTheListByHand) {
   Tensor t(format_named("float32"), {300000});
   for (std::int64_t i = 0; i < t.size(); ++i) t.set_bits(i, 0x3f800000);
@@ -368,7 +369,7 @@ TEST(Inject, AThousandDrawsBeforeTheListByHand) {
   EXPECT_EQ(got, wanted);
 }
 
-// As many as are asked for are broken, where fewer draws fit than there are places.
+// Changes as many elements as requested, even if only few elements can take the change.
 TEST(Inject, NoMoreNeedlesThanAreAskedFor) {
   Tensor t(format_named("float32"), {300000});
   for (std::int64_t i = 0; i < t.size(); ++i) t.set_bits(i, 0x3f800000);
@@ -407,7 +408,8 @@ TEST(Inject, AddressedBySeedAndStream) {
   EXPECT_NE(drawn(1, 2, 10), drawn(2, 2, 10));
   EXPECT_NE(drawn(1, 2, 10), drawn(1, 3, 10));
   EXPECT_NE(drawn(1, 2, 10), drawn(2, 1, 10));
-  // More faults are the same ones and some more; the bit and the dtype change none of them.
+  // A larger count adds faults to the same first ones. The bit and the dtype do not change the
+  // places.
   const std::vector<std::int64_t> three = drawn(5, 6, 3), ten = drawn(5, 6, 10);
   EXPECT_TRUE(std::equal(three.begin(), three.end(), ten.begin()));
   EXPECT_EQ(drawn(5, 6, 10, "float32", 3), ten);
@@ -464,7 +466,7 @@ bool takes_a_bit(const ChangeRow& row) {
   return formatted(" {} ", row.parts).find(" bit ") != std::string::npos;
 }
 
-// Elements have at most 64 bits, whatever is done with one of them.
+// No element has more than 64 bits, whatever the change is.
 TEST(ParseFault, BitsThatNoElementHas) {
   for (const ChangeRow& row : change_rows()) {
     if (!takes_a_bit(row)) continue;
@@ -530,7 +532,7 @@ TEST(FaultHelp, ItsPartsStandApart) {
   EXPECT_THAT(after[1], testing::StartsWith("as in: flip,bit=14"));
 }
 
-// Of none asked for none is missing.
+// If no faults are requested, none are reported as not injectable.
 TEST(Inject, NoFaultsAtAll) {
   Tensor t = counting("int32", {3, 4});
   const Tensor before = t;

@@ -1,4 +1,4 @@
-// Every corruption does what its row says, and nothing else.
+// Every mutation does what its row says, and nothing else.
 #include "assay/fault/mutation.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(Mutations, OfElements) {
   EXPECT_EQ(after("one_ulp", {}, integers), (std::vector<double>{2, 3, 4}));
 }
 
-// Whole elements move, and both parts are negated; what needs an order does not apply.
+// Whole elements move, and both parts are negated. Mutations that need an order do not apply.
 TEST(Mutations, OfComplexNumbers) {
   for (const char* dtype : {"complex32", "complex64", "complex128"}) {
     const Tensor t = Tensor::from_values(format_named(dtype), {2, 2},
@@ -83,8 +83,8 @@ TEST(Mutations, OfMatrices) {
   }
 }
 
-// What each element then holds is the number of the element that it came from, in the first of the
-// matrices alone.
+// Each element of the mutated output holds the number of the element that it came from. Only the
+// first of the matrices changes.
 TEST(Mutations, OfMatricesThatNoTileFits) {
   const auto expect = [](std::string_view name, const Shape& shape, auto source) {
     const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
@@ -151,7 +151,7 @@ TEST(Mutations, NeedMoreThanOneOfWhatTheyMove) {
   EXPECT_TRUE(applies("stale_tile", {32, 1}));
 }
 
-// A format of scales alone has no zero: 2^-127 would be another value, not none.
+// A format that holds only scales has no zero, and 2^-127 would be another value.
 TEST(Mutations, ScalesHaveNoZero) {
   EXPECT_FALSE(mutate(named("zero"), {}, counted("float8_e8m0fnu", {3})).has_value());
 }
@@ -180,7 +180,8 @@ TEST(Mutations, OfProducts) {
   // 16 + 4 products; the last four are missing.
   Tensor out = Tensor::from_values(format_named("float32"), {1, 1}, std::vector<double>{20});
   EXPECT_EQ(after("dropped_k_chunk", product(20, 1), out), std::vector<double>{16});
-  // Of whole chunks the last one is missing, of a single one all.
+  // If K is a whole number of chunks, the last one is missing. If it is a single chunk, everything
+  // is.
   for (const std::int64_t k : {16, 17, 32, 48}) {
     out = Tensor::from_values(format_named("float32"), {1, 1},
                               std::vector<double>{static_cast<double>(k)});
@@ -188,14 +189,14 @@ TEST(Mutations, OfProducts) {
               std::vector<double>{static_cast<double>((k - 1) / 16 * 16)})
         << k;
   }
-  // 4096 + 1 is 4096 in float16, and 16 products are added at once: 2048 + 16 * 0.0625 = 2049 is
-  // none of its numbers.
+  // float16 holds neither 4096 + 1 nor 2048 + 16 * 0.0625 = 2049, which is the sum of the 16
+  // products that are added at once.
   const double each = 128.0625;
   out = Tensor::from_values(format_named("float32"), {1, 1}, std::vector<double>{32 * each});
   EXPECT_EQ(after("fp16_accumulation", product(32, each), out), std::vector<double>{4096});
 }
 
-// An output of another shape than its operands' product has is none of theirs.
+// These outputs do not have the shape of the operands' product, so they are not taken for one.
 TEST(Mutations, OfProductsWhoseOutputFits) {
   for (const Shape& shape : {Shape{1, 2}, Shape{2, 1}, Shape{1, 1, 1}, Shape{1}}) {
     const Tensor out = counted("float32", shape);
@@ -204,8 +205,8 @@ TEST(Mutations, OfProductsWhoseOutputFits) {
   }
 }
 
-// Each row of each matrix loses its own products: a(i, k) = i + 1 and b(k, j) = j + 1 of the second
-// of two matrices twice as much, of 20 products the last four.
+// Each row of each matrix loses its own products, the last 4 of 20: a(i, k) = i + 1 and b(k, j) = j
+// + 1, which is twice as much in the second of the two matrices.
 TEST(Mutations, OfEveryElementOfProducts) {
   constexpr std::int64_t kBatch = 2, kRows = 24, kColumns = 21, kLength = 20;
   const Format& single = format_named("float32");
@@ -285,7 +286,7 @@ TEST(Mutations, Truncation) {
   EXPECT_EQ(after("truncation", c, out), (std::vector<double>{1.9921875, -1.9921875}));
 }
 
-// Only a golden result of the same elements, in more bits, says what truncation would have given.
+// Truncation can only be derived from a golden result of the same elements in more bits.
 TEST(Mutations, TruncationNeedsAFinerGoldenResult) {
   const auto golden = [](std::string_view dtype, const Shape& shape) {
     Case c;

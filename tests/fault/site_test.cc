@@ -1,4 +1,4 @@
-// Where faults are put: places are disjoint, cover the output, and are drawn evenly.
+// Places of faults are disjoint, cover the output, and are drawn evenly.
 #include "assay/fault/site.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 using Positions = std::vector<std::int64_t>;
 
-// Whether two elements lie in the same place, by the site's words.
+// True if two elements lie in the same place, according to the description of the site.
 bool together(Site site, std::int64_t every, std::int64_t columns, std::int64_t a, std::int64_t b) {
   const std::int64_t ai = a / columns, aj = a % columns, bi = b / columns, bj = b % columns;
   switch (site) {
@@ -118,8 +118,8 @@ TEST(PositionsOf, AnyShape) {
             "there is no element [1, 2] in an output of shape [2, 3, 4]");
 }
 
-// Each place as often as any other: 12 tiles and 600 draws; 99.8 % of chi-square at 11 degrees of
-// freedom is 1.6 to 31.3.
+// Each place is drawn as often as any other, with 12 tiles and 600 draws. 99.8 % of chi-square with
+// 11 degrees of freedom lie from 1.6 to 31.3.
 TEST(PositionsOf, DrawsEvenly) {
   std::map<std::int64_t, int> hits;
   for (std::uint64_t i = 0; i < 600; ++i) ++hits[at("zero,site=tile", 40, 50, i)[0]];
@@ -132,7 +132,7 @@ TEST(PositionsOf, DrawsEvenly) {
   EXPECT_TRUE(at("zero", 4, 0).empty());
 }
 
-// Every element of the place, and nothing beside it; matrices of a batch are broken one by one.
+// Changes every element of the place and nothing else. Matrices of a batch are separate places.
 TEST(InjectAtASite, ChangesThePlace) {
   const Format& f = format_named("float32");
   for (const char* site : {"row", "column", "tile", "periodic,every=9", "element"}) {
@@ -171,7 +171,7 @@ TEST(InjectAtASite, StaysWithinAMatrixOfABatch) {
   EXPECT_EQ(columns, (std::set<std::int64_t>{0, 1, 2, 3, 12, 13, 14, 15}));
 }
 
-// Elements that cannot take the change stay; a place counts where one of its elements could.
+// Elements that cannot take the change stay. A place counts if one of its elements can take it.
 TEST(InjectAtASite, WhatCannotTakeIt) {
   const Format& f = format_named("float32");
   Tensor t(f, {3, 2});
@@ -343,7 +343,7 @@ TEST(InjectAtASite, AStuckLane) {
             (Positions{0, 1, 2, 3, 4, 5, 2, 7, 8, 9, 2, 11}));
   EXPECT_EQ(injected(numbered({2, 2, 3}), "stuck_lane,site=row,at=1:0:2"),
             (Positions{0, 1, 2, 3, 4, 5, 6, 6, 6, 9, 10, 11}));
-  // The first element keeps its value, and is no flip.
+  // The first element keeps its value, so it is not listed as a flip.
   Tensor t = numbered({3, 4});
   const Injection done = inject(t, parse_fault("stuck_lane,site=column,at=0:3"), 0);
   ASSERT_EQ(done.flips.size(), 2u);
@@ -354,8 +354,8 @@ TEST(InjectAtASite, AStuckLane) {
   EXPECT_EQ(inject(same, parse_fault("stuck_lane,site=column"), 0).not_injectable, 1);
 }
 
-// What belongs some rows below stands there, seen before the fault: around the matrix, and none of
-// another one.
+// An element takes the value that was some rows below before the fault. Rows wrap around inside a
+// matrix, and never reach into another matrix.
 TEST(InjectAtASite, AWrongRow) {
   EXPECT_EQ(injected(numbered({3, 2}), "wrong_row,site=row,at=0:0"), (Positions{2, 3, 2, 3, 4, 5}));
   EXPECT_EQ(injected(numbered({3, 2}), "wrong_row,rows=2,site=row,at=1:0"),
@@ -415,7 +415,7 @@ TEST(FaultHelp, NamesEveryChangeAndSite) {
   }
 }
 
-// What lies where, and of what there is one in a matrix product alone: by hand.
+// The sites that are in an output and the sites that only matrix products have, typed by hand.
 TEST(Site, WhatIsOfProductsAlone) {
   std::vector<std::string_view> in_output, of_products;
   for (const SiteRow& row : site_rows()) {
@@ -427,7 +427,8 @@ TEST(Site, WhatIsOfProductsAlone) {
   EXPECT_EQ(of_products, (std::vector<std::string_view>{"accumulator", "checksum", "threshold"}));
 }
 
-// The table, typed again: keys beside those of every site, and the input of a short form.
+// The table, typed again: the keys that a site has besides those of every site, and the input that
+// a short form stands for.
 TEST(Site, TheTableEntryByEntry) {
   const struct {
     Site site;

@@ -65,7 +65,7 @@ class CastTest : public testing::TestWithParam<std::string> {
   void check(const std::string& from, std::uint64_t code, Rounding mode, Overflow overflow) const {
     const double v = source_value(from, code);
     ASSERT_TRUE(same(decode(format_named(from), code), v)) << from << std::hex << " 0x" << code;
-    // NaN keeps its sign, which source_value() does not have where the format has but one.
+    // A NaN keeps its sign. source_value() does not have that sign if the format has only one NaN.
     const double decoded = decode(format_named(from), code);
     if (std::isnan(v) && !takes_nan && overflow == Overflow::kIeee) {
       ASSERT_THROW(encode(format, decoded, mode, overflow), std::invalid_argument) << from;

@@ -28,7 +28,7 @@ TEST(ComplexFormat, HasTwoParts) {
     EXPECT_EQ(min_normal(f), min_normal(part_format(f)));
     EXPECT_EQ(min_subnormal(f), min_subnormal(part_format(f)));
     EXPECT_EQ(unit_roundoff(f), unit_roundoff(part_format(f)));
-    // It has no fields of its own.
+    // A complex format has no fields of its own.
     EXPECT_EQ(f.precision, 0) << name;
     EXPECT_EQ(f.exponent_bits, 0) << name;
     EXPECT_EQ(f.bias, 0) << name;
@@ -39,7 +39,8 @@ TEST(ComplexFormat, HasTwoParts) {
   EXPECT_EQ(&format_named("chalf"), &format_named("complex32"));
 }
 
-// Whatever takes the bits or the value of an element says that these are no real numbers.
+// Every function that takes the bits or the value of an element reports that it is not a real
+// number.
 TEST(ComplexFormat, NothingReadsItAsARealNumber) {
   for (const Format& row : complex_formats()) {
     const Format& f = format_named(row.name);

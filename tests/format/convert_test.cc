@@ -34,7 +34,8 @@ class ConvertTest : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(OnTarget, ConvertTest, testing::ValuesIn(simd::available_targets()),
                          oracle::name_of);
 
-// Codes: all where they can be walked, else the edges of zero, of infinity and random ones.
+// Returns all codes of formats of at most 16 bits. For wider formats, returns those around zero and
+// infinity, and random ones.
 std::vector<std::uint64_t> some_codes(const Format& f) {
   std::vector<std::uint64_t> codes;
   if (f.kind == Kind::kBool) return {0, 1, 1, 0, 1, 1, 1, 0, 0};
@@ -201,7 +202,7 @@ TEST_P(ConvertTest, RoundsAsTheScalarDoes) {
     std::vector<double> rounded = values;
     round_array(f, rounded.data(), rounded.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
-      // A format of finite numbers alone leaves what it cannot hold.
+      // A format that holds only finite numbers leaves infinity and NaN as they are.
       const bool left = f.specials == Specials::kFinite && !std::isfinite(values[i]);
       ASSERT_TRUE(same(rounded[i], left ? values[i] : round_to(f, values[i])))
           << f.name << std::hexfloat << " " << values[i] << " became " << rounded[i];
@@ -308,7 +309,7 @@ TEST_P(ConvertTest, LongArrays) {
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(codes[i], encode(f, values[i])) << i;
 }
 
-// What is larger than caches is written past them, from the first whole vector on.
+// Arrays larger than the caches are written past them, from the first whole vector on.
 TEST_P(ConvertTest, ArraysLargerThanCaches) {
   constexpr std::size_t kBytes = std::size_t{32} << 20, kStep = 4096;
   for (const char* name : {"bfloat16", "float8_e4m3fn"}) {
@@ -397,7 +398,7 @@ TEST(ConvertNanTest, Float64NanIsCanonical) {
   EXPECT_EQ(codes[2], 0xfff8000000000000u);
 }
 
-// What lies in a padded format's low bits is no part of its value, for arrays either.
+// The low bits of a padded format are not part of its value, in arrays either.
 TEST(ConvertPaddingTest, LowBitsAreIgnored) {
   for (const char* name : {"tfloat32", "hfloat32"}) {
     const Format& f = format_named(name);

@@ -53,7 +53,8 @@ constexpr Asked kAsked[] = {
     // As wide as bfloat16, but with numbers from 2^128 on, which float32 does not hold.
     {"float13_e8m4fin", 8, 4, 127, Specials::kFinite},
     {"float12_e8m3fn", 8, 3, 127, Specials::kNanOnly},
-    // As float32, but for the bias, the specials, the exponent's width or the mantissa's.
+    // Like float32, except for the bias, the specials, or the width of the exponent or the
+    // mantissa.
     {"float32_e8m23b126", 8, 23, 126, Specials::kInfNan},
     {"float32_e8m23b128", 8, 23, 128, Specials::kInfNan},
     {"float32_e8m23fn", 8, 23, 127, Specials::kNanOnly},
@@ -63,8 +64,8 @@ constexpr Asked kAsked[] = {
     {"float31_e8m22", 8, 22, 127, Specials::kInfNan},
 };
 
-// Of 16 bits as float16 or bfloat16 has them, but with another bias or other specials, and with its
-// bias, but other fields.
+// Formats like float16 or bfloat16, but with another bias, with other specials, or with the same
+// bias and other fields.
 constexpr Asked kLikeOthersOf16Bits[] = {
     {"float16_e5m10b14", 5, 10, 14, Specials::kInfNan},
     {"float16_e6m9b15", 6, 9, 15, Specials::kInfNan},
@@ -294,7 +295,8 @@ TEST(CustomRowTest, TheTablesFormatsAreFound) {
               {"float_e5m6", {"", 5, 6, 15, Specials::kInfNan}},
               {"float4_e2m1fn", {"", 2, 1, 1, Specials::kFinite}}};
   for (const auto& row : rows) EXPECT_EQ(&made(row.asked), &format_named(row.name)) << row.name;
-  // tfloat32 lies in the high bits of a float32; made at run time it is a format of its own.
+  // tfloat32 lies in the high bits of a float32. The same fields, made at run time, give another
+  // format.
   EXPECT_EQ(custom_float(8, 10, 127, Specials::kInfNan).name, "float19_e8m10");
 }
 
@@ -359,7 +361,7 @@ TEST(CustomErrorTest, NamesWhatIsWrong) {
 TEST(CustomTextTest, PrintsBeyondFloat32) {
   const Format& wide = custom_float(11, 4, 1023, Specials::kInfNan);
   EXPECT_EQ(element_text(wide, encode(wide, 0x1p500)), "3.273390607896142e+150 (0x5f30)");
-  // 2^128 is the first power of two that no float32 is; 2^127 still is one.
+  // 2^128 is the first power of two that float32 does not hold. It still holds 2^127.
   const Format& just_beyond = custom_float(5, 0, -97, Specials::kFinite);
   EXPECT_EQ(max_finite(just_beyond), 0x1p128);
   EXPECT_EQ(element_text(just_beyond, 0x1f), "3.402823669209385e+38 (0x1f)");

@@ -20,7 +20,8 @@ namespace {
 using oracle::same;
 using oracle::Spec;
 
-// Codes to look at: all where they can be walked, else edges and random ones.
+// Returns all codes of formats of at most 20 bits. For wider formats, returns edges and random
+// ones.
 std::vector<std::uint64_t> codes_of(const Spec& row) {
   std::vector<std::uint64_t> codes;
   if (row.bits <= 20) {
@@ -151,7 +152,7 @@ TEST(Hifloat8Test, LandmarksOfItsDefinition) {
       {0x60, 256},                         // 11 0 000 0
       {0x6e, 32768},                       // 11 0 111 0: the largest
       {0x70, 0x1p-8},                      // 11 1 000 0
-      {0x7e, 0x1p-15},                     // 11 1 111 0: the smallest with a mantissa
+      {0x7e, 0x1p-15},                     // 11 1 111 0, the smallest with a mantissa
       {0x7f, 0x1.8p-15},                   // 11 1 111 1
       {0xee, -32768},                      // signs
       {0x81, -0x1p-22},
@@ -217,7 +218,8 @@ TEST(DecodeTest, SubnormalsAreNotFlushed) {
   }
 }
 
-// What is decoded without arithmetic has the one bias that a format so wide can have.
+// float64 is decoded without arithmetic, which assumes its bias. No other bias is possible for a
+// format this wide.
 TEST(DecodeTest, Float64HasTheOneBias) {
   for (const int bias : {1021, 1022, 1024, 1025, 15}) {
     for (const Specials specials :

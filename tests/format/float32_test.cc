@@ -1,6 +1,6 @@
-// float32 to every format of at most 16 bits: at all values, all midpoints, the float32 next to
-// each, the edges and the special values, in every mode by the scalar against MPFR, and by the
-// vector path against both.
+// Converts float32 to every format of at most 16 bits: all values, all midpoints, the float32 next
+// to each, the edges and the special values, in every mode. The scalar path is compared with MPFR,
+// and the vector path with both.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -34,7 +34,7 @@ std::vector<float> inputs_of(const oracle::Spec& row) {
   const auto table = oracle::points(row);
   for (std::size_t i = 0; i < table.size(); ++i) {
     add(table[i].value);
-    // Beyond the largest as well, where it matters most.
+    // Half a step beyond the largest value as well, which is the most important case.
     const double low = table[i].value, below = i > 0 ? table[i - 1].value : 0.0;
     add(i + 1 < table.size() ? (low + table[i + 1].value) / 2 : low + (low - below) / 2);
   }

@@ -38,8 +38,8 @@ TEST_P(TableTest, HasTheSpecifiedConstants) {
   EXPECT_EQ(f.is_signed(), GetParam() != "float8_e8m0fnu");
 }
 
-// Sign, exponent and mantissa are all bits of a float, where every number has the same fields; what
-// is stored takes whole bytes, as few powers of two as hold it.
+// If all numbers of a float format have the same fields, its bits are sign, exponent and mantissa.
+// The bytes of a stored element are the smallest power of two that holds it.
 TEST(FormatsTest, FieldsAddUpToTheBits) {
   for (const Format& f : formats()) {
     int bytes = 1;
@@ -103,7 +103,7 @@ TEST(FormatsTest, NamesAreFound) {
   EXPECT_EQ(find_format(""), nullptr);
 }
 
-// What torch, CUDA, C++ and papers call them.
+// Names that torch, CUDA, C++ and papers use.
 TEST(FormatsTest, NamesOfOthersAreFound) {
   const std::pair<const char*, const char*> names[] = {{"bf16", "bfloat16"},
                                                        {"fp16", "float16"},
@@ -217,7 +217,7 @@ TEST(ExampleTest, OfTheHeader) {
   EXPECT_EQ(custom_float(4, 4, 7, Specials::kNanOnly).name, "float9_e4m4fn");
 }
 
-// Of an integer all bits but the sign are its precision, and it has no other fields.
+// For an integer, all bits but the sign are its precision. It has no other fields.
 TEST(FormatsTest, IntegersHaveNoExponent) {
   int seen = 0;
   for (const Format& f : formats()) {
@@ -232,8 +232,8 @@ TEST(FormatsTest, IntegersHaveNoExponent) {
   EXPECT_EQ(seen, 11);
 }
 
-// The binades of the normal numbers count as far as the bits of the exponent do, those of hifloat8
-// too, where the bits are elsewhere in every code.
+// The number of binades of the normal numbers has as many bits as the exponent. This holds for
+// hifloat8, too, whose exponent bits lie elsewhere in every code.
 TEST(FormatsTest, ExponentBitsCountTheBinades) {
   for (const Format& f : formats()) {
     if (!f.is_float() || f.bits > 16) continue;
@@ -258,8 +258,8 @@ TEST(UlpTest, OfNanIsThatNan) {
   }
 }
 
-// An integer has as many bits as its name says, and a sign unless that says otherwise; the smallest
-// value of hifloat8 is 2^-bias.
+// An integer has as many bits as its name says, and a sign unless its name says otherwise. The
+// smallest value of hifloat8 is 2^-bias.
 TEST(FormatsTest, IntegersAreWhatTheirNamesSay) {
   for (const Format& f : formats()) {
     const std::string name(f.name);

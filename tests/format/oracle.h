@@ -1,5 +1,5 @@
-// What the specification says about every float format, written by hand from its text and apart
-// from the table under test; and rounding by MPFR.
+// The specification of every float format, written by hand from its text and independent of the
+// table under test. Also rounding by MPFR.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -177,7 +177,7 @@ inline std::vector<Point> points(const Spec& row) {
   return all;
 }
 
-// Whether two float64 are the same number: sign of zero included, NaN equal to NaN.
+// True if two float64 are the same number: the sign of zero counts, and NaN equals NaN.
 inline bool same(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   return a == b && std::signbit(a) == std::signbit(b);
@@ -243,8 +243,8 @@ inline double mpfr_rounded(const Spec& row, double v, Rounding mode) {
   return std::copysign(mpfr_get_d(t, MPFR_RNDN), v);
 }
 
-// The same for the formats whose steps are no multiples of a power of two: between two neighbours
-// of the table.
+// The same for formats whose steps are not multiples of a power of two. Rounds between two
+// neighbours of the table.
 inline double table_rounded(const std::vector<Point>& table, double beyond, double v,
                             Rounding mode) {
   const double size = std::abs(v);
@@ -282,7 +282,7 @@ inline double bounded(const Spec& row, double v, double unbounded, Rounding mode
   return result == 0 && !row.negative_zero ? 0.0 : result;
 }
 
-// Rounds to a format by what is above: its row, and its points where its steps need them.
+// Rounds to a format by the functions above: by its row, and by its points if its steps need them.
 class Reference {
  public:
   explicit Reference(std::string_view name)
@@ -290,7 +290,7 @@ class Reference {
     if (tapered_ || scale_) table_ = points(row);
   }
 
-  // What v (finite) becomes in an unbounded exponent range.
+  // Returns v, which is finite, rounded to the format with an unbounded exponent range.
   double unbounded(double v, Rounding mode) const {
     if (scale_) {
       // Their ties go to the larger power.

@@ -19,7 +19,8 @@ namespace {
 
 using oracle::Spec;
 
-// All codes that are no NaN, in ascending order of their values; infinities are at the ends.
+// Returns all codes except NaN, in ascending order of their values, with the infinities at the
+// ends.
 std::vector<oracle::Point> ladder(const Spec& row) {
   std::vector<oracle::Point> all;
   for (std::uint64_t i = 0; i < std::uint64_t{1} << row.bits; ++i) {
@@ -63,7 +64,7 @@ TEST_P(OrderTest, NextStepsToTheNeighbour) {
   const auto all = ladder(row);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double v = all[i].value;
-    // Up: the next larger value, by the ladder; infinity and the last code stay.
+    // The next larger value is the next one of the ladder. Infinity and the last code stay.
     std::size_t up = i, down = i;
     while (up + 1 < all.size() && all[up].value == v) ++up;
     while (down > 0 && all[down].value == v) --down;

@@ -27,7 +27,7 @@ void read_all(const ArrayFormat& format, std::span<const std::uint8_t> input) {
               file->open(name, {.path = memory.path(), .dtype = dtype, .shape = {}});
           (void)source->place();
           (void)read_array(*source);
-          // And a piece of its middle, where there is one.
+          // Also reads an element in the middle, if there is one.
           const std::int64_t size = element_count(source->shape());
           if (size < 3) return;
           std::vector<std::byte> piece(static_cast<std::size_t>(source->format().storage_bytes));

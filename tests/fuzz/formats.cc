@@ -91,7 +91,8 @@ void check_code(const Format& f, std::uint64_t code) {
   (void)ulp_of(f, value);
 }
 
-// By random bits the result is a neighbour of what is rounded, and by none of them the nearer to 0.
+// With random bits, the result is a neighbour of the value. If the bits are 0, it is the one nearer
+// to 0.
 void check_stochastic(const Format& f, double value, std::uint64_t random, int bits) {
   if (!std::isfinite(value)) return;
   const Encoding none{.rounding = Rounding::kStochastic, .random = 0, .random_bits = bits};
@@ -116,7 +117,7 @@ void check_stochastic(const Format& f, double value, std::uint64_t random, int b
 
 }  // namespace
 
-// Which format, a float64, a code, random bits and how many.
+// Each part of the input gives a format, a float64, a code, random bits and their number.
 void run_formats(std::span<const std::uint8_t> input) {
   constexpr std::size_t kPart = 26;
   for (std::size_t at = 0; at + kPart <= input.size(); at += kPart) {

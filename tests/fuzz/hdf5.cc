@@ -1,7 +1,7 @@
-// HDF5 files. Its library is no code of assay's, and damaged files crash it: so, as the program
-// does, a process of its own looks first, and only what it finds whole, or refuses itself, is read
-// here. What HDF5 is not given at all is decided by MetadataChecks, which sees every byte of the
-// input.
+// HDF5 files. The HDF5 library is not assay's code, and damaged files crash it. So a process of its
+// own opens each file first, as in the program. This process then reads only the files that the
+// other one found whole or refused itself. MetadataChecks, which sees every byte of the input,
+// decides which files HDF5 is not given at all.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>
@@ -28,15 +28,16 @@
 
 namespace {
 
-// How a process that looks ends where HDF5 errs: as below, and by libFuzzer's limit of memory,
-// where the program's own would let malloc() fail.
+// Exit codes of the process that opens a file first: HDF5 had an error (see below), or libFuzzer's
+// limit of memory was reached. In the program, the limit makes malloc() fail instead.
 constexpr int kHdf5Died = 78, kTooMuchMemory = 71;
 
 }  // namespace
 
-// Called before a report: one on HDF5 is none of ours, and would take seconds. It is one where
-// HDF5 is nearer to the error than any other library that is loaded; our own driver below it is
-// run here, too.
+// Called before a report. Ends the process if the report is about HDF5, because that report is not
+// about our code and would take seconds. A report is about HDF5 if a frame of the stack is in
+// libhdf5. An error of our own driver, which HDF5 calls, counts as HDF5's, too. But that driver is
+// also run in the process that reports errors.
 extern "C" void __asan_on_error();
 extern "C" void __asan_on_error() {
   if (!assay::fuzz::is_looking) return;
@@ -50,7 +51,7 @@ extern "C" void __asan_on_error() {
     }
   }
 }
-// HDF5 loses some of its own memory over damaged files.
+// HDF5 leaks some of its own memory on damaged files.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
@@ -105,7 +106,7 @@ void check_plain(int fd, std::size_t file_size) {
   }
 }
 
-// As the process of file_check.cc; ends with 1 where HDF5 had trouble with the file.
+// Does what the process of file_check.cc does. Ends with 1 if HDF5 had trouble with the file.
 [[noreturn]] void look(int fd) {
   is_looking = true;
   for (const int one : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM, SIGXCPU}) {
@@ -131,8 +132,8 @@ void check_plain(int fd, std::size_t file_size) {
   _exit(h5::damage_was_seen() ? 1 : 0);
 }
 
-// A process that was forked while this one was small, and so forks quickly: the file that it is
-// given the bytes of is looked at by a fork of it, how that ended is the answer.
+// A process that was forked while this one was small, so that it forks quickly itself. It is given
+// the bytes of a file. One of its forks looks at the file, and how that fork ends is the answer.
 class Looker {
  public:
   Looker() {
@@ -201,11 +202,11 @@ class Looker {
   int socket_ = -1;
 };
 
-// Whether the program would go on to read the file itself.
+// True if the program would go on to read the file itself.
 bool is_read_here(std::span<const std::uint8_t> input) {
   static const Looker looker;
   const int status = looker.look_at(input);
-  if (WIFSIGNALED(status)) return false;  // which the program calls damaged
+  if (WIFSIGNALED(status)) return false;  // the program calls such a file damaged
   const int code = WEXITSTATUS(status);
   if (code > 1 && code != kHdf5Died && code != kTooMuchMemory) {
     finding(formatted("the process that looked ended with {}", code));
@@ -228,7 +229,7 @@ std::string text_of(const Tensor& tensor) {
          "\n";
 }
 
-// What HDF5 reads is what is read without it, where both read a case.
+// A case that can be read both by HDF5 and without it must be the same both ways.
 void compare_with_hdf5(const DatasetFile& file, const DatasetFile& by_hdf5,
                        const std::string& name) {
   const auto texts = [&](const DatasetFile& of) {

@@ -1,7 +1,7 @@
 """Makes the inputs that fuzzing begins with, by the project's own tools: make_corpus.py ASSAY [FOLDER].
 
-A few small files of every kind, in tests/fuzz/corpus unless told. What fuzzing found lies in found/, and
-is made by nobody."""
+Writes a few small files of every kind to FOLDER, or to tests/fuzz/corpus if it is not given. The folder
+found/ holds the inputs that fuzzing found. No script makes those."""
 
 import json
 import pathlib
@@ -146,7 +146,7 @@ def configurations(out):
 
 
 def results(assay, out, work):
-    # Whatever the gate says of it; the file keeps the words of the command, and no folder of this machine.
+    # The outcome does not matter. The file has the words of the command, but no folder of this machine.
     subprocess.run(["assay", "gate", "plain.h5", "--recorded", "npu", "--json", "gate.json", "--histograms"],
                    executable=pathlib.Path(assay).resolve(), cwd=work, capture_output=True)
     dump(out, "gate", json.loads((work / "gate.json").read_text()), chr(1))

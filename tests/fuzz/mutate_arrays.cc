@@ -1,5 +1,6 @@
-// .npy with a header that says its length, and zip archives whose directory and checksums are
-// right, half of the time; what lies in a member is changed as what it is.
+// Changes .npy files, of which half then state the right length of their header, and zip archives,
+// most of which keep a right directory and right checksums. A member of an archive is changed as
+// its own kind of file.
 #include <zlib.h>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ Bytes deflated(const Bytes& data) {
   return out;
 }
 
-// By the central directory; what does not fit is left out.
+// Returns the members that the central directory lists. Leaves out those that do not fit.
 std::vector<Member> members_of(const Bytes& zip) {
   std::vector<Member> members;
   constexpr std::size_t kCentral = 46, kLocal = 30;
@@ -78,7 +79,7 @@ void add_number(Bytes& to, std::size_t width, std::uint64_t value) {
   put_number(to, to.size() - width, width, value);
 }
 
-// What stands both before a member and in the directory.
+// Adds the fields that stand both before a member and in the directory.
 void add_facts(Bytes& to, const Member& m) {
   add_number(to, 2, 20);
   add_number(to, 2, 0);

@@ -1,5 +1,5 @@
-// HDF5 files, changed where their structures lie: a field of a superblock, an object header, a
-// heap, a b-tree is another number, and the checksum of what has one is made right again.
+// Changes HDF5 files in their structures: a field of a superblock, an object header, a heap or a
+// b-tree gets another number. If the structure has a checksum, it is mostly made right again.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -72,7 +72,7 @@ const Structure kStructures[] = {
 
 struct Place {
   std::size_t at;
-  const Structure* what;  // null: an object header of the first version, which has no word
+  const Structure* what;  // nullptr for an object header of the first version, which has no word
 };
 
 std::vector<Place> places_in(const Bytes& file) {
@@ -95,7 +95,7 @@ std::vector<Place> places_in(const Bytes& file) {
   return places;
 }
 
-// Where the checksum of a structure stands; 0 where none is found.
+// Returns where the checksum of a structure is, or 0 if it is not found.
 std::size_t checksum_of(const Bytes& file, std::size_t at) {
   constexpr std::size_t kLongest = 1200;
   for (std::size_t size = 8; size <= kLongest && at + size + 4 <= file.size(); ++size) {

@@ -67,7 +67,7 @@ void change_one(Json& json, Draw& draw, Change change) {
       if (at.is_array()) {
         at.push_back(other_value(draw, change, all));
       } else if (at.is_object() && !at.empty()) {
-        // A key of another object, or one of its own that is misspelt.
+        // Adds a misspelt copy of one of the object's keys, with its value.
         auto one = at.begin();
         std::advance(one, static_cast<std::ptrdiff_t>(below(draw, at.size())));
         const std::string key = text_of(change(bytes_of(one.key()), one.key().size() + 4));
@@ -104,7 +104,7 @@ Bytes mutate_json(Bytes input, Draw& draw, Change change) {
   if (json.is_discarded()) return change(input, input.size() + 64);
   const std::size_t changes = 1 + below(draw, 3);
   for (std::size_t i = 0; i < changes; ++i) change_one(json, draw, change);
-  // Texts that are no UTF-8 stay what they are.
+  // Texts that are not UTF-8 stay unchanged.
   std::string written = json.dump(-1, ' ', false, Json::error_handler_t::ignore);
   if (has_choice) written.insert(0, 1, static_cast<char>(input[0]));
   if (below(draw, 16) == 0) return change(bytes_of(written), written.size() + 16);
@@ -122,7 +122,7 @@ Bytes mutate_safetensors(Bytes input, Draw& draw, Change change) {
   header = below(draw, 4) == 0 ? change(header, header.size() + 32)
                                : mutate_json(std::move(header), draw, change);
   Bytes out(kLength);
-  // Half of the time it still says how long it is.
+  // In most files, the stated length of the header is right.
   put_number(out, 0, kLength,
              below(draw, 2) == 0 ? header.size() : hot_number(draw, kLength, input.size()));
   if (below(draw, 2) == 0) put_number(out, 0, kLength, header.size());

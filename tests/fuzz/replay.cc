@@ -1,6 +1,6 @@
-// Puts the kept inputs to every target, and a few changes of each: `fuzz_replay CORPUS FOUND
-// [--changes=N] [--target=NAME]`. What libFuzzer does for hours, in seconds and under every
-// compiler.
+// Gives the kept inputs, and a few changes of each, to every target: `fuzz_replay CORPUS FOUND
+// [--changes=N] [--target=NAME]`. Does in seconds, and with every compiler, a small part of what
+// libFuzzer does for hours.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

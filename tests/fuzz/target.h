@@ -30,7 +30,8 @@ using Mutate = Bytes (*)(Bytes input, Draw& draw, Change change);
 struct Target {
   std::string_view name;
   std::function<void(std::span<const std::uint8_t> input)> run;
-  // Knows the structure; null: there is none that bytes and a dictionary would not find.
+  // Changes an input with knowledge of its structure. nullptr if bytes and a dictionary find as
+  // much.
   Mutate mutate = nullptr;
   std::size_t most = 1 << 14;  // bytes of an input
 };
@@ -38,13 +39,13 @@ std::span<const Target> targets();
 // Throws std::invalid_argument with the known ones.
 const Target& target_named(std::string_view name);
 
-// Prints what is wrong with the program, and ends it: by abort(), or in a process that looks at a
-// file, where HDF5 may call that, with this status.
+// Prints what is wrong with the program and ends it by abort(). A process that only opens a file
+// ends with this status instead, because HDF5 may call abort() there.
 inline constexpr int kFinding = 66;
 inline bool is_looking = false;
 [[noreturn]] void finding(const std::string& what);
 
-// Whether `read` refuses, as it may. Any other exception is a finding.
+// True if `read` refuses its input, which it may. Any other exception is a finding.
 bool refuses(const std::string& what, void (*read)(const void* context), const void* context);
 template <typename Read>
 bool refuses(const std::string& what, const Read& read) {
@@ -69,7 +70,7 @@ class MemoryFile {
 
 // Below `end`, which is above 0.
 std::size_t below(Draw& draw, std::size_t end);
-// A number at which readers err, of so many bytes: 0, 1, -1, powers of two and their neighbours.
+// A number of `width` bytes at which readers err: 0, 1, -1, powers of two and their neighbours.
 std::uint64_t hot_number(Draw& draw, std::size_t width, std::size_t file_size);
 std::uint64_t number_at(const Bytes& bytes, std::size_t at, std::size_t width);
 void put_number(Bytes& bytes, std::size_t at, std::size_t width, std::uint64_t value);
@@ -80,7 +81,7 @@ Bytes bytes_of(std::string_view text);
 // One target for each format of array_formats().
 std::vector<Target> array_targets();
 
-// What the other rows are made of, each in the file of its name.
+// The functions of the other targets. Each is in the file of its name.
 void run_hdf5(std::span<const std::uint8_t> input);
 void run_csv(std::span<const std::uint8_t> input);
 void run_plan(std::span<const std::uint8_t> input);

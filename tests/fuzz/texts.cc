@@ -1,5 +1,5 @@
 // Texts that people write: tables, plans, standards, machines, faults, and the JSON that is read
-// back. What is written of what was read must be read as the same.
+// back. A text that is read, written and read again must not change.
 #include <string>
 
 #include "assay/abft/threshold.h"
@@ -31,7 +31,7 @@ void hold_same(const char* what, const std::string& before, const std::string& a
   if (before != after) finding(formatted("{}: '{}' is read as '{}'", what, before, after));
 }
 
-// Of a text that is read, what is written is read again, and written as before.
+// If a text is read, the text written from it can be read, and is then written unchanged.
 template <typename Read>
 void hold_words(const char* what, const std::string& text, Read read) {
   std::string written;
@@ -45,7 +45,7 @@ void hold_words(const char* what, const std::string& text, Read read) {
 
 }  // namespace
 
-// The first byte says which reader of tables it is.
+// The first byte chooses the reader of tables.
 void run_csv(std::span<const std::uint8_t> input) {
   if (input.empty()) return;
   const MemoryFile memory(input.subspan(1));
@@ -119,7 +119,7 @@ void run_machine(std::span<const std::uint8_t> input) {
   hold_same("machine", first, written());
 }
 
-// What assay and others write for it to read: the first byte says which.
+// JSON that assay or other programs write for assay to read. The first byte chooses the kind.
 void run_json(std::span<const std::uint8_t> input) {
   if (input.empty()) return;
   const std::string text = text_of(input.subspan(1));
@@ -160,7 +160,7 @@ void run_json(std::span<const std::uint8_t> input) {
   });
 }
 
-// Faults, and the other texts of base/call_text.h: the first byte says which.
+// Faults and the other texts of base/call_text.h. The first byte chooses the kind.
 void run_fault(std::span<const std::uint8_t> input) {
   if (input.empty()) return;
   const std::string text = text_of(input.subspan(1));

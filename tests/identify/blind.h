@@ -20,8 +20,8 @@ struct BlindResult {
   std::string failures;
 };
 
-// Whether a finding's model computes as `model` does on more data of the case's kind: the same
-// operands, those of b one place further in K.
+// True if the model of a finding computes as `model` does on more data of the case's kind. The data
+// are the same operands, with those of b moved by one place in K.
 inline bool computes_alike(const Finding& f, const DotModel& model, const Division& division,
                            Case c) {
   Tensor& b = c.inputs.at("b");
@@ -39,8 +39,8 @@ inline bool computes_alike(const Finding& f, const DotModel& model, const Divisi
   return true;
 }
 
-// Models [first, last) of a seed; each computes the probes of its format, K divided at random, of
-// every second one in any order.
+// Tests the models [first, last) of a seed. Each model computes the probes of its format, and K is
+// divided at random. Every second model adds the parts in any order.
 inline BlindResult blind(int first, int last, std::uint64_t seed) {
   BlindResult result;
   for (int i = first; i < last; ++i) {

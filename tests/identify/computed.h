@@ -44,7 +44,7 @@ inline Case computed_by(const std::string& machine, Case c) {
   return c;
 }
 
-// A product that a machine's text computes; the attribute with_bias gives it one.
+// A product that the machine of this text computes. The attribute with_bias adds a bias.
 inline Case computed(const std::string& machine, const char* dtype, std::int64_t m, std::int64_t k,
                      std::int64_t n, const std::map<std::string, Attribute>& attributes = {},
                      std::uint64_t seed = 1) {
@@ -61,8 +61,8 @@ inline Case computed(const std::string& machine, const char* dtype, std::int64_t
   return computed_by(machine, std::move(c));
 }
 
-// How many elements are as recorded where the model and the parameters of a finding compute the
-// case anew.
+// Returns how many elements equal the recorded ones if the model and the parameters of a finding
+// compute the case anew.
 inline std::int64_t computed_again(Case c, const Finding& f) {
   for (const auto& [name, value] : f.parameters) c.attributes[name] = value;
   const Tensor ours = emulate(c, machine_named(f.model), 0);

@@ -1,5 +1,5 @@
-// What computed a recorded function: emulated results are found again, an H200's recorded ones keep
-// the documented bounds, and wrong ones end in neither.
+// Finds how a recorded function was computed. Emulated results are found again, and an H200's
+// recorded results keep the documented bounds. Wrong results do neither.
 #include "assay/identify/function_fit.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What identify finds, and what it does not claim to find.
+// Tests which models identify finds, and that it does not claim to find others.
 #include "assay/identify/identify.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-// Five models; a thousand of them: the nightly test.
+// Five models per test. The nightly test takes a thousand.
 class BlindIdentify : public testing::TestWithParam<int> {};
 
 TEST_P(BlindIdentify, FindsRandomModelsUpToEquivalence) {
@@ -38,7 +38,7 @@ TEST(Identify, FindsEveryRowOfTheTable) {
   for (const Machine& machine : machines()) {
     for (const DotModel& row : machine.dots) {
       if (row.accumulator.value == "int32") continue;
-      // Of a share a row a machine.
+      // A run of a share of the tests takes one row of each machine.
       if (walks_a_share() && &row != &machine.dots.back()) continue;
       const bool converts = row.input == "tfloat32" || row.input == "hfloat32";
       const std::string dtype(converts ? "float32" : row.input);
@@ -118,7 +118,7 @@ TEST(Identify, EvidenceCountsWhatWouldDiffer) {
 }
 
 TEST(Identify, OneOutputMayDecideWhatAnotherLeavesOpen) {
-  // Of 16-bit results hardly one tells how many bits are kept.
+  // 16-bit results hardly ever show how many bits are kept.
   Case narrow =
       computed("hopper", "bfloat16", 8, 64, 8, {{"output_dtype", std::string("bfloat16")}}, 2);
   narrow.name = "narrow";
@@ -379,8 +379,8 @@ TEST(Identify, ShortSumsOfOneUnitAreOneModel) {
   }
 }
 
-// Rounded results leave hundreds of models open. Of those that explain one output, the next leaves
-// some, and the first of them explains all outputs.
+// Rounded results leave hundreds of models open. The next output rules out some of the models that
+// explain the first one. The first model that is left explains all outputs.
 TEST(Identify, OpenOutputsNarrowEachOther) {
   std::vector<Case> cases;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {

@@ -1,5 +1,5 @@
-// What a case may say beside its machine is found from the output alone: how K is divided, what
-// operands are converted to, where a bias and scales enter, and the last rounding.
+// Finds, only from the output, the parameters that a case may give beside its machine: how K is
+// divided, what operands are converted to, where a bias and scales enter, and the last rounding.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -131,7 +131,8 @@ TEST(IdentifyParameters, DotProducts) {
   f = identified({c}).at(0);
   EXPECT_THAT(line_of(f), testing::EndsWith(" hopper promotion_interval=32"));
   EXPECT_EQ(computed_again(c, f), 200);
-  // A c and a result in float16: that is the accumulator, and its rounding is no question.
+  // If c and the result are float16, so is the accumulator. The last rounding is then not in
+  // question.
   c = computed_by("hopper", dots("float16", "float16", 400, 64));
   f = identified({c}, true).at(0);
   EXPECT_NE(f.outcome, Outcome::kNone);

@@ -46,7 +46,7 @@ TEST(IdentifyReductions, ATreeOfAKernel) {
   EXPECT_THAT(weighed, testing::IsSupersetOf({"lanes", "vector", "warp", "sum_dtype"}));
 }
 
-// Sums in float32 of which float16 is recorded leave many trees; a few of them are named.
+// float32 sums recorded in float16 leave many trees possible. The finding names a few of them.
 TEST(IdentifyReductions, RoundedSumsLeaveManyTrees) {
   const Finding f = identified({h200_sums("rows/float16/1000")}).at(0);
   EXPECT_EQ(f.outcome, Outcome::kUndecided);
@@ -65,7 +65,8 @@ TEST(IdentifyReductions, OneSumIsTooFew) {
   EXPECT_EQ(f.agree, 1);
 }
 
-// Longer rows than trees are searched for: the orders of the table are, and that is said.
+// Rows that are too long for a search of trees are tried with the orders of the table. A note says
+// so.
 TEST(IdentifyReductions, LongRowsAreTriedByTheOrdersOfTheTable) {
   Random random(12, 0);
   Case c = sums_of_rows(normal_values(random, "float32", {4, (1 << 16) + 1}));
@@ -79,7 +80,8 @@ TEST(IdentifyReductions, LongRowsAreTriedByTheOrdersOfTheTable) {
             "numbers, not 65537");
 }
 
-// One of 40 sums is an ulp off: the nearest order is named, with how far it is off and where.
+// One of 40 sums is an ulp off. The finding names the nearest order, and the place and size of the
+// difference.
 TEST(IdentifyReductions, AWrongSumIsExplainedByNothing) {
   Random random(13, 0);
   Case c = sums_of_rows(normal_values(random, "float16", {40, 48}));
@@ -87,7 +89,8 @@ TEST(IdentifyReductions, AWrongSumIsExplainedByNothing) {
   c.output().recorded["device"].tensor = emulate(c, machine_named("ascend910b"), 1);
   c.attributes.erase("order");
   Tensor& output = c.output().recorded.at("device").tensor;
-  // float16 sums that are recorded in float32: an ulp of float32 is none of their values.
+  // The sums are float16 values in a float32 tensor. A sum that is an ulp of float32 off is not
+  // such a value.
   output.set_bits(7, output.bits_at(7) + 1);
   const Finding f = identified({c}).at(0);
   EXPECT_EQ(f.outcome, Outcome::kNone);
@@ -97,7 +100,7 @@ TEST(IdentifyReductions, AWrongSumIsExplainedByNothing) {
   EXPECT_EQ(f.first, (std::vector<std::int64_t>{7}));
 }
 
-// Means of a power of two of numbers are sums; others hide bits of theirs.
+// A mean of a power of two of numbers has all bits of the sum. Other means lose some of them.
 TEST(IdentifyReductions, MeansAreExplained) {
   Random random(15, 0);
   const std::map<std::string, Attribute> tree = {

@@ -16,8 +16,8 @@ namespace assay::identify {
 inline const Format& kFloat32 = format_named("float32");
 inline const Format& kFloat16 = format_named("float16");
 
-// Sums by anything else, `rows` times: of normal numbers times powers of two from 2^(4 - spread) to
-// 2^4, or of these alone.
+// `rows` sums computed by `sum`, of normal numbers times powers of two from 2^(4 - spread) to 2^4.
+// If `spread` is 0, the normal numbers are not scaled.
 template <typename Sum>
 RecordedSums sums_by(const Format& input, const Format& output, std::int64_t n, std::int64_t rows,
                      std::uint64_t stream, const Sum& sum, std::uint64_t spread = 0) {
@@ -88,8 +88,8 @@ inline SumOrderModel any_model(Random& random, const Format& input, std::int64_t
 }
 
 struct BlindTrials {
-  // Trials in which the model that made the sums is the one that is found; another one is; several
-  // fit, it among them; it is not among those that fit.
+  // Trials in which the model that made the sums is found, another model is found, several models
+  // fit including the right one, or the right one is not among those that fit.
   std::int64_t found = 0, wrong = 0, undecided = 0, excluded = 0;
   std::string first;  // trial that was not found
 };

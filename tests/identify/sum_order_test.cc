@@ -1,5 +1,6 @@
-// Orders of summation, found from recorded sums: of an H200's Triton and PyTorch, of numpy and
-// OpenBLAS, and of random members of the families. What is none of them is not taken for one.
+// Finds orders of summation from recorded sums: of an H200's Triton and PyTorch, of numpy and
+// OpenBLAS, and of random members of the families. An order that is in no family is not taken for a
+// member.
 #include <cblas.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -75,7 +76,7 @@ TEST(SumOrderTest, TorchsRowsOnAnH200) {
   }
   EXPECT_EQ(model_of(find_sum_order({recorded_sums(file.read("rows/float32/64"), "h200")})),
             "lanes=32 order=lanes sum_dtype=float32");
-  // Of float16 rows the sums are float32, and their order does not show in a float16 result.
+  // The sums of float16 rows are float32, and their order does not show in a float16 result.
   const SumOrderFinding f = find_sum_order({recorded_sums(file.read("rows/float16/1000"), "h200")});
   EXPECT_EQ(f.outcome, SumOrderOutcome::kUndecided);
   EXPECT_EQ(f.formats, (std::vector<std::string>{"float32", "float64"}));
@@ -83,8 +84,8 @@ TEST(SumOrderTest, TorchsRowsOnAnH200) {
   EXPECT_THAT(sum_order_report(f), testing::StartsWith("undecided: at least "));
 }
 
-// One sum of the second stage is too little to tell; ten of five lengths leave few; one more file
-// of the same kernel decides.
+// One sum of the second stage does not decide. Ten sums of five lengths leave few models, and one
+// more file of the same kernel decides.
 TEST(SumOrderTest, TheSecondStageOnAnH200) {
   const DatasetFile file = triton_sums();
   std::vector<RecordedSums> all;
@@ -191,8 +192,8 @@ TEST(SumOrderTest, OpenBlas) {
         << sum_order_report(f);
   }
   if (walks_a_share()) return;
-  // Where numbers are not aligned it adds those in front by themselves, which is no member of the
-  // families: nothing is taken for it.
+  // If the numbers are not aligned, sasum adds those in front separately. No member of the families
+  // does that, so no order is found.
   RecordedSums r = sums_by(kFloat32, kFloat32, 1000, 64, 21, sasum(3));
   for (double& v : r.x) v = std::abs(v);
   EXPECT_EQ(find_sum_order({r}).outcome, SumOrderOutcome::kNone);
@@ -247,7 +248,7 @@ TEST(SumOrderTest, WhatIsNoMemberIsNotTakenForOne) {
              return by_model({{{.family = SumFamily::kSequential}}, &kFloat32, &kFloat32}, blocks);
            }),
        0);
-  // Another operator: a mean of squares; and a compensated sum.
+  // Another operator, a mean of squares, and a compensated sum.
   none(sums_by(kFloat32, kFloat32, 256, 64, 3,
                [&](std::vector<double> x) {
                  for (double& v : x) v = round_to(kFloat32, v * v);
@@ -263,7 +264,7 @@ TEST(SumOrderTest, WhatIsNoMemberIsNotTakenForOne) {
        0);
 }
 
-// Sums that nothing rounds do not tell, and say so.
+// Sums that are exact do not show their order, and the finding says so.
 TEST(SumOrderTest, WhatDoesNotRoundDoesNotTell) {
   RecordedSums r{&kFloat32, &kFloat32, 64, {}, {}};
   for (int row = 0; row < 20; ++row) {
@@ -305,7 +306,7 @@ TEST(SumOrderTest, ThreadsDoNotMatter) {
   EXPECT_EQ(sum_order_report(find_sum_order({r}, 1)), sum_order_report(find_sum_order({r}, 3)));
 }
 
-// What is found are parameters of the operator, which give the recorded bits.
+// The found order gives parameters of the operator, which then computes the recorded bits.
 TEST(SumOrderTest, TheOperatorGivesTheRecordedBits) {
   const DatasetFile file = triton_sums();
   for (const char* name : {"block/float16/1024", "rows/float32/1000"}) {

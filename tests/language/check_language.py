@@ -26,13 +26,13 @@ COUNTS = HERE / "counts.txt"
 LONG_SENTENCE = 35  # words
 FEWEST_WORDS = 4  # of a block that is counted
 
-# What is odd, and the pattern that finds it in one sentence.
+# The name of each odd form, and the pattern that finds it in one sentence.
 SENTENCE_FORMS = [
     ("begins with 'Of'", re.compile(r"^Of\b(?! course)")),
     ("begins with a question word and asks nothing",
      re.compile(r"^(?:What|Whose|Which|Who|Whether|Where|How|Why)\b(?!.*\?\W*$)", re.S)),
 ]
-# What is odd, and the pattern that finds it in a whole block.
+# The name of each odd form, and the pattern that finds it in a whole block.
 BLOCK_FORMS = [
     ("'alone' for 'only'", re.compile(r"\balone\b(?!-)")),
     ("'is none' for 'is not'", re.compile(r"\b(?:is|are|was|were|be|that has|which has) none\b")),

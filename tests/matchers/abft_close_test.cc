@@ -39,7 +39,7 @@ std::vector<double> normals(std::size_t count, std::uint64_t stream) {
   return values;
 }
 
-// [1 2]^T [1 2 4] = [1 2 4; 2 4 8], exact in every format.
+// The product of [1 2]^T and [1 2 4]. Its rows [1 2 4] and [2 4 8] are exact in every format.
 struct Small {
   Tensor a, b, c;
   explicit Small(const char* dtype, const char* out = nullptr)
@@ -172,7 +172,7 @@ TEST(AbftClose, BatchesBiasesAndTransposes) {
             "a bias goes with two operands: AbftClose(a, b)");
 }
 
-// What is added to each column by itself is said, whatever threshold finds it.
+// An explanation names constants that were added to the columns, whichever threshold detects them.
 TEST(AbftClose, ABiasThatTheOperandsLack) {
   const Eigen::MatrixXf a = random_matrix(64, 32, 11), b = random_matrix(32, 96, 12);
   const Eigen::MatrixXf c = a * b;
@@ -185,7 +185,7 @@ TEST(AbftClose, ABiasThatTheOperandsLack) {
   EXPECT_THAT(explanation((c.rowwise() + bias).eval(), AbftClose(c)),
               HasSubstr("; each column is off by a constant: a bias?\n"));
   EXPECT_THAT((c.rowwise() + bias).eval(), AbftClose(a, b).bias(Eigen::VectorXf(bias)));
-  // Other faults are none.
+  // Other faults are not called a bias.
   Eigen::MatrixXf flipped = c;
   flipped(3, 4) += 1;
   for (const Eigen::MatrixXf& wrong :
@@ -356,7 +356,7 @@ TEST(AbftClose, ExplainsSpecials) {
                 reproduce());
 }
 
-// Overflow is no fault where the float64 reference, rounded, overflows too; then no check is made.
+// Overflow is not a fault if the rounded float64 reference overflows, too. Then no check is made.
 TEST(AbftClose, ExplainsOverflow) {
   const Tensor a = tensor("float16", {2, 1}, {300, 1}), b = tensor("float16", {1, 2}, {300, 400});
   const Tensor c = tensor("float16", {2, 2}, {90000, 120000, 300, 400});
@@ -374,7 +374,7 @@ TEST(AbftClose, ExplainsOverflow) {
                 reproduce());
   const Tensor golden = tensor("float64", {2, 2}, {90000, 120000, 300, 400});
   EXPECT_THAT(explanation(c, AbftClose(golden)), EndsWith(counted));
-  // Finite where it overflows, and of the other sign, are faults.
+  // A finite value, or infinity of the other sign, is a fault if the right result overflows.
   for (const double value : {65504.0, -90000.0}) {
     Tensor wrong = copy_of(c.view());
     wrong.set_bits(1, encode(wrong.format(), value));
@@ -481,7 +481,7 @@ TEST(AbftClose, TheAccumulatorsModel) {
                 reproduce());
 }
 
-// What the kernel gave beside C: given to the matcher, or with the case.
+// The accumulator before the cast or its residuals are given to the matcher or with the case.
 TEST(AbftClose, ResidualsOfTheCast) {
   Case c;
   c.name = "x";
@@ -509,7 +509,7 @@ TEST(AbftClose, ResidualsOfTheCast) {
   EXPECT_THAT(explanation(wrong, matcher.accumulator(before)),
               StartsWith("which fails: 1 of 32 checks of 16 columns is above "
                          "residual_compensated"));
-  // Of a case that has it beside the output.
+  // The case has the accumulator beside its output.
   c.output().recorded["npu"].tensor = output;
   c.output().recorded["npu"].machine = "ascend910b";
   c.output().recorded["npu"].epilogue.accumulator = before;
@@ -576,7 +576,7 @@ TEST(AbftCloseEdges, WhatIsDescribedCanBeRead) {
   EXPECT_NO_THROW((void)parse_threshold(text.substr(begin, text.size() - begin - 1)));
 }
 
-// A case is no operand: that is said, neither passed over nor a crash.
+// A case is not an operand. The matcher refuses it: it neither ignores it nor crashes.
 TEST(AbftCloseEdges, ACaseIsNoOperand) {
   const auto refuses = [](bool case_first) {
     const Small s("bfloat16");

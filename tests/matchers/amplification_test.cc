@@ -36,7 +36,7 @@ TEST(AmplificationNear, ADifferenceElsewhereFails) {
   expect_approved("amplification_fail", all_texts(out, AmplificationNear(reference, kExact)));
 }
 
-// It claims that there is amplification: without a difference there is none.
+// The matcher claims that there is amplification, so it does not match if nothing differs.
 TEST(AmplificationNear, NothingDiffers) {
   const auto out = looked_up(kExact);
   EXPECT_THAT(out, Not(AmplificationNear(out, kExact)));

@@ -1,4 +1,4 @@
-// Texts held to approved files: tests/matchers/approved/NAME.txt. What a test got instead is
+// Compares texts with approved files: tests/matchers/approved/NAME.txt. If a text differs, it is
 // written to NAME.received.txt in the build folder, and the failure says how to approve it.
 #pragma once
 
@@ -42,7 +42,7 @@ inline void expect_approved(const std::string& name, std::string text) {
                 << received.string() << " " << approved.string();
 }
 
-// What a matcher says of a value: description, negated description, explanation.
+// Returns a matcher's texts for a value: description, negated description and explanation.
 template <typename T, typename M>
 std::string all_texts(const T& actual, const M& matcher) {
   const testing::Matcher<const T&> m = testing::SafeMatcherCast<const T&>(matcher);

@@ -1,4 +1,4 @@
-// What matchers say of elements that their check cannot see.
+// Tests the matchers' explanations of elements that their check cannot see.
 #include <gtest/gtest.h>
 
 #include <string>

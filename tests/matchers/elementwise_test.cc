@@ -1,4 +1,4 @@
-// CloseTo, WithinUlps and BitEqual: what they take, and what they say.
+// CloseTo, WithinUlps and BitEqual: the arguments that they take, and their messages.
 #include <assay/matchers.h>
 #include <assay/matchers/eigen.h>
 #include <gtest/gtest-spi.h>
@@ -54,7 +54,7 @@ TEST(Elementwise, TensorsAndViews) {
   EXPECT_THAT(out, CloseTo(list("float64", {1, 2, 3})).rtol(0.01));
 }
 
-// The largest distance of 64-bit integers is named in full, and one less misses it.
+// The largest distance of 64-bit integers is printed in full, and a limit of one less rejects it.
 TEST(Elementwise, UlpsOf64Bits) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   const std::vector<std::int64_t> low = {std::numeric_limits<std::int64_t>::min(), 7},
@@ -125,7 +125,7 @@ TEST(Elementwise, EverySpanHasAView) {
   EXPECT_TRUE((Viewable<std::span<float, 4>>));
 }
 
-// std::vector<bool> holds no bools; a concept that says otherwise ends in errors deep inside.
+// std::vector<bool> holds no bools. A concept that accepts it would end in errors deep inside.
 TEST(Elementwise, VectorOfBoolHasNoView) { EXPECT_FALSE(Viewable<std::vector<bool>>); }
 
 TEST(Elementwise, Eigen) {

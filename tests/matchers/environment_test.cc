@@ -95,7 +95,7 @@ TEST(Override, ValuesThatAreNone) {
   std::exit(first && testing::Value(kFar, CloseTo(kReference)) ? 0 : 1);
 }
 
-// In a program of its own: here it may have been said already.
+// The death test runs in its own process, because this one may have printed the line already.
 TEST(Override, IsSaidOnceOnStandardError) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(match_twice(), testing::ExitedWithCode(0),

@@ -1,5 +1,5 @@
-// The environment of the program that calls must not change what assay says: every function that
-// users enter it by gives the same words and bits while the caller rounds upward and flushes
+// The floating-point environment of the calling program must not change assay's results. Every
+// function that users call gives the same words and bits if the caller rounds upward and flushes
 // subnormal numbers to zero.
 #include "assay/base/float_environment.h"
 
@@ -108,7 +108,7 @@ std::vector<Door> doors() {
                    }});
   }
   for (const char* dtype : {"float32", "float16", "bfloat16"}) {
-    // Of float16 and bfloat16 the products are normal, the results subnormal.
+    // For float16 and bfloat16, the products are normal and the results are subnormal.
     const double scale = std::string_view(dtype) == "float16" ? 0x1p-12 : 0x1p-66;
     const Case c = product(dtype, scale);
     const std::string name = std::string(" in ") + dtype;
@@ -245,7 +245,7 @@ TEST(FloatEnvironment, OfTheCallerChangesNothing) {
   }
 }
 
-// What Deterministic runs is the team's own: it computes as it does in the team's program.
+// Deterministic runs the team's own kernel, which computes as it does in the team's program.
 TEST(FloatEnvironment, OfATeamsKernelIsItsPrograms) {
   const HostileEnvironment hostile;
   std::vector<int> roundings;

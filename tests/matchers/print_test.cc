@@ -1,4 +1,4 @@
-// How values are printed in failure messages: by dtype and shape, never as a whole.
+// Tests how failure messages print values: by dtype and shape, and never as a whole.
 #include <assay/matchers.h>
 #include <assay/matchers/eigen.h>
 #include <gtest/gtest.h>

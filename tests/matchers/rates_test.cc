@@ -35,7 +35,7 @@ TEST(Rates, TheBoundDecides) {
               AllOf(DetectionRateAtLeast(0.9, 0.99), Not(FalseAlarmRateAtMost(0.9, 0.99))));
 }
 
-// What it says is needed is enough, and one trial less is not.
+// The number of trials that an explanation asks for is enough, and one trial less is not.
 TEST(Rates, WhatIsNeeded) {
   EXPECT_THAT(why({0, 0}, DetectionRateAtLeast(0.95, 0.95)), HasSubstr("; 59 without a miss"));
   EXPECT_THAT(why({58, 58}, DetectionRateAtLeast(0.95, 0.95)),

@@ -1,4 +1,5 @@
-// What matcher tests share: what a matcher says of a value, and values that are not finite.
+// Shared by the tests of matchers: tensors, a matcher's explanation, and values that are not
+// finite.
 #pragma once
 
 #include <gmock/gmock.h>

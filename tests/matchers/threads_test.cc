@@ -1,4 +1,4 @@
-// Matchers, cases and views that eight threads share: each says what it says alone.
+// Eight threads share matchers, cases and views. Each thread gets the answers that one thread gets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kThreads = 8;
 
-// What is asked of a shared output, and its answer in words.
+// Asks something about a shared output, and returns the answer in words.
 using Question = std::function<std::string()>;
 
 template <typename Matcher>

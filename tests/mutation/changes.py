@@ -19,12 +19,12 @@ PAIRS = {
 }
 NUMBER = re.compile(r"(?<![\w.])(0[xX][0-9a-fA-F']+(?:\.[0-9a-fA-F]*)?(?:p[+-]?\d+)?|\d[\d']*\.?\d*"
                     r"(?:e[+-]?\d+)?)([fFuUlL]*)(?![\w.])")
-# A line that is one statement and declares nothing: it can be taken away.
+# A line that is one statement and declares nothing, so that it can be removed.
 STATEMENT = re.compile(
     r"(?:if \(.*\) .*|(?:\+\+|--)[\w.\->\[\]()*]+|[\w.\->\[\]()*:]+(?:\+\+|--)|"
     r"\*?[\w.\->:]+(?:\[[^=]*\]|\([^=]*\))*(?:[.\->]+\w+)* (?:[-+*/|&%^]|<<|>>)?= .*|"
     r"(?!return\b|throw\b)[\w.\->:]+(?:\[[^=]*\])*(?:[.\->]+\w+)*\(.*\)|break|continue);$")
-# Which of two arguments comes first does not matter to these.
+# Functions for which the order of two arguments does not matter.
 SYMMETRIC = {"max", "min", "swap", "hypot", "fmax", "fmin", "gcd", "lcm", "abs"}
 WORDS_BEFORE_BRACKETS = {"if", "for", "while", "switch", "return", "sizeof", "catch"}
 NUMERIC = re.compile(r"\b(?:double|float|int|std::u?int\d+_t|std::size_t|__int128|long)\s+[\w:~]+\($")
@@ -52,8 +52,8 @@ def blanked(text):
 
 
 def scopes(code):
-    """For each line of blanked code: "function", "table" or "", by where its first character is, and
-    what stands before the body of the function."""
+    """Returns for each line of blanked code "function", "table" or "", depending on where its first character
+    is, and the text before the body of the function."""
     stack, found, header = [], [], ""
     for number, line in enumerate(code.split("\n")):
         if line.lstrip().startswith("#"):
@@ -105,7 +105,7 @@ def scope_of(header, stack):
 
 
 def closing(code, start):
-    """Where the bracket at `start` is closed in this line, or -1."""
+    """Returns the position of the bracket that closes the one at `start`, or -1 if it is not in this line."""
     depth = 0
     for at in range(start, len(code)):
         if code[at] in "([{":
@@ -118,7 +118,7 @@ def closing(code, start):
 
 
 def term_end(code, start):
-    """Where the term that begins at `start` ends, or -1 where it goes on in the next line."""
+    """Returns the position after the term that begins at `start`, or -1 if the term goes on in the next line."""
     at = start
     while at < len(code):
         if code[at] in "([{":
@@ -148,7 +148,7 @@ def arguments(code, opened, closed):
 
 
 def like(one, other):
-    """Whether two arguments look as though one could stand for the other."""
+    """Returns true if two arguments look as though one could stand for the other."""
 
     def sort_of(text):
         if '"' in text or "[&" in text or "[=" in text or "{" in text:
@@ -162,7 +162,7 @@ def like(one, other):
 
 
 def changed_number(match):
-    """What a constant becomes: (kind, text), several for an integer."""
+    """Returns the changed forms of a constant as (kind, text). An integer has several."""
     digits, suffix = match.group(1), match.group(2)
     hexadecimal = digits.lower().startswith("0x")
     if "." in digits or "p" in digits.lower() or (not hexadecimal and "e" in digits.lower()):
@@ -177,8 +177,8 @@ def changed_number(match):
 
 
 def mutants_of_line(line, code, before, table, header):
-    """All (kind, changed line) of a line; `code` is the line with its texts blanked, and `before`
-    the last character of code before it."""
+    """Returns all (kind, changed line) of a line. `code` is the line with its texts blanked, and `before`
+    is the last character of code before it."""
     made = []
 
     def put(kind, start, end, text):
@@ -233,12 +233,12 @@ def mutants_of_line(line, code, before, table, header):
 
 
 def is_same(one, other):
-    """Whether two lines are the same text but for blanks and brackets."""
+    """Returns true if two lines differ only in blanks and brackets."""
     return re.sub(r"[\s()]", "", one) == re.sub(r"[\s()]", "", other)
 
 
 def mutants_of(text):
-    """All mutants of a source text, in the order of its lines; none that is the same text."""
+    """Returns all mutants of a source text, in the order of its lines. No mutant is the same text."""
     code = blanked(text)
     lines, codes = text.split("\n"), code.split("\n")
     found, before = [], ";"

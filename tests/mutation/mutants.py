@@ -7,12 +7,12 @@
     mutants.py --mutant FILE:LINE:TEXT   one mutant: that line with the text in its place
     mutants.py --selftest                checks the changes on small texts
 
-One line of one source is changed (changes.py), that source, with those that the build tree compiles
+One line of one source is changed (changes.py). That source, with those that the build tree compiles
 together with it, is compiled as its compile_commands.json says, and linked before the archives with the
-objects of the room's tests: its symbols then stand for those of the archive. Nothing is written into the build tree. A mutant is
-killed where a test fails, the program ends otherwise than by itself or takes too long; one that does
-not compile is drawn anew. Those of equivalent.txt change nothing that could be seen, and are counted
-apart. The same seed draws the same mutants of the same sources, by any number of jobs."""
+objects of the room's tests. Its symbols then replace those of the archive. Nothing is written into the
+build tree. A mutant is killed if a test fails, or if the program crashes or takes too long. A mutant
+that does not compile is drawn anew. The mutants of equivalent.txt change nothing that could be seen,
+and are counted apart. The same seed draws the same mutants of the same sources, for any number of jobs."""
 
 import argparse
 import concurrent.futures
@@ -37,19 +37,19 @@ import changes
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOMS = ["format", "judge", "abft", "gate", "fault", "machine"]
-# Of the tests, for --tests-filter: what only drives other programs, which have no mutant in them.
+# Excludes tests that only drive other programs, which have no mutant in them (for --tests-filter).
 NOT_THESE = "-Runner.*"
 MEMORY = 8 << 30
 
 
 class Build:
-    """What a build tree says about compiling a source and linking a room's tests."""
+    """Describes how a build tree compiles a source and links a room's tests."""
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory).resolve()
         commands = json.loads((self.directory / "compile_commands.json").read_text())
         self.commands = {entry["file"]: entry for entry in commands}
-        # Of sources that are compiled together: the file that includes them.
+        # For each source that is compiled together with others, the file that includes them.
         self.together = {}
         for file in self.commands:
             if "/Unity/" in file:
@@ -115,8 +115,8 @@ def candidates(root, rooms, seed):
 
 
 def equivalents(path=HERE / "equivalent.txt"):
-    """The mutants that change nothing: {(file, line as it is, line as changed): reason}. A block of
-    four lines each: the file, - the line, + the changed one, and the reason."""
+    """Returns the mutants that change nothing, as {(file, line as it is, line as changed): reason}. Each
+    block has four lines: the file, - the line, + the changed line, and the reason."""
     known = {}
     if path.exists():
         text = "\n".join(l for l in path.read_text().splitlines() if not l.startswith("#"))
@@ -142,9 +142,9 @@ def listed(text):
 
 
 def durations(build, program, path, longest):
-    """How long each unmutated test takes: read from `path`; what is not there is measured, and written
-    there. Tests that are no more are left out. Where only the program's objects are there, those of `path`
-    are its tests."""
+    """Returns how long each unmutated test takes. The times are read from `path`. Missing ones are measured
+    and written there. Tests that no longer exist are left out. If only the program's objects exist, and not
+    the program, its tests are those of `path`."""
     known = json.loads(path.read_text()) if path and path.exists() else {}
     if program in known and not (build.directory / program).exists():
         return {name: seconds for name, seconds in known[program].items() if seconds <= longest}
@@ -172,8 +172,8 @@ def durations(build, program, path, longest):
 
 
 def phases(times, refused):
-    """The tests in three parts, the quickest ways to see most first: one instance of each test, where
-    that is quick; the other quick ones; the slow ones. Each as (names, seconds)."""
+    """Returns the tests in three parts, each as (names, seconds), so that the quickest ways to see most come
+    first: one quick instance of each test, the other quick ones, and the slow ones."""
     first = {}
     for name in sorted(times, key=times.get):
         if not any(matches(name, pattern) for pattern in refused):
@@ -195,7 +195,7 @@ def limited():
 
 
 def run(command, directory, seconds, environment):
-    """(exit status or None after too long, output); what it has started ends with it."""
+    """Returns (exit status or None after too long, output). Processes that the command started end with it."""
     with open(directory / "output", "w+b") as output:
         process = subprocess.Popen(command, cwd=directory, stdout=output, stderr=output,
                                    stdin=subprocess.DEVNULL, env=environment, preexec_fn=limited,
@@ -220,7 +220,7 @@ def programs_of(options, room):
 
 
 def parts_of(build, options, room):
-    """What is run for a mutant of a room, one after the other: (program, names of tests, seconds)."""
+    """Returns what is run for a mutant of a room, in order: (program, names of tests, seconds)."""
     refused = options.tests_filter.lstrip("-").split(":")
     return [(program, names, seconds) for program in programs_of(options, room)
             for names, seconds in phases(
@@ -387,7 +387,7 @@ def draw_all(options):
 
 
 def one_mutant(options):
-    """Whether the tests see one line changed by hand."""
+    """Prints whether the tests kill one line changed by hand. Returns the exit code, 0 if they do."""
     name, line, after = options.mutant.split(":", 2)
     build = Build(options.build)
     path = build.root / name

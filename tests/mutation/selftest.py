@@ -63,7 +63,7 @@ def run():
         assert made == set(expected), f"{line}: {sorted(made ^ set(expected))}"
         assert all(m.line == 2 and m.before == line for m in found)
     assert not changes.mutants_of("#include <a>\nnamespace a {\nextern int b;\nenum C { kD = 3 };\n}\n")
-    # Of a table, the constants alone.
+    # In a table, only the constants are changed.
     table = changes.mutants_of('constexpr Row kRows[] = {\n    {.name = "a1", .bits = 4 + b,\n};\n')
     assert [(m.kind, m.after[-13:-1]) for m in table] == [
         ("table", ".bits = 5 + b"[:12]), ("table", ".bits = 3 + b"[:12])] or len(table) == 2, table

@@ -119,10 +119,10 @@ Drawn drawn(const Operator& op, std::uint64_t seed, Random& random) {
   return made;
 }
 
-// What of a case decides whether a machine's result of it is right, and can be judged.
+// Properties of a case that decide if a machine's result is right and can be judged.
 struct Sizes {
   double largest = 0;  // magnitude of an operand
-  double longest = 1;  // extent, so that a sum has at most so many terms
+  double longest = 1;  // extent, and so the largest number of terms in a sum
   double limit =
       max_finite(format_named("float32"));  // of the narrowest format that a machine may compute in
 };
@@ -148,9 +148,9 @@ Sizes sizes_of(const Case& c) {
   return sizes;
 }
 
-// Whether no step of the operator leaves the range of the arithmetic, whatever a machine computes
-// in: where one does, a machine's result is not right. NaN has no right result on machines that
-// make 0 of it.
+// True if no step of the operator leaves the range of the arithmetic, whatever a machine computes
+// in. If a step does, a machine's result is not right. A golden result with NaN has no right result
+// on machines that turn NaN into 0.
 bool stays_in_range(const Case& c) {
   const Sizes sizes = sizes_of(c);
   double most = sizes.largest * sizes.largest * sizes.longest;
@@ -161,8 +161,8 @@ bool stays_in_range(const Case& c) {
   return most <= sizes.limit / 2;
 }
 
-// Whether a quarter of the golden result is 0 or subnormal in the output's dtype: of such results
-// `untrusted` is an honest answer.
+// True if a quarter of the golden result is 0 or subnormal in the output's dtype. For such a
+// result, `untrusted` is an honest answer.
 bool is_mostly_tiny(const Case& c) {
   const std::vector<double> golden = c.output().golden->view().values();
   const double least = output_format(c).is_float() ? min_normal(output_format(c)) : 1;
@@ -171,14 +171,14 @@ bool is_mostly_tiny(const Case& c) {
   return 4 * tiny >= static_cast<std::ptrdiff_t>(golden.size());
 }
 
-// Whether a machine makes 0 of subnormal operands, or of results of them, by its definition.
+// True if the machine is defined to turn subnormal operands, or subnormal results, into 0.
 bool flushes(const Case& c, const Machine& machine, const std::string& distribution) {
   if (distribution != "subnormals") return false;
   return (machine.name == "cdna2" && (c.op == "attention" || is_product(c))) ||
          (machine.name == "ascend910b" && c.op == "tanh");
 }
 
-// What a machine computes, and the commands that judge it.
+// A machine's result, and the commands that judge it.
 struct RightResult {
   Case c;
   Tensor output;

@@ -71,9 +71,9 @@ TEST(Accumulation, EveryMachineIsWithinItsBound) {
   EXPECT_GT(products, 400);
 }
 
-// Machines that flush subnormals have bounds too: products, sums and factors about the smallest
-// normal, where flushes are most of the error, and machines without flushes would not be within
-// what the others may do.
+// Machines that flush subnormals have bounds, too. Products, sums and factors are near the smallest
+// normal, so that flushes are most of the error. The bounds of the same machines without flushes
+// would be too small.
 TEST(Accumulation, MachinesThatFlushAreWithinTheirBound) {
   int moved = 0;
   for (const char* unit :
@@ -85,7 +85,8 @@ TEST(Accumulation, MachinesThatFlushAreWithinTheirBound) {
         if (!f.is_float()) continue;
         for (const std::int64_t k : {1, 16, 70}) {
           Case c = product(d.input, k, 12, true, static_cast<std::uint64_t>(k));
-          // a about its smallest normal; b so that products are about float32's, where it reaches.
+          // `a` is near its smallest normal. `b` makes the products near float32's, if its range
+          // allows.
           const double a = 8 * min_normal(f), b = std::max(0x1p-126 / a, 0x1p-10);
           for (const auto& [name, scale] : {std::pair{"a", a}, std::pair{"b", b}}) {
             std::vector<double> values = c.inputs[name].view().values();
@@ -104,7 +105,8 @@ TEST(Accumulation, MachinesThatFlushAreWithinTheirBound) {
   EXPECT_GT(moved, 20);
 }
 
-// It is no loose bound either: some machine's sums come near it, and a dropped product is seen.
+// The bound is not loose either: some machine's sums come near it, and a dropped product is
+// detected.
 TEST(Accumulation, IsNotVacuous) {
   const Machine& hopper = machine_named("hopper");
   double worst = 0;
@@ -121,9 +123,9 @@ TEST(Accumulation, IsNotVacuous) {
   EXPECT_EQ(judged(c, broken, accumulation_bounds(c, hopper)).misses, 1);
 }
 
-// The accumulator starts at 0 after each promotion, and so do the units that a chunk may cut. Sums
-// that are never promoted are outside that bound where K is large and the products have one sign.
-// Right results are within it.
+// The accumulator starts at 0 after each promotion, and so do the units that a chunk may cut. If K
+// is large and the products have one sign, sums that are never promoted exceed that bound. Right
+// results do not.
 TEST(Accumulation, OfPromotedSumsFindsWhereNoneWasPromoted) {
   const Machine& hopper = machine_named("hopper");
   int found = 0, tails = 0, all = 0;
@@ -158,7 +160,7 @@ TEST(Accumulation, OfPromotedSumsFindsWhereNoneWasPromoted) {
   EXPECT_GE(found, 9);
 }
 
-// By hand: K = 32 in chunks of 16, float32 rounded to nearest; 2 roundings of S = 32 * 3.
+// By hand: K = 32 in chunks of 16 and float32 rounded to nearest give 2 roundings of S = 32 * 3.
 TEST(Accumulation, ByHand) {
   Case c;
   c.name = "m";

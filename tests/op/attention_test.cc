@@ -40,7 +40,7 @@ Case attention(const char* dtype, const Shape& q, std::int64_t keys, std::uint64
 }
 
 TEST(AttentionTest, ByHand) {
-  // q = 0: every key weighs the same.
+  // With q = 0, every key has the same weight.
   Case c = operation("attention", {{"q", values("float32", {2, 2}, {0, 0, 0, 0})},
                                    {"k", values("float32", {3, 2}, {1, 2, 3, 4, 5, 6})},
                                    {"v", values("float32", {3, 1}, {3, 6, 12})}});
@@ -90,8 +90,8 @@ TEST(AttentionTest, TheReferenceIsPlainLoopsInLongDouble) {
   }
 }
 
-// The weights and their sum are found many at a time, where their rounding is sure; here they are
-// found one by one. Query and keys are numbers, the query 1.
+// The code computes many weights and their sum at a time if their rounding is sure. This test
+// computes them one by one. The query and the keys are single numbers, and the query is 1.
 TEST(AttentionTest, TheReferenceIsOneKeyAfterTheOther) {
   Random random(12, 0);
   for (int kind = 0; kind < 8; ++kind) {
@@ -292,8 +292,8 @@ TEST(AttentionTest, TolerancesAcceptTheMachines) {
   }
 }
 
-// CDNA2's matrix unit is CDNA1's, but takes subnormal operands for 0: here small weights of
-// float16, and small v.
+// CDNA2's matrix unit is CDNA1's, but takes subnormal operands as 0. Here these are small weights
+// of float16, and small v.
 TEST(AttentionTest, BoundsKnowWhatAUnitFlushes) {
   for (const std::int64_t tile : {0, 32}) {
     Case weights = attention("float16", {2, 40, 32}, 100, 811, 6);

@@ -1,5 +1,5 @@
-// The bounds of sums whose case does not say its order hold in any order; golden means are rounded
-// once.
+// If a case does not give the order of a sum, its bounds hold for any order. Golden means are
+// rounded once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST(BoundsOfOrders, ASequentialSoftmaxIsWithinTheBoundOfAnyOrder) {
   }
 }
 
-// Where the roundings of any order come to more than the sum, there is a bound still.
+// There is still a bound if the roundings of any order come to more than the sum.
 TEST(BoundsOfOrders, LongFloat16SumsHaveABound) {
   for (const char* op : {"reduce_sum", "reduce_mean", "softmax", "layernorm", "rmsnorm"}) {
     const Case c = operation(op, {{"x", random_tensor("float16", {2, 5000}, 8, 0.05)}},

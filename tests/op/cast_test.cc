@@ -39,7 +39,8 @@ std::vector<std::int64_t> as_int64(const Tensor& x) {
   return list;
 }
 
-// All codes of a narrow format; of a wide one random bits and values near the targets' ties.
+// Returns all codes of a narrow format. For a wide one, returns random bits and values near the
+// targets' ties.
 Tensor sources(const Format& f, bool with_nan) {
   std::vector<std::uint64_t> codes;
   if (f.bits <= 12) {
@@ -154,7 +155,7 @@ TEST(CastTest, OverflowIsThePolicys) {
     EXPECT_TRUE(std::isnan(ieee[2]));
     EXPECT_EQ(ieee[3], 65504);
   }
-  // The machine's own policy, where the case has none.
+  // The machine's own policy holds if the case has none.
   Case c = cast(0);
   c.attributes.erase("saturate");
   EXPECT_EQ(on("ascend910b", c)[0], 65504);

@@ -130,7 +130,7 @@ TEST(DeformRoiPoolTest, MeetsItsTolerance) {
   }
 }
 
-// Where a sample may jump to 0 nothing can be promised.
+// No tolerance can be promised if a sample may jump to 0.
 TEST(DeformRoiPoolTest, NoToleranceAtAnEdge) {
   // The middle of a roi from -1 to 0, half a pixel up.
   Case c = pool(values("float32", {1, 1, 2, 2}, {1, 2, 3, 4}),

@@ -250,8 +250,8 @@ TEST(FunctionTest, GeluByTheNormalDistribution) {
   EXPECT_NEAR(approximate[1], -0.0454023, 1e-7);
 }
 
-// What MindSpore's documentation prints for GELU on Ascend (mint.nn.functional.gelu). x / (1 +
-// exp(-2 u)) is what gives -3.1e-21 for -8: 1 + tanh(u) would be 0.
+// Values that MindSpore's documentation prints for GELU on Ascend (mint.nn.functional.gelu). x / (1
+// + exp(-2 u)) gives -3.1e-21 for -8. With 1 + tanh(u) the result would be 0.
 TEST(FunctionTest, GeluOnAscendAsPublished) {
   const Tensor x = values("float32", {-1, 4, -8, 2, -5, 9});
   const double published[] = {-1.58808023e-01, 3.99992990,      -3.10779147e-21,
@@ -416,7 +416,7 @@ TEST(FunctionTest, TolerancesAcceptTheMachines) {
             for (double& v : list) v = std::abs(v) + 0x1p-20;
             x = Tensor::from_values(x.format(), x.shape(), list);
           }
-          // exp's finite results alone: overflow is the machine's own doing.
+          // Only finite results of exp: how overflow ends depends on the machine.
           if (op == std::string("exp") && scale > 4) continue;
           for (const char* approximate : {"none", "tanh"}) {
             Case c = operation(op, {{"x", x}}, {{"output_dtype", std::string(output)}});
@@ -437,7 +437,8 @@ TEST(FunctionTest, TolerancesAcceptTheMachines) {
   }
 }
 
-// The documented error of a machine's functions, where one is named; else the largest of all.
+// The documented error of the named machine's functions, or the largest of all machines if no
+// machine is named.
 TEST(FunctionTest, TolerancesAreTheMachines) {
   const auto rtol_on = [](const Case& c, const char* machine) {
     return derived_tolerance(c, machine == nullptr ? nullptr : &machine_named(machine)).rtol;
@@ -464,7 +465,7 @@ TEST(FunctionTest, TolerancesAreTheMachines) {
               rtol_on(operation("exp", {{"x", values("float64", {1})}}), "ascend910b");
             }),
             "the vector unit of ascend910b takes float16, bfloat16, float32, not float64");
-  // Where exp(-x) overflows, IEEE arithmetic gives 0 and not a part of x.
+  // If exp(-x) overflows, IEEE arithmetic gives 0 and not a part of x.
   const Case silu = operation("silu", {{"x", values("float32", {-1e30, 1})}});
   EXPECT_LT(derived_tolerance(silu, &machine_named("hopper")).atol, 1e-36);
   EXPECT_GT(derived_tolerance(silu, &machine_named("ascend910b")).atol, 1e-9);
@@ -480,15 +481,15 @@ TEST(FunctionTest, TolerancesOfFastFunctions) {
             "rtol, atol: exp in float32 within 2 + floor(1.173 |x|) ulps (cuda_fast); without "
             "overflow");
   EXPECT_NEAR(derived_tolerance(c).rtol, t.rtol, 0);
-  // Of the others no faster ones are known.
+  // No faster functions of the other machines are known.
   EXPECT_NEAR(derived_tolerance(c, &machine_named("ascend910b")).rtol, 3 * 0x1p-24, 1e-12);
   c.op = "log";
   EXPECT_GE(derived_tolerance(c, &machine_named("hopper")).atol, std::exp2(-21.41));
-  c.op = "rsqrt";  // of which CUDA has no faster one
+  c.op = "rsqrt";  // CUDA has no faster rsqrt
   EXPECT_NEAR(derived_tolerance(c, &machine_named("hopper")).rtol, 5 * 0x1p-24, 1e-12);
 }
 
-// What it must not accept: sigmoid in float16 by a table of 8 bits.
+// The tolerance must reject sigmoid in float16 by a table of 8 bits.
 TEST(FunctionTest, TolerancesRejectACoarseTable) {
   const Case c = operation("sigmoid", {{"x", random_tensor("float16", {500}, 8)}});
   const DerivedTolerance t = derived_tolerance(c);

@@ -208,7 +208,7 @@ TEST(GenerateTest, ScaledProductsInEveryScaling) {
       recipe.attributes["scales"] = std::string("power_of_two");
       recipe.distribution = parse_distribution("lognormal,sigma=1.5");
       const Case c = generate_case("scaled_matmul", recipe);
-      // What is quantized is near what was drawn: its product, too.
+      // The quantized operands are near the drawn ones, and so is their product.
       Case wide;
       wide.name = "wide";
       wide.op = "matmul";
@@ -275,8 +275,8 @@ TEST(GenerateTest, RegionsLieAtWholeNumbersInsideTheImage) {
             "numbers; give rois a distribution");
 }
 
-// Why regions lie at whole numbers: there a second rounding moves samples across a pixel (7 bins,
-// scale 1/16: some 115 in a million), and between whole numbers it hardly ever does.
+// The reason why regions lie at whole numbers. There, a second rounding moves samples across a
+// pixel (7 bins, scale 1/16: some 115 in a million). Between whole numbers it hardly ever does.
 TEST(GenerateTest, RegionsAtWholeNumbersFlipPixels) {
   const auto flips_in_a_million = [](const char* distribution) {
     Recipe recipe;
@@ -343,8 +343,8 @@ TEST(GenerateTest, Refuses) {
             "a case's seed must be below 2^63, not 18446744073709551615");
 }
 
-// What a fresh machine computes is within what is derived, or nothing is: at the ends of the range,
-// where roundings are no longer relative.
+// At the ends of the range, where roundings are no longer relative: what a fresh machine computes
+// is within the derived tolerance, or no tolerance is derived.
 TEST(GenerateTest, DerivedTolerancesHoldAtTheEnds) {
   struct Way {
     const char *op, *dtype, *distribution;

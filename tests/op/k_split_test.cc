@@ -1,4 +1,4 @@
-// How matmul goes through K and rounds its result, where that is not the usual way.
+// Unusual ways in which matmul goes through K and rounds its result.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -137,7 +137,8 @@ TEST(MatmulTest, TheMachineRoundsAsItsModel) {
 }
 
 TEST(MatmulTest, TheBiasStartsTheAccumulator) {
-  // Added at the end, 2^24 + 1 + 1 would be 2^24 + 2; started from, each 1 is lost.
+  // 2^24 + 1 + 1 is 2^24 + 2 if the bias is added at the end. If the sum starts with it, each 1 is
+  // lost.
   Case c = matmul(
       Tensor::from_values(format_named("float32"), {1, 5}, std::vector<double>{1, 0, 0, 0, 1}),
       Tensor::from_values(format_named("float32"), {5, 1}, std::vector<double>(5, 1.0)));
@@ -257,7 +258,8 @@ TEST(MatmulTest, ComputeDtype) {
             "rounded to tfloat32, hfloat32 or bfloat16");
 }
 
-// Parts of K, each from 0, added in float32; promotion every so many terms inside them.
+// Parts of K, each summed from 0, are added in float32. Inside a part, the sum is promoted every
+// few terms.
 TEST(MatmulTest, SplitAndPromotedSums) {
   const DotModel& model = dot_model(machine_named("hopper"), format_named("float8_e4m3fn"));
   Case c = matmul(random_tensor("float8_e4m3fn", {3, 300}, 41),
@@ -290,8 +292,8 @@ TEST(MatmulTest, SplitAndPromotedSums) {
   EXPECT_EQ(error_of([&] { emulate(c, exact()); }), "case t: split_k is -1, below 0");
 }
 
-// The same to the bit where the accumulator starts at a bias or at a zero of either sign, and where
-// every product is a zero: parts start at +0, a whole sum at what is there.
+// The results are the same to the bit if the accumulator starts at a bias or at a zero of either
+// sign, and if every product is a zero. Parts start at +0, and a whole sum starts at the bias.
 TEST(MatmulTest, SplitSumsStartWhereTheyShould) {
   const std::int64_t m = 4, n = 6, k = 70;
   const std::vector<double> bias = {0.0, -0.0, 1.5, -0x1p14, 0x1p30, -0x1p-140};
@@ -363,15 +365,15 @@ TEST(MatmulTest, SplitSumsStartWhereTheyShould) {
   EXPECT_GT(negative_zeros, 0);
 }
 
-// Where the machine says that a bias goes in.
+// The bias enters first or last, as the machine says.
 TEST(MatmulTest, TheBiasFirstOrLast) {
   Case c =
       matmul(Tensor::from_values(format_named("float16"), {1, 1}, std::vector<double>{0x1p-12}),
              Tensor::from_values(format_named("float16"), {1, 1}, std::vector<double>{0x1p-12}));
   c.attributes["output_dtype"] = "float32";
   c.inputs["bias"] = Tensor::from_values(format_named("float32"), {1}, std::vector<double>{1.0});
-  // 1 + 2^-24: a tie. Truncated in the accumulator, or to even in the end: 1. Just above it
-  // differs.
+  // 1 + 2^-24 is a tie: truncation in the accumulator and rounding to even at the end both give 1.
+  // Just above the tie they differ.
   c.inputs["a"] =
       Tensor::from_values(format_named("float16"), {1, 1}, std::vector<double>{0x1.8p-12});
   EXPECT_EQ(element(emulate(c, machine_named("hopper")), 0), 1 + 0x1p-23);  // rounded to nearest
@@ -575,8 +577,8 @@ TEST(MatmulErrorTest, ShapesAndParameters) {
             "case t: matmul needs the input 'a'; its inputs are b");
 }
 
-// Results of more elements than one range of threads: whatever the number of threads, and as the
-// last rows give alone.
+// Results with more elements than one range of threads. They do not depend on the number of
+// threads, and the last rows computed separately are the same.
 TEST(LargeMatmul, IsTheSameByAnyThreadsAndInParts) {
   constexpr std::int64_t kM = 270, kN = 260, kK = 8, kLast = 5;
   for (const char* machine : {"exact", "ascend910b", "hopper"}) {

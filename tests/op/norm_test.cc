@@ -76,8 +76,8 @@ TEST(NormTest, ByHand) {
   }
 }
 
-// Float16 steps by hand. softmax of 1, 0: exp(-1) = 0.36791992, the sum 1401 / 1024 = 1.36816406,
-// quotients 0.73095703 and 0.26892090 (550.75 / 2048 -> 1101.5 / 4096 ties).
+// Float16 steps by hand: softmax of 1 and 0. exp(-1) = 0.36791992 and the sum is 1401 / 1024 =
+// 1.36816406. The quotients are 0.73095703 and 0.26892090 (550.75 / 2048 -> 1101.5 / 4096 ties).
 TEST(NormTest, SoftmaxInFloat16ByHand) {
   const auto y = on("ascend910b", operation("softmax", {{"x", values("float16", {1, 0})}}));
   const Format& half = format_named("float16");

@@ -63,7 +63,7 @@ TEST(OperatorsTest, RunOnEveryMachine) {
 // assay's own rows, before any test of this program registers others, which may keep their NaN.
 const std::size_t kOwnOperators = operators().size();
 
-// Processors disagree about the sign of infinity less infinity; results do not.
+// Processors disagree about the sign of infinity minus infinity, but results must not.
 TEST(OperatorsTest, NansArePositiveButOfConversions) {
   std::set<std::string> made;
   const auto look = [&](const Operator& op, const Tensor& result, std::string_view machine) {
@@ -165,7 +165,8 @@ TEST(DerivedToleranceTest, IntegersAreExactAndOthersHaveNoRule) {
             "case t: no tolerance can be derived for conv2d with float16 results");
 }
 
-// What a NaN or infinity reaches the judge settles, so that it has no part in the tolerance.
+// The judge decides on elements that a NaN or infinity reaches, so they have no part in the
+// tolerance.
 TEST(DerivedToleranceTest, LeavesOutWhatIsNotFinite) {
   const auto tolerance = [](double second) {
     return derived_tolerance(matmul(
@@ -177,7 +178,7 @@ TEST(DerivedToleranceTest, LeavesOutWhatIsNotFinite) {
   }
 }
 
-// What it is for: a machine that computes as it should is never out of tolerance.
+// Expects that a machine that computes correctly is never out of tolerance.
 void expect_within(const Case& c, const char* what) {
   const DerivedTolerance t = derived_tolerance(c);
   const auto out = emulate(c, machine_named("ascend910b")).view().values();

@@ -245,7 +245,7 @@ TEST(DequantizeTest, Rounds) {
       HasSubstr("scale is float64; scales are float32"));
 }
 
-// What a case promises of its scales is held to.
+// The scales must be as the case promises.
 TEST(DequantizeTest, ScalesThatAreNoPowersOfTwoAreRefusedWhereTheyArePromised) {
   Case c = operation("dequantize",
                      {{"x", values("float8_e4m3fn", {1, 3}, {1, 2, 3})},

@@ -379,7 +379,7 @@ TEST(ReduceTest, PlanErrors) {
             "float64");
   EXPECT_EQ(error({{"order", lanes}, {"lanes", std::int64_t{1} << 40}}),
             "case t: lanes is 1099511627776, above 65536");
-  // Of another operator they are no parameters.
+  // Other operators do not have these parameters.
   EXPECT_THAT(error_of([&] {
                 on("hopper", operation("softmax", {{"x", x}}, {{"order", std::string("lanes")}}));
               }),

@@ -1,5 +1,5 @@
-// A team's own operators: what may be registered, what then knows them, and what their results are
-// held to.
+// A team's own operators: which may be registered, who then knows them, and the checks of their
+// results.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ Tensor run_twice(const Call& call) {
                              doubled(call.test_case));
 }
 
-// How often a reference was asked.
+// The number of calls of a reference.
 int asked = 0;
 
 Tensor twice_reference(const ReferenceCall& call) {
@@ -45,8 +45,8 @@ void generate_twice(const Recipe& recipe, Case& c) {
   c.inputs["a_scale"] = Tensor::from_values(format_named("float64"), {}, std::vector<double>{1});
 }
 
-// The table is the program's: each test has an operator of its own, for it may be the first to ask
-// or not.
+// The whole program shares one table. So each test has an operator of its own, because any test may
+// be the first to use the table.
 Operator twice(std::string_view name) {
   return {.name = std::string(name),
           .inputs = {{.name = "x", .shape = "(...)"}, {.name = "a_scale"}},
@@ -222,7 +222,7 @@ TEST(RegisterTest, AResultOfAnotherShapeIsRefused) {
               "[2, 3]");
   }
   EXPECT_EQ(emulate(case_of("twice_flat", "float16", {6}), machine_named("ascend910b")).size(), 6);
-  // What the case carries is what counts, and no reference is computed.
+  // The golden result that the case carries decides, and no reference is computed.
   asked = 0;
   c.output().golden = Tensor(format_named("float64"), {3, 2});
   EXPECT_EQ(error_of([&] { emulate(c, machine_named("ascend910b")); }),

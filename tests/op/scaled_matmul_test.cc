@@ -247,7 +247,7 @@ Case with_losses(std::int64_t m, std::int64_t n, std::int64_t k) {
   return c;
 }
 
-// Within the bounds, and not within half of them: they are no empty promise.
+// Errors are within the bounds but not within half of them, so the bounds are not loose.
 TEST(ScaledMatmulTest, MeetsItsBounds) {
   double worst = 0;
   for (const char* machine : {"hopper", "ada"}) {

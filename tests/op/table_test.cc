@@ -1,5 +1,5 @@
-// What every row of the table must have, and what follows from its data alone: defaults, refusals,
-// and the tables of the pages under docs/operators.
+// Every row of the table is complete, and what follows only from its data is right: defaults,
+// refusals, and the tables of the pages under docs/operators.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ const Operator& registered_row() {
     };
     row.reference = [](const ReferenceCall& call) {
       const Case& c = call.test_case;
-      // What a case leaves out is what the row says.
+      // The row gives the values that a case leaves out.
       std::vector<double> values = c.input("x").view().values();
       for (double& v : values) {
         v = word_of(c, "mode") == "fancy" || flag_of(c, "loud") || integer_of(c, "count") != 3 ||
@@ -255,7 +255,7 @@ TEST(OperatorTable, ANeededParameterIsAskedFor) {
   EXPECT_EQ(needing, (std::set<std::string>{"cast", "quantize", "deform_roi_pool"}));
 }
 
-// A sum of K terms takes all parts of a machine; other operators say why they have no such bound.
+// A machine's model bounds a sum of K terms. Other operators explain why they have no such bound.
 TEST(OperatorTable, ElementBoundsAreTheRows) {
   for (const Operator* op : rows()) {
     const Case c = small_case(*op);
@@ -344,8 +344,8 @@ TEST(OperatorTable, RowsThatContradictThemselvesAreNotRegistered) {
 // -- The pages
 // -------------------------------------------------------------------------------------
 
-// What stands between the marks "<!-- operators: NAMES -->" and "<!-- end -->" of a page. The
-// operators of one such place have the same parameters.
+// The table between the marks "<!-- operators: NAMES -->" and "<!-- end -->" of a page. The
+// operators of one such table have the same parameters.
 std::string page_table(const std::vector<std::string>& names) {
   std::string out = "\n| operator | computes | inputs |\n| --- | --- | --- |\n";
   const auto cell = [](const std::string& text) {

@@ -37,8 +37,8 @@ inline std::vector<double> on(const char* machine, const Case& c) {
   return emulate(c, machine_named(machine)).view().values();
 }
 
-// The number of elements of the machine's result outside the case's own tolerance of the golden
-// one; 0 where there is none because a result leaves the range of the unit.
+// Returns how many elements of the machine's result are outside the case's own tolerance of the
+// golden result. Returns 0 if there is no tolerance because a result leaves the range of the unit.
 inline int outside_tolerance(const Case& c, const char* machine) {
   const auto out = on(machine, c), golden = golden_result(c).view().values();
   DerivedTolerance t{0, 0, ""};

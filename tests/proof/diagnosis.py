@@ -77,7 +77,7 @@ def judge(tool, folder, made):
 
 
 def in_batches(tool, plants, batch=400):
-    """Judges so many at a time, to need little memory. Yields (plant, entry); operands are dropped after that."""
+    """Judges `batch` plants at a time to save memory. Yields (plant, entry), and then drops the operands."""
     with tempfile.TemporaryDirectory() as folder:
         waiting = []
         for one in plants:

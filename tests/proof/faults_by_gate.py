@@ -7,8 +7,8 @@
 
 Prints Markdown tables: all plants by operator and gate, and each kind of fault by gate. A cell is caught/planted; a
 number of outcomes that are `untrusted` (neither passed nor caught) follows in brackets. Rows *right* are the controls:
-up to three right evaluations of the same operands, for which the cell is failed/judged. What a gate catches counts only
-beside what it says of these. The CSV file has a line for each plant, with each gate's outcome.
+up to three right evaluations of the same operands, for which the cell is failed/judged. Read the faults that a gate
+catches together with its outcomes for these controls. The CSV file has a line for each plant, with each gate's outcome.
 
 With --check, the exit code is 1 if a gate catches fewer faults of an operator than the committed table of this seed
 says, or fails more controls: docs/evidence/faults.csv (by docs/make_faults.py), and faults_seed_N.csv (by --csv) for
@@ -18,7 +18,7 @@ Gates, each `assay gate` on dataset files that this script writes, with no other
   - `default`: the case has its operands, so its operator's own bound decides;
   - `golden only`: the same without operands;
   - `--standard expected_error`, `torch`, `triton_ascend`;
-  - `--abft`: the checksums alone, of matmul and attention.
+  - `--abft`: only the checksums of matmul and attention.
 The plants are those of planted_faults.py, whose oracle decides what is wrong. The environment variable ASSAY_PROOF_SEED
 draws other data."""
 import collections

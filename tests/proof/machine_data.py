@@ -134,7 +134,7 @@ def vector_lines(kind):
             top = 1.5 if op == "reduce_mean" else 2  # the sum of a mean stays in range, other results need not
             words = f"uniform,low=0,high={largest / n * top:.4g}" if kind == "near_overflow" else spread[kind]
             yield f"{op} --dtype {dtype} --shape 9,{n} --distribution {words} --parameter axis=-1", f"{op}/{dtype}"
-        x = {"near_overflow": "uniform,low=80,high=88"}.get(kind) or spread[kind]  # exp alone would overflow
+        x = {"near_overflow": "uniform,low=80,high=88"}.get(kind) or spread[kind]  # a plain exp would overflow
         yield f"softmax --dtype {dtype} --shape 5,150 --distribution {x}", f"softmax/{dtype}"
         # Squares and their sum must stay in range: of float16 on a unit that computes in float16 it is 65504.
         x = {

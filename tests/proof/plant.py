@@ -160,6 +160,6 @@ def generator(*words):
 
 
 def claims(dtype, **attributes):
-    """Parameters of a case. Of float16 operands it says that they are widened: a unit that computes in float16 is right
-    otherwise, and a fault such as statistics in float16 would be none."""
+    """Returns parameters of a case. For float16 operands they say that the operands are widened. Otherwise a unit that
+    computes in float16 would be right, and a fault such as statistics in float16 would not be a fault."""
     return {**attributes, "compute_dtype": "float32"} if dtype == "float16" else attributes

@@ -2,7 +2,7 @@
 
 The table KINDS was written before anybody looked at how assay decides what it names. A kind has the operators and
 dtypes in which it occurs, a function that changes a right result, and a regular expression. The explanation is right if
-the first cause that it names matches. Where two causes give the same elements, the expression allows both."""
+the first cause that it names matches. If two causes give the same elements, the expression allows both."""
 import dataclasses
 import typing
 
@@ -40,10 +40,10 @@ class Setting:
 @dataclasses.dataclass
 class Kind:
     name: str
-    accepts: str  # regular expression; {bit}, {row} and so on are what the plant returns
+    accepts: str  # regular expression; {bit}, {row} and so on stand for words of the plant
     settings: list  # "op operand out", from which seeds take turns
     plant: typing.Callable  # (setting, generator) -> values, or (values, words of the expression)
-    standard: str = ""  # the gate's own choice where it is empty
+    standard: str = ""  # the gate's own choice if this is empty
     square: bool = False
     shape: typing.Callable = None  # changes (M, K, N)
 

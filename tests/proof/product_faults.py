@@ -115,10 +115,10 @@ def exponents(a, b):
 
 
 def fp8_unit(terms, scale, chunk=32, bits=13, promote=0):
-    """Sums as a Hopper tensor core does (docs/machines.md): the terms of a chunk and the accumulator are cut to `bits`
-    bits below the largest exponent, added, and the sum is cut to `bits` mantissa bits. `scale` holds the exponents of
-    the terms. With `promote`, a partial sum of so many terms is added to a float32. The results are, bit for bit, those
-    of `assay emulate --machine hopper`.
+    """Sums as a Hopper tensor core does (docs/machines.md). The terms of a chunk and the accumulator are cut to `bits`
+    bits below the largest exponent and added, and the sum is cut to `bits` mantissa bits. `scale` holds the exponents
+    of the terms. If `promote` is not 0, a partial sum of `promote` terms is added to a float32. The results are, bit
+    for bit, those of `assay emulate --machine hopper`.
     """
     total, part = np.zeros(terms.shape[:-1], F32), np.zeros(terms.shape[:-1])
     for start in range(0, terms.shape[-1], chunk):

@@ -59,7 +59,7 @@ def quantizers(size):
 
 
 def affine_quantizers(size):
-    """Codes with a zero point: an operator that assay does not know, so the golden result alone decides."""
+    """Codes with a zero point, from an operator that assay does not know. So only the golden result decides."""
     rows, n = {"small": (4, 256), "large": (32, 1024)}[size]
     rng = generator("affine", size)
     x = rng.uniform(-1, 3, (rows, n)).astype(F32)

@@ -1,4 +1,4 @@
-"""What the programs of this folder share: their options, their tables, and how a check ends."""
+"""Shared by the programs of this folder: their options, their tables, and how a check ends."""
 import argparse
 import csv
 import os
@@ -43,7 +43,7 @@ def read_csv(path):
 
 
 def end_check(complaints, passed):
-    """Prints the complaints, or the sentence `passed` if there are none. Returns the exit code."""
+    """Prints the complaints, or the sentence `passed` if there are no complaints. Returns the exit code."""
     for complaint in complaints:
         print(complaint, file=sys.stderr)
     if not complaints:

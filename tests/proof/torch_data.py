@@ -1,10 +1,10 @@
 """Results of PyTorch's CPU kernels, kept only if an oracle says that they are right.
 
 PyTorch is optional: `available()` says whether it is there. A kernel's result is right if each element is within the
-textbook bound of a float32 evaluation, plus one rounding to the output's dtype. What is not (PyTorch 1.13 sums some
-bfloat16 products in bfloat16) is left out and counted. So is a bfloat16 result if that bound is as wide as a rounding
-to bfloat16 for most elements, as in rows of 65,536 elements: then it cannot tell whether the kernel keeps float32, and
-layer_norm of PyTorch 1.13 rounds the mean of such rows to bfloat16."""
+textbook bound of a float32 evaluation, plus one rounding to the output's dtype. Results that are not right are left
+out and counted: PyTorch 1.13 sums some bfloat16 products in bfloat16. A bfloat16 result is also left out and counted if
+the bound of most elements is as wide as a rounding to bfloat16, as in rows of 65,536 elements. Such a bound cannot tell
+whether the kernel keeps float32, and layer_norm of PyTorch 1.13 rounds the mean of such rows to bfloat16."""
 import math
 
 import numpy as np

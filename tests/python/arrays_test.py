@@ -1,5 +1,5 @@
-"""Arrays of numpy, ml_dtypes, PyTorch and others, in place. Where a package is missing its tests are
-skipped, and stand-ins hold the code to the calls that it may make."""
+"""Tests arrays of numpy, ml_dtypes, PyTorch and others, used in place. The tests of a missing package are
+skipped, and stand-ins check that the code makes only the calls that it may make."""
 import ctypes
 import pickle
 import sys
@@ -158,7 +158,7 @@ class StandInMlDtypes(TestCase):
                              "numpy has no bfloat16: install ml_dtypes, or use .bits")
 
     def test_arrays_are_known_by_the_name_of_their_dtype(self):
-        # What ml_dtypes does in C: a dtype of its own, whose scalar type has the name.
+        # ml_dtypes does this in C: it has its own dtype, whose scalar type has the name.
         class bfloat16(np.void):
             pass
         array = np.uint16([0x3f80, 0xc000]).view(np.dtype((bfloat16, "V2")))
@@ -216,9 +216,9 @@ class Torch(TestCase):
 
 
 def run_within(mebibytes, script):
-    """Runs a script that may take no more than so much address space beyond what it has at its line
-    `start()`, but for the stacks of two threads. Memory that is used tells less: on some hosts pages
-    cost none before they are written, on others the first to read them pays."""
+    """Runs a script that may take at most this much more address space than it has at its line `start()`, plus
+    the stacks of two threads. Used memory would be a worse measure: on some hosts pages cost nothing before
+    they are written, on others reading them first already does."""
     start = f"""\
 import os, resource
 import numpy as np

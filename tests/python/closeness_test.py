@@ -1,10 +1,10 @@
 """assay.compare against numpy.testing.assert_allclose and torch.testing.assert_close: the same verdict
 and the same number of mismatches, on random and adversarial pairs.
 
-Both evaluate |a - e| <= atol + rtol |e| in the arrays' own dtype, assay in float64, and exactly of
-integers. What may therefore differ is what near() counts: elements whose difference is so near the
-bound that rounding decides, or too large for the dtype; complex numbers with infinite or NaN parts, or
-with squares that are too large. Nothing else may."""
+Both evaluate |a - e| <= atol + rtol |e| in the arrays' own dtype. assay evaluates it in float64, and exactly for
+integers. So only the elements that near() counts may differ. Their difference is so near the bound that rounding
+decides, or is too large for the dtype. Or they are complex numbers with infinite or NaN parts, or with squares that
+are too large."""
 import collections
 import os
 import re
@@ -90,7 +90,7 @@ def layout(rng, array):
 
 
 def near(a, e, rtol, atol, epsilon, largest):
-    """How many elements the arithmetic of the arrays' own dtype may decide otherwise."""
+    """Returns how many elements the arithmetic of the arrays' own dtype may decide otherwise."""
     wide = "c16" if a.dtype.kind == "c" else "f8"
     x, y = a.astype(wide), e.astype(wide)
     with np.errstate(all="ignore"):
@@ -120,7 +120,7 @@ def numpy_says(a, e, rtol, atol, equal_nan):
             found = re.search(r"Mismatched elements: (\d+) / ", str(error))
             if found and not np.isnan(a).any() and not np.isnan(e).any():
                 return False, int(found[1])
-            # With NaN its message counts only what is left beside them.
+            # If there are NaN, the message counts only the other elements.
             return False, int(np.count_nonzero(~np.isclose(a, e, rtol, atol, equal_nan)))
 
 

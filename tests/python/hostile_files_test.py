@@ -1,5 +1,5 @@
-"""Reads the files of tests/datasets/make_files.py: every valid one as it was meant, and none of those
-that a reader has to refuse, with the program's own message."""
+"""Reads the files of tests/datasets/make_files.py. Every valid file is read as it was meant. A file that a
+reader has to refuse is refused with the program's own message."""
 import collections
 import hashlib
 import json

@@ -143,7 +143,7 @@ class Compare(TestCase):
         wrong = (OUT * 1.001).astype("f4")
         v = assay.compare(wrong, GOLDEN, standard="cann_l0", benchmark=third)
         self.assertEqual(v.outcome, "fail")
-        # As the gate decides, of the same case with the third party's output beside it.
+        # The gate decides the same for this case if it has the third party's output, too.
         case = Case("c", golden=GOLDEN, recorded={"npu": wrong, "gpu": third},
                     attributes={"output_dtype": "float32"})
         report = case.judge(producer="npu", standard="cann_l0", benchmark="gpu")

@@ -1,5 +1,5 @@
-"""What is written is what is read; what is refused is refused with file, object and reason, and
-leaves what was there."""
+"""Cases are read back as they were written. A refusal names the file, the object and the reason, and leaves the
+file as it was."""
 import os
 import resource
 import signal
@@ -139,7 +139,7 @@ class RoundTrips(TestCase):
         self.assertEqual([self.times_kept(timed), self.times_kept(first)], [1, 0])
 
     def times_kept(self, path):
-        """How many objects of a file say when they were changed."""
+        """Returns how many objects of a file store the time of their last change."""
         with h5py.File(path) as file:
             objects = [file.id]
             file.visititems(lambda name, item: objects.append(item.id))
@@ -187,7 +187,7 @@ class RoundTrips(TestCase):
                     if got is None:
                         continue
                     stored = raw[f"cases/{case.name}/{path}"]
-                    # Of an older version, whose strings have a fixed length.
+                    # The file was written by an older version, whose strings have a fixed length.
                     self.assertEqual(got.dtype, np.array(stored.attrs["dtype"]).astype(str).item())
                     if got.dtype in ("float64", "float32", "float16"):
                         np.testing.assert_array_equal(got.numpy(), stored[()])

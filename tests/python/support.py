@@ -1,4 +1,4 @@
-"""What the tests of the Python package share: the program, directories, every code of a format.
+"""Shared by the tests of the Python package: the program, directories, and every code of a format.
 
 The environment says where things are: PYTHONPATH the package, ASSAY the program."""
 import collections
@@ -37,8 +37,8 @@ NATIVE = {"float64", "float32", "float16", "int8", "uint8", "int16", "int32", "i
 
 
 def codes(name):
-    """Every code of a format of 16 bits and less; of a wider one the corners and a spread. Of a
-    complex one pairs of those of its parts."""
+    """Returns every code of a format of at most 16 bits. For a wider format, returns the corners and a
+    spread. For a complex format, returns pairs of codes of its parts."""
     if name in PARTS:
         parts = codes(PARTS[name])
         return parts[:len(parts) // 2 * 2].reshape(-1, 2)
@@ -59,7 +59,7 @@ def tensor(name):
 
 
 def run(*words, check=True):
-    """Runs a program; its exit status and what it said."""
+    """Runs a program. Returns its exit status and its output."""
     environment = dict(os.environ)
     if words[0] == os.environ.get("ASSAY"):
         environment.pop("LD_PRELOAD", None)  # a sanitizer's runtime, for this interpreter's module
@@ -88,7 +88,7 @@ class TestCase(unittest.TestCase):
         self.addCleanup(temporary.stop)
 
     def refusal(self, error, action, *arguments, **keywords):
-        """The message of the error that a call raises; of that type exactly."""
+        """Returns the message of the error that a call raises. The error has exactly this type."""
         with self.assertRaises(error) as caught:
             action(*arguments, **keywords)
         self.assertIs(type(caught.exception), error, caught.exception)

@@ -41,7 +41,7 @@ class Tool(TestCase):
                     self.assertEqual(got, status, said)
 
     def test_python_reads_what_the_program_wrote(self):
-        # inject writes each output anew: the same but for the lowest bit of the first element.
+        # inject writes each output again, with the lowest bit of the first element changed.
         other = self.directory / "injected.h5"
         for name in FORMATS:
             with self.subTest(name):
@@ -109,7 +109,7 @@ class Tool(TestCase):
 
 
 class Stored(TestCase):
-    """What other HDF5 programs see."""
+    """Tests how other HDF5 programs see the files."""
     VALUES = [0.0, -0.0, 1.5, -2.0, 0.25, float("inf"), float("-inf")]
     BITS = {"float16": [0, 0x8000, 0x3E00, 0xC000, 0x3400, 0x7C00, 0xFC00],
             "bfloat16": [0, 0x8000, 0x3FC0, 0xC000, 0x3E80, 0x7F80, 0xFF80],

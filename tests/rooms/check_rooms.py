@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-# A room of framework/assay/ and the rooms it stands on; it may also include what those stand on.
+# A room of framework/assay/ and the rooms that it stands on. It may also include the rooms below those.
 FRAMEWORK = {
     "base": [],
     "simd": ["base"],
@@ -57,17 +57,18 @@ HOUSE = {
     "benchmarks": ["datasets", "matchers", "tools", "tests"],
 }
 
-# Whose sources come in pairs with headers: a.cc beside a.h, which declares what others use of it.
+# In these, sources come in pairs with headers: a.cc beside a.h, which declares what others use of
+# it.
 PAIRED = {"framework", "datasets", "matchers"}
 
 # These may include every library.
 FREE = {"tests", "examples", "benchmarks"}
 
-# What a room reaches and yet may not include: parsing runs no operators.
+# Rooms that a room reaches but must not include, because parsing runs no operators.
 NOT_DIRECTLY = {"wire": {"op"}}
 
-# A library, how its headers are written, and the one room that includes it, or the several (None:
-# no room but the free ones).
+# A library, how its headers are written, and the room or rooms that may include it. With None, only the
+# free rooms may.
 LIBRARIES = [
     ("Eigen", r"(unsupported/)?Eigen/", "tensor"),
     ("Highway", r"hwy/", "simd"),
@@ -116,15 +117,16 @@ LONGER = {
 }
 MAX_LONGER = 700
 
-# What no source file may hold: (pattern, why and what to do). Benchmarks may, as a peer to time.
+# Patterns that no source file may hold: (pattern, why and what to do). Benchmarks may, as a peer to
+# time.
 NOWHERE = [
     (r"\bstd\s*::\s*\w+_distribution\b",
      "differs between standard libraries: use the draws of assay/base/random.h"),
 ]
 
-# What no public header may hold, for both compilers have to build it.
+# Patterns that no public header may hold, because both compilers have to build it.
 NOT_PUBLIC = [
-    # But where its format is told, which the preprocessor guards.
+    # It may stand in ASSAY_FORMAT_OF(), which the preprocessor guards.
     (r"(?<!ASSAY_FORMAT_OF\()\b_Float16\b",
      "does not build on both compilers: keep it in a .cc, or use the bits"),
     (r"\bstd\s*::\s*format\b", "is not in libstdc++ 12: use assay::format of assay/base/text.h"),
@@ -161,7 +163,7 @@ def allowed_rooms(room):
 
 
 def room_of(path):
-    """The room of a file of the house, or None where no room is declared."""
+    """Returns the room of a file of the house, or None if no room is declared for it."""
     parts = path.split("/")
     if parts[0] == "datasets":
         room = "datasets/" + parts[3] if parts[1:3] == ["assay", "datasets"] and len(parts) > 4 else None
@@ -186,7 +188,7 @@ TOKEN = re.compile(
 
 
 def blanked(source, *kinds):
-    """`source` with those tokens as blanks; line numbers stay."""
+    """Returns `source` with tokens of these kinds as blanks. Line numbers stay."""
     def blank(match):
         if match.lastgroup and any(match.group(kind) is not None for kind in kinds):
             return re.sub(r"[^\n]", " ", match.group())
@@ -199,8 +201,8 @@ def line_of(text, position):
 
 
 def cmake_options(source):
-    """(position, command, text) of each piece of CMake code outside comments; `command` is the
-    command whose argument it is."""
+    """Returns (position, command, text) of each piece of CMake code outside comments. `command` is the
+    command that has the piece as an argument."""
     token = re.compile(
         r"(?P<comment>#\[(?P<a>=*)\[[\s\S]*?\](?P=a)\]|#[^\n]*)"
         r"|(?P<text>\"(?:\\[\s\S]|[^\"\\])*\"|\[(?P<b>=*)\[[\s\S]*?\](?P=b)\])"
@@ -218,7 +220,7 @@ def cmake_options(source):
 
 
 def files_of(root):
-    """The tree's files that git tracks or would track; all files where there is no git."""
+    """Returns the tree's files that git tracks or would track, or all files if git lists none."""
     try:
         listed = subprocess.run(
             ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -320,7 +322,7 @@ class House:
             self.check_library(name, room, line, header)
 
     def find(self, name, header, quoted):
-        """The file of the house that `header` means, or where it would be; None for others."""
+        """Returns the file of the house that `header` means, or its expected path. Returns None for other headers."""
         beside = os.path.normpath(os.path.join(os.path.dirname(name), header))
         if quoted and beside in self.known:
             return beside
@@ -389,8 +391,8 @@ H = "#pragma once\n"
 
 UNPAIRED = "a source without a header"
 
-# (name, {file: content}, the problems expected). A tree is given the headers of its sources, but for
-# the tree in which one is missing.
+# (name, {file: content}, the problems expected). Every tree also gets the headers of its sources, except
+# the tree that tests a missing header.
 SELFTEST = [
     ("a clean tree", {
         "framework/assay/base/text.h": H + "#include <fmt/format.h>\n#include <string>\n",

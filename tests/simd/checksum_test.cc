@@ -231,7 +231,8 @@ TEST_P(ChecksumTest, OutputSums) {
   }
 }
 
-// A sum has the same bits in whatever company, also of long rows and where squares leave float32.
+// A row's sum has the same bits next to any other rows, also if it is long or its squares leave
+// float32.
 TEST_P(ChecksumTest, SumsDependOnTheRowAlone) {
   Random drawn(5, 1);
   for (const Storage storage : kStorages) {

@@ -49,7 +49,7 @@ Values drawn(std::int64_t n, std::uint64_t stream) {
 const std::int64_t kCounts[] = {0,  1,  2,  3,  4,  5,  7,   8,   9,    15,   16,   17,
                                 31, 32, 33, 63, 65, 80, 100, 257, 1023, 1025, 2049, 3000};
 
-// A column that is summed, beside the others or alone.
+// A column that is summed, together with the others or separately.
 struct Summed {
   ColumnTerms columns;
   std::int64_t kind, at;  // which column of drawn() it is, and its place among the columns

@@ -77,7 +77,7 @@ class CompareRulesTest : public OnEveryTarget {};
 INSTANTIATE_TEST_SUITE_P(OnTarget, CompareRulesTest, testing::ValuesIn(available_targets()),
                          target_of);
 
-// Pairs of which the tolerance t holds most; zeros, small values and ties among them.
+// Returns pairs, most of them within the tolerance t, with zeros, small values and ties among them.
 RulePairs pairs_near(const Tolerance& t, std::size_t n, std::uint64_t stream) {
   Random random(12, stream);
   RulePairs p{std::vector<double>(n), std::vector<double>(n), std::vector<double>(n)};
@@ -123,8 +123,8 @@ TEST_P(CompareRulesTest, TolerancesOfEveryFormAndLength) {
   }
 }
 
-// NaN and infinity are never within, nor is what a bound of NaN belongs to; an infinite bound is
-// the largest number.
+// NaN and infinity are never within a bound, and nothing is within a bound of NaN. An infinite
+// bound counts as the largest number.
 TEST_P(CompareRulesTest, SpecialsAreMisses) {
   constexpr std::size_t kCount = 21;
   for (const ToleranceForm form : kForms) {
@@ -234,8 +234,8 @@ TEST_P(CompareRulesTest, UlpsOfSpecialsAreMisses) {
   }
 }
 
-// Of float32 arrays float64 decides only where float32 proves nothing: the counts and ratios are
-// those of the same values in float64, whatever ratio was the largest before.
+// Expects the counts and ratios of float32 arrays to be those of the same values in float64,
+// whichever ratio was the largest before. float64 decides only if float32 proves nothing.
 void expect_as_float64(const std::vector<double>& actual, const std::vector<double>& expected,
                        const Tolerance& t, const std::string& of) {
   const std::vector<float> a(actual.begin(), actual.end()), e(expected.begin(), expected.end());
@@ -284,8 +284,9 @@ TEST_P(CompareRulesTest, Float32AsFloat64) {
   }
 }
 
-// Many copies of one pair about the tolerance, about a part of it that was the largest before, and
-// about what a zero just misses, at every size.
+// Many copies of one pair, at every size. The error is near the tolerance, or near the part of it
+// that was the largest before. Or the tolerance is near the expected value, so that a zero just
+// passes or just does not.
 TEST_P(CompareRulesTest, Float32AboutTheToleranceAtEverySize) {
   Random random(12, 700);
   constexpr std::size_t kCount = 130;
@@ -338,7 +339,8 @@ TEST_P(CompareRulesTest, Float32UlpsAsFloat64) {
           const std::int64_t largest = std::min<std::int64_t>(f.largest(), (255 << 23) - 1);
           const bool is_double = f.mantissa_bits == 52;
           for (std::size_t i = 0; i < n; ++i) {
-            // Mostly of the middle, where nothing is subnormal; of float64 any float32 values.
+            // Mostly values from the middle of the range, none of them subnormal. For float64,
+            // these are float32 values.
             std::int64_t at =
                 largest / 4 +
                 static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(largest / 2)));

@@ -72,8 +72,8 @@ void compare_random(std::uint64_t stream) {
 TEST_P(CompareTest, Float64OfEveryLength) { compare_random<double>(1); }
 TEST_P(CompareTest, Float32OfEveryLength) { compare_random<float>(2); }
 
-// Many copies of one pair, so that whole blocks are cleared or are not: errors about the bound and
-// values about the one that zeros just meet, by ulps of float64 and of float32, at every size.
+// Many copies of one pair, so that whole blocks pass or fail. Errors are near the bound, and values
+// are near the one that a zero just meets, by ulps of float64 and of float32, at every size.
 TEST_P(CompareTest, Float32AboutTheBoundAtEverySize) {
   Random random(10, 3);
   const double nudges[] = {0, 0x1p-53, 0x1p-30, 0x1p-24, 0x1p-22, 0x1p-20, 0x1p-18, 0x1p-3};

@@ -80,7 +80,7 @@ TEST_P(ElementsTest, SameBitsAsAPlainLoop) {
   }
 }
 
-// Worked by hand: 2^60 and its negative cancel, which a float64 sum alone would not survive.
+// By hand: 2^60 and its negative cancel, and a plain float64 sum would lose the other terms.
 TEST_P(ElementsTest, TheReferenceKeepsWhatASumLoses) {
   const double a[] = {0x1p30, 1, 0x1p30, 3};
   const double b[] = {0x1p30, 0x1p-10, -0x1p30, 1};

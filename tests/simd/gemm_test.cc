@@ -84,7 +84,7 @@ TEST_P(TileTest, ChunksAreRoundedOnce) {
   }
 }
 
-// Settles by giving a number of its own, and keeps what it was asked.
+// Settles every question with a fixed number, and records the questions.
 struct Recorder {
   struct Question {
     int row, column;
@@ -108,7 +108,8 @@ TEST_P(TileTest, GuardedSumsAreTheSame) {
       fill(k, 1 << 16, static_cast<std::uint64_t>(k));
       const auto wanted = expected(chunk, k);
       const Recorder recorder;
-      // Integers: no sum is nearer than a quarter to where it would round otherwise, or is there.
+      // The operands are integers. So a sum that is within a quarter of a rounding boundary is
+      // exactly on it.
       chunk_tile_guarded(chunk, k, a.data(), b.data(), c.data(), stride(), 0.0, recorder.settle());
       EXPECT_EQ(c, wanted) << chunk << " " << k;
       EXPECT_TRUE(recorder.asked.empty());
@@ -154,7 +155,7 @@ TEST_P(TileTest, TheGuardAsksWhereItCouldGoEitherWay) {
     std::fill(a.begin(), a.end(), 1.0);
     std::fill(b.begin(), b.end(), 0.0);
     std::fill(c.begin(), c.end(), 0.0f);
-    // The second chunk of one product; the accumulator before it is 0.25, the one after it is kept.
+    // The second chunk is tested. The accumulator is 0.25 before it, and the third chunk adds 3.
     for (int j = 0; j < columns; ++j) {
       b[b_at(0, j)] = 0.25;
       b[b_at(1, j)] = (j % 2 == 0 ? test.sum : 1.0) - 0.25;
@@ -325,8 +326,7 @@ TEST_P(CompensatedTest, ColumnsAddTheirProductsInOrder) {
   }
 }
 
-// One sum of many products: beyond what long double tells of the exact sum it may be off by what
-// its spread says.
+// A compensated sum of products. Its sum and error together are exact to what long double can show.
 TEST_P(CompensatedTest, DotCarriesTheErrorOfEveryProduct) {
   Random random(12, 22);
   for (std::size_t k = 0; k <= 70; ++k) {

@@ -36,15 +36,15 @@ constexpr double kMostFinite = 0x1.fffffffffffffp1023;
 
 std::uint64_t bits_of(double x) { return std::bit_cast<std::uint64_t>(x); }
 
-// Whether the function is looked at for positive arguments.
+// True if the function is tested for positive arguments only.
 bool of_positive(GoldenFunction f) {
   return f == GoldenFunction::kLog || f == GoldenFunction::kSqrt || f == GoldenFunction::kRsqrt;
 }
 
 class GoldenFunctionsTest : public OnEveryTarget {
  protected:
-  // Expects the oracle's bits where the quick way is sure, the argument's elsewhere, and the
-  // indices of those; returns how many they are.
+  // Expects the oracle's bits if the quick way is sure, and the unchanged argument otherwise. The
+  // indices of the latter must be right. Returns how many they are.
   static std::size_t expect_oracle(const Function& f, const std::vector<double>& x) {
     std::vector<double> y = x;
     std::vector<std::uint32_t> left(x.size());
@@ -97,7 +97,7 @@ TEST_P(GoldenFunctionsTest, SpecialValuesAndTheirNeighbours) {
   for (const Function& f : kFunctions) expect_oracle(f, x);
 }
 
-// What operators are given: none of it may be left to the slow way but about one of a thousand.
+// Arguments that operators usually have. At most one in 500 may be left to the slow way.
 TEST_P(GoldenFunctionsTest, CommonArgumentsAreSettled) {
   Random random(72, 0);
   constexpr std::size_t kCount = 6007;
@@ -148,7 +148,7 @@ class Mpfr {
   Mpfr(const Mpfr&) = delete;
   Mpfr& operator=(const Mpfr&) = delete;
 
-  // f(x) rounded; at `distance`, how far it is from the middle next to it, in ulps.
+  // Returns f(x), rounded. Sets `distance` to how many ulps it is from the middle next to it.
   double rounded(GoldenFunction f, double x, double& distance) {
     const double nearest = mpfr_get_d(function(f, x), MPFR_RNDN);
     mpfr_sub_d(t_, y_, nearest, MPFR_RNDN);
@@ -268,8 +268,8 @@ double interval_end(GoldenFunction f, Random& random) {
   }
 }
 
-// Arguments whose results lie near the middle between two float64, where a quick way that claims
-// too much gives the wrong one.
+// Arguments whose results lie near the middle between two float64. A quick way that claims too much
+// gives the wrong one there.
 struct NearMiddle {
   double x, result;
 };

@@ -38,7 +38,7 @@ MetricsSpec spec_of(const Format& f) {
   return spec;
 }
 
-// How many steps lie between zero and x among the format's values; negative below zero.
+// Returns the number of steps from zero to x among the format's values, negative if x is.
 std::int64_t steps_to(const MetricsSpec& spec, double x) {
   const double size = std::abs(x);
   std::int64_t steps;
@@ -131,7 +131,7 @@ Result plain(const MetricsSpec& spec, const MetricsRecords& records, const Block
     ++out.bins[bin_of(size, -kErrorExponent, kErrorBinBits, kErrorBins)];
     ++out.bins[kErrorBins + bin_of(rel, -kErrorExponent, kErrorBinBits, kErrorBins)];
     ++out.bins[2 * kErrorBins + bin_of(ulps, 0, kUlpBinBits, kUlpBins)];
-    // What exceeds a record has to be marked; more may be.
+    // Groups with an element that exceeds a record must be marked. Others may be marked, too.
     const double judged = std::abs(finite && comparable ? r : 0);
     const double off = comparable ? std::abs(a - r) : 0;
     if (off > records.ratio * (spec.atol + spec.rtol * judged) ||
@@ -273,8 +273,8 @@ TEST_P(MetricsBlockTest, Float32StraightFromTheTensors) {
   }
 }
 
-// What limits are read from, without the tables: the same numbers to the last bit, of every format
-// that float32 holds.
+// Single parts, without the tables, are what limits need. They give the same numbers to the last
+// bit as all parts together, for every format that float32 holds.
 TEST_P(MetricsBlockTest, PartsAreThoseOfAll) {
   struct Part {
     unsigned part;

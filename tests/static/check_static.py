@@ -1,8 +1,8 @@
-"""What tools find that read the code alone: check_static.py BUILD_FOLDER cppcheck|clang-tidy [FILE ...].
+"""Runs tools that only read the code: check_static.py BUILD_FOLDER cppcheck|clang-tidy [FILE ...].
 
-cppcheck reads everything in half a minute. clang-tidy takes some six seconds a file: of framework/, where no
-file is named. Both keep to what stands in their files (.clang-tidy, tests/static/cppcheck.txt), and one that
-is not installed is skipped."""
+cppcheck reads everything in half a minute. clang-tidy takes some six seconds a file, and reads framework/ if no
+file is given. The settings of both are in files (.clang-tidy, tests/static/cppcheck.txt). A tool that is not
+installed is skipped."""
 
 import concurrent.futures
 import json
@@ -26,8 +26,8 @@ def cppcheck():
 
 
 def commands_without_pch(build, files, to):
-    """A compilation database of these files: what compiles the framework's, which the build compiles several in
-    one, without the precompiled header, which is g++'s."""
+    """Writes a compilation database of these files. The build compiles several files of the framework in one, so
+    each file gets those flags, without the precompiled header, which is for g++."""
     commands = json.loads((pathlib.Path(build) / "compile_commands.json").read_text())
     words = next(shlex.split(c["command"]) for c in commands if "/assay_framework.dir/Unity/" in c["file"])
     flags = [w for w in words[:words.index("-o")] if w not in ("-Winvalid-pch", "-fpch-preprocess")]

@@ -15,7 +15,7 @@ import sys
 FOLDERS = ("framework", "datasets", "matchers", "tools", "python")
 ENDINGS = (".cc", ".h", ".py")
 
-# A string or character literal stays; a comment becomes nothing.
+# String and character literals stay, and comments are removed.
 CPP_TOKEN = re.compile(
     r'R"(?P<tag>[^(\s]*)\((?:.|\n)*?\)(?P=tag)"'
     r'|"(?:\\.|[^"\\\n])*"'

@@ -1,5 +1,5 @@
-"""What a program that assay builds is hardened by: hardening_test.py PROGRAM (docs/reliability.md). Skipped
-where readelf is not there."""
+"""Checks how a program that assay builds is hardened: hardening_test.py PROGRAM (docs/reliability.md). Skipped
+if readelf is not installed."""
 
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
-// What each study says, with few repeats: numbers that do not depend on luck, and those that can be
-// had in another way.
+// The results of each study with few repeats: numbers that do not depend on luck, and numbers that
+// can also be computed in another way.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,8 +57,8 @@ TEST(StudyFma, SumsThatCancelLoseAllDigitsByASecondRounding) {
     EXPECT_LE(number_at(errors, row, 4), 0.5 + 1e-6) << "one rounding";
     EXPECT_LE(number_at(errors, row, 5), number_at(errors, row, 6));
   }
-  // What is left of a product from which its own rounded value is taken has few bits: one rounding
-  // is exact, and two leave nothing, which is as many ulps off as the result is long.
+  // A product minus its own rounded value has few bits. One rounding gives it exactly. Two
+  // roundings leave nothing, which is off by about 2^23 ulps, the size of the result.
   EXPECT_EQ(number_at(errors, 2, 4), 0);
   EXPECT_GT(number_at(errors, 2, 5), 0x1p22);
   EXPECT_LE(number_at(errors, 2, 6), 0x1p24);
@@ -185,7 +185,7 @@ float pairs(const double* x, std::size_t n) {
   return pairs(x, n / 2) + pairs(x + n / 2, n / 2);
 }
 
-// What an H200 gave (PyTorch 2.11, Triton 3.6, num_warps 4) for the first draw of seed 1, with
+// Results of an H200 (PyTorch 2.11, Triton 3.6, num_warps 4) for the first draw of seed 1, with
 // blocks of 64 to 1024.
 constexpr double kRecorded[2][5] = {
     {723.181640625, 723.13525390625, 722.7861328125, 722.072265625, 722.666015625},

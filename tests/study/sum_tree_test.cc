@@ -1,4 +1,4 @@
-// Summation trees from probes alone.
+// Finds summation trees only from probes.
 #include "assay/study/sum_tree.h"
 
 #include <cblas.h>
@@ -122,8 +122,8 @@ TEST(SumTreeTest, AnyTreeIsFound) {
   }
 }
 
-// What nobody here wrote: OpenBLAS's dot product. The tree adds random numbers to the same bits,
-// where all of it is float32; what is left over of its blocks of 32 OpenBLAS adds in float64.
+// OpenBLAS's dot product, which is not our code. The tree adds random numbers to the same bits if
+// OpenBLAS adds only in float32. It adds what is left over of its blocks of 32 in float64.
 TEST(SumTreeTest, OpenBlas) {
   Random random(3, 15);
   for (const std::int64_t n : {1, 3, 8, 31, 64, 100, 256, 300}) {

@@ -1,6 +1,6 @@
-// Draws against the probabilities of their distributions: moments, and Kolmogorov's and Smirnov's
-// distance. Seeds are fixed, so that what passes once passes always; the limits are what a right
-// distribution exceeds once in a thousand seeds.
+// Compares draws with the probabilities of their distributions: moments, and the Kolmogorov-Smirnov
+// distance. The seeds are fixed, so a test that passes once always passes. A right distribution
+// exceeds the limits for one seed in a thousand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -103,7 +103,7 @@ TEST(DistributionShapeTest, AWrongDistributionIsFar) {
 TEST(DistributionShapeTest, Moments) {
   struct Expected {
     const char* text;
-    double mean, variance, fourth;  // central; fourth 0: not looked at
+    double mean, variance, fourth;  // central moments; a fourth of 0 is not checked
   };
   const double e = std::numbers::e;
   // Truncated to [-1, 1]: variance 1 - 2 phi(1) / (2 Phi(1) - 1).

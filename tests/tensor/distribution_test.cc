@@ -238,8 +238,8 @@ TEST(DistributionTest, EmptyTensorsAndScalars) {
   EXPECT_EQ(drawn("constant_columns", {}).size(), 1u);
 }
 
-// FNV-1a of the bits, for every row in float64, float32, bfloat16, float16, float8_e4m3fn and int8;
-// 0: it cannot be drawn. A change here is a change of everybody's seeded inputs.
+// FNV-1a hash of the bits, for every row in float64, float32, bfloat16, float16, float8_e4m3fn and
+// int8, or 0 if the dtype cannot be drawn. A change here is a change of everybody's seeded inputs.
 TEST(DistributionTest, BitsAreFrozen) {
   const std::map<std::string, std::vector<std::uint64_t>> frozen = {
       {"normal",
@@ -592,7 +592,7 @@ TEST(DistributionTest, SpecialsCome) {
     EXPECT_NEAR(c.largest, 1000, 120) << dtype;
     EXPECT_NEAR(c.negative_largest, 500, 90) << dtype;
   }
-  // What a format lacks stays a normal.
+  // A special value that a format lacks is replaced by a normal draw.
   EXPECT_EQ(count("float8_e4m3fn").infinities, 0);
   EXPECT_NEAR(count("float8_e4m3fn").nans, 1000, 120);
   EXPECT_EQ(count("int8").nans, 0);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-// What <dlpack/dlpack.h> declares: enumerations of C, in the global namespace.
+// The declarations of <dlpack/dlpack.h>: enumerations of C, in the global namespace.
 namespace official {
 extern "C" {
 typedef enum { kDLCPU = 1, kDLCUDA = 2 } DLDeviceType;

@@ -122,7 +122,7 @@ TEST(ViewTest, BitPatternsOfVectorsAndSpansOfEveryKind) {
   EXPECT_EQ(view_bits(std::span<std::uint16_t, 2>(patterns), bf16).values(), expected);
   EXPECT_EQ(view_bits(std::vector<std::uint8_t>{0x38, 0xb8}, format_named("float8_e4m3fn")).shape,
             (Shape{2}));
-  // Integers, where they fit.
+  // Unsigned integers can also hold the bits of integer formats.
   EXPECT_EQ(view_bits(std::vector<std::uint16_t>{7, 32767}, format_named("int16")).values(),
             (std::vector<double>{7, 32767}));
   EXPECT_EQ(view_bits(std::vector<std::uint32_t>{7}, format_named("int32")).values(),
@@ -364,7 +364,7 @@ TEST(TensorTest, ComplexElementsAreReadByTheirParts) {
   EXPECT_THROW(wide.set_bits(0, 0), std::invalid_argument);
   EXPECT_THROW((void)wide.view().value_at(0), std::invalid_argument);
   EXPECT_THROW((void)wide.view().values(), std::invalid_argument);
-  // Of real numbers the view itself.
+  // For real numbers, parts_of() returns the view itself.
   const std::vector<float> real = {1, 2};
   EXPECT_EQ(parts_of(view(real)).shape, Shape{2});
 }

@@ -1,4 +1,4 @@
-// The JSON in files of arrays: what safetensors and files beside raw bytes say of their arrays.
+// The JSON that describes arrays: in the header of safetensors, and in files beside raw bytes.
 #include "assay/wire/array_header.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Baselines and lists of known failures: what the files say, and what is wrong in them.
+// Baselines and lists of known failures: the contents of the files, and the errors in them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ class ListFile : public testing::Test {
     write_file(path_, text);
     return path_;
   }
-  // What a reader says of the text, without the path before it.
+  // Returns the error of a reader for the text, without the path before it.
   template <typename Read>
   std::string error(const std::string& text, Read read) const {
     const std::string message = error_of([&] { (void)read(with(text)); });

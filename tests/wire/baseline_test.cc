@@ -45,7 +45,7 @@ TEST(BaselineJson, ALineACaseInNaturalOrder) {
   EXPECT_EQ(baseline_json({}), "{\"schema\": 2, \"baseline\": [\n]}\n");
 }
 
-// Of repeats the least and the most; what is not watched is not written.
+// Repeats are written as the least and the most. Metrics that are not watched are not written.
 TEST(BaselineJson, RepeatsAndMetrics) {
   Baseline b;
   b.entries = {baseline_entry("", "a", "", "p")};

@@ -86,7 +86,8 @@ TEST(CampaignResults, WhatTheyHold) {
   EXPECT_EQ(cell.published[0][1].word, "void");
   EXPECT_EQ(cell.published[0][1].variant, "april");
   EXPECT_EQ(cell.published[0][1].agrees, std::nullopt);
-  // Of the 55 that could be checked 49 have a D/T; the 6 that were let through count as not above.
+  // 55 faults could be checked, and 49 have a D/T. The 6 that were let through count at 1: not
+  // above.
   const campaign::RatioCounts all = campaign::ratios_of_faults(gate);
   EXPECT_EQ(all[simd::kBinAtOne], 6);
   EXPECT_EQ(campaign::above(all, simd::kBinAtOne), 20);
@@ -182,7 +183,7 @@ TEST(CampaignResults, EveryWrongPlaceIsNamed) {
             "r: cell 'c': gate 'a_abft' has other faults than gate 'v_abft'");
 }
 
-// Before 0.2.0 rates did not say of how many matrices they are.
+// Before 0.2.0, rates did not give their number of matrices.
 TEST(CampaignResults, OfOldVersionsAreRefused) {
   auto json = nlohmann::json::parse(kResults);
   json["cells"][0]["gates"][0]["clean"]["alarms"].erase("matrices");
@@ -211,7 +212,7 @@ TEST(CampaignResults, DamagedInAnyWay) {
       damaged[nlohmann::ordered_json::json_pointer(pointer)] = nlohmann::ordered_json::parse(wrong);
       try {
         const auto saved = parse_campaign_results(damaged.dump(), "r");
-        // What is taken can be shown.
+        // Results that are accepted can be shown.
         EXPECT_NE(report::campaign_html({saved}, "c", "v").find("</html>"), std::string::npos);
         ++taken;
       } catch (const std::invalid_argument&) {
@@ -221,7 +222,7 @@ TEST(CampaignResults, DamagedInAnyWay) {
   EXPECT_GT(taken, 20) << "of names, of counts that nothing contradicts";
 }
 
-// Of an operator that is no product: what its inputs were drawn from by their names.
+// For an operator that is not a product, each input has its name and its distribution.
 TEST(CampaignResults, InputsByName) {
   auto json = nlohmann::ordered_json::parse(kResults);
   auto& cell = json["cells"][0];

@@ -1,4 +1,4 @@
-// Results read back where they are not quite as they were written.
+// Reads results that are not quite as they were written.
 #include "assay/wire/gate_results.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(ResultsFile, Histograms) {
   EXPECT_EQ(m.abs_errors.bins, (std::vector<std::pair<int, std::int64_t>>{{-12, 3}, {5, 1}}));
 }
 
-// A gate's case has a verdict a standard; those that compared nothing have no metrics.
+// A gate's case has one verdict for each standard. A standard that compared nothing has no metrics.
 TEST(ResultsFile, SeveralVerdicts) {
   const nlohmann::json one = result_document();
   nlohmann::json without = one;

@@ -31,7 +31,7 @@ class MachineFile : public testing::Test {
     std::ofstream(path) << text;
     return path;
   }
-  // What is wrong with a file, without its path.
+  // Returns the error for a file, without its path.
   std::string message(const std::string& text) {
     const std::string path = file(text);
     try {
@@ -219,7 +219,7 @@ TEST_F(MachineFile, WrongValuesOfARow) {
             "bias_first: true or false is needed, not \"yes\"");
 }
 
-// The rows of a text, of which nothing is kept: the same name may come again.
+// Parsing a text returns its rows and keeps nothing, so that the same name may come again.
 TEST_F(MachineFile, RowsOfAText) {
   const std::string text = named("of_text", R"("matrix_unit": [{"input": "fp16", "chunk": 8},
       {"input": "int8", "overflow": {"value": "wrap", "how": "measured"}}])");
@@ -238,7 +238,7 @@ TEST_F(MachineFile, RowsOfAText) {
   set_machine_finder(nullptr);
 }
 
-// Where ASSAY_MACHINES names no folders those of the user's home are looked at, by name as well.
+// If ASSAY_MACHINES names no folders, machines of the user's home are listed and found by name.
 TEST_F(MachineFile, FoldersOfTheHome) {
   const std::filesystem::path machines = folder_ / ".config" / "assay" / "machines";
   std::filesystem::create_directories(machines);

@@ -91,7 +91,7 @@ TEST(ManifestFile, GivesWhatWasWritten) {
   EXPECT_EQ(manifest_text(read), text);
 }
 
-// What is not there is not written, but for attributes and arrays.
+// Only attributes and arrays are written if they are empty.
 TEST(ManifestFile, ItsText) {
   Manifest manifest = whole_manifest();
   manifest.cases[0].attributes = {{"axis", std::int64_t{1}}, {"top", kInfinity}};
@@ -110,7 +110,7 @@ TEST(ManifestFile, ItsText) {
             parsed(R"({"assay_cases": 1, "attributes": {}, "cases": []})"));
 }
 
-// Of a list by hand: numbers keep their kind.
+// Reads a manifest written by hand. Numbers keep their kind.
 TEST(ManifestFile, KindsOfAttributes) {
   const Manifest m = parse_manifest(
       R"({"assay_cases": 1, "cases": [{"name": "a", "op": "exp", "attributes":
@@ -130,7 +130,7 @@ TEST(ManifestFile, KindsOfAttributes) {
 std::string manifest_error(const std::string& text) {
   return error_of([&] { (void)parse_manifest(text, "m"); });
 }
-// Of a list with one case, which is right but for what `more` adds.
+// Returns the error for a manifest with one case, which is right except for what `more` adds.
 std::string case_error(const std::string& more) {
   return manifest_error(R"({"assay_cases": 1, "cases": [{"name": "a", "op": "exp", )" + more +
                         "}]}");

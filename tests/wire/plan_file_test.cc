@@ -30,7 +30,7 @@ std::string message_of(const std::string& text) {
 std::string plan_of(const std::string& cell, const std::string& more = "") {
   return formatted(R"({{"schema": 1, "name": "x", {}"cells": [{{{}}}]}})", more, cell);
 }
-// A cell that is right but for one part, which replaces what it has under that key.
+// A right cell in which the value of one key is replaced.
 std::string cell_with(const std::string& key, const std::string& value) {
   const std::vector<std::pair<std::string, std::string>> parts = {{"dtype", R"("bfloat16")"},
                                                                   {"shape", "[4, 8, 6]"},
@@ -282,7 +282,7 @@ TEST(PlanFile, Twice) {
             "p.json: cell 2: two cells are called 'bfloat16 4x8x6 normal': give them names");
 }
 
-// What only operators and formats of results can say is said when the plan is checked.
+// Errors that depend on operators and formats of results are reported when the plan is checked.
 TEST(PlanFile, ParsingComputesNothing) {
   const auto cell = [](const char* op, const char* more) {
     return plan_of(formatted(R"("operator": "{}", "dtype": "bfloat16", "shape": [4, 8], {},
@@ -336,7 +336,7 @@ TEST(PlanFile, Datasets) {
             "p.json: cell 1: no case of /plans/d.h5 matches 'none'");
 }
 
-// What a published table calls a gate's threshold.
+// The names of a gate's threshold in published tables.
 TEST(PlanFile, Variants) {
   const std::string cell = cell_with("gates", R"(["v_abft", "a_abft"])");
   const campaign::Plan plan = parse(plan_of(cell, R"("variants": [
@@ -394,7 +394,7 @@ TEST(PlanFile, OneFaultATrial) {
             "'trials' says how many");
 }
 
-// Operators other than products have inputs of their own names, which may be drawn alone.
+// Other operators than products have inputs with names of their own, which may be drawn separately.
 TEST(PlanFile, DistributionsOfOtherOperators) {
   const auto cell = [](const std::string& distribution) {
     return plan_of(R"("operator": "add", "dtype": "float32", "shape": [4, 8], "gates": "tolerance",

@@ -91,7 +91,8 @@ TEST_F(PublishedFile, Refuses) {
             "line 2: give all of M, K, N, or none");
 }
 
-// A published cell beside ours: by shape, agreeing or not, and why where the plan knows.
+// A published cell beside ours, matched by shape. It agrees or not, and the plan may give the
+// reason.
 TEST_F(PublishedFile, BesideOurs) {
   const campaign::Plan plan = campaign::check_plan(parse_plan(R"({"schema": 1, "name": "p",
       "remarks": [{"algorithm": "V-ABFT", "direction": "0to1", "bits": [9], "shape": [8, 16, 8],

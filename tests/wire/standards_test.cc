@@ -1,4 +1,5 @@
-// Standards as a file: what each key is, and that a file of the published ones says what they say.
+// Standards as a file: the meaning of each key, and a file of the published ones, which reads back
+// the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -88,8 +89,8 @@ TEST(StandardsJson, WhatIsNotSaidIsNotWritten) {
   EXPECT_EQ(parsed(standards_json({})), parsed(R"({"standards": []})"));
 }
 
-// Every published standard under a name of its own, read back: the same bounds for every dtype,
-// whatever the number of accumulations.
+// Every published standard is written under another name and read back. The bounds are the same for
+// every dtype and any number of accumulations.
 TEST(StandardsJson, OfThePublishedOnesIsReadAsTheyAre) {
   auto document = parsed(standards_json(standards()));
   ASSERT_EQ(document["standards"].size(), standards().size());
