@@ -1,5 +1,5 @@
-// JSON documents in tests: what reads and prints them is compiled once, for it costs a test file as
-// much as all else in it.
+// JSON documents in tests. Reading and printing them is compiled only once, because it would double
+// the time to compile a test file.
 #pragma once
 
 #include <iosfwd>

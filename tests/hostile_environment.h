@@ -1,4 +1,4 @@
-// A floating-point environment that nobody should compute a verdict in, for the life of an object:
+// Sets a floating-point environment that no verdict should depend on, for the life of an object:
 // rounding upward, and subnormal numbers flushed to zero as in a program of -Ofast.
 #pragma once
 

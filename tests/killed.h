@@ -1,5 +1,5 @@
-// A process that is killed at a moment that is counted, not timed: between two of its calls into
-// the kernel, and nothing else can be seen of a process from outside.
+// Kills a process between two of its calls into the kernel. The moment is counted, not timed.
+// Nothing else of a process can be seen from outside.
 #pragma once
 
 #include <sys/ptrace.h>

@@ -1,4 +1,4 @@
-// Numbers sorted by what is compiled once, and optimised as tests are not.
+// Sorts numbers by code that is compiled once and optimised, as tests are not.
 #pragma once
 
 #include <vector>

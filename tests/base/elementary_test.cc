@@ -120,7 +120,7 @@ double worst(const std::vector<double>& inputs, const std::function<double(doubl
 
 TEST(ElementaryTest, Logarithm) {
   EXPECT_LT(worst(every_exponent(), log, log_exactly), 1);
-  // About 1 the result is small; what Box and Muller need lies in (0, 1].
+  // Near 1 the result is small. The Box-Muller method needs arguments in (0, 1].
   EXPECT_LT(worst(drawn(2, 0.9, 1.1), log, log_exactly), 1);
   EXPECT_LT(worst(drawn(3, 0, 1), log, log_exactly), 1);
   for (const double x : {0x1p-53, 1 - 0x1p-53, 1 + 0x1p-52, 0x1p-1074, 0x1.fffffffffffffp1023}) {

@@ -136,7 +136,7 @@ TEST(NaturalOrder, NumbersCompareAsNumbers) {
       "a11", "ab", "b/2/x1", "b/2/x9", "b/10/x1", "layer", "layer7", "layer107"};
   std::vector<std::string> shuffled(sorted.rbegin(), sorted.rend());
   std::sort(shuffled.begin(), shuffled.end(), natural_less);
-  // "01" and "1" are one number; the text decides.
+  // "01" and "1" are the same number, so the text decides.
   std::vector<std::string> expected = sorted;
   std::swap(expected[2], expected[3]);
   EXPECT_EQ(shuffled, expected);

@@ -16,7 +16,8 @@
 
 namespace assay::emax_grid {
 
-// Published e_max by (K, N), the mean of the runs; M = 128, K and N up to `largest`.
+// Returns the published e_max by (K, N), as the mean of the runs, for M = 128 and K and N up to
+// `largest`.
 inline std::map<std::pair<std::int64_t, std::int64_t>, double> published(std::int64_t largest) {
   const std::string path =
       std::string(ASSAY_SOURCE_DIR "/datasets/published/ascend910b_fp32_emax_grid.csv");

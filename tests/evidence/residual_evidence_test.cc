@@ -36,7 +36,7 @@ TEST(ResidualEvidence, EveryBitIsSeenAsASimulationSaysItIs) {
         const double sigma =
             std::sqrt(std::max(all * (1 - all), 1e-6) * (1 / a.flips + 1 / b.flips));
         EXPECT_NEAR(a.rate(), b.rate(), 4.5 * sigma) << where;
-        // 99.9 percent but for what chance the draws leave.
+        // At least 99.9 percent, minus what the draws leave to chance.
         EXPECT_GE(a.rate(), 0.999 - 3 * std::sqrt(0.001 / a.flips)) << where;
       }
     }

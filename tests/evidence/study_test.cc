@@ -92,7 +92,7 @@ TEST(StudyEvidence, Reduction) {
     SCOPED_TRACE(seed);
     const study::StudyResult result = study::study_reduction({.seed = seed});
     expect_all_hold(result, 6);
-    // Roundings of float16 are 2^13 times those of float32; sums by blocks hide some of that.
+    // Roundings of float16 are 2^13 times those of float32. Sums by blocks hide some of that.
     const study::StudyTable& spread = result.table("spread");
     const double f16 = number_at(spread, 0, 1), f32 = number_at(spread, 0, 2);
     EXPECT_GT(f32, 0);
@@ -251,8 +251,8 @@ TEST(StudyEvidence, DeformRoiPoolCoordinates) {
   }
 }
 
-// Mean relative error of a 14-bit accumulator, uniform(0, 1), K = 4096: 6.6 percent, and 0.05 with
-// promotion (published figures; over 200 draws they move by less than a hundredth).
+// The published mean relative error of a 14-bit accumulator, uniform(0, 1), K = 4096: 6.6 percent,
+// and 0.05 percent with promotion. Over 200 draws these figures move by less than a hundredth.
 TEST(StudyEvidence, PromotionOfBiasedSums) {
   const study::StudyResult result = study::study_fp8({});
   const study::StudyTable& t = result.table("promotion");

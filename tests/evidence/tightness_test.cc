@@ -1,5 +1,5 @@
-// Published thresholds and how far they are above the errors (datasets/published/tightness.csv),
-// beside ours on operands drawn alike.
+// Compares published thresholds, and their ratios to the errors (datasets/published/tightness.csv),
+// with ours on operands drawn in the same way.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -110,8 +110,8 @@ TEST(Tightness, ThresholdsAreThePublishedOnes) {
   EXPECT_EQ(compared, 27);
 }
 
-// Published ratios of the mean threshold to the mean error, where the machine's rounding of outputs
-// and sums is the error: bfloat16.
+// Published ratios of the mean threshold to the mean error for bfloat16, for which the error is the
+// machine's rounding of outputs and sums.
 TEST(Tightness, RatiosOfBfloat16) {
   int compared = 0;
   for (const PublishedRow& row : published()) {

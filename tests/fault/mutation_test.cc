@@ -132,7 +132,8 @@ TEST(Mutations, NotWhereTheyDoNothing) {
   for (const Mutation& m : mutations()) EXPECT_FALSE(mutate(m, {}, empty).has_value()) << m.name;
 }
 
-// Rows, tiles and elements that have none to change with: the row of the table itself says so.
+// If an output has no second row, tile or element to change with, the row of the table itself
+// refuses it.
 TEST(Mutations, NeedMoreThanOneOfWhatTheyMove) {
   const auto applies = [](std::string_view name, const Shape& shape) {
     return named(name).apply({}, counted("float32", shape)).has_value();
@@ -177,7 +178,7 @@ Case product(std::int64_t k, double each) {
 }
 
 TEST(Mutations, OfProducts) {
-  // 16 + 4 products; the last four are missing.
+  // 16 + 4 products. The last four are missing.
   Tensor out = Tensor::from_values(format_named("float32"), {1, 1}, std::vector<double>{20});
   EXPECT_EQ(after("dropped_k_chunk", product(20, 1), out), std::vector<double>{16});
   // If K is a whole number of chunks, the last one is missing. If it is a single chunk, everything

@@ -98,7 +98,8 @@ TEST(PositionsOf, WhatIsGiven) {
             "campaign, which computes the case again, can break it");
 }
 
-// Matrices of the last two dimensions, one by one; elements and periods run through all of it.
+// Rows, columns and tiles are places in matrices of the last two dimensions. Elements and periods
+// run through the whole tensor.
 TEST(PositionsOf, AnyShape) {
   const auto of = [](const char* text, const Shape& shape) {
     Random random(3, 0);

@@ -246,7 +246,7 @@ TEST(FormatsTest, ExponentBitsCountTheBinades) {
   }
 }
 
-// A NaN without a sign is not printed with one where its ulp is.
+// The ulp of a NaN has the sign of the NaN, so that both are printed alike.
 TEST(UlpTest, OfNanIsThatNan) {
   for (const double sign : {1.0, -1.0}) {
     const double nan = std::copysign(std::numeric_limits<double>::quiet_NaN(), sign);

@@ -172,8 +172,8 @@ TEST(Accumulation, ByHand) {
   const double u = 0x1p-24, first = 2 * u * 96;
   EXPECT_NEAR(accumulation_bounds(c, machine_named("ascend910b")).view().value_at(0), first,
               1e-6 * first);
-  // Hopper: truncation doubles u; each chunk cuts 17 terms at 2^-25 of the largest: of the first
-  // chunk max(3, 0), of the second max(3, 48).
+  // On Hopper, truncation doubles u. Each chunk cuts 17 terms at 2^-25 of the largest: max(3, 0) in
+  // the first chunk and max(3, 48) in the second.
   const double cut = 17 * 0x1p-25 * (3 + 48);
   EXPECT_NEAR(accumulation_bounds(c, machine_named("hopper")).view().value_at(0), 2 * first + cut,
               1e-5 * first);

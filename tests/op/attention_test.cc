@@ -346,7 +346,7 @@ TEST(AttentionTest, PositionsSayWhatAQuerySees) {
   const Attribute yes = std::int64_t{1};
   Case causal = attention("float16", {2, 12, 8}, 12, 31);
   causal.attributes["causal"] = yes;
-  // The last rows of a sequence, as where keys were cached before.
+  // The last rows of a sequence, as if keys had been cached before.
   Case later = causal;
   later.inputs["q"] = Tensor(format_named("float16"), {2, 5, 8});
   for (std::int64_t i = 0; i < 2 * 5 * 8; ++i) {

@@ -101,7 +101,8 @@ class Mpfr {
   mpfr_t x_, y_, t_;
 };
 
-// Any bits; sizes from 2^-30 to 2^10; around 0, 1 and the ends of the range of each format.
+// Returns random bits, sizes from 2^-30 to 2^10, and values around 0, 1 and the ends of the range
+// of each format.
 std::vector<double> hard_points(int count) {
   Random random(61, 0);
   const double ends[] = {88.7228390520684,

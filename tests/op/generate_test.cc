@@ -343,8 +343,8 @@ TEST(GenerateTest, Refuses) {
             "a case's seed must be below 2^63, not 18446744073709551615");
 }
 
-// At the ends of the range, where roundings are no longer relative: what a fresh machine computes
-// is within the derived tolerance, or no tolerance is derived.
+// The ends of the range, where roundings are not relative. A fresh machine's result is within the
+// derived tolerance, or no tolerance is derived.
 TEST(GenerateTest, DerivedTolerancesHoldAtTheEnds) {
   struct Way {
     const char *op, *dtype, *distribution;

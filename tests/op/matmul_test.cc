@@ -341,7 +341,8 @@ TEST(MatmulTest, SplitSumsStartWhereTheyShould) {
                 for (std::int64_t begin = 0; begin < k; begin += split) {
                   wanted += sum(model, begin, std::min(split, k - begin), 0);
                 }
-                // Without promotion the parts are those of an interval; with it they are not.
+                // Without promotion, the parts give the same as a promotion interval. With
+                // promotion they do not.
                 const float other = sum(in_one, 0, k, start);
                 if (promotion == 0) {
                   EXPECT_EQ(encode(format_named("float32"), static_cast<double>(wanted)),
@@ -404,7 +405,7 @@ TEST(DotTest, AccumulatorsOfTheResultsFormat) {
             "case d: a [2, 2], b [2, 2] and c [3] do not fit; dot takes [n, K], [n, K] and [n]");
 }
 
-// K + 1 roundings of the accumulator, which is float16 where c and the result are.
+// K + 1 roundings of the accumulator, which is float16 if c and the result are.
 TEST(DotTest, ToleranceFollowsItsFormula) {
   Case c;
   c.name = "d";

@@ -69,7 +69,7 @@ TEST(NormTest, ByHand) {
   EXPECT_DOUBLE_EQ(r[0], 0.6 * std::sqrt(2));
   EXPECT_DOUBLE_EQ(r[1], 0.8 * std::sqrt(2));
   EXPECT_DOUBLE_EQ(golden(operation("rmsnorm", {{"x", z}}))[0], 3 / std::sqrt(12.5 + 1e-6));
-  // Equal elements share, whatever their size.
+  // Equal elements get equal shares, whatever their size.
   for (const double v : {0.0, 1000.0, -1e300}) {
     EXPECT_EQ(golden(operation("softmax", {{"x", values("float64", {v, v, v, v})}})),
               std::vector<double>(4, 0.25));
@@ -97,7 +97,7 @@ TEST(NormTest, SpecialValues) {
   for (const char* machine : {"ascend910b", "hopper"}) {
     EXPECT_EQ(on(machine, masked), (std::vector<double>{0, 0.5, 0.5})) << machine;
   }
-  // Float16's squares overflow from 256 on; the unit saturates them.
+  // Squares overflow float16 from 256 on, and the unit saturates them.
   const Case large = operation("rmsnorm", {{"x", values("float16", {300, 300, 300, 300})}});
   EXPECT_DOUBLE_EQ(golden(large)[0], 300 / std::sqrt(90000 + 1e-6));
   EXPECT_GT(on("ascend910b", large)[0], 2);

@@ -207,7 +207,7 @@ TEST(DerivedToleranceTest, AcceptsTheMachinesWithALargeBias) {
   expect_within(c, "bias");
 }
 
-// Accumulators of 14 bits are not float32: the case says whose they are.
+// Accumulators of 14 bits are not float32. The case names the machine that has them.
 TEST(DerivedToleranceTest, OfANamedMachine) {
   Case c = matmul(random_tensor("float8_e4m3fn", {12, 1000}, 14),
                   random_tensor("float8_e4m3fn", {1000, 20}, 15));

@@ -54,7 +54,7 @@ TEST(ReduceTest, AxesAndShapes) {
       (std::vector<double>{0, 0}));
 }
 
-// Every (row, column) is the oracle's, whatever the layout and the number of threads.
+// Every (row, column) equals the oracle's, for any layout and any number of threads.
 TEST(ReduceTest, IsTheOracleAlongTheAxis) {
   const Tensor x = random_tensor("float16", {3, 300, 7}, 2, 30);
   const auto v = x.view().values();
@@ -285,8 +285,8 @@ TEST(ReduceTest, APlanIsWrittenAsItIsRead) {
   EXPECT_EQ(checked, 8);
 }
 
-// No right result of any plan is outside the tolerance, nor the bounds of accumulation of each
-// element, whatever its data.
+// No right result of any plan is outside the tolerance or outside the accumulation bounds of its
+// elements, for any data.
 TEST(ReduceTest, BoundsAcceptEveryPlan) {
   std::uint64_t stream = 100;
   int judged = 0;

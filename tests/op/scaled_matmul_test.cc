@@ -200,7 +200,7 @@ TEST(ScaledMatmulTest, Int8) {
   EXPECT_THAT(error_of([&] { on("ada", c); }), HasSubstr("not int8; compute_dtype"));
 }
 
-// The golden result is the product of the dequantised operands, whatever the layout.
+// The golden result is the product of the dequantised operands, for any layout.
 TEST(ScaledMatmulTest, GoldenDequantises) {
   const std::int64_t batch = 2, m = 130, k = 260, n = 140;
   for (const bool turned : {false, true}) {

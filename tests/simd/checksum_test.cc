@@ -282,8 +282,8 @@ TEST_P(ChecksumTest, SumsDependOnTheRowAlone) {
   }
 }
 
-// Rows long enough for sums of squares in float32: right to 2^-19 wherever the values lie, also
-// where their squares are outside of float32's range.
+// Rows that are long enough for sums of squares in float32. The sums are right to 2^-19 for values
+// of any size, also if their squares are outside of float32's range.
 TEST_P(ChecksumTest, LongRows) {
   for (const Storage storage : {Storage::kF16, Storage::kBf16}) {
     for (const double scale : {1.0, 0x1p-7, 0x1p90, 0x1p-90, 0.0}) {

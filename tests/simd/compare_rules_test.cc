@@ -193,7 +193,7 @@ TEST_P(CompareRulesTest, UlpsAreSteps) {
         for (std::size_t i = 0; i < n; ++i) {
           const auto any =
               static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(f.largest()) + 1));
-          // Some around zero, where signs change and subnormals are.
+          // Some values around zero, with changes of sign and subnormals.
           const std::int64_t e =
               (random.below(3) == 0 ? any % 9 : any) * (random.below(2) == 0 ? 1 : -1);
           const auto step = static_cast<std::int64_t>(random.below(2 * most + 2));
@@ -339,7 +339,7 @@ TEST_P(CompareRulesTest, Float32UlpsAsFloat64) {
           const std::int64_t largest = std::min<std::int64_t>(f.largest(), (255 << 23) - 1);
           const bool is_double = f.mantissa_bits == 52;
           for (std::size_t i = 0; i < n; ++i) {
-            // Mostly values from the middle of the range, none of them subnormal. For float64,
+            // Mostly values from the middle of the range, which are not subnormal. For float64,
             // these are float32 values.
             std::int64_t at =
                 largest / 4 +

@@ -212,7 +212,8 @@ TEST_P(SimdConvertTest, SaysWhetherAnythingIsNan) {
   }
 }
 
-// By the processor's rounding toward zero: to odd is that, with the last bit set where inexact.
+// Uses the processor's rounding toward zero. Rounding to odd is the same, with the last bit set if
+// the result is inexact.
 TEST_P(SimdConvertTest, RoundsToOddFloat32) {
   Random random(11, 10);
   std::vector<double> values = {0.0,          -0.0,           kInfinity,      -kInfinity,

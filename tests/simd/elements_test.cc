@@ -16,8 +16,8 @@
 namespace assay::simd {
 namespace {
 
-// One column, in the order that the header promises; errors of products by std::fma, of sums by
-// Knuth's two-sum.
+// Sums one column in the order that the header promises. Finds the errors of products by std::fma
+// and those of sums by Knuth's TwoSum.
 ElementSums plain(std::int64_t k, std::int64_t chunk, const double* a, const double* b,
                   std::ptrdiff_t stride, const double* start) {
   const double first = start != nullptr ? *start : 0;

@@ -100,7 +100,7 @@ TEST_P(ErrorBrackets, AboutTheBoundsAreThoseOfOneElementAfterTheOther) {
       for (const bool relative : {false, true}) {
         std::vector<float> values(n), expected(n);
         for (std::size_t i = 0; i < n; ++i) {
-          // At the bounds, a last bit beside them, and far from them.
+          // Values at the bounds, one last bit next to them, and far from them.
           const int exponent = static_cast<int>(random.below(60)) - 30;
           const double e = std::ldexp(1.0 + random.uniform(), relative ? exponent : 0);
           double off = (random.below(2) == 0 ? low : high) * (relative ? e : 1);

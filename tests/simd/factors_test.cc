@@ -15,7 +15,7 @@ namespace {
 
 class FactorsOnTargets : public OnEveryTarget {};
 
-// Powers of two are found by division; a row is filled up with its last value.
+// The oracle finds powers of two by division. A row is filled up with its last value.
 TEST_P(FactorsOnTargets, HaveTheirLowestAndLeadingBits) {
   Random random(20261129, 8);
   for (const std::int64_t count : {1, 3, 8, 21}) {

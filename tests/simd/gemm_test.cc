@@ -31,8 +31,8 @@ class TileTest : public OnEveryTarget {
   std::size_t c_at(int r, int j) const { return static_cast<std::size_t>(r * stride() + j); }
   std::int64_t stride() const { return columns + 3; }
 
-  // Integers small enough for every sum to be exact in int64 and float64; rounding to float32 then
-  // happens in every chunk.
+  // Integers that are small enough for every sum to be exact in int64 and float64. So only the
+  // rounding to float32 in every chunk is inexact.
   void fill(std::int64_t k, std::int64_t largest, std::uint64_t stream) {
     Random random(12, stream);
     const auto draw = [&] {

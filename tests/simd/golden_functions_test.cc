@@ -248,7 +248,8 @@ class Mpfr {
   mpfr_t x_, y_, t_, first_, second_;
 };
 
-// Near an end of one of the intervals that a function's quick way has, where its error is largest.
+// Returns a value near an end of one of the intervals of a function's quick way, where its error is
+// largest.
 double interval_end(GoldenFunction f, Random& random) {
   constexpr double kLog2 = 0x1.62e42fefa39efp-1, kRoot2 = 0x1.6a09e667f3bcdp+0;
   const double within = 1 - random.uniform() / 64;

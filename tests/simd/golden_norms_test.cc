@@ -78,7 +78,7 @@ void expect_same_bits(const std::vector<double>& y, const std::vector<double>& e
 
 constexpr std::size_t kLengths[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 64, 100, 1001};
 
-// Rows of many kinds; the larger the number, the harder.
+// Rows of many kinds. The larger the number, the harder the rows.
 constexpr int kKinds = 8;
 std::vector<double> row(Random& random, std::size_t n, int kind) {
   std::vector<double> x(n);

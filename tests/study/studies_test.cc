@@ -158,7 +158,7 @@ TEST(StudyFma, CoordinatesOfRegionsFlipAsTheirSumsDo) {
   EXPECT_THAT(result.findings.at(7).text,
               HasSubstr(formatted("of an image of 1000s {} rois then differ by up to ",
                                   over_the_end.size())));
-  // Four kinds of random regions, of which a few in a hundred coordinates differ.
+  // Four kinds of random regions. A few in a hundred of their coordinates differ.
   const StudyTable& pool = result.table("deform_roi_pool");
   ASSERT_EQ(pool.rows.size(), 4u);
   for (std::size_t row = 0; row < 4; ++row) {
@@ -193,7 +193,7 @@ constexpr double kRecorded[2][5] = {
 
 TEST(StudyReduction, OneDrawIsSummedAsByHandAndAsOnAnH200) {
   const StudyResult result = study_reduction({.seed = 1, .repeats = 1});
-  // float32, of which sums in every order are plain loops.
+  // In float32, sums in every order are plain loops.
   const std::vector<double> x = drawn("float32");
   long double exact = 0;
   float sequential = 0;
@@ -281,7 +281,7 @@ TEST(StudyFp8, RoundedProductsByAnotherArithmetic) {
     noise += std::pow(static_cast<double>(static_cast<float>(sum / 4096)) - truth, 2);
   }
   EXPECT_NEAR(number_at(t, 6, 2), 10 * std::log10(signal / noise), 1e-6);
-  // Up to K = 128 nothing is promoted; beyond, what is promoted is nearer.
+  // Up to K = 128 nothing is promoted. Beyond that, promoted sums are nearer.
   const StudyTable& promotion = result.table("promotion");
   ASSERT_EQ(promotion.rows.size(), 6u);
   EXPECT_EQ(number_at(promotion, 0, 2), number_at(promotion, 0, 3));

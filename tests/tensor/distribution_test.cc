@@ -404,7 +404,8 @@ TEST(DistributionTest, OutlierChannelsAreWholeChannels) {
   EXPECT_GT(first.size(), 12u) << "drawn, not fixed";
 }
 
-// The density within five deviations; what is drawn is what `normal` draws there.
+// Compares the density within five deviations. The values that are not zero are those that `normal`
+// draws.
 TEST(DistributionTest, SparseIsANormalWithZeros) {
   const std::vector<double> plain = drawn("normal,mean=2", {300, 100});
   const std::vector<double> sparse = drawn("sparse,mean=2,density=0.05", {300, 100});
@@ -419,7 +420,8 @@ TEST(DistributionTest, SparseIsANormalWithZeros) {
   EXPECT_EQ(drawn("sparse,density=1", {50}), drawn("normal", {50}));
 }
 
-// One place a row, of every matrix and every row that is longer than a block; all places occur.
+// One place in each row, for every matrix and for rows that are longer than a block. All places
+// occur.
 TEST(DistributionTest, OneHot) {
   for (const Shape& shape : {Shape{400, 7}, Shape{2, 3, 2000}, Shape{5}, Shape{}}) {
     const std::vector<double> values = drawn("one_hot,scale=3", shape);

@@ -11,7 +11,7 @@ namespace {
 
 using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// Every element is where Eigen has it.
+// Expects every element at its place in the Eigen matrix.
 template <typename Derived>
 void expect_same(const Eigen::DenseBase<Derived>& matrix) {
   const Derived& m = matrix.derived();

@@ -131,7 +131,7 @@ TEST(ViewTest, BitPatternsOfVectorsAndSpansOfEveryKind) {
             "shape [3] holds 3 elements, the data has 2");
 }
 
-// As types to store, where the compiler has them.
+// 16-bit types for storage, if the compiler has them.
 TEST(ViewTest, TypesOf16Bits) {
 #ifdef ASSAY_HAS_FLOAT16
   const std::vector<_Float16> halves = {static_cast<_Float16>(1.5F), static_cast<_Float16>(-2)};

@@ -42,7 +42,7 @@ TEST_F(PublishedFile, OursThatShips) {
   EXPECT_EQ(rates[0].trials, 12800000);
 }
 
-// The columns of a table with shapes, without trials; commas in what comes last.
+// A table with columns for shapes but not for trials. The last column contains commas.
 TEST_F(PublishedFile, WithShapes) {
   const auto rates = read(
       "# a note\n"
