@@ -11,7 +11,7 @@
 
 class HostileEnvironment {
  public:
-  // `traps`: an invalid operation kills the program, where the library can do that.
+  // With `traps`, an invalid operation kills the program, if the library can do that.
   explicit HostileEnvironment(bool traps = false) {
     std::fegetenv(&before_);
     std::fesetround(FE_UPWARD);

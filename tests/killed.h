@@ -9,8 +9,8 @@
 #include <csignal>
 #include <functional>
 
-// Runs body() in a child and kills it `calls` calls after `begun` first holds (looked at before
-// every call). False where the child ended before.
+// Runs body() in a child process and kills it `calls` calls after `begun` first holds, which is
+// checked before every call. Returns false if the child ended before that.
 inline bool kill_after(const std::function<void()>& body, const std::function<bool()>& begun,
                        int calls) {
   const pid_t child = fork();

@@ -1,5 +1,5 @@
-// A team's operators under test, as small as they come: what assay_add_dataset_tests() runs. One of
-// them is right; the others show what a wrong one looks like.
+// The smallest possible operators of a team, which assay_add_dataset_tests() tests. One of them is
+// right, and the others show the failures of wrong ones.
 #include <assay/datasets/runner/runner.h>
 
 #include <cstddef>

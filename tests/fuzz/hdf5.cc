@@ -79,7 +79,7 @@ void check_metadata(std::span<const std::uint8_t> input) {
   }
 }
 
-// All that is read without HDF5, whatever the file is.
+// Reads everything that can be read without HDF5, whatever the file is.
 void check_plain(int fd, std::size_t file_size) {
   h5::PlainObjects plain(fd, file_size);
   std::vector<std::string> ahead = {"/"};

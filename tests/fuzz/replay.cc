@@ -21,7 +21,7 @@ assay::fuzz::Draw& draw() {
   return one;
 }
 
-// A byte here and there; sometimes the end is missing.
+// Changes a few bytes, and sometimes cuts off the end.
 Bytes changed(Bytes bytes, std::size_t most) {
   bytes.resize(std::min(bytes.size(), most));
   if (bytes.empty()) return bytes;

@@ -86,7 +86,7 @@ void run_csv(std::span<const std::uint8_t> input) {
 
 void run_plan(std::span<const std::uint8_t> input) {
   const std::string text = text_of(input);
-  // A dataset of two cases, whatever its name.
+  // Lists two cases for any dataset file, and no cases if its name ends with "none".
   const auto list = [](const std::string& file, const std::string& glob) {
     wire::DatasetCases cases;
     if (file.ends_with("none")) return cases;

@@ -30,7 +30,7 @@ TEST_P(BlindIdentify, FindsRandomModelsUpToEquivalence) {
   EXPECT_EQ(result.found, result.models) << result.failures;
 }
 
-// Suites of their own run beside each other.
+// Separate suites run at the same time.
 INSTANTIATE_TEST_SUITE_P(From20, BlindIdentify, testing::Values(20));
 INSTANTIATE_TEST_SUITE_P(From30, BlindIdentify, testing::Values(30));
 
@@ -427,7 +427,7 @@ TEST(Identify, NoWrongModelIsFoundForSure) {
           EXPECT_EQ(computed_again(c, f), 8 * 16);
           if (f.outcome != Outcome::kFound) continue;
           ++found;
-          // Rows that differ only where operands are subnormal are named together.
+          // Models that differ only for subnormal operands are named together.
           if (std::find(f.alike.begin(), f.alike.end(), name) != f.alike.end()) continue;
           const Case other = computed(name, dtype.c_str(), 16, k, 16, attributes, 2);
           EXPECT_EQ(computed_again(other, f), 16 * 16);

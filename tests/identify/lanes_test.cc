@@ -1,4 +1,4 @@
-// Sums side by side agree where single ones do.
+// Sums that are tried side by side agree with an output if those tried one by one do.
 #include "assay/identify/lanes.h"
 
 #include <gtest/gtest.h>

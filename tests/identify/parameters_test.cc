@@ -190,7 +190,7 @@ TEST(IdentifyParameters, ScaledProducts) {
   EXPECT_EQ(computed_again(rows, f), 256);
 }
 
-// Batches of a, each with one b; both stored transposed.
+// A batch of matrices `a` with the same `b`. Both operands are stored transposed.
 TEST(IdentifyParameters, BatchesOfProducts) {
   Random random(9, 0);
   Case c;

@@ -1,4 +1,4 @@
-// AbftClose: what it takes, what it finds, and what it says.
+// AbftClose: its arguments, the faults that it finds, and its messages.
 #include <assay/matchers.h>
 #include <assay/matchers/eigen.h>
 #include <gtest/gtest-spi.h>
@@ -563,7 +563,7 @@ TEST(AbftClose, FailsATestWithItsWords) {
   EXPECT_THAT(s.c, AllOf(AbftClose(s.a, s.b), AbftClose(s.c), CloseTo(Tensor(s.c))));
 }
 
-// A threshold that is named can be asked for again.
+// The text of a threshold in a description can be parsed again.
 TEST(AbftCloseEdges, WhatIsDescribedCanBeRead) {
   const Small s("bfloat16");
   std::string text;

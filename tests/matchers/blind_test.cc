@@ -51,7 +51,7 @@ TEST(BlindMatchTest, OneNumberOverAllElementsIsTried) {
   EXPECT_THAT(kZeroed, Not(RelativeL2AtMost(kExpected, 0.1)));
   EXPECT_THAT(kZeroed, Not(NoWorseThan(kSame, kExpected).floor(0.1)));
   EXPECT_THAT(kZeroed, SnrAtLeast(kExpected, 9).max_blind(0.7));
-  // 2 of 3 zeroed is too many, 1 of 3 is said.
+  // A check must not be blind to 2 of 3 elements. If it is blind to 1 of 3, a note says so.
   const std::vector<float> expected = {3, 4, 0.5f}, actual = expected;
   EXPECT_THAT(explanation(actual, SnrAtLeast(expected, 15)),
               AllOf(HasSubstr("which passes: "),

@@ -279,7 +279,7 @@ TEST(Elementwise, SixteenBits) {
 #endif
 }
 
-// A failure whose values form a pattern says so.
+// If the wrong values form a pattern, the explanation names it.
 TEST(Elementwise, PatternOfAFailure) {
   Eigen::MatrixXf golden(6, 6);
   for (int i = 0; i < 36; ++i) golden(i % 6, i / 6) = std::sin(static_cast<float>(i + 1));
@@ -311,7 +311,7 @@ TEST(Elementwise, SeveralStandardsMustAllHold) {
   EXPECT_THAT(near, Not(WithinUlps(reference, 1).standard("torch")));
 }
 
-// A tolerance beside several standards does not silence one of them.
+// A tolerance next to several standards does not disable one of them.
 TEST(Elementwise, ToleranceDoesNotSilenceAStandard) {
   const std::vector<float> reference = {1, 2}, near = {1, 2.01F};
   EXPECT_THAT(near, Not(CloseTo(reference).standard("torch").standard("ulp(1)").rtol(0.1)));

@@ -47,7 +47,7 @@ std::string bits_text(const Case& c) {
   return text;
 }
 
-// Numbers whose products, sums and differences are subnormal, or need rounding, or are no numbers.
+// Numbers whose products, sums and differences are subnormal, inexact or NaN.
 constexpr double kTiny32 = 0x1p-149, kNormal32 = 0x1p-126;
 Tensor scaled_tensor(std::string_view dtype, Shape shape, double scale, std::uint64_t stream = 1) {
   const Tensor drawn =

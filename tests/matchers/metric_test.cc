@@ -18,7 +18,8 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// sum e^2 = 100, sum (a - e)^2 = 0.01: 40 dB, relative L2 0.01; a e = 100.6, |a| = sqrt(101.21).
+// With sum e^2 = 100 and sum (a - e)^2 = 0.01, the SNR is 40 dB and relative L2 is 0.01. Also a e =
+// 100.6 and |a| = sqrt(101.21).
 const std::vector<double> kGolden = {6, 8};
 const std::vector<double> kOut = {6.1, 8};
 

@@ -41,7 +41,7 @@ std::string words(const CaseReport& report) {
   return all;
 }
 
-// A product with a mistake, so that there is much to say.
+// A product with a wrong element, so that the texts are long.
 Case product(const char* dtype) {
   Recipe recipe;
   recipe.dtype = &format_named(dtype);
