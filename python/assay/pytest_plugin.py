@@ -102,7 +102,7 @@ class AssayCase:
             case = dataset.read(self._name, outputs=False)
         part = request.get("output_name")
         tensor = assay.Tensor.of(output, request.get("dtype"))
-        (case.outputs.setdefault(part, assay.Output()) if part else case).recorded = {request.get("producer") or "pytest": tensor}
+        _output_of(case, part).recorded = {request.get("producer") or "pytest": tensor}
         case.file = ""
         node = self._request.node  # tests may have the same case
         words = re.sub(r"[^A-Za-z0-9_.=]+", "_", f"{node.path.stem}_{node.name}_{part or ''}")
@@ -121,6 +121,11 @@ def _array(value):
         return value.numpy()
     except TypeError:
         return value
+
+
+def _output_of(case, part):
+    """Returns the part of a case that holds the results of one output: the case itself if `part` is empty."""
+    return case.outputs.setdefault(part, assay.Output()) if part else case
 
 
 def _numbers(report):
@@ -222,8 +227,7 @@ def _update(config):
                 whole = by_name.setdefault(case.name, dataset.read(case.name))
                 for part, kept in case.outputs.items() or [("", case)]:
                     for tensor in kept.recorded.values():
-                        to = whole.outputs.setdefault(part, assay.Output()) if part else whole
-                        to.golden = tensor
+                        _output_of(whole, part).golden = tensor
                         replaced.add((case.name, part))
             everything = [by_name.get(name) or dataset.read(name) for name in dataset.case_names()]
             assay.write(path, everything, attributes=dataset.attributes)

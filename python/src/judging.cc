@@ -6,7 +6,6 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/gate/case_outputs.h"
 #include "assay/gate/close_to.h"
 #include "assay/gate/product_gate.h"
 #include "assay/report/report.h"

@@ -12,6 +12,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/gate/gate.h"
+#include "assay/judge/rule_table.h"
 #include "assay/judge/standards.h"
 #include "error_of.h"
 #include "oracle.h"

@@ -15,6 +15,7 @@
 #include "assay/judge/indices.h"
 #include "assay/judge/published_standards.h"
 #include "assay/judge/regate.h"
+#include "assay/judge/rule_table.h"
 #include "assay/judge/standards.h"
 #include "error_of.h"
 #include "verdict_lines.h"

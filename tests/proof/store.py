@@ -11,6 +11,9 @@ import numpy as np
 
 from number_formats import encode
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs"))
+from generated import decisive  # noqa: E402,F401 -- the scripts of this folder use it
+
 
 class Array:
     """Values with the dtype that they have in the file. The values must be representable in it."""
@@ -76,9 +79,3 @@ def gate(tool, path, *options, recorded="kernel", allowed=(0, 1, 2, 3, 4)):
     run_assay(tool, "gate", path, *source, *options, "--json", report, "--quiet", allowed=allowed)
     cases = {case["case"]: case for case in json.loads(report.read_text())["cases"]}
     return cases, time.time() - began
-
-
-def decisive(case):
-    """Returns the verdict that decides the outcome of a case in a report; {} if it has none."""
-    verdicts = case["verdicts"]
-    return next((v for v in verdicts if v["outcome"] == case["outcome"]), verdicts[0] if verdicts else {})

@@ -14,6 +14,7 @@
 #include "assay/gate/likely_arithmetic.h"
 #include "assay/gate/reference_implementation.h"
 #include "assay/judge/draw_distribution.h"
+#include "assay/judge/rule_table.h"
 #include "assay/op/attributes.h"
 #include "assay/op/dot_operator.h"
 #include "assay/op/operator.h"

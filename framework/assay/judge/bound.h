@@ -81,11 +81,6 @@ struct Bound {
   std::int64_t forgiven(std::int64_t elements) const;
 };
 
-// Returns the tolerance of a rule that has one, in float64. It is at most the largest finite
-// number, so an infinite bound never accepts an infinite error. Infinity times zero counts as zero.
-// Only kSymmetric reads `actual`. kGiven adds the element's own bound to this tolerance.
-double tolerance_at(const Bound& bound, double expected, double actual = 0);
-
 inline constexpr std::string_view kDefaultStandard = "default";
 
 struct CustomStandard;  // a standard of the user's own (judge/standards.h)

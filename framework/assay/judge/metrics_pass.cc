@@ -12,6 +12,7 @@
 #include "assay/base/double_double.h"
 #include "assay/judge/exact.h"
 #include "assay/judge/metric_table.h"
+#include "assay/judge/rule_table.h"
 #include "assay/judge/standards.h"
 
 namespace assay {

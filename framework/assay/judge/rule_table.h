@@ -39,6 +39,10 @@ struct RuleRow {
 const RuleRow& row_of(Rule rule);
 std::span<const RuleRow> tolerance_rules();  // the rows with a name
 
+// Returns the tolerance of a rule that has one, in float64. It is at most the largest finite
+// number, so an infinite bound never accepts an infinite error. Infinity times zero counts as zero.
+// Only kSymmetric reads `actual`. kGiven adds the element's own bound to this tolerance.
+double tolerance_at(const Bound& bound, double expected, double actual = 0);
 // Returns the largest error of an element that the bound allows. If the rule is kGiven, the caller
 // must add the element's own bound.
 double largest_error(const Bound& bound, const Format& output, double expected, double actual);

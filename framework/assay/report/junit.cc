@@ -28,15 +28,12 @@ struct SuiteCounts {
   }
 };
 
-// Returns the verdict that represents a case: the deciding one, or the first with the worst outcome
-// if none decides.
-const Verdict& leading_verdict(const CaseReport& c) {
-  if (const Verdict* deciding = c.deciding_verdict()) return *deciding;
-  for (const Verdict& v : c.verdicts) {
-    if (v.outcome == worst_outcome(c.verdicts)) return v;
-  }
-  static const Verdict kNone = not_comparable("nothing was judged");
-  return kNone;
+// Explains what decided the outcome: the remark, the elementwise verdict, or the checksums.
+std::string explained(const CaseReport& c) {
+  if (c.remark != Remark::kNone) return explain_remark(c);
+  if (const Verdict* deciding = c.deciding_verdict()) return explain(*deciding, c.reproduce);
+  if (c.abft) return explain(*c.abft, c.reproduce);
+  return explain(not_comparable("nothing was judged"), c.reproduce);
 }
 
 // Lists the standard of each verdict.
@@ -81,14 +78,8 @@ std::string testcase(const CaseReport& c, SuiteCounts& counts) {
   // JUnit has only failure and error. A case that could not be judged is an error.
   const char* kind = outcome == Outcome::kFail ? "failure" : "error";
   ++(outcome == Outcome::kFail ? counts.failures : counts.errors);
-  // The part that decided the outcome: the remark, the elementwise verdict, or the checksums.
-  const Verdict* deciding = c.deciding_verdict();
-  const std::string text = c.remark != Remark::kNone ? explain_remark(c)
-                           : deciding != nullptr || !c.abft
-                               ? explain(leading_verdict(c), c.reproduce)
-                               : explain(*c.abft, c.reproduce);
   return element(formatted("    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", kind,
-                           c.outcome_text(), xml_escaped(c.because()), xml_escaped(text)));
+                           c.outcome_text(), xml_escaped(c.because()), xml_escaped(explained(c))));
 }
 
 }  // namespace

@@ -33,8 +33,7 @@ Json entry_json(const BaselineEntry& e) {
 }
 
 double value_of(const Json& json, const std::string& where) {
-  if (json == "inf") return std::numeric_limits<double>::infinity();
-  const double value = json.is_number() ? json.get<double>() : -1;
+  const double value = json.is_number() ? json.get<double>() : special_number(json).value_or(-1);
   if (!(value >= 0)) {
     wrong(where, formatted("a number of at least 0 is expected, not {}", json.dump()));
   }

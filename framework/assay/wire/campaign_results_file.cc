@@ -42,8 +42,8 @@ std::int64_t count(const Json& object, const char* key, const std::string& where
 // Reads a number. NaN and infinity are strings.
 double number_in(const Json& object, const char* key, const std::string& where) {
   const Json& value = member(object, key, where);
-  if (value == "inf") return std::numeric_limits<double>::infinity();
-  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  const auto special = special_number(value);
+  if (special && !(*special < 0)) return *special;
   return *number_of(object, key, where);
 }
 

@@ -327,18 +327,13 @@ const Json& member(const Json& object, const char* key) {
 double number_in(const Json& object, const char* key) {
   const Json& value = member(object, key);
   if (value.is_number()) return value.get<double>();
-  if (value == "inf") return std::numeric_limits<double>::infinity();
-  if (value == "-inf") return -std::numeric_limits<double>::infinity();
-  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (const auto special = special_number(value)) return *special;
   not_as_expected(key, "a number");
 }
 
 std::int64_t count(const Json& object, const char* key) {
   const Json& value = member(object, key);
-  if (!value.is_number_integer() ||
-      (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)) {
-    not_as_expected(key, "a whole number");
-  }
+  if (!is_int64(value)) not_as_expected(key, "a whole number");
   return value.get<std::int64_t>();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <stdexcept>
 
@@ -40,6 +41,13 @@ constexpr int kDeepest = 256;
 Json number(double value) {
   if (std::isnan(value)) return "nan";
   return std::isfinite(value) ? Json(value) : Json(number_text(value));
+}
+
+std::optional<double> special_number(const Json& value) {
+  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (value == "inf") return std::numeric_limits<double>::infinity();
+  if (value == "-inf") return -std::numeric_limits<double>::infinity();
+  return std::nullopt;
 }
 
 std::string dumped(const Json& json, int indent) {

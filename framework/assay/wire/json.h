@@ -17,6 +17,8 @@ using SortedJson = nlohmann::json;
 
 // JSON has neither NaN nor infinity: they are the strings "nan", "inf" and "-inf".
 Json number(double value);
+// Returns the value of one of these strings, or nothing for all other JSON.
+std::optional<double> special_number(const Json& value);
 
 // Returns the text with a line end. An `indent` of -1 writes one line. Bytes that are not UTF-8,
 // which a file's name may have, are replaced, and characters that cannot be printed are escaped.

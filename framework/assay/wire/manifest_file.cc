@@ -22,16 +22,12 @@ Json attribute_json(const Attribute& attribute) {
 }
 
 Attribute attribute_of(const Json& value, const std::string& where) {
-  if (value.is_number_integer() &&
-      !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)) {
-    return value.get<std::int64_t>();
-  }
+  if (is_int64(value)) return value.get<std::int64_t>();
   if (value.is_number_float()) return value.get<double>();
   if (value.is_string()) return value.get<std::string>();
-  const std::string special = value.is_object() ? text_of(value, "float64", where) : "";
-  if (special == "nan") return std::nan("");
-  if (special == "inf") return INFINITY;
-  if (special == "-inf") return -INFINITY;
+  if (value.is_object()) {
+    if (const auto special = special_number(text_of(value, "float64", where))) return *special;
+  }
   wrong(where, "an attribute is a number or a string");
 }
 

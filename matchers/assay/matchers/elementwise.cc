@@ -5,7 +5,6 @@
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
-#include "assay/gate/case_outputs.h"
 #include "assay/report/report.h"
 
 namespace assay {

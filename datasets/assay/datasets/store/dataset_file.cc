@@ -288,7 +288,7 @@ struct DatasetFile::Impl {
     if (!output.empty()) of.attributes = output_attributes(name, op, output);
     const std::string golden = path_of(name, "golden", output);
     const bool is_there = reader.check_path(golden);
-    const bool given = is_there && is_given(golden);
+    const bool given = is_there && !is_absent(golden);
     const bool pending = is_there && (!given || !output.empty()) && is_pending(golden);
     if (given) {
       if (what.golden) of.golden = read(golden);
