@@ -25,7 +25,7 @@ void census(benchmark::State& state, const std::string& dtype, const std::string
   const assay::campaign::Plan plan = plan_for(dtype, gate);
   const assay::campaign::Cell& cell = plan.cells.front();
   const assay::campaign::Matrix matrix = assay::campaign::make_matrix(plan, cell, 0);
-  const assay::campaign::MatrixGate judge(cell.gates.front(), cell, matrix);
+  const assay::campaign::MatrixDetector judge(cell.gates.front(), cell, matrix);
   std::vector<int> bits;
   for (const assay::campaign::Series& s : assay::campaign::series_of(cell)) {
     if (s.direction == assay::fault::Direction::kZeroToOne) bits.push_back(s.bit);

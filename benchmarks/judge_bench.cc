@@ -50,7 +50,7 @@ void verdict(benchmark::State& state, int threads, std::int64_t elements, bool m
   for (auto _ : state) {
     const auto v = assay::judge(actual, expected, bound, {.metrics = metrics, .threads = threads});
     if (v.outcome != assay::Outcome::kPass) state.SkipWithError("the arrays must agree");
-    benchmark::DoNotOptimize(v.misses);
+    benchmark::DoNotOptimize(v.mismatches);
   }
 }
 
@@ -75,7 +75,7 @@ void all_metrics_of(benchmark::State& state, const char* dtype) {
   for (auto _ : state) {
     const auto v = assay::judge(actual, expected, bound, {.threads = 1});
     if (v.outcome != assay::Outcome::kPass) state.SkipWithError("the arrays must agree");
-    benchmark::DoNotOptimize(v.misses);
+    benchmark::DoNotOptimize(v.mismatches);
   }
 }
 void all_metrics_bfloat16(benchmark::State& state) { all_metrics_of(state, "bfloat16"); }
@@ -90,7 +90,7 @@ void by_standard(benchmark::State& state, const char* standard) {
   for (auto _ : state) {
     const auto v = assay::judge(actual, expected, bound, {.threads = 1});
     if (v.outcome != assay::Outcome::kPass) state.SkipWithError("the arrays must agree");
-    benchmark::DoNotOptimize(v.misses);
+    benchmark::DoNotOptimize(v.mismatches);
   }
 }
 void cann_ecosystem(benchmark::State& state) { by_standard(state, "cann_ecosystem@2025"); }
@@ -140,7 +140,7 @@ void alone(benchmark::State& state, const std::string& standard) {
   for (auto _ : state) {
     const auto v = assay::judge(actual, expected, bound, {.metrics = false, .threads = 1});
     if (v.outcome != assay::Outcome::kPass) state.SkipWithError("the arrays must agree");
-    benchmark::DoNotOptimize(v.misses);
+    benchmark::DoNotOptimize(v.mismatches);
   }
 }
 
@@ -159,7 +159,7 @@ void alone_of(benchmark::State& state, const std::string& dtype, const std::stri
   for (auto _ : state) {
     const auto v = assay::judge(actual, expected, bound, {.metrics = false, .threads = 1});
     if (v.outcome != assay::Outcome::kPass) state.SkipWithError("the arrays must agree");
-    benchmark::DoNotOptimize(v.misses);
+    benchmark::DoNotOptimize(v.mismatches);
   }
 }
 

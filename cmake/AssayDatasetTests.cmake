@@ -3,7 +3,7 @@
 #   [MACHINE m]            tests the operators' emulation on this machine, not the target's functions;
 #                          the tests are <target>.<file>.<machine>.<case>, labelled by the machine
 #   [STANDARD s...]        judged by these standards instead of the cases' own; "ulp(4)" in quotes
-#   [BENCHMARK producer]   whose recorded output dual-benchmark standards compare with
+#   [REFERENCE_IMPLEMENTATION producer]   whose recorded output dual-benchmark standards compare with
 #   [ABFT [threshold]]     checks matrix products by checksums as well (`assay list thresholds`)
 #   [SAMPLE rows=n,seed=n] products and attention without a golden result: so many rows are judged
 #   [CASES glob]           only these cases
@@ -16,11 +16,11 @@
 # glob that matches none, is a failing test. A keyword whose value is empty is an error, for it is
 # mostly a variable that is not set.
 function(assay_add_dataset_tests target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "CASES;MACHINE;BENCHMARK;SAMPLE" "DATASETS;STANDARD;ABFT;LABELS;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "CASES;MACHINE;REFERENCE_IMPLEMENTATION;SAMPLE" "DATASETS;STANDARD;ABFT;LABELS;PROPERTIES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "assay_add_dataset_tests(${target}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
-  foreach(keyword CASES MACHINE BENCHMARK SAMPLE DATASETS STANDARD ABFT LABELS PROPERTIES)
+  foreach(keyword CASES MACHINE REFERENCE_IMPLEMENTATION SAMPLE DATASETS STANDARD ABFT LABELS PROPERTIES)
     set(empty FALSE)
     if(keyword IN_LIST ARGN)
       list(FIND arg_${keyword} "" at)
@@ -41,8 +41,8 @@ function(assay_add_dataset_tests target)
   foreach(standard IN LISTS arg_STANDARD)
     list(APPEND options --standard ${standard})
   endforeach()
-  if(arg_BENCHMARK)
-    list(APPEND options --benchmark ${arg_BENCHMARK})
+  if(arg_REFERENCE_IMPLEMENTATION)
+    list(APPEND options --reference-implementation ${arg_REFERENCE_IMPLEMENTATION})
   endif()
   if(arg_ABFT)
     list(APPEND options --abft ${arg_ABFT})

@@ -178,7 +178,7 @@ computed by the emulated Ascend 910B, `operators_fp8.h5` by that of an NVIDIA Ho
 - how many **right outputs it refused**, where there are any: its tolerance is below what a right kernel of that dtype
   does, or it was made for other operators.
 
-`-`: it says nothing of the dtype, or needs another output to compare with (the ratios to a benchmark), or the number of
+`-`: it says nothing of the dtype, or needs another output to compare with (the ratios to a reference implementation), or the number of
 accumulations. The last column names what was let through most often, of all dtypes. Statistics let single elements
 through, means and shares whole rows; what is let through and why is in `docs/evidence/standards_audit.csv`, and for your own
 operators `assay audit` says it. One file, on one machine:

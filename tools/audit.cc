@@ -28,7 +28,7 @@ constexpr std::size_t kMostSaved = 1000;
 struct AuditCommandOptions {
   GateFileOptions files;
   std::vector<std::string> targets;
-  std::string standards, benchmark, python = "python3", json, html, save;
+  std::string standards, reference_implementation, python = "python3", json, html, save;
   ProgramOptions program;
   double seconds = 60;
   std::int64_t memory_mib = 16384, output_mib = 64;
@@ -83,7 +83,7 @@ Targets make_targets(const AuditCommandOptions& o, const ScratchFolder& scratch)
   GateRequest request;
   if (!o.standards.empty()) request.bounds.custom = wire::read_standards(o.standards);
   if (!o.files.machine.empty()) request.machine = &machine_named(o.files.machine);
-  request.benchmark = o.benchmark;
+  request.reference_implementation = o.reference_implementation;
   for (const std::string& word : target_words(o)) {
     if (auto adapter = adapter_target(word, o.python,
                                       scratch.fresh(formatted("adapter{}", targets.all.size())),
@@ -123,7 +123,7 @@ std::string repeat_line(const AuditCommandOptions& o, const Context& context,
   if (escape.is_drawn) line += formatted(" --seed {} --draws 1", escape.draw);
   line += " --no-searches";
   option("--standards", o.standards);
-  option("--benchmark", o.benchmark);
+  option("--reference-implementation", o.reference_implementation);
   if (o.audit.yardstick != kDefaultStandard) option("--yardstick", o.audit.yardstick);
   if (o.python != "python3" && target.find('.') != std::string::npos) option("--python", o.python);
   if (!target.empty()) {
@@ -290,7 +290,7 @@ void add_audit(Context& context) {
       ->allow_extra_args(false);
   files.input(command->add_option("--standards", o.standards,
                                   "JSON file of further standards (docs/judging.md)"));
-  command->add_option("--benchmark", o.benchmark,
+  command->add_option("--reference-implementation", o.reference_implementation,
                       "producer that dual-benchmark standards compare with");
   command->add_option("--python", o.python, "interpreter of the checks of Python")
       ->capture_default_str();

@@ -252,7 +252,7 @@ int run_replay(const ReplayFlags& o) {
   }
   const std::int64_t index = o.trial / f.per_matrix;
   const campaign::Matrix matrix = campaign::make_matrix(plan, cell, index, load_dataset_case);
-  std::vector<campaign::MatrixGate> gates;
+  std::vector<campaign::MatrixDetector> gates;
   for (const campaign::GateSpec& gate : cell.gates) gates.emplace_back(gate, cell, matrix);
   const campaign::Trial trial = campaign::run_trial(plan, cell, fault, o.trial, matrix, gates);
   std::string text = formatted("cell   {}\nfault  {}: '{}', trial {} of {}, in matrix {}\n",

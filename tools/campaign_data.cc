@@ -37,7 +37,7 @@ wire::DatasetCases list_dataset(const std::string& path, const std::string& glob
   const CaseSource& file = *opened.cases;
   for (const std::string& name : file.case_names(glob)) {
     const Case c =
-        judged_case(file.read(name, {.inputs = true, .golden = false, .outputs = false}));
+        judged_case(file.read(name, {.inputs = true, .golden = false, .recorded = false}));
     if (c.inputs.empty()) continue;  // a result cannot be computed without inputs
     const Tensor& first = first_tensor(c);
     Shape shape = first.shape();

@@ -107,7 +107,7 @@ int tools::call(const std::vector<std::string>& words, const Listener& listener)
 
 namespace {
 
-std::terminate_handler end_otherwise = nullptr;
+std::terminate_handler previous_handler = nullptr;
 
 // Called if an exception cannot be caught: before main(), in a destructor, or while another
 // exception is in flight.
@@ -118,14 +118,14 @@ void end_without_memory() {
     std::fputs("error: out of memory\n", stderr);
     std::_Exit(2);
   } catch (...) {  // other exceptions are reported below
-    end_otherwise();
+    previous_handler();
   }
-  end_otherwise();
+  previous_handler();
 }
 
 // Runs before the static objects of libraries are created.
 [[gnu::constructor(101)]] void expect_no_memory() {
-  end_otherwise = std::set_terminate(end_without_memory);
+  previous_handler = std::set_terminate(end_without_memory);
 }
 
 int run(int argc, char** argv) {

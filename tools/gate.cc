@@ -46,7 +46,8 @@ constexpr std::uintmax_t kSmallCase = std::uintmax_t{256} << 10;
 
 struct GateOptions {
   GateFileOptions files;
-  std::string json, junit, html, csv, save_failures, abft, sample, benchmark, baseline;
+  std::string json, junit, html, csv, save_failures, abft, sample, reference_implementation,
+      baseline;
   std::string shard;
   std::string known_failures;
   int threads = 0;
@@ -250,7 +251,8 @@ class Gate {
       line += " --outputs " + shell_word(outputs->path);
     }
     line += file.options + o_.files.source.text() + o_.tolerance.text();
-    if (!o_.benchmark.empty()) line += " --benchmark " + shell_word(o_.benchmark);
+    if (!o_.reference_implementation.empty())
+      line += " --reference-implementation " + shell_word(o_.reference_implementation);
     if (request_.checksums) line += " --abft " + shell_word(request_.checksums->text());
     if (request_.sample) line += " --sample " + shell_word(request_.sample->text());
     return line;
@@ -279,7 +281,7 @@ class Gate {
     Slot& slot = slots_[job];
     GateRequest request = request_;
     request.threads = inner_threads_;
-    request.miss_map = may_be_pictured(job);
+    request.mismatch_map = may_be_pictured(job);
     const SourcePool::Taken sources = found_.sources->take();
     const CaseSource *golden = nullptr, *recorded = nullptr;
     try {
@@ -346,7 +348,7 @@ class Gate {
     const std::size_t last = *pictured_.rbegin();
     pictured_.erase(last);
     for (CaseReport& c : slots_[last].reports) {
-      for (Verdict& v : c.verdicts) v.miss_map.reset();
+      for (Verdict& v : c.verdicts) v.mismatch_map.reset();
     }
   }
 
@@ -495,7 +497,7 @@ int run_gate(const GateOptions& o, const Context& context) {
   request.bounds = o.tolerance.request();
   if (!o.abft.empty()) request.checksums = parse_threshold(o.abft);
   if (!o.sample.empty()) request.sample = parse_row_sample(o.sample);
-  request.benchmark = o.benchmark;
+  request.reference_implementation = o.reference_implementation;
   if (!o.files.machine.empty()) request.machine = &machine_named(o.files.machine);
   request.mutate = o.mutate;
   std::optional<Baseline> baseline;
@@ -510,7 +512,8 @@ int run_gate(const GateOptions& o, const Context& context) {
                                    [&](const auto& e) { return glob_match(glob, e.name); });
   });
   o.files.source.check_used(found.layouts, !o.csv.empty());
-  if (!o.benchmark.empty()) check_benchmark(o.benchmark, found);
+  if (!o.reference_implementation.empty())
+    check_reference_implementation(o.reference_implementation, found);
 
   if (shard.index > 1) {
     // The first shard reports on files, and on data that are in no case.
@@ -643,7 +646,7 @@ void add_gate(Context& context) {
                                      "of so many rows, drawn at random, "
                                      "and judge these; the checksums look at all of the output");
   sample->type_name("rows=N,seed=N");
-  command->add_option("--benchmark", o.benchmark,
+  command->add_option("--reference-implementation", o.reference_implementation,
                       "producer that dual-benchmark standards compare with (default: the one other "
                       "producer of the case)");
   command

@@ -507,23 +507,28 @@ std::string source_name_if_other(const CaseSource* golden, const std::string& na
   }
 }
 
-void check_benchmark(const std::string& benchmark, const GateFiles& found) {
+void check_reference_implementation(const std::string& reference_implementation,
+                                    const GateFiles& found) {
   std::set<std::string> known;
   for (const GateFile& file : found.files) {
-    if (benchmark == file.producer) {
-      throw std::invalid_argument(
-          formatted("--benchmark {}: an output is no benchmark of itself", benchmark));
+    if (reference_implementation == file.producer) {
+      throw std::invalid_argument(formatted(
+          "--reference-implementation {}: an output cannot be its own reference implementation",
+          reference_implementation));
     }
     const auto places_of = [&](std::size_t name) {
       return SourcePlaces{&file.golden, file.missing.empty() ? file.outputs_of(name) : nullptr};
     };
-    known.merge(look_for_producers(*found.sources, 1, file.names, places_of, benchmark).producers);
-    if (known.count(benchmark) != 0) return;
+    known.merge(
+        look_for_producers(*found.sources, 1, file.names, places_of, reference_implementation)
+            .producers);
+    if (known.count(reference_implementation) != 0) return;
     if (found.files.size() > 1) found.sources->close();
   }
-  throw std::invalid_argument(formatted(
-      "--benchmark: {}",
-      unknown_word("producer", benchmark, std::vector<std::string>(known.begin(), known.end()))));
+  throw std::invalid_argument(
+      formatted("--reference-implementation: {}",
+                unknown_word("producer", reference_implementation,
+                             std::vector<std::string>(known.begin(), known.end()))));
 }
 
 }  // namespace assay::tools

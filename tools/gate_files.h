@@ -121,8 +121,9 @@ GateFiles find_files(const GateFileOptions& options, int threads,
 // the source cannot say it, or is not open (null).
 std::string source_name_if_other(const CaseSource* golden, const std::string& name);
 
-// Throws std::invalid_argument for a --benchmark that no case has, or that is itself judged, even
-// if no standard asks for one.
-void check_benchmark(const std::string& benchmark, const GateFiles& found);
+// Throws std::invalid_argument for a --reference-implementation that no case has, or that is itself
+// judged, even if no standard asks for one.
+void check_reference_implementation(const std::string& reference_implementation,
+                                    const GateFiles& found);
 
 }  // namespace assay::tools

@@ -37,7 +37,7 @@ void add_outputs(DatasetWriter& writer, const CaseSource& golden, const CaseSour
   if (!from.has_case(name)) return;
   check_same_source(golden.path(), golden.attributes_of(name), from.path(),
                     from.attributes_of(name), name);
-  const Case c = from.read(name, {.inputs = false, .golden = false, .outputs = true});
+  const Case c = from.read(name, {.inputs = false, .golden = false, .recorded = true});
   for (const auto& [output, of] : c.outputs) {
     for (const auto& [producer, recorded] : of.recorded) {
       writer.put_recorded(name, producer, recorded, output);

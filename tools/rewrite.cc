@@ -148,7 +148,7 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
   }
   std::int64_t agree = 0, differ = 0, accumulators = 0;
   const auto one = [&](const Source& in, DatasetWriter* out, const std::string& name) {
-    Case whole = in.file.read(name, {.inputs = true, .golden = false, .outputs = o.verify});
+    Case whole = in.file.read(name, {.inputs = true, .golden = false, .recorded = o.verify});
     if (find_operator(whole.op) == nullptr) {
       return CaseResult{false, formatted("{}: skipped: assay does not emulate the operator '{}'",
                                          name, whole.op)};
@@ -234,7 +234,7 @@ int run_golden(const RewriteOptions& o, const Context& context) {
       throw CaseError(name,
                       "--tolerance derives the bound of one case, and each of its rows is one");
     }
-    Case whole = in.file.read(name, {.inputs = true, .golden = false, .outputs = false});
+    Case whole = in.file.read(name, {.inputs = true, .golden = false, .recorded = false});
     if (whole.inputs.empty() || find_operator(whole.op) == nullptr) {
       return CaseResult{
           false, formatted("{}: skipped: {}", name,

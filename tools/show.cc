@@ -358,7 +358,7 @@ std::string laws_text() {
   for (const Law& law : laws()) {
     std::string name = formatted("  {}", law.name);
     for (const LawParameter& p : law.parameters) {
-      name += formatted(",{}={}", p.name, p.otherwise ? number_text(*p.otherwise) : "");
+      name += formatted(",{}={}", p.name, p.default_value ? number_text(*p.default_value) : "");
     }
     rows.push_back({name, std::string(law.summary),
                     law.golden.empty() ? std::string("not needed") : std::string(law.golden)});
@@ -456,7 +456,7 @@ namespace {
 
 // Returns the columns for a parameter: "name=0.1", its values, and its effect.
 std::vector<std::string> parameter_line(const Parameter& p) {
-  return {formatted("  {}{}", p.name, p.otherwise.empty() ? "" : "=" + p.otherwise),
+  return {formatted("  {}{}", p.name, p.default_value.empty() ? "" : "=" + p.default_value),
           values_text(p) + (p.needed ? ", needed" : ""), p.words};
 }
 

@@ -120,7 +120,7 @@ std::string mismatches_problem(const std::string& text) {
   const std::optional<std::int64_t> value = read_number<std::int64_t>(text);
   return value && *value >= 0
              ? ""
-             : formatted("a number of misses is a whole number of at least 0, not '{}'", text);
+             : formatted("a number of mismatches is a whole number of at least 0, not '{}'", text);
 }
 
 std::string fraction_problem(const std::string& text) {
@@ -215,7 +215,7 @@ void ToleranceOptions::add(Context& context, CLI::App* command) {
   command->add_option("--infinity", infinity,
                       "sign (equal only with its sign), saturating (the largest finite value "
                       "counts as infinity) or fewer (a finite value is accepted for infinity)");
-  command->add_option("--max-mismatches", max_mismatches, "so many misses are forgiven")
+  command->add_option("--max-mismatches", max_mismatches, "so many mismatches are forgiven")
       ->check(CLI::Validator(mismatches_problem, "NUMBER"));
   command
       ->add_option("--max-mismatch-fraction", max_mismatch_fraction,

@@ -11,14 +11,14 @@
 //   EXPECT_THAT(outputs, CloseTo(dataset_case));              // of several outputs, by name
 //   EXPECT_THAT(out, WithinUlps(reference, 2));
 //   EXPECT_THAT(out, SnrAtLeast(reference, 40));       // dB; CosineAtLeast, RelativeL2AtMost
-//   EXPECT_THAT(out, NoWorseThan(benchmark, golden));  // its error is no larger than another's
-//   EXPECT_THAT([&] { return op(x); }, Deterministic(10));
-//   EXPECT_THAT(out, DrawnFrom("uniform,low=0,high=1"));  // random numbers, by tests of their law
-//   EXPECT_THAT(out, AmplificationNear(reference, y));  // differs only where int(y) may change
-//   EXPECT_THAT(c, AbftClose(a, b));               // a matrix product by its checksums, no golden
-//   EXPECT_THAT(c, AbftClose(a, b).whole_rows());  // the same in O(N^2)
-//   EXPECT_THAT(rate, DetectionRateAtLeast(0.99, 0.95));  // of a campaign; FalseAlarmRateAtMost
-//   EXPECT_THAT(out, AllOf(Not(BitEqual(other)), CloseTo(reference)));
+//   EXPECT_THAT(out, NoWorseThan(reference_implementation, golden));  // its error is no larger
+//   than another's EXPECT_THAT([&] { return op(x); }, Deterministic(10)); EXPECT_THAT(out,
+//   DrawnFrom("uniform,low=0,high=1"));  // random numbers, by tests of their law EXPECT_THAT(out,
+//   AmplificationNear(reference, y));  // differs only where int(y) may change EXPECT_THAT(c,
+//   AbftClose(a, b));               // a matrix product by its checksums, no golden EXPECT_THAT(c,
+//   AbftClose(a, b).whole_rows());  // the same in O(N^2) EXPECT_THAT(rate,
+//   DetectionRateAtLeast(0.99, 0.95));  // of a campaign; FalseAlarmRateAtMost EXPECT_THAT(out,
+//   AllOf(Not(BitEqual(other)), CloseTo(reference)));
 //
 // `out` and `reference` are tensors, tensor views, DLPack tensors, vectors and spans of numbers,
 // or, with <assay/matchers/eigen.h>, Eigen matrices. Shapes must agree: nothing broadcasts. The

@@ -13,7 +13,7 @@ import functools as _functools
 
 from ._case import ArrayInfo, Case, Output
 from ._core import (AbftVerdict, CampaignReport, CaseError, CaseReport, Dataset, FileError,
-                    Finding, GateError, GateReport, IdentificationReport, Injection, Miss,
+                    Finding, GateError, GateReport, IdentificationReport, Injection, Mismatch,
                     NoCaseError, NotComparable, Tensor, Untrusted, Verdict, __version__,
                     assert_close, assert_product, campaign, check_product, compare, emulate, gate,
                     golden, identify, inject, judge_case,

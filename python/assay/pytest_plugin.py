@@ -48,7 +48,7 @@ class AssayCase:
         """The assay.Case, which is read when it is first needed."""
         if self._case is None:
             with assay.open(self._path, **self._options) as dataset:
-                self._case = dataset.read(self._name, outputs=False)
+                self._case = dataset.read(self._name, recorded=False)
         return self._case
 
     @property
@@ -99,7 +99,7 @@ class AssayCase:
         """Writes the case with this output to a file of its own and returns the file's path."""
         __tracebackhide__ = True
         with assay.open(self._path, **self._options) as dataset:
-            case = dataset.read(self._name, outputs=False)
+            case = dataset.read(self._name, recorded=False)
         part = request.get("output_name")
         tensor = assay.Tensor.of(output, request.get("dtype"))
         _output_of(case, part).recorded = {request.get("producer") or "pytest": tensor}
@@ -133,7 +133,7 @@ def _numbers(report):
     if not report.verdicts:
         return {}
     verdict = next((v for v in report.verdicts if v.outcome == report.outcome), report.verdicts[0])
-    numbers = {"assay_standard": verdict.standard, "assay_misses": verdict.misses,
+    numbers = {"assay_standard": verdict.standard, "assay_mismatches": verdict.mismatches,
                "assay_worst_ratio": verdict.worst_ratio}
     metrics = verdict.metrics or {}
     for name in ("max_abs_error", "max_rel_error"):

@@ -161,9 +161,10 @@ std::vector<std::string> names(const Dataset& d, const std::string& glob) {
   return d.with_source([&](const CaseSource& source) { return source.case_names(glob); });
 }
 
-py::object read(const Dataset& d, const std::string& name, bool inputs, bool golden, bool outputs) {
+py::object read(const Dataset& d, const std::string& name, bool inputs, bool golden,
+                bool recorded) {
   return python_case(d.with_source([&](const CaseSource& source) {
-    return source.read(name, {.inputs = inputs, .golden = golden, .outputs = outputs});
+    return source.read(name, {.inputs = inputs, .golden = golden, .recorded = recorded});
   }));
 }
 
@@ -194,7 +195,7 @@ void define_files(py::module_& m) {
            "The names of all cases, or of those that match a glob of '*' and '?'. Raises "
            "NoCaseError where there is none.")
       .def("read", &read, py::arg("name"), py::arg("inputs") = true, py::arg("golden") = true,
-           py::arg("outputs") = true, "One Case, or parts of it.")
+           py::arg("recorded") = true, "One Case, or parts of it.")
       .def(
           "info",
           [](const Dataset& d, const std::string& name) {

@@ -101,11 +101,11 @@ IdentificationReport of_file(const std::string& path, const py::dict& options) {
 
 // Removes an option from `keywords` and returns it.
 template <typename T>
-T taken(py::dict& keywords, const char* name, T otherwise) {
-  if (!keywords.contains(name)) return otherwise;
+T taken(py::dict& keywords, const char* name, T fallback) {
+  if (!keywords.contains(name)) return fallback;
   const py::object value = keywords[name];
   PyDict_DelItemString(keywords.ptr(), name);
-  if (value.is_none()) return otherwise;
+  if (value.is_none()) return fallback;
   try {
     return value.cast<T>();
   } catch (const py::cast_error&) {

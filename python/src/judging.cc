@@ -113,11 +113,11 @@ int take_threads(py::dict& options) {
   throw py::value_error("threads: a number of at least 0 (0: all), not " + str_of(threads));
 }
 
-bool take_flag(py::dict& options, const char* name, bool otherwise) {
-  if (!options.contains(name)) return otherwise;
+bool take_flag(py::dict& options, const char* name, bool fallback) {
+  if (!options.contains(name)) return fallback;
   const py::object value = options[name];
   PyDict_DelItemString(options.ptr(), name);
-  if (value.is_none()) return otherwise;
+  if (value.is_none()) return fallback;
   try {
     return value.cast<bool>();
   } catch (const py::cast_error&) {
@@ -134,10 +134,11 @@ void refuse_rest(const py::dict& options, const char* function) {
 
 struct Sides {
   Array actual, expected;
-  std::optional<Array> benchmark;  // of standards that compare with a third party's output
+  std::optional<Array>
+      reference_implementation;  // of standards that compare with a third party's output
 
-  std::optional<TensorView> benchmark_view() const {
-    return benchmark ? std::optional(benchmark->view) : std::nullopt;
+  std::optional<TensorView> reference_view() const {
+    return reference_implementation ? std::optional(reference_implementation->view) : std::nullopt;
   }
 };
 
@@ -146,12 +147,13 @@ Sides sides_of(const py::object& actual, const py::object& expected, py::dict& o
              golden_dtype = take_dtype(options, "golden_dtype");
   Sides sides{named_array("actual", actual, dtype), named_array("expected", expected, golden_dtype),
               std::nullopt};
-  if (options.contains("benchmark")) {
-    const py::object benchmark = options["benchmark"];
-    PyDict_DelItemString(options.ptr(), "benchmark");
-    const bool is_tensor = py::isinstance<Array>(benchmark);
-    if (!benchmark.is_none()) {
-      sides.benchmark = named_array("benchmark", benchmark, is_tensor ? std::nullopt : dtype);
+  if (options.contains("reference_implementation")) {
+    const py::object reference_implementation = options["reference_implementation"];
+    PyDict_DelItemString(options.ptr(), "reference_implementation");
+    const bool is_tensor = py::isinstance<Array>(reference_implementation);
+    if (!reference_implementation.is_none()) {
+      sides.reference_implementation = named_array(
+          "reference_implementation", reference_implementation, is_tensor ? std::nullopt : dtype);
     }
   }
   return sides;
@@ -161,38 +163,44 @@ std::int64_t bytes_of(const TensorView& v) { return v.size() * v.format->storage
 
 // Returns why a third party's output cannot serve a standard. Returns an empty string if it can, or
 // if the standard needs none.
-std::string why_no_benchmark(const Bound& bound, const TensorView& actual,
-                             const std::optional<TensorView>& benchmark) {
-  if (!bound.needs_benchmark()) return "";
-  if (!benchmark) {
+std::string why_no_reference(const Bound& bound, const TensorView& actual,
+                             const std::optional<TensorView>& reference_implementation) {
+  if (!bound.needs_reference()) return "";
+  if (!reference_implementation) {
     return formatted(
         "the standard {} compares with a third party's output of the same case, and none is given: "
-        "benchmark=ARRAY",
+        "reference_implementation=ARRAY",
         bound.standard);
   }
-  return benchmark->data == actual.data ? "benchmark: an output is no benchmark of itself" : "";
+  return reference_implementation->data == actual.data
+             ? "reference_implementation: an output cannot be its own reference implementation"
+             : "";
 }
 
 // Returns the verdicts of arrays, one for each standard, with metrics if they are requested.
 std::vector<Verdict> judged(const TensorView& actual, const TensorView& expected,
-                            const std::optional<TensorView>& benchmark,
+                            const std::optional<TensorView>& reference_implementation,
                             const GateRequest& request) {
   const FloatEnvironment environment;
   std::vector<ElementCheck> checks =
       tensor_checks(*actual.format, *expected.format, request, kAdvice);
-  bool uses_benchmark = false;
+  bool uses_reference = false;
   for (ElementCheck& check : checks) {
     if (!check.bound) continue;
-    uses_benchmark = uses_benchmark || check.bound->needs_benchmark();
-    if (check.why_not.empty()) check.why_not = why_no_benchmark(*check.bound, actual, benchmark);
+    uses_reference = uses_reference || check.bound->needs_reference();
+    if (check.why_not.empty())
+      check.why_not = why_no_reference(*check.bound, actual, reference_implementation);
   }
-  if (benchmark && !uses_benchmark) {
+  if (reference_implementation && !uses_reference) {
     throw std::invalid_argument(
-        "benchmark: no standard that is asked for compares with a third party's output; cann_l0 "
+        "reference_implementation: no standard that is asked for compares with a third party's "
+        "output; cann_l0 "
         "does, for one");
   }
   return judge_by(checks, actual, expected,
-                  {.metrics = request.metrics, .threads = request.threads, .benchmark = benchmark});
+                  {.metrics = request.metrics,
+                   .threads = request.threads,
+                   .reference_implementation = reference_implementation});
 }
 
 LazyVerdict compare(const py::object& actual, const py::object& expected,
@@ -207,7 +215,7 @@ LazyVerdict compare(const py::object& actual, const py::object& expected,
     throw py::value_error("compare() judges by one standard; assert_close() takes several");
   }
   const TensorView &a = sides.actual.view, &e = sides.expected.view;
-  const std::optional<TensorView> b = sides.benchmark_view();
+  const std::optional<TensorView> b = sides.reference_view();
   const Unlocked unlocked;
   const bool small = bytes_of(a) + bytes_of(e) <= kKept;
   request.metrics = metrics && !small;
@@ -247,7 +255,7 @@ void assert_close(const py::object& actual, const py::object& expected,
   py::dict options = py::reinterpret_borrow<py::dict>(keywords);
   const Sides sides = sides_of(actual, expected, options);
   const TensorView &a = sides.actual.view, &e = sides.expected.view;
-  const std::optional<TensorView> b = sides.benchmark_view();
+  const std::optional<TensorView> b = sides.reference_view();
   GateRequest request{.bounds = BoundOptions(options).request};
   request.threads = take_threads(options);
   refuse_rest(options, "assert_close");
@@ -339,7 +347,8 @@ CaseReport judge_case(const py::object& given, const py::object& output,
   const Case header = header_of(given);
   const auto producer = take_word(options, "producer"), part = take_word(options, "output_name"),
              machine = take_word(options, "machine"), abft = take_word(options, "abft"),
-             benchmark = take_word(options, "benchmark"), dtype = take_dtype(options, "dtype");
+             reference_implementation = take_word(options, "reference_implementation"),
+             dtype = take_dtype(options, "dtype");
   std::optional<Array> array;
   if (!output.is_none()) array = named_array("output", output, dtype);
   GateRequest request{.bounds = BoundOptions(options).request};
@@ -349,7 +358,7 @@ CaseReport judge_case(const py::object& given, const py::object& output,
     request.checksums = parse_threshold(*abft == "True" ? kDefaultThreshold : *abft);
   }
   if (machine) request.machine = &machine_named(*machine);
-  request.benchmark = benchmark.value_or("");
+  request.reference_implementation = reference_implementation.value_or("");
   // Recorded outputs are judged in place. Inputs are copied only if something needs them.
   const MadeCase made = case_of(given, {.inputs = needs_inputs(header, request), .outputs = false});
   const Unlocked unlocked;
@@ -397,7 +406,8 @@ void define_judging(py::module_& m) {
   static const std::string sides =
       "actual, expected: whatever Tensor.of takes, of one shape, on the CPU; neither is copied.\n"
       "dtype, golden_dtype: the formats of their bit patterns, where their dtypes do not say it.\n"
-      "benchmark: a third party's output of the same case, which standards such as cann_l0 compare "
+      "reference_implementation: a third party's output of the same case, which standards such as "
+      "cann_l0 compare "
       "with.\n";
   m.def("compare", &compare, py::arg("actual"), py::arg("expected"),
         ("The Verdict of an output against its reference, element by element.\n\n" + sides +
@@ -431,7 +441,8 @@ void define_judging(py::module_& m) {
         ("The CaseReport of an output of a Case, by the case's own bound unless another is asked "
          "for.\n\noutput: an array; None: the one recorded by producer=. output_name: which one, "
          "of a case with several outputs. machine: the one that computed it. abft: True or a "
-         "threshold: by checksums as well. benchmark: the producer that dual-benchmark standards "
+         "threshold: by checksums as well. reference_implementation: the producer that "
+         "dual-benchmark standards "
          "compare with.\n" +
          std::string(kBoundWords))
             .c_str());

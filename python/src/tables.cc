@@ -58,7 +58,7 @@ py::dict operator_row(const Operator& op) {
     return row({{"name", text(p.name)},
                 {"kind", text(kind_word(p.kind))},
                 {"takes", text(values_text(p))},
-                {"default", text(p.otherwise)},
+                {"default", text(p.default_value)},
                 {"needed", py::bool_(p.needed)},
                 {"words", text(p.words)}});
   };

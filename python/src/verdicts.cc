@@ -51,14 +51,15 @@ py::dict metrics_of(const Metrics& metrics) {
 }
 
 // The numbers of a mismatch. They are complex for complex elements.
-py::object number(double real, const Miss& miss, double Miss::Part::*imaginary) {
-  if (!miss.imaginary) return py::float_(real);
-  return py::cast(std::complex<double>(real, (*miss.imaginary).*imaginary));
+py::object number(double real, const Mismatch& mismatch, double Mismatch::Part::*imaginary) {
+  if (!mismatch.imaginary) return py::float_(real);
+  return py::cast(std::complex<double>(real, (*mismatch.imaginary).*imaginary));
 }
 
-py::object bits(std::uint64_t real, const Miss& miss, std::uint64_t Miss::Part::*imaginary) {
-  if (!miss.imaginary) return py::int_(real);
-  return py::make_tuple(real, (*miss.imaginary).*imaginary);
+py::object bits(std::uint64_t real, const Mismatch& mismatch,
+                std::uint64_t Mismatch::Part::*imaginary) {
+  if (!mismatch.imaginary) return py::int_(real);
+  return py::make_tuple(real, (*mismatch.imaginary).*imaginary);
 }
 
 py::list readings_of(const Verdict& v) {
@@ -99,34 +100,35 @@ std::string text_of(const CaseReport& c) {
   return c.abft ? explain(*c.abft, c.reproduce) : c.because();
 }
 
-void define_miss(py::module_& m) {
-  py::class_<Miss>(m, "Miss", "An element outside its bound.")
+void define_mismatch(py::module_& m) {
+  py::class_<Mismatch>(m, "Miss", "An element outside its bound.")
       .def_property_readonly(
-          "index", [](const Miss& x) { return py::tuple(py::cast(x.index)); },
+          "index", [](const Mismatch& x) { return py::tuple(py::cast(x.index)); },
           "One number a dimension.")
-      .def_readonly("linear", &Miss::linear, "Its row-major position.")
+      .def_readonly("linear", &Mismatch::linear, "Its row-major position.")
       .def_property_readonly(
-          "actual", [](const Miss& x) { return number(x.actual, x, &Miss::Part::actual); },
+          "actual", [](const Mismatch& x) { return number(x.actual, x, &Mismatch::Part::actual); },
           "The output's value; of complex elements a complex number.")
       .def_property_readonly(
-          "expected", [](const Miss& x) { return number(x.expected, x, &Miss::Part::expected); },
+          "expected",
+          [](const Mismatch& x) { return number(x.expected, x, &Mismatch::Part::expected); },
           "As it was compared: rounded to the output's dtype where the standard says so.")
       .def_property_readonly(
           "actual_bits",
-          [](const Miss& x) { return bits(x.actual_bits, x, &Miss::Part::actual_bits); },
+          [](const Mismatch& x) { return bits(x.actual_bits, x, &Mismatch::Part::actual_bits); },
           "Its pattern; of complex elements those of both parts.")
       .def_property_readonly(
           "expected_bits",
-          [](const Miss& x) -> py::object {
+          [](const Mismatch& x) -> py::object {
             if (x.expected_is_beyond) return py::none();
-            return bits(x.expected_bits, x, &Miss::Part::expected_bits);
+            return bits(x.expected_bits, x, &Mismatch::Part::expected_bits);
           },
           "The pattern of the expected value, rounded to the output's dtype; None where that is an "
           "integer dtype which does not hold it.")
-      .def_readonly("error", &Miss::error, "|actual - expected|.")
-      .def_readonly("bound", &Miss::bound, "What the error may be here.")
-      .def_readonly("ulps", &Miss::ulps, "None where either is NaN, and of complex elements.")
-      .def("__repr__", [](const Miss& x) {
+      .def_readonly("error", &Mismatch::error, "|actual - expected|.")
+      .def_readonly("bound", &Mismatch::bound, "What the error may be here.")
+      .def_readonly("ulps", &Mismatch::ulps, "None where either is NaN, and of complex elements.")
+      .def("__repr__", [](const Mismatch& x) {
         return formatted("<Miss {}: actual {}, expected {}, error {}, bound {}>",
                          shape_text(x.index), number_text(x.actual), number_text(x.expected),
                          number_text(x.error), number_text(x.bound));
@@ -150,11 +152,12 @@ void define_verdict(py::module_& m) {
       .def_property_readonly("passed", is_pass, "Whether the outcome is 'pass'.")
       .def("__bool__", is_pass)
       .def_property_readonly("sites", quick(&Verdict::sites), "How many elements were compared.")
-      .def_property_readonly("misses", quick(&Verdict::misses), "How many are outside their bound.")
+      .def_property_readonly("mismatches", quick(&Verdict::mismatches),
+                             "How many are outside their bound.")
       .def_property_readonly("forgiven", quick(&Verdict::forgiven),
                              "Misses that the standard's budget allows.")
-      .def_property_readonly("special_misses", quick(&Verdict::special_misses),
-                             "Of the misses, those where NaN or infinity is in the way.")
+      .def_property_readonly("special_mismatches", quick(&Verdict::special_mismatches),
+                             "Of the mismatches, those where NaN or infinity is in the way.")
       .def_property_readonly("worst_ratio", quick(&Verdict::worst_ratio),
                              "The largest error / bound.")
       .def_property_readonly("nonzero", quick(&Verdict::nonzero),
@@ -184,7 +187,7 @@ void define_verdict(py::module_& m) {
           "why", [](LazyVerdict& v) { return v.whole().because; },
           "The verdict in words, one line.")
       .def_property_readonly("where", quick(&Verdict::where),
-                             "The pattern of the misses; empty where there is none.")
+                             "The pattern of the mismatches; empty where there is none.")
       .def_property_readonly(
           "notes", [](const LazyVerdict& v) { return assay::notes_of(v.quick()); },
           "What else a reader should know, a line each.")
@@ -406,7 +409,7 @@ std::string preformatted(const std::string& text) {
 }
 
 void define_verdicts(py::module_& m) {
-  define_miss(m);
+  define_mismatch(m);
   define_verdict(m);
   define_abft_verdict(m);
   define_case_report(m);

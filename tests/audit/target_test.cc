@@ -108,7 +108,7 @@ TEST(StandardTargets, SayWhyTheyCannotJudge) {
               StartsWith("standard ttk_requant has no tolerance for float32; "));
   EXPECT_EQ(requant.why_not(code), "");
   StandardTarget dual("dual", by_standards({"cann_l0"}), true);
-  EXPECT_NE(dual.why_not(one), "") << "there is no benchmark";
+  EXPECT_NE(dual.why_not(one), "") << "there is no reference implementation";
   EXPECT_FALSE(dual.judge({one, one.clean}).passed);
   // An error in the case is not a fault of the target.
   Subject unknown = right_output("float32", {1});

@@ -174,7 +174,7 @@ TEST_F(ProcessTest, SaysHowOneThatAnswersEnded) {
   LineProcess process(request("read -r line; echo why >&2; exit 7"));
   EXPECT_FALSE(process.ask("one").has_value());
   EXPECT_EQ(process.ended().text({}), "exit status 7");
-  EXPECT_EQ(process.said(), "why\n");
+  EXPECT_EQ(process.error_output(), "why\n");
 }
 
 TEST_F(ProcessTest, EndsOneThatDoesNotAnswer) {

@@ -13,7 +13,7 @@ namespace assay::testing_bench {
 struct Bench {
   campaign::Plan plan;
   campaign::Matrix matrix;
-  std::vector<campaign::MatrixGate> gates;
+  std::vector<campaign::MatrixDetector> gates;
 
   explicit Bench(campaign::Plan checked)
       : plan(std::move(checked)), matrix(campaign::make_matrix(plan, plan.cells[0], 0)) {

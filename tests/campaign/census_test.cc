@@ -109,7 +109,7 @@ struct Census {
   std::vector<std::uint16_t> fast, exact;
 };
 
-Census census_of(const ChecksumGate& gate, const Tensor& output) {
+Census census_of(const ChecksumDetector& gate, const Tensor& output) {
   Census c;
   const Format& f = output.format();
   for (int b = 0; b < f.bits; ++b) c.bits.push_back(f.padding + b);
@@ -138,7 +138,7 @@ Fate brute_force(const AbftChecker& checker, Tensor& output, std::int64_t p, std
 // Compares the fast path of a census with the exact one, and counts the fates that occurred.
 class CensusOfUnits : public testing::Test {
  protected:
-  void compare_paths(const ChecksumGate& gate, const Tensor& output, const std::string& what) {
+  void compare_paths(const ChecksumDetector& gate, const Tensor& output, const std::string& what) {
     const Census c = census_of(gate, output);
     for (std::size_t i = 0; i < c.fast.size(); ++i) {
       const auto p = static_cast<std::int64_t>(i % at(output.size()));
@@ -175,7 +175,7 @@ class CensusTest : public CensusOfUnits,
           options.model = nullptr;
           if (*arithmetic != 0 && !parse_threshold(text).threshold->takes("arithmetic")) continue;
           options.spec = parse_threshold(text + arithmetic + columns);
-          std::optional<ChecksumGate> gate;
+          std::optional<ChecksumDetector> gate;
           try {
             gate.emplace(options, made.test_case, made.output, made.epilogue);
           } catch (const std::invalid_argument& e) {
@@ -194,8 +194,8 @@ class CensusTest : public CensusOfUnits,
     }
   }
 
-  void compare_brute_force(const AbftOptions& options, const Made& made, const ChecksumGate& gate,
-                           Tensor& output, const std::string& what) {
+  void compare_brute_force(const AbftOptions& options, const Made& made,
+                           const ChecksumDetector& gate, Tensor& output, const std::string& what) {
     const AbftChecker checker =
         AbftChecker::of_product(made.test_case.input("a"), made.test_case.input("b"), options);
     const bool compensated = options.spec.threshold->takes_residuals;
@@ -308,7 +308,7 @@ TEST_F(CensusOfUnits, SameVerdictsInConstantTime) {
       options.threads = 1;
       options.model = &model;
       options.spec = parse_threshold(text);
-      const ChecksumGate gate(options, made.test_case, made.output);
+      const ChecksumDetector gate(options, made.test_case, made.output);
       compare_paths(gate, made.output, std::string(text) + " on " + u.machine);
       if (HasFatalFailure()) return;
     }
@@ -322,7 +322,7 @@ TEST(Census, BitsAlone) {
   const Made made = make({"bfloat16", "bfloat16", "normal", "normal"});
   AbftOptions options;
   options.threads = 1;
-  const ChecksumGate gate(options, made.test_case, made.output);
+  const ChecksumDetector gate(options, made.test_case, made.output);
   const Census all = census_of(gate, made.output);
   const std::vector<int> some = {3, 14};
   std::vector<std::uint16_t> bins(2 * at(made.output.size()));
@@ -342,7 +342,7 @@ TEST(Census, LooksAgree) {
     AbftOptions options;
     options.threads = 1;
     options.spec = parse_threshold(text);
-    const ChecksumGate gate(options, made.test_case, made.output, made.epilogue);
+    const ChecksumDetector gate(options, made.test_case, made.output, made.epilogue);
     const Census c = census_of(gate, made.output);
     const std::int64_t n = made.output.shape()[1];
     for (std::size_t i = 0; i < c.fast.size(); ++i) {
@@ -375,7 +375,7 @@ TEST(Census, PeaksOfAllRows) {
       options.spec = parse_threshold(text);
       const AbftChecker checker =
           AbftChecker::of_product(made.test_case.input("a"), made.test_case.input("b"), options);
-      const ChecksumGate gate(options, made.test_case, c);
+      const ChecksumDetector gate(options, made.test_case, c);
       RatioCounts ratios{};
       EXPECT_EQ(gate.clean(ratios).worst, checker.check(c).worst_ratio) << text << " " << zeros;
       (zeros == 0 ? by_peak : by_mean) += checker.check(c).flagged > 0 ? 1 : 0;
@@ -406,7 +406,7 @@ TEST(Census, ElementwiseStandards) {
             .front();
     ASSERT_TRUE(check.bound.has_value()) << name;
     if (!check.bound->limits.empty()) continue;
-    const ElementGate gate(check, made.test_case, made.output);
+    const ElementDetector gate(check, made.test_case, made.output);
     std::vector<int> bits(16);
     for (int b = 0; b < 16; ++b) bits[at(b)] = b;
     const std::size_t elements = at(made.output.size());

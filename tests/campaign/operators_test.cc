@@ -237,7 +237,7 @@ TEST(OperatorGates, ElementByElement) {
         }
         t.atol += min_subnormal(f) / 2;
       }
-      const auto misses = [&](std::int64_t p, std::uint64_t bits) {
+      const auto mismatches = [&](std::int64_t p, std::uint64_t bits) {
         const auto e = static_cast<double>(golden[at(p)]), error = std::abs(decode(f, bits) - e);
         // The rounding of the output is added to the error of its accumulation.
         const double bound = given ? own(p) + std::max(std::abs(e) * std::ldexp(1.0, -f.precision),
@@ -246,7 +246,7 @@ TEST(OperatorGates, ElementByElement) {
         return !(error <= bound);
       };
       for (std::int64_t p = 0; p < output.size(); ++p) {
-        ASSERT_FALSE(misses(p, output.bits_at(p))) << op << " is right";
+        ASSERT_FALSE(mismatches(p, output.bits_at(p))) << op << " is right";
       }
       RatioCounts ratios{};
       const CleanCounts clean = b.gates[0].clean(ratios);
@@ -268,7 +268,7 @@ TEST(OperatorGates, ElementByElement) {
           EXPECT_EQ(decode(f, before), decode(f, after));
           continue;
         }
-        const bool wrong = misses(p, after);
+        const bool wrong = mismatches(p, after);
         EXPECT_EQ(bin > simd::kBinAtOne && bin <= simd::kBinNotFinite, wrong)
             << op << " " << gate << ": element " << p << " bit " << bits[i / at(output.size())];
         const ElementChange change{p / n, p % n, after};
@@ -521,7 +521,7 @@ TEST(OperatorPlans, TheShippedOne) {
     for (std::int64_t i = 0; i < cell.clean_matrices(); ++i) {
       const Matrix matrix = make_matrix(plan, cell, i);
       RatioCounts ratios{};
-      const CleanCounts clean = MatrixGate(cell.gates[0], cell, matrix).clean(ratios);
+      const CleanCounts clean = MatrixDetector(cell.gates[0], cell, matrix).clean(ratios);
       EXPECT_EQ(clean.alarms, 0) << cell.name << ", matrix " << i << ": " << clean.worst;
     }
     Plan one = plan;

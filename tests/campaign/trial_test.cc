@@ -70,7 +70,7 @@ TEST(Trial, AloneIsTheOneThatWasCounted) {
   for (std::int64_t index = 3; index >= 0; --index) {
     const BlockTally counted = campaign.run_matrix(cell, index);
     const Matrix matrix = make_matrix(plan, cell, index);
-    std::vector<MatrixGate> gates;
+    std::vector<MatrixDetector> gates;
     for (const GateSpec& gate : cell.gates) gates.emplace_back(gate, cell, matrix);
     for (std::size_t f = 0; f < 2; ++f) {
       FaultCounts faults;

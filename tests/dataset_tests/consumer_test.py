@@ -125,7 +125,7 @@ target_link_libraries(alone PRIVATE assay::framework)
 #include <vector>
 int main() {
   const std::vector<float> a = {1, 2};
-  return assay::judge(assay::view(a), assay::view(a), assay::Bound{}).misses == 0 ? 0 : 1;
+  return assay::judge(assay::view(a), assay::view(a), assay::Bound{}).mismatches == 0 ? 0 : 1;
 }
 """)])
         none = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{p}=ON" for p in ("GTest", "HDF5", "CLI11", "ZLIB", "Eigen3", "libzip")]

@@ -224,7 +224,7 @@ assay_add_dataset_tests(ops {arguments})
         self.configure('DATASETS ""', refused="the value of DATASETS is empty")
         self.configure("DATASETS data.h5 ABFT")
         self.assertEqual(self.ctest(), 0, self.out)
-        for option in ("--case", "--machine", "--standard", "--benchmark", "--abft", "--label", "--ctest"):
+        for option in ("--case", "--machine", "--standard", "--reference-implementation", "--abft", "--label", "--ctest"):
             done = subprocess.run([PROGRAM, self.data, option, ""], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr),
                              (2, f"error: {option}: the value is empty; is a variable not set?\n"))
@@ -234,7 +234,7 @@ assay_add_dataset_tests(ops {arguments})
         with h5py.File(self.data, "r+") as f:
             put(f["cases/a"], "outputs/gpu", f["cases/a/golden"][...], "float32")
         self.configure("DATASETS data.h5 BENCHMARK npu")
-        self.assert_fails_saying("error: --benchmark: unknown producer 'npu': did you mean 'gpu'?; known: gpu")
+        self.assert_fails_saying("error: --reference-implementation: unknown producer 'npu': did you mean 'gpu'?; known: gpu")
         self.configure("DATASETS data.h5 BENCHMARK gpu")
         self.assertEqual(self.ctest(), 0, self.out)
 

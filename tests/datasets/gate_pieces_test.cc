@@ -262,7 +262,7 @@ TEST_F(GatePieces, WhatTakesTheWhole) {
   EXPECT_TRUE(in_pieces("product", by("torch")));
   EXPECT_FALSE(in_pieces("product", {})) << "its own bound is made of its operands";
   EXPECT_FALSE(in_pieces("without", {})) << "there is no golden result";
-  EXPECT_FALSE(in_pieces("c", by("cann_l1"))) << "a benchmark";
+  EXPECT_FALSE(in_pieces("c", by("cann_l1"))) << "a reference implementation";
   EXPECT_FALSE(in_pieces("c", by("accumulation")));
   EXPECT_FALSE(in_pieces("c", by("distribution(normal,mean=0,deviation=1)")));
   GateRequest request;

@@ -182,7 +182,7 @@ TEST_F(Store, WhatLiesBesideAnOutputComesBack) {
               c.output().recorded.at("gpu").epilogue.residual);
   EXPECT_TRUE(file.read_epilogue("d", "npu").empty());
   EXPECT_TRUE(file.read("d").output().recorded.at("npu").epilogue.empty());
-  EXPECT_TRUE(file.read("c", {.outputs = false}).output().recorded.empty());
+  EXPECT_TRUE(file.read("c", {.recorded = false}).output().recorded.empty());
   // Copies keep the accumulators and residuals, except those that are replaced or removed.
   const std::string path = directory_ / "copy.h5";
   DatasetWriter writer(path);
@@ -323,9 +323,9 @@ TEST_F(Store, AttributesComeBack) {
 
 TEST_F(Store, ReadsOnlyWhatIsAskedFor) {
   const DatasetFile file(write({small_case("c")}));
-  const Case golden = file.read("c", {.inputs = false, .golden = true, .outputs = false});
+  const Case golden = file.read("c", {.inputs = false, .golden = true, .recorded = false});
   EXPECT_TRUE(golden.inputs.empty() && golden.output().recorded.empty() && golden.output().golden);
-  const Case inputs = file.read("c", {.inputs = true, .golden = false, .outputs = false});
+  const Case inputs = file.read("c", {.inputs = true, .golden = false, .recorded = false});
   EXPECT_TRUE(!inputs.inputs.empty() && inputs.output().recorded.empty() &&
               !inputs.output().golden);
 }

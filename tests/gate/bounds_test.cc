@@ -480,7 +480,7 @@ TEST(GateCase, BudgetsHoldWhereTheExpectedErrorIsNotKnown) {
         gate_case(c, Tensor::from_values(float32(), {50}, values), request).verdicts.at(0);
     ASSERT_EQ(v.notes.size(), 1u);
     EXPECT_THAT(v.notes[0], HasSubstr("judged by the operator's own bound"));
-    EXPECT_EQ(v.misses, static_cast<std::int64_t>(wrong));
+    EXPECT_EQ(v.mismatches, static_cast<std::int64_t>(wrong));
     EXPECT_EQ(v.outcome, wrong <= 2 ? Outcome::kPass : Outcome::kFail) << v.because;
     values[wrong] += 1;
   }

@@ -158,7 +158,7 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
     spec.standard = standard;
     const auto look = [&] {
       campaign::RatioCounts ratios{};
-      return campaign::MatrixGate(spec, cell, matrix).clean(ratios);
+      return campaign::MatrixDetector(spec, cell, matrix).clean(ratios);
     };
     if (verdict.outcome == Outcome::kNotComparable) {
       EXPECT_THAT(error_of(look), testing::EndsWith(verdict.because));
@@ -238,7 +238,7 @@ TEST_P(Callers, SayTheSame) {
       const auto& told = row["verdicts"].at(s);
       EXPECT_EQ(told["outcome"], outcome_word(v.outcome));
       EXPECT_EQ(told["because"], v.because);
-      EXPECT_EQ(told["mismatches"], v.misses);
+      EXPECT_EQ(told["mismatches"], v.mismatches);
       EXPECT_EQ(told["sites"], v.sites);
       ASSERT_EQ(told["worst"].size(), v.worst.size());
       for (std::size_t w = 0; w < v.worst.size(); ++w) {

@@ -58,14 +58,14 @@ TEST(SampledRows, MissesLieWhereTheyLieInTheWholeOutput) {
       gate_case(c, Tensor::from_values(format_named("float32"), {kRows, kColumns}, wrong), request);
   const Verdict& v = report.verdicts.at(0);
   EXPECT_EQ(v.outcome, Outcome::kFail);
-  EXPECT_EQ(v.misses, 5 * kColumns);
+  EXPECT_EQ(v.mismatches, 5 * kColumns);
   EXPECT_EQ(v.where, "") << "the rows drawn have no pattern in the whole output";
   ASSERT_FALSE(v.worst.empty());
   std::int64_t last = 0;
-  for (const Miss& miss : v.worst) {
-    const auto place = static_cast<std::int64_t>(miss.actual) - 1000;
-    EXPECT_EQ(miss.linear, place);
-    EXPECT_THAT(miss.index, testing::ElementsAre(place / kColumns, place % kColumns));
+  for (const Mismatch& mismatch : v.worst) {
+    const auto place = static_cast<std::int64_t>(mismatch.actual) - 1000;
+    EXPECT_EQ(mismatch.linear, place);
+    EXPECT_THAT(mismatch.index, testing::ElementsAre(place / kColumns, place % kColumns));
     last = std::max(last, place / kColumns);
   }
   EXPECT_GE(last, 5) << "the rows drawn are not the first ones alone";

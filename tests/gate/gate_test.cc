@@ -138,32 +138,36 @@ TEST(Benchmark, IsTheOtherProducersOutput) {
     return MeetsStandard("cann_l0", c).check(c.output().recorded.at(producer).tensor);
   };
   EXPECT_EQ(by("target").outcome, Outcome::kFail);
-  EXPECT_THAT(by("target").text, HasSubstr("over the benchmark's <= 10 is "));
+  EXPECT_THAT(by("target").text, HasSubstr("over the reference implementation's <= 10 is "));
   EXPECT_EQ(by("bench").outcome, Outcome::kPass);
   // The same numbers at another address: the caller must name their producer.
   const Tensor copy = c.output().recorded.at("target").tensor;
-  EXPECT_THAT(
-      MeetsStandard("cann_l0", c).check(copy).text,
-      HasSubstr("choose one with --benchmark: bench, target (in a matcher .benchmark(NAME)"));
+  EXPECT_THAT(MeetsStandard("cann_l0", c).check(copy).text,
+              HasSubstr("choose one with --reference-implementation: bench, target (in a matcher "
+                        ".reference_implementation(NAME)"));
   EXPECT_EQ(MeetsStandard("cann_l0", c).producer("target").check(copy).outcome, Outcome::kFail);
-  EXPECT_EQ(MeetsStandard("cann_l0", c).benchmark("bench").check(copy).outcome, Outcome::kFail);
-  EXPECT_EQ(MeetsStandard("cann_l0", c)
-                .benchmark("target")
-                .check(c.output().recorded.at("target").tensor)
-                .text,
-            "benchmark 'target': an output is no benchmark of itself");
+  EXPECT_EQ(MeetsStandard("cann_l0", c).reference_implementation("bench").check(copy).outcome,
+            Outcome::kFail);
+  EXPECT_EQ(
+      MeetsStandard("cann_l0", c)
+          .reference_implementation("target")
+          .check(c.output().recorded.at("target").tensor)
+          .text,
+      "reference implementation 'target': an output cannot be its own reference implementation");
 }
 
 TEST(Benchmark, IsMissing) {
   const Case alone = dual({{"target", 0.5}});
   EXPECT_EQ(MeetsStandard("cann_l0", alone).check(alone.output().recorded.at("target").tensor).text,
-            "the standard compares with a benchmark's output, and there is none but 'target'");
+            "the standard compares with a reference implementation's output, and there is none but "
+            "'target'");
   const Case none = dual({});
   const Tensor out = *none.output().golden;
-  EXPECT_EQ(MeetsStandard("cann_l0", none).check(out).text,
-            "the standard compares with a benchmark's output, and the case has none");
-  EXPECT_EQ(MeetsStandard("cann_l0", alone).benchmark("other").check(out).text,
-            "there is no recorded output of the benchmark 'other'");
+  EXPECT_EQ(
+      MeetsStandard("cann_l0", none).check(out).text,
+      "the standard compares with a reference implementation's output, and the case has none");
+  EXPECT_EQ(MeetsStandard("cann_l0", alone).reference_implementation("other").check(out).text,
+            "there is no recorded output of the reference implementation 'other'");
 }
 
 // Accumulations of two machines in one request, each with its own bounds.
@@ -216,8 +220,8 @@ TEST(GateSampled, SaysWhereNoRowsAreDrawn) {
             without + ", and rows are drawn of products and of attention alone");
 }
 
-// The benchmark of sampled rows is the same rows of the other output, which has the shape of the
-// whole.
+// The reference implementation of sampled rows is the same rows of the other output, which has the
+// shape of the whole.
 TEST(GateSampled, BenchmarksAreDrawnToo) {
   Case c = product(64);
   std::vector<double> a(50 * 64);
@@ -241,7 +245,8 @@ TEST(GateSampled, BenchmarksAreDrawnToo) {
     return gate_case(c, c.output().recorded.at(producer).tensor, request).verdicts.at(0);
   };
   EXPECT_EQ(verdict("target").outcome, Outcome::kFail);
-  EXPECT_THAT(verdict("target").because, HasSubstr("over the benchmark's <= 10 is "));
+  EXPECT_THAT(verdict("target").because,
+              HasSubstr("over the reference implementation's <= 10 is "));
   EXPECT_EQ(verdict("bench").outcome, Outcome::kPass) << verdict("bench").because;
 }
 
@@ -363,7 +368,7 @@ TEST(GateCampaigns, ToleranceGrowsWithK) {
     spec.text = "standard:atb";
     spec.standard = "atb";
     campaign::RatioCounts ratios{};
-    EXPECT_EQ(campaign::MatrixGate(spec, cell, matrix).clean(ratios).alarms > 0, k < 2048) << k;
+    EXPECT_EQ(campaign::MatrixDetector(spec, cell, matrix).clean(ratios).alarms > 0, k < 2048) << k;
     EXPECT_EQ(MeetsStandard("atb", matrix.test_case).check(matrix.output).outcome,
               k < 2048 ? Outcome::kFail : Outcome::kPass)
         << k;
@@ -461,7 +466,8 @@ TEST_F(Runner, TensorsAlone) {
   }
 }
 
-// The runner of the dataset tests takes a benchmark, and gives the same text as the command line.
+// The runner of the dataset tests takes a reference implementation, and gives the same text as the
+// command line.
 TEST_F(Runner, Benchmark) {
   Case c = dual({{"slow", 0.001}, {"fast", 0.002}});
   c.attributes["axis"] = std::int64_t{-1};
@@ -477,11 +483,13 @@ TEST_F(Runner, Benchmark) {
   const std::string runner = shell_word(ASSAY_RUNNER) + " g.h5 --standard cann_l0";
   const Ran several = run(runner);
   EXPECT_EQ(several.code, 3);
-  EXPECT_THAT(several.out, HasSubstr("in CMake BENCHMARK NAME"));
-  const Ran chosen = run(runner + " --benchmark slow");
+  EXPECT_THAT(several.out, HasSubstr("in CMake REFERENCE_IMPLEMENTATION NAME"));
+  const Ran chosen = run(runner + " --reference-implementation slow");
   EXPECT_EQ(chosen.code, 0) << chosen.out << chosen.err;
-  const Ran unknown = run(runner + " --benchmark other");
-  EXPECT_THAT(unknown, Exits(2, "error: --benchmark: unknown producer 'other'; known: fast, slow"));
+  const Ran unknown = run(runner + " --reference-implementation other");
+  EXPECT_THAT(
+      unknown,
+      Exits(2, "error: --reference-implementation: unknown producer 'other'; known: fast, slow"));
 }
 
 // A user's own operator in dataset tests: the case names the machine of the sums.

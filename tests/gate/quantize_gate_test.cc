@@ -133,7 +133,7 @@ TEST(QuantizeGate, OnlyCodesNearAHalfMayDiffer) {
           std::printf("%6lld %-7s %-12s %-19s %6lld codes differ, %6lld miss\n",
                       static_cast<long long>(count), scaling, scales, kernel.name,
                       static_cast<long long>(differing(output, *c.output().golden)),
-                      static_cast<long long>(v.misses));
+                      static_cast<long long>(v.mismatches));
         }
         if (std::string(scaling) != "tensor") {
           // Each block takes the scales of the next block.
@@ -175,7 +175,7 @@ TEST(QuantizeGate, RightKernelsThatDifferNearAHalfPass) {
     }
     std::printf("near halves: %-19s %5lld codes differ, %5lld miss\n", kernel.name,
                 static_cast<long long>(count),
-                static_cast<long long>(report.verdicts.at(0).misses));
+                static_cast<long long>(report.verdicts.at(0).mismatches));
   }
 }
 
@@ -294,7 +294,7 @@ TEST(QuantizeGate, BlocksWithNaNKeepTheBoundsOfOthers) {
   Values codes = emulate(c, machine_named("hopper")).view().values();
   codes[3 * kColumns] *= 2;
   const Tensor wrong = Tensor::from_values(format_named("float8_e4m3fn"), {8, kColumns}, codes);
-  EXPECT_EQ(gate_case(c, wrong).verdicts[0].misses, 1);
+  EXPECT_EQ(gate_case(c, wrong).verdicts[0].mismatches, 1);
 }
 
 // The case names a chain of casts.

@@ -28,10 +28,10 @@ using Attributes = std::map<std::string, Attribute>;
 
 std::string words_of_verdict(const Verdict& v) {
   std::string text = formatted("[{} {} {} {}/{} forgiven {} by {} {}: {}", outcome_word(v.outcome),
-                               v.sites, v.misses, v.blind.value_or(-1), v.nonzero, v.forgiven,
+                               v.sites, v.mismatches, v.blind.value_or(-1), v.nonzero, v.forgiven,
                                v.bound.standard, v.bound.origin, v.because);
   if (!v.where.empty()) text += " where " + v.where;
-  for (const Miss& m : v.worst) {
+  for (const Mismatch& m : v.worst) {
     text += formatted(" {}:{}~{}/{}", m.linear, m.actual, m.expected, m.bound);
   }
   if (v.metrics) {
@@ -109,7 +109,7 @@ std::vector<std::pair<std::string, GateRequest>> requests() {
     r.bounds.infinity = Infinity::kFewer;
     r.bounds.max_blind = 0.75;
   });
-  add("benchmark", [](GateRequest& r) { r.bounds.standards = {"cann_l1"}; });
+  add("reference_implementation", [](GateRequest& r) { r.bounds.standards = {"cann_l1"}; });
   add("checksums", [](GateRequest& r) { r.checksums = parse_threshold(kDefaultThreshold); });
   add("checksums alone", [](GateRequest& r) {
     r.checksums = parse_threshold(kDefaultThreshold);

@@ -80,8 +80,8 @@ TEST(SampledRefusals, AGoldenResultIsJudgedAsAWholeAndSaysSo) {
                                 "there is none"));
 }
 
-// The benchmark is sampled at the same rows as the output, whether it is in the case or listed
-// beside it.
+// The reference implementation is sampled at the same rows as the output, whether it is in the case
+// or listed beside it.
 TEST(SampledRefusals, TheBenchmarkIsSampledToo) {
   Case c = open_product();
   const Tensor right = filled_with("float32", {40, 4}, 8), off = filled_with("float32", {40, 4}, 9);
@@ -90,8 +90,8 @@ TEST(SampledRefusals, TheBenchmarkIsSampledToo) {
   Origin origin;
   origin.producer = "target";
   origin.recorded = [&] { return std::vector<RecordedOutput>{{"bench", [&] { return off; }}}; };
-  // An output with the same errors as its benchmark passes. With a right benchmark, the same output
-  // fails.
+  // An output with the same errors as its reference implementation passes. With a right reference
+  // implementation, the same output fails.
   CaseReport report = gate_case(c, off, request, origin);
   EXPECT_EQ(report.verdicts.at(0).outcome, Outcome::kPass) << report.because();
   ASSERT_TRUE(report.sample.has_value());
@@ -236,10 +236,10 @@ TEST(Remarks, HaveWordsOfTheirOwn) {
 TEST(SampledRefusals, NoMapOfMissesIsDrawn) {
   const Case c = open_product();
   GateRequest request = of_rows(6);
-  request.miss_map = true;
+  request.mismatch_map = true;
   const CaseReport report = gate_case(c, filled_with("float32", {40, 4}, 9), request);
   EXPECT_EQ(report.verdicts.at(0).outcome, Outcome::kFail);
-  EXPECT_FALSE(report.verdicts.at(0).miss_map);
+  EXPECT_FALSE(report.verdicts.at(0).mismatch_map);
 }
 
 }  // namespace

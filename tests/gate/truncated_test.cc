@@ -80,7 +80,7 @@ TEST(Truncated, AttentionFailsByItsMeanError) {
   const Case c = generated({"attention", "float16", {2, 120, 65, 30}}, 1);
   const CaseReport report =
       gate_case(c, narrowed(c, machine_named("cpu_fma"), format_named("float16"), true));
-  EXPECT_EQ(report.verdicts[0].misses, 0);
+  EXPECT_EQ(report.verdicts[0].mismatches, 0);
   EXPECT_THAT(report.because(), HasSubstr("mean error towards or away from zero, in ulp, <= "));
 }
 

@@ -46,7 +46,7 @@ std::int64_t zeros_that_pass(const Format& format, std::vector<double> expected,
     if (expected[i] == 0) continue;
     expected[i] = 0;
     const Verdict v = judge(vector_of(format.name, expected), golden, bound, options);
-    const bool holds = v.misses <= v.forgiven && all_hold(v.readings);
+    const bool holds = v.mismatches <= v.forgiven && all_hold(v.readings);
     if (!holds) break;
     ++passed;
   }
@@ -70,9 +70,10 @@ TEST(BlindnessTest, OfEveryStandardIsWhatZerosInPlaceShow) {
         const Tensor golden = vector_of(f.name, values), actual = golden;
         std::vector<double> other = values;
         for (double& v : other) v = round_to(f, v * (1 + 1e-3));
-        const Tensor benchmark = vector_of(f.name, other);
+        const Tensor reference_implementation = vector_of(f.name, other);
         JudgeOptions options{.metrics = false};
-        if (bound->needs_benchmark()) options.benchmark = benchmark.view();
+        if (bound->needs_reference())
+          options.reference_implementation = reference_implementation.view();
         const Verdict v = judge(actual, golden, *bound, options);
         ASSERT_TRUE(v.blind) << v.because;
         if (bound->limits.empty()) {
@@ -84,12 +85,13 @@ TEST(BlindnessTest, OfEveryStandardIsWhatZerosInPlaceShow) {
           for (std::size_t i = 0; i < values.size(); ++i) {
             std::vector<double> one = values;
             one[i] = 0;
-            const bool passes = judge(vector_of(f.name, one), golden, *bound, options).misses == 0;
+            const bool passes =
+                judge(vector_of(f.name, one), golden, *bound, options).mismatches == 0;
             alone += values[i] != 0 && passes ? 1 : 0;
             if (passes) zeroed[i] = 0;
           }
           EXPECT_EQ(*v.blind, alone);
-          EXPECT_EQ(judge(vector_of(f.name, zeroed), golden, *bound, options).misses, 0);
+          EXPECT_EQ(judge(vector_of(f.name, zeroed), golden, *bound, options).mismatches, 0);
         } else {
           // Error balance may fail and then hold again as more elements become zero. The trial then
           // finds one of the changes.

@@ -89,7 +89,7 @@ TEST(Standards, DefaultAcceptsTheNeighboursOfEveryValue) {
       const Tensor golden = vector_of(std::string(f.name).c_str(), up ? values : above);
       const Tensor output = vector_of(std::string(f.name).c_str(), up ? above : values);
       const Verdict v = judge(output, golden, bound);
-      EXPECT_EQ(v.misses, 0) << f.name << ": " << v.because;
+      EXPECT_EQ(v.mismatches, 0) << f.name << ": " << v.because;
     }
   }
 }
@@ -240,12 +240,12 @@ TEST(Standards, ToleranceOfAnElement) {
 TEST(Standards, SymmetricTakesBothSizes) {
   Bound bound;
   bound.rule = Rule::kSymmetric;
-  const auto misses = [&](double rtol) {
+  const auto mismatches = [&](double rtol) {
     bound.rtol = rtol;
-    return judge(vector_of("float64", {9, 2}), vector_of("float64", {1, 2}), bound).misses;
+    return judge(vector_of("float64", {9, 2}), vector_of("float64", {1, 2}), bound).mismatches;
   };
-  EXPECT_EQ(misses(0.75), 1) << "8 is not below 7.5";
-  EXPECT_EQ(misses(0.875), 0) << "8 is below 8.75";
+  EXPECT_EQ(mismatches(0.75), 1) << "8 is not below 7.5";
+  EXPECT_EQ(mismatches(0.875), 0) << "8 is below 8.75";
 }
 
 TEST(Standards, WhichNeedTheOperands) {
@@ -522,9 +522,9 @@ TEST(Precedence, EqualNanInTheVerdict) {
     request.equal_nan = equal;
     EXPECT_EQ(gate_case(c, same, {.bounds = request}).verdicts[0].outcome,
               equal ? Outcome::kPass : Outcome::kFail);
-    EXPECT_EQ(gate_case(c, other, {.bounds = request}).verdicts[0].misses, 2);
+    EXPECT_EQ(gate_case(c, other, {.bounds = request}).verdicts[0].mismatches, 2);
     request.standards = {"ulp(1)"};
-    EXPECT_EQ(gate_case(c, same, {.bounds = request}).verdicts[0].misses, equal ? 0 : 1);
+    EXPECT_EQ(gate_case(c, same, {.bounds = request}).verdicts[0].mismatches, equal ? 0 : 1);
     request.standards = {};
   }
 }

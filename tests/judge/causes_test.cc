@@ -55,7 +55,7 @@ TEST(Causes, NanInRows) {
   for (std::int64_t c = 0; c < kCauseColumns; ++c)
     element(actual, 3, c) = element(actual, 9, c) = kCauseNan;
   EXPECT_EQ(where(actual, expected),
-            "the output is NaN at 64 of 64 misses in rows 3 and 9, where finite values are "
+            "the output is NaN at 64 of 64 mismatches in rows 3 and 9, where finite values are "
             "expected");
 }
 
@@ -65,9 +65,10 @@ TEST(Causes, NanWhereZeroIsExpected) {
   for (std::int64_t c = 0; c < kCauseColumns; ++c) element(expected, 5, c) = 0;
   CauseValues actual = expected;
   for (std::int64_t c = 0; c < kCauseColumns; ++c) element(actual, 5, c) = kCauseNan;
-  EXPECT_EQ(where(actual, expected),
-            "the output is NaN at 32 of 32 misses in row 5, where finite values are expected: is 0 "
-            "divided by 0, or multiplied by infinity?");
+  EXPECT_EQ(
+      where(actual, expected),
+      "the output is NaN at 32 of 32 mismatches in row 5, where finite values are expected: is 0 "
+      "divided by 0, or multiplied by infinity?");
 }
 
 // Under a huge tolerance, flipping some bit back would always pass.
@@ -76,7 +77,7 @@ TEST(Causes, OneNanUnderAHugeTolerance) {
   CauseValues actual = expected;
   element(actual, 7, 7) = kCauseNan;
   EXPECT_EQ(judged_as("float32", actual, expected, tolerance(1e30, 0)).where,
-            "the output is NaN at 1 of 1 miss, where finite values are expected");
+            "the output is NaN at 1 of 1 mismatch, where finite values are expected");
 }
 
 TEST(Causes, OverflowToNanOfFloat8) {
@@ -85,10 +86,10 @@ TEST(Causes, OverflowToNanOfFloat8) {
   for (std::int64_t c = 0; c < 6; ++c) element(expected, 2, c) = 448;
   CauseValues actual = expected;
   for (std::int64_t c = 0; c < 6; ++c) element(actual, 2, c) = kCauseNan;
-  EXPECT_EQ(
-      judged_as("float8_e4m3fn", actual, expected, tolerance(0, 0.0625)).where,
-      "all in row 2; the output is NaN at 6 of 6 misses, where finite values are expected: does "
-      "it overflow instead of saturating?");
+  EXPECT_EQ(judged_as("float8_e4m3fn", actual, expected, tolerance(0, 0.0625)).where,
+            "all in row 2; the output is NaN at 6 of 6 mismatches, where finite values are "
+            "expected: does "
+            "it overflow instead of saturating?");
 }
 
 TEST(Causes, AGoldenResultThatRoundsToNan) {
@@ -99,10 +100,11 @@ TEST(Causes, AGoldenResultThatRoundsToNan) {
     element(expected, 2, c) = 1000;
     element(actual, 2, c) = 448;
   }
-  EXPECT_THAT(judged_as("float8_e4m3fn", actual, expected, tolerance(0, 0.0625)).where,
-              HasSubstr("1000 rounds to NaN in float8_e4m3fn, whose largest value is 448: NaN is "
-                        "expected at 3 of 3 misses. If the output is to saturate, give --infinity "
-                        "saturating"));
+  EXPECT_THAT(
+      judged_as("float8_e4m3fn", actual, expected, tolerance(0, 0.0625)).where,
+      HasSubstr("1000 rounds to NaN in float8_e4m3fn, whose largest value is 448: NaN is "
+                "expected at 3 of 3 mismatches. If the output is to saturate, give --infinity "
+                "saturating"));
 }
 
 TEST(Causes, RowsThatRepeatTheRowAbove) {
@@ -114,11 +116,11 @@ TEST(Causes, RowsThatRepeatTheRowAbove) {
     }
   }
   EXPECT_EQ(where(actual, expected),
-            "rows 4, 11 and 17 repeat the row above (explains 96 of 96 misses)");
+            "rows 4, 11 and 17 repeat the row above (explains 96 of 96 mismatches)");
   // Two other wrong elements do not hide the cause.
   element(actual, 0, 5) = 100, element(actual, 20, 20) = -77;
   EXPECT_THAT(where(actual, expected),
-              HasSubstr("rows 4, 11 and 17 repeat the row above (explains 96 of 98 misses)"));
+              HasSubstr("rows 4, 11 and 17 repeat the row above (explains 96 of 98 mismatches)"));
 }
 
 TEST(Causes, ATileThatRepeatsTheOneToTheLeft) {
@@ -129,7 +131,7 @@ TEST(Causes, ATileThatRepeatsTheOneToTheLeft) {
   }
   EXPECT_EQ(where(actual, expected),
             "in an aligned tile: rows 8 to 15, columns 16 to 23; elements repeat what stands 8 "
-            "columns to the left (explains 64 of 64 misses)");
+            "columns to the left (explains 64 of 64 mismatches)");
 }
 
 // If rows are expected to be alike, a wrong row is not reported as a repeated row.
@@ -165,7 +167,7 @@ TEST(Causes, AFactorForEachRow) {
   }
   EXPECT_EQ(where(actual, expected),
             "all in rows 3 and 9; the output with a factor for each of 2 rows (row 3 times 0.8) "
-            "would pass (explains 64 of 64 misses)");
+            "would pass (explains 64 of 64 mismatches)");
 }
 
 TEST(Causes, NegativeValuesTimesAFactor) {
@@ -205,7 +207,7 @@ TEST(Causes, AStuckBit) {
             tolerance(1e-5, 1e-5))
           .where;
   EXPECT_THAT(text, HasSubstr("the output with bit 22 flipped back would pass"));
-  EXPECT_THAT(text, testing::EndsWith("misses): it is 0 in every element"));
+  EXPECT_THAT(text, testing::EndsWith("mismatches): it is 0 in every element"));
 }
 
 TEST(Causes, AResultThatIsCutOff) {
@@ -237,9 +239,10 @@ TEST(Causes, ATailOfOtherValues) {
     }
   }
   const Verdict v = judged_as("float32", actual, expected, tolerance(1e-5, 1e-5));
-  EXPECT_EQ(v.where,
-            "the tail, from row 21 on, is wrong (explains 96 of 96 misses): was it ever written, "
-            "or is it stale?");
+  EXPECT_EQ(
+      v.where,
+      "the tail, from row 21 on, is wrong (explains 96 of 96 mismatches): was it ever written, "
+      "or is it stale?");
   EXPECT_FALSE(v.explained);
 }
 

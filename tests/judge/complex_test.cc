@@ -33,29 +33,29 @@ Tensor complex_tensor(const char* dtype, const ComplexValues& values) {
                              parts);
 }
 
-std::int64_t misses(const ComplexValues& actual, const ComplexValues& expected,
-                    const Bound& bound) {
+std::int64_t mismatches(const ComplexValues& actual, const ComplexValues& expected,
+                        const Bound& bound) {
   return judge(complex_tensor("complex128", actual), complex_tensor("complex128", expected), bound)
-      .misses;
+      .mismatches;
 }
 
 TEST(ComplexJudge, TheSizeOfTheDifferenceCounts) {
   // The difference is 3+4i, whose magnitude is 5: neither part is the error.
-  EXPECT_EQ(misses({{13, 14}}, {{10, 10}}, tolerance(5, 0)), 0);
-  EXPECT_EQ(misses({{13, 14}}, {{10, 10}}, tolerance(4.999, 0)), 1);
-  EXPECT_EQ(misses({{3, 4.5}}, {{3, 4}}, tolerance(0, 0.1)), 0);
-  EXPECT_EQ(misses({{3, 4.5}}, {{3, 4}}, tolerance(0, 0.0999)), 1);
+  EXPECT_EQ(mismatches({{13, 14}}, {{10, 10}}, tolerance(5, 0)), 0);
+  EXPECT_EQ(mismatches({{13, 14}}, {{10, 10}}, tolerance(4.999, 0)), 1);
+  EXPECT_EQ(mismatches({{3, 4.5}}, {{3, 4}}, tolerance(0, 0.1)), 0);
+  EXPECT_EQ(mismatches({{3, 4.5}}, {{3, 4}}, tolerance(0, 0.0999)), 1);
   Bound largest = tolerance(0, 0.1);
   largest.rule = Rule::kLargest;
   largest.floor = 5;
-  EXPECT_EQ(misses({{0.3, 0.4}, {0.3, 0.41}}, {{0, 0}, {0, 0}}, largest), 1);
+  EXPECT_EQ(mismatches({{0.3, 0.4}, {0.3, 0.41}}, {{0, 0}, {0, 0}}, largest), 1);
   Bound symmetric = largest;
   symmetric.rule = Rule::kSymmetric;
-  EXPECT_EQ(misses({{0.3, 0.4}, {0.3, 0.39}, {1, 2}}, {{0, 0}, {0, 0}, {1, 2}}, symmetric), 1);
+  EXPECT_EQ(mismatches({{0.3, 0.4}, {0.3, 0.39}, {1, 2}}, {{0, 0}, {0, 0}, {1, 2}}, symmetric), 1);
   Bound small = tolerance(1, 0);
   small.small_value = 2;
   small.small_atol = 0.1;
-  EXPECT_EQ(misses({{1.0, 0.5}, {3, 0.5}}, {{1, 0}, {3, 0}}, small), 1);
+  EXPECT_EQ(mismatches({{1.0, 0.5}, {3, 0.5}}, {{1, 0}, {3, 0}}, small), 1);
 }
 
 TEST(ComplexJudge, NanAndInfinity) {
@@ -64,28 +64,29 @@ TEST(ComplexJudge, NanAndInfinity) {
   equal.nan_equal = true;
   // An element is NaN if either of its parts is, whatever the other part is.
   const ComplexValues nans = {{kNan, 0}, {0, kNan}, {kInfinity, kNan}, {kNan, kNan}};
-  EXPECT_EQ(misses(nans, nans, strict), 4);
-  EXPECT_EQ(misses(nans, {nans[3], nans[2], nans[1], nans[0]}, equal), 0);
-  EXPECT_EQ(misses(nans, {{1, 1}, {kInfinity, 1}, {kInfinity, kInfinity}, {kInfinity, -kInfinity}},
-                   equal),
-            4);
+  EXPECT_EQ(mismatches(nans, nans, strict), 4);
+  EXPECT_EQ(mismatches(nans, {nans[3], nans[2], nans[1], nans[0]}, equal), 0);
+  EXPECT_EQ(
+      mismatches(nans, {{1, 1}, {kInfinity, 1}, {kInfinity, kInfinity}, {kInfinity, -kInfinity}},
+                 equal),
+      4);
   Bound accepts = strict;
   accepts.nan_accepts = true;
-  EXPECT_EQ(misses({{1, 1}, {kInfinity, 0}}, {nans[0], nans[1]}, accepts), 0);
+  EXPECT_EQ(mismatches({{1, 1}, {kInfinity, 0}}, {nans[0], nans[1]}, accepts), 0);
   // Infinite elements agree if both of their parts do.
-  EXPECT_EQ(misses({{kInfinity, 1}, {kInfinity, -kInfinity}},
-                   {{kInfinity, 1}, {kInfinity, -kInfinity}}, strict),
+  EXPECT_EQ(mismatches({{kInfinity, 1}, {kInfinity, -kInfinity}},
+                       {{kInfinity, 1}, {kInfinity, -kInfinity}}, strict),
             0);
-  EXPECT_EQ(
-      misses({{kInfinity, 1}, {kInfinity, kInfinity}, {-kInfinity, 0}, {5, 5}},
-             {{kInfinity, 1.5}, {kInfinity, -kInfinity}, {kInfinity, 0}, {kInfinity, 5}}, strict),
-      4);
+  EXPECT_EQ(mismatches({{kInfinity, 1}, {kInfinity, kInfinity}, {-kInfinity, 0}, {5, 5}},
+                       {{kInfinity, 1.5}, {kInfinity, -kInfinity}, {kInfinity, 0}, {kInfinity, 5}},
+                       strict),
+            4);
   Bound fewer = strict;
   fewer.infinity = Infinity::kFewer;
-  EXPECT_EQ(misses({{5, 5}, {kInfinity, 0}}, {{kInfinity, 5}, {5, 5}}, fewer), 1);
+  EXPECT_EQ(mismatches({{5, 5}, {kInfinity, 0}}, {{kInfinity, 5}, {5, 5}}, fewer), 1);
   const Verdict v = judge(complex_tensor("complex64", {{kInfinity, 1}, {1, 1}, {kNan, 1}}),
                           complex_tensor("complex64", {{kInfinity, 2}, {1, 1}, {kNan, 2}}), equal);
-  EXPECT_EQ(v.special_misses, 1);
+  EXPECT_EQ(v.special_mismatches, 1);
   EXPECT_EQ(v.metrics->inf_mismatch, 1);
   EXPECT_EQ(v.metrics->both_nan, 1);
   EXPECT_EQ(v.metrics->actual.positive_inf, 1);
@@ -103,9 +104,9 @@ TEST(ComplexJudge, SizesBeyondFloat64ClearNothing) {
   const Bound bound = tolerance(0, 1e-5);
   const Verdict v =
       judge(complex_tensor("complex128", actual), complex_tensor("complex128", expected), bound);
-  EXPECT_EQ(v.misses, 2);
+  EXPECT_EQ(v.mismatches, 2);
   std::vector<std::int64_t> at;
-  for (const Miss& miss : v.worst) at.push_back(miss.linear);
+  for (const Mismatch& mismatch : v.worst) at.push_back(mismatch.linear);
   EXPECT_THAT(at, testing::UnorderedElementsAre(0, 3));
   EXPECT_TRUE(std::isinf(magnitude_at(complex_tensor("complex128", expected), 0)));
   EXPECT_EQ(magnitude_at(complex_tensor("complex128", {{kMax / 2, 0}}), 0), kMax / 2);
@@ -113,20 +114,20 @@ TEST(ComplexJudge, SizesBeyondFloat64ClearNothing) {
 
 TEST(ComplexJudge, AbsoluteBoundsOfSizesBeyondFloat64) {
   const ComplexValues expected = {{kMax, kMax}}, actual = {{kMax * (1 - 0x1p-10), kMax}};
-  EXPECT_EQ(misses(actual, expected, tolerance(kMax * 0x1.1p-10, 0)), 0);
-  EXPECT_EQ(misses(actual, expected, tolerance(kMax * 0x1p-11, 0)), 1);
-  EXPECT_EQ(misses(actual, expected, tolerance(kMax * 0x1p-14, 0)), 1);
+  EXPECT_EQ(mismatches(actual, expected, tolerance(kMax * 0x1.1p-10, 0)), 0);
+  EXPECT_EQ(mismatches(actual, expected, tolerance(kMax * 0x1p-11, 0)), 1);
+  EXPECT_EQ(mismatches(actual, expected, tolerance(kMax * 0x1p-14, 0)), 1);
 }
 
 TEST(ComplexJudge, BitsAndSignedZeros) {
   Bound bits;
   bits.rule = Rule::kBits;
-  EXPECT_EQ(misses({{0.0, -0.0}}, {{0.0, 0.0}}, bits), 1);
-  EXPECT_EQ(misses({{0.0, -0.0}}, {{0.0, 0.0}}, tolerance(0, 0)), 0);
-  EXPECT_EQ(misses({{1, kNan}, {2, 2}}, {{1, kNan}, {2, 2}}, bits), 0);
-  EXPECT_EQ(misses({{1, kNan}, {2, 2}}, {{1, -kNan}, {2, 2}}, bits), 1);
+  EXPECT_EQ(mismatches({{0.0, -0.0}}, {{0.0, 0.0}}, bits), 1);
+  EXPECT_EQ(mismatches({{0.0, -0.0}}, {{0.0, 0.0}}, tolerance(0, 0)), 0);
+  EXPECT_EQ(mismatches({{1, kNan}, {2, 2}}, {{1, kNan}, {2, 2}}, bits), 0);
+  EXPECT_EQ(mismatches({{1, kNan}, {2, 2}}, {{1, -kNan}, {2, 2}}, bits), 1);
   bits.nan_equal = true;
-  EXPECT_EQ(misses({{1, kNan}, {2, 2}}, {{1, -kNan}, {2, 2}}, bits), 0);
+  EXPECT_EQ(mismatches({{1, kNan}, {2, 2}}, {{1, -kNan}, {2, 2}}, bits), 0);
   const Verdict same =
       judge(complex_tensor("complex64", {{1, 2}}), complex_tensor("complex128", {{1, 2}}), bits);
   EXPECT_TRUE(same.metrics->bit_identical);
@@ -167,7 +168,7 @@ TEST(ComplexJudge, DifferencesBeyondFloat64AreInfinite) {
                expected = complex_tensor("complex128", {{large, 0}, {0, -large}, {large, 0}});
   const Verdict v = judge(actual, expected, tolerance(0, 1));
   ASSERT_TRUE(v.metrics);
-  EXPECT_EQ(v.misses, 3);
+  EXPECT_EQ(v.mismatches, 3);
   EXPECT_EQ(v.metrics->diff1, kInfinity);
   EXPECT_EQ(v.metrics->diff2, kInfinity);
   EXPECT_EQ(v.metrics->max_abs_error, kInfinity);
@@ -343,7 +344,7 @@ TEST(ComplexJudge, IsTheSameHoweverItIsRead) {
     const Tensor e = Tensor::from_values(format_named(golden), {size}, expected);
     const Bound bound = tolerance(1e-5, 1e-4);
     const Verdict whole = judge(a, e, bound, {.threads = 1});
-    EXPECT_GT(whole.misses, 100);
+    EXPECT_GT(whole.mismatches, 100);
     const std::string text = verdict_json(whole);
     EXPECT_EQ(verdict_json(judge(a, e, bound, {.threads = 3})), text);
     PiecewiseJudge judging(a.format(), a.shape(), bound);
@@ -368,16 +369,16 @@ TEST(ComplexJudge, AMissHasBothPartsOfBothSides) {
     const Verdict v = judge(complex_tensor("complex64", {{1, 2}, {3, 4}}),
                             complex_tensor(golden, {{1, 2}, {5, 8}}), tolerance(0, 0));
     ASSERT_EQ(v.worst.size(), 1u);
-    const Miss& miss = v.worst[0];
-    EXPECT_EQ(miss.actual, 3);
-    EXPECT_EQ(miss.expected, 5);
-    EXPECT_EQ(miss.actual_bits, 0x40400000u);
-    EXPECT_EQ(miss.expected_bits, 0x40a00000u);
-    ASSERT_TRUE(miss.imaginary);
-    EXPECT_EQ(miss.imaginary->actual, 4);
-    EXPECT_EQ(miss.imaginary->expected, 8);
-    EXPECT_EQ(miss.imaginary->actual_bits, 0x40800000u);
-    EXPECT_EQ(miss.imaginary->expected_bits, 0x41000000u);
+    const Mismatch& mismatch = v.worst[0];
+    EXPECT_EQ(mismatch.actual, 3);
+    EXPECT_EQ(mismatch.expected, 5);
+    EXPECT_EQ(mismatch.actual_bits, 0x40400000u);
+    EXPECT_EQ(mismatch.expected_bits, 0x40a00000u);
+    ASSERT_TRUE(mismatch.imaginary);
+    EXPECT_EQ(mismatch.imaginary->actual, 4);
+    EXPECT_EQ(mismatch.imaginary->expected, 8);
+    EXPECT_EQ(mismatch.imaginary->actual_bits, 0x40800000u);
+    EXPECT_EQ(mismatch.imaginary->expected_bits, 0x41000000u);
   }
 }
 

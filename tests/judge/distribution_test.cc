@@ -127,7 +127,7 @@ TEST(DistributionRates, RightDrawsFailNoMoreOftenThanIsStated) {
     for (int i = 0; i < kRepeats; ++i) {
       const Tensor t = tensor_of(right.draw(static_cast<std::uint64_t>(i)), right.dtype.c_str());
       const Verdict v = verdict_of(right.law + ",delta=0.05", t);
-      EXPECT_EQ(v.misses, 0) << right.name << ": " << v.because;
+      EXPECT_EQ(v.mismatches, 0) << right.name << ": " << v.because;
       if (v.outcome == Outcome::kFail) ++failed, words = v.because;
     }
     EXPECT_LE(failed, 36) << right.name << ": " << words;
@@ -227,11 +227,11 @@ TEST(DistributionDefects, AnEndThatIsOpenIsNoValue) {
   EXPECT_EQ(v.because,
             "1 of 16 384 elements cannot be draws of uniform,low=0,high=1,open_high=1: they are "
             "outside the law's range from 0 to 1; the first is element 77, 1");
-  EXPECT_EQ(v.misses, 1);
-  EXPECT_EQ(v.special_misses, 0);
+  EXPECT_EQ(v.mismatches, 1);
+  EXPECT_EQ(v.special_mismatches, 0);
   EXPECT_TRUE(v.worst.empty()) << "no one value was to be drawn there";
   values[77] = std::nan("");
-  EXPECT_EQ(verdict_of("uniform", tensor_of(values)).special_misses, 1);
+  EXPECT_EQ(verdict_of("uniform", tensor_of(values)).special_mismatches, 1);
 }
 
 TEST(DistributionDefects, OfNormalNumbers) {
@@ -556,13 +556,13 @@ TEST(Distribution, SavedMetricsDoNotTell) {
 // For a kept element, the factor and the product may both be rounded. Together they may be off by
 // 5/4 of an ulp of 2, but not by two ulps.
 TEST(DistributionDropout, AKeptElementIsTwoRoundingsOffAtMost) {
-  const auto misses = [](double y) {
+  const auto mismatches = [](double y) {
     const Tensor x = tensor_of({1, 1, 1}), output = tensor_of({0, 2, y});
-    return verdict_of("dropout,p=0.5", output.view(), x.view()).misses;
+    return verdict_of("dropout,p=0.5", output.view(), x.view()).mismatches;
   };
   for (const double sign : {1.0, -1.0}) {
-    EXPECT_EQ(misses(2 + sign * 0x1p-22), 0);
-    EXPECT_EQ(misses(2 + sign * 0x1p-21), 1);
+    EXPECT_EQ(mismatches(2 + sign * 0x1p-22), 0);
+    EXPECT_EQ(mismatches(2 + sign * 0x1p-21), 1);
   }
 }
 
@@ -631,12 +631,12 @@ TEST(DistributionIntegers, SerialCorrelationByHand) {
 // 2 * 60000 overflows float16. An output of 0, infinity or nearly infinity then shows nothing, but
 // no rounding makes it a small number.
 TEST(DistributionDropout, WhatOverflowsIsNoSmallNumber) {
-  const auto misses = [](double y) {
+  const auto mismatches = [](double y) {
     const Tensor x = tensor_of({1, 1, 60000}, "float16"), output = tensor_of({0, 2, y}, "float16");
-    return verdict_of("dropout,p=0.5", output.view(), x.view()).misses;
+    return verdict_of("dropout,p=0.5", output.view(), x.view()).mismatches;
   };
-  for (const double y : {0.0, HUGE_VAL, 65504.0}) EXPECT_EQ(misses(y), 0) << y;
-  for (const double y : {5.0, 60000.0, -5.0}) EXPECT_EQ(misses(y), 1) << y;
+  for (const double y : {0.0, HUGE_VAL, 65504.0}) EXPECT_EQ(mismatches(y), 0) << y;
+  for (const double y : {5.0, 60000.0, -5.0}) EXPECT_EQ(mismatches(y), 1) << y;
 }
 
 // A share that is exactly the expected one is reported like any other.

@@ -170,44 +170,45 @@ TEST(DrawLimits, LengthOfARepeatByHand) {
 // is not allowed. If the format does not hold it, the end may be rounded to the next value beyond
 // it.
 TEST(DrawLimits, EndsOfUniformNumbers) {
-  const auto misses = [](const char* law, double x) {
+  const auto mismatches = [](const char* law, double x) {
     const Tensor t = vector_of("float16", {x, 0.5});
-    return verdict_by_law(law, t, t).misses;
+    return verdict_by_law(law, t, t).mismatches;
   };
-  EXPECT_EQ(misses("uniform", 0), 0);
-  EXPECT_EQ(misses("uniform", -0x1p-24), 1);
-  EXPECT_EQ(misses("uniform", 1), 0);
-  EXPECT_EQ(misses("uniform", 1 + 0x1p-10), 1);
-  EXPECT_EQ(misses("uniform", kInfinity), 1);
-  EXPECT_EQ(misses("uniform", kNan), 1);
-  EXPECT_EQ(misses("uniform,open_low=1", 0), 1);
-  EXPECT_EQ(misses("uniform,open_low=1", 0x1p-24), 0);
-  EXPECT_EQ(misses("uniform,open_low=1", 1), 0);
-  EXPECT_EQ(misses("uniform,open_high=1", 1), 1);
-  EXPECT_EQ(misses("uniform,open_high=1", 1 - 0x1p-11), 0);
-  EXPECT_EQ(misses("uniform,open_high=1", 0), 0);
+  EXPECT_EQ(mismatches("uniform", 0), 0);
+  EXPECT_EQ(mismatches("uniform", -0x1p-24), 1);
+  EXPECT_EQ(mismatches("uniform", 1), 0);
+  EXPECT_EQ(mismatches("uniform", 1 + 0x1p-10), 1);
+  EXPECT_EQ(mismatches("uniform", kInfinity), 1);
+  EXPECT_EQ(mismatches("uniform", kNan), 1);
+  EXPECT_EQ(mismatches("uniform,open_low=1", 0), 1);
+  EXPECT_EQ(mismatches("uniform,open_low=1", 0x1p-24), 0);
+  EXPECT_EQ(mismatches("uniform,open_low=1", 1), 0);
+  EXPECT_EQ(mismatches("uniform,open_high=1", 1), 1);
+  EXPECT_EQ(mismatches("uniform,open_high=1", 1 - 0x1p-11), 0);
+  EXPECT_EQ(mismatches("uniform,open_high=1", 0), 0);
   // 1638 * 2^-14 < 0.1 < 1639 * 2^-14, and 1843 * 2^-11 < 0.9 < 1844 * 2^-11.
-  EXPECT_EQ(misses("uniform,low=0.1,high=0.9", 1638 * 0x1p-14), 0);
-  EXPECT_EQ(misses("uniform,low=0.1,high=0.9", 1637 * 0x1p-14), 1);
-  EXPECT_EQ(misses("uniform,low=0.1,high=0.9", 1844 * 0x1p-11), 0);
-  EXPECT_EQ(misses("uniform,low=0.1,high=0.9", 1845 * 0x1p-11), 1);
-  EXPECT_EQ(misses("exponential", 0), 0);
-  EXPECT_EQ(misses("exponential", -0x1p-24), 1);
-  EXPECT_EQ(misses("exponential", kInfinity), 1);
+  EXPECT_EQ(mismatches("uniform,low=0.1,high=0.9", 1638 * 0x1p-14), 0);
+  EXPECT_EQ(mismatches("uniform,low=0.1,high=0.9", 1637 * 0x1p-14), 1);
+  EXPECT_EQ(mismatches("uniform,low=0.1,high=0.9", 1844 * 0x1p-11), 0);
+  EXPECT_EQ(mismatches("uniform,low=0.1,high=0.9", 1845 * 0x1p-11), 1);
+  EXPECT_EQ(mismatches("exponential", 0), 0);
+  EXPECT_EQ(mismatches("exponential", -0x1p-24), 1);
+  EXPECT_EQ(mismatches("exponential", kInfinity), 1);
 }
 
 TEST(DrawLimits, EndsOfWholeNumbersAndClasses) {
   const Tensor p = vector_of("float64", {0.5, 0.25, 0.25, 0});
-  const auto misses = [&](const char* law, double x) {
-    return verdict_by_law(law, vector_of("float32", {x, 1}), p).misses;
+  const auto mismatches = [&](const char* law, double x) {
+    return verdict_by_law(law, vector_of("float32", {x, 1}), p).mismatches;
   };
-  for (const double x : {-2.0, 0.0, 3.0}) EXPECT_EQ(misses("integers,low=-2,high=3", x), 0) << x;
+  for (const double x : {-2.0, 0.0, 3.0})
+    EXPECT_EQ(mismatches("integers,low=-2,high=3", x), 0) << x;
   for (const double x : {-3.0, 0.5, 4.0, double{kNan}}) {
-    EXPECT_EQ(misses("integers,low=-2,high=3", x), 1) << x;
+    EXPECT_EQ(mismatches("integers,low=-2,high=3", x), 1) << x;
   }
-  for (const double x : {0.0, 1.0, 2.0}) EXPECT_EQ(misses("categorical", x), 0) << x;
+  for (const double x : {0.0, 1.0, 2.0}) EXPECT_EQ(mismatches("categorical", x), 0) << x;
   for (const double x : {-1.0, 0.5, 3.0, 4.0, double{kNan}}) {
-    EXPECT_EQ(misses("categorical", x), 1) << x;
+    EXPECT_EQ(mismatches("categorical", x), 1) << x;
   }
 }
 
@@ -237,7 +238,7 @@ TEST(DrawLimits, WhatIsNoProbability) {
 TEST(DrawLimits, DropoutNextToTheLargestValue) {
   struct Kept {
     double x, y;
-    std::int64_t misses, told;
+    std::int64_t mismatches, told;
   };
   // Rounding leaves 2.5 * 2^-11 of the value open, which is 79.9 at 65440. An element that may
   // overflow may be 0, infinity, or a value that is at most 4 * 2^-11 of 65504 below 65504.
@@ -249,8 +250,8 @@ TEST(DrawLimits, DropoutNextToTheLargestValue) {
         Kept{-50000, -65408, 0, 2}}) {
     const Verdict v = verdict_by_law("dropout,p=0.5", vector_of("float16", {0, 2, k.y}),
                                      vector_of("float16", {1, 1, k.x}));
-    EXPECT_EQ(v.misses, k.misses) << k.x << " " << k.y;
-    if (k.misses > 0) continue;
+    EXPECT_EQ(v.mismatches, k.mismatches) << k.x << " " << k.y;
+    if (k.mismatches > 0) continue;
     EXPECT_THAT(test_named(v, "share of zeros").words, HasSubstr(formatted("of {} zeros", k.told)))
         << k.x << " " << k.y;
   }
@@ -264,8 +265,8 @@ TEST(DrawLimits, MissesOfDropout) {
   };
   const Tensor x = matrix({1, 1, 1, 1, 3, 1}), y = matrix({0, 2, 0, 2, 7, kNan});
   const Verdict v = verdict_by_law("dropout,p=0.5", y, x);
-  EXPECT_EQ(v.misses, 2);
-  EXPECT_EQ(v.special_misses, 1);
+  EXPECT_EQ(v.mismatches, 2);
+  EXPECT_EQ(v.special_mismatches, 1);
   EXPECT_THAT(v.because, HasSubstr("2 of 6 elements cannot be draws"));
   EXPECT_THAT(v.because, HasSubstr("the first is element 4, 7"));
   EXPECT_EQ(v.worst_ratio, HUGE_VAL);
@@ -462,7 +463,7 @@ TEST(DrawLimits, RepeatsEndWithTheDraws) {
 TEST(DrawLimits, ParametersOfTheLaws) {
   struct Row {
     const char *law, *name;
-    std::optional<double> otherwise;
+    std::optional<double> default_value;
     std::vector<const char*> taken, refused;
   };
   const std::vector<Row> rows = {
@@ -491,11 +492,11 @@ TEST(DrawLimits, ParametersOfTheLaws) {
   EXPECT_EQ(parameters, rows.size());
   for (const Row& row : rows) {
     const LawSpec plain = parse_law(row.law);
-    const double otherwise = plain.get(row.name);
-    if (row.otherwise) {
-      EXPECT_EQ(otherwise, *row.otherwise) << row.law << " " << row.name;
+    const double default_value = plain.get(row.name);
+    if (row.default_value) {
+      EXPECT_EQ(default_value, *row.default_value) << row.law << " " << row.name;
     } else {
-      EXPECT_TRUE(std::isnan(otherwise)) << row.law << " " << row.name;
+      EXPECT_TRUE(std::isnan(default_value)) << row.law << " " << row.name;
     }
     for (const char* value : row.taken) {
       const std::string text = formatted("{},{}={}", row.law, row.name, value);

@@ -134,7 +134,7 @@ TEST(JudgeEdges, PlacesOfManyMisses) {
     JudgeOptions options;
     options.metrics = options.patterns = false;
     const Verdict v = judge(actual, expected, oracle::same_bits(), options);
-    EXPECT_EQ(v.misses, n - right);
+    EXPECT_EQ(v.mismatches, n - right);
     return v.where;
   };
   EXPECT_EQ(where(65536, 0), "every element");

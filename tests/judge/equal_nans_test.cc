@@ -31,7 +31,7 @@ TEST(Policies, EqualNansAreCountedAndMayBeHalfOfTheReference) {
         SCOPED_TRACE(formatted("{} {} {}", dtype, nans, b.text()));
         b.nan_equal = true;
         const Verdict v = judge(output, golden, b);
-        EXPECT_EQ(v.misses, 0);
+        EXPECT_EQ(v.mismatches, 0);
         if (nans > 10) {
           EXPECT_EQ(v.outcome, Outcome::kUntrusted);
           EXPECT_EQ(v.because,

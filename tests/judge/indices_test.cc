@@ -128,7 +128,7 @@ TEST(Indices, UnsortedRowsHaveTheSameValuesInAnyOrder) {
   // As many of each value as the golden row has: not 3, 3 for 4, 3.
   const Verdict wrong = judged(x, indices({2, 3}, {3, 0, 1, 1, 0, 2}), golden);
   EXPECT_EQ(wrong.outcome, Outcome::kFail);
-  EXPECT_EQ(wrong.misses, 1);
+  EXPECT_EQ(wrong.mismatches, 1);
   EXPECT_EQ(judged(x, indices({2, 3}, {2, 0, 1, 3, 1, 0}), golden).outcome, Outcome::kFail);
   EXPECT_EQ(judged(x, indices({2, 3}, {2, 0, 2, 2, 1, 0}), golden).because,
             "1 of 6 indices are wrong: 1 a second time in the row");
@@ -221,7 +221,7 @@ TEST(Indices, AToleranceStandsForTheStandards) {
       Bound wanted;
       wanted.rtol = rtol;
       wanted.atol = atol;
-      EXPECT_EQ(v.misses, atol == 1 ? 0 : 1) << standard << " " << rtol << " " << atol;
+      EXPECT_EQ(v.mismatches, atol == 1 ? 0 : 1) << standard << " " << rtol << " " << atol;
       EXPECT_THAT(v.because, HasSubstr(wanted.text())) << standard;
     }
   }
@@ -231,24 +231,24 @@ TEST(Indices, AToleranceStandsForTheStandards) {
 TEST(Indices, ValuesHaveThePoliciesOfTheBound) {
   const double nan = std::nan(""), inf = HUGE_VAL, most = max_finite(format_named("float32"));
   const Tensor source = floats({6}, {nan, nan, inf, most, 1, -inf});
-  const auto misses = [&](double index, double wanted, bool nan_equal, bool nan_accepts,
-                          Infinity infinity) {
+  const auto mismatches = [&](double index, double wanted, bool nan_equal, bool nan_accepts,
+                              Infinity infinity) {
     Bound bound = *standard_bound("indices", format_named("int64"));
     bound.nan_equal = nan_equal;
     bound.nan_accepts = nan_accepts;
     bound.infinity = infinity;
     JudgeOptions options;
     options.index_source = source.view();
-    return judge(indices({1}, {index}), indices({1}, {wanted}), bound, options).misses;
+    return judge(indices({1}, {index}), indices({1}, {wanted}), bound, options).mismatches;
   };
   for (const bool equal : {false, true}) {
-    EXPECT_EQ(misses(1, 0, equal, false, Infinity::kSign), equal ? 0 : 1);
-    EXPECT_EQ(misses(4, 0, false, equal, Infinity::kSign), equal ? 0 : 1);
+    EXPECT_EQ(mismatches(1, 0, equal, false, Infinity::kSign), equal ? 0 : 1);
+    EXPECT_EQ(mismatches(4, 0, false, equal, Infinity::kSign), equal ? 0 : 1);
   }
   for (const Infinity infinity : {Infinity::kSign, Infinity::kSaturating, Infinity::kFewer}) {
-    EXPECT_EQ(misses(3, 2, true, false, infinity), infinity == Infinity::kSign ? 1 : 0);
-    EXPECT_EQ(misses(4, 2, true, false, infinity), infinity == Infinity::kFewer ? 0 : 1);
-    EXPECT_EQ(misses(5, 2, true, false, infinity), 1);
+    EXPECT_EQ(mismatches(3, 2, true, false, infinity), infinity == Infinity::kSign ? 1 : 0);
+    EXPECT_EQ(mismatches(4, 2, true, false, infinity), infinity == Infinity::kFewer ? 0 : 1);
+    EXPECT_EQ(mismatches(5, 2, true, false, infinity), 1);
   }
 }
 

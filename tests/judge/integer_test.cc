@@ -36,7 +36,7 @@ Verdict judged(const std::vector<std::int64_t>& actual, const std::vector<std::i
 TEST(JudgeIntegers, Beyond2To53) {
   const Verdict v = judged({k53, k53 + 1, kHigh, kLow, 5}, {k53 + 1, k53 + 1, kHigh - 1, kHigh, 5},
                            tolerance(0, 0));
-  EXPECT_EQ(v.misses, 3);
+  EXPECT_EQ(v.mismatches, 3);
   ASSERT_EQ(v.worst.size(), 3u);
   EXPECT_EQ(v.worst[0].linear, 3);
   EXPECT_EQ(v.worst[0].error, 0x1p64);
@@ -45,11 +45,11 @@ TEST(JudgeIntegers, Beyond2To53) {
   EXPECT_EQ(v.worst[1].error, 1);
   EXPECT_EQ(v.worst[1].actual_bits, static_cast<std::uint64_t>(k53));
   EXPECT_EQ(v.worst[1].expected_bits, static_cast<std::uint64_t>(k53 + 1));
-  EXPECT_EQ(judged({k53}, {k53 + 1}, same_bits()).misses, 1);
-  EXPECT_EQ(judged({k53}, {k53 + 1}, within_ulps(0)).misses, 1);
-  EXPECT_EQ(judged({k53}, {k53 + 1}, within_ulps(1)).misses, 0);
-  EXPECT_EQ(judged({kHigh}, {kHigh - 3}, tolerance(2, 0)).misses, 1);
-  EXPECT_EQ(judged({kHigh}, {kHigh - 3}, tolerance(3, 0)).misses, 0);
+  EXPECT_EQ(judged({k53}, {k53 + 1}, same_bits()).mismatches, 1);
+  EXPECT_EQ(judged({k53}, {k53 + 1}, within_ulps(0)).mismatches, 1);
+  EXPECT_EQ(judged({k53}, {k53 + 1}, within_ulps(1)).mismatches, 0);
+  EXPECT_EQ(judged({kHigh}, {kHigh - 3}, tolerance(2, 0)).mismatches, 1);
+  EXPECT_EQ(judged({kHigh}, {kHigh - 3}, tolerance(3, 0)).mismatches, 0);
 }
 
 // The whole range of uint64 is judged, including its upper half.
@@ -57,27 +57,27 @@ TEST(JudgeIntegers, Beyond2To63) {
   constexpr std::uint64_t k63 = std::uint64_t{1} << 63, kMost = ~std::uint64_t{0};
   const std::vector<std::uint64_t> actual = {k63, kMost, 0, k63 - 1}, same = actual,
                                    expected = {k63 + 1, kMost - 3, kMost, k63};
-  EXPECT_EQ(judge(view(actual), view(same), tolerance(0, 0)).misses, 0);
+  EXPECT_EQ(judge(view(actual), view(same), tolerance(0, 0)).mismatches, 0);
   const Verdict v = judge(view(actual), view(expected), tolerance(2, 0));
-  EXPECT_EQ(v.misses, 2);
+  EXPECT_EQ(v.mismatches, 2);
   ASSERT_EQ(v.worst.size(), 2u);
   EXPECT_EQ(v.worst[0].linear, 2);
   EXPECT_EQ(v.worst[0].error, 0x1p64);
   EXPECT_EQ(v.worst[0].ulps, kMost);
   EXPECT_EQ(v.worst[1].error, 3);
-  EXPECT_EQ(judge(view(actual), view(expected), within_ulps(3)).misses, 1);
+  EXPECT_EQ(judge(view(actual), view(expected), within_ulps(3)).mismatches, 1);
 }
 
 // An error that float64 would round down to the bound is beyond it all the same.
 TEST(JudgeIntegers, ToleranceBeyond2To53IsExact) {
-  EXPECT_EQ(judged({k53}, {0}, tolerance(0x1p53, 0)).misses, 0);
-  EXPECT_EQ(judged({k53 + 1}, {0}, tolerance(0x1p53, 0)).misses, 1);
-  EXPECT_EQ(judged({k53 + 1}, {0}, within_ulps(std::uint64_t{1} << 53)).misses, 1);
+  EXPECT_EQ(judged({k53}, {0}, tolerance(0x1p53, 0)).mismatches, 0);
+  EXPECT_EQ(judged({k53 + 1}, {0}, tolerance(0x1p53, 0)).mismatches, 1);
+  EXPECT_EQ(judged({k53 + 1}, {0}, within_ulps(std::uint64_t{1} << 53)).mismatches, 1);
 }
 
 TEST(JudgeIntegers, MetricsBeyond2To53) {
   const Verdict v = judged({k53 + 1, 1}, {k53, 1}, tolerance(0, 0));
-  ASSERT_EQ(v.misses, 1);
+  ASSERT_EQ(v.mismatches, 1);
   EXPECT_FALSE(v.metrics->bit_identical);
   EXPECT_EQ(v.metrics->max_abs_error, 1);
   EXPECT_EQ(v.metrics->max_ulps, 1u);
@@ -89,23 +89,23 @@ TEST(JudgeIntegers, GoldenInFloat64) {
                   tolerance(0, 0))
                 .outcome,
             Outcome::kPass);  // rounded to the output's dtype
-  EXPECT_EQ(
-      judge(vector_of("int32", {3}), vector_of("float64", {3.25}), tolerance(0, 0, false)).misses,
-      1);
+  EXPECT_EQ(judge(vector_of("int32", {3}), vector_of("float64", {3.25}), tolerance(0, 0, false))
+                .mismatches,
+            1);
   EXPECT_EQ(
       judge(vector_of("int32", {3}), vector_of("float64", {kInfinity}), tolerance(5, 5, false))
-          .misses,
+          .mismatches,
       1);
 }
 
 TEST(JudgeIntegers, GoldenInFloat64IsExactBeyond2To53) {
   EXPECT_EQ(judge(view(std::vector<std::int64_t>{k53 + 1}), vector_of("float64", {0x1p53}),
                   tolerance(0, 0))
-                .misses,
+                .mismatches,
             1);
   EXPECT_EQ(
       judge(view(std::vector<std::int64_t>{k53 + 1}), vector_of("float64", {0x1p53}), same_bits())
-          .misses,
+          .mismatches,
       1);
 }
 
@@ -114,13 +114,14 @@ TEST(JudgeIntegers, NanInTheGoldenResult) {
   for (const Bound& bound : {tolerance(0, 0), tolerance(0, 0, true, true), same_bits()}) {
     const Verdict v = judge(vector_of("int32", {2, 7}), vector_of("float64", {2.25, kNan}), bound);
     EXPECT_EQ(v.outcome, Outcome::kFail);
-    EXPECT_EQ(v.misses, 1) << "the first element is 2.25 rounded to int32";
+    EXPECT_EQ(v.mismatches, 1) << "the first element is 2.25 rounded to int32";
     ASSERT_FALSE(v.worst.empty());
     EXPECT_EQ(v.worst[0].linear, 1);
   }
 }
 
-// judge() does not throw on a numeric result: a NaN that the output's dtype cannot hold is a miss.
+// judge() does not throw on a numeric result: a NaN that the output's dtype cannot hold is a
+// mismatch.
 TEST(JudgeIntegers, NanThatTheOutputCannotHoldDoesNotThrow) {
   for (const char* dtype : {"int32", "uint8", "bool", "float6_e2m3fn", "float4_e2m1fn"}) {
     for (const Bound& bound : {tolerance(0, 0), tolerance(0, 0, false), tolerance(0.1, 0),
@@ -129,7 +130,7 @@ TEST(JudgeIntegers, NanThatTheOutputCannotHoldDoesNotThrow) {
       Verdict v;
       EXPECT_NO_THROW(v = judge(vector_of(dtype, {1, 0}), vector_of("float64", {1, kNan}), bound));
       if (v.sites > 0) {
-        EXPECT_EQ(v.misses, 1);
+        EXPECT_EQ(v.mismatches, 1);
       }
     }
   }
@@ -138,13 +139,13 @@ TEST(JudgeIntegers, NanThatTheOutputCannotHoldDoesNotThrow) {
 TEST(JudgeIntegers, UnsignedAndSignedEnds) {
   const Verdict u =
       judge(vector_of("uint8", {255, 0, 128}), vector_of("uint8", {0, 255, 127}), tolerance(1, 0));
-  EXPECT_EQ(u.misses, 2);
+  EXPECT_EQ(u.mismatches, 2);
   EXPECT_EQ(u.worst[0].error, 255);
   EXPECT_EQ(u.worst[0].ulps, 255u);
   EXPECT_EQ(u.worst[0].actual, 255);
   const Verdict s =
       judge(vector_of("int8", {-128, -1}), vector_of("int8", {127, 0}), tolerance(1, 0));
-  EXPECT_EQ(s.misses, 1);
+  EXPECT_EQ(s.mismatches, 1);
   EXPECT_EQ(s.worst[0].error, 255);
 }
 
@@ -153,9 +154,10 @@ TEST(JudgeIntegers, NarrowAgainstWide) {
       judge(vector_of("int8", {-5, 100}), vector_of("int64", {-5, 100}), tolerance(0, 0)).outcome,
       Outcome::kPass);
   // Not wrapped: 300 is no int8.
-  EXPECT_EQ(judge(vector_of("int8", {44}), vector_of("int64", {300}), tolerance(0, 0)).misses, 1);
-  EXPECT_EQ(judge(vector_of("int8", {44}), vector_of("int64", {300}), same_bits()).misses, 1);
-  EXPECT_EQ(judge(vector_of("uint8", {255}), vector_of("int8", {-1}), same_bits()).misses, 1);
+  EXPECT_EQ(judge(vector_of("int8", {44}), vector_of("int64", {300}), tolerance(0, 0)).mismatches,
+            1);
+  EXPECT_EQ(judge(vector_of("int8", {44}), vector_of("int64", {300}), same_bits()).mismatches, 1);
+  EXPECT_EQ(judge(vector_of("uint8", {255}), vector_of("int8", {-1}), same_bits()).mismatches, 1);
 }
 
 // A value that the output's dtype does not hold is not rounded to it. The metrics and the listed
@@ -195,8 +197,8 @@ TEST(JudgeIntegers, ExpectedBeyondTheOutputsDtype) {
       EXPECT_EQ(v.metrics->max_ulps, row.distance);
       EXPECT_EQ(v.metrics->required_atol, distance);
     }
-    EXPECT_EQ(judge(a, e, within_ulps(row.distance)).misses, 0);
-    EXPECT_EQ(judge(a, e, tolerance(distance, 0)).misses, 0);
+    EXPECT_EQ(judge(a, e, within_ulps(row.distance)).mismatches, 0);
+    EXPECT_EQ(judge(a, e, tolerance(distance, 0)).mismatches, 0);
   }
 }
 
@@ -207,8 +209,8 @@ TEST(JudgeIntegers, FractionsInEveryWidth) {
     const Tensor a = vector_of(dtype, {2, 0, 7}), e = vector_of("float64", {2.25, 0.375, 7});
     const Verdict rounded = judge(a, e, tolerance(0, 0)),
                   stored = judge(a, e, tolerance(0, 0, false));
-    EXPECT_EQ(rounded.misses, 0);
-    EXPECT_EQ(stored.misses, 2);
+    EXPECT_EQ(rounded.mismatches, 0);
+    EXPECT_EQ(stored.mismatches, 2);
     for (const Verdict& v : {rounded, stored}) {
       EXPECT_EQ(v.metrics->max_abs_error, 0.375);
       EXPECT_EQ(v.metrics->max_ulps, 0u);
@@ -226,16 +228,16 @@ TEST(JudgeIntegers, Bool) {
       Outcome::kPass);
   const Verdict v =
       judge(vector_of("bool", {1, 1, 0}), vector_of("bool", {1, 0, 1}), tolerance(0, 0));
-  EXPECT_EQ(v.misses, 2);
+  EXPECT_EQ(v.mismatches, 2);
   EXPECT_EQ(v.because, "2 of 3 elements (66.7 %) differ");
   // Every finite golden number other than 0 is true, however large.
   const std::vector<double> far = {0x1p119, 0x1p120, -1e300, 0x1p-1074, 0};
   EXPECT_EQ(
       judge(vector_of("bool", {1, 1, 1, 1, 0}), vector_of("float64", far), tolerance(0, 0)).outcome,
       Outcome::kPass);
-  EXPECT_EQ(
-      judge(vector_of("bool", {0, 0, 0, 0, 1}), vector_of("float64", far), tolerance(0, 0)).misses,
-      5);
+  EXPECT_EQ(judge(vector_of("bool", {0, 0, 0, 0, 1}), vector_of("float64", far), tolerance(0, 0))
+                .mismatches,
+            5);
 }
 
 // A bound that an output of zeros meets proves nothing, for integers as for floats.
@@ -259,10 +261,10 @@ TEST(JudgeIntegers, ExpectedValuesBeyondExactDifferences) {
     return judge(view(std::vector<std::int64_t>{0}), vector_of("float64", {expected}),
                  tolerance(0, 1));
   };
-  EXPECT_EQ(zero_against(-0x1p119).misses, 0);
+  EXPECT_EQ(zero_against(-0x1p119).mismatches, 0);
   for (const double far : {0x1p120, -0x1p120, 0x1p200}) {
     const Verdict v = zero_against(far);
-    EXPECT_EQ(v.misses, 1) << far;
+    EXPECT_EQ(v.mismatches, 1) << far;
     ASSERT_EQ(v.worst.size(), 1u) << far;
     EXPECT_EQ(v.worst[0].error, kInfinity) << far;
   }
@@ -288,11 +290,11 @@ TEST(JudgeIntegers, DistancesOfAnyTwo) {
     const auto ulps = static_cast<std::uint64_t>(std::min<__int128>(apart, kMost));
     ++pairs;
     if (apart == ulps) {
-      EXPECT_EQ(judge(actual, expected, within_ulps(ulps)).misses, 0);
+      EXPECT_EQ(judge(actual, expected, within_ulps(ulps)).mismatches, 0);
     }
     if (ulps == 0) return;
     const Verdict v = judge(actual, expected, within_ulps(ulps - 1));
-    ASSERT_EQ(v.misses, 1);
+    ASSERT_EQ(v.mismatches, 1);
     EXPECT_EQ(v.worst.at(0).ulps, ulps);
     EXPECT_EQ(v.metrics->max_ulps, ulps);
     EXPECT_EQ(v.metrics->mean_ulps, static_cast<double>(ulps));

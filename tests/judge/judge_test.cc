@@ -210,7 +210,7 @@ TEST(Judge, NothingFinitePassesAgainstAnInfinity) {
         for (const char* dtype : {"float16", "float32", "float64"}) {
           const Verdict one = judge(vector_of(dtype, a), vector_of(dtype, e), bound);
           EXPECT_EQ(one.outcome, Outcome::kFail) << dtype << " " << finite << " " << bound.text();
-          EXPECT_EQ(one.misses, static_cast<std::int64_t>(n));
+          EXPECT_EQ(one.mismatches, static_cast<std::int64_t>(n));
           const Verdict other = judge(vector_of(dtype, e), vector_of(dtype, a), bound);
           EXPECT_EQ(other.outcome, Outcome::kFail) << dtype << " " << finite;
         }
@@ -244,15 +244,15 @@ TEST(Judge, GoldenThatRoundsToInfinity) {
             Outcome::kPass);
   const Verdict saturated =
       judge(vector_of("float16", {65504, -65504, 65504, 65504, 1}), golden, tolerance(1e-3, 1e-3));
-  EXPECT_EQ(saturated.misses, 3);
+  EXPECT_EQ(saturated.mismatches, 3);
   EXPECT_EQ(judge(vector_of("float16", {kInfinity, kInfinity, 65504, kInfinity, 1}), golden,
                   tolerance(1, 1))
-                .misses,
+                .mismatches,
             1);
   // Not rounded, no float16 is near it.
   EXPECT_EQ(judge(vector_of("float16", {kInfinity, -kInfinity, 65504, 65504, 1}), golden,
                   tolerance(1e-3, 1e-3, false))
-                .misses,
+                .mismatches,
             2);
 }
 
@@ -276,8 +276,9 @@ TEST(Judge, TheBoundIsNotFused) {
   ASSERT_GT(missing, 5);
   for (const std::string& target : simd::available_targets()) {
     simd::force_target(target);
-    EXPECT_EQ(judge(vector_of("float64", a), vector_of("float64", e), tolerance(atol, rtol)).misses,
-              missing)
+    EXPECT_EQ(
+        judge(vector_of("float64", a), vector_of("float64", e), tolerance(atol, rtol)).mismatches,
+        missing)
         << target;
   }
   simd::force_target("");
@@ -289,11 +290,11 @@ TEST(Judge, NearTies) {
     const std::vector<double> e(33, 0.0);
     EXPECT_EQ(judge(vector_of("float64", std::vector<double>(33, limit)), vector_of("float64", e),
                     tolerance(limit, 0))
-                  .misses,
+                  .mismatches,
               0);
     EXPECT_EQ(judge(vector_of("float64", std::vector<double>(33, std::nextafter(limit, kInfinity))),
                     vector_of("float64", e), tolerance(limit, 0))
-                  .misses,
+                  .mismatches,
               33);
   }
 }
@@ -302,9 +303,9 @@ TEST(Judge, NearTies) {
 TEST(Judge, OverflowOfErrorAndBound) {
   const Tensor high = vector_of("float64", std::vector<double>(37, kMax));
   const Tensor low = vector_of("float64", std::vector<double>(37, -kMax));
-  EXPECT_EQ(judge(low, high, tolerance(0, 1)).misses, 37);
-  EXPECT_EQ(judge(low, high, tolerance(0, 4)).misses, 37) << "an infinite bound clears nothing";
-  EXPECT_EQ(judge(Tensor(high), high, tolerance(kMax, 1)).misses, 0);
+  EXPECT_EQ(judge(low, high, tolerance(0, 1)).mismatches, 37);
+  EXPECT_EQ(judge(low, high, tolerance(0, 4)).mismatches, 37) << "an infinite bound clears nothing";
+  EXPECT_EQ(judge(Tensor(high), high, tolerance(kMax, 1)).mismatches, 0);
   EXPECT_EQ(judge(Tensor(high), high, tolerance(kMax, 1)).outcome, Outcome::kUntrusted);
 }
 
@@ -338,9 +339,9 @@ TEST(Judge, BlockBoundariesThreadsAndTargets) {
           options.metrics = false;
           const Verdict plain = judge(actual, expected, tolerance(0, 1e-2), options);
           std::vector<std::int64_t> found;
-          for (const Miss& miss : plain.worst) found.push_back(miss.linear);
+          for (const Mismatch& mismatch : plain.worst) found.push_back(mismatch.linear);
           ASSERT_EQ(found, wanted);  // equal ratios: in order
-          EXPECT_EQ(plain.misses, static_cast<std::int64_t>(wanted.size()));
+          EXPECT_EQ(plain.mismatches, static_cast<std::int64_t>(wanted.size()));
           if (threads == 5) continue;
           options.metrics = true;
           const std::string text =
@@ -381,7 +382,8 @@ TEST(Judge, NanAndInfinityOnEveryTarget) {
       for (const std::string& target : simd::available_targets()) {
         SCOPED_TRACE(target + " " + dtype + " " + std::to_string(n));
         simd::force_target(target);
-        EXPECT_EQ(judge(Tensor(nan), nan, tolerance(1, 1)).misses, static_cast<std::int64_t>(n));
+        EXPECT_EQ(judge(Tensor(nan), nan, tolerance(1, 1)).mismatches,
+                  static_cast<std::int64_t>(n));
         EXPECT_EQ(judge(Tensor(nan), nan, tolerance(1, 1)).metrics->actual.nan,
                   static_cast<std::int64_t>(n));
         EXPECT_EQ(judge(Tensor(infinity), infinity, tolerance(1e-3, 1e-3)).outcome, Outcome::kPass);
@@ -389,7 +391,7 @@ TEST(Judge, NanAndInfinityOnEveryTarget) {
                   static_cast<std::int64_t>(n));
         EXPECT_EQ(judge(infinity, vector_of("float64", std::vector<double>(n, kInfinity)),
                         tolerance(1e-3, 1e-3))
-                      .misses,
+                      .mismatches,
                   0);
       }
       simd::force_target("");
@@ -437,23 +439,23 @@ TEST(Judge, EigenColumnMajorAgainstRowMajor) {
   EXPECT_EQ(judge(view(columns), view(rows), tolerance(0, 0)).outcome, Outcome::kPass);
   columns(7, 31) += 1000;
   const Verdict v = judge(view(columns), view(rows), tolerance(0, 1e-3));
-  ASSERT_EQ(v.misses, 1);
+  ASSERT_EQ(v.mismatches, 1);
   EXPECT_EQ(v.worst[0].index, (std::vector<std::int64_t>{7, 31}));
   EXPECT_EQ(v.worst[0].actual, 1732);
   const auto block = columns.block(5, 30, 4, 4);
   EXPECT_EQ(judge(view(block), view(rows.block(5, 30, 4, 4)), tolerance(0, 1e-3)).worst[0].index,
             (std::vector<std::int64_t>{2, 1}));
   const Eigen::MatrixXf turned = columns.transpose().eval();
-  EXPECT_EQ(judge(view(turned), view(columns).transposed(), tolerance(0, 0)).misses, 0);
+  EXPECT_EQ(judge(view(turned), view(columns).transposed(), tolerance(0, 0)).mismatches, 0);
 }
 
 TEST(Judge, WorstListsTheLargestRatioFirst) {
   const Verdict v = judge(vector_of("float64", {1.5, 103, 3, 40, kNan, 6.25, -7}),
                           vector_of("float64", {1, 100, 3, 4, 5, 6, 7}), tolerance(0, 0.01));
-  ASSERT_EQ(v.misses, 6);
+  ASSERT_EQ(v.mismatches, 6);
   ASSERT_EQ(v.worst.size(), 5u);
   std::vector<std::int64_t> order;
-  for (const Miss& miss : v.worst) order.push_back(miss.linear);
+  for (const Mismatch& mismatch : v.worst) order.push_back(mismatch.linear);
   EXPECT_EQ(order, (std::vector<std::int64_t>{4, 3, 6, 0, 5}));
   EXPECT_EQ(v.worst_ratio, kInfinity);
   EXPECT_EQ(v.worst[1].error, 36);
@@ -470,10 +472,10 @@ TEST(Judge, UlpsBesideATolerance) {
     const Format& f = format_named(dtype);
     Tensor expected = vector_of(dtype, {1, -3, 0.5}), actual = expected;
     actual.set_bits(1, expected.bits_at(1) + 2);
-    EXPECT_EQ(judge(actual, expected, bound).misses, 0) << dtype;
+    EXPECT_EQ(judge(actual, expected, bound).mismatches, 0) << dtype;
     actual.set_bits(2, encode(f, 0.5) + 3);
     const Verdict v = judge(actual, expected, bound);
-    EXPECT_EQ(v.misses, 1) << dtype;
+    EXPECT_EQ(v.mismatches, 1) << dtype;
     ASSERT_EQ(v.worst.size(), 1u);
     EXPECT_EQ(v.worst[0].linear, 2);
   }
@@ -492,15 +494,15 @@ TEST(Judge, PartsWithoutMetrics) {
   expected.data = buffer.view().data + 4 * kPart;
   JudgeOptions options;
   options.metrics = false;
-  const auto misses = [&](int threads) {
+  const auto mismatches = [&](int threads) {
     options.threads = threads;
-    return judge(vector_of("float32", output), expected, tolerance(1e-3, 0), options).misses;
+    return judge(vector_of("float32", output), expected, tolerance(1e-3, 0), options).mismatches;
   };
-  EXPECT_EQ(misses(1), 0);
-  EXPECT_EQ(misses(3), 0);
+  EXPECT_EQ(mismatches(1), 0);
+  EXPECT_EQ(mismatches(3), 0);
   for (std::size_t i = 0; i < kPart; ++i) output[kPart + i] = values[i];
-  EXPECT_EQ(misses(1), MetricsPass::kPart) << "all of the second part is wrong";
-  EXPECT_EQ(misses(3), MetricsPass::kPart);
+  EXPECT_EQ(mismatches(1), MetricsPass::kPart) << "all of the second part is wrong";
+  EXPECT_EQ(mismatches(3), MetricsPass::kPart);
 }
 
 // Each element has its own bound, which adds to the tolerance. A mismatch beside it does not change
@@ -515,13 +517,14 @@ TEST(JudgeGiven, ABoundOfItsOwnBesideAMiss) {
     JudgeOptions options;
     options.element_bounds = bounds.view();
     const Verdict v = judge(output, golden, bound, options);
-    EXPECT_EQ(v.misses, 2) << dtype;
+    EXPECT_EQ(v.mismatches, 2) << dtype;
     ASSERT_EQ(v.worst.size(), 2u);
-    for (const Miss& miss : v.worst) {
-      EXPECT_EQ(miss.bound, bounds.view().value_at(miss.linear)) << dtype << " " << miss.linear;
+    for (const Mismatch& mismatch : v.worst) {
+      EXPECT_EQ(mismatch.bound, bounds.view().value_at(mismatch.linear))
+          << dtype << " " << mismatch.linear;
     }
     bound.atol = 0.125;
-    EXPECT_EQ(judge(output, golden, bound, options).misses, 1) << "0.125 + 0.125 holds 0.25";
+    EXPECT_EQ(judge(output, golden, bound, options).mismatches, 1) << "0.125 + 0.125 holds 0.25";
   }
 }
 
@@ -534,7 +537,7 @@ TEST(Judge, TheUsedShareOfABoundBelowOne) {
     bound.infinity = infinity;
     const Verdict v =
         judge(vector_of("float32", {1, 2.25, 4}), vector_of("float32", {1, 2, 4}), bound);
-    EXPECT_EQ(v.misses, 0);
+    EXPECT_EQ(v.mismatches, 0);
     EXPECT_EQ(v.worst_ratio, 0.5);
   }
 }
@@ -551,7 +554,7 @@ TEST(JudgeGiven, AnOverflowBesideAMiss) {
     bound.rule = Rule::kGiven;
     const Verdict v = judge(output, golden, bound, options);
     EXPECT_EQ(v.outcome, Outcome::kFail) << v.because;
-    EXPECT_EQ(v.misses, 1);
+    EXPECT_EQ(v.mismatches, 1);
     ASSERT_FALSE(v.worst.empty());
     EXPECT_EQ(v.worst[0].linear, 0);
   }

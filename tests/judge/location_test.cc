@@ -173,7 +173,7 @@ TEST(Location, OfAVerdict) {
   for (std::size_t c = 0; c < 64; c += 2) broken[37 * 64 + c] = 5;
   const Verdict v = judge(oracle::tensor("float32", {64, 64}, broken),
                           oracle::tensor("float32", {64, 64}, ones), tolerance(0, 1e-3));
-  EXPECT_EQ(v.misses, 32);
+  EXPECT_EQ(v.mismatches, 32);
   EXPECT_EQ(v.where, "all in row 37");
   EXPECT_EQ(judge(oracle::tensor("float32", {64, 64}, ones),
                   oracle::tensor("float32", {64, 64}, ones), tolerance(0, 1e-3))
@@ -202,7 +202,7 @@ TEST(Location, OfALargeTensor) {
     Tensor zeros = expected;
     for (std::int64_t i = 0; i < n - 7; ++i) zeros.set_bits(i, 0);
     const Verdict many = judge(zeros, expected, tolerance(0, 0.1), options);
-    EXPECT_EQ(many.misses, n - 7);
+    EXPECT_EQ(many.mismatches, n - 7);
     EXPECT_EQ(many.where, "");
   }
 }
@@ -220,7 +220,7 @@ TEST(Location, OfABatch) {
 
 // Compares the map of the mismatches with a count element by element. Each block is counted from
 // its own elements.
-TEST(MissMap, CountsWhatAScalarLoopCounts) {
+TEST(MismatchMap, CountsWhatAScalarLoopCounts) {
   const Format& f32 = format_named("float32");
   Bound bound;
   bound.atol = 0.5;
@@ -235,9 +235,9 @@ TEST(MissMap, CountsWhatAScalarLoopCounts) {
       const Tensor golden = Tensor::from_values(f32, shape, expected),
                    output = Tensor::from_values(f32, shape, actual);
       for (const int threads : {1, 3}) {
-        const Verdict v = judge(output, golden, bound, {.threads = threads, .miss_map = true});
-        ASSERT_TRUE(v.miss_map) << shape_text(shape);
-        const MissMap& map = *v.miss_map;
+        const Verdict v = judge(output, golden, bound, {.threads = threads, .mismatch_map = true});
+        ASSERT_TRUE(v.mismatch_map) << shape_text(shape);
+        const MismatchMap& map = *v.mismatch_map;
         EXPECT_LE(map.down, 32);
         EXPECT_LE(map.across, 32);
         EXPECT_EQ(map.rows * map.columns, size);
@@ -245,21 +245,21 @@ TEST(MissMap, CountsWhatAScalarLoopCounts) {
         std::int64_t elements = 0;
         for (std::int64_t r = 0; r < map.down; ++r) {
           for (std::int64_t c = 0; c < map.across; ++c) {
-            std::int64_t misses = 0;
+            std::int64_t mismatches = 0;
             for (std::int64_t i = r * map.block_rows;
                  i < std::min(map.rows, (r + 1) * map.block_rows); ++i) {
               for (std::int64_t k = c * map.block_columns;
                    k < std::min(map.columns, (c + 1) * map.block_columns); ++k, ++elements) {
-                misses += actual[static_cast<std::size_t>(i * map.columns + k)] == 2 ? 0 : 1;
+                mismatches += actual[static_cast<std::size_t>(i * map.columns + k)] == 2 ? 0 : 1;
               }
             }
-            EXPECT_EQ(map.counts[static_cast<std::size_t>(r * map.across + c)], misses);
+            EXPECT_EQ(map.counts[static_cast<std::size_t>(r * map.across + c)], mismatches);
           }
         }
         EXPECT_EQ(elements, size) << "blocks cover the output, each element once";
       }
-      EXPECT_FALSE(judge(output, golden, bound).miss_map) << "nobody asked";
-      EXPECT_FALSE(judge(golden, Tensor(golden), bound, {.miss_map = true}).miss_map)
+      EXPECT_FALSE(judge(output, golden, bound).mismatch_map) << "nobody asked";
+      EXPECT_FALSE(judge(golden, Tensor(golden), bound, {.mismatch_map = true}).mismatch_map)
           << "nothing missed";
     }
   }

@@ -31,7 +31,7 @@ TEST(MetricRows, SayWhatTheySaidOnceRead) {
       line += formatted("; limit {} {}", statistic_name(l.statistic), row_of(l.sense).name);
       if (!l.words.empty()) line += formatted(", words '{}'", l.words);
       line += formatted(", {} parameters", l.parameters);
-      if (l.over_benchmark) line += ", over a benchmark's";
+      if (l.over_reference) line += ", over a reference implementation's";
     }
     lines.push_back(line);
   }
@@ -160,11 +160,13 @@ TEST(MetricRows, StatisticsOfTrivialOutputs) {
   m.relative = 8;
   m.max_abs_expected = 4;
   m.errors_at_zero = 1;
-  Metrics benchmark;
-  benchmark.mare = 0.25;
-  benchmark.rmse = 0.5;
-  const StatisticSource source{
-      .output = &m, .benchmark = &benchmark, .roundoff = 0x1p-11, .expected_rms = 2};
+  Metrics reference_implementation;
+  reference_implementation.mare = 0.25;
+  reference_implementation.rmse = 0.5;
+  const StatisticSource source{.output = &m,
+                               .reference_implementation = &reference_implementation,
+                               .roundoff = 0x1p-11,
+                               .expected_rms = 2};
   const auto of = [&](int times, Statistic statistic, double parameter = 0) {
     return trivial_statistic(source, times, statistic, parameter).value_or(-7);
   };
@@ -200,7 +202,7 @@ TEST(MetricRows, StatisticsOfTrivialOutputs) {
 
 // Tests the statistics that can be read from the metrics, by hand.
 TEST(MetricRows, StatisticsThatTheMetricsHold) {
-  Metrics m, benchmark;
+  Metrics m, reference_implementation;
   m.compared = 8;
   m.relative = 4;
   m.ulp_compared = 10;
@@ -220,17 +222,19 @@ TEST(MetricRows, StatisticsThatTheMetricsHold) {
   m.abs_errors = {.per_octave = 4, .below = 2, .above = 1, .bins = {{0, 3}, {4, 2}}};
   m.rel_errors = {.per_octave = 4, .below = 2, .above = 1, .bins = {{0, 3}, {4, 2}}};
   m.ulps = {.per_octave = 1, .below = 2, .above = 1, .bins = {{0, 3}, {1, 2}}};
-  benchmark = m;
-  benchmark.mare = 0.5;
-  benchmark.mere = 0.0625;
-  benchmark.rmse = 0;
-  benchmark.small_value_errors = 3;
+  reference_implementation = m;
+  reference_implementation.mare = 0.5;
+  reference_implementation.mere = 0.0625;
+  reference_implementation.rmse = 0;
+  reference_implementation.small_value_errors = 3;
   const auto text = [](const std::optional<MetricValue>& value) {
     return value ? formatted("{} to {}", value->low, value->high) : std::string("none");
   };
   const StatisticSource alone{.output = &m};
-  const StatisticSource beside{
-      .output = &m, .benchmark = &benchmark, .roundoff = 0.125, .expected_rms = 4};
+  const StatisticSource beside{.output = &m,
+                               .reference_implementation = &reference_implementation,
+                               .roundoff = 0.125,
+                               .expected_rms = 4};
   const auto of = [&](Statistic statistic, double parameter = 0, double second = 0) {
     return text(read_statistic(alone, statistic, parameter, second));
   };
@@ -269,9 +273,9 @@ TEST(MetricRows, StatisticsThatTheMetricsHold) {
   EXPECT_EQ(over(Statistic::kRmseRatio), "0.5 to 0.5") << "the floor is that of a typical value";
   m.rmse = 0;
   EXPECT_EQ(over(Statistic::kRmseRatio), "0 to 0");
-  benchmark.small_value_errors = 0;
+  reference_implementation.small_value_errors = 0;
   EXPECT_EQ(over(Statistic::kSmallErrors, 0.5, 0.0625), "6 to 6");
-  benchmark.small_limit = 0;
+  reference_implementation.small_limit = 0;
   EXPECT_EQ(over(Statistic::kSmallErrors, 0.5, 0.0625), "none");
   m.errors_at_zero = 1;
   EXPECT_EQ(of(Statistic::kMaxRelative), "none");

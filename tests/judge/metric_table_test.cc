@@ -78,8 +78,8 @@ TEST(MetricTable, EveryLimitOfAStandardIsRead) {
           Statistic::kNmse,           Statistic::kNoiseRatio,     Statistic::kQuantileRelative};
       const bool of_elements =
           std::count(std::begin(kOfElements), std::end(kOfElements), row.limit.statistic) > 0;
-      EXPECT_NE(read_statistic({.output = &own, .benchmark = &own}, row.limit.statistic,
-                               row.limit.parameter, row.limit.second)
+      EXPECT_NE(read_statistic({.output = &own, .reference_implementation = &own},
+                               row.limit.statistic, row.limit.parameter, row.limit.second)
                     .has_value(),
                 of_elements)
           << standard.name;

@@ -327,7 +327,7 @@ TEST(Metrics, NanPayloadsAreNotBitIdentical) {
   Tensor a = vector_of("float32", {1, kNan}), e = a;
   a.set_bits(1, 0x7fc00001);
   const Verdict v = judge(a, e, oracle::same_bits());
-  EXPECT_EQ(v.misses, 1);
+  EXPECT_EQ(v.mismatches, 1);
   EXPECT_FALSE(v.metrics->bit_identical);
 }
 
@@ -382,17 +382,17 @@ TEST(Metrics, RequiredTolerances) {
     const Tensor actual = noisy(dtype, golden, 0.1, dice.next());
     const Bound bound = tolerance(1e-4, 1e-4, trial % 5 != 0);
     const Verdict v = judge(actual, expected, bound);
-    ASSERT_GT(v.misses, 0);
-    const auto misses = [&](double atol, double rtol) {
-      return judge(actual, expected, tolerance(atol, rtol, bound.round_expected)).misses;
+    ASSERT_GT(v.mismatches, 0);
+    const auto mismatches = [&](double atol, double rtol) {
+      return judge(actual, expected, tolerance(atol, rtol, bound.round_expected)).mismatches;
     };
     const double rtol = v.metrics->required_rtol, atol = v.metrics->required_atol;
     ASSERT_GT(rtol, 0);
     ASSERT_GT(atol, 0);
-    EXPECT_EQ(misses(bound.atol, rtol * (1 + 1e-12)), 0);
-    EXPECT_GT(misses(bound.atol, rtol * (1 - 1e-9)), 0);
-    EXPECT_EQ(misses(atol * (1 + 1e-12), bound.rtol), 0);
-    EXPECT_GT(misses(atol * (1 - 1e-9), bound.rtol), 0);
+    EXPECT_EQ(mismatches(bound.atol, rtol * (1 + 1e-12)), 0);
+    EXPECT_GT(mismatches(bound.atol, rtol * (1 - 1e-9)), 0);
+    EXPECT_EQ(mismatches(atol * (1 + 1e-12), bound.rtol), 0);
+    EXPECT_GT(mismatches(atol * (1 - 1e-9), bound.rtol), 0);
   }
 }
 
@@ -407,8 +407,8 @@ TEST(Metrics, RequiredTolerancesPassExactly) {
     const Tensor expected = vector_of("float32", golden);
     const Tensor actual = noisy("float32", golden, 0.1, dice.next());
     const Metrics m = metrics_of(actual, expected, tolerance(1e-4, 1e-4));
-    rtol_short += judge(actual, expected, tolerance(1e-4, m.required_rtol)).misses > 0 ? 1 : 0;
-    atol_short += judge(actual, expected, tolerance(m.required_atol, 1e-4)).misses > 0 ? 1 : 0;
+    rtol_short += judge(actual, expected, tolerance(1e-4, m.required_rtol)).mismatches > 0 ? 1 : 0;
+    atol_short += judge(actual, expected, tolerance(m.required_atol, 1e-4)).mismatches > 0 ? 1 : 0;
   }
   EXPECT_EQ(rtol_short, 0) << "of 300 required_rtol do not pass";
   EXPECT_EQ(atol_short, 0) << "of 300 required_atol do not pass";
@@ -460,7 +460,7 @@ TEST(Metrics, UlpsBeyondTheWholeNumbersOfFloat64) {
 TEST(Metrics, WorstRatioOfBitEquality) {
   const Verdict v =
       judge(vector_of("float32", {0.0, 1}), vector_of("float32", {-0.0, 1}), oracle::same_bits());
-  ASSERT_EQ(v.misses, 1);
+  ASSERT_EQ(v.mismatches, 1);
   EXPECT_EQ(v.worst_ratio, kInfinity);
 }
 

@@ -121,7 +121,8 @@ inline std::uint64_t steps_apart(const Format& f, std::uint64_t a, std::uint64_t
   return static_cast<std::uint64_t>(distance < 0 ? -distance : distance);
 }
 
-inline bool float_misses(const Format& out, std::uint64_t a_bits, double e, const Bound& bound) {
+inline bool float_mismatches(const Format& out, std::uint64_t a_bits, double e,
+                             const Bound& bound) {
   const double a = decode(out, a_bits);
   if (std::isnan(a) || std::isnan(e)) return !(std::isnan(a) && std::isnan(e) && bound.nan_equal);
   if (std::isinf(a) || std::isinf(e)) return !(a == e);
@@ -133,7 +134,7 @@ inline bool float_misses(const Format& out, std::uint64_t a_bits, double e, cons
 }
 
 struct Expectation {
-  std::vector<std::int64_t> misses;
+  std::vector<std::int64_t> mismatches;
   std::int64_t nonzero = 0, blind = 0;
   Outcome outcome = Outcome::kPass;
 };
@@ -144,10 +145,10 @@ inline Expectation expect(const TensorView& actual, const TensorView& expected,
   std::int64_t expected_nans = 0;
   const Format& out = *actual.format;
   const Format& golden = *expected.format;
-  bool zeros_miss = false, all_unmeetable = true;
+  bool zeros_mismatch = false, all_unmeetable = true;
   for (std::int64_t i = 0; i < actual.size(); ++i) {
     const std::uint64_t a_bits = actual.bits_at(i), e_bits = expected.bits_at(i);
-    bool misses, unmeetable = false;
+    bool mismatches, unmeetable = false;
     if (!out.is_float() && !golden.is_float()) {
       const auto e = static_cast<__int128>(as_integer(golden, e_bits));
       const auto missed_by = [&](__int128 a) {
@@ -157,8 +158,8 @@ inline Expectation expect(const TensorView& actual, const TensorView& expected,
         const double limit = bound.atol + bound.rtol * std::abs(static_cast<double>(e));
         return error != 0 && !(limit >= 0x1p100 || error <= static_cast<__int128>(limit));
       };
-      misses = missed_by(as_integer(out, a_bits));
-      zeros_miss |= missed_by(0);
+      mismatches = missed_by(as_integer(out, a_bits));
+      zeros_mismatch |= missed_by(0);
       result.nonzero += e != 0 ? 1 : 0;
       result.blind += e != 0 && !missed_by(0) ? 1 : 0;
     } else {
@@ -166,32 +167,32 @@ inline Expectation expect(const TensorView& actual, const TensorView& expected,
       const bool rounds =
           &out != &golden && (bound.round_expected || bound.rule != Rule::kTolerance);
       const double e = rounds ? round_to(out, raw) : raw;
-      bool zero_misses;
+      bool zero_mismatches;
       if (bound.rule == Rule::kBits) {
         const std::uint64_t wanted = &out == &golden ? e_bits : encode(out, raw);
-        misses = a_bits != wanted;
-        zero_misses = wanted != 0;
+        mismatches = a_bits != wanted;
+        zero_mismatches = wanted != 0;
       } else {
-        misses = float_misses(out, a_bits, e, bound);
-        zero_misses = float_misses(out, encode(out, 0), e, bound);
+        mismatches = float_mismatches(out, a_bits, e, bound);
+        zero_mismatches = float_mismatches(out, encode(out, 0), e, bound);
         const double a = decode(out, a_bits), nearest = out.is_float() ? round_to(out, raw) : raw;
         unmeetable = bound.rule == Rule::kTolerance && !rounds && std::isfinite(nearest) &&
-                     float_misses(out, encode(out, nearest), e, bound) &&
+                     float_mismatches(out, encode(out, nearest), e, bound) &&
                      std::abs(a - raw) <= std::abs(nearest - raw);
       }
-      zeros_miss |= zero_misses;
+      zeros_mismatch |= zero_mismatches;
       const bool is_value = std::isfinite(e) && (out.is_float() ? round_to(out, e) : e) != 0;
       result.nonzero += is_value ? 1 : 0;
-      result.blind += is_value && !zero_misses ? 1 : 0;
+      result.blind += is_value && !zero_mismatches ? 1 : 0;
       expected_nans += std::isnan(e) ? 1 : 0;
     }
-    if (!misses) continue;
-    result.misses.push_back(i);
+    if (!mismatches) continue;
+    result.mismatches.push_back(i);
     all_unmeetable &= unmeetable;
   }
-  if (!result.misses.empty()) {
+  if (!result.mismatches.empty()) {
     result.outcome = all_unmeetable ? Outcome::kUntrusted : Outcome::kFail;
-  } else if (!zeros_miss || 2 * result.blind > result.nonzero ||
+  } else if (!zeros_mismatch || 2 * result.blind > result.nonzero ||
              2 * expected_nans > actual.size()) {
     result.outcome = Outcome::kUntrusted;
   }
@@ -212,22 +213,22 @@ inline void check(const TensorView& actual, const TensorView& expected, const Bo
       JudgeOptions options;
       options.metrics = metrics;
       options.threads = threads;
-      options.worst = wanted.misses.size() < 10000 ? wanted.misses.size() + 1 : 5;
+      options.worst = wanted.mismatches.size() < 10000 ? wanted.mismatches.size() + 1 : 5;
       const Verdict verdict = judge(actual, expected, bound, options);
       ASSERT_EQ(verdict.sites, actual.size());
-      EXPECT_EQ(verdict.misses, static_cast<std::int64_t>(wanted.misses.size()));
+      EXPECT_EQ(verdict.mismatches, static_cast<std::int64_t>(wanted.mismatches.size()));
       EXPECT_EQ(verdict.outcome, wanted.outcome) << verdict.because;
       EXPECT_EQ(verdict.nonzero, wanted.nonzero);
       EXPECT_EQ(verdict.blind, wanted.blind);
-      if (options.worst > 5 || wanted.misses.size() < 5) {
+      if (options.worst > 5 || wanted.mismatches.size() < 5) {
         std::vector<std::int64_t> found;
-        for (const Miss& miss : verdict.worst) {
-          found.push_back(miss.linear);
-          EXPECT_EQ(miss.actual_bits, actual.bits_at(miss.linear));
-          EXPECT_EQ(miss.index, actual.multi_index(miss.linear));
+        for (const Mismatch& mismatch : verdict.worst) {
+          found.push_back(mismatch.linear);
+          EXPECT_EQ(mismatch.actual_bits, actual.bits_at(mismatch.linear));
+          EXPECT_EQ(mismatch.index, actual.multi_index(mismatch.linear));
         }
         std::sort(found.begin(), found.end());
-        ASSERT_EQ(found, wanted.misses);
+        ASSERT_EQ(found, wanted.mismatches);
       }
       const std::string all = verdict_json(verdict);
       if (threads == 1) one_thread = all;

@@ -48,7 +48,7 @@ TEST(Outcome, Pass) {
   EXPECT_EQ(v.outcome, Outcome::kPass);
   EXPECT_EQ(v.because, "all 3 elements within atol 0.001 + rtol 0.001 * |expected|");
   EXPECT_EQ(v.sites, 3);
-  EXPECT_EQ(v.misses, 0);
+  EXPECT_EQ(v.mismatches, 0);
   EXPECT_TRUE(v.worst.empty());
   EXPECT_EQ(v.where, "");
   EXPECT_EQ(v.format->name, "float32");
@@ -168,7 +168,7 @@ TEST(Outcome, InfiniteRelativeToleranceIsTheSameInVectorAndTail) {
     const Verdict many =
         judge(vector_of("float32", std::vector<double>(64, a)),
               vector_of("float32", std::vector<double>(64, 0)), tolerance(0, kInfinity));
-    EXPECT_EQ(many.misses, 64 * one.misses) << a;
+    EXPECT_EQ(many.mismatches, 64 * one.mismatches) << a;
     EXPECT_EQ(many.outcome, one.outcome) << a;
   }
 }
@@ -183,7 +183,7 @@ TEST(Outcome, UnderAnInfiniteToleranceAllIsBlind) {
       options.metrics = metrics;
       for (const Bound& bound : {tolerance(0, kInfinity), tolerance(kInfinity, 0)}) {
         const Verdict v = judge(vector_of(dtype, values), vector_of(dtype, values), bound, options);
-        EXPECT_EQ(v.misses, 0) << dtype << " " << bound.text();
+        EXPECT_EQ(v.mismatches, 0) << dtype << " " << bound.text();
         EXPECT_EQ(v.nonzero, 32) << dtype << " " << bound.text();
         EXPECT_EQ(v.blind, 32) << dtype << " " << bound.text();
       }
@@ -209,7 +209,7 @@ TEST(Outcome, UntrustedWhereTheCorrectlyRoundedResultMisses) {
   const Tensor right = vector_of("float16", {1, 1, 3, 2});
   const Verdict v = judge(right, golden, tolerance(0, 1e-6, false));
   EXPECT_EQ(v.outcome, Outcome::kUntrusted);
-  EXPECT_EQ(v.misses, 2);
+  EXPECT_EQ(v.mismatches, 2);
   EXPECT_EQ(v.because,
             "2 of 4 elements (50.0 %) miss atol 0 + rtol 1e-06 * |expected|, which is below half a "
             "float16 ulp there: the correctly rounded result misses it too");

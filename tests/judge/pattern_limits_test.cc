@@ -69,10 +69,10 @@ TEST(PatternLimits, AFactorNeedsValuesOfTwoSizes) {
 
 // A factor needs at least four mismatches.
 TEST(PatternLimits, AFactorNeedsFourMisses) {
-  for (const std::size_t misses : {2u, 3u, 4u, 5u}) {
-    const PatternValues expected = of_one_to_three(misses, 16);
+  for (const std::size_t mismatches : {2u, 3u, 4u, 5u}) {
+    const PatternValues expected = of_one_to_three(mismatches, 16);
     const std::string where = where_of(divided(expected, 3), expected);
-    EXPECT_EQ(where.find("the output times 3") != std::string::npos, misses >= 4) << where;
+    EXPECT_EQ(where.find("the output times 3") != std::string::npos, mismatches >= 4) << where;
   }
 }
 
@@ -94,8 +94,8 @@ TEST(PatternLimits, AFactorExplainsNineOfTenMisses) {
     PatternValues actual = divided(expected, 3);
     for (std::size_t i = 0; i < others; ++i) actual[i * 9] = -5 - static_cast<double>(i);
     const std::string where = where_of(actual, expected);
-    EXPECT_EQ(where.find(formatted("the output times 3 explains {} of 40 misses", 40 - others)) !=
-                  std::string::npos,
+    EXPECT_EQ(where.find(formatted("the output times 3 explains {} of 40 mismatches",
+                                   40 - others)) != std::string::npos,
               others <= 4)
         << where;
   }
@@ -108,18 +108,18 @@ TEST(PatternLimits, OneValueAtNineOfTenMisses) {
     PatternValues expected, actual;
     for (std::size_t i = 0; i < 3 * (alike + others); ++i) {
       expected.push_back(100 + static_cast<double>(i * i % 41));
-      const std::size_t miss = i / 3;
-      actual.push_back(i % 3 != 1     ? expected.back()
-                       : miss < alike ? 7
-                                      : 300 + static_cast<double>(miss * miss));
+      const std::size_t mismatch = i / 3;
+      actual.push_back(i % 3 != 1         ? expected.back()
+                       : mismatch < alike ? 7
+                                          : 300 + static_cast<double>(mismatch * mismatch));
     }
     return where_of(actual, expected);
   };
-  EXPECT_THAT(where(18, 2), HasSubstr("the output is 7 (0x40e00000) at 18 of 20 misses"));
-  EXPECT_THAT(where(16, 4), HasSubstr("the output is 7 (0x40e00000) at 16 of 20 misses"));
+  EXPECT_THAT(where(18, 2), HasSubstr("the output is 7 (0x40e00000) at 18 of 20 mismatches"));
+  EXPECT_THAT(where(16, 4), HasSubstr("the output is 7 (0x40e00000) at 16 of 20 mismatches"));
   EXPECT_THAT(where(15, 5), Not(HasSubstr("the output is")));
   EXPECT_THAT(where(15, 4), Not(HasSubstr("the output is")));
-  EXPECT_THAT(where(4, 0), HasSubstr("the output is 7 (0x40e00000) at 4 of 4 misses"));
+  EXPECT_THAT(where(4, 0), HasSubstr("the output is 7 (0x40e00000) at 4 of 4 mismatches"));
   EXPECT_THAT(where(3, 0), Not(HasSubstr("the output is")));
 }
 
@@ -136,22 +136,22 @@ TEST(PatternLimits, ATailHasNineOfTenMisses) {
   };
   EXPECT_THAT(where(18, 2), HasSubstr("from position 42 on, every element of the output is 7"));
   EXPECT_THAT(where(16, 4), HasSubstr("from position 44 on, every element of the output is 7"));
-  EXPECT_THAT(where(15, 5), HasSubstr("the output is 7 (0x40e00000) at 20 of 20 misses"));
+  EXPECT_THAT(where(15, 5), HasSubstr("the output is 7 (0x40e00000) at 20 of 20 mismatches"));
   EXPECT_THAT(where(4, 0), HasSubstr("from position 56 on, every element of the output is 7"));
-  EXPECT_THAT(where(1, 3), HasSubstr("the output is 7 (0x40e00000) at 4 of 4 misses"));
+  EXPECT_THAT(where(1, 3), HasSubstr("the output is 7 (0x40e00000) at 4 of 4 mismatches"));
 }
 
 // For an error of r bounds, some flip passes by chance with a probability of about 4 / r. For two
 // such errors, the probability is the square. A flip is named if the probability is at most a
 // tenth.
 TEST(PatternLimits, AFlipThatChanceDoesNotExplain) {
-  const auto names = [](std::size_t misses, double bounds) {
+  const auto names = [](std::size_t mismatches, double bounds) {
     PatternValues expected(8, 1), actual(8, 1);
-    expected[7] = actual[7] = 1 + 0x1p-23;                           // every bit is used
-    for (std::size_t i = 0; i < misses; ++i) actual[2 * i] = 1.125;  // bit 20
+    expected[7] = actual[7] = 1 + 0x1p-23;                               // every bit is used
+    for (std::size_t i = 0; i < mismatches; ++i) actual[2 * i] = 1.125;  // bit 20
     const Verdict v = judge(vector_of("float32", actual), vector_of("float32", expected),
                             tolerance(0.125 / bounds, 0));
-    EXPECT_EQ(v.misses, static_cast<std::int64_t>(misses));
+    EXPECT_EQ(v.mismatches, static_cast<std::int64_t>(mismatches));
     return v.where.find("with bit 20 flipped back") != std::string::npos;
   };
   EXPECT_FALSE(names(1, 39.5));
@@ -169,7 +169,7 @@ TEST(PatternLimits, AFlipInAMissOfFewBounds) {
   expected[3] = 0x1p-4, actual[3] = 1.125 * 0x1p-4;  // an error of 45 / 16 bounds
   const Verdict v =
       judge(vector_of("float32", actual), vector_of("float32", expected), tolerance(0.125 / 45, 0));
-  EXPECT_EQ(v.misses, 2);
+  EXPECT_EQ(v.mismatches, 2);
   EXPECT_THAT(v.where, HasSubstr("the output with bit 20 flipped back would pass"));
 }
 

@@ -119,7 +119,8 @@ std::vector<Broken> broken() {
   };
 }
 
-// Returns the output of a benchmark: the golden results, with an error of an ulp here and there.
+// Returns the output of a reference implementation: the golden results, with an error of an ulp
+// here and there.
 Tensor benchmark_of(const Tensor& golden) {
   const Format& f = golden.format();
   return changed(golden, [&](std::int64_t p) {
@@ -146,7 +147,7 @@ TEST(Pattern, OfEveryStandardAndDtype) {
       const Tensor golden = drawn(dtype, {kSide, kSide});
       const Tensor other = benchmark_of(golden);
       JudgeOptions options;
-      if (bound->needs_benchmark()) options.benchmark = other.view();
+      if (bound->needs_reference()) options.reference_implementation = other.view();
       ASSERT_EQ(judge(golden, golden, *bound, options).where, "") << standard;
       for (const Broken& b : broken()) {
         SCOPED_TRACE(standard + " " + dtype + ": " + b.says);
@@ -182,7 +183,7 @@ TEST(Pattern, OfAFlippedBit) {
       const Tensor golden = drawn(dtype, {kSide, kSide});
       const Tensor other = benchmark_of(golden);
       JudgeOptions options;
-      if (bound->needs_benchmark()) options.benchmark = other.view();
+      if (bound->needs_reference()) options.reference_implementation = other.view();
       const int bit = f.bits - 2;
       for (const std::int64_t step : {kSize, kSide}) {
         // In 8 bits, one element may have changed by chance to the value that a flip gives.
@@ -216,7 +217,7 @@ TEST(Pattern, OfBitsOfAnotherDtype) {
     for (const std::string& standard : standards_from(place++)) {
       const Format &f = format_named(held), &other = format_named(said);
       const auto bound = standard_bound(standard, f, 64);
-      if (!bound || bound->needs_benchmark()) continue;
+      if (!bound || bound->needs_reference()) continue;
       SCOPED_TRACE(standard + ": " + said + " in " + held);
       Tensor golden = drawn("float64", {kSide, kSide});
       if (!other.is_float()) golden = drawn("int8", {kSide, kSide});
@@ -263,40 +264,41 @@ TEST(Pattern, Texts) {
   const auto where = [&](const Tensor& output) { return judge(output, golden, bound).where; };
   EXPECT_EQ(where(scaled(golden, 2)),
             "every element; the output times 0.5 would pass (explains "
-            "2 304 of 2 304 misses)");
+            "2 304 of 2 304 mismatches)");
   EXPECT_EQ(where(scaled(golden, -1)),
             "every element; the output times -1 would pass (explains "
-            "2 304 of 2 304 misses)");
-  EXPECT_EQ(where(scaled(golden, 1 / std::sqrt(128.0))),
-            "every element; the output times 11.3137 would pass (explains 2 304 of 2 304 misses)");
+            "2 304 of 2 304 mismatches)");
+  EXPECT_EQ(
+      where(scaled(golden, 1 / std::sqrt(128.0))),
+      "every element; the output times 11.3137 would pass (explains 2 304 of 2 304 mismatches)");
   // A shift that loses one end. The values that came in at the other end are not golden elements.
   EXPECT_EQ(where(moved(golden, [](std::int64_t p) { return std::max<std::int64_t>(p - 48, 0); })),
-            "the output moved one row up explains 2 251 of 2 299 misses");
+            "the output moved one row up explains 2 251 of 2 299 mismatches");
   // A change in only one row.
-  EXPECT_EQ(where(changed(golden,
-                          [&](std::int64_t p) {
-                            return p / kSide == 3
-                                       ? encode(golden.format(),
-                                                4 * decode(golden.format(), golden.bits_at(p)))
-                                       : golden.bits_at(p);
-                          })),
-            "all in row 3; the output with row 3 times 0.25 would pass (explains 48 of 48 misses)");
+  EXPECT_EQ(
+      where(changed(golden,
+                    [&](std::int64_t p) {
+                      return p / kSide == 3 ? encode(golden.format(),
+                                                     4 * decode(golden.format(), golden.bits_at(p)))
+                                            : golden.bits_at(p);
+                    })),
+      "all in row 3; the output with row 3 times 0.25 would pass (explains 48 of 48 mismatches)");
   EXPECT_EQ(where(changed(golden,
                           [&](std::int64_t p) {
                             return p == 100 ? golden.bits_at(p) ^ 0x40000000u : golden.bits_at(p);
                           })),
-            "the output with bit 30 flipped back would pass (explains 1 of 1 miss)");
+            "the output with bit 30 flipped back would pass (explains 1 of 1 mismatch)");
   // A tile that was never written.
   EXPECT_EQ(where(changed(golden,
                           [&](std::int64_t p) {
                             return p / kSide >= 32 && p % kSide >= 32 ? 0 : golden.bits_at(p);
                           })),
             "in an aligned tile: rows 32 to 47, columns 32 to 47; the output is 0 at 256 of 256 "
-            "misses: were they ever written?");
+            "mismatches: were they ever written?");
   EXPECT_EQ(where(changed(
                 golden, [&](std::int64_t p) { return p < 2000 ? golden.bits_at(p) : 0xcdcdcdcd; })),
             "from position 2 000 on, every element of the output is -431602080 (0xcdcdcdcd) "
-            "(explains 304 of 304 misses): was the tail ever written?");
+            "(explains 304 of 304 mismatches): was the tail ever written?");
   EXPECT_EQ(where(changed(golden, [&](std::int64_t) { return 0x7fc00000; })),
             "every element of the output is NaN, where finite values are expected");
 }
@@ -322,7 +324,7 @@ TEST(Pattern, AFactorNearOneNeedsManyMisses) {
   const Tensor few = changed(
       golden, [&](std::int64_t p) { return p % 24 == 0 ? all.bits_at(p) : golden.bits_at(p); });
   const Verdict v = judge(few, golden, bound);
-  EXPECT_EQ(v.misses, 96);
+  EXPECT_EQ(v.mismatches, 96);
   EXPECT_THAT(v.where, Not(HasSubstr("times")));
 }
 
@@ -330,12 +332,13 @@ TEST(Pattern, AFactorNearOneNeedsManyMisses) {
 // The other elements are 0, which no factor changes.
 TEST(Pattern, AFactorNearOneNeedsATenthOfMisses) {
   const Bound bound = tolerance(1e-6, 1e-3);
-  const auto is_named = [&](std::int64_t size, std::int64_t misses) {
+  const auto is_named = [&](std::int64_t size, std::int64_t mismatches) {
     const Tensor golden = changed(drawn("float32", {size}), [&](std::int64_t p) {
-      return p < misses ? std::uint64_t{0x40000000} + static_cast<std::uint64_t>(p * 0x30001) : 0;
+      return p < mismatches ? std::uint64_t{0x40000000} + static_cast<std::uint64_t>(p * 0x30001)
+                            : 0;
     });
     const Verdict v = judge(scaled(golden, 1 / 1.01), golden, bound);
-    EXPECT_EQ(v.misses, misses);
+    EXPECT_EQ(v.mismatches, mismatches);
     return v.where.find("the output times 1.01") != std::string::npos;
   };
   EXPECT_TRUE(is_named(320, 32));
@@ -351,26 +354,28 @@ TEST(Pattern, OfWhatSaturatesOverflowsOrIsCut) {
   EXPECT_EQ(
       judge(vector_of("float32", {65504, 65504, 65504, 65504, 65504, 7}), large, tolerance(0, 1e-3))
           .where,
-      "a run of 5 elements from position 0; the output is 65504 (0x477fe000) at 5 of 5 misses: "
+      "a run of 5 elements from position 0; the output is 65504 (0x477fe000) at 5 of 5 mismatches: "
       "does it saturate as float16 does?");
   EXPECT_EQ(judge(vector_of("float32", {0, 1, 0, 0, 2, 0}),
                   vector_of("float32", {-3, 1, -2, -4, 2, -5}), tolerance(0, 1e-3))
                 .where,
-            "the output is 0 at 4 of 4 misses: are negative values cut to zero?");
+            "the output is 0 at 4 of 4 mismatches: are negative values cut to zero?");
   const Tensor wide = vector_of("float64", {200, 300, 250, 400, 500, 7});
   EXPECT_EQ(judge(vector_of("int8", {127, 127, 127, 127, 127, 7}), wide, tolerance(0, 0)).where,
-            "a run of 5 elements from position 0; the output is 127 at 5 of 5 misses: does it "
+            "a run of 5 elements from position 0; the output is 127 at 5 of 5 mismatches: does it "
             "saturate?");
-  EXPECT_EQ(judge(vector_of("float32", {kInfinity, kInfinity, kInfinity, kInfinity, kInfinity, 7}),
-                  wide, tolerance(0, 0))
-                .where,
-            "a run of 5 elements from position 0; the output is infinite at 5 of 5 misses, where "
-            "finite values are expected: does it overflow?");
-  EXPECT_EQ(judge(vector_of("float32", {0, 0, 0, 0, 0, 1}),
-                  vector_of("float32", {1e-40, 2e-40, 3e-40, 4e-40, 5e-40, 1}), within_ulps(2))
-                .where,
-            "a run of 5 elements from position 0; the output is 0 at 5 of 5 misses: are subnormal "
-            "numbers flushed to zero?");
+  EXPECT_EQ(
+      judge(vector_of("float32", {kInfinity, kInfinity, kInfinity, kInfinity, kInfinity, 7}), wide,
+            tolerance(0, 0))
+          .where,
+      "a run of 5 elements from position 0; the output is infinite at 5 of 5 mismatches, where "
+      "finite values are expected: does it overflow?");
+  EXPECT_EQ(
+      judge(vector_of("float32", {0, 0, 0, 0, 0, 1}),
+            vector_of("float32", {1e-40, 2e-40, 3e-40, 4e-40, 5e-40, 1}), within_ulps(2))
+          .where,
+      "a run of 5 elements from position 0; the output is 0 at 5 of 5 mismatches: are subnormal "
+      "numbers flushed to zero?");
 }
 
 // More dimensions than a matrix has, and matrices that are not square.
@@ -443,7 +448,7 @@ TEST(NoPattern, OfNoise) {
       const Tensor golden = drawn(dtype, {kSide, kSide});
       const Tensor other = benchmark_of(golden);
       JudgeOptions options;
-      if (bound->needs_benchmark()) options.benchmark = other.view();
+      if (bound->needs_reference()) options.reference_implementation = other.view();
       for (const double size : {0.01, 0.3, 3.0}) {
         for (const std::uint64_t every : {1u, 7u, 400u}) {
           const Tensor output = changed(golden, [&](std::int64_t p) {
@@ -537,13 +542,14 @@ TEST(Pattern, OfALargeTensor) {
   const Tensor output = moved(golden, [&](std::int64_t p) {
     return exchanged(p / columns, 17, 2100) * columns + p % columns;
   });
-  EXPECT_THAT(judge(output, golden, tolerance(1e-3, 1e-3)).where,
-              testing::MatchesRegex("all in rows 17 and 2100; the output with rows 17 and 2100 "
-                                    "exchanged explains 2 000 of "
-                                    "2 000 misses among 1 0.. ... elements that were looked at"));
+  EXPECT_THAT(
+      judge(output, golden, tolerance(1e-3, 1e-3)).where,
+      testing::MatchesRegex("all in rows 17 and 2100; the output with rows 17 and 2100 "
+                            "exchanged explains 2 000 of "
+                            "2 000 mismatches among 1 0.. ... elements that were looked at"));
   EXPECT_THAT(judge(scaled(golden, -3), golden, tolerance(1e-3, 1e-3)).where,
               testing::MatchesRegex("the output times -0.333333 explains 1 0.. ... of 1 0.. ... "
-                                    "misses among 1 0.. ... elements that were looked at"));
+                                    "mismatches among 1 0.. ... elements that were looked at"));
 }
 
 // Only limits decide here. Elements that were never written are repaired with the golden result,

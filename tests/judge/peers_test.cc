@@ -39,7 +39,7 @@ std::vector<Bound> bounds() {
 }
 
 // Compares the golden matrix with one that was broken on purpose. Every bound must find it.
-void expect_fails(const char* dtype, const std::vector<double>& broken, std::int64_t misses,
+void expect_fails(const char* dtype, const std::vector<double>& broken, std::int64_t mismatches,
                   const std::string& where) {
   const Tensor golden = tensor(dtype, {5, 5}, matrix()), output = tensor(dtype, {5, 5}, broken);
   for (const Bound& bound : bounds()) {
@@ -47,10 +47,10 @@ void expect_fails(const char* dtype, const std::vector<double>& broken, std::int
     ASSERT_EQ(judge(Tensor(golden), golden, bound).outcome, Outcome::kPass);
     const Verdict v = judge(output, golden, bound);
     EXPECT_EQ(v.outcome, Outcome::kFail);
-    if (misses >= 0) {
-      EXPECT_EQ(v.misses, misses);
+    if (mismatches >= 0) {
+      EXPECT_EQ(v.mismatches, mismatches);
     }
-    EXPECT_THAT(v.because, HasSubstr(std::to_string(v.misses) + " of 25 elements"));
+    EXPECT_THAT(v.because, HasSubstr(std::to_string(v.mismatches) + " of 25 elements"));
     EXPECT_THAT(v.because, HasSubstr("differ"));
     EXPECT_EQ(v.where.substr(0, where.size()), where);
     EXPECT_EQ(v.where.empty(), where.empty());
@@ -63,7 +63,7 @@ TEST(Selftest, WrongSign) {
   for (double& x : broken) x = -x;
   for (const char* dtype : kBrokenDtypes) {
     expect_fails(dtype, broken, 25,
-                 "every element; the output times -1 would pass (explains 25 of 25 misses)");
+                 "every element; the output times -1 would pass (explains 25 of 25 mismatches)");
   }
 }
 
@@ -82,7 +82,7 @@ TEST(Selftest, Transposed) {
   }
   for (const char* dtype : {"float64", "float32", "float16", "int32"}) {
     expect_fails(dtype, broken, 20,
-                 "the transpose of the output would pass (explains 20 of 20 misses)");
+                 "the transpose of the output would pass (explains 20 of 20 mismatches)");
   }
 }
 
@@ -142,8 +142,8 @@ TEST(Peers, EightBitToleranceThatZerosPass) {
   EXPECT_NE(judge(negated, small, wide).outcome, Outcome::kPass);
   const Tensor large = vector_of("float8_e4m3fn", {1, -2, 0.5});
   EXPECT_EQ(judge(Tensor(large), large, wide).outcome, Outcome::kPass);
-  EXPECT_EQ(judge(vector_of("float8_e4m3fn", {-1, 2, -0.5}), large, wide).misses, 3);
-  EXPECT_EQ(judge(zeros, large, wide).misses, 3);
+  EXPECT_EQ(judge(vector_of("float8_e4m3fn", {-1, 2, -0.5}), large, wide).mismatches, 3);
+  EXPECT_EQ(judge(zeros, large, wide).mismatches, 3);
 }
 
 // The tolerance is relative to |expected|: a negative expected value is judged like its positive
@@ -153,11 +153,11 @@ TEST(Peers, NegativeExpectedValues) {
     for (const double factor : {1.5, 0.5, -1.0, 100.0}) {
       EXPECT_EQ(
           judge(vector_of("float32", {e * factor}), vector_of("float32", {e}), tolerance(0, 1e-3))
-              .misses,
+              .mismatches,
           1);
       EXPECT_EQ(
           judge(vector_of("float32", {-e * factor}), vector_of("float32", {-e}), tolerance(0, 1e-3))
-              .misses,
+              .mismatches,
           1);
     }
     const Verdict v =
@@ -190,7 +190,7 @@ TEST(Peers, OneCorruptElementDoesNotHide) {
     const Verdict v = judge(actual, expected, tolerance(0, 1e-3));
     EXPECT_LT(v.metrics->relative_l2, 1e-4);
     EXPECT_EQ(v.outcome, Outcome::kFail);
-    EXPECT_EQ(v.misses, 1);
+    EXPECT_EQ(v.mismatches, 1);
     EXPECT_EQ(v.worst.at(0).linear, at);
     EXPECT_THAT(v.because, HasSubstr("1 of 262 147 elements (0.00038 %) differs"));
   }

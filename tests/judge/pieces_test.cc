@@ -111,7 +111,7 @@ TEST(PiecewiseJudge, SpecialsZerosAndIntegers) {
     y.set_bits(i, bits + (i == 2 * kUnit + 5 ? 1 : 0));  // a difference that float64 does not hold
   }
   const Bound exact = *standard_bound("torch", i64);
-  EXPECT_EQ(judge(x, y, exact).misses, 1);
+  EXPECT_EQ(judge(x, y, exact).mismatches, 1);
   expect_same(in_pieces(x, y, exact, kUnit), judge(x, y, exact));
 }
 
@@ -187,7 +187,7 @@ TEST(PiecewiseJudge, ABoundThatNothingCanMeet) {
   bound.round_expected = false;
   EXPECT_EQ(judge(a, e, bound).outcome, Outcome::kUntrusted);
   EXPECT_EQ(in_pieces(a, e, bound, kUnit).outcome, Outcome::kUntrusted);
-  EXPECT_EQ(in_pieces(a, e, bound, kUnit).misses, 2 * kUnit);
+  EXPECT_EQ(in_pieces(a, e, bound, kUnit).mismatches, 2 * kUnit);
 }
 
 TEST(PiecewiseJudge, WhereFewMissesLie) {

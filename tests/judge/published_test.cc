@@ -25,9 +25,10 @@ using oracle::bound_of;
 using oracle::vector_of;
 
 Verdict published_verdict(std::string_view standard, const Tensor& actual, const Tensor& expected,
-                          const Tensor* benchmark = nullptr) {
+                          const Tensor* reference_implementation = nullptr) {
   JudgeOptions options;
-  if (benchmark != nullptr) options.benchmark = benchmark->view();
+  if (reference_implementation != nullptr)
+    options.reference_implementation = reference_implementation->view();
   return judge(actual, expected,
                bound_of(std::string(standard) + ",as_published", actual.format().name, 1), options);
 }
@@ -130,7 +131,7 @@ TEST(PublishedClose, ANanOfOneSidePassesWithinTheShare) {
   const Verdict v = published_verdict("ttk_close", actual, expected);
   EXPECT_EQ(v.outcome, Outcome::kPass);
   EXPECT_EQ(v.because, "1 of 2 000 elements miss, where 0.001 of them may");
-  EXPECT_EQ(v.misses, 1);
+  EXPECT_EQ(v.mismatches, 1);
   EXPECT_EQ(v.forgiven, 1);
   EXPECT_EQ(v.sites, 2000);
   EXPECT_EQ(v.bound.standard, "ttk_close,as_published");
@@ -146,11 +147,12 @@ TEST(PublishedClose, ANanOfOneSidePassesWithinTheShare) {
 
 // TTK subtracts the share that agrees from 1. For 1 mismatch in 1000, the rest is more than 0.001.
 TEST(PublishedClose, TheShareIsWhatIsLeftOfOne) {
-  const auto outcome = [](const char* standard, std::size_t size, std::size_t misses) {
-    const Verdict v = published_verdict(standard, vector_of("float16", ones_with(size, misses, 2)),
-                                        vector_of("float16", ones_with(size, 1, 1)));
-    EXPECT_EQ(v.misses, static_cast<std::int64_t>(misses));
-    EXPECT_EQ(v.forgiven, v.outcome == Outcome::kPass ? v.misses : 0);
+  const auto outcome = [](const char* standard, std::size_t size, std::size_t mismatches) {
+    const Verdict v =
+        published_verdict(standard, vector_of("float16", ones_with(size, mismatches, 2)),
+                          vector_of("float16", ones_with(size, 1, 1)));
+    EXPECT_EQ(v.mismatches, static_cast<std::int64_t>(mismatches));
+    EXPECT_EQ(v.forgiven, v.outcome == Outcome::kPass ? v.mismatches : 0);
     return v.outcome;
   };
   for (const std::size_t size : {1000u, 2000u, 3000u, 4000u, 7000u}) {
@@ -191,7 +193,7 @@ TEST(PublishedClose, SaysWhatMissesOfAFailure) {
                                       vector_of("float32", {1, 2, 4, 8}));
   EXPECT_EQ(v.outcome, Outcome::kFail);
   EXPECT_EQ(v.because, "2 of 4 elements miss, where 0.0001 of them may");
-  EXPECT_EQ(v.misses, 2);
+  EXPECT_EQ(v.mismatches, 2);
   EXPECT_EQ(v.forgiven, 0);
   EXPECT_THAT(v.notes, testing::Each(testing::Not(testing::HasSubstr("itself says"))))
       << "where both fail there is nothing to tell";
@@ -200,21 +202,22 @@ TEST(PublishedClose, SaysWhatMissesOfAFailure) {
 // In float16, 1e-3 * 1999 is 2 and 1e-8 is 0. With a float64 golden result, numpy computes in
 // float64.
 TEST(PublishedClose, IsComputedInTheCommonDtype) {
-  const auto misses = [](const char* dtype, double actual, const char* golden, double expected) {
+  const auto mismatches = [](const char* dtype, double actual, const char* golden,
+                             double expected) {
     return published_verdict("ttk_close", vector_of(dtype, {actual}), vector_of(golden, {expected}))
-        .misses;
+        .mismatches;
   };
-  EXPECT_EQ(misses("float16", 2001, "float16", 1999), 0);
-  EXPECT_EQ(misses("float16", 2001, "float32", 1999), 1);
-  EXPECT_EQ(misses("float16", 2001, "float64", 1999), 1);
-  EXPECT_EQ(misses("float16", 0x1p-24, "float16", 0), 1);
-  EXPECT_EQ(misses("bfloat16", 2000, "bfloat16", 2000), 0);
+  EXPECT_EQ(mismatches("float16", 2001, "float16", 1999), 0);
+  EXPECT_EQ(mismatches("float16", 2001, "float32", 1999), 1);
+  EXPECT_EQ(mismatches("float16", 2001, "float64", 1999), 1);
+  EXPECT_EQ(mismatches("float16", 0x1p-24, "float16", 0), 1);
+  EXPECT_EQ(mismatches("bfloat16", 2000, "bfloat16", 2000), 0);
   // The next bfloat16 after 1 is 2^-7 away. numpy's float32 keeps the tolerance of 0.001.
-  EXPECT_EQ(misses("bfloat16", 1 + 0x1p-7, "bfloat16", 1), 1);
-  EXPECT_EQ(misses("float32", 1 + 0x1.ap-14, "float32", 1), 0) << "9.9e-5";
-  EXPECT_EQ(misses("float32", 1 + 0x1.cp-14, "float32", 1), 1) << "1.07e-4";
-  EXPECT_EQ(misses("float64", 1 + 1e-4, "float64", 1), 0);
-  EXPECT_EQ(misses("float64", 1 + 1.0002e-4, "float64", 1), 1);
+  EXPECT_EQ(mismatches("bfloat16", 1 + 0x1p-7, "bfloat16", 1), 1);
+  EXPECT_EQ(mismatches("float32", 1 + 0x1.ap-14, "float32", 1), 0) << "9.9e-5";
+  EXPECT_EQ(mismatches("float32", 1 + 0x1.cp-14, "float32", 1), 1) << "1.07e-4";
+  EXPECT_EQ(mismatches("float64", 1 + 1e-4, "float64", 1), 0);
+  EXPECT_EQ(mismatches("float64", 1 + 1.0002e-4, "float64", 1), 1);
 }
 
 TEST(PublishedClose, SpecialValuesAreEqualOrMiss) {
@@ -224,7 +227,7 @@ TEST(PublishedClose, SpecialValuesAreEqualOrMiss) {
       const bool equal = a == e || (std::isnan(a) && std::isnan(e));
       const Verdict v =
           published_verdict("ttk_close", vector_of("float32", {a}), vector_of("float32", {e}));
-      EXPECT_EQ(v.misses, equal ? 0 : 1) << a << " " << e;
+      EXPECT_EQ(v.mismatches, equal ? 0 : 1) << a << " " << e;
       EXPECT_EQ(v.outcome, equal ? Outcome::kPass : Outcome::kFail) << a << " " << e;
     }
   }
@@ -246,20 +249,20 @@ TEST(PublishedRequant, CodesWrap) {
       far += difference == -128 || (difference >= -1 && difference <= 1) ? 0 : 1;
     }
     ASSERT_EQ(published_verdict("ttk_requant", of_codes(f.name, actual), of_codes(f.name, expected))
-                  .misses,
+                  .mismatches,
               far)
         << a;
   }
-  const auto misses = [&](std::uint8_t actual, std::uint8_t expected) {
+  const auto mismatches = [&](std::uint8_t actual, std::uint8_t expected) {
     return published_verdict("ttk_requant", of_codes(f.name, {actual}),
                              of_codes(f.name, {expected}))
-        .misses;
+        .mismatches;
   };
-  EXPECT_EQ(misses(0x38, 0x39), 0) << "1 and 1.125";
-  EXPECT_EQ(misses(0x38, 0x3a), 1) << "1 and 1.25";
-  EXPECT_EQ(misses(0x38, 0xb8), 0) << "1 and -1";
-  EXPECT_EQ(misses(0x38, 0xb9), 1) << "1 and -1.125";
-  EXPECT_EQ(misses(0x00, 0x81), 1) << "0 and the negative number next to it";
+  EXPECT_EQ(mismatches(0x38, 0x39), 0) << "1 and 1.125";
+  EXPECT_EQ(mismatches(0x38, 0x3a), 1) << "1 and 1.25";
+  EXPECT_EQ(mismatches(0x38, 0xb8), 0) << "1 and -1";
+  EXPECT_EQ(mismatches(0x38, 0xb9), 1) << "1 and -1.125";
+  EXPECT_EQ(mismatches(0x00, 0x81), 1) << "0 and the negative number next to it";
   // 448 and -448 have codes 0x7e and 0xfe.
   const Verdict far =
       published_verdict("ttk_requant", vector_of(f.name, {448, 1}), vector_of(f.name, {-448, 1}));
@@ -270,18 +273,18 @@ TEST(PublishedRequant, CodesWrap) {
 
 TEST(PublishedRequant, NanAndGoldenResultsOfAnotherDtype) {
   const char* const dtype = "float8_e5m2";
-  const auto misses = [&](double actual, const char* golden, double expected) {
+  const auto mismatches = [&](double actual, const char* golden, double expected) {
     return published_verdict("ttk_requant", vector_of(dtype, {actual}),
                              vector_of(golden, {expected}))
-        .misses;
+        .mismatches;
   };
-  EXPECT_EQ(misses(kNan, dtype, kNan), 0);
-  EXPECT_EQ(misses(kNan, dtype, 1), 1);
-  EXPECT_EQ(misses(1, dtype, kNan), 1);
+  EXPECT_EQ(mismatches(kNan, dtype, kNan), 0);
+  EXPECT_EQ(mismatches(kNan, dtype, 1), 1);
+  EXPECT_EQ(mismatches(1, dtype, kNan), 1);
   // A float32 golden result is first rounded to a code: 1.1 to 1, and 1.4 to 1.5.
-  EXPECT_EQ(misses(1.25, "float32", 1.1), 0);
-  EXPECT_EQ(misses(1, "float32", 1.4), 1);
-  EXPECT_EQ(misses(1.25, "float32", 1.4), 0);
+  EXPECT_EQ(mismatches(1.25, "float32", 1.1), 0);
+  EXPECT_EQ(mismatches(1, "float32", 1.4), 1);
+  EXPECT_EQ(mismatches(1.25, "float32", 1.4), 0);
 }
 
 // Elements that are not finite become 0 on both sides.
@@ -291,14 +294,14 @@ TEST(PublishedAtb, SpecialValuesBecomeZero) {
   for (const char* name : {"atb", "atb@2026-05"}) {
     const Verdict v = published_verdict(name, actual, expected);
     EXPECT_EQ(v.outcome, Outcome::kPass);
-    EXPECT_EQ(v.misses, 0);
+    EXPECT_EQ(v.mismatches, 0);
     EXPECT_THAT(v.because, testing::StartsWith("with 0 for NaN and infinity: "));
     EXPECT_THAT(v.notes,
                 testing::Contains(testing::StartsWith(std::string(name) + " itself says fail: ")));
   }
   const Verdict v = published_verdict("atb", actual, vector_of("float16", {0x1p-7, 3, 1}));
   EXPECT_EQ(v.outcome, Outcome::kFail) << "0 is not within 2^-8 of these";
-  EXPECT_EQ(v.misses, 2);
+  EXPECT_EQ(v.mismatches, 2);
   EXPECT_EQ(v.forgiven, 0);
 }
 
@@ -330,7 +333,7 @@ TEST(PublishedCrossCheck, SpecialValuesAreHeldToTheThirdParty) {
         const bool finite = std::isfinite(t) && std::isfinite(g) && std::isfinite(b);
         const bool passes = finite || same(t, b) || (!std::isfinite(g) && same(t, g));
         EXPECT_EQ(v.outcome, passes ? Outcome::kPass : Outcome::kFail) << t << " " << g << " " << b;
-        EXPECT_EQ(v.misses, passes ? 0 : 1);
+        EXPECT_EQ(v.mismatches, passes ? 0 : 1);
         EXPECT_EQ(v.because, passes ? "all ratios to the third party's errors hold"
                                     : "1 of 2 elements differ as NaN and infinity do");
       }
@@ -344,9 +347,9 @@ TEST(PublishedCrossCheck, SpecialValuesAreHeldToTheThirdParty) {
 TEST(PublishedCrossCheck, RatiosOfErrors) {
   const Tensor expected = vector_of("float32", {1, 1, 1, 1});
   const auto judged_by = [&](const std::vector<double>& actual, const std::vector<double>& third) {
-    const Tensor benchmark = vector_of("float32", third);
+    const Tensor reference_implementation = vector_of("float32", third);
     return published_verdict("ttk_cross_check_l1", vector_of("float32", actual), expected,
-                             &benchmark);
+                             &reference_implementation);
   };
   const double e = 0x1p-6;
   EXPECT_EQ(judged_by({1, 1, 1, 1}, {1, 1, 1, 1}).outcome, Outcome::kPass);
@@ -354,20 +357,24 @@ TEST(PublishedCrossCheck, RatiosOfErrors) {
   // One error is six times as large, and three others are smaller. Only the largest error shows it.
   const Verdict largest = judged_by({1 + 6 * e, 1, 1, 1}, {1 + e, 1 + e, 1 + e, 1 + e});
   EXPECT_EQ(largest.outcome, Outcome::kFail);
-  EXPECT_EQ(largest.misses, 0);
+  EXPECT_EQ(largest.mismatches, 0);
   EXPECT_EQ(largest.because,
-            "it is 6, and asked is MARE over the benchmark's where |expected| >= 6.1e-05 <= 5");
+            "it is 6, and asked is MARE over the reference implementation's where |expected| >= "
+            "6.1e-05 <= 5");
   const Verdict mean = judged_by({1 + e, 1 + e, 1 + e, 1 + e}, {1 + e, 1, 1, 1});
   EXPECT_EQ(mean.because,
-            "it is 4, and asked is MERE over the benchmark's where |expected| >= 6.1e-05 <= 1.5");
+            "it is 4, and asked is MERE over the reference implementation's where |expected| >= "
+            "6.1e-05 <= 1.5");
   // One error of 4 e has the same mean as four errors of e, and twice their root mean square.
   const Verdict root = judged_by({1 + 4 * e, 1, 1, 1}, {1 + e, 1 + e, 1 + e, 1 + e});
   EXPECT_EQ(root.because,
-            "it is 2, and asked is RMSE over the benchmark's where |expected| >= 6.1e-05 <= 1.5");
+            "it is 2, and asked is RMSE over the reference implementation's where |expected| >= "
+            "6.1e-05 <= 1.5");
   // If the third party has no error, the rule divides by 2^-14.
   const Verdict none = judged_by({1 + 0x1p-10, 1, 1, 1}, {1, 1, 1, 1});
   EXPECT_EQ(none.because,
-            "it is 16, and asked is MARE over the benchmark's where |expected| >= 6.1e-05 <= 5");
+            "it is 16, and asked is MARE over the reference implementation's where |expected| >= "
+            "6.1e-05 <= 5");
 }
 
 // An error is relative to |expected| + 1e-7. This matters at 2^-14, the smallest value that is
@@ -405,7 +412,8 @@ TEST(PublishedCrossCheck, SmallValuesAreCounted) {
   const Verdict v = verdict_of(6, 2);
   EXPECT_EQ(v.outcome, Outcome::kFail);
   EXPECT_EQ(v.because,
-            "it is 3, and asked is errors at |expected| < 6.1e-05 over the benchmark's <= 2");
+            "it is 3, and asked is errors at |expected| < 6.1e-05 over the reference "
+            "implementation's <= 2");
   const Tensor exact = expected;
   EXPECT_EQ(
       published_verdict("ttk_cross_check_l2", with_errors(6, 0x1p-30), expected, &exact).outcome,

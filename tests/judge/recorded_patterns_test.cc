@@ -46,12 +46,12 @@ Tensor times(const Tensor& golden, double by, double noise = 0) {
 }
 
 std::string pattern_of(const Tensor& output, const Tensor& golden, const Bound& bound,
-                       const std::optional<Tensor>& benchmark = {}) {
+                       const std::optional<Tensor>& reference_implementation = {}) {
   JudgeOptions options;
   options.metrics = false;
-  if (benchmark) options.benchmark = benchmark->view();
+  if (reference_implementation) options.reference_implementation = reference_implementation->view();
   const Verdict v = judge(output, golden, bound, options);
-  return formatted("{} {}: {}", outcome_word(v.outcome), v.misses,
+  return formatted("{} {}: {}", outcome_word(v.outcome), v.mismatches,
                    v.where.empty() ? "nothing" : v.where);
 }
 
@@ -156,14 +156,14 @@ TEST(RecordedPatterns, OfBits) {
     const Bound bound =
         f.is_float() ? oracle::tolerance(1e-4, 2 * unit_roundoff(f) * 8) : oracle::tolerance(0, 0);
     const Tensor golden = golden_of(dtype, {12, 16});
-    for (const std::int64_t misses : {1, 2, 3, 5, 60}) {
+    for (const std::int64_t mismatches : {1, 2, 3, 5, 60}) {
       for (int bit = f.padding; bit < f.padding + f.bits; ++bit) {
-        if (misses != 1 && bit % 3 != 0) continue;
+        if (mismatches != 1 && bit % 3 != 0) continue;
         const Tensor output = with_bits(golden, [&](std::int64_t p) {
-          return p % 3 == 1 && p / 3 < misses ? golden.bits_at(p) ^ std::uint64_t{1} << bit
-                                              : golden.bits_at(p);
+          return p % 3 == 1 && p / 3 < mismatches ? golden.bits_at(p) ^ std::uint64_t{1} << bit
+                                                  : golden.bits_at(p);
         });
-        recorded.push_back(formatted("{} bit {} of {}: {}", dtype, bit, misses,
+        recorded.push_back(formatted("{} bit {} of {}: {}", dtype, bit, mismatches,
                                      pattern_of(output, golden, bound)));
       }
     }
@@ -231,15 +231,15 @@ TEST(RecordedPatterns, UnderOtherRules) {
   const Tensor zeros = times(golden, 0);
   const Tensor transposed =
       with_bits(golden, [&](std::int64_t p) { return golden.bits_at(p % 20 * 20 + p / 20); });
-  const Tensor benchmark = times(golden, 1, 0x1p-18);
+  const Tensor reference_implementation = times(golden, 1, 0x1p-18);
   for (const Standard& s : standards()) {
     const auto bound = standard_bound(s.name, golden.format(), 100);
     if (!bound) continue;
     for (const auto& [name, output] :
          {std::pair("twice", &halved), std::pair("noise", &noisy), std::pair("zeros", &zeros),
           std::pair("transposed", &transposed)}) {
-      recorded.push_back(
-          formatted("{}, {}: {}", s.name, name, pattern_of(*output, golden, *bound, benchmark)));
+      recorded.push_back(formatted("{}, {}: {}", s.name, name,
+                                   pattern_of(*output, golden, *bound, reference_implementation)));
     }
   }
   expect_recorded("judge/recorded/other_rules.txt", recorded);
@@ -310,7 +310,7 @@ TEST(RecordedPatterns, MapsOfMisses) {
   std::vector<std::string> recorded;
   for (const Shape& shape :
        {Shape{}, Shape{3}, Shape{40, 33}, Shape{130, 200}, Shape{3, 50, 129}}) {
-    MissMap map(shape), other(shape);
+    MismatchMap map(shape), other(shape);
     for (std::int64_t p = 0; p < element_count(shape); p += 7) map.add(p);
     for (std::int64_t p = 3; p < element_count(shape); p += 11) other.add(p);
     map.merge(other);

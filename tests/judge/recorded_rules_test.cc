@@ -300,8 +300,8 @@ TEST(RecordedLaws, OfDropoutAndClasses) {
           formatted("  {} {:.8} {:.6} {}", t.name, t.statistic, t.p_value, t.words), 6));
     }
     if (!v.notes.empty()) recorded.push_back("  " + with_digits(v.notes[0], 5));
-    for (const Miss& m : v.worst) {
-      recorded.push_back(formatted("  miss {} {} {} {:x} {:.6}", m.linear, m.actual, m.expected,
+    for (const Mismatch& m : v.worst) {
+      recorded.push_back(formatted("  mismatch {} {} {} {:x} {:.6}", m.linear, m.actual, m.expected,
                                    m.expected_bits, m.error));
     }
   };
@@ -530,14 +530,14 @@ TEST(RecordedParts, RulesAsPublished) {
           const Tensor expected =
               Tensor::from_values(f.is_float64() ? f : format_named("float32"), {400}, golden);
           const Tensor actual = Tensor::from_values(f, {400}, output);
-          const Tensor benchmark = Tensor::from_values(f, {400}, third);
+          const Tensor reference_implementation = Tensor::from_values(f, {400}, third);
           JudgeOptions options;
-          options.benchmark = benchmark.view();
+          options.reference_implementation = reference_implementation.view();
           options.metrics = false;
           const Verdict v = judge(actual, expected, *bound, options);
           recorded.push_back(formatted(
               "{} {} off {} specials {}: {} {} of {} {}", standard, dtype, off, specials,
-              outcome_word(v.outcome), v.misses, v.forgiven,
+              outcome_word(v.outcome), v.mismatches, v.forgiven,
               digest(with_digits(v.because + (v.notes.empty() ? "" : v.notes.back()), 4))));
         }
       }

@@ -83,7 +83,7 @@ TEST(RecordedVerdicts, OfEveryFormatUnderEveryRule) {
       for (const auto& [name, bound] : bounds_of_all_rules()) {
         JudgeOptions options;
         options.worst = 3;
-        options.miss_map = true;
+        options.mismatch_map = true;
         options.patterns = name == "sum";  // they have lines of their own
         const Verdict v = judge(actual, expected, bound, options);
         recorded.push_back(formatted("{}{}, {}: {}", f.name, specials ? " with specials" : "", name,
@@ -91,7 +91,7 @@ TEST(RecordedVerdicts, OfEveryFormatUnderEveryRule) {
         options.metrics = false;
         const Verdict quick = judge(actual, expected, bound, options);
         EXPECT_EQ(quick.outcome, v.outcome) << recorded.back();
-        EXPECT_EQ(quick.misses, v.misses) << recorded.back();
+        EXPECT_EQ(quick.mismatches, v.mismatches) << recorded.back();
         EXPECT_EQ(quick.blind, v.blind) << recorded.back();
         EXPECT_EQ(quick.because, v.because) << recorded.back();
       }
@@ -208,10 +208,10 @@ TEST(RecordedVerdicts, OfEveryStandard) {
           const Tensor expected = Tensor::from_values(format_named("float64"), shape, golden);
           const Tensor actual =
               Tensor::from_values(f, shape, output_values(f, golden, 52, false, off));
-          const Tensor benchmark =
+          const Tensor reference_implementation =
               Tensor::from_values(f, shape, output_values(f, golden, 53, false, 0x1p-11));
           JudgeOptions options;
-          options.benchmark = benchmark.view();
+          options.reference_implementation = reference_implementation.view();
           options.metrics = options.patterns = false;
           const Verdict v = judge(actual, expected, *bound, options);
           recorded.push_back(formatted("{} {} off {}{}: {}", s.name, dtype, off,

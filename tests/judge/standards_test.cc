@@ -25,9 +25,10 @@ using oracle::vector_of;
 using testing::HasSubstr;
 
 Verdict judged(const Tensor& actual, const Tensor& expected, const Bound& bound,
-               const Tensor* benchmark = nullptr) {
+               const Tensor* reference_implementation = nullptr) {
   JudgeOptions options;
-  if (benchmark != nullptr) options.benchmark = benchmark->view();
+  if (reference_implementation != nullptr)
+    options.reference_implementation = reference_implementation->view();
   return judge(actual, expected, bound, options);
 }
 
@@ -381,7 +382,7 @@ TEST(Statistics, NanAndInfinityMissWhateverTheLimits) {
       output[77] = wrong;
       const Verdict v = judged(vector_of("float32", output), vector_of("float64", golden), b);
       EXPECT_EQ(v.outcome, Outcome::kFail) << name;
-      EXPECT_EQ(v.misses, 1);
+      EXPECT_EQ(v.mismatches, 1);
     }
   }
 }
@@ -403,15 +404,15 @@ TEST(Peers, ZerosAndNegatedOutputsPassNoStandard) {
       const Tensor right = vector_of(dtype, golden), reference = vector_of("float64", golden);
       const Tensor zeros = vector_of(dtype, std::vector<double>(64, 0));
       const Tensor wrong = vector_of(dtype, negated);
-      const Tensor benchmark = vector_of(dtype, golden);
+      const Tensor reference_implementation = vector_of(dtype, golden);
       if (bound->limits.empty() || bound->limits[0].statistic != Statistic::kSmallErrors) {
         const Tensor rounded = vector_of("float64", right.view().values());
-        EXPECT_EQ(judged(right, rounded, *bound, &benchmark).outcome, Outcome::kPass)
+        EXPECT_EQ(judged(right, rounded, *bound, &reference_implementation).outcome, Outcome::kPass)
             << s.name << dtype;
       }
-      EXPECT_NE(judged(zeros, reference, *bound, &benchmark).outcome, Outcome::kPass)
+      EXPECT_NE(judged(zeros, reference, *bound, &reference_implementation).outcome, Outcome::kPass)
           << s.name << dtype;
-      EXPECT_NE(judged(wrong, reference, *bound, &benchmark).outcome, Outcome::kPass)
+      EXPECT_NE(judged(wrong, reference, *bound, &reference_implementation).outcome, Outcome::kPass)
           << s.name << dtype;
     }
   }
@@ -427,7 +428,7 @@ TEST(Peers, RatioToAPerfectBenchmark) {
   const Verdict v = judged(off, golden, b, &perfect);
   EXPECT_EQ(v.outcome, Outcome::kFail);
   EXPECT_GT(v.worst_ratio, 10);
-  EXPECT_THAT(v.because, HasSubstr("RMSE over the benchmark's <= 2 is "));
+  EXPECT_THAT(v.because, HasSubstr("RMSE over the reference implementation's <= 2 is "));
   // An error within the format's own rounding is not worse than a perfect result.
   const Tensor nudged = vector_of("float64", {1 + 0x1p-12, 2, 4, 8});
   EXPECT_EQ(judged(vector_of("float16", {1, 2, 4, 8}), nudged, b, &perfect).outcome,
@@ -440,7 +441,7 @@ TEST(Peers, BenchmarkIsNotTheTargetItself) {
   const Tensor off = vector_of("float16", {1.5, 2, 4, 8});
   const Verdict v = judged(off, golden, b, &off);
   EXPECT_EQ(v.outcome, Outcome::kUntrusted);
-  EXPECT_THAT(v.because, HasSubstr("the benchmark is the output itself"));
+  EXPECT_THAT(v.because, HasSubstr("the reference implementation is the output itself"));
 }
 
 TEST(Peers, BenchmarkOfInfinitiesForgivesNothing) {
@@ -451,7 +452,8 @@ TEST(Peers, BenchmarkOfInfinitiesForgivesNothing) {
     const Tensor broken = vector_of("float16", {bad, 2, 4});
     EXPECT_EQ(judged(off, golden, b, &broken).outcome, Outcome::kNotComparable);
   }
-  EXPECT_EQ(judged(off, golden, b).outcome, Outcome::kNotComparable) << "no benchmark at all";
+  EXPECT_EQ(judged(off, golden, b).outcome, Outcome::kNotComparable)
+      << "no reference implementation at all";
   const Tensor other = vector_of("float16", {1, 2});
   EXPECT_EQ(judged(off, golden, b, &other).outcome, Outcome::kNotComparable);
 }
@@ -468,7 +470,7 @@ TEST(Peers, CorruptElementThatANormHides) {
   request.standards = {"deepgemm", "torch"};
   const auto verdicts = gate_case(c, vector_of("float32", output), {.bounds = request}).verdicts;
   EXPECT_EQ(verdicts.at(0).outcome, Outcome::kPass);
-  EXPECT_EQ(verdicts.at(1).misses, 1);
+  EXPECT_EQ(verdicts.at(1).mismatches, 1);
   EXPECT_EQ(worst_outcome(verdicts), Outcome::kFail);
 }
 
@@ -477,7 +479,7 @@ TEST(Peers, FiniteForAnExpectedInfinity) {
   const Tensor output = vector_of("float16", {1, 65504});
   for (const char* name :
        {"default", "torch", "triton_ascend", "numpy", "onednn", "transformer_engine"}) {
-    EXPECT_EQ(judged(output, golden, bound_of(name, "float16")).misses, 1) << name;
+    EXPECT_EQ(judged(output, golden, bound_of(name, "float16")).mismatches, 1) << name;
   }
 }
 
@@ -496,7 +498,7 @@ TEST(Policies, ExpectedNanAcceptsAnything) {
   const Verdict right = judged(vector_of("float32", {kNan, kInfinity, 5, 1, 2, 3}), golden, b);
   EXPECT_EQ(right.outcome, Outcome::kPass) << right.because;
   EXPECT_THAT(right.notes, testing::ElementsAre("1 of 6 elements is NaN where NaN is expected"));
-  EXPECT_EQ(judged(vector_of("float32", {1, 1, 1, kNan, 2, 3}), golden, b).misses, 1);
+  EXPECT_EQ(judged(vector_of("float32", {1, 1, 1, kNan, 2, 3}), golden, b).mismatches, 1);
   const Tensor nothing = vector_of("float32", {kNan, kNan});
   EXPECT_EQ(judged(nothing, vector_of("float32", {kNan, kNan}), b).outcome, Outcome::kUntrusted)
       << "nothing is left that could fail";
@@ -506,20 +508,21 @@ TEST(Policies, SaturatingHardware) {
   Bound b = oracle::tolerance(0, 1e-3);
   const Tensor golden = vector_of("float64", {1e6, -1e6, kInfinity, 2});
   const Tensor saturated = vector_of("float16", {65504, -65504, 65504, 2});
-  EXPECT_EQ(judged(saturated, golden, b).misses, 3);
+  EXPECT_EQ(judged(saturated, golden, b).mismatches, 3);
   b.infinity = Infinity::kSaturating;
   EXPECT_EQ(judged(saturated, golden, b).outcome, Outcome::kPass);
   EXPECT_EQ(judged(vector_of("float16", {kInfinity, -kInfinity, kInfinity, 2}), golden, b).outcome,
             Outcome::kPass);
-  EXPECT_EQ(judged(vector_of("float16", {-65504, 65504, 1, 2}), golden, b).misses, 3);
-  EXPECT_EQ(judged(vector_of("float16", {65472, -65504, 65504, 2}), golden, b).misses, 1)
+  EXPECT_EQ(judged(vector_of("float16", {-65504, 65504, 1, 2}), golden, b).mismatches, 3);
+  EXPECT_EQ(judged(vector_of("float16", {65472, -65504, 65504, 2}), golden, b).mismatches, 1)
       << "the largest alone counts";
   // A format without infinity overflows to NaN. Its largest value comes from saturation.
   EXPECT_EQ(
       judged(vector_of("float8_e4m3fn", {448, 2}), vector_of("float64", {1000, 2}), b).outcome,
       Outcome::kPass);
   EXPECT_EQ(
-      judged(vector_of("float8_e4m3fn", {-448, 2}), vector_of("float64", {1000, 2}), b).misses, 1);
+      judged(vector_of("float8_e4m3fn", {-448, 2}), vector_of("float64", {1000, 2}), b).mismatches,
+      1);
 }
 
 TEST(Policies, FewerInfinities) {
@@ -529,8 +532,9 @@ TEST(Policies, FewerInfinities) {
   EXPECT_EQ(judged(vector_of("float32", {3e38, -3e38, 2}), golden, b).outcome, Outcome::kPass);
   EXPECT_EQ(judged(vector_of("float32", {kInfinity, -kInfinity, 2}), golden, b).outcome,
             Outcome::kPass);
-  EXPECT_EQ(judged(vector_of("float32", {-kInfinity, kNan, 2}), golden, b).misses, 2);
-  EXPECT_EQ(judged(vector_of("float32", {kInfinity, -kInfinity, kInfinity}), golden, b).misses, 1)
+  EXPECT_EQ(judged(vector_of("float32", {-kInfinity, kNan, 2}), golden, b).mismatches, 2);
+  EXPECT_EQ(judged(vector_of("float32", {kInfinity, -kInfinity, kInfinity}), golden, b).mismatches,
+            1)
       << "not more";
 }
 
@@ -545,7 +549,7 @@ TEST(Budget, CountFractionAndBoth) {
     JudgeOptions options;
     options.metrics = metrics;
     const Verdict v = judge(vector_of("float32", output), vector_of("float32", golden), b, options);
-    EXPECT_EQ(v.misses, wrong);
+    EXPECT_EQ(v.mismatches, wrong);
     EXPECT_EQ(v.forgiven, v.outcome == Outcome::kPass ? wrong : 0);
     return v.outcome;
   };

@@ -120,7 +120,7 @@ double over(double own, double other, double floor) {
   return own == 0 ? 0 : own / std::max(other, floor);
 }
 
-double defined(const Limit& limit, const Sums& s, const Sums& benchmark, double u,
+double defined(const Limit& limit, const Sums& s, const Sums& reference_implementation, double u,
                double rounding) {
   if (s.n == 0) return 0;
   switch (limit.statistic) {
@@ -156,9 +156,10 @@ double defined(const Limit& limit, const Sums& s, const Sums& benchmark, double 
     case Statistic::kShareAbs:
       return s.beyond / s.n;
     case Statistic::kNoiseRatio:
-      return s.most == 0 ? 0
-                         : static_cast<double>(s.most) /
-                               (2 * static_cast<double>(benchmark.most) + 2 * rounding);
+      return s.most == 0
+                 ? 0
+                 : static_cast<double>(s.most) /
+                       (2 * static_cast<double>(reference_implementation.most) + 2 * rounding);
     case Statistic::kMaxAbsUlps:
       return s.most_ulps;
     case Statistic::kShareRelative:
@@ -170,23 +171,24 @@ double defined(const Limit& limit, const Sums& s, const Sums& benchmark, double 
     case Statistic::kCalcDiff:
       return share(s.signal + s.square - 2 * s.product, s.signal + s.square);
     case Statistic::kMareRatio:
-      return static_cast<double>(s.mare) / std::max(static_cast<double>(benchmark.mare), u);
+      return static_cast<double>(s.mare) /
+             std::max(static_cast<double>(reference_implementation.mare), u);
     case Statistic::kMereRatio:
       return static_cast<double>(s.mere / s.n) /
-             std::max(static_cast<double>(benchmark.mere / s.n), u);
+             std::max(static_cast<double>(reference_implementation.mere / s.n), u);
     case Statistic::kRmseRatio:
       if (s.noise == 0) return 0;
-      return root(s.noise) / std::max(root(benchmark.noise), u * root(s.signal));
+      return root(s.noise) / std::max(root(reference_implementation.noise), u * root(s.signal));
     case Statistic::kSmallErrors:
-      return s.small / std::max(benchmark.small, 1.0);
+      return s.small / std::max(reference_implementation.small, 1.0);
     case Statistic::kLargeMareRatio:
-      return over(static_cast<double>(s.mare), static_cast<double>(benchmark.mare),
+      return over(static_cast<double>(s.mare), static_cast<double>(reference_implementation.mare),
                   limit.parameter);
     case Statistic::kLargeMereRatio:
-      return over(static_cast<double>(s.mere / s.n), static_cast<double>(benchmark.mere / s.n),
-                  limit.parameter);
+      return over(static_cast<double>(s.mere / s.n),
+                  static_cast<double>(reference_implementation.mere / s.n), limit.parameter);
     case Statistic::kLargeRmseRatio:
-      return over(root(s.noise / s.n), root(benchmark.noise / s.n), limit.parameter);
+      return over(root(s.noise / s.n), root(reference_implementation.noise / s.n), limit.parameter);
     case Statistic::kErrorSquares:
     case Statistic::kErrorBias:
       break;  // of a case's own weights: gate/expected_error_test.cc
@@ -263,16 +265,17 @@ TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
       counts[i] = std::isfinite(a[i]) && std::isfinite(e[i]);
       negated[i] = -e[i];
     }
-    const TensorView benchmark = tb.view();
+    const TensorView reference_implementation = tb.view();
     const double rounding = rounding_of(format, e, counts);
     for (const Limit& limit : every_limit()) {
       SCOPED_TRACE(testing::Message() << format.name << " trial " << trial << ": " << limit.text());
-      const Sums of_benchmark = sums_of(format, b, e, counts, limit);
+      const Sums of_reference = sums_of(format, b, e, counts, limit);
       const auto of = [&](const std::vector<double>& values) {
-        return defined(limit, sums_of(format, values, e, counts, limit), of_benchmark,
+        return defined(limit, sums_of(format, values, e, counts, limit), of_reference,
                        unit_roundoff(format), rounding);
       };
-      const StatisticsResult r = judge_statistics(ta, te, &benchmark, rounds, std::span(&limit, 1));
+      const StatisticsResult r =
+          judge_statistics(ta, te, &reference_implementation, rounds, std::span(&limit, 1));
       const double wanted = of(a);
       if (std::isfinite(wanted)) {
         EXPECT_NEAR(r.readings.at(0).value, wanted, 1e-12 * std::abs(wanted) + 1e-300);
@@ -413,10 +416,12 @@ TEST(StatisticsOfFewElements, ZerosThatAMedianForgives) {
 // If no element is finite on both sides, every statistic is 0.
 TEST(StatisticsOfFewElements, OfNoneEveryStatisticIsZero) {
   const Tensor none = vector_of("float32", {kNan, kInfinity, kNan});
-  const TensorView benchmark = none.view();
+  const TensorView reference_implementation = none.view();
   for (const Limit& limit : every_limit()) {
     if (limit.needs_weights()) continue;
-    const auto r = judge_statistics(none, none, &benchmark, true, std::span(&limit, 1)).readings;
+    const auto r =
+        judge_statistics(none, none, &reference_implementation, true, std::span(&limit, 1))
+            .readings;
     ASSERT_EQ(r.size(), 1u) << limit.text();
     EXPECT_EQ(r[0].value, 0) << limit.text();
   }
@@ -428,9 +433,10 @@ TEST(StatisticsOfFewElements, OfNoneEveryStatisticIsZero) {
 // 2/256.
 TEST(StatisticsOfFewElements, TheNoiseOfRounding) {
   const Limit limit{.statistic = Statistic::kNoiseRatio, .limit = 1};
-  const auto ratio = [&](double expected, double benchmark) {
+  const auto ratio = [&](double expected, double reference_implementation) {
     const Tensor a = vector_of("bfloat16", {expected + 0x1p-6}),
-                 e = vector_of("float64", {expected}), b = vector_of("float64", {benchmark});
+                 e = vector_of("float64", {expected}),
+                 b = vector_of("float64", {reference_implementation});
     const TensorView view = b.view();
     return judge_statistics(a, e, &view, true, std::span(&limit, 1)).readings.at(0).value;
   };
@@ -614,8 +620,8 @@ TEST(Statistics, ExpectedErrorsOfTheSameShape) {
   EXPECT_THAT(why_not(nullptr), testing::HasSubstr("needs the expected error of each element"));
 }
 
-// The text names the first element of a benchmark that is not finite although it must be, in
-// whatever part it lies.
+// The text names the first element of a reference implementation that is not finite although it
+// must be, in whatever part it lies.
 TEST(Statistics, TheFirstBrokenElementOfABenchmark) {
   const std::int64_t part = MetricsPass::kPart;
   std::vector<double> e(static_cast<std::size_t>(2 * part + 5000), 1);
@@ -633,8 +639,8 @@ TEST(Statistics, TheFirstBrokenElementOfABenchmark) {
       EXPECT_EQ(judge_statistics(te, te, &view, false, std::span(&limit, 1),
                                  {.trivial = false, .blindness = false, .threads = threads})
                     .why_not,
-                "the benchmark's output is nan at position " + std::to_string(first) +
-                    ", where a finite value is expected");
+                "the reference implementation's output is nan at position " +
+                    std::to_string(first) + ", where a finite value is expected");
     }
   }
 }
@@ -690,7 +696,7 @@ TEST(Statistics, UlpsOfFiniteElementsInEveryPart) {
   options.threads = 2;
   options.patterns = options.blindness = false;
   const Verdict v = judge(vector_of("float32", a), vector_of("float32", e), bound, options);
-  EXPECT_EQ(v.misses, 2);
+  EXPECT_EQ(v.mismatches, 2);
   EXPECT_EQ(v.readings.at(0).value, 2 / static_cast<double>(n - 2));
   EXPECT_EQ(v.readings.at(1).value, 2 / static_cast<double>(n - 2));
 }

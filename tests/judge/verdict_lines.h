@@ -46,7 +46,7 @@ inline std::string json_line(const Verdict& verdict) {
 
 // Returns the fields that decide, and a digest of all others.
 inline std::string short_line(const Verdict& v) {
-  return formatted("{} {} {} blind {} of {}, {}", outcome_word(v.outcome), v.misses,
+  return formatted("{} {} {} blind {} of {}, {}", outcome_word(v.outcome), v.mismatches,
                    with_digits(formatted("{}", v.worst_ratio), 10), v.blind.value_or(-1), v.nonzero,
                    digest(json_line(v)));
 }

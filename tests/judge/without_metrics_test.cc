@@ -27,7 +27,7 @@ Verdict expect_one_verdict(const TensorView& actual, const TensorView& expected,
   EXPECT_FALSE(quick.metrics);
   full.metrics.reset();
   // For a plain tolerance, only the metrics hold the ratios of elements within the tolerance.
-  if (bound.is_plain() && full.misses == 0) full.worst_ratio = quick.worst_ratio;
+  if (bound.is_plain() && full.mismatches == 0) full.worst_ratio = quick.worst_ratio;
   EXPECT_EQ(verdict_json(quick), verdict_json(full));
   EXPECT_EQ(quick.worst_ratio, full.worst_ratio);
   EXPECT_EQ(quick.nonzero, full.nonzero);
@@ -61,8 +61,8 @@ TEST(WithoutMetrics, EveryStandardSaysTheSame) {
           const Tensor other =
               Tensor::from_values(f, shape, output_values(f, golden, 23 + place, false, 0x1p-8));
           const Tensor bounds(format_named("float64"), shape);
-          JudgeOptions options{.benchmark = {}, .element_bounds = bounds.view()};
-          if (bound->needs_benchmark()) options.benchmark = other.view();
+          JudgeOptions options{.reference_implementation = {}, .element_bounds = bounds.view()};
+          if (bound->needs_reference()) options.reference_implementation = other.view();
           for (const std::string golden_dtype :
                {f.is_float() ? dtype : "float64", "float32", "float64"}) {
             SCOPED_TRACE(formatted("{} of {} against {}, specials {}, off {}", standard, dtype,
@@ -70,7 +70,7 @@ TEST(WithoutMetrics, EveryStandardSaysTheSame) {
             const Tensor expected = Tensor::from_values(format_named(golden_dtype), shape, golden);
             const Verdict v = expect_one_verdict(actual, expected, *bound, options);
             passed += v.outcome == Outcome::kPass ? 1 : 0;
-            missed += v.misses > 0 ? 1 : 0;
+            missed += v.mismatches > 0 ? 1 : 0;
             limited += v.readings.empty() ? 0 : 1;
           }
         }
@@ -108,7 +108,7 @@ TEST(WithoutMetrics, LimitsOnEveryStatistic) {
                            .second = parameter / 16}};
           // Only half of the parameters, because the trial takes most of the time.
           JudgeOptions options{.blindness = parameter == 0.5};
-          if (bound.needs_benchmark()) options.benchmark = other.view();
+          if (bound.needs_reference()) options.reference_implementation = other.view();
           SCOPED_TRACE(formatted("{} of {}, {}, {} elements", statistic_name(statistic), dtype,
                                  parameter, n));
           const Verdict v = expect_one_verdict(actual, expected, bound, options);

@@ -96,18 +96,18 @@ TEST(FunctionsTest, Of16BitsAreCorrectlyRounded) {
     for (const bool half : {true, false}) {
       const Format& input = format_named(half ? "float16" : "bfloat16");
       const auto unit = unit_of(half ? "float16" : "float32");
-      int misses = 0;
+      int mismatches = 0;
       for (std::uint64_t bits = 0; bits < 65536; ++bits) {
         const double x = decode(input, bits);
         if (op == VectorOp::kRsqrt && is_minus_zero(x)) continue;
         const double ours = vector_oracle(unit, op, x);
         const double theirs = mpfr.rounded(*unit.format, op, x);
-        if (!same(ours, theirs) && ++misses < 4) {
+        if (!same(ours, theirs) && ++mismatches < 4) {
           ADD_FAILURE() << static_cast<int>(op) << std::hexfloat << " of " << x << ": " << ours
                         << ", not " << theirs;
         }
       }
-      EXPECT_EQ(misses, 0) << static_cast<int>(op);
+      EXPECT_EQ(mismatches, 0) << static_cast<int>(op);
     }
   }
 }
@@ -176,12 +176,12 @@ TEST(FunctionsTest, Float32IsCorrectlyRounded) {
   Mpfr mpfr;
   const auto unit = unit_of("float32");
   for (const VectorOp op : kFunctions) {
-    int misses = 0;
+    int mismatches = 0;
     for (const double x : hard_points(*unit.format, 40000, 2)) {
       if (op == VectorOp::kRsqrt && is_minus_zero(x)) continue;
-      misses += same(vector_oracle(unit, op, x), mpfr.rounded(*unit.format, op, x)) ? 0 : 1;
+      mismatches += same(vector_oracle(unit, op, x), mpfr.rounded(*unit.format, op, x)) ? 0 : 1;
     }
-    EXPECT_EQ(misses, 0) << static_cast<int>(op);
+    EXPECT_EQ(mismatches, 0) << static_cast<int>(op);
   }
 }
 
@@ -230,15 +230,15 @@ void expect_oracle(const VectorArithmetic& unit, VectorOp op, const std::vector<
   std::vector<T> values(x.begin(), x.end());
   vector_apply(unit, op, static_cast<std::int64_t>(values.size()), values.data(), values.data(),
                values.data(), values.data());
-  int misses = 0;
+  int mismatches = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double expected = vector_oracle(unit, op, x[i]);
-    if (!same(static_cast<double>(values[i]), expected) && ++misses < 4) {
+    if (!same(static_cast<double>(values[i]), expected) && ++mismatches < 4) {
       ADD_FAILURE() << text_of(unit) << " " << static_cast<int>(op) << std::hexfloat << " of "
                     << x[i] << ": " << values[i] << ", not " << expected;
     }
   }
-  EXPECT_EQ(misses, 0) << text_of(unit) << " " << static_cast<int>(op);
+  EXPECT_EQ(mismatches, 0) << text_of(unit) << " " << static_cast<int>(op);
 }
 
 TEST_P(FunctionsOnTarget, ArraysAreTheOracleElementByElement) {

@@ -136,7 +136,7 @@ TEST(SumPlanTest, OrdersOfTheUnitArePlans) {
 std::string additions(const SumPlan& plan, std::int64_t n) {
   std::string text;
   const SumSchedule schedule(plan, n);
-  for (const auto* stage : {&schedule.first(), &schedule.second()}) {
+  for (const auto* stage : {&schedule.first_stage(), &schedule.second_stage()}) {
     for (const Additions& a : *stage) {
       for (std::int64_t i = 0; i < a.count; ++i) text += formatted("{}+{} ", a.to + i, a.from + i);
     }
@@ -205,7 +205,7 @@ TEST(SumPlanTest, NeighboursAreOneEntry) {
   const auto entries = [](const SumPlan& plan, std::int64_t n) {
     std::string text;
     const SumSchedule schedule(plan, n);
-    for (const Additions& a : schedule.first()) {
+    for (const Additions& a : schedule.first_stage()) {
       text += formatted("{}+{}x{} ", a.to, a.from, a.count);
     }
     return text;

@@ -60,16 +60,16 @@ TEST_P(FloatOnTarget, ArraysAreTheOracleElementByElement) {
       std::vector<float> to = a;  // in place
       const auto n = static_cast<std::int64_t>(to.size());
       vector_apply(unit, op, n, to.data(), b.data(), c.data(), to.data());
-      int misses = 0;
+      int mismatches = 0;
       for (std::size_t i = 0; i < to.size(); ++i) {
         const double expected = vector_oracle(unit, op, drawn[i].a, drawn[i].b, drawn[i].c);
-        if (!same(static_cast<double>(to[i]), expected) && ++misses < 4) {
+        if (!same(static_cast<double>(to[i]), expected) && ++mismatches < 4) {
           ADD_FAILURE() << text_of(unit) << " op " << static_cast<int>(op) << std::hexfloat
                         << " of " << a[i] << ", " << b[i] << ", " << c[i] << ": " << to[i]
                         << ", not " << expected;
         }
       }
-      EXPECT_EQ(misses, 0) << text_of(unit) << " op " << static_cast<int>(op);
+      EXPECT_EQ(mismatches, 0) << text_of(unit) << " op " << static_cast<int>(op);
     }
   }
 }

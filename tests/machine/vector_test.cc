@@ -94,19 +94,19 @@ TEST(VectorOracleTest, IsMpfrRoundedOnce) {
   std::uint64_t stream = 0;
   for (const VectorArithmetic& unit : all_units()) {
     MpfrUnit mpfr(unit);
-    int misses = 0;
+    int mismatches = 0;
     for (const Triple& t : triples(*unit.format, 4000, stream++)) {
       for (const VectorOp op : kOps) {
         const double ours = vector_oracle(unit, op, t.a, t.b, t.c);
         const double theirs = mpfr.apply(op, t.a, t.b, t.c);
-        if (!same(ours, theirs) && ++misses < 4) {
+        if (!same(ours, theirs) && ++mismatches < 4) {
           ADD_FAILURE() << text_of(unit) << " op " << static_cast<int>(op) << std::hexfloat
                         << " of " << t.a << ", " << t.b << ", " << t.c << ": " << ours << ", not "
                         << theirs;
         }
       }
     }
-    EXPECT_EQ(misses, 0) << text_of(unit);
+    EXPECT_EQ(mismatches, 0) << text_of(unit);
   }
 }
 
@@ -178,11 +178,11 @@ TEST_P(OnTarget, ArraysAreTheOracleElementByElement) {
         std::vector<double> to = a;  // in place
         vector_apply(unit, op, static_cast<std::int64_t>(n), to.data(), b.data(), c.data(),
                      to.data());
-        int misses = 0;
+        int mismatches = 0;
         for (std::size_t i = 0; i < n; ++i) {
-          misses += same(to[i], vector_oracle(unit, op, a[i], b[i], c[i])) ? 0 : 1;
+          mismatches += same(to[i], vector_oracle(unit, op, a[i], b[i], c[i])) ? 0 : 1;
         }
-        EXPECT_EQ(misses, 0) << text_of(unit) << " op " << static_cast<int>(op);
+        EXPECT_EQ(mismatches, 0) << text_of(unit) << " op " << static_cast<int>(op);
       }
     }
   }

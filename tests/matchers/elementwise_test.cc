@@ -286,7 +286,7 @@ TEST(Elementwise, PatternOfAFailure) {
   const std::string where = "\nwhere: ";
   EXPECT_THAT(
       explanation(Eigen::MatrixXf(golden.transpose()), CloseTo(golden)),
-      HasSubstr(where + "the transpose of the output would pass (explains 30 of 30 misses)\n"));
+      HasSubstr(where + "the transpose of the output would pass (explains 30 of 30 mismatches)\n"));
   EXPECT_THAT(explanation(Eigen::MatrixXf(3 * golden), MeetsStandard("mlu_ops", golden)),
               HasSubstr(where + "the output times 0.333333 would pass\n"));
   EXPECT_THAT(explanation(Eigen::MatrixXf(0 * golden), WithinUlps(golden, 3)),

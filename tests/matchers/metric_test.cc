@@ -92,21 +92,23 @@ TEST(Metric, WrongUse) {
 }
 
 TEST(NoWorse, ByEveryMetric) {
-  const std::vector<double> golden = {1, 2, 4}, benchmark = {1.1, 2, 4}, better = {1, 2.01, 4},
-                            worse = {1.3, 2.3, 4.5};
+  const std::vector<double> golden = {1, 2, 4}, reference_implementation = {1.1, 2, 4},
+                            better = {1, 2.01, 4}, worse = {1.3, 2.3, 4.5};
   for (const Metric& row : metric_table()) {
     if (row.better != Better::kSmaller) continue;
-    const auto matcher = NoWorseThan(benchmark, golden).by(row.name);
+    const auto matcher = NoWorseThan(reference_implementation, golden).by(row.name);
     EXPECT_THAT(better, matcher) << row.name;
     EXPECT_THAT(worse, Not(matcher)) << row.name;
-    EXPECT_THAT(std::vector<double>(benchmark), matcher) << row.name;
+    EXPECT_THAT(std::vector<double>(reference_implementation), matcher) << row.name;
   }
 }
 
 TEST(NoWorse, FactorAndFloor) {
-  const std::vector<double> golden = {1, 2, 4}, benchmark = {1.125, 2, 4}, out = {1.25, 2, 4};
-  EXPECT_THAT(out, Not(NoWorseThan(benchmark, golden).by("max_abs_error").factor(1.99)));
-  EXPECT_THAT(out, NoWorseThan(benchmark, golden).by("max_abs_error").factor(2));
+  const std::vector<double> golden = {1, 2, 4}, reference_implementation = {1.125, 2, 4},
+                            out = {1.25, 2, 4};
+  EXPECT_THAT(out,
+              Not(NoWorseThan(reference_implementation, golden).by("max_abs_error").factor(1.99)));
+  EXPECT_THAT(out, NoWorseThan(reference_implementation, golden).by("max_abs_error").factor(2));
   const std::vector<double> exact = golden;
   EXPECT_THAT(out, Not(NoWorseThan(exact, golden)));
   EXPECT_THAT(out, Not(NoWorseThan(exact, golden).factor(1e6)));
@@ -117,7 +119,8 @@ TEST(NoWorse, WhatCannotBeTrusted) {
   const std::vector<double> golden = {1, 2}, far = {-9, 9}, near = {1, 2.1}, broken = {1, kNaN};
   EXPECT_THAT(near, Not(NoWorseThan(near, golden))) << "a comparison of the output with itself";
   EXPECT_THAT(near, Not(NoWorseThan(golden, golden))) << "and of the golden result with itself";
-  EXPECT_THAT(near, Not(NoWorseThan(far, golden))) << "zeros would be better than that benchmark";
+  EXPECT_THAT(near, Not(NoWorseThan(far, golden)))
+      << "zeros would be better than that reference implementation";
   EXPECT_THAT(near, Not(NoWorseThan(broken, golden)));
   EXPECT_THAT(broken, Not(NoWorseThan(near, golden)));
   EXPECT_THAT(near, Not(NoWorseThan(std::vector<double>{1, 2, 3}, golden)));
@@ -144,9 +147,11 @@ TEST(Approved, CosineAndRelativeL2) {
 }
 
 TEST(Approved, NoWorse) {
-  const std::vector<double> golden = {1, 2, 4}, benchmark = {1.1, 2, 4}, worse = {1.3, 2, 4};
-  expect_approved("no_worse_fail", all_texts(worse, NoWorseThan(benchmark, golden)));
-  expect_approved("no_worse_pass", all_texts(worse, NoWorseThan(benchmark, golden).factor(4)));
+  const std::vector<double> golden = {1, 2, 4}, reference_implementation = {1.1, 2, 4},
+                            worse = {1.3, 2, 4};
+  expect_approved("no_worse_fail", all_texts(worse, NoWorseThan(reference_implementation, golden)));
+  expect_approved("no_worse_pass",
+                  all_texts(worse, NoWorseThan(reference_implementation, golden).factor(4)));
   expect_approved("no_worse_floor",
                   all_texts(worse, NoWorseThan(std::vector<double>(golden), golden).floor(0.1)));
   expect_approved("no_worse_itself", all_texts(worse, NoWorseThan(worse, golden)));

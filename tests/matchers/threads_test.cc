@@ -36,7 +36,8 @@ Question matched(Matcher matcher, const TensorView& output) {
 std::string words(const CaseReport& report) {
   std::string all;
   for (const Verdict& v : report.verdicts) {
-    all += v.because + "; " + std::to_string(v.misses) + " " + std::to_string(v.worst_ratio) + "; ";
+    all += v.because + "; " + std::to_string(v.mismatches) + " " + std::to_string(v.worst_ratio) +
+           "; ";
   }
   return all;
 }

@@ -60,8 +60,8 @@ TEST(Accumulation, EveryMachineIsWithinItsBound) {
             const Case c =
                 product(d.input, k, spread, signs, static_cast<std::uint64_t>(k + spread), k == 33);
             const Verdict v = judged(c, emulate(c, m), accumulation_bounds(c, m));
-            EXPECT_EQ(v.misses, 0) << m.name << " " << d.input << " K " << k << " spread " << spread
-                                   << ": worst " << v.worst_ratio;
+            EXPECT_EQ(v.mismatches, 0) << m.name << " " << d.input << " K " << k << " spread "
+                                       << spread << ": worst " << v.worst_ratio;
             ++products;
           }
         }
@@ -96,8 +96,9 @@ TEST(Accumulation, MachinesThatFlushAreWithinTheirBound) {
           c.output().golden = golden_result(c);
           const Tensor output = emulate(c, m), bounds = accumulation_bounds(c, m);
           const Verdict v = judged(c, output, bounds);
-          EXPECT_EQ(v.misses, 0) << m.name << " " << d.input << " K " << k << ": " << v.worst_ratio;
-          moved += judged(c, output, accumulation_bounds(c, keeps)).misses > 0 ? 1 : 0;
+          EXPECT_EQ(v.mismatches, 0)
+              << m.name << " " << d.input << " K " << k << ": " << v.worst_ratio;
+          moved += judged(c, output, accumulation_bounds(c, keeps)).mismatches > 0 ? 1 : 0;
         }
       }
     }
@@ -120,7 +121,7 @@ TEST(Accumulation, IsNotVacuous) {
   Tensor broken = emulate(c, hopper);
   const double less = broken.view().value_at(3) * (1 - 0x1p-12);
   broken.set_bits(3, encode(broken.format(), less));
-  EXPECT_EQ(judged(c, broken, accumulation_bounds(c, hopper)).misses, 1);
+  EXPECT_EQ(judged(c, broken, accumulation_bounds(c, hopper)).mismatches, 1);
 }
 
 // The accumulator starts at 0 after each promotion, and so do the units that a chunk may cut. If K
@@ -137,18 +138,18 @@ TEST(Accumulation, OfPromotedSumsFindsWhereNoneWasPromoted) {
         const Tensor loose = accumulation_bounds(c, hopper);
         c.attributes["promotion_interval"] = std::int64_t{128};
         const Tensor bounds = accumulation_bounds(c, hopper);
-        EXPECT_EQ(judged(c, emulate(c, hopper), bounds).misses, 0) << k;
+        EXPECT_EQ(judged(c, emulate(c, hopper), bounds).mismatches, 0) << k;
         for (std::int64_t i = 0; i < bounds.size(); ++i) {
           EXPECT_LT(bounds.view().value_at(i), loose.view().value_at(i) / 2) << k;
         }
-        found += judged(c, never, bounds).misses > 0 ? 1 : 0;
+        found += judged(c, never, bounds).mismatches > 0 ? 1 : 0;
         std::vector<double> a = c.input("a").view().values();
         for (std::size_t i = 0; i < a.size(); ++i) {
           if (static_cast<std::int64_t>(i) % k >= k - 32) a[i] = 0;
         }
         Case tail = c;
         tail.inputs["a"] = Tensor::from_values(c.input("a").format(), c.input("a").shape(), a);
-        tails += judged(c, emulate(tail, hopper), bounds).misses > 0 ? 1 : 0;
+        tails += judged(c, emulate(tail, hopper), bounds).mismatches > 0 ? 1 : 0;
         ++all;
       }
     }
@@ -197,7 +198,7 @@ TEST(Accumulation, SumsToo) {
     EXPECT_EQ(judged(c, output, bounds).outcome, Outcome::kPass);
     Tensor broken = output;
     broken.set_bits(2, encode(broken.format(), broken.view().value_at(2) + 0.1));
-    EXPECT_EQ(judged(c, broken, bounds).misses, 1);
+    EXPECT_EQ(judged(c, broken, bounds).mismatches, 1);
   }
 }
 

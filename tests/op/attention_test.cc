@@ -328,7 +328,7 @@ TEST(AttentionTest, TolerancesRejectOtherOperators) {
   c.attributes["output_dtype"] = "float32";
   const DerivedTolerance t = derived_tolerance(c);
   EXPECT_LT(t.atol, 0.1);
-  const auto misses = [&](const char* name, Attribute value) {
+  const auto mismatches = [&](const char* name, Attribute value) {
     Case other = c;
     other.attributes[name] = value;
     const auto y = golden_result(other).view().values(), right = golden_result(c).view().values();
@@ -338,8 +338,8 @@ TEST(AttentionTest, TolerancesRejectOtherOperators) {
     }
     return count;
   };
-  EXPECT_GT(misses("causal", std::int64_t{0}), 2000);
-  EXPECT_GT(misses("scale", 1.0), 2000);
+  EXPECT_GT(mismatches("causal", std::int64_t{0}), 2000);
+  EXPECT_GT(mismatches("scale", 1.0), 2000);
 }
 
 TEST(AttentionTest, PositionsSayWhatAQuerySees) {

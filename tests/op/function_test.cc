@@ -157,17 +157,17 @@ TEST(FunctionReferenceTest, IsMpfrsCorrectlyRounded) {
   names.emplace_back("gelu_tanh");
   for (const std::string& name : names) {
     const bool gelu = name.rfind("gelu", 0) == 0;
-    int misses = 0;
+    int mismatches = 0;
     for (const double x : hard_points(gelu ? 3000 : 10000)) {
       if (!std::isfinite(x) || (name == "rsqrt" && x == 0)) continue;
       if (gelu && x < -1000) continue;  // MPFR's exponents end
       const double nearest = mpfr.nearest(name, x), value = reference_function(name)(x);
-      if (!same(nearest, value) && ++misses < 4) {
+      if (!same(nearest, value) && ++mismatches < 4) {
         ADD_FAILURE() << name << std::hexfloat << " of " << x << ": " << value << ", nearest is "
                       << nearest;
       }
     }
-    EXPECT_EQ(misses, 0) << name;
+    EXPECT_EQ(mismatches, 0) << name;
   }
 }
 
@@ -352,13 +352,13 @@ TEST(FunctionTest, ComputeDtypeWidensFirst) {
   const auto narrow = on("ascend910b", c);
   c.attributes["compute_dtype"] = "float32";
   const auto wide = on("ascend910b", c), golden = golden_result(c).view().values();
-  int narrow_misses = 0;
+  int narrow_mismatches = 0;
   for (std::size_t i = 0; i < xs.size(); ++i) {
     const double right = round_to(x.format(), golden[i]);
     EXPECT_EQ(wide[i], right);
-    narrow_misses += narrow[i] != right ? 1 : 0;
+    narrow_mismatches += narrow[i] != right ? 1 : 0;
   }
-  EXPECT_GT(narrow_misses, 300);
+  EXPECT_GT(narrow_mismatches, 300);
 }
 
 TEST(FunctionTest, ThreadsShapesAndEmpties) {
@@ -495,12 +495,12 @@ TEST(FunctionTest, TolerancesRejectACoarseTable) {
   const Case c = operation("sigmoid", {{"x", random_tensor("float16", {500}, 8)}});
   const DerivedTolerance t = derived_tolerance(c);
   EXPECT_NEAR(t.rtol, 5 * 0x1p-11, 0x1p-14);
-  int misses = 0;
+  int mismatches = 0;
   for (const double y : golden_result(c).view().values()) {
     const double coarse = std::round(y * 256) / 256;
-    misses += std::abs(coarse - y) <= t.atol + t.rtol * y ? 0 : 1;
+    mismatches += std::abs(coarse - y) <= t.atol + t.rtol * y ? 0 : 1;
   }
-  EXPECT_GT(misses, 100);
+  EXPECT_GT(mismatches, 100);
   EXPECT_EQ(t.why,
             "rtol, atol: exp in float16 within 1 ulp (cann), a sum and a quotient, each rounded; "
             "without overflow");

@@ -340,13 +340,13 @@ int outside_norm_bounds(const Case& c, const char* machine) {
   const auto bounds = accumulation_bounds(c, machine_named(machine)).view().values();
   const auto y = on(machine, c), right = golden(c);
   const Format& output = output_format(c);
-  int misses = 0;
+  int mismatches = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double bound =
         bounds[i] + std::max(unit_roundoff(output) * std::abs(right[i]), min_subnormal(output) / 2);
-    misses += std::abs(y[i] - right[i]) <= bound ? 0 : 1;
+    mismatches += std::abs(y[i] - right[i]) <= bound ? 0 : 1;
   }
-  return misses;
+  return mismatches;
 }
 
 TEST(NormTest, TolerancesAcceptTheMachines) {
@@ -380,7 +380,7 @@ TEST(NormTest, TolerancesAcceptTheMachines) {
 // The bounds are not so wide that a wrong operator passes: the variance over n - 1, no maximum's
 // term in the sum, eps left out of small rows.
 TEST(NormTest, TolerancesRejectOtherOperators) {
-  const auto misses = [](const Case& c, const std::vector<double>& y) {
+  const auto mismatches = [](const Case& c, const std::vector<double>& y) {
     const DerivedTolerance t = derived_tolerance(c);
     const auto right = golden(c);
     int count = 0;
@@ -394,7 +394,7 @@ TEST(NormTest, TolerancesRejectOtherOperators) {
                                      {{"output_dtype", "float32"}});
     auto y = golden(layernorm);
     for (double& v : y) v *= std::sqrt(31.0 / 32);
-    EXPECT_GT(misses(layernorm, y), 150) << input;
+    EXPECT_GT(mismatches(layernorm, y), 150) << input;
     const Case softmax = operation("softmax", {{"x", random_tensor(input, {6, 32}, 71)}},
                                    {{"output_dtype", "float32"}});
     auto z = golden(softmax);
@@ -404,12 +404,12 @@ TEST(NormTest, TolerancesRejectOtherOperators) {
                                 z.begin() + static_cast<std::ptrdiff_t>(row * 32 + 32));
       for (std::size_t i = 0; i < 32; ++i) z[row * 32 + i] /= rest;
     }
-    EXPECT_EQ(misses(softmax, z), 192) << input;
+    EXPECT_EQ(mismatches(softmax, z), 192) << input;
     const Case rms = operation("rmsnorm", {{"x", random_tensor(input, {6, 32}, 72, 1e-3)}},
                                {{"output_dtype", "float32"}});
     Case without = rms;
     without.attributes["eps"] = 0.0;
-    EXPECT_GT(misses(rms, golden(without)), 150) << input;
+    EXPECT_GT(mismatches(rms, golden(without)), 150) << input;
   }
 }
 

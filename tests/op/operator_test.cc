@@ -183,11 +183,11 @@ void expect_within(const Case& c, const char* what) {
   const DerivedTolerance t = derived_tolerance(c);
   const auto out = emulate(c, machine_named("ascend910b")).view().values();
   const auto golden = golden_result(c).view().values();
-  int misses = 0;
+  int mismatches = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    misses += std::abs(out[i] - golden[i]) <= t.atol + t.rtol * std::abs(golden[i]) ? 0 : 1;
+    mismatches += std::abs(out[i] - golden[i]) <= t.atol + t.rtol * std::abs(golden[i]) ? 0 : 1;
   }
-  EXPECT_EQ(misses, 0) << what << " of " << out.size();
+  EXPECT_EQ(mismatches, 0) << what << " of " << out.size();
 }
 
 TEST(DerivedToleranceTest, AcceptsTheMachines) {
@@ -214,7 +214,7 @@ TEST(DerivedToleranceTest, OfANamedMachine) {
   c.attributes["output_dtype"] = std::string("float32");
   const auto out = emulate(c, machine_named("hopper")).view().values(),
              golden = golden_result(c).view().values();
-  const auto misses = [&] {
+  const auto mismatches = [&] {
     const DerivedTolerance t = derived_tolerance(c);
     int count = 0;
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -227,7 +227,7 @@ TEST(DerivedToleranceTest, OfANamedMachine) {
             "as few as 14 bits; say whose sums they are by the attribute machine, as in "
             "machine=hopper");
   c.attributes["machine"] = std::string("hopper");
-  EXPECT_EQ(misses(), 0);
+  EXPECT_EQ(mismatches(), 0);
   EXPECT_THAT(derived_tolerance(c).why,
               testing::HasSubstr("atol: the largest bound of accumulation on hopper"));
 }

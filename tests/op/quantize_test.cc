@@ -133,7 +133,7 @@ TEST(QuantizeTest, PowersOfTwoAtTheirEdges) {
 // Within the derived tolerance for random values of every format and kind, and outside of half of
 // it.
 TEST(QuantizeTest, MeetsItsTolerance) {
-  int misses_of_half = 0;
+  int mismatches_of_half = 0;
   for (const char* input : {"float32", "float16", "bfloat16"}) {
     for (const char* dtype :
          {"float8_e4m3fn", "float8_e5m2", "float_e5m6", "float6_e2m3fn", "float16", "int8"}) {
@@ -146,7 +146,7 @@ TEST(QuantizeTest, MeetsItsTolerance) {
             const DerivedTolerance t = derived_tolerance(c);
             const auto out = on("hopper", c), golden = golden_result(c).view().values();
             for (std::size_t i = 0; i < out.size(); ++i) {
-              misses_of_half +=
+              mismatches_of_half +=
                   std::abs(out[i] - golden[i]) <= (t.atol + t.rtol * std::abs(golden[i])) / 2 ? 0
                                                                                               : 1;
             }
@@ -156,7 +156,7 @@ TEST(QuantizeTest, MeetsItsTolerance) {
       }
     }
   }
-  EXPECT_GT(misses_of_half, 10000);
+  EXPECT_GT(mismatches_of_half, 10000);
 }
 
 TEST(QuantizeTest, NanAndInfinityAreSettled) {

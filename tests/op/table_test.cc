@@ -36,12 +36,16 @@ const Operator& registered_row() {
     row.summary = "x, whatever its parameters say";
     row.inputs = {{.name = "x", .shape = "(...)"}};
     row.parameters = {
-        {.name = "loud", .otherwise = "0", .words = "a flag"},
-        {.name = "count", .kind = ParameterKind::kInteger, .otherwise = "3", .least = 1, .most = 9},
-        {.name = "slope", .kind = ParameterKind::kNumber, .otherwise = "0.5", .least = 0},
+        {.name = "loud", .default_value = "0", .words = "a flag"},
+        {.name = "count",
+         .kind = ParameterKind::kInteger,
+         .default_value = "3",
+         .least = 1,
+         .most = 9},
+        {.name = "slope", .kind = ParameterKind::kNumber, .default_value = "0.5", .least = 0},
         {.name = "mode",
          .kind = ParameterKind::kWord,
-         .otherwise = "plain",
+         .default_value = "plain",
          .choices = {"plain", "fancy"}},
         {.name = "inner_dtype", .kind = ParameterKind::kDtype}};
     row.run = [](const Call& call) {
@@ -317,16 +321,17 @@ TEST(OperatorTable, RowsThatContradictThemselvesAreNotRegistered) {
     return error_of([&] { register_operator(row); });
   };
   const std::string begin = "the operator 'all_wrong' cannot be registered: ";
-  EXPECT_EQ(error({.name = "n", .kind = ParameterKind::kInteger, .otherwise = "0", .least = 1}),
+  EXPECT_EQ(error({.name = "n", .kind = ParameterKind::kInteger, .default_value = "0", .least = 1}),
             begin + "n is 0, below 1");
-  EXPECT_EQ(error({.name = "n", .kind = ParameterKind::kInteger, .otherwise = "few"}),
+  EXPECT_EQ(error({.name = "n", .kind = ParameterKind::kInteger, .default_value = "few"}),
             begin + "the default 'few' of n is no integer");
   EXPECT_EQ(
-      error({.name = "w", .kind = ParameterKind::kWord, .otherwise = "other", .choices = {"a"}}),
+      error(
+          {.name = "w", .kind = ParameterKind::kWord, .default_value = "other", .choices = {"a"}}),
       begin + "w is 'other'; it may be a");
   EXPECT_EQ(error({.name = "w", .kind = ParameterKind::kWord}),
             begin + "its parameter 'w' is a word without choices");
-  EXPECT_EQ(error({.name = "f", .otherwise = "1", .needed = true}),
+  EXPECT_EQ(error({.name = "f", .default_value = "1", .needed = true}),
             begin + "its parameter 'f' is needed and has a default");
   EXPECT_EQ(error({.name = "tags"}),
             begin + "its parameter 'tags' is an attribute that says something else of every case");
@@ -369,7 +374,7 @@ std::string page_table(const std::vector<std::string>& names) {
       if (same == nullptr) continue;
       EXPECT_EQ(same->words, p.words) << name << " " << p.name;
       EXPECT_EQ(values_text(*same), values_text(p)) << name << " " << p.name;
-      const std::string value = same->needed ? "needed" : same->otherwise;
+      const std::string value = same->needed ? "needed" : same->default_value;
       if (std::find(defaults.begin(), defaults.end(), value) == defaults.end()) {
         defaults.push_back(value);
       }

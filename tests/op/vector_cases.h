@@ -50,12 +50,12 @@ inline int outside_tolerance(const Case& c, const char* machine) {
     EXPECT_TRUE(std::any_of(golden.begin(), golden.end(), leaves));
     return 0;
   }
-  int misses = 0;
+  int mismatches = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (std::abs(golden[i]) > 65504) continue;
-    misses += std::abs(out[i] - golden[i]) <= t.atol + t.rtol * std::abs(golden[i]) ? 0 : 1;
+    mismatches += std::abs(out[i] - golden[i]) <= t.atol + t.rtol * std::abs(golden[i]) ? 0 : 1;
   }
-  return misses;
+  return mismatches;
 }
 
 }  // namespace assay::cases

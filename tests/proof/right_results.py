@@ -41,7 +41,7 @@ from store import File, decisive, gate
 GATES = {"default": (), "expected_error": ("--standard", "expected_error")}
 SOURCES = ("products", "rows", "torch", "machines")
 KNOWN = pathlib.Path(__file__).with_name("known_alarms.csv")
-HEAD = "family gate case op outcome misses sites worst_ratio standard because reproduce".split()
+HEAD = "family gate case op outcome mismatches sites worst_ratio standard because reproduce".split()
 Alarm = collections.namedtuple("Alarm", HEAD)
 
 
@@ -63,7 +63,7 @@ class Tally:
                 Alarm(
                     family=family,
                     gate=gate_name,
-                    misses=worst.get("mismatches", 0),
+                    mismatches=worst.get("mismatches", 0),
                     sites=worst.get("sites", 0),
                     worst_ratio=worst.get("worst_ratio", ""),
                     standard=worst.get("bound", {}).get("standard", ""),

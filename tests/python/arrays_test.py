@@ -250,7 +250,7 @@ out, golden = both[:-1].reshape(1 << 15, -1), both[1:].reshape(1 << 15, -1)
 start()
 verdict = assay.compare(out, golden, standard="torch", metrics={metrics})
 assert out.nbytes == 4 << 30, out.nbytes
-assert (verdict.sites, verdict.misses) == (1 << 30, 1), verdict
+assert (verdict.sites, verdict.mismatches) == (1 << 30, 1), verdict
 assert verdict.worst[0].index == (32767, 32767), verdict
 assert (verdict.metrics is not None) == {metrics}
 """)

@@ -145,18 +145,18 @@ class Closeness(unittest.TestCase):
             passes, mismatches = says(a, e, rtol, atol, equal_nan)
             v = assay.compare(a, e, rtol=rtol, atol=atol, equal_nan=equal_nan)
             allowed = near(*plain, rtol, atol, *limits(dtype))
-            said = (f"{name} {dtype} pair {number}: {mismatches} mismatches, ours {v.misses} "
+            said = (f"{name} {dtype} pair {number}: {mismatches} mismatches, ours {v.mismatches} "
                     f"({v.outcome}), {allowed} near; rtol {rtol}, atol {atol}, equal_nan {equal_nan}:"
                     f"\n{plain[0]!r}\n{plain[1]!r}")
             self.assertIn(v.outcome, ("pass", "fail", "untrusted"), said)
-            self.assertLessEqual(abs(v.misses - mismatches), allowed, said)
+            self.assertLessEqual(abs(v.mismatches - mismatches), allowed, said)
             if allowed == 0:
-                self.assertEqual(v.misses == 0, passes, said)
+                self.assertEqual(v.mismatches == 0, passes, said)
             counts["pairs"] += 1
             counts["fail"] += not passes
             counts["near"] += allowed > 0
-            counts["other count"] += v.misses != mismatches
-            counts["other verdict"] += (v.misses == 0) != passes
+            counts["other count"] += v.mismatches != mismatches
+            counts["other verdict"] += (v.mismatches == 0) != passes
             counts["untrusted"] += v.outcome == "untrusted"
         print(name, dict(counts))
         self.assertGreater(counts["fail"], PAIRS // 5)

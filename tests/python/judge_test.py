@@ -31,7 +31,7 @@ class Compare(TestCase):
     def test_a_pass(self):
         v = assay.compare(OUT, GOLDEN, standard="torch")
         self.assertTrue(v)
-        self.assertEqual((v.outcome, v.passed, v.sites, v.misses, v.worst, v.dtype, v.shape),
+        self.assertEqual((v.outcome, v.passed, v.sites, v.mismatches, v.worst, v.dtype, v.shape),
                          ("pass", True, 1000, 0, [], "float32", (20, 50)))
         self.assertEqual(v.why, "all 1 000 elements within atol 1e-05 + rtol 1.3e-06 * |expected|")
         self.assertEqual(repr(v), f"<Verdict pass: {v.why}>")
@@ -44,11 +44,11 @@ class Compare(TestCase):
     def test_a_failure(self):
         v = assay.compare(BAD, GOLDEN, standard="torch")
         self.assertFalse(v)
-        (miss,) = v.worst
-        self.assertEqual((v.outcome, v.misses, miss.index, miss.linear, miss.actual,
-                          miss.actual_bits), ("fail", 1, (3, 7), 157, 5.0, 0x40a00000))
-        self.assertEqual(miss.expected, float(OUT[3, 7]))
-        self.assertEqual(miss.error, abs(5 - float(OUT[3, 7])))
+        (mismatch,) = v.worst
+        self.assertEqual((v.outcome, v.mismatches, mismatch.index, mismatch.linear, mismatch.actual,
+                          mismatch.actual_bits), ("fail", 1, (3, 7), 157, 5.0, 0x40a00000))
+        self.assertEqual(mismatch.expected, float(OUT[3, 7]))
+        self.assertEqual(mismatch.error, abs(5 - float(OUT[3, 7])))
         self.assertEqual(v.to_dict()["mismatches"], 1)
         self.assertIn("&lt;", assay.compare(BAD, GOLDEN, standard="cann_l0")._repr_html_() + "&lt;")
         self.assertTrue(v._repr_html_().startswith("<pre>1 of 1 000 elements"))
@@ -104,22 +104,22 @@ class Compare(TestCase):
     def test_policies(self):
         golden = np.array([1.0, np.nan, np.inf, 0.0])
         out = golden.astype("f4")
-        self.assertEqual(assay.compare(out, golden, rtol=0.1, atol=0, equal_nan=False).misses, 1)
-        self.assertEqual(assay.compare(out, golden, rtol=0.1, atol=0, equal_nan=True).misses, 0)
+        self.assertEqual(assay.compare(out, golden, rtol=0.1, atol=0, equal_nan=False).mismatches, 1)
+        self.assertEqual(assay.compare(out, golden, rtol=0.1, atol=0, equal_nan=True).mismatches, 0)
         out[0] = 2
         v = assay.compare(out, golden, rtol=0.1, atol=0, equal_nan=True, max_mismatches=1)
-        self.assertEqual((v.misses, v.forgiven), (1, 1))
+        self.assertEqual((v.mismatches, v.forgiven), (1, 1))
         out[2] = np.finfo("f4").max
-        self.assertEqual(assay.compare(out, golden, rtol=2, atol=0, equal_nan=True).misses, 1)
+        self.assertEqual(assay.compare(out, golden, rtol=2, atol=0, equal_nan=True).mismatches, 1)
         self.assertEqual(assay.compare(out, golden, rtol=2, atol=0, equal_nan=True,
-                                       infinity="saturating").misses, 0)
+                                       infinity="saturating").mismatches, 0)
 
     def test_standards_of_ones_own(self):
         path = self.directory / "mine.json"
         path.write_text('{"standards": [{"name": "mine", "why": "a test", "dtypes": '
                         '{"float32": {"rtol": 0, "atol": 10}}}]}')
         v = assay.compare(BAD, GOLDEN, standard="mine", standards=path)
-        self.assertEqual((v.standard, v.misses), ("mine", 0))
+        self.assertEqual((v.standard, v.mismatches), ("mine", 0))
 
     def test_refusals(self):
         for keywords, error, text in (
@@ -137,43 +137,43 @@ class Compare(TestCase):
         third = (GOLDEN * (1 + 1e-6 * RNG.standard_normal(GOLDEN.shape))).astype("f4")
         for out in (OUT, np.tile(OUT, (20, 20))):  # judged again for its metrics, and at once
             golden, other = (np.tile(x, np.array(out.shape) // OUT.shape) for x in (GOLDEN, third))
-            v = assay.compare(out, golden, standard="cann_l0", benchmark=other)
+            v = assay.compare(out, golden, standard="cann_l0", reference_implementation=other)
             self.assertEqual((v.outcome, len(v.readings), v.passed), ("pass", 3, True))
             self.assertGreater(v.metrics["rmse"], 0)
         wrong = (OUT * 1.001).astype("f4")
-        v = assay.compare(wrong, GOLDEN, standard="cann_l0", benchmark=third)
+        v = assay.compare(wrong, GOLDEN, standard="cann_l0", reference_implementation=third)
         self.assertEqual(v.outcome, "fail")
         # The gate decides the same for this case if it has the third party's output, too.
         case = Case("c", golden=GOLDEN, recorded={"npu": wrong, "gpu": third},
                     attributes={"output_dtype": "float32"})
-        report = case.judge(producer="npu", standard="cann_l0", benchmark="gpu")
+        report = case.judge(producer="npu", standard="cann_l0", reference_implementation="gpu")
         self.assertEqual(report.verdicts[0].to_dict(), v.to_dict())
         path = self.directory / "g.h5"
         assay.write(path, case)
-        report = assay.gate(path, recorded="npu", standard="cann_l0", benchmark="gpu")
+        report = assay.gate(path, recorded="npu", standard="cann_l0", reference_implementation="gpu")
         self.assertEqual(report.cases[0].why, v.why)
         said = self.refusal(AssertionError, assay.assert_close, wrong, GOLDEN, standard="cann_l0",
-                            benchmark=third)
-        self.assertIn("MERE over the benchmark's <= 2", said)
+                            reference_implementation=third)
+        self.assertIn("MERE over the reference implementation's <= 2", said)
         codes = assay.compare(OUT.view("u4"), GOLDEN, standard="cann_l0", dtype="float32",
-                              benchmark=third.view("u4"))
+                              reference_implementation=third.view("u4"))
         self.assertEqual(codes.outcome, "pass")
 
     def test_without_a_third_partys_output(self):
         v = assay.compare(OUT, GOLDEN, standard="cann_l0")
         self.assertEqual((v.outcome, v.why), (
             "not_comparable", "the standard cann_l0 compares with a third party's output of the same "
-            "case, and none is given: benchmark=ARRAY"))
-        self.assertIn("none is given: benchmark=ARRAY",
+            "case, and none is given: reference_implementation=ARRAY"))
+        self.assertIn("none is given: reference_implementation=ARRAY",
                       self.refusal(assay.NotComparable, assay.assert_close, OUT, GOLDEN,
                                    standard="cann_l0"))
-        v = assay.compare(OUT, GOLDEN, standard="cann_l0", benchmark=OUT)
+        v = assay.compare(OUT, GOLDEN, standard="cann_l0", reference_implementation=OUT)
         self.assertEqual((v.outcome, v.why),
-                         ("not_comparable", "benchmark: an output is no benchmark of itself"))
-        v = assay.compare(OUT, GOLDEN, standard="cann_l0", benchmark=OUT[:3].copy())
-        self.assertEqual(v.why, "the benchmark's output is [3, 50], the expected result [20, 50]")
-        self.assertEqual(self.refusal(ValueError, assay.compare, OUT, GOLDEN, benchmark=OUT.copy()),
-                         "benchmark: no standard that is asked for compares with a third party's "
+                         ("not_comparable", "reference_implementation: an output cannot be its own reference implementation"))
+        v = assay.compare(OUT, GOLDEN, standard="cann_l0", reference_implementation=OUT[:3].copy())
+        self.assertEqual(v.why, "the reference implementation's output is [3, 50], the expected result [20, 50]")
+        self.assertEqual(self.refusal(ValueError, assay.compare, OUT, GOLDEN, reference_implementation=OUT.copy()),
+                         "reference_implementation: no standard that is asked for compares with a third party's "
                          "output; cann_l0 does, for one")
 
     def test_arguments_of_other_types(self):
@@ -369,7 +369,7 @@ class Cases(TestCase):
         said = self.refusal(AssertionError, report.check)
         self.assertTrue(said.startswith("mm/x: 1 of 32 elements"), said)
         self.assertIn("[2, 3]: actual 77", said)
-        self.assertTrue(case.judge(wrong, rtol=0, atol=1e3, max_blind=1).verdicts[0].misses == 0)
+        self.assertTrue(case.judge(wrong, rtol=0, atol=1e3, max_blind=1).verdicts[0].mismatches == 0)
         with assay.open(SAMPLE) as file:
             case = file["layer0/attn_out.fwd"]
         self.assertTrue(case.judge(producer="h200"))

@@ -99,10 +99,10 @@ class Plugin(TestCase):
                                          for p in case.iter("property")}
         self.assertEqual({name for names in by_case.values() for name in names},
                          {"assay_case", "assay_output", "assay_outcome", "assay_standard",
-                          "assay_misses", "assay_worst_ratio", "assay_max_abs_error",
+                          "assay_mismatches", "assay_worst_ratio", "assay_max_abs_error",
                           "assay_max_rel_error"})
         self.assertEqual(by_case["test_mm[mm/b]"]["assay_outcome"], "fail")
-        self.assertEqual(by_case["test_mm[mm/b]"]["assay_misses"], "1")
+        self.assertEqual(by_case["test_mm[mm/b]"]["assay_mismatches"], "1")
         self.assertEqual(by_case["test_mm[mm/a]"]["assay_outcome"], "pass")
         self.assertIn("assay_max_abs_error", by_case["test_mm[mm/a]"])
         self.assertEqual(by_case["test_other"], {})

@@ -32,7 +32,7 @@ class Session(TestCase):
 
         assay.assert_close(out, golden)
         v = assay.compare(out, golden, standard="torch")
-        for shown in (v.outcome, v.misses, v.worst, v.metrics, v.blind, v.why, v.to_dict(), v._repr_html_()):
+        for shown in (v.outcome, v.mismatches, v.worst, v.metrics, v.blind, v.why, v.to_dict(), v._repr_html_()):
             self.assertIsNotNone(shown)
         assay.assert_product(c, a, b, bias=None)
         assay.golden("matmul", a=a, b=b); assay.emulate("softmax", x=x, machine="ascend910b")

@@ -20,12 +20,12 @@ BOUND = ("standard: str | Sequence[str] | None = None, rtol: float | None = None
          "nan_accepts: bool | None = None, max_mismatches: int | None = None, "
          "max_mismatch_fraction: float | None = None, max_blind: float | None = None, "
          "standards: str | PathLike[str] | None = None, threads: int | None = None")
-DTYPES = "dtype: object = None, golden_dtype: object = None, benchmark: object = None"
+DTYPES = "dtype: object = None, golden_dtype: object = None, reference_implementation: object = None"
 # Keywords that the module takes as a dict.
 KEYWORDS = {"compare": f"*, {BOUND}, {DTYPES}, metrics: bool = True", "assert_close": f"*, {BOUND}, {DTYPES}",
             "judge_case": f"*, {BOUND}, producer: str | None = None, output_name: str | None = None, "
                           "machine: str | None = None, abft: bool | str | None = None, "
-                          "benchmark: str | None = None, dtype: object = None",
+                          "reference_implementation: str | None = None, dtype: object = None",
             "golden": "**inputs: object", "emulate": "**inputs: object", "gate": "**options: object",
             "identify": "**options: object",
             "campaign": "**options: object", "__exit__": "*error: object"}

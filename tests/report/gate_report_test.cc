@@ -614,7 +614,7 @@ TEST(GateReportPage, MapsOfMisses) {
   values[0] = values[1] = 1;
   values[63 * 96 + 95] = 1;
   JudgeOptions options;
-  options.miss_map = true;
+  options.mismatch_map = true;
   GateReport report;
   report.cases = {reported("a",
                            {judge(Tensor::from_values(format_named("float32"), {64, 96}, values),

@@ -63,7 +63,7 @@ TEST(Explain, ManyMissesListTheWorst) {
             "  [3]: actual 1 (0x3f80), expected 5 (0x40a0), error 4, bound 0.001, 288 ulp\n"
             "  [2]: actual 1 (0x3f80), expected 4 (0x4080), error 3, bound 0.001, 256 ulp\n"
             "where: a run of 7 elements from position 0; the output is 1 (0x3f80) at 7 of 7 "
-            "misses: were they ever written?\n"
+            "mismatches: were they ever written?\n"
             "would pass with rtol 0.875 (at this atol) or atol 7 (at this rtol)");
 }
 
@@ -167,8 +167,8 @@ TEST(Explain, TheToleranceOfferedPasses) {
                           "would pass with rtol %lf (at this atol) or atol %lf", &rtol, &atol),
               2)
         << text;
-    rtol_short += judge(actual, expected, tolerance(1e-5, rtol)).misses > 0 ? 1 : 0;
-    atol_short += judge(actual, expected, tolerance(atol, 1e-5)).misses > 0 ? 1 : 0;
+    rtol_short += judge(actual, expected, tolerance(1e-5, rtol)).mismatches > 0 ? 1 : 0;
+    atol_short += judge(actual, expected, tolerance(atol, 1e-5)).mismatches > 0 ? 1 : 0;
   }
   EXPECT_EQ(rtol_short, 0) << "of 100 rtol offered do not pass";
   EXPECT_EQ(atol_short, 0) << "of 100 atol offered do not pass";
@@ -193,7 +193,7 @@ TEST(Explain, TheUlpsOfferedPass) {
     const std::size_t at = text.find("would pass with ulp(");
     if (at == std::string::npos) return;
     const std::uint64_t ulps = std::stoull(text.substr(at + 20));
-    EXPECT_EQ(judge(a, e, of_rule(Rule::kUlps, ulps)).misses, 0) << text;
+    EXPECT_EQ(judge(a, e, of_rule(Rule::kUlps, ulps)).mismatches, 0) << text;
   };
   check({1.5, 2}, {1.25, 2});
   check({kInfinity, 2}, {65504, 2});

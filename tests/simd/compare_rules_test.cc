@@ -58,7 +58,7 @@ ToleranceComparison by_tolerance(const RulePairs& p, bool given, const Tolerance
     const double own = given ? p.own[i] : 0;
     const double of_zero = tolerance_of(t, e, size, own);
     const double limit = symmetric ? tolerance_of(t, e, size + std::abs(a), own) : of_zero;
-    c.misses += within(error, limit) ? 0 : 1;
+    c.mismatches += within(error, limit) ? 0 : 1;
     c.zero_within += within(size, of_zero) ? 1 : 0;
     c.zero += e == 0 ? 1 : 0;
     if (error > 0 && limit > 0) c.worst_ratio = std::max(c.worst_ratio, error / limit);
@@ -67,7 +67,7 @@ ToleranceComparison by_tolerance(const RulePairs& p, bool given, const Tolerance
 }
 
 void expect_counts(const Comparison& is, const Comparison& should, const std::string& of) {
-  EXPECT_EQ(is.misses, should.misses) << of;
+  EXPECT_EQ(is.mismatches, should.mismatches) << of;
   EXPECT_EQ(is.zero_within, should.zero_within) << of;
   EXPECT_EQ(is.zero, should.zero) << of;
 }
@@ -134,17 +134,17 @@ TEST_P(CompareRulesTest, SpecialsAreMisses) {
         RulePairs p{std::vector<double>(kCount, 1.0), std::vector<double>(kCount, 1.0),
                     std::vector<double>(kCount, 0.0)};
         p.actual[at] = special;
-        const auto misses = [&](const double* own) {
-          return compare(p.actual.data(), p.expected.data(), own, kCount, t).misses;
+        const auto mismatches = [&](const double* own) {
+          return compare(p.actual.data(), p.expected.data(), own, kCount, t).mismatches;
         };
-        ASSERT_EQ(misses(nullptr), 1);
+        ASSERT_EQ(mismatches(nullptr), 1);
         p.expected[at] = special;
-        ASSERT_EQ(misses(nullptr), 1);
+        ASSERT_EQ(mismatches(nullptr), 1);
         p.actual[at] = 1;
-        ASSERT_EQ(misses(nullptr), 1);
+        ASSERT_EQ(mismatches(nullptr), 1);
         p.expected[at] = 1;
         p.own[at] = special;
-        ASSERT_EQ(misses(p.own.data()),
+        ASSERT_EQ(mismatches(p.own.data()),
                   special == kInfinity || form == ToleranceForm::kSymmetric ? 0 : 1)
             << special;
       }
@@ -202,7 +202,7 @@ TEST_P(CompareRulesTest, UlpsAreSteps) {
           actual[i] = f.value(a);
           expected[i] = f.value(e);
           const auto apart = static_cast<std::uint64_t>(std::abs(a - e));
-          should.misses += apart > most ? 1 : 0;
+          should.mismatches += apart > most ? 1 : 0;
           should.zero_within += static_cast<std::uint64_t>(std::abs(e)) <= most ? 1 : 0;
           should.zero += e == 0 ? 1 : 0;
           const double error = std::abs(actual[i] - expected[i]) / f.spacing(expected[i]);
@@ -221,15 +221,16 @@ TEST_P(CompareRulesTest, UlpsOfSpecialsAreMisses) {
   for (std::size_t at = 0; at < 11; ++at) {
     for (const double special : {kNan, kInfinity, -kInfinity}) {
       std::vector<double> actual(11, 1.0), expected(11, 1.0);
-      const auto misses = [&] {
-        return compare(actual.data(), expected.data(), 11, bfloat16, std::uint64_t{1} << 40).misses;
+      const auto mismatches = [&] {
+        return compare(actual.data(), expected.data(), 11, bfloat16, std::uint64_t{1} << 40)
+            .mismatches;
       };
       actual[at] = special;
-      ASSERT_EQ(misses(), 1);
+      ASSERT_EQ(mismatches(), 1);
       expected[at] = special;
-      ASSERT_EQ(misses(), 1);
+      ASSERT_EQ(mismatches(), 1);
       actual[at] = 1;
-      ASSERT_EQ(misses(), 1);
+      ASSERT_EQ(mismatches(), 1);
     }
   }
 }
@@ -311,12 +312,13 @@ TEST_P(CompareRulesTest, Float32AboutTheToleranceAtEverySize) {
             const double before = part == 1 ? 1 : 0.5;
             const ToleranceComparison is =
                 compare(actual.data(), expected.data(), kCount, t, before);
-            ASSERT_EQ(is.misses, should.misses) << a << " " << of << " " << atol << " " << rtol;
+            ASSERT_EQ(is.mismatches, should.mismatches)
+                << a << " " << of << " " << atol << " " << rtol;
             ASSERT_EQ(is.zero_within, should.zero_within) << a << " " << of;
             ASSERT_EQ(is.zero, should.zero);
             ASSERT_EQ(is.worst_ratio, std::max(before, should.worst_ratio))
                 << a << " " << of << " " << atol << " " << rtol << " " << static_cast<int>(form);
-            ++(is.misses > 0 ? missed : is.zero_within > 0 ? within : clear);
+            ++(is.mismatches > 0 ? missed : is.zero_within > 0 ? within : clear);
           }
         }
       }
@@ -367,8 +369,8 @@ TEST_P(CompareRulesTest, Float32UlpsAsFloat64) {
             expect_counts(is, should, of);
             EXPECT_EQ(is.worst_error, std::max(before, should.worst_error)) << of << " " << before;
           }
-          met += static_cast<std::int64_t>(n) - should.misses;
-          missed += should.misses;
+          met += static_cast<std::int64_t>(n) - should.mismatches;
+          missed += should.mismatches;
           small += should.zero_within;
         }
       }

@@ -25,7 +25,7 @@ Comparison plain(const std::vector<T>& actual, const std::vector<T>& expected, d
     const auto a = static_cast<double>(actual[i]), e = static_cast<double>(expected[i]);
     volatile double relative = rtol * std::abs(e);  // rounded on its own, never fused
     const bool within = std::isfinite(a) && std::isfinite(e) && std::abs(a - e) <= atol + relative;
-    counts.misses += within ? 0 : 1;
+    counts.mismatches += within ? 0 : 1;
     counts.zero_within += std::isfinite(e) && std::abs(e) <= atol + relative ? 1 : 0;
     counts.zero += e == 0 ? 1 : 0;
   }
@@ -33,9 +33,9 @@ Comparison plain(const std::vector<T>& actual, const std::vector<T>& expected, d
 }
 
 template <typename T>
-std::int64_t count_misses(const T* actual, const T* expected, std::size_t n, double atol,
-                          double rtol) {
-  return compare(actual, expected, n, atol, rtol).misses;
+std::int64_t count_mismatches(const T* actual, const T* expected, std::size_t n, double atol,
+                              double rtol) {
+  return compare(actual, expected, n, atol, rtol).mismatches;
 }
 
 template <typename T>
@@ -43,7 +43,7 @@ void expect_plain(const std::vector<T>& actual, const std::vector<T>& expected, 
                   double rtol) {
   const Comparison is = compare(actual.data(), expected.data(), actual.size(), atol, rtol);
   const Comparison should = plain(actual, expected, atol, rtol);
-  EXPECT_EQ(is.misses, should.misses) << actual.size() << " " << atol << " " << rtol;
+  EXPECT_EQ(is.mismatches, should.mismatches) << actual.size() << " " << atol << " " << rtol;
   EXPECT_EQ(is.zero_within, should.zero_within) << actual.size() << " " << atol << " " << rtol;
   EXPECT_EQ(is.zero, should.zero) << actual.size() << " " << atol << " " << rtol;
 }
@@ -97,12 +97,12 @@ TEST_P(CompareTest, Float32AboutTheBoundAtEverySize) {
                   expected(130, static_cast<float>(of));
               const Comparison is = compare(actual.data(), expected.data(), 130, atol, rtol);
               const Comparison one = plain<float>({actual[0]}, {expected[0]}, atol, rtol);
-              ASSERT_EQ(is.misses, 130 * one.misses)
+              ASSERT_EQ(is.mismatches, 130 * one.mismatches)
                   << a << " " << of << " " << atol << " " << rtol;
               ASSERT_EQ(is.zero_within, 130 * one.zero_within)
                   << a << " " << of << " " << atol << " " << rtol;
               ASSERT_EQ(is.zero, 130 * one.zero);
-              ++(one.misses > 0 ? missed : one.zero_within > 0 ? seen_by_zeros : clear);
+              ++(one.mismatches > 0 ? missed : one.zero_within > 0 ? seen_by_zeros : clear);
             }
           }
         }
@@ -164,14 +164,14 @@ TEST_P(CompareTest, ASpecialAnywhereIsAMiss) {
         for (const double bound : {0.0, 1e300, kMax, kInfinity}) {
           std::vector<double> actual(n, 1.0), expected(n, 1.0);
           actual[at] = special;
-          ASSERT_EQ(count_misses(actual.data(), expected.data(), n, bound, 0), 1);
-          ASSERT_EQ(count_misses(expected.data(), actual.data(), n, bound, 0), 1);
-          ASSERT_EQ(count_misses(actual.data(), actual.data(), n, bound, 0), 1);
-          ASSERT_EQ(count_misses(actual.data(), expected.data(), n, bound, 0.5), 1);
-          ASSERT_EQ(count_misses(expected.data(), actual.data(), n, bound, 0.5), 1);
+          ASSERT_EQ(count_mismatches(actual.data(), expected.data(), n, bound, 0), 1);
+          ASSERT_EQ(count_mismatches(expected.data(), actual.data(), n, bound, 0), 1);
+          ASSERT_EQ(count_mismatches(actual.data(), actual.data(), n, bound, 0), 1);
+          ASSERT_EQ(count_mismatches(actual.data(), expected.data(), n, bound, 0.5), 1);
+          ASSERT_EQ(count_mismatches(expected.data(), actual.data(), n, bound, 0.5), 1);
           std::vector<float> a32(actual.begin(), actual.end()), e32(n, 1.0f);
-          ASSERT_EQ(count_misses(a32.data(), e32.data(), n, bound, 0.5), 1);
-          ASSERT_EQ(count_misses(e32.data(), a32.data(), n, bound, 0.5), 1);
+          ASSERT_EQ(count_mismatches(a32.data(), e32.data(), n, bound, 0.5), 1);
+          ASSERT_EQ(count_mismatches(e32.data(), a32.data(), n, bound, 0.5), 1);
         }
       }
     }
@@ -181,18 +181,18 @@ TEST_P(CompareTest, ASpecialAnywhereIsAMiss) {
 TEST_P(CompareTest, TheBoundItselfIsNoMiss) {
   const std::vector<double> expected(33, 0.0);
   const std::vector<double> at(33, 0.125), over(33, std::nextafter(0.125, 1.0));
-  EXPECT_EQ(count_misses(at.data(), expected.data(), 33, 0.125, 0), 0);
-  EXPECT_EQ(count_misses(over.data(), expected.data(), 33, 0.125, 0), 33);
+  EXPECT_EQ(count_mismatches(at.data(), expected.data(), 33, 0.125, 0), 0);
+  EXPECT_EQ(count_mismatches(over.data(), expected.data(), 33, 0.125, 0), 33);
   const std::vector<double> minus_zero(33, -0.0);
-  EXPECT_EQ(count_misses(minus_zero.data(), expected.data(), 33, 0, 0), 0);
+  EXPECT_EQ(count_mismatches(minus_zero.data(), expected.data(), 33, 0, 0), 0);
 }
 
 TEST_P(CompareTest, ANanBoundClearsNothing) {
   const std::vector<double> ones(70, 1.0), zeros(70, 0.0);
-  EXPECT_EQ(count_misses(ones.data(), ones.data(), 70, kNan, 0), 70);
-  EXPECT_EQ(count_misses(ones.data(), ones.data(), 70, 0, kNan), 70);
+  EXPECT_EQ(count_mismatches(ones.data(), ones.data(), 70, kNan, 0), 70);
+  EXPECT_EQ(count_mismatches(ones.data(), ones.data(), 70, 0, kNan), 70);
   // infinity times zero: the bound is no number
-  EXPECT_EQ(count_misses(ones.data(), zeros.data(), 70, 0, kInfinity), 70);
+  EXPECT_EQ(count_mismatches(ones.data(), zeros.data(), 70, 0, kInfinity), 70);
 }
 
 }  // namespace

@@ -52,17 +52,17 @@ class GoldenFunctionsTest : public OnEveryTarget {
     EXPECT_LE(count, x.size());
     EXPECT_TRUE(std::is_sorted(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(count)));
     std::size_t next = 0;
-    int misses = 0;
+    int mismatches = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const bool is_left = next < count && left[next] == i;
       next += is_left ? 1 : 0;
       const double expected = is_left ? x[i] : f.oracle(x[i]);
-      if (bits_of(y[i]) != bits_of(expected) && ++misses < 4) {
+      if (bits_of(y[i]) != bits_of(expected) && ++mismatches < 4) {
         ADD_FAILURE() << f.name << std::hexfloat << " of " << x[i] << ": " << y[i] << ", not "
                       << expected << (is_left ? " (left)" : "");
       }
     }
-    EXPECT_EQ(misses, 0) << f.name;
+    EXPECT_EQ(mismatches, 0) << f.name;
     EXPECT_EQ(next, count) << f.name << ": indices that are none";
     return count;
   }

@@ -144,9 +144,9 @@ TEST_F(AuditTest, SeesAComparisonWithItself) {
 }
 
 TEST_F(AuditTest, ACheckThatRefusesTheRightOutputIsTheFinding) {
-  const Ran ran = run("assay audit one.h5 -- sh -c 'echo 3 misses; exit 1' {output} {golden}");
+  const Ran ran = run("assay audit one.h5 -- sh -c 'echo 3 mismatches; exit 1' {output} {golden}");
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.out, HasSubstr("does not pass the right output: exit status 1: 3 misses"));
+  EXPECT_THAT(ran.out, HasSubstr("does not pass the right output: exit status 1: 3 mismatches"));
 }
 
 TEST_F(AuditTest, BatchTargetsAreStartedOnce) {

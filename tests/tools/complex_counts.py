@@ -111,7 +111,7 @@ for kind in ("complex32", "complex64", "complex128"):
         compared += len(wanted)
         # The pairs that the others pass, and those that they refuse, are compared separately. This
         # checks the verdict of every pair.
-        for side, of, count in (("passes", wanted, 0), ("misses", ~wanted, int((~wanted).sum()))):
+        for side, of, count in (("passes", wanted, 0), ("mismatches", ~wanted, int((~wanted).sum()))):
             alone = assay(kind, actual[of], expected[of], *bound)
             check(what, alone["mismatches"] == count, side, alone["mismatches"], [
                 (w["actual"], w["expected"]) for w in alone["worst"]])

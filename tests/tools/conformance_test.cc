@@ -42,7 +42,7 @@ bool within(const Tensor& a, const Tensor& e, std::int64_t first, std::int64_t c
   JudgeOptions options;
   options.metrics = false;
   options.threads = 1;
-  return judge(part(a), part(e), bound, options).misses == 0;
+  return judge(part(a), part(e), bound, options).mismatches == 0;
 }
 
 // 301 440 pairs: random ones, pairs at the bound and a few units in the last place around it, and

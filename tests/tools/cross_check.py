@@ -46,14 +46,14 @@ def numbers(t, g, b, name, level):
 def verdict(t, g, b, name, level):
     t_finite, g_finite = np.isfinite(t), np.isfinite(g)
     if (~same(t, g) & ~(t_finite & g_finite)).any():
-        miss = "fail"
+        mismatch = "fail"
     else:
-        miss = None
+        mismatch = None
     both = t_finite & g_finite
     if not np.isfinite(b[both]).all():
         return "not_comparable"
-    if miss:
-        return miss
+    if mismatch:
+        return mismatch
     return "pass" if numbers(t[both], g[both], b[both], name, level) else "fail"
 
 
@@ -109,7 +109,7 @@ def main():
             standard = f"ttk_cross_check_{level}{suffix}"
             report = folder / "report.json"
             ran = subprocess.run(
-                [assay, "gate", str(dump), "--recorded", "dyn", "--benchmark", "xpu", "--standard",
+                [assay, "gate", str(dump), "--recorded", "dyn", "--reference-implementation", "xpu", "--standard",
                  standard, "--json", str(report), "-q"], capture_output=True, text=True)
             cases = json.loads(report.read_text())["cases"] if ran.returncode in (0, 1, 3, 4) else []
             if len(cases) != CASES or {c["verdicts"][0]["bound"]["standard"] for c in cases} - {standard}:

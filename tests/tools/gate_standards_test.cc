@@ -29,7 +29,7 @@ TEST_F(GateStandards, DualBenchmarkTakesTheOtherProducer) {
   make("worse.h5", {dual(0.5, 0.01)});
   Ran ran = run("assay gate worse.h5 --recorded target --standard cann_l0 --json r.json");
   EXPECT_THAT(ran, Exits(1));
-  EXPECT_THAT(ran.out, HasSubstr("over the benchmark's <= 10 is "));
+  EXPECT_THAT(ran.out, HasSubstr("over the reference implementation's <= 10 is "));
   const auto limits = json("r.json")["cases"][0]["verdicts"][0]["limits"];
   ASSERT_EQ(limits.size(), 3u);
   EXPECT_EQ(limits[0]["statistic"], "mare_ratio");
@@ -193,14 +193,16 @@ TEST_F(GateStandards, BenchmarkIsChosenNamedAndNeverTheTarget) {
   const std::string gate = "assay gate g.h5 --recorded target --standard cann_l0";
   Ran ran = run(gate);
   EXPECT_THAT(ran, Exits(3));
-  EXPECT_THAT(ran.out, HasSubstr("choose one with --benchmark: bench, third"));
-  ran = run(gate + " --benchmark third");
+  EXPECT_THAT(ran.out, HasSubstr("choose one with --reference-implementation: bench, third"));
+  ran = run(gate + " --reference-implementation third");
   EXPECT_THAT(ran, Exits(1));
-  EXPECT_THAT(ran.out, HasSubstr("--benchmark third")) << "in the reproducer line";
-  EXPECT_THAT(run(gate + " --benchmark fourth").err,
-              testing::StartsWith("error: --benchmark: unknown producer 'fourth'"));
-  EXPECT_THAT(run(gate + " --benchmark target"),
-              Exits(2, "error: --benchmark target: an output is no benchmark of itself"));
+  EXPECT_THAT(ran.out, HasSubstr("--reference-implementation third")) << "in the reproducer line";
+  EXPECT_THAT(run(gate + " --reference-implementation fourth").err,
+              testing::StartsWith("error: --reference-implementation: unknown producer 'fourth'"));
+  EXPECT_THAT(run(gate + " --reference-implementation target"),
+              Exits(2,
+                    "error: --reference-implementation target: an output cannot be its own "
+                    "reference implementation"));
   make("alone.h5", {product("x", 0, "target")});
   ran = run("assay gate alone.h5 --standard cann_l0");
   EXPECT_THAT(ran, Exits(3));

@@ -37,8 +37,9 @@ TEST_F(Messages, PatternOfAFailureThroughEveryDoor) {
                 waves_as("zero", std::vector<double>(256, 0.0))});
   const Ran ran = run("assay gate g.h5 --json r.json --junit r.xml --html r.html");
   EXPECT_THAT(ran, Exits(1));
-  const std::string turn = "the transpose of the output would pass (explains 240 of 240 misses)",
-                    twice = "the output times 2 would pass (explains 256 of 256 misses)",
+  const std::string turn =
+                        "the transpose of the output would pass (explains 240 of 240 mismatches)",
+                    twice = "the output times 2 would pass (explains 256 of 256 mismatches)",
                     zero = "every element of the output is 0: was it ever written?";
   for (const std::string& text : {turn, twice, zero}) {
     EXPECT_THAT(ran.out, HasSubstr(text + "\n"));

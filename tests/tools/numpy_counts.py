@@ -29,7 +29,7 @@ def check(what, condition, *more):
         print("differs:", what, *more)
 
 
-def misses(actual, expected, rtol, atol, equal_nan):
+def mismatches(actual, expected, rtol, atol, equal_nan):
     a, e = actual.astype("f8"), expected.astype("f8")
     with np.errstate(invalid="ignore", over="ignore"):
         close = np.isclose(a, e, rtol=rtol, atol=atol, equal_nan=equal_nan)
@@ -64,7 +64,7 @@ for round_number in range(12):
         # torch is strict about NaN; its tolerances give way to these.
         code, verdict = assay("a.npy", "e.npy", "--standard", "torch", "--rtol", repr(float(rtol)), "--atol", repr(float(atol)),
                               *(["--equal-nan"] if equal_nan else []))
-        count = misses(actual, expected, rtol, atol, equal_nan)
+        count = mismatches(actual, expected, rtol, atol, equal_nan)
         what = (kind, shape, rtol, atol, equal_nan)
         check(what, verdict["mismatches"] == count, verdict["mismatches"], "by numpy", count)
         check(what, verdict["sites"] == actual.size)

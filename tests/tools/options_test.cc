@@ -368,10 +368,16 @@ TEST_F(Options, ResultsInAFolderAreOfThisRun) {
 TEST_F(Options, NamesThatNobodyNeedsAreCheckedToo) {
   EXPECT_THAT(run("assay gate g.h5 --recorded p --machine hoper").err,
               StartsWith("error: unknown machine 'hoper': did you mean 'hopper'?"));
-  EXPECT_THAT(run("assay gate g.h5 --recorded p --benchmark q"),
-              Exits(2, "error: --benchmark: unknown producer 'q': did you mean 'p'?; known: p"));
-  EXPECT_THAT(run("assay gate g.h5 --outputs o.h5 --benchmark q"),
-              Exits(2, "error: --benchmark: unknown producer 'q': did you mean 'p'?; known: p"));
+  EXPECT_THAT(
+      run("assay gate g.h5 --recorded p --reference-implementation q"),
+      Exits(
+          2,
+          "error: --reference-implementation: unknown producer 'q': did you mean 'p'?; known: p"));
+  EXPECT_THAT(
+      run("assay gate g.h5 --outputs o.h5 --reference-implementation q"),
+      Exits(
+          2,
+          "error: --reference-implementation: unknown producer 'q': did you mean 'p'?; known: p"));
 }
 
 }  // namespace

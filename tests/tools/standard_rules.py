@@ -123,10 +123,10 @@ def pair(row_name, name):
             pt = np.where(at, golden, pt).astype(dtype)
         else:
             pt = np.where(at, encode(name, np.where(np.isnan(e), 0, e)), pt).astype(dtype)
-    benchmark = None if pt is None else decode(pt)
+    reference_implementation = None if pt is None else decode(pt)
 
     def outcome(codes):
-        return verdict(row, name, decode(codes), g, k, benchmark)
+        return verdict(row, name, decode(codes), g, k, reference_implementation)
 
     error = pattern(row_name, e, rng.choice([2.0**-mantissa, 1e-3, 1e-5, 1e-2]))
 
@@ -177,7 +177,7 @@ def pair(row_name, name):
             stored[at] = other if stored is golden else decode(np.array([other], dtype))[0]
             g[at] = decode(np.array([other], dtype))[0]
     if pt is not None and (pt == out).all():
-        raise Undecided  # a benchmark that is the output says nothing
+        raise Undecided  # a reference implementation that is the output says nothing
     return stored, out, pt, k, outcome(out)
 
 
@@ -311,7 +311,7 @@ def put(case, at, array, name):
 def gate(assay, path, *more):
     report = path.with_suffix(".json")
     report.unlink(missing_ok=True)
-    ran = subprocess.run([assay, "gate", str(path), "--recorded", "x", "--benchmark", "pt", "-q",
+    ran = subprocess.run([assay, "gate", str(path), "--recorded", "x", "--reference-implementation", "pt", "-q",
                           "--json", str(report), *more], capture_output=True, text=True)
     cases = json.loads(report.read_text())["cases"] if report.exists() else []
     if len(cases) != PAIRS:

@@ -46,8 +46,8 @@ def mixed(name, a, g, *codes):
     ok, f = specials(a, g)
     rtol, atol, limit = MIXED[name]
     d = np.abs(a[f] - g[f])
-    misses = int((~(d <= atol + rtol * np.abs(g[f]))).sum())
-    if not ok or misses * 100 > a.size:
+    mismatches = int((~(d <= atol + rtol * np.abs(g[f]))).sum())
+    if not ok or mismatches * 100 > a.size:
         return False
     if d.size == 0:
         return True
@@ -66,8 +66,8 @@ def stat_rel_err(name, a, g, *_):
 def close(name, a, g, *_):
     ok, f = specials(a, g)
     rtol = 1e-3 if name in ("float16", "bfloat16") else 1e-4
-    misses = int((~(np.abs(a[f] - g[f]) <= 1e-8 + rtol * np.abs(g[f]))).sum())
-    return ok and misses * (1000 if rtol == 1e-3 else 10000) <= a.size
+    mismatches = int((~(np.abs(a[f] - g[f]) <= 1e-8 + rtol * np.abs(g[f]))).sum())
+    return ok and mismatches * (1000 if rtol == 1e-3 else 10000) <= a.size
 
 
 def cosine(name, a, g, *_):
@@ -91,18 +91,18 @@ def requant(name, a, g, ca, cg):
     table = FORMATS[name][0](np.arange(256))
     values = np.unique(table[np.isfinite(table)])
     order = [np.searchsorted(values, np.where(f, x, 0)) for x in (a, g)]
-    misses = int((np.abs(order[0] - order[1])[f] > 1).sum())
-    return ok and misses * 1000 <= a.size
+    mismatches = int((np.abs(order[0] - order[1])[f] > 1).sum())
+    return ok and mismatches * 1000 <= a.size
 
 
 def verify_result(name, a, g, *_):
     ok, f = specials(a, g)
-    misses = int((~(np.abs(a[f] - g[f]) <= 1e-9 + 1e-6 * np.abs(g[f]))).sum())
-    return ok and misses * 10000 <= a.size
+    mismatches = int((~(np.abs(a[f] - g[f]) <= 1e-9 + 1e-6 * np.abs(g[f]))).sum())
+    return ok and mismatches * 10000 <= a.size
 
 
 # As they were published, in the dtype in which numpy computes.
-def misses_of_isclose(name, a, g, rtol, atol):
+def mismatches_of_isclose(name, a, g, rtol, atol):
     native = {"float16": np.float16, "float64": np.float64}.get(name, np.float32)
     return int((~np.isclose(a.astype(native), g.astype(native), rtol=rtol, atol=atol,
                             equal_nan=True)).sum())
@@ -110,17 +110,17 @@ def misses_of_isclose(name, a, g, rtol, atol):
 
 def published_close(name, a, g, *_):
     tol = 1e-3 if name in ("float16", "bfloat16") else 1e-4
-    return 1 - (a.size - misses_of_isclose(name, a, g, tol, 1e-8)) / a.size <= tol
+    return 1 - (a.size - mismatches_of_isclose(name, a, g, tol, 1e-8)) / a.size <= tol
 
 
 def published_verify_result(name, a, g, *_):
-    return misses_of_isclose(name, a, g, 1e-6, 1e-9) / a.size <= 1e-4
+    return mismatches_of_isclose(name, a, g, 1e-6, 1e-9) / a.size <= 1e-4
 
 
 def published_requant(name, a, g, ca, cg):
     far = np.abs(np.subtract(ca.view(np.int8), cg.view(np.int8))) > 1
-    misses = int((far & ~(np.isnan(a) & np.isnan(g))).sum())
-    return 1 - (a.size - misses) / a.size <= 0.001
+    mismatches = int((far & ~(np.isnan(a) & np.isnan(g))).sum())
+    return 1 - (a.size - mismatches) / a.size <= 0.001
 
 
 ATB = {"float16": (2**-8, 2**-10), "bfloat16": (2**-7, 2**-7), "float32": (2**-11, 2**-14)}

@@ -38,7 +38,7 @@ Manifest whole_manifest() {
   c.arrays = {{"inputs/a", {"mm/a/inputs/a.npy", "bfloat16", {2, 0}}},
               {"golden", {"all.npz:golden", "float64", {}}}};
   c.machines = {{"outputs/h200", "hopper"}};
-  c.results = {{"y", {{"rtol", 0.5}}}, {"z", {}}};
+  c.outputs = {{"y", {{"rtol", 0.5}}}, {"z", {}}};
   manifest.cases = {c,
                     {.name = "b",
                      .op = "exp",
@@ -46,7 +46,7 @@ Manifest whole_manifest() {
                      .absent_inputs = {},
                      .arrays = {},
                      .machines = {},
-                     .results = {}}};
+                     .outputs = {}}};
   return manifest;
 }
 
@@ -83,9 +83,9 @@ TEST(ManifestFile, GivesWhatWasWritten) {
     EXPECT_EQ(one.absent_inputs, other.absent_inputs);
     EXPECT_EQ(one.arrays, other.arrays);
     EXPECT_EQ(one.machines, other.machines);
-    ASSERT_EQ(one.results.size(), other.results.size());
-    for (const auto& [output, attributes] : other.results) {
-      expect_same(one.results.at(output), attributes);
+    ASSERT_EQ(one.outputs.size(), other.outputs.size());
+    for (const auto& [output, attributes] : other.outputs) {
+      expect_same(one.outputs.at(output), attributes);
     }
   }
   EXPECT_EQ(manifest_text(read), text);

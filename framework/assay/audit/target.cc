@@ -43,7 +43,7 @@ Answer StandardTarget::judge(const Trial& trial) {
                {.metrics = false, .worst = 1, .threads = 1, .blindness = gate_, .patterns = false});
   for (const Verdict& v : verdicts) {
     const bool holds = v.outcome == Outcome::kPass ||
-                       (!gate_ && v.outcome == Outcome::kUntrusted && v.misses <= v.forgiven);
+                       (!gate_ && v.outcome == Outcome::kUntrusted && v.mismatches <= v.forgiven);
     if (!holds) return {false, v.because, ""};
   }
   return {!verdicts.empty(), verdicts.empty() ? "" : verdicts.front().because, ""};

@@ -407,7 +407,7 @@ LineProcess::LineProcess(const ProcessRequest& request) : impl_(std::make_unique
 LineProcess::~LineProcess() = default;
 
 const Ended& LineProcess::ended() const { return impl_->ended; }
-const std::string& LineProcess::said() const { return impl_->said; }
+const std::string& LineProcess::error_output() const { return impl_->said; }
 
 std::optional<std::string> LineProcess::ask(std::string_view line) {
   constexpr std::size_t kMostSaid = 1 << 16;

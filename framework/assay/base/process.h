@@ -72,7 +72,7 @@ class LineProcess {
   const Ended& ended() const;
   // The text that was read from its standard error during the last ask(). Long text is cut at the
   // front.
-  const std::string& said() const;
+  const std::string& error_output() const;
 
  private:
   struct Impl;

@@ -14,16 +14,17 @@
 namespace assay::campaign {
 namespace {}  // namespace
 
-AttentionGate::AttentionGate(const AbftOptions& options, const Case& c, const Tensor& output)
+AttentionDetector::AttentionDetector(const AbftOptions& options, const Case& c,
+                                     const Tensor& output)
     : rows_(c, output.format(), options), output_(&output) {}
 
-std::vector<double> AttentionGate::values_of(std::int64_t row) const {
+std::vector<double> AttentionDetector::values_of(std::int64_t row) const {
   std::vector<double> values(at(rows_.columns()));
   output_->view().read(row * rows_.columns(), rows_.columns(), values.data());
   return values;
 }
 
-CleanCounts AttentionGate::clean(RatioCounts& ratios) const {
+CleanCounts AttentionDetector::clean(RatioCounts& ratios) const {
   CleanRows rows(ratios);
   std::vector<abft::Reading> readings(at(rows_.groups_per_row()));
   for (std::int64_t i = 0; i < rows_.rows(); ++i) {
@@ -37,7 +38,7 @@ CleanCounts AttentionGate::clean(RatioCounts& ratios) const {
   return rows.counts();
 }
 
-void AttentionGate::census(std::span<const int> bits, std::uint16_t* bins) const {
+void AttentionDetector::census(std::span<const int> bits, std::uint16_t* bins) const {
   const Format& f = output_->format();
   const std::int64_t n = rows_.columns();
   for (std::int64_t i = 0; i < rows_.rows(); ++i) {
@@ -65,7 +66,7 @@ void AttentionGate::census(std::span<const int> bits, std::uint16_t* bins) const
   }
 }
 
-Detection AttentionGate::detect(std::span<const ElementChange> changes) const {
+Detection AttentionDetector::detect(std::span<const ElementChange> changes) const {
   std::map<std::int64_t, std::vector<ElementChange>> by_row;
   for (const ElementChange& c : changes) by_row[c.row].push_back(c);
   Detection all;

@@ -11,13 +11,13 @@
 
 namespace assay::campaign {
 
-class AttentionGate {
+class AttentionDetector {
  public:
   // `test_case` and its result `output` must outlive this object. Throws std::invalid_argument,
   // with the reason, if the threshold cannot judge the case.
-  AttentionGate(const AbftOptions& options, const Case& test_case, const Tensor& output);
+  AttentionDetector(const AbftOptions& options, const Case& test_case, const Tensor& output);
 
-  // These do the same as the functions of ChecksumGate.
+  // These do the same as the functions of ChecksumDetector.
   CleanCounts clean(RatioCounts& ratios) const;
   void census(std::span<const int> bits, std::uint16_t* bins) const;
   Detection detect(std::span<const ElementChange> changes) const;

@@ -81,7 +81,7 @@ void join(Detection& all, const Detection& one) {
 
 }  // namespace
 
-struct ChecksumGate::Impl {
+struct ChecksumDetector::Impl {
   AbftOptions options;
   TensorView left, right;        // the case's a and b
   std::vector<RowChecks> sides;  // rows, and columns if the threshold checks them too
@@ -94,8 +94,8 @@ struct ChecksumGate::Impl {
                   std::size_t stride, bool all, std::uint16_t* bins) const;
 };
 
-ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tensor& output,
-                           const Epilogue& epilogue)
+ChecksumDetector::ChecksumDetector(const AbftOptions& options, const Case& c, const Tensor& output,
+                                   const Epilogue& epilogue)
     : impl_(std::make_unique<Impl>()) {
   impl_->options = options;
   AbftOptions each = options;
@@ -126,8 +126,8 @@ ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tens
   (void)reading(0);  // throws if the threshold cannot judge the result
 }
 
-void ChecksumGate::Impl::take(const Epilogue& epilogue, const Tensor& output,
-                              const AbftChecker& whole) {
+void ChecksumDetector::Impl::take(const Epilogue& epilogue, const Tensor& output,
+                                  const AbftChecker& whole) {
   RowChecks& rows = sides.front();
   const Residual residual = Residual::of(epilogue);
   std::string why = why_no_epilogue(epilogue, output.format(), output.shape());
@@ -144,14 +144,14 @@ void ChecksumGate::Impl::take(const Epilogue& epilogue, const Tensor& output,
   }
 }
 
-ChecksumGate::~ChecksumGate() = default;
-ChecksumGate::ChecksumGate(ChecksumGate&&) noexcept = default;
+ChecksumDetector::~ChecksumDetector() = default;
+ChecksumDetector::ChecksumDetector(ChecksumDetector&&) noexcept = default;
 
-abft::Reading ChecksumGate::reading(std::int64_t row) const {
+abft::Reading ChecksumDetector::reading(std::int64_t row) const {
   return impl_->sides.front().read(row).front();
 }
 
-CleanCounts ChecksumGate::clean(RatioCounts& ratios) const {
+CleanCounts ChecksumDetector::clean(RatioCounts& ratios) const {
   CleanRows rows(ratios);
   for (const RowChecks& side : impl_->sides) {
     for (std::int64_t i = 0; i < side.m; ++i) {
@@ -168,9 +168,9 @@ CleanCounts ChecksumGate::clean(RatioCounts& ratios) const {
 
 // Judges again the bins that the fast path was not sure of, or all bins if `all` is set. Afterwards
 // the bins are final: kBinDismissed means dismissed, kBinUnsure means not checkable.
-void ChecksumGate::Impl::settle_row(const RowChecks& side, std::int64_t i,
-                                    std::span<const int> bits, std::size_t stride, bool all,
-                                    std::uint16_t* bins) const {
+void ChecksumDetector::Impl::settle_row(const RowChecks& side, std::int64_t i,
+                                        std::span<const int> bits, std::size_t stride, bool all,
+                                        std::uint16_t* bins) const {
   const double least_peak = RowChecks::least_beside(side.peaks, i);
   for (std::size_t b = 0; b < bits.size(); ++b) {
     for (std::int64_t j = 0; j < side.n; ++j) {
@@ -210,8 +210,8 @@ void ChecksumGate::Impl::settle_row(const RowChecks& side, std::int64_t i,
   }
 }
 
-void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int> bits, bool exact,
-                                     std::uint16_t* bins) const {
+void ChecksumDetector::Impl::census_rows(const RowChecks& side, std::span<const int> bits,
+                                         bool exact, std::uint16_t* bins) const {
   const Format& f = side.format();
   const auto stride = at(side.m * side.n);
   simd::Storage storage;
@@ -299,7 +299,7 @@ void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int>
   }
 }
 
-void ChecksumGate::census(std::span<const int> bits, bool exact, std::uint16_t* bins) const {
+void ChecksumDetector::census(std::span<const int> bits, bool exact, std::uint16_t* bins) const {
   const RowChecks& rows = impl_->sides.front();
   impl_->census_rows(rows, bits, exact, bins);
   if (impl_->sides.size() == 1) return;
@@ -324,8 +324,8 @@ void ChecksumGate::census(std::span<const int> bits, bool exact, std::uint16_t* 
   }
 }
 
-Detection ChecksumGate::detect(std::span<const ElementChange> changes,
-                               std::span<const AccumulatorChange> before_cast) const {
+Detection ChecksumDetector::detect(std::span<const ElementChange> changes,
+                                   std::span<const AccumulatorChange> before_cast) const {
   Detection all;
   all.not_checkable = true;
   struct ChangedRow {
@@ -357,7 +357,7 @@ Detection ChecksumGate::detect(std::span<const ElementChange> changes,
   return all;
 }
 
-std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::detect_checksum(
+std::optional<ChecksumDetector::ChangedChecksum> ChecksumDetector::detect_checksum(
     std::int64_t k, double where, const fault::Change& change, Random& random) const {
   const RowChecks& side = impl_->sides.front();
   const auto g = static_cast<std::int64_t>(where * static_cast<double>(side.groups));

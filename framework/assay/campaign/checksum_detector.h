@@ -38,17 +38,17 @@ struct Detection {
   double difference = 0, threshold = 0;  // of that check
 };
 
-class ChecksumGate {
+class ChecksumDetector {
  public:
   // The case must be a product (is_product() in op/operator.h) of two matrices. `output` is its
   // result and must outlive this object. A threshold that takes residuals needs R of each check, as
   // the kernel's epilogue summed it before any fault in C. It is computed in float32 from the
   // accumulator of `epilogue`, or taken from its residual if there is no accumulator. Throws
   // std::invalid_argument, with the reason, if the threshold cannot judge the result.
-  ChecksumGate(const AbftOptions& options, const Case& test_case, const Tensor& output,
-               const Epilogue& epilogue = {});
-  ~ChecksumGate();
-  ChecksumGate(ChecksumGate&&) noexcept;
+  ChecksumDetector(const AbftOptions& options, const Case& test_case, const Tensor& output,
+                   const Epilogue& epilogue = {});
+  ~ChecksumDetector();
+  ChecksumDetector(ChecksumDetector&&) noexcept;
 
   // Checks the unchanged result row by row. Adds to `ratios`.
   CleanCounts clean(RatioCounts& ratios) const;

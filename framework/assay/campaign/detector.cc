@@ -46,7 +46,7 @@ ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix&
 
 }  // namespace
 
-MatrixGate::MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& matrix)
+MatrixDetector::MatrixDetector(const GateSpec& gate, const Cell& cell, const Matrix& matrix)
     : gate_(&gate), cell_(&cell) {
   const Case& c = matrix.test_case;
   GateRequest request;
@@ -76,11 +76,11 @@ MatrixGate::MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& mat
   }
 }
 
-void MatrixGate::refuse(const char* why) const {
+void MatrixDetector::refuse(const char* why) const {
   throw std::invalid_argument(formatted("cell {}: gate {}: {}", cell_->name, gate_->text, why));
 }
 
-void MatrixGate::check_plan() const {
+void MatrixDetector::check_plan() const {
   if (!elements_ || !elements_->limits_statistics()) return;
   for (const FaultPlan& fault : cell_->faults) {
     if (fault.census) {
@@ -91,12 +91,12 @@ void MatrixGate::check_plan() const {
   }
 }
 
-CleanCounts MatrixGate::clean(RatioCounts& ratios) const {
+CleanCounts MatrixDetector::clean(RatioCounts& ratios) const {
   if (attention_) return attention_->clean(ratios);
   return checksums_ ? checksums_->clean(ratios) : elements_->clean(ratios);
 }
 
-void MatrixGate::census(std::span<const int> bits, bool exact, std::uint16_t* bins) const {
+void MatrixDetector::census(std::span<const int> bits, bool exact, std::uint16_t* bins) const {
   if (attention_) {
     attention_->census(bits, bins);
   } else if (checksums_) {
@@ -106,8 +106,8 @@ void MatrixGate::census(std::span<const int> bits, bool exact, std::uint16_t* bi
   }
 }
 
-Detection MatrixGate::detect(std::span<const ElementChange> changes,
-                             std::span<const AccumulatorChange> before_cast) const {
+Detection MatrixDetector::detect(std::span<const ElementChange> changes,
+                                 std::span<const AccumulatorChange> before_cast) const {
   if (attention_) return attention_->detect(changes);
   return checksums_ ? checksums_->detect(changes, before_cast) : elements_->detect(changes);
 }

@@ -12,11 +12,11 @@
 
 namespace assay::campaign {
 
-class MatrixGate {
+class MatrixDetector {
  public:
   // The matrix must outlive this object. Throws std::invalid_argument, which names the cell and the
   // detector.
-  MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& matrix);
+  MatrixDetector(const GateSpec& gate, const Cell& cell, const Matrix& matrix);
 
   // Throws std::invalid_argument if the detector cannot handle the cell's faults.
   void check_plan() const;
@@ -26,16 +26,16 @@ class MatrixGate {
   // `before_cast` has the elements whose accumulators the fault changed.
   Detection detect(std::span<const ElementChange> changes,
                    std::span<const AccumulatorChange> before_cast = {}) const;
-  const ChecksumGate* checksums() const { return checksums_ ? &*checksums_ : nullptr; }
+  const ChecksumDetector* checksums() const { return checksums_ ? &*checksums_ : nullptr; }
 
  private:
   [[noreturn]] void refuse(const char* why) const;
   const GateSpec* gate_;
   const Cell* cell_;
   ChecksumOptions options_;  // of checksums_ and attention_
-  std::optional<ChecksumGate> checksums_;
-  std::optional<AttentionGate> attention_;
-  std::optional<ElementGate> elements_;
+  std::optional<ChecksumDetector> checksums_;
+  std::optional<AttentionDetector> attention_;
+  std::optional<ElementDetector> elements_;
 };
 
 }  // namespace assay::campaign

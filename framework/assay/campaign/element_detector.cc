@@ -17,14 +17,14 @@ std::uint16_t bin_of(double ratio) {
                               : static_cast<std::uint16_t>(simd::kBinNotFinite);
 }
 
-double ratio_of(const Miss& miss) {
-  const double ratio = miss.error / miss.bound;
+double ratio_of(const Mismatch& mismatch) {
+  const double ratio = mismatch.error / mismatch.bound;
   return std::isfinite(ratio) ? std::max(ratio, 1.0) : HUGE_VAL;
 }
 
 }  // namespace
 
-ElementGate::ElementGate(ElementCheck check, const Case& c, const Tensor& output)
+ElementDetector::ElementDetector(ElementCheck check, const Case& c, const Tensor& output)
     : check_(std::move(check)),
       output_(&output),
       golden_(c.output().golden ? *c.output().golden : golden_result(c, 1)),
@@ -34,26 +34,26 @@ ElementGate::ElementGate(ElementCheck check, const Case& c, const Tensor& output
   if (v.outcome == Outcome::kNotComparable) throw std::invalid_argument(v.because);
   missed_.assign(at(output.size()), 0);
   row_ratios_.assign(at(m_), 0.0);
-  for (const Miss& miss : v.worst) {
-    missed_[at(miss.linear)] = 1;
-    double& row = row_ratios_[at(miss.linear / n_)];
-    row = std::max(row, ratio_of(miss));
+  for (const Mismatch& mismatch : v.worst) {
+    missed_[at(mismatch.linear)] = 1;
+    double& row = row_ratios_[at(mismatch.linear / n_)];
+    row = std::max(row, ratio_of(mismatch));
   }
   worst_ratio_ = v.worst_ratio;
   fails_ = v.outcome == Outcome::kFail;
   untrusted_ = v.outcome == Outcome::kUntrusted;
-  misses_ = v.misses;
-  special_ = v.special_misses;
+  mismatches_ = v.mismatches;
+  special_ = v.special_mismatches;
   forgiven_ = bound().forgiven(output.size());
 }
 
-Verdict ElementGate::judged(const TensorView& output, std::size_t worst, bool ratios) const {
+Verdict ElementDetector::judged(const TensorView& output, std::size_t worst, bool ratios) const {
   // Ratios of elements within their bounds are computed with the metrics.
   return check_.judge(output, golden_,
                       {.metrics = ratios, .worst = worst, .threads = 1, .patterns = false});
 }
 
-CleanCounts ElementGate::clean(RatioCounts& ratios) const {
+CleanCounts ElementDetector::clean(RatioCounts& ratios) const {
   CleanCounts counts;
   counts.rows = m_;
   counts.checks = output_->size();
@@ -66,7 +66,7 @@ CleanCounts ElementGate::clean(RatioCounts& ratios) const {
   return counts;
 }
 
-void ElementGate::census(std::span<const int> bits, std::uint16_t* bins) const {
+void ElementDetector::census(std::span<const int> bits, std::uint16_t* bins) const {
   const Format& f = output_->format();
   std::vector<std::byte> changed(at(n_ * f.storage_bytes));
   for (std::int64_t i = 0; i < m_; ++i) {
@@ -85,13 +85,13 @@ void ElementGate::census(std::span<const int> bits, std::uint16_t* bins) const {
       }
       const Verdict v = judge(view_bytes(changed.data(), f, {n_}), golden, bound(), options);
       std::vector<double> ratios(at(n_), -1.0);
-      for (const Miss& miss : v.worst) ratios[at(miss.linear)] = ratio_of(miss);
+      for (const Mismatch& mismatch : v.worst) ratios[at(mismatch.linear)] = ratio_of(mismatch);
       for (std::int64_t j = 0; j < n_; ++j) {
         const std::uint64_t old_bits = output_->bits_at(i * n_ + j);
         const double before = decode(f, old_bits), after = decode(f, old_bits ^ mask);
         const bool missed = ratios[at(j)] >= 0, finite = std::isfinite(after);
-        const std::int64_t misses = misses_ - missed_[at(i * n_ + j)] + (missed ? 1 : 0);
-        const bool seen = misses > forgiven_ || special_ > 0 || (missed && !finite);
+        const std::int64_t mismatches = mismatches_ - missed_[at(i * n_ + j)] + (missed ? 1 : 0);
+        const bool seen = mismatches > forgiven_ || special_ > 0 || (missed && !finite);
         int bin = 0;
         if (after == before || (std::isnan(after) && std::isnan(before))) {
           bin = simd::kBinMasked;
@@ -108,14 +108,14 @@ void ElementGate::census(std::span<const int> bits, std::uint16_t* bins) const {
   }
 }
 
-Detection ElementGate::detect(std::span<const ElementChange> changes) const {
+Detection ElementDetector::detect(std::span<const ElementChange> changes) const {
   Tensor changed = *output_;
   for (const ElementChange& c : changes) changed.set_bits(c.row * n_ + c.column, c.bits);
   const Verdict v = judged(changed, 1);
   Detection detection;
   detection.flagged = v.outcome == Outcome::kFail;
   detection.ratio = v.worst_ratio;
-  detection.dismissed = !detection.flagged && v.misses > 0;
+  detection.dismissed = !detection.flagged && v.mismatches > 0;
   detection.not_checkable = v.outcome == Outcome::kUntrusted;
   detection.difference = v.worst_ratio;
   detection.threshold = 1;

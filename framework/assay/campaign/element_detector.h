@@ -10,12 +10,12 @@
 
 namespace assay::campaign {
 
-class ElementGate {
+class ElementDetector {
  public:
   // `output` is the case's result and must outlive this object. It is compared with the case's
   // golden result, which is computed if the case has none. Throws std::invalid_argument, with the
   // reason, if the check cannot judge the output.
-  ElementGate(ElementCheck check, const Case& test_case, const Tensor& output);
+  ElementDetector(ElementCheck check, const Case& test_case, const Tensor& output);
 
   // True if the bound limits statistics of the whole output.
   bool limits_statistics() const { return !bound().limits.empty(); }
@@ -25,7 +25,7 @@ class ElementGate {
   // checkable. D/T is error / bound of mismatches. The histogram counts 0 for rows within their
   // bounds. The largest D/T is that of all elements.
   CleanCounts clean(RatioCounts& ratios) const;
-  // The same as ChecksumGate::census(). The standard must not limit statistics.
+  // The same as ChecksumDetector::census(). The standard must not limit statistics.
   void census(std::span<const int> bits, std::uint16_t* bins) const;
   Detection detect(std::span<const ElementChange> changes) const;
 
@@ -42,7 +42,7 @@ class ElementGate {
   std::vector<double> row_ratios_;
   double worst_ratio_ = 0;
   bool fails_ = false, untrusted_ = false;
-  std::int64_t misses_ = 0, special_ = 0, forgiven_ = 0;
+  std::int64_t mismatches_ = 0, special_ = 0, forgiven_ = 0;
 };
 
 }  // namespace assay::campaign

@@ -61,7 +61,7 @@ Campaign::Campaign(Plan plan, CampaignOptions options)
     const Cell& cell = plan_.cells[c];
     add_blocks(c);
     const Matrix matrix = make_matrix(plan_, cell, 0, options_.load);
-    std::vector<MatrixGate> gates;
+    std::vector<MatrixDetector> gates;
     for (const GateSpec& gate : cell.gates) {
       gates.emplace_back(gate, cell, matrix);
       gates.back().check_plan();
@@ -120,7 +120,7 @@ BlockTally Campaign::run_matrix(const Cell& cell, std::int64_t index) const {
 
   const Matrix matrix = make_matrix(plan_, cell, index, options_.load);
   const std::int64_t elements = matrix.output.size();
-  std::vector<MatrixGate> judges;
+  std::vector<MatrixDetector> judges;
   for (const GateSpec& gate : cell.gates) judges.emplace_back(gate, cell, matrix);
   std::int64_t verdicts = 0;
   for (std::size_t g = 0; g < gates && index < cell.clean_matrices(); ++g) {

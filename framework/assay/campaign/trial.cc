@@ -28,7 +28,7 @@ std::string change_text(const Format& f, std::uint64_t before, std::uint64_t aft
 class FaultTrial {
  public:
   FaultTrial(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t number,
-             const Matrix& matrix, const std::vector<MatrixGate>& gates)
+             const Matrix& matrix, const std::vector<MatrixDetector>& gates)
       : cell_(cell),
         spec_(cell.faults[fault].fault),
         matrix_(matrix),
@@ -104,7 +104,7 @@ class FaultTrial {
   // Calls the detectors with the changed result.
   void detect() {
     settle_changes();
-    for (const MatrixGate& gate : gates_) {
+    for (const MatrixDetector& gate : gates_) {
       trial_.detections.push_back(trial_.masked ? Detection{}
                                                 : gate.detect(trial_.changes, before_cast_));
     }
@@ -217,7 +217,7 @@ class FaultTrial {
       // Checks the changed product, without knowledge of the fault.
       for (const GateSpec& spec : cell_.gates) {
         RatioCounts ratios{};
-        const CleanCounts counts = MatrixGate(spec, cell_, changed).clean(ratios);
+        const CleanCounts counts = MatrixDetector(spec, cell_, changed).clean(ratios);
         Detection detection;
         detection.flagged = counts.alarms > 0;
         detection.dismissed = !detection.flagged && counts.dismissed > 0;
@@ -285,12 +285,13 @@ class FaultTrial {
   template <typename Break>
   void break_checks(const Break& of) {
     trial_.injectable = false;
-    for (const MatrixGate& gate : gates_) {
+    for (const MatrixDetector& gate : gates_) {
       Detection detection;
       detection.not_checkable = true;
-      if (const ChecksumGate* checksums = gate.checksums()) {
+      if (const ChecksumDetector* checksums = gate.checksums()) {
         Random draws = random_;
-        if (const std::optional<ChecksumGate::ChangedChecksum> changed = of(*checksums, draws)) {
+        if (const std::optional<ChecksumDetector::ChangedChecksum> changed =
+                of(*checksums, draws)) {
           detection = changed->detection;
           trial_.injectable = true;
           trial_.what = changed->what;
@@ -305,7 +306,7 @@ class FaultTrial {
     // One draw for all detectors: the k, and the position of the group as a fraction of all groups.
     const std::int64_t kk = place({k, 1}, "a checksum");
     const double where = random_.uniform();
-    break_checks([&](const ChecksumGate& checksums, Random& draws) {
+    break_checks([&](const ChecksumDetector& checksums, Random& draws) {
       auto changed = checksums.detect_checksum(kk, where, spec_.change, draws);
       if (changed) changed->what = formatted("checksum of B, row {}: {}", kk, changed->what);
       return changed;
@@ -314,8 +315,8 @@ class FaultTrial {
 
   void break_threshold() {
     const std::int64_t i = place({matrix_.output.size() / n_, 1}, "thresholds");
-    using Changed = ChecksumGate::ChangedChecksum;
-    break_checks([&](const ChecksumGate& checksums, Random& draws) -> std::optional<Changed> {
+    using Changed = ChecksumDetector::ChangedChecksum;
+    break_checks([&](const ChecksumDetector& checksums, Random& draws) -> std::optional<Changed> {
       abft::Reading r = checksums.reading(i);
       const std::uint64_t before = encode(float32(), r.threshold);
       const auto after = fault::change_bits(spec_.change, float32(), before, draws);
@@ -330,7 +331,7 @@ class FaultTrial {
   const Cell& cell_;
   const FaultSpec& spec_;
   const Matrix& matrix_;
-  const std::vector<MatrixGate>& gates_;
+  const std::vector<MatrixDetector>& gates_;
   Random random_;
   std::int64_t n_;
   std::vector<AccumulatorChange> before_cast_;  // for a fault before the cast
@@ -340,7 +341,7 @@ class FaultTrial {
 }  // namespace
 
 Trial run_trial(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t number,
-                const Matrix& matrix, const std::vector<MatrixGate>& gates) {
+                const Matrix& matrix, const std::vector<MatrixDetector>& gates) {
   try {
     return FaultTrial(plan, cell, fault, number, matrix, gates).make();
   } catch (const std::invalid_argument& e) {
@@ -349,7 +350,7 @@ Trial run_trial(const Plan& plan, const Cell& cell, std::size_t fault, std::int6
 }
 
 void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t index,
-                const Matrix& matrix, const std::vector<MatrixGate>& gates, std::size_t s,
+                const Matrix& matrix, const std::vector<MatrixDetector>& gates, std::size_t s,
                 BlockTally& tally) {
   const FaultPlan& f = cell.faults[fault];
   MatrixTally& counts = tally.matrices.front();

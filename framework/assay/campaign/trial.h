@@ -23,11 +23,11 @@ struct Trial {
 // Makes trial `number` of the cell's fault and calls every detector. Throws std::invalid_argument,
 // which names the cell, if the fault cannot be injected into it.
 Trial run_trial(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t number,
-                const Matrix& matrix, const std::vector<MatrixGate>& gates);
+                const Matrix& matrix, const std::vector<MatrixDetector>& gates);
 
 // Runs the trials in this matrix. Adds their counts to series `s` of the tally.
 void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t index,
-                const Matrix& matrix, const std::vector<MatrixGate>& gates, std::size_t s,
+                const Matrix& matrix, const std::vector<MatrixDetector>& gates, std::size_t s,
                 BlockTally& tally);
 
 }  // namespace assay::campaign

@@ -37,7 +37,8 @@ Verdict ElementCheck::judge_alone(const TensorView& output, const TensorView& ex
     if (bound) verdict.bound = *bound;
     verdict.bound.standard = standard;
   } else {
-    if (benchmark) options.benchmark = benchmark->view();
+    if (reference_implementation)
+      options.reference_implementation = reference_implementation->view();
     if (element_bounds) options.element_bounds = element_bounds->view();
     if (error_weights) options.error_weights = error_weights->view();
     if (index_source != nullptr) {
@@ -62,7 +63,7 @@ namespace {
 
 // Returns options for a verdict of which only the outcome is used.
 JudgeOptions quickly(JudgeOptions options) {
-  options.metrics = options.patterns = options.miss_map = false;
+  options.metrics = options.patterns = options.mismatch_map = false;
   return options;
 }
 
@@ -237,7 +238,7 @@ void hold_against_machine(const Case& c, const Format& output, const Machine& ma
     }
     if (!right || &right->format() != &output) continue;
     const Verdict v = finite.judge(*right, golden, options);
-    if (v.outcome == Outcome::kFail || v.misses > 0) {
+    if (v.outcome == Outcome::kFail || v.mismatches > 0) {
       throw CaseError(c.name, formatted("right results of these operands, by {}, have others: {}",
                                         one->name, v.because));
     }
@@ -434,7 +435,7 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
   check_attribute_names(c);
   const bool is_no_case = c.name.empty() && c.op.empty() && c.inputs.empty();
   std::vector<ElementCheck> checks;
-  std::optional<Benchmark> benchmark;
+  std::optional<ReferenceImplementation> reference_implementation;
   BoundsByMachine known;
   const auto behind = [&] { return machine_behind(c, request, origin); };
   for (ChosenBound& chosen : choose_bounds(c, output, request.bounds, behind)) {
@@ -452,10 +453,11 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
       check.why_not = source.why_not;
       continue;
     }
-    if (check.bound->needs_benchmark()) {
-      if (!benchmark) benchmark = find_benchmark(c, request, origin);
-      check.benchmark = benchmark->output;
-      check.why_not = benchmark->why_not;
+    if (check.bound->needs_reference()) {
+      if (!reference_implementation)
+        reference_implementation = find_reference_implementation(c, request, origin);
+      check.reference_implementation = reference_implementation->output;
+      check.why_not = reference_implementation->why_not;
     }
     const bool own = check.bound->origin == kOperatorOrigin;
     if (own) {

@@ -32,7 +32,8 @@ struct ElementCheck {
   std::function<std::string(const TensorView& output)> explain;
   // Returns a note on an output that passed, or an empty string.
   std::function<std::string(const TensorView& output)> remark;
-  std::shared_ptr<const Tensor> benchmark;  // the output that dual-benchmark standards compare with
+  std::shared_ptr<const Tensor>
+      reference_implementation;  // the output that dual-benchmark standards compare with
   // For indices, the input that they point into (the case owns it), and the axis along which they
   // point.
   const Tensor* index_source = nullptr;

@@ -73,7 +73,7 @@ JudgeOptions judge_options(const GateRequest& request) {
   JudgeOptions options;
   options.metrics = request.metrics;
   options.patterns = request.patterns;
-  options.miss_map = request.miss_map;
+  options.mismatch_map = request.mismatch_map;
   options.worst = request.worst;
   options.threads = request.threads;
   return options;
@@ -84,7 +84,7 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
                                           const std::vector<ElementCheck>& checks,
                                           const std::optional<ChecksumOptions>& checksums,
                                           const Epilogue* epilogue, JudgeOptions options) {
-  options.metrics = options.patterns = options.miss_map = false;
+  options.metrics = options.patterns = options.mismatch_map = false;
   options.blindness = false;  // the clean output is known to have few enough blind elements
   const Tensor clean = copy_of(output);
   std::vector<MutationResult> results;
@@ -116,7 +116,7 @@ std::function<double(double)> golden_tolerance(const Case& c, const Format& outp
     if (chosen.bound && row_of(chosen.bound->rule).by_value) bounds.push_back(*chosen.bound);
   }
   if (bounds.empty()) {
-    if (const auto otherwise = standard_bound(kDefaultStandard, output)) bounds = {*otherwise};
+    if (const auto fallback = standard_bound(kDefaultStandard, output)) bounds = {*fallback};
   }
   if (bounds.empty()) return {};
   return [bounds, &output](double expected) {

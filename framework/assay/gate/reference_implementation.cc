@@ -8,11 +8,16 @@
 
 namespace assay {
 
-Benchmark find_benchmark(const Case& c, const GateRequest& request, const Origin& origin) {
+ReferenceImplementation find_reference_implementation(const Case& c, const GateRequest& request,
+                                                      const Origin& origin) {
   const std::string& judged = origin.producer;
-  const std::string& asked = request.benchmark;
+  const std::string& asked = request.reference_implementation;
   if (!asked.empty() && asked == judged) {
-    return {nullptr, formatted("benchmark '{}': an output is no benchmark of itself", asked)};
+    return {
+        nullptr,
+        formatted(
+            "reference implementation '{}': an output cannot be its own reference implementation",
+            asked)};
   }
   std::map<std::string, std::function<std::shared_ptr<const Tensor>()>> found;
   const auto may_serve = [&](const std::string& producer) {
@@ -33,10 +38,11 @@ Benchmark find_benchmark(const Case& c, const GateRequest& request, const Origin
   }
   if (found.size() == 1) return {found.begin()->second(), ""};
   if (!asked.empty()) {
-    return {nullptr, formatted("there is no recorded output of the benchmark '{}'", asked)};
+    return {nullptr,
+            formatted("there is no recorded output of the reference implementation '{}'", asked)};
   }
   if (found.empty()) {
-    return {nullptr, "the standard compares with a benchmark's output, and " +
+    return {nullptr, "the standard compares with a reference implementation's output, and " +
                          (judged.empty() ? "the case has none"
                                          : formatted("there is none but '{}'", judged))};
   }
@@ -44,9 +50,11 @@ Benchmark find_benchmark(const Case& c, const GateRequest& request, const Origin
   for (const auto& [producer, read] : found) producers.push_back(producer);
   return {
       nullptr,
-      formatted("the standard compares with a benchmark's output; choose one with --benchmark: {} "
-                "(in a matcher .benchmark(NAME), in CMake BENCHMARK NAME)",
-                joined(producers))};
+      formatted(
+          "the standard compares with a reference implementation's output; choose one with "
+          "--reference-implementation: {} "
+          "(in a matcher .reference_implementation(NAME), in CMake REFERENCE_IMPLEMENTATION NAME)",
+          joined(producers))};
 }
 
 }  // namespace assay

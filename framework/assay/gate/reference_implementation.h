@@ -9,13 +9,15 @@
 namespace assay {
 
 // The output, or the reason why there is no such output.
-struct Benchmark {
+struct ReferenceImplementation {
   std::shared_ptr<const Tensor> output;
   std::string why_not;
 };
 
 // Returns the recorded output of the producer that the request names. If it names no producer,
 // returns the only recorded output of a producer other than the judged output's.
-Benchmark find_benchmark(const Case& test_case, const GateRequest& request, const Origin& origin);
+ReferenceImplementation find_reference_implementation(const Case& test_case,
+                                                      const GateRequest& request,
+                                                      const Origin& origin);
 
 }  // namespace assay

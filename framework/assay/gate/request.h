@@ -29,17 +29,17 @@ struct GateRequest {
   const DotModel* model = nullptr;
   // The producer whose output dual-benchmark standards compare with. If it is empty, they use the
   // only recorded output of another producer than the judged one.
-  std::string benchmark = {};
+  std::string reference_implementation = {};
   // For a product or attention without a golden result, the sample of rows to draw. The gate
   // computes the golden results of these rows and judges only them. Checksums still check the whole
   // output.
   std::optional<RowSample> sample = {};
   bool mutate = false;  // try the mutations (fault/mutation.h) on an output that passes
   bool metrics = true;
-  bool patterns = true;   // after a failure, look for a change that would make the output pass
-  bool miss_map = false;  // count the mismatches by place
-  std::size_t worst = 5;  // number of elements listed in a verdict
-  int threads = 0;        // 0 means default_threads(); no result depends on it
+  bool patterns = true;       // after a failure, look for a change that would make the output pass
+  bool mismatch_map = false;  // count the mismatches by place
+  std::size_t worst = 5;      // number of elements listed in a verdict
+  int threads = 0;            // 0 means default_threads(); no result depends on it
 };
 
 // A recorded output that may serve as a reference implementation. It is read only if it does.

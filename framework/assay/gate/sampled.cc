@@ -28,9 +28,9 @@ void make_whole(const SampledRows& sampled, const SampledRowsReport& s, Verdict&
   const auto move = [&](std::int64_t& linear) {
     if (linear >= 0) linear = sampled.whole_position(linear);
   };
-  for (Miss& miss : v.worst) {
-    move(miss.linear);
-    miss.index = whole.multi_index(miss.linear);
+  for (Mismatch& mismatch : v.worst) {
+    move(mismatch.linear);
+    mismatch.index = whole.multi_index(mismatch.linear);
   }
   if (v.metrics) {
     move(v.metrics->max_abs_index);
@@ -92,7 +92,7 @@ std::vector<Verdict> judge_sampled(const Case& c, const TensorView& output,
   GateRequest of_these = request;
   of_these.sample.reset();
   of_these.checksums.reset();
-  of_these.mutate = of_these.miss_map = false;
+  of_these.mutate = of_these.mismatch_map = false;
   std::vector<Verdict> verdicts =
       gate_case(sampled.test_case, sampled.of_output(output), of_these, of_rows).verdicts;
   for (Verdict& v : verdicts) make_whole(sampled, *report.sample, v);

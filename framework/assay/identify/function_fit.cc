@@ -254,7 +254,7 @@ void add_candidates(const RecordedFunction& r, FunctionReport& report) {
 
 // -- Bounds ---------------------------------------------------------------------------------------
 
-void miss(FunctionBound& bound, std::size_t i) {
+void mismatch(FunctionBound& bound, std::size_t i) {
   if (bound.outside++ == 0) bound.first = static_cast<std::int64_t>(i);
 }
 
@@ -266,14 +266,14 @@ FunctionBound by_row(const RecordedFunction& r, const FunctionError& row) {
                                 row.text(), provenance_word(library.how))};
   for (std::size_t i = 0; i < r.x.size(); ++i) {
     if (std::isnan(r.exact[i]) || std::isnan(r.y[i])) {
-      if (std::isnan(r.exact[i]) != std::isnan(r.y[i])) miss(bound, i);
+      if (std::isnan(r.exact[i]) != std::isnan(r.y[i])) mismatch(bound, i);
       continue;
     }
     FunctionError::Range range = row.range(r.x[i], r.exact[i]);
     if (r.format().name != row.dtype) {
       range = {round_to(r.format(), range.low), round_to(r.format(), range.high)};
     }
-    if (!(range.low <= r.y[i] && r.y[i] <= range.high)) miss(bound, i);
+    if (!(range.low <= r.y[i] && r.y[i] <= range.high)) mismatch(bound, i);
   }
   return bound;
 }
@@ -290,7 +290,7 @@ std::optional<FunctionBound> by_formula(const RecordedFunction& r, const VectorM
       const double nearest = round_to(r.format(), r.exact[i]);
       const bool same = r.y[i] == nearest || (std::isnan(nearest) && std::isnan(r.y[i]));
       const double off = std::abs(r.y[i] - r.exact[i]);
-      if (!same && !(off <= t.atol + t.rtol * std::abs(r.exact[i]))) miss(bound, i);
+      if (!same && !(off <= t.atol + t.rtol * std::abs(r.exact[i]))) mismatch(bound, i);
     }
     return bound;
   } catch (const std::invalid_argument&) {

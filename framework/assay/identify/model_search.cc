@@ -250,7 +250,7 @@ std::vector<Candidate> at_both_ends(const Sums& s, const std::vector<Candidate>&
   return all;
 }
 
-std::vector<Candidate> rounded_otherwise(const Sums& s, const std::vector<Candidate>& models) {
+std::vector<Candidate> with_other_rounding(const Sums& s, const std::vector<Candidate>& models) {
   std::vector<Candidate> all;
   for (const Candidate& c : models) {
     for (const SpaceParameter& row : space_parameters()) {
@@ -356,7 +356,7 @@ SearchResult search(const Sums& s, Effort effort, int threads) {
   if (!search.has_fits()) search.try_divided(rows, every);
   if (!search.has_fits()) search.try_divided(at_both_ends(s, rare_rows), likely);
   if (!search.has_fits()) search.try_split(rows, rare_splits(s));
-  if (!search.has_fits()) search.try_divided(rounded_otherwise(s, rows), likely);
+  if (!search.has_fits()) search.try_divided(with_other_rounding(s, rows), likely);
   search.try_divided(small, {0});
   if (!search.has_fits()) search.try_divided(small, likely);
   if (!search.has_fits()) {
@@ -402,7 +402,7 @@ SearchResult search_among(const Sums& s, const std::vector<Candidate>& models, b
   search.try_split(search.affordable(search.without_fit(all), rare), rare);
   if (!search.has_fits() && models.size() <= kFew) {
     search.try_all(promoted_inside(s, models));
-    if (!search.has_fits()) search.try_divided(rounded_otherwise(s, models), likely);
+    if (!search.has_fits()) search.try_divided(with_other_rounding(s, models), likely);
   }
   if (search.has_fits()) search.try_other_divisions();
   return search.finish();

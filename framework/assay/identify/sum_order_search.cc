@@ -164,8 +164,8 @@ class Search {
   bool is_sum(const Row& row, double result) const { return round_to(output_, result) == row.sum; }
   bool gives(const SumOrderModel& model, const SumSchedule& schedule, const Row& row) const {
     std::vector<double> x(row.x, row.x + row.terms);
-    add_all(schedule.first(), *model.sums, x.data());
-    add_all(schedule.second(), *model.second, x.data());
+    add_all(schedule.first_stage(), *model.sums, x.data());
+    add_all(schedule.second_stage(), *model.second, x.data());
     return is_sum(row, x[0]);
   }
   // True if the model gives all rows from index `from` on.
@@ -246,14 +246,14 @@ class Search {
         (void)chosen(firsts.size(), [&](std::size_t i) {
           SumPlan plan{firsts[i], block, {}};
           std::vector<double> x(row.x, row.x + row.terms), block_sums, scratch;
-          add_all(SumSchedule(plan, row.terms).first(), *sums, x.data());
+          add_all(SumSchedule(plan, row.terms).first_stage(), *sums, x.data());
           for (std::int64_t at = 0; at < row.terms; at += block) {
             block_sums.push_back(x[static_cast<std::size_t>(at)]);
           }
           for (std::size_t j = 0; j < seconds.size(); ++j) {
             for (const Format* format : second_formats) {
               scratch = block_sums;
-              add_all(schedules[j].first(), *format, scratch.data());
+              add_all(schedules[j].first_stage(), *format, scratch.data());
               if (!is_sum(row, scratch[0])) continue;
               plan.second = seconds[j];
               const SumOrderModel model{plan, sums, format};

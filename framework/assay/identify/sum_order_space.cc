@@ -175,8 +175,8 @@ std::uint64_t sum_order_tree(const SumOrderModel& model, std::int64_t n) {
       }
     }
   };
-  add(schedule.first(), *model.sums);
-  add(schedule.second(), *model.second);
+  add(schedule.first_stage(), *model.sums);
+  add(schedule.second_stage(), *model.second);
   return n == 0 ? 0 : nodes[0];
 }
 

@@ -169,9 +169,9 @@ bool Bound::is_plain() const {
   return rule == Rule::kTolerance && small_value == 0 && or_ulps == 0 && !as_published;
 }
 
-bool Bound::needs_benchmark() const {
+bool Bound::needs_reference() const {
   return std::any_of(limits.begin(), limits.end(),
-                     [](const Limit& l) { return l.needs_benchmark(); });
+                     [](const Limit& l) { return l.needs_reference(); });
 }
 
 std::int64_t Bound::forgiven(std::int64_t elements) const {

@@ -77,7 +77,7 @@ struct Bound {
   // True if the bound is only atol + rtol |expected|, which the vector kernel and required_rtol
   // require.
   bool is_plain() const;
-  bool needs_benchmark() const;
+  bool needs_reference() const;
   std::int64_t forgiven(std::int64_t elements) const;
 };
 

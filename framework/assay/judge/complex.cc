@@ -164,10 +164,10 @@ class ComplexJudge {
   void judge_element(ElementFindings& found, std::int64_t position, const Complex& a,
                      const Complex& e, const Complex& raw) const {
     const Finding finding = judge(position, a, e);
-    found.misses_of_zeros += finding.missed_by_zero ? 1 : 0;
+    found.mismatches_of_zeros += finding.missed_by_zero ? 1 : 0;
     found.nonzero += finding.nonzero ? 1 : 0;
     found.blind += finding.nonzero && !finding.missed_by_zero ? 1 : 0;
-    found.zeros_would_miss |= finding.missed_by_zero_for_good;
+    found.zeros_would_mismatch |= finding.missed_by_zero_for_good;
     found.expected_nans += finding.expects_nan ? 1 : 0;
     if (!finding.missed) {
       found.equal_nans += finding.expects_nan && a.is_nan() ? 1 : 0;
@@ -178,23 +178,23 @@ class ComplexJudge {
     }
     found.within_one_ulp = false;  // complex numbers have no order
     found.unmeetable += is_unmeetable(finding, a, raw) ? 1 : 0;
-    Miss miss;
-    miss.linear = offset_ + position;
-    miss.error = finding.error;
-    miss.bound = finding.bound;
-    found.count_miss(miss, finding.special);
-    if (!found.lists(miss, listed_)) return;
-    Miss::Part imaginary;
+    Mismatch mismatch;
+    mismatch.linear = offset_ + position;
+    mismatch.error = finding.error;
+    mismatch.bound = finding.bound;
+    found.count_mismatch(mismatch, finding.special);
+    if (!found.lists(mismatch, listed_)) return;
+    Mismatch::Part imaginary;
     const auto fill = [&](auto& to, std::int64_t at, double of_a, double of_e) {
       to.actual = of_a;
       to.expected = of_e;
       to.actual_bits = actual_.bits_at(at);
       to.expected_bits = expected_bits(part_, expected_, at, of_e);
     };
-    fill(miss, 2 * position, a.real, e.real);
+    fill(mismatch, 2 * position, a.real, e.real);
     fill(imaginary, 2 * position + 1, a.imaginary, e.imaginary);
-    miss.imaginary = imaginary;
-    found.list(std::move(miss), listed_);
+    mismatch.imaginary = imaginary;
+    found.list(std::move(mismatch), listed_);
   }
 
   const TensorView actual_, expected_;  // their parts
@@ -245,7 +245,7 @@ ElementFindings judge_complex(const TensorView& actual, const TensorView& expect
   const ComplexJudge judge(actual, expected, bound, options, offset);
   ElementFindings found;
   if (metrics) found.metrics.emplace(*actual.format, bound);
-  if (options.miss_map) found.miss_map.emplace(actual.shape);
+  if (options.mismatch_map) found.mismatch_map.emplace(actual.shape);
   for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
     judge.judge_block(found, first, std::min(kMetricsBlock, end - first));
   }

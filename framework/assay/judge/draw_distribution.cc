@@ -40,12 +40,12 @@ struct Drawn {
 
   // Records that element i cannot be a draw. `wanted` is the value that it should have, or NaN if
   // there is no single such value.
-  void miss(std::int64_t i, double value, double wanted) {
-    ++verdict.misses;
-    if (!std::isfinite(value)) ++verdict.special_misses;
+  void mismatch(std::int64_t i, double value, double wanted) {
+    ++verdict.mismatches;
+    if (!std::isfinite(value)) ++verdict.special_mismatches;
     if (!first_impossible) first_impossible = i;
     if (verdict.worst.size() >= options.worst || std::isnan(wanted)) return;
-    Miss m;
+    Mismatch m;
     m.linear = i;
     std::int64_t rest = i;
     m.index.resize(actual.shape.size());
@@ -112,7 +112,7 @@ void look_at_continuous(Drawn& d, double scale, const Support& support, const Fu
   for (std::int64_t i = 0; i < d.size(); ++i) {
     const double x = d.actual.value_at(i);
     if (!support.holds(*d.actual.format, x)) {
-      d.miss(i, x, kNan);
+      d.mismatch(i, x, kNan);
       continue;
     }
     const double open = slack.of(x);
@@ -261,7 +261,7 @@ void look_at_bernoulli(Drawn& d) {
   look_at_two(d, d.get("p"), "ones", [&](std::int64_t i) -> std::optional<bool> {
     const double x = d.actual.value_at(i);
     if (x != 0 && x != 1) {
-      d.miss(i, x, kNan);
+      d.mismatch(i, x, kNan);
       return std::nullopt;
     }
     return x == 1;
@@ -290,7 +290,7 @@ void look_at_dropout(Drawn& d) {
     const bool kept = std::abs(x - e) <= slack;
     if (kept && x == 0) return std::nullopt;  // a dropped value looks like one rounded to 0
     if (!kept && x != 0) {
-      d.miss(i, x, e);
+      d.mismatch(i, x, e);
       return std::nullopt;
     }
     if (!(std::abs(e) > slack)) return std::nullopt;
@@ -317,7 +317,7 @@ void look_at_integers(Drawn& d) {
   for (std::int64_t i = 0; i < d.size(); ++i) {
     const double x = d.actual.value_at(i);
     if (!(x >= low && x <= high) || x != std::floor(x)) {
-      d.miss(i, x, kNan);
+      d.mismatch(i, x, kNan);
       continue;
     }
     draws.low.push_back((x - low) / values);
@@ -393,7 +393,7 @@ void look_at_categorical(Drawn& d) {
     const bool whole = x >= 0 && x < static_cast<double>(classes) && x == std::floor(x);
     const std::size_t drawn = whole ? static_cast<std::size_t>(x) : 0;
     if (!whole || row[drawn] == 0) {
-      d.miss(i, x, kNan);
+      d.mismatch(i, x, kNan);
       continue;
     }
     double before = 0, squares = 0, cube = 0;
@@ -512,7 +512,7 @@ std::string LawSpec::text() const {
   std::string text(law->name);
   for (std::size_t i = 0; i < law->parameters.size(); ++i) {
     const LawParameter& p = law->parameters[i];
-    if (!values[i] || (p.low == 0 && p.whole && p.otherwise == values[i])) continue;
+    if (!values[i] || (p.low == 0 && p.whole && p.default_value == values[i])) continue;
     text += formatted(",{}={}", p.name, number_text(*values[i]));
   }
   if (delta != LawSpec{}.delta) text += formatted(",delta={}", number_text(delta));
@@ -532,7 +532,7 @@ LawSpec parse_law(std::string_view text) {
   std::vector<std::string> keys;
   for (const LawParameter& p : row->parameters) {
     keys.emplace_back(p.name);
-    made.values.push_back(p.otherwise);
+    made.values.push_back(p.default_value);
   }
   keys.emplace_back("delta");
   spec.check_keys(row->name, keys);
@@ -603,14 +603,14 @@ Verdict judge_distribution(const TensorView& actual, const TensorView& expected,
   Drawn drawn{actual, expected, spec, options, verdict};
   drawn.draws.shape = actual.shape;
   spec.law->look(drawn);
-  if (verdict.misses > 0) {
+  if (verdict.mismatches > 0) {
     verdict.worst_ratio = HUGE_VAL;
     const std::int64_t first = *drawn.first_impossible;
     return settled(
         Outcome::kFail,
         formatted(
             "{} of {} elements cannot be draws of {}: they are {}; the first is element {}, {}",
-            grouped(verdict.misses), grouped(verdict.sites), spec.text(), drawn.impossible,
+            grouped(verdict.mismatches), grouped(verdict.sites), spec.text(), drawn.impossible,
             grouped(first), short_number(actual.value_at(first), 9)));
   }
   if (!drawn.why_not.empty()) return settled(Outcome::kNotComparable, drawn.why_not);

@@ -21,9 +21,9 @@ struct LawSpec;
 
 struct LawParameter {
   std::string_view name;
-  std::optional<double> otherwise;  // the default, or empty if the parameter must be given
-  double low, high;                 // the range of its values
-  bool open = false;                // the ends of the range are excluded
+  std::optional<double> default_value;  // empty if the parameter must be given
+  double low, high;                     // the range of its values
+  bool open = false;                    // the ends of the range are excluded
   bool whole = false;
   std::string_view meaning = {};
 };

@@ -62,7 +62,7 @@ class ElementJudge {
   ElementFindings run(std::int64_t begin, std::int64_t end) const {
     ElementFindings found;
     if (wanted_.parts != 0) found.metrics.emplace(out_, bound_, wanted_);
-    if (options_.miss_map) found.miss_map.emplace(actual_.shape);
+    if (options_.mismatch_map) found.mismatch_map.emplace(actual_.shape);
     if (as_floats_) {
       double worst = 0;
       const std::int64_t stretch = float32_ ? kStretchInPlace : kStretch;
@@ -131,7 +131,7 @@ class ElementJudge {
     if (direct) {
       const auto* fe = floats_in_place(expected_) + first;
       metrics->add(floats_in_place(actual_) + first, fe, n, offset_ + first);
-      if (blocks_ == Blocks::kPlain && !metrics->may_miss()) {
+      if (blocks_ == Blocks::kPlain && !metrics->may_mismatch()) {
         all_close(found, first, fe, fe, n);
         return;
       }
@@ -163,7 +163,7 @@ class ElementJudge {
       });
       if (limits_alone_ && !met_special) return;
     }
-    if (no_float_misses(found, first, a, e, n, worst)) return;
+    if (no_float_mismatches(found, first, a, e, n, worst)) return;
     for_blocks([&](std::int64_t at, std::size_t block) {
       judge_doubles(found, first + at, block, nullptr, false);
     });
@@ -194,13 +194,13 @@ class ElementJudge {
       if (limits_alone_ && !metrics->met_special()) return;
     }
     const double* judged = rounds_ ? e : raw;
-    if (none_misses(found, first, a, judged, n)) return;
+    if (none_mismatches(found, first, a, judged, n)) return;
     // Some elements are mismatches. Judge each element, but only in strips that have a mismatch.
     constexpr std::size_t kStrip = 16;
     for (std::size_t begin = 0; begin < n; begin += kStrip) {
       const std::size_t end = std::min(n, begin + kStrip);
-      if (none_misses(found, first + static_cast<std::int64_t>(begin), a + begin, judged + begin,
-                      end - begin)) {
+      if (none_mismatches(found, first + static_cast<std::int64_t>(begin), a + begin,
+                          judged + begin, end - begin)) {
         continue;
       }
       for (std::size_t i = begin; i < end; ++i) {
@@ -212,8 +212,8 @@ class ElementJudge {
   // True if the kernels find no mismatch among the n elements from `first` on. Then it also counts
   // the mismatches that zeros would have, and records the ratios of errors to bounds. The kernels
   // count NaN and infinity as mismatches.
-  bool none_misses(ElementFindings& found, std::int64_t first, const double* a, const double* e,
-                   std::size_t n) const {
+  bool none_mismatches(ElementFindings& found, std::int64_t first, const double* a, const double* e,
+                       std::size_t n) const {
     switch (blocks_) {
       case Blocks::kNone:
         return false;
@@ -261,8 +261,8 @@ class ElementJudge {
   }
 
   // Does the same as none_misses() for float32 values.
-  bool no_float_misses(ElementFindings& found, std::int64_t first, const float* a, const float* e,
-                       std::size_t n, double& worst) const {
+  bool no_float_mismatches(ElementFindings& found, std::int64_t first, const float* a,
+                           const float* e, std::size_t n, double& worst) const {
     const auto met = [&](const auto& c, double worst_of_these) {
       if (!count(found, first, e, n, c)) return false;
       worst = worst_of_these;
@@ -302,7 +302,7 @@ class ElementJudge {
   template <typename T>
   bool count(ElementFindings& found, std::int64_t first, const T* e, std::size_t n,
              const simd::Comparison& c) const {
-    if (c.misses > 0) return false;
+    if (c.mismatches > 0) return false;
     std::int64_t zeros = c.zero, zeros_within = c.zero_within;
     // The kernel compares with 0 itself. An expected value that rounds to 0 must not count as
     // blind.
@@ -310,9 +310,9 @@ class ElementJudge {
       const double value = e[i];
       if (value == 0 || std::abs(value) > vanishing_) continue;
       ++zeros;
-      if (zero_misses(first + static_cast<std::int64_t>(i), value)) ++zeros_within;
+      if (zero_mismatches(first + static_cast<std::int64_t>(i), value)) ++zeros_within;
     }
-    found.misses_of_zeros += static_cast<std::int64_t>(n) - c.zero_within;
+    found.mismatches_of_zeros += static_cast<std::int64_t>(n) - c.zero_within;
     found.nonzero += static_cast<std::int64_t>(n) - zeros;
     found.blind += zeros_within - zeros;
     return true;
@@ -356,12 +356,12 @@ class ElementJudge {
   bool all_equal(ElementFindings& found, const T* a, const T* e, std::size_t n) const {
     if (std::memcmp(a, e, n * sizeof(T)) != 0) return false;
     simd::Comparison c = near(a, e, n, 0);
-    if (c.misses > 0) return false;
+    if (c.mismatches > 0) return false;
     if (c.zero > 0) {
       // If -0 is expected, 0 is a mismatch.
       c.zero_within = std::count_if(e, e + n, [](T x) { return x == 0 && !std::signbit(x); });
     }
-    found.misses_of_zeros += static_cast<std::int64_t>(n) - c.zero_within;
+    found.mismatches_of_zeros += static_cast<std::int64_t>(n) - c.zero_within;
     found.nonzero += static_cast<std::int64_t>(n) - c.zero;
     return true;
   }
@@ -399,10 +399,10 @@ class ElementJudge {
                      double raw) const {
     const Finding finding =
         integers_ ? judge_integer(position, a, raw) : judge_float(position, a, e, raw);
-    found.misses_of_zeros += finding.missed_by_zero ? 1 : 0;
+    found.mismatches_of_zeros += finding.missed_by_zero ? 1 : 0;
     found.nonzero += finding.nonzero ? 1 : 0;
     found.blind += finding.nonzero && !finding.missed_by_zero ? 1 : 0;
-    found.zeros_would_miss |= finding.missed_by_zero_for_good;
+    found.zeros_would_mismatch |= finding.missed_by_zero_for_good;
     found.expected_nans += finding.expects_nan ? 1 : 0;
     if (!finding.missed) {
       found.equal_nans += finding.expects_nan && std::isnan(a) ? 1 : 0;
@@ -420,23 +420,23 @@ class ElementJudge {
         ++found.unmeetable;
       }
     }
-    Miss miss;
-    miss.linear = offset_ + position;
-    miss.error = finding.error;
-    miss.bound = finding.bound;
-    found.count_miss(miss, finding.special);
-    if (!found.lists(miss, options_.worst)) return;
-    miss.actual = a;
-    miss.expected = integers_ ? raw : e;
-    miss.actual_bits = actual_.bits_at(position);
-    miss.expected_bits = expected_bits(out_, expected_, position, e);
+    Mismatch mismatch;
+    mismatch.linear = offset_ + position;
+    mismatch.error = finding.error;
+    mismatch.bound = finding.bound;
+    found.count_mismatch(mismatch, finding.special);
+    if (!found.lists(mismatch, options_.worst)) return;
+    mismatch.actual = a;
+    mismatch.expected = integers_ ? raw : e;
+    mismatch.actual_bits = actual_.bits_at(position);
+    mismatch.expected_bits = expected_bits(out_, expected_, position, e);
     if (const auto whole = expected_integer(out_, expected_, position, raw)) {
-      miss.ulps = integer_distance(integer_at(actual_, position), *whole);
-      miss.expected_is_beyond = !holds_integer(out_, *whole);
+      mismatch.ulps = integer_distance(integer_at(actual_, position), *whole);
+      mismatch.expected_is_beyond = !holds_integer(out_, *whole);
     } else if (!std::isnan(a) && !std::isnan(e)) {
-      miss.ulps = ulp_distance(out_, miss.actual_bits, miss.expected_bits);
+      mismatch.ulps = ulp_distance(out_, mismatch.actual_bits, mismatch.expected_bits);
     }
-    found.list(std::move(miss), options_.worst);
+    found.list(std::move(mismatch), options_.worst);
   }
 
   bool is_within_one_ulp(const Finding& finding, std::int64_t position, double e) const {
@@ -523,7 +523,7 @@ class ElementJudge {
       finding.error = std::abs(a - e);
     }
     finding.nonzero = std::isfinite(e) && std::abs(e) > vanishing_;
-    if (std::isfinite(e)) finding.missed_by_zero = zero_misses(position, e);
+    if (std::isfinite(e)) finding.missed_by_zero = zero_mismatches(position, e);
     if (finding.special && !(of_exact_ && saturates && !std::isnan(a) && !std::isnan(e))) {
       if (std::isnan(e) && bound_.nan_accepts) {
         finding.error = 0;
@@ -558,7 +558,7 @@ class ElementJudge {
   }
 
   // True if 0 would be a mismatch for this finite expected value.
-  bool zero_misses(std::int64_t position, double e) const {
+  bool zero_mismatches(std::int64_t position, double e) const {
     if (std::abs(e) > max_finite(out_)) return true;  // counts as infinity for saturating hardware
     if (bound_.rule == Rule::kUlps) {
       return !ulps_ok(0, expected_bits(out_, expected_, position, e));

@@ -8,14 +8,15 @@
 
 namespace assay {
 
-double ratio_of(const Miss& miss) {
-  return std::isfinite(miss.error) && miss.bound > 0 ? miss.error / miss.bound : kInfinity;
+double ratio_of(const Mismatch& mismatch) {
+  return std::isfinite(mismatch.error) && mismatch.bound > 0 ? mismatch.error / mismatch.bound
+                                                             : kInfinity;
 }
 
-bool worse_miss(const Miss& a, const Miss& b) {
+bool worse_mismatch(const Mismatch& a, const Mismatch& b) {
   const double ra = ratio_of(a), rb = ratio_of(b);
   if (ra != rb) return ra > rb;
-  const auto size = [](const Miss& m) { return std::isfinite(m.error) ? m.error : kInfinity; };
+  const auto size = [](const Mismatch& m) { return std::isfinite(m.error) ? m.error : kInfinity; };
   if (size(a) != size(b)) return size(a) > size(b);
   return a.linear < b.linear;
 }

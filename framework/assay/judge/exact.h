@@ -13,9 +13,9 @@ namespace assay {
 
 // Returns error / bound of a mismatch. The ratio is infinite if the bound is 0 or a value is NaN or
 // infinite.
-double ratio_of(const Miss& miss);
+double ratio_of(const Mismatch& mismatch);
 // Orders mismatches by ratio, then by error. If both are equal, the earlier mismatch is worse.
-bool worse_miss(const Miss& a, const Miss& b);
+bool worse_mismatch(const Mismatch& a, const Mismatch& b);
 
 // Returns the value of an element of an integer format.
 __int128 integer_at(const TensorView& view, std::int64_t position);

@@ -20,7 +20,7 @@ namespace {
 // mismatches are added. A change is first tried on kFirst mismatches, and then on kTried mismatches
 // and kRight elements that are right.
 constexpr std::int64_t kLooked = std::int64_t{1} << 20;
-constexpr std::size_t kMissesLooked = 65536, kFirst = 256, kTried = 4096, kRight = 1024;
+constexpr std::size_t kMismatchesLooked = 65536, kFirst = 256, kTried = 4096, kRight = 1024;
 
 // A copy of the elements at these positions.
 Tensor gathered(const TensorView& view, const Positions& positions) {
@@ -45,14 +45,14 @@ ElementSample::ElementSample(const TensorView& expected, const JudgeOptions& opt
                              const Bound& bound, Positions positions)
     : positions_(std::move(positions)), expected_(gathered(expected, positions_)) {
   if (bound.rule == Rule::kGiven) bounds_ = gathered(*options.element_bounds, positions_);
-  if (bound.needs_benchmark()) benchmark_ = gathered(*options.benchmark, positions_);
+  if (bound.needs_reference()) reference_ = gathered(*options.reference_implementation, positions_);
   // A sum over a sample is not the limited sum.
   const bool all = static_cast<std::int64_t>(positions_.size()) == expected.size();
   if (all && options.error_weights) weights_ = gathered(*options.error_weights, positions_);
 }
 
-std::vector<std::int64_t> ElementSample::misses(const Tensor& output, const Bound& bound,
-                                                std::vector<Miss>* worst) const {
+std::vector<std::int64_t> ElementSample::mismatches(const Tensor& output, const Bound& bound,
+                                                    std::vector<Mismatch>* worst) const {
   // Small enough that the positions of all mismatches are kept.
   constexpr std::int64_t kPiece = 65536;
   std::vector<std::int64_t> places;
@@ -71,12 +71,13 @@ std::vector<std::int64_t> ElementSample::misses(const Tensor& output, const Boun
 
 bool ElementSample::meets_limits(const Tensor& output, const Bound& bound) const {
   if (bound.limits.empty()) return true;
-  const std::optional<TensorView> benchmark =
-      benchmark_ ? std::optional(benchmark_->view()) : std::nullopt;
+  const std::optional<TensorView> reference_implementation =
+      reference_ ? std::optional(reference_->view()) : std::nullopt;
   const std::optional<TensorView> weights =
       weights_ ? std::optional(weights_->view()) : std::nullopt;
   const StatisticsResult result = judge_statistics(
-      output, expected_, benchmark ? &*benchmark : nullptr, bound.round_expected, bound.limits,
+      output, expected_, reference_implementation ? &*reference_implementation : nullptr,
+      bound.round_expected, bound.limits,
       {.trivial = false,
        .blindness = false,
        .threads = 1,
@@ -86,35 +87,36 @@ bool ElementSample::meets_limits(const Tensor& output, const Bound& bound) const
 
 FailedElements::FailedElements(const TensorView& actual, const TensorView& expected,
                                const JudgeOptions& options, const Verdict& verdict,
-                               const Positions& misses)
+                               const Positions& mismatches)
     : actual_(actual),
       expected_(expected),
       verdict_(verdict),
       out_(*actual.format),
       bits_(actual_),
-      by_limits_(verdict.misses <= verdict.forgiven || verdict.bound.rule == Rule::kStatistics),
+      by_limits_(verdict.mismatches <= verdict.forgiven || verdict.bound.rule == Rule::kStatistics),
       bound_(verdict.bound),
-      looked_(expected, options, verdict.bound, looked_at(misses)) {
+      looked_(expected, options, verdict.bound, looked_at(mismatches)) {
   if (by_limits_) bound_ = far_off();
-  const bool known = !by_limits_ && static_cast<std::int64_t>(misses.size()) == verdict.misses;
+  const bool known =
+      !by_limits_ && static_cast<std::int64_t>(mismatches.size()) == verdict.mismatches;
   if (known && looks_at_all()) {
-    misses_ = misses;
+    mismatches_ = mismatches;
   } else {
-    for (const std::int64_t place : looked_.misses(unchanged(looked_), bound_)) {
-      misses_.push_back(looked_.positions()[at(place)]);
+    for (const std::int64_t place : looked_.mismatches(unchanged(looked_), bound_)) {
+      mismatches_.push_back(looked_.positions()[at(place)]);
     }
   }
   Positions right;
   for (const std::int64_t p : evenly(looked_.positions(), 4 * kRight)) {
-    if (!is_miss(p)) right.push_back(p);
+    if (!is_mismatch(p)) right.push_back(p);
   }
-  first_.emplace(expected_, options, bound_, evenly(misses_, kFirst));
-  tried_.emplace(expected_, options, bound_, evenly(misses_, kTried));
+  first_.emplace(expected_, options, bound_, evenly(mismatches_, kFirst));
+  tried_.emplace(expected_, options, bound_, evenly(mismatches_, kTried));
   right_.emplace(expected_, options, bound_, evenly(right, kRight));
 }
 
 // Returns all positions, or kLooked evenly spread ones and the known mismatches.
-Positions FailedElements::looked_at(const Positions& misses) const {
+Positions FailedElements::looked_at(const Positions& mismatches) const {
   const std::int64_t size = actual_.size();
   Positions positions(at(std::min(size, kLooked)));
   for (std::size_t i = 0; i < positions.size(); ++i) {
@@ -123,7 +125,7 @@ Positions FailedElements::looked_at(const Positions& misses) const {
                        : static_cast<std::int64_t>(static_cast<__int128>(i) * size / kLooked);
   }
   if (size <= kLooked) return positions;
-  const Positions known = evenly(misses, kMissesLooked);
+  const Positions known = evenly(mismatches, kMismatchesLooked);
   Positions all;
   std::set_union(positions.begin(), positions.end(), known.begin(), known.end(),
                  std::back_inserter(all));
@@ -149,8 +151,8 @@ Bound FailedElements::far_off() const {
   return bound;
 }
 
-bool FailedElements::is_miss(std::int64_t position) const {
-  return std::binary_search(misses_.begin(), misses_.end(), position);
+bool FailedElements::is_mismatch(std::int64_t position) const {
+  return std::binary_search(mismatches_.begin(), mismatches_.end(), position);
 }
 
 Tensor FailedElements::unchanged(const ElementSample& sample) const {
@@ -176,17 +178,18 @@ bool FailedElements::beats_chance(std::size_t passes, double chance) {
   return static_cast<double>(passes) * std::log(chance) <= std::log(1e-3);
 }
 
-std::string FailedElements::misses_text() const {
-  const std::string_view word = by_limits_ ? "elements that are far off" : "misses";
-  return formatted("{} {}{}", grouped(static_cast<std::int64_t>(misses_.size())),
-                   misses_.size() == 1 && !by_limits_ ? "miss" : word,
+std::string FailedElements::mismatches_text() const {
+  const std::string_view word = by_limits_ ? "elements that are far off" : "mismatches";
+  return formatted("{} {}{}", grouped(static_cast<std::int64_t>(mismatches_.size())),
+                   mismatches_.size() == 1 && !by_limits_ ? "mismatch" : word,
                    looks_at_all() ? ""
                                   : formatted(" among {} elements that were looked at",
                                               grouped(static_cast<std::int64_t>(looked_.size()))));
 }
 
 std::string FailedElements::explains(std::size_t passes) const {
-  return formatted("explains {} of {}", grouped(static_cast<std::int64_t>(passes)), misses_text());
+  return formatted("explains {} of {}", grouped(static_cast<std::int64_t>(passes)),
+                   mismatches_text());
 }
 
 std::string FailedElements::whole_lines(const Positions& positions) const {

@@ -57,11 +57,11 @@ class ElementSample {
 
   // Returns the places in the sample at which such an output has mismatches. Fills `worst`, if it
   // is not null, with the worst of them.
-  std::vector<std::int64_t> misses(const Tensor& output, const Bound& bound,
-                                   std::vector<Miss>* worst = nullptr) const;
+  std::vector<std::int64_t> mismatches(const Tensor& output, const Bound& bound,
+                                       std::vector<Mismatch>* worst = nullptr) const;
   // Returns how many elements pass.
   std::size_t passes(const Tensor& output, const Bound& bound) const {
-    return size() - misses(output, bound).size();
+    return size() - mismatches(output, bound).size();
   }
   // True if the output meets the bound's limits.
   bool meets_limits(const Tensor& output, const Bound& bound) const;
@@ -69,7 +69,7 @@ class ElementSample {
  private:
   Positions positions_;
   Tensor expected_;
-  std::optional<Tensor> bounds_, benchmark_, weights_;
+  std::optional<Tensor> bounds_, reference_, weights_;
 };
 
 // One failed output with the elements that are examined: all of them, or 2^20 evenly spread ones
@@ -80,7 +80,7 @@ class FailedElements {
   static constexpr std::size_t kFewest = 4;
 
   FailedElements(const TensorView& actual, const TensorView& expected, const JudgeOptions& options,
-                 const Verdict& verdict, const Positions& misses);
+                 const Verdict& verdict, const Positions& mismatches);
 
   const TensorView& actual() const { return actual_; }
   const TensorView& expected() const { return expected_; }
@@ -95,7 +95,7 @@ class FailedElements {
   const Bound& bound() const { return bound_; }
   const ElementBits& bits() const { return bits_; }
   // The mismatches among the examined elements, in order.
-  const Positions& misses() const { return misses_; }
+  const Positions& mismatches() const { return mismatches_; }
   const ElementSample& looked() const { return looked_; }
   // first() has at most 256 mismatches, tried() at most 4 096, and right() has at most 1 024
   // elements that are right.
@@ -104,7 +104,7 @@ class FailedElements {
   const ElementSample& right() const { return *right_; }
 
   bool looks_at_all() const { return static_cast<std::int64_t>(looked_.size()) == actual_.size(); }
-  bool is_miss(std::int64_t position) const;
+  bool is_mismatch(std::int64_t position) const;
   Tensor unchanged(const ElementSample& sample) const;
   double value(std::int64_t position) const { return decode(out_, bits_[position]); }
   // The expected element in the output's format, rounded if it has more precision.
@@ -119,9 +119,9 @@ class FailedElements {
   // `chance`, then `passes` mismatches all pass with a probability of at most 0.001.
   static bool beats_chance(std::size_t passes, double chance);
 
-  // Returns `"2 304 misses"` or `"1 miss among 1 048 576 elements that were looked at"`.
-  std::string misses_text() const;
-  // Returns `"explains 5 of 5 misses"`.
+  // Returns `"2 304 mismatches"` or `"1 mismatch among 1 048 576 elements that were looked at"`.
+  std::string mismatches_text() const;
+  // Returns `"explains 5 of 5 mismatches"`.
   std::string explains(std::size_t passes) const;
   // Returns the whole rows or columns that hold nearly all of the positions, such as "rows 3 and
   // 9", "columns 2 to 5" or "rows 3, 9, 10 and 4 others". Returns an empty string if most elements
@@ -129,7 +129,7 @@ class FailedElements {
   std::string whole_lines(const Positions& positions) const;
 
  private:
-  Positions looked_at(const Positions& misses) const;
+  Positions looked_at(const Positions& mismatches) const;
   Bound far_off() const;
 
   const TensorView& actual_;
@@ -140,7 +140,7 @@ class FailedElements {
   const bool by_limits_;
   Bound bound_;
   const ElementSample looked_;
-  Positions misses_;
+  Positions mismatches_;
   std::optional<ElementSample> first_, tried_, right_;
 };
 

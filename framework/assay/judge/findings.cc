@@ -39,7 +39,7 @@ std::string one_ulp_words(const Verdict& verdict, const ElementFindings& found) 
   // rounding.
   if (!found.within_one_ulp || bound.by_chance || row_of(bound.rule).by_codes) return "";
   return formatted("; {} within one {} ulp: the bound asks for less than that",
-                   verdict.misses == 1 ? "it is" : "all of them are", verdict.format->name);
+                   verdict.mismatches == 1 ? "it is" : "all of them are", verdict.format->name);
 }
 
 // Sets the number of blind elements. The rule for elements gives one number, to which the budget is
@@ -59,9 +59,10 @@ void set_blind(Verdict& verdict, const ElementFindings& found,
   }
 }
 
-std::string difference_words(const Bound& bound, std::int64_t misses) {
-  std::string verb = misses == 1 ? "differs" : "differ";
-  if (bound.rule == Rule::kBits) return verb + (misses == 1 ? " in its bits" : " in their bits");
+std::string difference_words(const Bound& bound, std::int64_t mismatches) {
+  std::string verb = mismatches == 1 ? "differs" : "differ";
+  if (bound.rule == Rule::kBits)
+    return verb + (mismatches == 1 ? " in its bits" : " in their bits");
   if (bound.rule == Rule::kStatistics) return verb + " as NaN and infinity do";
   if (bound.by_chance) return formatted("{} by more than the expected error", verb);
   if (bound.is_plain() && bound.rtol == 0 && bound.atol == 0) return verb;
@@ -70,39 +71,39 @@ std::string difference_words(const Bound& bound, std::int64_t misses) {
 
 }  // namespace
 
-void ElementFindings::count_miss(const Miss& miss, bool is_special) {
-  if (miss_map) miss_map->add(miss.linear);
-  ++misses;
-  special_misses += is_special ? 1 : 0;
-  if (positions.size() < kPositionsOfPart) positions.push_back(miss.linear);
-  worst_ratio = std::max(worst_ratio, ratio_of(miss));
+void ElementFindings::count_mismatch(const Mismatch& mismatch, bool is_special) {
+  if (mismatch_map) mismatch_map->add(mismatch.linear);
+  ++mismatches;
+  special_mismatches += is_special ? 1 : 0;
+  if (positions.size() < kPositionsOfPart) positions.push_back(mismatch.linear);
+  worst_ratio = std::max(worst_ratio, ratio_of(mismatch));
 }
 
-bool ElementFindings::lists(const Miss& miss, std::size_t listed) const {
-  return worst.size() < listed || (!worst.empty() && worse_miss(miss, worst.back()));
+bool ElementFindings::lists(const Mismatch& mismatch, std::size_t listed) const {
+  return worst.size() < listed || (!worst.empty() && worse_mismatch(mismatch, worst.back()));
 }
 
-void ElementFindings::list(Miss miss, std::size_t listed) {
-  const auto place = std::upper_bound(worst.begin(), worst.end(), miss, worse_miss);
-  worst.insert(place, std::move(miss));
+void ElementFindings::list(Mismatch mismatch, std::size_t listed) {
+  const auto place = std::upper_bound(worst.begin(), worst.end(), mismatch, worse_mismatch);
+  worst.insert(place, std::move(mismatch));
   if (worst.size() > listed) worst.pop_back();
 }
 
 void ElementFindings::merge(ElementFindings later, std::size_t listed) {
-  misses += later.misses;
-  special_misses += later.special_misses;
+  mismatches += later.mismatches;
+  special_mismatches += later.special_mismatches;
   unmeetable += later.unmeetable;
   worst_ratio = std::max(worst_ratio, later.worst_ratio);
   within_one_ulp &= later.within_one_ulp;
-  zeros_would_miss |= later.zeros_would_miss;
-  misses_of_zeros += later.misses_of_zeros;
+  zeros_would_mismatch |= later.zeros_would_mismatch;
+  mismatches_of_zeros += later.mismatches_of_zeros;
   nonzero += later.nonzero;
   blind += later.blind;
   expected_nans += later.expected_nans;
   equal_nans += later.equal_nans;
   worst.insert(worst.end(), std::make_move_iterator(later.worst.begin()),
                std::make_move_iterator(later.worst.end()));
-  std::stable_sort(worst.begin(), worst.end(), worse_miss);
+  std::stable_sort(worst.begin(), worst.end(), worse_mismatch);
   if (worst.size() > listed) worst.resize(listed);
   const std::size_t room = std::min(kPositionsOfAll - positions.size(), later.positions.size());
   positions.insert(positions.end(), later.positions.begin(),
@@ -111,18 +112,18 @@ void ElementFindings::merge(ElementFindings later, std::size_t listed) {
     metrics->merge(*later.metrics);
   else if (later.metrics)
     metrics = std::move(later.metrics);
-  if (later.miss_map && miss_map)
-    miss_map->merge(*later.miss_map);
-  else if (later.miss_map)
-    miss_map = std::move(later.miss_map);
+  if (later.mismatch_map && mismatch_map)
+    mismatch_map->merge(*later.mismatch_map);
+  else if (later.mismatch_map)
+    mismatch_map = std::move(later.mismatch_map);
 }
 
-bool ElementFindings::zeros_miss(const Bound& bound, std::int64_t sites) const {
-  return zeros_would_miss || misses_of_zeros > bound.forgiven(sites);
+bool ElementFindings::zeros_mismatch(const Bound& bound, std::int64_t sites) const {
+  return zeros_would_mismatch || mismatches_of_zeros > bound.forgiven(sites);
 }
 
 std::int64_t ElementFindings::forgiven(const Bound& bound, std::int64_t sites) const {
-  return special_misses == 0 && misses <= bound.forgiven(sites) ? misses : 0;
+  return special_mismatches == 0 && mismatches <= bound.forgiven(sites) ? mismatches : 0;
 }
 
 void settle_nans(Verdict& verdict, std::int64_t expected, std::int64_t accepted) {
@@ -143,13 +144,13 @@ void settle(Verdict& verdict, ElementFindings found,
             const std::optional<StatisticsResult>& statistics, bool metrics,
             const std::function<std::vector<double>()>& sizes) {
   const Bound& bound = verdict.bound;
-  verdict.misses = found.misses;
-  verdict.special_misses = found.special_misses;
+  verdict.mismatches = found.mismatches;
+  verdict.special_mismatches = found.special_mismatches;
   verdict.worst_ratio = found.worst_ratio;
   verdict.worst = std::move(found.worst);
-  if (verdict.misses > 0) verdict.miss_map = std::move(found.miss_map);
+  if (verdict.mismatches > 0) verdict.mismatch_map = std::move(found.mismatch_map);
   const TensorView whole{nullptr, verdict.format, verdict.shape, contiguous_strides(verdict.shape)};
-  for (Miss& miss : verdict.worst) miss.index = whole.multi_index(miss.linear);
+  for (Mismatch& mismatch : verdict.worst) mismatch.index = whole.multi_index(mismatch.linear);
   if (metrics) {
     verdict.metrics = found.metrics->result();
     // Metrics know nothing of results beyond the output's range.
@@ -166,30 +167,31 @@ void settle(Verdict& verdict, ElementFindings found,
   }
   set_blind(verdict, found, statistics);
   const std::string counts =
-      formatted("{} of {} elements ({})", grouped(verdict.misses), grouped(verdict.sites),
-                percent_text(verdict.misses, verdict.sites));
-  const bool misses = verdict.misses > verdict.forgiven;
+      formatted("{} of {} elements ({})", grouped(verdict.mismatches), grouped(verdict.sites),
+                percent_text(verdict.mismatches, verdict.sites));
+  const bool mismatches = verdict.mismatches > verdict.forgiven;
   const std::string budget =
       bound.max_mismatches || bound.max_mismatch_fraction
           ? formatted("; {} are allowed", grouped(bound.forgiven(verdict.sites)))
           : "";
-  if (misses && found.unmeetable == verdict.misses) {
+  if (mismatches && found.unmeetable == verdict.mismatches) {
     verdict.outcome = Outcome::kUntrusted;
     verdict.because = formatted(
         "{} miss {}, which is below half a {} ulp there: the correctly rounded "
         "result misses it too",
         counts, bound.text(), verdict.format->name);
-  } else if (misses) {
+  } else if (mismatches) {
     verdict.outcome = Outcome::kFail;
-    verdict.because = formatted("{} {}{}{}", counts, difference_words(bound, verdict.misses),
+    verdict.because = formatted("{} {}{}{}", counts, difference_words(bound, verdict.mismatches),
                                 budget, one_ulp_words(verdict, found));
-    if (found.positions.size() == static_cast<std::size_t>(verdict.misses)) {
+    if (found.positions.size() == static_cast<std::size_t>(verdict.mismatches)) {
       verdict.where = location_pattern(found.positions, verdict.shape);
     }
   } else if (statistics && !statistics->met) {
     verdict.outcome = Outcome::kFail;
     verdict.because = broken_limits(statistics->readings);
-  } else if (!found.zeros_miss(bound, verdict.sites) && (!statistics || statistics->trivial_met)) {
+  } else if (!found.zeros_mismatch(bound, verdict.sites) &&
+             (!statistics || statistics->trivial_met)) {
     verdict.outcome = Outcome::kUntrusted;
     verdict.because =
         bound.limits.empty()
@@ -206,8 +208,9 @@ void settle(Verdict& verdict, ElementFindings found,
   } else if (verdict.blind_share() > bound.max_blind) {
     verdict.outcome = Outcome::kUntrusted;
     verdict.because = blind_words(verdict) + tolerance_that_sees(verdict, sizes);
-  } else if (verdict.misses > 0) {
-    verdict.because = formatted("{} {}{}", counts, difference_words(bound, verdict.misses), budget);
+  } else if (verdict.mismatches > 0) {
+    verdict.because =
+        formatted("{} {}{}", counts, difference_words(bound, verdict.mismatches), budget);
   } else {
     verdict.because =
         bound.rule == Rule::kStatistics

@@ -14,30 +14,30 @@ namespace assay {
 
 // The results of one part of the elements, or of several parts in sequence.
 struct ElementFindings {
-  std::int64_t misses = 0, special_misses = 0;
+  std::int64_t mismatches = 0, special_mismatches = 0;
   std::int64_t unmeetable = 0;  // mismatches that the correctly rounded result would also have
   double worst_ratio = 0;
-  bool within_one_ulp = true;           // all mismatches are within one ulp
-  bool zeros_would_miss = false;        // zeros would be a mismatch that no budget forgives
-  std::int64_t misses_of_zeros = 0;     // all other mismatches of an output of zeros
-  std::int64_t nonzero = 0, blind = 0;  // as in Verdict, without the budget
+  bool within_one_ulp = true;            // all mismatches are within one ulp
+  bool zeros_would_mismatch = false;     // zeros would be a mismatch that no budget forgives
+  std::int64_t mismatches_of_zeros = 0;  // all other mismatches of an output of zeros
+  std::int64_t nonzero = 0, blind = 0;   // as in Verdict, without the budget
   // The elements whose expected value is NaN, and those of them whose output was NaN and accepted.
   std::int64_t expected_nans = 0, equal_nans = 0;
-  std::vector<Miss> worst;              // the worst first; their `index` is left empty
+  std::vector<Mismatch> worst;          // the worst first; their `index` is left empty
   std::vector<std::int64_t> positions;  // of the first mismatches, to find their pattern
   std::optional<MetricsPass> metrics;
-  std::optional<MissMap> miss_map;  // of the whole array
+  std::optional<MismatchMap> mismatch_map;  // of the whole array
 
   // True if an output of zeros would fail, even with the bound's budget.
-  bool zeros_miss(const Bound& bound, std::int64_t sites) const;
+  bool zeros_mismatch(const Bound& bound, std::int64_t sites) const;
   // Returns the number of mismatches that the budget forgives: all or 0. It is 0 if any of them has
   // NaN or infinity.
   std::int64_t forgiven(const Bound& bound, std::int64_t sites) const;
   // Counts a mismatch, and records its position and its ratio to the bound.
-  void count_miss(const Miss& miss, bool is_special);
+  void count_mismatch(const Mismatch& mismatch, bool is_special);
   // True if the mismatch is among the worst `listed` ones so far. list() then adds it to them.
-  bool lists(const Miss& miss, std::size_t listed) const;
-  void list(Miss miss, std::size_t listed);
+  bool lists(const Mismatch& mismatch, std::size_t listed) const;
+  void list(Mismatch mismatch, std::size_t listed);
   // Adds the findings of the elements that follow. Keeps at most `listed` of the worst mismatches.
   void merge(ElementFindings later, std::size_t listed);
 };

@@ -154,7 +154,8 @@ double blind_share(const TensorView& expected, const TensorView& source, const R
       .metrics = false, .worst = positions.size(), .blindness = false, .patterns = false};
   for (const Tensor* other : {&least, &most}) {
     const Verdict tried = judge(*other, right, values, all);
-    for (const Miss& miss : tried.worst) sees[static_cast<std::size_t>(miss.linear)] = true;
+    for (const Mismatch& mismatch : tried.worst)
+      sees[static_cast<std::size_t>(mismatch.linear)] = true;
   }
   const auto blind = std::count(sees.begin(), sees.end(), false);
   return static_cast<double>(blind) / static_cast<double>(positions.size());
@@ -209,17 +210,17 @@ std::int64_t put_sorted_values(const TensorView& actual, const TensorView& expec
   return others;
 }
 
-Miss miss_at(const TensorView& actual, const TensorView& expected, std::int64_t linear) {
-  Miss miss;
+Mismatch mismatch_at(const TensorView& actual, const TensorView& expected, std::int64_t linear) {
+  Mismatch mismatch;
   const Format& f = *actual.format;
-  miss.linear = linear;
-  miss.index = actual.multi_index(linear);
-  miss.actual_bits = actual.bits_at(linear);
-  miss.actual = decode(f, miss.actual_bits);
-  miss.expected = expected.value_at(linear);
-  miss.expected_bits = encode(f, miss.expected);
-  miss.error = std::numeric_limits<double>::infinity();
-  return miss;
+  mismatch.linear = linear;
+  mismatch.index = actual.multi_index(linear);
+  mismatch.actual_bits = actual.bits_at(linear);
+  mismatch.actual = decode(f, mismatch.actual_bits);
+  mismatch.expected = expected.value_at(linear);
+  mismatch.expected_bits = encode(f, mismatch.expected);
+  mismatch.error = std::numeric_limits<double>::infinity();
+  return mismatch;
 }
 
 }  // namespace
@@ -336,7 +337,7 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
     out_of_range += flaw == Flaw::kRange ? 1 : 0;
     twice += flaw == Flaw::kTwice ? 1 : 0;
     if (flaw != Flaw::kNone && verdict.worst.size() < options.worst) {
-      verdict.worst.push_back(miss_at(actual, expected, i));
+      verdict.worst.push_back(mismatch_at(actual, expected, i));
     }
   }
   const Verdict of_values = judge(got, right, values,
@@ -345,31 +346,31 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
                                    .threads = options.threads,
                                    .blindness = false,
                                    .patterns = false});
-  for (const Miss& at_values : of_values.worst) {
-    Miss miss = miss_at(actual, expected, at_values.linear);
-    miss.error = at_values.error;
-    miss.bound = at_values.bound;
-    verdict.worst.push_back(std::move(miss));
+  for (const Mismatch& at_values : of_values.worst) {
+    Mismatch mismatch = mismatch_at(actual, expected, at_values.linear);
+    mismatch.error = at_values.error;
+    mismatch.bound = at_values.bound;
+    verdict.worst.push_back(std::move(mismatch));
   }
-  verdict.special_misses = out_of_range + twice;
-  verdict.misses = verdict.special_misses + of_values.misses;
-  verdict.worst_ratio = verdict.special_misses > 0 ? HUGE_VAL : of_values.worst_ratio;
+  verdict.special_mismatches = out_of_range + twice;
+  verdict.mismatches = verdict.special_mismatches + of_values.mismatches;
+  verdict.worst_ratio = verdict.special_mismatches > 0 ? HUGE_VAL : of_values.worst_ratio;
   const std::int64_t budget = bound.forgiven(verdict.sites);
-  if (verdict.special_misses > 0 || of_values.misses > budget) {
+  if (verdict.special_mismatches > 0 || of_values.mismatches > budget) {
     std::vector<std::string> parts;
     if (out_of_range > 0) {
       parts.push_back(formatted("{} out of range (0 to {})", grouped(out_of_range), rows.n - 1));
     }
     if (twice > 0) parts.push_back(formatted("{} a second time in the row", grouped(twice)));
-    if (of_values.misses > 0) {
-      parts.push_back(formatted("{} at a value that differs{} ({})", grouped(of_values.misses),
+    if (of_values.mismatches > 0) {
+      parts.push_back(formatted("{} at a value that differs{} ({})", grouped(of_values.mismatches),
                                 rule.unsorted ? " from that of the same rank" : "", values.text()));
     }
     return settled(Outcome::kFail,
-                   formatted("{} of {} indices are wrong: {}", grouped(verdict.misses),
+                   formatted("{} of {} indices are wrong: {}", grouped(verdict.mismatches),
                              grouped(verdict.sites), joined(parts)));
   }
-  verdict.forgiven = of_values.misses;
+  verdict.forgiven = of_values.mismatches;
   const double blind = blind_share(expected, source, rows, values);
   if (blind > bound.max_blind) {
     return settled(

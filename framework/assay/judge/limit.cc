@@ -39,7 +39,7 @@ std::string Limit::text() const {
 
 bool Limit::met(double value) const { return row_of(how()).met(value, limit); }
 
-bool Limit::needs_benchmark() const { return row().over_benchmark; }
+bool Limit::needs_reference() const { return row().over_reference; }
 
 bool holds(std::span<const LimitReading> readings, const LimitReading& r) {
   return least_of_group(readings, r, [](const LimitReading& o) { return o.met ? 0.0 : 1.0; }) == 0;

@@ -22,7 +22,7 @@ struct Limit {
   LimitSense how() const;
   std::string text() const;  // "MERE < 0.000977"
   bool met(double value) const;
-  bool needs_benchmark() const;
+  bool needs_reference() const;
   bool needs_weights() const {
     return statistic == Statistic::kErrorSquares || statistic == Statistic::kErrorBias;
   }

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-MissMap::MissMap(const Shape& shape) {
+MismatchMap::MismatchMap(const Shape& shape) {
   columns = shape.empty() ? 1 : std::max<std::int64_t>(shape.back(), 1);
   rows = std::max<std::int64_t>(element_count(shape) / columns, 1);
   const auto cut = [](std::int64_t extent, std::int64_t& block, std::int64_t& blocks) {
@@ -20,12 +20,12 @@ MissMap::MissMap(const Shape& shape) {
   counts.assign(static_cast<std::size_t>(down * across), 0);
 }
 
-void MissMap::add(std::int64_t position) {
+void MismatchMap::add(std::int64_t position) {
   const std::int64_t row = position / columns, column = position % columns;
   ++counts[static_cast<std::size_t>(row / block_rows * across + column / block_columns)];
 }
 
-void MissMap::merge(const MissMap& other) {
+void MismatchMap::merge(const MismatchMap& other) {
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += other.counts[i];
 }
 

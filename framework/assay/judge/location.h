@@ -25,18 +25,18 @@ std::string whole_lines_text(const std::vector<std::int64_t>& positions, const S
 // Counts the mismatches in each region of the output. The output is taken as a matrix: its last
 // dimension gives the columns, and all others together give the rows. The matrix is cut into at
 // most 32 x 32 blocks of equal size. The last block of a row or column may be smaller.
-struct MissMap {
+struct MismatchMap {
   static constexpr std::int64_t kMostBlocks = 32;  // on each side
 
-  explicit MissMap(const Shape& shape);
+  explicit MismatchMap(const Shape& shape);
 
   std::int64_t rows = 1, columns = 1;              // of the matrix
   std::int64_t block_rows = 1, block_columns = 1;  // of a block, in elements
   std::int64_t down = 1, across = 1;               // numbers of blocks
   std::vector<std::int64_t> counts;                // of the mismatches in each block, row by row
 
-  void add(std::int64_t position);   // row-major, of the output
-  void merge(const MissMap& other);  // of the same shape
+  void add(std::int64_t position);       // row-major, of the output
+  void merge(const MismatchMap& other);  // of the same shape
 };
 
 }  // namespace assay

@@ -54,17 +54,17 @@ MetricCount count_small(const Metrics& m, double parameter, double second) {
 // The reference implementation's own error is floored. If it happens to be exact, the output need
 // not be.
 std::optional<MetricValue> over(const StatisticSource& s, double Metrics::*error, double floor) {
-  if (s.benchmark == nullptr) return std::nullopt;
+  if (s.reference_implementation == nullptr) return std::nullopt;
   const double own = s.output->*error;
-  return exactly(own == 0 ? 0 : own / std::max(s.benchmark->*error, floor));
+  return exactly(own == 0 ? 0 : own / std::max(s.reference_implementation->*error, floor));
 }
 
 std::optional<MetricValue> small_errors(const StatisticSource& s, double parameter, double second) {
   const auto own = count_small(*s.output, parameter, second);
   if (!own) return std::nullopt;
   double other = 1;
-  if (s.benchmark != nullptr) {
-    const auto count = count_small(*s.benchmark, parameter, second);
+  if (s.reference_implementation != nullptr) {
+    const auto count = count_small(*s.reference_implementation, parameter, second);
     if (!count) return std::nullopt;
     other = static_cast<double>(std::max<std::int64_t>(count->first, 1));
   }
@@ -126,7 +126,7 @@ constexpr MetricLimit limited(Statistic statistic, LimitSense sense, unsigned pa
 constexpr MetricLimit ratio(Statistic statistic, unsigned parts, Read read) {
   return {.statistic = statistic,
           .sense = kAtMost,
-          .over_benchmark = true,
+          .over_reference = true,
           .parts = parts,
           .read = read};
 }
@@ -134,7 +134,7 @@ constexpr MetricLimit ratio_of_large(Statistic statistic, double Metrics::*error
   return {.statistic = statistic,
           .sense = kAtMost,
           .parameters = 1,
-          .over_benchmark = true,
+          .over_reference = true,
           .of_large = error};
 }
 
@@ -275,28 +275,30 @@ constexpr Metric kMetrics[] = {
              limited(kNmse, kAtMost)),
     no_field("max_abs_ulp", "max abs error in ulp of what is expected there",
              limited(kMaxAbsUlps, kAtMost, kErrors, max_abs_ulps), true),
-    no_field("mare_ratio", "MARE over the benchmark's",
+    no_field("mare_ratio", "MARE over the reference implementation's",
              ratio(kMareRatio, kFloored, over_roundoff<&Metrics::mare>)),
-    no_field("mere_ratio", "MERE over the benchmark's",
+    no_field("mere_ratio", "MERE over the reference implementation's",
              ratio(kMereRatio, kFloored, over_roundoff<&Metrics::mere>)),
-    no_field("rmse_ratio", "RMSE over the benchmark's", ratio(kRmseRatio, kSquares, rmse_ratio)),
-    no_field("small_errors", "errors at |expected| < {} over the benchmark's",
+    no_field("rmse_ratio", "RMSE over the reference implementation's",
+             ratio(kRmseRatio, kSquares, rmse_ratio)),
+    no_field("small_errors", "errors at |expected| < {} over the reference implementation's",
              {.statistic = kSmallErrors,
               .sense = kAtMost,
               .parameters = 2,
-              .over_benchmark = true,
+              .over_reference = true,
               .parts = kCounts,
               .counted = count_small,
               .read = small_errors},
              true),
-    no_field("mare_ratio_from", "MARE over the benchmark's where |expected| >= {}",
+    no_field("mare_ratio_from", "MARE over the reference implementation's where |expected| >= {}",
              ratio_of_large(kLargeMareRatio, &Metrics::mare), true),
-    no_field("mere_ratio_from", "MERE over the benchmark's where |expected| >= {}",
+    no_field("mere_ratio_from", "MERE over the reference implementation's where |expected| >= {}",
              ratio_of_large(kLargeMereRatio, &Metrics::mere), true),
-    no_field("rmse_ratio_from", "RMSE over the benchmark's where |expected| >= {}",
+    no_field("rmse_ratio_from", "RMSE over the reference implementation's where |expected| >= {}",
              ratio_of_large(kLargeRmseRatio, &Metrics::rmse), true),
     no_field("noise_ratio",
-             "max abs error over twice the benchmark's and twice the rounding of e + 0.3 - 0.3",
+             "max abs error over twice the reference implementation's and twice the rounding of e "
+             "+ 0.3 - 0.3",
              ratio(kNoiseRatio, kErrors, nullptr), true),
     no_field("error_squares", "squared errors over those expected",
              limited(kErrorSquares, kAtMost)),

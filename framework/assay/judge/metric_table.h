@@ -73,7 +73,7 @@ struct MetricValue {
 struct StatisticSource {
   const Metrics* output = nullptr;
   // Metrics of the reference implementation's output, over the same elements.
-  const Metrics* benchmark = nullptr;
+  const Metrics* reference_implementation = nullptr;
   double roundoff = 0;      // the unit roundoff of the output's format
   double expected_rms = 0;  // the root mean square of the expected values
 };
@@ -101,7 +101,7 @@ struct MetricLimit {
   // words is replaced by the first parameter.
   std::string_view name = {}, words = {};
   int parameters = 0;           // how many numbers the statistic takes: 0, 1 or 2
-  bool over_benchmark = false;  // divided by the value of the reference implementation
+  bool over_reference = false;  // divided by the value of the reference implementation
   unsigned parts = 1;           // the simd::MetricsPart that a pass must compute
   // Returns the number of elements that a share or a number of errors counts. Null for other
   // statistics.

@@ -341,7 +341,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
 
   if (is_complex_) return;  // add_complex() handles special values
   // An error beyond float64 exceeds every bound.
-  may_miss_ = block.not_finite > pad || std::isinf(block.maxima[simd::kMaxAbs]);
+  may_mismatch_ = block.not_finite > pad || std::isinf(block.maxima[simd::kMaxAbs]);
   met_special_ = block.not_finite > pad;
   if (!has_tables()) met_special_ |= block.maxima[simd::kMaxExpected] > max_finite(*format_);
   for (std::size_t group = 0; group < lanes / kLanes; ++group) {
@@ -354,7 +354,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
       const auto r = static_cast<double>(rounded[i]);
       if (!std::isfinite(a) || !std::isfinite(e) || !std::isfinite(r)) {
         special(a, e, r);
-        may_miss_ = met_special_ = true;
+        may_mismatch_ = met_special_ = true;
       }
       // If the bound rounds expected values, the rule compares with the rounded one.
       const double judged = bound_->round_expected ? r : e;
@@ -363,7 +363,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
       if (has_tables()) record(std::abs(error), judged);
     }
   }
-  may_miss_ |= records_.ratio >= 1;
+  may_mismatch_ |= records_.ratio >= 1;
 }
 
 void MetricsPass::add_sums(const double* sums) {

@@ -61,7 +61,7 @@ class MetricsPass {
   // - met_special(): a side, or the rounded expected value, of some element is NaN or infinite.
   //   Without simd::kPartTables it may be true without such an element.
   // - nan_met_nan(): NaN met NaN.
-  bool may_miss() const { return may_miss_; }
+  bool may_mismatch() const { return may_mismatch_; }
   bool met_special() const { return met_special_; }
   bool nan_met_nan() const { return nan_met_nan_; }
   // True if some expected value so far is not a value of the output's format.
@@ -113,7 +113,7 @@ class MetricsPass {
   simd::MetricsRecords records_{0, 0, 0};
   Metrics m_;
   std::int64_t total_ = 0;
-  bool differs_ = false, may_miss_ = false, met_special_ = false, nan_met_nan_ = false;
+  bool differs_ = false, may_mismatch_ = false, met_special_ = false, nan_met_nan_ = false;
   std::array<Quad, simd::kMetricsSums> sums_{};
   // Sums of the blocks since finish(): as rounded by float64, and what the rounding lost.
   std::array<double, simd::kMetricsSums> rounded_sums_{}, rounding_{};

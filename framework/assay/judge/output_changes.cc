@@ -82,7 +82,7 @@ class ChangeList {
     const std::int64_t columns = failed_.columns();
     if (failed_.actual().rank() < 2 || columns < 1) return;
     std::set<std::int64_t> in_rows, in_columns;
-    for (const std::int64_t p : failed_.misses()) {
+    for (const std::int64_t p : failed_.mismatches()) {
       if (in_rows.size() < 3) in_rows.insert(p / columns);
       if (in_columns.size() < 3) in_columns.insert(p % columns);
     }
@@ -155,8 +155,8 @@ class ChangeList {
       const std::string text = short_number(sign * factor, 6);
       const double by = std::strtod(text.c_str(), nullptr);
       // Near 1, only many mismatches can distinguish a factor from rounding.
-      const bool many =
-          10 * failed_.misses().size() >= failed_.looked().size() && failed_.misses().size() >= 32;
+      const bool many = 10 * failed_.mismatches().size() >= failed_.looked().size() &&
+                        failed_.mismatches().size() >= 32;
       if (!std::isfinite(by) || by == 0 || by == 1 || std::abs(std::abs(by) / size - 1) > 0.05 ||
           (std::abs(by - 1) < 0.02 && !many) || !known.insert(text).second) {
         continue;
@@ -177,7 +177,7 @@ class ChangeList {
       all.push_back(change);
       // The same factor, but only for values of the sign that all mismatches have, if the others
       // are right.
-      if (const int side = sign_of_misses(); side != 0 && by > 0) {
+      if (const int side = sign_of_mismatches(); side != 0 && by > 0) {
         change.says = formatted("the output with its {} values times {}",
                                 side < 0 ? "negative" : "positive", text);
         change.is_factor = false;
@@ -193,7 +193,7 @@ class ChangeList {
 
   // Returns -1 or 1 if nearly all mismatches have this sign, both as expected and in the output,
   // and right elements do not. Returns 0 if there is no such sign.
-  int sign_of_misses() const {
+  int sign_of_mismatches() const {
     const auto count = [&](const ElementSample& sample, int side) {
       std::size_t found = 0;
       for (const std::int64_t p : sample.positions()) {
@@ -270,7 +270,7 @@ class ChangeList {
           .format = &out_};
       change.is_flip = true;
       change.alters_all = false;
-      if (!is_one && ((ones | zeros) & mask) != 0 && failed_.misses().size() >= kStuck) {
+      if (!is_one && ((ones | zeros) & mask) != 0 && failed_.mismatches().size() >= kStuck) {
         change.adds = formatted(": it is {} in every element", (ones & mask) != 0 ? 1 : 0);
       }
       all.push_back(std::move(change));
@@ -283,8 +283,8 @@ class ChangeList {
   // fewer such values. The flipped values of a mismatch are also compared with the expected values
   // of other elements, because a loose bound or an infinite error is no evidence.
   bool tells_flips() const {
-    std::vector<Miss> worst;
-    (void)failed_.first().misses(failed_.unchanged(failed_.first()), failed_.bound(), &worst);
+    std::vector<Mismatch> worst;
+    (void)failed_.first().mismatches(failed_.unchanged(failed_.first()), failed_.bound(), &worst);
     std::uint64_t used = 0;
     for (const std::int64_t p : failed_.looked().positions()) used |= failed_.bits()[p];
     const int unused = used == 0 ? 0 : std::countr_zero(used);
@@ -293,23 +293,25 @@ class ChangeList {
     double by_size = 1;
     std::vector<double> by_bit(at(out_.padding + out_.bits), 1.0);
     bool has_others = false;
-    for (const Miss& miss : worst) {
-      const std::uint64_t ulps = miss.ulps.value_or(std::uint64_t{1} << std::max(out_.bits - 2, 0));
+    for (const Mismatch& mismatch : worst) {
+      const std::uint64_t ulps =
+          mismatch.ulps.value_or(std::uint64_t{1} << std::max(out_.bits - 2, 0));
       const double values = static_cast<double>(ulps >> unused);
-      const bool finite = std::isfinite(miss.error) && miss.bound > 0;
-      by_size *= std::min(1.0, 4 / (finite ? std::min(values, miss.error / miss.bound) : values));
+      const bool finite = std::isfinite(mismatch.error) && mismatch.bound > 0;
+      by_size *=
+          std::min(1.0, 4 / (finite ? std::min(values, mismatch.error / mismatch.bound) : values));
       // Elements that are expected to have another value.
       std::vector<bool> is_other;
       for (const std::int64_t p : others.positions()) {
-        is_other.push_back(failed_.expected_at(p) != miss.expected_bits);
+        is_other.push_back(failed_.expected_at(p) != mismatch.expected_bits);
       }
       const auto count = std::count(is_other.begin(), is_other.end(), true);
       if (count < kOthers) continue;
       has_others = true;
       for (int bit = out_.padding; bit < out_.padding + out_.bits; ++bit) {
-        const std::uint64_t flipped = miss.actual_bits ^ std::uint64_t{1} << bit;
+        const std::uint64_t flipped = mismatch.actual_bits ^ std::uint64_t{1} << bit;
         std::vector<bool> passes = is_other;
-        for (const std::int64_t place : others.misses(
+        for (const std::int64_t place : others.mismatches(
                  others.output(out_, [&](std::int64_t) { return flipped; }), failed_.bound())) {
           passes[at(place)] = false;
         }
@@ -332,14 +334,14 @@ class ChangeList {
     if (!failed_.looks_at_all()) return;
     for (const bool by_row : {true, false}) {
       std::map<std::int64_t, std::vector<double>> ratios;
-      for (const std::int64_t p : failed_.misses()) {
+      for (const std::int64_t p : failed_.mismatches()) {
         const double a = failed_.value(p), e = failed_.expected().value_at(p);
         if (!std::isfinite(a) || !std::isfinite(e) || a == 0 || e == 0) continue;
         ratios[by_row ? p / columns : p % columns].push_back(e / a);
       }
       std::map<std::int64_t, double> factors;
       for (auto& [line, found] : ratios) {
-        if (found.size() < kLineMisses) continue;
+        if (found.size() < kLineMismatches) continue;
         const auto middle = found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2);
         std::nth_element(found.begin(), middle, found.end());
         // Near 1, a line's factor cannot be distinguished from its rounding.
@@ -393,7 +395,7 @@ class ChangeList {
     // Expected row -> the row of the output that holds it.
     std::map<std::int64_t, std::int64_t> holder;
     std::set<std::int64_t> wrong;
-    for (const std::int64_t p : failed_.misses()) wrong.insert(p / columns);
+    for (const std::int64_t p : failed_.mismatches()) wrong.insert(p / columns);
     std::size_t found = 0;
     std::int64_t first = -1, first_holds = -1;
     for (const std::int64_t r : wrong) {
@@ -427,7 +429,7 @@ class ChangeList {
   static constexpr std::ptrdiff_t kOthers = 32;
   static constexpr std::size_t kStuck = 8;
   // The fewest mismatches of a row or column from which its factor is computed.
-  static constexpr std::size_t kLineMisses = 6;
+  static constexpr std::size_t kLineMismatches = 6;
   // The most rows that are compared with each other, the columns of each that are read, and the
   // fewest columns that a row needs. Two rows are alike if they differ by at most the share kAlike
   // of their size.

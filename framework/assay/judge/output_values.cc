@@ -13,7 +13,7 @@ namespace assay {
 namespace {
 
 // A tail of fewer mismatches than this may be chance.
-constexpr std::size_t kTailMisses = 6;
+constexpr std::size_t kTailMismatches = 6;
 
 double share_of(std::size_t part, std::size_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
@@ -111,14 +111,14 @@ CauseText special_values(const FailedElements& failed) {
   const Format& out = failed.format();
   if (!out.is_float() || failed.by_limits()) return {};
   Positions nans, infinities, beyond;
-  for (const std::int64_t p : failed.misses()) {
+  for (const std::int64_t p : failed.mismatches()) {
     const double a = failed.value(p), e = failed.expected().value_at(p);
     if (!std::isfinite(e)) continue;
     if (std::isnan(a)) nans.push_back(p);
     if (std::isinf(a)) infinities.push_back(p);
     if (std::isfinite(a) && std::isnan(failed.rounded(e))) beyond.push_back(p);
   }
-  const std::size_t all = failed.misses().size();
+  const std::size_t all = failed.mismatches().size();
   const auto count = [](const Positions& of) {
     return grouped(static_cast<std::int64_t>(of.size()));
   };
@@ -129,7 +129,7 @@ CauseText special_values(const FailedElements& failed) {
         formatted("{} rounds to NaN in {}, whose largest value is {}: NaN is expected at {} of "
                   "{}. If the output is to saturate, give --infinity saturating",
                   short_number(e, 6), out.name, short_number(max_finite(out), 6), count(beyond),
-                  failed.misses_text())};
+                  failed.mismatches_text())};
   }
   if (!nans.empty() && FailedElements::is_most(nans.size(), all)) {
     if (is_flip_of_expected(failed, nans)) return {};
@@ -149,7 +149,7 @@ CauseText special_values(const FailedElements& failed) {
     }
     const std::string lines = in_lines(failed, nans);
     return {formatted("the output is NaN at {} of {}{}, where finite values are expected{}",
-                      count(nans), failed.misses_text(), lines, hint),
+                      count(nans), failed.mismatches_text(), lines, hint),
             !lines.empty()};
   }
   if (infinities.size() >= FailedElements::kFewest &&
@@ -163,7 +163,7 @@ CauseText special_values(const FailedElements& failed) {
     return {
         formatted("the output is infinite at {} of {}{}, where finite values are expected: "
                   "does it overflow?",
-                  count(infinities), failed.misses_text(), in_lines(failed, infinities))};
+                  count(infinities), failed.mismatches_text(), in_lines(failed, infinities))};
   }
   return {};
 }
@@ -187,7 +187,7 @@ CauseText one_value(const FailedElements& failed) {
     return {};
   }
   Positions alike;
-  for (const std::int64_t p : failed.misses()) {
+  for (const std::int64_t p : failed.mismatches()) {
     if (value_bits(failed, p) == value) alike.push_back(p);
   }
   if (failed.by_limits()) {
@@ -197,7 +197,7 @@ CauseText one_value(const FailedElements& failed) {
     if (!failed.looked().meets_limits(without, failed.verdict().bound)) return {};
   }
   // The position from which on all elements have this value.
-  const Positions& misses = failed.misses();
+  const Positions& mismatches = failed.mismatches();
   const std::int64_t size = failed.actual().size();
   std::int64_t begin = size;
   while (begin > 0 && value_bits(failed, begin - 1) == value) --begin;
@@ -208,16 +208,16 @@ CauseText one_value(const FailedElements& failed) {
             true};
   }
   const auto in_tail = static_cast<std::size_t>(
-      misses.end() - std::lower_bound(misses.begin(), misses.end(), begin));
-  if (in_tail >= FailedElements::kFewest && FailedElements::is_most(in_tail, misses.size())) {
-    begin = *std::lower_bound(misses.begin(), misses.end(), begin);
+      mismatches.end() - std::lower_bound(mismatches.begin(), mismatches.end(), begin));
+  if (in_tail >= FailedElements::kFewest && FailedElements::is_most(in_tail, mismatches.size())) {
+    begin = *std::lower_bound(mismatches.begin(), mismatches.end(), begin);
     return {formatted("from position {} on, every element of the output is {} ({}){}",
                       grouped(begin), is, failed.explains(in_tail),
                       question(failed, value, some, "was the tail", true)),
             true};
   }
   return {formatted("the output is {} at {} of {}{}{}", is,
-                    grouped(static_cast<std::int64_t>(alike.size())), failed.misses_text(),
+                    grouped(static_cast<std::int64_t>(alike.size())), failed.mismatches_text(),
                     in_lines(failed, alike), question(failed, value, some, "were they", false))};
 }
 
@@ -266,7 +266,7 @@ CauseText repeats(const FailedElements& failed) {
     return failed.expected_at(from < 0 ? p : from);
   });
   if (2 * failed.tried().passes(alike_expected, failed.bound()) >= tried.size()) return {};
-  const Positions found = repeating(failed.misses(), best->rows, best->columns);
+  const Positions found = repeating(failed.mismatches(), best->rows, best->columns);
   const std::string lines = failed.whole_lines(found);
   if (lines.empty()) {
     return {formatted("elements repeat {} ({})", best->words, failed.explains(found.size()))};
@@ -318,27 +318,28 @@ CauseText cut_off(const FailedElements& failed) {
 }
 
 CauseText wrong_tail(const FailedElements& failed) {
-  const Positions& misses = failed.misses();
+  const Positions& mismatches = failed.mismatches();
   const std::int64_t size = failed.actual().size(), columns = failed.columns();
-  if (!failed.looks_at_all() || failed.by_limits() || misses.size() < kTailMisses) return {};
+  if (!failed.looks_at_all() || failed.by_limits() || mismatches.size() < kTailMismatches)
+    return {};
   // Find the longest tail of which three quarters are mismatches. It begins with a row if there are
   // rows.
   std::int64_t begin = size;
   std::size_t in_tail = 0;
-  for (std::size_t i = misses.size(); i-- > 0;) {
-    const std::int64_t p = misses[i];
+  for (std::size_t i = mismatches.size(); i-- > 0;) {
+    const std::int64_t p = mismatches[i];
     if (columns > 1 && failed.actual().rank() > 1 && p / columns * columns != p) {
       // Inside a row, only the first mismatch of the row counts.
-      const bool is_first_of_row = i == 0 || misses[i - 1] / columns != p / columns;
+      const bool is_first_of_row = i == 0 || mismatches[i - 1] / columns != p / columns;
       if (!is_first_of_row) continue;
     }
     const std::int64_t from = columns > 1 && failed.actual().rank() > 1 ? p / columns * columns : p;
-    const std::size_t held = misses.size() - i;
+    const std::size_t held = mismatches.size() - i;
     if (4 * static_cast<std::int64_t>(held) < 3 * (size - from)) break;
     begin = from;
     in_tail = held;
   }
-  if (in_tail < kTailMisses || !FailedElements::is_most(in_tail, misses.size())) return {};
+  if (in_tail < kTailMismatches || !FailedElements::is_most(in_tail, mismatches.size())) return {};
   if (2 * (size - begin) > size) return {};
   const bool by_row = columns > 1 && failed.actual().rank() > 1;
   // One wrong row at the end is better described as a row.

@@ -62,7 +62,7 @@ std::optional<Rating> rating_of(const FailedElements& failed, const OutputChange
   if (!FailedElements::is_most(explained, failed.tried().size())) return {};
   Rating rating;
   rating.explained = static_cast<double>(explained) / static_cast<double>(failed.tried().size());
-  rating.net = rating.explained * static_cast<double>(failed.misses().size());
+  rating.net = rating.explained * static_cast<double>(failed.mismatches().size());
   if (change.is_flip) return rating;
   const std::size_t all = failed.tried().size();
   if (explained < FailedElements::kFewest) return {};
@@ -80,9 +80,10 @@ std::optional<Rating> rating_of(const FailedElements& failed, const OutputChange
   if (change.alters_all && failed.right().size() > 0) {
     const double broken = 1 - static_cast<double>(passes(failed.right())) /
                                   static_cast<double>(failed.right().size());
-    rating.net -= broken * static_cast<double>(failed.looked().size() - failed.misses().size());
+    rating.net -= broken * static_cast<double>(failed.looked().size() - failed.mismatches().size());
     // A fitted number that breaks as many elements as it explains is chance.
-    if (change.is_fitted && 2 * rating.net < static_cast<double>(failed.misses().size())) return {};
+    if (change.is_fitted && 2 * rating.net < static_cast<double>(failed.mismatches().size()))
+      return {};
   }
   return rating;
 }
@@ -93,16 +94,16 @@ std::string words_of(const FailedElements& failed, const OutputChange& change) {
   const ElementSample& looked = failed.looked();
   const Bound bound = bound_after(failed, change);
   const Tensor changed = looked.output(*change.format, [&](std::int64_t p) {
-    return change.alters_all || failed.is_miss(p) ? change.bits(p) : failed.bits()[p];
+    return change.alters_all || failed.is_mismatch(p) ? change.bits(p) : failed.bits()[p];
   });
   std::size_t left = 0, broken = 0;
-  for (const std::int64_t place : looked.misses(changed, bound)) {
-    ++(failed.is_miss(looked.positions()[at(place)]) ? left : broken);
+  for (const std::int64_t place : looked.mismatches(changed, bound)) {
+    ++(failed.is_mismatch(looked.positions()[at(place)]) ? left : broken);
   }
   Bound limits = failed.verdict().bound;
   limits.round_expected = bound.round_expected;
   const bool meets = looked.meets_limits(changed, limits);
-  const std::size_t all = failed.misses().size(), passes = all - left;
+  const std::size_t all = failed.mismatches().size(), passes = all - left;
   if (!FailedElements::is_most(passes, all)) return "";
   // A number that was fitted to a few mismatches and breaks as many elements is chance.
   if (change.is_fitted && 2 * broken > passes) return "";
@@ -110,7 +111,7 @@ std::string words_of(const FailedElements& failed, const OutputChange& change) {
     return meets ? formatted("{} would pass{}", change.says, change.adds) : "";
   }
   const auto passes_by_verdict = [&] {
-    return !change.rescales || looked.misses(changed, failed.bound()).empty();
+    return !change.rescales || looked.mismatches(changed, failed.bound()).empty();
   };
   if (broken == 0 && left == 0 && meets && failed.looks_at_all() && passes_by_verdict()) {
     return formatted("{} would pass ({}){}", change.says, failed.explains(passes), change.adds);
@@ -151,9 +152,9 @@ CauseText best_change(const FailedElements& failed) {
 
 FailurePattern failure_pattern(const TensorView& actual, const TensorView& expected,
                                const JudgeOptions& options, const Verdict& verdict,
-                               const std::vector<std::int64_t>& misses) {
-  const FailedElements failed(actual, expected, options, verdict, misses);
-  if (failed.misses().empty()) return {verdict.where, false};
+                               const std::vector<std::int64_t>& mismatches) {
+  const FailedElements failed(actual, expected, options, verdict, mismatches);
+  if (failed.mismatches().empty()) return {verdict.where, false};
   const auto composed = [&](const CauseText& cause, bool explained) {
     if (verdict.where.empty() || cause.says_where) return FailurePattern{cause.text, explained};
     return FailurePattern{verdict.where + "; " + cause.text, explained};

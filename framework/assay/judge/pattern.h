@@ -19,7 +19,7 @@ struct FailurePattern {
 
 // Returns the pattern of a verdict that failed: its `where`, and the cause that explains the
 // mismatches. An example is `"all in row 3; the output with row 3 times 0.5 would pass (explains 64
-// of 64 misses)"`. Causes are tried in this order, and the first group that has one names it:
+// of 64 mismatches)"`. Causes are tried in this order, and the first group that has one names it:
 //
 //   1. special values: NaN or infinity in place of finite values, and golden results that the
 //      output's format rounds to NaN (output_values.h);
@@ -40,11 +40,11 @@ struct FailurePattern {
 // result nor a factor of constant values is named. If only statistics failed, the elements that are
 // far off for the output's dtype count as mismatches, and the changed output must meet the limits.
 //
-// `misses` holds row-major positions of mismatches, in order. If there are many, these are the
+// `mismatches` holds row-major positions of mismatches, in order. If there are many, these are the
 // first ones. At most 2^20 elements are examined, and the known mismatches. If these are not all
 // elements, the text says so. The result depends only on the arguments.
 FailurePattern failure_pattern(const TensorView& actual, const TensorView& expected,
                                const JudgeOptions& options, const Verdict& verdict,
-                               const std::vector<std::int64_t>& misses);
+                               const std::vector<std::int64_t>& mismatches);
 
 }  // namespace assay

@@ -32,7 +32,7 @@ bool PiecewiseJudge::can_judge(const Bound& bound) {
   Bound elements = bound;
   elements.limits.clear();
   if (bound.rule == Rule::kStatistics) elements.rule = Rule::kTolerance;
-  return judges_single_elements(elements) && !bound.as_published && !bound.needs_benchmark() &&
+  return judges_single_elements(elements) && !bound.as_published && !bound.needs_reference() &&
          std::none_of(bound.limits.begin(), bound.limits.end(),
                       [](const Limit& l) { return l.needs_weights(); });
 }
@@ -45,7 +45,7 @@ PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& b
     throw std::invalid_argument(
         formatted("standard {} judges an array as a whole, not in pieces", bound.standard));
   }
-  options_.miss_map = false;  // it would cover a whole array
+  options_.mismatch_map = false;  // it would cover a whole array
   sum_.bound = bound;
   sum_.format = &actual;
   sum_.shape = std::move(shape);
@@ -145,8 +145,8 @@ StatisticsResult PiecewiseJudge::statistics(const Pass& again) const {
     return StatisticsSample{tensor_of_bits(*sum_.format, actual_bits_),
                             tensor_of_bits(*expected_, expected_bits_)};
   };
-  const bool trivial = !found_.zeros_miss(bound_, sum_.sites) &&
-                       found_.misses == found_.forgiven(bound_, sum_.sites);
+  const bool trivial = !found_.zeros_mismatch(bound_, sum_.sites) &&
+                       found_.mismatches == found_.forgiven(bound_, sum_.sites);
   return judge_statistics(*sum_.format, *expected_, pieces, sample, bound_.round_expected,
                           bound_.limits,
                           {.metrics = &*found_.metrics,

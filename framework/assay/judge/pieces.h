@@ -30,7 +30,8 @@ class PiecewiseJudge {
   static bool can_judge(const Bound& bound);
 
   // `shape` is the shape of both whole arrays, and `actual` is the output's format. The options
-  // from `benchmark` on are not used. Throws std::invalid_argument if can_judge(bound) is false.
+  // from `reference_implementation` on are not used. Throws std::invalid_argument if
+  // can_judge(bound) is false.
   PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound,
                  const JudgeOptions& options = {});
   PiecewiseJudge(const PiecewiseJudge&) = delete;  // the metrics point to the bound

@@ -16,7 +16,7 @@ namespace {
 struct Sides {
   const TensorView& actual;
   const TensorView& expected;
-  const TensorView* benchmark;
+  const TensorView* reference_implementation;
   const Bound& bound;
 
   auto size() const { return static_cast<double>(actual.size()); }
@@ -24,7 +24,7 @@ struct Sides {
 
 struct Ruling {
   bool passed = false;
-  std::int64_t misses = 0;
+  std::int64_t mismatches = 0;
   std::string because = {};
 };
 
@@ -41,53 +41,53 @@ const Format& common_format(const Sides& s) {
 
 // Counts mismatches by numpy.isclose(actual, golden, rtol, atol, equal_nan=True), with every step
 // rounded to the common dtype. NaN and infinity are equal, or a mismatch like any other.
-std::int64_t misses_of_isclose(const Sides& s) {
+std::int64_t mismatches_of_isclose(const Sides& s) {
   const Format& f = common_format(s);
   const auto rounded = [&](double value) { return round_to(f, value); };
   const double rtol = rounded(s.bound.rtol), atol = rounded(s.bound.atol);
-  std::int64_t misses = 0;
+  std::int64_t mismatches = 0;
   for (std::int64_t i = 0; i < s.actual.size(); ++i) {
     const double a = s.actual.value_at(i), e = s.expected.value_at(i);
     bool close = a == e || (std::isnan(a) && std::isnan(e));
     if (std::isfinite(a) && std::isfinite(e)) {
       close = std::abs(rounded(a - e)) <= rounded(atol + rounded(rtol * std::abs(e)));
     }
-    misses += close ? 0 : 1;
+    mismatches += close ? 0 : 1;
   }
-  return misses;
+  return mismatches;
 }
 
-std::string share_words(const Sides& s, std::int64_t misses) {
-  return formatted("{} of {} elements miss, where {} of them may", grouped(misses),
+std::string share_words(const Sides& s, std::int64_t mismatches) {
+  return formatted("{} of {} elements miss, where {} of them may", grouped(mismatches),
                    grouped(s.actual.size()), short_number(*s.bound.max_mismatch_fraction));
 }
 
 // TTK subtracts the share of elements that agree from 1, in float64.
-Ruling by_remaining_share(const Sides& s, std::int64_t misses) {
-  const double agree = (s.size() - static_cast<double>(misses)) / s.size();
-  return {1 - agree <= *s.bound.max_mismatch_fraction, misses, share_words(s, misses)};
+Ruling by_remaining_share(const Sides& s, std::int64_t mismatches) {
+  const double agree = (s.size() - static_cast<double>(mismatches)) / s.size();
+  return {1 - agree <= *s.bound.max_mismatch_fraction, mismatches, share_words(s, mismatches)};
 }
 
-Ruling ttk_close(const Sides& s) { return by_remaining_share(s, misses_of_isclose(s)); }
+Ruling ttk_close(const Sides& s) { return by_remaining_share(s, mismatches_of_isclose(s)); }
 
 Ruling verify_result(const Sides& s) {
-  const std::int64_t misses = misses_of_isclose(s);
-  return {static_cast<double>(misses) / s.size() <= *s.bound.max_mismatch_fraction, misses,
-          share_words(s, misses)};
+  const std::int64_t mismatches = mismatches_of_isclose(s);
+  return {static_cast<double>(mismatches) / s.size() <= *s.bound.max_mismatch_fraction, mismatches,
+          share_words(s, mismatches)};
 }
 
 Ruling ttk_requant(const Sides& s) {
   const Format& f = *s.actual.format;
-  std::int64_t misses = 0;
+  std::int64_t mismatches = 0;
   for (std::int64_t i = 0; i < s.actual.size(); ++i) {
     const double a = s.actual.value_at(i), e = s.expected.value_at(i);
     if (std::isnan(a) && std::isnan(e)) continue;
     const std::uint64_t expected = s.expected.format == &f ? s.expected.bits_at(i) : encode(f, e);
     // In int8, the difference and the absolute value wrap.
     const auto difference = static_cast<std::int8_t>(s.actual.bits_at(i) - expected);
-    misses += difference > 1 || (difference < -1 && difference != -128) ? 1 : 0;
+    mismatches += difference > 1 || (difference < -1 && difference != -128) ? 1 : 0;
   }
-  return by_remaining_share(s, misses);
+  return by_remaining_share(s, mismatches);
 }
 
 // Returns the tensor with 0 in place of NaN and infinity.
@@ -103,7 +103,7 @@ Ruling atb(const Sides& s) {
   const Tensor actual = without_specials(s.actual), expected = without_specials(s.expected);
   const Verdict v =
       judge(actual, expected, s.bound, {.metrics = false, .worst = 0, .patterns = false});
-  return {v.misses == 0 && all_hold(v.readings), v.misses,
+  return {v.mismatches == 0 && all_hold(v.readings), v.mismatches,
           formatted("with 0 for NaN and infinity: {}", v.because)};
 }
 
@@ -121,12 +121,12 @@ Ruling cross_check(const Sides& s) {
     double largest = 0, relative = 0, squares = 0;
     std::int64_t small = 0;
   } own, other;
-  std::int64_t misses = 0, large = 0;
+  std::int64_t mismatches = 0, large = 0;
   for (std::int64_t i = 0; i < s.actual.size(); ++i) {
     const double t = s.actual.value_at(i), g = s.expected.value_at(i);
-    const double b = s.benchmark->value_at(i);
+    const double b = s.reference_implementation->value_at(i);
     if (!std::isfinite(t) || !std::isfinite(g) || !std::isfinite(b)) {
-      misses += same(t, b) || (!std::isfinite(g) && same(t, g)) ? 0 : 1;
+      mismatches += same(t, b) || (!std::isfinite(g) && same(t, g)) ? 0 : 1;
       continue;
     }
     const bool is_small = std::abs(g) < small_value;
@@ -142,9 +142,9 @@ Ruling cross_check(const Sides& s) {
       errors->squares += error * error;
     }
   }
-  if (misses > 0) {
-    return {false, misses,
-            formatted("{} of {} elements differ as NaN and infinity do", grouped(misses),
+  if (mismatches > 0) {
+    return {false, mismatches,
+            formatted("{} of {} elements differ as NaN and infinity do", grouped(mismatches),
                       grouped(s.actual.size()))};
   }
   const double n = static_cast<double>(std::max<std::int64_t>(large, 1));
@@ -247,13 +247,15 @@ Verdict judge_published(const TensorView& actual, const TensorView& expected, co
   without_patterns.patterns = false;
   Verdict verdict = judge(actual, expected, own, without_patterns);
   verdict.bound = bound;
-  const TensorView* const benchmark = options.benchmark ? &*options.benchmark : nullptr;
-  const bool lacks_benchmark =
-      bound.needs_benchmark() && (benchmark == nullptr || benchmark->shape != expected.shape);
-  if (!why_not_comparable(actual, expected).empty() || actual.size() == 0 || lacks_benchmark) {
+  const TensorView* const reference_implementation =
+      options.reference_implementation ? &*options.reference_implementation : nullptr;
+  const bool lacks_reference =
+      bound.needs_reference() &&
+      (reference_implementation == nullptr || reference_implementation->shape != expected.shape);
+  if (!why_not_comparable(actual, expected).empty() || actual.size() == 0 || lacks_reference) {
     return verdict;
   }
-  Ruling ruling = row.judge({actual, expected, benchmark, own});
+  Ruling ruling = row.judge({actual, expected, reference_implementation, own});
   verdict.notes.push_back(formatted("judged by {} as it was published: {}", name, row.hole));
   if (verdict.outcome != Outcome::kPass && ruling.passed) {
     verdict.notes.push_back(
@@ -265,8 +267,8 @@ Verdict judge_published(const TensorView& actual, const TensorView& expected, co
   verdict.format = actual.format;
   verdict.shape = actual.shape;
   verdict.sites = actual.size();
-  verdict.misses = ruling.misses;
-  verdict.forgiven = ruling.passed ? ruling.misses : 0;
+  verdict.mismatches = ruling.mismatches;
+  verdict.forgiven = ruling.passed ? ruling.mismatches : 0;
   return verdict;
 }
 

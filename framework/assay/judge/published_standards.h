@@ -25,7 +25,7 @@ bool is_published_for(std::string_view standard, const Format& output);
 // Judges by the original rule, in the original's arithmetic. `bound` is that of standard_bound()
 // for "NAME,as_published". The metrics and the listed elements are those of the standard itself,
 // and a note says so if the standard itself would not pass. A standard that compares with a
-// reference implementation reads options.benchmark.
+// reference implementation reads options.reference_implementation.
 Verdict judge_published(const TensorView& actual, const TensorView& expected, const Bound& bound,
                         const JudgeOptions& options);
 

@@ -15,7 +15,7 @@ namespace {
 
 // Returns the number of elements that differ by NaN or infinity under a policy. Returns nothing if
 // the metrics do not give it.
-std::optional<std::int64_t> special_misses(const Metrics& m, const Bound& bound) {
+std::optional<std::int64_t> special_mismatches(const Metrics& m, const Bound& bound) {
   const std::int64_t one_sided = m.actual.nan + m.expected.nan - 2 * m.both_nan;
   const std::int64_t infinite = m.actual.positive_inf + m.actual.negative_inf +
                                 m.expected.positive_inf + m.expected.negative_inf;
@@ -28,7 +28,7 @@ std::optional<std::int64_t> special_misses(const Metrics& m, const Bound& bound)
 
 // True if zeros in place of the output would be mismatches somewhere: at the largest expected
 // value, or at NaN and infinity.
-bool zeros_would_miss(const SavedResult& saved, const Metrics& m, const Bound& bound) {
+bool zeros_would_mismatch(const SavedResult& saved, const Metrics& m, const Bound& bound) {
   if (m.expected.nan + m.expected.positive_inf + m.expected.negative_inf > 0) return true;
   const double largest = m.max_abs_expected;
   if (bound.rule == Rule::kUlps) {
@@ -116,8 +116,9 @@ Decision by_limits(const Metrics& m, const Bound& b) {
   }
   std::vector<LimitReading> readings;
   for (const Limit& limit : b.limits) {
-    if (limit.needs_benchmark()) {
-      return undecided(formatted("{} compares with a benchmark's output", b.standard));
+    if (limit.needs_reference()) {
+      return undecided(
+          formatted("{} compares with a reference implementation's output", b.standard));
     }
     const auto saved =
         read_statistic({.output = &m}, limit.statistic, limit.parameter, limit.second);
@@ -167,7 +168,7 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
     decision = m.bit_identical ? Decision{Outcome::kPass, "the bits are the same"}
                                : Decision{Outcome::kFail, "some elements differ in their bits"};
   } else {
-    const auto special = special_misses(m, b);
+    const auto special = special_mismatches(m, b);
     if (!special) return undecided("where NaN or infinity meet a rounded expected value");
     if (*special > 0) {
       return {Outcome::kFail, formatted("{} of {} elements differ by NaN or infinity",
@@ -190,7 +191,7 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
     }
   }
   if (decision.outcome != Outcome::kPass) return decision;
-  if (!zeros_would_miss(saved, m, b)) {
+  if (!zeros_would_mismatch(saved, m, b)) {
     return {
         Outcome::kUntrusted,
         formatted("an output of zeros would pass too: the expected result is within {} everywhere",

@@ -351,7 +351,7 @@ constexpr Standard kAscendStandards[] = {
      .limits = kTightMixedLimits},
     {.name = "cann_small_values",
      .source = "CANN operator precision standard, withdrawn 2026-04-22, small values: errors "
-               "counted, at most twice a benchmark's",
+               "counted, at most twice a reference implementation's",
      .publication = kCannSmallValuesPublished,
      .rule = Rule::kStatistics,
      .limits = kCannSmall},

@@ -294,7 +294,8 @@ constexpr Standard kOtherStandards[] = {
      .source =
          "FlashAttention's tests, forward: max |o - ref| <= 2 max |pt - ref| + 2 max |(ref + 0.3 "
          "- 0.3) - ref|; pt, the same computation in the output's "
-         "dtype, is the benchmark (there o - ref and pt - ref are rounded to it as well)",
+         "dtype, is the reference_implementation (there o - ref and pt - ref are rounded to it as "
+         "well)",
      .publication = {.repository = "Dao-AILab/flash-attention",
                      .commit = "14c377950125",
                      .path = "hopper/test_flash_attn.py",

@@ -89,12 +89,12 @@ class Statistics {
  public:
   // `pass` is the pass that measured the output, or null.
   Statistics(const SubjectPieces& pieces, int threads, const MetricsPass* pass, Measured output,
-             std::optional<Measured> benchmark)
+             std::optional<Measured> reference_implementation)
       : pieces_(pieces),
         threads_(threads),
         pass_(pass),
         output_(std::move(output)),
-        benchmark_(std::move(benchmark)) {}
+        reference_(std::move(reference_implementation)) {}
 
   double of_output(const Limit& limit) {
     if (output_.metrics.compared == 0) return 0;
@@ -198,7 +198,7 @@ class Statistics {
 
   StatisticSource source(const Metrics& metrics) const {
     return {.output = &metrics,
-            .benchmark = benchmark_ ? &benchmark_->metrics : nullptr,
+            .reference_implementation = reference_ ? &reference_->metrics : nullptr,
             .roundoff = unit_roundoff(pieces_.format),
             .expected_rms = output_.expected_rms};
   }
@@ -213,7 +213,7 @@ class Statistics {
   // that are large enough.
   double large_ratio(const Limit& limit, StatisticSubject subject, int times) {
     const Metrics &own = large(subject, limit.parameter),
-                  &other = large(StatisticSubject::kBenchmark, limit.parameter);
+                  &other = large(StatisticSubject::kReference, limit.parameter);
     if (own.compared == 0) return 0;
     double Metrics::*const error = limit.row().of_large;
     return own.*error == 0 ? 0 : times * own.*error / std::max(other.*error, limit.parameter);
@@ -229,7 +229,7 @@ class Statistics {
 
   double over_noise(const Metrics& metrics, int times) {
     if (!noise_) {
-      noise_ = 2 * benchmark_->metrics.max_abs_error + 2 * rounding_of_expected(pieces_, threads_);
+      noise_ = 2 * reference_->metrics.max_abs_error + 2 * rounding_of_expected(pieces_, threads_);
     }
     return metrics.max_abs_error == 0 ? 0 : times * metrics.max_abs_error / *noise_;
   }
@@ -244,9 +244,9 @@ class Statistics {
   // number.
   double share(const Limit& limit, std::int64_t count) const {
     std::int64_t of = output_.metrics.compared;
-    if (limit.needs_benchmark()) {
-      of = std::max<std::int64_t>(count_elements(pieces_, StatisticSubject::kBenchmark,
-                                                 benchmark_->metrics, limit, threads_),
+    if (limit.needs_reference()) {
+      of = std::max<std::int64_t>(count_elements(pieces_, StatisticSubject::kReference,
+                                                 reference_->metrics, limit, threads_),
                                   1);
     }
     return static_cast<double>(count) / static_cast<double>(of);
@@ -256,7 +256,7 @@ class Statistics {
   int threads_;
   const MetricsPass* pass_;
   Measured output_;
-  std::optional<Measured> benchmark_, zeros_;
+  std::optional<Measured> reference_, zeros_;
   std::map<std::pair<StatisticSubject, double>, Metrics> large_;
   std::map<std::tuple<StatisticSubject, Statistic, double>, double> quantiles_;
   std::optional<double> noise_;
@@ -273,14 +273,14 @@ double blind_share_of(const SubjectPieces& pieces, std::span<const Limit> limits
     }
   }
   const Tensor expected = elements_at(sample.expected, finite);
-  std::optional<Tensor> benchmark;
-  std::optional<TensorView> benchmark_view;
-  if (sample.benchmark) {
-    benchmark = elements_at(*sample.benchmark, finite);
-    benchmark_view = benchmark->view();
+  std::optional<Tensor> reference_implementation;
+  std::optional<TensorView> reference_view;
+  if (sample.reference_implementation) {
+    reference_implementation = elements_at(*sample.reference_implementation, finite);
+    reference_view = reference_implementation->view();
   }
   return blind_share_by_trial(expected, pieces.format, [&](const TensorView& output) {
-    return judge_statistics(output, expected, benchmark_view ? &*benchmark_view : nullptr,
+    return judge_statistics(output, expected, reference_view ? &*reference_view : nullptr,
                             pieces.rounds, limits,
                             {.trivial = false, .blindness = false, .threads = 1})
         .met;
@@ -388,7 +388,7 @@ StatisticsResult judge_statistics(const Format& actual, const Format& expected,
 }
 
 StatisticsResult judge_statistics(const TensorView& actual, const TensorView& expected,
-                                  const TensorView* benchmark, bool round_expected,
+                                  const TensorView* reference_implementation, bool round_expected,
                                   std::span<const Limit> limits, const StatisticsOptions& options) {
   const auto refused = [](std::string why_not) {
     StatisticsResult result;
@@ -396,33 +396,38 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
     return result;
   };
   const bool compares =
-      std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_benchmark(); });
-  if (compares && benchmark == nullptr) {
+      std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_reference(); });
+  if (compares && reference_implementation == nullptr) {
     return refused(
-        "the standard compares with a benchmark's output, and none is given: --benchmark PRODUCER");
+        "the standard compares with a reference implementation's output, and none is given: "
+        "--reference-implementation PRODUCER");
   }
-  if (compares && benchmark->shape != expected.shape) {
-    return refused(formatted("the benchmark's output is {}, the expected result {}",
-                             shape_text(benchmark->shape), shape_text(expected.shape)));
+  if (compares && reference_implementation->shape != expected.shape) {
+    return refused(formatted("the reference implementation's output is {}, the expected result {}",
+                             shape_text(reference_implementation->shape),
+                             shape_text(expected.shape)));
   }
   const StatisticsPieces all = [&](const std::function<void(const StatisticsPiece&)>& take) {
-    take({actual, expected, compares ? benchmark : nullptr, options.error_weights, 0});
+    take({actual, expected, compares ? reference_implementation : nullptr, options.error_weights,
+          0});
   };
   const std::function<StatisticsSample()> sample = [&] {
     const std::vector<std::int64_t> positions = sampled_positions(actual.size());
     StatisticsSample sampled{elements_at(actual, positions), elements_at(expected, positions)};
-    if (compares) sampled.benchmark = elements_at(*benchmark, positions);
+    if (compares)
+      sampled.reference_implementation = elements_at(*reference_implementation, positions);
     return sampled;
   };
   const SubjectPieces pieces{*actual.format, all,
                              round_expected && expected.format != actual.format, sample};
   std::optional<Measured> other;
   if (compares) {
-    other = measure(pieces, StatisticSubject::kBenchmark, options.threads);
+    other = measure(pieces, StatisticSubject::kReference, options.threads);
     if (other->broken >= 0) {
       return refused(
-          formatted("the benchmark's output is {} at position {}, where a finite value is expected",
-                    number_text(benchmark->value_at(other->broken)), other->broken));
+          formatted("the reference implementation's output is {} at position {}, where a finite "
+                    "value is expected",
+                    number_text(reference_implementation->value_at(other->broken)), other->broken));
     }
   }
   const bool weighs =

@@ -38,12 +38,12 @@ struct StatisticsOptions {
   const TensorView* error_weights = nullptr;  // for limits that need them, in float64
 };
 
-// A piece: the same elements of both sides, from the element `begin` on. `benchmark` and
-// `error_weights` are null unless a limit needs them.
+// A piece: the same elements of both sides, from the element `begin` on. `reference_implementation`
+// and `error_weights` are null unless a limit needs them.
 struct StatisticsPiece {
   const TensorView& actual;
   const TensorView& expected;
-  const TensorView* benchmark = nullptr;
+  const TensorView* reference_implementation = nullptr;
   const TensorView* error_weights = nullptr;
   std::int64_t begin = 0;
 };
@@ -54,7 +54,7 @@ using StatisticsPieces = std::function<void(const std::function<void(const Stati
 // The elements at sampled_positions(), in which blind elements are sought.
 struct StatisticsSample {
   Tensor actual, expected;
-  std::optional<Tensor> benchmark = {};
+  std::optional<Tensor> reference_implementation = {};
 };
 
 // Judges two sides that are read piece by piece. If options.metrics, which is required, does not
@@ -71,15 +71,16 @@ StatisticsResult judge_statistics(const Format& actual, const Format& expected,
 MetricsRequest metrics_for(std::span<const Limit> limits, const TensorView& actual,
                            const TensorView& expected, bool round_expected, int threads);
 
-// Judges two tensors of the same shape. `benchmark` has this shape, too, if a limit needs it. The
-// expected values are first rounded to the output's format if `round_expected` is true.
+// Judges two tensors of the same shape. `reference_implementation` has this shape, too, if a limit
+// needs it. The expected values are first rounded to the output's format if `round_expected` is
+// true.
 //
 // The denominators of ratios are floored: MARE and MERE at the output format's unit roundoff u,
 // RMSE at u times the root mean square of the expected values, and counts at 1. So a reference
 // implementation that is better than the format's own rounding counts as good as that rounding, and
 // an error of exactly 0 does not make every other output fail.
 StatisticsResult judge_statistics(const TensorView& actual, const TensorView& expected,
-                                  const TensorView* benchmark, bool round_expected,
+                                  const TensorView* reference_implementation, bool round_expected,
                                   std::span<const Limit> limits,
                                   const StatisticsOptions& options = {});
 

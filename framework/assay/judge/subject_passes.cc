@@ -203,8 +203,8 @@ std::optional<simd::ErrorBracket> bracket_by_sample(const SubjectPieces& pieces,
   if (sample.empty()) return {};
   const auto size = static_cast<double>(sample.size());
   const double reach = kDeviations * std::sqrt(size * share * (1 - share)) + kDeviations;
-  const auto at_rank = [&](double rank, double otherwise) {
-    if (rank < 0 || rank >= size) return otherwise;
+  const auto at_rank = [&](double rank, double fallback) {
+    if (rank < 0 || rank >= size) return fallback;
     const auto place = sample.begin() + static_cast<std::ptrdiff_t>(rank);
     std::nth_element(sample.begin(), place, sample.end());
     return *place;
@@ -310,11 +310,12 @@ std::int64_t count_far(const Limit& limit, const SubjectTensors& tensors, Statis
     const auto n = static_cast<std::size_t>(block);
     // No ratio is needed, so `worst` may have any value.
     if (floats != nullptr &&
-        simd::compare(floats + first, theirs + first, n, ordinals, most, kInfinity).misses == 0) {
+        simd::compare(floats + first, theirs + first, n, ordinals, most, kInfinity).mismatches ==
+            0) {
       continue;
     }
     tensors.read(subject, first, block, values, e, rounded);
-    if (simd::compare(values, rounded, n, ordinals, most).misses == 0) continue;
+    if (simd::compare(values, rounded, n, ordinals, most).mismatches == 0) continue;
     for (std::size_t i = 0; i < n; ++i) {
       if (!std::isfinite(values[i]) || !std::isfinite(e[i])) continue;
       const ComparedElement element{values[i], e[i], rounded[i], values[i] - e[i]};

@@ -21,9 +21,9 @@
 namespace assay {
 
 // Says whose values are compared with the expected ones.
-enum class StatisticSubject : std::uint8_t { kOutput, kBenchmark, kZeros };
+enum class StatisticSubject : std::uint8_t { kOutput, kReference, kZeros };
 
-// The tensors of a piece. For the subjects kBenchmark and kZeros, only the elements count at which
+// The tensors of a piece. For the subjects kReference and kZeros, only the elements count at which
 // the output and the expected value are finite.
 struct SubjectTensors : StatisticsPiece {
   SubjectTensors(const StatisticsPiece& piece, bool rounds_expected)
@@ -57,7 +57,8 @@ struct SubjectTensors : StatisticsPiece {
     }
     if (subject == StatisticSubject::kOutput) return -1;
     double other[kMetricsBlock] = {};
-    if (subject == StatisticSubject::kBenchmark) benchmark->read(first, count, other);
+    if (subject == StatisticSubject::kReference)
+      reference_implementation->read(first, count, other);
     std::int64_t broken = -1;
     for (std::size_t i = 0; i < n; ++i) {
       const bool counts = std::isfinite(values[i]) && std::isfinite(e[i]);

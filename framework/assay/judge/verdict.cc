@@ -138,13 +138,14 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
           : metrics_for(bound.limits, actual, expected, bound.round_expected, options.threads);
   judge_elements(actual, expected, bound, options, wanted, 0, found);
   std::optional<StatisticsResult> statistics;
-  const TensorView* benchmark = options.benchmark ? &*options.benchmark : nullptr;
+  const TensorView* reference_implementation =
+      options.reference_implementation ? &*options.reference_implementation : nullptr;
   if (!bound.limits.empty()) {
     // Zeros are tried against the limits only if nothing else decides the outcome.
-    const bool trivial = !found.zeros_miss(bound, verdict.sites) &&
-                         found.misses == found.forgiven(bound, verdict.sites);
+    const bool trivial = !found.zeros_mismatch(bound, verdict.sites) &&
+                         found.mismatches == found.forgiven(bound, verdict.sites);
     statistics = judge_statistics(
-        actual, expected, benchmark, bound.round_expected, bound.limits,
+        actual, expected, reference_implementation, bound.round_expected, bound.limits,
         {.metrics = &*found.metrics,
          .trivial = trivial,
          .blindness = options.blindness,
@@ -152,7 +153,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
          .error_weights = options.error_weights ? &*options.error_weights : nullptr});
     if (!statistics->why_not.empty()) return refuse(statistics->why_not);
   }
-  const std::vector<std::int64_t> misses = found.positions;
+  const std::vector<std::int64_t> mismatches = found.positions;
   settle(verdict, std::move(found), statistics, options.metrics, [&] {
     std::vector<double> sizes;
     for (const std::int64_t position : sampled_positions(expected.size())) {
@@ -162,7 +163,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   });
   const bool is_real = !actual.format->is_complex();
   if (verdict.outcome == Outcome::kFail && options.patterns && is_real) {
-    FailurePattern pattern = failure_pattern(actual, expected, options, verdict, misses);
+    FailurePattern pattern = failure_pattern(actual, expected, options, verdict, mismatches);
     verdict.where = std::move(pattern.text);
     verdict.explained = pattern.explained;
   }
@@ -173,8 +174,8 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
         "and chance leaves at least {}",
         short_number(r.value, 3), short_number(r.limit.parameter, 3)));
   }
-  if (bound.needs_benchmark() && same_memory(actual, *benchmark)) {
-    cannot_fail(verdict, "the benchmark is the output itself");
+  if (bound.needs_reference() && same_memory(actual, *reference_implementation)) {
+    cannot_fail(verdict, "the reference implementation is the output itself");
   } else if (verdict.outcome == Outcome::kPass && same_memory(actual, expected)) {
     same_memory_cannot_fail(verdict);
   }

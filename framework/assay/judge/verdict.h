@@ -25,7 +25,7 @@ enum class Outcome : std::uint8_t {
 std::string_view outcome_word(Outcome outcome);
 
 // An element outside its bound.
-struct Miss {
+struct Mismatch {
   std::int64_t linear = 0;  // row-major
   std::vector<std::int64_t> index;
   std::uint64_t actual_bits = 0, expected_bits = 0;  // in the output's format
@@ -56,9 +56,9 @@ struct DrawTest {
 
 struct Verdict {
   Outcome outcome = Outcome::kPass;
-  std::int64_t sites = 0, misses = 0;
-  std::int64_t forgiven = 0;        // mismatches that the standard's budget allows
-  std::int64_t special_misses = 0;  // mismatches where a value is NaN or infinite
+  std::int64_t sites = 0, mismatches = 0;
+  std::int64_t forgiven = 0;            // mismatches that the standard's budget allows
+  std::int64_t special_mismatches = 0;  // mismatches where a value is NaN or infinite
   // Largest error / bound. Infinite if a mismatch has a bound of 0, or a value that is NaN or
   // infinite.
   double worst_ratio = 0;
@@ -68,7 +68,7 @@ struct Verdict {
   // tensor is tried. `blind` is empty if it is unknown.
   std::int64_t nonzero = 0;
   std::optional<std::int64_t> blind = {};
-  std::vector<Miss> worst;  // the largest ratios first
+  std::vector<Mismatch> worst;  // the largest ratios first
   std::optional<Metrics> metrics;
   std::vector<LimitReading> readings = {};  // for the bound's limits
   std::vector<DrawTest> tests = {};         // for draws, if the bound is a law
@@ -77,9 +77,9 @@ struct Verdict {
   // The pattern of a failure: where its mismatches lie, and which cause explains them
   // (judge/pattern.h). Empty if there is no pattern.
   std::string where;
-  bool explained = false;                // `where` names a cause
-  std::optional<MissMap> miss_map = {};  // if asked for, and if there are mismatches
-  std::vector<std::string> notes = {};   // what else a reader should know
+  bool explained = false;                        // `where` names a cause
+  std::optional<MismatchMap> mismatch_map = {};  // if asked for, and if there are mismatches
+  std::vector<std::string> notes = {};           // what else a reader should know
   Bound bound;
   const Format* format = nullptr;  // of the actual output
   Shape shape;
@@ -90,16 +90,16 @@ struct Verdict {
 
 struct JudgeOptions {
   bool metrics = true;
-  std::size_t worst = 5;  // how many of the worst elements are listed
-  int threads = 0;        // 0 means default_threads(). The verdict does not depend on it
-  bool blindness = true;  // find the blind elements of limits on statistics, by trial
-  bool patterns = true;   // after a failure, look for a change that would make the output pass
-  bool miss_map = false;  // count the mismatches in each region
+  std::size_t worst = 5;      // how many of the worst elements are listed
+  int threads = 0;            // 0 means default_threads(). The verdict does not depend on it
+  bool blindness = true;      // find the blind elements of limits on statistics, by trial
+  bool patterns = true;       // after a failure, look for a change that would make the output pass
+  bool mismatch_map = false;  // count the mismatches in each region
   // Tensors that some standards need besides the two, each of the output's shape. Dual-benchmark
   // standards need the output of a reference implementation. `accumulation` and `expected_error`
   // need a float64 bound for each element, and `expected_error` needs the weights of the squared
   // errors.
-  std::optional<TensorView> benchmark = {}, element_bounds = {}, error_weights = {};
+  std::optional<TensorView> reference_implementation = {}, element_bounds = {}, error_weights = {};
   // For outputs that are indices: the tensor that they point into, and the axis along which they
   // count. A negative axis counts from the last dimension.
   std::optional<TensorView> index_source = {};

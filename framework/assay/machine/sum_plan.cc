@@ -181,8 +181,8 @@ void sum_columns(const SumSchedule& schedule, const VectorArithmetic& unit,
     return;
   }
   take_in(unit, schedule.terms() * w, x);
-  add_all(unit, schedule.first(), w, x);
-  add_all(second_unit, schedule.second(), w, x);
+  add_all(unit, schedule.first_stage(), w, x);
+  add_all(second_unit, schedule.second_stage(), w, x);
   std::copy_n(x, w, sums);
 }
 

@@ -78,8 +78,8 @@ class SumSchedule {
  public:
   SumSchedule(const SumPlan& plan, std::int64_t n);
 
-  const std::vector<Additions>& first() const { return first_; }
-  const std::vector<Additions>& second() const { return second_; }
+  const std::vector<Additions>& first_stage() const { return first_; }
+  const std::vector<Additions>& second_stage() const { return second_; }
   std::int64_t terms() const { return n_; }
   // The most additions that an element goes through in each stage.
   struct Depth {

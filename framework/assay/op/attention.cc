@@ -522,7 +522,7 @@ std::vector<Operator> attention_operators() {
                        .words = "of queries among the keys, for causal"}},
            .parameters = unit_parameters(
                order_parameters({{.name = "causal",
-                                  .otherwise = "0",
+                                  .default_value = "0",
                                   .words = "query i sees keys 0 to i alone, or to its position"},
                                  {.name = "scale",
                                   .kind = ParameterKind::kNumber,
@@ -530,7 +530,7 @@ std::vector<Operator> attention_operators() {
                                            "nothing is said"},
                                  {.name = "tile",
                                   .kind = ParameterKind::kInteger,
-                                  .otherwise = "0",
+                                  .default_value = "0",
                                   .least = 0,
                                   .words = "so many keys are taken at a time, with a running "
                                            "maximum and sum; 0: all at once"}}),

@@ -282,7 +282,7 @@ std::vector<Operator> cast_operators() {
   const std::vector<std::string> modes = names_of(deterministic_rounding_rows());
   std::vector<Parameter> parameters = unit_parameters({{.name = "rounding",
                                                         .kind = ParameterKind::kWord,
-                                                        .otherwise = modes.front(),
+                                                        .default_value = modes.front(),
                                                         .choices = modes,
                                                         .words = "of the one conversion"}},
                                                       false);

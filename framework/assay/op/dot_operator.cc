@@ -186,18 +186,18 @@ std::vector<Parameter> product_parameters(std::vector<Parameter> own) {
                 "nothing where nothing is said"},
       {.name = "compute_rounding",
        .kind = ParameterKind::kWord,
-       .otherwise = roundings.front(),
+       .default_value = roundings.front(),
        .choices = roundings,
        .words = "how they are"},
       {.name = "promotion_interval",
        .kind = ParameterKind::kInteger,
-       .otherwise = "0",
+       .default_value = "0",
        .least = 0,
        .most = std::numeric_limits<int>::max(),
        .words = "after so many terms a partial sum is added to a float32; 0: as the machine does"},
       {.name = "split_k",
        .kind = ParameterKind::kInteger,
-       .otherwise = "0",
+       .default_value = "0",
        .least = 0,
        .words = "K is summed in parts of so many terms, which are added in order; 0: in one"}};
   own.insert(own.end(), more.begin(), more.end());
@@ -214,25 +214,26 @@ std::vector<Parameter> matmul_parameters() {
   }
   all.push_back({.name = "compute_terms",
                  .kind = ParameterKind::kInteger,
-                 .otherwise = "1",
+                 .default_value = "1",
                  .least = 1,
                  .most = 2,
                  .words = "2: what compute_dtype leaves of an operand is multiplied too, but for "
                           "the product of both rests"});
   all.push_back({.name = "round_before_bias",
-                 .otherwise = "0",
+                 .default_value = "0",
                  .words = "the sum is rounded to the output's dtype before the bias is added"});
   all.push_back({.name = "output_rounding",
                  .kind = ParameterKind::kWord,
-                 .otherwise = std::string(rounding_name(Rounding::kNearestEven)),
+                 .default_value = std::string(rounding_name(Rounding::kNearestEven)),
                  .choices = roundings,
                  .words = "how the result is rounded to the output's dtype"});
   return all;
 }
 
 Parameter transpose_parameter(const std::string& operand) {
-  return {
-      .name = "transpose_" + operand, .otherwise = "0", .words = operand + " is stored transposed"};
+  return {.name = "transpose_" + operand,
+          .default_value = "0",
+          .words = operand + " is stored transposed"};
 }
 
 const Format& product_format(const Case& c) {

@@ -225,8 +225,8 @@ Uncertain planned_sum(const SumPlan& plan, const RoundingStep& step, const Round
       }
     }
   };
-  add(schedule.first(), step, leave_first && schedule.second().empty());
-  add(schedule.second(), wide, leave_second);
+  add(schedule.first_stage(), step, leave_first && schedule.second_stage().empty());
+  add(schedule.second_stage(), wide, leave_second);
   return terms.front();
 }
 

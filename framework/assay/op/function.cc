@@ -337,7 +337,7 @@ template <Function function, simd::GoldenFunction golden>
 Operator function_row(const char* name, const char* summary,
                       std::vector<Parameter> parameters = {}) {
   parameters.push_back({.name = "fast_functions",
-                        .otherwise = "0",
+                        .default_value = "0",
                         .words = "results may be as far off as the machine's fast functions "
                                  "(CUDA's intrinsics), where such are known; emulated they are as "
                                  "without it"});
@@ -371,7 +371,7 @@ std::vector<Operator> function_operators() {
               "gelu", "x Phi(x)",
               {{.name = "approximate",
                 .kind = ParameterKind::kWord,
-                .otherwise = "none",
+                .default_value = "none",
                 .choices = {"none", "tanh"},
                 .words = "tanh: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))"}})};
 }

@@ -114,7 +114,7 @@ Operator norm_row(const char* name, const char* summary, std::vector<OperatorInp
                   std::vector<Parameter> parameters) {
   parameters.insert(parameters.begin(), {.name = "axis",
                                          .kind = ParameterKind::kInteger,
-                                         .otherwise = "-1",
+                                         .default_value = "-1",
                                          .words = "the dimension of a row, from the end where it "
                                                   "is negative"});
   inputs.insert(inputs.begin(), {.name = "x", .shape = "(...)"});
@@ -137,10 +137,10 @@ OperatorInput optional_vector(const char* name) {
   return {.name = name, .shape = "(n)", .optional = true, .words = "as long as x along axis"};
 }
 
-Parameter eps_parameter(const char* otherwise) {
+Parameter eps_parameter(const char* default_value) {
   return {.name = "eps",
           .kind = ParameterKind::kNumber,
-          .otherwise = otherwise,
+          .default_value = default_value,
           .least = 0,
           .words = "added under the root"};
 }

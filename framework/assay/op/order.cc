@@ -95,7 +95,7 @@ Attribute field_value(const StageField& field, const SumStage& stage) {
 
 Parameter field_parameter(const StageField& field, const std::string& name, std::string words) {
   Parameter row{.name = name, .words = std::move(words)};
-  row.otherwise = attribute_text(field_value(field, kDefaultStage));
+  row.default_value = attribute_text(field_value(field, kDefaultStage));
   if (field.number != nullptr) {
     row.kind = ParameterKind::kInteger;
     row.least = static_cast<double>(field.least);
@@ -136,10 +136,10 @@ void read_stage(const Case& c, bool second, SumStage& stage) {
 std::string given_field(const Case& c, bool second) {
   SumStage stage = kDefaultStage;
   stage.lanes = 0;  // which has no default
-  const SumStage otherwise = stage;
+  const SumStage unchanged = stage;
   read_stage(c, second, stage);
   for (const StageField& field : kFields) {
-    if (field_value(field, stage) == field_value(field, otherwise)) continue;
+    if (field_value(field, stage) == field_value(field, unchanged)) continue;
     return second ? second_name(field.name) : field.name;
   }
   return "";
@@ -236,7 +236,7 @@ std::vector<Parameter> order_parameters(std::vector<Parameter> own) {
   for (const OrderName& row : kOrders) names.emplace_back(row.name);
   own.push_back({.name = "order",
                  .kind = ParameterKind::kWord,
-                 .otherwise = names.front(),
+                 .default_value = names.front(),
                  .choices = names,
                  .words = "in which sums are added"});
   own.push_back({.name = "block_size",
@@ -258,7 +258,7 @@ std::vector<Parameter> plan_parameters(std::vector<Parameter> own) {
   }
   Parameter& lanes =
       *std::find_if(own.begin(), own.end(), [](const Parameter& p) { return p.name == "lanes"; });
-  lanes.otherwise.clear();
+  lanes.default_value.clear();
   lanes.words += "; the orders lanes and halves need it, and no other takes it and what follows";
   own.push_back({.name = "sum_dtype",
                  .kind = ParameterKind::kDtype,
@@ -266,7 +266,7 @@ std::vector<Parameter> plan_parameters(std::vector<Parameter> own) {
                           "machine's unit where nothing is said"});
   Parameter second{.name = "second_order",
                    .kind = ParameterKind::kWord,
-                   .otherwise = std::string(kSeconds[0].name),
+                   .default_value = std::string(kSeconds[0].name),
                    .words = "in which the sums of blocks are added"};
   for (const SecondName& row : kSeconds) second.choices.emplace_back(row.name);
   own.push_back(second);
@@ -280,7 +280,7 @@ std::vector<Parameter> plan_parameters(std::vector<Parameter> own) {
     own.push_back(field_parameter(field, second_name(field.name),
                                   formatted("{} of the sums of blocks", field.name)));
     if (field.name == std::string_view("lanes")) {
-      own.back().otherwise.clear();
+      own.back().default_value.clear();
       own.back().words +=
           "; the second_order lanes needs it, and no other takes it and what follows";
     }

@@ -71,7 +71,7 @@ std::string value_problem(const Parameter& p, const Attribute& value) {
 }
 
 // Returns the operator's default value of a parameter that the case does not give.
-Attribute otherwise_of(const Case& c, std::string_view name) {
+Attribute default_of(const Case& c, std::string_view name) {
   const Operator* op = find_operator(c.op);
   const Parameter* found = op == nullptr ? nullptr : find_parameter(*op, name);
   const auto value = found == nullptr ? std::nullopt : default_value(*found);
@@ -138,10 +138,10 @@ const Parameter* find_parameter(const Operator& op, std::string_view name) {
 }
 
 std::optional<Attribute> default_value(const Parameter& p) {
-  if (p.otherwise.empty()) return std::nullopt;
-  const char* const begin = p.otherwise.c_str();
+  if (p.default_value.empty()) return std::nullopt;
+  const char* const begin = p.default_value.c_str();
   char* end = nullptr;
-  Attribute value = p.otherwise;
+  Attribute value = p.default_value;
   if (p.kind == ParameterKind::kFlag || p.kind == ParameterKind::kInteger) {
     value = std::int64_t{std::strtoll(begin, &end, 10)};
   } else if (p.kind == ParameterKind::kNumber) {
@@ -149,7 +149,7 @@ std::optional<Attribute> default_value(const Parameter& p) {
   }
   if (end != nullptr && *end != '\0') {
     throw std::invalid_argument(
-        formatted("the default '{}' of {} is no {}", p.otherwise, p.name, kind_word(p.kind)));
+        formatted("the default '{}' of {} is no {}", p.default_value, p.name, kind_word(p.kind)));
   }
   return value;
 }
@@ -190,22 +190,22 @@ void check_parameters(const Case& c, const Operator& op) {
 
 bool flag_of(const Case& c, std::string_view name) {
   const auto given = c.flag(name);
-  return given ? *given : std::get<std::int64_t>(otherwise_of(c, name)) != 0;
+  return given ? *given : std::get<std::int64_t>(default_of(c, name)) != 0;
 }
 
 std::int64_t integer_of(const Case& c, std::string_view name) {
   const auto given = c.integer(name);
-  return given ? *given : std::get<std::int64_t>(otherwise_of(c, name));
+  return given ? *given : std::get<std::int64_t>(default_of(c, name));
 }
 
 double number_of(const Case& c, std::string_view name) {
   const auto given = c.real(name);
-  return given ? *given : std::get<double>(otherwise_of(c, name));
+  return given ? *given : std::get<double>(default_of(c, name));
 }
 
 std::string word_of(const Case& c, std::string_view name) {
   const auto given = c.text(name);
-  return given ? *given : std::get<std::string>(otherwise_of(c, name));
+  return given ? *given : std::get<std::string>(default_of(c, name));
 }
 
 }  // namespace assay

@@ -39,7 +39,7 @@ struct Parameter {
   ParameterKind kind = ParameterKind::kFlag;
   // The value if the case does not give one, as a user writes it. Empty if there is no fixed value:
   // `words` then say what happens instead.
-  std::string otherwise = {};
+  std::string default_value = {};
   bool needed = false;                                      // a case without it is refused
   double least = -std::numeric_limits<double>::infinity();  // of integers and numbers
   double most = std::numeric_limits<double>::infinity();

@@ -58,7 +58,7 @@ void check_parameter(const Operator& row, const Parameter& p) {
   if (p.kind == ParameterKind::kWord && p.choices.empty()) {
     refuse_row(row, formatted("its parameter '{}' is a word without choices", p.name));
   }
-  if (p.needed && !p.otherwise.empty()) {
+  if (p.needed && !p.default_value.empty()) {
     refuse_row(row, formatted("its parameter '{}' is needed and has a default", p.name));
   }
   std::string problem;

@@ -428,7 +428,7 @@ std::vector<Operator> scaled_matmul_operators() {
                       scales_parameter(),
                       {.name = "scale_order",
                        .kind = ParameterKind::kWord,
-                       .otherwise = std::string(kScaleOrderWords[0]),
+                       .default_value = std::string(kScaleOrderWords[0]),
                        .choices = {std::begin(kScaleOrderWords), std::end(kScaleOrderWords)},
                        .words =
                            "how a sum P is scaled: P (scale_a scale_b), (P scale_a) scale_b or "
@@ -442,7 +442,7 @@ std::vector<Operator> scaled_matmul_operators() {
                                 "does not take them as they are"},
                       {.name = "promotion_interval",
                        .kind = ParameterKind::kInteger,
-                       .otherwise = "0",
+                       .default_value = "0",
                        .least = 0,
                        .most = std::numeric_limits<int>::max(),
                        .words = "so many terms are a stretch of their own; 0: as the machine does"},

@@ -36,14 +36,14 @@ constexpr char kFreeScales[] = "free";
 Parameter scaling_parameter(const std::string& name, const std::string& of) {
   return {.name = name,
           .kind = ParameterKind::kScaling,
-          .otherwise = "tensor",
+          .default_value = "tensor",
           .words = "which elements of " + of + " share a scale"};
 }
 
 Parameter scales_parameter() {
   return {.name = "scales",
           .kind = ParameterKind::kWord,
-          .otherwise = kFreeScales,
+          .default_value = kFreeScales,
           .choices = {kFreeScales, "power_of_two"},
           .words = "whether scales are powers of two alone"};
 }

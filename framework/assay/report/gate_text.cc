@@ -32,8 +32,8 @@ bool has_specials(const Tally& tally) {
   return tally.nan + tally.positive_inf + tally.negative_inf > 0;
 }
 
-std::string miss_line(const Verdict& v, const Miss& miss) {
-  const MissWords words = miss_words(v, miss);
+std::string mismatch_line(const Verdict& v, const Mismatch& mismatch) {
+  const MismatchWords words = mismatch_words(v, mismatch);
   return formatted("  {}: actual {}, expected {}, error {}{}{}", words.index, words.actual,
                    words.expected, words.error, words.bound.empty() ? "" : ", bound " + words.bound,
                    words.ulps.empty() ? "" : formatted(", {} ulp", words.ulps));
@@ -140,33 +140,33 @@ std::string blind_cell(const Verdict& v) {
   return *v.blind == 0 ? "0" : percent_text(*v.blind, v.nonzero);
 }
 
-MissWords miss_words(const Verdict& v, const Miss& miss) {
+MismatchWords mismatch_words(const Verdict& v, const Mismatch& mismatch) {
   const Format& f = *v.format;
   // If the standard does not round golden values, the value is shown as it was compared.
   const auto as_stored = [&](double expected, std::uint64_t bits) {
     return !row_of(v.bound.rule).by_codes && !v.bound.round_expected && std::isfinite(expected) &&
            expected != decode(part_format(f), bits);
   };
-  const bool stored = as_stored(miss.expected, miss.expected_bits);
-  MissWords words;
-  words.index = shape_text(miss.index);
-  words.error = std::isnan(miss.error) ? "NaN" : short_number(miss.error, 4);
-  if (miss.imaginary) {
-    const Miss::Part& other = *miss.imaginary;
-    words.actual = complex_text(f, miss.actual_bits, other.actual_bits);
+  const bool stored = as_stored(mismatch.expected, mismatch.expected_bits);
+  MismatchWords words;
+  words.index = shape_text(mismatch.index);
+  words.error = std::isnan(mismatch.error) ? "NaN" : short_number(mismatch.error, 4);
+  if (mismatch.imaginary) {
+    const Mismatch::Part& other = *mismatch.imaginary;
+    words.actual = complex_text(f, mismatch.actual_bits, other.actual_bits);
     words.expected = stored || as_stored(other.expected, other.expected_bits)
-                         ? complex_number(miss.expected, other.expected, 9)
-                         : complex_text(f, miss.expected_bits, other.expected_bits);
+                         ? complex_number(mismatch.expected, other.expected, 9)
+                         : complex_text(f, mismatch.expected_bits, other.expected_bits);
   } else {
-    words.actual = element_text(f, miss.actual_bits);
-    words.expected = miss.expected_is_beyond ? formatted("{:.0f}", miss.expected)
-                     : stored                ? short_number(miss.expected, 9)
-                                             : element_text(f, miss.expected_bits);
+    words.actual = element_text(f, mismatch.actual_bits);
+    words.expected = mismatch.expected_is_beyond ? formatted("{:.0f}", mismatch.expected)
+                     : stored                    ? short_number(mismatch.expected, 9)
+                                                 : element_text(f, mismatch.expected_bits);
   }
-  if (!row_of(v.bound.rule).by_codes && std::isfinite(miss.error)) {
-    words.bound = short_number(miss.bound, 4);
+  if (!row_of(v.bound.rule).by_codes && std::isfinite(mismatch.error)) {
+    words.bound = short_number(mismatch.bound, 4);
   }
-  if (miss.ulps) words.ulps = grouped(std::to_string(*miss.ulps));
+  if (mismatch.ulps) words.ulps = grouped(std::to_string(*mismatch.ulps));
   return words;
 }
 
@@ -182,7 +182,7 @@ std::string why_text(const Verdict& v) {
 
 // Explains why no tolerance can help a verdict that has metrics and mismatches by NaN or infinity.
 std::string special_difference(const Verdict& v) {
-  const bool only_policy = !v.bound.nan_equal && v.metrics->both_nan == v.special_misses;
+  const bool only_policy = !v.bound.nan_equal && v.metrics->both_nan == v.special_mismatches;
   return only_policy ? "NaN is where NaN is expected, which equal_nan accepts"
                      : "NaN or infinity differ";
 }
@@ -199,9 +199,9 @@ std::vector<ExplanationLine> lines_of(const Verdict& v) {
   for (const std::string& note : notes_of(v)) {
     lines.push_back({"note: ", printable_sentence(note)});
   }
-  if (v.misses > 0 && v.metrics) {
+  if (v.mismatches > 0 && v.metrics) {
     // No tolerance is suggested if none would help.
-    if (v.special_misses > 0 && v.bound.rule != Rule::kBits) {
+    if (v.special_mismatches > 0 && v.bound.rule != Rule::kBits) {
       lines.push_back({"no tolerance would pass: ", special_difference(v)});
     } else if (v.bound.is_plain()) {
       const Offer offer = offer_of(v);
@@ -218,7 +218,7 @@ std::vector<ExplanationLine> lines_of(const Verdict& v) {
 }
 
 std::string worst_heading(const Verdict& v) {
-  return v.misses > static_cast<std::int64_t>(v.worst.size())
+  return v.mismatches > static_cast<std::int64_t>(v.worst.size())
              ? formatted("worst {}", v.worst.size())
              : std::string("which are");
 }
@@ -227,7 +227,7 @@ std::string explain(const Verdict& v, const std::string& reproduce) {
   std::string text = why_text(v);
   if (!v.worst.empty()) {
     text += formatted("\n{}:", worst_heading(v));
-    for (const Miss& miss : v.worst) text += formatted("\n{}", miss_line(v, miss));
+    for (const Mismatch& mismatch : v.worst) text += formatted("\n{}", mismatch_line(v, mismatch));
   }
   for (const ExplanationLine& line : lines_of(v))
     text += formatted("\n{}{}", line.label, line.text);
@@ -317,9 +317,9 @@ std::string metrics_text(const Verdict& v) {
   };
   line("elements",
        formatted("{} ({} with both sides finite)", grouped(v.sites), grouped(m.compared)));
-  line("mismatches",
-       v.misses == 0 ? "0"
-                     : formatted("{} ({})", grouped(v.misses), percent_text(v.misses, v.sites)));
+  line("mismatches", v.mismatches == 0 ? "0"
+                                       : formatted("{} ({})", grouped(v.mismatches),
+                                                   percent_text(v.mismatches, v.sites)));
   line("blind", v.blind ? formatted("{} of the {} elements that are not zero{}", grouped(*v.blind),
                                     grouped(v.nonzero),
                                     *v.blind > 0 ? formatted(" ({})", blind_cell(v)) : "")
@@ -350,7 +350,7 @@ std::string metrics_text(const Verdict& v) {
                                                 : formatted("rtol {} at atol {}, or ", offer.rtol,
                                                             short_number(v.bound.atol));
     line("would pass with",
-         v.special_misses > 0
+         v.special_mismatches > 0
              ? "no tolerance: " + special_difference(v)
              : formatted("{}atol {} at rtol {}", rtol, offer.atol, short_number(v.bound.rtol)));
   }
@@ -400,7 +400,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   const bool several = std::any_of(report.cases.begin(), report.cases.end(),
                                    [](const CaseReport& c) { return !c.file.empty(); });
   std::vector<std::string> header = {
-      "case",      "outcome", "dtype",           "shape",       "output",  "misses",
+      "case",      "outcome", "dtype",           "shape",       "output",  "mismatches",
       "max/bound", "blind",   max_ulp.heading(), snr.heading(), "standard"};
   if (several) header.insert(header.begin(), "file");
   const std::size_t outcome_column = several ? 2 : 1, first_number = several ? 6 : 5;
@@ -435,7 +435,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     for (const Verdict& v : c.verdicts) {
       const bool judged = v.sites > 0;
       add_row(c, c.outcome_text(v.outcome), shown(v.outcome),
-              {judged ? grouped(v.misses) : "-", judged ? short_number(v.worst_ratio) : "-",
+              {judged ? grouped(v.mismatches) : "-", judged ? short_number(v.worst_ratio) : "-",
                blind_cell(v), v.metrics ? max_ulp.cell(*v.metrics) : "-",
                v.metrics ? snr.cell(*v.metrics) : "-", standard_text(v.bound)});
     }

@@ -18,10 +18,10 @@ namespace assay::report {
 std::string explain(const Verdict& verdict, const std::string& reproduce = "");
 // The parts of this text, for reports with another layout. This is an element outside its bound, in
 // words. `bound` and `ulps` are empty if they do not apply.
-struct MissWords {
+struct MismatchWords {
   std::string index, actual, expected, error, bound = {}, ulps = {};
 };
-MissWords miss_words(const Verdict& verdict, const Miss& miss);
+MismatchWords mismatch_words(const Verdict& verdict, const Mismatch& mismatch);
 // A line after the worst elements, such as "where: " and "all in row 3".
 struct ExplanationLine {
   std::string_view label;

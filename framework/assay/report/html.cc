@@ -90,7 +90,7 @@ std::string plain_row(const CaseReport& c, const Verdict& v, bool several) {
   return formatted(
       "<tr>{}{}<td>{} {}</td><td>{}</td>{}{}{}{}<td>{}</td></tr>\n", name_cells(c, several),
       outcome_cell(c, v.outcome), xml_escaped(c.dtype), shape_text(c.shape),
-      xml_escaped(c.producer), number(judged ? grouped(v.misses) : "-"),
+      xml_escaped(c.producer), number(judged ? grouped(v.mismatches) : "-"),
       number(judged ? short_number(v.worst_ratio) : "-"), number(blind_cell(v)), metric_cells(v),
       xml_escaped(v.bound.standard.empty()
                       ? "-"
@@ -126,7 +126,8 @@ class Plain {
     page += left_out(explained_, kPlainExplanations, "did not pass");
     page += formatted(
         "<h2>Cases</h2>\n<div class=scroll><table>\n<tr>{}<th>case<th>outcome<th>output<th>of"
-        "<th class=num>misses<th class=num>max error / bound<th class=num>blind{}<th>bound</tr>\n"
+        "<th class=num>mismatches<th class=num>max error / bound<th "
+        "class=num>blind{}<th>bound</tr>\n"
         "{}</table></div>\n",
         several_ ? "<th>file" : "", metric_heads(), rows_);
     return page + left_out(listed_, kPlainRows, listed_ == kPlainRows + 1 ? "row" : "rows");

@@ -68,7 +68,7 @@ enum Place : std::uint8_t {
   kOutcome,
   kOutput,
   kProducer,
-  kMisses,
+  kMismatches,
   kRatio,
   kBlind,
   kMetrics,
@@ -106,7 +106,7 @@ Row row_of(const CaseReport& c, Outcome outcome) {
   row.texts[kOutcome] = c.error.empty() ? c.outcome_text(outcome) : c.outcome_text();
   row.texts[kOutput] = c.dtype.empty() ? "" : formatted("{} {}", c.dtype, shape_text(c.shape));
   row.texts[kProducer] = c.producer;
-  for (std::size_t i = kMisses; i < kBound; ++i) row.texts[i] = "-";
+  for (std::size_t i = kMismatches; i < kBound; ++i) row.texts[i] = "-";
   row.texts[kBound] = "-";
   row.rank = rank_of(c, outcome);
   if (remarked)
@@ -133,7 +133,7 @@ std::string histogram_json(std::string_view title, const Histogram& h) {
 
 // Returns [rows, columns, rows of a block, columns of a block, blocks across, [block, mismatches in
 // it, ...]].
-std::string map_json(const MissMap& map) {
+std::string map_json(const MismatchMap& map) {
   std::string out;
   for (std::size_t i = 0; i < map.counts.size(); ++i) {
     if (map.counts[i] > 0) out += formatted("{}{},{}", out.empty() ? "" : ",", i, map.counts[i]);
@@ -163,8 +163,8 @@ std::string detail_of(const CaseReport& c, const Verdict& v, bool pictured) {
   detail.add_text("why", why_text(v));
   if (!v.worst.empty()) {
     std::string rows;
-    for (const Miss& miss : v.worst) {
-      const MissWords w = miss_words(v, miss);
+    for (const Mismatch& mismatch : v.worst) {
+      const MismatchWords w = mismatch_words(v, mismatch);
       rows += formatted("{}[{},{},{},{},{},{}]", rows.empty() ? "" : ",", json_text(w.index),
                         json_text(w.actual), json_text(w.expected), json_text(w.error),
                         json_text(w.bound), json_text(w.ulps));
@@ -186,7 +186,7 @@ std::string detail_of(const CaseReport& c, const Verdict& v, bool pictured) {
                  formatted("[{}{}{}]", errors, errors.empty() || ulps.empty() ? "" : ",", ulps));
     }
   }
-  if (pictured && v.miss_map) detail.add("map", map_json(*v.miss_map));
+  if (pictured && v.mismatch_map) detail.add("map", map_json(*v.mismatch_map));
   detail.add_text("reproduce", c.reproduce);
   return detail.text();
 }
@@ -213,7 +213,7 @@ void add_rows(const CaseReport& c, bool pictured, std::vector<Row>& rows) {
   for (const Verdict& v : c.verdicts) {
     Row& row = rows.emplace_back(row_of(c, v.outcome));
     if (v.sites > 0) {
-      row.texts[kMisses] = grouped(v.misses);
+      row.texts[kMismatches] = grouped(v.mismatches);
       row.texts[kRatio] = short_number(v.worst_ratio);
     }
     row.texts[kBlind] = blind_cell(v);
@@ -232,7 +232,7 @@ void add_rows(const CaseReport& c, bool pictured, std::vector<Row>& rows) {
     const AbftVerdict& a = *c.abft;
     Row& row = rows.emplace_back(row_of(c, a.outcome));
     if (a.checks > 0) {
-      row.texts[kMisses] = grouped(a.flagged);
+      row.texts[kMismatches] = grouped(a.flagged);
       row.texts[kRatio] = short_number(a.worst_ratio);
     }
     row.texts[kBound] = "abft " + a.spec;

@@ -97,7 +97,7 @@ const char* const kGateScript = R"js(
   const ALL = [
     {place: NAME, words: 'case', kind: 'name'}, {place: OUTCOME, words: 'outcome', kind: 'word'},
     {place: OPERATOR, words: 'operator', kind: 'text'}, {place: OUTPUT, words: 'output', kind: ''},
-    {place: PRODUCER, words: 'of', kind: 'text'}, {place: MISSES, words: 'misses', kind: 'num'},
+    {place: PRODUCER, words: 'of', kind: 'text'}, {place: MISSES, words: 'mismatches', kind: 'num'},
     {place: MISSES + 1, words: 'max error / bound', kind: 'num'},
     {place: BLIND, words: 'blind', kind: 'num'},
     ...data.metrics.map((words, i) => ({place: METRICS + i, words, kind: 'num'})),
@@ -225,7 +225,7 @@ const char* const kGateScript = R"js(
         'figcaption', {}, 'elements by ' + title + ', an octave a bar; both axes are logarithmic'));
     return figure;
   };
-  const missesText = n => grouped(n) + (n === 1 ? ' miss' : ' misses');
+  const missesText = n => grouped(n) + (n === 1 ? ' mismatch' : ' mismatches');
   // [rows, columns, rows of a block, columns of a block, blocks across, [block, misses, ...]].
   const heat = ([high, wide, blockHigh, blockWide, across, cells]) => {
     const down = Math.ceil(high / blockHigh), most = blockHigh * blockWide;
@@ -239,7 +239,7 @@ const char* const kGateScript = R"js(
       width,
       height,
       role: 'img',
-      'aria-label': 'misses by rows and columns',
+      'aria-label': 'mismatches by rows and columns',
       class: 'heat',
       style: 'max-width:100%'
     });
@@ -282,7 +282,7 @@ const char* const kGateScript = R"js(
         'figure', {}, svg,
         make(
             'figcaption', {},
-            `where the misses are: ${grouped(high)} x ${
+            `where the mismatches are: ${grouped(high)} x ${
                 grouped(wide)}, all dimensions but the last down; ${block}`));
   };
 

@@ -249,7 +249,7 @@ HWY_INLINE void compare_by_proof(const Proof& proof, const float* actual, const 
       e[k] = static_cast<double>(expected[i + k]);
     }
     const Comparison more = exact(a, e, some);
-    sum.misses += more.misses;
+    sum.mismatches += more.mismatches;
     sum.zero_within += more.zero_within;
     sum.zero += more.zero;
     i += some;

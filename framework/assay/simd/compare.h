@@ -9,14 +9,14 @@
 namespace assay::simd {
 
 // Counts over n elements. With the error |actual[i] - expected[i]|, each step rounded to float64:
-// - `misses` counts the mismatches, !(error <= atol + rtol * |expected[i]|).
+// - `mismatches` counts the mismatches, !(error <= atol + rtol * |expected[i]|).
 // - `zero_within` counts the elements that would match if actual[i] were 0, including those with
 //   expected[i] = 0.
 // - `zero` counts the elements with expected[i] = 0.
 //
 // Every pair with a NaN or infinity counts as a mismatch, and the caller applies its policy to it.
 struct Comparison {
-  std::int64_t misses = 0, zero_within = 0, zero = 0;
+  std::int64_t mismatches = 0, zero_within = 0, zero = 0;
 };
 Comparison compare(const double* actual, const double* expected, std::size_t n, double atol,
                    double rtol);

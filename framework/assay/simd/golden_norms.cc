@@ -30,11 +30,11 @@ HWY_INLINE DoubleDouble lanes_sum(VectorPair x) {
 HWY_INLINE VectorPair every_lane(const DoubleDouble& x) { return {number(x.high), number(x.low)}; }
 
 // Loads the elements of an array from i on, and `otherwise` beyond its end.
-HWY_INLINE V load(const double* from, std::size_t i, std::size_t n, double otherwise) {
+HWY_INLINE V load(const double* from, std::size_t i, std::size_t n, double fallback) {
   const D d;
   if (HWY_LIKELY(i + hn::Lanes(d) <= n)) return hn::LoadU(d, from + i);
   double rest[kLanes];
-  for (std::size_t j = 0; j < hn::Lanes(d); ++j) rest[j] = i + j < n ? from[i + j] : otherwise;
+  for (std::size_t j = 0; j < hn::Lanes(d); ++j) rest[j] = i + j < n ? from[i + j] : fallback;
   return hn::LoadU(d, rest);
 }
 HWY_INLINE void store(V x, double* to, std::size_t i, std::size_t n) {

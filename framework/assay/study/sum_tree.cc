@@ -368,7 +368,7 @@ SumTree expected_tree(ReduceOrder order, std::int64_t chunk, std::int64_t n) {
 SumTree expected_tree(const SumPlan& plan, std::int64_t n) {
   std::vector<SumTree> sums = leaves(0, n);
   const SumSchedule schedule(plan, n);
-  for (const auto* stage : {&schedule.first(), &schedule.second()}) {
+  for (const auto* stage : {&schedule.first_stage(), &schedule.second_stage()}) {
     for (const Additions& a : *stage) {
       for (std::int64_t i = 0; i < a.count; ++i) {
         SumTree& to = sums[static_cast<std::size_t>(a.to + i)];

@@ -100,7 +100,7 @@ Json element_json(const Format& f, std::uint64_t bits, double value) {
 }
 
 // Adds the two elements of a mismatch. Complex ones have two numbers each, the real part first.
-void add_elements(const Format& f, const Miss& m, Json& json) {
+void add_elements(const Format& f, const Mismatch& m, Json& json) {
   const auto expected = [](const Format& of, double value, std::uint64_t bits) {
     return std::isfinite(value) && value == std::nearbyint(value) ? element_json(of, bits, value)
                                                                   : number(value);
@@ -112,7 +112,7 @@ void add_elements(const Format& f, const Miss& m, Json& json) {
       m.expected_is_beyond ? number(m.expected) : expected(part, m.expected, m.expected_bits);
   json["expected_bits"] = m.expected_is_beyond ? Json() : Json(hex_bits(part, m.expected_bits));
   if (!m.imaginary) return;
-  const Miss::Part& other = *m.imaginary;
+  const Mismatch::Part& other = *m.imaginary;
   json["actual"] = {json["actual"], number(other.actual)};
   json["actual_bits"] = {json["actual_bits"], hex_bits(part, other.actual_bits)};
   json["expected"] = {json["expected"], number(other.expected)};
@@ -120,12 +120,9 @@ void add_elements(const Format& f, const Miss& m, Json& json) {
 }
 
 Json outcome_json(const Verdict& v, JsonMetrics metrics) {
-  Json json = {{"outcome", outcome_word(v.outcome)},
-               {"sites", v.sites},
-               {"mismatches", v.misses},
-               {"special_mismatches", v.special_misses},
-               {"worst_ratio", number(v.worst_ratio)},
-               {"because", v.because}};
+  Json json = {{"outcome", outcome_word(v.outcome)},   {"sites", v.sites},
+               {"mismatches", v.mismatches},           {"special_mismatches", v.special_mismatches},
+               {"worst_ratio", number(v.worst_ratio)}, {"because", v.because}};
   if (v.same_data) json["same_data"] = true;
   if (v.forgiven > 0) json["forgiven"] = v.forgiven;
   if (v.blind) {
@@ -160,7 +157,7 @@ Json outcome_json(const Verdict& v, JsonMetrics metrics) {
     }
   }
   Json worst = Json::array();
-  for (const Miss& m : v.worst) {
+  for (const Mismatch& m : v.worst) {
     Json entry = {{"index", m.index}};
     // A verdict with elements has a format. NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
     add_elements(*v.format, m, entry);

@@ -91,7 +91,7 @@ ManifestCase case_of(const Json& object, const std::string& source) {
         if (!value.is_string()) wrong(place, "a machine is a string");
         c.machines.emplace(of, value.get<std::string>());
       } else {
-        c.results.emplace(of, attributes_of(object[key], of.c_str(), place));
+        c.outputs.emplace(of, attributes_of(object[key], of.c_str(), place));
       }
     }
   }
@@ -126,7 +126,7 @@ std::string manifest_text(const Manifest& manifest) {
           {"file", array.file}, {"dtype", array.dtype}, {"shape", array.shape}};
     }
     if (!c.machines.empty()) object["machines"] = c.machines;
-    for (const auto& [output, attributes] : c.results) {
+    for (const auto& [output, attributes] : c.outputs) {
       object["results"][output] = attributes_json(attributes);
     }
     json["cases"].push_back(std::move(object));

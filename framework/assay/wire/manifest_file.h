@@ -27,9 +27,9 @@ struct ManifestCase {
   // accumulators/..., residuals/...
   std::map<std::string, ManifestArray> arrays;
   std::map<std::string, std::string> machines;  // by the name of the recorded output
-  // The results of a case with several outputs, by their names. An output that is not compared has
+  // The outputs of a case that has several, by their names. An output that is not compared has
   // no golden result.
-  std::map<std::string, std::map<std::string, Attribute>> results;
+  std::map<std::string, std::map<std::string, Attribute>> outputs;
 };
 struct Manifest {
   std::map<std::string, Attribute> attributes;

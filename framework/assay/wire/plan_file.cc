@@ -48,11 +48,11 @@ std::string word_of(const Json& value, const char* key, const std::string& where
 }
 
 std::int64_t positive_of(const Json& object, const char* key, const std::string& where,
-                         std::optional<std::int64_t> otherwise = {}) {
+                         std::optional<std::int64_t> fallback = {}) {
   const auto value = count_of(object, key, where);
-  if (!value && !otherwise) wrong(where, formatted("'{}' is missing", key));
+  if (!value && !fallback) wrong(where, formatted("'{}' is missing", key));
   if (value && *value < 1) wrong(where, formatted("'{}' must be at least 1", key));
-  return value ? *value : *otherwise;
+  return value ? *value : *fallback;
 }
 
 campaign::GateSpec read_gate(const std::string& text, const std::string& where) {

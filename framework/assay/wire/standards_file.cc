@@ -18,8 +18,8 @@ const std::vector<std::string> kToleranceKeys = {
     "rtol",   "atol",  "rule", "floor", "in_epsilon", "small_value", "small_atol",
     "or_ulp", "share", "ulp",  "bits",  "limits",     "any_of",      "parameters"};
 
-bool flag_of(const Json& json, const char* key, const std::string& where, bool otherwise) {
-  if (!json.contains(key)) return otherwise;
+bool flag_of(const Json& json, const char* key, const std::string& where, bool fallback) {
+  if (!json.contains(key)) return fallback;
   if (!json[key].is_boolean()) wrong(where, formatted("'{}' must be true or false", key));
   return json[key].get<bool>();
 }

@@ -53,7 +53,7 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
   const Case* c = reference_.as_case();
   const std::vector<Verdict> verdicts = c != nullptr ? gate_case(*c, actual, request).verdicts
                                                      : gate_tensors(actual, expected, request);
-  std::vector<Miss> misses;
+  std::vector<Mismatch> mismatches;
   std::vector<std::string> notes;
   for (const Verdict& v : verdicts) {
     if (v.outcome == Outcome::kNotComparable) return {v.outcome, v.because};
@@ -62,25 +62,26 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
               formatted("standard {} says nothing of single elements; give .rtol() and .atol()",
                         v.bound.standard)};
     }
-    misses.insert(misses.end(), v.worst.begin(), v.worst.end());
+    mismatches.insert(mismatches.end(), v.worst.begin(), v.worst.end());
     for (std::string& note : assay::notes_of(v)) notes.push_back(std::move(note));
   }
-  std::sort(misses.begin(), misses.end(),
-            [](const Miss& m, const Miss& n) { return m.linear < n.linear; });
-  misses.erase(std::unique(misses.begin(), misses.end(),
-                           [](const Miss& m, const Miss& n) { return m.linear == n.linear; }),
-               misses.end());
+  std::sort(mismatches.begin(), mismatches.end(),
+            [](const Mismatch& m, const Mismatch& n) { return m.linear < n.linear; });
+  mismatches.erase(
+      std::unique(mismatches.begin(), mismatches.end(),
+                  [](const Mismatch& m, const Mismatch& n) { return m.linear == n.linear; }),
+      mismatches.end());
   const std::int64_t each = actual.size() == 0 ? 0 : y.size() / actual.size();
   std::vector<std::string> amplified, others;
-  for (const Miss& miss : misses) {
+  for (const Mismatch& mismatch : mismatches) {
     double nearest = NAN;
-    for (std::int64_t k = miss.linear * each; k < (miss.linear + 1) * each; ++k) {
+    for (std::int64_t k = mismatch.linear * each; k < (mismatch.linear + 1) * each; ++k) {
       if (near_whole(*y.format, y.value_at(k), ulps_)) nearest = y.value_at(k);
     }
     const bool is_near = !std::isnan(nearest);
     std::vector<std::string>& kind = is_near ? amplified : others;
-    kind.push_back(formatted("{}: {} in place of {}{}", shape_text(miss.index),
-                             number_text(miss.actual), number_text(miss.expected),
+    kind.push_back(formatted("{}: {} in place of {}{}", shape_text(mismatch.index),
+                             number_text(mismatch.actual), number_text(mismatch.expected),
                              is_near ? formatted(", at y = {}", short_number(nearest, 9)) : ""));
   }
   const auto list = [](const std::vector<std::string>& kind) {

@@ -40,8 +40,8 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
   }
   // For a case: the producer whose recorded output dual-benchmark standards compare with. Needed if
   // the case has several.
-  ElementwiseMatcher benchmark(const std::string& name) const {
-    return with([&](auto& m) { m.request_.benchmark = name; });
+  ElementwiseMatcher reference_implementation(const std::string& name) const {
+    return with([&](auto& m) { m.request_.reference_implementation = name; });
   }
   // For a case that is a product or attention without a golden result: draws `rows` rows at random,
   // computes their golden results, and judges only these rows. Checksums check the whole output.

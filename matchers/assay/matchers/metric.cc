@@ -30,12 +30,13 @@ MetricsRead read_metrics(const TensorView& actual, const TensorView& expected, b
   if (v.outcome == Outcome::kNotComparable || v.sites == 0) {
     return {MatchReport{v.outcome, v.because}, {}};
   }
-  if (v.special_misses > 0) {
+  if (v.special_mismatches > 0) {
     std::string text = formatted("NaN or infinity differ in {} of {} elements",
-                                 grouped(v.special_misses), grouped(v.sites));
-    for (const Miss& miss : v.worst) {
-      text += formatted("\n  {}: actual {}, expected {}", shape_text(miss.index),
-                        value_text(actual, miss.linear, 9), value_text(expected, miss.linear, 9));
+                                 grouped(v.special_mismatches), grouped(v.sites));
+    for (const Mismatch& mismatch : v.worst) {
+      text += formatted("\n  {}: actual {}, expected {}", shape_text(mismatch.index),
+                        value_text(actual, mismatch.linear, 9),
+                        value_text(expected, mismatch.linear, 9));
     }
     return {MatchReport{Outcome::kFail, text}, *v.metrics};
   }
@@ -152,8 +153,8 @@ std::string MetricMatcher::describe(bool negated) const {
                    reference_.text());
 }
 
-NoWorseMatcher::NoWorseMatcher(Reference benchmark, Reference golden)
-    : benchmark_(std::move(benchmark)),
+NoWorseMatcher::NoWorseMatcher(Reference reference_implementation, Reference golden)
+    : reference_(std::move(reference_implementation)),
       golden_(std::move(golden)),
       metric_(&metric_named("rmse")) {}
 
@@ -186,28 +187,29 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
   const FloatEnvironment environment;
   if (const auto report = unfit(golden_, *metric_, actual)) return *report;
   const TensorView golden = golden_.tensor_or_golden();
-  const TensorView benchmark = benchmark_.tensor_or_golden();
-  if (benchmark.data != nullptr && benchmark.data == actual.data) {
-    return {Outcome::kUntrusted, "the output is the benchmark itself"};
+  const TensorView reference_implementation = reference_.tensor_or_golden();
+  if (reference_implementation.data != nullptr && reference_implementation.data == actual.data) {
+    return {Outcome::kUntrusted, "the output is the reference implementation itself"};
   }
-  if (benchmark.data != nullptr && benchmark.data == golden.data) {
-    return {Outcome::kUntrusted, "the golden result is the benchmark itself"};
+  if (reference_implementation.data != nullptr && reference_implementation.data == golden.data) {
+    return {Outcome::kUntrusted, "the golden result is the reference implementation itself"};
   }
-  const MetricsRead of_benchmark = read_metrics(benchmark, golden, equal_nan_.value_or(false));
-  if (const auto& refused = of_benchmark.refused) {
-    // A benchmark that is broken shows nothing about the output.
+  const MetricsRead of_reference =
+      read_metrics(reference_implementation, golden, equal_nan_.value_or(false));
+  if (const auto& refused = of_reference.refused) {
+    // A reference implementation that is broken shows nothing about the output.
     return {refused->outcome == Outcome::kFail ? Outcome::kUntrusted : refused->outcome,
-            "of the benchmark: " + refused->text};
+            "of the reference implementation: " + refused->text};
   }
   const MetricsRead reading = read_metrics(actual, golden, equal_nan_.value_or(false));
   if (reading.refused) return *reading.refused;
-  const double theirs = metric_->value(of_benchmark.metrics);
+  const double theirs = metric_->value(of_reference.metrics);
   const double limit = factor_ * std::max(theirs, floor_);
   const double ours = metric_->value(reading.metrics);
-  const std::string numbers = formatted("{} {}, the benchmark's {}", metric_->words,
+  const std::string numbers = formatted("{} {}, the reference implementation's {}", metric_->words,
                                         metric_->text(ours), metric_->text(theirs));
   const std::string allowed =
-      formatted("allowed is {} x the benchmark's{}", short_number(factor_, 4),
+      formatted("allowed is {} x the reference implementation's{}", short_number(factor_, 4),
                 theirs < floor_ ? formatted(", its floor {} taken", short_number(floor_, 4)) : "");
   if (!(ours <= limit)) {
     const std::string ratio =
@@ -225,10 +227,11 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
 }
 
 std::string NoWorseMatcher::describe(bool negated) const {
-  const TensorView b = benchmark_.tensor_or_golden();
-  return formatted("is {} than the {} benchmark of shape {} against {} ({} at most {} x)",
-                   negated ? "worse" : "no worse", b.format->name, shape_text(b.shape),
-                   golden_.text(), metric_->words, short_number(factor_, 4));
+  const TensorView b = reference_.tensor_or_golden();
+  return formatted(
+      "is {} than the {} reference implementation of shape {} against {} ({} at most {} x)",
+      negated ? "worse" : "no worse", b.format->name, shape_text(b.shape), golden_.text(),
+      metric_->words, short_number(factor_, 4));
 }
 
 MetricMatcher SnrAtLeast(Reference reference, double decibels) {
@@ -240,8 +243,8 @@ MetricMatcher CosineAtLeast(Reference reference, double cosine) {
 MetricMatcher RelativeL2AtMost(Reference reference, double limit) {
   return {std::move(reference), "relative_l2", limit};
 }
-NoWorseMatcher NoWorseThan(Reference benchmark, Reference golden) {
-  return {std::move(benchmark), std::move(golden)};
+NoWorseMatcher NoWorseThan(Reference reference_implementation, Reference golden) {
+  return {std::move(reference_implementation), std::move(golden)};
 }
 
 }  // namespace assay

@@ -49,30 +49,30 @@ class NoWorseMatcher : public TensorMatcher<NoWorseMatcher>,
                        public EqualNanSetter<NoWorseMatcher>,
                        public MaxBlindSetter<NoWorseMatcher> {
  public:
-  NoWorseMatcher(Reference benchmark, Reference golden);
+  NoWorseMatcher(Reference reference_implementation, Reference golden);
 
   // The error to compare: "rmse" (the default), "max_abs_error", "mere", "max_ulp" or another
   // metric of which a larger value is worse. Throws std::invalid_argument for another metric.
   NoWorseMatcher by(std::string_view metric) const;
-  // The factor by which the output's error may exceed the benchmark's. The default is 1. Throws
-  // std::invalid_argument if it is not a positive number.
+  // The factor by which the output's error may exceed the reference implementation's. The default
+  // is 1. Throws std::invalid_argument if it is not a positive number.
   NoWorseMatcher factor(double value) const;
-  // Smaller errors of the benchmark count as this value. The default is 0. Without a floor, a
-  // benchmark that happens to be exact requires an exact output.
+  // Smaller errors of the reference implementation count as this value. The default is 0. Without a
+  // floor, a reference implementation that happens to be exact requires an exact output.
   NoWorseMatcher floor(double value) const;
 
   MatchReport check(const TensorView& actual) const;
   std::string describe(bool negated) const;
 
  private:
-  Reference benchmark_, golden_;
+  Reference reference_, golden_;
   const Metric* metric_;
   double factor_ = 1, floor_ = 0;
 };
 
 // Matches if the output's error against the golden result is at most `factor` times that of a
-// benchmark. The benchmark is another output of the same operator, from a GPU or from a peer's
-// kernel.
-NoWorseMatcher NoWorseThan(Reference benchmark, Reference golden);
+// reference implementation. The reference implementation is another output of the same operator,
+// from a GPU or from a peer's kernel.
+NoWorseMatcher NoWorseThan(Reference reference_implementation, Reference golden);
 
 }  // namespace assay

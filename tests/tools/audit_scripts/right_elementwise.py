@@ -6,6 +6,6 @@ from files import read
 actual, expected = read(sys.argv[1]), read(sys.argv[2])
 if len(actual) != len(expected) or len(expected) == 0:
     sys.exit("another number of elements")
-misses = sum(not abs(a - e) <= 1e-5 + 1e-5 * abs(e) for a, e in zip(actual, expected))
-print(f"{misses} misses")
-sys.exit(1 if misses else 0)
+mismatches = sum(not abs(a - e) <= 1e-5 + 1e-5 * abs(e) for a, e in zip(actual, expected))
+print(f"{mismatches} mismatches")
+sys.exit(1 if mismatches else 0)

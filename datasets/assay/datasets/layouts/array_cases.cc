@@ -385,7 +385,7 @@ Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
     OutputRecord asked = of;
     if (!what.golden && asked.golden) asked.golden = {};
     for (auto& [producer, recorded] : asked.recorded) {
-      if (!what.outputs) recorded.tensor = {}, recorded.epilogue = {};
+      if (!what.recorded) recorded.tensor = {}, recorded.epilogue = {};
     }
     c.outputs.emplace(
         output, converted<Tensor>(asked, [](const ArrayRequest& a) { return read_array(a); }));

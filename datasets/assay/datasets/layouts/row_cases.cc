@@ -170,7 +170,7 @@ class RowCases : public CaseSource {
       for (const auto& [producer, recorded] : of.recorded) {
         auto& row = to.recorded[producer];
         row.machine = recorded.machine;
-        if (!what.outputs) continue;
+        if (!what.recorded) continue;
         if (!recorded.tensor.empty()) row.tensor = read_output(name, producer, output);
         row.epilogue = read_epilogue(name, producer, output);
       }
@@ -305,7 +305,7 @@ class RowCases : public CaseSource {
                "inputs", pack, operand, "", [&] { return cases_->open_input(pack.name, operand); },
                [&] {
                  Case whole =
-                     cases_->read(pack.name, {.inputs = true, .golden = false, .outputs = false});
+                     cases_->read(pack.name, {.inputs = true, .golden = false, .recorded = false});
                  return std::move(whole.inputs.at(operand));
                })
         .row(row);
@@ -316,7 +316,7 @@ class RowCases : public CaseSource {
                "golden", pack, "", output, [&] { return cases_->open_golden(pack.name, output); },
                [&] {
                  Case whole =
-                     cases_->read(pack.name, {.inputs = false, .golden = true, .outputs = false});
+                     cases_->read(pack.name, {.inputs = false, .golden = true, .recorded = false});
                  return std::move(*whole.outputs.at(output).golden);
                })
         .row(row);

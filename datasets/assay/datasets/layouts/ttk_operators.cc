@@ -16,10 +16,10 @@ using Attributes = std::map<std::string, Attribute>;
 // value.
 using Convert = bool (*)(const Literal& value, std::string_view ours, Attributes& to);
 
-double number_of(const Literal& value, double otherwise) {
+double number_of(const Literal& value, double fallback) {
   if (const std::int64_t* whole = value.integer()) return static_cast<double>(*whole);
   if (const double* real = std::get_if<double>(&value.value)) return *real;
-  return otherwise;
+  return fallback;
 }
 
 bool flag(const Literal& value, std::string_view ours, Attributes& to) {

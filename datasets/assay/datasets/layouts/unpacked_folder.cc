@@ -59,8 +59,8 @@ CaseRecord record_of(const std::string& folder, const wire::ManifestCase& listed
   record.op = listed.op;
   record.attributes = listed.attributes;
   record.absent_inputs.insert(listed.absent_inputs.begin(), listed.absent_inputs.end());
-  const bool several = !listed.results.empty();
-  for (const auto& [output, attributes] : listed.results) {
+  const bool several = !listed.outputs.empty();
+  for (const auto& [output, attributes] : listed.outputs) {
     record.outputs[output].attributes = attributes;
     record.outputs[output].golden = BasicGolden<ArrayRequest>::absent();
   }
@@ -69,7 +69,7 @@ CaseRecord record_of(const std::string& folder, const wire::ManifestCase& listed
       const std::string where = formatted("case {}: {}", listed.name, name);
       const ArrayName parsed = parse_name(name, several);
       if (parsed.kind.empty() || (parsed.kind == "inputs" && parsed.output.empty()) ||
-          (several && parsed.kind != "inputs" && listed.results.count(parsed.output) == 0)) {
+          (several && parsed.kind != "inputs" && listed.outputs.count(parsed.output) == 0)) {
         throw FileError(in_folder(folder, wire::kManifestName), where,
                         "is no array of a case: inputs/NAME, golden, outputs/PRODUCER, with "
                         "/OUTPUT of a case that lists several in 'results'");
@@ -174,7 +174,7 @@ void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cas
       arrays.emplace("inputs/" + operand, tensor.view());
     }
     for (const auto& [output, of] : c.outputs) {
-      if (!output.empty()) listed.results[output] = of.attributes;
+      if (!output.empty()) listed.outputs[output] = of.attributes;
       add_output(arrays, listed, output, of);
     }
     made.make(name);

@@ -21,15 +21,15 @@ struct Computed {
   };
 
   Computed(Tensor result, Epilogue epilogue = {}) {  // NOLINT: most give only a tensor
-    results[""] = {std::move(result), std::move(epilogue)};
+    outputs[""] = {std::move(result), std::move(epilogue)};
   }
   Computed(std::map<std::string, Tensor> several) {  // NOLINT: likewise
-    for (auto& [name, tensor] : several) results[name] = {std::move(tensor)};
+    for (auto& [name, tensor] : several) outputs[name] = {std::move(tensor)};
   }
   Computed(std::initializer_list<std::pair<const std::string, Tensor>> several)
       : Computed(std::map<std::string, Tensor>(several)) {}
 
-  std::map<std::string, Result> results = {};  // by name; "" for the only one
+  std::map<std::string, Result> outputs = {};  // by name; "" for the only one
 };
 
 }  // namespace assay

@@ -15,8 +15,8 @@
 namespace assay {
 namespace {
 
-// The recorded outputs of both files may serve as benchmarks. `output` names one output of a case
-// that has several, and is empty otherwise.
+// The recorded outputs of both files may serve as reference implementations. `output` names one
+// output of a case that has several, and is empty otherwise.
 Origin origin_of(const CaseSource& golden, const std::string& name, const std::string& output,
                  const OutputSource& source) {
   Origin origin;
@@ -62,7 +62,7 @@ CaseReport not_judged(const Case& c, Outcome outcome, std::string because) {
 
 // The results of a team's operator for a case, computed once for all outputs.
 struct ComputedCase {
-  std::map<std::string, Computed::Result> results = {};
+  std::map<std::string, Computed::Result> outputs = {};
   std::string failure = {};  // The error message, or empty if there was no error.
 };
 
@@ -71,19 +71,19 @@ bool is_compared(const std::string& name, const CaseOutput& output) {
 }
 
 // Throws std::runtime_error if these are not the outputs of the case.
-void check_results(const Case& c, const std::map<std::string, Computed::Result>& results) {
-  const bool has_one = results.size() == 1 && results.count("") != 0;
+void check_outputs(const Case& c, const std::map<std::string, Computed::Result>& outputs) {
+  const bool has_one = outputs.size() == 1 && outputs.count("") != 0;
   if (!c.names_outputs() && !has_one) {
     throw std::runtime_error(
         formatted("it returned outputs by name ({}), and the case has one, without a name",
-                  joined(keys_of(results))));
+                  joined(keys_of(outputs))));
   }
   if (c.names_outputs() && has_one) {
     throw std::runtime_error(
         formatted("it returned one tensor, and the case has several outputs: return {} by name",
                   joined(keys_of(c.outputs))));
   }
-  for (const auto& [name, result] : results) {
+  for (const auto& [name, result] : outputs) {
     if (!c.has_output(name)) {
       throw std::runtime_error(
           formatted("it returned '{}', which is no output of the case; its outputs are {}", name,
@@ -95,9 +95,9 @@ void check_results(const Case& c, const std::map<std::string, Computed::Result>&
     }
   }
   for (const auto& [name, output] : c.outputs) {
-    if (is_compared(name, output) && results.count(name) == 0) {
+    if (is_compared(name, output) && outputs.count(name) == 0) {
       throw std::runtime_error(formatted("it did not return the output '{}'; it returned {}", name,
-                                         joined(keys_of(results))));
+                                         joined(keys_of(outputs))));
     }
   }
 }
@@ -105,8 +105,8 @@ void check_results(const Case& c, const std::map<std::string, Computed::Result>&
 ComputedCase compute(const Case& c, const OutputSource& source) {
   ComputedCase made;
   try {
-    made.results = source.compute(c).results;
-    check_results(c, made.results);
+    made.outputs = source.compute(c).outputs;
+    check_outputs(c, made.outputs);
   } catch (const std::exception& e) {
     made.failure = formatted("the operator threw: {}", e.what());
   }
@@ -116,7 +116,7 @@ ComputedCase compute(const Case& c, const OutputSource& source) {
 GatedCase gate_computed(const Case& c, ComputedCase& made, const GateRequest& request,
                         Origin origin) {
   if (!made.failure.empty()) return {not_judged(c, Outcome::kFail, made.failure), {}};
-  Computed::Result& result = made.results.at(c.output_name());
+  Computed::Result& result = made.outputs.at(c.output_name());
   origin.epilogue = &result.epilogue;
   CaseReport report = gate_case(c, result.tensor, request, origin);
   return {std::move(report), std::move(result.tensor)};
@@ -205,11 +205,11 @@ Case read_to_judge(const CaseSource& golden, const std::string& name, const Outp
   header.attributes = golden.attributes_of(name);
   header.op = header.text("op").value_or("");
   const bool inputs = source.recorded == nullptr || needs_inputs(header, request);
-  Case c = golden.read(name, {.inputs = inputs, .golden = true, .outputs = false});
+  Case c = golden.read(name, {.inputs = inputs, .golden = true, .recorded = false});
   if (!inputs) {
     // The inputs are read even if nothing asks for them, because a case whose inputs cannot be read
     // is not evidence.
-    Case with_inputs = golden.read(name, {.inputs = true, .golden = false, .outputs = false});
+    Case with_inputs = golden.read(name, {.inputs = true, .golden = false, .recorded = false});
     if (outputs_need_inputs(c, request)) {
       c.inputs = std::move(with_inputs.inputs);
       c.unread_inputs.clear();
@@ -336,7 +336,7 @@ std::vector<GatedCase> gate_in_pieces(const CaseSource& golden, const std::strin
   if (file == nullptr || !request.elements || request.checksums || request.mutate) return {};
   const std::int64_t bytes = bytes_to_judge(golden, *file, name, source.name);
   if (bytes <= reading.whole_bytes) return {};
-  Case c = golden.read(name, {.inputs = false, .golden = false, .outputs = false});
+  Case c = golden.read(name, {.inputs = false, .golden = false, .recorded = false});
   if (needs_inputs(c, request) || outputs_need_inputs(c, request)) return {};
   const StoredCase info = golden.info(name), recorded = file->info(name);
   check_same_source(golden.path(), c.attributes, file->path(), recorded.attributes, name);

@@ -36,7 +36,8 @@ struct GatedCase {
 struct PieceReading {
   // A case whose golden results and outputs take more bytes than this is judged piece by piece, as
   // it is read, if everything that judges it allows that (judge_arrays()). Checksums, mutations,
-  // and bounds that need the inputs, a benchmark or all elements at once do not allow it.
+  // and bounds that need the inputs, a reference implementation or all elements at once do not
+  // allow it.
   std::int64_t whole_bytes = std::int64_t{64} << 20;
   // A failed output of at most this many bytes is read again, as a whole, to find the pattern of
   // its failure (Verdict::where). For a larger output only the places of up to 64 mismatches are

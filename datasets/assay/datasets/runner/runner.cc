@@ -32,7 +32,8 @@ struct Arguments {
     std::string out;
     if (machine != nullptr) out += " --machine " + quote(machine->name);
     for (const std::string& s : request.bounds.standards) out += " --standard " + quote(s);
-    if (!request.benchmark.empty()) out += " --benchmark " + quote(request.benchmark);
+    if (!request.reference_implementation.empty())
+      out += " --reference-implementation " + quote(request.reference_implementation);
     if (request.checksums) out += " --abft " + quote(request.checksums->text());
     if (request.sample) out += " --sample " + quote(request.sample->text());
     return out;
@@ -58,8 +59,8 @@ Arguments parse(int argc, char** argv) {
       a.machine = &machine_named(value());
     else if (word == "--standard")
       a.request.bounds.standards.push_back(value());
-    else if (word == "--benchmark")
-      a.request.benchmark = value();
+    else if (word == "--reference-implementation")
+      a.request.reference_implementation = value();
     else if (word == "--abft")
       a.request.checksums = parse_threshold(value());
     else if (word == "--sample")
@@ -78,10 +79,11 @@ Arguments parse(int argc, char** argv) {
       throw std::invalid_argument(formatted("one dataset file at a time; '{}' is a second", word));
   }
   if (a.file.empty()) {
-    throw std::invalid_argument(formatted(
-        "usage: {} FILE [--case GLOB] [--machine M] [--standard S]... [--benchmark PRODUCER] "
-        "[--abft THRESHOLD] [--sample rows=N,seed=N] [--ctest PREFIX]",
-        a.program));
+    throw std::invalid_argument(
+        formatted("usage: {} FILE [--case GLOB] [--machine M] [--standard S]... "
+                  "[--reference-implementation PRODUCER] "
+                  "[--abft THRESHOLD] [--sample rows=N,seed=N] [--ctest PREFIX]",
+                  a.program));
   }
   check_request(a.request.bounds);
   return a;
@@ -116,17 +118,18 @@ std::vector<std::string> labels_of(const CaseSource& file, const std::string& na
   return labels;
 }
 
-// A wrong name is refused even if no standard asks for a benchmark.
-void check_benchmark(const Arguments& a, const CaseSource& file) {
-  if (a.request.benchmark.empty()) return;
+// A wrong name is refused even if no standard asks for a reference implementation.
+void check_reference_implementation(const Arguments& a, const CaseSource& file) {
+  if (a.request.reference_implementation.empty()) return;
   std::set<std::string> known;
   for (const std::string& name : file.case_names()) {
     for (const std::string& producer : file.producers_of(name)) known.insert(producer);
   }
-  if (known.count(a.request.benchmark) != 0) return;
-  throw std::invalid_argument(formatted(
-      "--benchmark: {}", unknown_word("producer", a.request.benchmark,
-                                      std::vector<std::string>(known.begin(), known.end()))));
+  if (known.count(a.request.reference_implementation) != 0) return;
+  throw std::invalid_argument(
+      formatted("--reference-implementation: {}",
+                unknown_word("producer", a.request.reference_implementation,
+                             std::vector<std::string>(known.begin(), known.end()))));
 }
 
 void print_ctest(const Arguments& a, const CaseSource& file) {
@@ -206,7 +209,7 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
     // The file is read in the same way as by the gate.
     const OpenedCases opened = open_cases(a.file, {.layout = "dataset"});
     const CaseSource& file = *opened.cases;
-    check_benchmark(a, file);
+    check_reference_implementation(a, file);
     if (a.ctest) {
       print_ctest(a, file);
       return 0;

@@ -20,7 +20,7 @@ namespace assay {
 struct ReadOptions {
   bool inputs = true;
   bool golden = true;
-  bool outputs = true;  // and the arrays that the kernels' epilogues returned with them
+  bool recorded = true;  // and the arrays that the kernels' epilogues returned with them
 };
 
 // The properties of an array that are known without reading its data.

@@ -295,7 +295,7 @@ struct DatasetFile::Impl {
     } else if (is_there && !pending) {
       of.golden = BasicGolden<Array>::absent();
     }
-    if (!what.outputs) return of;
+    if (!what.recorded) return of;
     for (const std::string& producer : producers_of(name, output)) {
       const std::string at = path_of(name, "outputs/" + producer, output);
       auto& recorded = of.recorded[producer];
