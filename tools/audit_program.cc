@@ -291,7 +291,7 @@ audit::Answer ProgramTarget::ask(const audit::Trial& trial, Worker& worker) cons
   const std::string name = trial.subject.test_case.output_name();
   auto said =
       worker.process->ask(formatted("{}\t{}", files.outputs.at(name), files.goldens.at(name)));
-  audit::Answer answer{false, "", printed(worker.process->said())};
+  audit::Answer answer{false, "", printed(worker.process->error_output())};
   if (!said) {
     const Ended ended = worker.process->ended();
     worker.process.reset();  // the next trial starts another process
