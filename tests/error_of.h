@@ -6,7 +6,7 @@
 
 namespace assay {
 
-// Returns the message of the std::invalid_argument that the call throws, or "no error".
+// Returns the message of the Refusal that the call throws, or "no error".
 template <typename Call>
 std::string error_of(Call call) {
   try {

@@ -52,7 +52,7 @@ std::vector<std::string> target_words(const AuditCommandOptions& o) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), words[i]) !=
         words.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw std::invalid_argument(formatted("the target '{}' is given twice", words[i]));
+      refuse("the target '{}' is given twice", words[i]);
     }
   }
   return words;
@@ -97,8 +97,7 @@ Targets make_targets(const AuditCommandOptions& o, const ScratchFolder& scratch)
     add(std::make_unique<audit::StandardTarget>(word, own, word == kGate), nullptr, word);
   }
   if (targets.all.empty()) {
-    throw std::invalid_argument(
-        "there is nothing to audit: give a command behind --, or --target NAME");
+    refuse("there is nothing to audit: give a command behind --, or --target NAME");
   }
   return targets;
 }
@@ -202,12 +201,11 @@ int code_of(const audit::AuditResult& result, const std::optional<double>& min) 
 int run_audit_command(AuditCommandOptions o, const Context& context) {
   o.command = context.behind_dashes;
   if (o.files.golden.empty() == o.files.source.pairs.empty()) {
-    throw std::invalid_argument(o.files.golden.empty()
-                                    ? "GOLDEN is required, or --pairs OUTPUTS GOLDEN"
-                                    : "give GOLDEN or --pairs, not both");
+    refuse(o.files.golden.empty() ? "GOLDEN is required, or --pairs OUTPUTS GOLDEN"
+                                  : "give GOLDEN or --pairs, not both");
   }
   if (o.command.empty() && o.program.batch) {
-    throw std::invalid_argument("--batch is about a command behind --, and there is none");
+    refuse("--batch is about a command behind --, and there is none");
   }
   constexpr double kMib = 1 << 20;
   o.program.limits = {o.seconds, static_cast<std::int64_t>(kMib) * o.memory_mib,

@@ -104,7 +104,7 @@ std::vector<std::string> file_kinds() {
 void FileKind::check() const {
   const std::vector<std::string> known = file_kinds();
   if (std::find(known.begin(), known.end(), name) == known.end()) {
-    throw std::invalid_argument(unknown_word("kind of file", name, known));
+    refuse(unknown_word("kind of file", name, known));
   }
   if (!golden_as.empty() && golden_as != "output") (void)format_named(golden_as);
 }

@@ -17,7 +17,7 @@ struct FileKind {
   // word is a dtype's name.
   std::string golden_as = {};
 
-  // Throws std::invalid_argument if the kind cannot be written or the dtype is unknown.
+  // Throws Refusal if the kind cannot be written or the dtype is unknown.
   void check() const;
 };
 std::vector<std::string> file_kinds();  // Returns npy, npz, pt, safetensors, bin and h5.

@@ -78,7 +78,7 @@ struct ProgramTarget::Regex {
     if (error == 0) return;
     char words[256];
     regerror(error, &compiled, words, sizeof words);
-    throw std::invalid_argument(formatted("{} '{}': {}", option, text, words));
+    refuse("{} '{}': {}", option, text, words);
   }
   ~Regex() { regfree(&compiled); }
   Regex(const Regex&) = delete;
@@ -121,7 +121,7 @@ class ProgramTarget::Borrowed {
 };
 
 ProgramTarget::ProgramTarget(ProgramOptions options) : o_(std::move(options)) {
-  if (o_.words.empty()) throw std::invalid_argument("no command was given behind --");
+  if (o_.words.empty()) refuse("no command was given behind --");
   if (o_.name.empty()) o_.name = joined(o_.words, " ");
   o_.kind.check();
   bool output = false;
@@ -140,27 +140,25 @@ ProgramTarget::ProgramTarget(ProgramOptions options) : o_(std::move(options)) {
     if (fs::is_regular_file(word, error)) word = fs::absolute(word).lexically_normal().string();
   }
   if (siblings_ && plain_) {
-    throw std::invalid_argument(
-        "the command has {output} or {golden} both with a name and without one");
+    refuse("the command has {output} or {golden} both with a name and without one");
   }
   if (o_.batch) {
     if (output || siblings_ || junit_ || !inputs_.empty()) {
-      throw std::invalid_argument(
+      refuse(
           "with --batch the command reads the paths from its standard input: leave {output}, "
           "{golden}, {input} and {junit} out");
     }
     if (!o_.pass_regex.empty() || !o_.fail_regex.empty()) {
-      throw std::invalid_argument(
+      refuse(
           "with --batch the command answers pass or fail: leave --pass-regex and --fail-regex out");
     }
   } else if (!output) {
-    throw std::invalid_argument(
+    refuse(
         "the command does not say where the output goes: {output} is "
         "required, or --batch");
   }
   if (junit_ && !(o_.pass_regex.empty() && o_.fail_regex.empty())) {
-    throw std::invalid_argument(
-        "the verdict is that of {junit}: leave --pass-regex and --fail-regex out");
+    refuse("the verdict is that of {junit}: leave --pass-regex and --fail-regex out");
   }
   if (!o_.pass_regex.empty()) passes_ = std::make_unique<Regex>(o_.pass_regex, "--pass-regex");
   if (!o_.fail_regex.empty()) fails_ = std::make_unique<Regex>(o_.fail_regex, "--fail-regex");

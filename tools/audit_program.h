@@ -33,7 +33,7 @@ struct ProgramOptions {
 
 class ProgramTarget : public audit::Target {
  public:
-  // Throws std::invalid_argument if the words do not name an output, if a regular expression is not
+  // Throws Refusal if the words do not name an output, if a regular expression is not
   // valid, or if options exclude each other.
   explicit ProgramTarget(ProgramOptions options);
   ~ProgramTarget() override;

@@ -34,21 +34,19 @@ RightOutputs choose(const GateFileOptions& o, const CaseSource& golden, const Ca
   const std::vector<std::string> producers = producers_of(from, there);
   if (!o.recorded.empty()) {
     if (std::find(producers.begin(), producers.end(), o.recorded) == producers.end()) {
-      throw std::invalid_argument(formatted("{} has no outputs of '{}'{}; it has {}", from.path(),
-                                            o.recorded, did_you_mean_aside(o.recorded, producers),
-                                            joined(producers)));
+      refuse("{} has no outputs of '{}'{}; it has {}", from.path(), o.recorded,
+             did_you_mean_aside(o.recorded, producers), joined(producers));
     }
     return {&from, o.recorded, nullptr};
   }
   if (producers.size() > 1) {
-    throw std::invalid_argument(
-        formatted("{} has outputs of several producers; choose one with --recorded, or give "
-                  "--rounded: {}",
-                  from.path(), joined(producers)));
+    refuse(
+        "{} has outputs of several producers; choose one with --recorded, or give "
+        "--rounded: {}",
+        from.path(), joined(producers));
   }
   if (producers.empty() && outputs != nullptr) {
-    throw std::invalid_argument(
-        formatted("{} has no recorded outputs for these cases", from.path()));
+    refuse("{} has no recorded outputs for these cases", from.path());
   }
   if (producers.empty()) return {};
   return {&from, producers.front(), nullptr};
@@ -61,15 +59,15 @@ Tensor rounded_golden(const Case& c) {
   return Tensor::from_values(to, golden.shape(), golden.view().values());
 }
 
-// Returns one output of a case. If it is left out, throws std::invalid_argument with the reason.
+// Returns one output of a case. If it is left out, throws Refusal with the reason.
 audit::Subject subject_of(Case c, const RightOutputs& from,
                           const std::optional<std::string>& computed) {
   const std::string output = c.output_name();
-  if (!c.output().golden) throw std::invalid_argument("there is no golden result");
+  if (!c.output().golden) refuse("there is no golden result");
   audit::Subject subject;
   if (from.machine != nullptr) {
     if (output != computed) {
-      throw std::invalid_argument("no machine of assay computes this output");
+      refuse("no machine of assay computes this output");
     }
     subject.clean = emulate(c, *from.machine);
     subject.producer = from.machine->name;
@@ -82,7 +80,7 @@ audit::Subject subject_of(Case c, const RightOutputs& from,
     } else if (place) {
       subject.clean = from.recorded->read_output(c.name, from.producer, output);
     } else {
-      throw std::invalid_argument(formatted("there is no output of '{}'", from.producer));
+      refuse("there is no output of '{}'", from.producer);
     }
     subject.producer = from.producer;
   } else {
@@ -90,11 +88,10 @@ audit::Subject subject_of(Case c, const RightOutputs& from,
   }
   c.take_output_dtype(output, subject.clean.format());
   if (subject.clean.shape() != c.output().golden->shape()) {
-    throw std::invalid_argument(formatted("the output is {}, the golden result {}",
-                                          shape_text(subject.clean.shape()),
-                                          shape_text(c.output().golden->shape())));
+    refuse("the output is {}, the golden result {}", shape_text(subject.clean.shape()),
+           shape_text(c.output().golden->shape()));
   }
-  if (subject.clean.size() == 0) throw std::invalid_argument("the output has no element");
+  if (subject.clean.size() == 0) refuse("the output has no element");
   subject.test_case = std::move(c);
   return subject;
 }
@@ -106,9 +103,9 @@ void add_case(const Case& c, const RightOutputs& from, AuditSubjects& found) {
       const CaseOutput* of = c.find_output(output);
       if (of != nullptr && of->golden.is_absent()) return;  // it is not compared
       found.subjects.push_back(subject_of(judged_case(c, output), from, computed_output(c).name));
-    } catch (const std::invalid_argument& e) {
+    } catch (const Refusal& e) {
       found.notes.push_back(formatted("{}{} is left out: {}", c.name,
-                                      output.empty() ? "" : ":" + output, reason_of(e)));
+                                      output.empty() ? "" : ":" + output, e.reason()));
     }
   };
   if (c.outputs.empty()) add("");
@@ -146,7 +143,7 @@ void add_others(std::vector<audit::Subject>& subjects) {
 
 AuditSubjects read_subjects(const GateFileOptions& o, bool rounded) {
   AuditSubjects found;
-  if (o.outputs.size() > 1) throw std::invalid_argument("give one --outputs");
+  if (o.outputs.size() > 1) refuse("give one --outputs");
   std::vector<OpenedCases> sources;
   if (!o.source.pairs.empty()) {
     OpenOptions request = o.source.request(Side::kGolden);

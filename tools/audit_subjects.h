@@ -17,7 +17,7 @@ struct AuditSubjects {
 // Reads the chosen cases with their right outputs. These are recorded ones (of --outputs, of
 // --recorded, or of the only producer), those of --machine, or otherwise the golden result rounded
 // to the output's dtype. If `rounded` is true, it is always the rounded golden result. Throws
-// FileError if a file cannot be read, NoCaseError if no case is left, and std::invalid_argument if
+// FileError if a file cannot be read, NoCaseError if no case is left, and Refusal if
 // it is ambiguous whose outputs to use.
 AuditSubjects read_subjects(const GateFileOptions& options, bool rounded);
 

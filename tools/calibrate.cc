@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "assay/base/text.h"
 #include "assay/tensor/read_shape.h"
 #include "tools.h"
 
@@ -24,8 +25,7 @@ int run(const CalibrateOptions& o, const Context& context) {
   const std::optional<Shape> sizes = read_shape(o.shape, ',');
   const auto is_size = [](std::int64_t n) { return n >= 1 && n <= 1 << 20; };
   if (!sizes || sizes->size() != 3 || !std::all_of(sizes->begin(), sizes->end(), is_size)) {
-    throw std::invalid_argument(
-        formatted("--shape {}: three whole numbers M,K,N from 1 to 1048576 are needed", o.shape));
+    refuse("--shape {}: three whole numbers M,K,N from 1 to 1048576 are needed", o.shape);
   }
   plan.m = (*sizes)[0];
   plan.k = (*sizes)[1];
@@ -38,8 +38,7 @@ int run(const CalibrateOptions& o, const Context& context) {
     known = true;
   }
   if (!known) {
-    throw std::invalid_argument(
-        formatted("--inputs {}: it may be normal, folded or shifted", o.inputs));
+    refuse("--inputs {}: it may be normal, folded or shifted", o.inputs);
   }
   plan.trials = o.trials;
   plan.seed = o.seed;

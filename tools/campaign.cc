@@ -13,6 +13,7 @@
 #include "assay/base/call_text.h"
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
+#include "assay/base/text.h"
 #include "assay/campaign/result_store.h"
 #include "assay/campaign/results.h"
 #include "assay/campaign/trial.h"
@@ -45,8 +46,7 @@ Shard shard_of(const std::string& text) {
     if (const auto id = number("GTEST_SHARD_INDEX")) shard = {*id + 1, *total};
   }
   if (shard.index < 1 || shard.index > shard.count) {
-    throw std::invalid_argument(
-        formatted("the environment asks for shard {} of {}", shard.index, shard.count));
+    refuse("the environment asks for shard {} of {}", shard.index, shard.count);
   }
   return shard;
 }
@@ -118,9 +118,9 @@ void remove_results(const std::string& folder) {
 int run_campaign(const CampaignFlags& o, const Context& context, const Shard& shard,
                  const BlockRunner& runner) {
   if (shard.count > 1 && o.out.empty()) {
-    throw std::invalid_argument("a shard needs --out DIR, from which `assay merge` takes its part");
+    refuse("a shard needs --out DIR, from which `assay merge` takes its part");
   }
-  if (o.resume && o.out.empty()) throw std::invalid_argument("--resume needs --out DIR");
+  if (o.resume && o.out.empty()) refuse("--resume needs --out DIR");
   const std::string text = read_file(o.plan);
   const campaign::Plan plan = campaign::check_plan(
       wire::parse_plan(text, o.plan, fs::path(o.plan).parent_path().string(), list_dataset));
@@ -226,8 +226,8 @@ const campaign::Cell& cell_named(const campaign::Plan& plan, const std::string& 
     if (cell.name == word) return cell;
   }
   const std::vector<std::string> names = names_of(plan.cells);
-  throw std::invalid_argument(formatted("the plan has no cell '{}'{}; it has 1 to {}: {}", word,
-                                        did_you_mean(word, names), names.size(), joined(names)));
+  refuse("the plan has no cell '{}'{}; it has 1 to {}: {}", word, did_you_mean(word, names),
+         names.size(), joined(names));
 }
 
 int run_replay(const ReplayFlags& o) {
@@ -241,14 +241,13 @@ int run_replay(const ReplayFlags& o) {
     }
   }
   if (fault == cell.faults.size()) {
-    throw std::invalid_argument(
-        formatted("cell {} has no drawn fault{} to replay; a census takes every element and bit",
-                  cell.name, o.fault > 0 ? formatted(" {}", o.fault) : ""));
+    refuse("cell {} has no drawn fault{} to replay; a census takes every element and bit",
+           cell.name, o.fault > 0 ? formatted(" {}", o.fault) : "");
   }
   const campaign::FaultPlan& f = cell.faults[fault];
   if (o.trial < 0 || o.trial >= f.trials) {
-    throw std::invalid_argument(formatted("--trial {}: the plan has trials 0 to {} of '{}'",
-                                          o.trial, f.trials - 1, f.short_text()));
+    refuse("--trial {}: the plan has trials 0 to {} of '{}'", o.trial, f.trials - 1,
+           f.short_text());
   }
   const std::int64_t index = o.trial / f.per_matrix;
   const campaign::Matrix matrix = campaign::make_matrix(plan, cell, index, load_dataset_case);

@@ -61,7 +61,7 @@ std::vector<std::string> files_of_shard(const std::string& dir);
 bool results_read(const std::string& result, const std::string& target);
 
 // Returns the table of --published, or the one that the plan names, or an empty table if there is
-// neither. Throws std::invalid_argument, which names the option, or `source` and the plan's key.
+// neither. Throws Refusal, which names the option, or `source` and the plan's key.
 std::vector<campaign::PublishedRate> published_rates(const CampaignFlags& o,
                                                      const campaign::Plan& plan,
                                                      const std::string& source);

@@ -98,8 +98,8 @@ std::vector<campaign::PublishedRate> published_rates(const CampaignFlags& o,
     }
     return rates;
   } catch (const std::exception& e) {
-    if (asked) throw std::invalid_argument(formatted("--published: {}", e.what()));
-    throw std::invalid_argument(formatted("{}: 'published': {}", source, e.what()));
+    if (asked) refuse("--published: {}", e.what());
+    refuse("{}: 'published': {}", source, e.what());
   }
 }
 

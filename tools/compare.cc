@@ -6,6 +6,7 @@
 
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
+#include "assay/base/text.h"
 #include "assay/datasets/arrays/array_file.h"
 #include "assay/datasets/arrays/array_judge.h"
 #include "assay/datasets/runner/file_gate.h"
@@ -37,8 +38,7 @@ constexpr std::string_view kAdvice = "; give --rtol and --atol, or --standard";
 Shape parse_shape(const std::string& option, const std::string& text) {
   std::optional<Shape> shape = read_shape(text, ',');
   if (!shape) {
-    throw std::invalid_argument(
-        formatted("{} '{}' must be extents joined by commas, or scalar", option, text));
+    refuse("{} '{}' must be extents joined by commas, or scalar", option, text);
   }
   return std::move(*shape);
 }
@@ -144,17 +144,15 @@ void refuse_unused(const CompareOptions& o, const std::vector<Seen>& seen) {
     if (none([&](const Seen& s) {
           return s.actual.format == asked || s.expected.format == asked;
         })) {
-      throw std::invalid_argument(formatted("--dtype {}: {} holds {}, {} {}; leave it out", o.dtype,
-                                            o.actual.path, actual.format->name, o.expected.path,
-                                            expected.format->name));
+      refuse("--dtype {}: {} holds {}, {} {}; leave it out", o.dtype, o.actual.path,
+             actual.format->name, o.expected.path, expected.format->name);
     }
   }
   if (!o.shape.empty()) {
     const Shape asked = parse_shape("--shape", o.shape);
     if (none([&](const Seen& s) { return s.actual.shape == asked || s.expected.shape == asked; })) {
-      throw std::invalid_argument(formatted("--shape {}: {} has the shape {}, {} {}; leave it out",
-                                            o.shape, o.actual.path, shape_text(actual.shape),
-                                            o.expected.path, shape_text(expected.shape)));
+      refuse("--shape {}: {} has the shape {}, {} {}; leave it out", o.shape, o.actual.path,
+             shape_text(actual.shape), o.expected.path, shape_text(expected.shape));
     }
   }
   for (const auto& [side, array] :
@@ -164,17 +162,15 @@ void refuse_unused(const CompareOptions& o, const std::vector<Seen>& seen) {
     if (!side->dtype.empty()) {
       const Format* asked = &format_named(side->dtype);
       if (none([&](const Seen& s) { return (s.*which).format == asked; })) {
-        throw std::invalid_argument(formatted("--dtype-{} {}: {} holds {}; leave it out",
-                                              side->word, side->dtype, side->path,
-                                              first.format->name));
+        refuse("--dtype-{} {}: {} holds {}; leave it out", side->word, side->dtype, side->path,
+               first.format->name);
       }
     }
     if (!side->shape.empty()) {
       const Shape asked = parse_shape(formatted("--shape-{}", side->word), side->shape);
       if (none([&](const Seen& s) { return (s.*which).shape == asked; })) {
-        throw std::invalid_argument(formatted("--shape-{} {}: {} has the shape {}; leave it out",
-                                              side->word, side->shape, side->path,
-                                              shape_text(first.shape)));
+        refuse("--shape-{} {}: {} has the shape {}; leave it out", side->word, side->shape,
+               side->path, shape_text(first.shape));
       }
     }
   }

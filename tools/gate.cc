@@ -467,15 +467,14 @@ bool apply_known_failures(const GateOptions& o, GateReport& report) {
 
 void check_options(const GateOptions& o) {
   if (o.files.golden.empty() == o.files.source.pairs.empty()) {
-    throw std::invalid_argument(o.files.golden.empty()
-                                    ? "GOLDEN is required, or --pairs OUTPUTS GOLDEN"
-                                    : "give GOLDEN or --pairs, not both");
+    refuse(o.files.golden.empty() ? "GOLDEN is required, or --pairs OUTPUTS GOLDEN"
+                                  : "give GOLDEN or --pairs, not both");
   }
   if (!o.files.source.pairs.empty() && !o.files.outputs.empty()) {
-    throw std::invalid_argument("--pairs names the outputs; leave --outputs out");
+    refuse("--pairs names the outputs; leave --outputs out");
   }
   if (o.repeat && !o.update_baseline) {
-    throw std::invalid_argument("--baseline-repeat goes with --update-baseline");
+    refuse("--baseline-repeat goes with --update-baseline");
   }
 }
 

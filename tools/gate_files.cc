@@ -67,10 +67,10 @@ GateFiles paired_files(const GateFileOptions& o) {
   const std::vector<Argument> golden = arguments_of(o.golden, o.source.layout);
   const std::vector<Argument> outputs = arguments_of(o.outputs, o.source.layout);
   if (outputs.size() > 1 && outputs.size() != golden.size()) {
-    throw std::invalid_argument(formatted(
+    refuse(
         "{} GOLDEN and {} --outputs: give one --outputs for each GOLDEN, in the same order, "
         "or one for all",
-        golden.size(), outputs.size()));
+        golden.size(), outputs.size());
   }
   std::set<std::string> seen;
   for (std::size_t i = 0; i < golden.size(); ++i) {
@@ -82,7 +82,7 @@ GateFiles paired_files(const GateFileOptions& o) {
     std::set<std::string> partners;
     for (const std::string& path : golden[i].sources) {
       if (!seen.insert(fs::path(path).lexically_normal().string()).second) {
-        throw std::invalid_argument(formatted("{} is given twice", path));
+        refuse("{} is given twice", path);
       }
       GateFile& file = found.files.emplace_back();
       file.golden.path = path;
@@ -208,10 +208,10 @@ void find_outputs(OpenSources& sources, GateFiles& found) {
       for (const std::string& name : file.names) {
         const auto [owner, fresh] = owners.emplace(name, file.golden.path);
         if (fresh) continue;
-        throw std::invalid_argument(
-            formatted("case '{}' is in {} and in {}, and the same --outputs is for both; give one "
-                      "--outputs for each GOLDEN, in the same order",
-                      name, owner->second, file.golden.path));
+        refuse(
+            "case '{}' is in {} and in {}, and the same --outputs is for both; give one "
+            "--outputs for each GOLDEN, in the same order",
+            name, owner->second, file.golden.path);
       }
     }
     if (file.outputs.size() == 1) continue;
@@ -225,9 +225,8 @@ void find_outputs(OpenSources& sources, GateFiles& found) {
           continue;
         }
         if (place < file.outputs.size()) {
-          throw std::invalid_argument(
-              formatted("outputs of case '{}' are in {} and in {}; give one of them", name,
-                        file.outputs[place].path, file.outputs[i].path));
+          refuse("outputs of case '{}' are in {} and in {}; give one of them", name,
+                 file.outputs[place].path, file.outputs[i].path);
         }
         place = i;
       }
@@ -331,7 +330,7 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
             formatted("; to judge these as results of machine {}, give --recorded {} --machine {}",
                       asked, shell_word(producers.front()), shell_word(asked));
       }
-      throw std::invalid_argument(text);
+      refuse(text);
     }
     file.producer = asked;
   } else {
@@ -349,14 +348,14 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
     if (producers.empty() && !alone) {
       file.missing = formatted("{} has no recorded outputs", path);
     } else if (producers.empty()) {
-      throw std::invalid_argument(formatted(
-          "{} has no recorded outputs for these cases; give --outputs FILE or --machine M", path));
+      refuse("{} has no recorded outputs for these cases; give --outputs FILE or --machine M",
+             path);
     }
     if (producers.size() > 1) {
-      throw std::invalid_argument(
-          formatted("{} has outputs of several producers; choose one with "
-                    "--recorded: {}",
-                    path, joined(producers)));
+      refuse(
+          "{} has outputs of several producers; choose one with "
+          "--recorded: {}",
+          path, joined(producers));
     }
     if (!producers.empty()) file.producer = producers[0];
   }
@@ -483,15 +482,13 @@ GateFiles find_files(const GateFileOptions& options, int threads,
     if (!alone) found.sources->close();
   }
   if (!alone && found.cases > 0 && !any_outputs) {
-    throw std::invalid_argument(formatted(
-        "none of the {} files has outputs for its cases; give --outputs FILE or --machine M",
-        found.files.size()));
+    refuse("none of the {} files has outputs for its cases; give --outputs FILE or --machine M",
+           found.files.size());
   }
   if (!alone && found.cases > 0 && !has_asked) {
     const std::vector<std::string> known(producers.begin(), producers.end());
-    throw std::invalid_argument(
-        formatted("none of the {} files has outputs of '{}'{}; they have {}", found.files.size(),
-                  asked, did_you_mean_aside(asked, known), joined(known)));
+    refuse("none of the {} files has outputs of '{}'{}; they have {}", found.files.size(), asked,
+           did_you_mean_aside(asked, known), joined(known));
   }
   if (!options.outputs.empty()) look_at_outputs(options, *found.sources->take(), found);
   return found;
@@ -512,9 +509,8 @@ void check_reference_implementation(const std::string& reference_implementation,
   std::set<std::string> known;
   for (const GateFile& file : found.files) {
     if (reference_implementation == file.producer) {
-      throw std::invalid_argument(formatted(
-          "--reference-implementation {}: an output cannot be its own reference implementation",
-          reference_implementation));
+      refuse("--reference-implementation {}: an output cannot be its own reference implementation",
+             reference_implementation);
     }
     const auto places_of = [&](std::size_t name) {
       return SourcePlaces{&file.golden, file.missing.empty() ? file.outputs_of(name) : nullptr};
@@ -525,10 +521,9 @@ void check_reference_implementation(const std::string& reference_implementation,
     if (known.count(reference_implementation) != 0) return;
     if (found.files.size() > 1) found.sources->close();
   }
-  throw std::invalid_argument(
-      formatted("--reference-implementation: {}",
-                unknown_word("producer", reference_implementation,
-                             std::vector<std::string>(known.begin(), known.end()))));
+  refuse("--reference-implementation: {}",
+         unknown_word("producer", reference_implementation,
+                      std::vector<std::string>(known.begin(), known.end())));
 }
 
 }  // namespace assay::tools

@@ -110,7 +110,7 @@ struct GateFiles {
 //   globs) of several files, files with the same path within them belong together.
 // - One --outputs for several GOLDEN: outputs belong to golden results by the names of cases.
 //
-// Throws std::invalid_argument if it is ambiguous which files belong together, or whose outputs to
+// Throws Refusal if it is ambiguous which files belong together, or whose outputs to
 // use. Throws NoCaseError if nothing matches. `is_known` returns true if a --case that matches
 // nothing is valid nevertheless, because its case has disappeared. The options must outlive the
 // result.
@@ -121,7 +121,7 @@ GateFiles find_files(const GateFileOptions& options, int threads,
 // the source cannot say it, or is not open (null).
 std::string source_name_if_other(const CaseSource* golden, const std::string& name);
 
-// Throws std::invalid_argument for a --reference-implementation that no case has, or that is itself
+// Throws Refusal for a --reference-implementation that no case has, or that is itself
 // judged, even if no standard asks for one.
 void check_reference_implementation(const std::string& reference_implementation,
                                     const GateFiles& found);

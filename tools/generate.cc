@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/parallel.h"
 #include "assay/base/printable.h"
@@ -38,8 +39,7 @@ struct GenerateOptions {
 std::vector<std::int64_t> sizes_of(const std::string& shape) {
   std::optional<Shape> sizes = read_shape(shape, ',');
   if (!sizes || sizes->empty() || *std::min_element(sizes->begin(), sizes->end()) < 1) {
-    throw std::invalid_argument(
-        formatted("--shape {}: whole numbers of at least 1 are needed, as in 128,1024,256", shape));
+    refuse("--shape {}: whole numbers of at least 1 are needed, as in 128,1024,256", shape);
   }
   return std::move(*sizes);
 }
@@ -61,15 +61,13 @@ std::map<std::string, Attribute> attributes_of(const CaseOptions& o) {
   for (const std::string& parameter : o.parameters) {
     const std::size_t equals = parameter.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == parameter.size()) {
-      throw std::invalid_argument(
-          formatted("--parameter {}: NAME=VALUE is needed, as in split_k=256", parameter));
+      refuse("--parameter {}: NAME=VALUE is needed, as in split_k=256", parameter);
     }
     const std::string name = parameter.substr(0, equals);
     for (const char* own : {"seed", "distribution", "source", "why"}) {
       if (name != own) continue;
-      throw std::invalid_argument(
-          formatted("--parameter {}: `generate` writes '{}' itself{}", parameter, own,
-                    own == std::string("source") ? "" : formatted("; give --{}", own)));
+      refuse("--parameter {}: `generate` writes '{}' itself{}", parameter, own,
+             own == std::string("source") ? "" : formatted("; give --{}", own));
     }
     std::string value = parameter.substr(equals + 1);
     // A dtype gets its standard name, even if the user gave another one.
@@ -105,8 +103,7 @@ std::vector<Inputs> inputs_of(const CaseOptions& o) {
   for (const std::string& text : o.inputs) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || text.find(',') < equals) {
-      throw std::invalid_argument(
-          formatted("--input {}: NAME=DISTRIBUTION is needed, as in weight=normal,mean=1", text));
+      refuse("--input {}: NAME=DISTRIBUTION is needed, as in weight=normal,mean=1", text);
     }
     name(text.substr(0, equals), text.substr(equals + 1));
   }
@@ -185,9 +182,8 @@ class CaseWriter {
     const std::size_t several = o.dtypes.size() * o.shapes.size() * inputs.size();
     if ((!o.name.empty() || !o.why.empty()) &&
         (several > 1 || (o.count > 1 && !o_.rows_are_cases))) {
-      throw std::invalid_argument(formatted("{} is for one case; this makes {}",
-                                            o.name.empty() ? "--why" : "--name",
-                                            grouped(static_cast<std::int64_t>(several) * o.count)));
+      refuse("{} is for one case; this makes {}", o.name.empty() ? "--why" : "--name",
+             grouped(static_cast<std::int64_t>(several) * o.count));
     }
     std::vector<const Format*> dtypes;
     for (const std::string& name : o.dtypes) dtypes.push_back(&format_named(name));
@@ -222,20 +218,19 @@ class CaseWriter {
   Case made(const CaseOptions& o, const Recipe& recipe) {
     Case c = generate_case(o.op, recipe);
     if (!o.distributions.empty() && recipe.distributions.size() == c.inputs.size()) {
-      throw std::invalid_argument(
-          formatted("--distribution serves no input: all of {} have one of their own", c.op));
+      refuse("--distribution serves no input: all of {} have one of their own", c.op);
     }
     if (!o.name.empty()) {
       if (!is_case_name(o.name)) {
-        throw std::invalid_argument(
-            formatted("--name {}: parts of letters, digits, '_', '.' and '=' are needed, joined by "
-                      "'/', as in softmax/near_overflow",
-                      o.name));
+        refuse(
+            "--name {}: parts of letters, digits, '_', '.' and '=' are needed, joined by "
+            "'/', as in softmax/near_overflow",
+            o.name);
       }
       c.name = o.name;
     }
     if (!names_.insert(c.name).second) {
-      throw std::invalid_argument(formatted("case {} would be made twice", c.name));
+      refuse("case {} would be made twice", c.name);
     }
     c.attributes["source"] = source_of(recipe, c, o.name);
     if (!o.why.empty()) c.attributes["why"] = o.why;
@@ -335,8 +330,7 @@ void check_complete(const CaseOptions& o) {
   if (o.dtypes.empty()) missing.emplace_back("--dtype");
   if (o.shapes.empty()) missing.emplace_back("--shape");
   if (missing.empty()) return;
-  throw std::invalid_argument(
-      formatted("{} {} needed", joined(missing, " and "), missing.size() == 1 ? "is" : "are"));
+  refuse("{} {} needed", joined(missing, " and "), missing.size() == 1 ? "is" : "are");
 }
 
 CaseOptions parse_line(const std::string& line) {
@@ -350,9 +344,9 @@ CaseOptions parse_line(const std::string& line) {
   try {
     command.parse(words);
   } catch (const CLI::ExtrasError&) {
-    throw std::invalid_argument(formatted("not expected: {}", unexpected(command)));
+    refuse("not expected: {}", unexpected(command));
   } catch (const CLI::ParseError& e) {
-    throw std::invalid_argument(e.what());
+    refuse(e.what());
   }
   check_complete(o);
   return o;
@@ -380,12 +374,12 @@ std::size_t make_batch(const std::string& path, CaseWriter& writer) {
       if (shell_words(line).empty()) continue;
       writer.make_all(parse_line(line));
       ++sets;
-    } catch (const std::invalid_argument& e) {
+    } catch (const Refusal& e) {
       ++refused;
       print_error(formatted("error: {}: line {}: {}", path, first, e.what()));
     }
   }
-  if (sets == 0) throw std::invalid_argument(formatted("{}: no line makes a case", path));
+  if (sets == 0) refuse("{}: no line makes a case", path);
   return refused;
 }
 
@@ -444,11 +438,11 @@ void add_generate(Context& context) {
   on_run(context, command, [options, of_cases, &context] {
     for (const CLI::Option* option : of_cases) {
       if (options->from.empty() || option->count() == 0) continue;
-      throw std::invalid_argument(formatted("--from {}: its lines say what is made; leave {} out",
-                                            options->from, option->get_name()));
+      refuse("--from {}: its lines say what is made; leave {} out", options->from,
+             option->get_name());
     }
     if (options->rows_are_cases && options->tolerance) {
-      throw std::invalid_argument(
+      refuse(
           "--tolerance derives a bound of each case, and with --rows-are-cases they share one; "
           "leave one of the two out");
     }

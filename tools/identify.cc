@@ -43,7 +43,7 @@ bool is_settled(const std::vector<const identify::Finding*>& findings, std::stri
 }
 
 // Writes the rows of the models that were found for certain, by the format that the unit reads.
-// Throws std::invalid_argument if outputs of one format have different models, or if no model was
+// Throws Refusal if outputs of one format have different models, or if no model was
 // found.
 void write_machine(const std::vector<identify::Finding>& findings, const IdentifyOptions& o) {
   std::vector<DotModel> rows;
@@ -61,10 +61,10 @@ void write_machine(const std::vector<identify::Finding>& findings, const Identif
       identify::Candidate known = *f->candidate;
       known.model = *row;
       if (!identify::same(known, *f->candidate)) {
-        throw std::invalid_argument(formatted(
+        refuse(
             "--out {}: outputs of {} are explained by different models; choose the cases of "
             "one kernel with --case",
-            o.out, model.input));
+            o.out, model.input);
       }
       continue;
     }
@@ -97,7 +97,7 @@ void write_machine(const std::vector<identify::Finding>& findings, const Identif
     is_first = false;
   }
   if (rows.empty()) {
-    throw std::invalid_argument(formatted("--out {}: no model was found to write", o.out));
+    refuse("--out {}: no model was found to write", o.out);
   }
   wire::MachineRecord record = o.record;
   record.date = today();

@@ -376,7 +376,7 @@ struct ManOptions {
 int run_man(const ManOptions& o, const Context& context) {
   const CLI::App& app = context.app;
   if (!o.command.empty() && !o.out.empty()) {
-    throw std::invalid_argument("--out writes every page; a subcommand's page is printed");
+    refuse("--out writes every page; a subcommand's page is printed");
   }
   if (o.out.empty()) {
     if (!context.quiet) {

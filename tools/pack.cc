@@ -48,12 +48,12 @@ void add_outputs(DatasetWriter& writer, const CaseSource& golden, const CaseSour
 std::vector<OpenedCases> open_all(const PackOptions& o) {
   std::vector<OpenedCases> opened;
   if (!o.source.pairs.empty()) {
-    if (!o.sources.empty()) throw std::invalid_argument("give SOURCE or --pairs, not both");
+    if (!o.sources.empty()) refuse("give SOURCE or --pairs, not both");
     opened.push_back(
         open_pairs(o.source.pairs[0], o.source.pairs[1], o.source.request(Side::kGolden)));
     return opened;
   }
-  if (o.sources.empty()) throw std::invalid_argument("give SOURCE, or --pairs");
+  if (o.sources.empty()) refuse("give SOURCE, or --pairs");
   for (const std::string& path : find_sources(o.sources, o.source.layout)) {
     opened.push_back(open_cases(path, o.source.request(Side::kGolden)));
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
@@ -24,8 +25,8 @@ std::vector<SavedResult> saved_results(const std::string& path) {
   const std::string text = read_file(path);
   try {
     return wire::read_results(text);
-  } catch (const std::invalid_argument& e) {
-    throw std::invalid_argument(formatted("{}: {}", path, e.what()));
+  } catch (const Refusal& e) {
+    refuse("{}: {}", path, e.what());
   }
 }
 
@@ -44,7 +45,7 @@ std::vector<Verdict> judge_again(const SavedResult& saved, const BoundRequest& r
 int run_regate(const RegateOptions& o, const Context& context) {
   const BoundRequest request = o.tolerance.request();
   if (request.standards.empty() && !request.rtol && !request.atol) {
-    throw std::invalid_argument("give --standard, or --rtol and --atol: what to judge by");
+    refuse("give --standard, or --rtol and --atol: what to judge by");
   }
   GateReport report;
   report.golden_file = o.results;

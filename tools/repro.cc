@@ -15,13 +15,12 @@ int run_repro(const std::string& line, const Context& context) {
   const std::string program =
       words.empty() ? "" : std::filesystem::path(words.front()).filename().string();
   if (program != own && program != "assay") {
-    throw std::invalid_argument(formatted(
-        "'{}' is no line of a report of {}: it must begin with '{} SUBCOMMAND'", line, own, own));
+    refuse("'{}' is no line of a report of {}: it must begin with '{} SUBCOMMAND'", line, own, own);
   }
   if (words.size() < 2 || words[1].starts_with("-")) {
-    throw std::invalid_argument(formatted("'{}' names no subcommand", line));
+    refuse("'{}' names no subcommand", line);
   }
-  if (words[1] == "repro") throw std::invalid_argument("a line to repeat is no `repro` itself");
+  if (words[1] == "repro") refuse("a line to repeat is no `repro` itself");
   words.front() = shell_words(context.program).front();
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

@@ -53,8 +53,7 @@ int rewrite(
     const RewriteOptions& o, const Context& context,
     const std::function<CaseResult(const Source&, DatasetWriter&, const std::string&)>& change) {
   if (!o.glob.empty() && same_file(o.file, o.out)) {
-    throw std::invalid_argument(
-        formatted("--out {} is the input, and with --case its other cases would be lost", o.out));
+    refuse("--out {} is the input, and with --case its other cases would be lost", o.out);
   }
   const Source source(o.file);
   const DatasetFile& in = source.file;
@@ -78,7 +77,7 @@ int rewrite(
         print_error(result.line);
       else if (!context.quiet)
         print(printable_sentence(result.line) + "\n");
-    } catch (const std::invalid_argument& e) {
+    } catch (const Refusal& e) {
       ++failed;
       print_error(formatted("error: {}: {}", o.file, e.what()));
     }
@@ -89,8 +88,7 @@ int rewrite(
     return refused > 0 ? 2 : 3;
   }
   if (refused > 0 && same_file(o.file, o.out)) {
-    throw std::invalid_argument(
-        formatted("--out {} is the input, and what is refused of it would be lost", o.out));
+    refuse("--out {} is the input, and what is refused of it would be lost", o.out);
   }
   out.commit();
   for (const std::string& note : out.notes()) print_error("note: " + note);
@@ -144,7 +142,7 @@ Tensor computed(const Source& in, const Case& c,
 int run_emulate(const RewriteOptions& o, const Context& context) {
   const Machine& machine = machine_named(o.machine);
   if (o.with_accumulator && o.out.empty()) {
-    throw std::invalid_argument("--with-accumulator writes to the file that --out names");
+    refuse("--with-accumulator writes to the file that --out names");
   }
   std::int64_t agree = 0, differ = 0, accumulators = 0;
   const auto one = [&](const Source& in, DatasetWriter* out, const std::string& name) {
@@ -171,8 +169,8 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
           });
           ++accumulators;
           line += ", with its accumulator";
-        } catch (const std::invalid_argument& e) {
-          line += formatted("; no accumulator: {}", reason_of(e));
+        } catch (const Refusal& e) {
+          line += formatted("; no accumulator: {}", e.reason());
         }
       }
       // An empty epilogue removes the one that the input file has for this output.
@@ -188,7 +186,7 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
   };
   int code;
   if (o.out.empty()) {
-    if (!o.verify) throw std::invalid_argument("--out or --verify is needed");
+    if (!o.verify) refuse("--out or --verify is needed");
     const Source in(o.file);
     code = 0;
     for (const std::string& name : in.file.case_names(o.glob)) {
@@ -202,7 +200,7 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
       } catch (const FileError& e) {
         code = 2;
         print_error(formatted("error: {}", e.what()));
-      } catch (const std::invalid_argument& e) {
+      } catch (const Refusal& e) {
         if (code == 0) code = 3;
         print_error(formatted("error: {}: {}", o.file, e.what()));
       }
@@ -231,8 +229,7 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
 int run_golden(const RewriteOptions& o, const Context& context) {
   return rewrite(o, context, [&](const Source& in, DatasetWriter& out, const std::string& name) {
     if (o.tolerance && in.rows) {
-      throw CaseError(name,
-                      "--tolerance derives the bound of one case, and each of its rows is one");
+      refuse_case(name, "--tolerance derives the bound of one case, and each of its rows is one");
     }
     Case whole = in.file.read(name, {.inputs = true, .golden = false, .recorded = false});
     if (whole.inputs.empty() || find_operator(whole.op) == nullptr) {
@@ -254,7 +251,7 @@ int run_golden(const RewriteOptions& o, const Context& context) {
           out.put_attribute(name, attribute, value, c.output_name());
         }
         note = formatted(", rtol {}, atol {}", short_number(t.rtol), short_number(t.atol));
-      } catch (const std::invalid_argument& e) {
+      } catch (const Refusal& e) {
         note = formatted("; {}", e.what());
       }
     }
@@ -267,8 +264,8 @@ int run_golden(const RewriteOptions& o, const Context& context) {
 Injection injected(Tensor& tensor, const FaultSpec& spec, const std::string& name) {
   try {
     return inject(tensor, spec, stream_of(name));
-  } catch (const std::invalid_argument& e) {
-    throw CaseError(name, e.what());
+  } catch (const Refusal& e) {
+    refuse_case(name, e.what());
   }
 }
 
@@ -277,17 +274,15 @@ void require_output(const StoredCase& info, const FaultSpec& spec) {
   std::vector<std::string> names;
   if (info.names_outputs()) names = keys_of(info.outputs);
   if (spec.output.empty() && !names.empty()) {
-    throw CaseError(info.name,
-                    formatted("has several outputs; say which one breaks, as in output={}: {}",
-                              names[0], joined(names)));
+    refuse_case(info.name, "has several outputs; say which one breaks, as in output={}: {}",
+                names[0], joined(names));
   }
   if (spec.output.empty() || info.has_output(spec.output)) return;
-  throw CaseError(
-      info.name,
-      names.empty()
-          ? formatted("has one output, without a name: the fault has output={}", spec.output)
-          : formatted("has no output '{}'{}; its outputs are {}", spec.output,
-                      did_you_mean_aside(spec.output, names), joined(names)));
+  refuse_case(info.name, names.empty()
+                             ? formatted("has one output, without a name: the fault has output={}",
+                                         spec.output)
+                             : formatted("has no output '{}'{}; its outputs are {}", spec.output,
+                                         did_you_mean_aside(spec.output, names), joined(names)));
 }
 
 int run_inject(const RewriteOptions& o, const Context& context) {
@@ -298,13 +293,12 @@ int run_inject(const RewriteOptions& o, const Context& context) {
     const DatasetFile in(o.file);
     const std::vector<std::string> producers = producers_of(in, in.case_names(o.glob));
     if (producers.size() != 1) {
-      throw std::invalid_argument(
-          producers.empty()
-              ? formatted(
-                    "{} has no recorded outputs to put faults into; `assay emulate` makes some",
-                    o.file)
-              : formatted("{} has outputs of several producers; choose one with --recorded: {}",
-                          o.file, joined(producers)));
+      refuse(producers.empty()
+                 ? formatted(
+                       "{} has no recorded outputs to put faults into; `assay emulate` makes some",
+                       o.file)
+                 : formatted("{} has outputs of several producers; choose one with --recorded: {}",
+                             o.file, joined(producers)));
     }
     producer = producers[0];
   }

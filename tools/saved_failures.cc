@@ -1,7 +1,6 @@
 #include "saved_failures.h"
 
 #include <map>
-#include <stdexcept>
 
 #include "assay/base/text.h"
 #include "tools.h"
@@ -14,10 +13,10 @@ SavedFailures::SavedFailures(const std::string& path, const GateFiles& found) : 
     for (const std::string& name : file.names) {
       const auto [first, fresh] = files.emplace(name, file.golden.path);
       if (fresh) continue;
-      throw std::invalid_argument(formatted(
+      refuse(
           "--save-failures {}: case '{}' is in {} and in {}, and a file holds one case of "
           "a name; judge them apart",
-          path, name, first->second, file.golden.path));
+          path, name, first->second, file.golden.path);
     }
   }
 }

@@ -16,7 +16,7 @@ namespace assay::tools {
 // called from several threads.
 class SavedFailures {
  public:
-  // Throws std::invalid_argument if two of the files have a case of the same name.
+  // Throws Refusal if two of the files have a case of the same name.
   SavedFailures(const std::string& path, const GateFiles& found);
 
   // `recorded` is the source of the outputs, or null if they were computed now.

@@ -9,7 +9,7 @@ struct Shard {
   int index = 1, count = 1;  // index: from 1
 };
 
-// Parses "2/8". Throws std::invalid_argument with a message about --shard.
+// Parses "2/8". Throws Refusal with a message about --shard.
 Shard parse_shard(const std::string& text);
 
 }  // namespace assay::tools

@@ -90,9 +90,8 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
   bool unreadable = false;
   std::int64_t with = 0, without = 0;  // number of datasets with and without a checksum
   if (verify && dataset == nullptr) {
-    throw std::invalid_argument(
-        options.rows_are_cases ? "--verify reads arrays as they lie: leave --rows-are-cases out"
-                               : "--verify reads dataset files, which alone have checksums");
+    refuse(options.rows_are_cases ? "--verify reads arrays as they lie: leave --rows-are-cases out"
+                                  : "--verify reads dataset files, which alone have checksums");
   }
   for (const std::string& name : names) {
     StoredCase info;
@@ -522,8 +521,7 @@ void add_list(Context& context) {
       "('-': standard output)"));
   on_run(context, command, [what, json, &context] {
     if (!json->empty() && *what != "standards") {
-      throw std::invalid_argument(
-          "--json writes the table of standards alone: assay list standards --json FILE");
+      refuse("--json writes the table of standards alone: assay list standards --json FILE");
     }
     const std::string text = json->empty() ? "" : wire::standards_json(standards());
     if (*json == "-")

@@ -28,8 +28,7 @@ std::optional<Shape> shape_of(const std::string& text, const char* option) {
   if (text.empty()) return std::nullopt;
   std::optional<Shape> shape = read_shape(text, ',');
   if (!shape) {
-    throw std::invalid_argument(
-        formatted("{} '{}' must be extents joined by commas, or scalar", option, text));
+    refuse("{} '{}' must be extents joined by commas, or scalar", option, text);
   }
   (void)element_count(*shape);
   return shape;
@@ -115,11 +114,11 @@ void SourceOptions::check_used(const std::set<std::string>& of_layouts, bool rep
     if (row.has_dtypes && is_given(row)) ++saying;
   }
   if (!table.empty() && !takes_table) {
-    throw std::invalid_argument(
-        formatted("--table {}: a case table belongs to the folders of TTK ({}), and what was given "
-                  "is {}",
-                  table, joined(with_table),
-                  joined(std::vector<std::string>(of_layouts.begin(), of_layouts.end()))));
+    refuse(
+        "--table {}: a case table belongs to the folders of TTK ({}), and what was given "
+        "is {}",
+        table, joined(with_table),
+        joined(std::vector<std::string>(of_layouts.begin(), of_layouts.end())));
   }
   const bool all_say = saying == of_layouts.size();
   for (const auto& [option, value] : {std::pair("--dtype", &dtype),
@@ -127,10 +126,10 @@ void SourceOptions::check_used(const std::set<std::string>& of_layouts, bool rep
                                       {"--shape", &shape},
                                       {"--golden-shape", &golden_shape}}) {
     if (value->empty() || !all_say) continue;
-    throw std::invalid_argument(
-        formatted("{} {} is for arrays of which nothing says it, and a dataset says dtype and "
-                  "shape of each: leave it out",
-                  option, *value));
+    refuse(
+        "{} {} is for arrays of which nothing says it, and a dataset says dtype and "
+        "shape of each: leave it out",
+        option, *value);
   }
 }
 

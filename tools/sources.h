@@ -21,10 +21,10 @@ struct SourceOptions {
   std::vector<std::string> pairs;  // empty, or the patterns of outputs and golden results
   void add(Context& context, CLI::App* command);
   void add_layout(Context& context, CLI::App* command);  // all but --pairs
-  // For open_cases(). Throws std::invalid_argument if a shape is not valid or the layout is
+  // For open_cases(). Throws Refusal if a shape is not valid or the layout is
   // unknown.
   OpenOptions request(Side side) const;
-  // Throws std::invalid_argument if an option is given that none of the sources, with these
+  // Throws Refusal if an option is given that none of the sources, with these
   // layouts, uses. `reports_table` is true if the case table is written again, whatever the sources
   // are.
   void check_used(const std::set<std::string>& of_layouts, bool reports_table = false) const;

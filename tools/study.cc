@@ -23,8 +23,7 @@ void make_directory(const std::string& option, const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (!std::filesystem::is_directory(directory)) {
-    throw std::invalid_argument(
-        formatted("{}: '{}' is no directory, and none can be made there", option, directory));
+    refuse("{}: '{}' is no directory, and none can be made there", option, directory);
   }
 }
 

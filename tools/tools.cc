@@ -170,7 +170,7 @@ void on_run(Context& context, CLI::App* command, std::function<int()> run) {
   command->callback([&context, command, run = std::move(run)] {
     if (context.parses_alone) return;
     const std::string refusal = context.files.clear(*command, context.behind_dashes);
-    if (!refusal.empty()) throw std::invalid_argument(refusal);
+    if (!refusal.empty()) refuse(refusal);
     set_trust_files(context.trust);
     context.exit_code = run();
   });
@@ -297,13 +297,13 @@ std::string not_expected(const Context& context) {
   return formatted("not expected: {}", unexpected(context.app));
 }
 
-// Splits and reverses the arguments into the form that CLI11 expects. Throws std::invalid_argument
+// Splits and reverses the arguments into the form that CLI11 expects. Throws Refusal
 // if they name an unknown subcommand.
 std::vector<std::string> for_parser(Context& context, const std::vector<std::string>& arguments) {
   const std::vector<std::string> words = split_empty_values(arguments);
   for (CLI::App* command : context.app.get_subcommands({})) refuse_empty_values(*command);
   if (const std::string refusal = unknown_subcommand(context.app, words); !refusal.empty()) {
-    throw std::invalid_argument(refusal);
+    refuse(refusal);
   }
   return {words.rbegin(), words.rend()};
 }
@@ -343,9 +343,9 @@ int parse_and_run(Context& context, const std::vector<std::string>& arguments) {
   try {
     parse(context, arguments);
   } catch (const CLI::ExtrasError&) {
-    throw std::invalid_argument(not_expected(context));
+    refuse(not_expected(context));
   } catch (const CLI::ParseError& e) {
-    throw std::invalid_argument(e.what());
+    refuse(e.what());
   }
   return context.exit_code;
 }

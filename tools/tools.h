@@ -87,7 +87,7 @@ void begin_program(int argc, char** argv);
 // standard error. Returns the exit code.
 int run_command_line(Context& context, const std::vector<std::string>& arguments);
 
-// Does the same, but throws errors: std::invalid_argument if the arguments are not understood, and
+// Does the same, but throws errors: Refusal if the arguments are not understood, and
 // otherwise the exception of the subcommand.
 int parse_and_run(Context& context, const std::vector<std::string>& arguments);
 
@@ -120,7 +120,7 @@ struct ToleranceOptions {
   std::string rtol, atol;  // as typed, or empty if not given
   bool equal_nan = false;
   void add(Context& context, CLI::App* command);
-  // Throws std::invalid_argument if a standard is unknown or a file of standards is not valid.
+  // Throws Refusal if a standard is unknown or a file of standards is not valid.
   BoundRequest request() const;
   // Returns the options for a reproducer line, with a blank in front unless the text is empty.
   std::string text() const;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/tensor/dlpack.h"
 
@@ -397,8 +398,8 @@ Array named_array(const std::string& name, const py::object& object,
     throw py::type_error(formatted("{}: {}", name, e.what()));
   } catch (const py::value_error& e) {
     throw py::value_error(formatted("{}: {}", name, e.what()));
-  } catch (const std::invalid_argument& e) {
-    throw std::invalid_argument(formatted("{}: {}", name, e.what()));
+  } catch (const Refusal& e) {
+    refuse("{}: {}", name, e.what());
   }
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay::python {
@@ -49,7 +48,7 @@ class Maker {
       of.attributes = attributes_of(named_field(object, "attributes"));
       if (!object.attr("compared").cast<bool>()) {
         if (of.golden) {
-          throw CaseError(c.name, formatted("{} has a golden result and compared=False", path));
+          refuse_case(c.name, "{} has a golden result and compared=False", path);
         }
         of.golden = Golden::absent();
       }
@@ -109,10 +108,9 @@ class Maker {
       for (const auto& [key, value] : named_field(from, part)) {
         const std::string producer = word(key);
         if (of.recorded.count(producer) == 0 && made_.outputs.count(producer) == 0) {
-          throw CaseError(
-              made_.test_case.name,
-              formatted("has no output of '{}' that an accumulator or residual could lie beside",
-                        producer));
+          refuse_case(made_.test_case.name,
+                      "has no output of '{}' that an accumulator or residual could lie beside",
+                      producer);
         }
         of.recorded[producer].epilogue.*member =
             tensor(formatted("{}{}/{}", before, part, producer), value);
@@ -131,9 +129,9 @@ class Maker {
       has_any = has_any || !named_field(from_, part).empty();
     }
     if (!has_any) return;
-    throw CaseError(made_.test_case.name,
-                    "it has outputs by name, so that golden, recorded, accumulators, residuals and "
-                    "machines belong to each assay.Output");
+    refuse_case(made_.test_case.name,
+                "it has outputs by name, so that golden, recorded, accumulators, residuals and "
+                "machines belong to each assay.Output");
   }
 
   const py::object& from_;

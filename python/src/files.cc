@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <mutex>
 
-#include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/datasets/layouts/open_cases.h"
@@ -22,10 +21,10 @@ void check_attributes(const Case& c) {
     for (const auto& [attribute, value] : of.attributes) {
       if (why.empty()) why = name_problem(c.op, attribute);
     }
-    if (!why.empty()) throw CaseError(c.name, formatted("output {}: {}", name, why));
+    if (!why.empty()) refuse_case(c.name, "output {}: {}", name, why);
   }
   if (const std::string why = value_problem(c.attributes); !why.empty()) {
-    throw CaseError(c.name, why);
+    refuse_case(c.name, why);
   }
 }
 

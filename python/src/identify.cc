@@ -80,10 +80,9 @@ IdentificationReport of_cases(const std::vector<Case>& given, const std::string&
     }
   }
   if (outputs.empty()) {
-    throw CaseError(given.front().name,
-                    producer.empty()
-                        ? "no recorded output to identify"
-                        : formatted("no recorded output of '{}' to identify", producer));
+    refuse_case(given.front().name,
+                producer.empty() ? "no recorded output to identify"
+                                 : formatted("no recorded output of '{}' to identify", producer));
   }
   return {identify::identify(outputs, options), ""};
 }

@@ -1,8 +1,6 @@
 // compare, assert_close, assert_product, judge_case: arrays in, verdicts out.
 #include <map>
-#include <stdexcept>
 
-#include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
@@ -192,7 +190,7 @@ std::vector<Verdict> judged(const TensorView& actual, const TensorView& expected
       check.why_not = why_no_reference(*check.bound, actual, reference_implementation);
   }
   if (reference_implementation && !uses_reference) {
-    throw std::invalid_argument(
+    refuse(
         "reference_implementation: no standard that is asked for compares with a third party's "
         "output; cann_l0 "
         "does, for one");
@@ -325,10 +323,9 @@ std::string only_producer(const Case& c, const std::vector<std::string>& names,
                           const std::optional<std::string>& producer) {
   if (producer) return *producer;
   if (names.size() == 1) return names.front();
-  throw CaseError(c.name,
-                  names.empty()
-                      ? "it has no recorded output: give one"
-                      : formatted("it has outputs of {}: say which with producer=", joined(names)));
+  refuse_case(c.name, names.empty() ? "it has no recorded output: give one"
+                                    : formatted("it has outputs of {}: say which with producer=",
+                                                joined(names)));
 }
 
 // Returns the outputs that producers recorded.
@@ -377,7 +374,7 @@ CaseReport judge_case(const py::object& given, const py::object& output,
     origin.producer = only_producer(c, keys_of(recorded), producer);
     const auto found = recorded.find(origin.producer);
     if (found == recorded.end()) {
-      throw CaseError(c.name, formatted("no recorded output of '{}'", origin.producer));
+      refuse_case(c.name, "no recorded output of '{}'", origin.producer);
     }
     view = found->second;
   }

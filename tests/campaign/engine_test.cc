@@ -144,7 +144,7 @@ TEST_F(EngineTest, MergeRefuses) {
             formatted("{} and {} both hold block 0: the same shard twice?", dir("a"), dir("a")));
   EXPECT_EQ(merge({"a"}, campaign),
             "7 of 14 blocks are in none of the folders (1, 3, 5, 7, 9, ...): a shard is missing or "
-            "not done; run it again with --resume");
+            "not done; resume the campaign");
   std::filesystem::remove(dir("b") + "/blocks/000005.txt");
   EXPECT_THAT(merge({"a", "b"}, campaign),
               StartsWith("1 of 14 blocks are in none of the folders (5): a shard is missing"));
@@ -175,7 +175,7 @@ TEST_F(EngineTest, AFolderKeepsOnePlan) {
     EXPECT_EQ(stored_plan(dir("x")).fingerprint, plan.fingerprint);
   }
   EXPECT_EQ(open(plan, false),
-            dir("x") + ": already holds results; go on with --resume, or give another folder");
+            dir("x") + ": already holds results; resume the campaign, or give another folder");
   EXPECT_EQ(open(small_plan(kTwoCells, R"("seed": 9, )"), true),
             dir("x") +
                 ": holds results of another plan (its campaign.txt has another "

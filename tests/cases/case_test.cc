@@ -118,7 +118,7 @@ TEST(CaseTest, Inputs) {
 TEST(CaseTest, Golden) {
   Case c = example();
   EXPECT_EQ(error_of([&] { c.golden_tensor(); }),
-            "case matmul/one has no golden result; `assay golden` computes one from the inputs");
+            "case matmul/one has no golden result; compute one from its inputs");
   c.output().golden = tensor("float64");
   EXPECT_EQ(c.golden_tensor().format().name, "float64");
 }

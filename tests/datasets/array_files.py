@@ -564,7 +564,7 @@ def make_raw(m):
     bad("d.6xf32.bin", "d.6xf32.bin.json: says the shape [2, 3], the name of d.6xf32.bin [6]",
         sidecar='{"shape": [2, 3]}')
     bad("k.bin", "k.bin.json: unknown key 'type'; known: dtype, shape", sidecar='{"type": "float16"}')
-    bad("l.bin", "l.bin.json: unknown dtype 'float17': did you mean 'float16'?; `assay list formats` shows all",
+    bad("l.bin", "l.bin.json: unknown dtype 'float17': did you mean 'float16'?; docs/formats.md lists all",
         sidecar='{"dtype": "float17"}')
 
 

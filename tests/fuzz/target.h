@@ -1,7 +1,7 @@
 // Fuzzers: a target is a row, by name, of what reads something from outside. libFuzzer drives one
 // row (entry.cc), and replay.cc puts the kept inputs to all of them, under every compiler.
 //
-// An input that is refused throws what assay promises of it: FileError or std::invalid_argument
+// An input that is refused throws what assay promises of it: FileError or Refusal
 // with a reason. Whatever else is thrown, a crash, undefined behaviour, lost memory, 5 s or 1 GiB
 // are findings.
 #pragma once
@@ -36,7 +36,7 @@ struct Target {
   std::size_t most = 1 << 14;  // bytes of an input
 };
 std::span<const Target> targets();
-// Throws std::invalid_argument with the known ones.
+// Throws Refusal with the known ones.
 const Target& target_named(std::string_view name);
 
 // Prints what is wrong with the program and ends it by abort(). A process that only opens a file

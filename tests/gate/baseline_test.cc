@@ -342,10 +342,10 @@ TEST(Baseline, NotesWhatItDoesNotHave) {
   const Baseline baseline = baseline_of(report_with({passed("x", 1)}));
   GateReport one = report_with({passed("x", 1), passed("y", 1)});
   EXPECT_THAT(compare_with_baseline(one, baseline, every).notes,
-              ElementsAre("1 case is not in the baseline; --update-baseline takes it up"));
+              ElementsAre("1 case is not in the baseline; update the baseline to add it"));
   GateReport two = report_with({passed("x", 1), passed("y", 1), passed("z", 1)});
   EXPECT_THAT(compare_with_baseline(two, baseline, every).notes,
-              ElementsAre("2 cases are not in the baseline; --update-baseline takes them up"));
+              ElementsAre("2 cases are not in the baseline; update the baseline to add them"));
 }
 
 // A case that passes now without metrics, for example by its checksums only, is not compared: there

@@ -447,7 +447,7 @@ TEST(ExpectedError, NeedsTheCase) {
   EXPECT_EQ(verdicts[0].outcome, Outcome::kNotComparable);
   EXPECT_EQ(verdicts[0].because,
             "standard expected_error needs the expected error of each element, computed from the "
-            "case's operands and a machine (`assay gate`), and there is none");
+            "case's operands and a machine, and there is none");
   EXPECT_THAT(error_of([&] { (void)judged(drawn_product(), x, "expected_error(hoper)"); }),
               HasSubstr("did you mean 'hopper'"));
 }

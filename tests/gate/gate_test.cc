@@ -143,7 +143,7 @@ TEST(Benchmark, IsTheOtherProducersOutput) {
   // The same numbers at another address: the caller must name their producer.
   const Tensor copy = c.output().recorded.at("target").tensor;
   EXPECT_THAT(MeetsStandard("cann_l0", c).check(copy).text,
-              HasSubstr("choose one with --reference-implementation: bench, target (in a matcher "
+              HasSubstr("choose one: bench, target (in a matcher "
                         ".reference_implementation(NAME)"));
   EXPECT_EQ(MeetsStandard("cann_l0", c).producer("target").check(copy).outcome, Outcome::kFail);
   EXPECT_EQ(MeetsStandard("cann_l0", c).reference_implementation("bench").check(copy).outcome,
@@ -211,8 +211,7 @@ TEST(GateSampled, SaysWhereNoRowsAreDrawn) {
   Case c = dual({});
   const Tensor output = *c.output().golden;
   c.output().golden = {};
-  const std::string without =
-      "case x has no golden result; `assay golden` computes one from the inputs";
+  const std::string without = "case x has no golden result; compute one from its inputs";
   EXPECT_EQ(gate_case(c, output).because(), without);
   GateRequest request;
   request.sample = RowSample{};

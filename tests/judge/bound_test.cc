@@ -576,7 +576,7 @@ TEST(Standards, ThoseThatHaveABoundAreNamedOrCounted) {
     const std::string text = standards_with(f);
     EXPECT_EQ(std::count(text.begin(), text.end(), ','), 4) << text;
     EXPECT_THAT(text, testing::EndsWith(" and " + std::to_string(have_one - 5) +
-                                        " others (`assay list standards`) have one"));
+                                        " others (docs/standards.md) have one"));
   }
 }
 

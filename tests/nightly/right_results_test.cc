@@ -90,7 +90,7 @@ struct Drawn {
   std::string distribution, generate;
 };
 
-// Throws std::invalid_argument if the operator does not take what was drawn.
+// Throws Refusal if the operator does not take what was drawn.
 Drawn drawn(const Operator& op, std::uint64_t seed, Random& random) {
   static const std::vector<std::string> dtypes = {
       "float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "int8"};

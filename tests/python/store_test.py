@@ -235,7 +235,7 @@ class Refusals(TestCase):
                 ({"equal_nan": 2}, "its attribute 'equal_nan' must be a bool, but it is '2'"),
                 ({"tags": 3}, "its attribute 'tags' must be a string, but it is '3'"),
                 ({"output_dtype": "halve"}, "its output_dtype 'halve' is no dtype that assay "
-                 "knows; `assay list formats` shows all"),
+                 "knows; docs/formats.md lists all"),
                 ({"output_dtype": "fp8"}, "its output_dtype 'fp8' may be float8_e4m3fn, "
                  "float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu: which one?")):
             self.expect(at + reason, small_case(attributes=attributes), error=CaseError)

@@ -390,7 +390,7 @@ TEST_F(AuditTest, Refusals) {
   refused("one.h5 --target torch --target torch", "the target 'torch' is given twice");
   refused("one.h5 --fail-regex '(' -- true {output}", "--fail-regex '(': Unmatched ( or \\(");
   refused("one.h5 --golden-as float17 -- true {output}",
-          "unknown dtype 'float17': did you mean 'float16'?; `assay list formats` shows all");
+          "unknown dtype 'float17': did you mean 'float16'?; docs/formats.md lists all");
   refused("one.h5 -- no-such-program {output}",
           "no-such-program: cannot be started: No such file or directory");
   refused(

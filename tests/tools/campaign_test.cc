@@ -178,7 +178,7 @@ TEST_F(CampaignTool, Folders) {
   EXPECT_THAT(alone("assay campaign plan.json --out out --resume --quiet"),
               Exits(2,
                     "error: out/blocks/000004.txt: it is damaged: its check does not fit; "
-                    "remove it and run again with --resume"));
+                    "remove it and resume the campaign"));
   std::filesystem::remove(path("out/blocks/000004.txt"));
   EXPECT_THAT(alone("assay campaign plan.json --out out --resume --quiet"), Exits(0));
   EXPECT_EQ(read("out/results.json"), right);
@@ -215,7 +215,7 @@ TEST_F(CampaignTool, Shards) {
   EXPECT_EQ(early.code, 2);
   EXPECT_EQ(early.err,
             "error: 10 of 30 blocks are in none of the folders (1, 4, 7, 10, 13, ...): a shard is "
-            "missing or not done; run it again with --resume\n");
+            "missing or not done; resume the campaign\n");
   EXPECT_FALSE(exists("merged"));
   const Ran merged = alone("assay merge s3 s1 s2 --out merged");
   EXPECT_THAT(merged, Exits(0));

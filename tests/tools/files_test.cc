@@ -142,7 +142,7 @@ f, c = case("link.h5"); del c["golden"]; c["golden"] = h5py.ExternalLink("other.
       {"nodtype.h5", "error: nodtype.h5: /cases/x/outputs/p: has no attribute 'dtype'"},
       {"dtype.h5",
        "error: dtype.h5: /cases/x/outputs/p: its dtype 'float33' is no dtype that "
-       "assay knows; `assay list formats` shows all"},
+       "assay knows; docs/formats.md lists all"},
       {"name.h5", "error: name.h5: /cases/x-y: is no case name"},
       {"link.h5", "error: link.h5: /cases/x/golden: is an external link"},
   };

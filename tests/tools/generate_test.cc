@@ -250,9 +250,8 @@ TEST_F(Generate, LinesOfABatchAreRefusedByFileAndNumber) {
     EXPECT_THAT(leftovers(), IsEmpty());
   };
   const std::string good = "# one\nadd --dtype float32 --shape 3\n";
-  refuses(
-      good + "exp --dtype float31 --shape 3\n",
-      "line 3: unknown dtype 'float31': did you mean 'float32'?; `assay list formats` shows all");
+  refuses(good + "exp --dtype float31 --shape 3\n",
+          "line 3: unknown dtype 'float31': did you mean 'float32'?; docs/formats.md lists all");
   refuses(good + "\nexp \\\n --dtype float32\n", "line 4: --shape is needed");
   refuses(good + "exp --dtype float32 --shape 3 --frob 1", "line 3: not expected: --frob 1");
   refuses(good + "exp --dtype float32 --shpae 3",

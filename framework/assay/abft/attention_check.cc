@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -61,8 +60,8 @@ std::string why_not(const Attention& a, const Format& output, const AbftOptions&
     }
   } else if (a.q.format().bits <= 8) {
     return formatted(
-        "matrix units sum products of {} with as few as 14 bits; say whose sums they are "
-        "by the attribute machine, or by --machine (in a matcher .machine(NAME))",
+        "matrix units sum products of {} with as few as 14 bits; name the machine that "
+        "computed them",
         a.q.format().name);
   }
   return "";
@@ -504,8 +503,8 @@ AbftVerdict check_attention(const Case& c, const TensorView& output, const AbftO
       reason = formatted("the output's shape is {}, the attention's is {}",
                          shape_text(output.shape), shape_text(a->output));
     }
-  } catch (const std::invalid_argument& e) {
-    reason = reason_of(e);
+  } catch (const Refusal& e) {
+    reason = e.reason();
   }
   if (!reason.empty()) {
     verdict.outcome = Outcome::kNotComparable;
@@ -558,7 +557,7 @@ AttentionRows::AttentionRows(const Case& c, const Format& output, const AbftOpti
   const FloatEnvironment environment;
   const Attention& a = impl_->attention;
   if (const std::string reason = why_not(a, output, options); !reason.empty()) {
-    throw std::invalid_argument(reason);
+    refuse(reason);
   }
   for (std::int64_t batch = 0; batch < a.batch; ++batch) {
     impl_->checkers.emplace_back(a, output, options, batch);

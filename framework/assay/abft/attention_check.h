@@ -46,7 +46,7 @@ class AttentionRow {
 
 class AttentionRows {
  public:
-  // The case must outlive this object. Throws std::invalid_argument, with the reason, if
+  // The case must outlive this object. Throws Refusal, with the reason, if
   // check_attention() could not compare.
   AttentionRows(const Case& test_case, const Format& output, const AbftOptions& options);
   AttentionRows(AttentionRows&&) noexcept;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <vector>
 
 #include "assay/base/float_environment.h"
@@ -92,20 +91,17 @@ std::string_view inputs_word(CalibrationInputs inputs) {
 Calibration calibrate(const CalibrationPlan& plan) {
   const FloatEnvironment environment;
   if (plan.m < 1 || plan.k < 1 || plan.n < 1 || plan.trials < 1) {
-    throw std::invalid_argument(
-        formatted("a calibration needs M, K, N and trials of at least 1; given {}, {}, {} and {}",
-                  plan.m, plan.k, plan.n, plan.trials));
+    refuse("a calibration needs M, K, N and trials of at least 1; given {}, {}, {} and {}", plan.m,
+           plan.k, plan.n, plan.trials);
   }
   if (!plan.machine->has_matrix_unit()) {
-    throw std::invalid_argument(
-        "machine exact is the reference, which makes no such rounding errors; choose another one "
-        "of "
-        "`assay list machines`");
+    refuse(
+        "machine exact is the reference, which makes no such rounding errors; choose another "
+        "machine (docs/machines.md)");
   }
   const DotModel& model = dot_model(*plan.machine, *plan.dtype);
   if (!plan.dtype->is_float()) {
-    throw std::invalid_argument(
-        formatted("{} products are exact: there is no e_max", plan.dtype->name));
+    refuse("{} products are exact: there is no e_max", plan.dtype->name);
   }
   const DistributionSpec inputs = distribution_of(plan);
   std::vector<TrialErrors> parts(at(plan.trials));

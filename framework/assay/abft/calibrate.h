@@ -39,7 +39,7 @@ struct Calibration {
 };
 
 // Compares (A B) 1 with A (B 1), where 1 is a column of ones. The machine's matrix unit computes
-// every product, and each is rounded to the dtype. Throws std::invalid_argument if the machine does
+// every product, and each is rounded to the dtype. Throws Refusal if the machine does
 // not take the dtype or has no matrix unit, if the dtype is an integer, or if a size is below 1.
 Calibration calibrate(const CalibrationPlan& plan);
 

@@ -3,7 +3,6 @@
 #include "assay/abft/attention_check.h"
 #include "assay/abft/checker.h"
 #include "assay/abft/product_check.h"
-#include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/format/rounding.h"

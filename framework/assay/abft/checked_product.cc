@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "assay/abft/arithmetic.h"
 #include "assay/base/index.h"

@@ -124,7 +124,7 @@ struct AbftChecker::Impl {
   }
   void require_format(const Format& output) const {
     const std::string reason = rows.why_not(output);
-    if (!reason.empty()) throw std::invalid_argument(reason);
+    if (!reason.empty()) refuse(reason);
   }
   static Sources sources(const CheckedProduct& d) {
     return {.operands = d.from_golden ? nullptr : &d.operands,
@@ -155,14 +155,13 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
                                     std::vector<double> bias) {
   const FloatEnvironment environment;
   if (a.rank() != 2 || b.rank() != 2 || a.shape[1] != b.shape[0]) {
-    throw std::invalid_argument(
-        formatted("a {} and b {} do not multiply: a matrix product takes [M, K] "
-                  "and [K, N]",
-                  shape_text(a.shape), shape_text(b.shape)));
+    refuse(
+        "a {} and b {} do not multiply: a matrix product takes [M, K] "
+        "and [K, N]",
+        shape_text(a.shape), shape_text(b.shape));
   }
   if (!bias.empty() && static_cast<std::int64_t>(bias.size()) != b.shape[1]) {
-    throw std::invalid_argument(
-        formatted("a bias of {} values does not fit {} columns", bias.size(), b.shape[1]));
+    refuse("a bias of {} values does not fit {} columns", bias.size(), b.shape[1]);
   }
   const auto set = [&](CheckedProduct& to, const TensorView& left, const TensorView& right) {
     to.options = options;
@@ -195,8 +194,7 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
 AbftChecker AbftChecker::of_golden(const TensorView& golden, AbftOptions options) {
   const FloatEnvironment environment;
   if (golden.rank() != 2) {
-    throw std::invalid_argument(formatted("checksums need a matrix; the golden result has shape {}",
-                                          shape_text(golden.shape)));
+    refuse("checksums need a matrix; the golden result has shape {}", shape_text(golden.shape));
   }
   const auto set = [&](CheckedProduct& to, const TensorView& matrix) {
     to.options = options;

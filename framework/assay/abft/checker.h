@@ -31,7 +31,7 @@ struct Residual {
 class AbftChecker {
  public:
   // a is M x K, b is K x N, and the optional bias has N float64 values. Any strides are allowed.
-  // Throws std::invalid_argument if the shapes do not multiply.
+  // Throws Refusal if the shapes do not multiply.
   static AbftChecker of_product(const TensorView& a, const TensorView& b, AbftOptions options,
                                 std::vector<double> bias = {});
   // Takes only a golden C (M x N). Its row sums are the checksums. Only rounding_variance can judge

@@ -1,7 +1,6 @@
 #include "assay/abft/product_check.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "assay/abft/check_tally.h"
@@ -92,8 +91,8 @@ AbftVerdict check_product(const ProductOperands& product, const TensorView& outp
   Shape shape;
   try {
     shape = product.shape().output;
-  } catch (const std::invalid_argument& e) {
-    return refuse(reason_of(e));
+  } catch (const Refusal& e) {
+    return refuse(e.reason());
   }
   if (shape != output.shape) {
     return refuse(formatted("the output's shape is {}, the product's is {}",

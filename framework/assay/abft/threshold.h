@@ -44,7 +44,7 @@ struct ThresholdParameter {
   std::string_view name;
   std::string_view words;  // what it sets, for `assay list thresholds`
   // Reads the parameter's value from the text into the spec. The text has the parameter. Throws
-  // std::invalid_argument, which quotes the whole text.
+  // Refusal, which quotes the whole text.
   void (*read)(ThresholdSpec& spec, const SpecText& text);
   // Returns the value as text that `read` accepts. Empty if it is the default.
   std::string (*written)(const ThresholdSpec& spec);
@@ -138,7 +138,7 @@ struct ThresholdSpec {
 // Returns the variant of the spec. If the threshold has no variants, returns one that sets nothing.
 const ThresholdVariant& variant_of(const ThresholdSpec& spec);
 
-// Reads a spec. Throws std::invalid_argument, which names the wrong part and the nearest known
+// Reads a spec. Throws Refusal, which names the wrong part and the nearest known
 // word.
 ThresholdSpec parse_threshold(std::string_view text);
 

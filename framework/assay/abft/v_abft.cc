@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <stdexcept>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay::abft {
@@ -72,7 +72,7 @@ const VariantRow& row_of(std::string_view variant) {
   for (const VariantRow& row : kVariantRows) {
     if (row.variant == variant) return row;
   }
-  throw std::invalid_argument(formatted("v_abft has no variant '{}'", variant));
+  refuse("v_abft has no variant '{}'", variant);
 }
 
 std::optional<double> e_max_of(std::string_view variant, std::string_view by, double depth) {
@@ -95,12 +95,10 @@ VAbftConstants v_abft_constants(const ThresholdSpec& spec, const Format& output,
     return {spec.e_max.value_or(3 * unit_roundoff(output)), spec.c.value_or(4)};
   }
   if (!e_max && row.of_operands) {
-    throw std::invalid_argument(
-        formatted("{} has no e_max for {} operands", spec.variant, by.name));
+    refuse("{} has no e_max for {} operands", spec.variant, by.name);
   }
   if (!e_max && !spec.e_max) {
-    throw std::invalid_argument(
-        formatted("v_abft: the variant {} has no e_max for {}", spec.variant, output.name));
+    refuse("v_abft: the variant {} has no e_max for {}", spec.variant, output.name);
   }
   return {spec.e_max ? *spec.e_max : *e_max, spec.c.value_or(row.c)};
 }
@@ -134,7 +132,7 @@ void prepare_v_abft(const CheckedProduct& product, const Format& output, Prepare
 std::string why_not_v_abft(const CheckedProduct& product, const Format& output) {
   try {
     (void)v_abft_constants(product.options.spec, output, product.k, product.input_a);
-  } catch (const std::invalid_argument& e) {
+  } catch (const Refusal& e) {
     return e.what();
   }
   return "";

@@ -9,7 +9,7 @@
 namespace assay::abft {
 
 // Returns e_max and c of v_abft for an output format, a depth K and a format of the operands.
-// Throws std::invalid_argument if the variant does not have the format.
+// Throws Refusal if the variant does not have the format.
 struct VAbftConstants {
   double e_max, c;
 };

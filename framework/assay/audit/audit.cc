@@ -61,8 +61,8 @@ bool says_failed(const std::string& said) {
 std::string why_passed(const Subject& subject, const Tensor& wrong, const Answer& clean,
                        const Answer& answer, Target& target) {
   if (says_failed(answer.said) && !says_failed(clean.said)) {
-    return "it prints that it failed, and ends as if it had passed: mend its exit status, or give "
-           "--fail-regex";
+    return "it prints that it failed, and ends as if it had passed: mend its exit status, or "
+           "give a fail-regex that matches what it prints";
   }
   if (target.reads_files()) {
     if (target.judge({subject, wrong, FileChange::kMissingGolden}).passed) {
@@ -105,7 +105,7 @@ class Audit {
       const std::vector<std::string> known = names_of(corruptions());
       if (std::none_of(known.begin(), known.end(),
                        [&](const std::string& name) { return glob_match(glob, name); })) {
-        throw std::invalid_argument(unknown_word("corruption", glob, known));
+        refuse(unknown_word("corruption", glob, known));
       }
     }
     for (const auto& target : targets) result_.targets.push_back({.name = target->name()});

@@ -128,7 +128,7 @@ struct AuditResult {
   double seconds = 0;
 };
 
-// Throws std::invalid_argument if the yardstick is not known, or if a glob in `only` matches
+// Throws Refusal if the yardstick is not known, or if a glob in `only` matches
 // nothing.
 AuditResult run_audit(const std::vector<Subject>& subjects,
                       const std::vector<std::unique_ptr<Target>>& targets,

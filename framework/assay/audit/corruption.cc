@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/fault/fault.h"
 #include "assay/fault/mutation.h"
@@ -35,7 +36,7 @@ std::optional<std::uint64_t> special_bits(const Format& f, double special) {
     const std::uint64_t bits = encode(f, special);
     const bool is_it = std::isnan(special) ? is_nan(f, bits) : is_inf(f, bits);
     return is_it ? std::optional(bits) : std::nullopt;
-  } catch (const std::invalid_argument&) {
+  } catch (const Refusal&) {
     return std::nullopt;  // a format without NaN
   }
 }
@@ -334,7 +335,7 @@ Corruption fault_row(const std::string& text, std::string_view of, std::string m
               if (fault::inject(t, drawn, stream_of(subject.title())).flips.empty()) {
                 return std::nullopt;
               }
-            } catch (const std::invalid_argument&) {
+            } catch (const Refusal&) {
               return std::nullopt;  // the format does not have what the fault names
             }
             return t;

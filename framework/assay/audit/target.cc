@@ -31,8 +31,8 @@ std::string StandardTarget::why_not(const Subject& subject) {
       if (!check.why_not.empty()) return check.why_not;
     }
     return checks->empty() ? "it says nothing of this dtype" : "";
-  } catch (const std::invalid_argument& e) {
-    return reason_of(e);
+  } catch (const Refusal& e) {
+    return e.reason();
   }
 }
 

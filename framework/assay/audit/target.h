@@ -47,7 +47,7 @@ class Target {
 // call it untrusted, because zeros would have passed as well. The subjects must outlive the target.
 class StandardTarget : public Target {
  public:
-  // Throws std::invalid_argument if the standard is not known.
+  // Throws Refusal if the standard is not known.
   StandardTarget(std::string name, GateRequest request, bool gate);
   const std::string& name() const override { return name_; }
   std::string why_not(const Subject& subject) override;

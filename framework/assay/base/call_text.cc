@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+
+#include "assay/base/text.h"
 
 namespace assay {
 
@@ -53,7 +54,7 @@ void SpecText::check_keys(std::string_view taker, std::span<const std::string> k
 }
 
 void SpecText::refuse(const std::string& what) const {
-  throw std::invalid_argument(formatted("{} '{}': {}", kind_, text_, what));
+  assay::refuse("{} '{}': {}", kind_, text_, what);
 }
 
 void SpecText::refuse_value(const Setting& setting, std::string_view wanted,

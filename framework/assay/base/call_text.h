@@ -5,7 +5,7 @@
 //   spec.check_keys("normal", {"mean", "deviation", "scale"});
 //   for (const SpecText::Setting& s : spec.settings()) values[s.key] = spec.number(s, {.low = 0});
 //
-// Every error in a text throws std::invalid_argument, with the same wording for every kind of text:
+// Every error in a text throws Refusal, with the same wording for every kind of text:
 // "distribution 'normal,mean=x': mean must be a number of at least 0, not 'x'".
 #pragma once
 
@@ -65,14 +65,14 @@ class SpecText {
   std::span<const Setting> settings() const { return settings_; }
   const Setting* find(std::string_view key) const;  // nullptr if it is not set
 
-  // Throws std::invalid_argument for an empty part, a key that is set twice, or a key that is not
+  // Throws Refusal for an empty part, a key that is set twice, or a key that is not
   // in `known`. `taker` is the name of the row that takes the keys.
   void check_keys(std::string_view taker, std::span<const std::string> known) const;
 
-  // Throws std::invalid_argument with "KIND 'TEXT': WHAT".
+  // Throws Refusal with "KIND 'TEXT': WHAT".
   [[noreturn]] void refuse(const std::string& what) const;
 
-  // Return the value of a setting. Throw std::invalid_argument if it does not have the type.
+  // Return the value of a setting. Throw Refusal if it does not have the type.
   // `wanted` replaces the description of what is allowed, as in "a number of columns, or 0 for
   // whole rows".
   double number(const Setting& setting, const NumberRange& range) const;

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
-#include <stdexcept>
 
 #include "assay/base/call_text.h"
 #include "assay/base/text.h"
@@ -15,8 +14,7 @@ std::string utc_now() {
   if (const char* text = std::getenv("SOURCE_DATE_EPOCH")) {
     const auto seconds = read_number<std::int64_t>(text);
     if (!seconds || *seconds < 0) {
-      throw std::invalid_argument(
-          formatted("SOURCE_DATE_EPOCH is '{}', not a number of seconds", text));
+      refuse("SOURCE_DATE_EPOCH is '{}', not a number of seconds", text);
     }
     now = static_cast<std::time_t>(*seconds);
   }

@@ -6,7 +6,7 @@
 namespace assay {
 
 // Returns the current time in UTC, "2026-11-22 15:04:05". The environment variable
-// SOURCE_DATE_EPOCH, in seconds since 1970, overrides the clock. Throws std::invalid_argument if
+// SOURCE_DATE_EPOCH, in seconds since 1970, overrides the clock. Throws Refusal if
 // its value is not a number of seconds.
 std::string utc_now();
 

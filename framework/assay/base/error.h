@@ -4,31 +4,37 @@
 
 #include <stdexcept>
 #include <string>
-#include <string_view>
 
 namespace assay {
 
-// An error about one test case. what() is "case NAME: REASON".
-class CaseError : public std::invalid_argument {
+// A given value is refused: a case, an argument or a request, which the user can mend. what() is
+// the reason. All other exceptions mean a mistake in the program, and no verdict hides them.
+// base/text.h has refuse(), which formats the reason.
+class Refusal : public std::invalid_argument {
  public:
-  CaseError(std::string_view name, std::string_view reason)
-      : std::invalid_argument("case " + std::string(name) + ": " + std::string(reason)),
-        name_(name),
-        reason_(reason) {}
+  explicit Refusal(const std::string& reason) : Refusal(reason, reason) {}
 
-  const std::string& name() const { return name_; }
   // Returns the reason without the case's name. Use it in a message that names the case elsewhere.
   const std::string& reason() const { return reason_; }
 
+ protected:
+  Refusal(const std::string& what, std::string reason)
+      : std::invalid_argument(what), reason_(std::move(reason)) {}
+
  private:
-  std::string name_, reason_;
+  std::string reason_;
 };
 
-// Returns the reason of a CaseError, and what() of any other error. Use it in a message that names
-// the case elsewhere.
-inline std::string reason_of(const std::invalid_argument& error) {
-  const auto* of_case = dynamic_cast<const CaseError*>(&error);
-  return of_case != nullptr ? of_case->reason() : error.what();
-}
+// A refusal of one case. what() is "case NAME: REASON".
+class CaseError : public Refusal {
+ public:
+  CaseError(std::string name, const std::string& reason)
+      : Refusal("case " + name + ": " + reason, reason), name_(std::move(name)) {}
+
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+};
 
 }  // namespace assay

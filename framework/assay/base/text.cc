@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "assay/base/edit_distance.h"
 #include "assay/base/printable.h"
@@ -180,11 +179,11 @@ std::string read_escaped(std::string_view line, std::size_t& at) {
     } else if (line[at] == '\\' || line[at] == '\'') {
       word += line[at];
     } else {
-      throw std::invalid_argument(formatted(
-          "between $' and ' only \\\\, \\' and three octal digits are known, not \\{}", line[at]));
+      refuse("between $' and ' only \\\\, \\' and three octal digits are known, not \\{}",
+             line[at]);
     }
   }
-  if (at >= line.size()) throw std::invalid_argument("a quote ' is not closed");
+  if (at >= line.size()) refuse("a quote ' is not closed");
   return word;
 }
 
@@ -238,12 +237,12 @@ std::vector<std::string> shell_words(std::string_view line) {
         quote == 0 || (quote == '"' && i + 1 < line.size() &&
                        std::string_view("\"\\$`").find(line[i + 1]) != std::string_view::npos);
     if (c == '\\' && escapes) {
-      if (++i == line.size()) throw std::invalid_argument("a line ends in a backslash");
+      if (++i == line.size()) refuse("a line ends in a backslash");
       c = line[i];
     }
     words.back() += c;
   }
-  if (quote != 0) throw std::invalid_argument(formatted("a quote {} is not closed", quote));
+  if (quote != 0) refuse("a quote {} is not closed", quote);
   return words;
 }
 

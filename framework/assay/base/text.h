@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/error.h"
+
 namespace assay {
 
 // fmt::format under another name. Arguments of standard library types would also find std::format,
@@ -17,6 +19,22 @@ namespace assay {
 template <typename... T>
 std::string formatted(fmt::format_string<T...> text, T&&... values) {
   return fmt::format(text, std::forward<T>(values)...);
+}
+
+// Throws Refusal. The first form formats the reason.
+template <typename First, typename... T>
+[[noreturn]] void refuse(fmt::format_string<First, T...> text, First&& first, T&&... values) {
+  throw Refusal(fmt::format(text, std::forward<First>(first), std::forward<T>(values)...));
+}
+[[noreturn]] inline void refuse(const std::string& reason) { throw Refusal(reason); }
+// Throws CaseError for the case of this name.
+template <typename First, typename... T>
+[[noreturn]] void refuse_case(const std::string& name, fmt::format_string<First, T...> text,
+                              First&& first, T&&... values) {
+  throw CaseError(name, fmt::format(text, std::forward<First>(first), std::forward<T>(values)...));
+}
+[[noreturn]] inline void refuse_case(const std::string& name, const std::string& reason) {
+  throw CaseError(name, reason);
 }
 
 // Returns a number in groups of three digits, as the failure text prints counts: "1 032".
@@ -75,7 +93,7 @@ std::string shell_word(std::string_view word);
 
 // Splits a line into words as a POSIX shell does: by blanks, quotes, backslashes and the $'...' of
 // shell_word(). Expands nothing. A word that begins with '#' ends the line. Throws
-// std::invalid_argument if a quote is not closed.
+// Refusal if a quote is not closed.
 std::vector<std::string> shell_words(std::string_view line);
 
 }  // namespace assay

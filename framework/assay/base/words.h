@@ -2,10 +2,11 @@
 #pragma once
 
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "assay/base/text.h"
 
 namespace assay {
 
@@ -36,14 +37,14 @@ std::vector<std::string> keys_of(const Map& map) {
   return keys;
 }
 
-// Returns the row with that name. Throws std::invalid_argument with unknown_word() if no row has
+// Returns the row with that name. Throws Refusal with unknown_word() if no row has
 // it.
 template <typename Rows>
 const auto& row_named(std::string_view kind, const Rows& rows, std::string_view name) {
   for (const auto& row : rows) {
     if (row.name == name) return row;
   }
-  throw std::invalid_argument(unknown_word(kind, name, names_of(rows)));
+  refuse(unknown_word(kind, name, names_of(rows)));
 }
 
 }  // namespace assay

@@ -13,7 +13,7 @@ namespace assay::campaign {
 
 class AttentionDetector {
  public:
-  // `test_case` and its result `output` must outlive this object. Throws std::invalid_argument,
+  // `test_case` and its result `output` must outlive this object. Throws Refusal,
   // with the reason, if the threshold cannot judge the case.
   AttentionDetector(const AbftOptions& options, const Case& test_case, const Tensor& output);
 

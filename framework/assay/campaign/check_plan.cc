@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/campaign/matrix.h"
 #include "assay/judge/bound.h"
@@ -19,7 +19,7 @@ void find_output(const Plan& plan, Cell& cell) {
   if (!cell.dataset.empty()) return;
   if (!cell.is_product()) return settle_result(plan, cell);
   const std::string problem = parameter_problem(*find_operator(cell.op), cell.attributes);
-  if (!problem.empty()) throw std::invalid_argument(problem);
+  if (!problem.empty()) refuse(problem);
   if (cell.output != nullptr) return;
   Case c;
   c.op = cell.op;
@@ -30,8 +30,7 @@ void find_output(const Plan& plan, Cell& cell) {
 void check_gate(const GateSpec& gate, const Format& output) {
   if (gate.threshold || gate.text == "tolerance") return;
   if (standard_bound(gate.standard, output, 1)) return;
-  throw std::invalid_argument(
-      formatted("the standard {} has no row for {}", gate.standard, output.name));
+  refuse("the standard {} has no row for {}", gate.standard, output.name);
 }
 
 // Returns the bits of a census in ascending order, without duplicates.
@@ -42,9 +41,8 @@ std::vector<int> read_bits(const std::vector<std::string>& words, const Format& 
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), bit);
     const bool whole = error == std::errc() && end == word.data() + word.size();
     if (!whole || bit < output.padding || bit >= output.padding + output.bits) {
-      throw std::invalid_argument(formatted("'bits' are whole numbers from {} to {} for {}, not {}",
-                                            output.padding, output.padding + output.bits - 1,
-                                            output.name, word));
+      refuse("'bits' are whole numbers from {} to {} for {}, not {}", output.padding,
+             output.padding + output.bits - 1, output.name, word);
     }
     bits.push_back(bit);
   }
@@ -58,8 +56,8 @@ template <typename Check>
 void at_place(const std::string& where, const Check& check) {
   try {
     check();
-  } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(formatted("{}: {}", where, error.what()));
+  } catch (const Refusal& error) {
+    refuse("{}: {}", where, error.what());
   }
 }
 
@@ -76,9 +74,9 @@ Plan check_plan(UncheckedPlan unchecked) {
     for (std::size_t f = 0; f < cell.faults.size(); ++f) {
       at_place(formatted("{}: fault {}", from.place, f + 1), [&] {
         if (!cell.faults[f].fault.output.empty()) {
-          throw std::invalid_argument(
-              "output= goes with `assay inject`: a campaign breaks the output that the "
-              "operator computes");
+          refuse(
+              "output= is for single faults in recorded outputs: a campaign breaks the output "
+              "that the operator computes");
         }
         cell.faults[f].bits = read_bits(from.bits[f], *cell.output);
       });

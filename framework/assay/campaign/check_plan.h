@@ -28,7 +28,7 @@ struct UncheckedPlan {
 // Completes and checks a plan. For each drawn cell that is not a product (Cell::is_product()),
 // computes the first result to find its format and rows. Checks that detectors and faults fit the
 // formats of the results. Sets the canonical words and the fingerprint. Throws
-// std::invalid_argument, which begins with the cell's place.
+// Refusal, which begins with the cell's place.
 Plan check_plan(UncheckedPlan unchecked);
 
 }  // namespace assay::campaign

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <stdexcept>
 
 #include "assay/abft/checker.h"
 #include "assay/abft/reading.h"
@@ -102,13 +101,12 @@ ChecksumDetector::ChecksumDetector(const AbftOptions& options, const Case& c, co
   each.threads = 1;
   each.spec.columns = false;
   if (output.shape().size() != 2) {
-    throw std::invalid_argument(formatted("a campaign's checksums need one matrix; {} is {}",
-                                          c.name, shape_text(output.shape())));
+    refuse("a campaign's checksums need one matrix; {} is {}", c.name, shape_text(output.shape()));
   }
   const TensorView a = matmul_matrix(c, "a", 0), b = matmul_matrix(c, "b", 0);
   const std::vector<double> bias = matmul_bias(c);
   if (options.spec.columns && !bias.empty()) {
-    throw std::invalid_argument("a product with a bias is checked by rows alone");
+    refuse("a product with a bias is checked by rows alone");
   }
   impl_->left = a;
   impl_->right = b;
@@ -132,7 +130,7 @@ void ChecksumDetector::Impl::take(const Epilogue& epilogue, const Tensor& output
   const Residual residual = Residual::of(epilogue);
   std::string why = why_no_epilogue(epilogue, output.format(), output.shape());
   if (why.empty()) why = whole.why_not(output.format(), residual);
-  if (!why.empty()) throw std::invalid_argument(why);
+  if (!why.empty()) refuse(why);
   if (residual.kind == Residual::Kind::kAccumulator) {
     rows.take_accumulator(residual.values);
     if (sides.size() > 1) sides.back().take_accumulator(residual.values.transposed());

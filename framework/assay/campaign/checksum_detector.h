@@ -44,7 +44,7 @@ class ChecksumDetector {
   // result and must outlive this object. A threshold that takes residuals needs R of each check, as
   // the kernel's epilogue summed it before any fault in C. It is computed in float32 from the
   // accumulator of `epilogue`, or taken from its residual if there is no accumulator. Throws
-  // std::invalid_argument, with the reason, if the threshold cannot judge the result.
+  // Refusal, with the reason, if the threshold cannot judge the result.
   ChecksumDetector(const AbftOptions& options, const Case& test_case, const Tensor& output,
                    const Epilogue& epilogue = {});
   ~ChecksumDetector();

@@ -1,8 +1,8 @@
 #include "assay/campaign/detector.h"
 
 #include <algorithm>
-#include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
 
@@ -29,9 +29,8 @@ ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix&
       if (std::any_of(cell.faults.begin(), cell.faults.end(), is_census)) own.by_chance = nullptr;
       return own;
     }
-    throw std::invalid_argument(
-        formatted("case {} names {} standards; ask for one, as in standard:{}", c.name,
-                  checks.size(), checks.front().standard));
+    refuse("case {} names {} standards; ask for one, as in standard:{}", c.name, checks.size(),
+           checks.front().standard);
   }
   Case on_machine = c;  // accumulators with few bits have their own bounds
   on_machine.attributes.emplace("machine", std::string(cell.machine->name));
@@ -62,7 +61,7 @@ MatrixDetector::MatrixDetector(const GateSpec& gate, const Cell& cell, const Mat
     if (gate.threshold) {
       request.checksums = gate.threshold;
       options_ = checksum_options(c, matrix.output.format(), request, origin);
-      if (!options_.why_not.empty()) throw std::invalid_argument(options_.why_not);
+      if (!options_.why_not.empty()) refuse(options_.why_not);
       if (is_attention(c)) {
         attention_.emplace(options_.options, c, matrix.output);
         return;
@@ -71,13 +70,13 @@ MatrixDetector::MatrixDetector(const GateSpec& gate, const Cell& cell, const Mat
     } else {
       elements_.emplace(element_check(gate, cell, matrix, request, origin), c, matrix.output);
     }
-  } catch (const std::invalid_argument& e) {
+  } catch (const Refusal& e) {
     refuse(e.what());
   }
 }
 
 void MatrixDetector::refuse(const char* why) const {
-  throw std::invalid_argument(formatted("cell {}: gate {}: {}", cell_->name, gate_->text, why));
+  assay::refuse("cell {}: gate {}: {}", cell_->name, gate_->text, why);
 }
 
 void MatrixDetector::check_plan() const {

@@ -14,11 +14,11 @@ namespace assay::campaign {
 
 class MatrixDetector {
  public:
-  // The matrix must outlive this object. Throws std::invalid_argument, which names the cell and the
+  // The matrix must outlive this object. Throws Refusal, which names the cell and the
   // detector.
   MatrixDetector(const GateSpec& gate, const Cell& cell, const Matrix& matrix);
 
-  // Throws std::invalid_argument if the detector cannot handle the cell's faults.
+  // Throws Refusal if the detector cannot handle the cell's faults.
   void check_plan() const;
 
   CleanCounts clean(RatioCounts& ratios) const;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "assay/base/index.h"
+#include "assay/base/text.h"
 #include "assay/campaign/matrix.h"
 #include "assay/format/convert.h"
 #include "assay/op/operator.h"
@@ -31,7 +31,7 @@ ElementDetector::ElementDetector(ElementCheck check, const Case& c, const Tensor
       n_(columns_of(output)) {
   m_ = n_ == 0 ? 0 : output.size() / n_;
   const Verdict v = judged(output, at(output.size()), true);
-  if (v.outcome == Outcome::kNotComparable) throw std::invalid_argument(v.because);
+  if (v.outcome == Outcome::kNotComparable) refuse(v.because);
   missed_.assign(at(output.size()), 0);
   row_ratios_.assign(at(m_), 0.0);
   for (const Mismatch& mismatch : v.worst) {

@@ -13,7 +13,7 @@ namespace assay::campaign {
 class ElementDetector {
  public:
   // `output` is the case's result and must outlive this object. It is compared with the case's
-  // golden result, which is computed if the case has none. Throws std::invalid_argument, with the
+  // golden result, which is computed if the case has none. Throws Refusal, with the
   // reason, if the check cannot judge the output.
   ElementDetector(ElementCheck check, const Case& test_case, const Tensor& output);
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/index.h"
@@ -184,8 +183,7 @@ void Campaign::run(const std::vector<BlockAddress>& blocks,
 
 std::vector<std::int64_t> blocks_of_shard(std::int64_t count, int shard, int shards) {
   if (shards < 1 || shard < 1 || shard > shards) {
-    throw std::invalid_argument(
-        formatted("shard {}/{}: shards are counted from 1 to their number", shard, shards));
+    refuse("shard {}/{}: shards are counted from 1 to their number", shard, shards);
   }
   std::vector<std::int64_t> mine;
   for (std::int64_t b = shard - 1; b < count; b += shards) mine.push_back(b);

@@ -27,7 +27,7 @@ struct CampaignOptions {
 class Campaign {
  public:
   // Makes the first matrix of each cell, and the first trial of each drawn fault, to find errors.
-  // Throws std::invalid_argument, which names the cell and the detector, if a detector cannot judge
+  // Throws Refusal, which names the cell and the detector, if a detector cannot judge
   // the cell's results.
   Campaign(Plan plan, CampaignOptions options);
 

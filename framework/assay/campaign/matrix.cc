@@ -1,8 +1,8 @@
 #include "assay/campaign/matrix.h"
 
 #include <algorithm>
-#include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
@@ -84,13 +84,12 @@ Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index, const
     if (cell.dataset.empty()) {
       c = drawn_case(plan, cell, index);
     } else {
-      if (!load) throw std::invalid_argument("datasets cannot be read here");
+      if (!load) refuse("datasets cannot be read here");
       c = load(cell.dataset, cell.case_name);
       if (!cell.recorded.empty()) {
         CaseOutput& output = c.output();
         if (output.recorded_by(cell.recorded) == nullptr) {
-          throw std::invalid_argument(
-              formatted("case {} has no results of {}", c.name, cell.recorded));
+          refuse("case {} has no results of {}", c.name, cell.recorded);
         }
         auto& recorded = output.recorded.at(cell.recorded);
         matrix.output = std::move(recorded.tensor);
@@ -100,8 +99,8 @@ Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index, const
     }
     matrix.output = emulate(c, *cell.machine, 1);
     matrix.epilogue = emulated_epilogue(cell, c);
-  } catch (const std::invalid_argument& e) {
-    throw std::invalid_argument(formatted("cell {}: {}", cell.name, e.what()));
+  } catch (const Refusal& e) {
+    refuse("cell {}: {}", cell.name, e.what());
   }
   return matrix;
 }
@@ -109,7 +108,7 @@ Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index, const
 void settle_result(const Plan& plan, Cell& cell) {
   const Tensor output = emulate(drawn_case(plan, cell, 0), *cell.machine, 1);
   if (output.size() == 0) {
-    throw std::invalid_argument(formatted("{} of {} has no elements", cell.op, cell.sizes_text()));
+    refuse("{} of {} has no elements", cell.op, cell.sizes_text());
   }
   cell.output = &output.format();
   cell.rows = output.size() / columns_of(output);

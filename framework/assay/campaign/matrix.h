@@ -23,7 +23,7 @@ struct Matrix {
 // True if a detector of the cell takes residuals.
 bool takes_residuals(const Cell& cell);
 // Returns the result of a case on the cell's machine before its cast, if a detector takes
-// residuals. If not, returns an empty epilogue. Throws std::invalid_argument if the machine has no
+// residuals. If not, returns an empty epilogue. Throws Refusal if the machine has no
 // accumulator.
 Epilogue emulated_epilogue(const Cell& cell, const Case& test_case);
 
@@ -33,13 +33,13 @@ std::int64_t columns_of(const Tensor& output);
 // Makes matrix `index` of the cell. The inputs depend only on the index, the plan's seed, and the
 // cell's dtype, shape, distributions and attributes (for products not on the attributes). Cells
 // that differ in machine, output dtype, detectors or faults have the same inputs. Throws
-// std::invalid_argument, which names the cell, if operator, machine and inputs do not fit.
+// Refusal, which names the cell, if operator, machine and inputs do not fit.
 Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index,
                    const CaseLoader& load = {});
 
 // Sets `output` and `rows` of a drawn cell that is not a product (Cell::is_product()). Takes them
 // from its first result, because only the operator knows what it returns. Throws
-// std::invalid_argument if that result cannot be drawn or computed.
+// Refusal if that result cannot be drawn or computed.
 void settle_result(const Plan& plan, Cell& cell);
 
 }  // namespace assay::campaign

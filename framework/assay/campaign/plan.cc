@@ -1,7 +1,6 @@
 #include "assay/campaign/plan.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "assay/base/hash.h"
 #include "assay/base/text.h"
@@ -91,16 +90,16 @@ void check_cell(const Cell& cell) {
   const bool has_checksums = row != nullptr && (row->product || row->attention);
   for (const GateSpec& gate : cell.gates) {
     if (!gate.threshold || has_checksums) continue;
-    throw std::invalid_argument(
-        formatted("gate {}: its checksums are those of a {}, which {} is not; take tolerance or "
-                  "standard:NAME, or the operator {}",
-                  gate.text, products_text(), cell.op, products_text()));
+    refuse(
+        "gate {}: its checksums are those of a {}, which {} is not; take tolerance or "
+        "standard:NAME, or the operator {}",
+        gate.text, products_text(), cell.op, products_text());
   }
   for (const FaultPlan& plan : cell.faults) {
     if (plan.census || cell.is_product()) continue;
     const FaultSpec& fault = plan.fault;
     const auto refuse = [&](const std::string& why) {
-      throw std::invalid_argument(formatted("fault '{}': {}", plan.short_text(), why));
+      refuse("fault '{}': {}", plan.short_text(), why);
     };
     if (fault.site_row().needs_product) {
       refuse(

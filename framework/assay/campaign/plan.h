@@ -119,7 +119,7 @@ struct Plan {
 // Returns the names of the operators whose results are products, such as "matmul".
 std::string products_text();
 
-// Checks that the cell's operator supports its detectors and faults. Throws std::invalid_argument,
+// Checks that the cell's operator supports its detectors and faults. Throws Refusal,
 // which names the detector or fault and an alternative.
 void check_cell(const Cell& cell);
 

@@ -5,7 +5,6 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <boost/math/special_functions/beta.hpp>
 #include <cmath>
-#include <stdexcept>
 
 #include "assay/base/elementary.h"
 #include "assay/base/float_environment.h"
@@ -16,20 +15,18 @@ namespace {
 
 void require_confidence(double confidence) {
   if (confidence > 0 && confidence < 1) return;
-  throw std::invalid_argument(
-      formatted("a confidence is above 0 and below 1, not {}", number_text(confidence)));
+  refuse("a confidence is above 0 and below 1, not {}", number_text(confidence));
 }
 
 void require_rate(Rate rate) {
   if (rate.events >= 0 && rate.events <= rate.trials) return;
-  throw std::invalid_argument(formatted("a rate has 0 to {} events of {} trials, not {}",
-                                        rate.trials, rate.trials, rate.events));
+  refuse("a rate has 0 to {} events of {} trials, not {}", rate.trials, rate.trials, rate.events);
 }
 
 void require(Rate rate, double confidence) {
   require_confidence(confidence);
   if (rate.trials < 1) {
-    throw std::invalid_argument(formatted("a rate needs trials, not {}", rate.trials));
+    refuse("a rate needs trials, not {}", rate.trials);
   }
   require_rate(rate);
 }
@@ -177,7 +174,7 @@ ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidenc
 static double clusters_failed(const ClusteredRate& rate, double confidence) {
   require(rate.rate, confidence);
   if (rate.clusters < 1) {
-    throw std::invalid_argument(formatted("a bound by clusters needs some, not {}", rate.clusters));
+    refuse("a bound by clusters needs some, not {}", rate.clusters);
   }
   return static_cast<double>(rate.clusters) * static_cast<double>(rate.rate.events) /
          static_cast<double>(rate.rate.trials);
@@ -197,7 +194,7 @@ double upper_bound_by_clusters(const ClusteredRate& rate, double confidence) {
 
 double split_confidence(double confidence, std::int64_t looks) {
   require_confidence(confidence);
-  if (looks < 1) throw std::invalid_argument(formatted("looks are at least 1, not {}", looks));
+  if (looks < 1) refuse("looks are at least 1, not {}", looks);
   return 1 - (1 - confidence) / static_cast<double>(looks);
 }
 

@@ -80,7 +80,7 @@ CampaignStore::CampaignStore(std::string dir, const Plan& plan, const std::strin
     if (any && fs::exists(note) && stored_plan(dir_).fingerprint != fingerprint_) other_plan(dir_);
     if (any && !resume) {
       throw std::runtime_error(formatted(
-          "{}: already holds results; go on with --resume, or give another folder", dir_));
+          "{}: already holds results; resume the campaign, or give another folder", dir_));
     }
     write_file((root / "plan.json").string(), plan_text);
     write_file(note, formatted("fingerprint {}\nfolder {}\n\n{}", fingerprint_, plan_folder,
@@ -107,7 +107,7 @@ BlockTally CampaignStore::load(const BlockAddress& block) const {
   try {
     return read_block(path(block), block, fingerprint_);
   } catch (const std::runtime_error& e) {
-    throw std::runtime_error(formatted("{}; remove it and run again with --resume", e.what()));
+    throw std::runtime_error(formatted("{}; remove it and resume the campaign", e.what()));
   }
 }
 
@@ -155,7 +155,7 @@ std::vector<std::string> merged_blocks(const std::vector<std::string>& dirs,
     if (missing.size() > 5) missing.resize(5);
     throw std::runtime_error(formatted(
         "{} of {} blocks are in none of the folders ({}{}): a shard is missing or not done; "
-        "run it again with --resume",
+        "resume the campaign",
         count, paths.size(), joined(missing), count > 5 ? ", ..." : ""));
   }
   return paths;

@@ -5,13 +5,13 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "assay/abft/checker.h"
 #include "assay/abft/confirm.h"
 #include "assay/base/index.h"
+#include "assay/base/text.h"
 #include "assay/campaign/checksum_detector.h"
 #include "assay/format/convert.h"
 
@@ -185,7 +185,7 @@ struct RowChecks {
     std::vector<double> r(residual_of(i), residual_of(i) + groups);
     if (accumulated.empty()) return r;
     if (before.empty()) {
-      throw std::invalid_argument(
+      refuse(
           "a fault before the cast changes R by what the accumulator was; record the accumulator "
           "of the output, not its residual");
     }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/cases/product.h"
 #include "assay/format/convert.h"
@@ -68,8 +68,8 @@ class FaultTrial {
     if (!spec_.at) return below(element_count(shape));
     try {
       return fault::position_in(shape, *spec_.at, whose);
-    } catch (const std::invalid_argument& e) {
-      throw std::invalid_argument(formatted("fault '{}': {}", spec_.text(), e.what()));
+    } catch (const Refusal& e) {
+      refuse("fault '{}': {}", spec_.text(), e.what());
     }
   }
 
@@ -171,8 +171,8 @@ class FaultTrial {
     }
     std::vector<std::string> names;
     for (const auto& [name, tensor] : c.inputs) names.push_back(name);
-    throw std::invalid_argument(formatted("fault '{}': this {} has no input '{}'; it has {}",
-                                          spec_.text(), c.op, spec_.input, joined(names)));
+    refuse("fault '{}': this {} has no input '{}'; it has {}", spec_.text(), c.op, spec_.input,
+           joined(names));
   }
 
   void break_input() {
@@ -204,7 +204,7 @@ class FaultTrial {
     try {
       changed.output = emulate(changed.test_case, *cell_.machine, 1);
       changed.epilogue = emulated_epilogue(cell_, changed.test_case);
-    } catch (const std::invalid_argument& e) {
+    } catch (const Refusal& e) {
       // The operator may refuse the changed input, for example an index out of range or an infinite
       // corner.
       trial_.injectable = false;
@@ -235,15 +235,14 @@ class FaultTrial {
 
   void break_accumulator() {
     if (!is_product()) {
-      throw std::invalid_argument(
-          formatted("fault '{}': it is put into a product of two matrices; this result is {}",
-                    spec_.text(), shape_text(matrix_.output.shape())));
+      refuse("fault '{}': it is put into a product of two matrices; this result is {}",
+             spec_.text(), shape_text(matrix_.output.shape()));
     }
     const std::int64_t p = place(matrix_.output.shape(), "an output"), i = p / n_, j = p % n_;
     const Case one = part(i, j);
     const MatrixUnit unit = matrix_unit({one, *cell_.machine, output(), 1});
     if (unit.sums_exactly()) {
-      throw std::invalid_argument("machine exact has no accumulator that could break");
+      refuse("machine exact has no accumulator that could break");
     }
     const std::vector<double> a = unit.operand(one.input("a")), b = unit.operand(one.input("b"));
     const auto k = static_cast<std::int64_t>(a.size());
@@ -252,11 +251,11 @@ class FaultTrial {
     const std::int64_t chunk = interval > 0 ? interval : unit.model->chunk.value;
     const std::int64_t steps = (k + chunk - 1) / chunk;
     if (unit.split.terms != 0 || unit.in_two_terms) {
-      throw std::invalid_argument("an accumulator of a product split over K is not emulated");
+      refuse("an accumulator of a product split over K is not emulated");
     }
     if (spec_.step && *spec_.step >= steps) {
-      throw std::invalid_argument(formatted("fault '{}': K = {} in chunks of {} has steps 0 to {}",
-                                            spec_.text(), k, chunk, steps - 1));
+      refuse("fault '{}': K = {} in chunks of {} has steps 0 to {}", spec_.text(), k, chunk,
+             steps - 1);
     }
     const std::int64_t step = spec_.step ? *spec_.step : below(steps);
     const std::int64_t done = std::min(k, (step + 1) * chunk);
@@ -344,8 +343,8 @@ Trial run_trial(const Plan& plan, const Cell& cell, std::size_t fault, std::int6
                 const Matrix& matrix, const std::vector<MatrixDetector>& gates) {
   try {
     return FaultTrial(plan, cell, fault, number, matrix, gates).make();
-  } catch (const std::invalid_argument& e) {
-    throw std::invalid_argument(formatted("cell {}: {}", cell.name, e.what()));
+  } catch (const Refusal& e) {
+    refuse("cell {}: {}", cell.name, e.what());
   }
 }
 

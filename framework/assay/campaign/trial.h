@@ -20,7 +20,7 @@ struct Trial {
   std::vector<Detection> detections;   // one for each detector
 };
 
-// Makes trial `number` of the cell's fault and calls every detector. Throws std::invalid_argument,
+// Makes trial `number` of the cell's fault and calls every detector. Throws Refusal,
 // which names the cell, if the fault cannot be injected into it.
 Trial run_trial(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t number,
                 const Matrix& matrix, const std::vector<MatrixDetector>& gates);

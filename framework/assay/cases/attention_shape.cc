@@ -3,7 +3,6 @@
 #include <cmath>
 #include <span>
 
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -18,19 +17,16 @@ std::vector<std::int64_t> positions_of(const Case& c, const AttentionShape& a) {
   Shape of_all(a.output.begin(), a.output.end() - 1);
   const bool shared = given.shape() == Shape{a.queries};
   if (given.format().kind != Kind::kSigned || !(shared || given.shape() == of_all)) {
-    throw CaseError(
-        c.name,
-        formatted("positions are {} {}; they must be signed integers [{}] or {}",
-                  given.format().name, shape_text(given.shape()), a.queries, shape_text(of_all)));
+    refuse_case(c.name, "positions are {} {}; they must be signed integers [{}] or {}",
+                given.format().name, shape_text(given.shape()), a.queries, shape_text(of_all));
   }
-  if (!a.causal) throw CaseError(c.name, "positions say what is causal: the parameter causal is 1");
+  if (!a.causal) refuse_case(c.name, "positions say what is causal: the parameter causal is 1");
   std::vector<std::int64_t> positions;
   for (std::int64_t i = 0; i < a.batch * a.queries; ++i) {
     const double position = given.view().value_at(shared ? i % a.queries : i);
     if (position < 0) {
-      throw CaseError(c.name,
-                      formatted("the position {} of a query is below 0: it would see no key",
-                                number_text(position)));
+      refuse_case(c.name, "the position {} of a query is below 0: it would see no key",
+                  number_text(position));
     }
     positions.push_back(static_cast<std::int64_t>(std::min(position, static_cast<double>(a.keys))));
   }
@@ -48,19 +44,17 @@ AttentionShape attention_shape(const Case& c) {
   };
   if (rank < 2 || !same_batch(k) || !same_batch(v) || q[rank - 1] != k[rank - 1] ||
       k[rank - 2] != v[rank - 2]) {
-    throw CaseError(
-        c.name,
-        formatted("q {}, k {} and v {} do not fit; attention takes [..., L, D], [..., S, D] "
-                  "and [..., S, E]",
-                  shape_text(q), shape_text(k), shape_text(v)));
+    refuse_case(c.name,
+                "q {}, k {} and v {} do not fit; attention takes [..., L, D], [..., S, D] "
+                "and [..., S, E]",
+                shape_text(q), shape_text(k), shape_text(v));
   }
   a.queries = q[rank - 2], a.depth = q[rank - 1], a.keys = k[rank - 2], a.width = v[rank - 1];
   a.batch = element_count(std::span(q).first(rank - 2));
   a.output = q;
   a.output.back() = a.width;
   if (a.batch * a.queries * a.keys * a.depth * a.width == 0) {
-    throw CaseError(c.name, formatted("attention of no elements: q is {}, v is {}", shape_text(q),
-                                      shape_text(v)));
+    refuse_case(c.name, "attention of no elements: q is {}, v is {}", shape_text(q), shape_text(v));
   }
   a.causal = c.flag("causal").value_or(false);
   a.scale = c.real("scale").value_or(1 / std::sqrt(static_cast<double>(a.depth)));

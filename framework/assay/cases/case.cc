@@ -1,10 +1,8 @@
 #include "assay/cases/case.h"
 
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
@@ -17,8 +15,8 @@ const Attribute* find(const Case& c, std::string_view name) {
 }
 
 [[noreturn]] void wrong_type(const Case& c, std::string_view name, std::string_view wanted) {
-  throw CaseError(c.name, formatted("attribute '{}' must be {}, but it is '{}'", name, wanted,
-                                    attribute_text(*find(c, name))));
+  refuse_case(c.name, "attribute '{}' must be {}, but it is '{}'", name, wanted,
+              attribute_text(*find(c, name)));
 }
 
 }  // namespace
@@ -32,8 +30,7 @@ std::string attribute_text(const Attribute& attribute) {
 const CaseOutput& Case::output() const {
   static const CaseOutput none;
   if (outputs.size() > 1) {
-    throw CaseError(
-        name, formatted("has several outputs; name one of them: {}", joined(keys_of(outputs))));
+    refuse_case(name, "has several outputs; name one of them: {}", joined(keys_of(outputs)));
   }
   return outputs.empty() ? none : outputs.begin()->second;
 }
@@ -67,9 +64,9 @@ Case Case::without_tensors() const {
 Case Case::only(const std::string& output) const {
   const auto found = outputs.find(output);
   if (found == outputs.end() && !has_output(output)) {
-    throw CaseError(name, formatted("has no output '{}'; {}", output,
-                                    names_outputs() ? "its outputs are " + joined(keys_of(outputs))
-                                                    : "it has one, without a name"));
+    refuse_case(name, "has no output '{}'; {}", output,
+                names_outputs() ? "its outputs are " + joined(keys_of(outputs))
+                                : "it has one, without a name");
   }
   Case one;
   static_cast<BasicCase<Tensor>&>(one) = {name, op, attributes, inputs, absent_inputs, {}};
@@ -124,9 +121,8 @@ std::vector<std::string> Case::tags() const { return split(text("tags").value_or
 const Tensor& Case::input(const std::string& operand) const {
   const auto at = inputs.find(operand);
   if (at != inputs.end()) return at->second;
-  throw CaseError(name,
-                  formatted("{} needs the input '{}'; its inputs are {}",
-                            op.empty() ? "the operator" : op, operand, joined(keys_of(inputs))));
+  refuse_case(name, "{} needs the input '{}'; its inputs are {}", op.empty() ? "the operator" : op,
+              operand, joined(keys_of(inputs)));
 }
 
 const Format* Case::input_format(const std::string& operand) const {
@@ -137,8 +133,7 @@ const Format* Case::input_format(const std::string& operand) const {
 
 const Tensor& Case::golden_tensor() const {
   if (output().golden) return *output().golden;
-  throw std::invalid_argument(
-      formatted("case {} has no golden result; `assay golden` computes one from the inputs", name));
+  refuse("case {} has no golden result; compute one from its inputs", name);
 }
 
 bool Case::take_output_dtype(const std::string& output, const Format& format) {

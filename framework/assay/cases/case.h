@@ -149,7 +149,7 @@ struct Case : BasicCase<Tensor> {
   // Throws CaseError, which lists the outputs, if the case does not have this one.
   Case only(const std::string& output) const;
 
-  // An attribute of that type. Throws std::invalid_argument that names case and attribute if it
+  // An attribute of that type. Throws Refusal that names case and attribute if it
   // has another type (an integer serves as a real number, a whole real number as an integer).
   std::optional<std::string> text(std::string_view name) const;
   std::optional<std::int64_t> integer(std::string_view name) const;

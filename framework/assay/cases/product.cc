@@ -1,8 +1,5 @@
 #include "assay/cases/product.h"
 
-#include <stdexcept>
-
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/cases/product_operands.h"
 
@@ -13,10 +10,10 @@ namespace {
 TensorView seen(const ProductOperands& p, const char* operand, const TensorView& stored,
                 bool transpose) {
   if (stored.rank() < 2) {
-    throw CaseError(
-        p.name, formatted("{} needs '{}' with at least two dimensions; "
-                          "its shape is {}",
-                          p.op.empty() ? "a product" : p.op, operand, shape_text(stored.shape)));
+    refuse_case(p.name,
+                "{} needs '{}' with at least two dimensions; "
+                "its shape is {}",
+                p.op.empty() ? "a product" : p.op, operand, shape_text(stored.shape));
   }
   return transpose ? stored.transposed() : stored;
 }
@@ -48,22 +45,20 @@ MatmulShape ProductOperands::shape() const {
   MatmulShape s{1, last(left, 2), last(right, 1), last(left, 1),
                 batch_a.empty() ? batch_b : batch_a};
   if (s.k != last(right, 2)) {
-    throw CaseError(
-        name, formatted("a {} and b {} do not multiply: K is {} in a and {} in b",
-                        shape_text(left.shape), shape_text(right.shape), s.k, last(right, 2)));
+    refuse_case(name, "a {} and b {} do not multiply: K is {} in a and {} in b",
+                shape_text(left.shape), shape_text(right.shape), s.k, last(right, 2));
   }
   if (!batch_a.empty() && !batch_b.empty() && batch_a != batch_b) {
-    throw CaseError(
-        name, formatted("the batch dimensions of a {} and b {} differ; they must be equal, or "
-                        "one of the two must have none",
-                        shape_text(left.shape), shape_text(right.shape)));
+    refuse_case(name,
+                "the batch dimensions of a {} and b {} differ; they must be equal, or "
+                "one of the two must have none",
+                shape_text(left.shape), shape_text(right.shape));
   }
   s.batch = element_count(s.output);
   s.output.push_back(s.m);
   s.output.push_back(s.n);
   if (bias && bias->shape != Shape{s.n}) {
-    throw CaseError(name,
-                    formatted("bias {} must have the shape [{}]", shape_text(bias->shape), s.n));
+    refuse_case(name, "bias {} must have the shape [{}]", shape_text(bias->shape), s.n);
   }
   return s;
 }

@@ -14,7 +14,7 @@ struct MatmulShape {
   std::int64_t batch, m, n, k;
   Shape output;
 };
-// Throws std::invalid_argument that names the case and both shapes if they do not multiply.
+// Throws Refusal that names the case and both shapes if they do not multiply.
 MatmulShape matmul_shape(const Case& test_case);
 
 // Matrix `batch` of operand `name` ("a": M x K, "b": K x N), a view of rank 2.

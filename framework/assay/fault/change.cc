@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
 #include "assay/base/text.h"
 #include "assay/format/tapered.h"
@@ -176,17 +175,15 @@ Changed added(const Change& c, const Format& f, std::uint64_t bits) {
 
 void require_bit(const Format& f, std::int64_t bit) {
   if (bit >= f.padding && bit < f.padding + f.bits) return;
-  throw std::invalid_argument(formatted("{} has no bit {}; its bits are {} to {}", f.name, bit,
-                                        f.padding, f.padding + f.bits - 1));
+  refuse("{} has no bit {}; its bits are {} to {}", f.name, bit, f.padding, f.padding + f.bits - 1);
 }
 
 // In messages, `of` and `name` describe the owner of those bits.
 void require_count(std::string_view what, std::int64_t count, std::int64_t most,
                    std::string_view of, std::string_view name) {
   if (count >= 1 && count <= most) return;
-  throw std::invalid_argument(
-      count < 1 ? formatted("{} must be at least 1, not {}", what, count)
-                : formatted("{} is {}, but {}{} has only {} bits", what, count, of, name, most));
+  refuse(count < 1 ? formatted("{} must be at least 1, not {}", what, count)
+                   : formatted("{} is {}, but {}{} has only {} bits", what, count, of, name, most));
 }
 
 }  // namespace
@@ -232,18 +229,16 @@ void require_fits(const Change& c, const Format& f) {
     case ChangeKind::kCarry:
       require_bit(f, c.bit);
       if (f.is_float() && f.is_signed() && c.bit == f.padding + f.bits - 1) {
-        throw std::invalid_argument(
-            formatted("bit {} of {} is its sign: a carry is at one of {} to {}", c.bit, f.name,
-                      f.padding, c.bit - 1));
+        refuse("bit {} of {} is its sign: a carry is at one of {} to {}", c.bit, f.name, f.padding,
+               c.bit - 1);
       }
       return;
     case ChangeKind::kAdd:
       if (!std::isfinite(c.value)) {
-        throw std::invalid_argument(
-            formatted("value must be finite, not {}", number_text(c.value)));
+        refuse("value must be finite, not {}", number_text(c.value));
       }
       if ((c.value == 0) == (c.ulps == 0)) {
-        throw std::invalid_argument("add takes a value or ulps other than 0, one of the two");
+        refuse("add takes a value or ulps other than 0, one of the two");
       }
       return;
     default:

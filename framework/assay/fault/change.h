@@ -68,7 +68,7 @@ const ChangeRow& row_of(ChangeKind kind);
 // True if change_bits() draws from its random numbers.
 bool draws(const Change& change);
 
-// Throws std::invalid_argument if the change does not fit the format: it names a bit that the
+// Throws Refusal if the change does not fit the format: it names a bit that the
 // format does not have, or more bits than it has. Also throws if the change contradicts itself: no
 // bits, a value that is not finite, or add with neither value nor ulps or with both.
 void require_fits(const Change& change, const Format& format);

@@ -73,10 +73,10 @@ class SitePlaces {
 
 void require_in_output(const FaultSpec& spec) {
   if (spec.site_row().in_output) return;
-  throw std::invalid_argument(formatted(
+  refuse(
       "fault '{}': site {} does not lie in the output: only a campaign, which computes the "
       "case again, can break it",
-      spec.text(), spec.site_row().name));
+      spec.text(), spec.site_row().name);
 }
 
 std::vector<std::int64_t> positions_of(const FaultSpec& spec, const Shape& shape, Random& random) {
@@ -117,9 +117,8 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   const FloatEnvironment environment;
   const Format& f = output.format();
   if (f.is_complex()) {
-    throw std::invalid_argument(
-        formatted("the output is {}, and faults are put into real numbers: record its parts as {}",
-                  f.name, part_format(f).name));
+    refuse("the output is {}, and faults are put into real numbers: record its parts as {}", f.name,
+           part_format(f).name);
   }
   require_fits(spec.change, f);
   require_in_output(spec);

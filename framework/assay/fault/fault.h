@@ -15,7 +15,7 @@
 namespace assay::fault {
 
 // Returns the row-major position of an element. `at` is a multi-index, or that position. Throws
-// std::invalid_argument if it is outside the shape. The message names `whose` shape it is ("an
+// Refusal if it is outside the shape. The message names `whose` shape it is ("an
 // output").
 std::int64_t position_in(const Shape& shape, const std::vector<std::int64_t>& at,
                          std::string_view whose);
@@ -23,10 +23,10 @@ std::int64_t position_in(const Shape& shape, const std::vector<std::int64_t>& at
 // Returns the row-major positions that a fault covers in an output of this shape, ascending. They
 // are those of the place that holds `at`, or of a drawn place. Empty if the output is empty. Rows,
 // columns and tiles are those of the matrices of the last two dimensions. A vector is one row.
-// Throws std::invalid_argument if `at` is outside the shape, or if the site is not in the output.
+// Throws Refusal if `at` is outside the shape, or if the site is not in the output.
 std::vector<std::int64_t> positions_of(const FaultSpec& spec, const Shape& shape, Random& random);
 
-// Throws std::invalid_argument if the site is not in any output, so that inject() cannot use it.
+// Throws Refusal if the site is not in any output, so that inject() cannot use it.
 void require_in_output(const FaultSpec& spec);
 
 struct Flip {
@@ -48,7 +48,7 @@ struct Injection {
 // Changes the output in place. Random places are drawn from those with an element that can take the
 // change. The draw depends only on the seed and `stream`, not on other injections. Elements of a
 // row, column, tile or period that cannot take the change stay as they are. Throws
-// std::invalid_argument if the output is complex, if the change does not fit its format, or as
+// Refusal if the output is complex, if the change does not fit its format, or as
 // positions_of() does.
 Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream);
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "assay/base/call_text.h"
 #include "assay/base/float_environment.h"
+#include "assay/base/text.h"
 
 namespace assay::fault {
 namespace {
@@ -38,9 +38,8 @@ const ChangeRow& change_named(const SpecText& text) {
     if (row.name == text.name()) return row;
   }
   const std::vector<std::string> known = names_of(change_rows());
-  throw std::invalid_argument(
-      formatted("fault '{}' must begin with what it does, as in flip,bit=14{}; known: {}",
-                text.text(), did_you_mean(text.name(), known), joined(known)));
+  refuse("fault '{}' must begin with what it does, as in flip,bit=14{}; known: {}", text.text(),
+         did_you_mean(text.name(), known), joined(known));
 }
 
 const SiteRow& site_named(const SpecText& text, std::string_view name) {
@@ -143,9 +142,7 @@ void refuse_words_of_other_sites(const SpecText& text, const SiteRow& site,
 }
 
 void require_needs(const SpecText& text, const FaultSpec& spec) {
-  const auto refuse = [&](const std::string& what) {
-    throw std::invalid_argument(formatted("fault '{}' {}", text.text(), what));
-  };
+  const auto refuse = [&](const std::string& what) { refuse("fault '{}' {}", text.text(), what); };
   const ChangeRow& change = row_of(spec.change.kind);
   const std::vector<std::string> needs = split(change.needs, ' ');
   const auto given = std::count_if(needs.begin(), needs.end(), [&](const std::string& key) {

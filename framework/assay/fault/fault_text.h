@@ -33,7 +33,7 @@ struct FaultSpec {
 };
 
 // Reads "CHANGE[,part=value...][,site=SITE][,output=NAME][,at=I[:J...]][,seed=N][,count=N]".
-// fault_help() lists the words. Throws std::invalid_argument, which names the wrong part.
+// fault_help() lists the words. Throws Refusal, which names the wrong part.
 FaultSpec parse_fault(std::string_view text);
 // Returns the words of a fault's text, one per line, for `assay list faults`.
 std::vector<std::string> fault_help();

@@ -67,7 +67,7 @@ std::int64_t tiles(std::int64_t extent) { return (extent + kTileSide - 1) / kTil
 
 void require_every(Site site, std::int64_t every) {
   if (site != Site::kPeriodic || every >= 1) return;
-  throw std::invalid_argument(formatted("every must be at least 1, not {}", every));
+  refuse("every must be at least 1, not {}", every);
 }
 
 std::invalid_argument not_in_output(Site site) {

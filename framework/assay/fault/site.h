@@ -40,7 +40,7 @@ constexpr std::int64_t kTileSide = 16;
 
 // Returns the number of places of a site in a matrix of rows x columns. Places are elements, rows,
 // columns, or tiles (smaller at the lower and right edge). For periods, they are the first elements
-// of the sequences with distance `every`. Throws std::invalid_argument if the site is not in the
+// of the sequences with distance `every`. Throws Refusal if the site is not in the
 // output, or if `every` is below 1.
 std::int64_t place_count(Site site, std::int64_t every, std::int64_t rows, std::int64_t columns);
 // Returns the row-major positions of place 0 <= index < place_count(), ascending.

@@ -7,7 +7,6 @@
 #include <deque>
 #include <limits>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -187,15 +186,14 @@ std::uint64_t nan_code(const Format& f, bool is_negative) {
     case Specials::kFinite:
       break;
   }
-  throw std::invalid_argument(formatted("{} has no NaN, so a NaN cannot be stored in it", f.name));
+  refuse("{} has no NaN, so a NaN cannot be stored in it", f.name);
 }
 
 std::uint64_t encode_integer(const Format& f, double value, const Encoding& how) {
   require_real(f);
   if (f.kind == Kind::kBool) return value != 0 ? 1 : 0;
   if (std::isnan(value)) {
-    throw std::invalid_argument(
-        formatted("{} has no NaN, so a NaN cannot be stored in it", f.name));
+    refuse("{} has no NaN, so a NaN cannot be stored in it", f.name);
   }
   const double low = f.is_signed() ? -std::ldexp(1.0, f.precision) : 0.0;
   const double limit = std::ldexp(1.0, f.precision);  // one beyond the largest
@@ -266,25 +264,23 @@ const Format* find_format(std::string_view name) {
 
 const Format& format_named(std::string_view name) {
   if (const Format* found = find_format(name)) return *found;
-  throw std::invalid_argument(
-      family_of(name).empty() ? formatted("unknown dtype '{}'{}; `assay list formats` shows all",
-                                          name, did_you_mean(name, all_names()))
-                              : no_dtype(name));
+  refuse(family_of(name).empty() ? formatted("unknown dtype '{}'{}; docs/formats.md lists all",
+                                             name, did_you_mean(name, all_names()))
+                                 : no_dtype(name));
 }
 
 std::string no_dtype(std::string_view name) {
   if (const std::vector<std::string> family = family_of(name); !family.empty()) {
     return formatted("'{}' may be {}: which one?", name, joined(family));
   }
-  return formatted("'{}' is no dtype that assay knows; `assay list formats` shows all", name);
+  return formatted("'{}' is no dtype that assay knows; docs/formats.md lists all", name);
 }
 
 const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Specials specials) {
   const auto require = [&](bool met, std::string_view what) {
     if (met) return;
-    throw std::invalid_argument(
-        formatted("custom float of {} exponent bits, {} mantissa bits, bias {}: {}", exponent_bits,
-                  mantissa_bits, bias, what));
+    refuse("custom float of {} exponent bits, {} mantissa bits, bias {}: {}", exponent_bits,
+           mantissa_bits, bias, what);
   };
   require(specials != Specials::kScale && specials != Specials::kTapered,
           "its specials must be kInfNan, kNanOnly, kFnuz or kFinite");
@@ -345,9 +341,8 @@ bool has_more_precision(const Format& a, const Format& b) {
 
 void require_real(const Format& f) {
   if (!f.is_complex()) return;
-  throw std::invalid_argument(
-      formatted("{} is complex, and this takes real numbers: give the parts of it as {}", f.name,
-                part_format(f).name));
+  refuse("{} is complex, and this takes real numbers: give the parts of it as {}", f.name,
+         part_format(f).name);
 }
 
 bool is_nan(const Format& f, std::uint64_t bits) {
@@ -414,10 +409,10 @@ double decode(const Format& f, std::uint64_t bits, Subnormals subnormals) {
 std::uint64_t encode(const Format& f, double value, const Encoding& how) {
   const Rounding mode = how.rounding;
   if (mode == Rounding::kStochastic && (how.random_bits < 1 || how.random_bits > 64)) {
-    throw std::invalid_argument(
-        formatted("stochastic rounding takes 1 to 64 random bits, not {}: set Encoding::random and "
-                  "random_bits",
-                  how.random_bits));
+    refuse(
+        "stochastic rounding takes 1 to 64 random bits, not {}: set Encoding::random and "
+        "random_bits",
+        how.random_bits);
   }
   if (!f.is_float()) return encode_integer(f, value, how);
   const bool is_negative = std::signbit(value);

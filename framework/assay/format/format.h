@@ -61,7 +61,7 @@ struct Encoding {
 // - int, short and long as in C
 // - tf32, hf32 and hif8.
 //
-// Throws std::invalid_argument, which names the word and the nearest known name, or the names that
+// Throws Refusal, which names the word and the nearest known name, or the names that
 // it may stand for.
 const Format& format_named(std::string_view name);
 // The same, but returns nullptr if the name is unknown.
@@ -72,13 +72,13 @@ std::string no_dtype(std::string_view name);
 
 // Returns the format of the parts of a format's elements: float64, float32 and float16 for
 // complex128, complex64 and complex32, and the format itself for every other one. All functions
-// below take one part. For a complex format they throw std::invalid_argument, except the sizes
+// below take one part. For a complex format they throw Refusal, except the sizes
 // (max_finite() to unit_roundoff()), which are those of the part.
 const Format& part_format(const Format& format);
 // True if `a` is of the same kind as `b`, real or complex, float or integer, and has more bits of
 // the significand (integers: value bits).
 bool has_more_precision(const Format& a, const Format& b);
-// Throws std::invalid_argument for a complex format. For functions that take only real numbers.
+// Throws Refusal for a complex format. For functions that take only real numbers.
 void require_real(const Format& format);
 
 // Returns a float format made at run time, with a sign, `exponent_bits`, `mantissa_bits`, and these
@@ -90,7 +90,7 @@ void require_real(const Format& format);
 // not the usual one (2^(exponent_bits - 1) - 1, for kFnuz one more), and "fin" for kFinite.
 // format_named() does not know them.
 //
-// Throws std::invalid_argument, which names the argument, for exponent bits outside 1..11 or
+// Throws Refusal, which names the argument, for exponent bits outside 1..11 or
 // mantissa bits outside 0..52 (1..52 with kInfNan). Also throws if the largest value is not normal,
 // or if values lie beyond float64.
 const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Specials specials);
@@ -102,8 +102,8 @@ double decode(const Format& format, std::uint64_t bits,
 
 // Returns the bit pattern of a value rounded once. NaN becomes the format's canonical quiet NaN
 // with its sign; for a format without NaN (integers, float4, float6) it throws
-// std::invalid_argument. Integers and bool saturate at their range whatever the overflow policy is;
-// bool is x != 0. Throws std::invalid_argument for stochastic rounding without random bits.
+// Refusal. Integers and bool saturate at their range whatever the overflow policy is;
+// bool is x != 0. Throws Refusal for stochastic rounding without random bits.
 std::uint64_t encode(const Format& format, double value, const Encoding& encoding);
 inline std::uint64_t encode(const Format& format, double value,
                             Rounding rounding = Rounding::kNearestEven,

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/gate/product_sample.h"
 #include "assay/gate/square_moments.h"
@@ -50,7 +50,7 @@ std::optional<double> times_expected(
     }
     const double times = std::sqrt(squares / static_cast<double>(finite)) / expected;
     return std::isfinite(times) ? std::optional(times) : std::nullopt;
-  } catch (const std::invalid_argument&) {
+  } catch (const Refusal&) {
     return {};  // the theory does not cover these operands
   }
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 #include <utility>
 
 #include "assay/base/error.h"
@@ -19,7 +18,7 @@ namespace assay {
 std::int64_t accumulations_of(const Case& c) {
   if (const auto given = c.integer("accumulations")) {
     if (*given < 1) {
-      throw CaseError(c.name, formatted("accumulations must be at least 1, but it is {}", *given));
+      refuse_case(c.name, "accumulations must be at least 1, but it is {}", *given);
     }
     return *given;
   }
@@ -30,8 +29,7 @@ namespace {
 
 void check_tolerance(double value, std::string_view name, std::string_view where) {
   if (std::isnan(value) || value < 0) {
-    throw std::invalid_argument(
-        formatted("{}: {} must be a number of at least 0, but it is {}", where, name, value));
+    refuse("{}: {} must be a number of at least 0, but it is {}", where, name, value);
   }
 }
 
@@ -119,9 +117,8 @@ template <typename T>
 void check_budget(const std::optional<T>& value, T most, std::string_view name,
                   std::string_view where) {
   if (value && !(*value >= T{0} && *value <= most)) {
-    throw std::invalid_argument(
-        formatted("{}: {} must be {}, but it is {}", where, name,
-                  most == T{1} ? "from 0 to 1" : "a whole number of at least 0", *value));
+    refuse("{}: {} must be {}, but it is {}", where, name,
+           most == T{1} ? "from 0 to 1" : "a whole number of at least 0", *value);
   }
 }
 
@@ -144,9 +141,9 @@ void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bo
       bound.max_blind = *most;
       bound.max_blind_why = c.text("why").value_or("");
       if (bound.max_blind_why.empty()) {
-        throw CaseError(c.name,
-                        "max_blind needs its reason: say in the attribute 'why' why a check that "
-                        "is blind to so many elements is enough");
+        refuse_case(c.name,
+                    "max_blind needs its reason: say in the attribute 'why' why a check that "
+                    "is blind to so many elements is enough");
       }
     }
   }
@@ -167,17 +164,17 @@ void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bo
   }
 }
 
-// Throws std::invalid_argument if the request changes a standard that is to be applied as
+// Throws Refusal if the request changes a standard that is to be applied as
 // published.
 void refuse_policies(const Bound& bound, const BoundRequest& request) {
   if (!request.equal_nan && !request.nan_accepts && !request.infinity && !request.max_blind &&
       !request.max_mismatches && !request.max_mismatch_fraction && !request.rtol && !request.atol) {
     return;
   }
-  throw std::invalid_argument(formatted(
+  refuse(
       "standard {} takes no tolerance, budget or policy beside it: ask for the one or the "
       "other",
-      bound.standard));
+      bound.standard);
 }
 
 // Returns the operator's own bound if the case has its operands, and the default standard's bound
@@ -193,8 +190,8 @@ ChosenBound unnamed_bound(const Case& c, const Format& output, const BoundReques
     apply_policies(bound, c, request, false);
     bound.origin = kOperatorOrigin;
     return {bound, bound.standard, ""};
-  } catch (const std::invalid_argument& e) {
-    why_not = reason_of(e);
+  } catch (const Refusal& e) {
+    why_not = e.reason();
   }
   return default_bound(c, output, request, why_not);
 }
@@ -328,9 +325,9 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
     } catch (const AccumulationsUnknown& e) {
       chosen.push_back({std::nullopt, name, e.what()});
       continue;
-    } catch (const std::invalid_argument& e) {
+    } catch (const Refusal& e) {
       if (asked_standard || !case_standard) throw;
-      throw CaseError(c.name, e.what());
+      refuse_case(c.name, e.what());
     }
     if (asked_standard && bound && bound->as_published) refuse_policies(*bound, request);
     // A requested tolerance replaces those of standards with a tolerance. It is applied in addition

@@ -37,7 +37,7 @@ struct BoundRequest {
   const Format* golden = nullptr;
 };
 
-// Throws std::invalid_argument if a standard of the request, or the machine that it names, is
+// Throws Refusal if a standard of the request, or the machine that it names, is
 // unknown. The message names the nearest known one. Callers use it to report such errors before
 // they read any case.
 void check_request(const BoundRequest& request);
@@ -83,7 +83,7 @@ void bound_codes(const Case& test_case, Bound& bound);
 
 // Returns the operator's own bound for outputs of a case, without the case's policies. A derived
 // tolerance is that of `machine`. If `machine` is nullptr, it is that of the machine that the case
-// names, or of any machine. Throws std::invalid_argument with the reason if there is no such bound.
+// names, or of any machine. Throws Refusal with the reason if there is no such bound.
 Bound own_bound(const Case& test_case, const Format& output, const Machine* machine = nullptr);
 
 // Returns the bound of the standard `expected_error` with the case's policies, for an operator that

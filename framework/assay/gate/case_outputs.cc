@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/gate/bounds.h"
@@ -39,10 +38,10 @@ void add_value_bound(const Case& several, Case& c) {
   const auto values = c.text("value_output");
   if (!values) return;
   if (several.outputs.count(*values) == 0) {
-    throw CaseError(c.name,
-                    formatted("the value_output of '{}' is '{}', which is none of its outputs: "
-                              "{}",
-                              c.output_name(), *values, joined(keys_of(several.outputs))));
+    refuse_case(c.name,
+                "the value_output of '{}' is '{}', which is none of its outputs: "
+                "{}",
+                c.output_name(), *values, joined(keys_of(several.outputs)));
   }
   const auto& own = c.output().attributes;
   if (own.count("rtol") + own.count("atol") > 0) return;
@@ -75,8 +74,8 @@ ComputedOutput computed_output(const Case& c) {
     attributes.attributes = output.attributes;
     if (!attributes.flag(kOperatorOutput).value_or(false)) continue;
     if (found.name) {
-      throw CaseError(c.name, formatted("its outputs '{}' and '{}' both have operator_output = 1",
-                                        *found.name, name));
+      refuse_case(c.name, "its outputs '{}' and '{}' both have operator_output = 1", *found.name,
+                  name);
     }
     found.name = name;
   }
@@ -112,7 +111,7 @@ Case judged_case(const Case& c, const std::string& output) {
 
 Case judged_case(const Case& c) {
   const ComputedOutput computed = computed_output(c);
-  if (!computed.name) throw CaseError(c.name, computed.why_not);
+  if (!computed.name) refuse_case(c.name, computed.why_not);
   return judged_case(c, *computed.name);
 }
 

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <stdexcept>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
@@ -26,8 +25,7 @@ std::optional<double> tolerance_variable(const char* name, std::string& text) {
   char* end = nullptr;
   const double number = std::strtod(value.c_str(), &end);
   if (*end != '\0' || !(number >= 0)) {
-    throw std::invalid_argument(
-        formatted("the environment's {}='{}' must be a number of at least 0", name, value));
+    refuse("the environment's {}='{}' must be a number of at least 0", name, value);
   }
   return number;
 }
@@ -42,8 +40,7 @@ EnvironmentOverride EnvironmentOverride::read() {
   found.request.atol = tolerance_variable("ASSAY_ATOL", found.text);
   if (const std::string flag = variable("ASSAY_EQUAL_NAN", found.text); !flag.empty()) {
     if (flag != "0" && flag != "1") {
-      throw std::invalid_argument(
-          formatted("the environment's ASSAY_EQUAL_NAN='{}' must be 0 or 1", flag));
+      refuse("the environment's ASSAY_EQUAL_NAN='{}' must be 0 or 1", flag);
     }
     found.request.equal_nan = flag == "1";
   }

@@ -13,7 +13,7 @@ namespace assay {
 // without a build or an edit. The variables are ASSAY_STANDARD (names joined by commas),
 // ASSAY_RTOL, ASSAY_ATOL and ASSAY_EQUAL_NAN (0 or 1). The replacement is reported on standard
 // error, once per program, and in the text of every check that it affects. Throws
-// std::invalid_argument, which names the variable, if a value is not valid.
+// Refusal, which names the variable, if a value is not valid.
 struct EnvironmentOverride {
   BoundRequest request;
   std::string text;  // "ASSAY_RTOL=0.1, ASSAY_ATOL=0", or empty if no variable is set

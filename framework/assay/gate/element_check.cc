@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <stdexcept>
 #include <utility>
 
 #include "assay/base/error.h"
@@ -165,9 +164,8 @@ std::shared_ptr<const Tensor> element_bounds_on(const Case& c, const Machine& ma
   if (bounds) return bounds;
   Tensor own = accumulation_bounds(c, machine, threads);
   if (c.output().golden && own.shape() != c.output().golden->shape()) {
-    throw CaseError(c.name,
-                    formatted("{} of these inputs is {}, the golden result {}", c.op,
-                              shape_text(own.shape()), shape_text(c.output().golden->shape())));
+    refuse_case(c.name, "{} of these inputs is {}, the golden result {}", c.op,
+                shape_text(own.shape()), shape_text(c.output().golden->shape()));
   }
   if (rounded_golden(c) != nullptr && !gives_codes(c)) {
     std::vector<double> values = own.view().values();
@@ -193,8 +191,8 @@ void add_element_bounds(const Case& c, const Machine* behind, int threads, Bound
     if (is_any_machine(machine) && behind == nullptr) {
       for (std::string& note : any_machine_notes(c)) check.notes.push_back(std::move(note));
     }
-  } catch (const std::invalid_argument& e) {
-    check.why_not = reason_of(e);
+  } catch (const Refusal& e) {
+    check.why_not = e.reason();
   }
 }
 
@@ -207,17 +205,17 @@ ElementCheck of_finite_elements(const ElementCheck& check) {
   return finite;
 }
 
-// Throws std::invalid_argument if a check by the expected error passes a right result, but does not
+// Throws Refusal if a check by the expected error passes a right result, but does not
 // judge most of its elements. Those are the elements whose golden result is smaller than its
 // expected error.
 void require_sight(const Case& c, const Verdict& of_right) {
   if (of_right.outcome != Outcome::kUntrusted) return;
-  throw CaseError(c.name, formatted("most results are within it: {}", of_right.because));
+  refuse_case(c.name, "most results are within it: {}", of_right.because);
 }
 
 // Tests the theory of a check's expected error on a right result of these operands. The machine
 // computes that result. If no machine is named, the first of three machines that can compute the
-// case does. If none can, the golden result is used instead. Throws std::invalid_argument if the
+// case does. If none can, the golden result is used instead. Throws Refusal if the
 // result does not pass. That happens for constants on a machine, whose errors are not random. Also
 // throws if the check cannot judge most elements.
 void hold_against_machine(const Case& c, const Format& output, const Machine& machine,
@@ -234,13 +232,13 @@ void hold_against_machine(const Case& c, const Format& output, const Machine& ma
     std::optional<Tensor> right;
     try {
       right = emulate(c, *one, threads);
-    } catch (const std::invalid_argument&) {  // the next machine may be able to
+    } catch (const Refusal&) {  // the next machine may be able to
     }
     if (!right || &right->format() != &output) continue;
     const Verdict v = finite.judge(*right, golden, options);
     if (v.outcome == Outcome::kFail || v.mismatches > 0) {
-      throw CaseError(c.name, formatted("right results of these operands, by {}, have others: {}",
-                                        one->name, v.because));
+      refuse_case(c.name, "right results of these operands, by {}, have others: {}", one->name,
+                  v.because);
     }
     require_sight(c, v);
     for (Limit& limit : check.bound->limits) {
@@ -270,17 +268,17 @@ void allow_for_golden(const Case& c, const Format& output, ElementCheck& check) 
   bound.rtol += unit_roundoff(*golden);
   bound.atol += min_subnormal(*golden) / 2;
   check.notes.push_back(
-      formatted("the golden result is {}: its own error counts beside the output's; `assay golden` "
-                "computes one in float64",
+      formatted("the golden result is {}: its own error counts beside the output's; a golden "
+                "result in float64 has none",
                 golden->name));
 }
 
-// Gives a check its error test for a machine. Throws std::invalid_argument if right results have
+// Gives a check its error test for a machine. Throws Refusal if right results have
 // errors that the theory does not describe.
 void add_error_test(const Case& c, const Format& output, const Machine& machine, int threads,
                     ElementCheck& check) {
   if (rounded_golden(c) != nullptr || output.precision >= 53) {
-    throw CaseError(c.name, "the golden result has no more precision than it");
+    refuse_case(c.name, "the golden result has no more precision than it");
   }
   // The case outlives the check.
   const std::shared_ptr<const Tensor> golden =
@@ -289,8 +287,8 @@ void add_error_test(const Case& c, const Format& output, const Machine& machine,
           : std::make_shared<const Tensor>(golden_result(c));
   const ExpectedErrors errors = expected_errors(c, machine, threads);
   if (static_cast<std::int64_t>(errors.mean.size()) != golden->size()) {
-    throw CaseError(c.name, formatted("{} of these inputs has {} elements, the golden result {}",
-                                      c.op, errors.mean.size(), golden->size()));
+    refuse_case(c.name, "{} of these inputs has {} elements, the golden result {}", c.op,
+                errors.mean.size(), golden->size());
   }
   const ErrorTest test = error_test(errors, *golden, output, threads);
   check.element_bounds = test.bounds;
@@ -315,14 +313,14 @@ void add_error_tests(const Case& c, const Format& output, const Machine& machine
   auto narrow = std::make_shared<ElementCheck>(check);
   try {
     add_error_test(c, output, any_float32_machine(), threads, *narrow);
-  } catch (const std::invalid_argument&) {
+  } catch (const Refusal&) {
     return;
   }
   *narrow = of_finite_elements(*narrow);
   check.doubt = formatted(
       "no machine is named, and the output is right only if its sums keep as few as {} bits, as "
-      "those of some machines do; name the machine that computed it with --machine M or the "
-      "attribute machine. As sums of float32 it would fail",
+      "those of some machines do; name the machine that computed it. As sums of float32 it would "
+      "fail",
       bits);
   check.by_float32 = std::move(narrow);
 }
@@ -337,10 +335,9 @@ void add_expected_error(const Case& c, const Format& output, const Machine* behi
   try {
     add_error_tests(c, output, accumulation_machine(named, behind), threads, check);
     return;
-  } catch (const std::invalid_argument& e) {
-    check.notes.push_back(
-        formatted("judged by the operator's own bound, for the expected error is not known: {}",
-                  reason_of(e)));
+  } catch (const Refusal& e) {
+    check.notes.push_back(formatted(
+        "judged by the operator's own bound, for the expected error is not known: {}", e.reason()));
   }
   try {
     Bound own = own_bound(c, output, behind);
@@ -358,8 +355,8 @@ void add_expected_error(const Case& c, const Format& output, const Machine* behi
     check.element_bounds = check.error_weights = nullptr;
     if (own.rule == Rule::kGiven) add_element_bounds(c, behind, threads, known, check);
     allow_for_golden(c, output, check);
-  } catch (const std::invalid_argument& e) {
-    check.why_not = reason_of(e);
+  } catch (const Refusal& e) {
+    check.why_not = e.reason();
   }
 }
 
@@ -390,8 +387,8 @@ std::string why_no_draws(const Case& c, Bound& bound) {
                        needed);
     }
     return open;
-  } catch (const std::invalid_argument& e) {
-    return reason_of(e);
+  } catch (const Refusal& e) {
+    return e.reason();
   }
 }
 
@@ -403,8 +400,8 @@ std::string why_not_made_by(const Case& c, const Format& output, const GateReque
   if (!is_recorded || !is_product(c)) return "";
   try {
     (void)product_model(c, *request.machine, output);
-  } catch (const std::invalid_argument& e) {
-    return reason_of(e);
+  } catch (const Refusal& e) {
+    return e.reason();
   }
   return "";
 }
@@ -419,7 +416,7 @@ std::shared_ptr<const ElementCheck> chance_check(const Case& c, const Format& ou
   auto check = std::make_shared<ElementCheck>(ChosenBound{*bound, bound->standard, ""});
   try {
     add_error_tests(c, output, accumulation_machine("", behind), request.threads, *check);
-  } catch (const std::invalid_argument&) {
+  } catch (const Refusal&) {
     return nullptr;
   }
   // The own bound already judges NaN and infinity, and knows how a saturating unit changes them.

@@ -63,7 +63,7 @@ struct ElementCheck {
 
 // Returns one check for each standard. `output` is the dtype of the output to judge. The case must
 // outlive the checks, because they may use its recorded outputs as reference implementation. Throws
-// std::invalid_argument if the request is wrong, and CaseError if an attribute of the case is.
+// Refusal if the request is wrong, and CaseError if an attribute of the case is.
 std::vector<ElementCheck> element_checks(const Case& test_case, const Format& output,
                                          const GateRequest& request, const Origin& origin = {});
 

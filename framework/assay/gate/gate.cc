@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 
 #include "assay/base/error.h"
@@ -62,9 +61,8 @@ std::string unfit(const Case& c, const Format& output, const GateRequest& reques
     const std::string output_name = c.output_name();
     const std::string of = output_name.empty() ? "" : formatted("the output '{}' of ", output_name);
     const std::string no_rows = request.sample ? why_no_rows(c) : "";
-    return formatted(
-        "{}case {} has no golden result; `assay golden` computes one from the inputs{}", of, c.name,
-        no_rows.empty() ? "" : ", and " + no_rows);
+    return formatted("{}case {} has no golden result; compute one from its inputs{}", of, c.name,
+                     no_rows.empty() ? "" : ", and " + no_rows);
   }
   return why_not_output(c, output);
 }
@@ -149,16 +147,14 @@ ChecksumOptions checksum_options(const Case& c, const Format& output, const Gate
       if (machine != nullptr) checksums.options.model = &dot_model(*machine, c.input("q").format());
     } else if (machine == nullptr) {
       if (const std::string why = why_machine_is_needed(c); !why.empty()) {
-        checksums.why_not = why +
-                            ", of the case or of the output, or by --machine (in a matcher "
-                            ".machine(NAME))";
+        checksums.why_not = why;
       }
     } else if (const auto model = product_model(c, *machine, output)) {
       checksums.model = std::make_shared<const DotModel>(*model);
       checksums.options.model = checksums.model.get();
     }
-  } catch (const std::invalid_argument& e) {
-    checksums.why_not = reason_of(e);
+  } catch (const Refusal& e) {
+    checksums.why_not = e.reason();
   }
   return checksums;
 }
@@ -193,7 +189,7 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
   report.shape = output.shape;
   std::vector<ElementCheck> checks;
   if (request.sample && request.mutate) {
-    throw std::invalid_argument("mutations are tried on whole outputs, not on a sample of rows");
+    refuse("mutations are tried on whole outputs, not on a sample of rows");
   }
   const bool by_sample = is_judged_by_sample(c, request);
   if (by_sample) {
@@ -242,10 +238,10 @@ CaseReport gate_emulated(const Case& c, const Machine& machine, const GateReques
   Tensor result;
   try {
     result = emulate(c, machine, request.threads);
-  } catch (const std::invalid_argument& e) {
+  } catch (const Refusal& e) {
     CaseReport report = report_of(c);
     report.producer = origin.producer;
-    report.verdicts = {not_comparable(reason_of(e))};
+    report.verdicts = {not_comparable(e.reason())};
     return report;
   }
   Epilogue own;
@@ -253,8 +249,8 @@ CaseReport gate_emulated(const Case& c, const Machine& machine, const GateReques
   if (request.checksums && request.checksums->threshold->takes_residuals && is_product(c)) {
     try {
       own.accumulator = emulate_accumulator(c, machine, request.threads);
-    } catch (const std::invalid_argument& e) {
-      no_accumulator = reason_of(e);
+    } catch (const Refusal& e) {
+      no_accumulator = e.reason();
     }
     origin.epilogue = &own;
   }

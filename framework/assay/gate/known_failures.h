@@ -20,7 +20,7 @@ struct KnownFailure {
 // True if the text is a day of the calendar as YYYY-MM-DD.
 bool is_date(std::string_view text);
 // Returns the current day in UTC, "2026-11-22". The environment variable SOURCE_DATE_EPOCH, in
-// seconds, overrides the clock. Throws std::invalid_argument if its value is not a number.
+// seconds, overrides the clock. Throws Refusal if its value is not a number.
 std::string today();
 
 // Marks the cases that are listed:

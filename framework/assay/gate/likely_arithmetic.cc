@@ -6,10 +6,10 @@
 #include <functional>
 #include <numeric>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/cases/product.h"
 #include "assay/format/convert.h"
@@ -412,7 +412,7 @@ std::optional<ExpectedErrors> errors_of(const WrongSums& wrong, const Case& c,
   other.dots = rows;
   try {
     return expected_errors(changed, other, threads);
-  } catch (const std::invalid_argument&) {
+  } catch (const Refusal&) {
     return std::nullopt;
   }
 }
@@ -438,7 +438,7 @@ std::string errors_as_large(const Subject& s, const Machine& machine, int thread
   Values of_right;
   try {
     of_right = expected_squares(expected_errors(s.test_case(), machine, threads), s.golden);
-  } catch (const std::invalid_argument&) {
+  } catch (const Refusal&) {
     return "";
   }
   if (of_right.size() != s.size()) return "";

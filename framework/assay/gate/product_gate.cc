@@ -1,6 +1,5 @@
 #include "assay/gate/product_gate.h"
 
-#include <stdexcept>
 #include <string>
 
 #include "assay/abft/product_check.h"
@@ -31,9 +30,8 @@ AbftVerdict gate_product(const ProductOperands& product, const TensorView& outpu
       checksum_options(header_of(product, *output.format), *output.format, request);
   const Threshold& threshold = *checksums.options.spec.threshold;
   if (residual.kind != Residual::Kind::kNone && !threshold.takes_residuals) {
-    throw std::invalid_argument(
-        formatted("{} has no use for an accumulator or a residual; residual_compensated has",
-                  threshold.name));
+    refuse("{} has no use for an accumulator or a residual; residual_compensated has",
+           threshold.name);
   }
   if (!checksums.why_not.empty()) {
     return abft::not_checkable(output, checksums.options, checksums.why_not);

@@ -9,7 +9,7 @@ namespace assay {
 
 // Returns the verdict that gate_case() would reach by checksums on a case of this product. The
 // operands need not be copied into a case. `residual` is the one of abft::check_product(). Throws
-// std::invalid_argument if there is a residual and the threshold does not use one.
+// Refusal if there is a residual and the threshold does not use one.
 AbftVerdict gate_product(const ProductOperands& product, const TensorView& output,
                          const GateRequest& request, const Residual& residual = {});
 

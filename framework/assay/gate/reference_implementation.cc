@@ -50,11 +50,8 @@ ReferenceImplementation find_reference_implementation(const Case& c, const GateR
   for (const auto& [producer, read] : found) producers.push_back(producer);
   return {
       nullptr,
-      formatted(
-          "the standard compares with a reference implementation's output; choose one with "
-          "--reference-implementation: {} "
-          "(in a matcher .reference_implementation(NAME), in CMake REFERENCE_IMPLEMENTATION NAME)",
-          joined(producers))};
+      formatted("the standard compares with a reference implementation's output; choose one: {}",
+                joined(producers))};
 }
 
 }  // namespace assay

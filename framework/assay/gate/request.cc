@@ -1,7 +1,6 @@
 #include "assay/gate/request.h"
 
-#include <stdexcept>
-
+#include "assay/base/error.h"
 #include "assay/op/operator.h"
 
 namespace assay {
@@ -15,7 +14,7 @@ const Machine* machine_called(const std::string& producer) {
     if (m.name != family) continue;
     try {
       return &machine_named(producer);
-    } catch (const std::invalid_argument&) {
+    } catch (const Refusal&) {
       return nullptr;  // a name that only begins like a machine's
     }
   }

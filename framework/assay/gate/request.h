@@ -71,7 +71,7 @@ struct Origin {
 // - the producer, if it is the name of a machine;
 // - the case's attribute `machine`.
 //
-// Returns nullptr if nothing names a machine. Throws std::invalid_argument for a name that no
+// Returns nullptr if nothing names a machine. Throws Refusal for a name that no
 // machine has.
 const Machine* machine_behind(const Case& test_case, const GateRequest& request,
                               const Origin& origin);

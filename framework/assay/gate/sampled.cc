@@ -1,6 +1,5 @@
 #include "assay/gate/sampled.h"
 
-#include <stdexcept>
 #include <utility>
 
 #include "assay/base/error.h"
@@ -62,8 +61,8 @@ std::vector<Verdict> judge_sampled(const Case& c, const TensorView& output,
                                    shape_text(output.shape), c.op, shape_text(sampled.output)))};
     }
     sampled.test_case.output().golden = golden_result(sampled.test_case, request.threads);
-  } catch (const std::invalid_argument& e) {
-    return {not_comparable(reason_of(e))};
+  } catch (const Refusal& e) {
+    return {not_comparable(e.reason())};
   }
   report.sample = SampledRowsReport{.rows = std::ssize(sampled.rows),
                                     .of = sampled.of,

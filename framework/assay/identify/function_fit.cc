@@ -6,7 +6,6 @@
 #include <numeric>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -218,7 +217,7 @@ void add_machine(const RecordedFunction& r, const std::string& machine,
                      parameters_text(candidate.parameters);
     try {
       add_candidate(r, candidate, emulate(asked, machine_named(machine), r.threads), all);
-    } catch (const std::invalid_argument&) {
+    } catch (const Refusal&) {
       // The unit does not accept the dtype, or the parameter.
     }
     std::size_t next = 0;
@@ -293,7 +292,7 @@ std::optional<FunctionBound> by_formula(const RecordedFunction& r, const VectorM
       if (!same && !(off <= t.atol + t.rtol * std::abs(r.exact[i]))) mismatch(bound, i);
     }
     return bound;
-  } catch (const std::invalid_argument&) {
+  } catch (const Refusal&) {
     return std::nullopt;  // the unit does not accept the dtype, or the data have no bound
   }
 }
@@ -339,18 +338,17 @@ bool is_identifiable_function(const Case& c) {
 FunctionReport identify_function(const Case& c, const Tensor& output, int threads) {
   const FloatEnvironment environment;
   if (!is_identifiable_function(c)) {
-    throw CaseError(
-        c.name, formatted("{} is no function of each element; {} are",
-                          c.op.empty() ? "a case without an operator" : c.op,
-                          joined(std::vector<std::string>(kFunctions.begin(), kFunctions.end()))));
+    refuse_case(c.name, "{} is no function of each element; {} are",
+                c.op.empty() ? "a case without an operator" : c.op,
+                joined(std::vector<std::string>(kFunctions.begin(), kFunctions.end())));
   }
   if (const std::string why = why_not_output(c, output.format()); !why.empty()) {
-    throw CaseError(c.name, why);
+    refuse_case(c.name, why);
   }
   const Tensor& x = c.input("x");
   if (x.shape() != output.shape()) {
-    throw CaseError(c.name, formatted("the output is {}, x is {}", shape_text(output.shape()),
-                                      shape_text(x.shape())));
+    refuse_case(c.name, "the output is {}, x is {}", shape_text(output.shape()),
+                shape_text(x.shape()));
   }
   Case bare;  // a golden result from a file may be rounded
   bare.name = c.name, bare.op = c.op, bare.attributes = c.attributes;

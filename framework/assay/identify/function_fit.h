@@ -76,7 +76,7 @@ std::span<const std::string_view> identifiable_functions();
 // True if the case's operator is one of them.
 bool is_identifiable_function(const Case& test_case);
 
-// Identifies the function that a producer computed. Throws std::invalid_argument, which names the
+// Identifies the function that a producer computed. Throws Refusal, which names the
 // case, in these cases:
 // - The operator is not one of identifiable_functions().
 // - The case has no input x.

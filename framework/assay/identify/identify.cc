@@ -220,8 +220,8 @@ std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Option
       }
       Sums s = sums_of(c, output.producer);
       groups[unit_key(s)].push_back(std::move(s));
-    } catch (const std::invalid_argument& e) {
-      f.why = reason_of(e);
+    } catch (const Refusal& e) {
+      f.why = e.reason();
       findings.push_back(f);
     }
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <stdexcept>
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
@@ -66,9 +65,8 @@ Finding identify_integers(const Case& c, Finding f, int threads) {
     try {
       const Tensor ours = emulate(c, machine, threads);
       if (&ours.format() != &recorded.format() || ours.size() != recorded.size()) {
-        throw CaseError(
-            c.name, formatted("the output of {} is {} {}, which is none of this case", f.producer,
-                              recorded.format().name, shape_text(recorded.shape())));
+        refuse_case(c.name, "the output of {} is {} {}, which is none of this case", f.producer,
+                    recorded.format().name, shape_text(recorded.shape()));
       }
       for (std::int64_t i = 0; i < ours.size(); ++i) {
         if (ours.bits_at(i) == recorded.bits_at(i)) continue;
@@ -76,11 +74,11 @@ Finding identify_integers(const Case& c, Finding f, int threads) {
         ++fit.differ;
       }
       tried.push_back(fit);
-    } catch (const std::invalid_argument& e) {
-      why = reason_of(e);
+    } catch (const Refusal& e) {
+      why = e.reason();
     }
   }
-  if (tried.empty()) throw CaseError(c.name, why);
+  if (tried.empty()) refuse_case(c.name, why);
   f.tried = std::ssize(tried);
   const IntegerFit* best = &tried.front();
   const IntegerFit* other = nullptr;  // the nearest machine that does not fit

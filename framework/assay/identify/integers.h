@@ -10,7 +10,7 @@ namespace assay::identify {
 bool sums_in_int32(const Case& test_case);
 
 // Finds the machines that give every element of a matmul or dot. `finding` names the output.
-// Returns it with the result. Throws std::invalid_argument, which names the case, if no machine
+// Returns it with the result. Throws Refusal, which names the case, if no machine
 // accepts it.
 Finding identify_integers(const Case& test_case, Finding finding, int threads);
 

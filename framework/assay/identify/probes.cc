@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "assay/base/random.h"
 #include "assay/base/text.h"
@@ -85,11 +84,10 @@ bool can_be_probed(const Format& format) {
 std::vector<Case> probes(const Format& format, const Format* output, std::uint64_t seed,
                          const std::optional<ProbeShape>& shape) {
   if (!can_be_probed(format)) {
-    throw std::invalid_argument(
-        assay::formatted("probes are of floats that float32 holds, not of {}", format.name));
+    refuse("probes are of floats that float32 holds, not of {}", format.name);
   }
   if (shape && (shape->m < 1 || shape->k < 1 || shape->n < 1)) {
-    throw std::invalid_argument("the sizes M, K and N of probes are positive");
+    refuse("the sizes M, K and N of probes are positive");
   }
   const int top = largest_exponent(format) - 1,
             bottom = std::ilogb(min_subnormal(format)) + std::min(format.precision - 1, 4);

@@ -28,7 +28,7 @@ bool can_be_probed(const Format& format);
 //   tiny       terms near and below the smallest normal numbers
 // `output` is the dtype of the results. nullptr means float32. With `shape`, all products have that
 // shape, because library kernels choose the division of K by the shape. There is then only one
-// product of the kind "normal". The same seed gives the same bits. Throws std::invalid_argument if
+// product of the kind "normal". The same seed gives the same bits. Throws Refusal if
 // the format cannot be probed, or a size is not positive.
 std::vector<Case> probes(const Format& format, const Format* output, std::uint64_t seed,
                          const std::optional<ProbeShape>& shape = std::nullopt);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <stdexcept>
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
@@ -80,7 +79,7 @@ std::int64_t agreement(const Case& c, const Order& order, const Tensor& recorded
     for (std::int64_t i = 0; i < result.size(); ++i)
       agree += same_bits(result, recorded, i) ? 1 : 0;
     return agree;
-  } catch (const std::invalid_argument&) {
+  } catch (const Refusal&) {
     return -1;
   }
 }
@@ -123,8 +122,8 @@ std::optional<SumOrderFinding> trees_of(const Case& c, int threads, Finding& f) 
     SumOrderFinding found = find_sum_order({recorded_sums(c, f.producer)}, threads);
     f.tried += found.tried;
     return found;
-  } catch (const std::invalid_argument& e) {
-    f.note = formatted("trees of kernels were not searched: {}", reason_of(e));
+  } catch (const Refusal& e) {
+    f.note = formatted("trees of kernels were not searched: {}", e.reason());
     return std::nullopt;
   }
 }
@@ -218,8 +217,7 @@ Finding searched(const Case& c, Finding f, int threads) {
     }
   }
   if (nearest == nullptr) {
-    throw CaseError(c.name,
-                    formatted("no machine's vector unit sums {}", c.input("x").format().name));
+    refuse_case(c.name, "no machine's vector unit sums {}", c.input("x").format().name);
   }
   f.agree = most;
   f.of = recorded.size();

@@ -5,11 +5,9 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
@@ -87,7 +85,7 @@ class Search {
       : output_(*recordings.front().output), threads_(threads) {
     const Format& input = *recordings.front().input;
     for (const RecordedSums& r : recordings) take(r, input);
-    if (rows_.empty()) throw std::invalid_argument("every recorded sum has NaN or infinity");
+    if (rows_.empty()) refuse("every recorded sum has NaN or infinity");
     // Short sums are tried first.
     std::stable_sort(rows_.begin(), rows_.end(),
                      [](const Row& a, const Row& b) { return a.terms < b.terms; });
@@ -135,23 +133,21 @@ class Search {
     for (const Format* f : {r.input, r.output}) {
       const std::string_view name = f->name;
       if (name != "float16" && name != "bfloat16" && name != "float32" && name != "float64") {
-        throw std::invalid_argument(
-            formatted("orders of summation are searched in float16, bfloat16, "
-                      "float32 and float64, not in {}",
-                      name));
+        refuse(
+            "orders of summation are searched in float16, bfloat16, "
+            "float32 and float64, not in {}",
+            name);
       }
     }
     if (r.input != &input || r.output != &output_) {
-      throw std::invalid_argument("recordings of one kernel have one dtype of x and one of sums");
+      refuse("recordings of one kernel have one dtype of x and one of sums");
     }
     if (r.terms < 2 || r.terms > kMostSumTerms) {
-      throw std::invalid_argument(formatted(
-          "orders are searched of sums of 2 to {} numbers, not {}", kMostSumTerms, r.terms));
+      refuse("orders are searched of sums of 2 to {} numbers, not {}", kMostSumTerms, r.terms);
     }
     if (r.x.size() / static_cast<std::size_t>(r.terms) != r.sums.size() ||
         r.x.size() % static_cast<std::size_t>(r.terms) != 0) {
-      throw std::invalid_argument(
-          formatted("{} numbers are no {} rows of {}", r.x.size(), r.sums.size(), r.terms));
+      refuse("{} numbers are no {} rows of {}", r.x.size(), r.sums.size(), r.terms);
     }
     for (std::size_t i = 0; i < r.sums.size(); ++i) {
       const double* x = r.x.data() + i * static_cast<std::size_t>(r.terms);
@@ -453,29 +449,29 @@ class Search {
 RecordedSums recorded_sums(const Case& c, const std::string& producer) {
   const bool is_mean = c.op == "reduce_mean";
   if (c.op != "reduce_sum" && !is_mean) {
-    throw CaseError(
-        c.name,
-        formatted("orders of summation are searched of reduce_sum and reduce_mean, not {}", c.op));
+    refuse_case(c.name, "orders of summation are searched of reduce_sum and reduce_mean, not {}",
+                c.op);
   }
   const Tensor& x = c.input("x");
   const Tensor* const found = c.output().recorded_by(producer);
   if (found == nullptr) {
-    throw CaseError(c.name, formatted("it has no output that {} recorded", producer));
+    refuse_case(c.name, "it has no output that {} recorded", producer);
   }
   const auto axis = c.integer("axis");
   const AxisExtent e = axis ? extent_along(c, *axis) : AxisExtent{1, x.size(), 1};
   const Tensor& sums = *found;
   if (sums.size() != e.outer * e.inner) {
-    throw CaseError(c.name, formatted("{} recorded {} sums; x {} has {} along its axis", producer,
-                                      sums.size(), shape_text(x.shape()), e.outer * e.inner));
+    refuse_case(c.name, "{} recorded {} sums; x {} has {} along its axis", producer, sums.size(),
+                shape_text(x.shape()), e.outer * e.inner);
   }
   RecordedSums r{&x.format(), &sums.format(), e.n, {}, sums.view().values()};
   if (is_mean) {
     // Only division by a power of two keeps all bits of the sum.
     if (!std::has_single_bit(static_cast<std::uint64_t>(e.n))) {
-      throw CaseError(c.name, formatted("a mean of {} numbers hides the last bits of their sum; of "
-                                        "a power of two of them it does not",
-                                        grouped(e.n)));
+      refuse_case(c.name,
+                  "a mean of {} numbers hides the last bits of their sum; of "
+                  "a power of two of them it does not",
+                  grouped(e.n));
     }
     for (double& sum : r.sums) sum *= static_cast<double>(e.n);
   }
@@ -492,7 +488,7 @@ RecordedSums recorded_sums(const Case& c, const std::string& producer) {
 }
 
 SumOrderFinding find_sum_order(const std::vector<RecordedSums>& recordings, int threads) {
-  if (recordings.empty()) throw std::invalid_argument("there are no recorded sums");
+  if (recordings.empty()) refuse("there are no recorded sums");
   const FloatEnvironment environment;
   return Search(recordings, threads).run();
 }

@@ -22,7 +22,7 @@ struct RecordedSums {
 
 // Returns the rows of a reduce_sum along its axis, and the sums that the producer recorded. For a
 // reduce_mean of a power of two of numbers, the sums are the means times that number. Throws
-// std::invalid_argument, which names the case, if it is neither operator, or if the producer
+// Refusal, which names the case, if it is neither operator, or if the producer
 // recorded nothing or another shape. Also throws for a mean of any other number of numbers, because
 // it hides bits of the sum.
 RecordedSums recorded_sums(const Case& test_case, const std::string& producer);
@@ -70,7 +70,7 @@ inline constexpr double kMostByChance = 1e-3;
 // the output's format. `threads` may be 0, which means default_threads(). The result does not
 // depend on it.
 //
-// Throws std::invalid_argument in these cases:
+// Throws Refusal in these cases:
 // - Formats differ, or are not float16, bfloat16, float32 or float64.
 // - Rows have more than kMostSumTerms or fewer than 2 numbers.
 // - Sizes do not match.

@@ -5,7 +5,6 @@
 #include <limits>
 #include <numeric>
 
-#include "assay/base/error.h"
 #include "assay/base/index.h"
 #include "assay/base/text.h"
 #include "assay/cases/product.h"
@@ -93,7 +92,7 @@ void read_scales(const Case& c, Sums& s) {
 void read_dots(const Case& c, Sums& s) {
   const Tensor &a = c.input("a"), &b = c.input("b"), &start = c.input("c");
   if (a.shape().size() != 2 || a.shape() != b.shape() || start.shape() != Shape{a.shape()[0]}) {
-    throw CaseError(c.name, "a, b and c do not fit; dot takes [n, K], [n, K] and [n]");
+    refuse_case(c.name, "a, b and c do not fit; dot takes [n, K], [n, K] and [n]");
   }
   s.count = a.shape()[0];
   s.k = a.shape()[1];
@@ -178,21 +177,20 @@ Sums sums_of(const Case& c, const std::string& producer) {
   s.producer = producer;
   s.op = c.op;
   if (c.op != "matmul" && c.op != "dot" && c.op != "scaled_matmul") {
-    throw CaseError(c.name, formatted("{} is no sum of products that identify explains", c.op));
+    refuse_case(c.name, "{} is no sum of products that identify explains", c.op);
   }
   s.a_format = &c.input("a").format();
   s.b_format = &c.input("b").format();
   s.output = &output_format(c);
   for (const Format* f : {s.a_format, s.b_format, s.output}) {
     if (!f->is_float() || f->is_complex()) {
-      throw CaseError(c.name, formatted("identify explains sums of floats, not of {}", f->name));
+      refuse_case(c.name, "identify explains sums of floats, not of {}", f->name);
     }
   }
   for (const Format* f : {s.a_format, s.b_format}) {
     if (!holds_format(format_named("float32"), *f)) {
-      throw CaseError(
-          c.name,
-          formatted("identify explains sums of values that float32 holds, not of {}", f->name));
+      refuse_case(c.name, "identify explains sums of values that float32 holds, not of {}",
+                  f->name);
     }
   }
   if (c.op == "dot") {
@@ -202,9 +200,8 @@ Sums sums_of(const Case& c, const std::string& producer) {
     if (c.op == "scaled_matmul") read_scales(c, s);
   }
   if (&recorded.format() != s.output || recorded.size() != s.count) {
-    throw CaseError(c.name,
-                    formatted("the output of {} is {} {}, which is none of this case", producer,
-                              recorded.format().name, shape_text(recorded.shape())));
+    refuse_case(c.name, "the output of {} is {} {}, which is none of this case", producer,
+                recorded.format().name, shape_text(recorded.shape()));
   }
   for (std::int64_t i = 0; i < s.count; ++i) s.recorded.push_back(recorded.bits_at(i));
   note_what_is_exercised(s);

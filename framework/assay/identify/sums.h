@@ -68,7 +68,7 @@ struct Sums {
   double smallest_result = 0;  // of the recorded elements that are not 0, or infinity if all are
 };
 
-// Returns the sums of one recorded output of a case. Throws std::invalid_argument, which names the
+// Returns the sums of one recorded output of a case. Throws Refusal, which names the
 // case, if the operator is not matmul, dot or scaled_matmul, or if the output does not have the
 // case's dtype and shape.
 Sums sums_of(const Case& test_case, const std::string& producer);

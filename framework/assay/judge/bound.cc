@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 #include <utility>
 
 #include "assay/base/call_text.h"
 #include "assay/base/float_environment.h"
+#include "assay/base/text.h"
 #include "assay/judge/draw_distribution.h"
 #include "assay/judge/indices.h"
 #include "assay/judge/published_standards.h"
@@ -27,8 +27,7 @@ std::optional<std::uint64_t> parse_ulps(std::string_view name) {
   if (!digits) return std::nullopt;
   const auto ulps = read_number<std::uint64_t>(*digits);
   if (!ulps) {
-    throw std::invalid_argument(
-        formatted("standard '{}': ulp(n) needs a whole number n, as in ulp(4)", name));
+    refuse("standard '{}': ulp(n) needs a whole number n, as in ulp(4)", name);
   }
   return ulps;
 }
@@ -161,8 +160,7 @@ Infinity infinity_named(std::string_view word, std::string_view where) {
     if (infinity_word(policy) == word) return policy;
     names.emplace_back(infinity_word(policy));
   }
-  throw std::invalid_argument(
-      formatted("{}: infinity is one of {}, not '{}'", where, joined(names), word));
+  refuse("{}: infinity is one of {}, not '{}'", where, joined(names), word);
 }
 
 bool Bound::is_plain() const {
@@ -236,10 +234,10 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   if (const auto published = published_name(name)) {
     auto of = standard_bound(*published, output, accumulations, custom);
     if (hole_of(*published).empty()) {
-      throw std::invalid_argument(formatted(
+      refuse(
           "standard '{}': assay judges by {} as it was published, as far as is known; leave "
           "as_published out",
-          name, *published));
+          name, *published);
     }
     if (!of || !is_published_for(*published, output)) return std::nullopt;
     of->standard = name;
@@ -258,9 +256,8 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     if (!values->empty()) {
       const auto inner = standard_bound(*values, format_named("float32"), 1, custom);
       if (inner && !judges_single_elements(*inner)) {
-        throw std::invalid_argument(formatted(
-            "standard '{}': {} does not judge single elements, as the values at indices are", name,
-            *values));
+        refuse("standard '{}': {} does not judge single elements, as the values at indices are",
+               name, *values);
       }
     }
     if (output.is_complex()) return std::nullopt;
@@ -287,7 +284,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   names.emplace_back("indices");
   names.emplace_back("ulp(n)");
   names.emplace_back(kBitEqual);
-  throw std::invalid_argument(unknown_word("standard", name, names));
+  refuse(unknown_word("standard", name, names));
 }
 
 std::string standards_with(const Format& output, std::span<const CustomStandard> custom) {
@@ -308,7 +305,7 @@ std::string standards_with(const Format& output, std::span<const CustomStandard>
   names.pop_back();
   constexpr std::size_t kShown = 5;
   if (names.size() > kShown) {
-    last = formatted("{} others (`assay list standards`)", names.size() + 1 - kShown);
+    last = formatted("{} others (docs/standards.md)", names.size() + 1 - kShown);
     names.resize(kShown);
   }
   return formatted("{} and {} have one", joined(names), last);

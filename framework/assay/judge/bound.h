@@ -36,7 +36,7 @@ enum class Infinity : std::uint8_t {
   kFewer,       // a finite value is accepted where infinity is expected
 };
 std::string_view infinity_word(Infinity policy);
-// Throws std::invalid_argument, whose message begins with `where`, if the word is unknown.
+// Throws Refusal, whose message begins with `where`, if the word is unknown.
 Infinity infinity_named(std::string_view word, std::string_view where);
 
 inline constexpr double kMaxBlind = 0.5;
@@ -95,7 +95,7 @@ class AccumulationsUnknown : public std::invalid_argument {
 // Returns the bound that a standard ("torch", "ulp(4)", "bit_equal", "accumulation(hopper)",
 // "expected_error", "ttk_close,as_published") sets for outputs of a dtype. Returns nothing if the
 // standard has no row for the dtype. `accumulations` is 0 if the number is unknown. Throws
-// std::invalid_argument, which names the nearest known standard, if the standard is unknown. Throws
+// Refusal, which names the nearest known standard, if the standard is unknown. Throws
 // AccumulationsUnknown if the standard needs the number of accumulations and it is 0.
 std::optional<Bound> standard_bound(std::string_view standard, const Format& output,
                                     std::int64_t accumulations = 0,

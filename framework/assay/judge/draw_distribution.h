@@ -54,7 +54,7 @@ struct LawSpec {
   std::string text() const;  // in the form that parse_law reads
 };
 
-// Parses a text such as "uniform,low=0,high=1". Throws std::invalid_argument, which names the wrong
+// Parses a text such as "uniform,low=0,high=1". Throws Refusal, which names the wrong
 // part and the nearest known word, if the text is wrong.
 LawSpec parse_law(std::string_view text);
 

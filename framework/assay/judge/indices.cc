@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -235,10 +234,10 @@ std::optional<IndexRule> index_rule(std::string_view standard) {
                        : word == kFlattened ? &rule.flattened
                                             : nullptr;
     if (flag != nullptr ? std::exchange(*flag, true) : !rule.values.empty()) {
-      throw std::invalid_argument(formatted(
+      refuse(
           "standard '{}': indices(...) takes one standard of single elements, and the words "
           "{} and {}, each once",
-          standard, kUnsorted, kFlattened));
+          standard, kUnsorted, kFlattened);
     }
     if (flag == nullptr) rule.values = word;
   }
@@ -278,8 +277,7 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   if (!options.index_source) {
     return settled(
         Outcome::kNotComparable,
-        formatted("standard {} needs the input that the indices point into (`assay gate`), "
-                  "and there is none",
+        formatted("standard {} needs the input that the indices point into, and there is none",
                   bound.standard));
   }
   if (std::string why = why_not_comparable(actual, expected); !why.empty()) {

@@ -24,7 +24,7 @@ struct IndexRule {
   bool unsorted = false;   // the values of a row in any order
   bool flattened = false;  // positions in the whole input
 };
-// Returns nothing for other standards. Throws std::invalid_argument if the brackets hold two
+// Returns nothing for other standards. Throws Refusal if the brackets hold two
 // standards, or the same word twice.
 std::optional<IndexRule> index_rule(std::string_view standard);
 // Returns the standard for the values: "" for "indices", "torch" for "indices(torch,unsorted)".

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 #include <type_traits>
 
 #include "assay/base/text.h"
@@ -412,7 +411,7 @@ const Metric& metric_named(std::string_view name) {
     if (metric.name == name) return metric;
     names.emplace_back(metric.name);
   }
-  throw std::invalid_argument(unknown_word("metric", name, names));
+  refuse(unknown_word("metric", name, names));
 }
 
 const Metric& metric_of(Statistic statistic) {

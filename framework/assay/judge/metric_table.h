@@ -152,7 +152,7 @@ struct Metric {
 std::span<const Metric> metric_table();
 // Returns nullptr if no metric has the name.
 const Metric* find_metric(std::string_view name);
-// Returns a metric that can rank outputs. Throws std::invalid_argument, which names the nearest
+// Returns a metric that can rank outputs. Throws Refusal, which names the nearest
 // known metric, if there is no such metric.
 const Metric& metric_named(std::string_view name);
 

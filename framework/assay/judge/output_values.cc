@@ -127,7 +127,7 @@ CauseText special_values(const FailedElements& failed) {
     const double e = failed.expected().value_at(beyond[0]);
     return {
         formatted("{} rounds to NaN in {}, whose largest value is {}: NaN is expected at {} of "
-                  "{}. If the output is to saturate, give --infinity saturating",
+                  "{}. If the output is to saturate, judge it with infinity saturating",
                   short_number(e, 6), out.name, short_number(max_finite(out), 6), count(beyond),
                   failed.mismatches_text())};
   }

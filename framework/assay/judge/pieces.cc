@@ -42,8 +42,7 @@ PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& b
     : bound_(bound), options_(options) {
   const FloatEnvironment environment;
   if (!can_judge(bound)) {
-    throw std::invalid_argument(
-        formatted("standard {} judges an array as a whole, not in pieces", bound.standard));
+    refuse("standard {} judges an array as a whole, not in pieces", bound.standard);
   }
   options_.mismatch_map = false;  // it would cover a whole array
   sum_.bound = bound;
@@ -56,7 +55,7 @@ void PiecewiseJudge::check_piece(const TensorView& actual, const TensorView& exp
                                  std::int64_t begin) const {
   if (actual.format->is_complex()) {
     if (const std::string why_not = why_not_complex(bound_); !why_not.empty()) {
-      throw std::invalid_argument(why_not);
+      refuse(why_not);
     }
   }
   if (actual.format != sum_.format || actual.rank() != 1 || actual.shape != expected.shape ||
@@ -64,7 +63,7 @@ void PiecewiseJudge::check_piece(const TensorView& actual, const TensorView& exp
     refuse_order();
   }
   if (const std::string why_not = why_not_comparable(actual, expected); !why_not.empty()) {
-    throw std::invalid_argument(why_not);
+    refuse(why_not);
   }
 }
 
@@ -128,8 +127,7 @@ void PiecewiseJudge::add(Part part) {
 
 StatisticsResult PiecewiseJudge::statistics(const Pass& again) const {
   if (!again) {
-    throw std::invalid_argument(formatted(
-        "standard {} has limits, for which all pieces may be read again", bound_.standard));
+    refuse("standard {} has limits, for which all pieces may be read again", bound_.standard);
   }
   const StatisticsPieces pieces = [&](const std::function<void(const StatisticsPiece&)>& take) {
     std::int64_t begin = 0;

@@ -30,7 +30,7 @@ class PiecewiseJudge {
   static bool can_judge(const Bound& bound);
 
   // `shape` is the shape of both whole arrays, and `actual` is the output's format. The options
-  // from `reference_implementation` on are not used. Throws std::invalid_argument if
+  // from `reference_implementation` on are not used. Throws Refusal if
   // can_judge(bound) is false.
   PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound,
                  const JudgeOptions& options = {});
@@ -38,7 +38,7 @@ class PiecewiseJudge {
   PiecewiseJudge& operator=(const PiecewiseJudge&) = delete;
 
   // Adds the next piece of both arrays, as views of rank 1 with the same number of elements. Throws
-  // std::invalid_argument if this is not the next piece.
+  // Refusal if this is not the next piece.
   void add(const TensorView& actual, const TensorView& expected);
 
   // The results of a piece of at most kUnit elements, before it is added.
@@ -58,7 +58,7 @@ class PiecewiseJudge {
   void add(Part part);
 
   // Returns the verdict after the last piece. `again` reads all pieces once more. It is called if
-  // the bound has limits that the metrics do not decide. Throws std::invalid_argument if the bound
+  // the bound has limits that the metrics do not decide. Throws Refusal if the bound
   // has limits and `again` is empty. The verdict says where mismatches lie, but does not name a
   // change that would make the output pass: only failure_pattern() finds it.
   Verdict result(const Pass& again = {}) const;

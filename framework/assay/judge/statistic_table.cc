@@ -399,8 +399,7 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
       std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_reference(); });
   if (compares && reference_implementation == nullptr) {
     return refused(
-        "the standard compares with a reference implementation's output, and none is given: "
-        "--reference-implementation PRODUCER");
+        "the standard compares with a reference implementation's output, and none is given");
   }
   if (compares && reference_implementation->shape != expected.shape) {
     return refused(formatted("the reference implementation's output is {}, the expected result {}",
@@ -435,8 +434,8 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
   if (weighs &&
       (options.error_weights == nullptr || options.error_weights->shape != expected.shape)) {
     return refused(
-        "the standard needs the expected error of each element, computed from the case's operands "
-        "(`assay gate`), and there is none");
+        "the standard needs the expected error of each element, computed from the case's operands, "
+        "and there is none");
   }
   return judge_pieces(pieces, limits, options, std::move(other));
 }

@@ -90,8 +90,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   }
   for (const double tolerance : {bound.rtol, bound.atol}) {
     if (tolerance >= 0) continue;
-    throw std::invalid_argument(
-        formatted("judge: a tolerance is a number of at least 0, not {}", short_number(tolerance)));
+    refuse("judge: a tolerance is a number of at least 0, not {}", short_number(tolerance));
   }
   const auto refuse = [&](std::string because) {
     Verdict refused = not_comparable(std::move(because));
@@ -118,7 +117,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
       (!options.element_bounds || options.element_bounds->shape != actual.shape)) {
     return refuse(formatted(
         "standard {} needs the {} of each element, computed from the case's operands and a "
-        "machine (`assay gate`), and there is none",
+        "machine, and there is none",
         bound.standard, bound.by_chance ? "expected error" : "bound"));
   }
   Verdict verdict;

@@ -50,7 +50,7 @@ struct FunctionLibrary {
 };
 
 std::span<const FunctionLibrary> function_libraries();
-// Throws std::invalid_argument that names the word and the nearest known one.
+// Throws Refusal that names the word and the nearest known one.
 const FunctionLibrary& function_library(std::string_view name);
 // The errors of all libraries.
 std::span<const FunctionError> function_errors();

@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -451,8 +450,7 @@ const DotModel& dot_model(const Machine& machine, const Format& input) {
     if (model.input == input.name) return model;
     names.emplace_back(model.input);
   }
-  throw std::invalid_argument(
-      formatted("the matrix unit of {} takes {}, not {}", machine.name, joined(names), input.name));
+  refuse("the matrix unit of {} takes {}, not {}", machine.name, joined(names), input.name);
 }
 
 }  // namespace assay

@@ -127,11 +127,11 @@ using MachineFinder = const Machine* (*)(std::string_view name);
 void set_machine_finder(MachineFinder finder);
 
 // Returns a row of the table, a machine that the finder knows, or a variant of one of these. Throws
-// std::invalid_argument that names the word and the nearest known one.
+// Refusal that names the word and the nearest known one.
 const Machine& machine_named(std::string_view name);
 // Returns a machine with other parameters of its matrix unit, such as
 // "ascend910b,chunk=8,order=pairwise". It lives as long as the program, and the same text returns
-// the same machine. Throws std::invalid_argument that names the word and the nearest known one.
+// the same machine. Throws Refusal that names the word and the nearest known one.
 const Machine& machine_variant(std::string_view text);
 
 // Explains why the parameters of a model contradict each other. Empty if they do not.
@@ -140,7 +140,7 @@ std::string why_no_model(const DotModel& model);
 // Returns the accumulator's format, with the number of mantissa bits that the model gives it.
 Format accumulator_format(const DotModel& model);
 
-// Returns the dot model of an input format. Throws std::invalid_argument that names the formats
+// Returns the dot model of an input format. Throws Refusal that names the formats
 // that the machine's matrix unit takes.
 const DotModel& dot_model(const Machine& machine, const Format& input);
 

@@ -1,6 +1,5 @@
 #include "assay/machine/vector_model.h"
 
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -128,9 +127,8 @@ const VectorModel& vector_model(const Machine& machine) {
   if (const VectorModel* found = find_vector_model(machine)) return *found;
   std::vector<std::string> names;
   for (const VectorModel& model : kModels) names.emplace_back(model.machine);
-  throw std::invalid_argument(
-      formatted("assay has no vector unit of the machine {}; it has those of {}", machine.name,
-                joined(names)));
+  refuse("assay has no vector unit of the machine {}; it has those of {}", machine.name,
+         joined(names));
 }
 
 const VectorFormat& vector_format(const VectorModel& model, const Format& input) {
@@ -139,8 +137,7 @@ const VectorFormat& vector_format(const VectorModel& model, const Format& input)
     if (row.input == input.name) return row;
     names.emplace_back(row.input);
   }
-  throw std::invalid_argument(formatted("the vector unit of {} takes {}, not {}", model.machine,
-                                        joined(names), input.name));
+  refuse("the vector unit of {} takes {}, not {}", model.machine, joined(names), input.name);
 }
 
 }  // namespace assay

@@ -44,9 +44,9 @@ std::span<const VectorModel> vector_models();
 // emulated.
 const VectorModel* find_vector_model(std::string_view machine);
 const VectorModel* find_vector_model(const Machine& machine);
-// Throws std::invalid_argument that names the machine, and those that have a vector unit.
+// Throws Refusal that names the machine, and those that have a vector unit.
 const VectorModel& vector_model(const Machine& machine);
-// Returns the treatment of an input format. Throws std::invalid_argument that names the formats
+// Returns the treatment of an input format. Throws Refusal that names the formats
 // that the unit takes.
 const VectorFormat& vector_format(const VectorModel& model, const Format& input);
 

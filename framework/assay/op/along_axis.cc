@@ -1,9 +1,7 @@
 #include "assay/op/along_axis.h"
 
 #include <span>
-#include <stdexcept>
 
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -12,7 +10,7 @@ AxisExtent extent_along(const Case& c, std::int64_t axis) {
   const Shape& shape = c.input("x").shape();
   const auto rank = static_cast<std::int64_t>(shape.size());
   if (axis < -rank || axis >= rank) {
-    throw CaseError(c.name, formatted("axis {} is no dimension of x {}", axis, shape_text(shape)));
+    refuse_case(c.name, "axis {} is no dimension of x {}", axis, shape_text(shape));
   }
   const auto at = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
   return {element_count(std::span(shape).first(at)), shape[at],

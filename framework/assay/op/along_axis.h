@@ -16,7 +16,7 @@ struct AxisExtent {
 };
 
 // Returns the extents of the case's x along a dimension. A negative axis counts from the end.
-// Throws std::invalid_argument, which names the case, if x does not have this dimension.
+// Throws Refusal, which names the case, if x does not have this dimension.
 AxisExtent extent_along(const Case& test_case, std::int64_t axis);
 
 // to[i][j] = from[j][i]; from is rows x n.

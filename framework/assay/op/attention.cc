@@ -5,13 +5,11 @@
 #include <iterator>
 #include <limits>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "assay/base/constants.h"
 #include "assay/base/double_double.h"
-#include "assay/base/error.h"
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/quad.h"
@@ -292,8 +290,7 @@ Tensor run_attention(const Call& call) {
   const SumOrder order = sum_order(call, a.input);
   (void)dot_model(call.machine, a.input);  // throws here, not on a thread
   if (!fits_float32(block_arithmetic(arithmetic_of(call, a.input)))) {
-    throw CaseError(call.test_case.name,
-                    formatted("attention computes in float32; q is {}", a.input.name));
+    refuse_case(call.test_case.name, "attention computes in float32; q is {}", a.input.name);
   }
   Tensor result(call.output, a.output);
   parallel_for(a.parts(), call.threads,
@@ -391,8 +388,7 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
     // The share that a sum of weights, which are not negative, may lose.
     const double sum = std::min((1 + weight) * (1 + running) - 1, 1.0) + loss;
     if (!(sum < 1 - 0x1p-20)) {
-      throw CaseError(c.name,
-                      "no tolerance can be derived: the roundings of attention leave no digit");
+      refuse_case(c.name, "no tolerance can be derived: the roundings of attention leave no digit");
     }
     const double relative = (1 + weight) * (1 + 2 * u + running) * (1 + unit_roundoff(a.input)) *
                                 (1 + product(a.tile)) / (1 - sum) -

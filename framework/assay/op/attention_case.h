@@ -20,7 +20,7 @@ struct Attention : AttentionShape {
   std::int64_t parts() const { return batch * ((queries + kRows - 1) / kRows); }
 };
 
-// Throws std::invalid_argument that names the case if its operands or parameters do not fit.
+// Throws Refusal that names the case if its operands or parameters do not fit.
 Attention attention_of(const Case& test_case, const Format& output);
 
 // Returns the rows [begin, begin + n) of the matrix `batch` of an operand, as float64.

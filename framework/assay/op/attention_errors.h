@@ -6,7 +6,7 @@
 namespace assay {
 
 // Returns the mean and variance of each element's error, float64 and of the result's shape. Throws
-// std::invalid_argument if theory does not cover the case.
+// Refusal if theory does not cover the case.
 ExpectedErrors attention_errors(const Case& test_case, const Machine& machine, int threads);
 
 }  // namespace assay

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "assay/base/edit_distance.h"
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/op/operator.h"
@@ -190,7 +189,7 @@ std::string value_problem(const std::map<std::string, Attribute>& attributes) {
 void check_attribute_names(const Case& c) {
   for (const auto& [name, value] : c.attributes) {
     if (std::string problem = name_problem(c.op, name); !problem.empty()) {
-      throw CaseError(c.name, problem);
+      refuse_case(c.name, problem);
     }
   }
 }

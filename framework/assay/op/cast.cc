@@ -4,11 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
@@ -206,8 +204,7 @@ void convert_each(const Case& c, const Conversion& how, std::int64_t begin, std:
   for (std::int64_t i = begin; i < end; ++i) {
     const std::uint64_t bits = x.bits_at(i);
     if (!keeps_nan && how.overflow == Overflow::kIeee && is_nan(how.from, bits)) {
-      throw CaseError(
-          c.name, formatted("x holds NaN, which {} has not; saturate = 1 makes it 0", how.to.name));
+      refuse_case(c.name, "x holds NaN, which {} has not; saturate = 1 makes it 0", how.to.name);
     }
     result.set_bits(i, code_of(bits));
   }
@@ -264,11 +261,10 @@ DerivedTolerance cast_tolerance(const Case& c) {
   if (overflows_to_nan && !c.flag("saturate")) {
     for (const double v : c.input("x").view().values()) {
       if (std::isnan(v) || std::isfinite(round_to(to, v))) continue;
-      throw CaseError(
-          c.name,
-          formatted("no tolerance can be derived: {} is beyond {}'s largest number, which some "
-                    "units make NaN and others hold; the parameter saturate says which",
-                    short_number(v, 6), to.name));
+      refuse_case(c.name,
+                  "no tolerance can be derived: {} is beyond {}'s largest number, which some "
+                  "units make NaN and others hold; the parameter saturate says which",
+                  short_number(v, 6), to.name);
     }
   }
   return {0, 0,

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kMostSamples = 1 << 20;  // of one bin
 
 [[noreturn]] void refuse(const Case& c, const std::string& what) {
-  throw CaseError(c.name, formatted("deform_roi_pool: {}", what));
+  refuse_case(c.name, "deform_roi_pool: {}", what);
 }
 
 // The case's operands and parameters, checked.

@@ -26,7 +26,7 @@ namespace assay {
 // more. `fused` selects one rounding for each of the two multiply-adds.
 //
 // The golden result is computed in float64: hat functions over the pixels, summed bin by bin.
-// Throws std::invalid_argument, which names the case and the problem, for:
+// Throws Refusal, which names the case and the problem, for:
 // - an input without elements (batch 0), or no rois
 // - shapes that do not fit
 // - a batch index that does not exist

@@ -5,12 +5,10 @@
 #include <iterator>
 #include <limits>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "assay/base/error.h"
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
@@ -34,9 +32,8 @@ constexpr Rounding kComputeRoundings[] = {Rounding::kNearestEven, Rounding::kNea
 void check_shapes(const Case& c) {
   const Shape &a = c.input("a").shape(), &b = c.input("b").shape(), &start = c.input("c").shape();
   if (a.size() != 2 || a != b || start != Shape{a[0]}) {
-    throw CaseError(c.name,
-                    formatted("a {}, b {} and c {} do not fit; dot takes [n, K], [n, K] and [n]",
-                              shape_text(a), shape_text(b), shape_text(start)));
+    refuse_case(c.name, "a {}, b {} and c {} do not fit; dot takes [n, K], [n, K] and [n]",
+                shape_text(a), shape_text(b), shape_text(start));
   }
 }
 
@@ -118,12 +115,12 @@ void MatrixUnit::hold(std::span<double> sums) const {
 MatrixUnit exact_unit(const Case& c) {
   const Format &a = c.input("a").format(), &b = c.input("b").format();
   if (&a != &b && a.bits != b.bits) {
-    throw CaseError(c.name, formatted("a is {} and b is {}; {} takes operands of one width", a.name,
-                                      b.name, c.op));
+    refuse_case(c.name, "a is {} and b is {}; {} takes operands of one width", a.name, b.name,
+                c.op);
   }
   for (const Format* f : {&a, &b}) {
     if (!f->is_float() && f->name != "int8") {
-      throw CaseError(c.name, formatted("{} takes float and int8 operands, not {}", c.op, f->name));
+      refuse_case(c.name, "{} takes float and int8 operands, not {}", c.op, f->name);
     }
   }
   MatrixUnit unit;
@@ -132,11 +129,10 @@ MatrixUnit exact_unit(const Case& c) {
     unit.compute = asked;
     if (asked == nullptr || a.name != "float32" || b.name != "float32" ||
         (asked->name != "tfloat32" && asked->name != "hfloat32" && asked->name != "bfloat16")) {
-      throw CaseError(
-          c.name,
-          formatted("compute_dtype is '{}' for {} operands; float32 operands can be rounded "
-                    "to tfloat32, hfloat32 or bfloat16",
-                    *word, a.name));
+      refuse_case(c.name,
+                  "compute_dtype is '{}' for {} operands; float32 operands can be rounded "
+                  "to tfloat32, hfloat32 or bfloat16",
+                  *word, a.name);
     }
   }
   unit.compute_rounding = *find_rounding(word_of(c, "compute_rounding"));
@@ -145,9 +141,9 @@ MatrixUnit exact_unit(const Case& c) {
   if (op == nullptr || find_parameter(*op, "compute_terms") == nullptr) return unit;
   unit.in_two_terms = integer_of(c, "compute_terms") == 2;
   if (unit.in_two_terms && unit.compute == nullptr) {
-    throw CaseError(c.name,
-                    "compute_terms says into how many terms of compute_dtype float32 "
-                    "operands are taken apart, and there is no compute_dtype");
+    refuse_case(c.name,
+                "compute_terms says into how many terms of compute_dtype float32 "
+                "operands are taken apart, and there is no compute_dtype");
   }
   unit.output_rounding = *find_rounding(word_of(c, "output_rounding"));
   unit.round_before_bias = flag_of(c, "round_before_bias");
@@ -284,7 +280,7 @@ void require_known_errors(const Case& c) {
   const Operator* op = find_operator(c.op);
   if (op == nullptr || !op->product) return;
   const std::string what = what_is_not_modelled(exact_unit(c));
-  if (!what.empty()) throw CaseError(c.name, formatted("the errors of {} are not modelled", what));
+  if (!what.empty()) refuse_case(c.name, "the errors of {} are not modelled", what);
 }
 
 bool may_be_product(const Case& c) {
@@ -306,7 +302,7 @@ std::string why_machine_is_needed(const Case& c) {
 
 void require_machine(const Case& c) {
   const std::string why = why_machine_is_needed(c);
-  if (!why.empty()) throw CaseError(c.name, "no tolerance can be derived: " + why);
+  if (!why.empty()) refuse_case(c.name, "no tolerance can be derived: " + why);
 }
 
 namespace {
@@ -357,7 +353,7 @@ Tensor run_dot(const Call& call) {
     return dot_products(c, unit, call.output, call.threads, add_products_exactly);
   }
   if (unit.split.terms > 0 && unit.split.terms < c.input("a").shape()[1]) {
-    throw CaseError(c.name, "dot does not split K; leave split_k out");
+    refuse_case(c.name, "dot does not split K; leave split_k out");
   }
   return dot_products(c, unit, call.output, call.threads,
                       [&](std::int64_t rows, std::int64_t k, const double* a, const double* b,
@@ -436,10 +432,10 @@ DerivedTolerance dot_tolerance(const Case& c) {
   if (const Machine* machine = machine_of(c); machine != nullptr && sums_in_float16(c, output)) {
     const DotModel& row = dot_model(*machine, a.format());
     if (row.flush_inputs.value || row.flush_sums.value) {
-      throw CaseError(c.name,
-                      formatted("no tolerance can be derived: {} flushes subnormals, and sums "
-                                "in float16",
-                                machine->name));
+      refuse_case(c.name,
+                  "no tolerance can be derived: {} flushes subnormals, and sums "
+                  "in float16",
+                  machine->name);
     }
   }
   const std::vector<double> rows = a.view().values(), by = b.view().values();

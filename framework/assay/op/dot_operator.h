@@ -66,11 +66,11 @@ struct MatrixUnit {
 
 // Returns the unit of a case's inputs a and b, with exact sums. Operands are read as the case's
 // parameters require: compute_dtype (tfloat32, hfloat32 or bfloat16, for float32 operands),
-// compute_rounding and, for matmul, compute_terms. Throws std::invalid_argument, which names the
+// compute_rounding and, for matmul, compute_terms. Throws Refusal, which names the
 // case, if operands or parameters do not go together.
 MatrixUnit exact_unit(const Case& test_case);
 // Returns the same unit with the machine's sums, as promotion_interval changes them. Throws
-// std::invalid_argument, which names the case and what its machine lacks.
+// Refusal, which names the case and what its machine lacks.
 MatrixUnit matrix_unit(const Call& call);
 // Returns `own` and then the parameters that matrix_unit() reads, as an operator lists them.
 std::vector<Parameter> product_parameters(std::vector<Parameter> own);
@@ -88,7 +88,7 @@ const Format& product_format(const Case& test_case);
 std::optional<DotModel> product_model(const Case& test_case, const Machine& machine,
                                       const Format& output);
 
-// Throws std::invalid_argument, which names the case, if the case is a product whose sums are
+// Throws Refusal, which names the case, if the case is a product whose sums are
 // rounded in a way that checksum thresholds and expected errors do not cover.
 void require_known_errors(const Case& test_case);
 
@@ -100,7 +100,7 @@ bool may_be_product(const Case& test_case);
 // Such sums may have fewer bits than float32, as for 8-bit floats. Empty if float32 sums can be
 // assumed.
 std::string why_machine_is_needed(const Case& test_case);
-// Throws std::invalid_argument if why_machine_is_needed() returns a reason.
+// Throws Refusal if why_machine_is_needed() returns a reason.
 void require_machine(const Case& test_case);
 
 // The reason why a product of integers has no tolerance.

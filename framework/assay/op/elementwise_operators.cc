@@ -4,10 +4,8 @@
 #include <array>
 #include <cmath>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
-#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/machine/exact_sum.h"
@@ -51,10 +49,10 @@ Operands operands_of(const Case& c, const Operation& operation, const Format& ou
       shaped = name;
       result.shape = shape;
     } else if (shape != result.shape) {
-      throw CaseError(
-          c.name, formatted("{} is {} and {} is {}; {} takes operands of one shape, or scalars of "
-                            "rank 0: nothing else broadcasts",
-                            shaped, shape_text(result.shape), name, shape_text(shape), c.op));
+      refuse_case(c.name,
+                  "{} is {} and {} is {}; {} takes operands of one shape, or scalars of "
+                  "rank 0: nothing else broadcasts",
+                  shaped, shape_text(result.shape), name, shape_text(shape), c.op);
     }
   }
   return result;

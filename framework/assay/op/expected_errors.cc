@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 
 #include "assay/base/constants.h"
-#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/machine/any_order.h"
@@ -122,8 +120,8 @@ ExpectedErrors expected_errors(const Case& c, const Machine& machine, int thread
     for (const Operator& row : operators()) {
       if (row.expected_errors != nullptr) known.push_back(row.name);
     }
-    throw CaseError(c.name, formatted("the expected error is known for {}, not {}", joined(known),
-                                      c.op.empty() ? "a case without an operator" : c.op));
+    refuse_case(c.name, "the expected error is known for {}, not {}", joined(known),
+                c.op.empty() ? "a case without an operator" : c.op);
   }
   check_parameters(c, *op);
   return op->expected_errors(c, machine, threads);
@@ -162,7 +160,7 @@ ExpectedErrors expected_sums(const Case& c, const Machine& machine, const DotMod
     if (any && one.kept_bits.value == 0) continue;
     SumErrors sums = sum_errors(one, m, n, k, a, b, start, starts, own_last, threads);
     if (sums.flushes) {
-      throw CaseError(c.name, "the unit flushes subnormal numbers, which the case has");
+      refuse_case(c.name, "the unit flushes subnormal numbers, which the case has");
     }
     if (!any) {
       all.mean = std::move(sums.mean);
@@ -185,7 +183,7 @@ ChanceUnit chance_unit(const Case& c, const Machine& machine, const Format& inpu
   ChanceUnit chance;
   const bool any = find_vector_model(machine) == nullptr;
   const bool flushes = (any ? subnormals_of(c) : subnormals_of(c, machine)) == Subnormals::kFlush;
-  if (flushes) throw CaseError(c.name, "the unit flushes subnormal numbers");
+  if (flushes) refuse_case(c.name, "the unit flushes subnormal numbers");
   if (any) {
     const bool wide = compute_format(c, input).is_float64();
     chance.unit = chance.after = &format_named(wide ? "float64" : "float32");

@@ -44,7 +44,7 @@ double mean_square(const ExpectedErrors& errors, std::size_t i, double deviation
 
 // Returns the errors of a case's elements by the operator's rule. A variance is infinite if a sum
 // in some order may overflow. Operand values that are NaN or infinite count as 0, because the
-// elements that they reach are not finite and are not tested. Throws std::invalid_argument with the
+// elements that they reach are not finite and are not tested. Throws Refusal with the
 // reason if theory does not cover the case: operators without a rule, and units that flush
 // subnormal numbers that the case has.
 ExpectedErrors expected_errors(const Case& test_case, const Machine& machine, int threads = 0);
@@ -78,7 +78,7 @@ struct ChanceUnit {
   // variance.
   Uncertain sum_in_any_order(std::span<const Uncertain> terms) const;
 };
-// Throws std::invalid_argument if the case or its machine flushes subnormals.
+// Throws Refusal if the case or its machine flushes subnormals.
 ChanceUnit chance_unit(const Case& test_case, const Machine& machine, const Format& input);
 
 }  // namespace assay

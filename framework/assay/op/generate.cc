@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <stdexcept>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/random.h"
@@ -22,11 +21,10 @@ const Operator& maker_of(std::string_view op) {
   const Operator* found = find_operator(op);
   if (found != nullptr && found->generate != nullptr) return *found;
   if (found != nullptr) {
-    throw std::invalid_argument(
-        formatted("no cases of '{}' can be made; of {} they can", op, joined(making)));
+    refuse("no cases of '{}' can be made; of {} they can", op, joined(making));
   }
-  throw std::invalid_argument(formatted("unknown operator '{}'{}; cases can be made of {}", op,
-                                        did_you_mean(op, all), joined(making)));
+  refuse("unknown operator '{}'{}; cases can be made of {}", op, did_you_mean(op, all),
+         joined(making));
 }
 
 // Returns the text with only the characters that a case's name may have. '-' becomes m (for minus),
@@ -93,7 +91,7 @@ Case generate_case(std::string_view op, const Recipe& recipe) {
   const FloatEnvironment environment;
   const Operator& row = maker_of(op);
   if (recipe.seed > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    throw std::invalid_argument(formatted("a case's seed must be below 2^63, not {}", recipe.seed));
+    refuse("a case's seed must be below 2^63, not {}", recipe.seed);
   }
   Case c;
   c.op = std::string(op);
@@ -107,8 +105,7 @@ Case generate_case(std::string_view op, const Recipe& recipe) {
     // A name of one letter is similar to every other.
     const std::string near =
         input.size() < 3 ? "" : did_you_mean_aside(input, names_of(row.inputs));
-    throw std::invalid_argument(
-        formatted("{} has no input '{}'{}: {}", op, input, near, inputs_text(row)));
+    refuse("{} has no input '{}'{}: {}", op, input, near, inputs_text(row));
   }
   if (c.attributes.count("distribution") == 0) describe_inputs(recipe, c);
   c.attributes["seed"] = static_cast<std::int64_t>(recipe.seed);
@@ -142,7 +139,7 @@ void check_sizes(const Recipe& recipe, const Case& c, std::size_t least, std::si
   const std::vector<std::int64_t>& sizes = recipe.sizes;
   if (sizes.size() < least || sizes.size() > most ||
       *std::min_element(sizes.begin(), sizes.end()) < 1) {
-    throw std::invalid_argument(formatted("{} takes {}; given {}", c.op, words, shape_text(sizes)));
+    refuse("{} takes {}; given {}", c.op, words, shape_text(sizes));
   }
 }
 

@@ -38,7 +38,7 @@ struct Recipe {
 // Returns a case whose inputs depend only on the recipe: the same operator, dtype, sizes,
 // attributes, distributions and seed give the same bits. Its attributes seed, distribution and why
 // describe how it was made. Its name is the short form:
-// "matmul/bfloat16/128x1024x256/normal.mean=1/seed7". Throws std::invalid_argument if the operator
+// "matmul/bfloat16/128x1024x256/normal.mean=1/seed7". Throws Refusal if the operator
 // has no `generate`, or does not accept the recipe.
 Case generate_case(std::string_view op, const Recipe& recipe);
 
@@ -53,7 +53,7 @@ struct InputRule {
 // rules calls it itself.
 void describe_inputs(const Recipe& recipe, Case& to,
                      const std::map<std::string, InputRule>& rules = {});
-// Throws std::invalid_argument "OP takes WORDS; given [...]" if a recipe has fewer than `least` or
+// Throws Refusal "OP takes WORDS; given [...]" if a recipe has fewer than `least` or
 // more than `most` sizes, or a size below 1.
 inline constexpr std::size_t kAnyRank = ~std::size_t{0};
 void check_sizes(const Recipe& recipe, const Case& c, std::size_t least, std::size_t most,

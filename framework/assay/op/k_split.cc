@@ -1,9 +1,7 @@
 #include "assay/op/k_split.h"
 
 #include <algorithm>
-#include <stdexcept>
 
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
 
@@ -89,19 +87,20 @@ KSplit split_of(const Case& c) {
     const auto word = c.text(name);
     if (!word || *word == "float32") return nullptr;
     if (*word != "float16" && *word != "bfloat16") {
-      throw CaseError(c.name, formatted("{} is '{}'; sums of parts of K are float32, float16 or "
-                                        "bfloat16",
-                                        name, *word));
+      refuse_case(c.name,
+                  "{} is '{}'; sums of parts of K are float32, float16 or "
+                  "bfloat16",
+                  name, *word);
     }
     return &format_named(*word);
   };
   split.part = format_of("split_dtype");
   split.sum = format_of("split_sum_dtype");
   if (split.terms == 0 && split != KSplit{}) {
-    throw CaseError(c.name, "how K is split is said, and split_k does not say into what");
+    refuse_case(c.name, "how K is split is said, and split_k does not say into what");
   }
   if (split.first > 0 && split.dealt > 0) {
-    throw CaseError(c.name, "split_first and split_parts do not go together");
+    refuse_case(c.name, "split_first and split_parts do not go together");
   }
   return split;
 }

@@ -44,7 +44,7 @@ KOrder k_order(const KSplit& split, bool in_two_terms, std::int64_t k, std::int6
 
 // Returns the parameters of a split, except split_k, as an operator lists them.
 std::vector<Parameter> split_parameters();
-// Returns the split of a case whose operator has split_k. Throws std::invalid_argument, which names
+// Returns the split of a case whose operator has split_k. Throws Refusal, which names
 // the case, if parameters do not go together.
 KSplit split_of(const Case& test_case);
 

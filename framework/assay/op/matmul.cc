@@ -5,10 +5,8 @@
 #include <iterator>
 #include <limits>
 #include <span>
-#include <stdexcept>
 #include <utility>
 
-#include "assay/base/error.h"
 #include "assay/base/index.h"
 #include "assay/base/large_memory.h"
 #include "assay/base/parallel.h"
@@ -178,7 +176,7 @@ SumBounds bounds_of_sums(const Case& c, const Machine& machine, const MatrixUnit
     const double u = unit_roundoff(stored);
     // The bias is rounded to float32 before it is added.
     const double n = (parts + (bias.empty() ? 0 : 2)) * unit_roundoff(summed);
-    if (n >= 0.5) throw CaseError(c.name, "no bound of accumulation: too many parts of K");
+    if (n >= 0.5) refuse_case(c.name, "no bound of accumulation: too many parts of K");
     const double roundings = n / (1 - n);
     for (std::size_t i = 0; i < all.size.size(); ++i) {
       if (&stored != &float32) {
@@ -190,9 +188,8 @@ SumBounds bounds_of_sums(const Case& c, const Machine& machine, const MatrixUnit
       for (const Format* f : {&stored, &summed}) {
         if (!(all.size[i] + all.error[i] > max_finite(*f))) continue;
         (void)unbounded.holds([&] {
-          throw CaseError(c.name,
-                          formatted("no bound of accumulation: sums of at most {} may overflow {}",
-                                    short_number(all.size[i], 4), f->name));
+          refuse_case(c.name, "no bound of accumulation: sums of at most {} may overflow {}",
+                      short_number(all.size[i], 4), f->name);
         });
         all.error[i] = std::numeric_limits<double>::infinity();
       }

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "assay/base/constants.h"
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/machine/function_error.h"
 #include "assay/op/order.h"
@@ -29,9 +27,10 @@ struct Errors {
 };
 
 [[noreturn]] void no_digit(const Norm& norm, const char* what) {
-  throw CaseError(norm.test_case.name, formatted("no tolerance can be derived: the roundings of {} "
-                                                 "leave no digit of {}",
-                                                 norm.test_case.op, what));
+  refuse_case(norm.test_case.name,
+              "no tolerance can be derived: the roundings of {} "
+              "leave no digit of {}",
+              norm.test_case.op, what);
 }
 
 bool is_infinite(double v) { return std::isinf(v); }

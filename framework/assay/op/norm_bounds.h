@@ -7,13 +7,13 @@
 namespace assay {
 
 // Returns the largest error that the roundings of all steps can add up to on any machine, without
-// overflow. Elements that a NaN or infinity reaches do not count. Throws std::invalid_argument if
+// overflow. Elements that a NaN or infinity reaches do not count. Throws Refusal if
 // roundings leave no digit of a row, or if a step may leave its range.
 DerivedTolerance norm_tolerance(const Case& test_case, NormKind kind);
 
 // Returns the same bound for each element, without the conversion to the output's format: float64,
 // of x's shape. A row or element for which no bound can be derived gets none, and the others keep
-// theirs (held_bounds() of op/sum_bound.h). Throws std::invalid_argument if no element has a bound.
+// theirs (held_bounds() of op/sum_bound.h). Throws Refusal if no element has a bound.
 Tensor norm_bounds(const Case& test_case, NormKind kind);
 
 }  // namespace assay

@@ -1,9 +1,7 @@
 #include "assay/op/norm_case.h"
 
-#include <stdexcept>
 #include <string_view>
 
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -17,14 +15,13 @@ Norm norm_of(const Case& c, NormKind kind, const Format& output) {
   const Format& input = operand_format(c, operands, output);
   const AxisExtent e = extent_along(c, integer_of(c, "axis"));
   if (e.outer * e.n * e.inner == 0) {
-    throw CaseError(
-        c.name, formatted("{} of no elements: x is {}", c.op, shape_text(c.input("x").shape())));
+    refuse_case(c.name, "{} of no elements: x is {}", c.op, shape_text(c.input("x").shape()));
   }
   for (const char* name : {"weight", "bias"}) {
     if (!(name == std::string_view("weight") ? has_weight : has_bias)) continue;
     if (c.input(name).shape() != Shape{e.n}) {
-      throw CaseError(c.name, formatted("{} is {}; {} takes [{}], as long as x along axis", name,
-                                        shape_text(c.input(name).shape()), c.op, e.n));
+      refuse_case(c.name, "{} is {}; {} takes [{}], as long as x along axis", name,
+                  shape_text(c.input(name).shape()), c.op, e.n);
     }
   }
   const double eps = kind == NormKind::kSoftmax ? 0 : number_of(c, "eps");

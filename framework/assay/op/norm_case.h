@@ -28,7 +28,7 @@ struct Norm {
   }
 };
 
-// Throws std::invalid_argument that names the case and what does not fit.
+// Throws Refusal that names the case and what does not fit.
 Norm norm_of(const Case& test_case, NormKind kind, const Format& output);
 
 }  // namespace assay

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <stdexcept>
 #include <utility>
 
 #include "assay/base/error.h"
@@ -67,8 +66,8 @@ const Operator& operator_of(const Case& c) {
     return *found;
   }
   const std::vector<std::string> names = names_of(operators());
-  throw CaseError(c.name, formatted("assay does not emulate the operator '{}'{}; it emulates {}",
-                                    c.op, did_you_mean_aside(c.op, names), joined(names)));
+  refuse_case(c.name, "assay does not emulate the operator '{}'{}; it emulates {}", c.op,
+              did_you_mean_aside(c.op, names), joined(names));
 }
 
 // Adds the name of the case to errors of machines and formats, which do not know the case.
@@ -78,8 +77,8 @@ Tensor naming(const Case& c, const Run& run) {
     return run();
   } catch (const CaseError&) {
     throw;
-  } catch (const std::invalid_argument& e) {
-    throw CaseError(c.name, e.what());
+  } catch (const Refusal& e) {
+    refuse_case(c.name, e.what());
   }
 }
 
@@ -183,23 +182,21 @@ Tensor emulate_accumulator(const Case& c, const Machine& machine, int threads) {
   const Format& output = output_format(c);
   return naming(c, [&] {
     if (!op.product) {
-      throw CaseError(c.name,
-                      formatted("{} is no product: it has no accumulator that is cast", c.op));
+      refuse_case(c.name, "{} is no product: it has no accumulator that is cast", c.op);
     }
     if (!output.is_float() || output.precision >= 24) {
-      throw CaseError(c.name,
-                      formatted("{} outputs are not cast: there is no residual", output.name));
+      refuse_case(c.name, "{} outputs are not cast: there is no residual", output.name);
     }
     if (machine.name == kReferenceMachine || !product_model(c, machine, output)) {
-      throw CaseError(c.name, formatted("{} sums exactly: there is no accumulator before the cast",
-                                        machine.name));
+      refuse_case(c.name, "{} sums exactly: there is no accumulator before the cast", machine.name);
     }
     const Format& accumulator = format_named("float32");
     Tensor result = op.run({c, machine, accumulator, threads});
     if (is_registered(op) && &result.format() != &accumulator) {
-      throw CaseError(c.name, formatted("the operator {} does not give its accumulator: asked for "
-                                        "float32 it returns {}",
-                                        c.op, result.format().name));
+      refuse_case(c.name,
+                  "the operator {} does not give its accumulator: asked for "
+                  "float32 it returns {}",
+                  c.op, result.format().name);
     }
     return portable(op, std::move(result), threads);
   });
@@ -243,8 +240,8 @@ DerivedTolerance derived_tolerance(const Case& c, const Machine* machine) {
 }
 
 void no_tolerance(const Case& c) {
-  throw CaseError(c.name, formatted("no tolerance can be derived for {} with {} results", c.op,
-                                    output_format(c).name));
+  refuse_case(c.name, "no tolerance can be derived for {} with {} results", c.op,
+              output_format(c).name);
 }
 
 const Format& first_input_format(const Case& c) {
@@ -268,7 +265,7 @@ const Format& computed_format(const Case& c) {
 const Format& output_format(const Case& c) {
   if (const auto named = c.text("output_dtype")) {
     if (const Format* found = find_format(*named)) return *found;
-    throw CaseError(c.name, "output_dtype " + no_dtype(*named));
+    refuse_case(c.name, "output_dtype " + no_dtype(*named));
   }
   const Operator* row = find_operator(c.op);
   const bool has_rule = row != nullptr && row->output_format != nullptr;
@@ -286,21 +283,17 @@ std::string why_not_output(const Case& c, const Format& format) {
   std::string differs =
       formatted("the output is {}, the case's output dtype is {}", format.name, wanted.name);
   if (is_said && !is_open) return differs;
+  const std::string of =
+      golden && (is_open ? &golden->format() == &wanted : !has_inputs) ? "golden result" : "inputs";
   if (is_open) {
-    return formatted(
-        "{}, which is that of its {}, as nothing says it. Where {} is meant, give --dtype {}",
-        differs, golden && &golden->format() == &wanted ? "golden result" : "inputs", format.name,
-        format.name);
+    return formatted("{}, which is that of its {}. If {} is right, give the output's dtype",
+                     differs, of, format.name);
   }
-  const std::string at = c.output_name().empty() ? "" : "golden/" + c.output_name();
-  const std::string line = formatted(
-      "import h5py; h5py.File(\"{}\", \"r+\")[\"cases/{}{}\"].attrs[\"output_dtype\"] = \"{}\"",
-      c.file, c.name, at.empty() ? "" : "/" + at, format.name);
+  const std::string owner =
+      c.output_name().empty() ? "the case" : formatted("the output '{}'", c.output_name());
   return formatted(
-      "{}, which is that of its {}, as the case does not say it. Where {} is meant, give {} "
-      "the attribute output_dtype = {}{}",
-      differs, has_inputs ? "inputs" : "golden result", format.name, at.empty() ? "the case" : at,
-      format.name, c.file.empty() ? "" : ": python3 -c " + shell_word(line));
+      "{}, which is that of its {}. If {} is right, give {} the attribute output_dtype", differs,
+      of, format.name, owner);
 }
 
 bool is_attention(const Case& c) {

@@ -103,7 +103,7 @@ struct Operator {
 // Existing rows keep their addresses. Call it at the beginning of main: the table has no lock, so
 // no other thread may use assay meanwhile.
 //
-// Throws std::invalid_argument if:
+// Throws Refusal if:
 // - the name is empty, malformed or taken (a name has letters, digits and underscores, a letter
 //   first)
 // - an input or parameter has such a malformed name, occurs twice, or has a default that the
@@ -118,7 +118,7 @@ const std::deque<Operator>& operators();
 const Operator* find_operator(std::string_view name);
 
 // Runs the case's operator on a machine, in the case's output dtype. On machine `exact` it is the
-// reference, rounded to that dtype once. Throws std::invalid_argument, which names the case, for:
+// reference, rounded to that dtype once. Throws Refusal, which names the case, for:
 // - an operator that is not in the table
 // - inputs that do not fit
 // - a parameter that the operator does not know, or a value that it does not take
@@ -139,9 +139,9 @@ Tensor golden_result(const Case& test_case, int threads = 0);
 
 // Returns the tolerance by the operator's rule, on a machine: `machine` if it is not null,
 // otherwise the one that the case's attribute `machine` names, otherwise any machine. Throws
-// std::invalid_argument if the operator has no rule, or if the case's data allow no tolerance.
+// Refusal if the operator has no rule, or if the case's data allow no tolerance.
 DerivedTolerance derived_tolerance(const Case& test_case, const Machine* machine = nullptr);
-// Throws std::invalid_argument, which says that no tolerance can be derived for the case.
+// Throws Refusal, which says that no tolerance can be derived for the case.
 [[noreturn]] void no_tolerance(const Case& test_case);
 
 // Returns the dtype of the operator's result: the attribute `output_dtype`, or the rule of the

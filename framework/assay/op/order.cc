@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -126,8 +124,8 @@ void read_stage(const Case& c, bool second, SumStage& stage) {
   }
   if (stage.warp > 0 && stage.lanes % stage.warp != 0) {
     const char* prefix = second ? "second_" : "";
-    throw CaseError(c.name, formatted("{}warp is {}, which does not divide {}lanes, {}", prefix,
-                                      stage.warp, prefix, stage.lanes));
+    refuse_case(c.name, "{}warp is {}, which does not divide {}lanes, {}", prefix, stage.warp,
+                prefix, stage.lanes);
   }
 }
 
@@ -154,14 +152,14 @@ std::optional<SumPlan> asked_plan(const Case& c, const std::string& order,
   if (lanes || halves) {
     plan.first.family = lanes ? SumFamily::kLanes : SumFamily::kHalves;
     if (c.attributes.count("lanes") == 0) {
-      throw CaseError(c.name, formatted("the order {} needs lanes, at least 1", order));
+      refuse_case(c.name, "the order {} needs lanes, at least 1", order);
     }
     if (halves && !size) {
-      throw CaseError(c.name, "the order halves needs block_size, at least 1");
+      refuse_case(c.name, "the order halves needs block_size, at least 1");
     }
     read_stage(c, false, plan.first);
   } else if (const std::string name = given_field(c, false); !name.empty()) {
-    throw CaseError(c.name, formatted("{} goes with the orders lanes and halves alone", name));
+    refuse_case(c.name, "{} goes with the orders lanes and halves alone", name);
   }
   if (halves)
     plan.first.leaf = *size;
@@ -174,10 +172,10 @@ std::optional<SumPlan> asked_plan(const Case& c, const std::string& order,
                             : in_another     ? "second_dtype"
                                              : "";
   if (!given.empty() && plan.block == 0) {
-    throw CaseError(c.name,
-                    formatted("{} goes with block_size in the orders block and lanes, whose "
-                              "sums it adds",
-                              given));
+    refuse_case(c.name,
+                "{} goes with block_size in the orders block and lanes, whose "
+                "sums it adds",
+                given);
   }
   plan.second.family =
       std::find_if(std::begin(kSeconds), std::end(kSeconds), [&](const SecondName& row) {
@@ -185,11 +183,11 @@ std::optional<SumPlan> asked_plan(const Case& c, const std::string& order,
       })->family;
   const bool second_lanes = plan.second.family == SumFamily::kLanes;
   if (!field.empty() && !second_lanes) {
-    throw CaseError(c.name, formatted("{} goes with the second_order lanes alone", field));
+    refuse_case(c.name, "{} goes with the second_order lanes alone", field);
   }
   if (second_lanes) {
     if (c.attributes.count("second_lanes") == 0) {
-      throw CaseError(c.name, "the second_order lanes needs second_lanes, at least 1");
+      refuse_case(c.name, "the second_order lanes needs second_lanes, at least 1");
     }
     read_stage(c, true, plan.second);
   }
@@ -335,9 +333,9 @@ SumOrder asked_order(const Case& c) {
   const OrderName& row = *std::find_if(std::begin(kOrders), std::end(kOrders),
                                        [&](const OrderName& r) { return r.name == word; });
   if (row.order == ReduceOrder::kBlock ? !size : size.has_value()) {
-    throw CaseError(c.name, row.order == ReduceOrder::kBlock
-                                ? "the order block needs block_size, at least 1"
-                                : "block_size goes with the order block alone");
+    refuse_case(c.name, row.order == ReduceOrder::kBlock
+                            ? "the order block needs block_size, at least 1"
+                            : "block_size goes with the order block alone");
   }
   return {row.order, row.name, size.value_or(1)};
 }
@@ -352,9 +350,8 @@ VectorArithmetic SumOrder::last(const VectorArithmetic& unit) const {
 const Format& last_format(const Case& c, const SumOrder& order, const Format& unit) {
   const Format& last = *order.last({&unit}).format;
   if (last.precision < unit.precision || last.exponent_bits < unit.exponent_bits) {
-    throw CaseError(c.name,
-                    formatted("second_dtype is {}, which does not hold the {} sums of blocks",
-                              last.name, unit.name));
+    refuse_case(c.name, "second_dtype is {}, which does not hold the {} sums of blocks", last.name,
+                unit.name);
   }
   return last;
 }
@@ -366,8 +363,7 @@ SumOrder sum_order(const Call& call, const Format& input) {
   const VectorModel& model = vector_model(call.machine);
   order.chunk = vector_format(model, compute_format(c, input)).repeat.value;
   if (order.chunk == 0) {
-    throw CaseError(c.name,
-                    formatted("{} has no repeats, so no order {}", call.machine.name, order.name));
+    refuse_case(c.name, "{} has no repeats, so no order {}", call.machine.name, order.name);
   }
   return order;
 }

@@ -40,10 +40,10 @@ struct SumOrder {
 
 // Returns the order that the case selects, before any machine. `order` is pairwise (default),
 // sequential, block (with `block_size`), ascend910b_first_n or ascend910b_high_dim. Reductions also
-// have lanes and halves. Throws std::invalid_argument, which names the case, if a parameter of the
+// have lanes and halves. Throws Refusal, which names the case, if a parameter of the
 // order is missing or does not apply to it.
 SumOrder asked_order(const Case& test_case);
-// Returns the format of the steps after a sum in this order. Throws std::invalid_argument, which
+// Returns the format of the steps after a sum in this order. Throws Refusal, which
 // names the case, if second_dtype cannot hold the sums of blocks in `unit`.
 const Format& last_format(const Case& test_case, const SumOrder& order, const Format& unit);
 // Returns the order on a machine: the chunk of the ascend910b orders is the repeat of its unit.

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/op/attributes.h"
@@ -148,8 +147,7 @@ std::optional<Attribute> default_value(const Parameter& p) {
     value = std::strtod(begin, &end);
   }
   if (end != nullptr && *end != '\0') {
-    throw std::invalid_argument(
-        formatted("the default '{}' of {} is no {}", p.default_value, p.name, kind_word(p.kind)));
+    refuse("the default '{}' of {} is no {}", p.default_value, p.name, kind_word(p.kind));
   }
   return value;
 }
@@ -185,7 +183,7 @@ std::string parameter_problem(const Operator& op,
 
 void check_parameters(const Case& c, const Operator& op) {
   const std::string problem = parameter_problem(op, c.attributes);
-  if (!problem.empty()) throw CaseError(c.name, problem);
+  if (!problem.empty()) refuse_case(c.name, problem);
 }
 
 bool flag_of(const Case& c, std::string_view name) {

@@ -56,7 +56,7 @@ std::string values_text(const Parameter& parameter);
 const Parameter* find_parameter(const Operator& op, std::string_view name);
 
 // Returns the default value, with the type that a case would use. Empty if there is no fixed
-// default. Throws std::invalid_argument if the row's text is not of the parameter's kind.
+// default. Throws Refusal if the row's text is not of the parameter's kind.
 std::optional<Attribute> default_value(const Parameter& parameter);
 
 // True if an attribute of this name describes a case without changing what its operator computes,
@@ -69,12 +69,12 @@ bool is_case_attribute(std::string_view name);
 // missing parameter that is needed. Empty if the operator accepts them.
 std::string parameter_problem(const Operator& op,
                               const std::map<std::string, Attribute>& attributes);
-// Throws std::invalid_argument, with the case's name and the text of parameter_problem(), if there
+// Throws Refusal, with the case's name and the text of parameter_problem(), if there
 // is a problem.
 void check_parameters(const Case& test_case, const Operator& op);
 
 // Returns the parameter's value in a case, or the operator's default if the case has none. Throws
-// std::invalid_argument, which names the case, if the value is of another kind. Throws
+// Refusal, which names the case, if the value is of another kind. Throws
 // std::logic_error if the operator has no such parameter, or no fixed default for it.
 bool flag_of(const Case& test_case, std::string_view parameter);
 std::int64_t integer_of(const Case& test_case, std::string_view parameter);

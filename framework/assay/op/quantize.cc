@@ -4,12 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "assay/base/constants.h"
-#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -36,15 +34,15 @@ const Format& codes_format(const Case& c, bool give_scales) {
   const std::string attribute = give_scales ? "quantized_dtype" : "output_dtype";
   const auto word = c.text(attribute);
   if (!word) {
-    throw CaseError(c.name, formatted("quantize needs the attribute {}, the format of the values{}",
-                                      attribute, give_scales ? " that the scales are for" : ""));
+    refuse_case(c.name, "quantize needs the attribute {}, the format of the values{}", attribute,
+                give_scales ? " that the scales are for" : "");
   }
   const Format& f = format_named(*word);
   if (!is_code_format(f)) {
-    throw CaseError(
-        c.name, formatted("{} is {}; values are quantized to int8 or a float format of at most 16 "
-                          "bits",
-                          attribute, f.name));
+    refuse_case(c.name,
+                "{} is {}; values are quantized to int8 or a float format of at most 16 "
+                "bits",
+                attribute, f.name);
   }
   return f;
 }
@@ -52,8 +50,7 @@ const Format& codes_format(const Case& c, bool give_scales) {
 Quantization quantization_of(const Case& c) {
   const Format& x = c.input("x").format();
   if (!x.is_float() || !holds_format(format_named("float32"), x)) {
-    throw CaseError(c.name,
-                    formatted("quantize takes float32 or a narrower float x, not {}", x.name));
+    refuse_case(c.name, "quantize takes float32 or a narrower float x, not {}", x.name);
   }
   const bool give_scales = word_of(c, "result") == "scales";
   const Format& codes = codes_format(c, give_scales);
@@ -62,13 +59,14 @@ Quantization quantization_of(const Case& c) {
     const Format& output = output_format(c);
     const bool exponents = output.specials == Specials::kScale;
     if (!output.is_float() || (exponents && !power_of_two)) {
-      throw CaseError(c.name, formatted("output_dtype is {}; scales are float, and {} is "
-                                        "for scales = power_of_two",
-                                        output.name, "float8_e8m0fnu"));
+      refuse_case(c.name,
+                  "output_dtype is {}; scales are float, and {} is "
+                  "for scales = power_of_two",
+                  output.name, "float8_e8m0fnu");
     }
   } else if (c.text("quantized_dtype")) {
-    throw CaseError(c.name,
-                    "quantized_dtype goes with result = scales alone; output_dtype is the values'");
+    refuse_case(c.name,
+                "quantized_dtype goes with result = scales alone; output_dtype is the values'");
   }
   return {codes,        max_finite(codes),
           power_of_two, word_of(c, "method") == "multiply",
@@ -150,7 +148,7 @@ double reference_scale(const Quantization& q, double amax) {
 // Throws CaseError if the codes have no NaN. Called for a case whose x holds NaN or infinity.
 void require_nan(const Case& c, const Format& codes) {
   if (codes.is_float() && codes.specials != Specials::kFinite) return;
-  throw CaseError(c.name, formatted("x holds NaN or infinity, which {} cannot say", codes.name));
+  refuse_case(c.name, "x holds NaN or infinity, which {} cannot say", codes.name);
 }
 
 // Returns the case's x, read as float32 or float64, with each block changed by change(values,
@@ -213,9 +211,10 @@ const Format* quotient_format(const Case& c, const Quantization& q, const Machin
   if (const auto word = c.text("quotient_dtype")) {
     const Format& f = format_named(*word);
     if (!f.is_float() || !holds_format(format_named("float32"), f)) {
-      throw CaseError(c.name, formatted("quotient_dtype is {}; a quotient is rounded to float32 or "
-                                        "a narrower float format before it becomes a code",
-                                        f.name));
+      refuse_case(c.name,
+                  "quotient_dtype is {}; a quotient is rounded to float32 or "
+                  "a narrower float format before it becomes a code",
+                  f.name);
     }
     return f.name == "float32" ? nullptr : &f;
   }
@@ -229,10 +228,10 @@ const Format* quotient_format(const Case& c, const Quantization& q, const Machin
 void require_normal_scale(const Case& c, const Quantization& q, double amax) {
   const double scale = std::max(amax, kSmallestAmax) / q.largest;
   if (!std::isfinite(scale) || (scale >= 0x1p-126 && scale <= 0x1p126)) return;
-  throw CaseError(
-      c.name, formatted("no tolerance can be derived: a scale, amax / {}, is {}, outside float32's "
-                        "normal numbers",
-                        number_text(q.largest), short_number(scale, 3)));
+  refuse_case(c.name,
+              "no tolerance can be derived: a scale, amax / {}, is {}, outside float32's "
+              "normal numbers",
+              number_text(q.largest), short_number(scale, 3));
 }
 
 // Returns the largest relative error of a correct quotient before it is rounded to a code. In
@@ -331,8 +330,7 @@ bool gives_codes(const Case& c) { return !quantization_of(c).give_scales; }
 Tensor quantize_bounds(const Case& c, const Machine& machine, int threads) {
   const Quantization q = quantization_of(c);
   if (q.give_scales) {
-    throw CaseError(c.name,
-                    "quantize has bounds of elements only for codes; scales have a tolerance");
+    refuse_case(c.name, "quantize has bounds of elements only for codes; scales have a tolerance");
   }
   return Tensor::from_values(format_named("float64"), c.input("x").shape(),
                              q.codes.is_float() ? float_code_bounds(c, &machine, threads)
@@ -431,11 +429,10 @@ template <typename T>
 Tensor dequantized(const Case& c, const Format& output, int threads) {
   const Tensor& x = c.input("x");
   if (!holds_format(format_named("float32"), x.format()) || !output.is_float()) {
-    throw CaseError(
-        c.name,
-        formatted("dequantize takes codes that float32 holds and gives a float result; x is "
-                  "{}, output_dtype {}",
-                  x.format().name, output.name));
+    refuse_case(c.name,
+                "dequantize takes codes that float32 holds and gives a float result; x is "
+                "{}, output_dtype {}",
+                x.format().name, output.name);
   }
   const ScaleGrid grid = scale_grid(c, "scaling", word_of(c, "scaling"), x.shape());
   const std::vector<double> scales = scale_values(c, "scale", grid);

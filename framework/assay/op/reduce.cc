@@ -4,13 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "assay/base/double_double.h"
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/machine/exact_matmul.h"
 #include "assay/machine/exact_sum.h"
@@ -73,8 +71,7 @@ Reduction reduction_of(const Case& c, const Format& output, int threads, Reduce 
                        Overflow overflow) {
   Reduction r{c, output, threads, what, reduced_extent(c), overflow};
   if (r.e.n == 0 && what != Reduce::kSum) {
-    throw CaseError(
-        c.name, formatted("{} of no elements: x is {}", c.op, shape_text(c.input("x").shape())));
+    refuse_case(c.name, "{} of no elements: x is {}", c.op, shape_text(c.input("x").shape()));
   }
   return r;
 }
@@ -307,7 +304,7 @@ std::vector<double> absolute_sums(const Case& c, const AxisExtent& e, const Form
       const LargestSums largest = largest_sums(order, sizes);
       const bool holds = unbounded.holds([&] {
         if (!std::isfinite(largest.total)) {
-          throw CaseError(c.name, "no tolerance can be derived: a sum may overflow float64");
+          refuse_case(c.name, "no tolerance can be derived: a sum may overflow float64");
         }
         if (ends_there && !(positive && negative)) return;
         require_range(c, unit, "a sum", largest.unit * (1 + roundings));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <mutex>
 #include <set>
-#include <stdexcept>
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
@@ -20,14 +19,14 @@ bool is_plain(std::string_view name) {
 }
 
 void check_name(std::string_view name) {
-  if (name.empty()) throw std::invalid_argument("an operator to register needs a name");
+  if (name.empty()) refuse("an operator to register needs a name");
   // The names of cases made from the operator begin with its name. A few words are not allowed
   // there.
   if (!is_plain(name) || !is_case_name(name)) {
-    throw std::invalid_argument(formatted(
+    refuse(
         "the operator name '{}' cannot be used: a name has letters, digits and underscores, "
         "a letter first, and is none of inputs, outputs and golden",
-        name));
+        name);
   }
 }
 
@@ -69,7 +68,7 @@ void check_parameter(const Operator& row, const Parameter& p) {
     if (const auto value = default_value(p)) {
       problem = parameter_problem(alone, {{p.name, *value}});
     }
-  } catch (const std::invalid_argument& e) {
+  } catch (const Refusal& e) {
     problem = e.what();
   }
   if (!problem.empty()) refuse_row(row, problem);
@@ -92,8 +91,7 @@ std::string kind_of(const Case& c, const Operator& op) {
 }  // namespace
 
 void refuse_row(const Operator& row, std::string_view why) {
-  throw std::invalid_argument(
-      formatted("the operator '{}' cannot be registered: {}", row.name, why));
+  refuse("the operator '{}' cannot be registered: {}", row.name, why);
 }
 
 void check_row(const Operator& row) {
@@ -132,10 +130,9 @@ Tensor reference_result(const Operator& op, const ReferenceCall& call) {
   Tensor golden = op.reference(call);
   if (golden.empty() || &golden.format() != &call.output) {
     const Case& c = call.test_case;
-    throw CaseError(
-        c.name, formatted("the reference of '{}' gave {}; the golden result of a {} result is {}",
-                          op.name, golden.empty() ? "nothing" : golden.format().name,
-                          output_format(c).name, call.output.name));
+    refuse_case(c.name, "the reference of '{}' gave {}; the golden result of a {} result is {}",
+                op.name, golden.empty() ? "nothing" : golden.format().name, output_format(c).name,
+                call.output.name);
   }
   return golden;
 }
@@ -143,9 +140,8 @@ Tensor reference_result(const Operator& op, const ReferenceCall& call) {
 void check_result(const Case& c, const Operator& op, const Tensor& result, int threads) {
   const Format& output = output_format(c);
   if (result.empty() || &result.format() != &output) {
-    throw CaseError(c.name,
-                    formatted("the operator '{}' gave {}; the case's output dtype is {}", op.name,
-                              result.empty() ? "nothing" : result.format().name, output.name));
+    refuse_case(c.name, "the operator '{}' gave {}; the case's output dtype is {}", op.name,
+                result.empty() ? "nothing" : result.format().name, output.name);
   }
   static std::mutex mutex;
   static std::set<std::string> checked;
@@ -158,9 +154,8 @@ void check_result(const Case& c, const Operator& op, const Tensor& result, int t
                            ? c.output().golden->shape()
                            : reference_result(op, {c, golden_format(c), threads}).shape();
   if (result.shape() != golden) {
-    throw CaseError(
-        c.name, formatted("the operator '{}' gave a result of shape {}; its golden result has {}",
-                          op.name, shape_text(result.shape()), shape_text(golden)));
+    refuse_case(c.name, "the operator '{}' gave a result of shape {}; its golden result has {}",
+                op.name, shape_text(result.shape()), shape_text(golden));
   }
   if (c.output().golden) return;
   const std::lock_guard lock(mutex);

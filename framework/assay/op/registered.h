@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// Throws std::invalid_argument if register_operator() cannot accept the row.
+// Throws Refusal if register_operator() cannot accept the row.
 void check_row(const Operator& row);
 [[noreturn]] void refuse_row(const Operator& row, std::string_view why);
 
@@ -15,11 +15,11 @@ void check_row(const Operator& row);
 // integer.
 const Format& golden_format(const Case& test_case);
 
-// Returns the result of the reference. Throws std::invalid_argument, which names the case and the
+// Returns the result of the reference. Throws Refusal, which names the case and the
 // operator, if the reference returns no result, or one of another dtype than the call's.
 Tensor reference_result(const Operator& op, const ReferenceCall& call);
 
-// Throws std::invalid_argument, which names the case and the operator, if the result has another
+// Throws Refusal, which names the case and the operator, if the result has another
 // dtype than the case's output, or another shape than its golden result. That is the golden result
 // of the case, or of the reference if the case has none. The reference may take as long as the
 // operator, so it runs once for inputs of the same dtypes and shapes with the same parameters. Any

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 
 #include "assay/base/random.h"
@@ -24,10 +23,10 @@ SampleReach reach_of(const Recipe& recipe, const Case& c, std::int64_t extent, c
   const double most = std::ldexp(1.0, std::min(recipe.dtype->precision, 31));
   const double reach = scale > 0 ? std::floor(static_cast<double>(extent) / scale) : 0;
   if (!(reach >= 1)) {
-    throw std::invalid_argument(
-        formatted("deform_roi_pool: at spatial_scale {} an image of {} pixels holds no region of "
-                  "whole numbers; give rois a distribution",
-                  number_text(scale), extent));
+    refuse(
+        "deform_roi_pool: at spatial_scale {} an image of {} pixels holds no region of "
+        "whole numbers; give rois a distribution",
+        number_text(scale), extent);
   }
   const double end = std::min(reach, most);
   const double two = std::ceil(2 * static_cast<double>(integer_of(c, bins)) / scale);

@@ -5,11 +5,9 @@
 #include <cstring>
 #include <numeric>
 #include <set>
-#include <stdexcept>
 #include <utility>
 
 #include "assay/base/call_text.h"
-#include "assay/base/error.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/cases/attention_shape.h"
@@ -150,9 +148,7 @@ std::string RowSample::text() const { return formatted("rows={},seed={}", rows, 
 RowSample parse_row_sample(std::string_view text) {
   RowSample sample;
   std::set<std::string> keys;
-  const auto refuse = [&](const std::string& what) {
-    throw std::invalid_argument(formatted("sample '{}': {}", text, what));
-  };
+  const auto refuse = [&](const std::string& what) { refuse("sample '{}': {}", text, what); };
   for (const std::string& part : every_part(text, ',')) {
     const std::size_t sign = part.find('=');
     const std::string key = part.substr(0, sign);
@@ -205,9 +201,9 @@ std::string why_no_rows(const Case& c) {
 
 SampledRows sample_rows(const Case& c, const RowSample& sample) {
   if (const std::string why_not = why_no_rows(c); !why_not.empty()) {
-    throw CaseError(c.name, why_not);
+    refuse_case(c.name, why_not);
   }
-  if (sample.rows < 1) throw std::invalid_argument("a sample has at least one row");
+  if (sample.rows < 1) refuse("a sample has at least one row");
   SampledRows sampled;
   sampled.test_case = c.without_tensors();
   is_product(c) ? sample_product(c, sample, sampled) : sample_attention(c, sample, sampled);

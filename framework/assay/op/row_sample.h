@@ -18,7 +18,7 @@ struct RowSample {
 
   std::string text() const;  // what parse_row_sample() reads
 };
-// Each of the two may be left out. Throws std::invalid_argument, which says what is wrong.
+// Each of the two may be left out. Throws Refusal, which says what is wrong.
 RowSample parse_row_sample(std::string_view text);
 
 // Returns the share p of wrong rows for which a sample of n rows holds a wrong row with a
@@ -51,7 +51,7 @@ std::string why_no_rows(const Case& test_case);
 // more than `sample` requests, and is all rows if there are no more than that. The same seed and
 // case name give the same rows. Each row is equally likely.
 //
-// Throws std::invalid_argument if rows cannot be drawn, or if the inputs do not fit.
+// Throws Refusal if rows cannot be drawn, or if the inputs do not fit.
 SampledRows sample_rows(const Case& test_case, const RowSample& sample);
 
 }  // namespace assay

@@ -1,6 +1,5 @@
 #include "assay/op/scaled_inputs.h"
 
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -36,10 +35,10 @@ void add_quantized(const Recipe& recipe, Case& c, const Operand& operand,
     return;
   }
   if (!is_code_format(codes)) {
-    throw std::invalid_argument(formatted(
+    refuse(
         "{}: numbers are quantized to int8 or a float of at most 16 bits, not {}; give {} a "
         "distribution, and {} is drawn as it is",
-        c.op, codes.name, operand.scale, operand.name));
+        c.op, codes.name, operand.scale, operand.name);
   }
   Case numbers;
   numbers.name = c.name;

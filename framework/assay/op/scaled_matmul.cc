@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,20 +81,19 @@ ScaledProduct product_of(const Case& c) {
   const Format &a = c.input("a").format(), &b = c.input("b").format();
   const bool integers = a.name == "int8" && b.name == "int8";
   if (!integers && !(a.is_float() && b.is_float())) {
-    throw CaseError(
-        c.name, formatted("a is {} and b is {}; scaled_matmul takes two float operands, or two of "
-                          "int8",
-                          a.name, b.name));
+    refuse_case(c.name,
+                "a is {} and b is {}; scaled_matmul takes two float operands, or two of "
+                "int8",
+                a.name, b.name);
   }
   if (!output_format(c).is_float()) {
-    throw CaseError(c.name, formatted("scaled_matmul gives a float result, output_dtype is {}",
-                                      output_format(c).name));
+    refuse_case(c.name, "scaled_matmul gives a float result, output_dtype is {}",
+                output_format(c).name);
   }
   for (const Format* f : {&a, &b}) {
     if (!holds_format(format_named("float32"), *f)) {
-      throw CaseError(
-          c.name,
-          formatted("scaled_matmul takes operands whose values float32 holds, not {}", f->name));
+      refuse_case(c.name, "scaled_matmul takes operands whose values float32 holds, not {}",
+                  f->name);
     }
   }
   const std::string word = word_of(c, "scale_order");
@@ -104,9 +102,8 @@ ScaledProduct product_of(const Case& c) {
       std::begin(kScaleOrderWords));
   ScaledProduct p{matmul_shape(c), scales_of(c, "a"), scales_of(c, "b"), integers, order, {}};
   if (p.integers && p.shape.k > (std::int64_t{1} << 31) / (std::int64_t{128} * 128) - 1) {
-    throw CaseError(
-        c.name,
-        formatted("K is {}; sums of more than 131071 products of int8 may leave int32", p.shape.k));
+    refuse_case(c.name, "K is {}; sums of more than 131071 products of int8 may leave int32",
+                p.shape.k);
   }
   return p;
 }
@@ -120,15 +117,14 @@ DotModel unit_model(const Case& c, const Machine& machine) {
       DotModel model = dot_model(machine, a);
       if (&a != &b) model.other_input = dot_model(machine, b).input;
       return model;
-    } catch (const std::invalid_argument& error) {
-      throw CaseError(c.name, formatted("{}; compute_dtype converts operands first", error.what()));
+    } catch (const Refusal& error) {
+      refuse_case(c.name, "{}; compute_dtype converts operands first", error.what());
     }
   }
   const Format& compute = format_named(*word);
   for (const Format* f : {&a, &b}) {
     if (!compute.is_float() || !holds_format(compute, *f)) {
-      throw CaseError(c.name, formatted("compute_dtype {} does not hold all values of {}",
-                                        compute.name, f->name));
+      refuse_case(c.name, "compute_dtype {} does not hold all values of {}", compute.name, f->name);
     }
   }
   return dot_model(machine, compute);
@@ -379,10 +375,9 @@ DerivedTolerance scaled_matmul_tolerance(const Case& c) {
   const double rtol = unit_roundoff(output);
   if (largest_size(c.input("a")) * largest_size(c.input("b")) * static_cast<double>(p.shape.k) >=
       0x1p127) {
-    throw CaseError(
-        c.name,
-        "no tolerance can be derived: sums of codes, which come before their scales, may "
-        "overflow float32");
+    refuse_case(c.name,
+                "no tolerance can be derived: sums of codes, which come before their scales, may "
+                "overflow float32");
   }
   if (const Machine* machine = machine_of(c)) {
     return accumulation_tolerance(c, *machine,

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
@@ -68,10 +66,10 @@ ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::str
   }
   const auto block = block_of(scaling);
   if (!block || rank < 2) {
-    throw CaseError(
-        c.name, formatted("{} is '{}' of a tensor {}; it may be tensor, row, or blocks of a matrix "
-                          "such as 1x128 and 128x128",
-                          attribute, scaling, shape_text(x)));
+    refuse_case(c.name,
+                "{} is '{}' of a tensor {}; it may be tensor, row, or blocks of a matrix "
+                "such as 1x128 and 128x128",
+                attribute, scaling, shape_text(x));
   }
   grid.block_rows = across ? block->second : block->first;
   grid.block_columns = across ? block->first : block->second;
@@ -83,21 +81,21 @@ ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::str
 std::vector<double> scale_values(const Case& c, const std::string& name, const ScaleGrid& grid) {
   const Tensor& scales = c.input(name);
   if (scales.shape() != grid.shape) {
-    throw CaseError(c.name, formatted("{} is {}; its tensor has scales of the shape {}", name,
-                                      shape_text(scales.shape()), shape_text(grid.shape)));
+    refuse_case(c.name, "{} is {}; its tensor has scales of the shape {}", name,
+                shape_text(scales.shape()), shape_text(grid.shape));
   }
   if (!scales.format().is_float() || !holds_format(format_named("float32"), scales.format())) {
-    throw CaseError(c.name, formatted("{} is {}; scales are float32, or of a format "
-                                      "whose values float32 holds",
-                                      name, scales.format().name));
+    refuse_case(c.name,
+                "{} is {}; scales are float32, or of a format "
+                "whose values float32 holds",
+                name, scales.format().name);
   }
   std::vector<double> values = scales.view().values();
   if (word_of(c, "scales") == kFreeScales) return values;
   for (const double v : values) {
     int exponent = 0;
     if (std::isfinite(v) && std::frexp(v, &exponent) != 0.5) {
-      throw CaseError(c.name,
-                      formatted("{} holds {}, and scales is 'power_of_two'", name, number_text(v)));
+      refuse_case(c.name, "{} holds {}, and scales is 'power_of_two'", name, number_text(v));
     }
   }
   return values;

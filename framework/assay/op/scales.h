@@ -47,11 +47,11 @@ struct ScaleGrid {
 //
 // If `across` is set, rows lie along the last dimension but one, as in a transposed matrix. "row"
 // then drops that dimension, and blocks are named by the transpose's rows first. Throws
-// std::invalid_argument, which names the case and the attribute's word, if `scaling` does not fit.
+// Refusal, which names the case and the attribute's word, if `scaling` does not fit.
 ScaleGrid scale_grid(const Case& test_case, const std::string& attribute,
                      const std::string& scaling, const Shape& x, bool across = false);
 
-// Returns the scales of the input `name` as float64, row-major. Throws std::invalid_argument if
+// Returns the scales of the input `name` as float64, row-major. Throws Refusal if
 // their shape is not the grid's, or if their dtype is not a float that float32 can hold. Also
 // throws if the case has `scales` = power_of_two and a scale is not a power of two.
 std::vector<double> scale_values(const Case& test_case, const std::string& name,

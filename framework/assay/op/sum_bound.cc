@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 #include <vector>
 
 #include "assay/base/error.h"
@@ -116,9 +115,7 @@ std::vector<std::string> any_machine_notes(const Case& c) {
                 row.kept_bits.value, operand->name)
           : formatted("{} sums in any order", half ? start->name : row.accumulator.value);
   return {
-      formatted("no machine is named: bounded as {}; name one with --machine M or the attribute "
-                "machine for a tighter bound",
-                sums)};
+      formatted("no machine is named: bounded as {}; a named machine has a tighter bound", sums)};
 }
 
 double no_bound(const Format& output) {
@@ -181,7 +178,7 @@ SumBounds sum_bounds(const Case& c, const Machine& machine, const DotModel& mode
     one.chunk = row.chunk;
     one.kept_bits = row.kept_bits;
     const std::string why = why_no_sum_bounds(one, k, !start.empty());
-    if (!why.empty()) throw CaseError(c.name, formatted("no bound of accumulation: {}", why));
+    if (!why.empty()) refuse_case(c.name, "no bound of accumulation: {}", why);
     SumBounds bounds = sum_bounds(one, m, n, k, a, b, start, threads);
     const Format accumulator = accumulator_format(one);
     const double most = max_finite(accumulator);
@@ -196,9 +193,8 @@ SumBounds sum_bounds(const Case& c, const Machine& machine, const DotModel& mode
                            has_one_sign(a, b, element / n, element % n, n, k, first);
         if (!clear) {
           (void)unbounded.holds([&] {
-            throw CaseError(
-                c.name, formatted("no bound of accumulation: sums of at most {} may overflow {}",
-                                  short_number(bounds.size[i], 4), model.accumulator.value));
+            refuse_case(c.name, "no bound of accumulation: sums of at most {} may overflow {}",
+                        short_number(bounds.size[i], 4), model.accumulator.value);
           });
           bounds.error[i] = std::numeric_limits<double>::infinity();
         }
@@ -223,9 +219,9 @@ std::vector<double> columns_of(std::span<const double> a, std::int64_t m, std::i
 double reached_size(const Case& c, const char* name, double size) {
   if (std::isfinite(size)) return size;
   if (c.input(name).format().is_float64()) {
-    throw CaseError(c.name,
-                    "no tolerance can be derived: its inputs hold NaN or infinity, or a sum "
-                    "overflows float64");
+    refuse_case(c.name,
+                "no tolerance can be derived: its inputs hold NaN or infinity, or a sum "
+                "overflows float64");
   }
   return 0;
 }
@@ -245,22 +241,18 @@ Tensor accumulation_bounds(const Case& c, const Machine& machine, int threads) {
   }
   const std::string last = known.back();
   known.pop_back();
-  throw CaseError(
-      c.name,
-      formatted(
-          "the bound of accumulation is known for {} and {}, not {}{}", joined(known), last,
-          c.op.empty() ? "a case without an operator" : c.op,
-          op == nullptr || op->no_element_bounds.empty() ? "" : ": " + op->no_element_bounds));
+  refuse_case(c.name, "the bound of accumulation is known for {} and {}, not {}{}", joined(known),
+              last, c.op.empty() ? "a case without an operator" : c.op,
+              op == nullptr || op->no_element_bounds.empty() ? "" : ": " + op->no_element_bounds);
 }
 
 void require_matrix_unit(const Case& c, const Machine& machine) {
   if (machine.has_matrix_unit()) return;
-  throw CaseError(
+  refuse_case(
       c.name,
-      formatted(
-          "machine {} is the reference and has no matrix unit whose sums could be bounded; name "
-          "another, as in accumulation(hopper)",
-          machine.name));
+      "machine {} is the reference and has no matrix unit whose sums could be bounded; name "
+      "another, as in accumulation(hopper)",
+      machine.name);
 }
 
 const Machine* named_machine(const Case& c) {
@@ -268,8 +260,8 @@ const Machine* named_machine(const Case& c) {
   if (!word) return nullptr;
   try {
     return &machine_named(*word);
-  } catch (const std::invalid_argument& e) {
-    throw CaseError(c.name, e.what());
+  } catch (const Refusal& e) {
+    refuse_case(c.name, e.what());
   }
 }
 
@@ -284,8 +276,7 @@ DerivedTolerance accumulation_tolerance(const Case& c, const Machine& machine,
   const double rtol = unit_roundoff(output);
   const double most = bounds.empty() ? 0 : *std::max_element(bounds.begin(), bounds.end());
   if (most >= no_bound(output)) {
-    throw CaseError(
-        c.name, formatted("no tolerance can be derived: a sum may overflow on {}", machine.name));
+    refuse_case(c.name, "no tolerance can be derived: a sum may overflow on {}", machine.name);
   }
   return {rtol, (1 + rtol) * most + min_subnormal(output) / 2,
           formatted("rtol: half a {} ulp; atol: the largest bound of accumulation on {}",

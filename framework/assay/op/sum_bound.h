@@ -29,7 +29,7 @@ namespace assay {
 // NaN and infinity in an operand, and sums that may overflow, remove the bound only of the elements
 // that they reach (held_bounds()).
 //
-// Throws std::invalid_argument for operators without bounds of elements, if the machine has no
+// Throws Refusal for operators without bounds of elements, if the machine has no
 // matrix unit and the operator needs one, and if no element at all has a bound.
 Tensor accumulation_bounds(const Case& test_case, const Machine& machine, int threads = 0);
 
@@ -90,7 +90,7 @@ std::vector<std::string> any_machine_notes(const Case& test_case);
 // A sum that may overflow the accumulator has an infinite error, and `unbounded` keeps the reason.
 // If the terms of such a sum have one sign, it keeps its error: its result is then the largest
 // number or an infinity of that sign, which the judge treats as equal. Throws
-// std::invalid_argument, in terms of the case, if the roundings leave no digit.
+// Refusal, in terms of the case, if the roundings leave no digit.
 SumBounds sum_bounds(const Case& test_case, const Machine& machine, const DotModel& model,
                      std::int64_t m, std::int64_t n, std::int64_t k, std::span<const double> a,
                      std::span<const double> b, const std::vector<double>& start,
@@ -102,11 +102,11 @@ std::vector<double> columns_of(std::span<const double> a, std::int64_t m, std::i
 
 // Returns a size for the maximum that a derived tolerance takes. Returns 0 if the size is NaN or
 // infinite: a NaN or infinity of an operand then reaches the element, and the judge settles that
-// before any arithmetic. Throws std::invalid_argument if the operand `name` is float64, whose own
+// before any arithmetic. Throws Refusal if the operand `name` is float64, whose own
 // sums may overflow.
 double reached_size(const Case& test_case, const char* name, double size);
 
-// Throws std::invalid_argument, which names the case, if the machine has no matrix unit whose sums
+// Throws Refusal, which names the case, if the machine has no matrix unit whose sums
 // could be bounded.
 void require_matrix_unit(const Case& test_case, const Machine& machine);
 // Returns the machine that the case's attribute `machine` names, or nullptr if the case does not
@@ -115,7 +115,7 @@ const Machine* named_machine(const Case& test_case);
 // Returns the same machine if it has a matrix unit, and nullptr otherwise.
 const Machine* machine_of(const Case& test_case);
 // Returns a tolerance with half an ulp of the output, and with the largest bound of some elements
-// on that machine. Throws std::invalid_argument if an element has no bound because its sum may
+// on that machine. Throws Refusal if an element has no bound because its sum may
 // overflow.
 DerivedTolerance accumulation_tolerance(const Case& test_case, const Machine& machine,
                                         const std::vector<double>& bounds);

@@ -4,9 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <stdexcept>
 
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 
@@ -96,10 +94,10 @@ const Format* sums_format(const Case& c, const char* parameter) {
   for (const char* name : {"float16", "bfloat16", "float32", "float64"}) {
     if (f == &format_named(name)) return f;
   }
-  throw CaseError(c.name,
-                  formatted("{} is '{}'; sums are computed in float16, bfloat16, float32 or "
-                            "float64",
-                            parameter, *word));
+  refuse_case(c.name,
+              "{} is '{}'; sums are computed in float16, bfloat16, float32 or "
+              "float64",
+              parameter, *word);
 }
 
 namespace {
@@ -109,8 +107,8 @@ const Format* asked_sums(const Case& c, const Format& operands) {
   const Format* f = sums_format(c, "sum_dtype");
   if (f != nullptr &&
       (f->precision < operands.precision || f->exponent_bits < operands.exponent_bits)) {
-    throw CaseError(c.name, formatted("sum_dtype is {}, which does not hold the {} operands",
-                                      f->name, operands.name));
+    refuse_case(c.name, "sum_dtype is {}, which does not hold the {} operands", f->name,
+                operands.name);
   }
   return f;
 }
@@ -124,9 +122,8 @@ const Format& compute_format(const Case& c, const Format& input) {
   const bool holds = wide != nullptr && (wide->name == "float32" || wide->is_float64()) &&
                      wide->precision >= input.precision;
   if (wide != &input && !holds) {
-    throw CaseError(c.name,
-                    formatted("compute_dtype is '{}'; {} operands can be widened to {}", *word,
-                              input.name, input.is_float64() ? "float64" : "float32 or float64"));
+    refuse_case(c.name, "compute_dtype is '{}'; {} operands can be widened to {}", *word,
+                input.name, input.is_float64() ? "float64" : "float32 or float64");
   }
   return *wide;
 }
@@ -147,17 +144,18 @@ const Format& operand_format(const Case& c, const std::vector<const char*>& name
   for (const char* name : names) {
     const Format& f = c.input(name).format();
     if (!f.is_float()) {
-      throw CaseError(c.name, formatted("{} takes float operands; {} is {}", c.op, name, f.name));
+      refuse_case(c.name, "{} takes float operands; {} is {}", c.op, name, f.name);
     }
     if (&f != &first) {
-      throw CaseError(c.name, formatted("{} takes operands of one dtype; {} is {}, {} is {}", c.op,
-                                        names.front(), first.name, name, f.name));
+      refuse_case(c.name, "{} takes operands of one dtype; {} is {}, {} is {}", c.op, names.front(),
+                  first.name, name, f.name);
     }
   }
   if (!output.is_float()) {
-    throw CaseError(c.name, formatted("{} gives a float result, output_dtype is {}; the "
-                                      "operator cast converts",
-                                      c.op, output.name));
+    refuse_case(c.name,
+                "{} gives a float result, output_dtype is {}; the "
+                "operator cast converts",
+                c.op, output.name);
   }
   return first;
 }
@@ -185,15 +183,14 @@ void require_range(const Case& c, const Format& arithmetic, const char* what, do
   if (value <= max_finite(arithmetic)) return;
   const Operator* op = find_operator(c.op);
   const bool widens = op != nullptr && find_parameter(*op, "compute_dtype") != nullptr;
-  throw CaseError(
-      c.name,
-      formatted(
-          "no tolerance can be derived: {} may reach {}, beyond {}'s largest number, {}, where "
-          "units saturate or overflow{}",
-          what, short_number(value, 4), arithmetic.name, short_number(max_finite(arithmetic), 6),
-          widens && arithmetic.name == "float16"
-              ? "; compute_dtype=float32 says that they compute in float32"
-              : ""));
+  refuse_case(c.name,
+              "no tolerance can be derived: {} may reach {}, beyond {}'s largest number, {}, where "
+              "units saturate or overflow{}",
+              what, short_number(value, 4), arithmetic.name,
+              short_number(max_finite(arithmetic), 6),
+              widens && arithmetic.name == "float16"
+                  ? "; compute_dtype=float32 says that they compute in float32"
+                  : "");
 }
 
 void require_result_range(const Case& c, const Format& input, const Format& output) {
@@ -213,7 +210,7 @@ RoundoffBounds roundoff_bounds(const Case& c, const Format& input, const Format&
 
 RoundoffBounds roundoff_bounds_in(const Case& c, const Format& unit, const Format& output) {
   if (subnormals_of(c) == Subnormals::kFlush) {
-    throw CaseError(c.name, "no tolerance can be derived: its subnormals are flushed");
+    refuse_case(c.name, "no tolerance can be derived: its subnormals are flushed");
   }
   const bool one = &unit == &output;
   return {unit_roundoff(unit), one ? 0 : unit_roundoff(output),

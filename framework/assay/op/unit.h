@@ -31,10 +31,10 @@ Subnormals subnormals_of(const Case& test_case);
 bool fused_of(const Case& test_case, const Machine& machine);
 // Returns the arithmetic of the machine's unit for operands of a format, as the case's attributes
 // change it: `fused`, `sum_dtype`, and `compute_dtype`, to which operands are widened first. Throws
-// std::invalid_argument if the machine has no unit for it.
+// Refusal if the machine has no unit for it.
 VectorArithmetic arithmetic_of(const Call& call, const Format& input);
 
-// Returns the one float format of these inputs. Throws std::invalid_argument, which names the case
+// Returns the one float format of these inputs. Throws Refusal, which names the case
 // and the inputs, if the inputs differ or are not float, or if the output is not float.
 const Format& operand_format(const Case& test_case, const std::vector<const char*>& names,
                              const Format& output);
@@ -62,7 +62,7 @@ void read_values(const Tensor& tensor, std::int64_t begin, std::int64_t n, T* to
 
 // Relative errors for tolerances, whatever the machine: of one rounding by the unit, and of writing
 // its result. 16-bit formats without their own arithmetic are computed in float32. Throws
-// std::invalid_argument if the case flushes subnormals, because the error of a flushed operand has
+// Refusal if the case flushes subnormals, because the error of a flushed operand has
 // no bound.
 struct RoundoffBounds {
   double unit;    // of an operation
@@ -76,7 +76,7 @@ RoundoffBounds roundoff_bounds(const Case& test_case, const Format& input, const
 // The same for a unit that computes in this format.
 RoundoffBounds roundoff_bounds_in(const Case& test_case, const Format& unit, const Format& output);
 
-// Throws std::invalid_argument if `what`, a step of the operator, may exceed the largest number of
+// Throws Refusal if `what`, a step of the operator, may exceed the largest number of
 // the arithmetic that computes it. Some units saturate there and others overflow, so no rounding
 // bounds their results.
 void require_range(const Case& test_case, const Format& arithmetic, const char* what, double value);
@@ -86,11 +86,11 @@ void require_result_range(const Case& test_case, const Format& input, const Form
 void require_result_range_in(const Case& test_case, const Format& unit, const Format& output);
 
 // Returns the format that operands are widened to before the unit computes: `compute_dtype`, or
-// their own format. Throws std::invalid_argument, which names the case, if it cannot hold them.
+// their own format. Throws Refusal, which names the case, if it cannot hold them.
 const Format& compute_format(const Case& test_case, const Format& input);
 
 // Returns the format of sums that this parameter of the case names, or nullptr if it is not given.
-// Throws std::invalid_argument, which names the case, if sums cannot be computed in that format.
+// Throws Refusal, which names the case, if sums cannot be computed in that format.
 const Format* sums_format(const Case& test_case, const char* parameter);
 
 // Returns the format that tolerances assume for the unit: `sum_dtype`, otherwise `compute_dtype`,

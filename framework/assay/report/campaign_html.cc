@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "assay/base/text.h"
 #include "assay/report/campaign_plots.h"
@@ -635,7 +634,7 @@ std::string notes(const std::vector<Group>& groups) {
 
 std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
                           const std::string& command, const std::string& version) {
-  if (results.empty()) throw std::invalid_argument("a page needs at least one result");
+  if (results.empty()) refuse("a page needs at least one result");
   const std::vector<Group> groups = groups_of(results);
   std::int64_t matrices = 0, rates = 0, voids = 0;
   for (const Group& group : groups) {

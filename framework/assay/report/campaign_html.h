@@ -10,7 +10,7 @@ namespace assay::report {
 
 // Returns one self-contained page of one result, or of several side by side. Cells of one name
 // share their pictures. `command` and `version` describe the origin of the page. Throws
-// std::invalid_argument if there are no results.
+// Refusal if there are no results.
 std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
                           const std::string& command, const std::string& version);
 

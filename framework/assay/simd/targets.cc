@@ -2,7 +2,7 @@
 
 #include <hwy/targets.h>
 
-#include <stdexcept>
+#include "assay/base/text.h"
 
 namespace assay::simd {
 namespace {
@@ -33,7 +33,7 @@ void force_target(const std::string& name) {
     if (name == hwy::TargetName(bit)) found = bit;
   }
   if (found == 0 && !name.empty()) {
-    throw std::invalid_argument("this processor cannot run SIMD target '" + name + "'");
+    refuse("this processor cannot run SIMD target '" + name + "'");
   }
   hwy::SetSupportedTargetsForTest(found);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());

@@ -14,7 +14,7 @@ std::string target_name();
 // The targets this processor can run, best first.
 std::vector<std::string> available_targets();
 
-// Uses this target from now on. "" selects the best target. Throws std::invalid_argument if the
+// Uses this target from now on. "" selects the best target. Throws Refusal if the
 // processor does not support it. For tests and measurements, not thread-safe.
 void force_target(const std::string& name);
 

@@ -43,7 +43,7 @@ const StudyTable& StudyResult::table(std::string_view table_name) const {
   for (const StudyTable& t : tables) {
     if (t.name == table_name) return t;
   }
-  throw std::invalid_argument(formatted("study {} has no table '{}'", name, table_name));
+  refuse("study {} has no table '{}'", name, table_name);
 }
 
 std::span<const Study> studies() { return kStudies; }

@@ -54,7 +54,7 @@ struct StudyResult {
   std::vector<std::string> drawings = {};  // summation trees, as text that is ready to be printed
   std::vector<StudyFinding> findings = {};
 
-  // Throws std::invalid_argument if the study has no table of this name.
+  // Throws Refusal if the study has no table of this name.
   const StudyTable& table(std::string_view table_name) const;
 };
 
@@ -73,7 +73,7 @@ struct Study {
 };
 
 std::span<const Study> studies();
-// Throws std::invalid_argument, which names the word and the nearest known one.
+// Throws Refusal, which names the word and the nearest known one.
 const Study& study_named(std::string_view name);
 
 // Counts the values in `bins` equal bins over [low, high], as bars at the middles of the bins.

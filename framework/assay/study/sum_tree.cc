@@ -296,8 +296,7 @@ bool operator==(const SumTree& a, const SumTree& b) {
 SumTree reveal_sum_tree(const SumProbe& probe) {
   const std::int64_t n = probe.terms;
   if (n < 1 || n > 512) {
-    throw std::invalid_argument(
-        formatted("a summation tree is probed for 1 to 512 terms, not {}", n));
+    refuse("a summation tree is probed for 1 to 512 terms, not {}", n);
   }
   const auto size = static_cast<std::size_t>(n);
   std::vector<std::int64_t> lost(size * size, 0);
@@ -310,8 +309,7 @@ SumTree reveal_sum_tree(const SumProbe& probe) {
     }
     const std::vector<double> sums = probe.sums(values);
     if (static_cast<std::int64_t>(sums.size()) != rows) {
-      throw std::invalid_argument(
-          formatted("the probed operator gave {} sums for {} rows", sums.size(), rows));
+      refuse("the probed operator gave {} sums for {} rows", sums.size(), rows);
     }
     for (std::int64_t row = 0; row < rows; ++row) {
       const double kept = sums[static_cast<std::size_t>(row)] / probe.unit;

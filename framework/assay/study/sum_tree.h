@@ -49,7 +49,7 @@ struct SumProbe {
 // exactly or aligned). The tree that was found is then checked: it must predict the answer to every
 // probe.
 //
-// Throws std::invalid_argument for fewer than 1 or more than 512 terms, or if the number of sums
+// Throws Refusal for fewer than 1 or more than 512 terms, or if the number of sums
 // differs from the number of rows. Throws std::runtime_error if no such tree explains the answers.
 SumTree reveal_sum_tree(const SumProbe& probe);
 

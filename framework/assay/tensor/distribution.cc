@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
 #include "assay/base/call_text.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
+#include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/tensor/distribution_fill.h"
 
@@ -267,7 +267,7 @@ void check(const DrawCall& call) {
   const Distribution& row = *call.spec.distribution;
   const std::string obstacle = row.obstacle == nullptr ? "" : row.obstacle(call);
   if (!obstacle.empty()) {
-    throw std::invalid_argument(formatted("distribution '{}': {}", call.spec.text(), obstacle));
+    refuse("distribution '{}': {}", call.spec.text(), obstacle);
   }
 }
 
@@ -299,8 +299,7 @@ std::span<const Distribution> distributions() { return kDistributions; }
 double DistributionSpec::get(std::string_view parameter) const {
   const std::size_t i = index_of(*distribution, parameter);
   if (i == distribution->parameters.size()) {
-    throw std::invalid_argument(
-        formatted("{} has no parameter '{}'", distribution->name, parameter));
+    refuse("{} has no parameter '{}'", distribution->name, parameter);
   }
   return values[i];
 }
@@ -361,9 +360,8 @@ void draw_part(const DistributionSpec& spec, const Format& format, const Shape& 
   const FloatEnvironment environment;
   const std::int64_t size = element_count(shape);
   if (begin < 0 || count < 0 || begin > size || count > size - begin) {
-    throw std::invalid_argument(
-        assay::formatted("elements {} to {} are outside a tensor of shape {}", begin, begin + count,
-                         shape_text(shape)));
+    refuse("elements {} to {} are outside a tensor of shape {}", begin, begin + count,
+           shape_text(shape));
   }
   const DrawCall call{spec, format, shape, seed, stream};
   check(call);

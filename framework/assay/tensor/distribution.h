@@ -57,7 +57,7 @@ struct DistributionSpec {
   std::string text() const;                    // what parse_distribution reads
 };
 
-// Reads "uniform,low=-6,high=6". Throws std::invalid_argument, which names the wrong part and the
+// Reads "uniform,low=-6,high=6". Throws Refusal, which names the wrong part and the
 // nearest known word.
 DistributionSpec parse_distribution(std::string_view text);
 
@@ -71,7 +71,7 @@ struct DrawCall {
 inline constexpr std::size_t kDrawBlock = 1024;
 
 // Draws a tensor of the shape. `threads` is the number of threads, and 0 means default_threads().
-// The result does not depend on it. Throws std::invalid_argument if the distribution cannot be
+// The result does not depend on it. Throws Refusal if the distribution cannot be
 // drawn in that format or shape.
 Tensor draw(const DistributionSpec& spec, const Format& format, const Shape& shape,
             std::uint64_t seed, std::uint64_t stream, int threads = 0);

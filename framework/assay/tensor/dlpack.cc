@@ -41,35 +41,33 @@ const Format& format_of(const DLDataType& type) {
     if (row.code == type.code && row.bits == type.bits) return format_named(row.format);
   }
   // Elements below 8 bits are packed into bytes; assay keeps one a byte.
-  throw std::invalid_argument(formatted(
-      "a DLPack tensor: dtype code {} of {} bits is none that assay reads; convert it first",
-      static_cast<int>(type.code), static_cast<int>(type.bits)));
+  refuse("a DLPack tensor: dtype code {} of {} bits is none that assay reads; convert it first",
+         static_cast<int>(type.code), static_cast<int>(type.bits));
 }
 
 }  // namespace
 
 TensorView view_of(const DLTensor& t) {
   if (t.device.device_type != kCpu) {
-    throw std::invalid_argument(formatted(
+    refuse(
         "a DLPack tensor: it is on device type {} (id {}), and only the CPU's memory (type "
         "1) can be read; copy it to the CPU first",
-        t.device.device_type, t.device.device_id));
+        t.device.device_type, t.device.device_id);
   }
   if (t.dtype.lanes != 1) {
-    throw std::invalid_argument(formatted(
+    refuse(
         "a DLPack tensor: elements of {} lanes are not read; give the lanes a dimension of "
         "their own",
-        t.dtype.lanes));
+        t.dtype.lanes);
   }
   const Format& f = format_of(t.dtype);
   if (t.ndim < 0 || (t.ndim > 0 && t.shape == nullptr)) {
-    throw std::invalid_argument(
-        formatted("a DLPack tensor: {} dimensions without a shape", t.ndim));
+    refuse("a DLPack tensor: {} dimensions without a shape", t.ndim);
   }
   Shape shape(t.shape, t.shape + t.ndim);
   const std::int64_t count = element_count(shape);
   if (t.data == nullptr && count > 0) {
-    throw std::invalid_argument("a DLPack tensor: its data pointer is null");
+    refuse("a DLPack tensor: its data pointer is null");
   }
   Strides strides =
       t.strides == nullptr ? contiguous_strides(shape) : Strides(t.strides, t.strides + t.ndim);
@@ -77,8 +75,7 @@ TensorView view_of(const DLTensor& t) {
   if (bytes != nullptr) bytes += t.byte_offset;
   const auto alignment = static_cast<std::size_t>(part_format(f).storage_bytes);
   if (reinterpret_cast<std::uintptr_t>(bytes) % alignment != 0) {
-    throw std::invalid_argument(
-        formatted("a DLPack tensor: its data are not aligned to {} elements", f.name));
+    refuse("a DLPack tensor: its data are not aligned to {} elements", f.name);
   }
   return view_bytes(bytes, f, std::move(shape), std::move(strides));
 }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <ostream>
 
+#include "assay/base/error.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay::dlpack {
@@ -55,7 +56,7 @@ enum TypeCode : std::uint8_t {
   kFloat8_e8m0fnu = 14,
 };
 
-// Throws std::invalid_argument, which names the obstacle: memory that is not the CPU's, a dtype
+// Throws Refusal, which names the obstacle: memory that is not the CPU's, a dtype
 // that assay has no format for, vector lanes, or missing data.
 TensorView view_of(const DLTensor& tensor);
 
@@ -97,7 +98,7 @@ requires(DlpackTensor<decltype(T::dl_tensor)>) TensorView view(const T& managed)
 // Pointers to any of these.
 template <typename T>
 requires(DlpackTensor<T> || DlpackTensor<decltype(T::dl_tensor)>) TensorView view(T* tensor) {
-  if (tensor == nullptr) throw std::invalid_argument("a DLPack tensor: the pointer is null");
+  if (tensor == nullptr) throw Refusal("a DLPack tensor: the pointer is null");
   return view(*tensor);
 }
 

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <stdexcept>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/large_memory.h"
@@ -18,10 +17,10 @@ std::int64_t element_count(std::span<const std::int64_t> shape) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
     if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) {
-      throw std::invalid_argument(
-          formatted("shape {} is not one of a tensor: extents must be at least 0 and their product "
-                    "below 2^63",
-                    shape_text(shape)));
+      refuse(
+          "shape {} is not one of a tensor: extents must be at least 0 and their product "
+          "below 2^63",
+          shape_text(shape));
     }
   }
   return count;
@@ -113,8 +112,7 @@ std::vector<double> TensorView::values(int threads) const {
 
 TensorView TensorView::at(std::int64_t index) const {
   if (shape.empty() || index < 0 || index >= shape[0]) {
-    throw std::invalid_argument(assay::formatted(
-        "index {} is outside the first dimension of shape {}", index, shape_text(shape)));
+    refuse("index {} is outside the first dimension of shape {}", index, shape_text(shape));
   }
   return {data + index * strides[0] * format->storage_bytes, format,
           Shape(shape.begin() + 1, shape.end()), Strides(strides.begin() + 1, strides.end())};
@@ -122,9 +120,8 @@ TensorView TensorView::at(std::int64_t index) const {
 
 TensorView TensorView::slice(std::int64_t begin, std::int64_t count) const {
   if (shape.empty() || begin < 0 || count < 0 || begin > shape[0] - count) {
-    throw std::invalid_argument(
-        assay::formatted("[{}, {}) is outside the first dimension of shape {}", begin,
-                         begin + count, shape_text(shape)));
+    refuse("[{}, {}) is outside the first dimension of shape {}", begin, begin + count,
+           shape_text(shape));
   }
   TensorView part = *this;
   part.data += begin * strides[0] * format->storage_bytes;
@@ -134,8 +131,7 @@ TensorView TensorView::slice(std::int64_t begin, std::int64_t count) const {
 
 TensorView TensorView::transposed() const {
   if (rank() < 2) {
-    throw std::invalid_argument(assay::formatted(
-        "a tensor of shape {} has no two dimensions to exchange", shape_text(shape)));
+    refuse("a tensor of shape {} has no two dimensions to exchange", shape_text(shape));
   }
   TensorView result = *this;
   std::swap(result.shape[shape.size() - 1], result.shape[shape.size() - 2]);
@@ -178,8 +174,7 @@ Tensor Tensor::from_values(const Format& format, Shape shape, std::span<const do
   Tensor result(format, std::move(shape));
   const std::int64_t parts = format.is_complex() ? 2 : 1;
   if (result.size() * parts != static_cast<std::int64_t>(values.size())) {
-    throw std::invalid_argument(assay::formatted("{} values cannot fill a tensor of shape {}",
-                                                 values.size(), shape_text(result.shape())));
+    refuse("{} values cannot fill a tensor of shape {}", values.size(), shape_text(result.shape()));
   }
   encode_array(part_format(format), values.data(), values.size(), result.bytes());
   return result;
@@ -222,17 +217,16 @@ TensorView view_bytes(const void* data, const Format& format, Shape shape, Strid
   element_count(shape);
   if (strides.empty()) strides = contiguous_strides(shape);
   if (strides.size() != shape.size()) {
-    throw std::invalid_argument(
-        assay::formatted("{} strides were given for shape {}: one a dimension is needed",
-                         strides.size(), shape_text(shape)));
+    refuse("{} strides were given for shape {}: one a dimension is needed", strides.size(),
+           shape_text(shape));
   }
   return {static_cast<const std::byte*>(data), &format, std::move(shape), std::move(strides)};
 }
 
 TensorView view_span(const void* data, std::size_t count, const Format& format, Shape shape) {
   if (element_count(shape) != static_cast<std::int64_t>(count)) {
-    throw std::invalid_argument(assay::formatted("shape {} holds {} elements, the data has {}",
-                                                 shape_text(shape), element_count(shape), count));
+    refuse("shape {} holds {} elements, the data has {}", shape_text(shape), element_count(shape),
+           count);
   }
   return view_bytes(data, format, std::move(shape));
 }
@@ -240,9 +234,8 @@ TensorView view_span(const void* data, std::size_t count, const Format& format, 
 TensorView view_patterns(const void* patterns, std::size_t count, std::size_t width,
                          const Format& format, Shape shape) {
   if (width != static_cast<std::size_t>(format.storage_bytes)) {
-    throw std::invalid_argument(
-        assay::formatted("patterns of {} bits were given for {}, whose elements have {}", 8 * width,
-                         format.name, 8 * format.storage_bytes));
+    refuse("patterns of {} bits were given for {}, whose elements have {}", 8 * width, format.name,
+           8 * format.storage_bytes);
   }
   return view_span(patterns, count, format, std::move(shape));
 }

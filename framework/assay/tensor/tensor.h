@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,7 +34,7 @@ namespace assay {
 using Shape = std::vector<std::int64_t>;
 using Strides = std::vector<std::int64_t>;  // in elements, one a dimension; may be 0 or negative
 
-// Returns the number of elements, which is 1 for a scalar. Throws std::invalid_argument if an
+// Returns the number of elements, which is 1 for a scalar. Throws Refusal if an
 // extent is negative or the product exceeds int64.
 std::int64_t element_count(std::span<const std::int64_t> shape);
 // Row-major strides without gaps.
@@ -87,7 +86,7 @@ class Tensor {
   Tensor& operator=(const Tensor& other);
 
   // Returns a tensor of the values, rounded to the format by nearest_even. A complex element takes
-  // two values. Throws std::invalid_argument if the shape needs another number of values.
+  // two values. Throws Refusal if the shape needs another number of values.
   static Tensor from_values(const Format& format, Shape shape, std::span<const double> values);
 
   const Format& format() const { return *format_; }
@@ -115,7 +114,7 @@ class Tensor {
 // Returns the parts of a complex view as a view of real numbers, with an additional last dimension
 // of 2, the real part first. A view of real numbers is returned unchanged. This is the way to read
 // and write elements of complex tensors: functions that take bits or values of single elements
-// throw std::invalid_argument for them.
+// throw Refusal for them.
 TensorView parts_of(const TensorView& view);
 
 // A contiguous, row-major copy.
@@ -160,7 +159,7 @@ concept Element = requires {
 };
 
 // Returns a view of a raw pointer. Strides are in elements; without strides, the view is row-major
-// without gaps. Throws std::invalid_argument if strides and shape differ in length.
+// without gaps. Throws Refusal if strides and shape differ in length.
 TensorView view_bytes(const void* data, const Format& format, Shape shape, Strides strides = {});
 
 template <Element T>
@@ -169,7 +168,7 @@ TensorView view(const T* data, Shape shape, Strides strides = {}) {
 }
 
 // Returns a view of contiguous elements with a shape. Without a shape, it is a vector of the span's
-// length. Throws std::invalid_argument if the shape does not have exactly the span's number of
+// length. Throws Refusal if the shape does not have exactly the span's number of
 // elements.
 TensorView view_span(const void* data, std::size_t count, const Format& format, Shape shape);
 
@@ -186,7 +185,7 @@ TensorView view(std::span<T, kExtent> elements, Shape shape) {
 }
 // Returns a view of bit patterns that C++ has no type for, with the format that gives them their
 // meaning. The patterns are unsigned integers as wide as the format's elements. Without a shape,
-// the view is a vector. Throws std::invalid_argument if the widths differ.
+// the view is a vector. Throws Refusal if the widths differ.
 //
 //   std::vector<std::uint16_t> y = ...;
 //   view_bits(y, format_named("bfloat16"), {64, 512});

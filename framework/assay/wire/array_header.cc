@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 
@@ -21,29 +20,28 @@ Table parse(const std::string& text) {
   std::vector<std::set<std::string>> keys;
   std::string of;  // the array that the current values belong to
   const auto callback = [&](int depth, Table::parse_event_t event, Table& value) {
-    if (depth > kDeepestHeader) throw std::invalid_argument("its JSON is nested too deeply");
+    if (depth > kDeepestHeader) refuse("its JSON is nested too deeply");
     if (depth == 1 && event == Table::parse_event_t::key) of = value.get<std::string>();
     // U+0000 would end the message that names it. The metadata of other programs in a file is not
     // read.
     if (value.is_string() && of != "__metadata__" &&
         value.get_ref<const std::string&>().find('\0') != std::string::npos) {
-      throw std::invalid_argument(formatted("the text {} of its JSON holds U+0000", value.dump()));
+      refuse("the text {} of its JSON holds U+0000", value.dump());
     }
     if (event == Table::parse_event_t::object_start) keys.emplace_back();
     if (event == Table::parse_event_t::object_end) keys.pop_back();
     if (event == Table::parse_event_t::key &&
         !keys.back().insert(value.get<std::string>()).second) {
-      throw std::invalid_argument(
-          formatted("{}: stands twice in its JSON", value.get<std::string>()));
+      refuse("{}: stands twice in its JSON", value.get<std::string>());
     }
     return true;
   };
   try {
     Table table = Table::parse(text, callback);
-    if (!table.is_object()) throw std::invalid_argument("its JSON is no object {...}");
+    if (!table.is_object()) refuse("its JSON is no object {...}");
     return table;
   } catch (const Table::exception& e) {
-    throw std::invalid_argument(formatted("its header is no JSON: {}", e.what()));
+    refuse("its header is no JSON: {}", e.what());
   }
 }
 
@@ -106,7 +104,7 @@ ArrayHeader read_raw_header(const std::string& text) {
   const Table table = parse(text);
   for (const auto& [key, value] : table.items()) {
     if (key != "dtype" && key != "shape") {
-      throw std::invalid_argument(formatted("unknown key '{}'; known: dtype, shape", key));
+      refuse("unknown key '{}'; known: dtype, shape", key);
     }
   }
   ArrayHeader header;

@@ -18,7 +18,7 @@ struct ArrayHeader {
 
 // Reads {"name": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [0, 12]}, ...}. A key
 // "__metadata__" (strings) is allowed and left out. Returns the arrays in the order of their bytes.
-// Throws std::invalid_argument that names the array and what is wrong, such as a name that occurs
+// Throws Refusal that names the array and what is wrong, such as a name that occurs
 // twice.
 std::vector<ArrayHeader> read_safetensors_header(const std::string& text);
 std::string safetensors_header(const std::vector<ArrayHeader>& arrays);

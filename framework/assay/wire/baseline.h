@@ -10,7 +10,7 @@ namespace assay::wire {
 // Returns JSON of schema 2, documented in docs/json.md. Each case has one line, in natural order,
 // so that a diff shows the changed cases.
 std::string baseline_json(const Baseline& baseline);
-// Throws std::invalid_argument that names the place and what is wrong there, and std::runtime_error
+// Throws Refusal that names the place and what is wrong there, and std::runtime_error
 // if the file cannot be read.
 Baseline read_baseline(const std::string& path);
 

@@ -87,7 +87,7 @@ void require_one_run(const std::vector<Part>& parts) {
     const auto is_it = [&](const Part& part) { return part.index == index; };
     const auto found = std::find_if(parts.begin(), parts.end(), is_it);
     if (found == parts.end()) {
-      throw std::invalid_argument(formatted("shard {} of {} is missing", index, first.count));
+      refuse("shard {} of {} is missing", index, first.count);
     }
     const auto again = std::find_if(found + 1, parts.end(), is_it);
     if (again != parts.end()) {
@@ -102,7 +102,7 @@ void require_one_run(const std::vector<Part>& parts) {
 JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& texts) {
   std::vector<Part> parts;
   for (const auto& [name, text] : texts) parts.push_back(read_part(name, text));
-  if (parts.empty()) throw std::invalid_argument("there is nothing to join");
+  if (parts.empty()) refuse("there is nothing to join");
   require_one_run(parts);
   std::sort(parts.begin(), parts.end(),
             [](const Part& a, const Part& b) { return a.index < b.index; });

@@ -16,9 +16,9 @@ struct JoinedGate {
   std::vector<std::string> unpassed = {};           // "case: outcome: because", in order
 };
 
-// Each part has a name for messages, and its text. Throws std::invalid_argument that names the part
+// Each part has a name for messages, and its text. Throws Refusal that names the part
 // if it is not the result of a shard, or if it is from another run (golden files, version, shards).
-// Also throws std::invalid_argument if a shard is missing or occurs twice.
+// Also throws Refusal if a shard is missing or occurs twice.
 JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& parts);
 
 }  // namespace assay::wire

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 #include <type_traits>
 #include <variant>
 
@@ -310,13 +309,12 @@ void write_gate_json(const GateReport& report, const std::function<void(std::str
 namespace {
 
 [[noreturn]] void not_as_expected(const std::string& key, const char* expected) {
-  throw std::invalid_argument(formatted("'{}' must be {}", key, expected));
+  refuse("'{}' must be {}", key, expected);
 }
 
 const Json& member(const Json& object, const char* key) {
   if (!object.is_object() || !object.contains(key)) {
-    throw std::invalid_argument(
-        formatted("has no '{}'; it may come from an older assay: judge the tensors again", key));
+    refuse("has no '{}'; it may come from an older assay: judge the tensors again", key);
   }
   return object[key];
 }
@@ -382,8 +380,7 @@ Metrics metrics(const Json& json) {
   const auto& items = json.items();
   if (std::all_of(items.begin(), items.end(),
                   [](const auto& item) { return is_main_metric(item.key()); })) {
-    throw std::invalid_argument(
-        "has only the main metrics; `assay gate --histograms --json FILE` writes all of them");
+    refuse("has only the main metrics; `assay gate --histograms --json FILE` writes all of them");
   }
   Metrics m;
   for (const Metric& metric : metric_table()) {
@@ -443,14 +440,14 @@ SavedResult result(const Json& entry, bool is_case) {
 
 std::vector<SavedResult> read_results(std::string_view source) {
   const Json json = Json::parse(source, nullptr, false);
-  if (json.is_discarded()) throw std::invalid_argument("is no JSON");
+  if (json.is_discarded()) refuse("is no JSON");
   if (!json.is_object() || !json.contains("schema")) {
-    throw std::invalid_argument("is no result of `assay gate --json` or `assay compare --json`");
+    refuse("is no result of `assay gate --json` or `assay compare --json`");
   }
   if (const std::string why =
           why_not_read(json["schema"], "run `assay gate` or `assay compare` again");
       !why.empty()) {
-    throw std::invalid_argument(why);
+    refuse(why);
   }
   std::vector<SavedResult> results;
   const bool gate = json.contains("cases");
@@ -459,9 +456,9 @@ std::vector<SavedResult> read_results(std::string_view source) {
   for (const Json& entry : whole) {
     try {
       results.push_back(result(entry, gate));
-    } catch (const std::invalid_argument& e) {
+    } catch (const Refusal& e) {
       const bool named = entry.is_object() && entry.contains("case") && entry["case"].is_string();
-      if (named) throw CaseError(entry["case"].get<std::string>(), e.what());
+      if (named) refuse_case(entry["case"].get<std::string>(), e.what());
       throw;
     }
   }

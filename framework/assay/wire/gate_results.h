@@ -30,7 +30,7 @@ void write_gate_json(const GateReport& report, const std::function<void(std::str
 std::string verdict_json(const Verdict& verdict);
 
 // Reads the comparisons of a result file of schema 2, which must have all metrics, in its order.
-// Throws std::invalid_argument, which names the case and what is wrong, if the text is not such a
+// Throws Refusal, which names the case and what is wrong, if the text is not such a
 // file.
 std::vector<SavedResult> read_results(std::string_view text);
 

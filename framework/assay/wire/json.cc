@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <stdexcept>
 
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
@@ -74,9 +73,7 @@ std::string why_not_read(const Json& schema, const std::string& advice) {
   return formatted("{}; this assay reads schema {}", has, kResultSchema);
 }
 
-void wrong(const std::string& where, const std::string& what) {
-  throw std::invalid_argument(where + ": " + what);
-}
+void wrong(const std::string& where, const std::string& what) { refuse(where + ": " + what); }
 
 void check_keys(const Json& object, const std::vector<std::string>& known,
                 const std::string& where) {

@@ -36,7 +36,7 @@ inline constexpr int kResultSchema = 2;
 // text of an older assay. Empty if the value is kResultSchema.
 std::string why_not_read(const Json& schema, const std::string& advice);
 
-// Throws std::invalid_argument: "own.json: standard 'x': float16: WHAT".
+// Throws Refusal: "own.json: standard 'x': float16: WHAT".
 [[noreturn]] void wrong(const std::string& where, const std::string& what);
 
 // Selects if texts may hold control characters. Files that people write need no control characters.

@@ -8,7 +8,7 @@
 
 namespace assay::wire {
 
-// Throws std::invalid_argument that names the place and what is wrong there, and std::runtime_error
+// Throws Refusal that names the place and what is wrong there, and std::runtime_error
 // if the file cannot be read.
 std::vector<KnownFailure> read_known_failures(const std::string& path);
 

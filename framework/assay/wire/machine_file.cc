@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
-#include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
@@ -62,7 +62,7 @@ std::string_view float_name(const ModelEntry& e) {
   try {
     const Format& f = format_named(word(e));
     if (f.is_float() && !f.is_complex()) return f.name;
-  } catch (const std::invalid_argument& error) {
+  } catch (const Refusal& error) {
     wrong(e.where, error.what());
   }
   wrong(e.where, formatted("'{}' is no float format", word(e)));

@@ -15,7 +15,7 @@ struct MachineRecord {
 };
 
 // Returns the machine of a file. It lives as long as the program, and the same path returns the
-// same machine. Throws std::invalid_argument that names the file, the row and the key if
+// same machine. Throws Refusal that names the file, the row and the key if
 // - the file is not JSON,
 // - a key is unknown ("did you mean"),
 // - a value has another type or range, or a format is unknown,
@@ -23,7 +23,7 @@ struct MachineRecord {
 // Throws std::runtime_error that names the file if it cannot be read.
 const Machine& read_machine(const std::string& path);
 // Returns the rows of such a text, and stores nothing. `source` names the text in messages. Throws
-// std::invalid_argument as above, but accepts the name of another file's machine.
+// Refusal as above, but accepts the name of another file's machine.
 std::vector<DotModel> parse_machine(const std::string& text, const std::string& source);
 
 // Returns the machines of the user's folders: the files *.json in the folders that the environment

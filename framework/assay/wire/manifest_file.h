@@ -36,7 +36,7 @@ struct Manifest {
   std::vector<ManifestCase> cases;
 };
 
-// `source` names the text in messages. Throws std::invalid_argument that names the place in it.
+// `source` names the text in messages. Throws Refusal that names the place in it.
 Manifest parse_manifest(const std::string& text, const std::string& source);
 std::string manifest_text(const Manifest& manifest);
 

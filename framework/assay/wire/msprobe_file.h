@@ -18,7 +18,7 @@ struct MsprobeCall {
 };
 
 // Returns the calls in their order. `source` names the text in messages. Throws
-// std::invalid_argument that names the place in it.
+// Refusal that names the place in it.
 std::vector<MsprobeCall> parse_msprobe(const std::string& text, const std::string& source);
 
 }  // namespace assay::wire

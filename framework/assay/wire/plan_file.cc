@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/wire/json.h"
@@ -29,7 +29,7 @@ template <typename Parse>
 auto at_place(const std::string& where, Parse parse) {
   try {
     return parse();
-  } catch (const std::invalid_argument& e) {
+  } catch (const Refusal& e) {
     wrong(where, e.what());
   }
 }

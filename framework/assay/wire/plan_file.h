@@ -19,12 +19,12 @@ struct DatasetCases {
   std::vector<Entry> cases;
   std::string digest;
 };
-// Throws std::invalid_argument, or the error of a file that cannot be read.
+// Throws Refusal, or the error of a file that cannot be read.
 using DatasetLister = std::function<DatasetCases(const std::string& file, const std::string& glob)>;
 
 // Reads a plan. Lists in a cell (operator, machine, dtype, shape, distribution) are expanded to one
 // cell for each entry, and so are the cases of a dataset that match. Paths in the plan are relative
-// to `folder`. Throws std::invalid_argument that names `source`, the cell and the key if
+// to `folder`. Throws Refusal that names `source`, the cell and the key if
 // - the text is not JSON,
 // - a key is unknown ("did you mean"),
 // - a value has another type or range,

@@ -11,7 +11,7 @@ namespace assay::wire {
 // Reads the columns by their names, in any order. distribution, direction, bit and rate_percent are
 // required, and algorithm or method. dtype, M, K, N, threshold_variant, trials or n_injected, and
 // remark are optional. Without dtype, M, K and N, a rate holds for any. Other columns are not read.
-// Throws std::invalid_argument that names file and line, and std::runtime_error if the file cannot
+// Throws Refusal that names file and line, and std::runtime_error if the file cannot
 // be read.
 std::vector<campaign::PublishedRate> read_published(const std::string& path);
 

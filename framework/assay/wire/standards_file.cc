@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
@@ -237,7 +237,7 @@ CustomStandard read_standard(const Json& json, const std::string& source) {
     if (dtype != "*") {
       try {
         known = format_named(dtype).name;
-      } catch (const std::invalid_argument& e) {
+      } catch (const Refusal& e) {
         wrong(where, e.what());
       }
     }

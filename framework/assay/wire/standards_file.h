@@ -10,7 +10,7 @@
 
 namespace assay::wire {
 
-// Throws std::invalid_argument that names `source`, the standard and the key if the text is not
+// Throws Refusal that names `source`, the standard and the key if the text is not
 // JSON, a key is unknown ("did you mean"), a value has another type or range, a dtype is unknown,
 // or a name is already taken.
 std::vector<CustomStandard> parse_standards(const std::string& json, const std::string& source);

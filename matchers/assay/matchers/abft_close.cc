@@ -1,8 +1,8 @@
 #include "assay/matchers/abft_close.h"
 
-#include <stdexcept>
 #include <utility>
 
+#include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/gate/gate.h"
@@ -13,7 +13,7 @@ namespace assay {
 AbftMatcher::AbftMatcher(Reference golden_or_case) : first_(std::move(golden_or_case)) {}
 AbftMatcher::AbftMatcher(Reference a, Reference b) : first_(std::move(a)), second_(std::move(b)) {
   if (first_.as_case() != nullptr || second_->as_case() != nullptr) {
-    throw std::invalid_argument("AbftClose takes two operands, or one case; a case is no operand");
+    refuse("AbftClose takes two operands, or one case; a case is no operand");
   }
 }
 
@@ -29,8 +29,7 @@ AbftMatcher AbftMatcher::threshold(const std::string& spec) const {
 }
 AbftMatcher AbftMatcher::false_alarm_budget(double delta) const {
   if (!(delta > 0 && delta < 1)) {
-    throw std::invalid_argument(
-        formatted("a false-alarm budget is a probability between 0 and 1, not {}", delta));
+    refuse("a false-alarm budget is a probability between 0 and 1, not {}", delta);
   }
   return with([&](auto& m) { m.delta_ = delta; });
 }
@@ -39,10 +38,9 @@ ThresholdSpec AbftMatcher::spec() const {
   ThresholdSpec spec = parse_threshold(threshold_);
   if (groups_ && (*groups_ != 0 || spec.group_width() != 0)) {
     if (!spec.threshold->takes("groups")) {
-      throw std::invalid_argument(
-          formatted("{} checks whole rows; groups are rounding_variance's", spec.threshold->name));
+      refuse("{} checks whole rows; groups are rounding_variance's", spec.threshold->name);
     }
-    if (*groups_ < 0) throw std::invalid_argument("a group has at least one column");
+    if (*groups_ < 0) refuse("a group has at least one column");
     spec.groups = *groups_;
   }
   if (columns_) spec.columns = *columns_;
@@ -57,7 +55,7 @@ AbftMatcher AbftMatcher::machine(const std::string& name) const {
 }
 
 AbftMatcher AbftMatcher::bias(Reference values) const {
-  if (!second_) throw std::invalid_argument("a bias goes with two operands: AbftClose(a, b)");
+  if (!second_) refuse("a bias goes with two operands: AbftClose(a, b)");
   return with([&](auto& m) { m.bias_ = std::move(values); });
 }
 
@@ -94,15 +92,15 @@ MatchReport AbftMatcher::check(const TensorView& actual) const {
     if (residual_) epilogue.residual = copy_of(residual_->tensor());
     if (!epilogue.empty()) {
       if (!request.checksums->threshold->takes_residuals) {
-        throw std::invalid_argument(formatted(
+        refuse(
             "{} has no use for an accumulator or a residual; residual_compensated has, as in "
             ".threshold(\"residual_compensated\")",
-            request.checksums->threshold->name));
+            request.checksums->threshold->name);
       }
       origin.epilogue = &epilogue;
     }
     v = *gate_case(given != nullptr ? *given : made, actual, request, origin).abft;
-  } catch (const std::invalid_argument& e) {
+  } catch (const Refusal& e) {
     v.outcome = Outcome::kNotComparable;
     v.because = e.what();
   }

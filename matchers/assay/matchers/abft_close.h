@@ -28,7 +28,7 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
   AbftMatcher threshold(const std::string& spec) const;
   // The machine that computed the product, such as "hopper". Products of 8-bit floats are refused
   // without one. For other products the machine's accumulator tightens the bound. Overrides the
-  // machine of a case. Throws std::invalid_argument for a name that no machine has.
+  // machine of a case. Throws Refusal for a name that no machine has.
   AbftMatcher machine(const std::string& name) const;
   // With two operands: N values that are added to each row of the product.
   AbftMatcher bias(Reference values) const;

@@ -1,7 +1,5 @@
 #include "assay/matchers/deterministic.h"
 
-#include <stdexcept>
-
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
@@ -9,8 +7,7 @@ namespace assay {
 
 DeterministicMatcher::DeterministicMatcher(int runs) : runs_(runs) {
   if (runs < 2) {
-    throw std::invalid_argument(formatted(
-        "Deterministic compares runs with each other: at least 2 are needed, not {}", runs));
+    refuse("Deterministic compares runs with each other: at least 2 are needed, not {}", runs);
   }
 }
 

@@ -17,7 +17,7 @@ class DeterministicMatcher {
  public:
   using is_gtest_matcher = void;
 
-  // Throws std::invalid_argument for fewer than two runs.
+  // Throws Refusal for fewer than two runs.
   explicit DeterministicMatcher(int runs);
 
   // Calls `op` without arguments. It returns a tensor of any kind: a Tensor, a vector, an Eigen

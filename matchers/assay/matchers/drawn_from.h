@@ -27,7 +27,7 @@ class DrawnFromMatcher : public TensorMatcher<DrawnFromMatcher> {
   std::optional<Reference> reference_;
 };
 
-// Checks a law that needs only its parameters. Throws std::invalid_argument, when it is matched, if
+// Checks a law that needs only its parameters. Throws Refusal, when it is matched, if
 // the law does not exist.
 DrawnFromMatcher DrawnFrom(std::string law);
 // Checks a law of a reference: the values that dropout drops from, or the probabilities of a

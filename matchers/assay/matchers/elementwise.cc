@@ -1,7 +1,6 @@
 #include "assay/matchers/elementwise.h"
 
 #include <set>
-#include <stdexcept>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"

@@ -72,7 +72,7 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
 // (a std::map<std::string, Tensor>); each is judged by its own bound.
 ElementwiseMatcher CloseTo(Reference reference);
 // Matches if every element is within the bound of a published standard ("torch"; see `assay list
-// standards`). Throws std::invalid_argument, when it is matched, if the standard does not exist.
+// standards`). Throws Refusal, when it is matched, if the standard does not exist.
 ElementwiseMatcher MeetsStandard(std::string name, Reference reference);
 // Matches if every element is at most `ulps` representable values of its format away. NaN matches
 // nothing.

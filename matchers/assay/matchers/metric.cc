@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
@@ -114,7 +113,7 @@ MetricMatcher::MetricMatcher(Reference reference, std::string_view metric, doubl
     : reference_(std::move(reference)), metric_(&metric_named(metric)), limit_(limit) {
   const FloatEnvironment environment;
   if (std::isnan(limit)) {
-    throw std::invalid_argument(formatted("the limit of {} must be a number, not NaN", metric));
+    refuse("the limit of {} must be a number, not NaN", metric);
   }
 }
 
@@ -161,24 +160,21 @@ NoWorseMatcher::NoWorseMatcher(Reference reference_implementation, Reference gol
 NoWorseMatcher NoWorseMatcher::by(std::string_view metric) const {
   const Metric& row = metric_named(metric);
   if (larger_is_better(row)) {
-    throw std::invalid_argument(
-        formatted("NoWorseThan compares errors, and {} is none: larger is better", metric));
+    refuse("NoWorseThan compares errors, and {} is none: larger is better", metric);
   }
   return with([&](auto& m) { m.metric_ = &row; });
 }
 NoWorseMatcher NoWorseMatcher::factor(double value) const {
   const FloatEnvironment environment;
   if (!(value > 0 && std::isfinite(value))) {
-    throw std::invalid_argument(
-        formatted("NoWorseThan's factor must be above 0, but it is {}", value));
+    refuse("NoWorseThan's factor must be above 0, but it is {}", value);
   }
   return with([&](auto& m) { m.factor_ = value; });
 }
 NoWorseMatcher NoWorseMatcher::floor(double value) const {
   const FloatEnvironment environment;
   if (!(value >= 0 && std::isfinite(value))) {
-    throw std::invalid_argument(
-        formatted("NoWorseThan's floor must be at least 0, but it is {}", value));
+    refuse("NoWorseThan's floor must be at least 0, but it is {}", value);
   }
   return with([&](auto& m) { m.floor_ = value; });
 }

@@ -24,7 +24,7 @@ class MetricMatcher : public TensorMatcher<MetricMatcher>,
                       public MaxBlindSetter<MetricMatcher> {
  public:
   // `metric` is a metric of docs/judging.md for which larger or smaller values are better, with its
-  // name in the JSON (judge/metric_table.h). Throws std::invalid_argument, with the nearest known
+  // name in the JSON (judge/metric_table.h). Throws Refusal, with the nearest known
   // name, for another metric, and if the limit is NaN.
   MetricMatcher(Reference reference, std::string_view metric, double limit);
 
@@ -52,10 +52,10 @@ class NoWorseMatcher : public TensorMatcher<NoWorseMatcher>,
   NoWorseMatcher(Reference reference_implementation, Reference golden);
 
   // The error to compare: "rmse" (the default), "max_abs_error", "mere", "max_ulp" or another
-  // metric of which a larger value is worse. Throws std::invalid_argument for another metric.
+  // metric of which a larger value is worse. Throws Refusal for another metric.
   NoWorseMatcher by(std::string_view metric) const;
   // The factor by which the output's error may exceed the reference implementation's. The default
-  // is 1. Throws std::invalid_argument if it is not a positive number.
+  // is 1. Throws Refusal if it is not a positive number.
   NoWorseMatcher factor(double value) const;
   // Smaller errors of the reference implementation count as this value. The default is 0. Without a
   // floor, a reference implementation that happens to be exact requires an exact output.

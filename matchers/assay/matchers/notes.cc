@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <mutex>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +24,7 @@ bool notes_are_printed() {
   const std::string_view word = value == nullptr ? "" : value;
   if (word.empty() || word == "0") return false;
   if (word == "1") return true;
-  throw std::invalid_argument(formatted("the environment's ASSAY_NOTES='{}' must be 0 or 1", word));
+  refuse("the environment's ASSAY_NOTES='{}' must be 0 or 1", word);
 }
 
 // The notes that the running test has as properties.

@@ -11,7 +11,7 @@ namespace assay {
 // the test has already is not added again, and after 100 notes assay_notes_left_out counts the
 // others. If the environment variable ASSAY_NOTES is 1, the notes are also printed on standard
 // output, with the name of the test. Outside a running test they are only printed. Safe on several
-// threads. Throws std::invalid_argument if ASSAY_NOTES is neither 0 nor 1.
+// threads. Throws Refusal if ASSAY_NOTES is neither 0 nor 1.
 void tell_notes(const std::vector<std::string>& notes);
 
 }  // namespace assay

@@ -1,7 +1,5 @@
 #include "assay/matchers/rates.h"
 
-#include <stdexcept>
-
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
@@ -27,9 +25,8 @@ RateMatcher::RateMatcher(double limit, double confidence, bool at_least)
   const FloatEnvironment environment;
   const auto require = [&](double value, const char* what) {
     if (value > 0 && value < 1) return;
-    throw std::invalid_argument(formatted(
-        "{}'s {} must be above 0 and below 1, but it is {}",
-        at_least ? "DetectionRateAtLeast" : "FalseAlarmRateAtMost", what, number_text(value)));
+    refuse("{}'s {} must be above 0 and below 1, but it is {}",
+           at_least ? "DetectionRateAtLeast" : "FalseAlarmRateAtMost", what, number_text(value));
   };
   require(limit, "rate");
   require(confidence, "confidence");

@@ -19,11 +19,11 @@ class RateMatcher {
  public:
   using is_gtest_matcher = void;
 
-  // Throws std::invalid_argument if limit or confidence are not above 0 and below 1, because no
+  // Throws Refusal if limit or confidence are not above 0 and below 1, because no
   // number of trials shows a rate of exactly 0 or 1.
   RateMatcher(double limit, double confidence, bool at_least);
 
-  // Throws std::invalid_argument unless 0 <= events <= trials.
+  // Throws Refusal unless 0 <= events <= trials.
   bool MatchAndExplain(const Rate& rate, testing::MatchResultListener* listener) const;
   void DescribeTo(std::ostream* os) const { describe(os, "has"); }
   void DescribeNegationTo(std::ostream* os) const { describe(os, "does not show"); }

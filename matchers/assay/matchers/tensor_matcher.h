@@ -111,7 +111,7 @@ class Reference {
 
   const Case* as_case() const { return case_; }
   const TensorView& tensor() const { return view_; }
-  // Returns the tensor, or the golden result of a case. Throws std::invalid_argument, which names
+  // Returns the tensor, or the golden result of a case. Throws Refusal, which names
   // the case, if the case has no golden result.
   TensorView tensor_or_golden() const;
   // "the float32 reference of shape [3]", "the golden result of case x".

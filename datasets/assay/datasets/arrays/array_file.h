@@ -60,7 +60,7 @@ struct ArrayFormat {
   std::string_view written = "all";  // which dtypes are written if `dtypes` does not list them
 };
 std::span<const ArrayFormat> array_formats();
-// Returns the row with this name. Throws std::invalid_argument, which lists the known names.
+// Returns the row with this name. Throws Refusal, which lists the known names.
 const ArrayFormat& array_format_named(std::string_view name);
 // Returns the row for the ending of a file's name, or the row of raw bytes if no row has that
 // ending.
@@ -85,7 +85,7 @@ std::vector<std::string> arrays_in(const std::string& file);
 // than those of rows or columns; ONNX numbers that are not raw bytes. The dtype of an HDF5 dataset
 // is its `dtype` attribute, or the dataset's stored type if it has no such attribute. A
 // column-major array in an archive is first unpacked to a temporary file. Throws FileError, which
-// names the file and what is wrong, and std::invalid_argument if the dtype is unknown.
+// names the file and what is wrong, and Refusal if the dtype is unknown.
 std::unique_ptr<ArraySource> open_array(const ArrayRequest& request);
 
 // Reads all elements. Throws as open_array does.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_dtypes.h"
@@ -35,7 +36,7 @@ NpyHeader npy_header(const std::string& path, const std::string& text, int versi
   try {
     // NumPy accepts extents such as 1L, which Python 2 wrote.
     header = parse_literal(text, version < 3 ? Python::k2 : Python::k3);
-  } catch (const std::invalid_argument& e) {
+  } catch (const Refusal& e) {
     bad(formatted("is damaged: {}", e.what()));
   }
   if (header.dict() == nullptr) bad("is no dict");

@@ -1,7 +1,6 @@
 #include "assay/datasets/arrays/pickle.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
@@ -62,9 +61,7 @@ enum Opcode : std::uint8_t {
   kBuild = 'b',
 };
 
-[[noreturn]] void damaged(const char* how) {
-  throw std::invalid_argument(formatted("its pickle is damaged: {}", how));
-}
+[[noreturn]] void damaged(const char* how) { refuse("its pickle is damaged: {}", how); }
 
 class Machine {
  public:
@@ -77,10 +74,10 @@ class Machine {
       const auto opcode = static_cast<std::uint8_t>(take(1)[0]);
       if (opcode == kStop) break;
       if (!step(opcode)) {
-        throw std::invalid_argument(formatted(
+        refuse(
             "its pickle has the opcode 0x{:02x} at byte {}, which tensors do not need; it is "
             "not executed",
-            opcode, at));
+            opcode, at);
       }
     }
     out_.result = pop();
@@ -110,8 +107,7 @@ class Machine {
 
   void push(Value value) {
     if (out_.values.size() >= kMostValues) {
-      throw std::invalid_argument(formatted(
-          "its pickle makes more than {} values, which is more than is read", kMostValues));
+      refuse("its pickle makes more than {} values, which is more than is read", kMostValues);
     }
     out_.values.push_back(std::move(value));
     stack_.push_back(static_cast<Ref>(out_.values.size() - 1));
@@ -153,10 +149,10 @@ class Machine {
   void global(std::string_view module, std::string_view name) {
     const std::string text = formatted("{} {}", module, name);
     if (text != kOrderedDict && !allowed_(text)) {
-      throw std::invalid_argument(formatted(
+      refuse(
           "its pickle names {}.{}, which is no part of a tensor; it is not executed, and the "
           "file is not read",
-          module, name));
+          module, name);
     }
     push(Kind::kGlobal, text);
   }
@@ -277,8 +273,7 @@ class Machine {
     switch (opcode) {
       case kProto:
         if (const std::uint64_t protocol = number(1); protocol < 2 || protocol > 5) {
-          throw std::invalid_argument(
-              formatted("its pickle has protocol {}; 2 to 5 are read", protocol));
+          refuse("its pickle has protocol {}; 2 to 5 are read", protocol);
         }
         return true;
       case kFrame:

@@ -42,7 +42,7 @@ struct Pickle {
 };
 
 // Reads a pickle of protocol 2 to 5. Values may share others, also in circles. Throws
-// std::invalid_argument with the reason if the pickle is damaged, too large, or has an opcode or a
+// Refusal with the reason if the pickle is damaged, too large, or has an opcode or a
 // global that is not allowed.
 Pickle read_pickle(std::string_view bytes,
                    const std::function<bool(std::string_view global)>& allowed);

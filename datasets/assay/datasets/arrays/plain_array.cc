@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
 #include <utility>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/store/types.h"
@@ -247,7 +247,7 @@ double bytes_needed(const std::string& path, const Format& format, const Shape& 
     const std::int64_t elements = element_count(shape);
     if (packed) return static_cast<double>(elements / 2 + elements % 2);
     return static_cast<double>(elements) * static_cast<double>(format.storage_bytes);
-  } catch (const std::invalid_argument& e) {
+  } catch (const Refusal& e) {
     throw FileError(path, "", e.what());
   }
 }

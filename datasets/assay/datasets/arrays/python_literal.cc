@@ -3,7 +3,6 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 
 #include "assay/base/call_text.h"
@@ -32,10 +31,9 @@ class Parser {
 
  private:
   [[noreturn]] void refuse(const std::string& wanted) const {
-    throw std::invalid_argument(
-        formatted("'{}' is no Python literal: at character {}, {}",
-                  text_.size() > 80 ? std::string(text_.substr(0, 77)) + "..." : std::string(text_),
-                  at_ + 1, wanted));
+    refuse("'{}' is no Python literal: at character {}, {}",
+           text_.size() > 80 ? std::string(text_.substr(0, 77)) + "..." : std::string(text_),
+           at_ + 1, wanted);
   }
 
   char peek() {

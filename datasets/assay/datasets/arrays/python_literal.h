@@ -35,7 +35,7 @@ struct LiteralItem {
 enum class Python : std::uint8_t { k2, k3 };
 
 // Parses the whole text as one literal. Nothing but literals is accepted: no names, calls,
-// operators, prefixed strings or joined ones. Nesting ends at 64. Throws std::invalid_argument,
+// operators, prefixed strings or joined ones. Nesting ends at 64. Throws Refusal,
 // which says what was found at which position.
 Literal parse_literal(std::string_view text, Python version = Python::k3);
 // Returns the literal as Python's repr() writes it.

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_dtypes.h"
@@ -140,7 +140,7 @@ class RawFile : public ArrayFile {
     try {
       header = wire::read_raw_header(text_of(*bytes, kMost, beside, ""));
       if (!header.dtype.empty()) f = &format_named(header.dtype);
-    } catch (const std::invalid_argument& e) {
+    } catch (const Refusal& e) {
       throw FileError(beside, "", e.what());
     }
     if (f != nullptr && said.format != nullptr && f != said.format) {

@@ -1,10 +1,10 @@
 #include "assay/datasets/arrays/safetensors_file.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_dtypes.h"
@@ -28,7 +28,7 @@ class SafetensorsFile : public ArrayFile {
     const std::string header = header_text();
     try {
       arrays_ = wire::read_safetensors_header(header);
-    } catch (const std::invalid_argument& e) {
+    } catch (const Refusal& e) {
       throw FileError(path, "", e.what());
     }
     check_places();

@@ -1,10 +1,10 @@
 #include "assay/datasets/arrays/torch_file.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_dtypes.h"
@@ -92,7 +92,7 @@ class Finder {
 
  private:
   [[noreturn]] static void refuse(const std::string& name, const std::string& why) {
-    throw std::invalid_argument(name.empty() ? why : name + ": " + why);
+    refuse(name.empty() ? why : name + ": " + why);
   }
 
   void walk(Ref ref, const std::string& name, int depth) {
@@ -260,7 +260,7 @@ class TorchFile : public ArrayFile {
       const Pickle pickled =
           pickle::read_pickle(text_of(*bytes, kMostPickle, path, folder_ + "data.pkl"), is_allowed);
       tensors_ = Finder(pickled).find();
-    } catch (const std::invalid_argument& e) {
+    } catch (const Refusal& e) {
       throw FileError(path, "", e.what());
     }
     for (std::size_t i = 0; i < tensors_.size(); ++i) places_.emplace(tensors_[i].name, i);

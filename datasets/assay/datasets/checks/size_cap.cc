@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <stdexcept>
 
 #include "assay/base/call_text.h"
 #include "assay/base/text.h"
@@ -15,8 +14,7 @@ std::int64_t dataset_size_cap() {
   if (text == nullptr) return kDefault << 30;
   const std::optional<std::int64_t> asked = read_number<std::int64_t>(text);
   if (!asked || *asked < 1) {
-    throw std::invalid_argument(formatted(
-        "ASSAY_MAX_DATASET_GIB must be a whole number of GiB of at least 1, not '{}'", text));
+    refuse("ASSAY_MAX_DATASET_GIB must be a whole number of GiB of at least 1, not '{}'", text);
   }
   return std::min(*asked, kMost) << 30;
 }

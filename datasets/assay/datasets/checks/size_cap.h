@@ -6,7 +6,7 @@
 namespace assay {
 
 // Returns the limit in bytes: the environment variable ASSAY_MAX_DATASET_GIB, or 8 GiB if it is not
-// set. Throws std::invalid_argument if the variable is not a whole number of at least 1.
+// set. Throws Refusal if the variable is not a whole number of at least 1.
 std::int64_t dataset_size_cap();
 
 // Returns the most bytes that a dataset may declare in a file of `file_size` bytes. Deflate makes

@@ -1,9 +1,9 @@
 #include "assay/datasets/layouts/array_cases.h"
 
 #include <filesystem>
-#include <stdexcept>
 #include <utility>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -19,7 +19,7 @@ bool is_raw(const std::string& path) {
 const Format& known_format(const ArrayRequest& array) {
   try {
     return format_named(array.dtype);
-  } catch (const std::invalid_argument& e) {
+  } catch (const Refusal& e) {
     throw FileError(array.path, "", e.what());
   }
 }

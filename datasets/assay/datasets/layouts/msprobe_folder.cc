@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <stdexcept>
 #include <utility>
 
+#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/folder.h"
@@ -56,7 +56,7 @@ std::vector<wire::MsprobeCall> calls_in(const std::string& folder) {
   }
   try {
     return wire::parse_msprobe(read_file(list), "dump.json");
-  } catch (const std::invalid_argument& e) {
+  } catch (const Refusal& e) {
     throw FileError(folder, "", e.what());
   }
 }

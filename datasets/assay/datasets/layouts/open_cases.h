@@ -87,7 +87,7 @@ struct Layout {
 std::span<const Layout> layouts();
 
 // Opens one path. Throws FileError if the path does not exist, if no layout fits (the message lists
-// the known layouts) or if the layout refuses the content. Throws std::invalid_argument if the
+// the known layouts) or if the layout refuses the content. Throws Refusal if the
 // layout is unknown.
 OpenedCases open_cases(const std::string& path, const OpenOptions& options = {});
 
@@ -112,7 +112,7 @@ std::vector<std::string> find_sources(const std::vector<std::string>& paths,
 // digits, '_', '.' and '-'. Both patterns have the same wildcards in the same order ({name}s by
 // name). Two files belong together if each wildcard stands for the same text. The case is named
 // after these texts. Its producer is OpenOptions::producer, or "output" if that is empty. Throws
-// FileError if a pattern matches nothing, and std::invalid_argument if the patterns do not fit each
+// FileError if a pattern matches nothing, and Refusal if the patterns do not fit each
 // other.
 OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
                        const OpenOptions& options = {});

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <stdexcept>
 
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/folder.h"
@@ -52,8 +51,8 @@ NamePattern::NamePattern(std::string text) : text_(std::move(text)) {
       const std::size_t end = text_.find('}', i);
       const std::string name = end == std::string::npos ? "" : text_.substr(i + 1, end - i - 1);
       if (name.empty() || !std::all_of(name.begin(), name.end(), is_word_character)) {
-        throw std::invalid_argument(formatted(
-            "pattern '{}': {{name}} is a word in braces, as in {{i}}, at character {}", text_, i));
+        refuse("pattern '{}': {{name}} is a word in braces, as in {{i}}, at character {}", text_,
+               i);
       }
       parts_.push_back({Of::kWord, name});
       i = end;
@@ -68,7 +67,7 @@ bool NamePattern::match_from(std::size_t part, std::string_view rest, Stands& st
                              int& steps) const {
   using Of = Part::Kind;
   if (++steps > kMostSteps) {
-    throw std::invalid_argument(formatted("pattern '{}' has too many '*' to be matched", text_));
+    refuse("pattern '{}' has too many '*' to be matched", text_);
   }
   if (part == parts_.size()) return rest.empty();
   const Part& p = parts_[part];
@@ -189,10 +188,10 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
       for (const std::string& name : p.names()) names.push_back(braces(name));
       return joined(names);
     };
-    throw std::invalid_argument(formatted(
+    refuse(
         "the patterns '{}' and '{}' must have the same wildcards, but one has {}, the other "
         "{}",
-        outputs, golden, said(of_outputs), said(of_golden)));
+        outputs, golden, said(of_outputs), said(of_golden));
   }
   OpenedCases opened;
   opened.layout = "pairs";

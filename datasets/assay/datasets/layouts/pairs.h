@@ -12,7 +12,7 @@ namespace assay {
 // A pattern in the syntax of open_pairs() (open_cases.h).
 class NamePattern {
  public:
-  // Throws std::invalid_argument if a '{' is not closed, or if the text in the braces is not a
+  // Throws Refusal if a '{' is not closed, or if the text in the braces is not a
   // name.
   explicit NamePattern(std::string text);
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "assay/base/call_text.h"
-#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/cases/source_names.h"
@@ -401,7 +400,7 @@ void put_row(Tensor& rows, std::int64_t row, const Tensor& value) {
 
 Tensor computed_by_rows(const Case& c, std::int64_t rows, int threads,
                         const std::function<Tensor(const Case& row)>& compute) {
-  if (rows == 0) throw CaseError(c.name, "its arrays have no rows, which are its cases");
+  if (rows == 0) refuse_case(c.name, "its arrays have no rows, which are its cases");
   const Case header = c.without_tensors();
   const auto row_case = [&](std::int64_t row) {
     Case of_row = header;

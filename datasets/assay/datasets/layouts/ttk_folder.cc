@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "assay/base/call_text.h"
+#include "assay/base/error.h"
 #include "assay/base/sha256.h"
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/folder.h"
@@ -332,7 +333,7 @@ std::optional<Shape> ttk_shape(std::string_view text) {
   if (!shape) return std::nullopt;
   try {
     (void)element_count(*shape);
-  } catch (const std::invalid_argument&) {
+  } catch (const Refusal&) {
     return std::nullopt;
   }
   return shape;

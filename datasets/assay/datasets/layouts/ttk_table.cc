@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <fstream>
 #include <set>
-#include <stdexcept>
 
 #include "assay/base/call_text.h"
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/datasets/checks/file_error.h"
 
@@ -33,7 +33,7 @@ class RowReader {
     if (cell.find_first_not_of(" \t") == std::string::npos) return {};
     try {
       return parse_literal(cell);
-    } catch (const std::invalid_argument& e) {
+    } catch (const Refusal& e) {
       refuse(column, e.what());
     }
   }
@@ -53,7 +53,7 @@ class RowReader {
     if (!known) return std::nullopt;
     try {
       (void)element_count(shape);
-    } catch (const std::invalid_argument& e) {
+    } catch (const Refusal& e) {
       refuse(column, e.what());
     }
     return shape;

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
@@ -145,7 +145,7 @@ OpenedCases open_unpacked(const std::string& path, const OpenOptions& options) {
   wire::Manifest manifest;
   try {
     manifest = wire::parse_manifest(read_file(list), wire::kManifestName);
-  } catch (const std::invalid_argument& e) {
+  } catch (const Refusal& e) {
     throw FileError(path, "", e.what());
   }
   std::vector<CaseRecord> records;

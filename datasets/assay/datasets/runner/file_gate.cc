@@ -389,7 +389,7 @@ std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::strin
   std::vector<GatedCase> gated;
   try {
     gated = gate_in_pieces(golden, name, source, request, reading);
-  } catch (const std::invalid_argument& e) {
+  } catch (const Refusal& e) {
     throw FileError(golden.path(), "", e.what());
   }
   if (!gated.empty()) {
@@ -411,7 +411,7 @@ std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::strin
       return gate_recorded(golden, one, source, asked, origin);
     };
     gated = gate_outputs(std::move(c), judge_one);
-  } catch (const std::invalid_argument& e) {
+  } catch (const Refusal& e) {
     // The request was checked before, so the case must be wrong.
     throw FileError(golden.path(), "", e.what());
   }

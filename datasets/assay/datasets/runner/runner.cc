@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <exception>
 #include <set>
-#include <stdexcept>
 #include <vector>
 
 #include "assay/base/float_environment.h"
@@ -46,10 +45,9 @@ Arguments parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const auto value = [&]() -> std::string {
-      if (i + 1 == argc) throw std::invalid_argument(formatted("{} needs a value", word));
+      if (i + 1 == argc) refuse("{} needs a value", word);
       if (*argv[++i] == '\0') {
-        throw std::invalid_argument(
-            formatted("{}: the value is empty; is a variable not set?", word));
+        refuse("{}: the value is empty; is a variable not set?", word);
       }
       return argv[i];
     };
@@ -70,20 +68,20 @@ Arguments parse(int argc, char** argv) {
     else if (word == "--ctest")
       a.ctest = true, a.ctest_prefix = value();
     else if (word.starts_with("-"))
-      throw std::invalid_argument(formatted("unknown option {}", word));
+      refuse("unknown option {}", word);
     else if (word.empty())
-      throw std::invalid_argument("the dataset file's name is empty; is a variable not set?");
+      refuse("the dataset file's name is empty; is a variable not set?");
     else if (a.file.empty())
       a.file = word;
     else
-      throw std::invalid_argument(formatted("one dataset file at a time; '{}' is a second", word));
+      refuse("one dataset file at a time; '{}' is a second", word);
   }
   if (a.file.empty()) {
-    throw std::invalid_argument(
-        formatted("usage: {} FILE [--case GLOB] [--machine M] [--standard S]... "
-                  "[--reference-implementation PRODUCER] "
-                  "[--abft THRESHOLD] [--sample rows=N,seed=N] [--ctest PREFIX]",
-                  a.program));
+    refuse(
+        "usage: {} FILE [--case GLOB] [--machine M] [--standard S]... "
+        "[--reference-implementation PRODUCER] "
+        "[--abft THRESHOLD] [--sample rows=N,seed=N] [--ctest PREFIX]",
+        a.program);
   }
   check_request(a.request.bounds);
   return a;
@@ -126,10 +124,9 @@ void check_reference_implementation(const Arguments& a, const CaseSource& file) 
     for (const std::string& producer : file.producers_of(name)) known.insert(producer);
   }
   if (known.count(a.request.reference_implementation) != 0) return;
-  throw std::invalid_argument(
-      formatted("--reference-implementation: {}",
-                unknown_word("producer", a.request.reference_implementation,
-                             std::vector<std::string>(known.begin(), known.end()))));
+  refuse("--reference-implementation: {}",
+         unknown_word("producer", a.request.reference_implementation,
+                      std::vector<std::string>(known.begin(), known.end())));
 }
 
 void print_ctest(const Arguments& a, const CaseSource& file) {
