@@ -555,7 +555,7 @@ TEST(AttentionCheck, WhatDoesNotHoldIsRefused) {
             "attention is checked of q, k and v of one float dtype of up to 24 bits; they are "
             "bfloat16, bfloat16 and float16");
   const Case narrow = Made{.dtype = "float8_e4m3fn"}.made();
-  EXPECT_THAT(refused(narrow), HasSubstr("as few as 14 bits; say whose sums they are"));
+  EXPECT_THAT(refused(narrow), HasSubstr("as few as 14 bits; name the machine"));
   EXPECT_EQ(checked(narrow, output, "", &machine_named("hopper")).because,
             "the check of attention needs sums in float32, not in float32 of 14 bits");
 }

@@ -209,9 +209,8 @@ TEST(AbftCase, NotComparable) {
   const Tensor out = computed(c);
   EXPECT_EQ(
       because(c, random_tensor("bfloat16", {4, 8}, 7)),
-      "the output is bfloat16, the case's output dtype is float16, which is that of its inputs, "
-      "as the case does not say it. Where bfloat16 is meant, give the case the attribute "
-      "output_dtype = bfloat16");
+      "the output is bfloat16, the case's output dtype is float16, which is that of its inputs. "
+      "If bfloat16 is right, give the case the attribute output_dtype");
   EXPECT_EQ(because(c, random_tensor("float16", {8, 4}, 7)),
             "the output's shape is [8, 4], the product's is [4, 8]");
   EXPECT_EQ(because(c, random_tensor("float16", {1, 4, 8}, 7)),

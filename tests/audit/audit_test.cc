@@ -311,7 +311,7 @@ TEST(Audit, WhyEverythingPasses) {
                 return {true, "exit status 0", right ? "64 passed" : said};
               }),
               "it prints that it failed, and ends as if it had passed: mend its exit status, or "
-              "give --fail-regex")
+              "give a fail-regex that matches what it prints")
         << said;
   }
   // It prints that always.

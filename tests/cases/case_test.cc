@@ -163,10 +163,9 @@ TEST(CaseTest, OutputFormatByAttributeOrGolden) {
   c.attributes["output_dtype"] = "bfloat16";
   EXPECT_EQ(output_format(c).name, "bfloat16");
   c.attributes["output_dtype"] = "float17";
-  EXPECT_EQ(
-      error_of([&] { output_format(c); }),
-      "case matmul/one: output_dtype 'float17' is no dtype that assay knows; `assay list formats` "
-      "shows all");
+  EXPECT_EQ(error_of([&] { output_format(c); }),
+            "case matmul/one: output_dtype 'float17' is no dtype that assay knows; docs/formats.md "
+            "lists all");
   c.attributes["output_dtype"] = "bf16";
   EXPECT_EQ(output_format(c).name, "bfloat16");
   EXPECT_THROW(output_format(Case()), std::invalid_argument);

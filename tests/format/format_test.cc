@@ -142,8 +142,8 @@ TEST(FormatsTest, AnUnknownNameNamesTheNearest) {
   EXPECT_EQ(refusal_of("bflota16"),
             "unknown dtype 'bflota16': did you mean 'bfloat16'?; docs/formats.md lists all");
   EXPECT_EQ(refusal_of("float8_e4m3"),
-            "unknown dtype 'float8_e4m3': did you mean 'float8_e4m3fn'?; `assay list formats` "
-            "shows all");
+            "unknown dtype 'float8_e4m3': did you mean 'float8_e4m3fn'?; docs/formats.md lists "
+            "all");
   EXPECT_EQ(refusal_of("quaternion"), "unknown dtype 'quaternion'; docs/formats.md lists all");
   EXPECT_EQ(no_dtype("bflota16"),
             "'bflota16' is no dtype that assay knows; docs/formats.md lists all");

@@ -34,15 +34,14 @@ using testing::IsEmpty;
 using testing::Not;
 
 constexpr const char* kAnyOrder =
-    "no machine is named: bounded as float32 sums in any order; name one with --machine M or the "
-    "attribute machine for a tighter bound";
+    "no machine is named: bounded as float32 sums in any order; a named machine has a "
+    "tighter bound";
 constexpr const char* kManyTimes =
     "the bound is more than 100 times the error that is expected of right results: arithmetic of "
     "less precision may pass it; the standard expected_error would tell";
 constexpr const char* kAnyFp8 =
     "no machine is named: bounded as sums that keep 13 bits and are never promoted, the widest "
-    "errors known for float8_e4m3fn; name one with --machine M or the attribute machine for a "
-    "tighter bound";
+    "errors known for float8_e4m3fn; a named machine has a tighter bound";
 
 // -- No right result fails it --
 
@@ -211,7 +210,7 @@ TEST(OwnBound, CountsTheGoldenResultsOwnError) {
   const Verdict v = gate_case(c, other).verdicts.front();
   EXPECT_THAT(v.notes, ElementsAre(kAnyOrder,
                                    "the golden result is float32: its own error counts beside the "
-                                   "output's; `assay golden` computes one in float64",
+                                   "output's; a golden result in float64 has none",
                                    kManyTimes));
 }
 

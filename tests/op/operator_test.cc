@@ -224,7 +224,7 @@ TEST(DerivedToleranceTest, OfANamedMachine) {
   };
   EXPECT_EQ(error_of([&] { derived_tolerance(c); }),
             "case t: no tolerance can be derived: matrix units sum products of float8_e4m3fn with "
-            "as few as 14 bits; say whose sums they are by the attribute machine, as in "
+            "as few as 14 bits; name the machine that computed them, as in "
             "machine=hopper");
   c.attributes["machine"] = std::string("hopper");
   EXPECT_EQ(mismatches(), 0);

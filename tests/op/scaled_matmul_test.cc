@@ -278,7 +278,7 @@ TEST(ScaledMatmulTest, ToleranceWithoutAMachine) {
   EXPECT_THAT(derived_tolerance(c).why, HasSubstr("n = K + 4 stretches + 2 roundings of float32"));
   c.attributes.erase("compute_dtype");
   EXPECT_THAT(error_of([&] { derived_tolerance(c); }),
-              HasSubstr("as few as 14 bits; say whose sums they are by the attribute machine"));
+              HasSubstr("as few as 14 bits; name the machine that computed them"));
   c.attributes["machine"] = "hopper";
   EXPECT_EQ(cases::outside_tolerance(c, "hopper"), 0);
 }

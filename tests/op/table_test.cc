@@ -229,11 +229,10 @@ TEST(OperatorTable, ANearWordIsSuggested) {
                             p.choices.back(), p.choices.back(), joined(p.choices)));
       } else if (p.kind == ParameterKind::kDtype) {
         c.attributes[p.name] = "float33";
-        EXPECT_EQ(
-            error_of([&] { golden_result(c); }),
-            formatted("case t: {} 'float33' is no dtype that assay knows; `assay list formats` "
-                      "shows all: did you mean 'float32'?",
-                      p.name));
+        EXPECT_EQ(error_of([&] { golden_result(c); }),
+                  formatted("case t: {} 'float33' is no dtype that assay knows; docs/formats.md "
+                            "lists all: did you mean 'float32'?",
+                            p.name));
       }
     }
     EXPECT_EQ(find_parameter(*op, ""), nullptr);

@@ -319,7 +319,7 @@ class Products(TestCase):
                 self.assertEqual(str(assay.check_product(*laid_out, machine=machine)),
                                  str(report.abft))
         eight = assay.Tensor.of(np.ones((4, 4), "u1"), "float8_e4m3fn")
-        self.assertIn("say whose sums they are", assay.check_product(np.ones((4, 4), "f4"), eight,
+        self.assertIn("name the machine", assay.check_product(np.ones((4, 4), "f4"), eight,
                                                                      eight).why)
         self.assertEqual(self.refusal(ValueError, assay.check_product, c, a, b, accumulator=c),
                          "rounding_variance has no use for an accumulator or a residual; "

@@ -127,9 +127,10 @@ TEST_F(AuditTest, SeesAVerdictThatIsOnlyPrinted) {
   const auto target = audit("prints_failed", "", 4);
   ASSERT_EQ(target["findings"].size(), 1u);
   EXPECT_EQ(target["findings"][0]["finding"], "passes_wrong");
-  EXPECT_EQ(target["findings"][0]["because"],
-            "it prints that it failed, and ends as if it had passed: mend its exit status, or give "
-            "--fail-regex");
+  EXPECT_EQ(
+      target["findings"][0]["because"],
+      "it prints that it failed, and ends as if it had passed: mend its exit status, or give a "
+      "fail-regex that matches what it prints");
   EXPECT_TRUE(target["score"].is_null());
   EXPECT_THAT(let_through(audit("prints_failed", "--fail-regex '^FAILED'")), ElementsAre());
   EXPECT_THAT(let_through(audit("prints_failed", "--pass-regex '^PASSED$'")), ElementsAre());

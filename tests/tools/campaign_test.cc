@@ -157,8 +157,8 @@ TEST_F(CampaignTool, Folders) {
   const std::string right = read("out/results.json");
   EXPECT_THAT(alone("assay campaign plan.json --out out"),
               Exits(2,
-                    "error: out: already holds results; go on with --resume, or give another "
-                    "folder"));
+                    "error: out: already holds results; resume the campaign, or give "
+                    "another folder"));
   EXPECT_THAT(alone("assay campaign other.json --out out --resume"),
               Exits(2,
                     "error: out: holds results of another plan (its campaign.txt has another "

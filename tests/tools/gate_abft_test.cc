@@ -187,9 +187,8 @@ TEST_F(RecordedProducts, MachineOfTheCommandThenOfTheOutputThenOfTheCase) {
   EXPECT_THAT(
       unknown.out,
       HasSubstr("seed0: not_comparable: abft: matrix units sum products of float8_e4m3fn with as "
-                "few as 14 bits; say whose sums they are by the attribute machine, as in "
-                "machine=hopper, of the case or of the output, or by --machine (in a matcher "
-                ".machine(NAME))\n"));
+                "few as 14 bits; name the machine that computed them, as in "
+                "machine=hopper\n"));
   const Ran named = gate(" --machine hopper");
   EXPECT_THAT(named, Exits(0));
   EXPECT_THAT(named.out, HasSubstr("\n2 cases: 2 pass\n"));

@@ -115,8 +115,8 @@ TEST_F(GateSample, WhatIsNotSampledIsSaid) {
   ASSERT_THAT(run("assay emulate y.h5 --machine ascend910b --out yo.h5 -q"), Exits(0));
   const Ran other = run("assay gate y.h5 --outputs yo.h5 --sample rows=20");
   EXPECT_THAT(other, Exits(3));
-  EXPECT_THAT(other.out, HasSubstr("case y has no golden result; `assay golden` computes one from "
-                                   "the inputs, and rows are drawn of products and of attention "
+  EXPECT_THAT(other.out, HasSubstr("case y has no golden result; compute one from its inputs,"
+                                   " and rows are drawn of products and of attention "
                                    "alone"));
   // Options that exclude each other, and a text that is not a sample.
   EXPECT_EQ(run("assay gate g.h5 --outputs o.h5 --sample rows=20 --mutate").code, 2);

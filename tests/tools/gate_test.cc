@@ -26,8 +26,8 @@ TEST_F(Gate, PassPrintsOneRowACaseAndTheTotal) {
             "y         pass     float32  [2, 3]  p            0          0      0        0     "
             "inf  accumulation (operator)\n"
             "\n2 cases: 2 pass\n"
-            "note (2 times): no machine is named: bounded as float32 sums in any order; name one "
-            "with --machine M or the attribute machine for a tighter bound\n");
+            "note (2 times): no machine is named: bounded as float32 sums in any order; a named "
+            "machine has a tighter bound\n");
 }
 
 TEST_F(Gate, FailSaysWhatWhereAndHowToSeeItAgain) {

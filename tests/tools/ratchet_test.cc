@@ -123,9 +123,8 @@ TEST_F(Baselines, CasesThatDisappearAndThatAreNew) {
   EXPECT_THAT(ran, Exits(1));
   EXPECT_THAT(ran.out, HasSubstr("\ny     disappeared"));
   EXPECT_THAT(ran.out, HasSubstr("\n3 cases: 2 pass, 1 disappeared\n"));
-  EXPECT_THAT(ran.out,
-              HasSubstr("\nnote: 1 case is not in the baseline; --update-baseline takes it "
-                        "up\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\nnote: 1 case is not in the baseline; update the baseline to "
+                                 "add it\n"));
   EXPECT_THAT(ran.out,
               HasSubstr("\ny: disappeared: the baseline has this case, and it is no longer "
                         "there\nreproduce: assay gate g.h5 --case y --recorded p "

@@ -208,8 +208,8 @@ TEST_F(TwoPlaces, OutputsOfMorePrecisionAreNotGuessed) {
   const Ran ran = run("assay gate gold32 --outputs out64");
   EXPECT_EQ(ran.code, 3);
   EXPECT_THAT(ran.out, AllOf(HasSubstr("the output is float64, the case's output dtype is float32, "
-                                       "which is that of its golden result, as nothing says it. "
-                                       "Where float64 is meant, give --dtype float64\n"),
+                                       "which is that of its golden result. If float64 is right, "
+                                       "give the output's dtype\n"),
                              Not(HasSubstr("h5py"))));
   EXPECT_THAT(run("assay gate gold32 --outputs out64 --dtype float64 --standard torch"), Exits(0));
   const Ran said = run("assay gate gold64 --outputs out32 --dtype float16");

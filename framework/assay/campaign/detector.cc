@@ -61,7 +61,7 @@ MatrixDetector::MatrixDetector(const GateSpec& gate, const Cell& cell, const Mat
     if (gate.threshold) {
       request.checksums = gate.threshold;
       options_ = checksum_options(c, matrix.output.format(), request, origin);
-      if (!options_.why_not.empty()) refuse(options_.why_not);
+      if (!options_.why_not.empty()) assay::refuse(options_.why_not);
       if (is_attention(c)) {
         attention_.emplace(options_.options, c, matrix.output);
         return;

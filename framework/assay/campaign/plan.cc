@@ -99,7 +99,7 @@ void check_cell(const Cell& cell) {
     if (plan.census || cell.is_product()) continue;
     const FaultSpec& fault = plan.fault;
     const auto refuse = [&](const std::string& why) {
-      refuse("fault '{}': {}", plan.short_text(), why);
+      assay::refuse("fault '{}': {}", plan.short_text(), why);
     };
     if (fault.site_row().needs_product) {
       refuse(

@@ -142,7 +142,9 @@ void refuse_words_of_other_sites(const SpecText& text, const SiteRow& site,
 }
 
 void require_needs(const SpecText& text, const FaultSpec& spec) {
-  const auto refuse = [&](const std::string& what) { refuse("fault '{}' {}", text.text(), what); };
+  const auto refuse = [&](const std::string& what) {
+    assay::refuse("fault '{}' {}", text.text(), what);
+  };
   const ChangeRow& change = row_of(spec.change.kind);
   const std::vector<std::string> needs = split(change.needs, ' ');
   const auto given = std::count_if(needs.begin(), needs.end(), [&](const std::string& key) {

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/format/format.h"
 #include "assay/judge/limit.h"
 
@@ -87,9 +87,9 @@ struct CustomStandard;  // a standard of the user's own (judge/standards.h)
 
 // Thrown if a standard's tolerance grows with the number of accumulations and that number is
 // unknown.
-class AccumulationsUnknown : public std::invalid_argument {
+class AccumulationsUnknown : public Refusal {
  public:
-  using std::invalid_argument::invalid_argument;
+  using Refusal::Refusal;
 };
 
 // Returns the bound that a standard ("torch", "ulp(4)", "bit_equal", "accumulation(hopper)",

@@ -65,8 +65,8 @@ std::uint64_t convert(const Conversion& how, std::uint64_t bits) {
       if (!upper_half || how.to.is_signed() == how.from.is_signed()) return bits;
       return negative ? 0 : encode(how.to, max_finite(how.to));
     }
-    // Rounding to odd first and then to any narrower format has the result of one rounding (Boldo
-    // and Melquiond).
+    // Rounding to odd first has the result of one rounding if the second format has at least two
+    // bits of precision less, as every named one but float64 has (Boldo and Melquiond).
     value = integer64_to_float64(negative, negative ? 0 - bits : bits,
                                  how.to.precision == 53 ? mode : Rounding::kToOdd);
   } else {

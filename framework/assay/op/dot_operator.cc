@@ -293,8 +293,8 @@ std::string why_machine_is_needed(const Case& c) {
     const Format& f = c.input(name).format();
     if (!f.is_float() || f.bits > 8) continue;
     return formatted(
-        "matrix units sum products of {} with as few as 14 bits; say whose sums they are by the "
-        "attribute machine, as in machine=hopper",
+        "matrix units sum products of {} with as few as 14 bits; name the machine that computed "
+        "them, as in machine=hopper",
         f.name);
   }
   return "";

@@ -148,7 +148,9 @@ std::string RowSample::text() const { return formatted("rows={},seed={}", rows, 
 RowSample parse_row_sample(std::string_view text) {
   RowSample sample;
   std::set<std::string> keys;
-  const auto refuse = [&](const std::string& what) { refuse("sample '{}': {}", text, what); };
+  const auto refuse = [&](const std::string& what) {
+    assay::refuse("sample '{}': {}", text, what);
+  };
   for (const std::string& part : every_part(text, ',')) {
     const std::size_t sign = part.find('=');
     const std::string key = part.substr(0, sign);

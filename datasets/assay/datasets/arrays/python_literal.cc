@@ -31,9 +31,9 @@ class Parser {
 
  private:
   [[noreturn]] void refuse(const std::string& wanted) const {
-    refuse("'{}' is no Python literal: at character {}, {}",
-           text_.size() > 80 ? std::string(text_.substr(0, 77)) + "..." : std::string(text_),
-           at_ + 1, wanted);
+    assay::refuse("'{}' is no Python literal: at character {}, {}",
+                  text_.size() > 80 ? std::string(text_.substr(0, 77)) + "..." : std::string(text_),
+                  at_ + 1, wanted);
   }
 
   char peek() {

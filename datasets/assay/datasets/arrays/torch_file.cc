@@ -92,7 +92,7 @@ class Finder {
 
  private:
   [[noreturn]] static void refuse(const std::string& name, const std::string& why) {
-    refuse(name.empty() ? why : name + ": " + why);
+    assay::refuse(name.empty() ? why : name + ": " + why);
   }
 
   void walk(Ref ref, const std::string& name, int depth) {
