@@ -101,7 +101,7 @@ std::string text_of(const CaseReport& c) {
 }
 
 void define_mismatch(py::module_& m) {
-  py::class_<Mismatch>(m, "Miss", "An element outside its bound.")
+  py::class_<Mismatch>(m, "Mismatch", "An element outside its bound.")
       .def_property_readonly(
           "index", [](const Mismatch& x) { return py::tuple(py::cast(x.index)); },
           "One number a dimension.")

@@ -215,7 +215,7 @@ assay_add_dataset_tests(ops {arguments})
 
     def test_empty_values_are_refused(self):
         make_cases(self.data, ["a"])
-        for keyword in ("CASES", "MACHINE", "BENCHMARK", "STANDARD", "ABFT", "LABELS", "PROPERTIES"):
+        for keyword in ("CASES", "MACHINE", "REFERENCE_IMPLEMENTATION", "STANDARD", "ABFT", "LABELS", "PROPERTIES"):
             refusal = f"the value of {keyword} is empty; is a variable not set?"
             self.configure(f'DATASETS data.h5 {keyword} "${{UNSET}}"', refused=refusal)
             if keyword != "ABFT":  # ABFT needs no value
@@ -233,9 +233,9 @@ assay_add_dataset_tests(ops {arguments})
         make_cases(self.data, ["a"])
         with h5py.File(self.data, "r+") as f:
             put(f["cases/a"], "outputs/gpu", f["cases/a/golden"][...], "float32")
-        self.configure("DATASETS data.h5 BENCHMARK npu")
+        self.configure("DATASETS data.h5 REFERENCE_IMPLEMENTATION npu")
         self.assert_fails_saying("error: --reference-implementation: unknown producer 'npu': did you mean 'gpu'?; known: gpu")
-        self.configure("DATASETS data.h5 BENCHMARK gpu")
+        self.configure("DATASETS data.h5 REFERENCE_IMPLEMENTATION gpu")
         self.assertEqual(self.ctest(), 0, self.out)
 
     def test_a_case_with_a_misspelt_attribute_fails_alone(self):

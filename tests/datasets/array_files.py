@@ -440,8 +440,8 @@ def make_safetensors(m):
         entry(shape=[1], data_offsets=[4, 8]))
     bad("overlap", "y: its bytes begin at 4, but those of the array before end at 8",
         {**one, "y": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}})
-    bad("dtype", "x: holds elements of C128, which assay does not read; save them as a dtype of `assay list "
-        "formats`", entry(dtype="C128", shape=[1]))
+    bad("dtype", "x: holds elements of C128, which assay does not read; save them as a dtype of "
+        "docs/formats.md", entry(dtype="C128", shape=[1]))
     bad("twice", "x: stands twice in its JSON", json.dumps(one).encode()[:-1] + b', "x": {}}')
     bad("list", "its JSON is no object {...}", b"[]", b"")
     bad("deep", "its JSON is nested too deeply", b'{"x": ' + b"[" * 100000 + b"]" * 100000 + b"}", b"")
@@ -514,7 +514,7 @@ def make_onnx(m):
         onnx((2,), 1, blob(13, blob(1, b"location") + blob(2, b"/etc/passwd")) + field(14, 0, varint(1))))
     bad("strings", "holds text, which is not compared", onnx((1,), 8, blob(6, b"text")))
     bad("kind", "holds elements of TensorProto.DataType 99, which assay does not read; save them as a dtype of "
-        "`assay list formats`",
+        "docs/formats.md",
         onnx((1,), 99, blob(9, bytes(8))))
     bad("field", "holds its elements in a field that is not one of float16", onnx((1,), 10, blob(4, bytes(4))))
     bad("two", "holds its elements in two fields", onnx((1,), 1, blob(4, bytes(4)) + blob(9, bytes(4))))

@@ -115,7 +115,7 @@ def make_onnx(m):
             (onnx((1,), 8, blob(6, b"text")), "holds text, which is not compared"),
             (onnx((1,), 8, blob(9, b"text")),
              "holds elements of TensorProto.DataType 8 (STRING), which assay does not read; save them as a dtype of "
-             "`assay list formats`"))):
+             "docs/formats.md"))):
         m.bytes(f"{at}.pb", data)
         m.bad(f"{at}.pb", message and f"{at}.pb: {message}")
     for at, data in enumerate((nameless, floats, onnx((3,), 1, blob(4, bytes(12)), packed=True),

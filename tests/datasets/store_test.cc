@@ -383,9 +383,8 @@ TEST_F(Store, ACaseThatCannotBeReadSaysWhy) {
   expect_errors(
       [](const std::string& path) { (void)DatasetFile(path).read("c"); },
       {{"x.attrs['dtype'] = 'float7'",
-        ": /cases/c/inputs/x: its dtype 'float7' is no dtype that assay knows; `assay list "
-        "formats` "
-        "shows all"},
+        ": /cases/c/inputs/x: its dtype 'float7' is no dtype that assay knows; "
+        "docs/formats.md lists all"},
        {"x.attrs['dtype'] = 'float16'",
         ": /cases/c/inputs/x: stored as a 32-bit float (exponent 8 bits, mantissa 23, bias 127), "
         "which cannot hold float16"},

@@ -123,8 +123,8 @@ TEST(ShortSums, AreTrustedOnlyWhereTheMachineIsNamed) {
         EXPECT_THAT(nameless.because(),
                     HasSubstr("no machine is named, and the output is right only if its sums keep "
                               "as few as 13 bits, as those of some machines do; name the machine "
-                              "that computed it with --machine M or the attribute machine. As "
-                              "sums of float32 it would fail: "));
+                              "that computed it. As sums "
+                              "of float32 it would fail: "));
         request.machine = &machine_named("hopper");
         EXPECT_EQ(gate_case(c, by_hopper, request).outcome(), Outcome::kPass);
       }

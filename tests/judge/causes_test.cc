@@ -100,11 +100,10 @@ TEST(Causes, AGoldenResultThatRoundsToNan) {
     element(expected, 2, c) = 1000;
     element(actual, 2, c) = 448;
   }
-  EXPECT_THAT(
-      judged_as("float8_e4m3fn", actual, expected, tolerance(0, 0.0625)).where,
-      HasSubstr("1000 rounds to NaN in float8_e4m3fn, whose largest value is 448: NaN is "
-                "expected at 3 of 3 mismatches. If the output is to saturate, give --infinity "
-                "saturating"));
+  EXPECT_THAT(judged_as("float8_e4m3fn", actual, expected, tolerance(0, 0.0625)).where,
+              HasSubstr("1000 rounds to NaN in float8_e4m3fn, whose largest value is 448: NaN is "
+                        "expected at 3 of 3 mismatches. If the output is to saturate, judge it "
+                        "with infinity saturating"));
 }
 
 TEST(Causes, RowsThatRepeatTheRowAbove) {

@@ -287,10 +287,9 @@ TEST(Indices, WhatCannotBeComparedSaysWhy) {
   EXPECT_EQ(because(floats({2, 1}, {0, 1}), floats({2, 1}, {0, 1})),
             "the output is float32, and indices are integers");
   const Tensor one = indices({1}, {0});
-  EXPECT_EQ(
-      judge(one, indices({1}, {0}), *standard_bound("indices", one.format())).because,
-      "standard indices needs the input that the indices point into (`assay gate`), and there "
-      "is none");
+  EXPECT_EQ(judge(one, indices({1}, {0}), *standard_bound("indices", one.format())).because,
+            "standard indices needs the input that the indices point into, and there "
+            "is none");
 }
 
 TEST(Indices, OnlyStandardsOfSingleElementsStandInBrackets) {

@@ -567,8 +567,8 @@ TEST(MatmulErrorTest, ShapesAndParameters) {
             "compute_terms, "
             "round_before_bias, output_rounding");
   EXPECT_EQ(with_attribute("output_dtype", "float17"),
-            "case t: output_dtype 'float17' is no dtype that assay knows; `assay list "
-            "formats` shows all: did you mean 'float16'?");
+            "case t: output_dtype 'float17' is no dtype that assay knows; "
+            "docs/formats.md lists all: did you mean 'float16'?");
   Case c = matmul(integer_tensor("float16", {2, 3}, 1), integer_tensor("float16", {3, 2}, 2));
   c.inputs["bias"] = integer_tensor("float16", {3}, 3);
   EXPECT_EQ(error_of([&] { emulate(c, ascend()); }), "case t: bias [3] must have the shape [2]");

@@ -225,7 +225,7 @@ h5d.create(f.id, b"uint12", t, three)
 h5d.create(f.id, b"long", h5t.NATIVE_LDOUBLE, three)
 f["u16"] = np.zeros(3, dtype="u2")
 )py");
-  const std::string other = "store its elements as a dtype of `assay list formats`";
+  const std::string other = "store its elements as a dtype of docs/formats.md";
   const std::pair<const char*, std::string> never[] = {
       {"enum",
        "an enumeration of GREEN, RED, which is no dtype of assay; store its numbers as integers"},

@@ -125,8 +125,8 @@ TEST_F(Compare, RawBytesNeedDtypeAndShape) {
               Exits(2, "error: --shape '4x6' must be extents joined by commas, or scalar"));
   EXPECT_THAT(run("assay compare a.raw a.npy --dtype float33 --shape 4,6"),
               Exits(2,
-                    "error: unknown dtype 'float33': did you mean 'float32'?; `assay list "
-                    "formats` shows all"));
+                    "error: unknown dtype 'float33': did you mean 'float32'?; "
+                    "docs/formats.md lists all"));
   EXPECT_THAT(run("assay compare a.raw a.npy --dtype float32 --shape 4611686018427387904,6"),
               Code(2));
 }

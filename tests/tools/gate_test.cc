@@ -19,11 +19,11 @@ TEST_F(Gate, PassPrintsOneRowACaseAndTheTotal) {
   const Ran ran = run("assay gate g.h5");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_EQ(ran.out,
-            "case      outcome  dtype    shape   output  misses  max/bound  blind  max ulp  SNR "
-            "dB  standard\n"
-            "layer0/x  pass     float32  [2, 3]  p            0          0      0        0     "
+            "case      outcome  dtype    shape   output  mismatches  max/bound  blind  max ulp  "
+            "SNR dB  standard\n"
+            "layer0/x  pass     float32  [2, 3]  p                0          0      0        0     "
             "inf  accumulation (operator)\n"
-            "y         pass     float32  [2, 3]  p            0          0      0        0     "
+            "y         pass     float32  [2, 3]  p                0          0      0        0     "
             "inf  accumulation (operator)\n"
             "\n2 cases: 2 pass\n"
             "note (2 times): no machine is named: bounded as float32 sums in any order; a named "
@@ -250,8 +250,8 @@ TEST_F(Gate, NoGoldenResultIsNotComparable) {
   make("g.h5", {c, product("y")});
   Ran ran = run("assay gate g.h5");
   EXPECT_THAT(ran, Exits(3));
-  EXPECT_THAT(ran.out, HasSubstr("x: not_comparable: case x has no golden result; `assay golden` "
-                                 "computes one from the inputs\n"));
+  EXPECT_THAT(ran.out, HasSubstr("x: not_comparable: case x has no golden result; compute "
+                                 "one from its inputs\n"));
   c.attributes.erase("output_dtype");
   make("g.h5", {c, product("y")});
   ran = run("assay gate g.h5");

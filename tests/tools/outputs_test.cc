@@ -321,8 +321,8 @@ TEST_F(Outputs, ChecksumsAndCampaignsAreOfWhatTheOperatorComputes) {
   EXPECT_EQ(json("c.json")["cells"][0]["gates"][0]["clean"]["rows"], 16);
   EXPECT_THAT(plan(R"({"fault": "flip,bit=3,output=c", "trials": 4})"),
               Exits(2,
-                    "error: plan.json: cell 1: fault 1: output= goes with `assay inject`: a "
-                    "campaign breaks the output that the operator computes"));
+                    "error: plan.json: cell 1: fault 1: output= is for single faults in recorded "
+                    "outputs: a campaign breaks the output that the operator computes"));
 }
 
 TEST_F(Outputs, FailuresAndRegateKeepThem) {

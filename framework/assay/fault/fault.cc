@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <set>
-#include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
@@ -12,8 +12,8 @@ namespace assay::fault {
 std::int64_t position_in(const Shape& shape, const std::vector<std::int64_t>& at,
                          std::string_view whose) {
   const auto outside = [&] {
-    return std::invalid_argument(formatted("there is no element {} in {} of shape {}",
-                                           shape_text(at), whose, shape_text(shape)));
+    return Refusal(formatted("there is no element {} in {} of shape {}", shape_text(at), whose,
+                             shape_text(shape)));
   };
   for (const std::int64_t index : at) {
     if (index < 0) throw outside();

@@ -1,8 +1,8 @@
 #include "assay/fault/site.h"
 
 #include <algorithm>
-#include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay::fault {
@@ -70,9 +70,9 @@ void require_every(Site site, std::int64_t every) {
   refuse("every must be at least 1, not {}", every);
 }
 
-std::invalid_argument not_in_output(Site site) {
-  return std::invalid_argument(formatted(
-      "site {} does not lie in the output, so that it has no places there", row_of(site).name));
+Refusal not_in_output(Site site) {
+  return Refusal(formatted("site {} does not lie in the output, so that it has no places there",
+                           row_of(site).name));
 }
 
 }  // namespace

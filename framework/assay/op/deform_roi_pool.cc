@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/op/roi_inputs.h"

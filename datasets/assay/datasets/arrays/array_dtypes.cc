@@ -48,8 +48,8 @@ std::string dtypes_of(DtypeNames names) {
 
 std::string unread_elements(std::string_view dtype) {
   return formatted(
-      "holds elements of {}, which assay does not read; save them as a dtype of `assay list "
-      "formats`",
+      "holds elements of {}, which assay does not read; save them as a dtype of "
+      "docs/formats.md",
       dtype);
 }
 

@@ -157,7 +157,7 @@ std::string_view way_out(H5T_class_t kind) {
     case H5T_VLEN:
       return "store the sequences as one array, padded to one length";
     default:
-      return "store its elements as a dtype of `assay list formats`";
+      return "store its elements as a dtype of docs/formats.md";
   }
 }
 
