@@ -59,15 +59,17 @@ class Row:
 
     def section(self):
         others = f" (also {', '.join(f'`{name}`' for name in self.others)})" if self.others else ""
-        default = "; judges if only a golden result is given" if self.is_default else ""
-        lines = [f"### {self.name}\n", f"{sentence(self.source)}{others}{default}.", f"{self.link()}.",
-                 " ".join(sentence(note) + "." for note in self.notes), "", "| dtype | rule |", "| --- | --- |"]
+        default = " It judges if only a golden result is given." if self.is_default else ""
+        lines = [f"### {self.name}\n", f"{sentences(self.source + others)}{default}", f"{self.link()}.",
+                 " ".join(sentences(note) for note in self.notes), "", "| dtype | rule |", "| --- | --- |"]
         lines += [f"| {dtype} | {rule.replace('|', chr(92) + '|')} |" for dtype, rule in self.rules]
         return "\n".join(lines) + "\n"
 
 
-def sentence(text):
-    return text[0].upper() + text[1:]
+def sentences(text):
+    """Returns clauses as sentences. They are separated by semicolons outside of parentheses."""
+    clauses = re.split(r"; (?![^(]*\))", text)
+    return " ".join(clause[0].upper() + clause[1:] + "." for clause in clauses)
 
 
 def rows_of(tool):
@@ -163,25 +165,27 @@ def figures(names, cells):
 
 INTRODUCTION = """# Standards, and what they let through
 
-Made by `docs/make_standards.py build/release/bin/assay` from the program's own table and its own audit; do not edit.
+This page lists every published standard that assay knows, and what each one lets through. It is for whoever chooses a
+standard. Made by `docs/make_standards.py build/release/bin/assay` from the program's own table and its own audit; do not edit.
 
 ## What each lets through
 
-Wrong outputs were made of right ones: those of all operators that ship with assay (`datasets/samples/operators.h5`
-computed by the emulated Ascend 910B, `operators_fp8.h5` by that of an NVIDIA Hopper), in every way of
-[audit.md](audit.md), and each standard was asked about each. A cell says
+Right outputs were corrupted in every way that [audit.md](audit.md) lists, and each standard judged each wrong output.
+The outputs are those of all operators that ship with assay: `datasets/samples/operators.h5` computed by the emulated
+Ascend 910B, and `operators_fp8.h5` computed by the emulated NVIDIA Hopper. A cell says
 
-- the **score**, the mean over the classes of corruptions of the share that was caught. An error of one ulp counts, so that
-  a standard with a tolerance does not reach 100 %, and need not;
-- how many outputs were **let through** that no one should pass: more wrong than `default` allows where it knows the
-  dtype, and of floats by more than 2 ulp;
-- how many **right outputs it refused**, where there are any: its tolerance is below what a right kernel of that dtype
-  does, or it was made for other operators.
+- the **score**: the share of wrong outputs that was caught, as the mean over the classes of corruptions. An error of one ulp
+  counts as a corruption. So a standard with a tolerance does not reach 100 %, and need not.
+- how many outputs were **let through** that nobody should pass. Such an output is more wrong than `default` allows, if
+  `default` knows the dtype. Floats are more than 2 ulp off.
+- how many **right outputs it refused**, if there are any. Then its tolerance is below the error of a right kernel in that
+  dtype, or it was made for other operators.
 
-`-`: it says nothing of the dtype, or needs another output to compare with (the ratios to a reference implementation), or the number of
-accumulations. The last column names what was let through most often, of all dtypes. Statistics let single elements
-through, means and shares whole rows; what is let through and why is in `docs/evidence/standards_audit.csv`, and for your own
-operators `assay audit` says it. One file, on one machine:
+A `-` means that the standard has no rule for the dtype, that it needs another output to compare with (a reference
+implementation), or that it needs the number of accumulations. The last column names the corruptions that were let through
+most often, over all dtypes. Statistics let single wrong elements through. Means and shares let whole rows through. All
+figures are in `docs/evidence/standards_audit.csv`. `assay audit` gives them for your own operators. This command audits one
+file on one machine:
 
 ```sh
 assay audit datasets/samples/operators.h5 --machine ascend910b --target standards --draws 1 --no-searches
@@ -191,9 +195,9 @@ assay audit datasets/samples/operators.h5 --machine ascend910b --target standard
 REGISTRY = """
 ## Where each is from
 
-The repository, the commit in which the rule was read, the file, and the date of the commit (or of the reading, where the
-stored text has no history). Where a project's code lets wrong results pass (NaN on one side, say), the row does not;
-[judging.md](judging.md#as-published) says which, and how to ask for the original.
+Each section gives the repository, the commit in which the rule was read, the file and the date of the commit. If the stored
+text has no history, the date is that of the reading. Some projects' code lets wrong results pass, such as a NaN on one side.
+The row here does not. [judging.md](judging.md#as-published) lists them, and says how to ask for the original rule.
 
 """
 

@@ -25,6 +25,7 @@
 #include "assay/wire/known_failures_file.h"
 #include "commit.h"
 #include "gate_files.h"
+#include "gate_lacks.h"
 #include "memory_budget.h"
 #include "saved_failures.h"
 #include "shard.h"
@@ -566,6 +567,7 @@ int run_gate(const GateOptions& o, const Context& context) {
                   o.tolerance.text(), gate.overridden(), gate.overridden() == 1 ? "" : "s");
   }
   if (shard.count == 1) note_unused(o, request, report);
+  note_lacks(report);
   const bool stale = apply_known_failures(o, report);
   const int baseline_code = apply_baseline(o, context, found, baseline, unreadable, report);
   if (context.listener != nullptr && context.listener->gate) context.listener->gate(report);

@@ -63,11 +63,11 @@ TEST(PublishedName, IsWhatStandsBeforeTheWord) {
 
 TEST(PublishedHole, IsSaidOfEveryVersionAndName) {
   EXPECT_EQ(hole_of("ttk_close"),
-            "a NaN or an infinity of one side alone is one of the elements that may miss");
+            "a NaN or an infinity on only one side is one of the elements that may miss");
   EXPECT_EQ(hole_of("verify_result"), hole_of("ttk_close"));
   EXPECT_EQ(hole_of("ttk_requant"),
             "codes are subtracted as int8, which wraps, so that far ones of two signs pass as "
-            "neighbours, and a NaN of one side alone is one of the elements that may miss");
+            "neighbours, and a NaN on only one side is one of the elements that may miss");
   for (const char* name : {"atb", "atb@2025", "atb@2026-05", "atb_high_precision",
                            "atb_high_precision@2025", "atb_high_precision@2026-05"}) {
     EXPECT_EQ(hole_of(name), "NaN and infinity become 0 on both sides before they are compared")
@@ -140,7 +140,7 @@ TEST(PublishedClose, ANanOfOneSidePassesWithinTheShare) {
   EXPECT_EQ(v.where, "");
   EXPECT_THAT(v.notes, testing::IsSupersetOf(
                            {std::string("judged by ttk_close as it was published: a NaN or an "
-                                        "infinity of one side alone is one of the elements that "
+                                        "infinity on only one side is one of the elements that "
                                         "may miss"),
                             "ttk_close itself says fail: " + own.because}));
 }

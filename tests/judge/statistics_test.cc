@@ -120,8 +120,7 @@ double over(double own, double other, double floor) {
   return own == 0 ? 0 : own / std::max(other, floor);
 }
 
-double defined(const Limit& limit, const Sums& s, const Sums& reference_implementation, double u,
-               double rounding) {
+double defined(const Limit& limit, const Sums& s, const Sums& peer, double u, double rounding) {
   if (s.n == 0) return 0;
   switch (limit.statistic) {
     case Statistic::kMere:
@@ -156,10 +155,9 @@ double defined(const Limit& limit, const Sums& s, const Sums& reference_implemen
     case Statistic::kShareAbs:
       return s.beyond / s.n;
     case Statistic::kNoiseRatio:
-      return s.most == 0
-                 ? 0
-                 : static_cast<double>(s.most) /
-                       (2 * static_cast<double>(reference_implementation.most) + 2 * rounding);
+      return s.most == 0 ? 0
+                         : static_cast<double>(s.most) /
+                               (2 * static_cast<double>(peer.most) + 2 * rounding);
     case Statistic::kMaxAbsUlps:
       return s.most_ulps;
     case Statistic::kShareRelative:
@@ -171,24 +169,21 @@ double defined(const Limit& limit, const Sums& s, const Sums& reference_implemen
     case Statistic::kCalcDiff:
       return share(s.signal + s.square - 2 * s.product, s.signal + s.square);
     case Statistic::kMareRatio:
-      return static_cast<double>(s.mare) /
-             std::max(static_cast<double>(reference_implementation.mare), u);
+      return static_cast<double>(s.mare) / std::max(static_cast<double>(peer.mare), u);
     case Statistic::kMereRatio:
-      return static_cast<double>(s.mere / s.n) /
-             std::max(static_cast<double>(reference_implementation.mere / s.n), u);
+      return static_cast<double>(s.mere / s.n) / std::max(static_cast<double>(peer.mere / s.n), u);
     case Statistic::kRmseRatio:
       if (s.noise == 0) return 0;
-      return root(s.noise) / std::max(root(reference_implementation.noise), u * root(s.signal));
+      return root(s.noise) / std::max(root(peer.noise), u * root(s.signal));
     case Statistic::kSmallErrors:
-      return s.small / std::max(reference_implementation.small, 1.0);
+      return s.small / std::max(peer.small, 1.0);
     case Statistic::kLargeMareRatio:
-      return over(static_cast<double>(s.mare), static_cast<double>(reference_implementation.mare),
-                  limit.parameter);
+      return over(static_cast<double>(s.mare), static_cast<double>(peer.mare), limit.parameter);
     case Statistic::kLargeMereRatio:
-      return over(static_cast<double>(s.mere / s.n),
-                  static_cast<double>(reference_implementation.mere / s.n), limit.parameter);
+      return over(static_cast<double>(s.mere / s.n), static_cast<double>(peer.mere / s.n),
+                  limit.parameter);
     case Statistic::kLargeRmseRatio:
-      return over(root(s.noise / s.n), root(reference_implementation.noise / s.n), limit.parameter);
+      return over(root(s.noise / s.n), root(peer.noise / s.n), limit.parameter);
     case Statistic::kErrorSquares:
     case Statistic::kErrorBias:
       break;  // of a case's own weights: gate/expected_error_test.cc
@@ -265,7 +260,7 @@ TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
       counts[i] = std::isfinite(a[i]) && std::isfinite(e[i]);
       negated[i] = -e[i];
     }
-    const TensorView reference_implementation = tb.view();
+    const TensorView peer = tb.view();
     const double rounding = rounding_of(format, e, counts);
     for (const Limit& limit : every_limit()) {
       SCOPED_TRACE(testing::Message() << format.name << " trial " << trial << ": " << limit.text());
@@ -274,8 +269,7 @@ TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
         return defined(limit, sums_of(format, values, e, counts, limit), of_reference,
                        unit_roundoff(format), rounding);
       };
-      const StatisticsResult r =
-          judge_statistics(ta, te, &reference_implementation, rounds, std::span(&limit, 1));
+      const StatisticsResult r = judge_statistics(ta, te, &peer, rounds, std::span(&limit, 1));
       const double wanted = of(a);
       if (std::isfinite(wanted)) {
         EXPECT_NEAR(r.readings.at(0).value, wanted, 1e-12 * std::abs(wanted) + 1e-300);
@@ -416,12 +410,10 @@ TEST(StatisticsOfFewElements, ZerosThatAMedianForgives) {
 // If no element is finite on both sides, every statistic is 0.
 TEST(StatisticsOfFewElements, OfNoneEveryStatisticIsZero) {
   const Tensor none = vector_of("float32", {kNan, kInfinity, kNan});
-  const TensorView reference_implementation = none.view();
+  const TensorView peer = none.view();
   for (const Limit& limit : every_limit()) {
     if (limit.needs_weights()) continue;
-    const auto r =
-        judge_statistics(none, none, &reference_implementation, true, std::span(&limit, 1))
-            .readings;
+    const auto r = judge_statistics(none, none, &peer, true, std::span(&limit, 1)).readings;
     ASSERT_EQ(r.size(), 1u) << limit.text();
     EXPECT_EQ(r[0].value, 0) << limit.text();
   }
@@ -433,10 +425,9 @@ TEST(StatisticsOfFewElements, OfNoneEveryStatisticIsZero) {
 // 2/256.
 TEST(StatisticsOfFewElements, TheNoiseOfRounding) {
   const Limit limit{.statistic = Statistic::kNoiseRatio, .limit = 1};
-  const auto ratio = [&](double expected, double reference_implementation) {
+  const auto ratio = [&](double expected, double peer) {
     const Tensor a = vector_of("bfloat16", {expected + 0x1p-6}),
-                 e = vector_of("float64", {expected}),
-                 b = vector_of("float64", {reference_implementation});
+                 e = vector_of("float64", {expected}), b = vector_of("float64", {peer});
     const TensorView view = b.view();
     return judge_statistics(a, e, &view, true, std::span(&limit, 1)).readings.at(0).value;
   };

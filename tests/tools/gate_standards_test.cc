@@ -153,7 +153,7 @@ with h5py.File('nan.h5', 'w') as f:
           "r.xml --html r.html");
   EXPECT_THAT(ran, Exits(0));
   const std::string note =
-      "judged by verify_result as it was published: a NaN or an infinity of one side alone is one "
+      "judged by verify_result as it was published: a NaN or an infinity on only one side is one "
       "of the elements that may miss";
   EXPECT_THAT(ran.out, AllOf(HasSubstr("verify_result,as_published"), HasSubstr(note)));
   const nlohmann::json c = json("r.json")["cases"][0];
@@ -183,7 +183,7 @@ with h5py.File('nan.h5', 'w') as f:
               HasSubstr("verify_result,as_published looks at the elements as the original does"));
   EXPECT_THAT(run("assay list standards").out,
               HasSubstr("\n  as it was published, which verify_result,as_published judges by: a "
-                        "NaN or an infinity of one side alone"));
+                        "NaN or an infinity on only one side"));
 }
 
 TEST_F(GateStandards, BenchmarkIsChosenNamedAndNeverTheTarget) {

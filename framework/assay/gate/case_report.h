@@ -44,6 +44,13 @@ enum class Remark : std::uint8_t {
   kExpired,         // it is listed as a failure, but no longer excused
 };
 
+// What keeps an output from being compared with its case. Each caller says how to mend it.
+enum class Lack : std::uint8_t {
+  kNothing,
+  kGoldenResult,  // there is no golden result, and one can be computed from the inputs
+  kOutputDtype,   // the output has another dtype than the case, which does not state its own
+};
+
 // The gate's result for one output of one case.
 struct CaseReport {
   std::string file = {};                  // the golden file, if the gate reads several
@@ -59,6 +66,7 @@ struct CaseReport {
   std::optional<SampledRowsReport> sample = {};  // the rows that were judged, unless all were
   std::vector<MutationResult> mutations = {};    // for an output that passed, if requested
   std::string error;  // why the case could not be read; if set, there are no verdicts
+  Lack lack = Lack::kNothing;
   double seconds = 0;
   std::string reproduce;  // a command line that judges this case again
   Remark remark = Remark::kNone;

@@ -54,17 +54,23 @@ TensorView expected_of(const Case& c, const TensorView& output) {
   return x != c.inputs.end() ? x->second.view() : output;
 }
 
-// Returns why an output of this dtype cannot be compared with the case's golden result. Returns an
-// empty string if it can.
-std::string unfit(const Case& c, const Format& output, const GateRequest& request) {
+// Returns why an output of this dtype cannot be compared with the case's golden result, and sets
+// `lack`. Returns an empty string if it can.
+std::string unfit(const Case& c, const Format& output, const GateRequest& request, Lack& lack) {
   if (!c.output().golden && !tests_draws_alone(c, output, request)) {
+    lack = Lack::kGoldenResult;
     const std::string output_name = c.output_name();
     const std::string of = output_name.empty() ? "" : formatted("the output '{}' of ", output_name);
     const std::string no_rows = request.sample ? why_no_rows(c) : "";
     return formatted("{}case {} has no golden result; compute one from its inputs{}", of, c.name,
                      no_rows.empty() ? "" : ", and " + no_rows);
   }
-  return why_not_output(c, output);
+  std::string why_not = why_not_output(c, output);
+  const bool is_stated = c.attributes.count("output_dtype") != 0;
+  if (!why_not.empty() && (!is_stated || c.output().output_dtype_is_open)) {
+    lack = Lack::kOutputDtype;
+  }
+  return why_not;
 }
 
 JudgeOptions judge_options(const GateRequest& request) {
@@ -195,7 +201,7 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
   if (by_sample) {
     report.verdicts = judge_sampled(c, output, request, origin, report);
   } else if (request.elements) {
-    if (std::string why_not = unfit(c, *output.format, request); !why_not.empty()) {
+    if (std::string why_not = unfit(c, *output.format, request, report.lack); !why_not.empty()) {
       report.verdicts = {not_comparable(std::move(why_not))};
     } else {
       checks = element_checks(c, *output.format, request, origin);

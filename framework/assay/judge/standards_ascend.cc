@@ -327,7 +327,7 @@ constexpr Standard kAscendStandards[] = {
     {.name = "cann_ecosystem@2026-07",
      .source =
          "CANN ecosystem operator precision standard, mixed tolerance: 1 % of the elements may "
-         "lie outside, the largest error is limited, or 32 ulp",
+         "lie outside, and the largest error is limited, or 32 ulp",
      .publication = kCannEcosystem202607Published,
      .nan_equal = true,
      .rows = kMixed,
@@ -340,8 +340,8 @@ constexpr Standard kAscendStandards[] = {
      .limits = kMixedLimitsHf32},
     {.name = "cann_ecosystem@2026-09",
      .source =
-         "CANN ecosystem operator precision standard, tighter mixed tolerance; read in part, so "
-         "that the name without a version still means @2026-07",
+         "CANN ecosystem operator precision standard, tighter mixed tolerance; only a part was "
+         "read, so the name without a version still means @2026-07",
      .publication = {.repository = "cann/opbase",
                      .commit = "a5e8e716743b",
                      .path = "docs/zh/ops_precision_standard/mixed_tolerance_standard.md",
@@ -350,8 +350,8 @@ constexpr Standard kAscendStandards[] = {
      .rows = kTightMixed,
      .limits = kTightMixedLimits},
     {.name = "cann_small_values",
-     .source = "CANN operator precision standard, withdrawn 2026-04-22, small values: errors "
-               "counted, at most twice a reference implementation's",
+     .source = "CANN operator precision standard, withdrawn 2026-04-22, small values: at most "
+               "twice as many errors as the reference implementation has",
      .publication = kCannSmallValuesPublished,
      .rule = Rule::kStatistics,
      .limits = kCannSmall},
@@ -389,9 +389,8 @@ constexpr Standard kAscendStandards[] = {
      .rule = Rule::kLargest,
      .limits = kAtbBalance},
     {.name = "atb@2026-05",
-     .source =
-         "Ascend Transformer Boost tests: |d| <= rtol max(1, |e|); the error balance is printed "
-         "and no longer judged",
+     .source = "Ascend Transformer Boost tests: |d| <= rtol max(1, |e|); the error balance is only "
+               "printed",
      .publication = kAtb202605Published,
      .rows = kAtb,
      .rule = Rule::kLargest,
@@ -403,7 +402,7 @@ constexpr Standard kAscendStandards[] = {
      .rule = Rule::kLargest},
     {.name = "catlass",
      .source =
-         "CATLASS examples, CompareData and of bfloat16 CompareDataBfloat16: |d| <= rtol max(1, "
+         "CATLASS examples, CompareData and, for bfloat16, CompareDataBfloat16: |d| <= rtol max(1, "
          "|e|) (there NaN passes)",
      .publication = {.repository = "cann/catlass",
                      .commit = "0dfcf9df304f",
@@ -425,8 +424,8 @@ constexpr Standard kAscendStandards[] = {
     {.name = "msprobe_compare",
      .source =
          "MindStudio msprobe compare: (cosine >= 0.99 or max abs <= 1e-3), cosine >= 0.9, max abs "
-         "<= 1 (there an output of zeros passes while the largest error is at most 1, and one "
-         "in which nothing is finite)",
+         "<= 1 (there an output of zeros passes if the largest error is at most 1, and so does an "
+         "output without finite values)",
      .publication = {.repository = "Ascend/msprobe",
                      .commit = "8ff00da37660",
                      .path = "python/msprobe/core/compare/multiprocessing_compute.py",
@@ -460,8 +459,8 @@ constexpr Standard kAscendStandards[] = {
      .rows = kMluExact},
     {.name = "ttk_mixed@2026-07",
      .source =
-         "TTK --compare mixed: 1 % of the elements may lie outside, a NaN or infinity of one side "
-         "none, the largest error has a limit; computed in float64 (there: in float32)",
+         "TTK --compare mixed: 1 % of the elements may lie outside, but not with a NaN or infinity "
+         "on one side; the largest error has a limit; computed in float64 (there in float32)",
      .publication = kTtkMixed202607Published,
      .nan_equal = true,
      .rows = kTtkMixed,
@@ -474,8 +473,8 @@ constexpr Standard kAscendStandards[] = {
      .limits = kTtkMostHf32},
     {.name = "ttk_mixed@2026-09",
      .source =
-         "TTK --compare mixed: the same, and 32 ulp of what is expected where the largest error "
-         "is will do as well (as its page says; its code was not read)",
+         "TTK --compare mixed: the same, and a largest error of at most 32 ulp of the expected "
+         "value is enough, too (as its page says; its code was not read)",
      .publication = kTtkMixed202609Published,
      .nan_equal = true,
      .rows = kTtkMixed,
@@ -497,7 +496,7 @@ constexpr Standard kAscendStandards[] = {
      .limits = kTtkStatRelErr},
     {.name = "ttk_close",
      .source = "TTK --compare close: a share of the elements may miss, "
-               "a NaN or infinity of one side not (there it may)",
+               "but not with a NaN or infinity on one side (there it may)",
      .publication = {.repository = "hicann/ops-test-kit",
                      .commit = "202675b6ad04",
                      .path = "ttk/core_modules/comparison/is_close.py",
@@ -515,8 +514,8 @@ constexpr Standard kAscendStandards[] = {
      .rule = Rule::kStatistics,
      .limits = kTtkCosine},
     {.name = "ttk_binary",
-     .source = "TTK --compare binary: the same bytes, or NaN at "
-               "one place",
+     .source = "TTK --compare binary: the same bytes, or NaN on "
+               "both sides",
      .publication = {.repository = "hicann/ops-test-kit",
                      .commit = "202675b6ad04",
                      .path = "ttk/core_modules/comparison/binary_equal.py",
@@ -528,8 +527,8 @@ constexpr Standard kAscendStandards[] = {
     {.name = "ttk_requant",
      .source =
          "TTK --compare requant: 0.1 % of the elements may be "
-         "more than one code apart (there codes are subtracted as int8, which wraps: far ones "
-         "of two signs pass), a NaN or infinity of one side not (there it may)",
+         "more than one code apart, but not with a NaN or infinity on one side (there it may, and "
+         "codes are subtracted as int8, which wraps, so that distant codes of two signs pass)",
      .publication = {.repository = "hicann/ops-test-kit",
                      .commit = "202675b6ad04",
                      .path = "ttk/core_modules/comparison/re_quantize.py",
@@ -545,9 +544,10 @@ constexpr Standard kAscendStandards[] = {
                      .date = "read 2026-11-22"},
      .rows = kTtkQuant},
     {.name = "ttk_cross_check_l0",
-     .source = "TTK --compare cross_check, level L0: ratios to a "
-               "third party's errors, over elements from the small value on with a denominator of "
-               "at least that value, and the errors counted below it; computed in float64",
+     .source =
+         "TTK --compare cross_check, level L0: ratios to a "
+         "third party's errors; they are over the elements from the small value on, with a "
+         "denominator of at least that value; below it errors are counted; computed in float64",
      .publication = kTtkCrossCheckL0Published,
      .nan_equal = true,
      .rule = Rule::kStatistics,
@@ -567,8 +567,8 @@ constexpr Standard kAscendStandards[] = {
     {.name = "verify_result",
      .source = "verify_result.py of CANN's sample projects (float32; others have other numbers): "
                "numpy.isclose(rtol 1e-6, atol 1e-9), "
-               "NaN equal, and a share of 1e-4 may miss; in float64, a NaN or infinity of one "
-               "side not",
+               "NaN equal, and a share of 1e-4 may miss, but not with a NaN or infinity on one "
+               "side; computed in float64",
      .publication = {.repository = "cann/asc-devkit",
                      .commit = "82b89a15f263",
                      .path = "examples/01_simd_cpp_api/00_introduction/02_matrix/matmul_basic_api/"

@@ -208,8 +208,10 @@ constexpr Standard kOtherStandards[] = {
      .rows = kTransformerEngine},
     {.name = "onednn",
      .source =
-         "oneDNN benchdnn, binary and reduction drivers: eps of the dtype, relative from 1e-5 on, "
-         "else absolute (matrix products are compared exactly there, on small integers)",
+         "oneDNN benchdnn, binary and reduction drivers: the dtype's eps bounds the relative error "
+         "from 1e-5 on, and the absolute error below (matrix products are compared exactly there, "
+         "on "
+         "small integers)",
      .publication = {.repository = "uxlfoundation/oneDNN",
                      .commit = "511083d4a3bb",
                      .path = "tests/benchdnn/utils/compare.cpp",
@@ -225,8 +227,9 @@ constexpr Standard kOtherStandards[] = {
      .round_expected = true,
      .rows = kOnednnEltwise},
     {.name = "cutlass",
-     .source = "CUTLASS relatively_equal: |a - b| < eps (|a| + |b|), floor 1e-4; both are the "
-               "caller's there, here the dtype's epsilon",
+     .source =
+         "CUTLASS relatively_equal: |a - b| < eps (|a| + |b|), floor 1e-4; eps is the dtype's "
+         "epsilon (there the caller gives both)",
      .publication = {.repository = "NVIDIA/cutlass",
                      .commit = "0d2b201e8c1c",
                      .path = "include/cutlass/relatively_equal.h",
@@ -255,7 +258,7 @@ constexpr Standard kOtherStandards[] = {
      .growth = Growth::kLinear},
     {.name = "deepgemm",
      .source =
-         "DeepGEMM calc_diff: 1 - 2 sum xy / sum (x^2 + y^2), float8 operands; before 2026 of "
+         "DeepGEMM calc_diff: 1 - 2 sum xy / sum (x^2 + y^2), float8 operands; before 2026 for "
          "all operands",
      .publication = kDeepgemmPublished,
      .round_expected = true,
@@ -281,9 +284,9 @@ constexpr Standard kOtherStandards[] = {
      .limits = kDeepgemmFp4},
     {.name = "transformer_engine_cpp",
      .source =
-         "Transformer Engine's C++ tests, compareResults: an element fails where its absolute "
-         "and its relative error are both exceeded and, but for float32, it is no neighbour of "
-         "the expected one (there NaN on either side passes)",
+         "Transformer Engine's C++ tests, compareResults: an element fails if its absolute "
+         "and its relative error both exceed their limits; except in float32, a neighbour of the "
+         "expected value passes (there NaN on either side passes)",
      .publication = {.repository = "NVIDIA/TransformerEngine",
                      .commit = "f1d5f8d5222b",
                      .path = "tests/cpp/test_common.cu",
@@ -293,9 +296,8 @@ constexpr Standard kOtherStandards[] = {
     {.name = "flash_attention",
      .source =
          "FlashAttention's tests, forward: max |o - ref| <= 2 max |pt - ref| + 2 max |(ref + 0.3 "
-         "- 0.3) - ref|; pt, the same computation in the output's "
-         "dtype, is the reference_implementation (there o - ref and pt - ref are rounded to it as "
-         "well)",
+         "- 0.3) - ref|; pt is the reference implementation, the same computation in the output's "
+         "dtype (there o - ref and pt - ref are rounded to this dtype, too)",
      .publication = {.repository = "Dao-AILab/flash-attention",
                      .commit = "14c377950125",
                      .path = "hopper/test_flash_attn.py",
@@ -304,9 +306,8 @@ constexpr Standard kOtherStandards[] = {
      .rule = Rule::kStatistics,
      .limits = kFlashAttention},
     {.name = "hipblaslt",
-     .source =
-         "hipBLASLt's client, near check: a number by the operands' dtype, here the output's, "
-         "times the number of accumulations",
+     .source = "hipBLASLt's client, near check: a number by the output's dtype times the number of "
+               "accumulations (there by the operands' dtype)",
      .publication = {.repository = "ROCm/hipBLASLt",
                      .commit = "567b226e9281",
                      .path = "clients/include/near.hpp",
@@ -339,9 +340,9 @@ constexpr Standard kOtherStandards[] = {
      .rule = Rule::kStatistics,
      .limits = kGgmlMatmul},
     {.name = "iree@2026-04",
-     .source =
-         "iree-run-module --expected_output: absolute errors by dtype, bits of all others (there "
-         "NaN passes)",
+     .source = "iree-run-module --expected_output: absolute errors by dtype, and equal bits for "
+               "all other "
+               "dtypes (there NaN passes)",
      .publication = {.repository = "iree-org/iree",
                      .commit = "f895d3535d50",
                      .path = "runtime/src/iree/tooling/buffer_view_matchers.c",

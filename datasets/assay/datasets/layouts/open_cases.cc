@@ -24,14 +24,6 @@ namespace {
 
 bool has_dataset_ending(const std::string& path) { return array_format_of(path).is_dataset; }
 
-bool is_dataset(const std::string& path) {
-  if (!is_file(path)) return false;
-  if (has_dataset_ending(path)) return true;
-  char start[8] = {};
-  std::ifstream(path, std::ios::binary).read(start, sizeof start);
-  return std::string_view(start, sizeof start) == "\x89HDF\r\n\x1a\n";
-}
-
 OpenedCases open_dataset(const std::string& path, const OpenOptions& /*options*/) {
   OpenedCases opened;
   auto file = std::make_unique<DatasetFile>(path);
@@ -122,6 +114,14 @@ const Layout& layout_of(const std::string& path, const std::string& layout) {
 }
 
 }  // namespace
+
+bool is_dataset(const std::string& path) {
+  if (!is_file(path)) return false;
+  if (has_dataset_ending(path)) return true;
+  char start[8] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof start);
+  return std::string_view(start, sizeof start) == "\x89HDF\r\n\x1a\n";
+}
 
 std::span<const Layout> layouts() { return kLayouts; }
 

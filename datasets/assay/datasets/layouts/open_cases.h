@@ -29,6 +29,9 @@
 
 namespace assay {
 
+// True if the path is a file that has the name or the first bytes of an HDF5 file.
+bool is_dataset(const std::string& path);
+
 // The side of arrays for which the layout does not say a side.
 enum class Side : std::uint8_t { kGolden, kOutputs };
 
