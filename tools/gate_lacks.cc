@@ -16,23 +16,23 @@ void note_lacks(GateReport& report) {
     }
     if (cases.empty()) continue;
     const CaseReport& c = *cases.front();
-    const std::string file = shell_word(c.file.empty() ? report.golden_file : c.file);
-    const std::string who = formatted("{} ({}{})", counted(cases.size(), "case"),
-                                      cases.size() == 1 ? "" : "first: ", c.title());
+    const std::string& file = c.file.empty() ? report.golden_file : c.file;
     const bool one = cases.size() == 1;
+    const std::string who =
+        one ? formatted("1 case ({})", c.title())
+            : formatted("{} cases (first: {})", grouped(std::ssize(cases)), c.title());
     if (lack == Lack::kGoldenResult) {
       report.notes.push_back(
           formatted("{} {} no golden result: assay golden {} --out NEW_FILE computes {} from the "
                     "inputs",
-                    who, one ? "has" : "have", file, one ? "it" : "them"));
-    } else if (!is_dataset(c.file.empty() ? report.golden_file : c.file)) {
+                    who, one ? "has" : "have", shell_word(file), one ? "it" : "them"));
+    } else if (!is_dataset(file)) {
       report.notes.push_back(
           formatted("{} may have another output dtype: --dtype {} states it", who, c.dtype));
     } else {
       const std::string line = formatted(
           "import h5py; h5py.File(\"{}\", \"r+\")[\"cases/{}{}\"].attrs[\"output_dtype\"] = \"{}\"",
-          c.file.empty() ? report.golden_file : c.file, c.name,
-          c.output.empty() ? "" : "/golden/" + c.output, c.dtype);
+          file, c.name, c.output.empty() ? "" : "/golden/" + c.output, c.dtype);
       report.notes.push_back(formatted("{} {} not state {} output dtype: python3 -c {}{}", who,
                                        one ? "does" : "do", one ? "its" : "their", shell_word(line),
                                        one ? "" : ", and so on"));

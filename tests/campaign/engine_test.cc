@@ -235,8 +235,8 @@ TEST_F(EngineTest, DamagedBlocksAreRefused) {
   const std::string file = dir("x") + "/blocks/000000.txt";
   EXPECT_EQ(failure_of([&] { (void)store.load(b); }),
             file +
-                ": it is damaged: its check does not fit; remove it and run again with "
-                "--resume");
+                ": it is damaged: its check does not fit; remove it and resume the "
+                "campaign");
   EXPECT_EQ(failure_of([&] { (void)load_block(file, b, plan); }),
             file + ": it is damaged: its check does not fit");
 }

@@ -342,8 +342,8 @@ TEST(Accumulation, OfNoMachineIsThatOfAnyOrder) {
   EXPECT_LT(bound("ascend910b"), bound("npu"));
   EXPECT_THAT(gate_case(c, output, request, {"npu", {}}).verdicts[0].notes,
               testing::ElementsAre(
-                  "no machine is named: bounded as float32 sums in any order; name one with "
-                  "--machine M or the attribute machine for a tighter bound"));
+                  "no machine is named: bounded as float32 sums in any order; a named machine "
+                  "has a tighter bound"));
   EXPECT_THAT(gate_case(c, output, request, {"cpu_fma", {}}).verdicts[0].notes, testing::IsEmpty());
   EXPECT_THROW((void)CloseTo(c).standard("accumulation(hoper)").check(output),
                std::invalid_argument)

@@ -272,7 +272,7 @@ def selftest():
         "Elements that follow: so many of them.": "'so many' for a number",
         "This mended a wrong bound last week.": "'mended' for 'fixed'",
         "Each part is rounded by itself here.": "'by itself' for 'separately'",
-        "The mismatches of a verdict are listed.": "'miss' for 'mismatch'",
+        "The misses of a verdict are listed.": "'miss' for 'mismatch'",
     }
     for text, form in odd.items():
         if odd_forms(text) != [form]:

@@ -215,7 +215,8 @@ class Page(unittest.TestCase):
             self.assertEqual(len(self.texts("#cases tr.detail")), len(EVIL))
             page = self.value("document.body.innerText")
             for evil in EVIL:
-                self.assertIn(evil.replace("\x1b", "\\x1b"), page)
+                shown = evil.replace("\x1b", "\\x1b").replace("\u202e", "\\u202e").replace("\u202c", "\\u202c")
+                self.assertIn(shown, page)
             self.value("document.querySelectorAll('*').forEach(e => e.dispatchEvent(new Event('mouseover')))")
             self.assertEqual(self.value("typeof window.evil"), "undefined")
             self.assertEqual(self.browser.complaints(), [])
