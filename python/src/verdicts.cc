@@ -101,7 +101,7 @@ std::string text_of(const CaseReport& c) {
 }
 
 void define_mismatch(py::module_& m) {
-  py::class_<Mismatch>(m, "Miss", "An element outside its bound.")
+  py::class_<Mismatch>(m, "Mismatch", "An element outside its bound.")
       .def_property_readonly(
           "index", [](const Mismatch& x) { return py::tuple(py::cast(x.index)); },
           "One number a dimension.")
@@ -129,7 +129,7 @@ void define_mismatch(py::module_& m) {
       .def_readonly("bound", &Mismatch::bound, "What the error may be here.")
       .def_readonly("ulps", &Mismatch::ulps, "None where either is NaN, and of complex elements.")
       .def("__repr__", [](const Mismatch& x) {
-        return formatted("<Miss {}: actual {}, expected {}, error {}, bound {}>",
+        return formatted("<Mismatch {}: actual {}, expected {}, error {}, bound {}>",
                          shape_text(x.index), number_text(x.actual), number_text(x.expected),
                          number_text(x.error), number_text(x.bound));
       });
@@ -155,7 +155,7 @@ void define_verdict(py::module_& m) {
       .def_property_readonly("mismatches", quick(&Verdict::mismatches),
                              "How many are outside their bound.")
       .def_property_readonly("forgiven", quick(&Verdict::forgiven),
-                             "Misses that the standard's budget allows.")
+                             "Mismatches that the standard's budget allows.")
       .def_property_readonly("special_mismatches", quick(&Verdict::special_mismatches),
                              "Of the mismatches, those where NaN or infinity is in the way.")
       .def_property_readonly("worst_ratio", quick(&Verdict::worst_ratio),
