@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/base/error.h"
+
 namespace assay::wire {
 
 using Json = nlohmann::ordered_json;
@@ -38,6 +40,16 @@ std::string why_not_read(const Json& schema, const std::string& advice);
 
 // Throws Refusal: "own.json: standard 'x': float16: WHAT".
 [[noreturn]] void wrong(const std::string& where, const std::string& what);
+
+// Calls `parse`. Puts the place before the message of an std::invalid_argument.
+template <typename Parse>
+auto at_place(const std::string& where, const Parse& parse) {
+  try {
+    return parse();
+  } catch (const Refusal& e) {
+    wrong(where, e.what());
+  }
+}
 
 // Selects if texts may hold control characters. Files that people write need no control characters.
 // Files that assay wrote hold the names that were in its inputs.

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <set>
 
-#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/wire/json.h"
@@ -23,16 +22,6 @@ const std::vector<std::string> kCellKeys = {
 const std::vector<std::string> kDistributionWords = {"draw", "name", "published"};
 const std::vector<std::string> kFaultKeys = {"census", "bits",       "direction", "fault",
                                              "trials", "per_matrix", "class"};
-
-// Calls `parse` and puts the place before the message of an error.
-template <typename Parse>
-auto at_place(const std::string& where, Parse parse) {
-  try {
-    return parse();
-  } catch (const Refusal& e) {
-    wrong(where, e.what());
-  }
-}
 
 // Reads "x" as well as ["x", "y"].
 std::vector<Json> list_of(const Json& object, const char* key) {

@@ -1,14 +1,11 @@
 #include "assay/wire/standards_file.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/judge/rule_table.h"
-#include "assay/judge/standards.h"
 #include "assay/wire/json.h"
 
 namespace assay::wire {
@@ -233,14 +230,9 @@ CustomStandard read_standard(const Json& json, const std::string& source) {
     wrong(where, "'dtypes' must be an object of at least one dtype");
   }
   for (const auto& [dtype, row] : json["dtypes"].items()) {
-    std::string_view known = "*";
-    if (dtype != "*") {
-      try {
-        known = format_named(dtype).name;
-      } catch (const Refusal& e) {
-        wrong(where, e.what());
-      }
-    }
+    const std::string_view known =
+        dtype == "*" ? "*"
+                     : at_place(where, [&, &name = dtype] { return format_named(name).name; });
     for (const ToleranceRow& other : standard.rows) {
       if (other.dtype == known)
         wrong(where, formatted("'{}' is there twice: '{}' is its name, too", known, dtype));
