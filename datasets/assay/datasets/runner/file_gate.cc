@@ -28,7 +28,7 @@ Origin origin_of(const CaseSource& golden, const std::string& name, const std::s
       if (file == nullptr || !file->has_case(name)) continue;
       for (const std::string& producer : file->producers_of(name)) {
         // A producer may have recorded only some of a case's outputs.
-        if (!output.empty() && !file->output_place(name, producer, output)) continue;
+        if (!output.empty() && !file->result_place(name, producer, output)) continue;
         recorded.push_back({producer, [file, name, producer, output] {
                               return file->read_output(name, producer, output);
                             }});
@@ -48,8 +48,8 @@ bool is_golden_itself(const CaseSource& golden, const CaseSource& outputs, const
                   static_cast<std::size_t>(output.size() * output.format().storage_bytes)) != 0) {
     return false;
   }
-  const auto place = golden.golden_place(c.name, c.output_name());
-  return place && place == outputs.output_place(c.name, producer, c.output_name());
+  const auto place = golden.result_place(c.name, "", c.output_name());
+  return place && place == outputs.result_place(c.name, producer, c.output_name());
 }
 
 CaseReport not_judged(const Case& c, Outcome outcome, std::string because) {
@@ -263,7 +263,7 @@ std::int64_t bytes_to_judge(const CaseSource& golden, const CaseSource& outputs,
                             const std::string& name, const std::string& producer) {
   try {
     if (!outputs.has_case(name)) return 0;
-    return golden.golden_bytes(name) + outputs.output_bytes(name, producer);
+    return golden.result_bytes(name, "") + outputs.result_bytes(name, producer);
   } catch (const FileError&) {
     return 0;  // The error is reported when the data is read.
   }
@@ -286,7 +286,8 @@ std::optional<OutputInPieces> open_in_pieces(const CaseSource& golden, const Cas
                                              const std::string& output) {
   const StoredOutput* const of = recorded.find_output(output);
   if (of == nullptr || of->recorded_by(producer) == nullptr) return std::nullopt;
-  OutputInPieces opened{golden.open_golden(name, output), file.open_output(name, producer, output),
+  OutputInPieces opened{golden.open_result(name, "", output),
+                        file.open_result(name, producer, output),
                         of->recorded.at(producer).machine};
   if (!opened.golden || !opened.output) return std::nullopt;
   return opened;

@@ -65,20 +65,13 @@ std::unique_ptr<ArraySource> CaseSource::open_input(const std::string& /*name*/,
   return nullptr;
 }
 
-std::unique_ptr<ArraySource> CaseSource::open_golden(const std::string& /*name*/,
-                                                     const std::string& /*output*/) const {
-  return nullptr;
-}
-
-std::unique_ptr<ArraySource> CaseSource::open_output(const std::string& /*name*/,
+std::unique_ptr<ArraySource> CaseSource::open_result(const std::string& /*name*/,
                                                      const std::string& /*producer*/,
                                                      const std::string& /*output*/) const {
   return nullptr;
 }
 
-std::int64_t CaseSource::golden_bytes(const std::string& /*name*/) const { return 0; }
-
-std::int64_t CaseSource::output_bytes(const std::string& /*name*/,
+std::int64_t CaseSource::result_bytes(const std::string& /*name*/,
                                       const std::string& /*producer*/) const {
   return 0;
 }

@@ -15,6 +15,14 @@
 #include "assay/op/attributes.h"
 
 namespace assay {
+namespace {
+
+// Returns the part of a case that holds the results of a producer.
+std::string part_of(const std::string& producer) {
+  return producer.empty() ? "golden" : "outputs/" + producer;
+}
+
+}  // namespace
 
 struct DatasetFile::Impl {
   std::string path;
@@ -97,10 +105,8 @@ struct DatasetFile::Impl {
   }
   std::map<std::string, Attribute> read_attributes(const std::string& name) const {
     const std::string at = case_path(name);
-    std::vector<std::string> names;
-    for (const KnownAttribute& known : known_attributes()) names.emplace_back(known.name);
     std::vector<std::string> all;
-    auto attributes = reader.attributes(at, names, &all);
+    auto attributes = reader.attributes(at, names_of(known_attributes()), &all);
     const auto op = attributes.find("op");
     if (op == attributes.end()) reader.refuse(at, "is a case without the attribute 'op'");
     if (const auto* word = std::get_if<std::string>(&op->second)) {
@@ -226,9 +232,7 @@ struct DatasetFile::Impl {
                                                      const std::string& output) const {
     const std::string at = path_of(name, "golden", output);
     if (!reader.check_path(at)) return {};
-    std::vector<std::string> names;
-    for (const KnownAttribute& known : known_attributes()) names.emplace_back(known.name);
-    auto attributes = reader.attributes(at, names);
+    auto attributes = reader.attributes(at, names_of(known_attributes()));
     for (const char* own : {"dtype", "absent", "pending"}) attributes.erase(own);
     for (const std::string& given : reader.attribute_names(at)) {
       // An output of indices has an axis even if its operator has no such parameter.
@@ -562,36 +566,21 @@ std::unique_ptr<ArraySource> DatasetFile::open_input(const std::string& name,
   return looked_at(name).pieces_of(path_of(name, "inputs/" + operand, ""));
 }
 
-std::unique_ptr<ArraySource> DatasetFile::open_golden(const std::string& name,
-                                                      const std::string& output) const {
-  return looked_at(name).pieces_of(path_of(name, "golden", output));
-}
-
-std::unique_ptr<ArraySource> DatasetFile::open_output(const std::string& name,
+std::unique_ptr<ArraySource> DatasetFile::open_result(const std::string& name,
                                                       const std::string& producer,
                                                       const std::string& output) const {
-  return looked_at(name).pieces_of(path_of(name, "outputs/" + producer, output));
+  return looked_at(name).pieces_of(path_of(name, part_of(producer), output));
 }
 
-std::int64_t DatasetFile::golden_bytes(const std::string& name) const {
+std::int64_t DatasetFile::result_bytes(const std::string& name, const std::string& producer) const {
   looked_at(name).check_case(name);
-  return impl_->bytes_of_outputs(name, "golden");
+  return impl_->bytes_of_outputs(name, part_of(producer));
 }
 
-std::int64_t DatasetFile::output_bytes(const std::string& name, const std::string& producer) const {
-  looked_at(name).check_case(name);
-  return impl_->bytes_of_outputs(name, "outputs/" + producer);
-}
-
-std::optional<StoredPlace> DatasetFile::golden_place(const std::string& name,
-                                                     const std::string& output) const {
-  return looked_at(name).place_of(path_of(name, "golden", output));
-}
-
-std::optional<StoredPlace> DatasetFile::output_place(const std::string& name,
+std::optional<StoredPlace> DatasetFile::result_place(const std::string& name,
                                                      const std::string& producer,
                                                      const std::string& output) const {
-  return looked_at(name).place_of(path_of(name, "outputs/" + producer, output));
+  return looked_at(name).place_of(path_of(name, part_of(producer), output));
 }
 
 std::map<std::string, Attribute> DatasetFile::attributes_of(const std::string& name) const {
