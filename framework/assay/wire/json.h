@@ -41,7 +41,7 @@ std::string why_not_read(const Json& schema, const std::string& advice);
 // Throws Refusal: "own.json: standard 'x': float16: WHAT".
 [[noreturn]] void wrong(const std::string& where, const std::string& what);
 
-// Calls `parse`. Puts the place before the message of an std::invalid_argument.
+// Calls `parse`. Puts the place before the message of a Refusal.
 template <typename Parse>
 auto at_place(const std::string& where, const Parse& parse) {
   try {

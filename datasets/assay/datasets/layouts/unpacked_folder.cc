@@ -11,6 +11,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_writer.h"
 #include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/layouts/array_cases.h"
 #include "assay/datasets/layouts/csv.h"
 #include "assay/datasets/layouts/ttk_folder.h"
@@ -22,7 +23,7 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::uintmax_t kMostManifest = std::uintmax_t{512} << 20;
+constexpr std::int64_t kMostManifest = std::int64_t{512} << 20;
 
 // Returns true if a path from the list stays in the list's folder. Lists come from outside and may
 // not name other files.
@@ -95,6 +96,10 @@ CaseRecord record_of(const std::string& folder, const wire::ManifestCase& listed
       }
     }
     for (const auto& [name, machine] : listed.machines) {
+      if (!name.starts_with("outputs/") || listed.arrays.count(name) == 0) {
+        throw FileError(in_folder(folder, wire::kManifestName), "case " + listed.name,
+                        formatted("the machine of {}: the case has no such output", name));
+      }
       const ArrayName parsed = parse_name(name, several);
       record.outputs[parsed.output].recorded[parsed.producer].machine = machine;
     }
@@ -135,16 +140,10 @@ bool is_unpacked(const std::string& path) {
 
 OpenedCases open_unpacked(const std::string& path, const OpenOptions& options) {
   const std::string list = in_folder(path, wire::kManifestName);
-  std::error_code error;
-  const std::uintmax_t bytes = fs::file_size(list, error);
-  if (error) throw FileError(list, "", error.message());
-  if (bytes > kMostManifest) {
-    throw FileError(list, "",
-                    formatted("has {} bytes, over the {} of a list", bytes, kMostManifest));
-  }
+  const std::string text = text_of(*open_plain(list), kMostManifest, list, "");
   wire::Manifest manifest;
   try {
-    manifest = wire::parse_manifest(read_file(list), wire::kManifestName);
+    manifest = wire::parse_manifest(text, wire::kManifestName);
   } catch (const Refusal& e) {
     throw FileError(path, "", e.what());
   }

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <set>
 #include <string_view>
-#include <vector>
 
 #include "assay/base/printable.h"
 #include "assay/base/temporary_file.h"
@@ -531,13 +530,14 @@ void DatasetWriter::put_recorded(const std::string& name, const std::string& pro
   if (!recorded.machine.empty()) attributes.emplace("machine", recorded.machine);
   const Tensor& tensor = recorded.tensor;
   if (!tensor.empty()) put_output(name, producer, tensor.view(), attributes, output);
-  if (recorded.epilogue.empty()) return;
+  if (recorded.epilogue.empty() && (recorded.machine.empty() || !tensor.empty())) return;
   const std::string why = tensor.empty()
                               ? "the case has no such output"
                               : why_no_epilogue(recorded.epilogue, tensor.format(), tensor.shape());
   if (!why.empty()) {
     const std::string at = case_path(name), of = path_of(name, "outputs/" + producer, output);
-    throw FileError(impl_->path, at, formatted("beside {}: {}", of.substr(at.size() + 1), why));
+    const char* what = recorded.epilogue.empty() ? "the machine of" : "beside";
+    throw FileError(impl_->path, at, formatted("{} {}: {}", what, of.substr(at.size() + 1), why));
   }
   put_epilogue(name, producer, recorded.epilogue, output);
 }
