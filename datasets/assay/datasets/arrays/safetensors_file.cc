@@ -7,10 +7,10 @@
 #include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
-#include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/arrays/raw_file.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/store/global_heap.h"
 #include "assay/wire/array_header.h"
 
 namespace assay {
@@ -69,10 +69,7 @@ class SafetensorsFile : public ArrayFile {
     std::byte start[kLength] = {};
     if (size < kLength) throw FileError(path_, "", "is truncated in its header");
     bytes_->read(0, kLength, start);
-    std::uint64_t length = 0;
-    for (std::size_t i = kLength; i-- > 0;) {
-      length = length << 8 | std::to_integer<std::uint64_t>(start[i]);
-    }
+    const std::uint64_t length = h5::number_in(start, 0, kLength);
     if (length > static_cast<std::uint64_t>(size - kLength)) {
       throw FileError(
           path_, "",

@@ -61,14 +61,7 @@ class PlainObjects::Cursor {
   std::size_t left() const { return bytes_.size(); }
   std::span<const std::byte> rest() const { return bytes_; }
 
-  std::uint64_t number(std::size_t size) {
-    const std::span<const std::byte> taken = take(size).bytes_;
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < taken.size(); ++i) {
-      value |= std::to_integer<std::uint64_t>(taken[i]) << 8 * i;
-    }
-    return value;
-  }
+  std::uint64_t number(std::size_t size) { return number_in(take(size).bytes_, 0, size); }
   unsigned small(std::size_t size) { return static_cast<unsigned>(number(size)); }
   Cursor take(std::uint64_t size) {
     if (size > bytes_.size()) {

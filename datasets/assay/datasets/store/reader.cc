@@ -559,9 +559,7 @@ Tensor Reader::read_opened(const std::string& object, const OpenDataset& opened)
     tensor = Tensor(f, opened.shape);
     std::uint64_t found = 0;
     const std::string why =
-        opened.plain == nullptr
-            ? read_stored(opened.stored(), tensor.bytes())
-            : read_elements(opened, 0, element_count(opened.shape), tensor.bytes(), found);
+        read_elements(opened, 0, element_count(opened.shape), tensor.bytes(), found);
     if (!why.empty()) refuse(object, why);
   } catch (const std::bad_alloc&) {
     refuse(object, formatted("needs {:.0f} bytes of memory, more than there are", bytes));
