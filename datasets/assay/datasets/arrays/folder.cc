@@ -57,17 +57,25 @@ std::vector<std::string> files_under(const std::string& folder) {
   return files;
 }
 
-std::vector<std::string> folders_in(const std::string& folder) {
-  std::vector<std::string> folders;
-  std::error_code error, ignored;
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
   for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
        at.increment(error)) {
-    if (!is_hidden(at->path()) && at->is_directory(ignored) && !at->is_symlink(ignored)) {
-      folders.push_back(at->path().filename().string());
-    }
+    names.push_back(at->path().filename().string());
   }
   if (error) throw FileError(folder, "", "cannot be read: " + error.message());
-  std::sort(folders.begin(), folders.end());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> folders_in(const std::string& folder) {
+  std::vector<std::string> folders = names_in(folder);
+  std::erase_if(folders, [&](const std::string& name) {
+    std::error_code ignored;
+    const fs::path path = fs::path(folder) / name;
+    return is_hidden(path) || !fs::is_directory(path, ignored) || fs::is_symlink(path, ignored);
+  });
   return folders;
 }
 

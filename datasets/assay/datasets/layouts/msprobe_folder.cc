@@ -1,21 +1,19 @@
 #include "assay/datasets/layouts/msprobe_folder.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <utility>
 
-#include "assay/base/error.h"
-#include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/layouts/array_cases.h"
 #include "assay/wire/msprobe_file.h"
 
 namespace assay {
 namespace {
 
-constexpr std::uintmax_t kMostListBytes = std::uintmax_t{1} << 30;
+constexpr std::int64_t kMostListBytes = std::int64_t{1} << 30;
 
 // Returns the folders that have a dump.json file, as paths in `path`. "" is `path` itself.
 std::vector<std::string> dumps_in(const std::string& path) {
@@ -47,15 +45,9 @@ ArrayRequest array_of(const std::string& folder, const wire::MsprobeTensor& tens
 
 std::vector<wire::MsprobeCall> calls_in(const std::string& folder) {
   const std::string list = in_folder(folder, "dump.json");
-  std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(list, error);
-  if (error) throw FileError(list, "", error.message());
-  if (bytes > kMostListBytes) {
-    throw FileError(list, "",
-                    formatted("has {} bytes, over the {} of a list", bytes, kMostListBytes));
-  }
+  const std::string text = text_of(*open_plain(list), kMostListBytes, list, "");
   try {
-    return wire::parse_msprobe(read_file(list), "dump.json");
+    return wire::parse_msprobe(text, "dump.json");
   } catch (const Refusal& e) {
     throw FileError(folder, "", e.what());
   }

@@ -17,16 +17,16 @@ namespace {
 // Limits the time of a match with a hostile name.
 constexpr int kMostSteps = 1'000'000;
 
-bool is_word_character(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.' || c == '-';
-}
-
 std::string braces(const std::string& name) {
   return name.starts_with("*") ? "'*'" : "{" + name + "}";
 }
 
 }  // namespace
+
+bool is_word_character(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '-';
+}
 
 NamePattern::NamePattern(std::string text) : text_(std::move(text)) {
   using Of = Part::Kind;

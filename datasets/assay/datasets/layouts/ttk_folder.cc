@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,6 +14,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/folder.h"
 #include "assay/datasets/layouts/array_cases.h"
+#include "assay/datasets/layouts/pairs.h"
 #include "assay/datasets/layouts/ttk_operators.h"
 #include "assay/datasets/layouts/ttk_table.h"
 #include "assay/tensor/read_shape.h"
@@ -27,18 +29,6 @@ constexpr int kMostTensors = 65536;  // a larger number is not an index
 std::optional<int> index_of(std::string_view text) {
   const auto index = read_number<int>(text);
   return index && *index >= 0 && *index < kMostTensors ? index : std::nullopt;
-}
-
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(folder, error);
-       !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
-    names.push_back(at->path().filename().string());
-  }
-  if (error) throw FileError(folder, "", "cannot be read: " + error.message());
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 // --------------------------------------------------------------------------- the case table
@@ -158,19 +148,13 @@ void add_row(CaseRecord& record, const TtkCase* row, const OpenOptions& options)
     const auto at = record.outputs.find(formatted("output_{}", i));
     if (at == record.outputs.end()) continue;
     OutputRecord& result = at->second;
-    if (result.golden) {
-      // The golden result may be wider than the output, which the table cannot express.
-      if (result.golden->dtype.empty()) result.golden->dtype = options.golden_dtype;
-      add_what_row_says(*result.golden, row->outputs[i]);
-    } else {
-      for (auto& [producer, recorded] : result.recorded) {
-        add_what_row_says(recorded.tensor, row->outputs[i]);
-      }
-      continue;  // the rest applies only to compared outputs
-    }
     for (auto& [producer, recorded] : result.recorded) {
       add_what_row_says(recorded.tensor, row->outputs[i]);
     }
+    if (!result.golden) continue;  // the rest applies only to compared outputs
+    // The golden result may be wider than the output, which the table cannot express.
+    if (result.golden->dtype.empty()) result.golden->dtype = options.golden_dtype;
+    add_what_row_says(*result.golden, row->outputs[i]);
     // A single entry applies to all outputs.
     const std::size_t of = row->tolerances.size() == 1 ? 0 : i;
     if (of < row->tolerances.size() && row->tolerances[of]) {
@@ -183,9 +167,8 @@ void add_row(CaseRecord& record, const TtkCase* row, const OpenOptions& options)
     } else {
       result.attributes["standard"] = std::string("ttk_mixed");
     }
-    if (find_format(ttk_dtype(row->outputs[i].dtype)) != nullptr) {
-      result.attributes["output_dtype"] =
-          std::string(format_named(ttk_dtype(row->outputs[i].dtype)).name);
+    if (const Format* f = find_format(ttk_dtype(row->outputs[i].dtype))) {
+      result.attributes["output_dtype"] = std::string(f->name);
     }
   }
   name_operator(record, *row);
@@ -340,12 +323,8 @@ std::optional<Shape> ttk_shape(std::string_view text) {
 }
 
 std::string ttk_folder_name(const std::string& testcase) {
-  std::string safe;
-  for (const char c : testcase) {
-    const bool allowed = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                         (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
-    safe += allowed ? c : '_';
-  }
+  std::string safe = testcase;
+  std::replace_if(safe.begin(), safe.end(), std::not_fn(is_word_character), '_');
   if (safe.starts_with('.')) safe[0] = '_';  // such a folder would be hidden, or the parent folder
   if (safe == testcase && safe.size() <= 120) return safe;
   return safe.substr(0, 107) + "_" + sha256(testcase).substr(0, 12);
