@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
-#include <optional>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/index.h"

@@ -20,10 +20,6 @@ std::string_view short_name(const Format& f) {
   return f.name;
 }
 
-std::string_view direction_of(const Series& s) {
-  return s.direction == fault::Direction::kZeroToOne ? "0to1" : "1to0";
-}
-
 std::string_view algorithm_of(std::string_view gate) {
   const std::string_view name = gate.substr(0, gate.find(','));
   if (name == "v_abft") return "V-ABFT";
@@ -42,7 +38,7 @@ double three_sigma(std::int64_t matrices) {
 bool agrees(const PublishedRate& p, const MeasuredRate& ours) {
   if (!p.rate) return p.word == "not_injectable" && ours.rate.trials == 0;
   if (ours.rate.trials == 0) return false;
-  const double rate = static_cast<double>(ours.rate.events) / static_cast<double>(ours.rate.trials);
+  const double rate = share_of(ours.rate);
   double deviation = *ours.deviation / 3 * three_sigma(ours.clusters);
   if (deviation == 0) {  // none or all were detected, so use the trials
     const Interval by_trials = wilson(ours.rate, kConfidence);
@@ -117,7 +113,7 @@ std::vector<Comparison> compare_published(const Plan& plan, const std::vector<Ce
         } else {
           const auto found =
               std::find_if(gate.series.begin(), gate.series.end(), [&](const SeriesResult& s) {
-                return s.series.bit == p.bit && direction_of(s.series) == p.direction;
+                return s.series.bit == p.bit && fault::word_of(s.series.direction) == p.direction;
               });
           if (found == gate.series.end()) continue;
           c.ours = found->detected;

@@ -7,7 +7,6 @@
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/cases/product.h"
-#include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 #include "assay/op/dot_operator.h"
 #include "assay/op/operator.h"

@@ -33,6 +33,12 @@ std::string_view word_of(const Word<E> (&words)[kCount], E value) {
   return "";
 }
 
+}  // namespace
+
+std::string_view word_of(Direction direction) { return word_of(kDirections, direction); }
+
+namespace {
+
 const ChangeRow& change_named(const SpecText& text) {
   for (const ChangeRow& row : change_rows()) {
     if (row.name == text.name()) return row;
@@ -230,7 +236,7 @@ std::string FaultSpec::text() const {
     if (part == "bit")
       out += formatted(",bit={}", c.bit);
     else if (part == "direction")
-      out += formatted(",direction={}", word_of(kDirections, c.direction));
+      out += formatted(",direction={}", word_of(c.direction));
     else if (part == "length")
       out += formatted(",length={}", c.length);
     else if (part == "k" && c.mask == 0)

@@ -110,10 +110,6 @@ std::string folded(const std::string& summary, const std::string& body) {
                                   xml_escaped(summary), body);
 }
 
-bool is_bounded(const campaign::MeasuredRate& r) {
-  return r.rate.trials > 0 && (r.rate.events == 0 || r.rate.events == r.rate.trials);
-}
-
 std::string void_mark(const campaign::GateResult& gate) {
   return gate.is_void() ? " <span class=void>void</span>" : "";
 }
@@ -155,15 +151,13 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
                                                         grouped(g.clean.rows)));
       } else {
         const bool none = a.rate.events == 0;
+        const campaign::RateBounds bounds =
+            none ? campaign::upper_bounds(a) : campaign::RateBounds{};
         rows += number_cell(formatted("{} of {}", grouped(a.rate.events), grouped(a.rate.trials)));
         rows += number_cell(none ? "0" : rate_text(a));
-        rows += number_cell(
-            none ? short_number(100 * campaign::upper_bound(a.rate, campaign::kConfidence), 2)
-                 : "");
-        rows += number_cell(
-            none
-                ? short_number(100 * campaign::upper_bound_by_clusters(a, campaign::kConfidence), 2)
-                : "");
+        for (const double bound : {bounds.by_trials, bounds.by_matrices}) {
+          rows += number_cell(none ? short_number(100 * bound, 2) : "");
+        }
         rows += number_cell(
             formatted("{} of {}", grouped(g.alarmed_matrices), grouped(g.clean_matrices)));
         rows += number_cell(short_number(g.clean.worst));
@@ -176,10 +170,8 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
         all.events += s.detected.rate.events;
         all.trials += s.detected.rate.trials;
       }
-      rows += number_cell(all.trials == 0 ? "-"
-                                          : rate_percent(static_cast<double>(all.events) /
-                                                         static_cast<double>(all.trials))) +
-              "</tr>\n";
+      rows +=
+          number_cell(all.trials == 0 ? "-" : rate_percent(campaign::share_of(all))) + "</tr>\n";
     }
   }
   return table(
@@ -197,11 +189,11 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
 std::string rate_cell(const campaign::MeasuredRate& r, const CampaignLine& line) {
   if (r.rate.trials == 0) return "<td class=\"num bar\">-</td>";
   const bool interval = r.interval.has_value();
-  return formatted("<td class=\"num bar\" title=\"{}\">{}{}{}</td>", xml_escaped(rate_words(r)),
-                   xml_escaped(rate_text(r)), void_mark(line.result()),
-                   rate_bar(static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials),
-                            interval ? r.interval->low : NAN, interval ? r.interval->high : NAN,
-                            line.color, line.result().is_void()));
+  return formatted(
+      "<td class=\"num bar\" title=\"{}\">{}{}{}</td>", xml_escaped(rate_words(r)),
+      xml_escaped(rate_text(r)), void_mark(line.result()),
+      rate_bar(campaign::share_of(r.rate), interval ? r.interval->low : NAN,
+               interval ? r.interval->high : NAN, line.color, line.result().is_void()));
 }
 
 std::string line_heads(const std::vector<CampaignLine>& lines) {
@@ -407,9 +399,8 @@ std::string published_table(const Group& group) {
         kind = "warn";
         ++differ;
       }
-      const std::string what = p.bit < 0
-                                   ? "runs with an alarm"
-                                   : formatted("bit {}, {}", p.bit, direction_name(p.direction));
+      const std::string what =
+          p.bit < 0 ? "runs with an alarm" : campaign::Series{0, p.bit, p.direction}.text();
       rows += "<tr>" + name_cell(line.name) +
               cell_html(what + (p.variant.empty() ? "" : ", " + p.variant)) +
               number_cell(p.rate             ? short_number(100 * *p.rate, 6)
@@ -479,13 +470,12 @@ std::string comparison(const std::vector<Group>& groups,
       continue;
     }
     ++apart;
-    const auto rate = [](const campaign::MeasuredRate& r) {
-      return 100 * static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials);
-    };
     rows += "<tr>" + name_cell(p.cell) + name_cell(p.gate) + cell_html(p.what) +
             number_cell(rate_text(p.first)) + (results.size() > 2 ? cell_html(letter(p.run)) : "") +
             number_cell(rate_text(p.other)) +
-            number_cell(formatted("{:+.2f}", rate(p.other) - rate(p.first))) + "</tr>\n";
+            number_cell(formatted("{:+.2f}", 100 * campaign::share_of(p.other.rate) -
+                                                 100 * campaign::share_of(p.first.rate))) +
+            "</tr>\n";
   }
   for (const Group& group : groups) {
     std::vector<std::string> missing;
@@ -575,20 +565,14 @@ std::string source_table(const std::vector<campaign::SavedCampaign>& results) {
 
 // Explains the short forms that the page uses.
 std::string notes(const std::vector<Group>& groups) {
-  bool bounds = false, no_interval = false, is_void = false, elementwise = false;
-  bool let_through = false;
+  ShortForms used;
+  bool elementwise = false, let_through = false;
   for (const Group& group : groups) {
     for (const CampaignLine& line : group.lines) {
       const campaign::GateResult& g = line.result();
-      is_void = is_void || g.is_void();
+      used.add(g);
       elementwise = elementwise || campaign::is_elementwise(g.gate);
       let_through = let_through || g.clean.dismissed > 0;
-      std::vector<const campaign::MeasuredRate*> rates = {&g.alarms};
-      for (const campaign::SeriesResult& s : g.series) rates.push_back(&s.detected);
-      for (const campaign::MeasuredRate* r : rates) {
-        bounds = bounds || is_bounded(*r);
-        no_interval = no_interval || (r->rate.trials > 0 && !is_bounded(*r) && !r->interval);
-      }
     }
   }
   std::string out =
@@ -601,18 +585,18 @@ std::string notes(const std::vector<Group>& groups) {
       "<li>A ROC curve is of all faults of its cell together, each as often as the plan has it; "
       "its rates have no intervals. The ringed point is the threshold itself; of multiples that "
       "do the same the largest is told.\n";
-  if (bounds) {
+  if (used.bounds) {
     out +=
         "<li>&lt; a / b, &gt; a / b: none or all were seen; one-sided 95 % bounds, a if trials "
         "are independent, b by matrices if those of a matrix are not.\n";
   }
-  if (no_interval) {
+  if (used.no_interval) {
     out += formatted(
         "<li>[-]: no interval, for fewer than {} matrices do not say how much they "
         "differ.\n",
         campaign::kLeastClusters);
   }
-  if (is_void) {
+  if (used.is_void) {
     out +=
         "<li><span class=void>void</span>: the gate alarms on at least half of the clean "
         "matrices, so that what it sees of faults says nothing.\n";

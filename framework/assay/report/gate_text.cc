@@ -8,11 +8,9 @@
 
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
-#include "assay/judge/blindness.h"
 #include "assay/judge/complex.h"
 #include "assay/judge/metric_table.h"
 #include "assay/judge/rule_table.h"
-#include "assay/report/mutations.h"
 
 namespace assay::report {
 namespace {

@@ -57,15 +57,6 @@ std::string metric_heads() {
   return heads;
 }
 
-std::string metric_cells(const Verdict& v) {
-  std::string cells;
-  for (const std::string_view name : kMetricColumns) {
-    cells +=
-        formatted("<td class=num>{}</td>", v.metrics ? find_metric(name)->cell(*v.metrics) : "-");
-  }
-  return cells;
-}
-
 // The name of a case, after its file if there are several.
 std::string name_cells(const CaseReport& c, bool several) {
   return formatted("{}<td><code>{}</code></td>",
@@ -78,35 +69,38 @@ std::string outcome_cell(const CaseReport& c, Outcome outcome) {
   return formatted("<td class={}><b>{}</b></td>", kind_of(c, outcome), c.outcome_text(outcome));
 }
 
+// A row of a verdict. `numbers` are the cells from the mismatches to the last metric, and `bound`
+// is HTML.
+std::string plain_row(const CaseReport& c, bool several, Outcome outcome,
+                      const std::vector<std::string>& numbers, const std::string& bound) {
+  std::string cells;
+  for (const std::string& number : numbers) cells += formatted("<td class=num>{}</td>", number);
+  return formatted("<tr>{}{}<td>{} {}</td><td>{}</td>{}<td>{}</td></tr>\n", name_cells(c, several),
+                   outcome_cell(c, outcome), xml_escaped(c.dtype), shape_text(c.shape),
+                   xml_escaped(c.producer), cells, bound);
+}
+
 std::string plain_row(const CaseReport& c, const Verdict& v, bool several) {
   const bool judged = v.sites > 0;
-  std::string notes;
-  for (const std::string& note : notes_of(v)) {
-    notes += formatted("<div class=soft>{}</div>", xml_escaped(note));
+  std::vector<std::string> numbers = {judged ? grouped(v.mismatches) : "-",
+                                      judged ? short_number(v.worst_ratio) : "-", blind_cell(v)};
+  for (const std::string_view name : kMetricColumns) {
+    numbers.push_back(v.metrics ? find_metric(name)->cell(*v.metrics) : "-");
   }
-  const auto number = [](const std::string& text) {
-    return formatted("<td class=num>{}</td>", text);
-  };
-  return formatted(
-      "<tr>{}{}<td>{} {}</td><td>{}</td>{}{}{}{}<td>{}</td></tr>\n", name_cells(c, several),
-      outcome_cell(c, v.outcome), xml_escaped(c.dtype), shape_text(c.shape),
-      xml_escaped(c.producer), number(judged ? grouped(v.mismatches) : "-"),
-      number(judged ? short_number(v.worst_ratio) : "-"), number(blind_cell(v)), metric_cells(v),
-      xml_escaped(v.bound.standard.empty()
-                      ? "-"
-                      : formatted("{}: {}", standard_text(v.bound), v.bound.text())) +
-          notes);
+  std::string bound = xml_escaped(
+      v.bound.standard.empty() ? "-" : formatted("{}: {}", standard_text(v.bound), v.bound.text()));
+  for (const std::string& note : notes_of(v)) {
+    bound += formatted("<div class=soft>{}</div>", xml_escaped(note));
+  }
+  return plain_row(c, several, v.outcome, numbers, bound);
 }
 
 std::string plain_row(const CaseReport& c, const AbftVerdict& a, bool several) {
   const bool judged = a.checks > 0;
-  return formatted(
-      "<tr>{}{}<td>{} {}</td><td>{}</td><td class=num>{}</td><td class=num>{}</td>"
-      "<td class=num>-</td><td class=num>-</td><td class=num>-</td><td class=num>-</td>"
-      "<td>abft {}</td></tr>\n",
-      name_cells(c, several), outcome_cell(c, a.outcome), xml_escaped(c.dtype), shape_text(c.shape),
-      xml_escaped(c.producer), judged ? grouped(a.flagged) : "-",
-      judged ? short_number(a.worst_ratio) : "-", xml_escaped(a.spec));
+  std::vector<std::string> numbers = {judged ? grouped(a.flagged) : "-",
+                                      judged ? short_number(a.worst_ratio) : "-"};
+  numbers.resize(3 + std::size(kMetricColumns), "-");
+  return plain_row(c, several, a.outcome, numbers, "abft " + xml_escaped(a.spec));
 }
 
 // The page without its script: rows and explanations. If there are too many, failures come first.

@@ -13,7 +13,6 @@
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/judge/metric_table.h"
-#include "assay/report/escape.h"
 #include "assay/report/gate_text.h"
 #include "assay/wire/json.h"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 #include <tuple>
 
 #include "assay/base/text.h"

@@ -1,7 +1,6 @@
 #include "assay/wire/baseline.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "assay/base/file.h"
 #include "assay/base/printable.h"

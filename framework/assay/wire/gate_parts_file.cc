@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 
 #include "assay/base/call_text.h"
 #include "assay/base/text.h"

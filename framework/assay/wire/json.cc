@@ -1,7 +1,6 @@
 #include "assay/wire/json.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <set>
 
