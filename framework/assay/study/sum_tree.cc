@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <set>
 #include <stdexcept>
 
 #include "assay/base/text.h"

@@ -9,7 +9,6 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_dtypes.h"
-#include "assay/datasets/arrays/array_writer.h"
 #include "assay/datasets/arrays/byte_source.h"
 #include "assay/datasets/arrays/npy_dtype.h"
 #include "assay/datasets/arrays/plain_array.h"

@@ -1,6 +1,5 @@
 #include "assay/datasets/arrays/onnx_file.h"
 
-#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <type_traits>

@@ -1,7 +1,6 @@
 #include "assay/datasets/arrays/raw_file.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -11,7 +10,6 @@
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/arrays/array_writer.h"
-#include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/checks/file_error.h"
 #include "assay/tensor/read_shape.h"
 #include "assay/wire/array_header.h"

@@ -7,7 +7,6 @@
 #include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
-#include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/arrays/pickle.h"
 #include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/arrays/raw_file.h"

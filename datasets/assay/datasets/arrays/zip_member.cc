@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 #include "assay/base/text.h"
 #include "assay/datasets/store/dataset_file.h"

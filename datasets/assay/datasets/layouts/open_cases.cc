@@ -1,6 +1,5 @@
 #include "assay/datasets/layouts/open_cases.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <system_error>

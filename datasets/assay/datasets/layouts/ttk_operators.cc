@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
