@@ -81,16 +81,6 @@ double sum_of(const Method& m, const std::vector<double>& x, const std::vector<d
   return sum * sx * sy;
 }
 
-// The dot product of x and y by the method.
-double computed(const Method& m, const std::vector<double>& x, const std::vector<double>& y) {
-  const std::size_t step = m.chunk > 0 ? static_cast<std::size_t>(m.chunk) : x.size();
-  float total = 0;
-  for (std::size_t first = 0; first < x.size(); first += step) {
-    total += static_cast<float>(sum_of(m, x, y, first, std::min(x.size(), first + step)));
-  }
-  return static_cast<double>(total);
-}
-
 double exact_dot(const std::vector<double>& x, const std::vector<double>& y) {
   double sum = 0;
   exact_matmul(1, 1, static_cast<std::int64_t>(x.size()), x.data(), y.data(), &sum, 1);
@@ -111,6 +101,17 @@ Pair draw_pair(const StudyOptions& options, std::uint64_t stream, std::int64_t l
     p.y.push_back(rho * z1 + (1 - rho) * z2);
   }
   return p;
+}
+
+// The dot product of a pair by the method.
+double computed(const Method& m, const Pair& p) {
+  const std::size_t size = p.x.size();
+  const std::size_t step = m.chunk > 0 ? static_cast<std::size_t>(m.chunk) : size;
+  float total = 0;
+  for (std::size_t first = 0; first < size; first += step) {
+    total += static_cast<float>(sum_of(m, p.x, p.y, first, std::min(size, first + step)));
+  }
+  return static_cast<double>(total);
 }
 
 // The signal-to-noise ratio (SNR) of repeated dot products.
@@ -135,13 +136,15 @@ struct Ratio {
   }
 };
 
-Ratio run(const StudyOptions& options, std::int64_t repeats, const Method& m, std::int64_t length,
-          double rho) {
+// `dot` computes the dot product of a pair.
+template <typename Dot>
+Ratio run(const StudyOptions& options, std::int64_t repeats, std::int64_t length, double rho,
+          const Dot& dot) {
   std::vector<double> exact(static_cast<std::size_t>(repeats)), got(exact.size());
   parallel_for(repeats, options.threads, [&](std::int64_t i) {
     const Pair p = draw_pair(options, 1000 + static_cast<std::uint64_t>(i), length, rho);
     exact[static_cast<std::size_t>(i)] = exact_dot(p.x, p.y);
-    got[static_cast<std::size_t>(i)] = computed(m, p.x, p.y);
+    got[static_cast<std::size_t>(i)] = dot(p);
   });
   Ratio ratio;
   for (std::size_t i = 0; i < exact.size(); ++i) ratio.add(exact[i], got[i]);
@@ -184,7 +187,8 @@ void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult
                    .y_label = "dot products"};
   std::vector<double> snr;
   for (const Method& m : methods) {
-    const Ratio r = run(options, repeats, m, kLength, 0);
+    const Ratio r =
+        run(options, repeats, kLength, 0, [&](const Pair& p) { return computed(m, p); });
     std::vector<StudyCell> row = {m.text, repeats};
     append_snr(row, r);
     table.add(row);
@@ -237,7 +241,8 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
       StudySeries error{.name = formatted("{}, K = {}", methods[m].text, lengths[l])};
       StudySeries decibels{.name = methods[m].text};
       for (const double rho : rhos) {
-        const Ratio r = run(options, repeats, methods[m], lengths[l], rho);
+        const Ratio r = run(options, repeats, lengths[l], rho,
+                            [&](const Pair& p) { return computed(methods[m], p); });
         const double rms = r.error(static_cast<double>(repeats));
         std::vector<StudyCell> row = {methods[m].text, lengths[l], rho, repeats, rms};
         append_snr(row, r);
@@ -326,16 +331,10 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
   for (const double scale : {1.0, 64.0}) {
     for (const bool promotes : {false, true}) {
       const DotModel& unit = promotes ? promoted : model;
-      std::vector<double> exact(static_cast<std::size_t>(repeats)), got(exact.size());
-      parallel_for(repeats, options.threads, [&](std::int64_t i) {
-        const Pair p = draw_pair(options, 1000 + static_cast<std::uint64_t>(i), kLong, 0);
+      const Ratio r = run(options, repeats, kLong, 0, [&](const Pair& p) {
         const std::vector<double> x = coded(p.x, scale), y = coded(p.y, scale);
-        exact[static_cast<std::size_t>(i)] = exact_dot(p.x, p.y);
-        got[static_cast<std::size_t>(i)] =
-            dot_oracle(unit, kLong, x.data(), 1, y.data(), 1, 0) / (scale * scale);
+        return dot_oracle(unit, kLong, x.data(), 1, y.data(), 1, 0) / (scale * scale);
       });
-      Ratio r;
-      for (std::size_t i = 0; i < exact.size(); ++i) r.add(exact[i], got[i]);
       std::vector<StudyCell> row = {formatted("{}{}", scale == 1 ? "no scale" : "scale 64",
                                               promotes ? ", promotion every 128" : ""),
                                     repeats};

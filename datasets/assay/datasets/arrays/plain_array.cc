@@ -243,13 +243,9 @@ class PlainArray : public ArraySource {
 
 double bytes_needed(const std::string& path, const Format& format, const Shape& shape,
                     bool packed) {
-  try {
-    const std::int64_t elements = element_count(shape);
-    if (packed) return static_cast<double>(elements / 2 + elements % 2);
-    return static_cast<double>(elements) * static_cast<double>(format.storage_bytes);
-  } catch (const Refusal& e) {
-    throw FileError(path, "", e.what());
-  }
+  const std::int64_t elements = in_file(path, [&] { return element_count(shape); });
+  if (packed) return static_cast<double>(elements / 2 + elements % 2);
+  return static_cast<double>(elements) * static_cast<double>(format.storage_bytes);
 }
 
 std::unique_ptr<ArraySource> plain_array(std::string path, std::shared_ptr<ByteSource> bytes,

@@ -133,14 +133,10 @@ class RawFile : public ArrayFile {
     if (!std::filesystem::exists(beside, error)) return;
     constexpr std::int64_t kMost = std::int64_t{1} << 20;
     const std::unique_ptr<ByteSource> bytes = open_plain(beside);
-    wire::ArrayHeader header;
-    const Format* f = nullptr;
-    try {
-      header = wire::read_raw_header(text_of(*bytes, kMost, beside, ""));
-      if (!header.dtype.empty()) f = &format_named(header.dtype);
-    } catch (const Refusal& e) {
-      throw FileError(beside, "", e.what());
-    }
+    const wire::ArrayHeader header =
+        in_file(beside, [&] { return wire::read_raw_header(text_of(*bytes, kMost, beside, "")); });
+    const Format* const f = in_file(
+        beside, [&] { return header.dtype.empty() ? nullptr : &format_named(header.dtype); });
     if (f != nullptr && said.format != nullptr && f != said.format) {
       throw FileError(beside, "",
                       formatted("says {}, the name of {} {}", f->name, path_, said.format->name));

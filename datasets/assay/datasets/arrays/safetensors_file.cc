@@ -26,11 +26,7 @@ class SafetensorsFile : public ArrayFile {
  public:
   explicit SafetensorsFile(const std::string& path) : path_(path), bytes_(open_plain(path)) {
     const std::string header = header_text();
-    try {
-      arrays_ = wire::read_safetensors_header(header);
-    } catch (const Refusal& e) {
-      throw FileError(path, "", e.what());
-    }
+    arrays_ = in_file(path, [&] { return wire::read_safetensors_header(header); });
     check_places();
   }
 

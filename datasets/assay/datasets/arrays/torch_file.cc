@@ -255,13 +255,11 @@ class TorchFile : public ArrayFile {
       throw FileError(path, "", "is no file of torch.save: its archive has no data.pkl");
     }
     const std::unique_ptr<ByteSource> bytes = archive_.open(members_.at(folder_ + "data.pkl"));
-    try {
-      const Pickle pickled =
-          pickle::read_pickle(text_of(*bytes, kMostPickle, path, folder_ + "data.pkl"), is_allowed);
-      tensors_ = Finder(pickled).find();
-    } catch (const Refusal& e) {
-      throw FileError(path, "", e.what());
-    }
+    tensors_ = in_file(path, [&] {
+      return Finder(pickle::read_pickle(text_of(*bytes, kMostPickle, path, folder_ + "data.pkl"),
+                                        is_allowed))
+          .find();
+    });
     for (std::size_t i = 0; i < tensors_.size(); ++i) places_.emplace(tensors_[i].name, i);
     swap_ = is_big_endian();
   }

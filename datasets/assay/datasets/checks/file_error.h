@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "assay/base/error.h"
+
 namespace assay {
 
 // A file cannot be read or written. The message names the file, the object and the reason.
@@ -17,5 +19,15 @@ class NoCaseError : public FileError {
  public:
   using FileError::FileError;
 };
+
+// Calls `read`. Its Refusal, such as that of a parser, becomes a FileError of this file.
+template <typename Read>
+auto in_file(const std::string& file, const Read& read) {
+  try {
+    return read();
+  } catch (const Refusal& e) {
+    throw FileError(file, "", e.what());
+  }
+}
 
 }  // namespace assay

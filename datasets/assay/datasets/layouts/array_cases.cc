@@ -17,11 +17,7 @@ bool is_raw(const std::string& path) {
 }
 
 const Format& known_format(const ArrayRequest& array) {
-  try {
-    return format_named(array.dtype);
-  } catch (const Refusal& e) {
-    throw FileError(array.path, "", e.what());
-  }
+  return *in_file(array.path, [&] { return &format_named(array.dtype); });
 }
 
 // Returns the number of elements of this dtype in a raw file. Throws FileError if the file does not

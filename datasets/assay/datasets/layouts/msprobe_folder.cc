@@ -46,11 +46,7 @@ ArrayRequest array_of(const std::string& folder, const wire::MsprobeTensor& tens
 std::vector<wire::MsprobeCall> calls_in(const std::string& folder) {
   const std::string list = in_folder(folder, "dump.json");
   const std::string text = text_of(*open_plain(list), kMostListBytes, list, "");
-  try {
-    return wire::parse_msprobe(text, "dump.json");
-  } catch (const Refusal& e) {
-    throw FileError(folder, "", e.what());
-  }
+  return in_file(folder, [&] { return wire::parse_msprobe(text, "dump.json"); });
 }
 
 }  // namespace

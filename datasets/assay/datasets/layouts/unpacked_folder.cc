@@ -141,12 +141,8 @@ bool is_unpacked(const std::string& path) {
 OpenedCases open_unpacked(const std::string& path, const OpenOptions& options) {
   const std::string list = in_folder(path, wire::kManifestName);
   const std::string text = text_of(*open_plain(list), kMostManifest, list, "");
-  wire::Manifest manifest;
-  try {
-    manifest = wire::parse_manifest(text, wire::kManifestName);
-  } catch (const Refusal& e) {
-    throw FileError(path, "", e.what());
-  }
+  wire::Manifest manifest =
+      in_file(path, [&] { return wire::parse_manifest(text, wire::kManifestName); });
   std::vector<CaseRecord> records;
   for (const wire::ManifestCase& listed : manifest.cases) {
     records.push_back(record_of(path, listed));

@@ -387,12 +387,8 @@ void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file
 std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::string& name,
                                       const OutputSource& source, const GateRequest& request,
                                       const PieceReading& reading) {
-  std::vector<GatedCase> gated;
-  try {
-    gated = gate_in_pieces(golden, name, source, request, reading);
-  } catch (const Refusal& e) {
-    throw FileError(golden.path(), "", e.what());
-  }
+  std::vector<GatedCase> gated = in_file(
+      golden.path(), [&] { return gate_in_pieces(golden, name, source, request, reading); });
   if (!gated.empty()) {
     for (GatedCase& one : gated) one.report.producer = source.name;
     return gated;
