@@ -132,46 +132,41 @@ Json outcome_json(const Verdict& v, JsonMetrics metrics) {
   if (!v.where.empty()) json["where"] = v.where;
   json["bound"] = bound_json(v.bound);
   if (!v.readings.empty()) {
-    json["limits"] = Json::array();
-    for (const LimitReading& r : v.readings) {
+    json["limits"] = list_json(v.readings, [](const LimitReading& r) {
       Json entry = {{"statistic", statistic_name(r.limit.statistic)},
                     {"value", number(r.value)},
                     {"limit", number(r.limit.limit)},
                     {"text", r.limit.text()},
                     {"met", r.met}};
       if (r.limit.group != 0) entry["group"] = r.limit.group;
-      json["limits"].push_back(std::move(entry));
-    }
+      return entry;
+    });
   }
   if (!v.tests.empty()) {
-    json["tests"] = Json::array();
-    for (const DrawTest& t : v.tests) {
-      json["tests"].push_back({{"name", t.name},
-                               {"statistic", number(t.statistic)},
-                               {"p_value", number(t.p_value)},
-                               {"limit", number(t.limit)},
-                               {"passed", t.passed},
-                               {"text", t.words}});
-    }
+    json["tests"] = list_json(v.tests, [](const DrawTest& t) -> Json {
+      return {{"name", t.name},
+              {"statistic", number(t.statistic)},
+              {"p_value", number(t.p_value)},
+              {"limit", number(t.limit)},
+              {"passed", t.passed},
+              {"text", t.words}};
+    });
   }
-  Json worst = Json::array();
-  for (const Mismatch& m : v.worst) {
+  json["worst"] = list_json(v.worst, [&](const Mismatch& m) {
     Json entry = {{"index", m.index}};
     // A verdict with elements has a format. NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
     add_elements(*v.format, m, entry);
     entry["error"] = number(m.error);
     entry["bound"] = number(m.bound);
     entry["ulps"] = m.ulps ? Json(*m.ulps) : Json("nan");
-    worst.push_back(std::move(entry));
-  }
-  json["worst"] = std::move(worst);
+    return entry;
+  });
   json["metrics"] = v.metrics ? metrics_json(*v.metrics, metrics) : Json::object();
   return json;
 }
 
 Json abft_json(const AbftVerdict& v) {
-  Json flags = Json::array();
-  for (const AbftFlag& flag : v.flags) {
+  Json flags = list_json(v.flags, [&](const AbftFlag& flag) {
     Json entry = {{"batch", flag.batch},
                   {flag.is_column ? "column" : "row", flag.index},
                   {"first", flag.first},
@@ -190,8 +185,8 @@ Json abft_json(const AbftVerdict& v) {
         entry["element"]["repaired_bits"] = hex_bits(*v.format, e.repaired_bits);
       }
     }
-    flags.push_back(std::move(entry));
-  }
+    return entry;
+  });
   return {{"threshold", v.spec},
           {"outcome", outcome_word(v.outcome)},
           {"because", v.because},
@@ -235,8 +230,8 @@ Json case_json(const CaseReport& c, JsonMetrics metrics) {
   if (c.remark != Remark::kNone) {
     entry["judged"] = c.verdicts.empty() && !c.abft ? "" : outcome_word(c.judged());
   }
-  entry["verdicts"] = Json::array();
-  for (const Verdict& v : c.verdicts) entry["verdicts"].push_back(outcome_json(v, metrics));
+  entry["verdicts"] =
+      list_json(c.verdicts, [&](const Verdict& v) { return outcome_json(v, metrics); });
   if (c.sample) {
     entry["sample"] = {{"rows", c.sample->rows},
                        {"of", c.sample->of},

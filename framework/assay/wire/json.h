@@ -22,6 +22,14 @@ Json number(double value);
 // Returns the value of one of these strings, or nothing for all other JSON.
 std::optional<double> special_number(const Json& value);
 
+// Returns a list of what `make` returns for each row.
+template <typename Rows, typename Make>
+Json list_json(const Rows& rows, const Make& make) {
+  Json list = Json::array();
+  for (const auto& row : rows) list.push_back(make(row));
+  return list;
+}
+
 // Returns the text with a line end. An `indent` of -1 writes one line. Bytes that are not UTF-8,
 // which a file's name may have, are replaced, and characters that cannot be printed are escaped.
 std::string dumped(const Json& json, int indent);

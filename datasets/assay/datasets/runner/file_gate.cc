@@ -52,12 +52,13 @@ bool is_golden_itself(const CaseSource& golden, const CaseSource& outputs, const
   return place && place == outputs.result_place(c.name, producer, c.output_name());
 }
 
-CaseReport not_judged(const Case& c, Outcome outcome, std::string because) {
+GatedCase not_judged(const Case& c, std::string because,
+                     Outcome outcome = Outcome::kNotComparable) {
   CaseReport report = report_of(c);
   Verdict verdict = not_comparable(std::move(because));
   verdict.outcome = outcome;
   report.verdicts = {std::move(verdict)};
-  return report;
+  return {std::move(report), {}};
 }
 
 // The results of a team's operator for a case, computed once for all outputs.
@@ -115,7 +116,7 @@ ComputedCase compute(const Case& c, const OutputSource& source) {
 
 GatedCase gate_computed(const Case& c, ComputedCase& made, const GateRequest& request,
                         Origin origin) {
-  if (!made.failure.empty()) return {not_judged(c, Outcome::kFail, made.failure), {}};
+  if (!made.failure.empty()) return not_judged(c, made.failure, Outcome::kFail);
   Computed::Result& result = made.outputs.at(c.output_name());
   origin.epilogue = &result.epilogue;
   CaseReport report = gate_case(c, result.tensor, request, origin);
@@ -134,8 +135,7 @@ GatedCase gate_recorded(const CaseSource& golden, Case& c, const OutputSource& s
                         const GateRequest& request, Origin origin) {
   const CaseSource& file = *source.recorded;
   if (!file.has_case(c.name)) {
-    return {not_judged(c, Outcome::kNotComparable, formatted("{} has no such case", file.path())),
-            {}};
+    return not_judged(c, formatted("{} has no such case", file.path()));
   }
   const StoredCase info = file.info(c.name);
   check_same_source(golden.path(), c.attributes, file.path(), info.attributes, c.name);
@@ -146,14 +146,10 @@ GatedCase gate_recorded(const CaseSource& golden, Case& c, const OutputSource& s
         name.empty() ? "the one output of the case" : formatted("the output '{}'", name);
     const std::string has =
         info.names_outputs() ? joined(keys_of(info.outputs)) : "one without a name";
-    return {not_judged(c, Outcome::kNotComparable,
-                       formatted("{} does not have {}; it has {}", file.path(), wanted, has)),
-            {}};
+    return not_judged(c, formatted("{} does not have {}; it has {}", file.path(), wanted, has));
   }
   if (of->recorded_by(source.name) == nullptr) {
-    return {not_judged(c, Outcome::kNotComparable,
-                       formatted("there is no recorded output of '{}'", source.name)),
-            {}};
+    return not_judged(c, formatted("there is no recorded output of '{}'", source.name));
   }
   origin.machine = of->recorded.at(source.name).machine;
   Tensor output = file.read_output(c.name, source.name, name);
@@ -175,15 +171,12 @@ GatedCase gate_recorded(const CaseSource& golden, Case& c, const OutputSource& s
 // If a case has several outputs, a machine can emulate the one that the case's operator computes.
 GatedCase gate_by_machine(const Case& c, const ComputedOutput& of, const OutputSource& source,
                           const GateRequest& request, const Origin& origin) {
-  GatedCase gated;
-  if (of.name == c.output_name()) {
-    gated.report =
-        gate_emulated(c, *source.machine, request, origin, &gated.output, &gated.epilogue);
-  } else {
-    gated.report = not_judged(
-        c, Outcome::kNotComparable,
-        of.name ? formatted("emulation computes the output '{}' alone", *of.name) : of.why_not);
+  if (of.name != c.output_name()) {
+    return not_judged(
+        c, of.name ? formatted("emulation computes the output '{}' alone", *of.name) : of.why_not);
   }
+  GatedCase gated;
+  gated.report = gate_emulated(c, *source.machine, request, origin, &gated.output, &gated.epilogue);
   return gated;
 }
 
@@ -250,9 +243,7 @@ std::vector<GatedCase> gate_outputs(Case c, const Judge& judge) {
   }
   if (gated.empty()) {
     gated.push_back(
-        {not_judged(c, Outcome::kNotComparable,
-                    formatted("none of its outputs is to be compared: {}", joined(uncompared))),
-         {}});
+        not_judged(c, formatted("none of its outputs is to be compared: {}", joined(uncompared))));
   }
   return gated;
 }
